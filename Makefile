@@ -1,0 +1,55 @@
+# Everything a person or a machine does here, one word each. `make help` lists the words.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+# Test workers share two cores; one BLAS thread each is faster than two workers of two threads.
+ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
+PIP := $(BIN)/pip --disable-pip-version-check install --quiet
+
+.DEFAULT_GOAL := help
+.PHONY: help run test check lint types bench figures docs clean
+
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+# One stamp an extra: installed anew only when pyproject.toml has changed.
+$(BIN)/python:
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "posterity needs Python 3.11 or newer")'
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.run: pyproject.toml | $(BIN)/python
+	$(PIP) -e .
+	@touch $@
+
+$(VENV)/.dev: pyproject.toml | $(BIN)/python
+	$(PIP) -e '.[dev]'
+	@touch $@ $(VENV)/.run
+
+$(VENV)/.bench: pyproject.toml | $(BIN)/python
+	$(PIP) -e '.[dev,bench]'
+	@touch $@ $(VENV)/.dev $(VENV)/.run
+
+run: $(VENV)/.run ## Fit the family on an embedded data set and rank it
+	@$(BIN)/posterity demo
+
+test: $(VENV)/.dev ## Run every test and every example in a docstring
+	$(ONE_THREAD) $(BIN)/pytest -n auto
+
+check: lint types test ## What a change must pass: ruff, mypy, tests
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/.dev
+	$(BIN)/mypy
+
+bench: $(VENV)/.bench ## Measure posterity beside its peers and write the tables
+	$(BIN)/python -m benchmarks
+
+figures: $(VENV)/.run ## Draw every figure of the gallery into gallery/out
+	@mkdir -p gallery/out
+	@for script in gallery/*.py; do echo "$$script"; $(BIN)/python $$script || exit 1; done
+
+clean: ## Remove the environment and every build product
+	rm -rf $(VENV) gallery/out docs/_build .pytest_cache .mypy_cache .ruff_cache
