@@ -4,11 +4,13 @@ Everything above this room that is written with ``namespace(x)`` runs unchanged 
 and CuPy arrays, and leaves them on the device where it found them.
 """
 
+import numbers
 from typing import Any, TypeAlias
 
 import array_api_compat
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils import check_random_state
 
 Array: TypeAlias = NDArray[np.float64]
 """A float64 NumPy array. A trailing comment gives its shape: N rows, D inputs, M features."""
@@ -29,3 +31,18 @@ def to_numpy(x: DeviceArray) -> NDArray[Any]:
     if array_api_compat.is_torch_array(x):
         return x.detach().cpu().numpy()
     return np.asarray(x)
+
+
+def generator(random_state: Any) -> np.random.Generator:
+    """One Generator from a seed, a Generator, a RandomState or None.
+
+    Examples
+    --------
+    >>> float(generator(0).random()) == float(generator(0).random())
+    True
+    """
+    if isinstance(random_state, np.random.Generator):
+        return random_state
+    if random_state is None or isinstance(random_state, numbers.Integral):
+        return np.random.default_rng(random_state)
+    return np.random.default_rng(check_random_state(random_state).randint(2**31))

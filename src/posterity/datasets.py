@@ -1,0 +1,255 @@
+"""Small sets to learn on: one measured, the others drawn from a known truth.
+
+A generated set is the same for the same seed, and with ``noise_variance=0`` it is the truth itself
+at the same inputs.
+"""
+
+import math
+import numbers
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+import numpy as np
+from sklearn import datasets
+
+from posterity.arrays import Array
+
+__all__ = [
+    "Dataset",
+    "diabetes",
+    "friedman1",
+    "friedman2",
+    "friedman3",
+    "heteroscedastic_steps",
+    "line",
+    "sinc",
+]
+
+_CIRCUIT = ("resistance", "frequency", "inductance", "capacitance")
+
+Seed: TypeAlias = int | np.random.Generator | None
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """Inputs, targets, and what they are called.
+
+    Attributes
+    ----------
+    X : ndarray of shape (N, D)
+        Inputs.
+    y : ndarray of shape (N,)
+        Targets.
+    feature_names : tuple of str
+        The names of the columns of X.
+    target_name : str
+        The name of y.
+    description : str
+        Where the set comes from.
+
+    Examples
+    --------
+    >>> from posterity import datasets
+    >>> datasets.line(3)
+    Dataset(feature_names=('x',), target_name='y')
+    """
+
+    X: Array = field(repr=False)  # (N, D)
+    y: Array = field(repr=False)  # (N,)
+    feature_names: tuple[str, ...]
+    target_name: str
+    description: str = field(repr=False)
+
+
+def diabetes() -> Dataset:
+    """442 patients, ten measurements in their own units, and the disease a year later.
+
+    Examples
+    --------
+    >>> from posterity import datasets
+    >>> datasets.diabetes().X.shape
+    (442, 10)
+    """
+    bunch = datasets.load_diabetes(scaled=False)
+    return Dataset(
+        np.asarray(bunch.data, dtype=np.float64),
+        np.asarray(bunch.target, dtype=np.float64),
+        tuple(bunch.feature_names),
+        "progression",
+        "Diabetes progression of 442 patients (Efron, Hastie, Johnstone and Tibshirani 2004).",
+    )
+
+
+def line(n_rows: int = 50, *, noise_variance: float = 0.25, random_state: Seed = 0) -> Dataset:
+    """A straight line with normal noise: y = 1 + 2 x, x uniform on [0, 4].
+
+    Parameters
+    ----------
+    n_rows : int, default=50
+        How many rows.
+    noise_variance : float, default=0.25
+        Variance of the noise.
+    random_state : int, Generator or None, default=0
+        Seed.
+
+    Examples
+    --------
+    >>> from posterity import datasets
+    >>> data = datasets.line(4, noise_variance=0.0)
+    >>> bool((data.y == 1.0 + 2.0 * data.X[:, 0]).all())
+    True
+    """
+    rng = np.random.default_rng(random_state)
+    x = rng.uniform(0.0, 4.0, _rows(n_rows))
+    y = 1.0 + 2.0 * x + _standard_deviation(noise_variance) * rng.standard_normal(n_rows)
+    return Dataset(x[:, None], y, ("x",), "y", "y = 1 + 2 x with normal noise.")
+
+
+def sinc(n_rows: int = 100, *, noise_variance: float = 0.01, random_state: Seed = 0) -> Dataset:
+    """A smooth curve with normal noise: y = sin(x) / x, x uniform on [-10, 10].
+
+    Parameters
+    ----------
+    n_rows : int, default=100
+        How many rows.
+    noise_variance : float, default=0.01
+        Variance of the noise.
+    random_state : int, Generator or None, default=0
+        Seed.
+
+    Examples
+    --------
+    >>> from posterity import datasets
+    >>> datasets.sinc().y.shape
+    (100,)
+    """
+    rng = np.random.default_rng(random_state)
+    x = rng.uniform(-10.0, 10.0, _rows(n_rows))
+    noise = _standard_deviation(noise_variance) * rng.standard_normal(n_rows)
+    return Dataset(x[:, None], np.sinc(x / np.pi) + noise, ("x",), "y", "sin(x) / x with noise.")
+
+
+def heteroscedastic_steps(
+    n_rows: int = 150, *, noise_variance: float = 0.01, random_state: Seed = 0
+) -> Dataset:
+    """Two smooth steps whose noise grows: y = tanh(3 (x + 2)) + tanh(3 (x - 2)), x in [-4, 4].
+
+    The standard deviation of the noise grows in proportion to x + 5, ninefold from left to right.
+
+    Parameters
+    ----------
+    n_rows : int, default=150
+        How many rows.
+    noise_variance : float, default=0.01
+        Variance of the noise at the left end, x = -4.
+    random_state : int, Generator or None, default=0
+        Seed.
+
+    Examples
+    --------
+    >>> from posterity import datasets
+    >>> datasets.heteroscedastic_steps(20).X.shape
+    (20, 1)
+    """
+    rng = np.random.default_rng(random_state)
+    x = rng.uniform(-4.0, 4.0, _rows(n_rows))
+    noise = _standard_deviation(noise_variance) * (x + 5.0) * rng.standard_normal(n_rows)
+    y = np.tanh(3.0 * (x + 2.0)) + np.tanh(3.0 * (x - 2.0)) + noise
+    return Dataset(x[:, None], y, ("x",), "y", "Two steps; the noise grows with x.")
+
+
+def friedman1(n_rows: int = 200, *, noise_variance: float = 1.0, random_state: Seed = 0) -> Dataset:
+    """Ten uniform inputs, of which five matter (Friedman 1991).
+
+    y = 10 sin(pi x0 x1) + 20 (x2 - 1/2)^2 + 10 x3 + 5 x4, with normal noise.
+
+    Parameters
+    ----------
+    n_rows : int, default=200
+        How many rows.
+    noise_variance : float, default=1.0
+        Variance of the noise.
+    random_state : int, Generator or None, default=0
+        Seed.
+
+    Examples
+    --------
+    >>> from posterity import datasets
+    >>> datasets.friedman1(30).X.shape
+    (30, 10)
+    """
+    X, y = _friedman(datasets.make_friedman1, n_rows, noise_variance, random_state)
+    names = tuple(f"x{d}" for d in range(X.shape[1]))
+    return Dataset(X, y, names, "y", "Friedman's first set: five inputs of ten matter.")
+
+
+def friedman2(
+    n_rows: int = 200, *, noise_variance: float = 15625.0, random_state: Seed = 0
+) -> Dataset:
+    """The impedance of a circuit, from four inputs of very different sizes (Friedman 1991).
+
+    Parameters
+    ----------
+    n_rows : int, default=200
+        How many rows.
+    noise_variance : float, default=15625.0
+        Variance of the noise.
+    random_state : int, Generator or None, default=0
+        Seed.
+
+    Examples
+    --------
+    >>> from posterity import datasets
+    >>> datasets.friedman2(30).feature_names
+    ('resistance', 'frequency', 'inductance', 'capacitance')
+    """
+    X, y = _friedman(datasets.make_friedman2, n_rows, noise_variance, random_state)
+    return Dataset(X, y, _CIRCUIT, "impedance", "Friedman's second set: a circuit's impedance.")
+
+
+def friedman3(
+    n_rows: int = 200, *, noise_variance: float = 0.01, random_state: Seed = 0
+) -> Dataset:
+    """The phase of the same circuit as in ``friedman2`` (Friedman 1991).
+
+    Parameters
+    ----------
+    n_rows : int, default=200
+        How many rows.
+    noise_variance : float, default=0.01
+        Variance of the noise.
+    random_state : int, Generator or None, default=0
+        Seed.
+
+    Examples
+    --------
+    >>> from posterity import datasets
+    >>> datasets.friedman3(30).target_name
+    'phase'
+    """
+    X, y = _friedman(datasets.make_friedman3, n_rows, noise_variance, random_state)
+    return Dataset(X, y, _CIRCUIT, "phase", "Friedman's third set: a circuit's phase.")
+
+
+def _rows(n_rows: int) -> int:
+    """A whole number of at least one, or a sentence."""
+    if not isinstance(n_rows, numbers.Integral) or n_rows < 1:
+        raise ValueError(f"n_rows={n_rows!r} must be a whole number of at least 1.")
+    return int(n_rows)
+
+
+def _standard_deviation(noise_variance: float) -> float:
+    """The root of a finite variance >= 0, or a sentence."""
+    if not 0.0 <= noise_variance < math.inf:
+        raise ValueError(f"noise_variance={noise_variance!r} must be a finite number >= 0.")
+    return math.sqrt(noise_variance)
+
+
+def _friedman(
+    make: Callable[..., tuple[Array, Array]], n_rows: int, noise_variance: float, random_state: Seed
+) -> tuple[Array, Array]:
+    """Inputs and targets of one of scikit-learn's generators, which know no Generator."""
+    seed = int(np.random.default_rng(random_state).integers(2**31))
+    deviation = _standard_deviation(noise_variance)
+    return make(n_samples=_rows(n_rows), noise=deviation, random_state=seed)

@@ -1,0 +1,24 @@
+"""Explicit feature spaces: columns z = f(x) for models that are linear in z.
+
+Each is a scikit-learn transformer. None of them makes a constant column: the offset is the
+estimator's business. What the data decide (centres, widths) is learned by ``fit``, counts weighted
+rows as repeated ones, and follows the units of the columns.
+"""
+
+from posterity.features.arctan import Arctan
+from posterity.features.base import Features
+from posterity.features.heaviside import Heaviside
+from posterity.features.identity import Identity
+from posterity.features.kernel_columns import KernelColumns
+from posterity.features.polynomial import Polynomial
+from posterity.features.radial import Radial
+
+__all__ = [
+    "Arctan",
+    "Features",
+    "Heaviside",
+    "Identity",
+    "KernelColumns",
+    "Polynomial",
+    "Radial",
+]

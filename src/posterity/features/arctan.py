@@ -1,0 +1,74 @@
+"""Smooth steps along each column."""
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from posterity.arrays import Array
+from posterity.features import base, positions
+
+
+class Arctan(base.Features):
+    """z = arctan(slope (x - offset)), several offsets along each column.  [P8 8.23]
+
+    Parameters
+    ----------
+    n_offsets : int, default=7
+        How many steps a column; fewer where it has fewer different values.
+    offsets : "quantile" or array-like of shape (K,) or (K, D), default="quantile"
+        Where the steps are, in the units of the columns: at quantiles of the data, or given.
+    slope : float or array-like of shape (D,), optional
+        How steep the steps are, per unit of the column. None: the inverse of the mean distance
+        between neighbouring offsets.
+
+    Attributes
+    ----------
+    columns_ : ndarray of shape (M,)
+        The column each feature looks at.
+    offsets_ : ndarray of shape (M,)
+        The offset of each feature.
+    slope_ : ndarray of shape (D,)
+        The slope in each column.
+
+    Examples
+    --------
+    >>> from posterity import features
+    >>> steps = features.Arctan(offsets=[0.0, 1.0], slope=2.0).fit([[0.0], [0.5], [1.0]])
+    >>> steps.transform([[0.5]]).round(3)
+    array([[ 0.785, -0.785]])
+    >>> steps.get_feature_names_out()
+    array(['arctan(x0 - 0)', 'arctan(x0 - 1)'], dtype=object)
+    """
+
+    def __init__(
+        self,
+        n_offsets: int = 7,
+        *,
+        offsets: str | ArrayLike = "quantile",
+        slope: float | ArrayLike | None = None,
+    ) -> None:
+        self.n_offsets = n_offsets
+        self.offsets = offsets
+        self.slope = slope
+
+    def _learn(self, X: Array, weights: Array | None) -> None:
+        n = base.check_count(self.n_offsets, "n_offsets")
+        if isinstance(self.offsets, str) and self.offsets == "quantile":
+            places = [positions.quantiles(x, weights, n) for x in X.T]
+        else:
+            places = positions.given(self.offsets, "offsets", X.shape[1])
+        self.columns_, self.offsets_ = positions.flatten(places)
+        if self.slope is None:
+            pairs = zip(places, X.T, strict=True)
+            self.slope_ = 1.0 / np.array([positions.spacing(p, x, weights) for p, x in pairs])
+        else:
+            self.slope_ = base.check_per_column(self.slope, "slope", X.shape[1])
+
+    def _columns(self, X: Array) -> Array:
+        with np.errstate(over="ignore"):
+            steps = X[:, self.columns_] - self.offsets_
+            return np.arctan(self.slope_[self.columns_] * steps)  # [P8 8.23]
+
+    def _names(self, inputs: list[str]) -> list[str]:
+        words = positions.labels(self.columns_, self.offsets_)
+        signed = (f"+ {word[1:]}" if word.startswith("-") else f"- {word}" for word in words)
+        return [f"arctan({inputs[d]} {s})" for d, s in zip(self.columns_, signed, strict=True)]

@@ -1,0 +1,56 @@
+"""Hard steps along each column."""
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from posterity.arrays import Array
+from posterity.features import base, positions
+
+
+class Heaviside(base.Features):
+    """z = 1 where x >= threshold, else 0, several thresholds along each column.  [P9 Sec 9.3]
+
+    Parameters
+    ----------
+    n_steps : int, default=10
+        How many steps a column; fewer where it has fewer different values.
+    thresholds : "quantile" or array-like of shape (K,) or (K, D), default="quantile"
+        Where the steps are, in the units of the columns: between neighbouring values at quantiles
+        of the data, or given.
+
+    Attributes
+    ----------
+    columns_ : ndarray of shape (M,)
+        The column each feature looks at.
+    thresholds_ : ndarray of shape (M,)
+        The threshold of each feature.
+
+    Examples
+    --------
+    >>> from posterity import features
+    >>> steps = features.Heaviside(3).fit([[0.0], [1.0], [2.0], [3.0]])
+    >>> steps.transform([[1.0], [2.0]])
+    array([[1., 0., 0.],
+           [1., 1., 0.]])
+    >>> steps.get_feature_names_out()
+    array(['x0>=0.5', 'x0>=1.5', 'x0>=2.5'], dtype=object)
+    """
+
+    def __init__(self, n_steps: int = 10, *, thresholds: str | ArrayLike = "quantile") -> None:
+        self.n_steps = n_steps
+        self.thresholds = thresholds
+
+    def _learn(self, X: Array, weights: Array | None) -> None:
+        n = base.check_count(self.n_steps, "n_steps")
+        if isinstance(self.thresholds, str) and self.thresholds == "quantile":
+            places = [positions.cuts(x, weights, n) for x in X.T]
+        else:
+            places = positions.given(self.thresholds, "thresholds", X.shape[1])
+        self.columns_, self.thresholds_ = positions.flatten(places)
+
+    def _columns(self, X: Array) -> Array:
+        return (X[:, self.columns_] >= self.thresholds_).astype(np.float64)
+
+    def _names(self, inputs: list[str]) -> list[str]:
+        words = positions.labels(self.columns_, self.thresholds_)
+        return [f"{inputs[d]}>={word}" for d, word in zip(self.columns_, words, strict=True)]

@@ -1,0 +1,76 @@
+"""The dual feature space: one column per training row."""
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from posterity.arrays import Array
+from posterity.features.base import Features
+
+Kernel: TypeAlias = Callable[[Array, Array], Array]
+"""k(X, Z): the matrix (N, M) of similarities of the rows of X and the rows of Z."""
+
+
+class KernelColumns(Features):
+    """z = k(x, x_n) for every training row x_n.  [P8 8.41]
+
+    A weight per column is then a weight per training row. Row weights do not change the columns:
+    a row that counts twice still has one.
+
+    Parameters
+    ----------
+    kernel : "linear" or callable, default="linear"
+        ``kernel(X, Z)`` gives the (N, M) matrix of similarities between the rows of X and of Z;
+        "linear" is ``X @ Z.T``.
+
+    Attributes
+    ----------
+    X_train_ : ndarray of shape (N, D)
+        The training rows.
+
+    Examples
+    --------
+    >>> from posterity import features
+    >>> dual = features.KernelColumns().fit([[1.0, 0.0], [2.0, 1.0]])
+    >>> dual.transform([[3.0, 1.0]])
+    array([[3., 7.]])
+    """
+
+    def __init__(self, kernel: str | Kernel = "linear") -> None:
+        self.kernel = kernel
+
+    def _learn(self, X: Array, weights: Array | None) -> None:
+        self._function()
+        self.X_train_ = X.copy()
+
+    def _columns(self, X: Array) -> Array:
+        K = self._function()(X, self.X_train_)
+        return _check_matrix(K, (len(X), len(self.X_train_)))
+
+    def _names(self, inputs: list[str]) -> list[str]:
+        return [f"kernel(row {n})" for n in range(len(self.X_train_))]
+
+    def _function(self) -> Kernel:
+        if isinstance(self.kernel, str) and self.kernel == "linear":
+            return _linear
+        if not callable(self.kernel):
+            raise ValueError(f"kernel={self.kernel!r} must be 'linear' or a function k(X, Z).")
+        return self.kernel
+
+
+def _linear(X: Array, Z: Array) -> Array:
+    return X @ Z.T
+
+
+def _check_matrix(values: Any, shape: tuple[int, int]) -> Array:
+    """What a kernel returned, as a finite float64 matrix of the right shape."""
+    K = np.asarray(values)
+    if K.shape != shape:
+        raise ValueError(f"kernel(X, Z) returned shape {K.shape}; expected {shape}.")
+    if K.dtype.kind not in "biuf":
+        raise ValueError(f"kernel(X, Z) returned {K.dtype} values; expected real numbers.")
+    if not np.isfinite(K).all():
+        i, j = np.argwhere(~np.isfinite(K))[0]
+        raise ValueError(f"kernel(X, Z) is {K[i, j]} for row {i} of X and row {j} of Z.")
+    return K.astype(np.float64, copy=False)

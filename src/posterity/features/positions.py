@@ -1,0 +1,103 @@
+"""Places on the axis of a column: where data lie, how far apart, how wide, and in what words.
+
+A row of weight w counts as w rows, and a row of weight zero is not there.
+"""
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from posterity.arrays import Array
+
+
+def distinct(x: Array, weights: Array | None) -> tuple[Array, Array]:
+    """The different values (or rows) of x, sorted, and how often each counts."""
+    if weights is None:
+        values, repeats = np.unique(x, axis=0, return_counts=True)
+        return values, np.asarray(repeats, dtype=np.float64)
+    counted = weights > 0.0
+    rows, group = np.unique(x[counted], axis=0, return_inverse=True)
+    return rows, np.bincount(group.ravel(), weights[counted]).astype(np.float64)
+
+
+def quantiles(x: Array, weights: Array | None, n: int) -> Array:
+    """Values of x at the levels (k - 1/2)/n, without repetition."""
+    values, counts = distinct(x, weights)
+    below = np.cumsum(counts)
+    levels = (2.0 * np.arange(n) + 1.0) * below[-1] / (2.0 * n)
+    return np.unique(values[np.searchsorted(below, levels)])
+
+
+def cuts(x: Array, weights: Array | None, n: int) -> Array:
+    """Midpoints between neighbouring values of x at the levels k/(n + 1), without repetition.
+
+    Every cut parts the data, except that a constant column is cut at its value.
+    """
+    values, counts = distinct(x, weights)
+    if len(values) == 1:
+        return values
+    below = np.cumsum(counts)
+    levels = np.arange(1.0, n + 1.0) * below[-1] / (n + 1.0)
+    i = np.unique(np.searchsorted(below[:-2], levels))
+    middle = values[i] / 2.0 + values[i + 1] / 2.0
+    return np.where(middle > values[i], middle, values[i + 1])
+
+
+def given(places: ArrayLike, name: str, n_columns: int) -> list[Array]:
+    """Given places for each column: (K,) the same for all columns, (K, D) one column each."""
+    table = finite_table(places, name)
+    if table.ndim == 1:
+        table = np.repeat(table[:, None], n_columns, axis=1)
+    if table.shape[1] != n_columns:
+        raise ValueError(
+            f"{name} has {table.shape[1]} columns but X has {n_columns}; pass a one-dimensional "
+            "array, or one column of places for each column of X."
+        )
+    for d, column in enumerate(table.T):
+        if len(np.unique(column)) < len(column):
+            raise ValueError(f"{name} holds a place twice for column {d}; each must differ.")
+    return list(table.T)
+
+
+def finite_table(places: ArrayLike, name: str) -> Array:
+    """Given numbers as a finite array of one or two axes, at least one row."""
+    try:
+        table = np.asarray(places, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name}={places!r} is neither a known word nor numbers.") from error
+    if table.ndim not in (1, 2) or table.size == 0 or not np.isfinite(table).all():
+        raise ValueError(f"{name} must be finite numbers in one or two axes, at least one.")
+    return table
+
+
+def spread(x: Array, weights: Array | None) -> float:
+    """The standard deviation of a column; where it is constant, its magnitude, or one."""
+    values, counts = distinct(x, weights)
+    low, half_range = values[0] / 2.0, values[-1] / 2.0 - values[0] / 2.0
+    if half_range == 0.0:
+        return abs(float(values[0])) or 1.0
+    u = (values / 2.0 - low) / half_range
+    mean = np.average(u, weights=counts)
+    return float(half_range * (2.0 * np.sqrt(np.average((u - mean) ** 2, weights=counts))))
+
+
+def spacing(places: Array, x: Array, weights: Array | None) -> float:
+    """The mean distance between neighbouring places; of a single one, the spread of x."""
+    if len(places) == 1:
+        return spread(x, weights)
+    half_range = places.max() / 2.0 - places.min() / 2.0
+    return float(half_range / ((len(places) - 1) / 2.0))
+
+
+def flatten(places: list[Array]) -> tuple[NDArray[np.intp], Array]:
+    """The column each place is on, and the places, as two arrays of one length."""
+    columns = np.repeat(np.arange(len(places)), [len(column) for column in places])
+    return columns, np.concatenate(places)
+
+
+def labels(columns: NDArray[np.intp], places: Array) -> list[str]:
+    """Places in as few digits as tell those of one column apart."""
+    for digits in (6, 9, 12, 17):
+        words = [f"{place + 0.0:.{digits}g}" for place in places]
+        if len(set(zip(columns.tolist(), words, strict=True))) == len(words):
+            break
+    return words
