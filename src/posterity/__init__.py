@@ -4,3 +4,29 @@ One model is four choices: likelihood x prior x feature space x inference. Every
 one combination of them, every prediction is a distribution, and every Bayesian model has an
 evidence by which it can be compared with the others.
 """
+
+from posterity import (
+    datasets,
+    designs,
+    distributions,
+    features,
+    inference,
+)
+from posterity.regression import (
+    BayesianLinearRegression,
+    DualLinearRegression,
+    LinearRegression,
+    RidgeRegression,
+)
+
+__all__ = [
+    "BayesianLinearRegression",
+    "DualLinearRegression",
+    "LinearRegression",
+    "RidgeRegression",
+    "datasets",
+    "designs",
+    "distributions",
+    "features",
+    "inference",
+]

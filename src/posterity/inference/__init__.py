@@ -1,0 +1,14 @@
+"""From a prior and a likelihood to a posterior: one algorithm, one file."""
+
+from posterity.inference import evidence
+from posterity.inference.conjugate import LinearProblem, WeightPosterior, reduce
+from posterity.inference.maximum_likelihood import FlatFit, refined_least_squares
+
+__all__ = [
+    "FlatFit",
+    "LinearProblem",
+    "WeightPosterior",
+    "evidence",
+    "reduce",
+    "refined_least_squares",
+]

@@ -1,0 +1,15 @@
+"""Named regressors: each file wires parts together and computes nothing itself."""
+
+from posterity.regression.base import Regressor
+from posterity.regression.bayesian import BayesianLinearRegression
+from posterity.regression.dual import DualLinearRegression
+from posterity.regression.linear import LinearRegression
+from posterity.regression.ridge import RidgeRegression
+
+__all__ = [
+    "BayesianLinearRegression",
+    "DualLinearRegression",
+    "LinearRegression",
+    "Regressor",
+    "RidgeRegression",
+]

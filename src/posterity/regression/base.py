@@ -1,0 +1,84 @@
+"""What every regressor answers, all of it derived from one predictive distribution."""
+
+import abc
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, RegressorMixin
+
+from posterity import distributions
+from posterity.arrays import Array
+
+
+class Regressor(RegressorMixin, BaseEstimator, abc.ABC):
+    """A scikit-learn regressor whose prediction is a distribution.
+
+    A subclass writes ``fit`` and ``predict_dist``; means, standard deviations, intervals and
+    quantiles follow from the distribution.
+    """
+
+    @abc.abstractmethod
+    def predict_dist(self, X: ArrayLike) -> distributions.Univariate:
+        """The predictive distribution of the target at each row of X."""
+
+    def predict_cov(self, X: ArrayLike) -> Array:
+        """Covariance of the targets between rows, (n, n); (K, n, n) for K outputs."""
+        raise TypeError(
+            f"{type(self).__name__} has no joint distribution over rows; "
+            "use return_std=True, or a Bayesian estimator."
+        )
+
+    def predict(self, X: ArrayLike, return_std: bool = False, return_cov: bool = False) -> Any:
+        """The mean prediction, with standard deviation or covariance where asked for.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, D)
+            Query rows.
+        return_std : bool, default=False
+            Also return the standard deviation of the target at each row.
+        return_cov : bool, default=False
+            Also return the covariance of the targets between rows.
+
+        Returns
+        -------
+        mean : array of shape (n,) or (n, K)
+        std : array of the shape of ``mean``, if ``return_std``
+        cov : array of shape (n, n) or (K, n, n), if ``return_cov``
+        """
+        if return_std and return_cov:
+            raise ValueError(
+                "Ask for return_std or return_cov, not both: the diagonal of the "
+                "covariance is the squared standard deviation."
+            )
+        if return_std:
+            return self._predict_mean(X), self.predict_dist(X).standard_deviation()
+        if return_cov:
+            return self._predict_mean(X), self.predict_cov(X)
+        return self._predict_mean(X)
+
+    def predict_interval(self, X: ArrayLike, coverage: float = 0.9) -> tuple[Array, Array]:
+        """Lower and upper ends of the central interval that holds the target with this chance.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, D)
+            Query rows.
+        coverage : float, default=0.9
+            Probability that the target lies inside, between 0 and 1.
+        """
+        return self.predict_dist(X).interval(coverage)
+
+    def predict_quantiles(
+        self, X: ArrayLike, quantiles: ArrayLike = (0.05, 0.25, 0.5, 0.75, 0.95)
+    ) -> Array:
+        """Quantiles of the target, one more axis at the end: (n, Q) or (n, K, Q)."""
+        dist = self.predict_dist(X)
+        levels = np.atleast_1d(np.asarray(quantiles, dtype=np.float64))
+        if not np.all((levels > 0.0) & (levels < 1.0)):
+            raise ValueError(f"Quantiles lie strictly between 0 and 1; got {levels.tolist()}.")
+        return np.stack([dist.icdf(level) for level in levels], axis=-1)
+
+    def _predict_mean(self, X: ArrayLike) -> Array:
+        return self.predict_dist(X).mean()

@@ -1,0 +1,78 @@
+"""Normal likelihood x normal prior x any features x closed form."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from posterity import designs
+from posterity.regression.posterior import PosteriorModel
+from posterity.regression.streamed import StreamedLinearModel
+
+
+class BayesianLinearRegression(PosteriorModel, StreamedLinearModel):
+    """Linear regression with a normal prior on the weights, integrated out in closed form.
+
+    Parameters
+    ----------
+    features : transformer, optional
+        What the model is linear in: one of :mod:`posterity.features` or any scikit-learn
+        transformer. None: the columns as they are.
+    prior_variance : float, optional
+        Variance of each weight before the data. None: learned by the evidence.
+    noise_variance : float, optional
+        Variance of the noise. None: learned by the evidence.
+    fit_intercept : bool, default=True
+        Add an offset, with a unit-information prior about the mean of the targets.
+    standardize : bool, default=True
+        Let the prior act on the weights of columns scaled to unit variance, so that units do
+        not matter. False: on the weights as they are, as in the textbook.
+
+    Attributes
+    ----------
+    coef_ : array of shape (M,) or (K, M)
+        Posterior mean of the weights, in the units of the data.
+    intercept_ : float or array of shape (K,)
+        Posterior mean of the offset.
+    noise_variance_, prior_variance_ : float or array of shape (K,)
+        The variances used: learned, or as given.
+    log_evidence_ : float
+        Log marginal likelihood of all targets, constants included.
+    posterior_ : WeightPosterior
+        The posterior, as prediction uses it.
+    features_ : transformer or None
+        The fitted features.
+    stop_reason_ : str
+        Why the search for the variances stopped.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from posterity import BayesianLinearRegression
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(50, 2))
+    >>> y = X @ [1.0, -2.0] + 3.0 + 0.1 * rng.normal(size=50)
+    >>> model = BayesianLinearRegression().fit(X, y)
+    >>> model.coef_.round(1), round(model.intercept_, 1)
+    (array([ 1., -2.]), 3.0)
+    >>> lower, upper = model.predict_interval([[0.0, 0.0], [9.0, 9.0]], coverage=0.9)
+    >>> bool(np.all(upper - lower > 0.3))
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        features: Any = None,
+        prior_variance: float | None = None,
+        noise_variance: float | None = None,
+        fit_intercept: bool = True,
+        standardize: bool = True,
+    ) -> None:
+        self.features = features
+        self.prior_variance = prior_variance
+        self.noise_variance = noise_variance
+        self.fit_intercept = fit_intercept
+        self.standardize = standardize
+
+    def _conclude(self, statistics: designs.Statistics) -> None:
+        self._learn(statistics, standardize=self.standardize)

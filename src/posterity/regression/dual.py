@@ -1,0 +1,137 @@
+"""Normal likelihood x one weight a row x inner products or a kernel x closed form."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from posterity import designs, distributions
+from posterity import features as feature_spaces
+from posterity.arrays import Array
+from posterity.regression.flat import FlatModel
+from posterity.regression.linear_model import Rows
+from posterity.regression.posterior import PosteriorModel
+
+PRIORS = ("normal", "flat")
+
+
+class DualLinearRegression(PosteriorModel, FlatModel):
+    """Regression with one weight for each training row, on inner products or a kernel.
+
+    The mean is ``kernel(X, X_train) @ dual_coef_ + intercept_``. With the linear kernel and a
+    flat prior this is least squares again, at the cost of the rows rather than of the columns.
+    With an offset the kernel is centred on the training rows, so the origin does not matter.
+
+    Parameters
+    ----------
+    kernel : "linear" or callable, default="linear"
+        ``kernel(A, B)`` gives the matrix of values between the rows of A and of B.
+    prior : {"normal", "flat"}, default="normal"
+        "normal": Bayesian, each dual weight normal. "flat": maximum likelihood.
+    features : transformer, optional
+        Features of the inputs on which the kernel acts. None: the columns as they are.
+    prior_variance, noise_variance : float, optional
+        Variance of each dual weight, and of the noise. None: learned by the evidence. Unused
+        with a flat prior.
+    fit_intercept : bool, default=True
+        Add an offset, and centre the kernel; the dual weights then sum to zero.
+    predictive : {"student_t", "plug_in"}, default="student_t"
+        The predictive distribution under a flat prior, as in :class:`LinearRegression`.
+
+    Attributes
+    ----------
+    dual_coef_ : array of shape (N,) or (K, N)
+        One weight for each training row.
+    coef_ : array of shape (M,) or (K, M)
+        With the linear kernel: the weights of the features.
+    intercept_, noise_variance_, features_
+        As in :class:`LinearRegression`.
+    log_evidence_, prior_variance_, posterior_, stop_reason_
+        As in :class:`BayesianLinearRegression`, with the normal prior.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from posterity import DualLinearRegression
+    >>> X = np.linspace(0.0, 6.0, 30)[:, None]
+    >>> def bump(A, B):
+    ...     return np.exp(-0.5 * (A - B.T) ** 2)
+    >>> model = DualLinearRegression(kernel=bump).fit(X, np.sin(X[:, 0]))
+    >>> bool(abs(model.predict([[1.5]])[0] - np.sin(1.5)) < 1e-3)
+    True
+    """
+
+    def __init__(
+        self,
+        kernel: Any = "linear",
+        *,
+        prior: str = "normal",
+        features: Any = None,
+        prior_variance: float | None = None,
+        noise_variance: float | None = None,
+        fit_intercept: bool = True,
+        predictive: str = "student_t",
+    ) -> None:
+        self.kernel = kernel
+        self.prior = prior
+        self.features = features
+        self.prior_variance = prior_variance
+        self.noise_variance = noise_variance
+        self.fit_intercept = fit_intercept
+        self.predictive = predictive
+
+    def _begin(self, rows: Rows) -> None:
+        super()._begin(rows)
+        if self.prior not in PRIORS:
+            raise ValueError(f"prior={self.prior!r} must be one of {PRIORS}.")
+        columns = feature_spaces.KernelColumns(self.kernel)
+        self.kernel_columns_ = columns.fit(self._features_of(rows.X))
+        self._weight = np.ones(len(rows.X)) if rows.sample_weight is None else rows.sample_weight
+
+    def _design_of(self, Z: Array) -> Array:
+        """The kernel about the centre of the training rows [J 43], a column a row.
+
+        A row that counts n times has n dual weights on one column, which is one weight of n times
+        the prior variance: the column is scaled by the root of n.
+        """
+        K = np.asarray(self.kernel_columns_.transform(Z), dtype=np.float64)
+        if self.fit_intercept:
+            K = K - (K @ self._weight / self._weight.sum())[:, None]
+        return K * np.sqrt(self._weight)
+
+    def _mean_at(self, Z: Array) -> Array:
+        return Z @ self._design_coef.T + self.intercept_
+
+    def _conclude(self, statistics: designs.Statistics) -> None:
+        if self.prior == "normal":
+            self._learn(statistics, standardize=False)  # [P8 8.49]
+        else:
+            self._maximise_likelihood(statistics, standardize=False)  # [P8 8.45], pseudo-inverse
+
+    def _publish(self, coef: Array, intercept: Array) -> None:
+        self._design_coef = self._per_output(np.ascontiguousarray(coef.T))
+        self.intercept_ = self._per_output(intercept) if self.fit_intercept else 0.0
+        psi = self._design_coef * np.sqrt(self._weight)
+        if self.fit_intercept:
+            psi = psi - psi.sum(axis=-1, keepdims=True) * self._weight / self._weight.sum()
+        self.dual_coef_ = psi
+        if isinstance(self.kernel, str):  # only the linear kernel has weights of the features
+            self.coef_ = psi @ self.kernel_columns_.X_train_  # [P8 8.41]
+
+    def predict_dist(
+        self, X: ArrayLike, *, noise_variance: ArrayLike | None = None
+    ) -> distributions.Continuous:
+        """The predictive distribution at each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, D)
+            Query rows.
+        noise_variance : float or array-like of shape (n,), optional
+            Variance of the noise of the new targets. None: as fitted. 0: the noise-free function.
+        """
+        if self.prior == "normal":
+            return PosteriorModel.predict_dist(self, X, noise_variance=noise_variance)
+        return FlatModel.predict_dist(self, X, noise_variance=noise_variance)

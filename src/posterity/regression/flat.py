@@ -1,0 +1,69 @@
+"""Predictions of least squares: a Student-t, or the textbook's plug-in normal."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from posterity import designs, distributions, inference
+from posterity.regression.linear_model import LinearModel
+
+PREDICTIVES = ("student_t", "plug_in")
+
+
+class FlatModel(LinearModel):
+    """A linear model with no prior: maximum likelihood, and what it leaves uncertain."""
+
+    predictive: str
+    fit_: inference.FlatFit
+
+    def _maximise_likelihood(self, statistics: designs.Statistics, *, standardize: bool) -> None:
+        """Least squares; noise known row by row is reported by its average."""
+        if self.predictive not in PREDICTIVES:
+            raise ValueError(f"predictive={self.predictive!r} must be one of {PREDICTIVES}.")
+        problem = inference.reduce(
+            statistics, fit_intercept=self.fit_intercept, standardize=standardize
+        )
+        fit = inference.FlatFit(problem, has_offset=self.fit_intercept)
+        self.fit_, self.rank_ = fit, problem.rank
+        coef = fit.coef
+        self._publish(coef, fit.intercept(coef))
+        noise = fit.noise_variance
+        if self._known_noise:
+            noise = np.full_like(noise, statistics.noise_sum / statistics.count)
+        self.noise_variance_ = self._per_output(noise)
+
+    def predict_dist(
+        self, X: ArrayLike, *, noise_variance: ArrayLike | None = None
+    ) -> distributions.Continuous:
+        """The predictive distribution at each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, D)
+            Query rows.
+        noise_variance : float or array-like of shape (n,), optional
+            Variance of the noise of the new targets. None: as fitted. 0: the noise-free function.
+        """
+        Z = self._queries(X)
+        mean = self._mean_at(Z)
+        leverage = self._per_row(self.fit_.weights.latent(Z)[1])  # in units of the noise
+        noise = self._per_row(self._noise_at(noise_variance, len(Z)))
+        if self.predictive == "plug_in":
+            return distributions.Normal(mean, np.sqrt(noise))
+        if self._known_noise:
+            return distributions.Normal(mean, np.sqrt(leverage + noise))
+        freedom = self._degrees_of_freedom()
+        unbiased = self._per_output(self.fit_.unbiased_noise_variance)
+        new = unbiased if noise_variance is None else noise
+        return distributions.StudentT(mean, np.sqrt(unbiased * leverage + new), freedom)
+
+    def _degrees_of_freedom(self) -> float:
+        freedom = self.fit_.degrees_of_freedom
+        if freedom > 0:
+            return freedom
+        raise ValueError(
+            f"{self.fit_.problem.count:g} rows are fitted exactly by {self.rank_} weights and "
+            "leave nothing to tell the noise by, so there is no predictive distribution. Use "
+            "more rows, fewer features, or BayesianLinearRegression."
+        )

@@ -1,0 +1,90 @@
+"""Normal likelihood x no prior x any features x maximum likelihood."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from posterity import designs, inference
+from posterity import features as feature_spaces
+from posterity.arrays import Array
+from posterity.regression.flat import FlatModel
+from posterity.regression.linear_model import Rows
+from posterity.regression.streamed import StreamedLinearModel
+
+_EASY_CONDITION = 1e3  # below it the first solution has twelve digits
+_SMALL = 1_000_000  # entries up to which every digit is worth its cost
+
+
+class LinearRegression(FlatModel, StreamedLinearModel):
+    """Least squares, with the prediction interval that belongs to it.
+
+    Coefficients are correct to the last digits of double precision also where the features are
+    nearly dependent: the solution is refined with residuals at twice the precision.
+
+    Parameters
+    ----------
+    features : transformer, optional
+        What the model is linear in: one of :mod:`posterity.features` or any scikit-learn
+        transformer. None: the columns as they are.
+    fit_intercept : bool, default=True
+        Add an offset.
+    predictive : {"student_t", "plug_in"}, default="student_t"
+        "student_t": the predictive distribution with weights and noise variance integrated out
+        under a reference prior; its intervals are the classical prediction intervals.
+        "plug_in": a normal with the maximum likelihood variance, which is too narrow.
+
+    Attributes
+    ----------
+    coef_ : array of shape (M,) or (K, M)
+        Weights; where the features are linearly dependent, those of least norm.
+    intercept_ : float or array of shape (K,)
+        Offset.
+    noise_variance_ : float or array of shape (K,)
+        Maximum likelihood variance of the noise.
+    rank_ : int
+        The number of independent features.
+    features_ : transformer or None
+        The fitted features.
+
+    Examples
+    --------
+    >>> from posterity import LinearRegression
+    >>> model = LinearRegression().fit([[0.0], [1.0], [2.0], [3.0]], [0.0, 1.5, 1.5, 3.0])
+    >>> model.coef_.round(6), round(model.noise_variance_, 6)
+    (array([0.9]), 0.1125)
+    >>> lower, upper = model.predict_interval([[1.5], [15.0]])
+    >>> (upper - lower).round(1)
+    array([ 3.1, 17. ])
+    """
+
+    def __init__(
+        self,
+        *,
+        features: Any = None,
+        fit_intercept: bool = True,
+        predictive: str = "student_t",
+    ) -> None:
+        self.features = features
+        self.fit_intercept = fit_intercept
+        self.predictive = predictive
+
+    def _conclude(self, statistics: designs.Statistics) -> None:
+        self._maximise_likelihood(statistics, standardize=True)
+
+    def _polish(self, rows: Rows) -> None:
+        """Refine where digits are to be gained and the problem has one solution."""
+        problem = self.fit_.problem
+        full_rank = problem.rank == len(problem.scale)
+        easy = problem.condition() < _EASY_CONDITION and rows.X.size > _SMALL
+        if easy or not full_rank or not len(problem.scale):
+            return
+        Z, Z_error = self._features_with_error(rows.X)
+        coef, intercept = inference.refined_least_squares(
+            Z, Z_error, rows.Y, root_weight=rows.root_weight, has_offset=self.fit_intercept
+        )
+        self._publish(coef, intercept)
+
+    def _features_with_error(self, X: Array) -> tuple[Array, Array | None]:
+        if isinstance(self.features_, feature_spaces.Features):
+            return self.features_.transform_with_error(X)
+        return self._features_of(X), None

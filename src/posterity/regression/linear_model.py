@@ -1,0 +1,174 @@
+"""Models whose mean is linear in the features, fitted from rows in memory."""
+
+from __future__ import annotations
+
+import abc
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import clone
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
+
+from posterity import designs, validation
+from posterity import features as feature_spaces
+from posterity.arrays import Array
+from posterity.regression.base import Regressor
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Validated rows: inputs (N, D), targets (N,) or (N, K), and what is known of each row."""
+
+    X: Array
+    y: Array
+    sample_weight: Array | None
+    noise_variance: Array | None
+
+    @property
+    def Y(self) -> Array:
+        """The targets as columns."""
+        return self.y[:, None] if self.y.ndim == 1 else self.y
+
+    @property
+    def root_weight(self) -> Array | None:
+        """What each row is multiplied by in least squares; None where all count alike."""
+        if self.sample_weight is None and self.noise_variance is None:
+            return None
+        weight = np.ones(len(self.X)) if self.sample_weight is None else self.sample_weight
+        variance = 1.0 if self.noise_variance is None else self.noise_variance
+        return np.sqrt(weight / variance)
+
+
+class LinearModel(Regressor):
+    """A regressor that learns from its rows only through :class:`posterity.designs.Statistics`.
+
+    A subclass writes ``_conclude``, which turns the statistics into fitted attributes.
+    """
+
+    features: Any
+    fit_intercept: bool
+
+    @abc.abstractmethod
+    def _conclude(self, statistics: designs.Statistics) -> None:
+        """Set the fitted attributes."""
+
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        noise_variance: ArrayLike | None = None,
+    ) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (N, D)
+            Inputs.
+        y : array-like of shape (N,) or (N, K)
+            Targets.
+        sample_weight : array-like of shape (N,), optional
+            How often each row counts: an integer weight equals repeating the row.
+        noise_variance : array-like of shape (N,), optional
+            Known variance of the noise of each row. The noise is then not learned.
+        """
+        rows = self._check_rows(X, y, sample_weight, noise_variance, first=True)
+        self._begin(rows)
+        self._conclude(self._statistics_of(rows))
+        self._polish(rows)
+        return self
+
+    def _polish(self, rows: Rows) -> None:
+        """What can be said more exactly while the rows are at hand."""
+
+    def _check_rows(
+        self, X: Any, y: Any, sample_weight: Any, noise_variance: Any, *, first: bool
+    ) -> Rows:
+        """Validated rows; two at least before the noise can be told, one is enough later."""
+        X_rows, targets = validation.check_X_y(self, X, y, reset=first, min_rows=1 + first)
+        weight = validation.check_sample_weight(sample_weight, len(X_rows))
+        if noise_variance is None:
+            return Rows(X_rows, targets, weight, None)
+        noise = validation.check_positive(noise_variance, "noise_variance", length=len(X_rows))
+        return Rows(X_rows, targets, weight, noise)
+
+    def _begin(self, rows: Rows) -> None:
+        """Remember the form of the targets and fit the features."""
+        self._single_output = rows.y.ndim == 1
+        self._known_noise = rows.noise_variance is not None
+        if self.features is None:
+            self.features_ = None
+        elif isinstance(self.features, feature_spaces.Features):
+            self.features_ = clone(self.features).fit(rows.X, sample_weight=rows.sample_weight)
+        else:
+            self.features_ = clone(self.features).fit(rows.X)
+
+    def _statistics_of(self, rows: Rows) -> designs.Statistics:
+        return designs.Statistics.of(
+            self._design_of(self._features_of(rows.X)),
+            rows.Y,
+            sample_weight=rows.sample_weight,
+            noise_variance=rows.noise_variance,
+            shift=self._is_centred,
+        )
+
+    @property
+    def _is_centred(self) -> bool:
+        """Whether the offset is free to follow the centre of the rows."""
+        return self.fit_intercept
+
+    def _features_of(self, X: Array) -> Array:
+        if self.features_ is None:
+            return X
+        return np.asarray(self.features_.transform(X), dtype=np.float64)
+
+    def _design_of(self, Z: Array) -> Array:
+        """The columns that have a weight each, from the features."""
+        return Z
+
+    def _queries(self, X: ArrayLike) -> Array:
+        """The design at the rows of X."""
+        check_is_fitted(self)
+        return self._design_of(self._features_of(validation.check_X(self, X, reset=False)))
+
+    def _mean_at(self, Z: Array) -> Array:
+        """The mean prediction at rows of the design."""
+        return Z @ self.coef_.T + self.intercept_
+
+    def _noise_at(self, noise_variance: ArrayLike | None, n: int) -> Array:
+        """Noise variances at n queries, (n, K)."""
+        fitted = np.atleast_1d(self.noise_variance_)
+        if noise_variance is None:
+            return np.broadcast_to(fitted, (n, len(fitted)))
+        noise = np.asarray(noise_variance, dtype=np.float64)
+        if noise.shape not in ((), (n,)) or not np.all(np.isfinite(noise) & (noise >= 0.0)):
+            raise ValueError(
+                "noise_variance must be one finite number >= 0, or one for each query row."
+            )
+        return np.broadcast_to(noise[..., None], (n, len(fitted)))
+
+    def _predict_mean(self, X: ArrayLike) -> Array:
+        return self._mean_at(self._queries(X))
+
+    def _publish(self, coef: Array, intercept: Array) -> None:
+        """Weights (M, K) and offsets (K,), in the shapes scikit-learn uses."""
+        self.coef_ = self._per_output(np.ascontiguousarray(coef.T))
+        self.intercept_ = self._per_output(intercept) if self.fit_intercept else 0.0
+
+    def _per_output(self, values: Array) -> Any:
+        """One value an output, or the value itself where the target was one-dimensional."""
+        if not self._single_output:
+            return values
+        return float(values[0]) if values.ndim == 1 else values[0]
+
+    def _per_row(self, values: Array) -> Array:
+        """(n, K), or (n,) where the target was one-dimensional."""
+        return values[:, 0] if self._single_output else values
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags

@@ -1,0 +1,113 @@
+"""Predictions of a linear model from the normal posterior of its weights."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from posterity import arrays, designs, distributions, inference, validation
+from posterity.arrays import Array
+from posterity.regression.linear_model import LinearModel
+
+
+class PosteriorModel(LinearModel):
+    """A linear model that predicts by averaging over a :class:`inference.WeightPosterior`."""
+
+    prior_variance: float | None
+    noise_variance: float | None
+    posterior_: inference.WeightPosterior
+
+    def _learn(self, statistics: designs.Statistics, *, standardize: bool) -> None:
+        """The posterior at the variances given, or at those of the largest evidence."""
+        problem = inference.reduce(
+            statistics, fit_intercept=self.fit_intercept, standardize=standardize
+        )
+        noise = _given(self.noise_variance, "noise_variance")
+        learned = inference.evidence.maximise(
+            problem,
+            prior_variance=_given(self.prior_variance, "prior_variance"),
+            # Rows of known noise were divided by its deviation, which leaves a variance of one.
+            noise_variance=1.0 if self._known_noise else noise,
+        )
+        posterior = inference.WeightPosterior(
+            problem, learned.noise_variance, learned.prior_variance
+        )
+        self._adopt(posterior, statistics)
+        self.log_evidence_ = float(learned.log_evidence.sum())
+        self.stop_reason_ = learned.stop_reason
+
+    def _adopt(self, posterior: inference.WeightPosterior, statistics: designs.Statistics) -> None:
+        """Set what prediction needs; noise known row by row is reported by its average."""
+        self.posterior_ = posterior
+        self._publish(posterior.coef, posterior.intercept)
+        noise = posterior.noise_variance
+        if self._known_noise:
+            noise = np.full_like(noise, statistics.noise_sum / statistics.count)
+        self.noise_variance_ = self._per_output(noise)
+        self.prior_variance_ = self._per_output(posterior.prior_variance)
+
+    def predict_dist(
+        self, X: ArrayLike, *, noise_variance: ArrayLike | None = None
+    ) -> distributions.Continuous:
+        """The normal predictive distribution at each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, D)
+            Query rows.
+        noise_variance : float or array-like of shape (n,), optional
+            Variance of the noise of the new targets. None: that of the training rows (their
+            average where it was known row by row). 0: the noise-free function.
+        """
+        Z = self._queries(X)
+        mean, variance = self.posterior_.latent(Z)
+        total = variance + self._noise_at(noise_variance, len(Z))
+        return distributions.Normal(self._per_row(mean), np.sqrt(self._per_row(total)))
+
+    def predict_cov(self, X: ArrayLike) -> Array:
+        """Covariance of the targets between rows, noise on the diagonal: (n, n) or (K, n, n)."""
+        Z = self._queries(X)
+        C = self.posterior_.covariance(Z)
+        i = np.arange(len(Z))
+        C[:, i, i] += np.atleast_1d(self.noise_variance_)[:, None]
+        return C[0] if self._single_output else C
+
+    def sample_weights(self, n_samples: int = 1, random_state: Any = None) -> tuple[Array, Array]:
+        """Draws from the posterior of the weights and of the offset, in the units of the data.
+
+        Returns
+        -------
+        coef : array of shape (n_samples, M) or (n_samples, K, M)
+        intercept : array of shape (n_samples,) or (n_samples, K)
+        """
+        rng = arrays.generator(random_state)
+        coef, intercept = self._split(*self.posterior_.sample(n_samples, rng))
+        by_output = np.moveaxis(coef, 1, 2)
+        if self._single_output:
+            return by_output[:, 0], intercept[:, 0]
+        return by_output, intercept
+
+    def sample_functions(self, X: ArrayLike, n_samples: int = 1, random_state: Any = None) -> Array:
+        """Noise-free functions drawn from the posterior, at the rows of X.
+
+        Returns
+        -------
+        values : array of shape (n_samples, n) or (n_samples, n, K)
+        """
+        Z = self._queries(X)
+        coef, intercept = self.posterior_.sample(n_samples, arrays.generator(random_state))
+        values = Z @ coef + intercept[:, None, :]
+        return values[..., 0] if self._single_output else values
+
+    def _split(self, coef: Array, intercept: Array) -> tuple[Array, Array]:
+        """Weights (..., M, K) and offset (..., K) of the features, from those of the design."""
+        return coef, intercept
+
+    def _publish(self, coef: Array, intercept: Array) -> None:
+        super()._publish(*self._split(coef, intercept))
+
+
+def _given(value: float | None, name: str) -> float | None:
+    return None if value is None else validation.check_positive(value, name)

@@ -1,0 +1,97 @@
+"""Normal likelihood x normal prior tied to the noise x any features x closed form."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from posterity import designs, inference, validation
+from posterity.arrays import Array
+from posterity.regression.posterior import PosteriorModel
+from posterity.regression.streamed import StreamedLinearModel
+
+
+class RidgeRegression(PosteriorModel, StreamedLinearModel):
+    """Least squares with a penalty on the squared weights, read as a probability model.
+
+    The penalty ties the variance of the prior to that of the noise, prior = noise / penalty, and
+    both are at their joint maximum. Predictions average over the weights.
+
+    Parameters
+    ----------
+    penalty : float, default=1.0
+        The factor of the sum of squared weights beside the sum of squared residuals; > 0.
+    features : transformer, optional
+        What the model is linear in. None: the columns as they are.
+    fit_intercept : bool, default=True
+        Add an offset.
+    penalize_intercept : bool, default=False
+        Penalise the offset like a weight, instead of leaving it free.
+    standardize : bool, default=True
+        Penalise the weights of columns scaled to unit variance, so that units do not matter.
+
+    Attributes
+    ----------
+    coef_, intercept_
+        Weights and offset in the units of the data.
+    noise_variance_ : float or array of shape (K,)
+        (sum of squared residuals + penalty * sum of squared weights) / (rows + weights).
+    prior_variance_ : float or array of shape (K,)
+        Variance of the tied prior, ``noise_variance_ / penalty``.
+    log_evidence_ : float
+        Log marginal likelihood at these variances, constants included.
+    posterior_ : WeightPosterior
+        Posterior of the weights at these variances.
+
+    Examples
+    --------
+    >>> from posterity import RidgeRegression
+    >>> model = RidgeRegression(penalty=3.0, standardize=False)
+    >>> model.fit([[-1.0], [0.0], [1.0]], [-5.0, 0.0, 5.0]).coef_
+    array([2.])
+    """
+
+    def __init__(
+        self,
+        penalty: float = 1.0,
+        *,
+        features: Any = None,
+        fit_intercept: bool = True,
+        penalize_intercept: bool = False,
+        standardize: bool = True,
+    ) -> None:
+        self.penalty = penalty
+        self.features = features
+        self.fit_intercept = fit_intercept
+        self.penalize_intercept = penalize_intercept
+        self.standardize = standardize
+
+    @property
+    def _is_centred(self) -> bool:
+        return self.fit_intercept and not self.penalize_intercept
+
+    @property
+    def _has_ones(self) -> bool:
+        return self.fit_intercept and self.penalize_intercept
+
+    def _design_of(self, Z: Array) -> Array:
+        return np.column_stack([Z, np.ones(len(Z))]) if self._has_ones else Z
+
+    def _mean_at(self, Z: Array) -> Array:
+        return super()._mean_at(Z[:, :-1] if self._has_ones else Z)
+
+    def _split(self, coef: Array, intercept: Array) -> tuple[Array, Array]:
+        return (coef[..., :-1, :], coef[..., -1, :]) if self._has_ones else (coef, intercept)
+
+    def _conclude(self, statistics: designs.Statistics) -> None:
+        penalty = validation.check_positive(self.penalty, "penalty")
+        problem = inference.reduce(
+            statistics, fit_intercept=self._is_centred, standardize=self.standardize
+        )
+        noise, prior = inference.evidence.tied(problem, penalty)
+        if self._known_noise:  # the rows were divided by their known deviations
+            noise, prior = np.ones_like(noise), prior / noise
+        self._adopt(inference.WeightPosterior(problem, noise, prior), statistics)
+        evidence = inference.evidence.log_evidence(problem, noise, prior)
+        self.log_evidence_ = float(evidence.sum())

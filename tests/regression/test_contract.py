@@ -1,0 +1,160 @@
+"""Every regressor keeps scikit-learn's contract and the library's own."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import posterity
+from posterity import distributions, features, regression
+
+
+def rbf(A, B):
+    distance2 = np.sum(A**2, 1)[:, None] + np.sum(B**2, 1) - 2.0 * A @ B.T
+    return np.exp(-0.5 * np.maximum(distance2, 0.0))
+
+
+CASES = [
+    posterity.LinearRegression(),
+    posterity.LinearRegression(fit_intercept=False, predictive="plug_in"),
+    posterity.RidgeRegression(),
+    posterity.RidgeRegression(penalize_intercept=True),
+    posterity.LqRegression(),
+    posterity.LqRegression(loss_power=1.0),
+    posterity.BayesianLinearRegression(),
+    posterity.BayesianLinearRegression(standardize=False, fit_intercept=False),
+    posterity.BayesianLinearRegression(features=features.Polynomial(2)),
+    posterity.DualLinearRegression(),
+    posterity.DualLinearRegression(prior="flat"),
+    posterity.DualLinearRegression(kernel=rbf),
+]
+IDS = [repr(case).replace("\n", "") for case in CASES]
+
+
+def subclasses(cls):
+    for child in cls.__subclasses__():
+        yield child
+        yield from subclasses(child)
+
+
+def test_every_public_regressor_is_in_the_table():
+    public = {getattr(posterity, name) for name in posterity.__all__}
+    regressors = {c for c in subclasses(regression.Regressor) if c in public}
+    assert regressors == {type(case) for case in CASES}
+
+
+@parametrize_with_checks(CASES)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_scikit_learn_contract(estimator, check):
+    check(estimator)
+
+
+def data(n=40, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 3))
+    return X, X @ [1.0, -2.0, 0.5] + 3.0 + 0.3 * rng.normal(size=n)
+
+
+@pytest.mark.parametrize("model", CASES, ids=IDS)
+def test_everything_derives_from_the_distribution(model):
+    X, y = data()
+    fitted = clone(model).fit(X, y)
+    dist = fitted.predict_dist(X)
+    assert isinstance(dist, distributions.Distribution)
+    np.testing.assert_allclose(fitted.predict(X), dist.mean(), rtol=1e-9)
+    mean, std = fitted.predict(X, return_std=True)
+    np.testing.assert_allclose(mean, dist.mean())
+    np.testing.assert_allclose(std, dist.standard_deviation())
+    assert np.all(std > 0.0)
+    lower, upper = fitted.predict_interval(X, coverage=0.8)
+    quantiles = fitted.predict_quantiles(X, quantiles=[0.1, 0.5, 0.9])
+    assert quantiles.shape == (40, 3)
+    np.testing.assert_allclose(quantiles[:, 0], lower)
+    np.testing.assert_allclose(quantiles[:, 2], upper)
+    inside = np.mean((lower < y) & (y < upper))
+    assert 0.5 < inside <= 1.0
+
+
+@pytest.mark.parametrize("model", CASES, ids=IDS)
+def test_quantiles_agree_with_samples(model):
+    X, y = data()
+    fitted = clone(model).fit(X, y)
+    draws = fitted.predict_dist(X[:3]).sample((20_000,), rng=np.random.default_rng(0))
+    levels = [0.1, 0.5, 0.9]
+    exact = fitted.predict_quantiles(X[:3], quantiles=levels)
+    below = np.stack([np.mean(draws < exact[:, j], axis=0) for j in range(3)])
+    np.testing.assert_allclose(below, np.array(levels)[:, None] * np.ones(3), atol=0.015)
+
+
+@pytest.mark.parametrize("model", CASES, ids=IDS)
+def test_several_outputs_are_fitted_at_once(model):
+    X, y = data()
+    Y = np.column_stack([y, -3.0 * y + X[:, 0] ** 2])
+    fitted = clone(model).fit(X, Y)
+    mean, std = fitted.predict(X, return_std=True)
+    assert mean.shape == std.shape == (40, 2)
+    for k in range(2):
+        alone_mean, alone_std = clone(model).fit(X, Y[:, k]).predict(X, return_std=True)
+        np.testing.assert_allclose(mean[:, k], alone_mean, rtol=1e-6)
+        np.testing.assert_allclose(std[:, k], alone_std, rtol=1e-6)
+    assert fitted.predict_quantiles(X).shape == (40, 2, 5)
+    column = clone(model).fit(X, y[:, None])
+    assert column.predict(X).shape == (40, 1)
+    np.testing.assert_allclose(column.predict(X)[:, 0], clone(model).fit(X, y).predict(X))
+
+
+@pytest.mark.parametrize("model", CASES, ids=IDS)
+def test_weights_equal_repetition(model):
+    X, y = data()
+    weight = np.random.default_rng(3).integers(1, 4, len(y))
+    weighted = clone(model).fit(X, y, sample_weight=weight)
+    repeated = clone(model).fit(X.repeat(weight, 0), y.repeat(weight))
+    for a, b in zip(
+        weighted.predict(X, return_std=True), repeated.predict(X, return_std=True), strict=True
+    ):
+        np.testing.assert_allclose(a, b, rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame], ids=["pandas", "polars"])
+@pytest.mark.parametrize("model", CASES, ids=IDS)
+def test_names_of_data_frames_are_kept_and_checked(model, frame):
+    X, y = data()
+    table = frame(dict(zip("abc", X.T, strict=True)))
+    fitted = clone(model).fit(table, y)
+    assert list(fitted.feature_names_in_) == ["a", "b", "c"]
+    np.testing.assert_allclose(fitted.predict(table), clone(model).fit(X, y).predict(X))
+    swapped = frame(dict(zip("cab", X.T, strict=True)))
+    with pytest.raises(ValueError, match="feature names"):
+        fitted.predict(swapped)
+
+
+@pytest.mark.parametrize("model", CASES, ids=IDS)
+def test_it_works_inside_pipelines_and_searches(model):
+    X, y = data()
+    pipeline = make_pipeline(StandardScaler(), clone(model))
+    assert cross_val_score(pipeline, X, y, cv=3).shape == (3,)
+    search = GridSearchCV(clone(model), {"fit_intercept": [True, False]}, cv=2).fit(X, y)
+    assert search.best_params_["fit_intercept"] in (True, False)
+
+
+def test_std_and_covariance_cannot_both_be_asked_for():
+    X, y = data()
+    with pytest.raises(ValueError, match="not both"):
+        posterity.BayesianLinearRegression().fit(X, y).predict(X, return_std=True, return_cov=True)
+
+
+def test_a_model_without_a_joint_distribution_says_so():
+    X, y = data()
+    with pytest.raises(TypeError, match="no joint distribution"):
+        posterity.LinearRegression().fit(X, y).predict(X, return_cov=True)
+
+
+def test_quantile_levels_are_checked():
+    X, y = data()
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        posterity.RidgeRegression().fit(X, y).predict_quantiles(X, quantiles=[0.5, 1.0])
