@@ -29,6 +29,10 @@ $(VENV)/.bench: pyproject.toml | $(BIN)/python
 	$(PIP) -e '.[dev,bench]'
 	@touch $@ $(VENV)/.dev $(VENV)/.run
 
+$(VENV)/.docs: pyproject.toml | $(BIN)/python
+	$(PIP) -e '.[docs]'
+	@touch $@ $(VENV)/.run
+
 run: $(VENV)/.run ## Fit the family on an embedded data set and rank it
 	@$(BIN)/posterity demo
 
@@ -50,6 +54,9 @@ bench: $(VENV)/.bench ## Measure posterity beside its peers and write the tables
 figures: $(VENV)/.run ## Draw every figure of the gallery into gallery/out
 	@mkdir -p gallery/out
 	@for script in gallery/*.py; do echo "$$script"; $(BIN)/python $$script || exit 1; done
+
+docs: $(VENV)/.docs ## Build the documentation into docs/_build/html
+	$(BIN)/sphinx-build -W --keep-going --quiet docs docs/_build/html
 
 clean: ## Remove the environment and every build product
 	rm -rf $(VENV) gallery/out docs/_build .pytest_cache .mypy_cache .ruff_cache

@@ -1,0 +1,12 @@
+"""Pictures of models and predictions: numbers first, then drawing.
+
+A display holds numbers. A classmethod computes them, ``plot(ax)`` draws them and returns the axes.
+Nothing here decides anything about a model, and nothing changes Matplotlib's global settings:
+``with displays.style():`` gives a block the look of the library.
+"""
+
+from posterity.displays.basis import BasisDisplay
+from posterity.displays.predictive_band import PredictiveBandDisplay
+from posterity.displays.style import COLORS, style
+
+__all__ = ["COLORS", "BasisDisplay", "PredictiveBandDisplay", "style"]

@@ -1,0 +1,169 @@
+"""A prediction along one input: its mean, its intervals, and functions drawn from it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from posterity.arrays import Array
+from posterity.displays import grid
+from posterity.displays.style import COLORS, axes_or_new
+from posterity.regression.base import Regressor
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+@runtime_checkable
+class FunctionSampler(Protocol):
+    """A model that can draw noise-free functions from its posterior."""
+
+    def sample_functions(
+        self, X: ArrayLike, n_samples: int = ..., random_state: Any = ...
+    ) -> Array: ...
+
+
+@dataclass(frozen=True)
+class PredictiveBandDisplay:
+    """Mean and central intervals of a prediction along one input.
+
+    Parameters
+    ----------
+    x : array of shape (n,)
+        Where the prediction was asked for.
+    mean : array of shape (n,)
+        Mean of the prediction.
+    coverage : tuple of floats, ascending
+        Probability that each interval holds a new target.
+    lower, upper : arrays of shape (len(coverage), n)
+        Ends of the intervals.
+    functions : array of shape (n_functions, n)
+        Noise-free functions drawn from the posterior; may be empty.
+    x_train, y_train : arrays of shape (N,)
+        The rows to show as points; may be empty.
+    x_label : str, default="x"
+        Name of the input.
+
+    Examples
+    --------
+    >>> from posterity import BayesianLinearRegression, displays
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0]], [0.1, 0.9, 2.1, 2.9]
+    >>> model = BayesianLinearRegression().fit(X, y)
+    >>> display = displays.PredictiveBandDisplay.from_estimator(model, X, y, n_grid=50)
+    >>> display.lower.shape
+    (2, 50)
+    >>> bool((display.lower[1] < display.lower[0]).all())
+    True
+    """
+
+    x: Array
+    mean: Array
+    coverage: tuple[float, ...]
+    lower: Array
+    upper: Array
+    functions: Array
+    x_train: Array
+    y_train: Array
+    x_label: str = "x"
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Regressor,
+        X: ArrayLike,
+        y: ArrayLike | None = None,
+        *,
+        coverage: Sequence[float] = (0.5, 0.9),
+        n_functions: int = 0,
+        random_state: Any = None,
+        margin: float = 0.1,
+        n_grid: int = 200,
+    ) -> PredictiveBandDisplay:
+        """Ask a fitted regressor for its prediction along the range of X.
+
+        Parameters
+        ----------
+        estimator : regressor
+            Fitted on one input and one target.
+        X : array-like of shape (N, 1)
+            Rows whose range is drawn, the training rows as a rule.
+        y : array-like of shape (N,), optional
+            Their targets, shown as points.
+        coverage : sequence of floats, default=(0.5, 0.9)
+            Probabilities of the intervals.
+        n_functions : int, default=0
+            Number of functions to draw from the posterior.
+        random_state : int, Generator or None
+            Where the draws come from.
+        margin : float, default=0.1
+            How far to look beyond the rows, as a share of their range.
+        n_grid : int, default=200
+            Number of points at which the prediction is asked for.
+        """
+        x_train = grid.single_input(X)
+        x = grid.span(x_train, margin=margin, n_grid=n_grid)
+        rows = grid.rows(estimator, x)
+        levels = tuple(sorted(coverage))
+        ends = [estimator.predict_interval(rows, coverage=level) for level in levels]
+        return cls(
+            x=x,
+            mean=_one_target(estimator.predict(rows)),
+            coverage=levels,
+            lower=np.array([low for low, _ in ends]).reshape(len(levels), len(x)),
+            upper=np.array([high for _, high in ends]).reshape(len(levels), len(x)),
+            functions=_draw(estimator, rows, len(x), n_functions, random_state),
+            x_train=x_train if y is not None else np.empty(0),
+            y_train=np.empty(0) if y is None else np.asarray(y, dtype=np.float64).ravel(),
+            x_label=grid.label(estimator),
+        )
+
+    def plot(self, ax: Axes | None = None, *, color: str = COLORS["blue"]) -> Axes:
+        """Draw intervals, functions, mean and points, in this order, and return the axes.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw. None: a new figure.
+        color : str, default=blue
+            Colour of everything but the points.
+        """
+        axes = axes_or_new(ax)
+        widest_first = list(zip(self.coverage, self.lower, self.upper, strict=True))[::-1]
+        for level, low, high in widest_first:
+            strength = 0.16 + 0.30 * (self.coverage[-1] - level)
+            name = f"{100 * level:g} % interval"
+            axes.fill_between(self.x, low, high, color=color, alpha=strength, lw=0, label=name)
+        for values in self.functions:
+            axes.plot(self.x, values, color=color, lw=0.9, alpha=0.7)
+        axes.plot(self.x, self.mean, color=color, label="mean")
+        if len(self.x_train):
+            black = COLORS["black"]
+            axes.plot(self.x_train, self.y_train, "o", ms=5, color=black, label="data")
+        axes.set(xlabel=self.x_label, ylabel="y", xlim=(self.x[0], self.x[-1]))
+        return axes
+
+
+def _one_target(mean: Array) -> Array:
+    """The mean of a prediction of one target, or a sentence saying that there are more."""
+    if mean.ndim != 1:
+        raise ValueError(
+            f"This display shows one target; the model predicts {mean.shape[1]}. "
+            "Fit one model a target to draw each of them."
+        )
+    return mean
+
+
+def _draw(estimator: Regressor, rows: Any, n: int, n_functions: int, random_state: Any) -> Array:
+    """Functions from the posterior, (n_functions, n)."""
+    if not n_functions:
+        return np.empty((0, n))
+    if not isinstance(estimator, FunctionSampler):
+        raise TypeError(
+            f"{type(estimator).__name__} has no posterior over functions to draw from; "
+            "use n_functions=0, or a Bayesian estimator."
+        )
+    return estimator.sample_functions(rows, n_functions, random_state)

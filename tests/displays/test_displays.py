@@ -1,0 +1,158 @@
+"""A display holds the estimator's own numbers and draws every one of them."""
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.axes import Axes
+
+from posterity import BayesianLinearRegression, LinearRegression, displays, features
+
+
+@pytest.fixture(autouse=True)
+def without_a_screen():
+    """Draw into memory, and close what was drawn."""
+    import matplotlib.pyplot as plt
+
+    with mpl.rc_context():
+        plt.switch_backend("Agg")
+        yield
+        plt.close("all")
+
+
+@pytest.fixture
+def rows():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-2.0, 2.0, size=(25, 1))
+    return X, np.sin(2.0 * X[:, 0]) + 0.1 * rng.normal(size=25)
+
+
+@pytest.fixture
+def model(rows):
+    return BayesianLinearRegression(features=features.Radial(6)).fit(*rows)
+
+
+def band(model, rows, **options):
+    return displays.PredictiveBandDisplay.from_estimator(model, *rows, **options)
+
+
+def test_band_holds_what_the_estimator_predicts(model, rows):
+    display = band(model, rows, coverage=(0.9, 0.5), n_grid=40)
+    queries = display.x[:, None]
+    np.testing.assert_array_equal(display.mean, model.predict(queries))
+    assert display.coverage == (0.5, 0.9)
+    for level, low, high in zip(display.coverage, display.lower, display.upper, strict=True):
+        expected = model.predict_interval(queries, coverage=level)
+        np.testing.assert_array_equal([low, high], expected)
+    np.testing.assert_array_equal(display.x_train, rows[0][:, 0])
+    np.testing.assert_array_equal(display.y_train, rows[1])
+
+
+def test_grid_reaches_beyond_the_rows_by_the_margin(model, rows):
+    x_train = rows[0][:, 0]
+    display = band(model, rows, margin=0.5, n_grid=11)
+    width = np.ptp(x_train)
+    np.testing.assert_allclose(display.x[0], x_train.min() - 0.5 * width)
+    np.testing.assert_allclose(display.x[-1], x_train.max() + 0.5 * width)
+    assert len(display.x) == 11
+
+
+def test_functions_are_those_the_posterior_draws(model, rows):
+    display = band(model, rows, n_functions=3, random_state=7, n_grid=20)
+    expected = model.sample_functions(display.x[:, None], 3, random_state=7)
+    np.testing.assert_array_equal(display.functions, expected)
+
+
+def test_a_model_without_a_posterior_has_no_functions_to_draw(rows):
+    fitted = LinearRegression().fit(*rows)
+    with pytest.raises(TypeError, match="LinearRegression has no posterior over functions"):
+        band(fitted, rows, n_functions=2)
+
+
+def test_several_inputs_are_refused_with_the_shape(model, rows):
+    with pytest.raises(ValueError, match=r"shape \(N, 1\); got \(25, 2\)"):
+        band(model, (np.hstack([rows[0], rows[0]]), rows[1]))
+
+
+def test_several_targets_are_refused(rows):
+    X, y = rows
+    fitted = BayesianLinearRegression().fit(X, np.column_stack([y, -y]))
+    with pytest.raises(ValueError, match="shows one target; the model predicts 2"):
+        band(fitted, rows)
+    with pytest.raises(ValueError, match="shows one target; the model has 2"):
+        displays.BasisDisplay.from_estimator(fitted, X)
+
+
+def test_axes_show_the_intervals_the_mean_the_functions_and_the_points(model, rows):
+    axes = band(model, rows, n_functions=4, random_state=0).plot()
+    assert isinstance(axes, Axes)
+    assert [text for text in axes.get_legend_handles_labels()[1]] == [
+        "90 % interval",
+        "50 % interval",
+        "mean",
+        "data",
+    ]
+    assert len(axes.collections) == 2
+    assert len(axes.lines) == 4 + 1 + 1
+    np.testing.assert_array_equal(axes.lines[-1].get_ydata(), rows[1])
+
+
+def test_drawn_band_has_the_ends_of_the_interval(model, rows):
+    display = band(model, rows, coverage=(0.9,))
+    corners = display.plot().collections[0].get_paths()[0].vertices
+    np.testing.assert_allclose(corners[:, 1].max(), display.upper.max())
+    np.testing.assert_allclose(corners[:, 1].min(), display.lower.min())
+
+
+def test_no_interval_is_drawn_where_none_is_asked_for(model, rows):
+    display = band(model, rows, coverage=(), n_grid=30)
+    assert display.lower.shape == display.upper.shape == (0, 30)
+    assert not display.plot().collections
+
+
+def test_points_are_drawn_only_when_targets_are_given(model, rows):
+    axes = displays.PredictiveBandDisplay.from_estimator(model, rows[0]).plot()
+    assert "data" not in axes.get_legend_handles_labels()[1]
+
+
+def test_given_axes_are_drawn_into(model, rows):
+    import matplotlib.pyplot as plt
+
+    figure, ax = plt.subplots()
+    assert band(model, rows).plot(ax) is ax
+    assert displays.BasisDisplay.from_estimator(model, rows[0]).plot(ax) is ax
+    assert plt.get_fignums() == [figure.number]
+
+
+def test_column_name_of_a_data_frame_labels_the_axis(rows):
+    frame = pd.DataFrame(rows[0], columns=["depth"])
+    fitted = BayesianLinearRegression().fit(frame, rows[1])
+    assert band(fitted, (frame, rows[1])).plot().get_xlabel() == "depth"
+
+
+def test_weighted_basis_sums_to_the_mean_prediction(model, rows):
+    display = displays.BasisDisplay.from_estimator(model, rows[0], n_grid=30)
+    np.testing.assert_allclose(display.total, model.predict(display.x[:, None]), rtol=1e-10)
+    axes = display.plot(weighted=True)
+    np.testing.assert_array_equal(axes.lines[-1].get_ydata(), display.total)
+    np.testing.assert_array_equal(axes.lines[2].get_ydata(), display.values[:, 2] * model.coef_[2])
+
+
+def test_plain_basis_draws_the_features_as_they_are(model, rows):
+    display = displays.BasisDisplay.from_estimator(model, rows[0], n_grid=30)
+    axes = display.plot()
+    assert len(axes.lines) == 6
+    expected = model.features_.transform(display.x[:, None])
+    np.testing.assert_array_equal(np.transpose([line.get_ydata() for line in axes.lines]), expected)
+
+
+def test_basis_of_a_model_without_features_is_the_input(rows):
+    display = displays.BasisDisplay.from_estimator(LinearRegression().fit(*rows), rows[0])
+    np.testing.assert_array_equal(display.values[:, 0], display.x)
+
+
+def test_style_ends_with_its_block():
+    before = dict(mpl.rcParams)
+    with displays.style():
+        assert mpl.rcParams["legend.frameon"] is False
+    assert dict(mpl.rcParams) == before

@@ -1,0 +1,296 @@
+"""The house rules that a machine can check.
+
+Each rule is a function from source text to a list of complaints, empty where the text is clean.
+Every rule is applied to every file of the package, and to a sample that breaks it: a rule that
+cannot fail holds nothing.
+"""
+
+import ast
+import importlib
+import inspect
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import posterity
+
+ROOT = Path(__file__).parents[1]
+SRC = ROOT / "src" / "posterity"
+FILES = sorted(path.relative_to(SRC).as_posix() for path in SRC.rglob("*.py"))
+FLOORS = (
+    ("arrays",),
+    ("validation", "progress"),
+    ("linalg", "quadrature", "optimize"),
+    ("distributions",),
+    ("likelihoods", "priors", "kernels"),
+    ("features",),
+    ("designs",),
+    ("inference",),
+    ("trees",),
+    ("regression", "classification", "latent"),
+    ("vision",),
+    ("scoring", "displays"),
+    ("datasets",),
+    ("persistence",),
+    ("report",),
+    ("cli",),
+)
+FLOOR_OF = {room: level for level, rooms in enumerate(FLOORS) for room in rooms}
+PUBLIC_ROOMS = (
+    "datasets",
+    "displays",
+    "distributions",
+    "features",
+    "kernels",
+    "likelihoods",
+    "priors",
+    "scoring",
+)
+FRONT_DOOR = ("__init__", "__main__")
+MAX_LINES = 300
+# What another library's linalg may be asked outside our own: sizes, shapes and exceptions.
+HARMLESS = {"norm", "vector_norm", "multi_dot", "block_diag", "LinAlgError", "LinAlgWarning"}
+PICKLES = {"pickle", "cPickle", "_pickle", "cloudpickle", "dill", "marshal", "shelve"}
+TAG = re.compile(r"\[([A-Z][A-Z0-9]*) (?:Alg|Ch|Fig|Lemma|Prob|Sec|Th)?[ .]?\(?\d[^\]\n]*\]")
+SOURCES = set(re.findall(r"^@\w+\{(\w+),", (ROOT / "docs/references.bib").read_text(), re.M))
+
+
+def room_of(path: str) -> str:
+    """The room a file lies in: 'linalg' for both linalg.py and linalg/cholesky.py."""
+    return path.split("/")[0].removesuffix(".py")
+
+
+def imported(source: str, path: str) -> Iterator[tuple[int, str]]:
+    """Line number and absolute dotted name of everything the file imports, wherever it does so."""
+    package = ["posterity", *path.split("/")[:-1]]
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            above = package[: len(package) + 1 - node.level] if node.level else []
+            base = ".".join([*above, *([node.module] if node.module else [])])
+            yield from ((node.lineno, f"{base}.{alias.name}") for alias in node.names)
+        elif isinstance(node, ast.Call) and "import" in ast.unparse(node.func):
+            texts = (a.value for a in node.args[:1] if isinstance(a, ast.Constant))
+            yield from ((node.lineno, text) for text in texts if isinstance(text, str))
+
+
+def imports_upwards(source: str, path: str) -> list[str]:
+    """Imports that climb the floors, cross to a neighbour, or go round by the front door."""
+    here, complaints = room_of(path), []
+    if here in FRONT_DOOR or here not in FLOOR_OF:
+        return []
+    for line, name in imported(source, path):
+        package, _, rest = name.partition(".")
+        there = rest.split(".")[0]
+        if package != "posterity" or there == here:
+            continue
+        if there not in FLOOR_OF:
+            complaints.append(
+                f"{path}:{line} imports {name!r} from the front door; "
+                "import the room that defines it, as in 'from posterity import linalg'."
+            )
+        elif FLOOR_OF[there] >= FLOOR_OF[here]:
+            where = "on the same floor" if FLOOR_OF[there] == FLOOR_OF[here] else "on a floor above"
+            complaints.append(
+                f"{path}:{line} imports {there}, which is {where} {here}. Imports only go down: "
+                "move the line to the room that may know both, or change FLOORS with a decision."
+            )
+    return complaints
+
+
+def unknown_room(source: str, path: str) -> list[str]:
+    """A module or package that the list of floors does not know."""
+    room = room_of(path)
+    if room in FLOOR_OF or room in FRONT_DOOR:
+        return []
+    return [
+        f"{path} is in a room, {room!r}, that no floor lists. Add it to FLOORS in "
+        "tests/test_architecture.py and to docs/decisions, or move the file to the room it is of."
+    ]
+
+
+def silent_or_long(source: str, path: str) -> list[str]:
+    """A module that does not say what it is for, or is too long to be read standing."""
+    complaints = []
+    if not ast.get_docstring(ast.parse(source)):
+        complaints.append(f"{path} has no docstring: open it with a sentence saying what it is for")
+    if (lines := source.count("\n")) > MAX_LINES:
+        complaints.append(f"{path} has {lines} lines, above {MAX_LINES}: it is two modules.")
+    return complaints
+
+
+def unknown_sources(source: str, path: str) -> list[str]:
+    """Equation tags, such as [P8 8.11], whose key no reference explains."""
+    lines = enumerate(source.splitlines(), start=1)
+    found = ((number, match) for number, line in lines for match in TAG.finditer(line))
+    return [
+        f"{path}:{number} cites {match[0]}, but docs/references.bib has no {match[1]!r}: "
+        f"known are {', '.join(sorted(SOURCES))}."
+        for number, match in found
+        if match[1] not in SOURCES
+    ]
+
+
+def foreign_linalg(source: str, path: str) -> Iterator[tuple[int, str]]:
+    """Each use of another library's linalg: attribute access, import of a name, or an alias."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Attribute):
+            owner = ast.unparse(node.value)
+            if owner.split(".")[-1] in ("linalg", "lapack", "blas") and "posterity" not in owner:
+                yield node.lineno, f"{owner}.{node.attr}"
+        elif isinstance(node, ast.ImportFrom) and "posterity" not in (node.module or "."):
+            names = (f"{node.module}.{alias.name}" for alias in node.names)
+            yield from ((node.lineno, name) for name in names if "linalg" in name.split("."))
+        elif isinstance(node, ast.Import):
+            aliases = (a.name for a in node.names if a.asname and "posterity" not in a.name)
+            yield from ((node.lineno, name) for name in aliases if "linalg" in name.split("."))
+
+
+def factorises(source: str, path: str) -> list[str]:
+    """Factorisations outside linalg, where no guard watches them."""
+    if room_of(path) == "linalg":
+        return []
+    return [
+        f"{path}:{line} uses {name}. Only posterity.linalg factorises and solves, because the "
+        "guards live there: call it, or add what is missing to it."
+        for line, name in foreign_linalg(source, path)
+        if name.split(".")[-1] not in HARMLESS | {"lapack", "blas"}
+    ]
+
+
+def fragile_imports(source: str, path: str) -> list[str]:
+    """Private scikit-learn modules, which move without notice, and pickle, which runs code."""
+    complaints = []
+    for line, name in imported(source, path):
+        package, *rest = name.split(".")
+        if package == "sklearn" and any(part.startswith("_") for part in rest):
+            complaints.append(f"{path}:{line} imports {name}, private to scikit-learn.")
+        if package in PICKLES or name in ("joblib.load", "joblib.dump"):
+            complaints.append(f"{path}:{line} imports {name}: nothing here may load or save code.")
+    if "allow_pickle=True" in source.replace(" ", ""):
+        complaints.append(f"{path} allows pickle in an array file: store plain arrays.")
+    return complaints
+
+
+def not_ascii(source: str, path: str) -> list[str]:
+    """Characters that a keyboard, a diff or a terminal may not show."""
+    return [
+        f"{path}:{number} holds {sorted({c for c in line if not c.isascii()})}: spell it in ASCII."
+        for number, line in enumerate(source.splitlines(), start=1)
+        if not line.isascii()
+    ]
+
+
+def without_example(docstring: str, name: str) -> list[str]:
+    """A public docstring that shows no use of the thing."""
+    shown = re.search(r"^\s*Examples\n\s*--------\n(?s:.*?)>>> ", docstring, re.M)
+    return [] if shown else [f"{name} needs a docstring with an Examples section that runs."]
+
+
+RULES = (
+    imports_upwards,
+    unknown_room,
+    silent_or_long,
+    unknown_sources,
+    factorises,
+    fragile_imports,
+    not_ascii,
+)
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
+@pytest.mark.parametrize("path", FILES)
+def test_house_rule_holds(rule, path):
+    complaints = rule((SRC / path).read_text(encoding="utf-8"), path)
+    assert not complaints, "\n".join(complaints)
+
+
+BAD = [
+    (imports_upwards, "likelihoods/normal.py", "from posterity import inference"),
+    (imports_upwards, "likelihoods/normal.py", "from posterity import linalg, priors"),
+    (imports_upwards, "likelihoods/normal.py", "import posterity.regression.linear as r"),
+    (imports_upwards, "likelihoods/normal.py", "from posterity.kernels import base"),
+    (imports_upwards, "likelihoods/normal.py", "from .. import priors"),
+    (imports_upwards, "likelihoods/normal.py", "from ..inference import laplace"),
+    (imports_upwards, "likelihoods/normal.py", "def f():\n    from posterity import designs"),
+    (imports_upwards, "likelihoods/normal.py", "from posterity import LinearRegression"),
+    (imports_upwards, "likelihoods/normal.py", "importlib.import_module('posterity.cli')"),
+    (imports_upwards, "arrays.py", "from . import linalg"),
+    (unknown_room, "helpers/strings.py", ""),
+    (unknown_room, "utils.py", ""),
+    (silent_or_long, "arrays.py", "x = 1\n"),
+    (silent_or_long, "arrays.py", '"""Arrays."""\n' + "x = 1\n" * MAX_LINES),
+    (unknown_sources, "arrays.py", "x = 1  # [XYZ 8.11]"),
+    (unknown_sources, "arrays.py", "x = 1  # [P7 Alg 2.1]"),
+    (factorises, "inference/conjugate.py", "L = np.linalg.cholesky(A)"),
+    (factorises, "inference/conjugate.py", "L = scipy.linalg.lapack.dpotrf(A)"),
+    (factorises, "inference/conjugate.py", "x = xp.linalg.solve(A, b)"),
+    (factorises, "inference/conjugate.py", "from scipy.linalg import cho_factor"),
+    (factorises, "inference/conjugate.py", "from scipy.linalg.lapack import dpotrf"),
+    (factorises, "inference/conjugate.py", "from scipy.sparse.linalg import svds"),
+    (factorises, "inference/conjugate.py", "from numpy import linalg"),
+    (factorises, "inference/conjugate.py", "import numpy.linalg as la"),
+    (fragile_imports, "regression/linear.py", "from sklearn.linear_model._base import x"),
+    (fragile_imports, "regression/linear.py", "from sklearn.utils import _safe_indexing"),
+    (fragile_imports, "regression/linear.py", "import sklearn.utils._param_validation"),
+    (fragile_imports, "persistence.py", "import pickle"),
+    (fragile_imports, "persistence.py", "from joblib import dump"),
+    (fragile_imports, "persistence.py", "np.load(file, allow_pickle = True)"),
+    (not_ascii, "arrays.py", "x = 1  # \N{GREEK SMALL LETTER SIGMA}"),
+    (without_example, "Normal", "A normal distribution."),
+    (without_example, "Normal", "A normal distribution.\n\nExamples\n--------\nNone yet.\n"),
+]
+GOOD = [
+    (imports_upwards, "likelihoods/normal.py", "from posterity import distributions, linalg"),
+    (imports_upwards, "likelihoods/normal.py", "from posterity.likelihoods import base"),
+    (imports_upwards, "likelihoods/normal.py", "from . import base\nimport numpy.linalg"),
+    (imports_upwards, "__init__.py", "from posterity.regression import LinearRegression"),
+    (unknown_room, "linalg/cholesky.py", ""),
+    (unknown_sources, "arrays.py", "x = y[0]  # [P8 8.11] and [J 22], with [N x M]"),
+    (factorises, "inference/conjugate.py", "linalg.cholesky(A)\nnp.linalg.norm(x)"),
+    (factorises, "inference/conjugate.py", "from posterity.linalg import cholesky"),
+    (factorises, "linalg/cholesky.py", "np.linalg.cholesky(A)"),
+    (fragile_imports, "regression/linear.py", "from sklearn.utils.validation import validate_data"),
+    (without_example, "Normal", "Normal.\n\n    Examples\n    --------\n    >>> 1\n    1\n"),
+]
+
+
+@pytest.mark.parametrize(("rule", "path", "source"), BAD)
+def test_each_rule_objects_to_what_it_forbids(rule, path, source):
+    arguments = (source, path)
+    assert rule(*arguments), f"{rule.__name__} let pass: {source!r}"
+
+
+@pytest.mark.parametrize(("rule", "path", "source"), GOOD)
+def test_no_rule_objects_to_what_is_allowed(rule, path, source):
+    assert rule(source, path) == []
+
+
+def public_objects() -> Iterator[tuple[str, object]]:
+    """Every class and function a user may call: the front door's, and those of public rooms."""
+    rooms = [
+        room for room in PUBLIC_ROOMS if (SRC / room).exists() or (SRC / f"{room}.py").exists()
+    ]
+    for door in [posterity, *(importlib.import_module(f"posterity.{room}") for room in rooms)]:
+        for name in vars(door).get("__all__", ()):
+            value = getattr(door, name)
+            if inspect.isroutine(value) or (
+                inspect.isclass(value) and not inspect.isabstract(value)
+            ):
+                yield f"{door.__name__}.{name}", value
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [pytest.param(*pair, id=pair[0]) for pair in public_objects()]
+)
+def test_every_public_name_shows_an_example(name, value):
+    assert not (complaints := without_example(value.__doc__ or "", name)), complaints[0]
+
+
+@pytest.mark.parametrize("room", [room for room in FLOOR_OF if (SRC / room).is_dir()])
+def test_every_room_opens_by_its_own_name(room):
+    module = importlib.import_module(f"posterity.{room}")
+    assert module.__doc__, f"posterity.{room} needs an __init__.py that says what lives there."
