@@ -1,0 +1,7 @@
+"""posterity beside its peers: same work, same data, same run.
+
+A benchmark is a module of this package with a function ``run(options)``; ``BENCHMARKS`` lists
+those that ``python -m benchmarks`` knows. Most are a table of values for ``harness.run``.
+"""
+
+BENCHMARKS = ("nist", "linear", "bayesian_linear", "out_of_core")

@@ -1,0 +1,119 @@
+"""From raw runs to medians, a Markdown table and the files they are kept in."""
+
+import json
+import math
+import statistics
+from collections.abc import Sequence
+from typing import Any
+
+from benchmarks.options import Options
+
+RATIO = "ratio"
+
+# The key of a measurement, its heading, and how it is shown.
+COLUMNS = (
+    ("fit_wall_s", "fit, s", "range"),
+    ("fit_wall_s", "x posterity", RATIO),
+    ("fit_cpu_s", "fit, CPU s", "median"),
+    ("predict_wall_s", "predict, s", "range"),
+    ("predict_wall_s", "x posterity", RATIO),
+    ("predict_cpu_s", "predict, CPU s", "median"),
+    ("fit_peak_mib", "memory of fit, MiB", "median"),
+    ("peak_mib", "of fit and predict, MiB", "median"),
+    ("absolute_peak_mib", "whole process, MiB", "median"),
+    ("log_score", "log score", "score"),
+    ("rmse", "RMSE", "score"),
+    ("coverage_90", "90 % coverage", "score"),
+    ("digits", "correct digits", "median"),
+)
+
+
+def summarise(runs: Sequence[dict[str, Any]]) -> dict[str, dict[str, dict[str, float | None]]]:
+    """Median, least and largest of each measurement, and its ratio to the first contender's."""
+    names = list(dict.fromkeys(run["contender"] for run in runs))
+    summary: dict[str, dict[str, dict[str, float | None]]] = {}
+    for name in names:
+        own = [run for run in runs if run["contender"] == name]
+        keys = [key for key, value in own[0].items() if isinstance(value, float)]
+        summary[name] = {key: _spread([run[key] for run in own]) for key in keys}
+        for key, spread in summary[name].items():
+            spread[RATIO] = _ratio(spread, summary[names[0]].get(key))
+    return summary
+
+
+def _spread(values: Sequence[float]) -> dict[str, float | None]:
+    return {"median": statistics.median(values), "min": min(values), "max": max(values)}
+
+
+def _ratio(spread: dict[str, float | None], first: dict[str, float | None] | None) -> float | None:
+    """How many times posterity's median; None where there is nothing to divide by."""
+    if first is None or not first["median"] or spread["median"] is None:
+        return None
+    return spread["median"] / first["median"]
+
+
+def markdown(result: dict[str, Any]) -> str:
+    """The page of one benchmark: what was measured, on what, and a table a task."""
+    lines = [f"# {result['title']}", "", *provenance(result), ""]
+    for task in result["tasks"]:
+        size = f"{task['rows']:,} x {task['columns']:,}"
+        lines += [f"## {size}: {task['name']}", "", *_task_table(task["summary"]), ""]
+    return "\n".join(lines)
+
+
+def provenance(result: dict[str, Any]) -> list[str]:
+    """Machine, versions and date, in a paragraph."""
+    m, runs = result["machine"], [run for task in result["tasks"] for run in task.get("runs", ())]
+    versions = ", ".join(f"{name} {version}" for name, version in result["versions"].items())
+    blas = sorted({library for run in runs for library in run["blas"]})
+    threads = sorted({str(run["blas_threads"]) for run in runs})
+    return [
+        f"{result['date']}. {m['cpu']}, {m['cores']} cores, {m['memory_gib']} GiB, {m['os']}; "
+        f"load average before the run {m['load_average_before']}.",
+        versions + (f"; {', '.join(blas)}, BLAS threads {' or '.join(threads)}." if blas else "."),
+    ]
+
+
+def _task_table(summary: dict[str, dict[str, dict[str, float | None]]]) -> list[str]:
+    measured = {key for row in summary.values() for key in row}
+    columns = [column for column in COLUMNS if column[0] in measured]
+    body = [
+        [name, *(_cell(row.get(key), style) for key, _, style in columns)]
+        for name, row in summary.items()
+    ]
+    return table(["", *(heading for _, heading, _ in columns)], body)
+
+
+def _cell(spread: dict[str, float | None] | None, style: str) -> str:
+    if spread is None:
+        return "-"
+    if style == "range":
+        return f"{number(spread['median'])} ({number(spread['min'])} - {number(spread['max'])})"
+    if style == "score":
+        return number(spread["median"], digits=4)
+    return number(spread[style])
+
+
+def number(value: float | None, digits: int = 3) -> str:
+    """A number to so many significant digits, without an exponent."""
+    if value is None:
+        return "-"
+    if value == 0.0:
+        return "0"
+    decimals = max(0, digits - 1 - math.floor(math.log10(abs(value))))
+    return f"{value:,.{decimals}f}"
+
+
+def table(heading: Sequence[str], body: Sequence[Sequence[str]]) -> list[str]:
+    """Lines of a Markdown table, numbers to the right."""
+    rule = ["---", *("---:" for _ in heading[1:])]
+    return ["| " + " | ".join(row) + " |" for row in (heading, rule, *body)]
+
+
+def publish(result: dict[str, Any], page: str, options: Options) -> None:
+    """Write NAME.json and NAME.md, and show the page."""
+    options.results.mkdir(parents=True, exist_ok=True)
+    stem = options.results / result["benchmark"]
+    stem.with_suffix(".json").write_text(json.dumps(result, indent=1) + "\n")
+    stem.with_suffix(".md").write_text(page)
+    options.console.print(page, highlight=False, markup=False, soft_wrap=True)

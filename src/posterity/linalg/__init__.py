@@ -1,0 +1,52 @@
+"""Every factorisation and every numerical guard of the library; nothing else factorises.
+
+Float64 throughout: NumPy input of another type is converted once, at the door. Arrays of PyTorch
+and CuPy keep their type and their device in the functions that accept them (those that say
+``DeviceArray``).
+"""
+
+from posterity.linalg.blocked import cholesky_in_place
+from posterity.linalg.cholesky import cholesky
+from posterity.linalg.errors import JitterWarning, NonFiniteError, NotPositiveDefiniteError
+from posterity.linalg.guards import nonnegative, symmetrize
+from posterity.linalg.householder import HouseholderQR
+from posterity.linalg.least_squares import LeastSquares, least_squares
+from posterity.linalg.solves import (
+    inverse_from_cholesky,
+    log_determinant,
+    quadratic_form,
+    solve_cholesky,
+    solve_lower,
+    solve_lower_transposed,
+    solve_upper,
+    solve_upper_transposed,
+)
+from posterity.linalg.spectral import thin_svd
+from posterity.linalg.triangular import factor_of_blocks, merge_factors, triangular_factor
+from posterity.linalg.woodbury import DiagonalPlusLowRank
+
+__all__ = [
+    "DiagonalPlusLowRank",
+    "HouseholderQR",
+    "JitterWarning",
+    "LeastSquares",
+    "NonFiniteError",
+    "NotPositiveDefiniteError",
+    "cholesky",
+    "cholesky_in_place",
+    "factor_of_blocks",
+    "inverse_from_cholesky",
+    "least_squares",
+    "log_determinant",
+    "merge_factors",
+    "nonnegative",
+    "quadratic_form",
+    "solve_cholesky",
+    "solve_lower",
+    "solve_lower_transposed",
+    "solve_upper",
+    "solve_upper_transposed",
+    "symmetrize",
+    "thin_svd",
+    "triangular_factor",
+]

@@ -1,0 +1,94 @@
+"""The two operations that every array library has but names differently.
+
+The small Cholesky factorisation and the triangular solve, on NumPy, PyTorch and CuPy arrays alike.
+CuPy and PyTorch are imported only where one of their arrays arrives.
+"""
+
+import importlib
+from typing import Any
+
+import array_api_compat
+import numpy as np
+from scipy.linalg import lapack
+from scipy.linalg import solve_triangular as scipy_solve_triangular
+
+from posterity.arrays import Array, DeviceArray, namespace
+
+
+def factor(A: DeviceArray) -> tuple[DeviceArray, int]:
+    """L with L L^T = A and 0, or something unusable and the order of a bad leading minor.
+
+    Only the lower triangle of A is read, A is not modified, and nothing is allocated but L.
+    """
+    if array_api_compat.is_numpy_array(A):
+        L, minor = _numpy_factor(np.asarray(A, dtype=np.float64))
+    elif array_api_compat.is_torch_array(A):
+        L, info = importlib.import_module("torch").linalg.cholesky_ex(A)
+        minor = int(info)
+    else:
+        L, minor = _cupy_factor(A)
+    return L, minor or first_bad_minor(L)
+
+
+def solve_triangular(
+    T: DeviceArray, B: DeviceArray, *, lower: bool, transposed: bool = False
+) -> DeviceArray:
+    """T^-1 B, or T^-T B, for T triangular; B is a vector or a matrix."""
+    if array_api_compat.is_numpy_array(T):
+        return _numpy_solve(T, B, lower=lower, transposed=transposed)
+    if array_api_compat.is_torch_array(T):
+        return _torch_solve(T, B, lower=lower, transposed=transposed)
+    cupyx_linalg = importlib.import_module("cupyx.scipy.linalg")
+    return cupyx_linalg.solve_triangular(T, B, lower=lower, trans="T" if transposed else "N")
+
+
+def first_bad_minor(L: DeviceArray) -> int:
+    """The order of the first leading minor whose pivot is not a positive number; 0 if none.
+
+    Not every LAPACK notices NaN, and none minds an infinite pivot.
+    """
+    xp = namespace(L)
+    pivots = xp.linalg.diagonal(L)
+    good = xp.isfinite(pivots) & (pivots > 0)
+    return 0 if bool(xp.all(good)) else int(xp.argmin(xp.astype(good, xp.int32))) + 1
+
+
+def _numpy_factor(A: Array) -> tuple[Array, int]:
+    """LAPACK in the memory order of A, so that its only copy of A becomes the factor."""
+    if not A.size:
+        return A.copy(), 0
+    if A.flags.f_contiguous:
+        return lapack.dpotrf(A, lower=1)
+    U, minor = lapack.dpotrf(A.T, lower=0)
+    return U.T, minor
+
+
+def _numpy_solve(T: Array, B: Array, *, lower: bool, transposed: bool) -> Array:
+    """By LAPACK, with a sentence where a pivot is zero."""
+    try:
+        return scipy_solve_triangular(T, B, lower=lower, trans=int(transposed), check_finite=False)
+    except np.linalg.LinAlgError as error:
+        zeros = np.flatnonzero(np.diagonal(T) == 0)
+        raise np.linalg.LinAlgError(
+            f"the triangular matrix is singular: {zeros.size} of its {len(T)} diagonal entries are "
+            f"zero, the first at {zeros[0]}"
+        ) from error
+
+
+def _torch_solve(T: Any, B: Any, *, lower: bool, transposed: bool) -> Any:
+    """PyTorch solves only for matrices, and takes the transpose as a view."""
+    torch = importlib.import_module("torch")
+    T_view, upper = (T.mT, lower) if transposed else (T, not lower)
+    if B.ndim == 1:
+        return torch.linalg.solve_triangular(T_view, B[:, None], upper=upper)[:, 0]
+    return torch.linalg.solve_triangular(T_view, B, upper=upper)
+
+
+def _cupy_factor(A: Any) -> tuple[Any, int]:
+    """CuPy says that a factorisation failed, and only when asked to, but not where."""
+    cupy, cupyx = importlib.import_module("cupy"), importlib.import_module("cupyx")
+    try:
+        with cupyx.errstate(linalg="raise"):
+            return cupy.linalg.cholesky(A), 0
+    except np.linalg.LinAlgError:
+        return A, len(A)

@@ -1,0 +1,125 @@
+"""What a triangular factor is for: solves, quadratic forms, determinants, the inverse.
+
+Every function takes L, a lower Cholesky factor of which only the lower triangle is read, on NumPy,
+PyTorch and CuPy arrays alike.
+"""
+
+import array_api_compat
+import numpy as np
+from scipy.linalg import lapack
+
+from posterity.arrays import Array, DeviceArray, namespace
+from posterity.linalg import backends
+
+
+def solve_lower(L: DeviceArray, B: DeviceArray) -> DeviceArray:
+    """L^-1 B for L lower triangular, B a vector or a matrix.
+
+    Examples
+    --------
+    >>> solve_lower(np.array([[2.0, 0.0], [1.0, 4.0]]), np.array([2.0, 9.0]))
+    array([1., 2.])
+    """
+    return backends.solve_triangular(L, B, lower=True)
+
+
+def solve_lower_transposed(L: DeviceArray, B: DeviceArray) -> DeviceArray:
+    """L^-T B for L lower triangular, B a vector or a matrix.
+
+    Examples
+    --------
+    >>> solve_lower_transposed(np.array([[2.0, 0.0], [1.0, 4.0]]), np.array([4.0, 8.0]))
+    array([1., 2.])
+    """
+    return backends.solve_triangular(L, B, lower=True, transposed=True)
+
+
+def solve_upper(U: DeviceArray, B: DeviceArray) -> DeviceArray:
+    """U^-1 B for U upper triangular, B a vector or a matrix.
+
+    Examples
+    --------
+    >>> solve_upper(np.array([[2.0, 1.0], [0.0, 4.0]]), np.array([4.0, 8.0]))
+    array([1., 2.])
+    """
+    return backends.solve_triangular(U, B, lower=False)
+
+
+def solve_upper_transposed(U: DeviceArray, B: DeviceArray) -> DeviceArray:
+    """U^-T B for U upper triangular, B a vector or a matrix.
+
+    Examples
+    --------
+    >>> solve_upper_transposed(np.array([[2.0, 1.0], [0.0, 4.0]]), np.array([2.0, 9.0]))
+    array([1., 2.])
+    """
+    return backends.solve_triangular(U, B, lower=False, transposed=True)
+
+
+def solve_cholesky(L: DeviceArray, B: DeviceArray) -> DeviceArray:
+    """A^-1 B for A = L L^T, B a vector or a matrix.
+
+    Examples
+    --------
+    >>> solve_cholesky(np.array([[2.0, 0.0], [1.0, 2.0]]), np.array([8.0, 12.0]))
+    array([1., 2.])
+    """
+    return solve_lower_transposed(L, solve_lower(L, B))
+
+
+def quadratic_form(L: DeviceArray, B: DeviceArray) -> DeviceArray:
+    """b^T A^-1 b for A = L L^T and every column b of B; never negative.
+
+    Examples
+    --------
+    >>> float(quadratic_form(np.array([[2.0, 0.0], [1.0, 2.0]]), np.array([8.0, 12.0])))
+    32.0
+    """
+    V = solve_lower(L, B)
+    return namespace(V).sum(V * V, axis=0)
+
+
+def log_determinant(L: DeviceArray) -> float:
+    """log |A| for A = L L^T.
+
+    Examples
+    --------
+    >>> log_determinant(np.array([[1.0, 0.0], [1.0, 1.0]]))
+    0.0
+    """
+    xp = namespace(L)
+    return 2.0 * float(xp.sum(xp.log(xp.linalg.diagonal(L))))
+
+
+def inverse_from_cholesky(L: DeviceArray) -> DeviceArray:
+    """A^-1 for A = L L^T, symmetric to the last bit.
+
+    For what needs every entry of the inverse (a posterior covariance, a gradient); where it would
+    only be multiplied with something, solve instead.
+
+    Examples
+    --------
+    >>> inverse_from_cholesky(np.array([[1.0, 0.0], [1.0, 1.0]]))
+    array([[ 2., -1.],
+           [-1.,  1.]])
+    """
+    if array_api_compat.is_numpy_array(L):
+        return _numpy_inverse(np.asarray(L, dtype=np.float64))
+    xp = namespace(L)
+    identity = xp.eye(len(L), dtype=L.dtype, device=array_api_compat.device(L))
+    L_inverse = solve_lower(L, identity)
+    return L_inverse.T @ L_inverse
+
+
+def _numpy_inverse(L: Array) -> Array:
+    """By LAPACK, which fills one triangle; the other is mirrored row by row."""
+    if not L.size:
+        return L.copy()
+    if L.flags.f_contiguous:
+        inverse, _ = lapack.dpotri(L, lower=1)
+    else:
+        transposed, _ = lapack.dpotri(L.T, lower=0)
+        inverse = transposed.T
+    for i in range(len(inverse) - 1):
+        inverse[i, i + 1 :] = inverse[i + 1 :, i]
+    return inverse
