@@ -19,7 +19,8 @@ import numpy as np
 from posterity import designs, linalg
 from posterity.arrays import Array
 
-_BLOCK_VALUES = 1 << 22  # queries are centred and scaled 32 MiB at a time
+_BLOCK_VALUES = 1 << 18  # queries are centred 2 MiB at a time, which stay in cache,
+_BLOCK_ROWS = 1024  # but enough of them at once to make use of each direction read
 _EPS = float(np.finfo(float).eps)
 
 
@@ -51,11 +52,11 @@ class LinearProblem:
         return float(self.s[0] / self.s[-1]) if full and len(self.s) else np.inf
 
     def rows(self, Z: Array) -> Iterator[tuple[slice, Array]]:
-        """Queries in the coordinates of the problem, a block at a time."""
-        n_block = max(1, _BLOCK_VALUES // max(1, Z.shape[1]))
+        """Queries about the centre of the features, a block at a time."""
+        n_block = max(_BLOCK_ROWS, _BLOCK_VALUES // max(1, Z.shape[1]))
         for i in range(0, len(Z), n_block):
             block = slice(i, min(i + n_block, len(Z)))
-            yield block, (Z[block] - self.center) / self.scale
+            yield block, Z[block] - self.center
 
 
 def reduce(
@@ -159,20 +160,24 @@ class WeightPosterior:
         """Mean and variance of the noise-free function at the queries, each (n, K). [P8 8.12]"""
         K = len(self.noise_variance)
         mean, variance = np.empty((len(Z), K)), np.empty((len(Z), K))
+        V = self._scaled_directions
         for block, X in self.problem.rows(Z):
-            P = X @ self.problem.V
+            P = X @ V
             mean[block] = P @ self.mean
-            variance[block] = (P**2) @ self.variance + self._unseen(X, P)
+            np.square(P, out=P)
+            variance[block] = P @ self.variance
+            if self._has_unseen:
+                variance[block] += self._unseen(X, P)
         return mean + self.problem.target_center, variance + self.offset_variance
 
     def covariance(self, Z: Array) -> Array:
         """Covariance of the noise-free function between the queries, shape (K, n, n)."""
-        X = (Z - self.problem.center) / self.problem.scale
-        P = X @ self.problem.V
+        X = Z - self.problem.center
+        P = X @ self._scaled_directions
         C = np.einsum("ir,rk,jr->kij", P, self.variance, P, optimize=True)
         if self._has_unseen:
-            X_unseen = X - P @ self.problem.V.T
-            C += self.prior_variance[:, None, None] * (X_unseen @ X_unseen.T)
+            outside = X / self.problem.scale - P @ self.problem.V.T
+            C += self.prior_variance[:, None, None] * (outside @ outside.T)
         return C + self.offset_variance[:, None, None]
 
     def sample(self, size: int, rng: np.random.Generator) -> tuple[Array, Array]:
@@ -193,14 +198,22 @@ class WeightPosterior:
         M, r = self.problem.V.shape
         return r < M and bool(np.isfinite(self.prior_variance).all())
 
-    def _unseen(self, X: Array, P: Array) -> Array:
-        """Prior variance along the part of each query that lies outside the rows' span."""
-        if not self._has_unseen:
-            return np.zeros((len(X), len(self.prior_variance)))
-        length2 = np.sum(X**2, axis=1)
-        outside2 = length2 - np.sum(P**2, axis=1)
-        inside = outside2 < 1e-6 * length2  # the difference has cancelled: take the projection
-        outside2[inside] = np.sum((X[inside] - P[inside] @ self.problem.V.T) ** 2, axis=1)
+    @property
+    def _scaled_directions(self) -> Array:
+        """The directions (M, r) that centred features are projected on, their scale included."""
+        return self.problem.V / self.problem.scale[:, None]
+
+    def _unseen(self, X: Array, P2: Array) -> Array:
+        """Prior variance along the part of each query that lies outside the rows' span.
+
+        X are centred queries and P2 the squares of their projections.
+        """
+        scaled = X / self.problem.scale
+        length2 = np.einsum("ij,ij->i", scaled, scaled)
+        outside2 = length2 - np.sum(P2, axis=1)
+        inside = outside2 < 1e-6 * length2  # the difference has cancelled: project instead
+        V, near = self.problem.V, scaled[inside]
+        outside2[inside] = np.sum((near - (near @ V) @ V.T) ** 2, axis=1)
         return outside2[:, None] * self.prior_variance
 
 

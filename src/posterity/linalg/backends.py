@@ -1,6 +1,7 @@
-"""The two operations that every array library has but names differently.
+"""The operations that every array library has but names or carries out differently.
 
-The small Cholesky factorisation and the triangular solve, on NumPy, PyTorch and CuPy arrays alike.
+The small Cholesky factorisation, the triangular solve and the product of views, on NumPy, PyTorch
+and CuPy arrays alike.
 CuPy and PyTorch are imported only where one of their arrays arrives.
 """
 
@@ -13,6 +14,8 @@ from scipy.linalg import lapack
 from scipy.linalg import solve_triangular as scipy_solve_triangular
 
 from posterity.arrays import Array, DeviceArray, namespace
+
+_PANEL = 1024
 
 
 def factor(A: DeviceArray) -> tuple[DeviceArray, int]:
@@ -40,6 +43,16 @@ def solve_triangular(
         return _torch_solve(T, B, lower=lower, transposed=transposed)
     cupyx_linalg = importlib.import_module("cupyx.scipy.linalg")
     return cupyx_linalg.solve_triangular(T, B, lower=lower, trans="T" if transposed else "N")
+
+
+def product_with_transpose(A: DeviceArray, B: DeviceArray) -> DeviceArray:
+    """A B^T for views of a larger matrix, with no copy of more than a few of their columns."""
+    if not array_api_compat.is_cupy_array(A):
+        return A @ B.T
+    total = namespace(A).zeros((len(A), len(B)), dtype=A.dtype)
+    for j in range(0, A.shape[1], _PANEL):  # CuPy copies a view before it multiplies
+        total += A[:, j : j + _PANEL] @ B[:, j : j + _PANEL].T
+    return total
 
 
 def first_bad_minor(L: DeviceArray) -> int:
@@ -85,10 +98,10 @@ def _torch_solve(T: Any, B: Any, *, lower: bool, transposed: bool) -> Any:
 
 
 def _cupy_factor(A: Any) -> tuple[Any, int]:
-    """CuPy says that a factorisation failed, and only when asked to, but not where."""
+    """CuPy says that a factorisation failed, and only when asked to, but not where: LAPACK does."""
     cupy, cupyx = importlib.import_module("cupy"), importlib.import_module("cupyx")
     try:
         with cupyx.errstate(linalg="raise"):
             return cupy.linalg.cholesky(A), 0
     except np.linalg.LinAlgError:
-        return A, len(A)
+        return A, _numpy_factor(A.get())[1]

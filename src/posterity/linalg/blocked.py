@@ -109,7 +109,7 @@ def _factor_left_looking(K: DeviceArray, size: int) -> int:
     xp, n = namespace(K), len(K)
     for start in range(0, n, size):
         end = min(start + size, n)
-        update = K[start:, :start] @ K[start:end, :start].T
+        update = backends.product_with_transpose(K[start:, :start], K[start:end, :start])
         corner = K[start:end, start:end]
         L, minor = backends.factor(corner - update[: end - start])
         if minor:

@@ -6,6 +6,7 @@ processor. Products require magnitudes below 1e290 and errors above the underflo
 by a power of two first.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,6 +14,7 @@ import numpy as np
 from posterity.arrays import Array
 
 _SPLITTER = 2.0**27 + 1.0
+_BLOCK_VALUES = 1 << 17
 
 
 def two_sum(a: Array, b: Array) -> tuple[Array, Array]:
@@ -59,23 +61,29 @@ def sum_rows(a: Array) -> tuple[Array, Array]:
 
 @dataclass(frozen=True)
 class Columns:
-    """A matrix (value + error) diag(scale), seen one column at a time so that no copy is made."""
+    """A matrix (value + error) diag(scale), seen a few columns at a time so that no copy is made."""
 
     value: Array  # (n, p)
     error: Array | None  # (n, p), what rounding took from the entries; None is zero
     scale: Array  # (p,)    powers of two
 
-    def __getitem__(self, j: int) -> tuple[Array, Array | float]:
-        """Column j as a pair, n x 1."""
-        error = 0.0 if self.error is None else self.error[:, j, None] * self.scale[j]
-        return self.value[:, j, None] * self.scale[j], error
+    def blocks(self, k: int) -> Iterator[tuple[slice, Array, Array]]:
+        """Columns as pairs, n x b x 1, few enough that their products with k vectors are small."""
+        n, p = self.value.shape
+        b = max(1, _BLOCK_VALUES // max(1, n * k))
+        for j in range(0, p, b):
+            columns = slice(j, j + b)
+            value = (self.value[:, columns] * self.scale[columns])[:, :, None]
+            if self.error is None:
+                yield columns, value, np.zeros((1, 1, 1))
+            else:
+                yield columns, value, (self.error[:, columns] * self.scale[columns])[:, :, None]
 
 
 def residual(B: tuple[Array, Array], A: Columns, X: tuple[Array, Array]) -> Array:
     """B - A X, rounded once: B (n x k) and X (p x k) are pairs of a value and its error.
 
-    As accurate as if computed at twice the precision and then rounded; vectorised over rows, looped
-    over the columns of A.
+    As accurate as if computed at twice the precision and then rounded.
 
     Examples
     --------
@@ -85,11 +93,12 @@ def residual(B: tuple[Array, Array], A: Columns, X: tuple[Array, Array]) -> Arra
     array([[5.55111512e-17]])
     """
     high, low = B
-    for j in range(len(X[0])):
-        a, a_error = A[j]
-        p, e = two_product(a, X[0][j])
-        high, t = two_sum(high, -p)
-        low = low + (t - (e + (a * X[1][j] + a_error * X[0][j])))
+    for columns, a, a_error in A.blocks(high.shape[1]):
+        x, x_error = X[0][None, columns], X[1][None, columns]
+        p, e = two_product(a, x)  # n x b x k
+        terms = np.concatenate([high[None], -np.moveaxis(p, 1, 0)])
+        high, t = sum_rows(terms)
+        low = low + (t - np.sum(e + (a * x_error + a_error * x), axis=1))
     return high + low
 
 
@@ -102,13 +111,12 @@ def transposed_product(A: Columns, R: tuple[Array, Array]) -> Array:
     >>> transposed_product(A, (np.array([[1e20], [1.0], [-1e20]]), np.zeros((3, 1))))
     array([[1.]])
     """
-    p = A.value.shape[1]
-    product = np.empty((p, R[0].shape[1]))
-    for j in range(p):
-        a, a_error = A[j]
-        terms, e = two_product(a, R[0])
-        high, low = sum_rows(terms)
-        product[j] = high + (low + np.sum(e + (a * R[1] + a_error * R[0]), axis=0))
+    r, r_error = R[0][:, None], R[1][:, None]
+    product = np.empty((A.value.shape[1], R[0].shape[1]))
+    for columns, a, a_error in A.blocks(R[0].shape[1]):
+        p, e = two_product(a, r)  # n x b x k
+        high, low = sum_rows(p)
+        product[columns] = high + (low + np.sum(e + (a * r_error + a_error * r), axis=0))
     return product
 
 

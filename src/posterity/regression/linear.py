@@ -11,8 +11,8 @@ from posterity.regression.flat import FlatModel
 from posterity.regression.linear_model import Rows
 from posterity.regression.streamed import StreamedLinearModel
 
-_EASY_CONDITION = 1e3  # below it the first solution has twelve digits
-_SMALL = 1_000_000  # entries up to which every digit is worth its cost
+_EASY_CONDITION = 1e3  # below it the first solution lacks no more than the last few digits
+_SMALL = 50_000  # entries up to which these are worth their cost
 
 
 class LinearRegression(FlatModel, StreamedLinearModel):
@@ -74,9 +74,9 @@ class LinearRegression(FlatModel, StreamedLinearModel):
     def _polish(self, rows: Rows) -> None:
         """Refine where digits are to be gained and the problem has one solution."""
         problem = self.fit_.problem
-        full_rank = problem.rank == len(problem.scale)
+        full_rank = problem.rank == len(problem.scale) > 0
         easy = problem.condition() < _EASY_CONDITION and rows.X.size > _SMALL
-        if easy or not full_rank or not len(problem.scale):
+        if easy or not full_rank:
             return
         Z, Z_error = self._features_with_error(rows.X)
         coef, intercept = inference.refined_least_squares(

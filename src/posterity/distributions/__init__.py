@@ -1,0 +1,29 @@
+"""What a prediction is: the value every ``predict_dist`` returns."""
+
+from posterity.distributions.base import Distribution
+from posterity.distributions.bernoulli import Bernoulli
+from posterity.distributions.categorical import Categorical
+from posterity.distributions.continuous import Continuous
+from posterity.distributions.discrete import Discrete
+from posterity.distributions.gamma import Gamma
+from posterity.distributions.general_normal import GeneralNormal
+from posterity.distributions.mixture import Mixture
+from posterity.distributions.multivariate_normal import MultivariateNormal
+from posterity.distributions.normal import Normal
+from posterity.distributions.student_t import StudentT
+from posterity.distributions.univariate import Univariate
+
+__all__ = [
+    "Bernoulli",
+    "Categorical",
+    "Continuous",
+    "Discrete",
+    "Distribution",
+    "Gamma",
+    "GeneralNormal",
+    "Mixture",
+    "MultivariateNormal",
+    "Normal",
+    "StudentT",
+    "Univariate",
+]

@@ -1,0 +1,225 @@
+"""Mixtures: several predictions for one query, each with its weight."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import logsumexp
+
+from posterity import quadrature
+from posterity.arrays import Array
+from posterity.distributions import base, inversion, normal, parameters
+from posterity.distributions.continuous import Continuous
+
+_EPS = float(np.finfo(np.float64).eps)
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Mixture(Continuous):
+    """Weighted sums of densities of one family.
+
+    The variance has two parts: what the components are unsure of themselves (aleatoric), and what
+    they disagree about (epistemic).
+
+    Parameters
+    ----------
+    components : Continuous or sequence of Continuous
+        One distribution whose last batch axis lists the K components, or K distributions of one
+        family, which are stacked so. (For classes see ``Categorical.average``.)
+    log_weights : array-like of shape (..., K)
+        Logs of weights that sum to 1; broadcast against the components.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from posterity import distributions
+    >>> trees = distributions.Normal([[0.0, 2.0], [5.0, 5.0]], scale=1.0)
+    >>> forest = distributions.Mixture(trees, np.log([0.5, 0.5]))
+    >>> forest
+    Mixture(shape=(2,))
+    >>> forest.mean(), forest.epistemic_variance()
+    (array([1., 5.]), array([1., 0.]))
+    """
+
+    components: Continuous
+    log_weights: Array
+
+    def __init__(
+        self, components: Continuous | Sequence[Continuous], log_weights: ArrayLike
+    ) -> None:
+        stacked = _stacked(components)
+        log_w = parameters.log_probabilities("log_weights", log_weights)
+        shape = _common_shape(stacked.shape, log_w.shape)
+        object.__setattr__(self, "components", stacked._broadcast_to(shape))
+        object.__setattr__(self, "log_weights", np.broadcast_to(log_w, shape))
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.log_weights.shape[:-1]
+
+    def mean(self) -> Array:
+        return self._weighted(self.components.mean())
+
+    def variance(self) -> Array:
+        return self.aleatoric_variance() + self.epistemic_variance()
+
+    def aleatoric_variance(self) -> Array:
+        """Mean variance of the components: what would remain if they agreed."""
+        return self._weighted(self.components.variance())
+
+    def epistemic_variance(self) -> Array:
+        """Variance of the means of the components: how much they disagree."""
+        return self._weighted((self.components.mean() - self.mean()[..., None]) ** 2)
+
+    def logpdf(self, y: ArrayLike) -> Array:
+        return self._log_weighted(self.components.logpdf(_with_axis(y)))
+
+    def cdf(self, y: ArrayLike) -> Array:
+        return np.minimum(self._weighted(self.components.cdf(_with_axis(y))), 1.0)
+
+    def ccdf(self, y: ArrayLike) -> Array:
+        return np.minimum(self._weighted(self.components.ccdf(_with_axis(y))), 1.0)
+
+    def logcdf(self, y: ArrayLike) -> Array:
+        return np.minimum(self._log_weighted(self.components.logcdf(_with_axis(y))), 0.0)
+
+    def logccdf(self, y: ArrayLike) -> Array:
+        return np.minimum(self._log_weighted(self.components.logccdf(_with_axis(y))), 0.0)
+
+    def entropy(self) -> Array:
+        """Expected -log density, by quadrature; -inf where a component is a single point."""
+
+        def surprise(x: Array) -> Array:
+            log_p = self.logpdf(x)
+            finite = np.where(np.isfinite(log_p), log_p, 0.0)
+            return -np.where(np.isfinite(log_p), np.exp(finite) * finite, 0.0)
+
+        points = (self.components.variance() == 0.0) & (self.log_weights > -np.inf)
+        value = quadrature.integrate(surprise, self._breakpoints())
+        return np.where(np.any(points, axis=-1), -np.inf, value)
+
+    def crps(self, y: ArrayLike) -> Array:
+        if isinstance(self.components, normal.Normal):
+            return self._crps_of_normals(np.asarray(y, dtype=np.float64))
+        return super().crps(y)
+
+    def sample(
+        self, shape: int | tuple[int, ...] = (), *, rng: np.random.Generator
+    ) -> NDArray[Any]:
+        size, K = base.draw_shape(shape, self.shape), self.log_weights.shape[-1]
+        chosen = np.argmax(self.log_weights + rng.gumbel(size=(*size, K)), axis=-1)
+        first = K * np.arange(self.size).reshape(self.shape)
+        return self.components._take(first + chosen).sample(rng=rng)
+
+    def _take(self, positions: NDArray[np.intp]) -> Self:
+        K = self.log_weights.shape[-1]
+        components = self.components._take(K * positions[..., None] + np.arange(K))
+        return type(self)(components, self.log_weights.reshape(-1, K)[positions])
+
+    def _icdf(self, p: Array) -> Array:
+        quantiles = self.components.icdf(p[..., None])
+        return self._between(quantiles, p, self.logcdf, 1.0)
+
+    def _iccdf(self, p: Array) -> Array:
+        quantiles = self.components.iccdf(p[..., None])
+        return self._between(quantiles, p, self.logccdf, -1.0)
+
+    def _between(
+        self, quantiles: Array, p: Array, log_f: Callable[[Array], Array], sign: float
+    ) -> Array:
+        """Where log_f is log p: between the least and the greatest quantile of the components."""
+        used = self.log_weights > -np.inf
+        low = np.min(np.where(used, quantiles, np.inf), axis=-1)
+        high = np.max(np.where(used, quantiles, -np.inf), axis=-1)
+        inner = (p > 0.0) & (p < 1.0) & (low < high)
+        log_p = np.log(np.where(inner, p, 0.5))
+
+        def evaluate(x: Array) -> tuple[Array, Array]:
+            log_value = log_f(x)
+            with np.errstate(over="ignore", invalid="ignore"):
+                slope = np.exp(self.logpdf(x) - log_value)
+            return sign * (log_value - log_p), slope
+
+        at_zero, at_one = (low, high) if sign > 0.0 else (high, low)
+        start, end = np.where(inner, low, 0.0), np.where(inner, high, 0.0)
+        root = inversion.solve_increasing(evaluate, start, end, 4.0 * _EPS * (1.0 - log_p))
+        return np.where(inner, root, np.where(p > 0.0, at_one, at_zero))
+
+    def _breakpoints(self) -> Array:
+        per_component = np.moveaxis(self.components._breakpoints(), -1, 0)
+        return np.sort(per_component.reshape(-1, *self.shape), axis=0)
+
+    def _crps_of_normals(self, y: Array) -> Array:
+        """E|Y - y| - E|Y - Y'| / 2, a double sum over the components."""
+        m, s, w = self.components.mean(), self.components.standard_deviation(), self._weights()
+        spread = np.sum(w**2 * _mean_distance(np.zeros(()), np.sqrt(2.0) * s), axis=-1)
+        for k in range(m.shape[-1] - 1):
+            rest = slice(k + 1, None)
+            distances = _mean_distance(
+                m[..., k, None] - m[..., rest], np.hypot(s[..., k, None], s[..., rest])
+            )
+            spread = spread + 2.0 * w[..., k] * np.sum(w[..., rest] * distances, axis=-1)
+        return np.sum(w * _mean_distance(y[..., None] - m, s), axis=-1) - 0.5 * spread  # [GR 21]
+
+    def _weighted(self, values: Array) -> Array:
+        """Weighted sum over the components, where a weight of zero hides even infinity."""
+        w = self._weights()
+        return np.sum(w * np.where(w > 0.0, values, 0.0), axis=-1)
+
+    def _weights(self) -> Array:
+        """Weights of the components."""
+        return np.exp(self.log_weights)
+
+    def _log_weighted(self, log_values: Array) -> Array:
+        """Log of the weighted sum over the components."""
+        used = self.log_weights > -np.inf
+        log_w = np.where(used, self.log_weights, 0.0)
+        return logsumexp(np.where(used, log_w + log_values, -np.inf), axis=-1)
+
+
+def _mean_distance(d: Array, s: Array) -> Array:
+    """E|Y| for Y normal of mean d and standard deviation s."""
+    unit = np.where(s > 0.0, s, 1.0)
+    with np.errstate(over="ignore"):
+        z = d / unit
+    near = (s > 0.0) & np.isfinite(z)
+    return np.where(near, unit * normal.mean_distance(np.where(near, z, 0.0)), np.abs(d))
+
+
+def _with_axis(y: ArrayLike) -> Array:
+    """y with an axis for the components."""
+    return np.asarray(y, dtype=np.float64)[..., None]
+
+
+def _stacked(components: Continuous | Sequence[Continuous]) -> Continuous:
+    """One distribution whose last batch axis lists the components."""
+    if isinstance(components, Continuous):
+        return components
+    members = list(components) if isinstance(components, Sequence) else [components]
+    families = {type(member) for member in members}
+    stackable = all(isinstance(m, Continuous) and not isinstance(m, Mixture) for m in members)
+    if len(families) != 1 or not stackable:
+        names = ", ".join(sorted(family.__name__ for family in families)) or "nothing"
+        raise TypeError(
+            f"A mixture needs continuous components of one family, not mixtures; got {names}. "
+            "For predictions of classes use average()."
+        )
+    shape = np.broadcast_shapes(*(member.shape for member in members))
+    alike = [member._broadcast_to(shape)._parameters() for member in members]
+    return members[0]._with(
+        {name: np.stack([fields[name] for fields in alike], axis=len(shape)) for name in alike[0]}
+    )
+
+
+def _common_shape(components: tuple[int, ...], log_weights: tuple[int, ...]) -> tuple[int, ...]:
+    """The batch of components, with at least the component axis."""
+    if not components or components[-1] != log_weights[-1]:
+        raise ValueError(
+            f"The last axis must list the components, but the components have shape {components} "
+            f"and log_weights {log_weights}."
+        )
+    return np.broadcast_shapes(components, log_weights)

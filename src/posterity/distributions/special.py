@@ -1,0 +1,125 @@
+"""Special functions where SciPy's lose digits: logs of tails, and gamma functions at large a."""
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import digamma, gammainc, gammaincc, gammaincinv, gammaln, xlogy
+
+from posterity import quadrature
+from posterity.arrays import Array
+
+TINY = 1e-280
+"""Below this a probability is too near underflow to take its log."""
+
+_SERIES_LIMIT = 1e5
+_NEWTON_STEPS = 6
+_LARGE = 20.0  # from here on four terms of the asymptotic series suffice
+
+
+def log_probability(p: Array, complement: Array) -> Array:
+    """log p, also where p rounds to 1, from p and 1 - p each computed without cancellation."""
+    with np.errstate(divide="ignore"):
+        return np.where(p < 0.5, np.log(p), np.log1p(-np.minimum(complement, 0.5)))
+
+
+def patched(
+    values: Array, where: NDArray[np.bool_], function: Callable[..., Array], *arguments: Array
+) -> Array:
+    """The values, with function(*arguments) in their place where the mask is set."""
+    if not np.any(where):
+        return values
+    result = np.array(values)
+    result[where] = function(*(np.broadcast_to(x, where.shape)[where] for x in arguments))
+    return result
+
+
+def log_gamma_half_step(a: Array) -> Array:
+    """log Gamma(a + 1/2) - log Gamma(a), without cancellation at large a."""
+    b = np.maximum(a, _LARGE)
+    c = np.minimum(a, _LARGE)
+    r = 1.0 / b**2
+    series = 0.5 * np.log(b) - (1 / 8 - r * (1 / 192 - r * (1 / 640 - r * 17 / 14336))) / b
+    return np.where(a > _LARGE, series, gammaln(c + 0.5) - gammaln(c))
+
+
+def digamma_half_step(a: Array) -> Array:
+    """digamma(a + 1/2) - digamma(a), without cancellation at large a."""
+    b = np.maximum(a, _LARGE)
+    c = np.minimum(a, _LARGE)
+    r = 1.0 / b**2
+    series = 0.5 / b + r * (1 / 8 - r * (1 / 64 - r * (1 / 128 - r * 17 / 2048)))
+    return np.where(a > _LARGE, series, digamma(c + 0.5) - digamma(c))
+
+
+def log_gamma_density(a: Array, x: Array) -> Array:
+    """log of x^(a-1) exp(-x) / Gamma(a) for x >= 0, without cancellation at large a."""
+    b = np.maximum(a, _LARGE)
+    c = np.minimum(a, _LARGE)
+    ratio, e = x / b, (x - b) / b
+    with np.errstate(divide="ignore", invalid="ignore"):
+        log_ratio = np.where(np.abs(e) < 0.5, np.log1p(np.maximum(e, -0.5)), np.log(ratio))
+        deviance = b * (e - log_ratio)
+        large = -deviance - _stirling_error(b) + 0.5 * np.log(b / (2.0 * np.pi)) - np.log(x)
+        small = xlogy(c - 1.0, x) - x - gammaln(c)
+    nowhere = (x == np.inf) | ((x == 0.0) & (a > 1.0))
+    return np.where(nowhere, -np.inf, np.where(a > _LARGE, large, small))
+
+
+def lower_gamma(a: Array, x: Array) -> Array:
+    """P(a, x), regularised lower incomplete gamma, also where SciPy's series ends early."""
+    return patched(
+        gammainc(a, x), _series_fails(a, x), lambda *tail: np.exp(_log_lower_tail(*tail)), a, x
+    )
+
+
+def inverse_lower_gamma(a: Array, p: Array) -> Array:
+    """x with P(a, x) = p, also where SciPy's series ends early."""
+    x = gammaincinv(a, p)
+    return patched(x, (a > _SERIES_LIMIT) & (p > 0.0) & (p < 1e-5), _polished, a, p, x)
+
+
+def log_gammainc(a: Array, x: Array) -> Array:
+    """log P(a, x), also where P underflows."""
+    p = gammainc(a, x)
+    far = ((p < TINY) & (x > 0.0)) | _series_fails(a, x)
+    return patched(log_probability(p, gammaincc(a, x)), far, _log_lower_tail, a, x)
+
+
+def log_gammaincc(a: Array, x: Array) -> Array:
+    """log Q(a, x) = log(1 - P(a, x)), also where Q underflows."""
+    q = gammaincc(a, x)
+    far = (q < TINY) & (x < np.inf)
+    return patched(log_probability(q, gammainc(a, x)), far, _log_upper_tail, a, x)
+
+
+def _series_fails(a: Array, x: Array) -> NDArray[np.bool_]:
+    """Where SciPy sums 2000 terms for P(a, x) though it takes more."""
+    return (a > _SERIES_LIMIT) & (x > 0.0) & (x < a - 4.4 * np.sqrt(a))
+
+
+def _polished(a: Array, p: Array, start: Array) -> Array:
+    """x with log P(a, x) = log p: Newton's method on a concave function, from a point nearby."""
+    x = start
+    for _ in range(_NEWTON_STEPS):
+        log_value = _log_lower_tail(a, x)
+        x = x - (log_value - np.log(p)) * np.exp(log_value - log_gamma_density(a, x))
+    return x
+
+
+def _log_lower_tail(a: Array, x: Array) -> Array:
+    """log P(a, x) for x far below a: t = x exp(-u) under the integral."""
+    tail = quadrature.log_integrate_tail(lambda u: -a * u - x * np.expm1(-u), a - x)
+    return log_gamma_density(a, x) + np.log(x) + tail
+
+
+def _log_upper_tail(a: Array, x: Array) -> Array:
+    """log Q(a, x) for x far above a: t = x exp(u) under the integral."""
+    tail = quadrature.log_integrate_tail(lambda u: a * u - x * np.expm1(u), x - a)
+    return log_gamma_density(a, x) + np.log(x) + tail
+
+
+def _stirling_error(a: Array) -> Array:
+    """log Gamma(a) less Stirling's approximation, for large a."""
+    r = 1.0 / a**2
+    return (1 / 12 - r * (1 / 360 - r * (1 / 1260 - r / 1680))) / a

@@ -1,0 +1,134 @@
+"""Student's t distribution, one per prediction."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import stdtr, stdtrit
+
+from posterity import quadrature
+from posterity.arrays import Array
+from posterity.distributions import parameters, special
+from posterity.distributions.location_scale import LocationScale
+
+_LOG_PI = float(np.log(np.pi))
+_HUGE = 1e100
+_LONGEST_STEP = 600.0
+_POWER_LAW = 45.0  # log of |z| / sqrt(nu) beyond which 1 + z^2 / nu is z^2 / nu
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class StudentT(LocationScale):
+    """Student-t predictions: normal, with a variance that is itself uncertain.
+
+    Parameters
+    ----------
+    location : array-like
+        Medians. They are also the means for more than one degree of freedom; with fewer there is
+        no mean, and ``mean`` and ``crps`` are NaN.
+    scale : array-like
+        Scales, zero or positive. The variance is ``scale**2 * df / (df - 2)``, infinite for two
+        degrees of freedom or fewer.
+    degrees_of_freedom : array-like
+        Positive. The larger, the closer to the normal.
+
+    Examples
+    --------
+    >>> from posterity import distributions
+    >>> prediction = distributions.StudentT([0.0, 1.0], scale=1.0, degrees_of_freedom=4.0)
+    >>> prediction.variance()
+    array([2., 2.])
+    >>> prediction.pdf(0.0).round(3)
+    array([0.375, 0.215])
+    """
+
+    location: Array
+    scale: Array
+    degrees_of_freedom: Array
+
+    def __init__(
+        self, location: ArrayLike, scale: ArrayLike, degrees_of_freedom: ArrayLike
+    ) -> None:
+        self._store(
+            location=parameters.finite("location", location),
+            scale=parameters.non_negative("scale", scale),
+            degrees_of_freedom=parameters.positive("degrees_of_freedom", degrees_of_freedom),
+        )
+
+    def mean(self) -> Array:
+        return np.where(self.degrees_of_freedom > 1.0, self.location, np.nan)
+
+    def _standard_variance(self) -> Array:
+        nu = self.degrees_of_freedom
+        return np.where(nu > 2.0, nu / np.where(nu > 2.0, nu - 2.0, 1.0), np.inf)
+
+    def _standard_entropy(self) -> Array:
+        nu = self.degrees_of_freedom
+        mean_log_growth = special.digamma_half_step(0.5 * nu)
+        return 0.5 * (nu + 1.0) * mean_log_growth - self._log_constant()
+
+    def _standard_logpdf(self, z: Array) -> Array:
+        return self._log_constant() - 0.5 * (self.degrees_of_freedom + 1.0) * self._log_growth(z)
+
+    def _standard_cdf(self, z: Array) -> Array:
+        return stdtr(self.degrees_of_freedom, z)
+
+    def _standard_logcdf(self, z: Array) -> Array:
+        p = self._standard_cdf(z)
+        far = (p < special.TINY) & (z > -np.inf)
+        log_p = special.log_probability(p, self._standard_cdf(-z))
+        return special.patched(
+            log_p, far, _log_tail, self.degrees_of_freedom, -z, self._standard_logpdf(z)
+        )
+
+    def _standard_icdf(self, p: Array) -> Array:
+        # far out, where SciPy's inverse gives up, the tail is a power of z to all digits
+        nu = self.degrees_of_freedom
+        with np.errstate(divide="ignore"):
+            log_outside = np.log(np.minimum(p, 1.0 - p))
+        log_r = (self._log_constant() - 0.5 * np.log(nu) - log_outside) / nu
+        far = np.sqrt(nu) * np.exp(np.maximum(log_r, _POWER_LAW))
+        return np.where(log_r > _POWER_LAW, np.where(p > 0.5, far, -far), stdtrit(nu, p))
+
+    def _standard_mean_distance(self, z: Array) -> Array:
+        nu = self.degrees_of_freedom
+        moment = nu * np.exp(self._standard_logpdf(z) + self._log_growth(z)) / _above_one(nu)
+        return z * (stdtr(nu, z) - stdtr(nu, -z)) + 2.0 * moment
+
+    def _standard_half_spread(self) -> Array:
+        nu = self.degrees_of_freedom
+        half_step = special.log_gamma_half_step
+        # B(1/2, nu - 1/2) / B(1/2, nu/2)^2
+        log_ratio = 2.0 * half_step(0.5 * nu) - half_step(np.maximum(nu, 1.0) - 0.5) - 0.5 * _LOG_PI
+        return 2.0 * np.sqrt(nu) / _above_one(nu) * np.exp(log_ratio)
+
+    def _standard_sample(self, size: tuple[int, ...], rng: np.random.Generator) -> Array:
+        return rng.standard_t(self.degrees_of_freedom, size)
+
+    def _log_constant(self) -> Array:
+        """log of the density at z = 0."""
+        nu = self.degrees_of_freedom
+        return special.log_gamma_half_step(0.5 * nu) - 0.5 * (np.log(nu) + _LOG_PI)
+
+    def _log_growth(self, z: Array) -> Array:
+        """log(1 + z^2 / nu), also where z^2 overflows."""
+        r = np.abs(z) / np.sqrt(self.degrees_of_freedom)
+        return np.log1p(np.minimum(r, _HUGE) ** 2) + 2.0 * np.log(np.maximum(r / _HUGE, 1.0))
+
+
+def _above_one(nu: Array) -> Array:
+    """nu - 1, or NaN where there is no mean."""
+    return np.where(nu > 1.0, nu - 1.0, np.nan)
+
+
+def _log_tail(nu: Array, z: Array, logpdf: Array) -> Array:
+    """log P(Z > z) for z far out: t = z exp(u) under the integral."""
+    k = 1.0 / (1.0 + (np.sqrt(nu) / z) ** 2)
+
+    def log_decay(u: Array) -> Array:
+        step = np.minimum(2.0 * u, _LONGEST_STEP)
+        log_growth = np.log1p(k * np.expm1(step)) + (2.0 * u - step)
+        return u - 0.5 * (nu + 1.0) * log_growth
+
+    tail = quadrature.log_integrate_tail(log_decay, nu * k * (1.0 - z**-2.0))
+    return logpdf + np.log(z) + tail

@@ -1,0 +1,8 @@
+"""What is believed of the weights before any data is seen."""
+
+from posterity.priors.base import Prior
+from posterity.priors.flat import Flat
+from posterity.priors.laplace import Laplace
+from posterity.priors.normal import Normal
+
+__all__ = ["Flat", "Laplace", "Normal", "Prior"]

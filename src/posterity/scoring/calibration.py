@@ -1,0 +1,131 @@
+"""Whether the stated uncertainty is the right one: coverage and calibration."""
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from posterity import distributions
+from posterity.arrays import Array
+from posterity.scoring import outcomes
+
+_LEVELS = np.linspace(0.05, 0.95, 19)
+
+
+def interval_coverage(
+    dist: distributions.Distribution,
+    y: ArrayLike,
+    coverage: float = 0.9,
+    sample_weight: ArrayLike | None = None,
+) -> float:
+    """Share of outcomes inside the central interval; best when it equals ``coverage``.
+
+    Examples
+    --------
+    >>> from posterity import distributions, scoring
+    >>> scoring.interval_coverage(distributions.Normal([0.0, 0.0], 1.0), [0.3, 9.0], 0.95)
+    0.5
+    """
+    rows = outcomes.rows_of(dist)
+    low, high = rows.interval(coverage)
+    happened = outcomes.matching(rows.shape, y)
+    return outcomes.weighted_mean((low <= happened) & (happened <= high), sample_weight)
+
+
+def interval_width(dist: distributions.Distribution, coverage: float = 0.9) -> float:
+    """Mean width of the central interval; at equal coverage, the narrower is better.
+
+    Examples
+    --------
+    >>> from posterity import distributions, scoring
+    >>> round(scoring.interval_width(distributions.Normal([0.0, 5.0], 1.0), 0.95), 2)
+    3.92
+    """
+    low, high = outcomes.rows_of(dist).interval(coverage)
+    return float(np.mean(high - low))
+
+
+def pit(
+    dist: distributions.Distribution, y: ArrayLike, *, rng: np.random.Generator | None = None
+) -> Array:
+    """Probability integral transform: P(Y <= y), uniform from 0 to 1 where predictions are right.
+
+    Parameters
+    ----------
+    dist : Distribution
+        Of a joint prediction, each row alone.
+    y : array-like
+        What happened.
+    rng : numpy Generator
+        Needed for classes, where it places each y at random in the step of its cdf.
+
+    Examples
+    --------
+    >>> from posterity import distributions, scoring
+    >>> scoring.pit(distributions.Normal([0.0, 0.0], 1.0), [0.0, 9.0]).round(3)
+    array([0.5, 1. ])
+    """
+    rows = outcomes.rows_of(dist)
+    happened = outcomes.matching(rows.shape, y)
+    if not isinstance(rows, distributions.Discrete):
+        return rows.cdf(happened)
+    if rng is None:
+        raise ValueError("The transform of classes is randomised: pass rng=, a numpy Generator.")
+    return rows.cdf(happened - 1.0) + rng.random(rows.shape) * rows.pmf(happened)
+
+
+def calibration_curve(
+    dist: distributions.Distribution,
+    y: ArrayLike,
+    levels: ArrayLike = _LEVELS,
+    *,
+    rng: np.random.Generator | None = None,
+) -> tuple[Array, Array]:
+    """Levels, and the share of outcomes below the quantile of each; on the diagonal when right.
+
+    Examples
+    --------
+    >>> from posterity import distributions, scoring
+    >>> predictions = distributions.Normal([0.0, 0.0, 0.0, 0.0], 1.0)
+    >>> scoring.calibration_curve(predictions, [-2.0, -0.1, 0.1, 2.0], [0.25, 0.5])
+    (array([0.25, 0.5 ]), array([0.25, 0.5 ]))
+    """
+    at = np.asarray(levels, dtype=np.float64)
+    u = np.sort(pit(dist, y, rng=rng), axis=None)
+    return at, np.searchsorted(u, at, side="right") / u.size
+
+
+def calibration_error(
+    dist: distributions.Distribution,
+    y: ArrayLike,
+    levels: ArrayLike = _LEVELS,
+    *,
+    rng: np.random.Generator | None = None,
+) -> float:
+    """Mean distance of the calibration curve from the diagonal; lower is better.
+
+    Examples
+    --------
+    >>> from posterity import distributions, scoring
+    >>> predictions = distributions.Normal([0.0, 0.0, 0.0, 0.0], 1.0)
+    >>> scoring.calibration_error(predictions, [-2.0, -0.1, 0.1, 0.2], [0.25, 0.75])
+    0.125
+    """
+    at, observed = calibration_curve(dist, y, levels, rng=rng)
+    return float(np.mean(np.abs(observed - at)))
+
+
+def ks_distance(
+    dist: distributions.Distribution, y: ArrayLike, *, rng: np.random.Generator | None = None
+) -> float:
+    """Kolmogorov-Smirnov distance: the farthest that the calibration curve is from the diagonal.
+
+    With n outcomes and right predictions it exceeds 1.36 / sqrt(n) once in twenty times.
+
+    Examples
+    --------
+    >>> from posterity import distributions, scoring
+    >>> scoring.ks_distance(distributions.Normal([0.0, 0.0], 1.0), [0.0, 0.0])
+    0.5
+    """
+    u = np.sort(pit(dist, y, rng=rng), axis=None)
+    steps = np.arange(u.size + 1) / u.size
+    return float(max(np.max(u - steps[:-1]), np.max(steps[1:] - u)))

@@ -1,0 +1,90 @@
+"""Scores in the form that scikit-learn asks for: callable(estimator, X, y), higher is better.
+
+An estimator needs ``predict_dist``; a classifier also ``classes_``, which number its labels.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, is_classifier
+
+from posterity.scoring import scores
+
+
+def log_score_scorer(estimator: Any, X: Any, y: ArrayLike) -> float:
+    """Log score of what an estimator predicts.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from posterity import distributions, scoring
+    >>> class Standard:
+    ...     def predict_dist(self, X):
+    ...         return distributions.Normal(np.zeros(len(X)), 1.0)
+    >>> round(scoring.log_score_scorer(Standard(), np.ones((2, 1)), [0.0, 1.0]), 4)
+    -1.1689
+    """
+    return scores.log_score(estimator.predict_dist(X), _numbered(estimator, y))
+
+
+def crps_scorer(estimator: Any, X: Any, y: ArrayLike) -> float:
+    """Negated CRPS of what a regressor predicts.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from posterity import distributions, scoring
+    >>> class Certain:
+    ...     def predict_dist(self, X):
+    ...         return distributions.Normal(np.zeros(len(X)), 0.0)
+    >>> scoring.crps_scorer(Certain(), np.ones((2, 1)), [0.0, 1.0])
+    -0.5
+    """
+    return -scores.crps(estimator.predict_dist(X), y)
+
+
+def brier_scorer(estimator: Any, X: Any, y: ArrayLike) -> float:
+    """Negated Brier score of what a classifier predicts.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.base import BaseEstimator, ClassifierMixin
+    >>> from posterity import distributions, scoring
+    >>> class Undecided(ClassifierMixin, BaseEstimator):
+    ...     classes_ = np.array(["cat", "dog"])
+    ...     def predict_dist(self, X):
+    ...         return distributions.Bernoulli.from_logit(np.zeros(len(X)))
+    >>> scoring.brier_scorer(Undecided(), np.ones((2, 1)), ["dog", "dog"])
+    -0.25
+    """
+    return -scores.brier(estimator.predict_dist(X), _numbered(estimator, y))
+
+
+def rmse_scorer(estimator: Any, X: Any, y: ArrayLike) -> float:
+    """Negated root mean squared error of the mean that a regressor predicts.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from posterity import distributions, scoring
+    >>> class Standard:
+    ...     def predict_dist(self, X):
+    ...         return distributions.Normal(np.zeros(len(X)), 1.0)
+    >>> scoring.rmse_scorer(Standard(), np.ones((2, 1)), [2.0, -2.0])
+    -2.0
+    """
+    return -scores.rmse(estimator.predict_dist(X), y)
+
+
+def _numbered(estimator: Any, y: ArrayLike) -> NDArray[Any]:
+    """Outcomes as the estimator's distributions know them: labels become class numbers."""
+    labels = np.asarray(y)
+    if not (isinstance(estimator, BaseEstimator) and is_classifier(estimator)):
+        return labels
+    classes = estimator.classes_
+    unknown = labels[~np.isin(labels, classes)]
+    if unknown.size:
+        raise ValueError(f"y holds the label '{unknown[0]}', which was not in the training data.")
+    return np.searchsorted(classes, labels)

@@ -1,0 +1,113 @@
+"""One number for a whole batch of predictions: log score, CRPS, Brier score, root mean square."""
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from posterity import distributions
+from posterity.arrays import Array
+from posterity.scoring import outcomes
+
+
+def log_score(
+    dist: distributions.Distribution, y: ArrayLike, sample_weight: ArrayLike | None = None
+) -> float:
+    """Mean log density, or log probability, of what happened; higher is better.
+
+    Of a joint prediction of many rows: the joint log density, divided by the number of rows.
+
+    Examples
+    --------
+    >>> from posterity import distributions, scoring
+    >>> round(scoring.log_score(distributions.Normal([0.0, 1.0], 1.0), [0.0, 2.0]), 4)
+    -1.1689
+    """
+    happened = outcomes.matching(dist.shape, y)
+    if isinstance(dist, distributions.MultivariateNormal):
+        if sample_weight is not None:
+            raise ValueError("Rows that are predicted jointly cannot be weighted one by one.")
+        return float(np.sum(dist.log_prob(happened)) / dist.size)
+    return outcomes.weighted_mean(dist.log_prob(happened), sample_weight)
+
+
+def crps(
+    dist: distributions.Distribution, y: ArrayLike, sample_weight: ArrayLike | None = None
+) -> float:
+    """Mean continuous ranked probability score, in the units of y; lower is better.
+
+    The mean absolute error, for predictions without uncertainty.
+
+    Examples
+    --------
+    >>> from posterity import distributions, scoring
+    >>> round(scoring.crps(distributions.Normal([0.0, 1.0], 0.0), [0.5, 1.0]), 4)
+    0.25
+    """
+    rows = outcomes.rows_of(dist)
+    if not isinstance(rows, distributions.Continuous):
+        raise TypeError(f"The CRPS is for continuous predictions, not {dist!r}; use brier.")
+    return outcomes.weighted_mean(rows.crps(outcomes.matching(rows.shape, y)), sample_weight)
+
+
+def brier(
+    prediction: distributions.Discrete | ArrayLike,
+    y: ArrayLike,
+    sample_weight: ArrayLike | None = None,
+) -> float:
+    """Mean squared error of the probabilities of classes; lower is better.
+
+    With two classes that of one of them, from 0 to 1; with more the sum over the classes, from 0 to
+    2, as scikit-learn has it.
+
+    Parameters
+    ----------
+    prediction : Discrete, or array of shape (n,) or (n, C)
+        Predictions of classes, the probability of class 1, or the probabilities of all classes.
+    y : array-like of shape (n,)
+        Class numbers.
+
+    Examples
+    --------
+    >>> from posterity import scoring
+    >>> round(scoring.brier([0.8, 0.4], [1, 0]), 4)
+    0.1
+    """
+    p = _probabilities(prediction)
+    k = np.asarray(y)
+    if k.shape != p.shape[:-1] or not np.all(np.isin(k, np.arange(p.shape[-1]))):
+        raise ValueError(
+            f"y must be {p.shape[0]} class numbers from 0 to {p.shape[-1] - 1}, one for each row."
+        )
+    squares = np.sum((p - (k[..., None] == np.arange(p.shape[-1]))) ** 2, axis=-1)
+    return outcomes.weighted_mean(squares / 2.0 if p.shape[-1] == 2 else squares, sample_weight)
+
+
+def rmse(
+    prediction: distributions.Distribution | ArrayLike,
+    y: ArrayLike,
+    sample_weight: ArrayLike | None = None,
+) -> float:
+    """Root mean squared error of the mean, in the units of y; lower is better.
+
+    Examples
+    --------
+    >>> from posterity import distributions, scoring
+    >>> scoring.rmse(distributions.Normal([0.0, 0.0], 1.0), [3.0, -3.0])
+    3.0
+    """
+    if isinstance(prediction, distributions.Distribution):
+        return rmse(prediction.mean(), y, sample_weight)
+    mean = np.asarray(prediction, dtype=np.float64)
+    error = mean - outcomes.matching(mean.shape, y)
+    return float(np.sqrt(outcomes.weighted_mean(error**2, sample_weight)))
+
+
+def _probabilities(prediction: distributions.Discrete | ArrayLike) -> Array:
+    """Probabilities of all classes, (n, C)."""
+    if isinstance(prediction, distributions.Discrete):
+        return prediction.probabilities()
+    if isinstance(prediction, distributions.Distribution):
+        raise TypeError(f"The Brier score is for predictions of classes, not {prediction!r}.")
+    p = np.asarray(prediction, dtype=np.float64)
+    if p.ndim not in (1, 2) or not np.all((p >= 0.0) & (p <= 1.0)):
+        raise ValueError("Probabilities must be from 0 to 1, of shape (n,) or (n, C).")
+    return np.stack([1.0 - p, p], axis=-1) if p.ndim == 1 else p
