@@ -11,6 +11,9 @@ from posterity import (
     distributions,
     features,
     inference,
+    likelihoods,
+    priors,
+    scoring,
 )
 from posterity.regression import (
     BayesianLinearRegression,
@@ -29,4 +32,7 @@ __all__ = [
     "distributions",
     "features",
     "inference",
+    "likelihoods",
+    "priors",
+    "scoring",
 ]

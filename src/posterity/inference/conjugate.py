@@ -22,6 +22,7 @@ from posterity.arrays import Array
 _BLOCK_VALUES = 1 << 18  # queries are centred 2 MiB at a time, which stay in cache,
 _BLOCK_ROWS = 1024  # but enough of them at once to make use of each direction read
 _EPS = float(np.finfo(float).eps)
+_SMALLEST_VARIANCE = 1e-300  # its inverse and its root are far from the limits of a double
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,7 @@ def reduce(
     s = np.where(s > _EPS * max(A.shape) * s.max(initial=0.0), s, 0.0)
     T = U.T @ Y
     y_spread2 = _check_range(_column_norms(Y) / np.sqrt(total), "targets", "rescale them") ** 2
-    floor = np.maximum(_EPS**2 * (mean[M:] ** 2 + y_spread2), np.finfo(float).tiny)
+    floor = np.maximum((_EPS * mean[M:]) ** 2 + _EPS**2 * y_spread2, _SMALLEST_VARIANCE)
     return LinearProblem(
         s=s,
         V=Vt.T,
@@ -97,11 +98,11 @@ def reduce(
 
 def _check_range(spread: Array, what: str, remedy: str) -> Array:
     """The spreads, whose squares must be doubles too."""
-    bad = (spread > 1e150) | ((spread > 0.0) & (spread < 1e-150))
+    bad = (spread > 1e140) | ((spread > 0.0) & (spread < 1e-140))
     if bad.any():
         raise ValueError(
             f"The {what} of column {int(np.argmax(bad))} vary by {spread[bad][0]:.1e}, and their "
-            f"variance is not a double: {remedy}."
+            f"variance is beyond double precision: {remedy}."
         )
     return spread
 
@@ -151,10 +152,9 @@ class WeightPosterior:
     @property
     def offset_variance(self) -> Array:
         """Posterior variance of the offset at the centre of the features, shape (K,)."""
-        prior, p = self.problem.offset_variance, self.problem
-        with np.errstate(divide="ignore"):
-            data = p.total / self.noise_variance
-            return np.where(prior > 0.0, 1.0 / (data + 1.0 / prior), 0.0)
+        sigma2, v, W = self.noise_variance, self.problem.offset_variance, self.problem.total
+        proper = np.where(np.isfinite(v), v, 0.0)
+        return np.where(np.isfinite(v), proper * (sigma2 / (sigma2 + W * proper)), sigma2 / W)
 
     def latent(self, Z: Array) -> tuple[Array, Array]:
         """Mean and variance of the noise-free function at the queries, each (n, K). [P8 8.12]"""

@@ -72,9 +72,9 @@ def best_noise(problem: LinearProblem, rho: Array) -> Array:
     Q = penalised_squares(problem, rho)
     a = p.total * p.offset_variance
     b = (p.count - 1.0) * a - Q
-    root = np.sqrt(b**2 + 4.0 * p.count * Q * a)
+    root = np.hypot(b, 2.0 * np.sqrt(p.count) * np.sqrt(Q) * np.sqrt(a))
     with np.errstate(divide="ignore", invalid="ignore"):  # the branch not taken may be 0 / 0
-        sigma2 = np.where(b > 0.0, 2.0 * Q * a / (b + root), (root - b) / (2.0 * p.count))
+        sigma2 = np.where(b > 0.0, 2.0 * Q * (a / (b + root)), (root - b) / (2.0 * p.count))
     return np.maximum(sigma2, p.floor)
 
 

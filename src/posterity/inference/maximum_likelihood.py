@@ -91,6 +91,8 @@ def refined_least_squares(
     if not has_offset:
         return fit.solution, np.zeros(Y.shape[1])
     w, w_error = fit.solution[1:], fit.correction[1:]
-    origin = double_double.Columns(-shift[None, :], None, np.ones(len(shift)))
-    offset = (-fit.solution[:1], -fit.correction[:1])
-    return w, -double_double.residual(offset, origin, (w, w_error))[0]
+    unit = np.ldexp(1.0, np.frexp(np.abs(w).max(axis=1))[1])  # products stay far from overflow
+    origin = double_double.Columns(shift[None, :], None, unit)
+    offset = (fit.solution[:1], fit.correction[:1])
+    scaled = (w / unit[:, None], w_error / unit[:, None])
+    return w, double_double.residual(offset, origin, scaled)[0]

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from posterity import designs, distributions, inference
-from posterity.regression.linear_model import LinearModel
+from posterity.regression.linear_model import LinearModel, Rows
 
 PREDICTIVES = ("student_t", "plug_in")
 
@@ -17,10 +17,13 @@ class FlatModel(LinearModel):
     predictive: str
     fit_: inference.FlatFit
 
-    def _maximise_likelihood(self, statistics: designs.Statistics, *, standardize: bool) -> None:
-        """Least squares; noise known row by row is reported by its average."""
+    def _begin(self, rows: Rows) -> None:
         if self.predictive not in PREDICTIVES:
             raise ValueError(f"predictive={self.predictive!r} must be one of {PREDICTIVES}.")
+        super()._begin(rows)
+
+    def _maximise_likelihood(self, statistics: designs.Statistics, *, standardize: bool) -> None:
+        """Least squares; noise known row by row is reported by its average."""
         problem = inference.reduce(
             statistics, fit_intercept=self.fit_intercept, standardize=standardize
         )
