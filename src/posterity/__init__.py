@@ -19,6 +19,7 @@ from posterity.regression import (
     BayesianLinearRegression,
     DualLinearRegression,
     LinearRegression,
+    LqRegression,
     RidgeRegression,
 )
 
@@ -26,6 +27,7 @@ __all__ = [
     "BayesianLinearRegression",
     "DualLinearRegression",
     "LinearRegression",
+    "LqRegression",
     "RidgeRegression",
     "datasets",
     "designs",

@@ -43,6 +43,8 @@ def generator(random_state: Any) -> np.random.Generator:
     """
     if isinstance(random_state, np.random.Generator):
         return random_state
-    if random_state is None or isinstance(random_state, numbers.Integral):
-        return np.random.default_rng(random_state)
+    if isinstance(random_state, numbers.Integral):
+        return np.random.default_rng(int(random_state))
+    if random_state is None:
+        return np.random.default_rng()
     return np.random.default_rng(check_random_state(random_state).randint(2**31))

@@ -1,6 +1,7 @@
 """The variance contract: predictive variances do not depend on units, route or repetition."""
 
 import numpy as np
+import oracles
 import pytest
 from scipy import stats
 from sklearn.base import clone
@@ -124,3 +125,48 @@ def test_the_covariance_has_the_variances_on_its_diagonal():
     assert C.shape == (2, 6, 6)
     np.testing.assert_allclose(np.diagonal(C, axis1=1, axis2=2).T, std**2, rtol=1e-10)
     np.testing.assert_allclose(mean, model.predict(X_star))
+
+
+@pytest.mark.parametrize("model", [BayesianLinearRegression(), RidgeRegression(2.0)], ids=repr)
+def test_known_noise_merges_like_everything_else(model):
+    X, y, X_star = data()
+    v = np.linspace(0.1, 4.0, len(y))
+    whole = clone(model).fit(X, y, noise_variance=v)
+    parts = clone(model).fit(X[:9], y[:9], noise_variance=v[:9])
+    parts.partial_fit(X[9:], y[9:], noise_variance=v[9:])
+    assert parts.log_evidence_ == pytest.approx(whole.log_evidence_, rel=1e-10)
+    assert parts.noise_variance_ == whole.noise_variance_ == pytest.approx(v.mean())
+    for a, b in zip(
+        parts.predict(X_star, return_std=True), whole.predict(X_star, return_std=True), strict=True
+    ):
+        np.testing.assert_allclose(a, b, rtol=1e-9)
+
+
+def test_known_noise_is_that_of_the_dense_posterior():
+    X, y, X_star = data()
+    v = np.linspace(0.1, 4.0, len(y))
+    model = BayesianLinearRegression().fit(X, y, noise_variance=v)
+    mean, cov, evidence = oracles.dense_posterior(
+        X, y, v, model.prior_variance_, offset=True, X_star=X_star, standardize=True
+    )
+    f = model.predict_dist(X_star, noise_variance=0.0)
+    np.testing.assert_allclose(f.mean(), mean, rtol=1e-9)
+    np.testing.assert_allclose(f.variance(), np.diag(cov), rtol=1e-8)
+    assert model.log_evidence_ == pytest.approx(evidence, rel=1e-10)
+
+
+def test_known_noise_with_ridge_is_a_prior_variance_of_one_over_the_penalty():
+    X, y, X_star = data()
+    v = np.linspace(0.1, 4.0, len(y))
+    ridge = RidgeRegression(2.0).fit(X, y, noise_variance=v)
+    bayes = BayesianLinearRegression(prior_variance=0.5).fit(X, y, noise_variance=v)
+    np.testing.assert_allclose(ridge.predict(X_star), bayes.predict(X_star), rtol=1e-10)
+    assert ridge.log_evidence_ == pytest.approx(bayes.log_evidence_)
+
+
+def test_noise_at_the_queries_must_be_a_variance():
+    X, y, X_star = data()
+    model = BayesianLinearRegression().fit(X, y)
+    for bad in (-1.0, np.nan, np.ones(2)):
+        with pytest.raises(ValueError, match="one finite number >= 0"):
+            model.predict_dist(X_star, noise_variance=bad)

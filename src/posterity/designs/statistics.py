@@ -8,14 +8,16 @@ the whole. R never has more rows than it was given: few rows of many columns sta
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 
 from posterity import linalg
 from posterity.arrays import Array
 
-_BLOCK_VALUES = 1 << 21  # 16 MiB of float64: large enough for BLAS, small beside the data
+_BLOCK_VALUES = 1 << 18  # 2 MiB of float64: large enough for BLAS, small enough for the cache
 
 
 @dataclass(frozen=True)
@@ -68,21 +70,19 @@ class Statistics:
 
         ``shift=False`` leaves the origin where it is, for models without an offset.
         """
-        first = np.concatenate([Z[0], Y[0]]) if shift else np.zeros(Z.shape[1] + Y.shape[1])
+        origin = np.concatenate([Z[0], Y[0]]) if shift else np.zeros(Z.shape[1] + Y.shape[1])
         weight = np.ones(len(Z)) if sample_weight is None else sample_weight
         variance = np.ones(len(Z)) if noise_variance is None else noise_variance
-        known = sample_weight is not None or noise_variance is not None
-        root = np.sqrt(weight / variance) if known else None
-        width = 1 + len(first)
-        n_block = max(4 * width, _BLOCK_VALUES // width)
-        factor = np.empty((0, width))
-        for i in range(0, len(Z), n_block):
-            rows = slice(i, i + n_block)
-            block = _shifted(Z[rows], Y[rows], first, None if root is None else root[rows])
-            factor = _stack(factor, block)
-        count = float(weight.sum())
-        log_noise = float(weight @ np.log(variance))
-        return cls(factor, first, Z.shape[1], count, log_noise, float(weight @ variance))
+        all_alike = sample_weight is None and noise_variance is None
+        rows = _Rows(Z, Y, origin, None if all_alike else np.sqrt(weight / variance))
+        return cls(
+            factor=rows.factor(),
+            shift=origin,
+            n_features=Z.shape[1],
+            count=float(weight.sum()),
+            log_noise=float(weight @ np.log(variance)),
+            noise_sum=float(weight @ variance),
+        )
 
     def merge(self, other: Statistics) -> Statistics:
         """The statistics of both sets of rows together."""
@@ -124,24 +124,44 @@ class Statistics:
         return A[:, 1:], np.zeros_like(self.shift), float(A[:, 0] @ A[:, 0])
 
 
-def _shifted(Z: Array, Y: Array, shift: Array, root: Array | None) -> Array:
+@dataclass(frozen=True)
+class _Rows:
     """The rows [1, Z - shift, Y - shift], each times the root of its weight."""
-    n, M = Z.shape
-    A = np.empty((n, 1 + len(shift)), order="F" if Z.flags.f_contiguous else "C")
-    A[:, 0] = 1.0
-    np.subtract(Z, shift[:M], out=A[:, 1 : 1 + M])
-    np.subtract(Y, shift[M:], out=A[:, 1 + M :])
-    if root is not None:
-        A *= root[:, None]
-    return A
+
+    Z: Array  # (N, M)
+    Y: Array  # (N, K)
+    shift: Array  # (M + K,)
+    root: Array | None  # (N,)
+
+    def factor(self) -> Array:
+        """The triangular factor; the rows themselves where they are no more than the columns."""
+        width = 1 + len(self.shift)
+        if len(self.Z) <= width:
+            return next(self.blocks(width)).copy()
+        n_block = max(width, _BLOCK_VALUES // width)
+        return linalg.factor_of_blocks(lambda: self.blocks(n_block))
+
+    def blocks(self, n_block: int) -> Iterator[Array]:
+        """Successive rows, in one buffer: it stays in cache and is not allocated again."""
+        N, M = self.Z.shape
+        order: Literal["C", "F"] = "F" if self.Z.flags.f_contiguous else "C"
+        buffer = np.empty((min(N, n_block), 1 + len(self.shift)), order=order)
+        for i in range(0, N, n_block):
+            A = buffer[: min(n_block, N - i)]
+            rows = slice(i, i + n_block)
+            A[:, 0] = 1.0
+            np.subtract(self.Z[rows], self.shift[:M], out=A[:, 1 : 1 + M])
+            np.subtract(self.Y[rows], self.shift[M:], out=A[:, 1 + M :])
+            if self.root is not None:
+                A *= self.root[rows, None]
+            yield A
 
 
 def _stack(factor: Array, rows: Array) -> Array:
     """A factor of both; the rows themselves as long as they are no more than the columns."""
     if len(factor) + len(rows) <= rows.shape[1]:
         return np.vstack([factor, rows])
-    compressed = linalg.triangular_factor(rows)
-    return linalg.merge_factors(factor, compressed) if len(factor) else compressed
+    return linalg.merge_factors(factor, rows)
 
 
 def _reshift(statistics: Statistics, shift: Array) -> Array:

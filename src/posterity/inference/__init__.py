@@ -2,13 +2,19 @@
 
 from posterity.inference import evidence
 from posterity.inference.conjugate import LinearProblem, WeightPosterior, reduce
+from posterity.inference.lq_statistics import minimise_squares, unit_penalties
 from posterity.inference.maximum_likelihood import FlatFit, refined_least_squares
+from posterity.inference.minkowski import MinkowskiFit, minimise
 
 __all__ = [
     "FlatFit",
     "LinearProblem",
+    "MinkowskiFit",
     "WeightPosterior",
     "evidence",
+    "minimise",
+    "minimise_squares",
     "reduce",
     "refined_least_squares",
+    "unit_penalties",
 ]

@@ -71,14 +71,16 @@ def reduce(
     B, mean, total = statistics.centred() if fit_intercept else statistics.uncentred()
     M = statistics.n_features
     A, Y = B[:, :M], B[:, M:]
-    spread = _column_norms(A) / np.sqrt(total)
+    spread = linalg.column_norms(A) / np.sqrt(total)
     constant = spread <= 4.0 * _EPS * np.abs(mean[:M])
     scale = np.where(constant, 1.0, spread) if standardize else np.ones(M)
     _check_range(spread / scale, "features", "standardize=True, or rescale the columns")
     U, s, Vt = linalg.thin_svd(np.where(constant, 0.0, A) / scale)
     s = np.where(s > _EPS * max(A.shape) * s.max(initial=0.0), s, 0.0)
     T = U.T @ Y
-    y_spread2 = _check_range(_column_norms(Y) / np.sqrt(total), "targets", "rescale them") ** 2
+    y_spread2 = (
+        _check_range(linalg.column_norms(Y) / np.sqrt(total), "targets", "rescale them") ** 2
+    )
     floor = np.maximum((_EPS * mean[M:]) ** 2 + _EPS**2 * y_spread2, _SMALLEST_VARIANCE)
     return LinearProblem(
         s=s,
@@ -105,13 +107,6 @@ def _check_range(spread: Array, what: str, remedy: str) -> Array:
             f"variance is beyond double precision: {remedy}."
         )
     return spread
-
-
-def _column_norms(A: Array) -> Array:
-    """Euclidean norms that neither overflow nor underflow."""
-    largest = np.abs(A).max(axis=0, initial=0.0)
-    unit = np.where(largest > 0.0, largest, 1.0)
-    return unit * np.sqrt(np.sum((A / unit) ** 2, axis=0))
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from posterity.linalg.errors import JitterWarning, NonFiniteError, NotPositiveDe
 from posterity.linalg.guards import nonnegative, symmetrize
 from posterity.linalg.householder import HouseholderQR
 from posterity.linalg.least_squares import LeastSquares, least_squares
+from posterity.linalg.scaling import column_norms
 from posterity.linalg.solves import (
     inverse_from_cholesky,
     log_determinant,
@@ -34,6 +35,7 @@ __all__ = [
     "NotPositiveDefiniteError",
     "cholesky",
     "cholesky_in_place",
+    "column_norms",
     "factor_of_blocks",
     "inverse_from_cholesky",
     "least_squares",

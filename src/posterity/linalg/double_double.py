@@ -61,7 +61,7 @@ def sum_rows(a: Array) -> tuple[Array, Array]:
 
 @dataclass(frozen=True)
 class Columns:
-    """A matrix (value + error) diag(scale), seen a few columns at a time so that no copy is made."""
+    """A matrix (value + error) diag(scale), seen a few columns at a time: no copy is whole."""
 
     value: Array  # (n, p)
     error: Array | None  # (n, p), what rounding took from the entries; None is zero

@@ -44,3 +44,15 @@ def column_magnitudes(A: Array) -> Array:
             f"the first is column {bad[0]}; remove or impute these values first"
         )
     return largest
+
+
+def column_norms(A: Array) -> Array:
+    """Euclidean norms of the columns that neither overflow nor underflow.
+
+    Examples
+    --------
+    >>> column_norms(np.array([[3e200, 0.0], [4e200, 0.0]]))
+    array([5.e+200, 0.e+000])
+    """
+    scale = power_of_two_scales(column_magnitudes(A))
+    return np.sqrt(np.sum((A * scale) ** 2, axis=0)) / scale

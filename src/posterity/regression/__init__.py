@@ -4,12 +4,14 @@ from posterity.regression.base import Regressor
 from posterity.regression.bayesian import BayesianLinearRegression
 from posterity.regression.dual import DualLinearRegression
 from posterity.regression.linear import LinearRegression
+from posterity.regression.lq import LqRegression
 from posterity.regression.ridge import RidgeRegression
 
 __all__ = [
     "BayesianLinearRegression",
     "DualLinearRegression",
     "LinearRegression",
+    "LqRegression",
     "Regressor",
     "RidgeRegression",
 ]

@@ -94,13 +94,31 @@ class StreamedLinearModel(LinearModel):
 
     def _open(self, chunks: designs.Chunks, rows: Rows) -> None:
         """Learn the columns from the first block; the features from a sample of all blocks."""
-        first = self._statistics is None
-        validation.check_X_y(self, rows.X, rows.y, reset=first)
-        if first and chunks.feature_names is not None:
-            self.feature_names_in_ = np.asarray(chunks.feature_names, dtype=object)
-        sampled = first and self.features is not None and chunks.rereadable
+        names = chunks.feature_names
+        if self._statistics is not None:
+            self._check_columns(rows.X.shape[1], names)
+            self._begin_or_continue(rows)
+            return
+        validation.check_X_y(self, rows.X, rows.y)
+        if names is not None:
+            self.feature_names_in_ = np.asarray(names, dtype=object)
+        sampled = self.features is not None and chunks.rereadable
         X = chunks.sample(_SAMPLE_ROWS, np.random.default_rng(0)).X if sampled else rows.X
         self._begin_or_continue(Rows(X, rows.y, None, None))
+
+    def _check_columns(self, n_columns: int, names: tuple[str, ...] | None) -> None:
+        """Chunks that come later must have the columns of the first rows, in their order."""
+        if n_columns != self.n_features_in_:
+            raise ValueError(
+                f"The chunks have {n_columns} features, but {type(self).__name__} is expecting "
+                f"{self.n_features_in_} features."
+            )
+        fitted = getattr(self, "feature_names_in_", None)
+        if names is not None and fitted is not None and list(names) != list(fitted):
+            raise ValueError(
+                f"The feature names of the chunks, {list(names)}, are not those that were fitted, "
+                f"{list(fitted)}: name the columns in that order with features=[...]."
+            )
 
     def _begin_or_continue(self, rows: Rows) -> None:
         if self._statistics is None:

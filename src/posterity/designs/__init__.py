@@ -1,0 +1,15 @@
+"""The feature matrix Z, seen only through four questions, wherever its rows are.
+
+``Dense`` holds it in memory and ``Chunked`` reads it block by block from ``Chunks``: arrays,
+iterators or Parquet files that never sit in memory at once. ``Statistics`` is what a linear model
+keeps of the rows it has seen.
+"""
+
+from posterity.designs.base import Design
+from posterity.designs.blocks import Block
+from posterity.designs.chunked import Chunked
+from posterity.designs.chunks import Chunks
+from posterity.designs.dense import Dense
+from posterity.designs.statistics import Statistics
+
+__all__ = ["Block", "Chunked", "Chunks", "Dense", "Design", "Statistics"]

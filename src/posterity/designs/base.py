@@ -1,0 +1,104 @@
+"""A design is the feature matrix Z (N, M), seen only through four questions.
+
+``Z @ w``, ``Z.rmatvec(r)`` = Z^T r, ``Z.gram(weights)`` = Z^T diag(weights) Z and ``Z.rows(i, j)``.
+Inference in weight space asks nothing else, so that what fits in memory and what is read from disk
+block by block share every line of it. A design that can hand out its blocks of rows in order
+already answers the first three.
+"""
+
+import abc
+from collections.abc import Iterator
+
+import numpy as np
+
+from posterity.arrays import Array
+
+
+class Design(abc.ABC):
+    """The feature matrix Z of N rows and M columns.
+
+    A new design says how many rows and columns it has, hands out its blocks and finds its rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from posterity import designs
+    >>> Z = designs.Dense(np.eye(3))
+    >>> isinstance(Z, designs.Design), Z.rmatvec(np.ones(3))
+    (True, array([1., 1., 1.]))
+    """
+
+    @property
+    @abc.abstractmethod
+    def n_rows(self) -> int:
+        """N."""
+
+    @property
+    @abc.abstractmethod
+    def n_columns(self) -> int:
+        """M."""
+
+    @abc.abstractmethod
+    def blocks(self) -> Iterator[tuple[slice, Array]]:
+        """Pairs (which rows, those rows of Z), in order, together covering every row once."""
+
+    @abc.abstractmethod
+    def rows(self, start: int, stop: int) -> Array:
+        """Rows start, ..., stop - 1 of Z, shape (stop - start, M)."""
+
+    def matvec(self, w: Array) -> Array:
+        """Z w, shape (N,) for w of shape (M,), and (N, K) for w of shape (M, K)."""
+        check_length(w, self.n_columns, "w", "columns")
+        product = np.empty((self.n_rows, *w.shape[1:]))
+        for rows, Z in self.blocks():
+            product[rows] = Z @ w
+        return product
+
+    def __matmul__(self, w: Array) -> Array:
+        return self.matvec(w)
+
+    def rmatvec(self, r: Array) -> Array:
+        """Z^T r, shape (M,) for r of shape (N,), and (M, K) for r of shape (N, K)."""
+        check_length(r, self.n_rows, "r", "rows")
+        product = np.zeros((self.n_columns, *r.shape[1:]))
+        for rows, Z in self.blocks():
+            product += Z.T @ r[rows]
+        return product
+
+    def gram(self, weights: Array | None = None) -> Array:
+        """Z^T diag(weights) Z, shape (M, M), exactly symmetric; weights (N,) of either sign."""
+        if weights is not None:
+            check_length(weights, self.n_rows, "weights", "rows")
+        G = np.zeros((self.n_columns, self.n_columns))
+        for rows, Z in self.blocks():
+            G += _weighted_gram(Z, None if weights is None else weights[rows])
+        return G
+
+    def _check_range(self, start: int, stop: int) -> None:
+        """Raise unless start, ..., stop - 1 are rows."""
+        if not 0 <= start <= stop <= self.n_rows:
+            raise IndexError(
+                f"rows {start} to {stop} were asked of a design of {self.n_rows} rows; "
+                f"ask for 0 <= start <= stop <= {self.n_rows}."
+            )
+
+
+def _weighted_gram(Z: Array, weights: Array | None) -> Array:
+    """Z^T diag(weights) Z of one block."""
+    if weights is None:
+        return Z.T @ Z
+    if np.all(weights >= 0.0):
+        # NumPy sees a product of a matrix with its own transpose and does half the work.
+        A = np.sqrt(weights)[:, None] * Z
+        return A.T @ A
+    G = Z.T @ (weights[:, None] * Z)
+    return 0.5 * (G + G.T)
+
+
+def check_length(x: Array, n: int, name: str, kind: str) -> None:
+    """Raise unless x has one entry, or one row, for each row or column of the design."""
+    if np.ndim(x) == 0 or len(x) != n:
+        raise ValueError(
+            f"{name} has shape {np.shape(x)} but the design has {n} {kind}; "
+            f"pass an array whose first dimension is {n}."
+        )

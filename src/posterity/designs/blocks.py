@@ -1,0 +1,201 @@
+"""A block of rows, and the form that all blocks of one source share.
+
+Whatever a source hands over becomes finite float64 arrays of one form here, or a sentence that says
+which row and which column of the whole source is at fault. Rows are counted from 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from posterity import arrays
+from posterity.arrays import Array
+
+Parts: TypeAlias = tuple[NDArray[Any], NDArray[Any] | None, NDArray[Any] | None]
+"""Inputs, targets and weights of some rows, of matching lengths and yet of any type."""
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Some consecutive rows of a source; its length is their number.
+
+    Parameters
+    ----------
+    X : array of shape (n, D)
+        Inputs.
+    y : array of shape (n,) or (n, K), or None
+        Targets, where the source has them.
+    sample_weight : array of shape (n,), or None
+        Weights, where the source has them.
+    first_row : int
+        Where in the whole source these rows begin.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from posterity import designs
+    >>> chunks = designs.Chunks.from_arrays(np.eye(5), np.arange(5), rows=2)
+    >>> [(block.first_row, len(block)) for block in chunks]
+    [(0, 2), (2, 2), (4, 1)]
+    """
+
+    X: Array
+    y: Array | None
+    sample_weight: Array | None
+    first_row: int
+
+    def __len__(self) -> int:
+        return len(self.X)
+
+    @property
+    def parts(self) -> Parts:
+        """Inputs, targets and weights."""
+        return self.X, self.y, self.sample_weight
+
+
+def parts(X: Any, y: Any, sample_weight: Any, where: str) -> Parts:
+    """The parts as arrays of one length; ``where`` tells the reader of an error which they are."""
+    X_part = arrays.to_numpy(X)
+    if X_part.ndim != 2:
+        raise ValueError(
+            f"X of {where} has shape {X_part.shape}; pass a dense array of rows and columns."
+        )
+    y_part = None if y is None else _of_length(arrays.to_numpy(y), len(X_part), "y", (1, 2), where)
+    if sample_weight is None:
+        return X_part, y_part, None
+    weight = arrays.to_numpy(sample_weight)
+    return X_part, y_part, _of_length(weight, len(X_part), "sample_weight", (1,), where)
+
+
+def each(raw: Parts, change: Callable[[NDArray[Any]], NDArray[Any]]) -> Parts:
+    """The parts that are there, changed."""
+    X, y, sample_weight = raw
+    return (
+        change(X),
+        None if y is None else change(y),
+        None if sample_weight is None else change(sample_weight),
+    )
+
+
+def _of_length(
+    x: NDArray[Any], n: int, name: str, dimensions: tuple[int, ...], where: str
+) -> NDArray[Any]:
+    """The array itself, if it has n rows."""
+    if x.ndim not in dimensions or len(x) != n:
+        shapes = " or ".join(["", f"({n},)", f"({n}, targets)"][d] for d in dimensions)
+        raise ValueError(
+            f"{name} of {where} has shape {x.shape}, but X has {n} rows; pass shape {shapes}."
+        )
+    return x
+
+
+@dataclass(frozen=True)
+class Form:
+    """What all blocks of one source have in common; ``block`` holds each of them to it."""
+
+    n_features: int
+    target_shape: tuple[int, ...] | None  # () or (K,); None where there are no targets
+    weighted: bool
+    feature_names: tuple[str, ...] | None
+    target_names: tuple[str, ...] | None
+
+    @classmethod
+    def of(
+        cls,
+        raw: Parts,
+        feature_names: tuple[str, ...] | None = None,
+        target_names: tuple[str, ...] | None = None,
+    ) -> Form:
+        """The form of rows like these."""
+        X, y, sample_weight = raw
+        n_features = X.shape[1]
+        if feature_names is not None and len(feature_names) != n_features:
+            raise ValueError(
+                f"{len(feature_names)} feature names were given for {n_features} columns; "
+                "pass one name for each column."
+            )
+        target_shape = None if y is None else y.shape[1:]
+        return cls(n_features, target_shape, sample_weight is not None, feature_names, target_names)
+
+    def block(self, raw: Parts, first_row: int) -> Block:
+        """The rows as finite float64 arrays of this form."""
+        where = f"the block that begins at row {first_row}"
+        X, y, sample_weight = raw
+        _same(X.shape[1:], (self.n_features,), "X", where)
+        _same(None if y is None else y.shape[1:], self.target_shape, "y", where)
+        _same(sample_weight is not None, self.weighted, "sample_weight", where)
+        X_block = _finite(X, "column", self.feature_names, where, first_row)
+        y_block = None if y is None else _finite(y, "target", self.target_names, where, first_row)
+        if sample_weight is None:
+            return Block(X_block, y_block, None, first_row)
+        weight = _finite(sample_weight, "sample_weight", None, where, first_row)
+        _check_not_negative(weight, first_row)
+        return Block(X_block, y_block, weight, first_row)
+
+
+def _same(found: object, expected: object, name: str, where: str) -> None:
+    """Raise where a block does not have the parts, or the columns, of the first."""
+    if found == expected:
+        return
+    if isinstance(found, tuple) and isinstance(expected, tuple):
+        columns = [str(shape[0]) if shape else "no" for shape in (found, expected)]
+        difference = f"has {columns[0]} columns but {columns[1]}"
+    else:
+        given = found is not None and found is not False
+        difference = "is given but not" if given else "is missing but given"
+    raise ValueError(
+        f"{name} of {where} {difference} in the first block; all blocks must be of one form."
+    )
+
+
+def _finite(
+    x: NDArray[Any], kind: str, names: tuple[str, ...] | None, where: str, first_row: int
+) -> Array:
+    """As float64, not copied where it already is; the first value that is not finite is named."""
+    values = _floats(x, kind, where)
+    finite = np.isfinite(values)
+    if finite.all():
+        return values
+    row, *column = np.argwhere(~finite)[0]
+    value = values[(row, *column)]
+    problem, cure = ("NaN", "fill in") if np.isnan(value) else ("infinite", "clip")
+    raise ValueError(
+        f"{_label(kind, names, column)}, row {first_row + row} is {problem}; "
+        f"{cure} such values or drop their rows first."
+    )
+
+
+def _floats(x: NDArray[Any], kind: str, where: str) -> Array:
+    """As float64; text, dates and complex numbers are refused."""
+    try:
+        if x.dtype.kind not in "biufO":
+            raise TypeError(f"the type is {x.dtype}")
+        return x.astype(np.float64, copy=False)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"a {kind} of {where} does not hold real numbers ({error}); encode text, categories "
+            "and dates as numbers first."
+        ) from error
+
+
+def _label(kind: str, names: tuple[str, ...] | None, column: list[Any]) -> str:
+    """A column in words: by its name, else by its number, else by its kind alone."""
+    j = int(column[0]) if column else 0
+    if names is not None:
+        return f"{kind} {names[j]!r}"
+    return f"{kind} {j}" if column else kind
+
+
+def _check_not_negative(weight: Array, first_row: int) -> None:
+    """Name the first row of negative weight."""
+    if weight.size and weight.min() < 0.0:
+        row = int(np.argmax(weight < 0.0))
+        raise ValueError(
+            f"sample_weight, row {first_row + row} is {weight[row]:g}; weights must not be "
+            "negative. Give the weight 0 to rows that should not count."
+        )

@@ -1,0 +1,273 @@
+"""Rows that never sit in memory at once, handed over block by block and checked on the way."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Callable, Generator, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from posterity import progress
+from posterity.arrays import Array
+from posterity.designs import blocks, reservoir, sources
+from posterity.designs.blocks import Block, Form
+
+if TYPE_CHECKING:
+    from posterity.designs.parquet import Paths
+
+_ROWS = 65_536
+
+
+@dataclass(frozen=True, eq=False)
+class Chunks:
+    """Rows, with targets and weights where there are any, that are read block by block.
+
+    Made by :meth:`from_arrays`, :meth:`from_iterable` or :meth:`from_parquet`, and given to ``fit``
+    in place of X and y. Iterating yields :class:`Block` objects of finite float64 numbers; a value
+    that is not finite is reported with its row in the whole source and the name of its column.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from posterity import designs
+    >>> X, y = np.arange(10.0).reshape(5, 2), np.arange(5.0)
+    >>> chunks = designs.Chunks.from_arrays(X, y, rows=2)
+    >>> chunks
+    Chunks(n_rows=5, n_features=2)
+    >>> [float(block.y.sum()) for block in chunks]
+    [1.0, 5.0, 4.0]
+    """
+
+    source: sources.Source
+    form: Form
+
+    @classmethod
+    def from_arrays(
+        cls,
+        X: ArrayLike,
+        y: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        *,
+        rows: int = _ROWS,
+        feature_names: Sequence[str] | None = None,
+    ) -> Chunks:
+        """Views of arrays: of those in memory, or of those that ``np.load`` maps from a file.
+
+        Parameters
+        ----------
+        X : array-like of shape (N, D)
+            Inputs.
+        y : array-like of shape (N,) or (N, K), optional
+            Targets.
+        sample_weight : array-like of shape (N,), optional
+            Weights.
+        rows : int, default=65536
+            Rows of a block.
+        feature_names : sequence of str, optional
+            One name for each column.
+
+        Examples
+        --------
+        >>> from posterity import designs
+        >>> chunks = designs.Chunks.from_arrays([[1], [2], [3]], [4, 5, 6], rows=2)
+        >>> [block.X.tolist() for block in chunks]
+        [[[1.0], [2.0]], [[3.0]]]
+        """
+        raw = blocks.parts(X, y, sample_weight, "the arrays")
+        if not len(raw[0]):
+            raise ValueError("the arrays hold no rows; pass at least one.")
+        return cls._of(sources.Arrays(raw, _checked(rows)), _tuple(feature_names))
+
+    @classmethod
+    def from_iterable(
+        cls, supply: sources.Supply, *, feature_names: Sequence[str] | None = None
+    ) -> Chunks:
+        """Blocks from any iterable, or from a function that returns a fresh iterator.
+
+        Parameters
+        ----------
+        supply : iterable of tuples, or callable that returns one
+            Tuples (X, y) or (X, y, sample_weight). A generator can be read once; models that need
+            several passes ask for a list or for a function.
+        feature_names : sequence of str, optional
+            One name for each column.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from posterity import designs
+        >>> def batches():
+        ...     for seed in range(3):
+        ...         X = np.random.default_rng(seed).normal(size=(100, 2))
+        ...         yield X, X[:, 0]
+        >>> chunks = designs.Chunks.from_iterable(batches)
+        >>> sum(len(block) for block in chunks), chunks.rereadable
+        (300, True)
+        """
+        return cls._of(sources.Passes(supply), _tuple(feature_names))
+
+    @classmethod
+    def from_parquet(
+        cls,
+        path: Paths,
+        *,
+        target: str | Sequence[str] | None,
+        features: Sequence[str] | None = None,
+        sample_weight: str | None = None,
+        rows: int = _ROWS,
+    ) -> Chunks:
+        """The rows of Parquet files, read a few blocks at a time and one read ahead.
+
+        Memory is that of a few blocks and of one row group of a file.
+
+        Parameters
+        ----------
+        path : str, path, or sequence of these
+            A file, several, a folder (its ``*.parquet``, by name) or a pattern with ``*``.
+        target : str, sequence of str, or None
+            The column to predict, giving y of shape (n,), or columns, giving (n, K).
+        features : sequence of str, optional
+            The columns to learn from; by default all others, which must then hold numbers.
+        sample_weight : str, optional
+            The column of weights.
+        rows : int, default=65536
+            Rows of a block.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> import polars as pl
+        >>> from posterity import designs
+        >>> with tempfile.NamedTemporaryFile(suffix=".parquet") as file:
+        ...     pl.DataFrame({"a": [1, 2], "b": [3, 4], "y": [5, 6]}).write_parquet(file.name)
+        ...     chunks = designs.Chunks.from_parquet(file.name, target="y")
+        ...     block = next(iter(chunks))
+        >>> chunks.feature_names, block.X[1], block.y[1]
+        (('a', 'b'), array([2., 4.]), np.float64(6.0))
+        """
+        # Imported here: only those who read Parquet pay for Polars.
+        from posterity.designs import parquet
+
+        source = parquet.Parquet.open(
+            path,
+            target=target,
+            features=features,
+            sample_weight=sample_weight,
+            rows=_checked(rows),
+        )
+        return cls._of(source, source.features, parquet.names(source.target) or None)
+
+    @classmethod
+    def _of(
+        cls,
+        source: sources.Source,
+        feature_names: tuple[str, ...] | None,
+        target_names: tuple[str, ...] | None = None,
+    ) -> Chunks:
+        return cls(source, Form.of(source.head(), feature_names, target_names))
+
+    @property
+    def n_rows(self) -> int | None:
+        """The number of rows, or None where only a pass would tell."""
+        return self.source.n_rows
+
+    @property
+    def n_features(self) -> int:
+        """The number of columns of X."""
+        return self.form.n_features
+
+    @property
+    def feature_names(self) -> tuple[str, ...] | None:
+        """The names of the columns of X, where they have any."""
+        return self.form.feature_names
+
+    @property
+    def target_names(self) -> tuple[str, ...] | None:
+        """The names of the columns of y, where they have any."""
+        return self.form.target_names
+
+    @property
+    def rereadable(self) -> bool:
+        """Whether the rows can be read more than once."""
+        return self.source.rereadable
+
+    def __repr__(self) -> str:
+        return f"Chunks(n_rows={self.n_rows}, n_features={self.n_features})"
+
+    def __iter__(self) -> Iterator[Block]:
+        return self.between(0, None)
+
+    def between(self, start: int, stop: int | None = None) -> Generator[Block, None, None]:
+        """Blocks of rows start, ..., stop - 1; arrays and Parquet files read only those."""
+        return sources.validated(self.source, self.form, start, stop)
+
+    def map(
+        self, transform: Callable[[Array], Array], *, feature_names: Sequence[str] | None = None
+    ) -> Chunks:
+        """The same rows with ``transform(X)``, of as many rows, in place of X.
+
+        Parameters
+        ----------
+        transform : callable
+            From X of shape (n, D) to an array of shape (n, M), row by row.
+        feature_names : sequence of str, optional
+            One name for each of the M columns.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from posterity import designs
+        >>> chunks = designs.Chunks.from_arrays(np.array([[1.0], [2.0]]))
+        >>> [block.X.tolist() for block in chunks.map(lambda X: np.hstack([X, X**2]))]
+        [[[1.0, 1.0], [2.0, 4.0]]]
+        """
+        mapped = sources.Mapped(self.source, self.form, transform)
+        return self._of(mapped, _tuple(feature_names), self.target_names)
+
+    def sample(self, n: int, rng: np.random.Generator) -> Block:
+        """A sample of n rows, or of all where there are fewer; each set of n is equally likely.
+
+        One pass over the rows, which holds the sample and one block. The sample depends on ``rng``
+        and on the rows, not on how they are cut into blocks.
+
+        Parameters
+        ----------
+        n : int
+            How many rows.
+        rng : numpy.random.Generator
+            Where randomness comes from.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from posterity import designs
+        >>> chunks = designs.Chunks.from_arrays(np.arange(1000).reshape(-1, 1))
+        >>> len(chunks.sample(10, np.random.default_rng(0)))
+        10
+        """
+        self.require_rereadable("a sample")
+        passing = progress.track(self, total=self.n_rows, description="Sampling rows")
+        return reservoir.sample(passing, _checked(n, "n"), rng)
+
+    def require_rereadable(self, purpose: str) -> None:
+        """Raise where the rows can be read only once, and say what ``purpose`` needs."""
+        if not self.rereadable:
+            raise ValueError(
+                f"{purpose} needs a pass of its own over the rows, but a generator can be read "
+                "only once; give Chunks.from_iterable a function that returns a fresh iterator."
+            )
+
+
+def _checked(n: int, name: str = "rows") -> int:
+    """A number of rows, which is at least one."""
+    if isinstance(n, bool) or not isinstance(n, numbers.Integral) or n < 1:
+        raise ValueError(f"{name}={n!r} must be a whole number of at least 1.")
+    return int(n)
+
+
+def _tuple(names: Sequence[str] | None) -> tuple[str, ...] | None:
+    """Names as a tuple."""
+    return None if names is None else tuple(names)

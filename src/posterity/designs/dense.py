@@ -1,0 +1,80 @@
+"""The design that is simply in memory."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from posterity.arrays import Array
+from posterity.designs import base
+
+# Elements of a block: 8 MB, so that a weighted copy of it stays small and near the processor.
+_BLOCK_ELEMENTS = 2**20
+
+
+@dataclass(frozen=True, eq=False)
+class Dense(base.Design):
+    """A matrix in memory, answered by BLAS.
+
+    Parameters
+    ----------
+    Z : array of shape (N, M)
+        The feature matrix. A float64 array is kept as it is, without a copy.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from posterity import designs
+    >>> Z = designs.Dense(np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]))
+    >>> Z @ np.array([1.0, -1.0])
+    array([-1., -1., -1.])
+    >>> Z.gram(np.array([1.0, 0.0, 1.0]))
+    array([[26., 32.],
+           [32., 40.]])
+    """
+
+    Z: Array
+
+    def __post_init__(self) -> None:
+        if np.ndim(self.Z) != 2:
+            raise ValueError(
+                f"a design is a matrix of rows and columns, but Z has shape {np.shape(self.Z)}; "
+                "for one column pass Z.reshape(-1, 1)."
+            )
+        object.__setattr__(self, "Z", np.asarray(self.Z, dtype=np.float64))
+
+    @property
+    def n_rows(self) -> int:
+        """N."""
+        return self.Z.shape[0]
+
+    @property
+    def n_columns(self) -> int:
+        """M."""
+        return self.Z.shape[1]
+
+    def blocks(self) -> Iterator[tuple[slice, Array]]:
+        """Views of a few megabytes each."""
+        size = max(1, _BLOCK_ELEMENTS // max(1, self.n_columns))
+        for start in range(0, self.n_rows, size):
+            rows = slice(start, min(start + size, self.n_rows))
+            yield rows, self.Z[rows]
+
+    def rows(self, start: int, stop: int) -> Array:
+        """A view of rows start, ..., stop - 1."""
+        self._check_range(start, stop)
+        return self.Z[start:stop]
+
+    def matvec(self, w: Array) -> Array:
+        """Z w in one product."""
+        base.check_length(w, self.n_columns, "w", "columns")
+        return self.Z @ w
+
+    def rmatvec(self, r: Array) -> Array:
+        """Z^T r in one product."""
+        base.check_length(r, self.n_rows, "r", "rows")
+        return self.Z.T @ r
+
+    def gram(self, weights: Array | None = None) -> Array:
+        """Z^T diag(weights) Z; weights are applied block by block, never to a copy of all of Z."""
+        return self.Z.T @ self.Z if weights is None else super().gram(weights)

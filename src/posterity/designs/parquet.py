@@ -1,0 +1,185 @@
+"""Parquet files as a source of rows, of which only a few blocks are ever in memory.
+
+A file is read range by range, and a range costs the same wherever in the file it lies. To decode it
+Polars may hold its whole row group, compressed, so memory is one row group and a few blocks. A file
+of few giant row groups therefore takes more memory and time than one written again with a smaller
+``row_group_size``.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+import textwrap
+from bisect import bisect_left, bisect_right
+from collections import Counter
+from collections.abc import Generator, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from itertools import accumulate
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import polars as pl
+from numpy.typing import NDArray
+
+from posterity.designs import sources
+from posterity.designs.ahead import read_ahead
+from posterity.designs.blocks import Parts
+
+Paths: TypeAlias = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
+
+# Pages are decoded whole; those of 1 MiB that most writers make hold so many float64 values.
+_PAGE_ROWS = 2**17
+# Wide rows are read in less than a page, so that a read stays below 64 MiB.
+_READ_VALUES = 2**23
+
+
+@dataclass(frozen=True, eq=False)
+class Parquet:
+    """The rows of some files, one file after the other, in pieces of so many rows."""
+
+    files: tuple[Path, ...]
+    starts: tuple[int, ...]  # the first row of each file and, at the end, the number of all rows
+    features: tuple[str, ...]
+    target: str | tuple[str, ...] | None
+    sample_weight: str | None
+    rows: int
+    rereadable: bool = True
+
+    @classmethod
+    def open(
+        cls,
+        path: Paths,
+        *,
+        target: str | Sequence[str] | None,
+        features: Sequence[str] | None,
+        sample_weight: str | None,
+        rows: int,
+    ) -> Parquet:
+        """Look at the files' columns and numbers of rows; the rows themselves come later."""
+        files = _files(path)
+        schemas = [pl.scan_parquet(file).collect_schema() for file in files]
+        others = names(target) + names(sample_weight)
+        rest = [name for name in schemas[0] if name not in others]
+        inputs = names(rest if features is None else features)
+        _check_asked(inputs, target, others)
+        for file, schema in zip(files, schemas, strict=True):
+            _check_columns(inputs + others, schema, file)
+        starts = tuple(accumulate(map(_count, files), initial=0))
+        if not starts[-1]:
+            raise ValueError(f"there are no rows in {files[0]} and the files that go with it.")
+        targets = target if target is None or isinstance(target, str) else names(target)
+        return cls(files, starts, inputs, targets, sample_weight, rows)
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows in all files."""
+        return self.starts[-1]
+
+    def head(self) -> Parts:
+        """The first row."""
+        return self._read(range(1))
+
+    def between(self, start: int, stop: int | None) -> Generator[Parts, None, None]:
+        """The rows, read whole pages at a time, one read ahead of the caller."""
+        fit = min(_PAGE_ROWS, _READ_VALUES // (len(self.features) + 1))
+        n_read = self.rows * max(1, fit // self.rows)
+        end = self.n_rows if stop is None else min(stop, self.n_rows)
+        spans = (range(i, min(i + n_read, end)) for i in range(start, end, n_read))
+        with closing(read_ahead(self._read, spans)) as reads:
+            for raw in reads:
+                n = len(raw[0])
+                for first in range(0, n, self.rows):
+                    yield sources.cut(raw, first, min(first + self.rows, n))
+
+    def _read(self, span: range) -> Parts:
+        """Rows that may begin in one file and end in another; missing values become NaN."""
+        frame = pl.concat(self._slices(span)).collect()
+        X = frame.select(self.features).to_numpy()
+        y = None if self.target is None else _values(frame, self.target)
+        return X, y, None if self.sample_weight is None else _values(frame, self.sample_weight)
+
+    def _slices(self, span: range) -> list[pl.LazyFrame]:
+        """What each file has of the rows."""
+        columns = [*self.features, *names(self.target), *names(self.sample_weight)]
+        numbers = pl.col(columns).cast(pl.Float64)
+        slices = []
+        first_file = bisect_right(self.starts, span.start) - 1
+        for k in range(first_file, bisect_left(self.starts, span.stop)):
+            low = max(span.start, self.starts[k])
+            high = min(span.stop, self.starts[k + 1])
+            file = pl.scan_parquet(self.files[k])
+            slices.append(file.slice(low - self.starts[k], high - low).select(numbers))
+        return slices
+
+
+def _values(frame: pl.DataFrame, columns: str | tuple[str, ...]) -> NDArray[Any]:
+    """One column as (n,), several as (n, K)."""
+    if isinstance(columns, str):
+        return frame[columns].to_numpy()
+    return frame.select(columns).to_numpy()
+
+
+def names(columns: str | Sequence[str] | None) -> tuple[str, ...]:
+    """One name, several or none, as a tuple."""
+    if columns is None:
+        return ()
+    return (columns,) if isinstance(columns, str) else tuple(columns)
+
+
+def _count(file: Path) -> int:
+    """The number of rows, which is written at the end of the file."""
+    return int(pl.scan_parquet(file).select(pl.len()).collect().item())
+
+
+def _files(path: Paths) -> tuple[Path, ...]:
+    """The files meant by a file, a folder, a pattern, or a list of these."""
+    if not isinstance(path, str | os.PathLike):
+        found = tuple(file for entry in path for file in _files(entry))
+    elif Path(path).is_dir():
+        found = tuple(sorted(Path(path).glob("*.parquet")))
+    elif Path(path).is_file():
+        found = (Path(path),)
+    else:
+        found = tuple(Path(name) for name in sorted(glob.glob(str(path), recursive=True)))
+    if not found:
+        raise FileNotFoundError(
+            f"there is no Parquet file at {path}; pass a file, a list of files, a folder with "
+            "files named *.parquet, or a pattern such as 'data/**/*.parquet'."
+        )
+    return found
+
+
+def _check_asked(
+    inputs: tuple[str, ...], target: str | Sequence[str] | None, others: tuple[str, ...]
+) -> None:
+    """Raise where there is nothing to learn from, or one column is asked for twice."""
+    for name, empty in (("features", not inputs), ("target", target is not None and not target)):
+        if empty:
+            raise ValueError(
+                f"{name} names no column; name at least one. Pass target=None where there are "
+                "no targets."
+            )
+    repeated = [repr(name) for name, count in Counter(inputs + others).items() if count > 1]
+    if repeated:
+        raise ValueError(
+            f"column {', '.join(repeated)} is named twice among features, target and "
+            "sample_weight; name each column once."
+        )
+
+
+def _check_columns(columns: tuple[str, ...], schema: pl.Schema, file: Path) -> None:
+    """Raise where a column is missing, or holds something other than numbers."""
+    for name in columns:
+        if name not in schema:
+            raise ValueError(
+                f"there is no column {name!r} in {file.name}; its columns are "
+                f"{textwrap.shorten(', '.join(schema), 200, placeholder=' ...')}."
+            )
+    for name in columns:
+        if not (schema[name].is_numeric() or schema[name] == pl.Boolean):
+            raise ValueError(
+                f"column {name!r} of {file.name} holds {schema[name]}, not numbers; encode it as "
+                "numbers first, or name the columns to learn from with features=[...]."
+            )

@@ -1,0 +1,39 @@
+"""A uniform sample of rows that pass by once, their number unknown until the last."""
+
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from posterity.designs import blocks
+from posterity.designs.blocks import Block, Parts
+
+
+def sample(passing: Iterable[Block], n: int, rng: np.random.Generator) -> Block:
+    """A block of n rows, or of all where there are fewer; every set of n is equally likely.
+
+    The first n rows fill the reservoir. Row t, counted from 0, then takes a place drawn from
+    0, ..., t: it is kept if that place is one of the n, and turns out the row that was there.
+    """
+    kept: Parts | None = None
+    n_seen = 0
+    for block in passing:
+        kept = kept or blocks.each(block.parts, lambda part: np.empty((n, *part.shape[1:])))
+        places = _places(np.arange(n_seen, n_seen + len(block)), n, rng)
+        chosen = places < n
+        for space, part in zip(kept, block.parts, strict=True):
+            if space is not None and part is not None:
+                # Where a place is drawn twice the later row stays, as if rows came one by one.
+                space[places[chosen]] = part[chosen]
+        n_seen += len(block)
+    if kept is None:
+        raise ValueError("there are no rows to take a sample of.")
+    return Block(*blocks.each(kept, lambda part: part[: min(n, n_seen)]), first_row=0)
+
+
+def _places(t: NDArray[np.int64], n: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """The place of each row t: its own among the first n, a random one of t + 1 after them."""
+    late = t >= n
+    places = t.copy()
+    places[late] = rng.integers(0, t[late] + 1)
+    return places

@@ -1,0 +1,179 @@
+"""Where rows come from: arrays, and whatever hands over blocks in turn.
+
+A source knows whether it can be read again and, often, how many rows it has; it gives the rows of a
+range in pieces. Parquet files are a source too, in ``parquet.py``.
+"""
+
+import itertools
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeAlias
+
+from posterity.arrays import Array
+from posterity.designs import blocks
+from posterity.designs.blocks import Block, Form, Parts
+
+Supply: TypeAlias = Iterable[Sequence[Any]] | Callable[[], Iterable[Sequence[Any]]]
+"""Blocks (X, y) or (X, y, sample_weight), or a function that starts anew with the first."""
+
+
+class Source(Protocol):
+    """Rows in order, given range by range."""
+
+    @property
+    def n_rows(self) -> int | None:
+        """How many rows, or None where only a pass would tell."""
+
+    @property
+    def rereadable(self) -> bool:
+        """Whether there can be a second pass."""
+
+    def head(self) -> Parts:
+        """The first row; looking at it uses nothing up."""
+
+    def between(self, start: int, stop: int | None) -> Generator[Parts, None, None]:
+        """Rows start, ..., stop - 1 in pieces; to the end where stop is None."""
+
+
+@dataclass(frozen=True, eq=False)
+class Arrays:
+    """Arrays, also memory-mapped ones: pieces of so many rows, as views."""
+
+    arrays: Parts
+    rows: int
+    rereadable: bool = True
+
+    @property
+    def n_rows(self) -> int:
+        """The length of the arrays."""
+        return len(self.arrays[0])
+
+    def head(self) -> Parts:
+        """The first row."""
+        return cut(self.arrays, 0, 1)
+
+    def between(self, start: int, stop: int | None) -> Generator[Parts, None, None]:
+        """Views of the rows."""
+        end = self.n_rows if stop is None else min(stop, self.n_rows)
+        for first in range(start, end, self.rows):
+            yield cut(self.arrays, first, min(first + self.rows, end))
+
+
+class Passes:
+    """Blocks from a collection, from a generator, or from a function that starts an iterator."""
+
+    def __init__(self, supply: Supply) -> None:
+        self.rereadable = callable(supply) or iter(supply) is not supply
+        opened = _read(supply)
+        first = next(opened, None)
+        if first is None:
+            raise ValueError("the blocks hold no rows; pass at least one block that has some.")
+        # A copy, so that a view of one row does not keep a whole block in memory.
+        self._head = blocks.each(first, lambda part: part[:1].copy())
+        self._supply = supply
+        self._pending = None if self.rereadable else itertools.chain([first], opened)
+        counted = isinstance(supply, list | tuple)
+        self.n_rows = sum(len(raw[0]) for raw in _read(supply)) if counted else None
+
+    def head(self) -> Parts:
+        """The first row."""
+        return self._head
+
+    def between(self, start: int, stop: int | None) -> Generator[Parts, None, None]:
+        """The rows, after those before them have been read and let go."""
+        first = 0
+        for raw in self._open():
+            n = len(raw[0])
+            low, high = max(start - first, 0), n if stop is None else min(stop - first, n)
+            if low < high:
+                yield cut(raw, low, high)
+            first += n
+            if stop is not None and first >= stop:
+                return
+
+    def _open(self) -> Iterator[Parts]:
+        """Start a pass; a generator allows only one."""
+        if self.rereadable:
+            return _read(self._supply)
+        if self._pending is None:
+            raise ValueError(
+                "these blocks came from a generator, which can be read only once; for a second "
+                "pass give Chunks.from_iterable a function that returns a fresh iterator."
+            )
+        opened, self._pending = self._pending, None
+        return opened
+
+
+@dataclass(frozen=True, eq=False)
+class Mapped:
+    """The rows of another source, checked, with their inputs transformed."""
+
+    source: Source
+    form: Form
+    transform: Callable[[Array], Array]
+
+    @property
+    def n_rows(self) -> int | None:
+        """As many as before."""
+        return self.source.n_rows
+
+    @property
+    def rereadable(self) -> bool:
+        """As before."""
+        return self.source.rereadable
+
+    def head(self) -> Parts:
+        """The first row, transformed."""
+        return self._transformed(self.form.block(self.source.head(), 0))
+
+    def between(self, start: int, stop: int | None) -> Generator[Parts, None, None]:
+        """The rows, transformed."""
+        with closing(validated(self.source, self.form, start, stop)) as passing:
+            for block in passing:
+                yield self._transformed(block)
+
+    def _transformed(self, block: Block) -> Parts:
+        """The parts of a block, with new inputs of as many rows."""
+        where = f"the transformed block that begins at row {block.first_row}"
+        X = self.transform(block.X)
+        if len(X) != len(block):
+            raise ValueError(
+                f"{where} has {len(X)} rows but had {len(block)}; the transform must keep rows."
+            )
+        return blocks.parts(X, block.y, block.sample_weight, where)
+
+
+def validated(
+    source: Source, form: Form, start: int, stop: int | None
+) -> Generator[Block, None, None]:
+    """Rows start, ..., stop - 1 of a source as blocks of one form."""
+    first_row = start
+    with closing(source.between(start, stop)) as pieces:
+        for raw in pieces:
+            yield form.block(raw, first_row)
+            first_row += len(raw[0])
+    if first_row == 0 and stop is None:
+        raise ValueError(
+            "this pass over the rows found none, although an earlier one did; a function given to "
+            "Chunks.from_iterable must return a fresh iterator each time it is called."
+        )
+
+
+def cut(raw: Parts, start: int, stop: int) -> Parts:
+    """Views of rows start, ..., stop - 1."""
+    return blocks.each(raw, lambda part: part[start:stop])
+
+
+def _read(supply: Supply) -> Iterator[Parts]:
+    """The blocks that have rows, each as its three parts."""
+    for number, block in enumerate(supply() if callable(supply) else supply):
+        if not isinstance(block, tuple | list) or len(block) not in (2, 3):
+            raise ValueError(
+                f"block {number} is a {type(block).__name__}; each block must be a tuple (X, y) or "
+                "(X, y, sample_weight), with None for targets that are not there."
+            )
+        X, y, sample_weight = (*block, None)[:3]
+        raw = blocks.parts(X, y, sample_weight, f"block {number}")
+        if len(raw[0]):
+            yield raw

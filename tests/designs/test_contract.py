@@ -1,0 +1,143 @@
+"""Every design answers the four questions as plain NumPy does."""
+
+import itertools
+
+import numpy as np
+import polars as pl
+import pytest
+
+from posterity import designs
+
+N, M = 23, 4
+
+
+def dense(Z, folder):
+    return designs.Dense(Z)
+
+
+def chunked_arrays(Z, folder):
+    return designs.Chunked(designs.Chunks.from_arrays(Z, rows=5))
+
+
+def chunked_function(Z, folder):
+    """Blocks of uneven size and a number of rows that only a pass tells."""
+    cuts = [0, *(cut for cut in (1, 7, 9) if cut < len(Z)), len(Z)]
+
+    def batches():
+        for start, stop in itertools.pairwise(cuts):
+            yield Z[start:stop], None
+
+    return designs.Chunked(designs.Chunks.from_iterable(batches))
+
+
+def chunked_parquet(Z, folder):
+    """Two files, with a block that begins in one and ends in the other."""
+    frame = pl.DataFrame(Z, schema=[f"z{j}" for j in range(Z.shape[1])])
+    half = (len(Z) + 1) // 2
+    frame[:half].write_parquet(folder / "a.parquet", row_group_size=4)
+    frame[half:].write_parquet(folder / "b.parquet")
+    return designs.Chunked(designs.Chunks.from_parquet(folder, target=None, rows=5))
+
+
+def chunked_mapped(Z, folder):
+    """Columns made on the way: the last column of Z is left out and computed anew."""
+    chunks = designs.Chunks.from_arrays(np.hstack([Z, 2.0 * Z]), rows=6)
+    return designs.Chunked(chunks.map(lambda X: X[:, Z.shape[1] :] - X[:, : Z.shape[1]]))
+
+
+CASES = [dense, chunked_arrays, chunked_function, chunked_parquet, chunked_mapped]
+SIZES = [(N, M), (1, M), (N, 1), (5, M), (3, 7)]
+
+
+@pytest.fixture(params=CASES, ids=lambda case: case.__name__)
+def make(request, tmp_path):
+    return lambda Z: request.param(Z, tmp_path)
+
+
+@pytest.fixture(params=SIZES, ids=str)
+def Z(request):
+    return np.random.default_rng(0).standard_normal(request.param)
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(1)
+
+
+def test_every_concrete_design_is_among_the_cases(tmp_path):
+    made = {type(case(np.ones((N, M)), tmp_path)) for case in CASES}
+    assert set(_subclasses(designs.Design)) == made
+
+
+def _subclasses(kind):
+    for child in kind.__subclasses__():
+        if child.__module__.startswith("posterity."):
+            yield child
+        yield from _subclasses(child)
+
+
+def test_size_is_that_of_the_matrix(make, Z):
+    design = make(Z)
+    assert (design.n_rows, design.n_columns) == Z.shape
+
+
+@pytest.mark.parametrize("tail", [(), (1,), (3,), (0,)])
+def test_products_are_those_of_the_matrix(make, Z, rng, tail):
+    design = make(Z)
+    w, r = rng.standard_normal((Z.shape[1], *tail)), rng.standard_normal((Z.shape[0], *tail))
+    for product, expected in [
+        (design.matvec(w), Z @ w),
+        (design @ w, Z @ w),
+        (design.rmatvec(r), Z.T @ r),
+    ]:
+        assert product.shape == expected.shape
+        np.testing.assert_allclose(product, expected, rtol=1e-12, atol=1e-13)
+
+
+@pytest.mark.parametrize("kind", ["none", "positive", "with zeros", "of both signs"])
+def test_gram_is_the_weighted_product_and_exactly_symmetric(make, Z, rng, kind):
+    weights = {
+        "none": None,
+        "positive": rng.uniform(0.5, 2.0, len(Z)),
+        "with zeros": rng.integers(0, 3, len(Z)).astype(float),
+        "of both signs": rng.standard_normal(len(Z)),
+    }[kind]
+    G = make(Z).gram(weights)
+    expected = Z.T @ np.diag(np.ones(len(Z)) if weights is None else weights) @ Z
+    np.testing.assert_allclose(G, expected, rtol=1e-12, atol=1e-12)
+    np.testing.assert_array_equal(G, G.T)
+
+
+def test_rows_are_those_of_the_matrix(make, Z):
+    design, n = make(Z), len(Z)
+    for start, stop in [(0, n), (0, 0), (n, n), (n // 2, n // 2), (0, 1), (n - 1, n), (n // 3, n)]:
+        found = design.rows(start, stop)
+        assert found.shape == (stop - start, Z.shape[1])
+        np.testing.assert_array_equal(found, Z[start:stop])
+
+
+def test_blocks_cover_every_row_once_and_in_order(make, Z):
+    stop = 0
+    for rows, block in make(Z).blocks():
+        assert rows.start == stop
+        np.testing.assert_array_equal(block, Z[rows])
+        stop = rows.stop
+    assert stop == len(Z)
+
+
+def test_questions_of_the_wrong_shape_are_refused_with_both_sizes(make):
+    design = make(np.ones((N, M)))
+    with pytest.raises(ValueError, match=rf"w has shape \({N},\) but the design has {M} columns"):
+        design.matvec(np.ones(N))
+    with pytest.raises(ValueError, match=rf"r has shape \({M},\) but the design has {N} rows"):
+        design.rmatvec(np.ones(M))
+    with pytest.raises(ValueError, match=rf"weights has shape \({M},\) .* {N} rows"):
+        design.gram(np.ones(M))
+    with pytest.raises(ValueError, match=r"w has shape \(\) but"):
+        design.matvec(np.float64(1.0))
+
+
+@pytest.mark.parametrize(("start", "stop"), [(-1, 2), (3, 2), (0, N + 1), (N + 1, N + 1)])
+def test_rows_that_are_not_there_are_refused(make, start, stop):
+    with pytest.raises(IndexError, match=f"rows {start} to {stop} .* {N} rows"):
+        make(np.ones((N, M))).rows(start, stop)
