@@ -25,7 +25,7 @@ def test_arrays_of_two_libraries_do_not_mix():
         arrays.namespace(np.ones(2), torch.ones(2))
 
 
-@pytest.mark.parametrize("make", [lambda: 7, lambda: np.int64(7), lambda: np.random.RandomState(7)])  # noqa: NPY002
+@pytest.mark.parametrize("make", [lambda: 7, lambda: np.int64(7), lambda: np.random.RandomState(7)])
 def test_the_same_random_state_gives_the_same_numbers(make):
     a, b = arrays.generator(make()), arrays.generator(make())
     assert isinstance(a, np.random.Generator)

@@ -188,8 +188,12 @@ def test_rows_one_at_a_time_reach_the_same_model():
 
 def test_dual_weights_and_offset_reproduce_the_prediction_from_the_raw_kernel():
     X, y, X_star = data()
+    weight = np.random.default_rng(1).uniform(0.5, 2.0, len(y))
     for fit_intercept in (True, False):
-        model = DualLinearRegression(fit_intercept=fit_intercept).fit(X, y)
+        model = DualLinearRegression(fit_intercept=fit_intercept)
+        model.fit(X, y, sample_weight=weight)
+        if fit_intercept:
+            assert abs(model.dual_coef_.sum()) < 1e-10 * np.abs(model.dual_coef_).sum()
         raw = X_star @ X.T @ model.dual_coef_ + model.intercept_
         np.testing.assert_allclose(raw, model.predict(X_star), rtol=1e-8)
         np.testing.assert_allclose(

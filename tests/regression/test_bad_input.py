@@ -136,7 +136,7 @@ def test_huge_and_tiny_inputs_do_not_overflow(model, scale):
 def test_inputs_whose_squares_are_no_doubles_are_refused_in_words(model, scale):
     X, y = data()
     with (
-        pytest.raises(ValueError, match="beyond double precision|kernel"),
+        pytest.raises(ValueError, match=r"beyond double precision|kernel"),
         np.errstate(all="ignore"),
     ):
         clone(model).fit(X * scale, y)
@@ -157,7 +157,7 @@ def test_huge_and_tiny_targets_do_not_overflow(model, scale):
 def test_targets_whose_variance_is_no_double_are_refused_in_words(model, scale):
     X, y = data()
     if not isinstance(model, LqRegression):  # it knows no variances
-        with pytest.raises(ValueError, match="targets.*beyond double precision"):
+        with pytest.raises(ValueError, match=r"targets.*beyond double precision"):
             clone(model).fit(X, y * scale)
 
 

@@ -111,6 +111,8 @@ def minimise_squares(
     (array([1.5]), 1.5)
     """
     B, mean, total = statistics.centred() if fit_intercept else statistics.uncentred()
+    if not len(B):
+        B = np.zeros((1, B.shape[1]))  # a single row, about its own mean
     M, weight = statistics.n_features, total / len(B)
     A = B / np.sqrt(weight)  # rows that stand for all the others, each of this weight
     fits = []

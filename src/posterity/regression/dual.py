@@ -113,12 +113,10 @@ class DualLinearRegression(PosteriorModel, FlatModel):
     def _publish(self, coef: Array, intercept: Array) -> None:
         self._design_coef = self._per_output(np.ascontiguousarray(coef.T))
         self.intercept_ = self._per_output(intercept) if self.fit_intercept else 0.0
-        psi = self._design_coef * np.sqrt(self._weight)
-        if self.fit_intercept:
-            psi = psi - psi.sum(axis=-1, keepdims=True) * self._weight / self._weight.sum()
-        self.dual_coef_ = psi
+        # About the centre these sum to zero, so they are also the weights of the kernel itself.
+        self.dual_coef_ = self._design_coef * np.sqrt(self._weight)
         if isinstance(self.kernel, str):  # only the linear kernel has weights of the features
-            self.coef_ = psi @ self.kernel_columns_.X_train_  # [P8 8.41]
+            self.coef_ = self.dual_coef_ @ self.kernel_columns_.X_train_  # [P8 8.41]
 
     def predict_dist(
         self, X: ArrayLike, *, noise_variance: ArrayLike | None = None
