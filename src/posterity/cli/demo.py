@@ -30,12 +30,12 @@ def family() -> dict[str, regression.Regressor]:
     """The models there are, each under the name it is shown by."""
     bayesian = regression.BayesianLinearRegression
     return {
-        "offset only": bayesian(features=features.Polynomial(1), prior_variance=1e-12),
+        "offset only": bayesian(prior_variance=1e-12),
         "LinearRegression": regression.LinearRegression(),
         "LinearRegression, plug-in": regression.LinearRegression(predictive="plug_in"),
         "RidgeRegression": regression.RidgeRegression(),
-        "LqRegression, Lasso": regression.LqRegression(penalty=1e5),
-        "LqRegression, median": regression.LqRegression(penalty=1.0, loss_power=1.0),
+        "LqRegression, Lasso": regression.LqRegression(penalty=1e3),
+        "LqRegression, median": regression.LqRegression(penalty=10.0, loss_power=1.0),
         "BayesianLinearRegression": bayesian(),
         "BayesianLinearRegression, quadratic": bayesian(features=features.Polynomial(2)),
         "BayesianLinearRegression, radial": bayesian(features=features.Radial(6)),

@@ -17,7 +17,7 @@ import numpy as np
 from posterity import linalg
 from posterity.arrays import Array
 
-_BLOCK_VALUES = 1 << 18  # 2 MiB of float64: large enough for BLAS, small enough for the cache
+_BLOCK_VALUES = 1 << 19  # 4 MiB of float64: enough work for BLAS, small enough for the cache
 
 
 @dataclass(frozen=True)

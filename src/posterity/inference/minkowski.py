@@ -18,6 +18,8 @@ from posterity.inference import lq_paths, minkowski_problem, proximal_newton, ve
 from posterity.inference.minkowski_problem import MinkowskiFit, Point, Rows
 from posterity.inference.proximal_newton import Schedule
 
+__all__ = ["MinkowskiFit", "minimise", "minimise_squares"]
+
 _SMOOTHING = 1e-10  # relative error of the objective that the last smoothing may leave
 _ROUGH = 1e-7
 _EXCHANGE_VALUES = 1_000_000

@@ -66,7 +66,16 @@ class Rows:
 
 @dataclass(frozen=True)
 class MinkowskiFit:
-    """Minimising weights and offset in the units of the data, and how they were found."""
+    """Minimising weights and offset in the units of the data, and how they were found.
+
+    Examples
+    --------
+    >>> from posterity import inference
+    >>> rng = np.random.default_rng(0)
+    >>> fit = inference.minimise(np.eye(3), np.ones(3), penalty=0.0, loss_power=1.0, rng=rng)
+    >>> fit.converged, fit.stop_reason
+    (True, 'the rows are fitted exactly')
+    """
 
     weights: Array  # (M,)
     intercept: float
@@ -96,7 +105,8 @@ class Units:
 
     def restore(self, rows: Rows, point: Point, stop_reason: str) -> MinkowskiFit:
         """The fit in the units of the data, given the problem and its solution in standard ones."""
-        weights = point.w * (self.y_scale / self.z_scale)
+        informative = rows.Z.any(axis=0)
+        weights = np.where(informative, point.w * (self.y_scale / self.z_scale), 0.0)
         r = rows.clean_residual(point.w, point.b)
         return MinkowskiFit(
             weights=weights,

@@ -8,7 +8,7 @@ import math
 
 from posterity.arrays import Array
 
-_LARGEST_LOG = 600.0  # above it the minimiser is below 1e-26 of u for every q up to 10
+_LARGEST_LOG = 600.0  # beyond it, either way, the minimiser is u or next to nothing
 _MAX_STEPS = 200
 _ROUNDING = 2.0**-53
 
@@ -41,11 +41,12 @@ def shrink(u: float, h: float, lam: float, q: float) -> float:
     if u == 0.0 or lam == 0.0:
         return u
     if q == 1.0:
-        return math.copysign(max(abs(u) - lam / h, 0.0), u)
+        rest = abs(u) - lam / h
+        return math.copysign(rest, u) if rest > 0.0 else 0.0
     if q == 2.0:
         return u / (1.0 + 2.0 * lam / h)
     log_k = math.log(lam) - math.log(h) + (q - 2.0) * math.log(abs(u))
-    k = math.exp(min(log_k, _LARGEST_LOG))
+    k = math.exp(max(-_LARGEST_LOG, min(log_k, _LARGEST_LOG)))
     if q < 1.0:
         return 0.0 if k >= jump(q) else u * _root_in_x(k, q, 1.0)
     if q < 2.0:

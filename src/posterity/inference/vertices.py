@@ -127,6 +127,8 @@ def _meet(problem: Arrangement, basis: list[int]) -> tuple[Array, Array]:
     """The point where the rows are met, and the direction that lets go of each, as columns."""
     right = np.column_stack([problem.y[basis], np.eye(len(basis))])
     solution = linalg.least_squares(problem.A[basis], right).solution
+    penalties = [n for n in basis if n >= problem.n_data]
+    solution[np.argmax(problem.A[penalties], axis=1), 0] = 0.0  # to the last bit
     return solution[:, 0], solution[:, 1:]
 
 

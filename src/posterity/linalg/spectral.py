@@ -4,7 +4,7 @@ import numpy as np
 from scipy import linalg as scipy_linalg
 
 from posterity.arrays import Array
-from posterity.linalg import scaling
+from posterity.linalg import products, scaling
 from posterity.linalg.householder import HouseholderQR
 
 _GRAM_CONDITION_LIMIT = 1e2  # squaring it costs at most eps * 1e4, about 2e-12
@@ -47,7 +47,7 @@ def thin_svd(A: Array) -> tuple[Array, Array, Array]:
 def _by_gram(A: Array) -> tuple[Array, Array, Array] | None:
     """The decomposition of a tall matrix by its Gram matrix; None where that would lose digits."""
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-        G = A.T @ A
+        G = products.gram(A)
     low, high = _SQUARE_RANGE
     squares = np.diagonal(G)
     if not np.all((squares > low) & (squares < high)):
@@ -55,8 +55,8 @@ def _by_gram(A: Array) -> tuple[Array, Array, Array] | None:
     lam, V = scipy_linalg.eigh(G, check_finite=False, overwrite_a=True)
     if not lam.size or lam[0] < lam[-1] * _GRAM_CONDITION_LIMIT**-2:
         return None
-    s, W = np.sqrt(lam[::-1]), V[:, ::-1]
-    return (A @ W) / s, s, W.T
+    s, W = np.sqrt(lam[::-1]), np.asfortranarray(V[:, ::-1])
+    return products.product(A, W) / s, s, W.T
 
 
 def _by_reflections(A: Array) -> tuple[Array, Array, Array]:

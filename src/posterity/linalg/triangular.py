@@ -12,7 +12,7 @@ import numpy as np
 from scipy.linalg import lapack
 
 from posterity.arrays import Array
-from posterity.linalg import scaling
+from posterity.linalg import products, scaling
 from posterity.linalg.householder import HouseholderQR
 
 _GRAM_CONDITION_LIMIT = 1e3  # squaring it costs at most eps * 1e6, about 2e-10
@@ -89,7 +89,7 @@ def merge_factors(R1: Array, R2: Array) -> Array:
 def _gram(A: Array) -> Array:
     """A^T A, with NaN on its diagonal where the squares of a column vanish by underflow."""
     with np.errstate(over="ignore", invalid="ignore"):
-        G = A.T @ A
+        G = products.gram(A)
     vanished = np.diagonal(G) == 0.0
     if A[:, vanished].any():
         G[vanished, vanished] = np.nan

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.metaestimators import available_if
 
 from posterity import arrays, designs, distributions, inference, optimize, validation
+from posterity.inference import minkowski
 from posterity.regression.linear_model import Rows
 from posterity.regression.streamed import StreamedLinearModel
 
@@ -24,57 +25,73 @@ def _statistics_merge(model: LqRegression) -> bool:
 
 
 class LqRegression(StreamedLinearModel):
-    """Least powers of the errors with a penalty on powers of the weights.
+    """Linear regression with any power of the loss and any power of the penalty.
 
-    Minimises ``sum |y - Z w - b|**loss_power + penalty * sum |w|**penalty_power``. This is the
-    maximum of the posterior under noise and a prior of these powers: ridge is (2, 2) and the Lasso
-    (2, 1), which is the normal likelihood with the Laplace prior. Powers below 1 are not convex:
-    the best of several local minima is kept.
+    The weights w and the offset b minimise
+
+        sum_n weight_n |y_n - z_n.w - b|^loss_power + penalty * sum_m |w_m|^penalty_power,
+
+    a sum over rows, not a mean. ``loss_power`` 2 fits the mean, 1 the median, and towards 0 the
+    mode. ``penalty_power`` 2 is ridge and 1 the Lasso, which is the most probable w under a Laplace
+    prior of scale ``2 * noise_variance / penalty``; at 1 and below, weights become exactly zero.
+
+    With both powers at least 1 the minimum is unique or one of equals, and is found. Otherwise
+    there are many local minima; the best of several searches is returned.
 
     Parameters
     ----------
     penalty : float, default=1.0
-        The factor of the penalty; >= 0. A sum over rows, not a mean: for the Lasso without
-        standardising it is ``2 * N * alpha`` of scikit-learn.
+        >= 0. Without standardising, scikit-learn's ``Lasso(alpha)`` on N rows has the penalty
+        ``2 * N * alpha``.
     penalty_power : float, default=1.0
-        2: ridge. 1: Lasso, which sets weights to zero. Below 1: sparser still. > 0.
+        Power of the weights in the penalty, > 0.
     loss_power : float, default=2.0
-        2 fits the conditional mean, 1 the median, towards 0 the mode. > 0.
+        Power of the residuals in the loss, > 0. With 2 it learns from chunks and in parts too.
     features : transformer, optional
-        What the model is linear in. None: the columns as they are.
+        What the model is linear in: one of :mod:`posterity.features` or any scikit-learn
+        transformer. None: the columns as they are.
     fit_intercept : bool, default=True
-        Add an offset, which is not penalised.
+        Add an offset; it is never penalised.
     standardize : bool, default=True
-        Penalise the weights of columns scaled to unit variance, so that units do not matter.
+        Penalise the weights of columns scaled to unit standard deviation, so that units do not
+        matter. ``coef_`` is in the units of the data either way.
     max_iter : int, default=1000
-        Limit of sweeps or steps of one descent.
+        Largest number of iterations.
     tol : float, default=1e-10
-        Relative change at which a descent stops.
+        Relative accuracy of the minimum.
     random_state : int, Generator or None, default=None
-        Draws the starts that a loss power below 1 needs.
+        Draws the random starts of ``loss_power`` < 1; not used otherwise.
 
     Attributes
     ----------
-    coef_, intercept_
-        Weights and offset in the units of the data.
-    noise_scale_ : float or array of shape (K,)
-        s of the noise density exp(-|r / s|**loss_power), at its maximum likelihood.
+    coef_ : array of shape (M,) or (K, M)
+        Weights.
+    intercept_ : float or array of shape (K,)
+        Offset.
     objective_ : float or array of shape (K,)
-        What was minimised, at the minimum.
+        The minimum reached.
+    noise_scale_ : float or array of shape (K,)
+        Maximum likelihood s of noise with density proportional to ``exp(-|r / s|^loss_power)``,
+        under which the loss is the likelihood.
     n_iter_ : int
-        Sweeps and steps taken.
+        Iterations, of the output that took most.
     stop_reason_ : str
-        Why the descent stopped.
+        Why they ended.
+    features_ : transformer or None
+        The fitted features.
 
     Examples
     --------
     >>> import numpy as np
     >>> from posterity import LqRegression
     >>> rng = np.random.default_rng(0)
-    >>> X = rng.normal(size=(100, 5))
-    >>> y = 3.0 * X[:, 1] + 0.1 * rng.normal(size=100)
+    >>> X = rng.normal(size=(60, 4))
+    >>> y = 3.0 * X[:, 0] - 2.0 * X[:, 1] + 0.1 * rng.normal(size=60)
     >>> LqRegression(penalty=10.0).fit(X, y).coef_.round(1)
-    array([0., 3., 0., 0., 0.])
+    array([ 2.9, -1.9,  0. ,  0. ])
+    >>> y[:5] += 100.0
+    >>> LqRegression(penalty=10.0, loss_power=1.0).fit(X, y).coef_.round(1)
+    array([ 2.9, -2. ,  0. ,  0. ])
     """
 
     def __init__(
@@ -114,8 +131,8 @@ class LqRegression(StreamedLinearModel):
     def _begin(self, rows: Rows) -> None:
         if self.penalty != 0.0:
             validation.check_positive(self.penalty, "penalty")
-        validation.check_positive(self.penalty_power, "penalty_power")
-        validation.check_positive(self.loss_power, "loss_power")
+        for name in ("penalty_power", "loss_power", "max_iter", "tol"):
+            validation.check_positive(getattr(self, name), name)
         if rows.noise_variance is not None and self.loss_power != 2.0:
             raise ValueError("noise_variance is known of normal noise only: use loss_power=2.")
         super()._begin(rows)
@@ -126,56 +143,54 @@ class LqRegression(StreamedLinearModel):
         return super()._statistics_of_chunks(chunks)
 
     def _conclude(self, statistics: designs.Statistics) -> None:
-        self._penalty = np.full(statistics.n_features, float(self.penalty))
-        if self.standardize:
-            self._penalty = inference.unit_penalties(
-                statistics, self.penalty, self.penalty_power, fit_intercept=self.fit_intercept
-            )
+        """Squares need the statistics only; other losses wait for the rows."""
         if self.loss_power != 2.0:
             return
-        fits = inference.minimise_squares(
-            statistics, **self._options(), rng=arrays.generator(self.random_state)
+        fits = minkowski.minimise_squares(
+            statistics,
+            penalty=self.penalty,
+            penalty_power=self.penalty_power,
+            fit_intercept=self.fit_intercept,
+            standardize=self.standardize,
+            tol=self.tol,
+            max_iter=self.max_iter,
         )
+        self._adopt(fits)
         if self._known_noise:
             typical = np.sqrt(2.0 * statistics.noise_sum / statistics.count)
-            self._adopt(fits, noise_scale=np.full(len(fits), typical))
-        else:
-            self._adopt(fits, noise_scale=np.array([fit.noise_scale for fit in fits]))
+            self.noise_scale_ = self._per_output(np.full(len(fits), typical))
 
     def _polish(self, rows: Rows) -> None:
         if self.loss_power == 2.0:
             return
         Z, rng = self._features_of(rows.X), arrays.generator(self.random_state)
         fits = [
-            inference.minimise(
+            minkowski.minimise(
                 Z,
                 y,
+                penalty=self.penalty,
+                penalty_power=self.penalty_power,
                 loss_power=self.loss_power,
                 sample_weight=rows.sample_weight,
-                **self._options(),
+                fit_intercept=self.fit_intercept,
+                standardize=self.standardize,
+                tol=self.tol,
+                max_iter=self.max_iter,
                 rng=rng,
             )
             for y in rows.Y.T
         ]
-        self._adopt(fits, noise_scale=np.array([fit.noise_scale for fit in fits]))
+        self._adopt(fits)
 
-    def _options(self) -> dict[str, Any]:
-        return {
-            "penalty": self._penalty,
-            "penalty_power": self.penalty_power,
-            "fit_intercept": self.fit_intercept,
-            "tol": self.tol,
-            "max_iter": self.max_iter,
-        }
-
-    def _adopt(self, fits: list[inference.MinkowskiFit], noise_scale: arrays.Array) -> None:
+    def _adopt(self, fits: list[inference.MinkowskiFit]) -> None:
+        """Publish one fit an output."""
         self._publish(
             np.column_stack([fit.weights for fit in fits]),
             np.array([fit.intercept for fit in fits]),
         )
-        self.noise_scale_ = self._per_output(noise_scale)
+        self.noise_scale_ = self._per_output(np.array([fit.noise_scale for fit in fits]))
         self.objective_ = self._per_output(np.array([fit.objective for fit in fits]))
-        self.n_iter_ = max(1, *(fit.n_iter for fit in fits))
+        self.n_iter_ = max(fit.n_iter for fit in fits)
         self.stop_reason_ = "; ".join(dict.fromkeys(fit.stop_reason for fit in fits))
         if not all(fit.converged for fit in fits):
             warnings.warn(
