@@ -23,12 +23,12 @@ def test_the_version_is_shown():
 
 
 def test_the_demonstration_ranks_every_model_by_log_score():
-    console = Console(record=True, width=140, file=None, quiet=False)
+    console = Console(record=True, width=80)
     demo.show(console, folds=3, seed=0)
     text = console.export_text()
     names = list(demo.family())
     assert all(name in text for name in names)
-    for word in ("log score", "RMSE", "90 % coverage", "log evidence"):
+    for word in ("log score", "RMSE", "in 90 %", "log evidence"):
         assert word in text
     lines = [line for line in text.splitlines() if "+-" in line]
     scores = [float(line.split("+-")[0].split()[-1]) for line in lines]
@@ -63,9 +63,11 @@ def test_scores_are_those_of_rows_not_seen():
 
 def test_the_verdict_names_the_best_and_its_rivals():
     def score(name, value, evidence):
-        return demo.Score(name, value, 0.05, 1.0, 0.9, evidence, 0.1)
+        return demo.Score(name, f"{name.upper()}()", value, 0.05, 1.0, 0.9, evidence, 0.1)
 
     text = demo.verdict([score("a", -1.0, None), score("b", -1.01, -50.0), score("c", -2.0, -40.0)])
-    assert text.startswith("a predicts")
-    assert "within its standard error are b" in text
-    assert text.endswith("it is c.")
+    assert "best by 'a': A()." in text
+    assert "Within its standard error are b." in text
+    assert text.endswith("it is 'c'.")
+    alone = demo.verdict([score("a", -1.0, None)])
+    assert "evidence" not in alone

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
+from rich import box
 from rich.console import Console
 from rich.table import Table
 from sklearn.base import clone
@@ -18,6 +19,7 @@ class Score:
     """One model, measured on rows it was not fitted to."""
 
     name: str
+    code: str
     log_score: float
     standard_error: float
     rmse: float
@@ -27,20 +29,20 @@ class Score:
 
 
 def family() -> dict[str, regression.Regressor]:
-    """The models there are, each under the name it is shown by."""
+    """The models there are, each under the short name it is shown by."""
     bayesian = regression.BayesianLinearRegression
     return {
         "offset only": bayesian(prior_variance=1e-12),
-        "LinearRegression": regression.LinearRegression(),
-        "LinearRegression, plug-in": regression.LinearRegression(predictive="plug_in"),
-        "RidgeRegression": regression.RidgeRegression(),
-        "LqRegression, Lasso": regression.LqRegression(penalty=1e3),
-        "LqRegression, median": regression.LqRegression(penalty=10.0, loss_power=1.0),
-        "BayesianLinearRegression": bayesian(),
-        "BayesianLinearRegression, quadratic": bayesian(features=features.Polynomial(2)),
-        "BayesianLinearRegression, radial": bayesian(features=features.Radial(6)),
-        "BayesianLinearRegression, steps": bayesian(features=features.Heaviside(6)),
-        "DualLinearRegression": regression.DualLinearRegression(),
+        "linear": regression.LinearRegression(),
+        "linear, plug-in": regression.LinearRegression(predictive="plug_in"),
+        "ridge": regression.RidgeRegression(),
+        "Lasso": regression.LqRegression(penalty=1e3),
+        "median": regression.LqRegression(penalty=10.0, loss_power=1.0),
+        "Bayesian": bayesian(),
+        "Bayesian, quadratic": bayesian(features=features.Polynomial(2)),
+        "Bayesian, radial": bayesian(features=features.Radial(6)),
+        "Bayesian, steps": bayesian(features=features.Heaviside(6)),
+        "dual": regression.DualLinearRegression(),
     }
 
 
@@ -62,6 +64,7 @@ def measure(
     whole = clone(model).fit(data.X, data.y)
     return Score(
         name=name,
+        code=" ".join(repr(model).split()),
         log_score=float(log_prob.mean()),
         standard_error=float(log_prob.std(ddof=1) / np.sqrt(n)),
         rmse=float(np.sqrt(np.mean(error**2))),
@@ -80,37 +83,37 @@ def rank(
 
 
 def table(scores: list[Score], data: datasets.Dataset, folds: int) -> Table:
-    """The ranking as a person reads it."""
+    """The ranking as a person reads it, in eighty columns."""
     n, d = data.X.shape
-    out = Table(
-        title=f"{data.target_name} from {d} columns, {n} rows, {folds}-fold cross-validated"
-    )
+    title = f"{data.target_name} from {d} columns, {n} rows, {folds}-fold cross-validated"
+    out = Table(title=title, box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     out.add_column("model", no_wrap=True)
-    for column in ("log score", "RMSE", "90 % coverage", "log evidence", "fit + predict"):
+    for column in ("log score", "RMSE", "in 90 %", "log evidence", "time"):
         out.add_column(column, justify="right", no_wrap=True)
     for s in scores:
-        evidence = "" if s.log_evidence is None else f"{s.log_evidence:.1f}"
         out.add_row(
             s.name,
             f"{s.log_score:.3f} +- {s.standard_error:.3f}",
             f"{s.rmse:.2f}",
             f"{100 * s.coverage:.1f} %",
-            evidence,
-            f"{1e3 * s.seconds:.1f} ms",
+            "" if s.log_evidence is None else f"{s.log_evidence:.1f}",
+            f"{1e3 * s.seconds:.0f} ms",
         )
     return out
 
 
 def verdict(scores: list[Score]) -> str:
-    """Which model to take and how sure that is, in two sentences."""
+    """Which model to take and how sure that is, in a few sentences."""
     best = scores[0]
-    rivals = [s for s in scores[1:] if best.log_score - s.log_score < best.standard_error]
+    rivals = [s.name for s in scores[1:] if best.log_score - s.log_score < best.standard_error]
     bayesian = [s for s in scores if s.log_evidence is not None]
-    first = f"{best.name} predicts unseen rows best ({best.log_score:.3f} a row)"
+    sentences = [f"Unseen rows are predicted best by {best.name!r}: {best.code}."]
     if rivals:
-        first += f"; within its standard error are {', '.join(s.name for s in rivals[:3])}"
-    evident = max(bayesian, key=lambda s: s.log_evidence or -np.inf).name
-    return f"{first}. By the evidence alone, without held-out rows, it is {evident}."
+        sentences.append(f"Within its standard error are {'; '.join(rivals)}.")
+    if bayesian:
+        evident = max(bayesian, key=lambda s: s.log_evidence or -np.inf)
+        sentences.append(f"By the evidence, which needs no held-out rows, it is {evident.name!r}.")
+    return " ".join(sentences)
 
 
 def show(console: Console, *, folds: int, seed: int) -> None:
@@ -119,4 +122,4 @@ def show(console: Console, *, folds: int, seed: int) -> None:
     with console.status("Fitting the family ..."):
         scores = rank(family(), data, folds=folds, seed=seed)
     console.print(table(scores, data, folds))
-    console.print(verdict(scores))
+    console.print(verdict(scores), highlight=False, markup=False)
