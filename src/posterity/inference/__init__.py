@@ -2,9 +2,8 @@
 
 from posterity.inference import evidence
 from posterity.inference.conjugate import LinearProblem, WeightPosterior, reduce
-from posterity.inference.lq_statistics import minimise_squares, unit_penalties
 from posterity.inference.maximum_likelihood import FlatFit, refined_least_squares
-from posterity.inference.minkowski import MinkowskiFit, minimise
+from posterity.inference.minkowski import MinkowskiFit, minimise, minimise_squares
 
 __all__ = [
     "FlatFit",
@@ -16,5 +15,4 @@ __all__ = [
     "minimise_squares",
     "reduce",
     "refined_least_squares",
-    "unit_penalties",
 ]
