@@ -34,6 +34,7 @@ def test_power_two_is_ridge_with_one_penalty_a_weight():
     fit = lq_least_squares(*statistics(Z, y), penalty=penalty, penalty_power=2.0)
     ridge = np.linalg.solve(Z.T @ Z + np.diag(penalty), Z.T @ y)
     np.testing.assert_allclose(fit.weights, ridge, rtol=1e-9)
+    assert fit.n_iter <= 3
     assert fit.objective == pytest.approx(objective(Z, y, ridge, penalty, 2.0), rel=1e-12)
 
 
@@ -95,18 +96,18 @@ def best_subset(Z, y, penalty, q):
 
 
 @pytest.mark.parametrize(
-    ("correlation", "q", "seed"),
+    ("M", "correlation", "q", "part", "seed"),
     [
-        (0.5, 0.3, 8),  # found only by leaving a weight out
-        (0.8, 0.5, 2),  # found only from least squares
-        (0.8, 0.3, 2),  # found only from the Lasso
-        (0.0, 0.7, 0),
-        (0.9, 0.9, 1),
+        (4, 0.5, 0.3, 0.04, 8),  # found only by leaving a weight out
+        (4, 0.8, 0.3, 0.04, 19),  # found only from least squares
+        (5, 0.5, 0.3, 0.01, 20),  # found only from the Lasso
+        (4, 0.0, 0.7, 0.04, 0),
+        (4, 0.9, 0.9, 0.04, 1),
     ],
 )
-def test_below_power_one_no_set_of_columns_is_better(correlation, q, seed):
-    Z, y = rows(40, 4, correlation, seed)
-    penalty = 0.04 * y @ y
+def test_below_power_one_no_set_of_columns_is_better(M, correlation, q, part, seed):
+    Z, y = rows(40, M, correlation, seed)
+    penalty = part * y @ y
     fit = lq_least_squares(*statistics(Z, y), penalty=penalty, penalty_power=q)
     assert fit.objective <= best_subset(Z, y, penalty, q) * (1.0 + 1e-7)
     assert fit.stop_reason == lq_paths.LOCAL
@@ -142,6 +143,7 @@ def test_without_a_penalty_it_is_least_squares_whatever_the_power():
     for q in (0.5, 1.0, 3.0):
         fit = lq_least_squares(*statistics(Z, y), penalty=0.0, penalty_power=q)
         np.testing.assert_allclose(fit.weights, np.linalg.lstsq(Z, y, rcond=None)[0], rtol=1e-8)
+        assert fit.stop_reason == lq_paths.CONVERGED
 
 
 @pytest.mark.parametrize("q", [0.3, 1.0])

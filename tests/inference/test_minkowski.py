@@ -244,10 +244,19 @@ def test_rows_that_can_be_met_are_met(p):
     fit = minimise(Z, Z @ [1.0, -2.0, 0.5] + 3.0, p=p)
     np.testing.assert_allclose(fit.weights, [1.0, -2.0, 0.5], rtol=1e-10)
     assert fit.stop_reason == minkowski.EXACT
-    assert 0.0 < fit.noise_scale < 1e-13
+    assert fit.n_iter == 1
+    assert 1e-18 < fit.noise_scale < 1e-13
     wide_Z, wide_y = rows(8, 12)
     wide = minimise(wide_Z, wide_y, p=p)
     np.testing.assert_allclose(wide_Z @ wide.weights + wide.intercept, wide_y, rtol=1e-9)
+
+
+def test_a_weak_penalty_still_meets_the_rows_where_the_loss_has_a_corner():
+    Z, y = rows(8, 12)
+    fit = minimise(Z, y, 1e-3, p=1.0)
+    np.testing.assert_allclose(Z @ fit.weights + fit.intercept, y, rtol=1e-9)
+    assert fit.stop_reason == minkowski.EXACT
+    assert np.sum(fit.weights != 0.0) == 7  # with the offset, as many as rows
 
 
 @pytest.mark.parametrize("p", [0.3, 1.0])
@@ -274,6 +283,96 @@ def test_penalties_of_power_one_and_less_give_exact_zeros():
         fit = minimise(Z, y, 0.5 * np.sum(np.abs(y - np.median(y)) ** p), p=p, q=q)
         assert np.sum(fit.weights == 0.0) >= 2
         assert not np.any((fit.weights != 0.0) & (np.abs(fit.weights) < 1e-6))
+
+
+@pytest.mark.parametrize("p", [1.3, 3.0])
+def test_an_offset_alone_is_the_minimum_of_its_loss(p):
+    y = np.random.default_rng(0).gamma(1.0, size=60)
+    best = optimize.minimize_scalar(
+        lambda b: np.sum(np.abs(y - b) ** p), bounds=(y.min(), y.max()), options={"xatol": 1e-9}
+    )
+    fit = minimise(np.zeros((60, 0)), y, p=p)
+    assert fit.intercept == pytest.approx(best.x, abs=1e-5)
+    assert fit.objective == pytest.approx(best.fun, rel=1e-11)
+
+
+def test_rows_of_no_weight_are_not_there():
+    Z, y = rows(20, 3)
+    Z[1:, 1] = 0.1
+    Z[0], y[0] = [1e200, 5.0, -1e200], 1e100
+    v = np.append(0.0, np.ones(19))
+    for p in (0.5, 1.0, 1.5, 2.0):
+        fit = minimise(Z, y, 1.0, p=p, sample_weight=v)
+        without = minimise(Z[1:], y[1:], 1.0, p=p)
+        np.testing.assert_array_equal(fit.weights, without.weights)
+
+
+@pytest.mark.parametrize("p", [0.5, 1.0, 1.5, 2.0])
+@pytest.mark.parametrize("scale", [1e250, 1e-250])
+def test_columns_whose_squares_are_no_doubles_do_no_harm(p, scale):
+    Z, y = rows()
+    plain = minimise(Z, y, 2.0, p=p, standardize=True)
+    extreme = minimise(Z * scale, y, 2.0, p=p, standardize=True)
+    np.testing.assert_allclose(extreme.weights * scale, plain.weights, rtol=1e-6, atol=1e-9)
+
+
+def test_least_squares_without_penalty_keeps_its_digits_on_bad_columns():
+    x = np.linspace(0.0, 1.0, 50)
+    Z = x[:, None] ** np.arange(1, 11)
+    w = np.ones(10)
+    fit = minimise(Z, Z @ w + 1.0)
+    np.testing.assert_allclose(fit.weights, w, rtol=1e-5)
+
+
+@pytest.mark.parametrize("p", [0.3, 1.0])
+@pytest.mark.parametrize("q", [0.3, 0.6, 1.0])
+def test_with_concave_pieces_no_meeting_point_of_rows_and_penalties_is_better(p, q):
+    for seed in range(4):
+        Z, y = rows(9, 2, seed)
+        for penalty in (0.3, 3.0):
+            A = np.vstack([np.column_stack([Z, np.ones(9)]), np.eye(2, 3)])
+            t, v = np.append(y, [0.0, 0.0]), np.append(np.ones(9), [penalty] * 2)
+            power, best = np.append(np.full(9, p), [q, q]), np.inf
+            for met in itertools.combinations(range(11), 3):
+                r = t - A @ np.linalg.solve(A[list(met)], t[list(met)])
+                r[list(met)] = 0.0
+                best = min(best, np.sum(v * np.abs(r) ** power))
+            assert minimise(Z, y, penalty, p=p, q=q).objective <= best * (1.0 + 1e-9)
+
+
+@pytest.mark.parametrize(
+    ("seed", "p", "part"),
+    [(28, 1.5, 0.3), (21, 3.0, 0.1), (19, 3.0, 0.3), (33, 3.0, 0.3)],  # the two starts, twice each
+)
+def test_a_convex_loss_with_a_sparse_penalty_is_the_best_of_a_grid(seed, p, part):
+    rng = np.random.default_rng(seed)
+    common = rng.normal(size=(40, 1))
+    Z = np.sqrt(0.2) * rng.normal(size=(40, 2)) + np.sqrt(0.8) * common
+    y = Z @ np.where([True, False], 3.0 * rng.normal(size=2), 0.0) + rng.normal(size=40)
+    penalty = part * np.sum(np.abs(y - y.mean()) ** p)
+    fit = minimise(Z, y, penalty, p=p, q=0.5)
+    axis = np.append(np.linspace(-6.0, 6.0, 121), 0.0)
+    offset = optimize.minimize_scalar(lambda b: np.sum(np.abs(y - Z @ fit.weights - b) ** p)).x
+    values = [objective(Z, y, [a, b], offset, penalty, p, 0.5) for a in axis for b in axis]
+    assert fit.objective <= min(values) * (1.0 + 1e-9)
+
+
+def test_whole_numbers_meet_more_rows_than_they_must():
+    rng = np.random.default_rng(2)
+    x, y = rng.integers(0, 5, 30).astype(float), rng.integers(0, 4, 30).astype(float)
+    fit = minimise(x[:, None], y, p=0.1)
+    best = np.inf
+    for slope, offset in itertools.product(np.arange(-12, 13) / 12.0, np.arange(-48, 97) / 12.0):
+        r = y - slope * x - offset
+        best = min(best, np.sum(np.where(np.abs(r) < 1e-9, 0.0, np.abs(r)) ** 0.1))
+    assert fit.objective <= best * (1.0 + 1e-9)
+
+
+def test_damping_ends_where_rounding_hides_the_gain():
+    Z, y = rows(40, 4, seed=1)
+    fit = minimise(Z, y, 10.0, p=1.3, q=0.5, fit_intercept=False)
+    assert fit.converged
+    assert fit.n_iter < 500
 
 
 def test_the_same_generator_gives_the_same_fit():

@@ -164,17 +164,12 @@ def _value(problem: LqProblem, found: Settled) -> float:
 
 def _leave_one_out(problem: LqProblem, start: Settled, limits: _Limits) -> Settled:
     """Try, for every weight in turn, the minimum that is found after a time without it."""
-    best, untried = start, list(np.flatnonzero(start.w))
-    for _ in range(_MAX_TRIALS):
-        if not untried:
-            break
-        j = untried.pop()
+    best = start
+    for j in np.flatnonzero(start.w)[:_MAX_TRIALS]:
         free = problem.free.copy()
         free[j] = False
         w = best.w.copy()
         w[j] = 0.0
         trial = _follow([replace(problem, free=free), problem], w, limits)
-        before, best = best, _better(problem, best, trial)
-        if best.w is not before.w:
-            untried = list(np.flatnonzero(best.w))
+        best = _better(problem, best, trial)
     return best

@@ -68,6 +68,21 @@ class FlatFit:
         """The offset that goes with these weights, (K,)."""
         return self.problem.target_center - self.problem.center @ coef
 
+    def corrected(self, Z: Array, Y: Array, *, root_weight: Array | None) -> tuple[Array, Array]:
+        """Weights and offset after one step of refinement on the rows themselves.
+
+        It costs two products with Z and gives back what the Gram matrix may have lost.  [GVL 5.3.8]
+        """
+        p, w = self.problem, self.coef
+        b = self.intercept(w) if self.has_offset else np.zeros(w.shape[1])
+        r = Y - Z @ w - b
+        if root_weight is not None:
+            r *= root_weight[:, None] ** 2
+        g = (Z.T @ r - self.has_offset * np.outer(p.center, r.sum(axis=0))) / p.scale[:, None]
+        step = (p.V @ ((p.V.T @ g) / p.s[:, None] ** 2)) / p.scale[:, None]
+        shift = self.has_offset * (r.sum(axis=0) / p.total - p.center @ step)
+        return w + step, b + shift
+
 
 def refined_least_squares(
     Z: Array, Z_error: Array | None, Y: Array, *, root_weight: Array | None, has_offset: bool

@@ -116,9 +116,8 @@ class _Model:
         """New weights, step of the offset, and by how much the model says the objective falls."""
         G, c = damping * self.G, self.c + damping * (self.G @ w)
         total = self.total / damping + float(w @ (self.c + c))
-        q = rows.q if rows.is_penalised else 2.0
         problem = coordinate_descent.LqProblem(
-            G, c, max(total, 0.0), 0.5 * rows.penalty, q, np.diagonal(G) > 0.0
+            G, c, max(total, 0.0), 0.5 * rows.penalty, rows.q, np.diagonal(G) > 0.0
         )
         w_new = coordinate_descent.settle(problem, w, tol=_INNER_TOL, max_iter=_INNER_SWEEPS).w
         d = w_new - w

@@ -91,5 +91,4 @@ def _root_in_power(k: float, q: float) -> float:
         if step <= _ROUNDING * t:
             break
         t -= step
-    x = t**e
-    return x if x < 0.5 else 1.0 - k * q * t  # each form is the accurate one on its side
+    return float(t**e)

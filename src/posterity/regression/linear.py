@@ -72,11 +72,13 @@ class LinearRegression(FlatModel, StreamedLinearModel):
         self._maximise_likelihood(statistics, standardize=True)
 
     def _polish(self, rows: Rows) -> None:
-        """Refine where digits are to be gained and the problem has one solution."""
+        """Refine where the problem has one solution: a step if it is easy, to the end if not."""
         problem = self.fit_.problem
-        full_rank = problem.rank == len(problem.scale) > 0
-        easy = problem.condition() < _EASY_CONDITION and rows.X.size > _SMALL
-        if easy or not full_rank:
+        if not problem.rank == len(problem.scale) > 0:
+            return
+        if problem.condition() < _EASY_CONDITION and rows.X.size > _SMALL:
+            Z, root = self._features_of(rows.X), rows.root_weight
+            self._publish(*self.fit_.corrected(Z, rows.Y, root_weight=root))
             return
         Z, Z_error = self._features_with_error(rows.X)
         coef, intercept = inference.refined_least_squares(
