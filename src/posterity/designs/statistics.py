@@ -115,7 +115,8 @@ class Statistics:
         mean = self.shift + (a @ A) / total
         v = a.copy()
         v[0] += np.copysign(np.sqrt(total), a[0])
-        B = A[1:] - np.outer(v[1:] * (2.0 / (v @ v)), v @ A)  # [GVL 5.1]
+        B = np.outer(v[1:] * (-2.0 / (v @ v)), v @ A)  # [GVL 5.1]
+        B += A[1:]
         return B, mean, total
 
     def uncentred(self) -> tuple[Array, Array, float]:
@@ -137,7 +138,7 @@ class _Rows:
         """The triangular factor; the rows themselves where they are no more than the columns."""
         width = 1 + len(self.shift)
         if len(self.Z) <= width:
-            return next(self.blocks(width)).copy()
+            return next(self.blocks(width))
         n_block = max(width, _BLOCK_VALUES // width)
         return linalg.factor_of_blocks(lambda: self.blocks(n_block))
 

@@ -75,7 +75,9 @@ def reduce(
     constant = spread <= 4.0 * _EPS * np.abs(mean[:M])
     scale = np.where(constant, 1.0, spread) if standardize else np.ones(M)
     _check_range(spread / scale, "features", "standardize=True, or rescale the columns")
-    U, s, Vt = linalg.thin_svd(np.where(constant, 0.0, A) / scale)
+    A_scaled = A / scale
+    A_scaled[:, constant] = 0.0
+    U, s, Vt = linalg.thin_svd(A_scaled)
     s = np.where(s > _EPS * max(A.shape) * s.max(initial=0.0), s, 0.0)
     T = U.T @ Y
     y_spread2 = (

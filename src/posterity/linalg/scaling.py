@@ -8,6 +8,7 @@ import numpy as np
 
 from posterity.arrays import Array
 
+SQUARE_RANGE = (1e-200, 1e200)  # sums of squares in here have lost nothing to underflow
 _LARGEST_EXPONENT = 1000  # so that the scale and its reciprocal are both ordinary numbers
 
 
@@ -54,5 +55,10 @@ def column_norms(A: Array) -> Array:
     >>> column_norms(np.array([[3e200, 0.0], [4e200, 0.0]]))
     array([5.e+200, 0.e+000])
     """
+    with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+        squares = np.einsum("ij,ij->j", A, A)
+    low, high = SQUARE_RANGE
+    if np.all((squares > low) & (squares < high)):
+        return np.sqrt(squares)
     scale = power_of_two_scales(column_magnitudes(A))
     return np.sqrt(np.sum((A * scale) ** 2, axis=0)) / scale

@@ -8,7 +8,6 @@ from posterity.linalg import products, scaling
 from posterity.linalg.householder import HouseholderQR
 
 _GRAM_CONDITION_LIMIT = 1e2  # squaring it costs at most eps * 1e4, about 2e-12
-_SQUARE_RANGE = (1e-200, 1e200)  # sums of squares in here have lost nothing to underflow
 
 
 def thin_svd(A: Array) -> tuple[Array, Array, Array]:
@@ -39,7 +38,6 @@ def thin_svd(A: Array) -> tuple[Array, Array, Array]:
     if A_double.shape[0] < A_double.shape[1]:
         V, s, Ut = thin_svd(A_double.T)
         return Ut.T, s, V.T
-    scaling.column_magnitudes(A_double)  # refuses what is not finite
     by_gram = _by_gram(A_double)
     return _by_reflections(A_double) if by_gram is None else by_gram
 
@@ -48,19 +46,20 @@ def _by_gram(A: Array) -> tuple[Array, Array, Array] | None:
     """The decomposition of a tall matrix by its Gram matrix; None where that would lose digits."""
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
         G = products.gram(A)
-    low, high = _SQUARE_RANGE
+    low, high = scaling.SQUARE_RANGE
     squares = np.diagonal(G)
     if not np.all((squares > low) & (squares < high)):
         return None
-    lam, V = scipy_linalg.eigh(G, check_finite=False, overwrite_a=True)
+    lam, V = scipy_linalg.eigh(G, driver="evd", check_finite=False, overwrite_a=True)
     if not lam.size or lam[0] < lam[-1] * _GRAM_CONDITION_LIMIT**-2:
         return None
-    s, W = np.sqrt(lam[::-1]), np.asfortranarray(V[:, ::-1])
-    return products.product(A, W) / s, s, W.T
+    s, W = np.sqrt(lam[::-1]), V[:, ::-1]
+    return products.product(A, np.asfortranarray(W / s)), s, W.T
 
 
 def _by_reflections(A: Array) -> tuple[Array, Array, Array]:
     """The decomposition of a tall matrix by that of its triangular factor."""
+    scaling.column_magnitudes(A)  # refuses what is not finite
     n, p = A.shape
     qr = HouseholderQR.of(np.array(A, order="F"), overwrite=True)
     U_small, s, Vt = scipy_linalg.svd(qr.R, check_finite=False)

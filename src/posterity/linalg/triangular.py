@@ -16,7 +16,6 @@ from posterity.linalg import products, scaling
 from posterity.linalg.householder import HouseholderQR
 
 _GRAM_CONDITION_LIMIT = 1e3  # squaring it costs at most eps * 1e6, about 2e-10
-_SQUARE_RANGE = (1e-200, 1e200)  # sums of squares in here have lost nothing to underflow
 _BLOCK_ROWS = 8192
 
 
@@ -100,7 +99,7 @@ def _gram_factor(G: Array) -> Array | None:
     """The Cholesky factor of a Gram matrix, or None where squaring has cost accuracy."""
     empty = np.diagonal(G) == 0.0  # a column of zeros has a zero row and column in R
     squares = np.where(empty, 1.0, np.diagonal(G))
-    low, high = _SQUARE_RANGE
+    low, high = scaling.SQUARE_RANGE
     if not np.all((squares > low) & (squares < high)):
         return None
     scale = scaling.power_of_two_scales(np.sqrt(squares))
