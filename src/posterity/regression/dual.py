@@ -118,18 +118,6 @@ class DualLinearRegression(PosteriorModel, FlatModel):
         if isinstance(self.kernel, str):  # only the linear kernel has weights of the features
             self.coef_ = self.dual_coef_ @ self.kernel_columns_.X_train_  # [P8 8.41]
 
-    def predict_dist(
-        self, X: ArrayLike, *, noise_variance: ArrayLike | None = None
-    ) -> distributions.Continuous:
-        """The predictive distribution at each row.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, D)
-            Query rows.
-        noise_variance : float or array-like of shape (n,), optional
-            Variance of the noise of the new targets. None: as fitted. 0: the noise-free function.
-        """
-        if self.prior == "normal":
-            return PosteriorModel.predict_dist(self, X, noise_variance=noise_variance)
-        return FlatModel.predict_dist(self, X, noise_variance=noise_variance)
+    def _dist_at(self, Z: Array, noise_variance: ArrayLike | None) -> distributions.Continuous:
+        kind = PosteriorModel if self.prior == "normal" else FlatModel
+        return kind._dist_at(self, Z, noise_variance)

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from posterity import designs, distributions, inference
+from posterity.arrays import Array
 from posterity.regression.linear_model import LinearModel, Rows
 
 PREDICTIVES = ("student_t", "plug_in")
@@ -36,24 +37,12 @@ class FlatModel(LinearModel):
             noise = np.full_like(noise, statistics.noise_sum / statistics.count)
         self.noise_variance_ = self._per_output(noise)
 
-    def predict_dist(
-        self, X: ArrayLike, *, noise_variance: ArrayLike | None = None
-    ) -> distributions.Continuous:
-        """The predictive distribution at each row.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, D)
-            Query rows.
-        noise_variance : float or array-like of shape (n,), optional
-            Variance of the noise of the new targets. None: as fitted. 0: the noise-free function.
-        """
-        Z = self._queries(X)
+    def _dist_at(self, Z: Array, noise_variance: ArrayLike | None) -> distributions.Continuous:
         mean = self._mean_at(Z)
-        leverage = self._per_row(self.fit_.weights.latent(Z)[1])  # in units of the noise
         noise = self._per_row(self._noise_at(noise_variance, len(Z)))
         if self.predictive == "plug_in":
             return distributions.Normal(mean, np.sqrt(noise))
+        leverage = self._per_row(self.fit_.weights.latent(Z)[1])  # in units of the noise
         if self._known_noise:
             return distributions.Normal(mean, np.sqrt(leverage + noise))
         freedom = self._degrees_of_freedom()

@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from posterity import designs, validation
+from posterity import designs, distributions, validation
 from posterity import features as feature_spaces
 from posterity.arrays import Array
 from posterity.regression.base import Regressor
@@ -80,6 +80,25 @@ class LinearModel(Regressor):
         self._conclude(self._statistics_of(rows))
         self._polish(rows)
         return self
+
+    def predict_dist(
+        self, X: ArrayLike, *, noise_variance: ArrayLike | None = None
+    ) -> distributions.Continuous:
+        """The predictive distribution at each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, D)
+            Query rows.
+        noise_variance : float or array-like of shape (n,), optional
+            Variance of the noise of the new targets. None: that of the training rows (their
+            average where it was known row by row). 0: the noise-free function.
+        """
+        return self._dist_at(self._queries(X), noise_variance)
+
+    @abc.abstractmethod
+    def _dist_at(self, Z: Array, noise_variance: ArrayLike | None) -> distributions.Continuous:
+        """The predictive distribution at rows of the design."""
 
     def _polish(self, rows: Rows) -> None:
         """What can be said more exactly while the rows are at hand."""

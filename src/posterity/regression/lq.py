@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.metaestimators import available_if
 
 from posterity import arrays, designs, distributions, inference, optimize, validation
+from posterity.arrays import Array
 from posterity.inference import minkowski
 from posterity.regression.linear_model import Rows
 from posterity.regression.streamed import StreamedLinearModel
@@ -73,6 +74,8 @@ class LqRegression(StreamedLinearModel):
     noise_scale_ : float or array of shape (K,)
         Maximum likelihood s of noise with density proportional to ``exp(-|r / s|^loss_power)``,
         under which the loss is the likelihood.
+    noise_variance_ : float or array of shape (K,)
+        The variance of that noise.
     n_iter_ : int
         Iterations, of the output that took most.
     stop_reason_ : str
@@ -158,7 +161,7 @@ class LqRegression(StreamedLinearModel):
         self._adopt(fits)
         if self._known_noise:
             typical = np.sqrt(2.0 * statistics.noise_sum / statistics.count)
-            self.noise_scale_ = self._per_output(np.full(len(fits), typical))
+            self._set_noise(np.full(len(fits), typical))
 
     def _polish(self, rows: Rows) -> None:
         if self.loss_power == 2.0:
@@ -182,13 +185,18 @@ class LqRegression(StreamedLinearModel):
         ]
         self._adopt(fits)
 
+    def _set_noise(self, scale: Array) -> None:
+        variance = distributions.GeneralNormal(0.0, scale, self.loss_power).variance()
+        self.noise_scale_ = self._per_output(scale)
+        self.noise_variance_ = self._per_output(variance)
+
     def _adopt(self, fits: list[inference.MinkowskiFit]) -> None:
         """Publish one fit an output."""
         self._publish(
             np.column_stack([fit.weights for fit in fits]),
             np.array([fit.intercept for fit in fits]),
         )
-        self.noise_scale_ = self._per_output(np.array([fit.noise_scale for fit in fits]))
+        self._set_noise(np.array([fit.noise_scale for fit in fits]))
         self.objective_ = self._per_output(np.array([fit.objective for fit in fits]))
         self.n_iter_ = max(fit.n_iter for fit in fits)
         self.stop_reason_ = "; ".join(dict.fromkeys(fit.stop_reason for fit in fits))
@@ -199,15 +207,11 @@ class LqRegression(StreamedLinearModel):
                 stacklevel=4,
             )
 
-    def predict_dist(self, X: ArrayLike) -> distributions.Continuous:
-        """The predictive distribution at each row: the noise about the point estimate.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, D)
-            Query rows.
-        """
-        mean = self._predict_mean(X)
+    def _dist_at(self, Z: Array, noise_variance: ArrayLike | None) -> distributions.Continuous:
+        mean = self._mean_at(Z)
         if self.loss_power == 2.0:
-            return distributions.Normal(mean, np.asarray(self.noise_scale_) / np.sqrt(2.0))
+            noise = self._per_row(self._noise_at(noise_variance, len(Z)))
+            return distributions.Normal(mean, np.sqrt(noise))
+        if noise_variance is not None:
+            raise ValueError("noise_variance is known of normal noise only: use loss_power=2.")
         return distributions.GeneralNormal(mean, self.noise_scale_, self.loss_power)

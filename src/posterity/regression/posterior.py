@@ -48,20 +48,7 @@ class PosteriorModel(LinearModel):
         self.noise_variance_ = self._per_output(noise)
         self.prior_variance_ = self._per_output(posterior.prior_variance)
 
-    def predict_dist(
-        self, X: ArrayLike, *, noise_variance: ArrayLike | None = None
-    ) -> distributions.Continuous:
-        """The normal predictive distribution at each row.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, D)
-            Query rows.
-        noise_variance : float or array-like of shape (n,), optional
-            Variance of the noise of the new targets. None: that of the training rows (their
-            average where it was known row by row). 0: the noise-free function.
-        """
-        Z = self._queries(X)
+    def _dist_at(self, Z: Array, noise_variance: ArrayLike | None) -> distributions.Continuous:
         mean, variance = self.posterior_.latent(Z)
         total = variance + self._noise_at(noise_variance, len(Z))
         return distributions.Normal(self._per_row(mean), np.sqrt(self._per_row(total)))
