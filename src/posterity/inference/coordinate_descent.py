@@ -22,7 +22,6 @@ from posterity.arrays import Array
 from posterity.inference import shrinkage
 
 _EPS = float(np.finfo(np.float64).eps)
-_NEWTON_EVERY = 5  # sweeps, while the signs still change
 _STALL_SWEEPS = 50
 _MAX_CUTS = 30  # Newton steps in a row that each end where a weight reaches zero
 _HALVINGS = 8
@@ -91,8 +90,7 @@ def settle(problem: LqProblem, start: Array, *, tol: float, max_iter: int) -> Se
         if moved <= tol * math.sqrt(problem.total) + problem.rounding(w):
             return Settled(w, n_iter, True)
         signs_before, signs = signs, np.sign(w)
-        known = problem.q > 1.0 or np.array_equal(signs, signs_before)
-        if known or n_iter % _NEWTON_EVERY == 0:
+        if problem.q > 1.0 or np.array_equal(signs, signs_before):
             w, g = _newton(problem, w, g)
         if n_iter % _STALL_SWEEPS == 0:
             value_before, value = value, problem.value(w, g)
