@@ -368,11 +368,20 @@ def test_whole_numbers_meet_more_rows_than_they_must():
     assert fit.objective <= best * (1.0 + 1e-9)
 
 
-def test_damping_ends_where_rounding_hides_the_gain():
-    Z, y = rows(40, 4, seed=1)
-    fit = minimise(Z, y, 10.0, p=1.3, q=0.5, fit_intercept=False)
-    assert fit.converged
-    assert fit.n_iter < 500
+def test_steps_end_where_rounding_hides_their_gain():
+    for problem, p, q, offset in [(rows(8, 12), 1.0, 2.0, False), (rows(20, 3, 2), 1.3, 0.5, True)]:
+        fit = minimise(*problem, 10.0, p=p, q=q, fit_intercept=offset)
+        assert fit.converged
+        assert fit.n_iter < 500
+
+
+def test_an_offset_alone_is_followed_to_its_minimum_at_one_smoothing():
+    y = np.random.default_rng(0).gamma(1.0, size=60)
+    problem = Rows(np.zeros((60, 0)), y, np.ones(60), np.zeros(0), 1.2, 1.0, True)
+    end = proximal_newton.descend(problem, 0.01, Point(np.zeros(0), 8.0), tol=1e-12, max_iter=100)
+    slope = (y - end.b) * np.hypot(y - end.b, 0.01) ** (1.2 - 2.0)
+    assert abs(slope.sum()) < 1e-5 * np.abs(slope).sum()
+    assert end.n_iter > 3
 
 
 def test_the_same_generator_gives_the_same_fit():
@@ -438,6 +447,27 @@ def test_an_exchange_that_only_reshuffles_rounding_ends():
     fit = minimise(Z, y, p=0.1, max_iter=100)
     assert fit.converged
     assert np.sum(np.abs(y - Z @ fit.weights - fit.intercept) < 1e-12) >= 5
+
+
+def test_rounding_of_met_rows_costs_nothing_at_small_powers():
+    x = np.linspace(0.1, 0.9, 9)
+    A = np.column_stack([x, np.ones(9)])
+    problem = vertices.Arrangement(A, A @ [1.1, 0.3], np.ones(9), np.full(9, 0.05), 9)
+    assert np.any(problem.y != A @ [1.1 * (1.0 + 2e-16), 0.3])
+    assert problem.objective(np.array([1.1 * (1.0 + 2e-16), 0.3])) == 0.0
+
+
+def test_a_sample_of_rows_stands_for_all_of_them_beside_the_penalties():
+    Z, y = rows(50, 3)
+    problem = Rows(Z, y, np.ones(50), np.array([2.0, 0.0, 3.0]), 0.5, 1.0, True)
+    whole = vertices.Arrangement.of(problem)
+    part = whole.sample(20, np.random.default_rng(0))
+    assert part.v[:20].sum() == pytest.approx(50.0)
+    np.testing.assert_array_equal(part.v[20:], [2.0, 3.0])
+    np.testing.assert_array_equal(part.A[20:], [[1.0, 0.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0]])
+    x = np.array([0.3, -1.0, 2.0, 0.5])
+    expected = objective(Z, y, x[:3], 0.5, problem.penalty, 0.5, 1.0)
+    assert whole.objective(x) == pytest.approx(expected, rel=1e-12)
 
 
 def test_rows_of_the_vertex_are_independent_and_of_small_residual():

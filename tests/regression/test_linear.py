@@ -54,3 +54,15 @@ def test_dependent_columns_share_the_weight_and_are_counted_once():
     once = LinearRegression().fit(X, y)
     np.testing.assert_allclose(model.coef_[[0, 2]], once.coef_[0] / 2.0, rtol=1e-9)
     np.testing.assert_allclose(model.coef_[1], once.coef_[1], rtol=1e-9)
+
+
+@pytest.mark.parametrize("spare", [1, 2, 3])
+def test_few_spare_rows_are_honest_and_never_nan(spare):
+    """One spare row leaves a Cauchy: no standard deviation is large enough, quantiles exist."""
+    X, y, _ = data(4 + spare, 3)
+    model = LinearRegression().fit(X, y)
+    mean, std = model.predict(X, return_std=True)
+    np.testing.assert_allclose(mean, model.predict(X))
+    assert np.isinf(std).all() == (spare <= 2)
+    lower, upper = model.predict_interval(X)
+    assert np.isfinite(upper - lower).all()

@@ -33,7 +33,7 @@ class LqProblem:
 
     G: Array  # (M, M)
     c: Array  # (M,)
-    total: float  # what the objective is at w = 0, twice; the scale of all tolerances
+    total: float  # the whole objective at w = 0, to which tolerances are relative
     lam: Array  # (M,)
     q: float
     free: NDArray[np.bool_]  # (M,)  False: this weight stays zero

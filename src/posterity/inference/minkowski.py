@@ -54,7 +54,7 @@ def minimise(
     penalty : float or array of shape (M,)
         One for all weights, or one each; >= 0. The offset is never penalised.
     rng : numpy.random.Generator
-        Draws the random starts that p < 1 needs; not used for p >= 1.
+        Draws the random starts that p < 1 needs, and p = 1 with q < 1; not used otherwise.
     loss_power, penalty_power : float
         p and q, > 0.
     sample_weight : array of shape (N,), optional
@@ -67,7 +67,7 @@ def minimise(
     tol : float, default=1e-10
         Relative: of the objective, and of the weights times the norms of their columns.
     max_iter : int, default=1000
-        Sweeps (p = 2), Newton steps (p >= 1) or passes over exchangeable rows (p < 1).
+        Sweeps (p = 2), Newton steps (p >= 1) or passes over the rows that are met (p < 1).
 
     Examples
     --------

@@ -50,8 +50,6 @@ def anneal(rows: Rows, start: Point, schedule: Schedule) -> Point:
             tol=schedule.tol if at_last else max(schedule.tol, _ON_THE_WAY),
             max_iter=min(schedule.max_iter - point.n_iter, schedule.max_iter_each),
         )
-        if rows.is_exact(point):
-            return replace(point, converged=True)
         e = max(schedule.factor * e, e_last)
     return replace(point, converged=point.converged and at_last)
 

@@ -53,7 +53,11 @@ class Regressor(RegressorMixin, BaseEstimator, abc.ABC):
                 "covariance is the squared standard deviation."
             )
         if return_std:
-            return self._predict_mean(X), self.predict_dist(X).standard_deviation()
+            dist = self.predict_dist(X)
+            mean = dist.mean()
+            if np.isnan(mean).any():  # a Student-t of one degree of freedom has a centre only
+                mean = self._predict_mean(X)
+            return mean, dist.standard_deviation()
         if return_cov:
             return self._predict_mean(X), self.predict_cov(X)
         return self._predict_mean(X)

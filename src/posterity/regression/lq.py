@@ -61,7 +61,8 @@ class LqRegression(StreamedLinearModel):
     tol : float, default=1e-10
         Relative accuracy of the minimum.
     random_state : int, Generator or None, default=None
-        Draws the random starts of ``loss_power`` < 1; not used otherwise.
+        Draws the random starts of ``loss_power`` < 1, or 1 with ``penalty_power`` < 1; not used
+        otherwise.
 
     Attributes
     ----------
