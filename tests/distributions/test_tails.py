@@ -146,3 +146,15 @@ def test_class_probabilities_never_round_to_certainty(logit):
         assert_close(dist.logcdf(0), -mpmath.log1p(mpmath.exp(mpmath.mpf(logit))))
         assert_close(dist.logccdf(0), -mpmath.log1p(mpmath.exp(-mpmath.mpf(logit))))
         assert dist.logccdf(1) == -np.inf
+
+
+def test_a_tiny_scale_of_a_small_power_has_an_ordinary_variance():
+    """The standard form's variance overflows at power 0.01, and the scale squared underflows."""
+    power = 0.01
+    log_standard = float(mpmath.loggamma(3 / power) - mpmath.loggamma(1 / power))
+    scale = np.exp(-0.5 * log_standard)
+    prediction = GeneralNormal(0.0, scale, power)
+    assert prediction.variance() == pytest.approx(1.0, rel=1e-9)
+    assert prediction.standard_deviation() == pytest.approx(1.0, rel=1e-9)
+    assert GeneralNormal(1.0, 0.0, power).variance() == 0.0
+    assert GeneralNormal(1.0, 1.0, power).variance() == np.inf

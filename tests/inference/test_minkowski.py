@@ -12,8 +12,8 @@ from posterity import designs
 from posterity.inference import lq_paths, minkowski, proximal_newton, vertices
 from posterity.inference.minkowski_problem import Point, Rows
 
-POWERS = [0.1, 0.5, 1.0, 1.3, 2.0, 3.0, 6.0]
-PENALTY_POWERS = [0.5, 1.0, 1.5, 2.0, 3.0]
+POWERS = [0.1, 0.5, 1.0, 1.3, 2.0, 6.0]
+PENALTY_POWERS = [0.5, 1.0, 1.5, 3.0]
 
 
 def rows(N=60, M=3, seed=0):
@@ -174,8 +174,9 @@ def test_one_weight_alone_is_the_best_of_a_fine_grid(p, q):
     for penalty in (0.5, 8.0, 60.0):
         fit = minimise(z[:, None], y, penalty, p=p, q=q, fit_intercept=False)
         grid = np.concatenate([[0.0], y / z, np.linspace(-4.0, 4.0, 4001)])
-        values = [objective(z[:, None], y, [w], 0.0, penalty, p, q) for w in grid]
-        assert fit.objective <= min(values) * (1.0 + 1e-5)
+        loss = np.sum(np.abs(y - grid[:, None] * z) ** p, axis=1)
+        values = loss + penalty * np.abs(grid) ** q
+        assert fit.objective <= values.min() * (1.0 + 1e-5)
 
 
 @pytest.mark.parametrize("p", [0.5, 1.0, 1.5, 3.0])
@@ -327,7 +328,7 @@ def test_least_squares_without_penalty_keeps_its_digits_on_bad_columns():
 @pytest.mark.parametrize("p", [0.3, 1.0])
 @pytest.mark.parametrize("q", [0.3, 0.6, 1.0])
 def test_with_concave_pieces_no_meeting_point_of_rows_and_penalties_is_better(p, q):
-    for seed in range(4):
+    for seed in range(3):
         Z, y = rows(9, 2, seed)
         for penalty in (0.3, 3.0):
             A = np.vstack([np.column_stack([Z, np.ones(9)]), np.eye(2, 3)])

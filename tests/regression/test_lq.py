@@ -28,7 +28,6 @@ def data(n=80, m=5, seed=0):
 @parametrize_with_checks(
     [
         LqRegression(penalty_power=0.5),
-        LqRegression(penalty_power=1.7, loss_power=1.3),
         LqRegression(loss_power=0.5, random_state=0),
     ]
 )

@@ -45,8 +45,21 @@ class GeneralNormal(LocationScale):
             power=parameters.positive("power", power),
         )
 
+    def variance(self) -> Array:
+        # in logs: at small powers a tiny scale meets a huge variance of the standard form
+        with np.errstate(divide="ignore", over="ignore"):
+            return np.exp(2.0 * np.log(self.scale) + self._log_standard_variance())
+
+    def standard_deviation(self) -> Array:
+        with np.errstate(divide="ignore", over="ignore"):
+            return np.exp(np.log(self.scale) + 0.5 * self._log_standard_variance())
+
     def _standard_variance(self) -> Array:
-        return np.exp(gammaln(3.0 / self.power) - gammaln(1.0 / self.power))
+        with np.errstate(over="ignore"):
+            return np.exp(self._log_standard_variance())
+
+    def _log_standard_variance(self) -> Array:
+        return gammaln(3.0 / self.power) - gammaln(1.0 / self.power)
 
     def _standard_entropy(self) -> Array:
         return 1.0 / self.power - self._log_constant()
