@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from posterity import designs, distributions
+from posterity import designs, distributions, inference
 from posterity import features as feature_spaces
 from posterity.arrays import Array
 from posterity.regression.flat import FlatModel
@@ -83,6 +83,8 @@ class DualLinearRegression(PosteriorModel, FlatModel):
         self.predictive = predictive
 
     def _begin(self, rows: Rows) -> None:
+        for name in ("coef_", "posterior_", "log_evidence_", "prior_variance_", "stop_reason_"):
+            self.__dict__.pop(name, None)  # what an earlier fit with another prior or kernel had
         super()._begin(rows)
         if self.prior not in PRIORS:
             raise ValueError(f"prior={self.prior!r} must be one of {PRIORS}.")
@@ -117,6 +119,11 @@ class DualLinearRegression(PosteriorModel, FlatModel):
         self.dual_coef_ = self._design_coef * np.sqrt(self._weight)
         if isinstance(self.kernel, str):  # only the linear kernel has weights of the features
             self.coef_ = self.dual_coef_ @ self.kernel_columns_.X_train_  # [P8 8.41]
+
+    def _posterior(self) -> inference.WeightPosterior:
+        if self.prior == "flat":
+            raise TypeError("A flat prior has no posterior to draw from: use prior='normal'.")
+        return super()._posterior()
 
     def _dist_at(self, Z: Array, noise_variance: ArrayLike | None) -> distributions.Continuous:
         kind = PosteriorModel if self.prior == "normal" else FlatModel

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_is_fitted
 
 from posterity import arrays, designs, distributions, inference, validation
 from posterity.arrays import Array
@@ -56,7 +57,7 @@ class PosteriorModel(LinearModel):
     def predict_cov(self, X: ArrayLike) -> Array:
         """Covariance of the targets between rows, noise on the diagonal: (n, n) or (K, n, n)."""
         Z = self._queries(X)
-        C = self.posterior_.covariance(Z)
+        C = self._posterior().covariance(Z)
         i = np.arange(len(Z))
         C[:, i, i] += np.atleast_1d(self.noise_variance_)[:, None]
         return C[0] if self._single_output else C
@@ -70,7 +71,7 @@ class PosteriorModel(LinearModel):
         intercept : array of shape (n_samples,) or (n_samples, K)
         """
         rng = arrays.generator(random_state)
-        coef, intercept = self._split(*self.posterior_.sample(n_samples, rng))
+        coef, intercept = self._split(*self._posterior().sample(n_samples, rng))
         by_output = np.moveaxis(coef, 1, 2)
         if self._single_output:
             return by_output[:, 0], intercept[:, 0]
@@ -84,9 +85,13 @@ class PosteriorModel(LinearModel):
         values : array of shape (n_samples, n) or (n_samples, n, K)
         """
         Z = self._queries(X)
-        coef, intercept = self.posterior_.sample(n_samples, arrays.generator(random_state))
+        coef, intercept = self._posterior().sample(n_samples, arrays.generator(random_state))
         values = Z @ coef + intercept[:, None, :]
         return values[..., 0] if self._single_output else values
+
+    def _posterior(self) -> inference.WeightPosterior:
+        check_is_fitted(self)
+        return self.posterior_
 
     def _split(self, coef: Array, intercept: Array) -> tuple[Array, Array]:
         """Weights (..., M, K) and offset (..., K) of the features, from those of the design."""
