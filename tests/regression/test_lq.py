@@ -198,3 +198,23 @@ def test_parameters_out_of_range_are_refused_by_name(wrong):
     X, y = data()
     with pytest.raises(ValueError, match=next(iter(wrong))):
         LqRegression(**wrong).fit(X, y)
+
+
+@pytest.mark.parametrize("loss_power", [0.5, 1.0, 2.0, 3.0])
+def test_the_noise_variance_is_that_of_the_prediction(loss_power):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 2))
+    y = X @ [1.0, -1.0] + rng.normal(size=40)
+    model = LqRegression(loss_power=loss_power, random_state=0).fit(X, y)
+    np.testing.assert_allclose(
+        model.predict_dist(X).variance(), np.full(40, model.noise_variance_), rtol=1e-12
+    )
+
+
+def test_noise_of_queries_is_known_of_normal_noise_only():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(20, 2)), rng.normal(size=20)
+    told = LqRegression().fit(X, y).predict_dist(X, noise_variance=4.0)
+    np.testing.assert_allclose(told.standard_deviation(), 2.0)
+    with pytest.raises(ValueError, match="loss_power=2"):
+        LqRegression(loss_power=1.0).fit(X, y).predict_dist(X, noise_variance=4.0)

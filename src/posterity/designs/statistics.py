@@ -27,7 +27,7 @@ class Statistics:
     Parameters
     ----------
     factor : array of shape (r, 1 + M + K)
-        ``factor.T @ factor`` is the weighted Gram matrix of the rows; r <= max(N, 1 + M + K).
+        ``factor.T @ factor`` is the weighted Gram matrix of the rows; r <= min(N, 1 + M + K).
     shift : array of shape (M + K,)
         What was subtracted from each column before it was squared.
     n_features : int

@@ -76,7 +76,8 @@ class LinearRegression(FlatModel, StreamedLinearModel):
         problem = self.fit_.problem
         if not problem.rank == len(problem.scale) > 0:
             return
-        if problem.condition() < _EASY_CONDITION and rows.X.size > _SMALL:
+        n_entries = len(rows.X) * len(problem.scale)
+        if problem.condition() < _EASY_CONDITION and n_entries > _SMALL:
             Z, root = self._features_of(rows.X), rows.root_weight
             self._publish(*self.fit_.corrected(Z, rows.Y, root_weight=root))
             return
