@@ -230,3 +230,19 @@ def test_bisection_keeps_the_shape_of_what_it_is_given():
 def test_bisection_tells_a_derivative_that_is_nan():
     with pytest.raises(ValueError, match="1 of 2 derivatives are NaN, the first is function 1 at"):
         optimize.bisect_derivative(lambda u: np.array([1.0, np.nan]), np.zeros(2), 1.0)
+
+
+def test_lbfgs_stops_when_it_no_longer_gains_what_is_asked() -> None:
+    evaluations = []
+
+    def flat_valley(x: np.ndarray) -> tuple[float, np.ndarray]:
+        evaluations.append(float(np.sum(x**4)))
+        return evaluations[-1], 4 * x**3
+
+    best = optimize.minimise_lbfgs(flat_valley, np.array([3.0, 1.0]), least_gain=1e-3, tol=1e-12)
+    impatient = len(evaluations)
+    optimize.minimise_lbfgs(flat_valley, np.array([3.0, 1.0]), tol=1e-12)
+    assert best.converged
+    assert best.stop_reason == "two iterations in a row gained less than 1e-03"
+    assert best.value < 1e-2
+    assert impatient < len(evaluations) - impatient

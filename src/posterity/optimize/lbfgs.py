@@ -1,0 +1,138 @@
+"""L-BFGS within bounds, on functions whose domain may end."""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from scipy import optimize as scipy_optimize
+
+from posterity.arrays import Array
+from posterity.optimize.optimum import EPS, Optimum, announced
+
+_STOPPED = 99  # SciPy's status where a callback ends the search
+
+
+class _Gains:
+    """A callback that ends the search when it no longer gains."""
+
+    def __init__(self, least: float) -> None:
+        self._least, self._last, self._poor = least, np.inf, 0
+
+    def __call__(self, intermediate_result: scipy_optimize.OptimizeResult) -> None:
+        value = float(intermediate_result.fun)
+        self._poor = self._poor + 1 if self._last - value < self._least else 0
+        self._last = value
+        if self._poor == 2:
+            raise StopIteration
+
+
+def minimise_lbfgs(
+    value_and_gradient: Callable[[Array], tuple[float, Array]],
+    x0: Array,
+    *,
+    bounds: Sequence[tuple[float, float]] | None = None,
+    names: Sequence[str] | None = None,
+    max_iter: int = 200,
+    tol: float = 1e-6,
+    least_gain: float = 0.0,
+) -> Optimum:
+    """A local minimum by L-BFGS within bounds.
+
+    Parameters
+    ----------
+    value_and_gradient : callable
+        The function and its gradient at x. A value that is not finite says that x is outside the
+        domain; the search then takes a shorter step.
+    x0 : array (P,)
+        The start, where the value must be finite.
+    bounds : sequence of (lower, upper), optional
+    names : sequence of str, optional
+        What to call the parameters in ``at_bounds``.
+    max_iter : int
+    tol : float
+        Converged when no entry of the gradient, projected on the bounds, is larger.
+    least_gain : float, default=0
+        Converged, too, when two iterations in a row lower the value by less than this.
+
+    Warns
+    -----
+    ConvergenceWarning
+        When it stopped for another reason.
+
+    Examples
+    --------
+    >>> best = minimise_lbfgs(lambda x: (x @ x, 2 * x), np.array([3.0]), bounds=[(1.0, 5.0)])
+    >>> best.x, best.at_bounds
+    (array([1.]), ('parameter 0 (lower)',))
+    """
+    start = np.asarray(x0, dtype=np.float64)
+    if bounds is not None:
+        start = np.clip(start, *np.transpose(bounds))
+    result = scipy_optimize.minimize(
+        _within_domain(value_and_gradient, start),
+        start,
+        jac=True,
+        method="L-BFGS-B",
+        bounds=bounds,
+        callback=_Gains(least_gain) if least_gain > 0.0 else None,
+        options={"maxiter": max_iter, "gtol": tol, "ftol": 10 * EPS, "maxfun": 20 * max_iter},
+    )
+    reason, converged = _lbfgs_reason(result, tol, max_iter, least_gain)
+    held = _at_bounds(result.x, bounds, names)
+    return announced(
+        Optimum(result.x, float(result.fun), result.jac, result.nit, reason, converged, held)
+    )
+
+
+def _within_domain(
+    value_and_gradient: Callable[[Array], tuple[float, Array]], start: Array
+) -> Callable[[Array], tuple[float, Array]]:
+    """The function with its domain's outside made high instead of infinite.
+
+    The line search interpolates values, and cannot interpolate infinity.
+    """
+    first = value_and_gradient(start)
+    if not (np.isfinite(first[0]) and np.all(np.isfinite(first[1]))):
+        raise ValueError(
+            f"the objective is {first[0]} at the start {start}, or its gradient is not finite: "
+            "start elsewhere"
+        )
+    outside = first[0] + 1e3 * (1.0 + abs(first[0]))
+
+    def guarded(x: Array) -> tuple[float, Array]:
+        value, gradient = first if np.array_equal(x, start) else value_and_gradient(x)
+        if np.isfinite(value) and np.all(np.isfinite(gradient)):
+            return value, gradient
+        return outside, np.zeros_like(x)
+
+    return guarded
+
+
+def _lbfgs_reason(
+    result: scipy_optimize.OptimizeResult, tol: float, max_iter: int, least_gain: float
+) -> tuple[str, bool]:
+    """Why SciPy's routine stopped, in words, and whether that is convergence."""
+    if result.status == _STOPPED:
+        return f"two iterations in a row gained less than {least_gain:.0e}", True
+    if result.status == 1:
+        return f"{max_iter} L-BFGS iterations were not enough", False
+    if result.status == 0 and "GRADIENT" in result.message.upper():
+        return f"the largest gradient entry fell below {tol:.0e}", True
+    if result.status == 0:
+        return "the value no longer changes in double precision", True
+    return "no step along the search direction lowered the value; is the gradient right?", False
+
+
+def _at_bounds(
+    x: Array, bounds: Sequence[tuple[float, float]] | None, names: Sequence[str] | None
+) -> tuple[str, ...]:
+    """The names of the parameters that ended on a bound, and which."""
+    if bounds is None:
+        return ()
+    called = names if names is not None else [f"parameter {i}" for i in range(len(x))]
+    ends = [(("lower", low), ("upper", high)) for low, high in bounds]
+    return tuple(
+        f"{name} ({which})"
+        for name, value, pair in zip(called, x, ends, strict=True)
+        for which, end in pair
+        if value == end
+    )
