@@ -11,6 +11,7 @@ from posterity import (
     distributions,
     features,
     inference,
+    kernels,
     likelihoods,
     priors,
     scoring,
@@ -18,6 +19,8 @@ from posterity import (
 from posterity.regression import (
     BayesianLinearRegression,
     DualLinearRegression,
+    GaussianProcessRegressor,
+    KernelRidgeRegression,
     LinearRegression,
     LqRegression,
     RidgeRegression,
@@ -26,6 +29,8 @@ from posterity.regression import (
 __all__ = [
     "BayesianLinearRegression",
     "DualLinearRegression",
+    "GaussianProcessRegressor",
+    "KernelRidgeRegression",
     "LinearRegression",
     "LqRegression",
     "RidgeRegression",
@@ -34,6 +39,7 @@ __all__ = [
     "distributions",
     "features",
     "inference",
+    "kernels",
     "likelihoods",
     "priors",
     "scoring",

@@ -5,11 +5,13 @@ and CuPy keep their type and their device in the functions that accept them (tho
 ``DeviceArray``).
 """
 
+from posterity.linalg.append import append_rows
 from posterity.linalg.blocked import cholesky_in_place
 from posterity.linalg.cholesky import cholesky
 from posterity.linalg.errors import JitterWarning, NonFiniteError, NotPositiveDefiniteError
 from posterity.linalg.guards import nonnegative, symmetrize
 from posterity.linalg.householder import HouseholderQR
+from posterity.linalg.inverse import inverse_in_place
 from posterity.linalg.least_squares import LeastSquares, least_squares
 from posterity.linalg.scaling import column_norms
 from posterity.linalg.solves import (
@@ -23,6 +25,7 @@ from posterity.linalg.solves import (
     solve_upper_transposed,
 )
 from posterity.linalg.spectral import thin_svd
+from posterity.linalg.threads import limited
 from posterity.linalg.triangular import factor_of_blocks, merge_factors, triangular_factor
 from posterity.linalg.woodbury import DiagonalPlusLowRank
 
@@ -33,12 +36,15 @@ __all__ = [
     "LeastSquares",
     "NonFiniteError",
     "NotPositiveDefiniteError",
+    "append_rows",
     "cholesky",
     "cholesky_in_place",
     "column_norms",
     "factor_of_blocks",
     "inverse_from_cholesky",
+    "inverse_in_place",
     "least_squares",
+    "limited",
     "log_determinant",
     "merge_factors",
     "nonnegative",

@@ -1,8 +1,8 @@
 """The operations that every array library has but names or carries out differently.
 
 The small Cholesky factorisation, the triangular solve and the product of views, on NumPy, PyTorch
-and CuPy arrays alike.
-CuPy and PyTorch are imported only where one of their arrays arrives.
+and CuPy arrays alike. CuPy and PyTorch are imported only where one of their arrays arrives; arrays
+of any other library are factorised and solved by LAPACK on the host.
 """
 
 import importlib
@@ -28,8 +28,11 @@ def factor(A: DeviceArray) -> tuple[DeviceArray, int]:
     elif array_api_compat.is_torch_array(A):
         L, info = importlib.import_module("torch").linalg.cholesky_ex(A)
         minor = int(info)
-    else:
+    elif array_api_compat.is_cupy_array(A):
         L, minor = _cupy_factor(A)
+    else:
+        L_host, minor = _numpy_factor(np.asarray(A, dtype=np.float64))
+        L = _like(A, L_host)
     return L, minor or first_bad_minor(L)
 
 
@@ -41,8 +44,11 @@ def solve_triangular(
         return _numpy_solve(T, B, lower=lower, transposed=transposed)
     if array_api_compat.is_torch_array(T):
         return _torch_solve(T, B, lower=lower, transposed=transposed)
-    cupyx_linalg = importlib.import_module("cupyx.scipy.linalg")
-    return cupyx_linalg.solve_triangular(T, B, lower=lower, trans="T" if transposed else "N")
+    if array_api_compat.is_cupy_array(T):
+        cupyx_linalg = importlib.import_module("cupyx.scipy.linalg")
+        return cupyx_linalg.solve_triangular(T, B, lower=lower, trans="T" if transposed else "N")
+    X_host = _numpy_solve(np.asarray(T), np.asarray(B), lower=lower, transposed=transposed)
+    return _like(T, X_host)
 
 
 def product_with_transpose(A: DeviceArray, B: DeviceArray) -> DeviceArray:
@@ -55,6 +61,22 @@ def product_with_transpose(A: DeviceArray, B: DeviceArray) -> DeviceArray:
     return total
 
 
+def add_product(C: DeviceArray, A: DeviceArray, B: DeviceArray, *, scale: float = 1.0) -> None:
+    """C += scale A B in place, for views of a larger matrix, with no copy of more than a panel."""
+    if array_api_compat.is_torch_array(C):
+        C.addmm_(A, B, alpha=scale)
+        return
+    xp, n, inner = namespace(C), C.shape[0], A.shape[1]
+    for j in range(0, inner, _PANEL):
+        J = slice(j, min(j + _PANEL, inner))
+        B_J = xp.asarray(B[J, :], copy=True)  # CuPy would copy it for every panel of rows
+        for i in range(0, n, _PANEL):
+            I = slice(i, min(i + _PANEL, n))
+            update = A[I, J] @ B_J
+            update *= scale
+            C[I, :] += update
+
+
 def first_bad_minor(L: DeviceArray) -> int:
     """The order of the first leading minor whose pivot is not a positive number; 0 if none.
 
@@ -64,6 +86,11 @@ def first_bad_minor(L: DeviceArray) -> int:
     pivots = xp.linalg.diagonal(L)
     good = xp.isfinite(pivots) & (pivots > 0)
     return 0 if bool(xp.all(good)) else int(xp.argmin(xp.astype(good, xp.int32))) + 1
+
+
+def _like(x: DeviceArray, host: Array) -> DeviceArray:
+    """A NumPy array as one of the library, the type and the device of x."""
+    return namespace(x).asarray(host, dtype=x.dtype, device=array_api_compat.device(x))
 
 
 def _numpy_factor(A: Array) -> tuple[Array, int]:

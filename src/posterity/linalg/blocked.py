@@ -9,9 +9,11 @@ import array_api_compat
 import numpy as np
 from scipy.linalg import lapack
 
-from posterity.arrays import DeviceArray, namespace
+from posterity.arrays import DeviceArray, free_memory, namespace
 from posterity.linalg import backends
 from posterity.linalg.errors import NotPositiveDefiniteError
+
+_SMALL = 24_576  # rows up to which a device's own factorisation is faster than blocks
 
 
 def cholesky_in_place(K: DeviceArray, *, block_size: int | None = None) -> DeviceArray:
@@ -27,7 +29,8 @@ def cholesky_in_place(K: DeviceArray, *, block_size: int | None = None) -> Devic
     block_size : int, optional
         Columns factorised at a time; extra memory is about three times ``block_size * N``. By
         default N / 32, between 64 and 1024, except for contiguous NumPy doubles, which LAPACK
-        factorises in place as a whole.
+        factorises in place as a whole, and for matrices of up to 24,576 rows where memory for
+        three more is free: these a device's own library factorises faster.
 
     Raises
     ------
@@ -52,11 +55,28 @@ def cholesky_in_place(K: DeviceArray, *, block_size: int | None = None) -> Devic
 
 def factor_lower_triangle(K: DeviceArray, *, block_size: int | None = None) -> int:
     """Factorise in place; 0, or the order of a leading minor that is not positive definite."""
-    if block_size is None and _lapack_takes(K):
+    if block_size is None and lapack_takes(K):
         in_order, lower = (K, 1) if K.flags.f_contiguous else (K.T, 0)
         _, minor = lapack.dpotrf(in_order, lower=lower, clean=0, overwrite_a=1)
         return int(minor) or backends.first_bad_minor(K)
-    return _factor_left_looking(K, block_size or default_block_size(len(K)))
+    if block_size is None and _has_room_beside(K):
+        return _factor_beside(K)
+    return _factor_left_looking(K, block_size or default_block_size(K.shape[0]))
+
+
+def _has_room_beside(K: DeviceArray) -> bool:
+    """Whether K is small enough, and memory large enough, for a factor and two copies."""
+    free = free_memory(K)
+    return K.shape[0] <= _SMALL and free is not None and free > 4 * 8 * K.shape[0] ** 2
+
+
+def _factor_beside(K: DeviceArray) -> int:
+    """By the library, which is faster than blocks while these are small."""
+    xp = namespace(K)
+    L, minor = backends.factor(K)
+    if not minor:
+        K[:, :] = xp.tril(L) + xp.triu(K, k=1)
+    return minor
 
 
 def default_block_size(n: int) -> int:
@@ -85,14 +105,14 @@ def write_diagonal(K: DeviceArray, diagonal: DeviceArray) -> None:
 def clear_upper_triangle(K: DeviceArray) -> None:
     """Zero what stands above the diagonal, in place."""
     xp = namespace(K)
-    n, size = len(K), default_block_size(len(K))
+    n, size = K.shape[0], default_block_size(K.shape[0])
     for start in range(0, n, size):
         end = min(start + size, n)
         K[start:end, end:] = 0.0
         K[start:end, start:end] = xp.tril(K[start:end, start:end])
 
 
-def _lapack_takes(K: DeviceArray) -> bool:
+def lapack_takes(K: DeviceArray) -> bool:
     """Whether LAPACK can work in the very memory of K."""
     return (
         array_api_compat.is_numpy_array(K)

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.linalg import lapack
 
 from posterity.arrays import Array, DeviceArray, namespace
-from posterity.linalg import backends
+from posterity.linalg import backends, substitution
 
 
 def solve_lower(L: DeviceArray, B: DeviceArray) -> DeviceArray:
@@ -20,7 +20,7 @@ def solve_lower(L: DeviceArray, B: DeviceArray) -> DeviceArray:
     >>> solve_lower(np.array([[2.0, 0.0], [1.0, 4.0]]), np.array([2.0, 9.0]))
     array([1., 2.])
     """
-    return backends.solve_triangular(L, B, lower=True)
+    return _solve_lower(L, B, transposed=False)
 
 
 def solve_lower_transposed(L: DeviceArray, B: DeviceArray) -> DeviceArray:
@@ -31,7 +31,7 @@ def solve_lower_transposed(L: DeviceArray, B: DeviceArray) -> DeviceArray:
     >>> solve_lower_transposed(np.array([[2.0, 0.0], [1.0, 4.0]]), np.array([4.0, 8.0]))
     array([1., 2.])
     """
-    return backends.solve_triangular(L, B, lower=True, transposed=True)
+    return _solve_lower(L, B, transposed=True)
 
 
 def solve_upper(U: DeviceArray, B: DeviceArray) -> DeviceArray:
@@ -123,3 +123,11 @@ def _numpy_inverse(L: Array) -> Array:
     for i in range(len(inverse) - 1):
         inverse[i, i + 1 :] = inverse[i + 1 :, i]
     return inverse
+
+
+def _solve_lower(L: DeviceArray, B: DeviceArray, *, transposed: bool) -> DeviceArray:
+    if not substitution.pays(L):
+        return backends.solve_triangular(L, B, lower=True, transposed=transposed)
+    if B.ndim == 2:
+        return substitution.solve_lower_by_blocks(L, B, transposed=transposed)
+    return substitution.solve_lower_by_blocks(L, B[:, None], transposed=transposed)[:, 0]

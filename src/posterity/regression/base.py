@@ -18,6 +18,8 @@ class Regressor(RegressorMixin, BaseEstimator, abc.ABC):
     quantiles follow from the distribution.
     """
 
+    noise_variance_: Any
+
     @abc.abstractmethod
     def predict_dist(self, X: ArrayLike) -> distributions.Univariate:
         """The predictive distribution of the target at each row of X."""
@@ -86,3 +88,15 @@ class Regressor(RegressorMixin, BaseEstimator, abc.ABC):
 
     def _predict_mean(self, X: ArrayLike) -> Array:
         return self.predict_dist(X).mean()
+
+    def _noise_at(self, noise_variance: ArrayLike | None, n: int) -> Array:
+        """Noise variances at n queries, (n, K)."""
+        fitted = np.atleast_1d(self.noise_variance_)
+        if noise_variance is None:
+            return np.broadcast_to(fitted, (n, len(fitted)))
+        noise = np.asarray(noise_variance, dtype=np.float64)
+        if noise.shape not in ((), (n,)) or not np.all(np.isfinite(noise) & (noise >= 0.0)):
+            raise ValueError(
+                "noise_variance must be one finite number >= 0, or one for each query row."
+            )
+        return np.broadcast_to(noise[..., None], (n, len(fitted)))

@@ -157,18 +157,6 @@ class LinearModel(Regressor):
         """The mean prediction at rows of the design."""
         return Z @ self.coef_.T + self.intercept_
 
-    def _noise_at(self, noise_variance: ArrayLike | None, n: int) -> Array:
-        """Noise variances at n queries, (n, K)."""
-        fitted = np.atleast_1d(self.noise_variance_)
-        if noise_variance is None:
-            return np.broadcast_to(fitted, (n, len(fitted)))
-        noise = np.asarray(noise_variance, dtype=np.float64)
-        if noise.shape not in ((), (n,)) or not np.all(np.isfinite(noise) & (noise >= 0.0)):
-            raise ValueError(
-                "noise_variance must be one finite number >= 0, or one for each query row."
-            )
-        return np.broadcast_to(noise[..., None], (n, len(fitted)))
-
     def _predict_mean(self, X: ArrayLike) -> Array:
         return self._mean_at(self._queries(X))
 

@@ -1,0 +1,247 @@
+"""What N rows say of M inducing variables, summed in one pass, and its adjoint, in a second.
+
+Letters: s row noise variances, S = diag(s)^-1/2, L L^T = K_uu + jitter, A = L^-1 K_uf S (M, N),
+B = I + A A^T = L_B L_B^T, y = S Y the whitened targets, m = B^-1 A y.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import operator
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, TypeAlias
+
+import array_api_compat
+import numpy as np
+
+from posterity import kernels, linalg
+from posterity.arrays import Array, DeviceArray, namespace
+from posterity.inference.observations import Observations
+from posterity.linalg import products
+
+Blocks: TypeAlias = Iterator[tuple[Any, DeviceArray, DeviceArray]]
+
+_CPU_VALUES = 1 << 19  # of K_uf at a time: 4 MiB
+_DEVICE_VALUES = 1 << 25
+_LEAST_ROWS = 64
+_SHARED_FROM = 1 << 20  # values of K_uf; below, handing out blocks costs more than it saves
+
+
+def slices(n_rows: int, n_points: int, like: DeviceArray, *, n_shares: int = 1) -> list[slice]:
+    """Equal blocks of rows whose kernel with the points fits a cache, or fills a device.
+
+    Their number is a multiple of ``n_shares``.
+    """
+    values = _CPU_VALUES if array_api_compat.is_numpy_array(like) else _DEVICE_VALUES
+    most = n_shares * max(_LEAST_ROWS, values // n_points)
+    size = math.ceil(n_rows / (n_shares * math.ceil(n_rows / most)))
+    return [slice(i, min(i + size, n_rows)) for i in range(0, n_rows, size)]
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Observed rows, a kernel, and the points that are to stand for the rows."""
+
+    kernel: kernels.Kernel
+    noise_variance: float
+    X: Any  # (N, D), or a sequence of N objects
+    observations: Observations
+    Z: Any  # (M, D), or a sequence of M objects
+    n_threads: int = field(default_factory=linalg.threads.available)
+
+    def summed(self, work: Callable[[Blocks], tuple[Any, ...]]) -> list[Any]:
+        """What ``work`` sums over blocks, added up over all rows by as many threads as help."""
+        Y, (n, M) = self.observations.Y, (self.observations.n_rows, len(self.Z))
+        on_cpu = array_api_compat.is_numpy_array(Y) and self.kernel.takes_vectors
+        n_shares = self.n_threads if on_cpu and n * M >= _SHARED_FROM else 1
+        places = slices(n, M, Y, n_shares=n_shares)
+        shares = [self._blocks(places[i::n_shares]) for i in range(n_shares)]
+        with linalg.threads.limited(0), ThreadPoolExecutor(n_shares) as pool:
+            sums = list(map(work, shares) if n_shares == 1 else pool.map(work, shares))
+        return [functools.reduce(operator.add, parts) for parts in zip(*sums, strict=True)]
+
+    def _blocks(self, places: Sequence[slice]) -> Blocks:
+        """X, the diagonal of S, and y, a block at a time."""
+        for i in places:
+            root = (self.noise_variance * self.observations.spread[i]) ** -0.5
+            yield self.X[i], root, root[:, None] * self.observations.Y[i]
+
+    def factor(self) -> DeviceArray:
+        """L."""
+        K = self.kernel(self.Z)
+        return linalg.cholesky(K + _jitter(K) * _mean_diagonal(K) * _identity(K), max_jitter=0.0)
+
+
+@dataclass(frozen=True)
+class Summary:
+    """The sums over all rows from which the bound, the posterior and the adjoint are made."""
+
+    rows: Rows
+    L: DeviceArray  # (M, M)
+    AAt: DeviceArray  # (M, M)
+    Ay: DeviceArray  # (M, K)
+    squares: float  # sum of y^2
+    prior: float  # sum of k_nn / s_n
+    log_noise: float  # sum of log s_n
+
+    @classmethod
+    def of(cls, rows: Rows) -> Summary:
+        """The first pass."""
+        L = rows.factor()
+        return cls(rows, L, *rows.summed(lambda blocks: _sums(rows, L, blocks)))
+
+    @cached_property
+    def L_B(self) -> DeviceArray:
+        """The lower factor of B, (M, M)."""
+        return linalg.cholesky(self.AAt + _identity(self.AAt))
+
+    @cached_property
+    def m(self) -> DeviceArray:
+        """B^-1 A y, (M, K): the posterior mean of L^-1 u."""
+        return linalg.solve_cholesky(self.L_B, self.Ay)
+
+    @cached_property
+    def explained(self) -> float:
+        """y^T A^T B^-1 A y, summed over outputs: the part of ``squares`` that u accounts for."""
+        return _total(linalg.quadratic_form(self.L_B, self.Ay))
+
+    @property
+    def unseen(self) -> float:
+        """The trace t of K - Q, the prior variance that u does not carry, in units of the noise."""
+        return self.prior - _trace(self.AAt)
+
+    def log_bound(self) -> float:
+        """log N(Y | 0, Q + s) - t / 2 of each output.  [Titsias 2009, 9]"""
+        o = self.rows.observations
+        each = o.n_rows * math.log(2.0 * math.pi) + self.log_noise
+        each += linalg.log_determinant(self.L_B) + self.unseen
+        apart, _ = o.log_apart(self.rows.noise_variance)
+        return apart - 0.5 * (o.n_outputs * each + self.squares - self.explained)
+
+    def gap(self) -> float:
+        """How far an upper bound is above the lower one.  [Titsias 2014]
+
+        In units of the noise K - Q has no negative eigenvalue, and none above its trace t. So
+        log |K + I| is no less than log |Q + I|, and y^T (K + I)^-1 y no less than
+        y^T (Q + I + t I)^-1 y.
+        """
+        t = max(0.0, self.unseen)
+        wide = linalg.cholesky(self.AAt + (1.0 + t) * _identity(self.AAt))
+        explained = _total(linalg.quadratic_form(wide, self.Ay))
+        quadratic = (self.squares - explained) / (1.0 + t)
+        n_outputs = self.rows.observations.n_outputs
+        return max(0.0, 0.5 * (n_outputs * t + self.squares - self.explained - quadratic))
+
+    def noise_slope(self) -> float:
+        """The derivative of the bound in log noise_variance."""
+        o = self.rows.observations
+        decided = self.L.shape[0] - _trace(linalg.inverse_from_cholesky(self.L_B))
+        each = self.unseen + decided - o.n_rows
+        _, apart = o.log_apart(self.rows.noise_variance)
+        data = self.squares - self.explained - _total(self.m**2)
+        return apart + 0.5 * (o.n_outputs * each + data)
+
+    def pulled_back(self) -> tuple[Array, DeviceArray | None]:
+        """dL/dtheta (P,), and dL/dZ (M, D), of the bound: the second pass."""
+        P, alpha = self._precision_gain(), linalg.solve_lower_transposed(self.L, self.m)
+        theta, points = self.rows.summed(lambda blocks: _adjoint(self.rows, P, alpha, blocks))
+        theta_u, points_u = self._through_points()
+        return theta + theta_u, points + points_u if self.rows.kernel.takes_vectors else None
+
+    def _through_points(self) -> tuple[Array, DeviceArray | float]:
+        """The adjoint of K_uu: G = -1/2 L^-T (A A^T B^-1 A A^T + m m^T) L^-1, each output."""
+        kernel, Z = self.rows.kernel, self.rows.Z
+        W = linalg.solve_lower(self.L_B, self.AAt)
+        inner = self.rows.observations.n_outputs * gram(W) + product(self.m, self.m.T)
+        G = -0.5 * _both_sides(self.L, inner)
+        G = G + (_jitter(G) * _mean_diagonal(G)) * _identity(G)
+        tangent = kernel.tangent(Z)
+        points = 2.0 * tangent.inputs(G) if kernel.takes_vectors else 0.0
+        return tangent.parameters(G), points
+
+    def _precision_gain(self) -> DeviceArray:
+        """P = L^-T (I - B^-1) L^-1 = K_uu^-1 - (K_uu + K_uf S^2 K_fu)^-1, (M, M)."""
+        inverse = linalg.inverse_from_cholesky(self.L_B)
+        return _both_sides(self.L, _identity(inverse) - inverse)
+
+
+def _sums(rows: Rows, L: DeviceArray, blocks: Blocks) -> tuple[Any, ...]:
+    """A A^T, A y, and the numbers of :class:`Summary`, over some blocks."""
+    xp = namespace(L)
+    AAt, Ay, squares, prior, log_noise = xp.zeros_like(L), 0.0, 0.0, 0.0, 0.0
+    for X, root, y in blocks:
+        K_fu = rows.kernel(X, rows.Z)
+        K_fu *= root[:, None]
+        At = linalg.solve_lower(L, K_fu.T).T
+        AAt += gram(At)
+        Ay = Ay + product(At.T, y)
+        squares += _total(y * y)
+        prior += _total(rows.kernel.diag(X) * root**2)
+        log_noise -= 2.0 * _total(xp.log(root))
+    return AAt, Ay, squares, prior, log_noise
+
+
+def _adjoint(
+    rows: Rows, P: DeviceArray, alpha: DeviceArray, blocks: Blocks
+) -> tuple[Array, DeviceArray | float]:
+    """Of K_uf and of the diagonal of K, over some blocks: dL/dtheta and dL/dZ.
+
+    dL/dK_uf = (P K_uf S + alpha (y - S K_fu alpha)^T) S, with alpha = L^-T m and P for each output;
+    dL/dk_nn = -1 / (2 s_n) for each output.
+    """
+    kernel, n_outputs = rows.kernel, rows.observations.n_outputs
+    theta, points = np.zeros(len(kernel.theta)), 0.0
+    for X, root, y in blocks:
+        tangent = kernel.tangent(rows.Z, X)
+        C = tangent.value * root
+        residual = y - product(C.T, alpha)
+        G = product(C.T, n_outputs * P).T
+        G += product(residual, alpha.T).T
+        G *= root
+        theta += tangent.parameters(G)
+        theta -= kernel.diag_pullback(X, 0.5 * n_outputs * root**2)
+        if kernel.takes_vectors:
+            points = points + tangent.inputs(G)
+    return theta, points
+
+
+def gram(A: DeviceArray) -> DeviceArray:
+    """A^T A."""
+    return products.gram(A) if array_api_compat.is_numpy_array(A) else A.T @ A
+
+
+def product(A: DeviceArray, B: DeviceArray) -> DeviceArray:
+    """A B."""
+    return products.product(A, B) if array_api_compat.is_numpy_array(A) else A @ B
+
+
+def _both_sides(L: DeviceArray, S: DeviceArray) -> DeviceArray:
+    """L^-T S L^-1 for a symmetric S; symmetric to the last bit."""
+    half = linalg.solve_lower_transposed(L, S)
+    both = linalg.solve_lower_transposed(L, half.T)
+    return 0.5 * (both + both.T)
+
+
+def _jitter(K: DeviceArray) -> float:
+    """Relative: half the digits."""
+    return math.sqrt(float(namespace(K).finfo(K.dtype).eps))
+
+
+def _mean_diagonal(K: DeviceArray) -> float:
+    return _trace(K) / K.shape[0]
+
+
+def _identity(K: DeviceArray) -> DeviceArray:
+    return namespace(K).eye(K.shape[0], dtype=K.dtype, device=array_api_compat.device(K))
+
+
+def _trace(K: DeviceArray) -> float:
+    return float(namespace(K).sum(namespace(K).linalg.diagonal(K)))
+
+
+def _total(x: DeviceArray) -> float:
+    return float(namespace(x).sum(x))

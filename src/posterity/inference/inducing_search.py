@@ -1,0 +1,187 @@
+"""Kernel parameters, noise and inducing points of a Gaussian process, by the largest bound.
+
+A climb on a thousand rows without inducing points brings the parameters close. Points are then
+chosen greedily, and everything climbs together, a few steps at a time: while a fresh choice of
+points, made by the kernel as it has become, beats the points as they have moved, it replaces them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from posterity import arrays, kernels, linalg, optimize
+from posterity.arrays import Array, to_numpy
+from posterity.inference import inducing, inducing_selection, process_search
+
+_COARSE_ROWS = 1000
+_ROUND = 10  # iterations before points are chosen again
+_LEAST_GAIN = 1e-2  # nats
+_SAMPLE = 64  # rows from which the reach of a kernel is measured
+_STEP = 1e-2  # of a column's spread, to measure it
+_LONGEST = 10.0  # of a column's spread
+
+
+@dataclass(frozen=True)
+class LearnedPoints:
+    """The kernel, the noise variance and the inducing points of the largest bound, and how.
+
+    ``optimum`` is that of the last climb, its ``x`` the log parameters without the points.
+    """
+
+    kernel: kernels.Kernel
+    noise_variance: float
+    Z: Any  # (M, D), or a sequence of M objects
+    optimum: optimize.Optimum
+    restarts: Array  # the log evidence each start reached on the rows it was tried on
+
+
+def maximise(
+    problem: process_search.Problem,
+    points: int | Any,
+    *,
+    optimise_points: bool = True,
+    starts: Sequence[Array] = (),
+    max_iter: int = 100,
+    n_jobs: int | None = None,
+    rng: np.random.Generator,
+) -> LearnedPoints:
+    """Tune what the problem leaves free, and the inducing points.
+
+    Parameters
+    ----------
+    problem : Problem
+        Rows, observations, kernel and noise, and between what they may be tuned.
+    points : int, or like the rows
+        How many to choose at most, or the inducing points to start from.
+    optimise_points : bool, default=True
+        Whether they move; points of kernels that take objects never do.
+    starts : sequence of array (P,)
+        Log parameters to start from, beside those of the problem.
+    max_iter : int, default=100
+        Iterations on all rows. This is a budget: points still move a little when it is spent,
+        and no warning is given.
+    n_jobs : int, optional
+        Climbs at a time on the first thousand rows.
+    rng : Generator
+        Draws those rows.
+    """
+    n = problem.observations.n_rows
+    few = np.sort(rng.permutation(n)[:_COARSE_ROWS])
+    with _budgeted():
+        coarse = process_search.maximise(
+            problem.among(few), starts=starts, max_iter=max_iter, n_jobs=n_jobs, rng=rng
+        )
+        search = _Search(problem, optimise_points and problem.kernel.takes_vectors, rng)
+        theta = coarse.optimum.x
+        if isinstance(points, int | np.integer):
+            theta, Z, best = search.with_choice(theta, int(points), max_iter)
+        else:
+            theta, Z, best = search.climb(theta, points, max_iter)
+    kernel, noise = problem.at(theta)
+    return LearnedPoints(kernel, noise, Z, best, coarse.restarts)
+
+
+@dataclass(frozen=True)
+class _Search:
+    """Climbs of the bound over log parameters and, where they move, inducing points."""
+
+    problem: process_search.Problem
+    moving: bool
+    rng: np.random.Generator
+
+    def with_choice(
+        self, theta: Array, n_points: int, max_iter: int
+    ) -> tuple[Array, Any, optimize.Optimum]:
+        """Climb in rounds, each from the better of fresh points and those that have moved."""
+        Z = self.chosen(theta, n_points)
+        left = max_iter
+        while left > _ROUND:
+            theta, Z, best = self.climb(theta, Z, _ROUND)
+            left -= _ROUND
+            fresh = self.chosen(theta, n_points)
+            if self.value(theta, fresh) <= -best.value:
+                if best.converged:
+                    return theta, Z, best
+                break
+            Z = fresh
+        return self.climb(theta, Z, left)
+
+    def chosen(self, theta: Array, n_points: int) -> Any:
+        """Rows that the kernel at theta finds hardest to tell from others."""
+        X, (kernel, _) = self.problem.X, self.problem.at(theta)
+        total = self.problem.total(kernel)
+        indices = inducing_selection.select_greedily(total, X, n_points, rng=self.rng)
+        return kernels.rows.chosen(X, indices)
+
+    def value(self, theta: Array, Z: Any) -> float:
+        """The bound."""
+        kernel, noise = self.problem.at(theta)
+        p = self.problem
+        return inducing.condition(p.total(kernel), noise, p.X, p.observations, Z).log_evidence
+
+    def climb(self, theta: Array, Z: Any, max_iter: int) -> tuple[Array, Any, optimize.Optimum]:
+        """L-BFGS from there; points move in units of how far the kernel reaches.
+
+        What moves is their distance from Z: along a column that has no slope, such as one of
+        categories, they stay where they were to the last bit.
+        """
+        P, p = len(theta), self.problem
+        reach = _reach(p.total(p.at(theta)[0]), p.X) if self.moving else np.ones(0)
+
+        def placed(x: Array) -> Any:
+            return Z + arrays.like(Z, x[P:].reshape(Z.shape) * reach) if self.moving else Z
+
+        def value_and_gradient(x: Array) -> tuple[float, Array]:
+            kernel, noise = p.at(x[:P])
+            try:
+                value, gradient, points = inducing.bound(
+                    p.total(kernel), noise, p.X, p.observations, placed(x)
+                )
+            except linalg.NotPositiveDefiniteError:
+                return np.inf, np.zeros_like(x)
+            moves = (to_numpy(points) * reach).ravel() if self.moving else np.empty(0)
+            return -value, -np.concatenate([gradient[:P], moves])
+
+        start = np.append(theta, np.zeros(Z.shape[0] * Z.shape[1] if self.moving else 0))
+        free = [(-np.inf, np.inf)] * (len(start) - P)
+        best = optimize.minimise_lbfgs(
+            value_and_gradient,
+            start,
+            bounds=[*map(tuple, p.limits), *free],
+            names=p.names + ["point"] * len(free),
+            max_iter=max_iter,
+            least_gain=_LEAST_GAIN,
+        )
+        return best.x[:P], placed(best.x), replace(best, x=best.x[:P], gradient=best.gradient[:P])
+
+
+def _reach(kernel: kernels.Kernel, X: Any) -> Array:
+    """How far one moves along each column before values differ by as much as they vary, (D,).
+
+    From how much they differ, E (f(x + h) - f(x))^2, at a small distance h: the length scale of a
+    smooth stationary kernel.
+    """
+    rows = X[:: max(1, X.shape[0] // _SAMPLE)]
+    h = _STEP * kernels.scales.spreads(X)
+    here = to_numpy(kernel.diag(rows))
+    reaches = np.empty(len(h))
+    for d, step in enumerate(np.diag(h)):
+        moved = rows + arrays.like(X, step)
+        across = np.diagonal(to_numpy(kernel(moved, rows)))
+        differ = np.mean(here + to_numpy(kernel.diag(moved)) - 2.0 * across) / np.mean(here)
+        reaches[d] = h[d] / np.sqrt(max(differ, (_STEP / _LONGEST) ** 2))
+    return reaches
+
+
+@contextlib.contextmanager
+def _budgeted() -> Iterator[None]:
+    """That iterations ran out is no news where they are a budget."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", optimize.ConvergenceWarning)
+        yield

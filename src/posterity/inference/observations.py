@@ -1,0 +1,69 @@
+"""Targets under normal noise, as function-space inference sees them: what it may know of y."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from posterity import arrays
+from posterity.arrays import Array, DeviceArray, namespace, to_numpy
+
+
+@dataclass(frozen=True)
+class Observations:
+    """Y = F + noise, of variance ``noise_variance * spread[n]`` in row n of every output.
+
+    A row that counts w times is one row with a w-th of the noise; what the w - 1 others would have
+    added to the log evidence does not depend on the function, and is kept apart.
+
+    Examples
+    --------
+    >>> y = Observations.of(np.array([[1.0], [2.0]]), weights=np.array([1.0, 2.0]))
+    >>> y.spread
+    array([1. , 0.5])
+    """
+
+    Y: DeviceArray  # (N, K), the prior mean subtracted
+    spread: DeviceArray  # (N,)
+    repeats: float = 0.0  # sum of w - 1
+    log_constant: float = 0.0  # of the repeats, one output, at noise_variance = 1
+
+    @classmethod
+    def of(
+        cls, Y: DeviceArray, *, weights: Array | None = None, known_noise: Array | None = None
+    ) -> Observations:
+        """With row weights that count repetitions, and noise variances known row by row."""
+        n = Y.shape[0]
+        w = np.ones(n) if weights is None else weights
+        s = np.ones(n) if known_noise is None else known_noise
+        apart = -0.5 * np.sum((w - 1.0) * np.log(2.0 * math.pi * s) + np.log(w))
+        return cls(Y, arrays.like(Y, s / w), float(np.sum(w - 1.0)), float(apart))
+
+    @property
+    def n_rows(self) -> int:
+        """N."""
+        return int(self.Y.shape[0])
+
+    @property
+    def n_outputs(self) -> int:
+        """K."""
+        return int(self.Y.shape[1])
+
+    def log_apart(self, noise_variance: float) -> tuple[float, float]:
+        """What repeated rows add to the log evidence, and its slope in log noise_variance."""
+        slope = -0.5 * self.repeats * self.n_outputs
+        constant = self.log_constant * self.n_outputs
+        return (constant + slope * math.log(noise_variance) if self.repeats else constant), slope
+
+    def rows(self, chosen: NDArray[np.intp]) -> Observations:
+        """The rows of these numbers alone; repeats of rows are then not counted."""
+        xp, i = namespace(self.Y), arrays.like_index(self.Y, chosen)
+        return Observations(xp.take(self.Y, i, axis=0), xp.take(self.spread, i, axis=0))
+
+    @property
+    def mean_variance(self) -> float:
+        """Of the targets, averaged over outputs."""
+        return float(np.mean(np.var(to_numpy(self.Y), axis=0)))

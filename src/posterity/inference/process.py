@@ -1,0 +1,199 @@
+"""Gaussian process regression with normal noise: the evidence, its gradient, the posterior.
+
+Everything happens in the memory of one N x N matrix: it is filled with K + noise, factorised,
+inverted, and weighed against the kernel's blocks, which are computed again as they are needed.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import array_api_compat
+import numpy as np
+
+from posterity import arrays, kernels, linalg
+from posterity.arrays import Array, DeviceArray, namespace
+from posterity.inference import blocks
+from posterity.inference.observations import Observations
+
+__all__ = ["Evidence", "Observations", "ProcessPosterior"]
+
+_QUERY_VALUES = 1 << 22  # cross-covariances held at a time while predicting: 32 MiB
+
+
+class Evidence:
+    """log p(Y) = sum_k log N(y_k | 0, K + noise), with its gradient, as a function.
+
+    The memory of the matrix is kept from one call to the next.
+
+    Parameters
+    ----------
+    X : array (N, D), or a sequence of N objects
+        The rows.
+    observations : Observations
+    """
+
+    def __init__(self, X: Any, observations: Observations) -> None:
+        self.X, self.observations = X, observations
+        self._memory: DeviceArray | None = None
+
+    def __call__(self, kernel: kernels.Kernel, noise_variance: float) -> tuple[float, Array]:
+        """The log evidence and its gradient in [kernel.theta, log noise_variance].
+
+        Raises ``linalg.NotPositiveDefiniteError`` where the covariance is not, to rounding.
+        """
+        y = self.observations
+        noise = noise_variance * y.spread
+        K = self._matrix()
+        blocks.fill(K, kernel, self.X, noise)
+        L = linalg.cholesky_in_place(K)
+        U = linalg.solve_lower(L, y.Y)
+        a = linalg.solve_lower_transposed(L, U)
+        value = log_density(L, U) + y.log_apart(noise_variance)[0]
+        P = linalg.inverse_in_place(L)  # lower triangle of (K + noise)^-1
+        slope = _noise_slope(P, a, noise) + y.log_apart(noise_variance)[1]
+        theta = 0.5 * blocks.pullback(P, kernel, self.X, lambda i, j: _weights(P, a, i, j))
+        return value, np.append(theta, slope)
+
+    def _matrix(self) -> DeviceArray:
+        if self._memory is None:
+            self._memory = allocate(self.observations)
+        return self._memory
+
+
+def _noise_slope(P: DeviceArray, a: DeviceArray, noise: DeviceArray) -> float:
+    """The trace of dL/dK times the noise."""
+    xp = namespace(P)
+    per_row = xp.sum(a * a, axis=1) - a.shape[1] * xp.linalg.diagonal(P)
+    return 0.5 * float(xp.sum(per_row * noise))
+
+
+def _weights(P: DeviceArray, a: DeviceArray, i: slice, j: slice) -> DeviceArray:
+    """Twice dL/dK, a a^T - K^-1 for each output, at one block.  [GPML 5.9]"""
+    G = a[i] @ a[j].T
+    G -= a.shape[1] * P[i, j] if a.shape[1] > 1 else P[i, j]
+    return blocks.symmetric(G) if i == j else G
+
+
+def log_density(L: DeviceArray, U: DeviceArray) -> float:
+    """sum_k log N(y_k | 0, L L^T) with U = L^-1 Y.  [GPML 2.30]"""
+    n, outputs = U.shape
+    quadratic = float(namespace(U).sum(U * U))
+    constant = 0.5 * n * math.log(2.0 * math.pi)
+    return -0.5 * quadratic - outputs * (0.5 * linalg.log_determinant(L) + constant)
+
+
+def allocate(observations: Observations) -> DeviceArray:
+    """Memory for an N x N matrix where the targets lie; a sentence where there is not enough."""
+    Y, n = observations.Y, observations.n_rows
+    needed, free = 8 * n * n, arrays.free_memory(Y)
+    if free is not None and needed > free:
+        raise MemoryError(
+            f"the covariance of {n:,} rows takes {needed / 2**30:.1f} GiB and {free / 2**30:.1f} "
+            "GiB are free; use inducing points (inducing_points=512), which never form it, or "
+            "fewer rows"
+        )
+    if array_api_compat.is_numpy_array(Y):
+        return np.empty((n, n), order="F")  # in which LAPACK's inverse loses the fewest digits
+    return namespace(Y).empty((n, n), dtype=Y.dtype, device=array_api_compat.device(Y))
+
+
+@dataclass(frozen=True)
+class ProcessPosterior:
+    """The function at any rows, given noisy values at N rows; K outputs share all but the mean."""
+
+    kernel: kernels.Kernel
+    X: Any  # (N, D) rows, or N objects
+    noise_variance: float
+    observations: Observations
+    L: DeviceArray  # (N, N), L L^T = K + noise
+    U: DeviceArray  # (N, K), L^-1 Y
+    a: DeviceArray  # (N, K), (K + noise)^-1 Y
+
+    @classmethod
+    def condition(
+        cls, kernel: kernels.Kernel, noise_variance: float, X: Any, observations: Observations
+    ) -> ProcessPosterior:
+        """Factorise once.  [P8 8.24]
+
+        Warns with ``linalg.JitterWarning`` where the covariance is not positive definite to
+        rounding, and raises ``linalg.NotPositiveDefiniteError`` where it is not at all.
+        """
+        K = allocate(observations)
+        # Jitter, where it is needed, needs what stood below the diagonal again: it is kept above.
+        blocks.fill(K, kernel, X, noise_variance * observations.spread, above_too=True)
+        L = linalg.cholesky(K, overwrite=True)
+        return cls._with_factor(kernel, noise_variance, X, observations, L)
+
+    @classmethod
+    def _with_factor(
+        cls,
+        kernel: kernels.Kernel,
+        noise_variance: float,
+        X: Any,
+        observations: Observations,
+        L: DeviceArray,
+    ) -> ProcessPosterior:
+        U = linalg.solve_lower(L, observations.Y)
+        a = linalg.solve_lower_transposed(L, U)
+        return cls(kernel, X, noise_variance, observations, L, U, a)
+
+    @property
+    def log_evidence(self) -> float:
+        """log p(Y), all constants included."""
+        return log_density(self.L, self.U) + self.observations.log_apart(self.noise_variance)[0]
+
+    def mean(self, X: Any) -> DeviceArray:
+        """Of the function at the rows of X, (n, K).  [P8 8.24]"""
+        xp = namespace(self.a)
+        parts = [self.kernel(X[i], self.X) @ self.a for i in _pieces(len(X), self._rows_at_once)]
+        return xp.concat(parts)
+
+    def latent(self, X: Any) -> tuple[DeviceArray, DeviceArray]:
+        """Mean (n, K) and variance (n,) of the function, without noise.  [P8 8.24]"""
+        xp = namespace(self.a)
+        means, variances = [], []
+        for i in _pieces(len(X), self._rows_at_once):
+            k = self.kernel(self.X, X[i])  # (N, n)
+            means.append(k.T @ self.a)
+            V = linalg.solve_lower(self.L, k)
+            prior = self.kernel.diag(X[i])
+            variances.append(linalg.nonnegative(prior - xp.sum(V * V, axis=0), prior))
+        return xp.concat(means), xp.concat(variances)
+
+    def covariance(self, X: Any) -> DeviceArray:
+        """Of the function between the rows of X, (n, n), without noise.  [P8 8.24]"""
+        V = linalg.solve_lower(self.L, self.kernel(self.X, X))
+        return self.kernel(X) - V.T @ V
+
+    def leave_one_out(self) -> tuple[DeviceArray, DeviceArray]:
+        """Mean (N, K) and variance (N,) of each target given all others.  [GPML 5.12]"""
+        xp = namespace(self.L)
+        P = linalg.inverse_in_place(xp.asarray(self.L, copy=True))
+        precision = namespace(P).linalg.diagonal(P)
+        return self.observations.Y - self.a / precision[:, None], 1.0 / precision
+
+    def extended(self, X: Any, observations: Observations) -> ProcessPosterior:
+        """The posterior given these rows too, all rows and targets now being those passed.
+
+        The first N of them are those known already; the rest cost N^2 operations each.
+        """
+        n = len(self.X)
+        new = X[n:]
+        noise = self.noise_variance * observations.spread[n:]
+        L = linalg.append_rows(
+            self.L, self.kernel(new, self.X), blocks.with_diagonal(self.kernel(new), noise)
+        )
+        return self._with_factor(self.kernel, self.noise_variance, X, observations, L)
+
+    @property
+    def _rows_at_once(self) -> int:
+        return (
+            max(1, _QUERY_VALUES // max(1, len(self.X))) if self.kernel.takes_vectors else 1 << 62
+        )
+
+
+def _pieces(n: int, size: int) -> list[slice]:
+    return [slice(i, min(i + size, n)) for i in range(0, n, size)]

@@ -1,0 +1,191 @@
+"""Kernel parameters and noise of a Gaussian process, by the largest evidence.
+
+Climbs start on a few hundred rows, and only the best of them goes on with eight times as many,
+until it has all: a step on an eighth of the rows costs a five-hundredth, and the last steps are
+few.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import joblib
+import numpy as np
+from numpy.typing import NDArray
+
+from posterity import kernels, linalg, optimize
+from posterity.arrays import Array
+from posterity.inference.observations import Observations
+from posterity.inference.process import Evidence
+
+_FEW_ROWS = 500
+_GROWTH = 8
+_LEAST_GAIN = 1e-3  # nats: far below what one row says
+_COARSE_GAIN = 1e-2
+_SPREAD = 1.0  # standard deviation of restarts in log parameters
+_MORE_NOISE = float(np.log(10.0))  # at a time, where a search cannot start for want of it
+_NO_SEARCH = optimize.Optimum(
+    np.empty(0), np.nan, np.empty(0), 0, "every parameter was given", converged=True
+)
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What is searched: log parameters of the kernel and of the noise, between bounds.
+
+    ``kernel`` is tuned; ``extra`` is added to it and is not (the prior of a mean function).
+    """
+
+    X: Any
+    observations: Observations
+    kernel: kernels.Kernel
+    bounds: Array  # (P, 2), log
+    noise_variance: float
+    noise_bounds: tuple[float, float] | None  # None: given, not learned
+    extra: kernels.Kernel | None = None
+
+    @property
+    def start(self) -> Array:
+        """The log parameters to start from."""
+        if self.noise_bounds is None:
+            return self.kernel.theta
+        return np.append(self.kernel.theta, np.log(self.noise_variance))
+
+    @property
+    def limits(self) -> Array:
+        """Log bounds of all that is searched, (P, 2)."""
+        if self.noise_bounds is None:
+            return self.bounds
+        return np.vstack([self.bounds, np.log(self.noise_bounds)])
+
+    @property
+    def names(self) -> list[str]:
+        """What the parameters are called."""
+        return self.kernel.names + ["noise_variance"] * (self.noise_bounds is not None)
+
+    def at(self, theta: Array) -> tuple[kernels.Kernel, float]:
+        """Kernel and noise variance at log parameters."""
+        if self.noise_bounds is None:
+            return self.kernel.at(theta), self.noise_variance
+        return self.kernel.at(theta[:-1]), float(np.exp(theta[-1]))
+
+    def total(self, kernel: kernels.Kernel) -> kernels.Kernel:
+        """The kernel with what is added to it."""
+        return kernel if self.extra is None else kernel + self.extra
+
+    def objective(self) -> Callable[[Array], tuple[float, Array]]:
+        """Minus the log evidence and its gradient; infinite where there is none."""
+        evidence = Evidence(self.X, self.observations)
+        last: list[tuple[Array, tuple[float, Array]]] = []  # asked for again as a search begins
+
+        def value_and_gradient(theta: Array) -> tuple[float, Array]:
+            if last and np.array_equal(last[0][0], theta):
+                return last[0][1]
+            kernel, noise = self.at(theta)
+            try:
+                value, gradient = evidence(self.total(kernel), noise)
+                result = -value, -gradient[: len(theta)]
+            except linalg.NotPositiveDefiniteError:
+                result = np.inf, np.zeros_like(theta)
+            last[:] = [(theta.copy(), result)]
+            return result
+
+        return value_and_gradient
+
+    def among(self, rows: NDArray[np.intp]) -> Problem:
+        """The same problem on these rows."""
+        X = kernels.rows.chosen(self.X, rows)
+        return replace(self, X=X, observations=self.observations.rows(rows))
+
+
+@dataclass(frozen=True)
+class Learned:
+    """The kernel and the noise variance of the largest evidence found, and how."""
+
+    kernel: kernels.Kernel
+    noise_variance: float
+    optimum: optimize.Optimum
+    restarts: Array  # the log evidence each start reached on the rows it was tried on
+
+
+def maximise(
+    problem: Problem,
+    *,
+    starts: Sequence[Array] = (),
+    max_iter: int = 200,
+    n_jobs: int | None = None,
+    rng: np.random.Generator,
+) -> Learned:
+    """Climb from every start, on a part of the rows where there are many; go on from the best."""
+    if not len(problem.start):
+        return Learned(problem.kernel, problem.noise_variance, _NO_SEARCH, np.empty(0))
+    stages = list(_stages(problem, rng))
+    points = [problem.start, *starts]
+    climbs = joblib.Parallel(n_jobs=n_jobs, prefer="threads")(
+        joblib.delayed(_climb)(stages[0], point, max_iter, _gain(stages[0], problem))
+        for point in points
+    )
+    best = min(climbs, key=lambda climb: climb.value)
+    for stage in stages[1:]:
+        best = _climb(stage, best.x, max_iter, _gain(stage, problem))
+    kernel, noise = problem.at(best.x)
+    return Learned(kernel, noise, best, -np.array([climb.value for climb in climbs]))
+
+
+def _stages(problem: Problem, rng: np.random.Generator) -> Iterator[Problem]:
+    """The problem on more and more of its rows, each part within the next, and on all."""
+    n, size = problem.observations.n_rows, _FEW_ROWS
+    order = rng.permutation(n) if n > 2 * size else np.arange(n)
+    while n > 2 * size:
+        yield problem.among(np.sort(order[:size]))
+        size *= _GROWTH
+    yield problem
+
+
+def _gain(stage: Problem, problem: Problem) -> float:
+    """Parts of the rows need only bring the next ones close."""
+    return _LEAST_GAIN if stage is problem else _COARSE_GAIN
+
+
+def random_starts(problem: Problem, count: int, rng: np.random.Generator) -> list[Array]:
+    """Points about the start, within bounds."""
+    low, high = problem.limits.T
+    shape = (count, len(low))
+    return list(np.clip(problem.start + _SPREAD * rng.standard_normal(shape), low, high))
+
+
+def _climb(problem: Problem, start: Array, max_iter: int, gain: float) -> optimize.Optimum:
+    with linalg.threads.limited(problem.observations.n_rows):
+        objective = problem.objective()
+        return optimize.minimise_lbfgs(
+            objective,
+            _feasible(problem, objective, start),
+            bounds=[(low, high) for low, high in problem.limits],
+            names=problem.names,
+            max_iter=max_iter,
+            least_gain=gain,
+        )
+
+
+def _feasible(
+    problem: Problem, objective: Callable[[Array], tuple[float, Array]], start: Array
+) -> Array:
+    """The start, or the nearest with more noise at which the covariance has a factor."""
+    theta, most = np.clip(start, *problem.limits.T), problem.limits[-1, 1]
+    while not np.isfinite(objective(theta)[0]):
+        if problem.noise_bounds is None or theta[-1] >= most:
+            raise linalg.NotPositiveDefiniteError(_no_start(problem, theta))
+        theta[-1] = min(theta[-1] + _MORE_NOISE, most)
+    return theta
+
+
+def _no_start(problem: Problem, theta: Array) -> str:
+    kernel, noise = problem.at(theta)
+    return (
+        f"the covariance of the {problem.observations.n_rows} rows under {kernel}, with noise of "
+        f"variance {noise:.3g}, is not positive definite. Rows that are nearly equal are the usual "
+        "cause: use a larger noise_variance. Otherwise kernels.check_positive_definite tells "
+        "whether the kernel is one"
+    )

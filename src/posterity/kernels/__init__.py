@@ -1,0 +1,39 @@
+"""Implicit feature spaces: functions k(x, z) that add, multiply and scale."""
+
+from posterity.kernels.base import Constant, Kernel, Product, Scaled, Sum, Tangent
+from posterity.kernels.categorical import Categorical
+from posterity.kernels.columns import Columns
+from posterity.kernels.definiteness import Definiteness, check_positive_definite
+from posterity.kernels.function import Function
+from posterity.kernels.histograms import AdditiveChiSquared, ChiSquared
+from posterity.kernels.inner_products import Cosine, Linear, Polynomial
+from posterity.kernels.parameters import positive
+from posterity.kernels.periodic import Periodic
+from posterity.kernels.stationary import RBF, Matern, RationalQuadratic, Stationary
+from posterity.kernels.white import White
+
+__all__ = [
+    "RBF",
+    "AdditiveChiSquared",
+    "Categorical",
+    "ChiSquared",
+    "Columns",
+    "Constant",
+    "Cosine",
+    "Definiteness",
+    "Function",
+    "Kernel",
+    "Linear",
+    "Matern",
+    "Periodic",
+    "Polynomial",
+    "Product",
+    "RationalQuadratic",
+    "Scaled",
+    "Stationary",
+    "Sum",
+    "Tangent",
+    "White",
+    "check_positive_definite",
+    "positive",
+]

@@ -1,0 +1,273 @@
+"""Kernels are values: they add, multiply and scale, and never change in place."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeGuard
+
+import numpy as np
+
+from posterity.arrays import Array, DeviceArray, namespace
+from posterity.kernels import parameters, rows
+from posterity.kernels.abstract import AbstractKernel, Tangent
+from posterity.kernels.parameters import Range, positive
+
+__all__ = ["Constant", "Kernel", "Product", "Scaled", "Sum", "Tangent"]
+
+
+@dataclass(frozen=True, repr=False)
+class Kernel(AbstractKernel):
+    """A positive semi-definite function k(x, z).
+
+    A subclass is a frozen dataclass that declares its numbers with :func:`positive` and writes
+    ``_block``. It may write ``_diag``, ``_tangent`` and ``_ranges`` where it knows better than the
+    general answers given here.
+
+    Examples
+    --------
+    >>> from posterity.kernels import RBF, Linear, Periodic
+    >>> kernel = 2.0 * RBF(0.5) + Linear(1.0) * Periodic(1.0)
+    >>> kernel
+    2.0 * RBF(0.5) + Linear(1.0) * Periodic(1.0)
+    >>> kernel(np.array([[0.0], [1.0]])).round(3)
+    array([[2.   , 0.271],
+           [0.271, 3.   ]])
+    """
+
+    __array_ufunc__ = None  # so that NumPy leaves arithmetic with its numbers to the kernel
+
+    def __add__(self, other: Kernel | float) -> Kernel:
+        return Sum(self, _constant(other)) if _is_operand(other) else NotImplemented
+
+    def __radd__(self, other: float) -> Kernel:
+        return Sum(_constant(other), self) if _is_operand(other) else NotImplemented
+
+    def __mul__(self, other: Kernel | float) -> Kernel:
+        if isinstance(other, Kernel):
+            return Product(self, other)
+        return self.__rmul__(other)
+
+    def __rmul__(self, other: float) -> Kernel:
+        return Scaled(self, other) if _is_operand(other) else NotImplemented
+
+
+@dataclass(frozen=True, repr=False)
+class Constant(Kernel):
+    """k(x, z) = variance: an unknown offset.
+
+    Parameters
+    ----------
+    variance : float, optional
+        Of the offset.
+
+    Examples
+    --------
+    >>> from posterity.kernels import RBF, Constant
+    >>> RBF(0.5) + 3.0
+    RBF(0.5) + 3.0
+    >>> RBF(0.5) + 3.0 == RBF(0.5) + Constant(3.0)
+    True
+    """
+
+    variance: float = positive()
+
+    def _block(self, X: Any, Z: Any) -> DeviceArray:
+        return rows.filled(X, (rows.count(X), rows.count(Z)), self.variance)
+
+    def _diag(self, X: Any) -> DeviceArray:
+        return rows.filled(X, (rows.count(X),), self.variance)
+
+    def _tangent(self, X: Any, Z: Any) -> Tangent:
+        return Tangent(self._block(X, Z), self._gradient, lambda G: 0.0 * X)
+
+    def _diag_gradient(self, X: Any, g: DeviceArray) -> Array:
+        return self._gradient(g)
+
+    def _gradient(self, G: DeviceArray) -> Array:
+        return self._gathered(variance=lambda: self.variance * float(namespace(G).sum(G)))
+
+    def _ranges(self, X: Any, variance: float) -> Mapping[str, Range]:
+        return {"variance": parameters.about(variance)}
+
+    def irrelevant_columns(self, X: DeviceArray) -> set[int]:
+        return set(range(X.shape[1]))
+
+
+@dataclass(frozen=True, repr=False)
+class Scaled(Kernel):
+    """k(x, z) times a variance; ``2.0 * kernel`` is one.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    variance : float, optional
+        The factor.
+
+    Examples
+    --------
+    >>> from posterity.kernels import RBF, Scaled
+    >>> Scaled(RBF(0.5), 2.0)
+    2.0 * RBF(0.5)
+    """
+
+    kernel: Kernel
+    variance: float = positive()
+
+    def _block(self, X: Any, Z: Any) -> DeviceArray:
+        return self.variance * self.kernel(X, Z)
+
+    def __call__(self, X: Any, Z: Any = None) -> DeviceArray:
+        K = self.kernel(X, Z)
+        K *= self._settled().variance
+        return K
+
+    def _diag(self, X: Any) -> DeviceArray:
+        return self.variance * self.kernel.diag(X)
+
+    def tangent(self, X: Any, Z: Any = None) -> Tangent:
+        """A block and its adjoint, sharing their work."""
+        inner, s = self.kernel.tangent(X, Z), self._settled().variance
+        return Tangent(
+            lambda: s * inner.value,
+            lambda G: s * self._with_inner(lambda: _inner(G, inner.value), inner.parameters(G)),
+            lambda G: s * inner.inputs(G),
+        )
+
+    def _diag_gradient(self, X: Any, g: DeviceArray) -> Array:
+        inner = self.kernel.diag_pullback(X, self.variance * g)
+        return self._with_inner(lambda: _inner(g, self._diag(X)), inner)
+
+    def _with_inner(self, own: Callable[[], float], inner: Array) -> Array:
+        return np.concatenate([self._gathered(variance=own), inner])
+
+    def _ranges(self, X: Any, variance: float) -> Mapping[str, Range]:
+        return {"variance": parameters.about(variance)}
+
+    def irrelevant_columns(self, X: DeviceArray) -> set[int]:
+        return self.kernel.irrelevant_columns(X)
+
+    def _written(self, *, short: bool) -> str:
+        if self.variance is None or self._is_marked:
+            return super()._written(short=short)
+        factor = parameters.written(self.variance, short)
+        return f"{factor} * {_bracketed(self.kernel, (Sum, Product, Scaled), short)}"
+
+
+@dataclass(frozen=True, repr=False)
+class Sum(Kernel):
+    """The kernel of f + g for independent f and g.
+
+    Examples
+    --------
+    >>> from posterity.kernels import RBF, White
+    >>> (RBF(0.5) + White(0.1)).left
+    RBF(0.5)
+    """
+
+    left: Kernel
+    right: Kernel
+
+    def _block(self, X: Any, Z: Any) -> DeviceArray:
+        return self(X, Z)
+
+    def __call__(self, X: Any, Z: Any = None) -> DeviceArray:
+        K = self.left(X, Z)
+        K += self.right(X, Z)
+        return K
+
+    def _diag(self, X: Any) -> DeviceArray:
+        return self.left.diag(X) + self.right.diag(X)
+
+    def tangent(self, X: Any, Z: Any = None) -> Tangent:
+        """A block and its adjoint, sharing their work."""
+        a, b = self.left.tangent(X, Z), self.right.tangent(X, Z)
+        return Tangent(
+            lambda: a.value + b.value,
+            lambda G: np.concatenate([a.parameters(G), b.parameters(G)]),
+            lambda G: a.inputs(G) + b.inputs(G),
+        )
+
+    def _diag_gradient(self, X: Any, g: DeviceArray) -> Array:
+        return np.concatenate([self.left.diag_pullback(X, g), self.right.diag_pullback(X, g)])
+
+    def irrelevant_columns(self, X: DeviceArray) -> set[int]:
+        return self.left.irrelevant_columns(X) & self.right.irrelevant_columns(X)
+
+    def _written(self, *, short: bool) -> str:
+        if isinstance(self.right, Constant):  # two bare numbers would add up to one
+            return f"{_bracketed(self.left, (), short)} + {_term(self.right, short)}"
+        return f"{_term(self.left, short)} + {_bracketed(self.right, (Sum,), short)}"
+
+
+@dataclass(frozen=True, repr=False)
+class Product(Kernel):
+    """The kernel whose features are all products of a feature of one and one of the other.
+
+    Examples
+    --------
+    >>> from posterity.kernels import RBF, Periodic
+    >>> (RBF(10.0) * Periodic(1.0)).right
+    Periodic(1.0)
+    """
+
+    left: Kernel
+    right: Kernel
+
+    def _block(self, X: Any, Z: Any) -> DeviceArray:
+        return self(X, Z)
+
+    def __call__(self, X: Any, Z: Any = None) -> DeviceArray:
+        K = self.left(X, Z)
+        K *= self.right(X, Z)
+        return K
+
+    def _diag(self, X: Any) -> DeviceArray:
+        return self.left.diag(X) * self.right.diag(X)
+
+    def tangent(self, X: Any, Z: Any = None) -> Tangent:
+        """A block and its adjoint, sharing their work."""
+        a, b = self.left.tangent(X, Z), self.right.tangent(X, Z)
+        return Tangent(
+            lambda: a.value * b.value,
+            lambda G: np.concatenate([a.parameters(G * b.value), b.parameters(G * a.value)]),
+            lambda G: a.inputs(G * b.value) + b.inputs(G * a.value),
+        )
+
+    def _diag_gradient(self, X: Any, g: DeviceArray) -> Array:
+        a, b = self.left, self.right
+        return np.concatenate(
+            [a.diag_pullback(X, g * b.diag(X)), b.diag_pullback(X, g * a.diag(X))]
+        )
+
+    def irrelevant_columns(self, X: DeviceArray) -> set[int]:
+        return self.left.irrelevant_columns(X) & self.right.irrelevant_columns(X)
+
+    def _written(self, *, short: bool) -> str:
+        left, right = _bracketed(self.left, (Sum,), short), self.right
+        return f"{left} * {_bracketed(right, (Sum, Product, Scaled), short)}"
+
+
+def _is_operand(other: Any) -> TypeGuard[Kernel | float]:
+    return isinstance(other, Kernel | numbers.Real) and not isinstance(other, bool)
+
+
+def _constant(other: Kernel | float) -> Kernel:
+    return other if isinstance(other, Kernel) else Constant(float(other))
+
+
+def _inner(G: DeviceArray, K: DeviceArray) -> float:
+    return float(namespace(G, K).tensordot(G, K, axes=G.ndim))
+
+
+def _bracketed(kernel: Kernel, within: tuple[type, ...], short: bool) -> str:
+    text = kernel._written(short=short)
+    return f"({text})" if isinstance(kernel, within) else text
+
+
+def _term(kernel: Kernel, short: bool) -> str:
+    """A constant in a sum is written as its number."""
+    if isinstance(kernel, Constant) and kernel.variance is not None and not kernel._is_marked:
+        return parameters.written(kernel.variance, short)
+    return kernel._written(short=short)

@@ -1,0 +1,180 @@
+"""A kernel of some of the columns."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Self, TypeAlias
+
+import numpy as np
+
+from posterity.arrays import Array, DeviceArray, namespace
+from posterity.kernels import parameters, rows
+from posterity.kernels.base import Kernel, Tangent
+
+Place: TypeAlias = int | str
+"""A column, by number or by name."""
+
+
+@dataclass(frozen=True, repr=False)
+class Columns(Kernel):
+    """k(x, z) of chosen columns of x and z only.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        Of the chosen columns, in the order given.
+    columns : int, str, or a sequence of them
+        By number, where -1 is the last, or by name. Names are those of a data frame, on which
+        the kernel may be called, or that an estimator was given in ``fit``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from posterity.kernels import RBF, Columns, Linear
+    >>> kernel = Columns(RBF(1.0), 0) + Columns(Linear(1.0), [1, 2])
+    >>> kernel
+    Columns(RBF(1.0), columns=0) + Columns(Linear(1.0), columns=[1, 2])
+    >>> kernel(np.array([[0.0, 1.0, 2.0], [9.0, 3.0, 1.0]]))
+    array([[ 6.,  5.],
+           [ 5., 11.]])
+    """
+
+    kernel: Kernel
+    columns: Place | tuple[Place, ...]
+    # Where an estimator found the names; no part of what was asked for, so no part of equality.
+    positions: tuple[int, ...] | None = field(
+        default=None, kw_only=True, compare=False, metadata=parameters.ASIDE
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not isinstance(self.kernel, Kernel):
+            raise ValueError(f"Columns.kernel={self.kernel!r} must be a kernel.")
+        if not self.kernel.takes_vectors:
+            raise ValueError(f"{self.kernel} compares objects, which have no columns to choose.")
+        object.__setattr__(self, "columns", _checked(self.columns))
+
+    def _block(self, X: Any, Z: Any) -> DeviceArray:
+        return self(X, Z)
+
+    def __call__(self, X: Any, Z: Any = None) -> DeviceArray:
+        """The matrix of k(x_n, z_m), (N, M); of the rows of X among themselves without Z."""
+        return self.kernel(*self._both(X, Z))
+
+    def _diag(self, X: Any) -> DeviceArray:
+        return self.kernel.diag(self._chosen(X))
+
+    def tangent(self, X: Any, Z: Any = None) -> Tangent:
+        """A block and its adjoint, sharing their work."""
+        inner = self.kernel.tangent(*self._both(X, Z))
+        return Tangent(inner.value, inner.parameters, self._scattered(X, inner.inputs))
+
+    def _diag_gradient(self, X: Any, g: DeviceArray) -> Array:
+        return self.kernel.diag_pullback(self._chosen(X), g)
+
+    def tuned(self, X: Any, *, variance: float = 1.0) -> tuple[Self, Array]:
+        """The kernel at its start, and the log bounds (P, 2) between which to tune ``theta``."""
+        kernel, bounds = self.kernel.tuned(self._chosen(X), variance=variance)
+        return replace(self, kernel=kernel), bounds
+
+    def irrelevant_columns(self, X: DeviceArray) -> set[int]:
+        """All that are not chosen, and of the chosen those that the kernel hardly varies along."""
+        places = self._places(X)
+        inner = self.kernel.irrelevant_columns(self._chosen(X))
+        return set(range(X.shape[1])) - {p for i, p in enumerate(places) if i not in inner}
+
+    def bind(self, names: Sequence[str] | None) -> Self:
+        """The kernel with column names turned into positions among ``names``."""
+        if names is None:
+            return self if self._is_numbered else self._refuse_nameless()
+        places = self._found(list(names), len(names))
+        kernel = self.kernel.bind([names[p] for p in places])
+        return replace(self, kernel=kernel, positions=places)
+
+    @property
+    def _wanted(self) -> tuple[Place, ...]:
+        return self.columns if isinstance(self.columns, tuple) else (self.columns,)
+
+    @property
+    def _is_numbered(self) -> bool:
+        return not any(isinstance(place, str) for place in self._wanted)
+
+    def _both(self, X: Any, Z: Any) -> tuple[DeviceArray, DeviceArray | None]:
+        chosen = self._chosen(X)
+        if Z is None:
+            return chosen, None
+        return chosen, chosen if Z is X else self._chosen(Z)
+
+    def _chosen(self, X: Any) -> DeviceArray:
+        """The chosen columns of an array or of a data frame."""
+        places, names = self._places(X), _names(X)
+        if names:
+            return np.column_stack([np.asarray(X[names[p]], dtype=np.float64) for p in places])
+        xp = namespace(X)
+        return xp.stack([X[:, p] for p in places], axis=1)
+
+    def _places(self, X: Any) -> tuple[int, ...]:
+        names = _names(X)
+        if not names and self.positions is None and not self._is_numbered:
+            self._refuse_nameless()
+        if not names and self.positions is not None and not self._is_numbered:
+            return self.positions
+        return self._found(names, X.shape[1])
+
+    def _found(self, names: list[Any], n_columns: int) -> tuple[int, ...]:
+        """Where each column is, counted from the first."""
+        places = tuple(self._place(column, names, n_columns) for column in self._wanted)
+        if len(set(places)) < len(places):
+            raise ValueError(f"{self} chooses a column twice; choose each once.")
+        return places
+
+    def _place(self, column: Place, names: list[Any], n_columns: int) -> int:
+        if isinstance(column, str):
+            if names.count(column) == 1:
+                return names.index(column)
+            problem = "more than one column" if column in names else "no column"
+            raise ValueError(f"there is {problem} {column!r} for {self}; the columns are {names}.")
+        if not -n_columns <= column < n_columns:
+            raise ValueError(f"there is no column {column} for {self}: rows have {n_columns}.")
+        return column % n_columns
+
+    def _scattered(
+        self, X: Any, inputs: Callable[[DeviceArray], DeviceArray]
+    ) -> Callable[[DeviceArray], DeviceArray]:
+        """The gradient in the chosen columns as one in all columns, zero in the others."""
+
+        def all_inputs(G: DeviceArray) -> DeviceArray:
+            inner, places = inputs(G), self._places(X)
+            nothing = rows.filled(inner, (inner.shape[0],), 0.0)
+            each = {p: inner[:, i] for i, p in enumerate(places)}
+            return namespace(inner).stack([each.get(p, nothing) for p in range(X.shape[1])], axis=1)
+
+        return all_inputs
+
+    def _refuse_nameless(self) -> Any:
+        raise ValueError(
+            f"{self} chooses columns by name, but these have none; pass a data frame, or choose "
+            "columns by number."
+        )
+
+
+def _names(X: Any) -> list[Any]:
+    """The names of a data frame's columns; none of an array's."""
+    return list(getattr(X, "columns", ()))
+
+
+def _checked(columns: Any) -> Place | tuple[Place, ...]:
+    """One number or name, or a tuple of them."""
+    if isinstance(columns, str):
+        return columns
+    if isinstance(columns, numbers.Integral) and not isinstance(columns, bool):
+        return int(columns)
+    if isinstance(columns, Sequence | np.ndarray) and len(columns):
+        several = tuple(_checked(column) for column in columns)
+        if not any(isinstance(column, tuple) for column in several):
+            return several  # type: ignore[return-value]
+    raise ValueError(
+        f"Columns.columns={columns!r} must be a column's number or name, or several of them."
+    )

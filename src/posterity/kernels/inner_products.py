@@ -1,0 +1,208 @@
+"""Kernels of the inner product x.z: straight lines, polynomials, angles."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from posterity.arrays import Array, DeviceArray, namespace, to_numpy
+from posterity.kernels import parameters, rows, scales
+from posterity.kernels.base import Kernel, Tangent
+from posterity.kernels.parameters import Range, Value, positive
+
+
+@dataclass(frozen=True, repr=False)
+class Linear(Kernel):
+    """k(x, z) = sum_d variance_d x_d z_d: straight lines through the origin.  [P8 8.4]
+
+    Parameters
+    ----------
+    variance : float, or one a column, optional
+        Of the slopes: one number for all columns, or one for each.
+    ard : bool, default=False
+        Whether an unset ``variance`` is started, and then tuned, for each column by itself.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from posterity.kernels import Linear
+    >>> Linear(2.0)(np.array([[1.0], [3.0]]))
+    array([[ 2.,  6.],
+           [ 6., 18.]])
+    """
+
+    variance: Value = positive(per_column=True)
+    ard: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if isinstance(self.variance, tuple):
+            object.__setattr__(self, "ard", False)  # said by the tuple itself
+
+    def _block(self, X: DeviceArray, Z: DeviceArray) -> DeviceArray:
+        if isinstance(self.variance, tuple):
+            A = X * namespace(X).sqrt(self._variances(X))
+            return A @ (A if Z is X else Z * namespace(Z).sqrt(self._variances(Z))).T
+        K = X @ Z.T
+        K *= self.variance
+        return K
+
+    def _diag(self, X: DeviceArray) -> DeviceArray:
+        return namespace(X).sum(X * X * self._variances(X), axis=1)
+
+    def _tangent(self, X: DeviceArray, Z: DeviceArray) -> Tangent:
+        xp = namespace(X)
+        return Tangent(
+            self._block(X, Z),
+            lambda G: self._gradient(X, xp.sum(X * (G @ Z), axis=0)),
+            lambda G: (G @ Z) * self._variances(X),
+        )
+
+    def _diag_gradient(self, X: DeviceArray, g: DeviceArray) -> Array:
+        return self._gradient(X, g @ (X * X))
+
+    def _gradient(self, X: DeviceArray, S: DeviceArray) -> Array:
+        """dL/d log variance, given S_d = dL/d variance_d."""
+        each = to_numpy(S * self._variances(X))
+        together = not isinstance(self.variance, tuple)
+        return self._gathered(variance=lambda: float(np.sum(each)) if together else each)
+
+    def _ranges(self, X: DeviceArray, variance: float) -> Mapping[str, Range]:
+        self._variances(X)
+        squares = scales.mean_squares(X)
+        if not (self.ard or isinstance(self.variance, tuple)):
+            return {"variance": parameters.about(variance / float(np.sum(squares)))}
+        v = variance / (len(squares) * squares)
+        return {"variance": Range(tuple(v), tuple(1e-6 * v), tuple(1e6 * v))}
+
+    def irrelevant_columns(self, X: DeviceArray) -> set[int]:
+        """Those along which the function changes by less than a 30th of its size."""
+        settled = self._settled()
+        squared_size = float(namespace(X).mean(settled._diag(X)))
+        moves = np.asarray(settled.variance) * scales.ranges(X) ** 2
+        return {int(d) for d in np.flatnonzero(moves * scales.IRRELEVANT**2 < squared_size)}
+
+    def _variances(self, X: DeviceArray) -> DeviceArray | float:
+        return scales.per_column(self.variance, X, f"{self}")
+
+
+@dataclass(frozen=True, repr=False)
+class Polynomial(Kernel):
+    """k(x, z) = (x.z + offset)^degree: all products of up to ``degree`` columns.  [P8 8.4]
+
+    Products of exactly ``degree`` columns are ``Linear(1.0) * Linear(1.0)`` and so on.
+
+    Parameters
+    ----------
+    degree : int, default=2
+    offset : float, optional
+        Large: products of few columns weigh more; small: those of many.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from posterity.kernels import Polynomial
+    >>> Polynomial(3, offset=1.0)(np.array([[1.0], [2.0]]))
+    array([[  8.,  27.],
+           [ 27., 125.]])
+    """
+
+    degree: int = 2
+    offset: float = positive()
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        whole = isinstance(self.degree, numbers.Integral) and not isinstance(self.degree, bool)
+        if not whole or self.degree < 1:
+            raise ValueError(
+                f"Polynomial.degree={self.degree!r} must be a whole number of at least 1."
+            )
+        object.__setattr__(self, "degree", int(self.degree))
+
+    def _block(self, X: DeviceArray, Z: DeviceArray) -> DeviceArray:
+        return self._sums(X, Z) ** self.degree
+
+    def _diag(self, X: DeviceArray) -> DeviceArray:
+        return self._self_sums(X) ** self.degree
+
+    def _tangent(self, X: DeviceArray, Z: DeviceArray) -> Tangent:
+        S = self._sums(X, Z)
+        slope = self._slope(S)
+        return Tangent(
+            slope * S / self.degree,
+            lambda G: self._gradient(G * slope),
+            lambda G: (G * slope) @ Z,
+        )
+
+    def _diag_gradient(self, X: DeviceArray, g: DeviceArray) -> Array:
+        return self._gradient(g * self._slope(self._self_sums(X)))
+
+    def _gradient(self, W: DeviceArray) -> Array:
+        return self._gathered(offset=lambda: self.offset * float(namespace(W).sum(W)))
+
+    def _sums(self, X: DeviceArray, Z: DeviceArray) -> DeviceArray:
+        S = X @ Z.T
+        S += self.offset
+        return S
+
+    def _self_sums(self, X: DeviceArray) -> DeviceArray:
+        return namespace(X).sum(X * X, axis=1) + self.offset
+
+    def _slope(self, S: DeviceArray) -> DeviceArray:
+        return self.degree * S ** (self.degree - 1)
+
+    def _ranges(self, X: DeviceArray, variance: float) -> Mapping[str, Range]:
+        return {"offset": parameters.about(float(np.sum(scales.mean_squares(X))))}
+
+
+class Cosine(Kernel):
+    """k(x, z) = x.z / (|x| |z|): the cosine of the angle between two rows.  [P8 8.4]
+
+    A row of zeros has no direction. It is like every other such row (1) and unlike all the rest
+    (0), as if having none were a direction of its own: the matrix stays positive semi-definite and
+    its diagonal is one. There the kernel jumps, and its derivative counts as zero.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from posterity.kernels import Cosine
+    >>> Cosine()(np.array([[1.0, 0.0], [3.0, 4.0], [0.0, 0.0]]))
+    array([[1. , 0.6, 0. ],
+           [0.6, 1. , 0. ],
+           [0. , 0. , 1. ]])
+    """
+
+    def _block(self, X: DeviceArray, Z: DeviceArray) -> DeviceArray:
+        u, _, none = _directions(X)
+        v, _, none_too = (u, _, none) if Z is X else _directions(Z)
+        K = u @ v.T
+        K += none[:, None] * none_too[None, :]
+        return K
+
+    def _diag(self, X: DeviceArray) -> DeviceArray:
+        return rows.filled(X, (rows.count(X),), 1.0)
+
+    def _tangent(self, X: DeviceArray, Z: DeviceArray) -> Tangent:
+        def inputs(G: DeviceArray) -> DeviceArray:
+            u, lengths, none = _directions(X)
+            pull = G @ _directions(Z)[0]
+            across = pull - u * namespace(X).sum(pull * u, axis=1)[:, None]
+            return across * (1.0 - none)[:, None] / lengths[:, None]
+
+        return Tangent(self._block(X, Z), lambda G: self._gathered(), inputs)
+
+    def _diag_gradient(self, X: DeviceArray, g: DeviceArray) -> Array:
+        return self._gathered()
+
+
+def _directions(X: DeviceArray) -> tuple[DeviceArray, DeviceArray, DeviceArray]:
+    """Rows of length one, their former lengths, and 1.0 for rows of zeros, whose length is 1."""
+    xp = namespace(X)
+    largest = xp.max(xp.abs(X), axis=1)
+    none = xp.astype(largest == 0.0, X.dtype)
+    scaled = X / (largest + none)[:, None]  # squares neither overflow nor vanish
+    norms = xp.sqrt(xp.sum(scaled * scaled, axis=1)) + none
+    return scaled / norms[:, None], norms * (largest + none), none

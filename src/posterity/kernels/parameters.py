@@ -1,0 +1,147 @@
+"""The numbers of a kernel: declared as fields, tuned in log space, held or bounded by name."""
+
+import math
+import numbers
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from posterity.arrays import Array
+
+Value: TypeAlias = float | tuple[float, ...]
+"""A parameter: one number, or one a column."""
+
+ASIDE = {"aside": True}
+"""Metadata of a field that is no argument: printed otherwise or not at all, and no parameter."""
+
+_WIDE = (1e-5, 1e5)
+
+
+@dataclass(frozen=True)
+class Range:
+    """Where the search for a parameter starts, and between what it stays; natural units."""
+
+    start: Value
+    lower: Value
+    upper: Value
+
+
+def positive(
+    default: Value | None = None,
+    *,
+    neutral: float = 1.0,
+    bounds: tuple[float, float] = _WIDE,
+    per_column: bool = False,
+) -> Any:
+    """A field for a number above zero that estimators may tune.
+
+    Parameters
+    ----------
+    default : float, optional
+        None: started from the data by estimators, ``neutral`` where the kernel is simply called.
+    neutral : float, default=1.0
+        What an unset parameter stands for.
+    bounds : (float, float)
+        Between what it is tuned where nothing better is known.
+    per_column : bool, default=False
+        Whether there may also be one number for each column.
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> from posterity import kernels
+    >>> @dataclass(frozen=True)
+    ... class Triangle(kernels.Kernel):
+    ...     width: float | None = kernels.positive()
+    ...
+    ...     def _block(self, X, Z):
+    ...         return np.maximum(0.0, 1.0 - abs(X - Z.T) / self.width)
+    >>> Triangle(2.0)(np.array([[0.0], [1.0]]))
+    array([[1. , 0.5],
+           [0.5, 1. ]])
+    """
+    about = {"positive": True, "neutral": neutral, "bounds": bounds, "per_column": per_column}
+    return field(default=default, metadata=about)
+
+
+def checked(value: Any, where: str, *, per_column: bool = True) -> Value | None:
+    """The value as a float or a tuple of floats, if all are above zero and finite."""
+    if value is None:
+        return None
+    if not per_column and not isinstance(value, numbers.Real):
+        raise ValueError(f"{where}={value!r} must be one number.")
+    if isinstance(value, numbers.Real):
+        numbers_given: tuple[float, ...] = (float(value),)
+    else:
+        array = np.asarray(value)
+        if array.ndim != 1 or not array.size or array.dtype.kind not in "biuf":
+            raise ValueError(f"{where}={value!r} must be a number, or one number a column.")
+        numbers_given = value if _is_settled(value) else tuple(float(v) for v in array)
+    for v in numbers_given:
+        if not 0.0 < v < math.inf:
+            raise ValueError(f"{where}={value!r} must be finite and greater than zero.")
+    return numbers_given[0] if isinstance(value, numbers.Real) else numbers_given
+
+
+def _is_settled(value: Any) -> bool:
+    """Whether the value already is a tuple of floats, and need not be made one."""
+    return isinstance(value, tuple) and all(type(v) is float for v in value)
+
+
+def size(value: Value) -> int:
+    """How many numbers a parameter has."""
+    return len(value) if isinstance(value, tuple) else 1
+
+
+def flat(value: Value) -> list[float]:
+    """The numbers of a parameter."""
+    return list(value) if isinstance(value, tuple) else [value]
+
+
+def shaped(numbers_given: Array, like: Value) -> Value:
+    """The numbers as a parameter of the same form."""
+    if isinstance(like, tuple):
+        return tuple(float(v) for v in numbers_given)
+    return float(numbers_given[0])
+
+
+def labels(name: str, value: Value) -> list[str]:
+    """The parameter's name, with a column number where it has one a column."""
+    if isinstance(value, tuple):
+        return [f"{name}[{d}]" for d in range(len(value))]
+    return [name]
+
+
+def spread(value: Value, like: Value) -> Value:
+    """One number for each of another's; more than one must be as many."""
+    if isinstance(like, tuple) and not isinstance(value, tuple):
+        return (value,) * len(like)
+    if isinstance(value, tuple) and not isinstance(like, tuple):
+        return float(np.exp(np.mean(np.log(value))))
+    return value
+
+
+def clipped(value: Value, limits: tuple[float, float]) -> Value:
+    """The nearest value between the limits."""
+    return shaped(np.clip(flat(value), *limits), value)
+
+
+def written(value: Any, short: bool) -> str:
+    """A value as one would type it; three digits where ``short``."""
+    if isinstance(value, tuple):
+        return "[" + ", ".join(written(v, short) for v in value) + "]"
+    if isinstance(value, float) and short:
+        return f"{value:.3g}"
+    return repr(value)
+
+
+def logs(values: Sequence[float]) -> Array:
+    """Natural logarithms."""
+    return np.log(np.asarray(values, dtype=np.float64))
+
+
+def about(variance: float) -> Range:
+    """For a variance of which no more is known than that of the whole."""
+    return Range(variance, 1e-6 * variance, 1e6 * variance)

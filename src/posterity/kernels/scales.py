@@ -1,0 +1,65 @@
+"""Starts and bounds of parameters that are measured in the units of the inputs."""
+
+import math
+
+import numpy as np
+
+from posterity import arrays
+from posterity.arrays import Array, DeviceArray, namespace, to_numpy
+from posterity.kernels.parameters import Range, Value
+
+IRRELEVANT = 30.0  # ranges of a column in a length scale: correlations along it stay above 0.9994
+_SHORT, _LONG = 1e-3, 1e4  # of a column's spread
+
+
+def spreads(X: DeviceArray) -> Array:
+    """The standard deviation of each column; one where a column is constant."""
+    xp = namespace(X)
+    size = xp.max(xp.abs(X), axis=0)
+    unit = xp.where(size > 0.0, size, xp.ones_like(size))  # squares neither overflow nor vanish
+    s = to_numpy(xp.std(X / unit, axis=0) * unit)
+    return np.where(s > 0.0, s, 1.0)
+
+
+def lengths(X: DeviceArray, *, each: bool) -> Range:
+    """Lengths at which typical rows are correlated by about exp(-1); one, or one a column.
+
+    Rows differ by 2 s_d^2 in the square along column d. Lengths s_d sqrt(D) make that 2 / D, and 2
+    over all columns.
+    """
+    s = spreads(X)
+    root = float(np.sqrt(len(s)))
+    if each:
+        return Range(tuple(root * s), tuple(_SHORT * s), tuple(_LONG * s))
+    total = math.hypot(*s)
+    return Range(total, _SHORT * float(s.min()), _LONG * float(s.max()))
+
+
+def per_column(value: Value, X: DeviceArray, where: str) -> DeviceArray | float:
+    """A parameter ready to be multiplied with the rows: a number, or one for each column.
+
+    Examples
+    --------
+    >>> per_column((1.0, 2.0), np.zeros((3, 2)), "RBF.length_scale")
+    array([1., 2.])
+    """
+    if not isinstance(value, tuple):
+        return value
+    if len(value) != X.shape[1]:
+        raise ValueError(
+            f"{where} has {len(value)} numbers, but the rows have {X.shape[1]} columns; give one "
+            "for each, or choose columns with Columns(...)."
+        )
+    return arrays.like(X, np.asarray(value))
+
+
+def ranges(X: DeviceArray) -> Array:
+    """Largest less smallest value of each column."""
+    xp = namespace(X)
+    return to_numpy(xp.max(X, axis=0) - xp.min(X, axis=0))
+
+
+def mean_squares(X: DeviceArray) -> Array:
+    """The mean square of each column; one where a column is zero."""
+    s = to_numpy(namespace(X).mean(X * X, axis=0))
+    return np.where(s > 0.0, s, 1.0)

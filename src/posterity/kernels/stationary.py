@@ -1,0 +1,235 @@
+"""Kernels of the scaled distance r = |(x - z) / length_scale| only."""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from posterity import arrays
+from posterity.arrays import Array, DeviceArray, namespace, to_numpy
+from posterity.kernels import distances, scales
+from posterity.kernels.base import Kernel, Tangent
+from posterity.kernels.parameters import Range, Value, positive
+
+
+@dataclass(frozen=True, repr=False)
+class Stationary(Kernel):
+    """k(x, z) = c(r^2) with c(0) = 1; a subclass writes c and its slope.
+
+    Parameters
+    ----------
+    length_scale : float, or one a column, optional
+        How far one moves before the function changes: one number for all columns, or one for each
+        (automatic relevance determination).
+    ard : bool, default=False
+        Whether an unset ``length_scale`` is started, and then tuned, for each column by itself.
+    """
+
+    length_scale: Value = positive(per_column=True)
+    ard: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if isinstance(self.length_scale, tuple):
+            object.__setattr__(self, "ard", False)  # said by the tuple itself
+
+    @abc.abstractmethod
+    def _correlation(self, R: DeviceArray) -> DeviceArray:
+        """c at squared scaled distances R; may be computed in the memory of R."""
+
+    @abc.abstractmethod
+    def _with_slope(self, R: DeviceArray) -> tuple[DeviceArray, DeviceArray]:
+        """c at R, and its derivative with respect to -R / 2; may overwrite R."""
+
+    def _block(self, X: DeviceArray, Z: DeviceArray) -> DeviceArray:
+        return self._correlation(distances.squared(*self._scaled(X, Z)))
+
+    def _diag(self, X: DeviceArray) -> DeviceArray:
+        xp = namespace(X)
+        return xp.ones_like(X[:, 0])
+
+    def _tangent(self, X: DeviceArray, Z: DeviceArray) -> Tangent:
+        A, B = self._scaled(X, Z)
+        K, slope = self._with_slope(distances.squared(A, B))
+        return Tangent(
+            K,
+            lambda G: self._gathered(length_scale=lambda: self._length_gradient(A, B, slope * G)),
+            lambda G: -0.5 * movement(A, B, slope * G) / self._lengths(X),
+        )
+
+    def _diag_gradient(self, X: DeviceArray, g: DeviceArray) -> Array:
+        del X, g
+        return np.zeros(len(self.theta))
+
+    def _ranges(self, X: DeviceArray, variance: float) -> Mapping[str, Range]:
+        self._lengths(X)
+        each = self.ard or isinstance(self.length_scale, tuple)
+        return {"length_scale": scales.lengths(X, each=each)}
+
+    def irrelevant_columns(self, X: DeviceArray) -> set[int]:
+        ranges = scales.ranges(X)
+        lengths_given = np.broadcast_to(np.asarray(self._settled().length_scale), ranges.shape)
+        return {int(d) for d in np.flatnonzero(lengths_given > scales.IRRELEVANT * ranges)}
+
+    def _scaled(self, X: DeviceArray, Z: DeviceArray) -> tuple[DeviceArray, DeviceArray]:
+        """The rows in units of the length scales; the same array twice for the same rows."""
+        l = self._lengths(X)
+        A = X / l
+        return A, A if Z is X else Z / l
+
+    def _lengths(self, X: DeviceArray) -> DeviceArray | float:
+        return scales.per_column(self.length_scale, X, f"{self}")
+
+    def _length_gradient(self, A: DeviceArray, B: DeviceArray, W: DeviceArray) -> Array | float:
+        """sum_nm W_nm (a_nd - b_md)^2: dL/d log length_scale, W = dL/d(-r^2 / 2)."""
+        S = squared_moments(A, B, W)
+        return S if isinstance(self.length_scale, tuple) else float(np.sum(S))
+
+
+def squared_moments(A: DeviceArray, B: DeviceArray, W: DeviceArray) -> Array:
+    """sum_nm W_nm (a_nd - b_md)^2 for each column d, by one product; about the mean of B."""
+    xp = namespace(A, B, W)
+    centre = xp.mean(B, axis=0)
+    a, b = A - centre, B - centre
+    if A is B:  # rows at distance zero weigh most and say nothing
+        W = distances.without_diagonal(W)
+    rows, columns = xp.sum(W, axis=1), xp.sum(W, axis=0)
+    S = rows @ (a * a) + columns @ (b * b) - 2.0 * xp.sum(a * (W @ b), axis=0)
+    return to_numpy(S)
+
+
+def movement(A: DeviceArray, B: DeviceArray, W: DeviceArray) -> DeviceArray:
+    """2 sum_m W_nm (a_nd - b_md), (N, D): how moving a row of A changes sum W r^2."""
+    xp = namespace(A, B, W)
+    return 2.0 * (xp.sum(W, axis=1)[:, None] * A - W @ B)
+
+
+class RBF(Stationary):
+    """c(r^2) = exp(-r^2 / 2): infinitely smooth functions.  [P8 8.27]
+
+    Parameters
+    ----------
+    length_scale : float, or one a column, optional
+        How far one moves before the function changes: one number for all columns, or one for each
+        (automatic relevance determination).
+    ard : bool, default=False
+        Whether an unset ``length_scale`` is started, and then tuned, for each column by itself.
+
+    Examples
+    --------
+    >>> from posterity.kernels import RBF
+    >>> RBF(2.0)(np.array([[0.0], [2.0]])).round(4)
+    array([[1.    , 0.6065],
+           [0.6065, 1.    ]])
+    >>> RBF([1.0, 100.0])
+    RBF([1.0, 100.0])
+    """
+
+    def _correlation(self, R: DeviceArray) -> DeviceArray:
+        R *= -0.5
+        return arrays.exp_in_place(R)
+
+    def _with_slope(self, R: DeviceArray) -> tuple[DeviceArray, DeviceArray]:
+        K = self._correlation(R)
+        return K, K
+
+
+@dataclass(frozen=True, repr=False)
+class Matern(Stationary):
+    """Functions that are (smoothness - 1/2) times differentiable.  [GPML 4.14]
+
+    c = exp(-s), (1 + s) exp(-s) or (1 + s + s^2 / 3) exp(-s) with s = sqrt(2 smoothness) r.
+
+    Parameters
+    ----------
+    length_scale : float, or one a column, optional
+        How far one moves before the function changes: one number for all columns, or one for each
+        (automatic relevance determination).
+    ard : bool, default=False
+        Whether an unset ``length_scale`` is started, and then tuned, for each column by itself.
+    smoothness : {0.5, 1.5, 2.5}, default=2.5
+        0.5: continuous, no slope anywhere; 1.5: one derivative; 2.5: two.
+
+    Examples
+    --------
+    >>> from posterity.kernels import Matern
+    >>> Matern(2.0, smoothness=0.5)(np.array([[0.0], [2.0]])).round(4)
+    array([[1.    , 0.3679],
+           [0.3679, 1.    ]])
+    """
+
+    smoothness: float = 2.5
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.smoothness not in (0.5, 1.5, 2.5):
+            raise ValueError(f"Matern.smoothness={self.smoothness!r} must be 0.5, 1.5 or 2.5.")
+
+    def _correlation(self, R: DeviceArray) -> DeviceArray:
+        return self._with_slope(R)[0]
+
+    def _with_slope(self, R: DeviceArray) -> tuple[DeviceArray, DeviceArray]:
+        xp = namespace(R)
+        s = xp.sqrt(2.0 * self.smoothness * R)
+        E = xp.exp(-s)
+        if self.smoothness == 0.5:
+            # The slope in r^2 is infinite at r = 0, where r^2 itself has none: it counts as zero.
+            return E, E / xp.where(s > 0.0, s, xp.asarray(xp.inf, dtype=s.dtype))
+        if self.smoothness == 1.5:
+            return (1.0 + s) * E, 3.0 * E
+        return (1.0 + s + s * s / 3.0) * E, (5.0 / 3.0) * (1.0 + s) * E
+
+
+@dataclass(frozen=True, repr=False)
+class RationalQuadratic(Stationary):
+    """c(r^2) = (1 + r^2 / (2 shape))^-shape: a mixture of RBFs of many lengths.  [GPML 4.19]
+
+    Parameters
+    ----------
+    length_scale : float, or one a column, optional
+        How far one moves before the function changes: one number for all columns, or one for each
+        (automatic relevance determination).
+    ard : bool, default=False
+        Whether an unset ``length_scale`` is started, and then tuned, for each column by itself.
+    shape : float, optional
+        Small: lengths spread over decades; large: a single one, the RBF.
+
+    Examples
+    --------
+    >>> from posterity.kernels import RationalQuadratic
+    >>> RationalQuadratic(2.0, shape=1.0)(np.array([[0.0], [2.0]])).round(4)
+    array([[1.    , 0.6667],
+           [0.6667, 1.    ]])
+    """
+
+    shape: float = positive(bounds=(1e-2, 1e4))
+
+    def _correlation(self, R: DeviceArray) -> DeviceArray:
+        xp = namespace(R)
+        return xp.exp(-self.shape * xp.log1p(R / (2.0 * self.shape)))
+
+    def _with_slope(self, R: DeviceArray) -> tuple[DeviceArray, DeviceArray]:
+        K = self._correlation(R)
+        return K, K / (1.0 + R / (2.0 * self.shape))
+
+    def _tangent(self, X: DeviceArray, Z: DeviceArray) -> Tangent:
+        A, B = self._scaled(X, Z)
+        R = distances.squared(A, B)
+        K, slope = self._with_slope(R)
+        return Tangent(
+            K,
+            lambda G: self._gathered(
+                length_scale=lambda: self._length_gradient(A, B, slope * G),
+                shape=lambda: self._shape_gradient(R, K * G),
+            ),
+            lambda G: -0.5 * movement(A, B, slope * G) / self._lengths(X),
+        )
+
+    def _shape_gradient(self, R: DeviceArray, W: DeviceArray) -> float:
+        """dL/d log shape = sum W (u / (1 + u) - log(1 + u)) shape, u = r^2 / (2 shape)."""
+        xp = namespace(R)
+        u = R / (2.0 * self.shape)
+        return self.shape * float(xp.sum(W * (u / (1.0 + u) - xp.log1p(u))))

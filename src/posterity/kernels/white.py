@@ -1,0 +1,79 @@
+"""What every row has for itself alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from posterity.arrays import Array, DeviceArray, namespace
+from posterity.kernels import parameters, rows
+from posterity.kernels.base import Kernel, Tangent
+from posterity.kernels.parameters import Range, positive
+
+
+@dataclass(frozen=True, repr=False)
+class White(Kernel):
+    """k(x, z) = variance where x and z are one and the same row, and zero elsewhere.
+
+    A row is the same as another only in ``kernel(X)``, whose two sides are the same rows. In
+    ``kernel(X, Z)`` every row of X is another one than every row of Z, whatever they hold: equal
+    inputs that were observed twice have two independent terms.
+
+    Parameters
+    ----------
+    variance : float, optional
+        Of the term.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from posterity.kernels import White
+    >>> X = np.array([[1.0], [1.0]])
+    >>> White(0.1)(X)
+    array([[0.1, 0. ],
+           [0. , 0.1]])
+    >>> White(0.1)(X, X)
+    array([[0., 0.],
+           [0., 0.]])
+    """
+
+    variance: float = positive()
+
+    def _block(self, X: Any, Z: Any) -> DeviceArray:
+        return rows.filled(X, (rows.count(X), rows.count(Z)), 0.0)
+
+    def __call__(self, X: Any, Z: Any = None) -> DeviceArray:
+        """The matrix of k(x_n, z_m), (N, M); of the rows of X among themselves without Z."""
+        if Z is not None:
+            return self._block(X, Z)
+        return self._settled().variance * rows.identity(X)
+
+    def _diag(self, X: Any) -> DeviceArray:
+        return rows.filled(X, (rows.count(X),), self.variance)
+
+    def tangent(self, X: Any, Z: Any = None) -> Tangent:
+        """A block and its adjoint, sharing their work."""
+        settled = self._settled()
+        return Tangent(
+            settled(X, Z),
+            lambda G: settled._gradient(_diagonal(G)) if Z is None else 0.0 * settled.theta,
+            lambda G: 0.0 * X,
+        )
+
+    def _diag_gradient(self, X: Any, g: DeviceArray) -> Array:
+        return self._gradient(g)
+
+    def _gradient(self, g: DeviceArray) -> Array:
+        return self._gathered(variance=lambda: self.variance * float(namespace(g).sum(g)))
+
+    def _ranges(self, X: Any, variance: float) -> Mapping[str, Range]:
+        return {"variance": parameters.about(variance)}
+
+    def irrelevant_columns(self, X: DeviceArray) -> set[int]:
+        """All: which row it is says everything."""
+        return set(range(X.shape[1]))
+
+
+def _diagonal(G: DeviceArray) -> DeviceArray:
+    return namespace(G).linalg.diagonal(G)

@@ -1,0 +1,277 @@
+"""Normal likelihood x Gaussian process x conjugate inference: GaussianProcessRegressor."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from posterity import arrays, kernels, validation
+from posterity.arrays import Array
+from posterity.inference import process, process_search
+from posterity.regression import kernel_model, process_mean, relevance
+from posterity.regression.process_model import ProcessModel, Targets
+
+_NOISE_START = 0.1  # of the variance of the targets
+_NOISE_RANGE = (1e-8, 10.0)
+
+
+class GaussianProcessRegressor(ProcessModel):
+    """Regression by a Gaussian process: a prior over functions, conditioned on the rows.
+
+    The function has a normal prior whose covariance is the kernel; the noise is normal. Kernel
+    parameters and noise variance are those of the largest evidence, unless they are held.
+
+    Parameters
+    ----------
+    kernel : Kernel or callable, optional
+        A value of :mod:`posterity.kernels`, in the units of the inputs and targets. Parameters that
+        are not set start from the data; those held by ``kernel.fixed()`` are not tuned. A function
+        of two blocks of rows has nothing to tune. None: a smooth function with a length scale for
+        each input, ``Scaled(RBF(ard=True))``.
+    noise_variance : float, optional
+        Variance of the noise. None: learned. 0: the function goes through the targets.
+    mean : {"constant", "zero", "linear"}, default="constant"
+        The function far from all rows: an unknown offset, zero, or an unknown plane. Offset and
+        slopes have the prior of one row's worth of information and are integrated out.
+    normalize_y : bool, default=False
+        Divide each output by its standard deviation first, so that outputs of different units can
+        share the kernel; kernel and ``noise_variance`` are then in units of it.
+    n_restarts : int, default=0
+        Further searches from random starts, of which the best is kept.
+    warm_start : bool, default=False
+        Start from the kernel and the noise of the previous fit.
+    max_iter : int, default=200
+        Of each search.
+    n_jobs : int, optional
+        Searches carried out at the same time.
+    device : str, optional
+        Where to compute, as PyTorch calls it ("cuda"). None: where X lies: PyTorch and CuPy
+        arrays stay on their device.
+    random_state : int, Generator or None
+        Of restarts, and of the rows on which searches begin where there are more than a thousand.
+
+    Attributes
+    ----------
+    kernel_ : Kernel
+        With every parameter set or learned.
+    noise_variance_ : float or array of shape (K,)
+        Of the targets.
+    log_evidence_ : float
+        Log density of the targets, all constants included, summed over outputs.
+    stop_reason_ : str
+        Why the search ended.
+    n_iter_ : int
+        Of the last search.
+    at_bounds_ : tuple of str
+        Parameters that ended at the end of their range.
+    irrelevant_inputs_ : list of str or int
+        Inputs that the kernel found to make no difference over the range of the rows.
+    restarts_log_evidence_ : array
+        What each search reached on the rows it began with.
+    X_train_ : array of shape (N, D), or list
+        The rows.
+    posterior_ : ProcessPosterior
+        The conditioned process.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from posterity import GaussianProcessRegressor
+    >>> X = np.linspace(0.0, 6.0, 30)[:, None]
+    >>> y = np.sin(X[:, 0]) + 0.1 * np.random.default_rng(0).normal(size=30)
+    >>> model = GaussianProcessRegressor().fit(X, y)
+    >>> mean, std = model.predict([[1.5], [20.0]], return_std=True)
+    >>> bool(abs(mean[0] - np.sin(1.5)) < 0.1), bool(std[0] < 0.2), bool(std[1] > 0.5)
+    (True, True, True)
+    """
+
+    def __init__(
+        self,
+        kernel: Any = None,
+        noise_variance: float | None = None,
+        mean: str = "constant",
+        *,
+        normalize_y: bool = False,
+        n_restarts: int = 0,
+        warm_start: bool = False,
+        max_iter: int = 200,
+        n_jobs: int | None = None,
+        device: str | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.kernel = kernel
+        self.noise_variance = noise_variance
+        self.mean = mean
+        self.normalize_y = normalize_y
+        self.n_restarts = n_restarts
+        self.warm_start = warm_start
+        self.max_iter = max_iter
+        self.n_jobs = n_jobs
+        self.device = device
+        self.random_state = random_state
+
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        noise_variance: ArrayLike | None = None,
+    ) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (N, D), or a sequence of N objects
+            Inputs; PyTorch and CuPy arrays stay on their device.
+        y : array-like of shape (N,) or (N, K)
+            Targets.
+        sample_weight : array-like of shape (N,), optional
+            How often each row counts: an integer weight equals repeating the row.
+        noise_variance : array-like of shape (N,), optional
+            Known variance of the noise of each row. The noise is then not learned.
+        """
+        least = self._least_rows(noise_is_known=noise_variance is not None)
+        rows, y_rows = self._check_training(X, y, reset=True, min_rows=least)
+        weights = kernel_model.checked_weights(sample_weight, len(rows))
+        known = _known_noise(noise_variance, len(rows))
+        kept = np.flatnonzero(weights)
+        known = None if known is None else known[kept]
+        rows = kernel_model.selected(rows, kept)  # a copy: X may change later
+        y_rows, weights = y_rows[kept], weights[kept]
+        self._single_output = y_rows.ndim == 1
+        self._settle(rows, y_rows.reshape(len(y_rows), -1), weights, known)
+        return self
+
+    def partial_fit(self, X: Any, y: ArrayLike) -> Self:
+        """Condition on further rows, the kernel and the noise kept as they are.
+
+        Each new row costs N^2 operations; ``fit`` again, with ``warm_start=True``, to tune. The
+        first call is a fit.
+        """
+        if "posterior_" not in self.__dict__:
+            return self.fit(X, y)
+        rows, y_rows = self._check_training(X, y, reset=False, min_rows=1)
+        if self._weighted:
+            raise ValueError(
+                "Rows with weights or known noise were fitted; fit all rows again to add others."
+            )
+        Y = np.vstack([self._Y, y_rows.reshape(len(y_rows), -1)])
+        rows_together = kernel_model.joined(self.X_train_, rows)
+        observations = self._observations(Y, np.ones(len(Y)), None)
+        self._adopt(self.posterior_.extended(rows_together, observations), Y)
+        self.X_train_ = rows_together
+        return self
+
+    def _settle(self, rows: Any, Y: Array, weights: Array, known: Array | None) -> None:
+        """Learn what is to be learned, and condition."""
+        self._weighted = known is not None or not np.all(weights == 1.0)
+        self._targets = Targets.of(
+            Y, weights, known, centred=self.mean != "zero", scaled=self.normalize_y
+        )
+        self.X_train_ = rows
+        observations = self._observations(Y, weights, known)
+        importance = weights if known is None else weights / known
+        problem = self._problem(rows, observations, known, importance)
+        rng = arrays.generator(self.random_state)
+        starts = process_search.random_starts(problem, self.n_restarts, rng)
+        learned = process_search.maximise(
+            problem, starts=starts, max_iter=self.max_iter, n_jobs=self.n_jobs, rng=rng
+        )
+        self._report(learned)
+        self._learned_noise, self._known_noise = learned.noise_variance, known
+        total = problem.total(learned.kernel)
+        self._adopt(
+            process.ProcessPosterior.condition(total, learned.noise_variance, rows, observations), Y
+        )
+
+    def _problem(
+        self,
+        rows: Any,
+        observations: process.Observations,
+        known: Array | None,
+        importance: Array,
+    ) -> process_search.Problem:
+        """What is searched, from where, and between what."""
+        v = self._targets.variance
+        warm = self.warm_start and "kernel_" in self.__dict__
+        kernel = self.kernel_ if warm else self._bound_kernel()
+        started, bounds = kernel.tuned(kernel_model.distinct(rows), variance=v)
+        low, high = (v * factor for factor in _NOISE_RANGE)
+        noise, limits = _NOISE_START * v, (low, high)  # type: float, tuple[float, float] | None
+        if known is not None:
+            noise, limits = 1.0, None
+        elif self.noise_variance is not None:
+            noise, limits = self._given_noise(self.noise_variance), None
+        elif warm:
+            noise = float(np.clip(self._learned_noise, low, high))
+        return process_search.Problem(
+            rows,
+            observations,
+            started,
+            bounds,
+            noise,
+            limits,
+            process_mean.prior_of_mean(self.mean, rows, v, importance),
+        )
+
+    def _least_rows(self, *, noise_is_known: bool) -> int:
+        """One row tells nothing of parameters."""
+        learns_noise = self.noise_variance is None and not noise_is_known
+        return 2 if learns_noise or self._kernel_given().names else 1
+
+    def _given_noise(self, noise_variance: float) -> float:
+        """Zero means interpolation, up to rounding."""
+        if noise_variance != 0.0:
+            return validation.check_positive(noise_variance, "noise_variance")
+        if self._weighted:
+            raise ValueError("Rows with weights need noise; noise_variance=0.0 leaves them none.")
+        return 0.0
+
+    def _observations(self, Y: Array, weights: Array, known: Array | None) -> process.Observations:
+        t = self._targets
+        if known is not None:
+            if self.normalize_y and len(t.scale) > 1:
+                raise ValueError(
+                    "Known noise is in the units of one output; with several, and "
+                    "normalize_y=True, fit each by itself."
+                )
+            known = known / t.scale[0] ** 2
+        scaled = (Y - t.center) / t.scale
+        like = self.X_train_ if not isinstance(self.X_train_, list) else scaled
+        return process.Observations.of(
+            arrays.like(like, scaled), weights=weights, known_noise=known
+        )
+
+    def _report(self, learned: process_search.Learned) -> None:
+        """Say what was found and how."""
+        self.kernel_ = learned.kernel
+        self.stop_reason_, self.n_iter_ = learned.optimum.stop_reason, learned.optimum.n_iter
+        self.at_bounds_ = learned.optimum.at_bounds
+        self.restarts_log_evidence_ = learned.restarts
+        self.irrelevant_inputs_: list[Any] = []
+        if not isinstance(self.X_train_, list):
+            v = self._targets.variance
+            places = relevance.irrelevant(learned.kernel, self.X_train_, v)
+            names = getattr(self, "feature_names_in_", range(self.n_features_in_))
+            self.irrelevant_inputs_ = [names[d] for d in places]
+
+    def _adopt(self, posterior: process.ProcessPosterior, Y: Array) -> None:
+        self.posterior_, self._Y = posterior, Y
+        t = self._targets
+        noise = self._learned_noise * t.scale**2
+        if self._known_noise is not None:
+            noise = np.full_like(t.scale, np.mean(self._known_noise))
+        self.noise_variance_ = self._per_output(noise)
+        rows = posterior.observations.n_rows + posterior.observations.repeats
+        self.log_evidence_ = posterior.log_evidence - rows * float(np.sum(np.log(t.scale)))
+
+    def _default_kernel(self) -> kernels.Kernel:
+        return kernels.Scaled(kernels.RBF(ard=True))
+
+
+def _known_noise(noise_variance: ArrayLike | None, n: int) -> Array | None:
+    if noise_variance is None:
+        return None
+    return validation.check_positive(noise_variance, "noise_variance", length=n)

@@ -1,0 +1,187 @@
+"""Squared error x a kernel's norm as penalty x closed form, chosen by leaving one out."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_is_fitted
+
+from posterity import arrays, distributions, validation
+from posterity.arrays import Array
+from posterity.inference import kernel_ridge, kernel_ridge_path
+from posterity.regression import kernel_model
+
+_BLOCK_VALUES = 1 << 22  # queries meet the training rows 32 MiB at a time
+
+
+class KernelRidgeRegression(kernel_model.KernelModel):
+    """The smoothest function near the targets: least squares with a kernel's norm as penalty.
+
+    The function is ``kernel(X, X_train_) @ dual_coef_ + intercept_``. The penalty is chosen by the
+    leave-one-out error, which has a closed form, over every penalty that can matter; each output
+    has its own.
+
+    Parameters
+    ----------
+    kernel : Kernel or callable, optional
+        A value of :mod:`posterity.kernels`, or ``kernel(A, B)`` that gives the matrix between the
+        rows of A and of B. Parameters of a kernel that are not set are started from the data; they
+        are not tuned. None: ``kernels.RBF()``.
+    penalty : float, optional
+        The factor of the squared norm of the function beside the sum of squared residuals; > 0.
+        None: that of the least leave-one-out error.
+    fit_intercept : bool, default=True
+        Add an offset, which is not penalised.
+
+    Attributes
+    ----------
+    dual_coef_ : array of shape (N,) or (K, N)
+        One weight for each training row; with an offset they sum to zero.
+    intercept_ : float or array of shape (K,)
+        The offset.
+    penalty_ : float or array of shape (K,)
+        The penalty, given or chosen.
+    loo_path_ : LeaveOneOutPath
+        With ``penalty=None``: ``penalties`` (G,) and the mean squared leave-one-out ``errors`` at
+        each, (G,) or (G, K).
+    loo_predictions_, loo_residuals_ : array of shape (N,) or (N, K)
+        Each training row as the others predict it, the offset estimated anew, and the target minus
+        that. A row that counts n times is left out once.
+    noise_variance_ : float or array of shape (K,)
+        Mean squared leave-one-out residual.
+    kernel_ : Kernel
+        The kernel, with every parameter set.
+    X_train_ : array of shape (N, D), or list
+        The training rows, without those of weight zero.
+    stop_reason_ : str
+        How the penalty was found.
+
+    Notes
+    -----
+    The predictive distribution is normal, as wide everywhere as the leave-one-out residuals were
+    on average. That includes noise and the errors of the function at rows like those of training;
+    it does not grow far from them. For that, and for tuning the kernel, use
+    :class:`GaussianProcessRegressor`, whose mean is the same function when its noise variance is
+    ``penalty_`` times the variance of its kernel.
+
+    With a penalty given, leave-one-out residuals cost as much again as the fit, and are computed
+    when first asked for: by ``noise_variance_``, ``predict_dist`` or pickling.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from posterity import KernelRidgeRegression
+    >>> X = np.linspace(0.0, 6.0, 40)[:, None]
+    >>> y = np.sin(X[:, 0]) + 0.1 * np.random.default_rng(0).normal(size=40)
+    >>> model = KernelRidgeRegression().fit(X, y)
+    >>> bool(abs(model.predict([[1.5]])[0] - np.sin(1.5)) < 0.1)
+    True
+    >>> bool(0.05 < np.sqrt(model.noise_variance_) < 0.15)
+    True
+    """
+
+    _loo: kernel_ridge.LeaveOneOut
+    _factorised: kernel_ridge.CholeskyFit | None
+
+    def __init__(
+        self, kernel: Any = None, penalty: float | None = None, *, fit_intercept: bool = True
+    ) -> None:
+        self.kernel = kernel
+        self.penalty = penalty
+        self.fit_intercept = fit_intercept
+
+    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (N, D), or a sequence of N objects
+            Inputs; objects where the kernel takes those.
+        y : array-like of shape (N,) or (N, K)
+            Targets.
+        sample_weight : array-like of shape (N,), optional
+            How often each row counts: an integer weight equals repeating the row, and a row of
+            weight zero is absent.
+        """
+        self.__dict__.pop("loo_path_", None)  # what an earlier fit without a penalty had
+        penalty = (
+            None if self.penalty is None else validation.check_positive(self.penalty, "penalty")
+        )
+        # Two rows at least, before the noise can be told.
+        rows, targets = self._check_training(X, y, reset=True, min_rows=2)
+        weight = kernel_model.checked_weights(sample_weight, len(targets))
+        present = np.flatnonzero(weight)
+        self._single_output = targets.ndim == 1
+        self._Y = (targets[:, None] if self._single_output else targets)[present]
+        self.X_train_ = kernel_model.selected(rows, present)  # a copy: X may change later
+        self.kernel_ = self._bound_kernel().start(kernel_model.distinct(self.X_train_))
+        K = np.require(arrays.to_numpy(self.kernel_(self.X_train_)), np.float64, "W")
+        problem = kernel_ridge.reduce(K, self._Y, weight[present], fit_intercept=self.fit_intercept)
+        self._adopt(self._chosen(problem) if penalty is None else self._given(problem, penalty))
+        return self
+
+    def predict_dist(self, X: Any) -> distributions.Normal:
+        """The predictive distribution at each row: normal, of variance ``noise_variance_``."""
+        mean = self._predict_mean(X)
+        return distributions.Normal(
+            mean, np.broadcast_to(np.sqrt(self.noise_variance_), mean.shape)
+        )
+
+    @property
+    def noise_variance_(self) -> Any:
+        """Mean squared leave-one-out residual, float or (K,)."""
+        return self._per_output(self._leave_one_out().mean_squares)
+
+    @property
+    def loo_residuals_(self) -> Array:
+        """Target minus leave-one-out prediction of each training row, (N,) or (N, K)."""
+        return self._per_row(self._leave_one_out().residuals)
+
+    @property
+    def loo_predictions_(self) -> Array:
+        """Each training row as predicted by the others, (N,) or (N, K)."""
+        return self._per_row(self._Y - self._leave_one_out().residuals)
+
+    def _chosen(self, problem: kernel_ridge.KernelProblem) -> kernel_ridge.KernelRidgeFit:
+        """The solution at the penalty of the least leave-one-out error."""
+        chosen = kernel_ridge_path.choose(problem)
+        penalties, errors = chosen.path
+        self.loo_path_ = kernel_ridge_path.LeaveOneOutPath(penalties, self._per_row(errors))
+        self.stop_reason_ = chosen.stop_reason
+        self._loo, self._factorised = chosen.fit.leave_one_out, None
+        return chosen.fit
+
+    def _given(
+        self, problem: kernel_ridge.KernelProblem, penalty: float
+    ) -> kernel_ridge.KernelRidgeFit:
+        """The solution at the penalty given."""
+        self.stop_reason_ = "the penalty was given"
+        self._factorised = kernel_ridge.solve(problem, penalty)
+        return self._factorised
+
+    def _adopt(self, fit: kernel_ridge.KernelRidgeFit) -> None:
+        self.dual_coef_ = self._per_output(np.ascontiguousarray(fit.dual_coef.T))
+        self.intercept_ = self._per_output(fit.intercept) if self.fit_intercept else 0.0
+        self.penalty_ = self._per_output(fit.penalty)
+
+    def _leave_one_out(self) -> kernel_ridge.LeaveOneOut:
+        """Computed once; the factor that it needs is let go then."""
+        check_is_fitted(self)
+        if self._factorised is not None:
+            self._loo, self._factorised = self._factorised.leave_one_out, None
+        return self._loo
+
+    def __getstate__(self) -> dict[str, Any]:
+        if "dual_coef_" in self.__dict__:
+            self._leave_one_out()  # a few numbers a row are stored, not the factor
+        return super().__getstate__()
+
+    def _predict_mean(self, X: Any) -> Array:
+        check_is_fitted(self)
+        queries = self._check_queries(X)
+        n_block = max(1, _BLOCK_VALUES // len(self.dual_coef_.T))
+        blocks = (queries[i : i + n_block] for i in range(0, len(queries), n_block))
+        kernel_rows = (arrays.to_numpy(self.kernel_(Z, self.X_train_)) for Z in blocks)
+        return np.concatenate([k @ self.dual_coef_.T for k in kernel_rows]) + self.intercept_

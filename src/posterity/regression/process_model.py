@@ -1,0 +1,148 @@
+"""Predictions of a conditioned Gaussian process, in the units of the targets."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
+
+from posterity import arrays, distributions, linalg
+from posterity.arrays import Array, DeviceArray, namespace
+from posterity.inference import process
+from posterity.regression.kernel_model import KernelModel
+
+_EPS = float(np.finfo(np.float64).eps)
+_LARGEST = 1e140
+
+
+@dataclass(frozen=True)
+class Targets:
+    """What was learned of the targets before the process sees them."""
+
+    center: Array  # (K,)
+    scale: Array  # (K,)
+    variance: float  # of the centred and scaled targets, averaged over outputs
+
+    @classmethod
+    def of(
+        cls, Y: Array, weights: Array, known: Array | None, *, centred: bool, scaled: bool
+    ) -> Targets:
+        """Centre, scale and variance of the targets, a row counted as often as it says."""
+        w = weights if known is None else weights / known
+        mean = np.average(Y, axis=0, weights=w)
+        center = mean if centred else np.zeros_like(mean)
+        _check_range(np.max(np.abs(Y - center), axis=0))
+        # What does not vary at all is known to rounding, not better.
+        floor = (_EPS * np.where(mean == 0.0, 1.0, mean)) ** 2
+        spread2 = np.maximum(np.average((Y - mean) ** 2, axis=0, weights=w), floor)
+        scale = np.sqrt(spread2) if scaled else np.ones_like(mean)
+        about = np.maximum(np.average((Y - center) ** 2, axis=0, weights=w), floor)
+        return cls(center, scale, float(np.mean(about / scale**2)))
+
+
+def _check_range(size: Array) -> None:
+    """Refuse targets whose squares are no doubles."""
+    bad = (size > _LARGEST) | ((size > 0.0) & (size < 1.0 / _LARGEST))
+    if bad.any():
+        raise ValueError(
+            f"The targets of column {int(np.argmax(bad))} vary by {size[bad][0]:.1e}, and their "
+            "variance is beyond double precision: rescale them."
+        )
+
+
+class ProcessModel(KernelModel):
+    """A regressor that predicts from a process conditioned on its rows."""
+
+    X_train_: Any
+    posterior_: process.ProcessPosterior
+    _targets: Targets
+
+    def predict_dist(
+        self, X: Any, *, noise_variance: ArrayLike | None = None
+    ) -> distributions.Normal:
+        """The predictive distribution at each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, D), or a sequence of n objects
+            Query rows.
+        noise_variance : float or array-like of shape (n,), optional
+            Variance of the noise of the new targets. None: that of the training rows (their
+            average where it was known row by row). 0: the noise-free function.
+        """
+        mean, variance = (arrays.to_numpy(a) for a in self._moments(X, noise_variance))
+        return distributions.Normal(self._per_row(mean), np.sqrt(self._per_row(variance)))
+
+    def predict(self, X: Any, return_std: bool = False, return_cov: bool = False) -> Any:
+        if not return_std or return_cov:
+            return super().predict(X, return_std, return_cov)
+        mean, variance = self._moments(X, None)
+        std = namespace(variance).sqrt(variance)
+        return tuple(self._returned(self._per_row(a), X) for a in (mean, std))
+
+    predict.__doc__ = KernelModel.predict.__doc__
+
+    def predict_cov(self, X: Any) -> Any:
+        """Covariance of the targets between rows, noise on the diagonal: (n, n) or (K, n, n)."""
+        return self.predict_joint(X).covariance.copy()
+
+    def leave_one_out(self) -> distributions.Normal:
+        """Each training target as predicted by all other rows, the parameters kept."""
+        mean, variance = (arrays.to_numpy(a) for a in self._fitted().posterior_.leave_one_out())
+        t = self._targets
+        std = np.sqrt(variance)[:, None] * t.scale
+        return distributions.Normal(self._per_row(mean * t.scale + t.center), self._per_row(std))
+
+    def sample_functions(self, X: Any, n_samples: int = 1, random_state: Any = None) -> Array:
+        """Noise-free functions at the rows of X: of the posterior, or before a fit of the prior.
+
+        Returns
+        -------
+        values : array of shape (n_samples, n) or (n_samples, n, K)
+        """
+        rng = arrays.generator(random_state)
+        if "posterior_" not in self.__dict__:
+            return self._prior(X).sample(n_samples, rng=rng)
+        return self.predict_joint(X, noise_variance=0.0).sample(n_samples, rng=rng)
+
+    def predict_joint(
+        self, X: Any, *, noise_variance: ArrayLike | None = None
+    ) -> distributions.MultivariateNormal:
+        """The joint predictive distribution of all rows; ``noise_variance`` as in predict_dist."""
+        rows, t = self._fitted()._check_queries(X), self._targets
+        mean = arrays.to_numpy(self.posterior_.mean(rows)) * t.scale + t.center
+        C = arrays.to_numpy(self.posterior_.covariance(rows)) * (t.scale**2)[:, None, None]
+        i = np.arange(len(mean))
+        C[:, i, i] += self._noise_at(noise_variance, len(mean)).T
+        return distributions.MultivariateNormal(
+            self._per_row(mean), C[0] if self._single_output else C
+        )
+
+    def _prior(self, X: Any) -> distributions.MultivariateNormal:
+        """The process before any row, its kernel started from the rows it is asked at."""
+        unfitted = clone(self)  # which may take note of the columns
+        rows = unfitted._check_queries(X, reset=True)
+        K = arrays.to_numpy(unfitted._bound_kernel().start(rows)(rows))
+        return distributions.MultivariateNormal(np.zeros(len(K)), linalg.symmetrize(K))
+
+    def _moments(self, X: Any, noise_variance: ArrayLike | None) -> tuple[DeviceArray, DeviceArray]:
+        """Mean and variance of the targets, each (n, K), where the process lives."""
+        mean, variance = self._fitted().posterior_.latent(self._check_queries(X))
+        t = self._targets
+        scale, center = (arrays.like(mean, a) for a in (t.scale, t.center))
+        noise = arrays.like(mean, self._noise_at(noise_variance, mean.shape[0]))
+        return mean * scale + center, variance[:, None] * scale**2 + noise
+
+    def _predict_mean(self, X: Any) -> Any:
+        mean = self._fitted().posterior_.mean(self._check_queries(X))
+        t = self._targets
+        scale, center = (arrays.like(mean, a) for a in (t.scale, t.center))
+        return self._returned(self._per_row(mean * scale + center), X)
+
+    def _fitted(self) -> Self:
+        check_is_fitted(self, "posterior_")
+        return self

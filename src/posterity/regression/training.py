@@ -1,0 +1,89 @@
+"""The rows a process is conditioned on: those present, each once, with how often it counts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from posterity import kernels
+from posterity.arrays import Array
+
+
+@dataclass(frozen=True)
+class Training:
+    """N rows with their targets and weights, and where each row as it was given now stands."""
+
+    rows: Any  # (N, D), or N objects
+    Y: Array  # (N, K)
+    weights: Array  # (N,), above zero
+    known_noise: Array | None  # (N,)
+    places: NDArray[np.intp]  # (number of rows given that count,)
+
+    @classmethod
+    def present(cls, rows: Any, Y: Array, weights: Array, known: Array | None) -> Training:
+        """Without rows of weight zero. The rows are copied: they may change later."""
+        kept = np.flatnonzero(weights)
+        return cls(
+            kernels.rows.chosen(rows, kept),
+            Y[kept],
+            weights[kept],
+            None if known is None else known[kept],
+            np.arange(len(kept)),
+        )
+
+    def merged(self) -> Training:
+        """Rows that are equal in all but weight made one, in the order of their first.
+
+        A weight is a repetition, so nothing else changes. But equal rows with next to no noise make
+        a matrix singular to rounding, and a search would see where.
+        """
+        if not isinstance(self.rows, np.ndarray):
+            return self
+        parts = [self.rows, self.Y, *(() if self.known_noise is None else (self.known_noise,))]
+        _, first, group = np.unique(
+            np.column_stack(parts), axis=0, return_index=True, return_inverse=True
+        )
+        if len(first) == len(self.Y):
+            return self
+        kept = np.sort(first)
+        places = np.argsort(np.argsort(first))[group.reshape(-1)]
+        return replace(
+            self,
+            rows=self.rows[kept],
+            Y=self.Y[kept],
+            weights=np.bincount(places, weights=self.weights),
+            known_noise=None if self.known_noise is None else self.known_noise[kept],
+            places=places,
+        )
+
+    def followed_by(self, rows: Any, Y: Array) -> Training:
+        """With further rows, each counting once."""
+        n, more = len(self.Y), len(Y)
+        return replace(
+            self,
+            rows=kernels.rows.joined(self.rows, rows),
+            Y=np.vstack([self.Y, Y]),
+            weights=np.append(self.weights, np.ones(more)),
+            places=np.append(self.places, np.arange(n, n + more)),
+        )
+
+    @property
+    def importance(self) -> Array:
+        """What a row's share of a mean is proportional to."""
+        return self.weights if self.known_noise is None else self.weights / self.known_noise
+
+    @property
+    def mean_known_noise(self) -> float | None:
+        """Over all repetitions."""
+        if self.known_noise is None:
+            return None
+        return float(np.average(self.known_noise, weights=self.weights))
+
+
+def tells_rows_apart(kernel: kernels.Kernel) -> bool:
+    """Whether equal rows are different to the kernel."""
+    parts = (kernel, *kernel.get_params(deep=True).values())
+    return any(isinstance(part, kernels.White) for part in parts)

@@ -1,0 +1,31 @@
+"""Triangular solves by blocks agree with LAPACK's."""
+
+import numpy as np
+import pytest
+
+from posterity import linalg
+from posterity.linalg import substitution
+
+
+@pytest.mark.parametrize("transposed", [False, True])
+@pytest.mark.parametrize("size", [1, 3, 7, 8, 50])
+def test_blocks_solve_what_the_whole_solves(size: int, transposed: bool) -> None:
+    rng = np.random.default_rng(size)
+    L = rng.standard_normal((21, 21)) + 6.0 * np.eye(21)  # above the diagonal: to be ignored
+    B = rng.standard_normal((21, 4))
+    X = substitution.solve_lower_by_blocks(L, B, transposed=transposed, size=size)
+    T = np.tril(L).T if transposed else np.tril(L)
+    np.testing.assert_allclose(T @ X, B, atol=1e-12)
+
+
+def test_large_factors_on_a_device_are_solved_by_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    torch = pytest.importorskip("torch")
+    monkeypatch.setattr(substitution, "_SIZE", 4)
+    rng = np.random.default_rng(0)
+    L = np.tril(rng.standard_normal((11, 11))) + 5.0 * np.eye(11)
+    b = rng.standard_normal(11)
+    assert substitution.pays(torch.asarray(L))
+    assert not substitution.pays(L)
+    for solve, T in ((linalg.solve_lower, L), (linalg.solve_lower_transposed, L.T)):
+        x = solve(torch.asarray(L), torch.asarray(b))
+        np.testing.assert_allclose(T @ x.numpy(), b, atol=1e-12)
