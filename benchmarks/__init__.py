@@ -4,4 +4,7 @@ A benchmark is a module of this package with a function ``run(options)``; ``BENC
 those that ``python -m benchmarks`` knows. Most are a table of values for ``harness.run``.
 """
 
-BENCHMARKS = ("nist", "linear", "bayesian_linear", "out_of_core")
+BENCHMARKS = (
+    *("nist", "linear", "bayesian_linear", "out_of_core"),
+    *("gaussian_process", "gaussian_process_evaluation", "kernel_ridge", "uci_regression"),
+)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
+from importlib import util
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -97,14 +98,27 @@ def predict_mean(model: Any, X: Array) -> Prediction:
     return model.predict(X), None
 
 
+def nothing_more(model: Any) -> Scores:
+    """A model whose predictions are all there is to judge."""
+    del model
+    return {}
+
+
 @dataclass(frozen=True)
 class Contender:
-    """One package's way of doing the work."""
+    """One package's way of doing the work; ``needs`` is what must be importable for it."""
 
     name: str
     build: Callable[[], Any]
     fit: Callable[[Any, Array, Array], Any] = fit_estimator
     predict: Callable[[Any, Array], Prediction] = predict_with_std
+    facts: Callable[[Any], Scores] = nothing_more  # what a fitted model says of itself
+    needs: str | None = None
+
+    @property
+    def is_here(self) -> bool:
+        """Whether its package is installed."""
+        return self.needs is None or util.find_spec(self.needs) is not None
 
 
 @dataclass(frozen=True)
@@ -115,3 +129,4 @@ class Benchmark:
     title: str
     tasks: tuple[Task, ...]
     contenders: tuple[Contender, ...]
+    note: str = ""  # what a reader of the tables must know

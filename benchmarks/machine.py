@@ -7,7 +7,10 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-PACKAGES = ("posterity", "numpy", "scipy", "scikit-learn", "statsmodels", "polars", "pyarrow")
+PACKAGES = (
+    *("posterity", "numpy", "scipy", "scikit-learn", "statsmodels", "polars", "pyarrow", "numba"),
+    *("gpy", "gpytorch", "torch", "tinygp", "jax"),
+)
 
 
 def describe() -> dict[str, Any]:

@@ -12,19 +12,31 @@ RATIO = "ratio"
 
 # The key of a measurement, its heading, and how it is shown.
 COLUMNS = (
+    ("evaluation_wall_s", "evaluation, s", "range"),
+    ("evaluation_wall_s", "x posterity", RATIO),
+    ("evaluation_cpu_s", "evaluation, CPU s", "median"),
+    ("floor_wall_s", "floor, s", "median"),
+    ("times_floor", "x floor", "range"),
+    ("matrices", "memory, N x N doubles", "median"),
     ("fit_wall_s", "fit, s", "range"),
     ("fit_wall_s", "x posterity", RATIO),
     ("fit_cpu_s", "fit, CPU s", "median"),
     ("predict_wall_s", "predict, s", "range"),
     ("predict_wall_s", "x posterity", RATIO),
     ("predict_cpu_s", "predict, CPU s", "median"),
+    ("whole_wall_s", "fit and predict, s", "median"),
+    ("whole_wall_s", "x posterity", RATIO),
     ("fit_peak_mib", "memory of fit, MiB", "median"),
     ("peak_mib", "of fit and predict, MiB", "median"),
     ("absolute_peak_mib", "whole process, MiB", "median"),
     ("log_score", "log score", "score"),
     ("rmse", "RMSE", "score"),
+    ("rmse_of_function", "RMSE of the function", "score"),
     ("coverage_90", "90 % coverage", "score"),
     ("digits", "correct digits", "median"),
+    ("log10_penalty", "log10 of the penalty", "score"),
+    ("log_evidence", "log evidence", "exact"),
+    ("evaluations", "evaluations", "median"),
 )
 
 
@@ -55,6 +67,10 @@ def _ratio(spread: dict[str, float | None], first: dict[str, float | None] | Non
 def markdown(result: dict[str, Any]) -> str:
     """The page of one benchmark: what was measured, on what, and a table a task."""
     lines = [f"# {result['title']}", "", *provenance(result), ""]
+    if result.get("note"):
+        lines += [result["note"], ""]
+    if result.get("not_installed"):
+        lines += [f"Left out, because not installed: {', '.join(result['not_installed'])}.", ""]
     for task in result["tasks"]:
         size = f"{task['rows']:,} x {task['columns']:,}"
         lines += [f"## {size}: {task['name']}", "", *_task_table(task["summary"]), ""]
@@ -89,6 +105,8 @@ def _cell(spread: dict[str, float | None] | None, style: str) -> str:
         return "-"
     if style == "range":
         return f"{number(spread['median'])} ({number(spread['min'])} - {number(spread['max'])})"
+    if style == "exact":
+        return number(spread["median"], digits=7)
     if style == "score":
         return number(spread["median"], digits=4)
     return number(spread[style])

@@ -2,11 +2,12 @@
 
 import json
 import os
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import toy_benchmark
-from benchmarks import harness, report, scores
+from benchmarks import harness, report, scores, worker
 from benchmarks.cases import Data, Size
 from benchmarks.options import HERE, Options
 from scipy import stats
@@ -132,3 +133,41 @@ def test_predictive_scores_match_their_definitions():
     assert found["log_score"] == pytest.approx(stats.norm.logpdf(y, mean, std).mean())
     assert found["rmse"] == pytest.approx(np.linalg.norm(y - mean) / np.sqrt(500))
     assert found["coverage_90"] == np.mean((lower <= y) & (y <= upper))
+
+
+def test_a_contender_that_is_not_installed_is_left_out_with_a_sentence(tmp_path):
+    first, second = toy_benchmark.TOY.contenders
+    absent = replace(second, needs="a_package_that_is_not_there")
+    installed = replace(first, needs="numpy")
+    toy = replace(toy_benchmark.TOY, contenders=(installed, absent), note="A note.")
+    result = harness.run(toy, Options(repeats=1, threads=1, folder=tmp_path))
+    assert [run["contender"] for run in result["tasks"][0]["runs"]] == ["with std"]
+    lines = (tmp_path / "toy.md").read_text().splitlines()
+    assert "A note." in lines
+    assert "Left out, because not installed: without." in lines
+
+
+def test_what_a_model_says_of_itself_is_kept(result):
+    runs = result["tasks"][0]["runs"]
+    y = toy_benchmark.noise(np.random.default_rng(3), toy_benchmark.SIZE).y
+    assert [run.get("log_evidence") for run in runs] == [pytest.approx(y.std()), None] * 2
+
+
+def test_processes_are_told_their_threads_and_nothing_stays(monkeypatch):
+    monkeypatch.setenv("OMP_NUM_THREADS", "7")
+    monkeypatch.delenv("NPROC", raising=False)
+    with harness.threads_of_children(3):
+        told = [harness.in_new_process(os.getenv, name) for name in ("OMP_NUM_THREADS", "NPROC")]
+    assert told == ["3", "3"]
+    assert os.environ["OMP_NUM_THREADS"] == "7"
+    assert "NPROC" not in os.environ
+    with harness.threads_of_children(None):
+        assert os.environ["OMP_NUM_THREADS"] == "7"
+
+
+@pytest.mark.skipif(not worker._CLEAR.exists(), reason="only Linux can lower the mark")
+def test_memory_given_back_is_forgotten():
+    np.ones(2**23)
+    before = worker.peak_mib()
+    worker.forget_peak()
+    assert worker.peak_mib() < before - 30.0

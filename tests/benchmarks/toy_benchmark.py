@@ -36,13 +36,17 @@ def score_with_process(data, prediction):
     return predictive(data, prediction) | {"process": float(os.getpid())}
 
 
+def spread(model):
+    return {"log_evidence": float(model.spread)}
+
+
 SIZE = Size(500, 2, 40)
 TOY = Benchmark(
     name="toy",
     title="A toy",
     tasks=(Task("noise", SIZE, noise, score_with_process, seed=3),),
     contenders=(
-        Contender("with std", Constant),
+        Contender("with std", Constant, facts=spread),
         Contender("without", Hungry, predict=predict_mean),
     ),
 )

@@ -6,7 +6,14 @@ import pandas as pd
 import pytest
 from matplotlib.axes import Axes
 
-from posterity import BayesianLinearRegression, LinearRegression, displays, features
+from posterity import (
+    BayesianLinearRegression,
+    GaussianProcessRegressor,
+    LinearRegression,
+    displays,
+    features,
+    kernels,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -128,6 +135,48 @@ def test_column_name_of_a_data_frame_labels_the_axis(rows):
     frame = pd.DataFrame(rows[0], columns=["depth"])
     fitted = BayesianLinearRegression().fit(frame, rows[1])
     assert band(fitted, (frame, rows[1])).plot().get_xlabel() == "depth"
+
+
+def test_functions_of_a_gaussian_process_are_drawn_from_its_posterior(rows):
+    kernel = (2.0 * kernels.RBF(0.7)).fixed()
+    fitted = GaussianProcessRegressor(kernel, noise_variance=0.01).fit(*rows)
+    display = band(fitted, rows, n_functions=2, random_state=3, n_grid=20)
+    expected = fitted.sample_functions(display.x[:, None], 2, random_state=3)
+    np.testing.assert_array_equal(display.functions, expected)
+
+
+def prior(kernel, **options):
+    return displays.PredictiveBandDisplay.from_kernel(kernel, [[0.0], [1.0], [4.0]], **options)
+
+
+def test_prior_has_the_variance_of_its_kernel():
+    display = prior(kernels.Linear(2.0), coverage=(0.9, 0.5), n_grid=9)
+    np.testing.assert_array_equal(display.x, np.linspace(0.0, 4.0, 9))
+    np.testing.assert_array_equal(display.mean, 0.0)
+    for factor, low, high in zip((0.67449, 1.644854), display.lower, display.upper, strict=True):
+        np.testing.assert_allclose(high, factor * np.sqrt(2.0) * display.x, rtol=1e-5)
+        np.testing.assert_array_equal(low, -high)
+
+
+def test_functions_of_the_prior_have_the_covariance_of_its_kernel():
+    kernel = 3.0 * kernels.RBF(1.5)
+    display = prior(kernel, n_functions=20_000, random_state=0, n_grid=5)
+    expected = kernel(display.x[:, None])
+    np.testing.assert_allclose(np.cov(display.functions.T), expected, atol=0.15)
+
+
+def test_prior_is_the_same_for_the_same_seed_and_starts_unset_parameters_from_the_rows():
+    first, second = (prior(kernels.RBF(), random_state=1, n_grid=30) for _ in range(2))
+    np.testing.assert_array_equal(first.functions, second.functions)
+    started = kernels.RBF().start(np.array([[0.0], [1.0], [4.0]]))
+    expected = prior(started, random_state=1, n_grid=30)
+    np.testing.assert_array_equal(first.functions, expected.functions)
+
+
+def test_prior_is_drawn_without_points_and_without_what_was_not_asked_for():
+    axes = prior(kernels.RBF(1.0), coverage=(), n_functions=2).plot()
+    assert not axes.collections
+    assert len(axes.lines) == 2 + 1
 
 
 def test_weighted_basis_sums_to_the_mean_prediction(model, rows):

@@ -9,6 +9,8 @@ import posterity
 from posterity import (
     BayesianLinearRegression,
     DualLinearRegression,
+    GaussianProcessRegressor,
+    KernelRidgeRegression,
     LinearRegression,
     LqRegression,
     RidgeRegression,
@@ -19,6 +21,8 @@ MODELS = [
     RidgeRegression(),
     LqRegression(0.1),
     BayesianLinearRegression(),
+    KernelRidgeRegression(),
+    GaussianProcessRegressor(),
     DualLinearRegression(),
 ]
 each = pytest.mark.parametrize("model", MODELS, ids=repr)

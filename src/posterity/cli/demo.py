@@ -11,7 +11,7 @@ from rich.table import Table
 from sklearn.base import clone
 from sklearn.model_selection import KFold
 
-from posterity import datasets, features, regression
+from posterity import datasets, features, kernels, regression
 
 
 @dataclass(frozen=True)
@@ -43,6 +43,8 @@ def family() -> dict[str, regression.Regressor]:
         "Bayesian, radial": bayesian(features=features.Radial(6)),
         "Bayesian, steps": bayesian(features=features.Heaviside(6)),
         "dual": regression.DualLinearRegression(),
+        "kernel ridge": regression.KernelRidgeRegression(),
+        "Gaussian process": regression.GaussianProcessRegressor(kernels.Scaled(kernels.RBF())),
     }
 
 

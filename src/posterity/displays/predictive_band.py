@@ -1,4 +1,4 @@
-"""A prediction along one input: its mean, its intervals, and functions drawn from it."""
+"""A prediction or a prior along one input: mean, intervals, and functions drawn from it."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike
 
+from posterity import arrays, distributions, kernels, linalg
 from posterity.arrays import Array
 from posterity.displays import grid
 from posterity.displays.style import COLORS, axes_or_new
@@ -119,6 +120,63 @@ class PredictiveBandDisplay:
             x_train=x_train if y is not None else np.empty(0),
             y_train=np.empty(0) if y is None else np.asarray(y, dtype=np.float64).ravel(),
             x_label=grid.label(estimator),
+        )
+
+    @classmethod
+    def from_kernel(
+        cls,
+        kernel: kernels.Kernel,
+        X: ArrayLike,
+        *,
+        coverage: Sequence[float] = (0.9,),
+        n_functions: int = 3,
+        random_state: Any = None,
+        margin: float = 0.0,
+        n_grid: int = 200,
+    ) -> PredictiveBandDisplay:
+        """The Gaussian process of a kernel before any data: mean zero, without noise.
+
+        Parameters
+        ----------
+        kernel : Kernel
+            Of one input. Parameters that are not set start from X.
+        X : array-like of shape (N, 1)
+            Rows whose range is drawn.
+        coverage : sequence of floats, default=(0.9,)
+            Probabilities of the intervals.
+        n_functions : int, default=3
+            Number of functions to draw from the prior.
+        random_state : int, Generator or None
+            Where the draws come from.
+        margin : float, default=0.0
+            How far to look beyond the rows, as a share of their range.
+        n_grid : int, default=200
+            Number of points.
+
+        Examples
+        --------
+        >>> from posterity import displays, kernels
+        >>> kernel = 4.0 * kernels.RBF(1.0)
+        >>> prior = displays.PredictiveBandDisplay.from_kernel(kernel, [[0.0], [5.0]])
+        >>> prior.functions.shape, round(float(prior.upper.max()), 2)
+        ((3, 200), 3.29)
+        """
+        given = grid.single_input(X)
+        x = grid.span(given, margin=margin, n_grid=n_grid)
+        K = arrays.to_numpy(kernel.start(given[:, None])(x[:, None]))
+        process = distributions.MultivariateNormal(np.zeros(n_grid), linalg.symmetrize(K))
+        levels = tuple(sorted(coverage))
+        ends_of = process.marginals().interval
+        band = np.array([ends_of(level) for level in levels]).reshape(-1, 2, n_grid)
+        return cls(
+            x=x,
+            mean=process.mean(),
+            coverage=levels,
+            lower=band[:, 0],
+            upper=band[:, 1],
+            functions=process.sample(n_functions, rng=arrays.generator(random_state)),
+            x_train=np.empty(0),
+            y_train=np.empty(0),
         )
 
     def plot(self, ax: Axes | None = None, *, color: str = COLORS["blue"]) -> Axes:

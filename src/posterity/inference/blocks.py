@@ -17,7 +17,7 @@ from posterity.arrays import Array, DeviceArray, namespace
 _CPU_ROWS = 192
 _CPU_ROWS_SHARED = 384  # fewer, larger blocks where threads share them
 _SHARED_FROM = 2048  # rows; below, handing out blocks costs more than it saves
-_DEVICE_ROWS = 4096
+_DEVICE_ROWS = 8192
 
 T = TypeVar("T")
 
@@ -34,9 +34,9 @@ def fill(
 
     def work(i: slice, j: slice) -> None:
         if i == j:
-            K[i, i] = with_diagonal(kernel(X[i]), diagonal[i])
+            K[i, i] = with_diagonal(kernel(_rows(X, i)), diagonal[i])
             return
-        K[i, j] = kernel(X[i], X[j])
+        K[i, j] = kernel(_rows(X, i), _rows(X, j))
         if above_too:
             K[j, i] = K[i, j].T
 
@@ -53,16 +53,27 @@ def pullback(
 
     def work(i: slice, j: slice) -> Array:
         if i == j:
-            return kernel.tangent(X[i]).parameters(weights(i, i))
-        return 2.0 * kernel.tangent(X[i], X[j]).parameters(weights(i, j))
+            return kernel.tangent(_rows(X, i)).parameters(weights(i, i))
+        return 2.0 * kernel.tangent(_rows(X, i), _rows(X, j)).parameters(weights(i, j))
 
     return np.sum(_for_each(work, K, kernel), axis=0)
 
 
+def between(kernel: kernels.Kernel, X: Any, Z: Any) -> DeviceArray:
+    """k(X, Z), (N, M), block by block where the rows are vectors on a processor."""
+    if not (kernel.takes_vectors and array_api_compat.is_numpy_array(X)):
+        return kernel(X, Z)
+    K = np.empty((X.shape[0], Z.shape[0]))
+    with linalg.threads.limited(0):
+        for i in _cut(K.shape[0], _CPU_ROWS):
+            for j in _cut(K.shape[1], _CPU_ROWS):
+                K[i, j] = kernel(X[i], Z[j])
+    return K
+
+
 def with_diagonal(K: DeviceArray, extra: DeviceArray) -> DeviceArray:
     """K with ``extra`` added to its diagonal, in place."""
-    everywhere = namespace(K).arange(K.shape[0], device=array_api_compat.device(K))
-    K[everywhere, everywhere] += extra
+    linalg.blocked.write_diagonal(K, namespace(K).linalg.diagonal(K) + extra)
     return K
 
 
@@ -87,8 +98,15 @@ def _for_each(work: Callable[[slice, slice], T], K: DeviceArray, kernel: kernels
             return list(pool.map(lambda place: work(*place), places))
 
 
+def _rows(X: Any, i: slice) -> Any:
+    return kernels.rows.between(X, i.start, i.stop)
+
+
 def _places(n: int, size: int) -> list[tuple[slice, slice]]:
     """Rows and columns of the blocks on and below the diagonal."""
-    starts = range(0, n, size)
-    cut = [slice(start, min(start + size, n)) for start in starts]
+    cut = _cut(n, size)
     return [(cut[a], cut[b]) for a in range(len(cut)) for b in range(a + 1)]
+
+
+def _cut(n: int, size: int) -> list[slice]:
+    return [slice(start, min(start + size, n)) for start in range(0, n, size)]

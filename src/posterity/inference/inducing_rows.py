@@ -6,14 +6,11 @@ B = I + A A^T = L_B L_B^T, y = S Y the whitened targets, m = B^-1 A y.
 
 from __future__ import annotations
 
-import functools
 import math
-import operator
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any
 
 import array_api_compat
 import numpy as np
@@ -23,22 +20,15 @@ from posterity.arrays import Array, DeviceArray, namespace
 from posterity.inference.observations import Observations
 from posterity.linalg import products
 
-Blocks: TypeAlias = Iterator[tuple[Any, DeviceArray, DeviceArray]]
-
 _CPU_VALUES = 1 << 19  # of K_uf at a time: 4 MiB
 _DEVICE_VALUES = 1 << 25
 _LEAST_ROWS = 64
-_SHARED_FROM = 1 << 20  # values of K_uf; below, handing out blocks costs more than it saves
 
 
-def slices(n_rows: int, n_points: int, like: DeviceArray, *, n_shares: int = 1) -> list[slice]:
-    """Equal blocks of rows whose kernel with the points fits a cache, or fills a device.
-
-    Their number is a multiple of ``n_shares``.
-    """
+def slices(n_rows: int, n_points: int, like: DeviceArray) -> list[slice]:
+    """Blocks of rows whose kernel with the points fits a cache, or fills a device."""
     values = _CPU_VALUES if array_api_compat.is_numpy_array(like) else _DEVICE_VALUES
-    most = n_shares * max(_LEAST_ROWS, values // n_points)
-    size = math.ceil(n_rows / (n_shares * math.ceil(n_rows / most)))
+    size = max(_LEAST_ROWS, values // n_points)
     return [slice(i, min(i + size, n_rows)) for i in range(0, n_rows, size)]
 
 
@@ -51,24 +41,13 @@ class Rows:
     X: Any  # (N, D), or a sequence of N objects
     observations: Observations
     Z: Any  # (M, D), or a sequence of M objects
-    n_threads: int = field(default_factory=linalg.threads.available)
 
-    def summed(self, work: Callable[[Blocks], tuple[Any, ...]]) -> list[Any]:
-        """What ``work`` sums over blocks, added up over all rows by as many threads as help."""
-        Y, (n, M) = self.observations.Y, (self.observations.n_rows, len(self.Z))
-        on_cpu = array_api_compat.is_numpy_array(Y) and self.kernel.takes_vectors
-        n_shares = self.n_threads if on_cpu and n * M >= _SHARED_FROM else 1
-        places = slices(n, M, Y, n_shares=n_shares)
-        shares = [self._blocks(places[i::n_shares]) for i in range(n_shares)]
-        with linalg.threads.limited(0), ThreadPoolExecutor(n_shares) as pool:
-            sums = list(map(work, shares) if n_shares == 1 else pool.map(work, shares))
-        return [functools.reduce(operator.add, parts) for parts in zip(*sums, strict=True)]
-
-    def _blocks(self, places: Sequence[slice]) -> Blocks:
+    def blocks(self) -> Iterator[tuple[Any, DeviceArray, DeviceArray]]:
         """X, the diagonal of S, and y, a block at a time."""
-        for i in places:
-            root = (self.noise_variance * self.observations.spread[i]) ** -0.5
-            yield self.X[i], root, root[:, None] * self.observations.Y[i]
+        o = self.observations
+        for i in slices(o.n_rows, len(self.Z), o.Y):
+            root = (self.noise_variance * o.spread[i]) ** -0.5
+            yield self.X[i], root, root[:, None] * o.Y[i]
 
     def factor(self) -> DeviceArray:
         """L."""
@@ -92,7 +71,7 @@ class Summary:
     def of(cls, rows: Rows) -> Summary:
         """The first pass."""
         L = rows.factor()
-        return cls(rows, L, *rows.summed(lambda blocks: _sums(rows, L, blocks)))
+        return cls(rows, L, *_sums(rows, L))
 
     @cached_property
     def L_B(self) -> DeviceArray:
@@ -148,7 +127,7 @@ class Summary:
     def pulled_back(self) -> tuple[Array, DeviceArray | None]:
         """dL/dtheta (P,), and dL/dZ (M, D), of the bound: the second pass."""
         P, alpha = self._precision_gain(), linalg.solve_lower_transposed(self.L, self.m)
-        theta, points = self.rows.summed(lambda blocks: _adjoint(self.rows, P, alpha, blocks))
+        theta, points = _adjoint(self.rows, P, alpha)
         theta_u, points_u = self._through_points()
         return theta + theta_u, points + points_u if self.rows.kernel.takes_vectors else None
 
@@ -169,11 +148,11 @@ class Summary:
         return _both_sides(self.L, _identity(inverse) - inverse)
 
 
-def _sums(rows: Rows, L: DeviceArray, blocks: Blocks) -> tuple[Any, ...]:
-    """A A^T, A y, and the numbers of :class:`Summary`, over some blocks."""
+def _sums(rows: Rows, L: DeviceArray) -> tuple[DeviceArray, DeviceArray, float, float, float]:
+    """A A^T, A y, and the numbers of :class:`Summary`, over all rows."""
     xp = namespace(L)
     AAt, Ay, squares, prior, log_noise = xp.zeros_like(L), 0.0, 0.0, 0.0, 0.0
-    for X, root, y in blocks:
+    for X, root, y in rows.blocks():
         K_fu = rows.kernel(X, rows.Z)
         K_fu *= root[:, None]
         At = linalg.solve_lower(L, K_fu.T).T
@@ -185,17 +164,15 @@ def _sums(rows: Rows, L: DeviceArray, blocks: Blocks) -> tuple[Any, ...]:
     return AAt, Ay, squares, prior, log_noise
 
 
-def _adjoint(
-    rows: Rows, P: DeviceArray, alpha: DeviceArray, blocks: Blocks
-) -> tuple[Array, DeviceArray | float]:
-    """Of K_uf and of the diagonal of K, over some blocks: dL/dtheta and dL/dZ.
+def _adjoint(rows: Rows, P: DeviceArray, alpha: DeviceArray) -> tuple[Array, DeviceArray | float]:
+    """Of K_uf and of the diagonal of K, over all rows: dL/dtheta and dL/dZ.
 
     dL/dK_uf = (P K_uf S + alpha (y - S K_fu alpha)^T) S, with alpha = L^-T m and P for each output;
     dL/dk_nn = -1 / (2 s_n) for each output.
     """
     kernel, n_outputs = rows.kernel, rows.observations.n_outputs
     theta, points = np.zeros(len(kernel.theta)), 0.0
-    for X, root, y in blocks:
+    for X, root, y in rows.blocks():
         tangent = kernel.tangent(rows.Z, X)
         C = tangent.value * root
         residual = y - product(C.T, alpha)

@@ -77,14 +77,13 @@ def maximise(
         coarse = process_search.maximise(
             problem.among(few), starts=starts, max_iter=max_iter, n_jobs=n_jobs, rng=rng
         )
-        search = _Search(problem, optimise_points and problem.kernel.takes_vectors, rng)
-        theta = coarse.optimum.x
-        if isinstance(points, int | np.integer):
-            theta, Z, best = search.with_choice(theta, int(points), max_iter)
-        else:
-            theta, Z, best = search.climb(theta, points, max_iter)
+    search = _Search(problem, optimise_points and problem.kernel.takes_vectors, rng)
+    if isinstance(points, int | np.integer):
+        theta, Z, best = search.with_choice(coarse.optimum.x, int(points), max_iter)
+    else:
+        theta, Z, best = search.climb(coarse.optimum.x, points, max_iter)
     kernel, noise = problem.at(theta)
-    return LearnedPoints(kernel, noise, Z, best, coarse.restarts)
+    return LearnedPoints(kernel, noise, Z, best, coarse.probes)
 
 
 @dataclass(frozen=True)
@@ -126,39 +125,65 @@ class _Search:
         return inducing.condition(p.total(kernel), noise, p.X, p.observations, Z).log_evidence
 
     def climb(self, theta: Array, Z: Any, max_iter: int) -> tuple[Array, Any, optimize.Optimum]:
-        """L-BFGS from there; points move in units of how far the kernel reaches.
-
-        What moves is their distance from Z: along a column that has no slope, such as one of
-        categories, they stay where they were to the last bit.
-        """
+        """L-BFGS from there."""
         P, p = len(theta), self.problem
-        reach = _reach(p.total(p.at(theta)[0]), p.X) if self.moving else np.ones(0)
+        reach = _reach(p.total(p.at(theta)[0]), p.X) if self.moving else None
+        bound = _Bound(p, Z, P, reach)
+        if not bound.n_variables:
+            given = optimize.Optimum(theta, bound(theta)[0], theta, 0, "everything was given", True)
+            return theta, Z, given
+        n_moves = bound.n_variables - P
+        with _budgeted():
+            best = optimize.minimise_lbfgs(
+                bound,
+                np.append(theta, np.zeros(n_moves)),
+                bounds=[*map(tuple, p.limits), *[(-np.inf, np.inf)] * n_moves],
+                names=p.names + ["point"] * n_moves,
+                max_iter=max_iter,
+                least_gain=_LEAST_GAIN,
+            )
+        found = replace(best, x=best.x[:P], gradient=best.gradient[:P])
+        return found.x, bound.points(best.x), found
 
-        def placed(x: Array) -> Any:
-            return Z + arrays.like(Z, x[P:].reshape(Z.shape) * reach) if self.moving else Z
 
-        def value_and_gradient(x: Array) -> tuple[float, Array]:
-            kernel, noise = p.at(x[:P])
-            try:
-                value, gradient, points = inducing.bound(
-                    p.total(kernel), noise, p.X, p.observations, placed(x)
-                )
-            except linalg.NotPositiveDefiniteError:
-                return np.inf, np.zeros_like(x)
-            moves = (to_numpy(points) * reach).ravel() if self.moving else np.empty(0)
-            return -value, -np.concatenate([gradient[:P], moves])
+@dataclass(frozen=True)
+class _Bound:
+    """Minus the bound, as a function of log parameters and of how far points are from Z.
 
-        start = np.append(theta, np.zeros(Z.shape[0] * Z.shape[1] if self.moving else 0))
-        free = [(-np.inf, np.inf)] * (len(start) - P)
-        best = optimize.minimise_lbfgs(
-            value_and_gradient,
-            start,
-            bounds=[*map(tuple, p.limits), *free],
-            names=p.names + ["point"] * len(free),
-            max_iter=max_iter,
-            least_gain=_LEAST_GAIN,
-        )
-        return best.x[:P], placed(best.x), replace(best, x=best.x[:P], gradient=best.gradient[:P])
+    Points move in units of how far the kernel reaches. Along a column that has no slope, such as
+    one of categories, they stay where they were to the last bit.
+    """
+
+    problem: process_search.Problem
+    Z: Any
+    n_parameters: int
+    reach: Array | None  # (D,); None: points stay
+
+    @property
+    def n_variables(self) -> int:
+        """Of the function."""
+        moves = 0 if self.reach is None else self.Z.shape[0] * self.Z.shape[1]
+        return self.n_parameters + moves
+
+    def points(self, x: Array) -> Any:
+        """The inducing points at x."""
+        if self.reach is None:
+            return self.Z
+        moves = x[self.n_parameters :].reshape(self.Z.shape) * self.reach
+        return self.Z + arrays.like(self.Z, moves)
+
+    def __call__(self, x: Array) -> tuple[float, Array]:
+        """The value and its gradient; infinite where K_uu is not positive definite."""
+        p, P = self.problem, self.n_parameters
+        kernel, noise = p.at(x[:P])
+        try:
+            value, gradient, slopes = inducing.bound(
+                p.total(kernel), noise, p.X, p.observations, self.points(x)
+            )
+        except linalg.NotPositiveDefiniteError:
+            return np.inf, np.zeros_like(x)
+        moves = [] if self.reach is None else [(to_numpy(slopes) * self.reach).ravel()]
+        return -value, -np.concatenate([gradient[:P], *moves])
 
 
 def _reach(kernel: kernels.Kernel, X: Any) -> Array:
@@ -169,12 +194,15 @@ def _reach(kernel: kernels.Kernel, X: Any) -> Array:
     """
     rows = X[:: max(1, X.shape[0] // _SAMPLE)]
     h = _STEP * kernels.scales.spreads(X)
-    here = to_numpy(kernel.diag(rows))
+    variance = float(np.mean(to_numpy(kernel.diag(rows))))
     reaches = np.empty(len(h))
     for d, step in enumerate(np.diag(h)):
         moved = rows + arrays.like(X, step)
-        across = np.diagonal(to_numpy(kernel(moved, rows)))
-        differ = np.mean(here + to_numpy(kernel.diag(moved)) - 2.0 * across) / np.mean(here)
+        here, there, across = (
+            np.trace(to_numpy(kernel(A, B))) / len(rows)
+            for A, B in ((rows, rows), (moved, moved), (rows, moved))
+        )
+        differ = (here + there - 2.0 * across) / variance
         reaches[d] = h[d] / np.sqrt(max(differ, (_STEP / _LONGEST) ** 2))
     return reaches
 

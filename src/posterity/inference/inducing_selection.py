@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import array_api_compat
 import numpy as np
 from numpy.typing import NDArray
 
-from posterity import arrays, kernels
+from posterity import kernels
 from posterity.arrays import namespace
 
 _MAX_ROWS = 20_000  # among which points are chosen: with 512 points, 80 MB
@@ -37,7 +38,7 @@ def select_greedily(
         Choose no more when the variances that are left add up to this part of the prior's.
     max_rows : int, default=20000
         Of more rows than this, so many are drawn at random and the choice is made among them: time
-        is O(N M^2) and memory O(N M). Points spread over the rows, so few rows more than points do.
+        is O(N M^2) and memory O(N M), and a sample shows well enough where the rows lie.
     rng : Generator, optional
         Draws those rows; by default ``numpy.random.default_rng(0)``.
 
@@ -65,7 +66,8 @@ def _pivots(kernel: kernels.Kernel, X: Any, n_points: int, tolerance: float) -> 
     left = kernel.diag(X)
     xp = namespace(left)
     enough = tolerance * float(xp.sum(left))
-    C = arrays.like(left, np.empty((n_points, len(left))))
+    where = array_api_compat.device(left)
+    C = xp.empty((n_points, left.shape[0]), dtype=left.dtype, device=where)
     chosen: list[int] = []
     for j in range(n_points):
         if float(xp.sum(left)) <= enough:

@@ -30,6 +30,7 @@ class Observations:
     spread: DeviceArray  # (N,)
     repeats: float = 0.0  # sum of w - 1
     log_constant: float = 0.0  # of the repeats, one output, at noise_variance = 1
+    weights: Array | None = None  # (N,), None: one each
 
     @classmethod
     def of(
@@ -40,7 +41,8 @@ class Observations:
         w = np.ones(n) if weights is None else weights
         s = np.ones(n) if known_noise is None else known_noise
         apart = -0.5 * np.sum((w - 1.0) * np.log(2.0 * math.pi * s) + np.log(w))
-        return cls(Y, arrays.like(Y, s / w), float(np.sum(w - 1.0)), float(apart))
+        counts = None if np.all(w == 1.0) else w
+        return cls(Y, arrays.like(Y, s / w), float(np.sum(w - 1.0)), float(apart), counts)
 
     @property
     def n_rows(self) -> int:

@@ -6,6 +6,7 @@ inverted, and weighed against the kernel's blocks, which are computed again as t
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import dataclass
 from typing import Any
@@ -20,7 +21,9 @@ from posterity.inference.observations import Observations
 
 __all__ = ["Evidence", "Observations", "ProcessPosterior"]
 
+_ROUND_OFF = 1e10 * float(np.finfo(np.float64).eps)  # of a variance, in units of its tolerance
 _QUERY_VALUES = 1 << 22  # cross-covariances held at a time while predicting: 32 MiB
+_DEVICE_VALUES = 1 << 27  # on a device, which large products keep busy: 1 GiB
 
 
 class Evidence:
@@ -72,7 +75,7 @@ def _noise_slope(P: DeviceArray, a: DeviceArray, noise: DeviceArray) -> float:
 
 def _weights(P: DeviceArray, a: DeviceArray, i: slice, j: slice) -> DeviceArray:
     """Twice dL/dK, a a^T - K^-1 for each output, at one block.  [GPML 5.9]"""
-    G = a[i] @ a[j].T
+    G = a[i, ...] @ a[j, ...].T
     G -= a.shape[1] * P[i, j] if a.shape[1] > 1 else P[i, j]
     return blocks.symmetric(G) if i == j else G
 
@@ -148,52 +151,67 @@ class ProcessPosterior:
     def mean(self, X: Any) -> DeviceArray:
         """Of the function at the rows of X, (n, K).  [P8 8.24]"""
         xp = namespace(self.a)
-        parts = [self.kernel(X[i], self.X) @ self.a for i in _pieces(len(X), self._rows_at_once)]
+        parts = [blocks.between(self.kernel, x, self.X) @ self.a for x in self._pieces(X)]
         return xp.concat(parts)
 
     def latent(self, X: Any) -> tuple[DeviceArray, DeviceArray]:
         """Mean (n, K) and variance (n,) of the function, without noise.  [P8 8.24]"""
         xp = namespace(self.a)
         means, variances = [], []
-        for i in _pieces(len(X), self._rows_at_once):
-            k = self.kernel(self.X, X[i])  # (N, n)
+        for x in self._pieces(X):
+            k = blocks.between(self.kernel, self.X, x)  # (N, n)
             means.append(k.T @ self.a)
             V = linalg.solve_lower(self.L, k)
-            prior = self.kernel.diag(X[i])
-            variances.append(linalg.nonnegative(prior - xp.sum(V * V, axis=0), prior))
+            prior = self.kernel.diag(x)
+            scale = prior * self._loss
+            variances.append(linalg.nonnegative(prior - xp.sum(V * V, axis=0), scale))
         return xp.concat(means), xp.concat(variances)
 
     def covariance(self, X: Any) -> DeviceArray:
         """Of the function between the rows of X, (n, n), without noise.  [P8 8.24]"""
-        V = linalg.solve_lower(self.L, self.kernel(self.X, X))
+        V = linalg.solve_lower(self.L, blocks.between(self.kernel, self.X, X))
         return self.kernel(X) - V.T @ V
 
     def leave_one_out(self) -> tuple[DeviceArray, DeviceArray]:
-        """Mean (N, K) and variance (N,) of each target given all others.  [GPML 5.12]"""
-        xp = namespace(self.L)
+        """Mean (N, K) and variance (N,) of each target given all others.  [GPML 5.12]
+
+        Of a row that counts w times, one repetition is left out.
+        """
+        xp, y = namespace(self.L), self.observations
         P = linalg.inverse_in_place(xp.asarray(self.L, copy=True))
-        precision = namespace(P).linalg.diagonal(P)
-        return self.observations.Y - self.a / precision[:, None], 1.0 / precision
+        precision = xp.linalg.diagonal(P)
+        if y.weights is None:
+            return y.Y - self.a / precision[:, None], 1.0 / precision
+        noise, w = self.noise_variance * y.spread, arrays.like(self.L, y.weights)
+        f = arrays.like(self.L, np.minimum(1.0, 1.0 / y.weights))  # the share that is left out
+        rest = (1.0 - f) + f * noise * precision
+        variance = noise * (1.0 - noise * precision) / rest + noise * w
+        return y.Y - noise[:, None] * self.a / rest[:, None], variance
 
     def extended(self, X: Any, observations: Observations) -> ProcessPosterior:
         """The posterior given these rows too, all rows and targets now being those passed.
 
         The first N of them are those known already; the rest cost N^2 operations each.
         """
-        n = len(self.X)
-        new = X[n:]
+        n = self.observations.n_rows
+        new = kernels.rows.between(X, n, kernels.rows.count(X))
         noise = self.noise_variance * observations.spread[n:]
         L = linalg.append_rows(
             self.L, self.kernel(new, self.X), blocks.with_diagonal(self.kernel(new), noise)
         )
         return self._with_factor(self.kernel, self.noise_variance, X, observations, L)
 
-    @property
-    def _rows_at_once(self) -> int:
-        return (
-            max(1, _QUERY_VALUES // max(1, len(self.X))) if self.kernel.takes_vectors else 1 << 62
-        )
+    @functools.cached_property
+    def _loss(self) -> float:
+        """By what factor a nearly singular covariance makes the round-off of variances larger."""
+        xp = namespace(self.L)
+        pivots = xp.linalg.diagonal(self.L)
+        ratio = float(xp.max(pivots)) / float(xp.min(pivots))
+        return max(1.0, _ROUND_OFF * self.observations.n_rows * ratio**2)
 
-
-def _pieces(n: int, size: int) -> list[slice]:
-    return [slice(i, min(i + size, n)) for i in range(0, n, size)]
+    def _pieces(self, X: Any) -> list[Any]:
+        """The queries in parts whose covariances with the rows fit in a small memory."""
+        n, rows = kernels.rows.count(X), self.observations.n_rows
+        values = _QUERY_VALUES if array_api_compat.is_numpy_array(self.L) else _DEVICE_VALUES
+        size = max(1, values // max(1, rows)) if self.kernel.takes_vectors else n
+        return [kernels.rows.between(X, i, i + size) for i in range(0, n, max(1, size))]

@@ -24,6 +24,8 @@ _FEW_ROWS = 500
 _GROWTH = 8
 _LEAST_GAIN = 1e-3  # nats: far below what one row says
 _COARSE_GAIN = 1e-2
+_FLAT = 0.1  # of the least gain, for e times a parameter: there is nothing left to gain
+_PROBES = 20  # iterations from each of several starts
 _SPREAD = 1.0  # standard deviation of restarts in log parameters
 _MORE_NOISE = float(np.log(10.0))  # at a time, where a search cannot start for want of it
 _NO_SEARCH = optimize.Optimum(
@@ -107,7 +109,7 @@ class Learned:
     kernel: kernels.Kernel
     noise_variance: float
     optimum: optimize.Optimum
-    restarts: Array  # the log evidence each start reached on the rows it was tried on
+    probes: Array  # the log evidence that the first steps from each of several starts reached
 
 
 def maximise(
@@ -118,20 +120,39 @@ def maximise(
     n_jobs: int | None = None,
     rng: np.random.Generator,
 ) -> Learned:
-    """Climb from every start, on a part of the rows where there are many; go on from the best."""
+    """Climb a little from every start, on a part of the rows where there are many.
+
+    Only the best goes on: which basin is the deepest shows in the first steps.
+    """
     if not len(problem.start):
         return Learned(problem.kernel, problem.noise_variance, _NO_SEARCH, np.empty(0))
     stages = list(_stages(problem, rng))
     points = [problem.start, *starts]
-    climbs = joblib.Parallel(n_jobs=n_jobs, prefer="threads")(
-        joblib.delayed(_climb)(stages[0], point, max_iter, _gain(stages[0], problem))
-        for point in points
-    )
-    best = min(climbs, key=lambda climb: climb.value)
-    for stage in stages[1:]:
-        best = _climb(stage, best.x, max_iter, _gain(stage, problem))
-    kernel, noise = problem.at(best.x)
-    return Learned(kernel, noise, best, -np.array([climb.value for climb in climbs]))
+    probes = _probe(stages[0], points, min(_PROBES, max_iter), n_jobs)
+    x = min(probes, key=lambda probe: probe.value).x if probes else problem.start
+    for stage in stages:
+        best = _climb(stage, x, max_iter, _LEAST_GAIN if stage is problem else _COARSE_GAIN)
+        x = best.x
+    kernel, noise = problem.at(x)
+    return Learned(kernel, noise, best, -np.array([probe.value for probe in probes]))
+
+
+def _probe(
+    problem: Problem, points: Sequence[Array], max_iter: int, n_jobs: int | None
+) -> list[optimize.Optimum]:
+    """The first steps from each of several points; none where there is no choice."""
+    if len(points) == 1:
+        return []
+    tasks = (joblib.delayed(_first_steps)(problem, point, max_iter) for point in points)
+    return list(joblib.Parallel(n_jobs=n_jobs, prefer="threads")(tasks))
+
+
+def _first_steps(problem: Problem, point: Array, max_iter: int) -> optimize.Optimum:
+    """Where a short climb leads; nowhere from a point at which there is no evidence."""
+    try:
+        return _climb(problem, point, max_iter, _COARSE_GAIN, announce=False)
+    except linalg.NotPositiveDefiniteError as error:
+        return optimize.Optimum(point, np.inf, 0.0 * point, 0, str(error), converged=False)
 
 
 def _stages(problem: Problem, rng: np.random.Generator) -> Iterator[Problem]:
@@ -144,11 +165,6 @@ def _stages(problem: Problem, rng: np.random.Generator) -> Iterator[Problem]:
     yield problem
 
 
-def _gain(stage: Problem, problem: Problem) -> float:
-    """Parts of the rows need only bring the next ones close."""
-    return _LEAST_GAIN if stage is problem else _COARSE_GAIN
-
-
 def random_starts(problem: Problem, count: int, rng: np.random.Generator) -> list[Array]:
     """Points about the start, within bounds."""
     low, high = problem.limits.T
@@ -156,7 +172,9 @@ def random_starts(problem: Problem, count: int, rng: np.random.Generator) -> lis
     return list(np.clip(problem.start + _SPREAD * rng.standard_normal(shape), low, high))
 
 
-def _climb(problem: Problem, start: Array, max_iter: int, gain: float) -> optimize.Optimum:
+def _climb(
+    problem: Problem, start: Array, max_iter: int, gain: float, *, announce: bool = True
+) -> optimize.Optimum:
     with linalg.threads.limited(problem.observations.n_rows):
         objective = problem.objective()
         return optimize.minimise_lbfgs(
@@ -165,7 +183,9 @@ def _climb(problem: Problem, start: Array, max_iter: int, gain: float) -> optimi
             bounds=[(low, high) for low, high in problem.limits],
             names=problem.names,
             max_iter=max_iter,
+            tol=_FLAT * gain,
             least_gain=gain,
+            announce=announce,
         )
 
 

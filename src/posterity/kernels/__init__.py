@@ -5,11 +5,14 @@ from posterity.kernels.categorical import Categorical
 from posterity.kernels.columns import Columns
 from posterity.kernels.definiteness import Definiteness, check_positive_definite
 from posterity.kernels.function import Function
+from posterity.kernels.graphs import Graph, ShortestPath, WeisfeilerLehman
 from posterity.kernels.histograms import AdditiveChiSquared, ChiSquared
 from posterity.kernels.inner_products import Cosine, Linear, Polynomial
 from posterity.kernels.parameters import positive
 from posterity.kernels.periodic import Periodic
 from posterity.kernels.stationary import RBF, Matern, RationalQuadratic, Stationary
+from posterity.kernels.strings import Spectrum, Subsequence
+from posterity.kernels.trees import SubsetTree, parse_tree
 from posterity.kernels.white import White
 
 __all__ = [
@@ -22,6 +25,7 @@ __all__ = [
     "Cosine",
     "Definiteness",
     "Function",
+    "Graph",
     "Kernel",
     "Linear",
     "Matern",
@@ -30,10 +34,16 @@ __all__ = [
     "Product",
     "RationalQuadratic",
     "Scaled",
+    "ShortestPath",
+    "Spectrum",
     "Stationary",
+    "Subsequence",
+    "SubsetTree",
     "Sum",
     "Tangent",
+    "WeisfeilerLehman",
     "White",
     "check_positive_definite",
+    "parse_tree",
     "positive",
 ]

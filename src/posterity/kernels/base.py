@@ -42,6 +42,8 @@ class Kernel(AbstractKernel):
         return Sum(self, _constant(other)) if _is_operand(other) else NotImplemented
 
     def __radd__(self, other: float) -> Kernel:
+        if isinstance(other, int) and other == 0:
+            return self  # where sum() begins
         return Sum(_constant(other), self) if _is_operand(other) else NotImplemented
 
     def __mul__(self, other: Kernel | float) -> Kernel:

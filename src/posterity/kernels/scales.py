@@ -14,25 +14,33 @@ _SHORT, _LONG = 1e-3, 1e4  # of a column's spread
 
 def spreads(X: DeviceArray) -> Array:
     """The standard deviation of each column; one where a column is constant."""
+    s = _deviations(X)
+    return np.where(s > 0.0, s, 1.0)
+
+
+def _deviations(X: DeviceArray) -> Array:
+    """The standard deviation of each column; exactly zero where a column is constant."""
     xp = namespace(X)
     size = xp.max(xp.abs(X), axis=0)
     unit = xp.where(size > 0.0, size, xp.ones_like(size))  # squares neither overflow nor vanish
-    s = to_numpy(xp.std(X / unit, axis=0) * unit)
-    return np.where(s > 0.0, s, 1.0)
+    return to_numpy(xp.std(X / unit, axis=0) * unit)
 
 
 def lengths(X: DeviceArray, *, each: bool) -> Range:
     """Lengths at which typical rows are correlated by about exp(-1); one, or one a column.
 
     Rows differ by 2 s_d^2 in the square along column d. Lengths s_d sqrt(D) make that 2 / D, and 2
-    over all columns.
+    over all columns. Columns that are constant do not count.
     """
-    s = spreads(X)
-    root = float(np.sqrt(len(s)))
+    s, varying = spreads(X), _deviations(X)
+    varying = varying[varying > 0.0]
+    root = float(np.sqrt(max(1, len(varying))))
     if each:
         return Range(tuple(root * s), tuple(_SHORT * s), tuple(_LONG * s))
-    total = math.hypot(*s)
-    return Range(total, _SHORT * float(s.min()), _LONG * float(s.max()))
+    if not len(varying):
+        return Range(1.0, _SHORT, _LONG)
+    low, high = float(varying.min()), float(varying.max())
+    return Range(math.hypot(*varying), _SHORT * low, _LONG * high)
 
 
 def per_column(value: Value, X: DeviceArray, where: str) -> DeviceArray | float:

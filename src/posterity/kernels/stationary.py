@@ -96,8 +96,10 @@ def squared_moments(A: DeviceArray, B: DeviceArray, W: DeviceArray) -> Array:
     a, b = A - centre, B - centre
     if A is B:  # rows at distance zero weigh most and say nothing
         W = distances.without_diagonal(W)
-    rows, columns = xp.sum(W, axis=1), xp.sum(W, axis=0)
-    S = rows @ (a * a) + columns @ (b * b) - 2.0 * xp.sum(a * (W @ b), axis=0)
+    # One pass over W for all three sums of the expanded square.
+    d = b.shape[1]
+    V = W @ xp.concat([b, b * b, xp.ones_like(b[:, :1])], axis=1)
+    S = V[:, 2 * d] @ (a * a) + xp.sum(V[:, d : 2 * d], axis=0) - 2.0 * xp.sum(a * V[:, :d], axis=0)
     return to_numpy(S)
 
 

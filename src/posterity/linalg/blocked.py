@@ -47,8 +47,8 @@ def cholesky_in_place(K: DeviceArray, *, block_size: int | None = None) -> Devic
     minor = factor_lower_triangle(K, block_size=block_size)
     if minor:
         raise NotPositiveDefiniteError(
-            f"the leading minor of order {minor} of the {len(K)} x {len(K)} matrix is not positive "
-            "definite; add noise variance to the diagonal, or remove duplicate rows"
+            f"the leading minor of order {minor} of the {K.shape[0]} x {K.shape[0]} matrix is "
+            "not positive definite; add noise variance to the diagonal, or remove duplicate rows"
         )
     return K
 
@@ -65,18 +65,23 @@ def factor_lower_triangle(K: DeviceArray, *, block_size: int | None = None) -> i
 
 
 def _has_room_beside(K: DeviceArray) -> bool:
-    """Whether K is small enough, and memory large enough, for a factor and two copies."""
+    """Whether K is small enough, and memory large enough, for a factor and its workspace."""
     free = free_memory(K)
-    return K.shape[0] <= _SMALL and free is not None and free > 4 * 8 * K.shape[0] ** 2
+    return K.shape[0] <= _SMALL and free is not None and free > 3 * 8 * K.shape[0] ** 2
 
 
 def _factor_beside(K: DeviceArray) -> int:
     """By the library, which is faster than blocks while these are small."""
-    xp = namespace(K)
+    xp, n, size = namespace(K), K.shape[0], default_block_size(K.shape[0])
     L, minor = backends.factor(K)
-    if not minor:
-        K[:, :] = xp.tril(L) + xp.triu(K, k=1)
-    return minor
+    if minor:
+        return minor
+    for start in range(0, n, size):
+        end = min(start + size, n)
+        i = slice(start, end)
+        K[i, i] = xp.tril(L[i, i]) + xp.triu(K[i, i], k=1)
+        K[end:, i] = L[end:, i]
+    return 0
 
 
 def default_block_size(n: int) -> int:
@@ -87,7 +92,7 @@ def default_block_size(n: int) -> int:
 def restore_lower_triangle(K: DeviceArray, diagonal: DeviceArray) -> None:
     """Copy the part above the diagonal below it, and write the diagonal, all in place."""
     xp = namespace(K)
-    n, size = len(K), default_block_size(len(K))
+    n, size = K.shape[0], default_block_size(K.shape[0])
     for start in range(0, n, size):
         end = min(start + size, n)
         upper = xp.triu(K[start:end, start:end], k=1)
@@ -98,7 +103,11 @@ def restore_lower_triangle(K: DeviceArray, diagonal: DeviceArray) -> None:
 
 def write_diagonal(K: DeviceArray, diagonal: DeviceArray) -> None:
     """Overwrite the diagonal of K."""
-    everywhere = namespace(K).arange(len(K), device=array_api_compat.device(K))
+    xp, n, where = namespace(K), K.shape[0], array_api_compat.device(K)
+    if array_api_compat.is_array_api_strict_namespace(xp):  # the standard has no such assignment
+        K[...] = xp.where(xp.eye(n, dtype=xp.bool, device=where), diagonal[:, None], K)
+        return
+    everywhere = xp.arange(n, device=where)
     K[everywhere, everywhere] = diagonal
 
 
@@ -126,15 +135,15 @@ def lapack_takes(K: DeviceArray) -> bool:
 
 def _factor_left_looking(K: DeviceArray, size: int) -> int:
     """Update, factorise and solve one block column after another."""
-    xp, n = namespace(K), len(K)
+    xp, n = namespace(K), K.shape[0]
     for start in range(0, n, size):
         end = min(start + size, n)
         update = backends.product_with_transpose(K[start:, :start], K[start:end, :start])
         corner = K[start:end, start:end]
-        L, minor = backends.factor(corner - update[: end - start])
+        L, minor = backends.factor(corner - update[: end - start, :])
         if minor:
             return start + minor
         K[start:end, start:end] = xp.tril(L) + xp.triu(corner, k=1)
-        K[end:, start:end] -= update[end - start :]
+        K[end:, start:end] -= update[end - start :, :]
         K[end:, start:end] = backends.solve_triangular(L, K[end:, start:end].T, lower=True).T
     return 0

@@ -105,7 +105,7 @@ def _jitters(A: DeviceArray, max_jitter: float) -> list[tuple[float, float]]:
 
 def _mean_diagonal(A: DeviceArray) -> float:
     xp = namespace(A)
-    return float(xp.mean(xp.linalg.diagonal(A))) if len(A) else 0.0
+    return float(xp.mean(xp.linalg.diagonal(A))) if A.shape[0] else 0.0
 
 
 def _check_square(A: DeviceArray) -> None:
@@ -134,7 +134,7 @@ def _jitter_sentence(relative: float, absolute: float) -> str:
 
 def _failure_sentence(A: DeviceArray, max_jitter: float) -> str:
     """How far from positive definite A is, and what to do."""
-    n = len(A)
+    n = A.shape[0]
     how = ""
     if n <= _DIAGNOSED_ROWS:
         smallest = eigvalsh(to_numpy(A), subset_by_index=(0, 0))[0]

@@ -34,6 +34,7 @@ def minimise_lbfgs(
     max_iter: int = 200,
     tol: float = 1e-6,
     least_gain: float = 0.0,
+    announce: bool = True,
 ) -> Optimum:
     """A local minimum by L-BFGS within bounds.
 
@@ -52,6 +53,8 @@ def minimise_lbfgs(
         Converged when no entry of the gradient, projected on the bounds, is larger.
     least_gain : float, default=0
         Converged, too, when two iterations in a row lower the value by less than this.
+    announce : bool, default=True
+        Whether to warn where it did not converge.
 
     Warns
     -----
@@ -78,9 +81,8 @@ def minimise_lbfgs(
     )
     reason, converged = _lbfgs_reason(result, tol, max_iter, least_gain)
     held = _at_bounds(result.x, bounds, names)
-    return announced(
-        Optimum(result.x, float(result.fun), result.jac, result.nit, reason, converged, held)
-    )
+    optimum = Optimum(result.x, float(result.fun), result.jac, result.nit, reason, converged, held)
+    return announced(optimum) if announce else optimum
 
 
 def _within_domain(

@@ -12,6 +12,7 @@ from posterity.arrays import Array
 from posterity.inference import process, process_search
 from posterity.regression import kernel_model, process_mean, relevance
 from posterity.regression.process_model import ProcessModel, Targets
+from posterity.regression.training import Training, tells_rows_apart
 
 _NOISE_START = 0.1  # of the variance of the targets
 _NOISE_RANGE = (1e-8, 10.0)
@@ -28,8 +29,8 @@ class GaussianProcessRegressor(ProcessModel):
     kernel : Kernel or callable, optional
         A value of :mod:`posterity.kernels`, in the units of the inputs and targets. Parameters that
         are not set start from the data; those held by ``kernel.fixed()`` are not tuned. A function
-        of two blocks of rows has nothing to tune. None: a smooth function with a length scale for
-        each input, ``Scaled(RBF(ard=True))``.
+        of two blocks of rows has nothing to tune. None: ``Scaled(RationalQuadratic(ard=True))``,
+        functions with a length scale for each input, as smooth as the data suggest.
     noise_variance : float, optional
         Variance of the noise. None: learned. 0: the function goes through the targets.
     mean : {"constant", "zero", "linear"}, default="constant"
@@ -38,8 +39,8 @@ class GaussianProcessRegressor(ProcessModel):
     normalize_y : bool, default=False
         Divide each output by its standard deviation first, so that outputs of different units can
         share the kernel; kernel and ``noise_variance`` are then in units of it.
-    n_restarts : int, default=0
-        Further searches from random starts, of which the best is kept.
+    n_restarts : int, default=2
+        Further searches from random starts; the one that does best in its first steps goes on.
     warm_start : bool, default=False
         Start from the kernel and the noise of the previous fit.
     max_iter : int, default=200
@@ -49,8 +50,9 @@ class GaussianProcessRegressor(ProcessModel):
     device : str, optional
         Where to compute, as PyTorch calls it ("cuda"). None: where X lies: PyTorch and CuPy
         arrays stay on their device.
-    random_state : int, Generator or None
-        Of restarts, and of the rows on which searches begin where there are more than a thousand.
+    random_state : int, Generator or None, default=0
+        Of the random starts, and of the rows on which searches begin where there are more than a
+        thousand. The same number, the same fit.
 
     Attributes
     ----------
@@ -67,9 +69,10 @@ class GaussianProcessRegressor(ProcessModel):
     at_bounds_ : tuple of str
         Parameters that ended at the end of their range.
     irrelevant_inputs_ : list of str or int
-        Inputs that the kernel found to make no difference over the range of the rows.
+        Inputs that the kernel found to make no difference over the range of the rows; with
+        ``mean="linear"``, none beside their slope.
     restarts_log_evidence_ : array
-        What each search reached on the rows it began with.
+        What the first steps of each search reached, on the rows it began with.
     X_train_ : array of shape (N, D), or list
         The rows.
     posterior_ : ProcessPosterior
@@ -94,12 +97,12 @@ class GaussianProcessRegressor(ProcessModel):
         mean: str = "constant",
         *,
         normalize_y: bool = False,
-        n_restarts: int = 0,
+        n_restarts: int = 2,
         warm_start: bool = False,
         max_iter: int = 200,
         n_jobs: int | None = None,
         device: str | None = None,
-        random_state: Any = None,
+        random_state: Any = 0,
     ) -> None:
         self.kernel = kernel
         self.noise_variance = noise_variance
@@ -134,14 +137,11 @@ class GaussianProcessRegressor(ProcessModel):
         """
         least = self._least_rows(noise_is_known=noise_variance is not None)
         rows, y_rows = self._check_training(X, y, reset=True, min_rows=least)
-        weights = kernel_model.checked_weights(sample_weight, len(rows))
-        known = _known_noise(noise_variance, len(rows))
-        kept = np.flatnonzero(weights)
-        known = None if known is None else known[kept]
-        rows = kernel_model.selected(rows, kept)  # a copy: X may change later
-        y_rows, weights = y_rows[kept], weights[kept]
+        weights = kernel_model.checked_weights(sample_weight, len(y_rows))
+        known = _known_noise(noise_variance, len(y_rows))
         self._single_output = y_rows.ndim == 1
-        self._settle(rows, y_rows.reshape(len(y_rows), -1), weights, known)
+        given = Training.present(rows, y_rows.reshape(len(y_rows), -1), weights, known)
+        self._settle(self._distinct(given))
         return self
 
     def partial_fit(self, X: Any, y: ArrayLike) -> Self:
@@ -153,67 +153,65 @@ class GaussianProcessRegressor(ProcessModel):
         if "posterior_" not in self.__dict__:
             return self.fit(X, y)
         rows, y_rows = self._check_training(X, y, reset=False, min_rows=1)
-        if self._weighted:
-            raise ValueError(
-                "Rows with weights or known noise were fitted; fit all rows again to add others."
-            )
-        Y = np.vstack([self._Y, y_rows.reshape(len(y_rows), -1)])
-        rows_together = kernel_model.joined(self.X_train_, rows)
-        observations = self._observations(Y, np.ones(len(Y)), None)
-        self._adopt(self.posterior_.extended(rows_together, observations), Y)
-        self.X_train_ = rows_together
+        if self._training.known_noise is not None:
+            raise ValueError("Rows of known noise were fitted; fit all rows again to add others.")
+        training = self._training.followed_by(rows, y_rows.reshape(len(y_rows), -1))
+        self._adopt(self.posterior_.extended(training.rows, self._observations(training)), training)
         return self
 
-    def _settle(self, rows: Any, Y: Array, weights: Array, known: Array | None) -> None:
+    def _distinct(self, given: Training) -> Training:
+        """Equal rows made one where the kernel cannot tell them apart."""
+        if tells_rows_apart(self._kernel_given()):
+            return given
+        exact = self.noise_variance == 0.0 and given.known_noise is None
+        return given.interpolated() if exact else given.merged()
+
+    def _settle(self, training: Training) -> None:
         """Learn what is to be learned, and condition."""
-        self._weighted = known is not None or not np.all(weights == 1.0)
         self._targets = Targets.of(
-            Y, weights, known, centred=self.mean != "zero", scaled=self.normalize_y
+            training.Y,
+            training.importance,
+            centred=self.mean != "zero",
+            scaled=self.normalize_y,
         )
-        self.X_train_ = rows
-        observations = self._observations(Y, weights, known)
-        importance = weights if known is None else weights / known
-        problem = self._problem(rows, observations, known, importance)
+        observations = self._observations(training)
+        problem = self._problem(training, observations)
         rng = arrays.generator(self.random_state)
         starts = process_search.random_starts(problem, self.n_restarts, rng)
         learned = process_search.maximise(
             problem, starts=starts, max_iter=self.max_iter, n_jobs=self.n_jobs, rng=rng
         )
-        self._report(learned)
-        self._learned_noise, self._known_noise = learned.noise_variance, known
-        total = problem.total(learned.kernel)
-        self._adopt(
-            process.ProcessPosterior.condition(total, learned.noise_variance, rows, observations), Y
+        self._learned_noise = learned.noise_variance
+        posterior = process.ProcessPosterior.condition(
+            problem.total(learned.kernel), learned.noise_variance, training.rows, observations
         )
+        self._adopt(posterior, training)
+        self._report(learned)
 
     def _problem(
-        self,
-        rows: Any,
-        observations: process.Observations,
-        known: Array | None,
-        importance: Array,
+        self, training: Training, observations: process.Observations
     ) -> process_search.Problem:
         """What is searched, from where, and between what."""
         v = self._targets.variance
         warm = self.warm_start and "kernel_" in self.__dict__
         kernel = self.kernel_ if warm else self._bound_kernel()
-        started, bounds = kernel.tuned(kernel_model.distinct(rows), variance=v)
+        started, bounds = kernel.tuned(kernel_model.distinct(training.rows), variance=v)
         low, high = (v * factor for factor in _NOISE_RANGE)
         noise, limits = _NOISE_START * v, (low, high)  # type: float, tuple[float, float] | None
-        if known is not None:
+        if training.known_noise is not None:
             noise, limits = 1.0, None
         elif self.noise_variance is not None:
-            noise, limits = self._given_noise(self.noise_variance), None
+            noise, limits = _given_noise(self.noise_variance), None
         elif warm:
             noise = float(np.clip(self._learned_noise, low, high))
         return process_search.Problem(
-            rows,
+            training.rows,
             observations,
             started,
             bounds,
             noise,
             limits,
-            process_mean.prior_of_mean(self.mean, rows, v, importance),
+            process_mean.prior_of_mean(self.mean, training.rows, v, training.importance),
         )
 
     def _least_rows(self, *, noise_is_known: bool) -> int:
@@ -221,16 +219,8 @@ class GaussianProcessRegressor(ProcessModel):
         learns_noise = self.noise_variance is None and not noise_is_known
         return 2 if learns_noise or self._kernel_given().names else 1
 
-    def _given_noise(self, noise_variance: float) -> float:
-        """Zero means interpolation, up to rounding."""
-        if noise_variance != 0.0:
-            return validation.check_positive(noise_variance, "noise_variance")
-        if self._weighted:
-            raise ValueError("Rows with weights need noise; noise_variance=0.0 leaves them none.")
-        return 0.0
-
-    def _observations(self, Y: Array, weights: Array, known: Array | None) -> process.Observations:
-        t = self._targets
+    def _observations(self, training: Training) -> process.Observations:
+        t, known = self._targets, training.known_noise
         if known is not None:
             if self.normalize_y and len(t.scale) > 1:
                 raise ValueError(
@@ -238,18 +228,19 @@ class GaussianProcessRegressor(ProcessModel):
                     "normalize_y=True, fit each by itself."
                 )
             known = known / t.scale[0] ** 2
-        scaled = (Y - t.center) / t.scale
-        like = self.X_train_ if not isinstance(self.X_train_, list) else scaled
+        scaled = (training.Y - t.center) / t.scale
+        like = training.rows if not isinstance(training.rows, list) else scaled
         return process.Observations.of(
-            arrays.like(like, scaled), weights=weights, known_noise=known
+            arrays.like(like, scaled), weights=training.weights, known_noise=known
         )
 
     def _report(self, learned: process_search.Learned) -> None:
         """Say what was found and how."""
         self.kernel_ = learned.kernel
-        self.stop_reason_, self.n_iter_ = learned.optimum.stop_reason, learned.optimum.n_iter
+        self.stop_reason_ = learned.optimum.stop_reason
+        self.n_iter_ = max(1, learned.optimum.n_iter)  # where to start was looked at in any case
         self.at_bounds_ = learned.optimum.at_bounds
-        self.restarts_log_evidence_ = learned.restarts
+        self.restarts_log_evidence_ = learned.probes
         self.irrelevant_inputs_: list[Any] = []
         if not isinstance(self.X_train_, list):
             v = self._targets.variance
@@ -257,18 +248,25 @@ class GaussianProcessRegressor(ProcessModel):
             names = getattr(self, "feature_names_in_", range(self.n_features_in_))
             self.irrelevant_inputs_ = [names[d] for d in places]
 
-    def _adopt(self, posterior: process.ProcessPosterior, Y: Array) -> None:
-        self.posterior_, self._Y = posterior, Y
-        t = self._targets
+    def _adopt(self, posterior: process.ProcessPosterior, training: Training) -> None:
+        self.posterior_, self._training, self.X_train_ = posterior, training, training.rows
+        t, known = self._targets, training.mean_known_noise
         noise = self._learned_noise * t.scale**2
-        if self._known_noise is not None:
-            noise = np.full_like(t.scale, np.mean(self._known_noise))
+        if known is not None:
+            noise = np.full_like(t.scale, known)
         self.noise_variance_ = self._per_output(noise)
         rows = posterior.observations.n_rows + posterior.observations.repeats
         self.log_evidence_ = posterior.log_evidence - rows * float(np.sum(np.log(t.scale)))
 
     def _default_kernel(self) -> kernels.Kernel:
-        return kernels.Scaled(kernels.RBF(ard=True))
+        return kernels.Scaled(kernels.RationalQuadratic(ard=True))
+
+
+def _given_noise(noise_variance: float) -> float:
+    """Zero means interpolation."""
+    if noise_variance == 0.0 and noise_variance is not False:
+        return 0.0
+    return validation.check_positive(noise_variance, "noise_variance")
 
 
 def _known_noise(noise_variance: ArrayLike | None, n: int) -> Array | None:

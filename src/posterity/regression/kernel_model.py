@@ -62,11 +62,10 @@ class KernelModel(Regressor):
 
     def _check_training(self, X: Any, y: Any, *, reset: bool, min_rows: int) -> tuple[Any, Array]:
         """Rows where they are to be worked on, and targets on the host, (N,) or (N, K)."""
-        n = len(X) if self._takes_objects or _is_on_device(X) else None
-        if n is None:
+        if not self._takes_objects and not _is_on_device(X):
             rows, targets = validation.check_X_y(self, X, y, reset=reset, min_rows=min_rows)
             return self._placed(rows), targets
-        places = np.arange(n, dtype=np.float64)[:, None]
+        places = np.arange(kernels.rows.count(X), dtype=np.float64)[:, None]
         host_y = arrays.to_numpy(y) if _is_on_device(y) else y
         _, targets = validation.check_X_y(BaseEstimator(), places, host_y, min_rows=min_rows)
         return self._check_queries(X, reset=reset), targets

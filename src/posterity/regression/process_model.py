@@ -14,6 +14,7 @@ from posterity import arrays, distributions, linalg
 from posterity.arrays import Array, DeviceArray, namespace
 from posterity.inference import process
 from posterity.regression.kernel_model import KernelModel
+from posterity.regression.training import Training
 
 _EPS = float(np.finfo(np.float64).eps)
 _LARGEST = 1e140
@@ -28,11 +29,9 @@ class Targets:
     variance: float  # of the centred and scaled targets, averaged over outputs
 
     @classmethod
-    def of(
-        cls, Y: Array, weights: Array, known: Array | None, *, centred: bool, scaled: bool
-    ) -> Targets:
-        """Centre, scale and variance of the targets, a row counted as often as it says."""
-        w = weights if known is None else weights / known
+    def of(cls, Y: Array, importance: Array, *, centred: bool, scaled: bool) -> Targets:
+        """Centre, scale and variance of the targets, a row counted by its importance."""
+        w = importance
         mean = np.average(Y, axis=0, weights=w)
         center = mean if centred else np.zeros_like(mean)
         _check_range(np.max(np.abs(Y - center), axis=0))
@@ -60,6 +59,7 @@ class ProcessModel(KernelModel):
     X_train_: Any
     posterior_: process.ProcessPosterior
     _targets: Targets
+    _training: Training
 
     def predict_dist(
         self, X: Any, *, noise_variance: ArrayLike | None = None
@@ -91,11 +91,15 @@ class ProcessModel(KernelModel):
         return self.predict_joint(X).covariance.copy()
 
     def leave_one_out(self) -> distributions.Normal:
-        """Each training target as predicted by all other rows, the parameters kept."""
+        """Each training target as predicted by all other rows, the parameters kept.
+
+        Rows of weight zero are absent; of a row that counts several times, one is left out.
+        """
         mean, variance = (arrays.to_numpy(a) for a in self._fitted().posterior_.leave_one_out())
-        t = self._targets
-        std = np.sqrt(variance)[:, None] * t.scale
-        return distributions.Normal(self._per_row(mean * t.scale + t.center), self._per_row(std))
+        t, places = self._targets, self._training.places
+        std = np.sqrt(variance)[places, None] * t.scale
+        mean_given = mean[places] * t.scale + t.center
+        return distributions.Normal(self._per_row(mean_given), self._per_row(std))
 
     def sample_functions(self, X: Any, n_samples: int = 1, random_state: Any = None) -> Array:
         """Noise-free functions at the rows of X: of the posterior, or before a fit of the prior.

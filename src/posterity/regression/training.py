@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from posterity import kernels
 from posterity.arrays import Array
+from posterity.regression import kernel_model
 
 
 @dataclass(frozen=True)
@@ -27,7 +28,7 @@ class Training:
         """Without rows of weight zero. The rows are copied: they may change later."""
         kept = np.flatnonzero(weights)
         return cls(
-            kernels.rows.chosen(rows, kept),
+            kernel_model.selected(rows, kept),
             Y[kept],
             weights[kept],
             None if known is None else known[kept],
@@ -54,17 +55,37 @@ class Training:
             self,
             rows=self.rows[kept],
             Y=self.Y[kept],
-            weights=np.bincount(places, weights=self.weights),
+            weights=np.bincount(places, weights=self.weights).astype(np.float64),
             known_noise=None if self.known_noise is None else self.known_noise[kept],
             places=places,
         )
 
+    def interpolated(self) -> Training:
+        """Each input once, as a function has one value there; two targets at one are refused."""
+        if np.any(self.weights != 1.0):
+            raise ValueError("Rows with weights need noise; noise_variance=0.0 leaves them none.")
+        once = replace(merged := self.merged(), weights=np.ones(len(merged.Y)))
+        if isinstance(once.rows, np.ndarray):
+            _, group, count = np.unique(once.rows, axis=0, return_inverse=True, return_counts=True)
+            equal = np.flatnonzero(group.reshape(-1) == np.argmax(count))
+            if len(equal) > 1:
+                i, j = (int(np.argmax(once.places == place)) for place in equal[:2])
+                raise ValueError(
+                    f"Rows {i} and {j} have equal inputs and different targets; with "
+                    "noise_variance=0.0 no function goes through both."
+                )
+        return once
+
     def followed_by(self, rows: Any, Y: Array) -> Training:
         """With further rows, each counting once."""
         n, more = len(self.Y), len(Y)
+        if Y.shape[1] != self.Y.shape[1]:
+            raise ValueError(
+                f"y has {Y.shape[1]} columns; the model was fitted to {self.Y.shape[1]}."
+            )
         return replace(
             self,
-            rows=kernels.rows.joined(self.rows, rows),
+            rows=kernel_model.joined(self.rows, rows),
             Y=np.vstack([self.Y, Y]),
             weights=np.append(self.weights, np.ones(more)),
             places=np.append(self.places, np.arange(n, n + more)),

@@ -1,0 +1,38 @@
+"""A Gaussian process: functions before any data, and those that are left after some.  [G]"""
+
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+from posterity import GaussianProcessRegressor, displays, kernels
+
+OUT = Path(__file__).parent / "out"
+
+kernel = kernels.RBF(1.0).fixed()
+X = np.array([[-4.0], [-3.0], [-1.0], [0.0], [2.0]])
+y = np.array([-1.8, -0.4, 1.1, 0.6, -0.9])
+ends = np.array([[-5.0], [5.0]])
+before = displays.PredictiveBandDisplay.from_kernel(
+    kernel, ends, coverage=(0.5, 0.9), n_functions=5, random_state=2
+)
+
+
+def after(noise_variance):
+    model = GaussianProcessRegressor(kernel, noise_variance, mean="zero").fit(X, y)
+    return displays.PredictiveBandDisplay.from_estimator(
+        model, X, y, n_functions=5, random_state=2, margin=0.5
+    )
+
+
+with displays.style():
+    figure, axes = plt.subplots(1, 3, figsize=(14, 4.4), sharey=True)
+    before.plot(axes[0]).set_title("Before any data")
+    after(0.0).plot(axes[1]).set_title("Five values, without noise")
+    after(0.1).plot(axes[2]).set_title("The same, with noise of variance 0.1")
+    axes[2].legend(loc="upper right", ncols=2)
+    for ax in axes:
+        ax.set(xlim=(-5.0, 5.0), ylim=(-3.2, 3.9), ylabel="")
+    axes[0].set_ylabel("y")
+    OUT.mkdir(exist_ok=True)
+    figure.savefig(OUT / "prior_and_posterior.png")

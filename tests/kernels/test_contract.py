@@ -1,0 +1,188 @@
+"""Every kernel keeps the same promises: one row of a table each."""
+
+import inspect
+import pickle
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+
+from posterity import kernels, testing
+
+
+def overlap(X, Z):
+    """A kernel as a user may write it: min(x, z), added over columns."""
+    return sum(np.minimum(X[:, [d]], Z[:, d]) for d in range(X.shape[1]))
+
+
+def numbers():
+    return np.random.default_rng(0).normal(size=(9, 3))
+
+
+def shares():
+    return np.random.default_rng(1).dirichlet(np.full(3, 2.0), size=9)
+
+
+def codes():
+    return np.random.default_rng(2).integers(0, 4, size=(9, 3)).astype(float)
+
+
+def words():
+    return ["abracadabra", "cadabra", "banana", "bandana", "", "ananas", "dab"]
+
+
+def sentences():
+    texts = ["(S (NP dogs) (VP bark))", "(S (NP cats) (VP (V chase) (NP dogs)))", "(S (VP bark))"]
+    return [kernels.parse_tree(text) for text in texts]
+
+
+def molecules():
+    ring = [(0, 1), (1, 2), (2, 3), (3, 0)]
+    return [
+        kernels.Graph(["C", "C", "O"], [(0, 1), (1, 2)]),
+        kernels.Graph(["C", "C", "C", "N"], ring),
+        kernels.Graph(["O"]),
+        kernels.Graph(["C", "C", "C", "O"], ring[:3]),
+    ]
+
+
+@dataclass(frozen=True)
+class Case:
+    """A kernel, rows to try it on, and whether it has derivatives in them."""
+
+    kernel: kernels.Kernel
+    rows: Any = numbers
+    inputs: bool = True
+
+
+CASES = [
+    Case(kernels.RBF(0.7)),
+    Case(kernels.RBF([0.7, 1.0, 3.0])),
+    Case(kernels.RBF(ard=True)),
+    Case(kernels.Matern(0.7, smoothness=0.5)),
+    Case(kernels.Matern([0.7, 1.0, 3.0], smoothness=1.5)),
+    Case(kernels.Matern()),
+    Case(kernels.RationalQuadratic(0.7, shape=0.4)),
+    Case(kernels.RationalQuadratic([0.7, 1.0, 3.0]).fixed("shape")),
+    Case(kernels.Constant(0.3)),
+    Case(kernels.White(0.3)),
+    Case(kernels.Linear(0.3)),
+    Case(kernels.Linear([0.3, 1.0, 2.0])),
+    Case(kernels.Linear(ard=True)),
+    Case(kernels.Polynomial()),
+    Case(kernels.Polynomial(3, offset=0.4)),
+    Case(kernels.Polynomial(1, offset=0.4).fixed()),
+    Case(kernels.Cosine()),
+    Case(kernels.Periodic(2.0, length_scale=0.8)),
+    Case(kernels.Periodic(2.0).fixed("period")),
+    Case(kernels.ChiSquared(2.0), shares),
+    Case(kernels.AdditiveChiSquared(), shares),
+    Case(kernels.Categorical(0.8), codes, inputs=False),
+    Case(kernels.Categorical([0.8, 1.0, 2.0]), codes, inputs=False),
+    Case(kernels.Columns(kernels.RBF([0.7, 1.0]), [-1, 0])),
+    Case(kernels.Columns(kernels.White(0.1), 1)),
+    Case(kernels.Function(overlap), shares),
+    Case(kernels.Spectrum(2), words, inputs=False),
+    Case(kernels.Subsequence(2, decay=0.6), words, inputs=False),
+    Case(kernels.SubsetTree(0.6), sentences, inputs=False),
+    Case(kernels.WeisfeilerLehman(2), molecules, inputs=False),
+    Case(kernels.ShortestPath(), molecules, inputs=False),
+    Case(kernels.Scaled(kernels.RBF(0.7), 2.0)),
+    Case(kernels.Sum(kernels.Linear(2.0), kernels.Matern(1.0).bounded(length_scale=(0.1, 10.0)))),
+    Case(kernels.Product(kernels.Linear(2.0), kernels.White(0.3))),
+]
+ids = [f"{i}-{case.kernel}" for i, case in enumerate(CASES)]
+every_kernel = pytest.mark.parametrize("case", CASES, ids=ids)
+
+
+def test_every_public_kernel_is_in_the_table():
+    public = {getattr(kernels, name) for name in kernels.__all__}
+    classes = {c for c in public if inspect.isclass(c) and issubclass(c, kernels.Kernel)}
+    concrete = {c for c in classes if not inspect.isabstract(c)}
+    assert concrete == {type(case.kernel) for case in CASES}
+
+
+@every_kernel
+def test_keeps_the_promises_of_a_kernel(case):
+    testing.check_kernel(case.kernel, case.rows(), inputs=case.inputs)
+
+
+@every_kernel
+def test_pickles_as_the_value_it_is(case):
+    assert pickle.loads(pickle.dumps(case.kernel)) == case.kernel
+
+
+@every_kernel
+def test_scaled_to_the_data_it_still_keeps_them(case):
+    testing.check_kernel(case.kernel.start(case.rows(), variance=4.0), case.rows(), inputs=False)
+
+
+@every_kernel
+def test_is_hashable_and_equal_to_itself_only(case):
+    assert case.kernel in {case.kernel}
+    assert case.kernel != 2.0 * case.kernel
+
+
+@every_kernel
+def test_held_parameters_leave_theta_and_the_values_as_they_are(case):
+    held = case.kernel.fixed()
+    assert held.names == []
+    assert held.tuned(case.rows())[1].shape == (0, 2)
+    np.testing.assert_array_equal(held(case.rows()), case.kernel(case.rows()))
+    assert held.pullback(case.rows(), None, case.kernel(case.rows())).shape == (0,)
+
+
+@every_kernel
+def test_a_single_row_and_no_row_at_all_have_matrices_too(case):
+    X = case.rows()
+    for n in (0, 1):
+        assert case.kernel(X[:n]).shape == (n, n)
+        assert case.kernel(X[:n], X).shape == (n, len(X))
+        assert case.kernel.diag(X[:n]).shape == (n,)
+
+
+@every_kernel
+def test_the_same_rows_in_other_memory_make_the_same_matrix(case):
+    X = case.rows()
+    whole = case.kernel(X, list(X) if isinstance(X, list) else X.copy())
+    without_white = case.kernel(X, X)
+    np.testing.assert_allclose(whole, without_white, rtol=1e-10, atol=1e-12)
+
+
+@every_kernel
+def test_matrices_are_symmetric_to_the_last_bit(case):
+    K = case.kernel(case.rows())
+    np.testing.assert_array_equal(K, K.T)
+
+
+@every_kernel
+def test_irrelevant_columns_are_those_that_hardly_change_the_matrix(case):
+    if not case.kernel.takes_vectors:
+        return
+    X = case.rows()
+    irrelevant = case.kernel.irrelevant_columns(X)
+    assert irrelevant <= set(range(X.shape[1]))
+    shuffled = X.copy()
+    for d in irrelevant:
+        shuffled[:, d] = X[::-1, d]
+    K, L = case.kernel(X), case.kernel(shuffled)
+    assert np.abs(K - L).max() <= 0.01 * np.abs(K).max()
+
+
+@dataclass(frozen=True, repr=False)
+class Triangle(kernels.Kernel):
+    """A user's kernel that knows nothing but its values."""
+
+    width: float | None = kernels.positive()
+
+    def _block(self, X, Z):
+        return np.maximum(0.0, 1.0 - abs(X - Z.T) / self.width)
+
+
+@pytest.mark.parametrize("n", [5, 150])
+def test_the_general_answers_serve_a_kernel_that_only_has_values(n):
+    times = np.linspace(0.0, 9.0, n)[:, None]  # no two of them a width apart
+    testing.check_kernel(Triangle(2.0), times)
+    testing.check_kernel(Triangle() + kernels.White(0.1) * Triangle(1.0), times)
+    assert str(Triangle(2.0)) == "Triangle(2)"
