@@ -1,4 +1,4 @@
-"""The evidence over length scale and noise: two ways to explain the same rows.  [P8 8.30]"""
+"""The evidence over length scale and noise: two explanations of the same rows.  [P8 8.30]"""
 
 from pathlib import Path
 
@@ -8,20 +8,45 @@ import numpy as np
 from posterity import GaussianProcessRegressor, displays, kernels
 
 OUT = Path(__file__).parent / "out"
+EXPLANATIONS = {  # title: the length scales to search, the colour, the marker
+    "A short length scale, little noise": ((0.3, 3.0), "blue", "o"),
+    "A long one, much noise": ((4.0, 20.0), "orange", "s"),
+}
 
-
-def fitted(length_scale, noise_variance):
-    kernel = kernels.RBF(length_scale).fixed()
-    return GaussianProcessRegressor(kernel, noise_variance, mean="zero").fit(X, y)
-
-
-rng = np.random.default_rng(0)
+rng = np.random.default_rng(41)
 X = rng.uniform(-5.0, 5.0, size=(7, 1))
-y = np.sin(1.6 * X[:, 0]) + 0.1 * rng.normal(size=7)
-lengths, deviations = np.geomspace(0.15, 30.0, 60), np.geomspace(0.03, 3.0, 60)
-surface = np.array([[fitted(l, s**2).log_evidence_ for l in lengths] for s in deviations])
+y = np.sin(1.2 * X[:, 0]) + 0.1 * rng.normal(size=7)
+
+
+def log_evidence(length_scale, deviation):
+    kernel = kernels.RBF(length_scale).fixed()
+    model = GaussianProcessRegressor(kernel, deviation**2, mean="zero")
+    return model.fit(X, y).log_evidence_
+
+
+lengths, deviations = np.geomspace(0.3, 20.0, 50), np.geomspace(0.03, 3.0, 50)
+surface = np.array([[log_evidence(l, s) for l in lengths] for s in deviations])
 
 with displays.style():
-    figure, ax = plt.subplots(figsize=(7, 5))
-    ax.contourf(lengths, deviations, surface)
+    figure, (left, *others) = plt.subplots(1, 3, figsize=(14, 4.4))
+    levels = np.arange(-14.0, -5.0, 0.5)
+    filled = left.contourf(lengths, deviations, surface, levels, cmap="Blues", extend="min")
+    left.set(
+        title="Log evidence of seven rows",
+        xlabel="length scale",
+        ylabel="standard deviation of the noise",
+        xscale="log",
+        yscale="log",
+    )
+    figure.colorbar(filled, ax=left, ticks=levels[::4], format="%.0f")
+    for ax, (title, (limits, color, marker)) in zip(others, EXPLANATIONS.items(), strict=True):
+        kernel = kernels.RBF().bounded(length_scale=limits)
+        model = GaussianProcessRegressor(kernel, mean="zero", n_restarts=0).fit(X, y)
+        place = model.kernel_.length_scale, np.sqrt(model.noise_variance_)
+        left.plot(*place, marker, ms=9, mec="white", color=displays.COLORS[color])
+        band = displays.PredictiveBandDisplay.from_estimator(model, X, y, margin=0.2)
+        band.plot(ax, color=displays.COLORS[color]).set_title(f"{title}: {model.log_evidence_:.1f}")
+        ax.set_ylim(-2.6, 3.4)
+        ax.legend(loc="upper right", ncols=2)
+    OUT.mkdir(exist_ok=True)
     figure.savefig(OUT / "evidence.png")

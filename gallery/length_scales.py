@@ -13,13 +13,13 @@ from posterity import GaussianProcessRegressor, displays, distributions, kernels
 
 OUT = Path(__file__).parent / "out"
 SETTINGS = {  # length scale, standard deviations of signal and noise
-    "As drawn": (1.0, 1.0, 0.1),
-    "Too short": (0.3, 1.08, 0.00005),
-    "Too long": (3.0, 1.16, 0.89),
+    "Length scale 1, as drawn": (1.0, 1.0, 0.1),
+    "Length scale 0.3": (0.3, 1.08, 0.00005),
+    "Length scale 3": (3.0, 1.16, 0.89),
 }
 
 rng = np.random.default_rng(5)
-X = np.sort(rng.uniform(-7.0, 7.0, size=20))[:, None]
+X = (np.linspace(-7.0, 7.0, 20) + rng.uniform(-0.3, 0.3, size=20))[:, None]
 covariance = kernels.RBF(1.0)(X) + 0.1**2 * np.eye(20)
 y = distributions.MultivariateNormal(np.zeros(20), covariance).sample(rng=rng)
 
@@ -29,9 +29,9 @@ with displays.style():
         kernel = (signal**2 * kernels.RBF(length)).fixed()
         model = GaussianProcessRegressor(kernel, noise**2, mean="zero").fit(X, y)
         band = displays.PredictiveBandDisplay.from_estimator(model, X, y, margin=0.05, n_grid=600)
-        band.plot(ax).set_title(f"{title}: $\\ell$ = {length:g}, log evidence {model.log_evidence_:.1f}")
-        ax.set_ylabel("")
+        evidence = f"log evidence {model.log_evidence_:.1f}"
+        band.plot(ax).set(title=f"{title}: {evidence}", ylabel="", ylim=(-3.2, 3.2))
     axes[0].set_ylabel("y")
-    axes[0].legend(loc="lower right")
+    axes[0].legend(loc="upper right")
     OUT.mkdir(exist_ok=True)
     figure.savefig(OUT / "length_scales.png")

@@ -27,9 +27,9 @@ def after(noise_variance):
 
 with displays.style():
     figure, axes = plt.subplots(1, 3, figsize=(14, 4.4), sharey=True)
-    before.plot(axes[0]).set_title("Before any data")
-    after(0.0).plot(axes[1]).set_title("Five values, without noise")
-    after(0.1).plot(axes[2]).set_title("The same, with noise of variance 0.1")
+    before.plot(axes[0]).set_title("Before any data: five draws")
+    after(0.0).plot(axes[1]).set_title("Five values without noise: five draws")
+    after(0.1).plot(axes[2]).set_title("The same, under noise of variance 0.1")
     axes[2].legend(loc="upper right", ncols=2)
     for ax in axes:
         ax.set(xlim=(-5.0, 5.0), ylim=(-3.2, 3.9), ylabel="")

@@ -106,6 +106,18 @@ class InducingPosterior:
         xp = namespace(self.m)
         return xp.concat(means), xp.concat(variances)
 
+    def mean(self, X: Any) -> DeviceArray:
+        """Mean (n, K) of the noise-free function."""
+        w = linalg.solve_lower_transposed(self.L, self.m)  # (M, K)
+        places = inducing_rows.slices(len(X), self.n_inducing, self.m)
+        return namespace(w).concat([self.kernel(X[i], self.Z) @ w for i in places])
+
+    def leave_one_out(self) -> tuple[DeviceArray, DeviceArray]:
+        """Not known in closed form: the points were placed, and the rows summed up."""
+        raise TypeError(
+            "Leave-one-out predictions need the exact process; fit with inducing_points=None."
+        )
+
     def covariance(self, X: Any) -> DeviceArray:
         """Covariance of the noise-free function between the rows of X, (n, n)."""
         a, b = self._projections(X)

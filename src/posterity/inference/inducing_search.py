@@ -38,7 +38,7 @@ class LearnedPoints:
     noise_variance: float
     Z: Any  # (M, D), or a sequence of M objects
     optimum: optimize.Optimum
-    restarts: Array  # the log evidence each start reached on the rows it was tried on
+    probes: Array  # the log evidence that the first steps from each of several starts reached
 
 
 def maximise(

@@ -4,21 +4,15 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-import numpy as np
 from numpy.typing import ArrayLike
 
-from posterity import arrays, kernels, validation
-from posterity.arrays import Array
-from posterity.inference import process, process_search
-from posterity.regression import kernel_model, process_mean, relevance
-from posterity.regression.process_model import ProcessModel, Targets
-from posterity.regression.training import Training, tells_rows_apart
-
-_NOISE_START = 0.1  # of the variance of the targets
-_NOISE_RANGE = (1e-8, 10.0)
+from posterity import kernels
+from posterity.regression import kernel_model
+from posterity.regression.process_learning import LearningProcess
+from posterity.regression.training import Training, known_noise, tells_rows_apart
 
 
-class GaussianProcessRegressor(ProcessModel):
+class GaussianProcessRegressor(LearningProcess):
     """Regression by a Gaussian process: a prior over functions, conditioned on the rows.
 
     The function has a normal prior whose covariance is the kernel; the noise is normal. Kernel
@@ -36,6 +30,10 @@ class GaussianProcessRegressor(ProcessModel):
     mean : {"constant", "zero", "linear"}, default="constant"
         The function far from all rows: an unknown offset, zero, or an unknown plane. Offset and
         slopes have the prior of one row's worth of information and are integrated out.
+    inducing_points : int or array-like of shape (M, D), optional
+        Carry the function by M points instead of all rows: for more rows than a matrix of their
+        covariances has room for. A number: chosen among the rows, then moved. Points given are
+        moved from there. ``log_evidence_`` is then a lower bound.
     normalize_y : bool, default=False
         Divide each output by its standard deviation first, so that outputs of different units can
         share the kernel; kernel and ``noise_variance`` are then in units of it.
@@ -43,8 +41,9 @@ class GaussianProcessRegressor(ProcessModel):
         Further searches from random starts; the one that does best in its first steps goes on.
     warm_start : bool, default=False
         Start from the kernel and the noise of the previous fit.
-    max_iter : int, default=200
-        Of each search.
+    max_iter : int, optional
+        Of each search. None: 200; 100 with inducing points, where it is a budget that moving points
+        use up.
     n_jobs : int, optional
         Searches carried out at the same time.
     device : str, optional
@@ -75,7 +74,12 @@ class GaussianProcessRegressor(ProcessModel):
         What the first steps of each search reached, on the rows it began with.
     X_train_ : array of shape (N, D), or list
         The rows.
-    posterior_ : ProcessPosterior
+    inducing_points_ : array of shape (M, D), or list
+        Where the function is carried, with ``inducing_points``.
+    evidence_gap_ : float
+        With ``inducing_points``: the log evidence of the exact process lies at most this much above
+        ``log_evidence_``. Without: 0.
+    posterior_ : ProcessPosterior or InducingPosterior
         The conditioned process.
 
     Examples
@@ -96,10 +100,11 @@ class GaussianProcessRegressor(ProcessModel):
         noise_variance: float | None = None,
         mean: str = "constant",
         *,
+        inducing_points: Any = None,
         normalize_y: bool = False,
         n_restarts: int = 2,
         warm_start: bool = False,
-        max_iter: int = 200,
+        max_iter: int | None = None,
         n_jobs: int | None = None,
         device: str | None = None,
         random_state: Any = 0,
@@ -107,6 +112,7 @@ class GaussianProcessRegressor(ProcessModel):
         self.kernel = kernel
         self.noise_variance = noise_variance
         self.mean = mean
+        self.inducing_points = inducing_points
         self.normalize_y = normalize_y
         self.n_restarts = n_restarts
         self.warm_start = warm_start
@@ -138,7 +144,7 @@ class GaussianProcessRegressor(ProcessModel):
         least = self._least_rows(noise_is_known=noise_variance is not None)
         rows, y_rows = self._check_training(X, y, reset=True, min_rows=least)
         weights = kernel_model.checked_weights(sample_weight, len(y_rows))
-        known = _known_noise(noise_variance, len(y_rows))
+        known = known_noise(noise_variance, len(y_rows))
         self._single_output = y_rows.ndim == 1
         given = Training.present(rows, y_rows.reshape(len(y_rows), -1), weights, known)
         self._settle(self._distinct(given))
@@ -156,7 +162,12 @@ class GaussianProcessRegressor(ProcessModel):
         if self._training.known_noise is not None:
             raise ValueError("Rows of known noise were fitted; fit all rows again to add others.")
         training = self._training.followed_by(rows, y_rows.reshape(len(y_rows), -1))
-        self._adopt(self.posterior_.extended(training.rows, self._observations(training)), training)
+        observations = self._observations(training)
+        if self.inducing_points is None:
+            posterior = self.posterior_.extended(training.rows, observations)
+        else:
+            posterior = self._condition(self.posterior_.kernel, training.rows, observations)
+        self._adopt(posterior, training)
         return self
 
     def _distinct(self, given: Training) -> Training:
@@ -166,110 +177,10 @@ class GaussianProcessRegressor(ProcessModel):
         exact = self.noise_variance == 0.0 and given.known_noise is None
         return given.interpolated() if exact else given.merged()
 
-    def _settle(self, training: Training) -> None:
-        """Learn what is to be learned, and condition."""
-        self._targets = Targets.of(
-            training.Y,
-            training.importance,
-            centred=self.mean != "zero",
-            scaled=self.normalize_y,
-        )
-        observations = self._observations(training)
-        problem = self._problem(training, observations)
-        rng = arrays.generator(self.random_state)
-        starts = process_search.random_starts(problem, self.n_restarts, rng)
-        learned = process_search.maximise(
-            problem, starts=starts, max_iter=self.max_iter, n_jobs=self.n_jobs, rng=rng
-        )
-        self._learned_noise = learned.noise_variance
-        posterior = process.ProcessPosterior.condition(
-            problem.total(learned.kernel), learned.noise_variance, training.rows, observations
-        )
-        self._adopt(posterior, training)
-        self._report(learned)
-
-    def _problem(
-        self, training: Training, observations: process.Observations
-    ) -> process_search.Problem:
-        """What is searched, from where, and between what."""
-        v = self._targets.variance
-        warm = self.warm_start and "kernel_" in self.__dict__
-        kernel = self.kernel_ if warm else self._bound_kernel()
-        started, bounds = kernel.tuned(kernel_model.distinct(training.rows), variance=v)
-        low, high = (v * factor for factor in _NOISE_RANGE)
-        noise, limits = _NOISE_START * v, (low, high)  # type: float, tuple[float, float] | None
-        if training.known_noise is not None:
-            noise, limits = 1.0, None
-        elif self.noise_variance is not None:
-            noise, limits = _given_noise(self.noise_variance), None
-        elif warm:
-            noise = float(np.clip(self._learned_noise, low, high))
-        return process_search.Problem(
-            training.rows,
-            observations,
-            started,
-            bounds,
-            noise,
-            limits,
-            process_mean.prior_of_mean(self.mean, training.rows, v, training.importance),
-        )
-
     def _least_rows(self, *, noise_is_known: bool) -> int:
         """One row tells nothing of parameters."""
         learns_noise = self.noise_variance is None and not noise_is_known
         return 2 if learns_noise or self._kernel_given().names else 1
 
-    def _observations(self, training: Training) -> process.Observations:
-        t, known = self._targets, training.known_noise
-        if known is not None:
-            if self.normalize_y and len(t.scale) > 1:
-                raise ValueError(
-                    "Known noise is in the units of one output; with several, and "
-                    "normalize_y=True, fit each by itself."
-                )
-            known = known / t.scale[0] ** 2
-        scaled = (training.Y - t.center) / t.scale
-        like = training.rows if not isinstance(training.rows, list) else scaled
-        return process.Observations.of(
-            arrays.like(like, scaled), weights=training.weights, known_noise=known
-        )
-
-    def _report(self, learned: process_search.Learned) -> None:
-        """Say what was found and how."""
-        self.kernel_ = learned.kernel
-        self.stop_reason_ = learned.optimum.stop_reason
-        self.n_iter_ = max(1, learned.optimum.n_iter)  # where to start was looked at in any case
-        self.at_bounds_ = learned.optimum.at_bounds
-        self.restarts_log_evidence_ = learned.probes
-        self.irrelevant_inputs_: list[Any] = []
-        if not isinstance(self.X_train_, list):
-            v = self._targets.variance
-            places = relevance.irrelevant(learned.kernel, self.X_train_, v)
-            names = getattr(self, "feature_names_in_", range(self.n_features_in_))
-            self.irrelevant_inputs_ = [names[d] for d in places]
-
-    def _adopt(self, posterior: process.ProcessPosterior, training: Training) -> None:
-        self.posterior_, self._training, self.X_train_ = posterior, training, training.rows
-        t, known = self._targets, training.mean_known_noise
-        noise = self._learned_noise * t.scale**2
-        if known is not None:
-            noise = np.full_like(t.scale, known)
-        self.noise_variance_ = self._per_output(noise)
-        rows = posterior.observations.n_rows + posterior.observations.repeats
-        self.log_evidence_ = posterior.log_evidence - rows * float(np.sum(np.log(t.scale)))
-
     def _default_kernel(self) -> kernels.Kernel:
         return kernels.Scaled(kernels.RationalQuadratic(ard=True))
-
-
-def _given_noise(noise_variance: float) -> float:
-    """Zero means interpolation."""
-    if noise_variance == 0.0 and noise_variance is not False:
-        return 0.0
-    return validation.check_positive(noise_variance, "noise_variance")
-
-
-def _known_noise(noise_variance: ArrayLike | None, n: int) -> Array | None:
-    if noise_variance is None:
-        return None
-    return validation.check_positive(noise_variance, "noise_variance", length=n)

@@ -12,7 +12,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from posterity import arrays, distributions, linalg
 from posterity.arrays import Array, DeviceArray, namespace
-from posterity.inference import process
 from posterity.regression.kernel_model import KernelModel
 from posterity.regression.training import Training
 
@@ -57,7 +56,7 @@ class ProcessModel(KernelModel):
     """A regressor that predicts from a process conditioned on its rows."""
 
     X_train_: Any
-    posterior_: process.ProcessPosterior
+    posterior_: Any
     _targets: Targets
     _training: Training
 

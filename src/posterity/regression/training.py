@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from posterity import kernels
+from posterity import kernels, validation
 from posterity.arrays import Array
 from posterity.regression import kernel_model
 
@@ -108,3 +108,17 @@ def tells_rows_apart(kernel: kernels.Kernel) -> bool:
     """Whether equal rows are different to the kernel."""
     parts = (kernel, *kernel.get_params(deep=True).values())
     return any(isinstance(part, kernels.White) for part in parts)
+
+
+def given_noise(noise_variance: float) -> float:
+    """Zero means interpolation."""
+    if noise_variance == 0.0 and noise_variance is not False:
+        return 0.0
+    return validation.check_positive(noise_variance, "noise_variance")
+
+
+def known_noise(noise_variance: ArrayLike | None, n: int) -> Array | None:
+    """Noise variances given row by row."""
+    if noise_variance is None:
+        return None
+    return validation.check_positive(noise_variance, "noise_variance", length=n)
