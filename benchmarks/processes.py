@@ -77,20 +77,10 @@ def told(log_evidence: float, evaluations: int) -> Scores:
 
 
 class Posterity(Process):
-    """GaussianProcessRegressor; its mean is an unknown offset or zero."""
-
-    def __init__(self, parameters: Parameters | None = None, mean: str = "constant") -> None:
-        super().__init__(parameters)
-        self.mean = mean
+    """GaussianProcessRegressor, told to take the model that the other packages have."""
 
     def fit(self, X: Array, y: Array) -> Self:
-        from posterity.regression import GaussianProcessRegressor
-
-        model = GaussianProcessRegressor(mean=self.mean, random_state=0)
-        if self.parameters is not None:
-            kernel, noise = self._kernel(X).fixed(), self.given.noise_variance
-            model.set_params(kernel=kernel, noise_variance=noise)
-        self.model = model.fit(X, y)
+        self.model = self._model(X).fit(X, y)
         return self
 
     def predict(self, X: Array, return_std: bool = True) -> tuple[Array, Array]:
@@ -106,11 +96,30 @@ class Posterity(Process):
     def facts(self) -> Scores:
         return {"log_evidence": self.model.log_evidence_}
 
+    def _model(self, X: Array) -> Any:
+        from posterity import kernels
+        from posterity.regression import GaussianProcessRegressor
+
+        if self.parameters is None:
+            kernel = kernels.Scaled(kernels.RBF(ard=True))
+            return GaussianProcessRegressor(kernel, mean="zero")
+        noise = self.parameters.noise_variance
+        return GaussianProcessRegressor(self._kernel(X).fixed(), noise, mean="zero")
+
     def _kernel(self, X: Array) -> Any:
         from posterity import kernels
 
         p = self.given
         return kernels.Scaled(kernels.RBF(tuple(p.lengths(X))), p.variance)
+
+
+class PosterityDefaults(Posterity):
+    """GaussianProcessRegressor as it comes: kernel and mean are its own choice."""
+
+    def _model(self, X: Array) -> Any:
+        from posterity.regression import GaussianProcessRegressor
+
+        return GaussianProcessRegressor()
 
 
 class ScikitLearn(Process):

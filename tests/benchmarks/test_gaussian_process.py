@@ -89,8 +89,7 @@ def test_gradient_is_that_of_the_evidence_of_the_covariance(data, y):
 
 @every_package
 def test_predictions_at_equal_parameters_are_equal_in_every_package(kind, data, y, expected):
-    no_offset = {"mean": "zero"} if kind is processes.Posterity else {}
-    fitted = kind(processes.GIVEN, **no_offset).fit(data.X, y)
+    fitted = kind(processes.GIVEN).fit(data.X, y)
     mean, std = fitted.predict(data.X_test)
     rows = np.vstack([data.X, data.X_test])
     K = gaussian_process_evaluation.covariance(rows, processes.GIVEN)
@@ -110,6 +109,11 @@ def test_learning_raises_the_evidence(kind, data, y, expected):
 def test_a_process_that_learns_cannot_be_evaluated_at_nothing(kind):
     with pytest.raises(ValueError, match="learns its parameters"):
         kind().given  # noqa: B018
+
+
+def test_defaults_are_those_of_the_estimator(data, y):
+    model = processes.PosterityDefaults().fit(data.X, y).model
+    assert model.get_params() == type(model)().get_params()
 
 
 def test_friedmans_function_needs_no_more_inputs_than_there_are():

@@ -93,6 +93,19 @@ def test_restarts_are_drawn_within_bounds_and_the_best_is_kept():
     assert -learned.optimum.value >= learned.probes.max()
 
 
+def test_the_search_goes_on_from_the_best_start():
+    """Few rows have two explanations: a function that hurries, or a slow one and much noise."""
+    X = np.linspace(0.0, 6.0, 14)[:, None]
+    Y = np.sin(2.0 * X) + 0.05 * np.cos(9.0 * X)
+    started, bounds = (1.0 * kernels.RBF(30.0)).tuned(X, variance=1.0)
+    asked = Problem(X, Observations.of(Y), started, bounds, 0.5, (1e-8, 10.0))
+    good = np.log([0.6, 0.6, 1e-3])
+    alone, helped = maximise(asked), maximise(asked, starts=[good])
+    assert helped.probes.argmax() == 1
+    assert helped.optimum.value < alone.optimum.value - 10.0
+    assert -helped.optimum.value >= helped.probes.max()
+
+
 def test_two_at_a_time_find_what_one_finds():
     asked = problem()
     starts = process_search.random_starts(asked, 3, _rng())
@@ -144,6 +157,18 @@ def test_where_nothing_is_gained_the_search_has_converged():
     X, _ = data(12)
     started, bounds = kernels.Scaled(kernels.RationalQuadratic()).tuned(X, variance=1.0)
     y = Observations.of(np.ones((12, 1)))
+    asked = Problem(X, y, started, bounds, 0.1, (1e-8, 10.0))
+    learned = maximise(asked, starts=process_search.random_starts(asked, 2, _rng()))
+    assert learned.optimum.converged
+
+
+@pytest.mark.parametrize("n", [10, 14, 20, 40])
+@pytest.mark.parametrize("speed", [0.5, 1.0, 2.0, 3.0])
+def test_functions_without_noise_are_learned_without_a_warning(n, speed):
+    """The covariance is nearly singular there, and the evidence known to a few digits only."""
+    X = np.linspace(0.0, 6.0, n)[:, None]
+    started, bounds = FREE.tuned(X, variance=1.0)
+    y = Observations.of(np.sin(speed * X))
     asked = Problem(X, y, started, bounds, 0.1, (1e-8, 10.0))
     learned = maximise(asked, starts=process_search.random_starts(asked, 2, _rng()))
     assert learned.optimum.converged

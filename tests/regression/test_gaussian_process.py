@@ -13,6 +13,7 @@ from sklearn.model_selection import GridSearchCV
 
 from posterity import GaussianProcessRegressor, distributions, kernels
 from posterity.inference import process_search
+from posterity.regression import relevance
 
 SMALL = Path(__file__).parents[3] / "shared" / "data" / "small"
 KERNEL = (1.5 * kernels.RBF([0.9, 2.0])).fixed()
@@ -98,6 +99,17 @@ def test_a_weight_is_a_repetition_in_all_that_is_learned(mean, scaled):
         strict=True,
     ):
         np.testing.assert_allclose(a, b, rtol=1e-4)
+
+
+@pytest.mark.parametrize("scaled", [False, True])
+def test_the_evidence_of_weighted_rows_is_the_density_of_all_repetitions(scaled):
+    X, y = data(9)
+    times = np.array([1, 3, 0, 2, 1, 1, 1, 4, 2])
+    model = fixed(normalize_y=scaled).fit(X, y, sample_weight=times)
+    rows, targets = X.repeat(times, 0), y.repeat(times)
+    units = targets.var() if scaled else 1.0
+    C = units * (KERNEL(rows) + NOISE * np.eye(len(rows)))
+    assert model.log_evidence_ == pytest.approx(multivariate_normal(cov=C).logpdf(targets))
 
 
 @each_mean
@@ -217,6 +229,16 @@ def test_a_warm_start_goes_on_from_where_it_was():
     assert (cold.n_iter_, cold.log_evidence_) == (n_iter, evidence)
 
 
+def test_a_warm_start_is_cold_for_another_kernel_or_other_columns():
+    X, y = data(20)
+    model = GaussianProcessRegressor(warm_start=True).fit(X, y)
+    more = np.column_stack([X, X[:, 0] ** 2])
+    expected = GaussianProcessRegressor().fit(more, y)
+    assert model.fit(more, y).kernel_ == expected.kernel_
+    model.set_params(kernel=1.0 * kernels.Matern(1.0)).fit(more, y)
+    assert isinstance(model.kernel_.kernel, kernels.Matern)
+
+
 def test_functions_are_drawn_from_the_prior_and_from_the_posterior():
     X, y = data(12)
     X_star = X[:4] + 0.3
@@ -312,6 +334,13 @@ def test_a_straight_line_needs_its_input():
     """A very long and very large RBF is a line, not nothing."""
     X = np.random.default_rng(0).normal(size=(30, 2))
     assert GaussianProcessRegressor().fit(X, X[:, 0]).irrelevant_inputs_ == [1]
+
+
+@pytest.mark.parametrize("period", [0.29, 0.5, 0.77, 1.0])
+def test_an_input_whose_range_holds_whole_periods_makes_a_difference(period):
+    X = np.linspace(0.0, 1.0, 9)[:, None]
+    assert relevance.irrelevant(kernels.Periodic(period, length_scale=1.0), X, 1.0) == []
+    assert relevance.irrelevant(kernels.RBF(1e3) + kernels.White(9.0), X, 1.0) == [0]
 
 
 def test_parameters_at_the_end_of_their_range_are_named():

@@ -149,8 +149,9 @@ def test_noise_of_queries_is_checked():
 
 def test_weights_without_noise_are_refused():
     X, y = data()
-    with pytest.raises(ValueError, match="weights need noise"):
-        GaussianProcessRegressor(FIXED, 0.0).fit(X, y, sample_weight=np.arange(12) + 1.0)
+    for kernel in (FIXED, FIXED + kernels.White(0.1)):
+        with pytest.raises(ValueError, match="weights need noise"):
+            GaussianProcessRegressor(kernel, 0.0).fit(X, y, sample_weight=np.arange(12) + 1.0)
 
 
 def test_known_noise_of_several_scaled_outputs_is_refused():

@@ -8,6 +8,7 @@ from scipy import optimize as scipy_optimize
 from posterity.arrays import Array
 from posterity.optimize.optimum import EPS, Optimum, announced
 
+_NEXT_TO_FLAT = 100.0  # times the least gain, for one unit of a parameter
 _STOPPED = 99  # SciPy's status where a callback ends the search
 
 
@@ -52,7 +53,8 @@ def minimise_lbfgs(
     tol : float
         Converged when no entry of the gradient, projected on the bounds, is larger.
     least_gain : float, default=0
-        Converged, too, when two iterations in a row lower the value by less than this.
+        Converged, too, when two iterations in a row lower the value by less than this, or when no
+        step lowers a value that is not exact, where the gradient is below a hundred times this.
     announce : bool, default=True
         Whether to warn where it did not converge.
 
@@ -79,7 +81,8 @@ def minimise_lbfgs(
         callback=_Gains(least_gain) if least_gain > 0.0 else None,
         options={"maxiter": max_iter, "gtol": tol, "ftol": 10 * EPS, "maxfun": 20 * max_iter},
     )
-    reason, converged = _lbfgs_reason(result, tol, max_iter, least_gain)
+    slope = _largest_slope(result.x, result.jac, bounds)
+    reason, converged = _lbfgs_reason(result, slope, tol, max_iter, least_gain)
     held = _at_bounds(result.x, bounds, names)
     optimum = Optimum(result.x, float(result.fun), result.jac, result.nit, reason, converged, held)
     return announced(optimum) if announce else optimum
@@ -110,7 +113,11 @@ def _within_domain(
 
 
 def _lbfgs_reason(
-    result: scipy_optimize.OptimizeResult, tol: float, max_iter: int, least_gain: float
+    result: scipy_optimize.OptimizeResult,
+    slope: float,
+    tol: float,
+    max_iter: int,
+    least_gain: float,
 ) -> tuple[str, bool]:
     """Why SciPy's routine stopped, in words, and whether that is convergence."""
     if result.status == _STOPPED:
@@ -121,7 +128,20 @@ def _lbfgs_reason(
         return f"the largest gradient entry fell below {tol:.0e}", True
     if result.status == 0:
         return "the value no longer changes in double precision", True
+    if slope <= _NEXT_TO_FLAT * least_gain:
+        return f"no step gains more than rounding, and the slope is {slope:.0e}", True
     return "no step along the search direction lowered the value; is the gradient right?", False
+
+
+def _largest_slope(
+    x: Array, gradient: Array, bounds: Sequence[tuple[float, float]] | None
+) -> float:
+    """The largest entry of the gradient, projected on the bounds."""
+    if bounds is None or not len(x):
+        return float(np.max(np.abs(gradient), initial=0.0))
+    low, high = np.transpose(bounds)
+    blocked = ((x <= low) & (gradient > 0.0)) | ((x >= high) & (gradient < 0.0))
+    return float(np.max(np.abs(gradient[~blocked]), initial=0.0))
 
 
 def _at_bounds(

@@ -40,7 +40,8 @@ class GaussianProcessRegressor(LearningProcess):
     n_restarts : int, default=2
         Further searches from random starts; the one that does best in its first steps goes on.
     warm_start : bool, default=False
-        Start from the kernel and the noise of the previous fit.
+        Start from the kernel and the noise of the previous fit, where that was asked for the same
+        kernel on as many columns.
     max_iter : int, optional
         Of each search. None: 200; 100 with inducing points, where it is a budget that moving points
         use up.
@@ -172,9 +173,11 @@ class GaussianProcessRegressor(LearningProcess):
 
     def _distinct(self, given: Training) -> Training:
         """Equal rows made one where the kernel cannot tell them apart."""
+        exact = self.noise_variance == 0.0 and given.known_noise is None
+        if exact:
+            given.require_single()
         if tells_rows_apart(self._kernel_given()):
             return given
-        exact = self.noise_variance == 0.0 and given.known_noise is None
         return given.interpolated() if exact else given.merged()
 
     def _least_rows(self, *, noise_is_known: bool) -> int:

@@ -90,8 +90,9 @@ class LearningProcess(ProcessModel):
     ) -> process_search.Problem:
         """What is searched, from where, and between what."""
         v = self._targets.variance
-        warm = self.warm_start and "kernel_" in self.__dict__
-        kernel = self.kernel_ if warm else self._bound_kernel()
+        asked = self._asked
+        warm = self.warm_start and self.__dict__.get("_learned_for") == asked
+        kernel = self.kernel_ if warm else asked[0]
         started, bounds = kernel.tuned(kernel_model.distinct(training.rows), variance=v)
         low, high = (v * factor for factor in _NOISE_RANGE)
         noise, limits = _NOISE_START * v, (low, high)  # type: float, tuple[float, float] | None
@@ -111,6 +112,11 @@ class LearningProcess(ProcessModel):
             process_mean.prior_of_mean(self.mean, training.rows, v, training.importance),
         )
 
+    @property
+    def _asked(self) -> tuple[kernels.Kernel, int | None]:
+        """What must be as it was for a warm start to go on from there."""
+        return self._bound_kernel(), getattr(self, "n_features_in_", None)
+
     def _observations(self, training: Training) -> process.Observations:
         t, known = self._targets, training.known_noise
         if known is not None:
@@ -128,7 +134,7 @@ class LearningProcess(ProcessModel):
 
     def _report(self, learned: process_search.Learned) -> None:
         """Say what was found and how."""
-        self.kernel_ = learned.kernel
+        self.kernel_, self._learned_for = learned.kernel, self._asked
         self.stop_reason_ = learned.optimum.stop_reason
         self.n_iter_ = max(1, learned.optimum.n_iter)  # where to start was looked at in any case
         self.at_bounds_ = learned.optimum.at_bounds

@@ -60,10 +60,13 @@ class Training:
             places=places,
         )
 
-    def interpolated(self) -> Training:
-        """Each input once, as a function has one value there; two targets at one are refused."""
+    def require_single(self) -> None:
+        """Refuse weights, which say how often there was noise."""
         if np.any(self.weights != 1.0):
             raise ValueError("Rows with weights need noise; noise_variance=0.0 leaves them none.")
+
+    def interpolated(self) -> Training:
+        """Each input once, as a function has one value there; two targets at one are refused."""
         once = replace(merged := self.merged(), weights=np.ones(len(merged.Y)))
         if isinstance(once.rows, np.ndarray):
             _, group, count = np.unique(once.rows, axis=0, return_inverse=True, return_counts=True)
