@@ -183,7 +183,7 @@ def test_a_kernel_that_is_none_is_refused_in_words():
 
 
 def test_a_search_that_was_cut_short_warns():
-    with pytest.warns(optimize.ConvergenceWarning, match="1 L-BFGS iterations were not enough"):
+    with pytest.warns(optimize.ConvergenceWarning, match="1 BFGS iterations were not enough"):
         learned = maximise(problem(), max_iter=1)
     assert "not enough" in learned.optimum.stop_reason
 

@@ -304,5 +304,5 @@ def test_names_are_bound_through_every_part_of_an_expression():
 
 
 def test_the_sum_of_a_list_is_the_sum_of_its_kernels():
-    parts = [kernels.RBF(0.5), kernels.Linear(2.0), kernels.White(0.1)]
+    parts = [RBF(0.5), Linear(2.0), White(0.1)]
     assert sum(parts) == parts[0] + parts[1] + parts[2]

@@ -43,6 +43,12 @@ def periodic(x, z):
     return math.exp(-2.0 * sum(waves) / 0.8**2)
 
 
+def name(value):
+    """Of a kernel, the same in every process; the place in the table for everything else."""
+    is_kernel = isinstance(value, kernels.Kernel) and "function" not in str(value)
+    return str(value) if is_kernel else ""
+
+
 @pytest.mark.parametrize(
     ("kernel", "definition", "rows"),
     [
@@ -78,7 +84,7 @@ def periodic(x, z):
             (X, Z),
         ),
     ],
-    ids=str,
+    ids=name,
 )
 def test_is_its_definition_for_each_pair_of_rows(kernel, definition, rows):
     np.testing.assert_allclose(kernel(*rows), by_pairs(definition, *rows), rtol=1e-12, atol=1e-14)
@@ -96,7 +102,7 @@ def test_is_its_definition_for_each_pair_of_rows(kernel, definition, rows):
         (kernels.White(0.3), sk.WhiteKernel(0.3)),
         (2.0 * kernels.RBF(0.7) + kernels.White(0.1), 2.0 * sk.RBF(0.7) + sk.WhiteKernel(0.1)),
     ],
-    ids=str,
+    ids=name,
 )
 def test_is_scikit_learns_kernel_of_the_same_name(kernel, peer):
     np.testing.assert_allclose(kernel(X), peer(X), rtol=1e-12, atol=1e-14)
@@ -251,7 +257,7 @@ def test_a_column_counts_as_soon_as_correlations_along_it_fall_below_0_9994(kern
         (2.0 * kernels.RBF([100.0, 1.0, 1.0]) * kernels.Linear(1.0), {2}),
         (kernels.Cosine(), set()),
     ],
-    ids=str,
+    ids=name,
 )
 def test_columns_that_say_nothing_are_found(kernel, expected):
     rows = np.abs(rng.normal(size=(20, 3)))

@@ -308,7 +308,7 @@ def test_the_optimum_is_a_maximum_and_says_how_it_was_found():
     X, y = data(40)
     model = GaussianProcessRegressor(1.0 * kernels.RBF(1.0), mean="linear").fit(X, y)
     assert model.n_iter_ > 0
-    assert "gained less" in model.stop_reason_ or "gradient" in model.stop_reason_
+    assert "gain" in model.stop_reason_ or "gradient" in model.stop_reason_
     theta, v = model.kernel_.theta, model.noise_variance_
     for d in range(len(theta) + 1):
         for step in (-0.3, 0.3):

@@ -5,6 +5,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from posterity import kernels
 from posterity.arrays import Array
 from posterity.features.base import Features
 
@@ -20,14 +21,16 @@ class KernelColumns(Features):
 
     Parameters
     ----------
-    kernel : "linear" or callable, default="linear"
+    kernel : "linear", Kernel or callable, default="linear"
         ``kernel(X, Z)`` gives the (N, M) matrix of similarities between the rows of X and of Z;
-        "linear" is ``X @ Z.T``.
+        "linear" is ``X @ Z.T``. Parameters of a kernel that are not set start from the rows.
 
     Attributes
     ----------
     X_train_ : ndarray of shape (N, D)
         The training rows.
+    kernel_ : Kernel or callable
+        With every parameter set.
 
     Examples
     --------
@@ -41,11 +44,12 @@ class KernelColumns(Features):
         self.kernel = kernel
 
     def _learn(self, X: Array, weights: Array | None) -> None:
-        self._function()
+        function = self._function()
+        self.kernel_ = function.start(X) if isinstance(function, kernels.Kernel) else function
         self.X_train_ = X.copy()
 
     def _columns(self, X: Array) -> Array:
-        K = self._function()(X, self.X_train_)
+        K = self.kernel_(X, self.X_train_)
         return _check_matrix(K, (len(X), len(self.X_train_)))
 
     def _names(self, inputs: list[str]) -> list[str]:

@@ -94,7 +94,7 @@ class Summary:
         return self.prior - _trace(self.AAt)
 
     def log_bound(self) -> float:
-        """log N(Y | 0, Q + s) - t / 2 of each output.  [Titsias 2009, 9]"""
+        """log N(Y | 0, Q + s) - t / 2 of each output.  [TI 9]"""
         o = self.rows.observations
         each = o.n_rows * math.log(2.0 * math.pi) + self.log_noise
         each += linalg.log_determinant(self.L_B) + self.unseen
@@ -102,7 +102,7 @@ class Summary:
         return apart - 0.5 * (o.n_outputs * each + self.squares - self.explained)
 
     def gap(self) -> float:
-        """How far an upper bound is above the lower one.  [Titsias 2014]
+        """How far an upper bound is above the lower one.  [TI14 3]
 
         In units of the noise K - Q has no negative eigenvalue, and none above its trace t. So
         log |K + I| is no less than log |Q + I|, and y^T (K + I)^-1 y no less than

@@ -26,7 +26,7 @@ def select_greedily(
     """Rows, one after the other, each of the largest prior variance given those before it.
 
     That is a Cholesky factorisation of the kernel matrix with pivoting, broken off after M columns;
-    no row is chosen twice, nor a copy of one. [Burt, Rasmussen & van der Wilk 2020, 4.1]
+    no row is chosen twice, nor a copy of one. [BRW 4.1]
 
     Parameters
     ----------

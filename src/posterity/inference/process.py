@@ -90,6 +90,15 @@ def log_density(L: DeviceArray, U: DeviceArray) -> float:
 
 def allocate(observations: Observations) -> DeviceArray:
     """Memory for an N x N matrix where the targets lie; a sentence where there is not enough."""
+    check_room(observations)
+    Y, n = observations.Y, observations.n_rows
+    if array_api_compat.is_numpy_array(Y):
+        return np.empty((n, n), order="F")  # in which LAPACK's inverse loses the fewest digits
+    return namespace(Y).empty((n, n), dtype=Y.dtype, device=array_api_compat.device(Y))
+
+
+def check_room(observations: Observations) -> None:
+    """Refuse rows whose covariances do not fit beside them, before anything is computed."""
     Y, n = observations.Y, observations.n_rows
     needed, free = 8 * n * n, arrays.free_memory(Y)
     if free is not None and needed > free:
@@ -98,9 +107,6 @@ def allocate(observations: Observations) -> DeviceArray:
             "GiB are free; use inducing points (inducing_points=512), which never form it, or "
             "fewer rows"
         )
-    if array_api_compat.is_numpy_array(Y):
-        return np.empty((n, n), order="F")  # in which LAPACK's inverse loses the fewest digits
-    return namespace(Y).empty((n, n), dtype=Y.dtype, device=array_api_compat.device(Y))
 
 
 @dataclass(frozen=True)
@@ -125,10 +131,11 @@ class ProcessPosterior:
         rounding, and raises ``linalg.NotPositiveDefiniteError`` where it is not at all.
         """
         K = allocate(observations)
-        # Jitter, where it is needed, needs what stood below the diagonal again: it is kept above.
-        blocks.fill(K, kernel, X, noise_variance * observations.spread, above_too=True)
-        L = linalg.cholesky(K, overwrite=True)
-        return cls._with_factor(kernel, noise_variance, X, observations, L)
+        with linalg.limited(observations.n_rows):
+            # Jitter, where it is needed, needs what stood below the diagonal again: kept above.
+            blocks.fill(K, kernel, X, noise_variance * observations.spread, above_too=True)
+            L = linalg.cholesky(K, overwrite=True)
+            return cls._with_factor(kernel, noise_variance, X, observations, L)
 
     @classmethod
     def _with_factor(

@@ -18,14 +18,16 @@ from numpy.typing import NDArray
 from posterity import kernels, linalg, optimize
 from posterity.arrays import Array
 from posterity.inference.observations import Observations
-from posterity.inference.process import Evidence
+from posterity.inference.process import Evidence, check_room
 
 _FEW_ROWS = 500
 _GROWTH = 8
 _LEAST_GAIN = 1e-3  # nats: far below what one row says
-_COARSE_GAIN = 1e-2
+_MANY_ROWS = 2000  # from which a step is dear, and more is asked of it in proportion
+_COARSE = 10.0  # times as much while there are more rows to come
 _FLAT = 0.1  # of the least gain, for e times a parameter: there is nothing left to gain
 _PROBES = 20  # iterations from each of several starts
+_LONGEST = 2.0  # step, in log parameters: a factor of seven
 _SPREAD = 1.0  # standard deviation of restarts in log parameters
 _MORE_NOISE = float(np.log(10.0))  # at a time, where a search cannot start for want of it
 _NO_SEARCH = optimize.Optimum(
@@ -126,14 +128,18 @@ def maximise(
     """
     if not len(problem.start):
         return Learned(problem.kernel, problem.noise_variance, _NO_SEARCH, np.empty(0))
+    check_room(problem.observations)  # the first stages need little of it
     stages = list(_stages(problem, rng))
     points = [problem.start, *starts]
     probes = _probe(stages[0], points, min(_PROBES, max_iter), n_jobs)
-    x = min(probes, key=lambda probe: probe.value).x if probes else problem.start
+    best = min(probes, key=lambda probe: probe.value) if probes else _unclimbed(problem.start)
+    n_before = stages[0].observations.n_rows
     for stage in stages:
-        best = _climb(stage, x, max_iter, _LEAST_GAIN if stage is problem else _COARSE_GAIN)
-        x = best.x
-    kernel, noise = problem.at(x)
+        n = stage.observations.n_rows
+        gain = _LEAST_GAIN * max(1.0, n / _MANY_ROWS) * (1.0 if stage is problem else _COARSE)
+        best = _climb(stage, best, max_iter, gain, grown=n / n_before)
+        n_before = n
+    kernel, noise = problem.at(best.x)
     return Learned(kernel, noise, best, -np.array([probe.value for probe in probes]))
 
 
@@ -150,9 +156,13 @@ def _probe(
 def _first_steps(problem: Problem, point: Array, max_iter: int) -> optimize.Optimum:
     """Where a short climb leads; nowhere from a point at which there is no evidence."""
     try:
-        return _climb(problem, point, max_iter, _COARSE_GAIN, announce=False)
+        return _climb(problem, _unclimbed(point), max_iter, _COARSE * _LEAST_GAIN, announce=False)
     except linalg.NotPositiveDefiniteError as error:
-        return optimize.Optimum(point, np.inf, 0.0 * point, 0, str(error), converged=False)
+        return replace(_unclimbed(point), stop_reason=str(error))
+
+
+def _unclimbed(point: Array) -> optimize.Optimum:
+    return optimize.Optimum(point, np.inf, 0.0 * point, 0, "not begun", converged=False)
 
 
 def _stages(problem: Problem, rng: np.random.Generator) -> Iterator[Problem]:
@@ -173,15 +183,28 @@ def random_starts(problem: Problem, count: int, rng: np.random.Generator) -> lis
 
 
 def _climb(
-    problem: Problem, start: Array, max_iter: int, gain: float, *, announce: bool = True
+    problem: Problem,
+    start: optimize.Optimum,
+    max_iter: int,
+    gain: float,
+    *,
+    grown: float = 1.0,
+    announce: bool = True,
 ) -> optimize.Optimum:
+    """From where another climb ended, with what it learned of the curvature.
+
+    A log evidence curves in proportion to the rows it is of, which have grown by a factor.
+    """
+    H = start.inverse_hessian
     with linalg.threads.limited(problem.observations.n_rows):
         objective = problem.objective()
-        return optimize.minimise_lbfgs(
+        return optimize.minimise_bfgs(
             objective,
-            _feasible(problem, objective, start),
+            _feasible(problem, objective, start.x),
             bounds=[(low, high) for low, high in problem.limits],
             names=problem.names,
+            inverse_hessian=None if H is None else H / grown,
+            longest_step=_LONGEST,
             max_iter=max_iter,
             tol=_FLAT * gain,
             least_gain=gain,

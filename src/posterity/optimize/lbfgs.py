@@ -6,6 +6,7 @@ import numpy as np
 from scipy import optimize as scipy_optimize
 
 from posterity.arrays import Array
+from posterity.optimize.bounds import at_bounds, pressed
 from posterity.optimize.optimum import EPS, Optimum, announced
 
 _NEXT_TO_FLAT = 100.0  # times the least gain, for one unit of a parameter
@@ -83,7 +84,7 @@ def minimise_lbfgs(
     )
     slope = _largest_slope(result.x, result.jac, bounds)
     reason, converged = _lbfgs_reason(result, slope, tol, max_iter, least_gain)
-    held = _at_bounds(result.x, bounds, names)
+    held = at_bounds(result.x, bounds, names)
     optimum = Optimum(result.x, float(result.fun), result.jac, result.nit, reason, converged, held)
     return announced(optimum) if announce else optimum
 
@@ -139,22 +140,5 @@ def _largest_slope(
     """The largest entry of the gradient, projected on the bounds."""
     if bounds is None or not len(x):
         return float(np.max(np.abs(gradient), initial=0.0))
-    low, high = np.transpose(bounds)
-    blocked = ((x <= low) & (gradient > 0.0)) | ((x >= high) & (gradient < 0.0))
-    return float(np.max(np.abs(gradient[~blocked]), initial=0.0))
-
-
-def _at_bounds(
-    x: Array, bounds: Sequence[tuple[float, float]] | None, names: Sequence[str] | None
-) -> tuple[str, ...]:
-    """The names of the parameters that ended on a bound, and which."""
-    if bounds is None:
-        return ()
-    called = names if names is not None else [f"parameter {i}" for i in range(len(x))]
-    ends = [(("lower", low), ("upper", high)) for low, high in bounds]
-    return tuple(
-        f"{name} ({which})"
-        for name, value, pair in zip(called, x, ends, strict=True)
-        for which, end in pair
-        if value == end
-    )
+    held = pressed(x, gradient, *np.transpose(bounds))
+    return float(np.max(np.abs(gradient[~held]), initial=0.0))

@@ -40,6 +40,7 @@ class Optimum:
     stop_reason: str
     converged: bool
     at_bounds: tuple[str, ...] = ()
+    inverse_hessian: Array | None = None  # (P, P), where the method keeps one
 
 
 def announced(optimum: Optimum) -> Optimum:

@@ -32,8 +32,9 @@ class GaussianProcessRegressor(LearningProcess):
         slopes have the prior of one row's worth of information and are integrated out.
     inducing_points : int or array-like of shape (M, D), optional
         Carry the function by M points instead of all rows: for more rows than a matrix of their
-        covariances has room for. A number: chosen among the rows, then moved. Points given are
-        moved from there. ``log_evidence_`` is then a lower bound.
+        covariances has room for. A number: at most so many are chosen among the rows, fewer where
+        these say it all, and then moved. Points given are moved from there. ``log_evidence_`` is
+        then a lower bound. Let ``noise_variance`` carry the noise, not a ``White`` kernel.
     normalize_y : bool, default=False
         Divide each output by its standard deviation first, so that outputs of different units can
         share the kernel; kernel and ``noise_variance`` are then in units of it.
@@ -79,7 +80,7 @@ class GaussianProcessRegressor(LearningProcess):
         Where the function is carried, with ``inducing_points``.
     evidence_gap_ : float
         With ``inducing_points``: the log evidence of the exact process lies at most this much above
-        ``log_evidence_``. Without: 0.
+        ``log_evidence_``. A small gap proves enough points; a large one proves nothing. Without: 0.
     posterior_ : ProcessPosterior or InducingPosterior
         The conditioned process.
 

@@ -1,0 +1,200 @@
+"""BFGS within bounds, for few variables and functions that are expensive to evaluate.
+
+It keeps the whole inverse Hessian, takes one from a similar problem to begin with, and gives its
+own back: a search that goes on where another ended need not learn the shape of the valley again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from posterity.arrays import Array
+from posterity.optimize.bounds import at_bounds, pressed
+from posterity.optimize.optimum import EPS, Optimum, announced
+
+_SUFFICIENT_DECREASE = 1e-4  # of what the slope promises (Armijo)
+_SHORTENINGS = 30
+_LEAST_CURVATURE = 1e-10
+
+
+def minimise_bfgs(
+    value_and_gradient: Callable[[Array], tuple[float, Array]],
+    x0: Array,
+    *,
+    bounds: Sequence[tuple[float, float]] | None = None,
+    names: Sequence[str] | None = None,
+    inverse_hessian: Array | None = None,
+    longest_step: float = np.inf,
+    max_iter: int = 200,
+    tol: float = 1e-6,
+    least_gain: float = 0.0,
+    announce: bool = True,
+) -> Optimum:
+    """A local minimum by projected BFGS.  [NW 6.1]
+
+    Parameters
+    ----------
+    value_and_gradient : callable
+        The function and its gradient at x. A value that is not finite says that x is outside the
+        domain; the search then takes a shorter step.
+    x0 : array (P,)
+        The start, where the value must be finite.
+    bounds : sequence of (lower, upper), optional
+    names : sequence of str, optional
+        What to call the parameters in ``at_bounds``.
+    inverse_hessian : array (P, P), optional
+        What is known of it, symmetric and positive definite. None: nothing.
+    longest_step : float
+        The most that one variable may change in one step.
+    max_iter : int
+    tol : float
+        Converged when no entry of the gradient, projected on the bounds, is larger.
+    least_gain : float, default=0
+        Converged, too, when two iterations in a row lower the value by less than this, or when no
+        step lowers a value that is not exact, where the gradient is below a hundred times this.
+    announce : bool, default=True
+        Whether to warn where it did not converge.
+
+    Warns
+    -----
+    ConvergenceWarning
+        When it stopped for another reason.
+
+    Examples
+    --------
+    >>> best = minimise_bfgs(lambda x: (x @ x, 2 * x), np.array([3.0, 4.0]))
+    >>> best.converged, best.stop_reason
+    (True, 'the largest gradient entry fell below 1e-06')
+    """
+    limits = np.tile([-np.inf, np.inf], (len(x0), 1)) if bounds is None else np.asarray(bounds)
+    low, high = limits.T
+    state = _State.at(value_and_gradient, np.clip(np.asarray(x0, float), low, high), low, high)
+    H, gains, n_iter = inverse_hessian, [np.inf, np.inf], 0
+    ending = state.ending(H, gains, tol, least_gain)
+    while ending is None and n_iter < max_iter:
+        found = state.step(value_and_gradient, H, longest_step)
+        if found is not None:
+            n_iter += 1
+            H = _updated(H, found.x - state.x, np.where(found.x != state.x, found.g - state.g, 0.0))
+            gains = [gains[-1], state.f - found.f]
+            state = found
+            ending = state.ending(H, gains, tol, least_gain)
+        elif H is not None:
+            H = None  # it misleads: begin again from the gradient alone
+        else:
+            ending = state.stuck(least_gain)
+    reason, converged = ending or (f"{max_iter} BFGS iterations were not enough", False)
+    held = at_bounds(state.x, bounds, names)
+    optimum = Optimum(state.x, state.f, state.g, n_iter, reason, converged, held, H)
+    return announced(optimum) if announce else optimum
+
+
+@dataclass(frozen=True)
+class _State:
+    """A point, what the function says there, and which variables may move."""
+
+    x: Array
+    f: float
+    g: Array
+    low: Array
+    high: Array
+
+    @classmethod
+    def at(
+        cls,
+        value_and_gradient: Callable[[Array], tuple[float, Array]],
+        x: Array,
+        low: Array,
+        high: Array,
+    ) -> _State:
+        f, g = value_and_gradient(x)
+        if not (np.isfinite(f) and np.all(np.isfinite(g))):
+            raise ValueError(
+                f"the objective is {f} at the start {x}, or its gradient is not finite: start "
+                "elsewhere"
+            )
+        return cls(x, float(f), g, low, high)
+
+    @property
+    def free(self) -> NDArray[np.bool_]:
+        """Variables that no bound holds back."""
+        return ~pressed(self.x, self.g, self.low, self.high)
+
+    @property
+    def slope(self) -> float:
+        """The largest entry of the gradient along which the value can fall."""
+        return float(np.max(np.abs(self.g[self.free]), initial=0.0))
+
+    def ending(
+        self, H: Array | None, gains: list[float], tol: float, least_gain: float
+    ) -> tuple[str, bool] | None:
+        """Why to stop here, and whether that is convergence; None to go on."""
+        if self.slope <= tol:
+            return f"the largest gradient entry fell below {tol:.0e}", True
+        least = max(least_gain, 10.0 * EPS * abs(self.f))
+        if max(gains) < least:
+            return f"two iterations in a row gained less than {least:.0e}", True
+        if H is not None and gains[-1] < 10.0 * least and self.promise(H) < 0.1 * least:
+            return f"a further step promises to gain less than {least:.0e}", True
+        return None
+
+    def stuck(self, least_gain: float) -> tuple[str, bool]:
+        """What it means that no step lowers the value."""
+        if self.slope <= 100.0 * least_gain:
+            return "no step lowers the value any more in double precision", True
+        return "no step along the search direction lowered the value; is the gradient right?", False
+
+    def promise(self, H: Array) -> float:
+        """What a full step would gain if the inverse Hessian were right."""
+        free = self.free
+        g = self.g[free]
+        return 0.5 * float(g @ H[np.ix_(free, free)] @ g)
+
+    def direction(self, H: Array | None, longest: float) -> Array:
+        """Where to go: by the inverse Hessian of the free variables, or down the gradient."""
+        free, d = self.free, np.zeros_like(self.x)
+        g = self.g[free]
+        d[free] = -g / np.linalg.norm(g) if H is None else -H[np.ix_(free, free)] @ g
+        size = float(np.max(np.abs(d)))
+        return d * min(1.0, longest / size) if size > 0.0 else d
+
+    def step(
+        self,
+        value_and_gradient: Callable[[Array], tuple[float, Array]],
+        H: Array | None,
+        longest: float,
+    ) -> _State | None:
+        """The first of ever shorter steps that lowers the value enough; None where none does."""
+        d, t = self.direction(H, longest), 1.0
+        for _ in range(_SHORTENINGS):
+            x = np.clip(self.x + t * d, self.low, self.high)
+            promised = float(self.g @ (x - self.x))
+            if not promised < 0.0:
+                return None
+            f, g = value_and_gradient(x)
+            if np.isfinite(f) and np.all(np.isfinite(g)):
+                if f <= self.f + _SUFFICIENT_DECREASE * promised:
+                    return _State(x, float(f), g, self.low, self.high)
+                t *= _shorter(f - self.f, promised)
+            else:
+                t *= 0.25
+        return None
+
+
+def _shorter(rise: float, promised: float) -> float:
+    """The minimum of the parabola through what is known, between a tenth and a half."""
+    return float(np.clip(-0.5 * promised / (rise - promised), 0.1, 0.5))
+
+
+def _updated(H: Array | None, s: Array, y: Array) -> Array | None:
+    """The inverse Hessian that agrees with the last step; as it was where that curves down."""
+    sy = float(s @ y)
+    if sy <= _LEAST_CURVATURE * float(np.linalg.norm(s) * np.linalg.norm(y)):
+        return H
+    before = sy / float(y @ y) * np.eye(len(s)) if H is None else H
+    A = np.eye(len(s)) - np.outer(s, y) / sy
+    return A @ before @ A.T + np.outer(s, s) / sy  # [NW 6.17]
