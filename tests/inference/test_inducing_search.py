@@ -16,7 +16,7 @@ def rng():
 
 def problem(X, Y, kernel, noise_bounds=(1e-6, 10.0), noise_variance=0.1):
     y = Observations.of(Y)
-    tuned, bounds = kernel.tuned(X, variance=y.mean_variance)
+    tuned, bounds = kernel.tuned(X, variance=float(np.var(y.Y)))
     return process_search.Problem(X, y, tuned, bounds, noise_variance, noise_bounds)
 
 

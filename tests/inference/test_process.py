@@ -210,7 +210,6 @@ def test_observations_keep_apart_what_repetition_adds():
     _, Y, weights, _ = data()
     y = Observations.of(Y, weights=weights)
     assert (y.n_rows, y.n_outputs) == (17, 2)
-    assert y.mean_variance == pytest.approx(Y.var(axis=0).mean())
     few = y.rows(np.array([4, 2]))
     np.testing.assert_array_equal(few.Y, Y[[4, 2]])
     np.testing.assert_array_equal(few.spread, 1.0 / weights[[4, 2]])

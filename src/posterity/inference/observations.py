@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from posterity import arrays
-from posterity.arrays import Array, DeviceArray, namespace, to_numpy
+from posterity.arrays import Array, DeviceArray, namespace
 
 
 @dataclass(frozen=True)
@@ -64,8 +64,3 @@ class Observations:
         """The rows of these numbers alone; repeats of rows are then not counted."""
         xp, i = namespace(self.Y), arrays.like_index(self.Y, chosen)
         return Observations(xp.take(self.Y, i, axis=0), xp.take(self.spread, i, axis=0))
-
-    @property
-    def mean_variance(self) -> float:
-        """Of the targets, averaged over outputs."""
-        return float(np.mean(np.var(to_numpy(self.Y), axis=0)))

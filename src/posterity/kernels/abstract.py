@@ -95,11 +95,6 @@ class AbstractKernel(ParameterTree, abc.ABC):
         del X, variance
         return {}
 
-    def irrelevant_columns(self, X: DeviceArray) -> set[int]:
-        """The columns of X along which the kernel hardly varies over the range of X."""
-        del X
-        return set()
-
     def __call__(self, X: Any, Z: Any = None) -> DeviceArray:
         """The matrix of k(x_n, z_m), (N, M); of the rows of X among themselves without Z."""
         return self._settled()._block(X, X if Z is None else Z)

@@ -93,9 +93,6 @@ class Constant(Kernel):
     def _ranges(self, X: Any, variance: float) -> Mapping[str, Range]:
         return {"variance": parameters.about(variance)}
 
-    def irrelevant_columns(self, X: DeviceArray) -> set[int]:
-        return set(range(X.shape[1]))
-
 
 @dataclass(frozen=True, repr=False)
 class Scaled(Kernel):
@@ -147,9 +144,6 @@ class Scaled(Kernel):
     def _ranges(self, X: Any, variance: float) -> Mapping[str, Range]:
         return {"variance": parameters.about(variance)}
 
-    def irrelevant_columns(self, X: DeviceArray) -> set[int]:
-        return self.kernel.irrelevant_columns(X)
-
     def _written(self, *, short: bool) -> str:
         if self.variance is None or self._is_marked:
             return super()._written(short=short)
@@ -193,9 +187,6 @@ class Sum(Kernel):
 
     def _diag_gradient(self, X: Any, g: DeviceArray) -> Array:
         return np.concatenate([self.left.diag_pullback(X, g), self.right.diag_pullback(X, g)])
-
-    def irrelevant_columns(self, X: DeviceArray) -> set[int]:
-        return self.left.irrelevant_columns(X) & self.right.irrelevant_columns(X)
 
     def _written(self, *, short: bool) -> str:
         if isinstance(self.right, Constant):  # two bare numbers would add up to one
@@ -242,9 +233,6 @@ class Product(Kernel):
         return np.concatenate(
             [a.diag_pullback(X, g * b.diag(X)), b.diag_pullback(X, g * a.diag(X))]
         )
-
-    def irrelevant_columns(self, X: DeviceArray) -> set[int]:
-        return self.left.irrelevant_columns(X) & self.right.irrelevant_columns(X)
 
     def _written(self, *, short: bool) -> str:
         left, right = _bracketed(self.left, (Sum,), short), self.right

@@ -85,11 +85,6 @@ class Categorical(Kernel):
             return {"length_scale": Range(tuple(starts), _SHORT, _LONG)}
         return {"length_scale": Range(float(np.sum(differing)) or 1.0, _SHORT, _LONG)}
 
-    def irrelevant_columns(self, X: DeviceArray) -> set[int]:
-        """Those of one category only, and those whose categories are nearly one."""
-        squares = np.where(scales.ranges(X) > 0.0, 2.0 / self._settled()._lengths(X), 0.0)
-        return {int(d) for d in np.flatnonzero(squares * scales.IRRELEVANT**2 < 1.0)}
-
     def _lengths(self, X: DeviceArray) -> Array:
         l = scales.per_column(self.length_scale, X, f"{self}")
         return np.full(X.shape[1], l) if isinstance(l, float) else to_numpy(l)

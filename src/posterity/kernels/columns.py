@@ -79,12 +79,6 @@ class Columns(Kernel):
         kernel, bounds = self.kernel.tuned(self._chosen(X), variance=variance)
         return replace(self, kernel=kernel), bounds
 
-    def irrelevant_columns(self, X: DeviceArray) -> set[int]:
-        """All that are not chosen, and of the chosen those that the kernel hardly varies along."""
-        places = self._places(X)
-        inner = self.kernel.irrelevant_columns(self._chosen(X))
-        return set(range(X.shape[1])) - {p for i, p in enumerate(places) if i not in inner}
-
     def bind(self, names: Sequence[str] | None) -> Self:
         """The kernel with column names turned into positions among ``names``."""
         if names is None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from posterity.arrays import Array, DeviceArray, namespace, to_numpy
-from posterity.kernels import parameters, rows, scales
+from posterity.kernels import parameters, rows
 from posterity.kernels.base import Kernel, Tangent
 from posterity.kernels.parameters import Range, positive
 
@@ -76,14 +76,6 @@ class ChiSquared(Kernel):
         some = X[:: max(1, rows.count(X) // _TYPICAL_ROWS), :]
         typical = float(namespace(X).mean(ChiSquared(1.0)._distances(some, some)))
         return {"scale": parameters.about(1.0 / typical if typical > 0.0 else 1.0)}
-
-    def irrelevant_columns(self, X: DeviceArray) -> set[int]:
-        """Those whose largest and smallest entry are close."""
-        xp = namespace(X)
-        low, high = to_numpy(xp.min(X, axis=0)), to_numpy(xp.max(X, axis=0))
-        totals = np.where(high > 0.0, low + high, 1.0)
-        squares = 2.0 * self._settled().scale * (high - low) ** 2 / totals
-        return {int(d) for d in np.flatnonzero(squares * scales.IRRELEVANT**2 < 1.0)}
 
 
 class AdditiveChiSquared(Kernel):

@@ -80,13 +80,6 @@ class Linear(Kernel):
         v = variance / (len(squares) * squares)
         return {"variance": Range(tuple(v), tuple(1e-6 * v), tuple(1e6 * v))}
 
-    def irrelevant_columns(self, X: DeviceArray) -> set[int]:
-        """Those along which the function changes by less than a 30th of its size."""
-        settled = self._settled()
-        squared_size = float(namespace(X).mean(settled._diag(X)))
-        moves = np.asarray(settled.variance) * scales.ranges(X) ** 2
-        return {int(d) for d in np.flatnonzero(moves * scales.IRRELEVANT**2 < squared_size)}
-
     def _variances(self, X: DeviceArray) -> DeviceArray | float:
         return scales.per_column(self.variance, X, f"{self}")
 

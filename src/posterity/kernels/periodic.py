@@ -104,13 +104,6 @@ class Periodic(Kernel):
             "length_scale": Range(root, 3e-2 * root, 3e1 * root),
         }
 
-    def irrelevant_columns(self, X: DeviceArray) -> set[int]:
-        """Those whose range is a small part of a circle, or whose circle is small itself."""
-        k = self._settled()
-        angles = math.pi * np.minimum(scales.ranges(X) / k.period, 0.5)
-        chords = 2.0 * np.sin(angles) / k.length_scale
-        return {int(d) for d in np.flatnonzero(chords * scales.IRRELEVANT < 1.0)}
-
 
 def _rbf(A: DeviceArray, B: DeviceArray) -> DeviceArray:
     R = distances.squared(A, B)

@@ -8,7 +8,6 @@ from posterity import arrays
 from posterity.arrays import Array, DeviceArray, namespace, to_numpy
 from posterity.kernels.parameters import Range, Value
 
-IRRELEVANT = 30.0  # ranges of a column in a length scale: correlations along it stay above 0.9994
 _SHORT, _LONG = 1e-3, 1e4  # of a column's spread
 
 

@@ -69,11 +69,6 @@ class Stationary(Kernel):
         each = self.ard or isinstance(self.length_scale, tuple)
         return {"length_scale": scales.lengths(X, each=each)}
 
-    def irrelevant_columns(self, X: DeviceArray) -> set[int]:
-        ranges = scales.ranges(X)
-        lengths_given = np.broadcast_to(np.asarray(self._settled().length_scale), ranges.shape)
-        return {int(d) for d in np.flatnonzero(lengths_given > scales.IRRELEVANT * ranges)}
-
     def _scaled(self, X: DeviceArray, Z: DeviceArray) -> tuple[DeviceArray, DeviceArray]:
         """The rows in units of the length scales; the same array twice for the same rows."""
         l = self._lengths(X)

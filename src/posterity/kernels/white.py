@@ -70,10 +70,6 @@ class White(Kernel):
     def _ranges(self, X: Any, variance: float) -> Mapping[str, Range]:
         return {"variance": parameters.about(variance)}
 
-    def irrelevant_columns(self, X: DeviceArray) -> set[int]:
-        """All: which row it is says everything."""
-        return set(range(X.shape[1]))
-
 
 def _diagonal(G: DeviceArray) -> DeviceArray:
     return namespace(G).linalg.diagonal(G)
