@@ -22,9 +22,9 @@ from posterity.inference.process import Evidence, check_room
 
 _FEW_ROWS = 500
 _GROWTH = 8
-_LEAST_GAIN = 1e-3  # nats: far below what one row says
-_MANY_ROWS = 2000  # from which a step is dear, and more is asked of it in proportion
-_COARSE = 10.0  # times as much while there are more rows to come
+_LEAST_GAIN = 1e-5  # nats: little, because valleys of the evidence are long and flat
+_MANY_ROWS = 2000  # from which a step is dear, and more is asked of it
+_COARSE = 100.0  # times as much while there are more rows to come
 _FLAT = 0.1  # of the least gain, for e times a parameter: there is nothing left to gain
 _PROBES = 20  # iterations from each of several starts
 _LONGEST = 2.0  # step, in log parameters: a factor of seven
@@ -136,7 +136,7 @@ def maximise(
     n_before = stages[0].observations.n_rows
     for stage in stages:
         n = stage.observations.n_rows
-        gain = _LEAST_GAIN * max(1.0, n / _MANY_ROWS) * (1.0 if stage is problem else _COARSE)
+        gain = _LEAST_GAIN * max(1.0, n / _MANY_ROWS) ** 2 * (1.0 if stage is problem else _COARSE)
         best = _climb(stage, best, max_iter, gain, grown=n / n_before)
         n_before = n
     kernel, noise = problem.at(best.x)

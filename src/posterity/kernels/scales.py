@@ -8,7 +8,7 @@ from posterity import arrays
 from posterity.arrays import Array, DeviceArray, namespace, to_numpy
 from posterity.kernels.parameters import Range, Value
 
-_SHORT, _LONG = 1e-3, 1e4  # of a column's spread
+_SHORT, _LONG = 1e-3, 1e5  # of a column's spread
 
 
 def spreads(X: DeviceArray) -> Array:

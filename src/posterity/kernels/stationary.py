@@ -202,7 +202,7 @@ class RationalQuadratic(Stationary):
            [0.6667, 1.    ]])
     """
 
-    shape: float = positive(bounds=(1e-2, 1e4))
+    shape: float = positive(bounds=(1e-2, 3e2))  # beyond, it is an RBF, and a plateau
 
     def _correlation(self, R: DeviceArray) -> DeviceArray:
         xp = namespace(R)
