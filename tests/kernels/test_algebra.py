@@ -61,7 +61,7 @@ X = np.random.default_rng(0).normal(size=(8, 2))
         ((2.0 * RBF(0.5)).fixed("variance"), "Scaled(RBF(0.5), variance=2.0).fixed('variance')"),
         (
             (2.0 * Linear(0.5)).with_params(kernel=Linear(0.5)).fixed("variance"),
-            "Scaled(Linear(0.5).fixed(), variance=2.0, held=('variance',))",
+            "(2.0 * Linear(0.5)).fixed()",
         ),
         (
             Scaled(Linear(0.5), 2.0, held=("variance",), limits=(("variance", 0.1, 3.0),)),
@@ -306,3 +306,18 @@ def test_names_are_bound_through_every_part_of_an_expression():
 def test_the_sum_of_a_list_is_the_sum_of_its_kernels():
     parts = [RBF(0.5), Linear(2.0), White(0.1)]
     assert sum(parts) == parts[0] + parts[1] + parts[2]
+
+
+@pytest.mark.parametrize(
+    ("kernel", "text"),
+    [
+        ((2.0 * RBF(0.5)).fixed(), "(2.0 * RBF(0.5)).fixed()"),
+        ((RBF(0.5) + White(0.1)).fixed(), "(RBF(0.5) + White(0.1)).fixed()"),
+        (Columns(RBF(0.5), 0).fixed(), "Columns(RBF(0.5), columns=0).fixed()"),
+        (RBF(0.5).fixed() + White(0.1), "RBF(0.5).fixed() + White(0.1)"),
+    ],
+    ids=str,
+)
+def test_what_is_held_as_a_whole_says_so_once(kernel, text):
+    assert repr(kernel) == text
+    assert eval(text) == kernel

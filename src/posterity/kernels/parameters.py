@@ -145,3 +145,21 @@ def logs(values: Sequence[float]) -> Array:
 def about(variance: float) -> Range:
     """For a variance of which no more is known than that of the whole."""
     return Range(variance, 1e-6 * variance, 1e6 * variance)
+
+
+def checked_limits(name: str, pair: tuple[float, float]) -> tuple[float, float]:
+    """Bounds as given, if they are an interval of positive numbers."""
+    lower, upper = (float(v) for v in pair)
+    if not 0.0 < lower <= upper < np.inf:
+        raise ValueError(f"bounds of {name} must be 0 < lower <= upper; got {pair!r}.")
+    return lower, upper
+
+
+def ranges_within(
+    value: Value, low: Value, high: Value, limits: tuple[float, float] | None
+) -> list[tuple[float, float]]:
+    """(lower, upper) of each number; a start that was given is never outside by default."""
+    if limits is not None:
+        return [limits] * size(value)
+    triples = zip(*(flat(v) for v in (value, low, high)), strict=True)
+    return [(min(lo, 1e-2 * v), max(hi, 1e2 * v)) for v, lo, hi in triples]

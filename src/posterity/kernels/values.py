@@ -88,7 +88,7 @@ class ParameterTree:
         >>> kernels.RBF(0.5).bounded(length_scale=(0.1, 10.0))
         RBF(0.5).bounded(length_scale=(0.1, 10.0))
         """
-        checked = {name: _checked_limits(name, pair) for name, pair in limits.items()}
+        checked = {name: parameters.checked_limits(name, pair) for name, pair in limits.items()}
 
         def bound(tree: ParameterTree, own: dict[str, str]) -> ParameterTree:
             kept = {n: (n, lo, hi) for n, lo, hi in tree.limits}
@@ -138,10 +138,24 @@ class ParameterTree:
         return self  # a value need not be copied
 
     def __repr__(self) -> str:
-        return self._written(short=False)
+        return self._said(short=False)
 
     def __str__(self) -> str:
-        return self._written(short=True)
+        return self._said(short=True)
+
+    def _said(self, *, short: bool) -> str:
+        """As one would type it; an expression that is held as a whole says so once, at its end."""
+        free = self._released()
+        if not any(self._children()) or not free.names or free.fixed() != self:
+            return self._written(short=short)
+        text = free._written(short=short)
+        is_call = text.startswith(f"{type(self).__name__}(")
+        return f"{text}.fixed()" if is_call else f"({text}).fixed()"
+
+    def _released(self) -> Self:
+        """With no parameter held."""
+        changes = {at: child._released() for at, child in self._children()}
+        return replace(self, held=(), **changes)
 
     def _written(self, *, short: bool) -> str:
         """As one would type it: the first argument by position, others by name if not default."""
@@ -191,7 +205,7 @@ class ParameterTree:
             if name not in self.held:
                 limits = self._limits_of(name)
                 value = value if limits is None else parameters.clipped(value, limits)
-                rows += _rows(value, low, high, limits)
+                rows += parameters.ranges_within(value, low, high, limits)
             starts[name] = value
         bounds = np.log(np.asarray(rows, dtype=np.float64).reshape(-1, 2))
         return replace(self, **starts), bounds
@@ -274,20 +288,3 @@ def _all_names(tree: ParameterTree) -> Iterator[str]:
     yield from tree._own()
     for at, child in tree._children():
         yield from (f"{at}__{name}" for name in _all_names(child))
-
-
-def _checked_limits(name: str, pair: tuple[float, float]) -> tuple[float, float]:
-    lower, upper = (float(v) for v in pair)
-    if not 0.0 < lower <= upper < np.inf:
-        raise ValueError(f"bounds of {name} must be 0 < lower <= upper; got {pair!r}.")
-    return lower, upper
-
-
-def _rows(
-    value: Value, low: Value, high: Value, limits: tuple[float, float] | None
-) -> list[tuple[float, float]]:
-    """(lower, upper) of each number; a start that was given is never outside by default."""
-    if limits is not None:
-        return [limits] * parameters.size(value)
-    triples = zip(*(parameters.flat(v) for v in (value, low, high)), strict=True)
-    return [(min(lo, 1e-2 * v), max(hi, 1e2 * v)) for v, lo, hi in triples]
