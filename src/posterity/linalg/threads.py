@@ -3,7 +3,8 @@
 BLAS shares out even small matrices among its threads, which then wait for each other, and waiting
 takes a core. Where another program held one of two cores, two threads took two to six times as long
 as one, on average, for a factorisation and an inverse of 150 to 300 rows; where none did, they
-gained nothing on average below 600 rows, and a third above 800.
+gained nothing on average below 600 rows, and a third above 800. The limit lies higher, because
+what is lost beside another program, several times over at 700 rows still, is more than is gained.
 """
 
 import contextlib
@@ -15,13 +16,13 @@ from typing import Any
 import scipy.linalg  # noqa: F401  (its BLAS must be loaded before the libraries are listed)
 import threadpoolctl
 
-_WORTH_THREADS = 600  # rows from which dpotrf and dpotri by two threads are faster on average
+_WORTH_THREADS = 1000  # rows
 _IN_CONTROL = threading.RLock()  # two that restore what they found would undo each other
 
 
 @contextlib.contextmanager
 def limited(n_rows: int) -> Iterator[None]:
-    """A context in which BLAS uses one thread if matrices have fewer than 600 rows.
+    """A context in which BLAS uses one thread if matrices have fewer than 1,000 rows.
 
     It does nothing for larger ones, nor where BLAS has one thread already. The limit holds for the
     whole process, as the threads of BLAS do; so where several Python threads enter, the first one
