@@ -2,7 +2,7 @@
 
 The season goes on as it was. The rise does not: it is a parabola, which the kernel of the trend
 does not know, and the months ahead are right or wrong together: over four seeds the band held from
-47 % of them, the one shown, to all. A forecast is as good as its kernel.
+about half of them, the one shown, to all. A forecast is as good as its kernel.
 """
 
 from pathlib import Path
