@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.cluster import KMeans
 
-from posterity import features
+from posterity import features, kernels
 
 X = np.random.default_rng(0).normal(size=(25, 3)) * [1.0, 10.0, 0.1]
 QUERY = np.random.default_rng(1).normal(size=(4, 3)) * [1.0, 10.0, 0.1]
@@ -172,3 +172,11 @@ def test_kernel_columns_keep_their_own_copy_of_the_rows():
 def test_a_broken_kernel_is_named(kernel, match):
     with pytest.raises(ValueError, match=match):
         features.KernelColumns(kernel).fit(X).transform(QUERY)
+
+
+def test_a_kernel_without_a_length_starts_from_the_rows():
+    X = 1e3 * np.random.default_rng(0).normal(size=(9, 2))
+    dual = features.KernelColumns(kernels.RBF()).fit(X)
+    assert dual.kernel_ == kernels.RBF().start(X)
+    assert dual.kernel_.length_scale > 1e3
+    np.testing.assert_array_equal(dual.transform(X), dual.kernel_(X, X))

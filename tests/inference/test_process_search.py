@@ -202,3 +202,36 @@ def test_the_objective_is_computed_once_a_point(monkeypatch):
     assert first is second
     objective(asked.start + 0.1)
     assert len(calls) == 2
+
+
+def test_rows_that_do_not_fit_are_refused_before_any_is_looked_at(monkeypatch):
+    monkeypatch.setattr(Evidence, "__call__", lambda *_: pytest.fail("it computed something"))
+    monkeypatch.setattr("posterity.arrays.free_memory", lambda x: 8)
+    with pytest.raises(MemoryError, match="inducing_points"):
+        maximise(problem())
+
+
+def test_a_search_that_is_a_budget_does_not_warn():
+    assert not maximise(problem(), max_iter=1, announce=False).optimum.converged
+
+
+def test_a_stage_begins_with_the_curvature_of_the_one_before(monkeypatch):
+    climb, seen = optimize.minimise_bfgs, []
+
+    def watched(*arguments, **options):
+        best = climb(*arguments, **options)
+        seen.append((options["inverse_hessian"], options["least_gain"], best.inverse_hessian))
+        return best
+
+    monkeypatch.setattr(process_search, "_FEW_ROWS", 10)
+    monkeypatch.setattr(process_search, "_MANY_ROWS", 20)
+    monkeypatch.setattr(optimize, "minimise_bfgs", watched)
+    asked = problem()
+    n = asked.observations.n_rows
+    assert 2 * 10 < n <= 2 * 80  # two stages
+    maximise(asked)
+    (first, coarse_gain, learned), (second, gain, _) = seen
+    assert first is None
+    np.testing.assert_allclose(second, learned * 10 / n)
+    assert coarse_gain == pytest.approx(100.0 * process_search._LEAST_GAIN)
+    assert gain == pytest.approx(process_search._LEAST_GAIN * (n / 20) ** 2)

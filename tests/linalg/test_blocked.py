@@ -104,3 +104,20 @@ def test_the_matrix_is_restored_from_its_upper_triangle(library, n, rng):
     np.testing.assert_array_equal(to_numpy(damaged), A)
     blocked.clear_upper_triangle(damaged)
     np.testing.assert_array_equal(to_numpy(damaged), np.tril(A))
+
+
+@pytest.mark.parametrize(("free", "beside"), [(10**9, True), (100, False), (None, False)])
+def test_a_device_factorises_beside_the_matrix_only_where_there_is_room(
+    free, beside, rng, monkeypatch
+):
+    torch = pytest.importorskip("torch")
+    calls = []
+    route = blocked._factor_beside
+    monkeypatch.setattr(blocked, "_factor_beside", lambda K: calls.append(1) or route(K))
+    monkeypatch.setattr(blocked, "free_memory", lambda K: free)
+    A = covariance(rng, 150)
+    K = torch.asarray(np.tril(A) + np.triu(np.full_like(A, -7.0), 1))
+    linalg.cholesky_in_place(K)
+    assert bool(calls) == beside
+    np.testing.assert_allclose(np.tril(K.numpy()), np.linalg.cholesky(A), atol=1e-11)
+    assert np.all(K.numpy()[np.triu_indices(150, 1)] == -7.0)

@@ -7,9 +7,7 @@ points, made by the kernel as it has become, beats the points as they have moved
 
 from __future__ import annotations
 
-import contextlib
-import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -73,10 +71,14 @@ def maximise(
     """
     n = problem.observations.n_rows
     few = np.sort(rng.permutation(n)[:_COARSE_ROWS])
-    with _budgeted():
-        coarse = process_search.maximise(
-            problem.among(few), starts=starts, max_iter=max_iter, n_jobs=n_jobs, rng=rng
-        )
+    coarse = process_search.maximise(
+        problem.among(few),
+        starts=starts,
+        max_iter=max_iter,
+        n_jobs=n_jobs,
+        rng=rng,
+        announce=False,
+    )
     search = _Search(problem, optimise_points and problem.kernel.takes_vectors, rng)
     if isinstance(points, int | np.integer):
         theta, Z, best = search.with_choice(coarse.optimum.x, int(points), max_iter)
@@ -133,15 +135,15 @@ class _Search:
             given = optimize.Optimum(theta, bound(theta)[0], theta, 0, "everything was given", True)
             return theta, Z, given
         n_moves = bound.n_variables - P
-        with _budgeted():
-            best = optimize.minimise_lbfgs(
-                bound,
-                np.append(theta, np.zeros(n_moves)),
-                bounds=[*map(tuple, p.limits), *[(-np.inf, np.inf)] * n_moves],
-                names=p.names + ["point"] * n_moves,
-                max_iter=max_iter,
-                least_gain=_LEAST_GAIN,
-            )
+        best = optimize.minimise_lbfgs(
+            bound,
+            np.append(theta, np.zeros(n_moves)),
+            bounds=[*map(tuple, p.limits), *[(-np.inf, np.inf)] * n_moves],
+            names=p.names + ["point"] * n_moves,
+            max_iter=max_iter,
+            least_gain=_LEAST_GAIN,
+            announce=False,  # that iterations ran out is no news where they are a budget
+        )
         found = replace(best, x=best.x[:P], gradient=best.gradient[:P])
         return found.x, bound.points(best.x), found
 
@@ -205,11 +207,3 @@ def _reach(kernel: kernels.Kernel, X: Any) -> Array:
         differ = (here + there - 2.0 * across) / variance
         reaches[d] = h[d] / np.sqrt(max(differ, (_STEP / _LONGEST) ** 2))
     return reaches
-
-
-@contextlib.contextmanager
-def _budgeted() -> Iterator[None]:
-    """That iterations ran out is no news where they are a budget."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", optimize.ConvergenceWarning)
-        yield

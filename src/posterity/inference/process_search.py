@@ -121,6 +121,7 @@ def maximise(
     max_iter: int = 200,
     n_jobs: int | None = None,
     rng: np.random.Generator,
+    announce: bool = True,
 ) -> Learned:
     """Climb a little from every start, on a part of the rows where there are many.
 
@@ -137,7 +138,7 @@ def maximise(
     for stage in stages:
         n = stage.observations.n_rows
         gain = _LEAST_GAIN * max(1.0, n / _MANY_ROWS) ** 2 * (1.0 if stage is problem else _COARSE)
-        best = _climb(stage, best, max_iter, gain, grown=n / n_before)
+        best = _climb(stage, best, max_iter, gain, grown=n / n_before, announce=announce)
         n_before = n
     kernel, noise = problem.at(best.x)
     return Learned(kernel, noise, best, -np.array([probe.value for probe in probes]))

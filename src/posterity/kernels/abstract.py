@@ -64,6 +64,11 @@ class AbstractKernel(ParameterTree, abc.ABC):
         """Whether rows are vectors; False for kernels of strings, trees or graphs."""
         return all(child.takes_vectors for _, child in self._children())
 
+    @property
+    def tells_rows_apart(self) -> bool:
+        """Whether two rows that hold the same are different to the kernel, as to a white one."""
+        return any(child.tells_rows_apart for _, child in self._children())
+
     @abc.abstractmethod
     def _block(self, X: Any, Z: Any) -> DeviceArray:
         """The matrix of k(x_n, z_m), (N, M); every parameter is set when this is called."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numbers
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Self, TypeAlias
+from typing import Any, NoReturn, Self, TypeAlias
 
 import numpy as np
 
@@ -161,14 +161,22 @@ def _names(X: Any) -> list[Any]:
 
 def _checked(columns: Any) -> Place | tuple[Place, ...]:
     """One number or name, or a tuple of them."""
-    if isinstance(columns, str):
-        return columns
-    if isinstance(columns, numbers.Integral) and not isinstance(columns, bool):
-        return int(columns)
-    if isinstance(columns, Sequence | np.ndarray) and len(columns):
-        several = tuple(_checked(column) for column in columns)
-        if not any(isinstance(column, tuple) for column in several):
-            return several  # type: ignore[return-value]
+    if isinstance(columns, str) or not isinstance(columns, Sequence | np.ndarray):
+        return _checked_one(columns, columns)
+    if not len(columns):
+        _refuse(columns)
+    return tuple(_checked_one(column, columns) for column in columns)
+
+
+def _checked_one(column: Any, given: Any) -> Place:
+    if isinstance(column, str):
+        return column
+    if isinstance(column, numbers.Integral) and not isinstance(column, bool):
+        return int(column)
+    _refuse(given)
+
+
+def _refuse(columns: Any) -> NoReturn:
     raise ValueError(
         f"Columns.columns={columns!r} must be a column's number or name, or several of them."
     )

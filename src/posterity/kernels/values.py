@@ -76,7 +76,10 @@ class ParameterTree:
         >>> (2.0 * kernels.RBF(0.5)).fixed("length_scale").names
         ['variance']
         """
-        hold = lambda tree, own: replace(tree, held=tuple(sorted({*tree.held, *own})))  # noqa: E731
+
+        def hold(tree: ParameterTree, own: dict[str, str]) -> ParameterTree:
+            return replace(tree, held=tuple(sorted({*tree.held, *own})))
+
         return self._marked(hold, names or None)
 
     def bounded(self, **limits: tuple[float, float]) -> Self:

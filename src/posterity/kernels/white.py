@@ -40,6 +40,11 @@ class White(Kernel):
 
     variance: float = positive()
 
+    @property
+    def tells_rows_apart(self) -> bool:
+        """Always: each row has a term of its own."""
+        return True
+
     def _block(self, X: Any, Z: Any) -> DeviceArray:
         return rows.filled(X, (rows.count(X), rows.count(Z)), 0.0)
 

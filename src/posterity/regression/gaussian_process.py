@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from posterity import kernels
 from posterity.regression import kernel_model
 from posterity.regression.process_learning import LearningProcess
-from posterity.regression.training import Training, known_noise, tells_rows_apart
+from posterity.regression.training import Training, known_noise
 
 
 class GaussianProcessRegressor(LearningProcess):
@@ -177,7 +177,7 @@ class GaussianProcessRegressor(LearningProcess):
         exact = self.noise_variance == 0.0 and given.known_noise is None
         if exact:
             given.require_single()
-        if tells_rows_apart(self._kernel_given()):
+        if self._kernel_given().tells_rows_apart:
             return given
         return given.interpolated() if exact else given.merged()
 

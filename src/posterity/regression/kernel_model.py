@@ -6,7 +6,7 @@ from typing import Any, Self
 
 import array_api_compat
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
 
@@ -106,11 +106,6 @@ class KernelModel(Regressor):
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
         return tags
-
-
-def selected(rows: Any, kept: NDArray[np.intp]) -> Any:
-    """The rows with these numbers, of an array on any device or of a list."""
-    return kernels.rows.chosen(rows, kept)
 
 
 def joined(first: Any, second: Any) -> Any:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from posterity import arrays, distributions, validation
+from posterity import arrays, distributions, kernels, validation
 from posterity.arrays import Array
 from posterity.inference import kernel_ridge, kernel_ridge_path
 from posterity.regression import kernel_model
@@ -115,7 +115,7 @@ class KernelRidgeRegression(kernel_model.KernelModel):
         present = np.flatnonzero(weight)
         self._single_output = targets.ndim == 1
         self._Y = (targets[:, None] if self._single_output else targets)[present]
-        self.X_train_ = kernel_model.selected(rows, present)  # a copy: X may change later
+        self.X_train_ = kernels.rows.chosen(rows, present)  # a copy: X may change later
         self.kernel_ = self._bound_kernel().start(kernel_model.distinct(self.X_train_))
         K = np.require(arrays.to_numpy(self.kernel_(self.X_train_)), np.float64, "W")
         problem = kernel_ridge.reduce(K, self._Y, weight[present], fit_intercept=self.fit_intercept)

@@ -28,7 +28,7 @@ class Training:
         """Without rows of weight zero. The rows are copied: they may change later."""
         kept = np.flatnonzero(weights)
         return cls(
-            kernel_model.selected(rows, kept),
+            kernels.rows.chosen(rows, kept),
             Y[kept],
             weights[kept],
             None if known is None else known[kept],
@@ -105,12 +105,6 @@ class Training:
         if self.known_noise is None:
             return None
         return float(np.average(self.known_noise, weights=self.weights))
-
-
-def tells_rows_apart(kernel: kernels.Kernel) -> bool:
-    """Whether equal rows are different to the kernel."""
-    parts = (kernel, *kernel.get_params(deep=True).values())
-    return any(isinstance(part, kernels.White) for part in parts)
 
 
 def given_noise(noise_variance: float) -> float:
