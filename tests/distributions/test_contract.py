@@ -13,6 +13,7 @@ from posterity.distributions import (
     Bernoulli,
     Categorical,
     Continuous,
+    Counts,
     Discrete,
     Distribution,
     Gamma,
@@ -20,6 +21,8 @@ from posterity.distributions import (
     Mixture,
     MultivariateNormal,
     Normal,
+    Poisson,
+    PoissonLogNormal,
     StudentT,
     Univariate,
 )
@@ -32,6 +35,8 @@ TABLE = {
     "general normal": GeneralNormal(2.0, 0.5, [0.8, 1.0, 2.0, 9.0]),
     "bernoulli": Bernoulli.from_logit([[-3.0, 0.0], [0.4, 2.0]]),
     "categorical": Categorical.from_logits([[0.0, 1.0, 2.0], [0.0, 0.0, -1.0]]),
+    "poisson": Poisson([0.3, 4.0, 700.0]),
+    "poisson of uncertain rate": PoissonLogNormal([-1.0, 2.0, 6.0], [0.5, 0.0, 0.3]),
     "mixture of normals": Mixture(
         Normal([[0.0, 3.0, 4.0], [1.0, 1.0, 1.0]], [1.0, 0.5, 0.3]), np.log([0.5, 0.3, 0.2])
     ),
@@ -281,3 +286,40 @@ def test_a_discrete_quantile_is_the_first_class_that_reaches_it(dist):
 def test_labels_in_place_of_class_numbers_are_refused(dist):
     with pytest.raises(TypeError, match="numbered from 0"):
         dist.log_prob(np.array(["cat", "dog"]))
+
+
+@of_kind(Counts)
+def test_counts_agree_with_their_sums(dist):
+    y = np.arange(4000.0).reshape(-1, *(1,) * len(dist.shape))
+    p = dist.pmf(y)
+    np.testing.assert_allclose(p.sum(axis=0), 1.0, rtol=1e-10)
+    np.testing.assert_allclose((y * p).sum(axis=0), dist.mean(), rtol=1e-10)
+    np.testing.assert_allclose(((y - dist.mean()) ** 2 * p).sum(axis=0), dist.variance(), rtol=1e-9)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        surprise = -np.where(p > 0.0, p * np.log(p), 0.0).sum(axis=0)
+    np.testing.assert_allclose(dist.entropy(), surprise, rtol=1e-9)
+    for k in (0, 3, 8, 650):
+        np.testing.assert_allclose(dist.cdf(k), p[: k + 1].sum(axis=0), rtol=1e-10)
+        np.testing.assert_allclose(dist.cdf(k + 0.5), dist.cdf(k))
+        np.testing.assert_allclose(dist.ccdf(k), p[k + 1 :].sum(axis=0), rtol=1e-9, atol=1e-14)
+
+
+@of_kind(Counts)
+def test_what_is_not_a_count_has_no_probability(dist):
+    for y in (-1.0, 0.5, np.inf, -np.inf):
+        assert np.all(dist.logpmf(y) == -np.inf)
+    assert np.all(np.isnan(dist.logpmf(np.nan)))
+    assert np.all(np.isnan(dist.cdf(np.nan)))
+    assert np.all(dist.cdf(-1e-9) == 0.0)
+
+
+@of_kind(Counts)
+def test_a_quantile_of_counts_is_the_first_that_reaches_it(dist):
+    p = np.linspace(0.0, 1.0, 12)[1:-1].reshape(-1, *(1,) * len(dist.shape))
+    y = dist.icdf(p)
+    assert np.all(dist.cdf(y) >= p)
+    assert np.all((dist.cdf(y - 1.0) < p) | (y == 0.0))
+    np.testing.assert_array_equal(dist.iccdf(p), dist.icdf(1.0 - p))
+    np.testing.assert_array_equal(dist.icdf(0.0), 0.0)
+    np.testing.assert_array_equal(dist.icdf(1.0), np.inf)
+    np.testing.assert_array_equal(dist.iccdf(0.0), np.inf)

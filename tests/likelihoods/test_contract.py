@@ -15,15 +15,40 @@ from posterity import distributions, likelihoods, quadrature
 class Case:
     likelihood: likelihoods.Likelihood
     y: Any  # observations that can occur
-    centre: float = 0.0  # where the features of log_prob in a are, and how wide
-    width: float = 1.0
+    centre: Any = 0.0  # where the features of log_prob in a are, and how wide
+    width: Any = 1.0
+    variances: tuple[float, ...] = (1e-12, 0.04, 1.0, 50.0, 1e6)  # that predict can represent
+    tolerance: float = 1e-9  # of log-probabilities
 
 
-TABLE = {
-    "normal": Case(likelihoods.Normal(0.3), np.array([-7.0, 0.0, 0.2, 3.0])),
-    "normal of known noise": Case(likelihoods.Normal([0.01, 1.0, 2.0, 90.0]), np.arange(4.0)),
-}
 A = np.linspace(-3.0, 4.0, 4)
+NEAR = np.exp(A + np.array([0.3, -0.2, 0.1, 0.4]))
+REAL, POSITIVE, COUNTS = (
+    np.array([-7.0, 0.0, 0.2, 3.0]),
+    np.array([1e-3, 0.3, 1.0, 60.0]),
+    np.array([0.0, 1.0, 4.0, 90.0]),
+)
+TABLE = {
+    "normal": Case(likelihoods.Normal(0.3), REAL),
+    "normal of known noise": Case(likelihoods.Normal([0.01, 1.0, 2.0, 90.0]), np.arange(4.0)),
+    "bernoulli": Case(likelihoods.Bernoulli(), np.array([0.0, 1.0, 1.0, 0.0])),
+    "student t": Case(likelihoods.StudentT(0.6, 4.0), REAL, centre=REAL, width=0.6),
+    "student t of heavy tails": Case(likelihoods.StudentT(2.0, 0.5), REAL, centre=REAL),
+    "student t, nearly normal": Case(likelihoods.StudentT(0.1, 900.0), REAL, REAL, 0.1),
+    "gamma": Case(
+        likelihoods.Gamma(2.5), POSITIVE, np.log(POSITIVE), 0.5, (1e-12, 0.04, 1.0, 25.0)
+    ),
+    "gamma of little noise": Case(
+        likelihoods.Gamma(400.0), NEAR, np.log(NEAR), 0.05, (1e-12, 0.04, 0.2)
+    ),
+    "gamma, nearly without noise": Case(
+        likelihoods.Gamma(1e5), NEAR, np.log(NEAR), 0.003, (1e-12, 0.01, 0.2), 1e-5
+    ),
+    "poisson": Case(
+        likelihoods.Poisson(), COUNTS, np.log(COUNTS + 0.5), 0.1, (1e-12, 0.04, 1.0, 25.0)
+    ),
+}
+W = np.array([1.0, 2.0, 0.5, 3.0])
 every_case = pytest.mark.parametrize("case", TABLE.values(), ids=TABLE.keys())
 
 
@@ -36,6 +61,13 @@ def expect(g, case, mean, variance):
     return quadrature.expect_wide(g, mean, variance, centre=case.centre, width=case.width)
 
 
+def log_expect(log_g, case, mean, variance):
+    with np.errstate(over="ignore"):
+        return quadrature.log_expect_wide(
+            log_g, mean, variance, centre=case.centre, width=case.width
+        )
+
+
 def test_every_likelihood_has_a_row_in_the_table():
     library = {
         c
@@ -43,6 +75,7 @@ def test_every_likelihood_has_a_row_in_the_table():
         if c.__module__.startswith("posterity.")
     }
     assert library == {type(case.likelihood) for case in TABLE.values()}
+    assert library <= {getattr(likelihoods, name) for name in likelihoods.__all__}
 
 
 @every_case
@@ -56,7 +89,7 @@ def test_a_likelihood_is_a_value(case):
 
 
 @every_case
-@pytest.mark.parametrize(("value", "slope"), [("log_prob", "d1"), ("d1", "d2")])
+@pytest.mark.parametrize(("value", "slope"), [("log_prob", "d1"), ("d1", "d2"), ("d2", "d3")])
 def test_derivatives_agree_with_differences(case, value, slope):
     h = 1e-5
     f = getattr(case.likelihood, value)
@@ -65,33 +98,144 @@ def test_derivatives_agree_with_differences(case, value, slope):
 
 
 @every_case
-@pytest.mark.parametrize("variance", [1e-12, 0.04, 1.0, 50.0, 1e6])
-def test_the_prediction_agrees_with_quadrature(case, variance):
-    prediction = case.likelihood.predict(A, variance)
+def test_slopes_in_the_parameters_agree_with_differences(case):
+    theta, h = case.likelihood.theta, 1e-5
+    for order, name in enumerate(("log_prob", "d1", "d2")):
+        slopes = case.likelihood.slopes(case.y, A)[order]
+        assert slopes.shape == (len(case.likelihood.names), 4)
+        for i, slope in enumerate(slopes):
+            step = h * (np.arange(theta.size) == i)
+            above = getattr(case.likelihood.at(theta + step), name)(case.y, A)
+            below = getattr(case.likelihood.at(theta - step), name)(case.y, A)
+            np.testing.assert_allclose(slope, (above - below) / (2.0 * h), 1e-5, 1e-5)
+
+
+@every_case
+def test_the_curvature_of_a_step_is_positive(case):
+    for a in A:
+        weight = case.likelihood.step_curvature(case.y, a)
+        assert np.all(weight > 0.0)
+        if case.likelihood.log_concave:
+            np.testing.assert_array_equal(weight, -case.likelihood.d2(case.y, a))
+        else:
+            step = case.likelihood.d1(case.y, a) / weight
+            gain = case.likelihood.log_prob(case.y, a + step) - case.likelihood.log_prob(case.y, a)
+            assert np.all(gain >= 0.0)
+
+
+@every_case
+def test_parameters_survive_a_round_trip(case):
+    likelihood = case.likelihood
+    assert len(likelihood.names) == likelihood.theta.size
+    np.testing.assert_allclose(likelihood.at(likelihood.theta).theta, likelihood.theta, rtol=1e-15)
+    tuned, bounds = likelihood.tuned(case.y, W)
+    assert tuned == likelihood
+    np.testing.assert_allclose(bounds, np.stack([likelihood.theta] * 2, axis=1), rtol=1e-15)
+
+
+@every_case
+@pytest.mark.parametrize("y", ["as given", "constant"])
+def test_what_is_not_given_starts_inside_its_bounds(case, y):
+    observed = case.y if y == "as given" else np.full(4, case.y[1])
+    unknown = type(case.likelihood)(**dict.fromkeys(case.likelihood.names))
+    tuned, bounds = unknown.tuned(observed, W)
+    assert np.all(np.isfinite(bounds))
+    assert np.all((bounds[:, 0] < tuned.theta) & (tuned.theta < bounds[:, 1]))
+    if unknown.names:
+        with pytest.raises(ValueError, match="to be learned from data"):
+            unknown.log_prob(case.y, A)
+
+
+@every_case
+def test_the_null_is_stationary(case):
+    value, variance = case.likelihood.null(case.y, W)
+    scale = np.sum(W * np.abs(case.likelihood.d1(case.y, value)))
+    assert abs(np.sum(W * case.likelihood.d1(case.y, value))) <= 1e-6 * scale
+    curvature = np.average(case.likelihood.step_curvature(case.y, value), weights=W)
+    np.testing.assert_allclose(variance * curvature, 1.0, rtol=1e-6)
+
+
+@every_case
+def test_the_null_counts_a_weight_as_repetitions(case):
+    if np.ndim(getattr(case.likelihood, "noise_variance", 0.0)):
+        pytest.skip("its noise is that of the rows")
+    repeated = case.likelihood.null(np.repeat(case.y, [1, 2, 3, 1]), np.ones(7))
+    np.testing.assert_allclose(
+        case.likelihood.null(case.y, np.array([1.0, 2.0, 3.0, 1.0])), repeated, rtol=1e-9
+    )
+
+
+@every_case
+def test_the_prediction_agrees_with_quadrature(case):
+    for variance in case.variances:
+        prediction = case.likelihood.predict(A, variance)
+        log_p = log_expect(lambda a: case.likelihood.log_prob(case.y, a), case, A, variance)
+        np.testing.assert_allclose(
+            prediction.log_prob(case.y), log_p, rtol=case.tolerance, atol=case.tolerance
+        )
+
+
+@every_case
+def test_the_moments_of_the_prediction_agree_with_quadrature(case):
+    likelihood = case.likelihood
+    if isinstance(likelihood, likelihoods.StudentT) and likelihood.degrees_of_freedom <= 2.0:
+        pytest.skip("it has no moments")
 
     def given(a):
-        return case.likelihood.predict(a, 0.0)
+        return likelihood.predict(a, 0.0)
 
-    mean = expect(lambda a: given(a).mean(), case, A, variance)
-    square = expect(
-        lambda a: given(a).variance() + (given(a).mean() - mean) ** 2, case, A, variance
-    )
-    np.testing.assert_allclose(prediction.mean(), mean, rtol=1e-9, atol=1e-9 * np.sqrt(variance))
-    np.testing.assert_allclose(prediction.variance(), square, rtol=1e-9)
-    log_p = quadrature.log_expect_wide(
-        lambda a: case.likelihood.log_prob(case.y, a),
-        A,
-        variance,
-        centre=case.centre,
-        width=case.width,
-    )
-    np.testing.assert_allclose(prediction.log_prob(case.y), log_p, rtol=1e-9, atol=1e-9)
+    for variance in (v for v in case.variances if v < 5.0 or likelihood.log_concave is False):
+        prediction = likelihood.predict(A, variance)
+        mean = expect(lambda a: given(a).mean(), case, A, variance)
+        square = expect(
+            lambda a, mean=mean: given(a).variance() + (given(a).mean() - mean) ** 2,
+            case,
+            A,
+            variance,
+        )
+        atol = 1e-9 * np.sqrt(variance)
+        np.testing.assert_allclose(prediction.mean(), mean, rtol=1e-9, atol=atol)
+        np.testing.assert_allclose(prediction.variance(), square, rtol=1e-9)
+
+
+@every_case
+@pytest.mark.parametrize("variance", [1e-6, 0.04, 1.0, 50.0, 1e4])
+def test_tilted_agrees_with_quadrature_and_differences(case, variance):
+    log_Z, slope, curvature = case.likelihood.tilted(case.y, A, variance)
+    expected = log_expect(lambda a: case.likelihood.log_prob(case.y, a), case, A, variance)
+    np.testing.assert_allclose(log_Z, expected, rtol=1e-9, atol=1e-9)
+    h = 1e-3 * np.sqrt(variance)
+    above, below = (case.likelihood.tilted(case.y, A + s * h, variance) for s in (1.0, -1.0))
+    unit = 1.0 / np.sqrt(variance)
+    np.testing.assert_allclose(slope, (above[0] - below[0]) / (2 * h), 1e-4, 1e-5 * unit)
+    np.testing.assert_allclose(curvature, (above[1] - below[1]) / (2 * h), 1e-4, 1e-5 * unit**2)
 
 
 @every_case
 def test_without_uncertainty_the_prediction_is_the_likelihood(case):
     prediction = case.likelihood.predict(A, 0.0)
     np.testing.assert_allclose(prediction.log_prob(case.y), case.likelihood.log_prob(case.y, A))
+    mixed = case.likelihood.predict(A, [0.0, 0.0, 1e-3, 0.0])
+    np.testing.assert_allclose(
+        mixed.log_prob(case.y)[[0, 1, 3]],
+        case.likelihood.log_prob(case.y, A)[[0, 1, 3]],
+        rtol=1e-8,
+        atol=1e-8,
+    )
+
+
+@every_case
+def test_shapes_broadcast(case):
+    if np.ndim(getattr(case.likelihood, "noise_variance", 0.0)):
+        pytest.skip("its noise is that of the rows")
+    y, a = case.y[:, None], A[:3]
+    for name in ("log_prob", "d1", "d2", "d3", "step_curvature"):
+        assert getattr(case.likelihood, name)(y, a).shape == (4, 3)
+    for slopes in case.likelihood.slopes(y, a):
+        assert slopes.shape == (len(case.likelihood.names), 4, 3)
+    assert [t.shape for t in case.likelihood.tilted(y, a, 0.5)] == [(4, 3)] * 3
+    assert case.likelihood.predict(a, 0.5).shape == (3,)
+    assert case.likelihood.predict(0.5, [0.1, 0.2]).shape == (2,)
 
 
 @every_case
@@ -99,9 +243,46 @@ def test_samples_are_those_of_the_prediction(case):
     a = np.broadcast_to(A, (5000, 4))
     y = case.likelihood.sample(a, rng=np.random.default_rng(0))
     given = case.likelihood.predict(A, 0.0)
-    error = 5.0 * given.standard_deviation() / np.sqrt(5000)
     assert y.shape == a.shape
-    assert np.all(np.abs(y.mean(axis=0) - given.mean()) < error)
+    if np.all(np.isfinite(given.variance())):
+        error = 5.0 * given.standard_deviation() / np.sqrt(5000)
+        assert np.all(np.abs(y.mean(axis=0) - given.mean()) < error)
+
+
+@every_case
+def test_what_can_be_observed_passes_the_check(case):
+    case.likelihood.check(case.y)
+
+
+@pytest.mark.parametrize(
+    ("likelihood", "y", "message"),
+    [
+        (likelihoods.Bernoulli(), [0.0, 2.0], "y is 2 in row 1; it must be 0 or 1"),
+        (likelihoods.Gamma(), [1.0, 3.0, 0.0], "y is 0 in row 2; .* positive targets. Leave"),
+        (likelihoods.Gamma(), [np.nan], "y is nan in row 0"),
+        (likelihoods.Poisson(), [3.0, 0.5], "y is 0.5 in row 1; .* counts"),
+        (likelihoods.Poisson(), [-1.0], "y is -1 in row 0"),
+        (likelihoods.Categorical(3), [0.0, 3.0], "y is 3 in row 1; .* 0 to 2"),
+    ],
+)
+def test_what_cannot_be_observed_is_named(likelihood, y, message):
+    with pytest.raises(ValueError, match=message):
+        likelihood.check(np.array(y))
+
+
+@pytest.mark.parametrize(
+    ("family", "name"),
+    [
+        (likelihoods.Normal, "noise_variance"),
+        (likelihoods.StudentT, "scale"),
+        (likelihoods.StudentT, "degrees_of_freedom"),
+        (likelihoods.Gamma, "shape"),
+    ],
+)
+@pytest.mark.parametrize("value", [0.0, -1.0, np.nan, np.inf])
+def test_an_impossible_parameter_is_refused(family, name, value):
+    with pytest.raises(ValueError, match=f"{name} must be positive and finite"):
+        family(**{name: value})
 
 
 def test_normal_agrees_with_scipy():
@@ -112,9 +293,62 @@ def test_normal_agrees_with_scipy():
     assert isinstance(likelihood.predict(a, 1.0), distributions.Normal)
     np.testing.assert_allclose(likelihood.predict(a, [1.0, 2.0, 0.0]).variance(), [1.1, 4.0, 3.0])
     assert likelihoods.Normal(1.0).d2(y, 0.0).shape == (3,)
+    with pytest.raises(ValueError, match="noise_variance must be positive"):
+        likelihoods.Normal([1.0, 0.0])
 
 
-@pytest.mark.parametrize("noise_variance", [0.0, -1.0, np.nan, np.inf, [1.0, 0.0]])
-def test_an_impossible_noise_variance_is_refused(noise_variance):
-    with pytest.raises(ValueError, match="noise_variance must be positive and finite"):
-        likelihoods.Normal(noise_variance)
+def test_the_others_agree_with_scipy():
+    y, a = POSITIVE, A
+    np.testing.assert_allclose(
+        likelihoods.Gamma(2.5).log_prob(y, a),
+        stats.gamma.logpdf(y, 2.5, scale=np.exp(a) / 2.5),
+        rtol=1e-13,
+    )
+    np.testing.assert_allclose(
+        likelihoods.Poisson().log_prob(COUNTS, a), stats.poisson.logpmf(COUNTS, np.exp(a)), 1e-13
+    )
+    np.testing.assert_allclose(
+        likelihoods.StudentT(2.0, 3.0).log_prob(y, a), stats.t.logpdf(y, 3.0, a, 2.0), 1e-13
+    )
+    np.testing.assert_allclose(
+        likelihoods.Bernoulli().log_prob(1, a), stats.logistic.logcdf(a), rtol=1e-13
+    )
+
+
+@pytest.mark.parametrize("shape", [0.3, 2.5, 1e4])
+@pytest.mark.parametrize("variance", [1e-6, 0.3, 4.0, 25.0])
+def test_the_moments_of_a_gamma_prediction_are_exact(shape, variance):
+    prediction = likelihoods.Gamma(shape).predict(A, variance)
+    mean = np.exp(A + 0.5 * variance)
+    square = mean**2 * (np.expm1(variance) + np.exp(variance) / shape)
+    np.testing.assert_allclose(prediction.mean(), mean, rtol=1e-10)
+    np.testing.assert_allclose(prediction.variance(), square, rtol=1e-9)
+
+
+def test_extreme_means_of_a_gamma_prediction_are_numbers():
+    prediction = likelihoods.Gamma(2.0).predict([-1e3, 1e3, 0.0], [1e6, 1.0, 1e6])
+    assert np.all(np.isfinite(prediction.log_prob(1.0)))
+    assert np.all(np.isfinite(prediction.variance()))
+
+
+def test_outliers_do_not_move_the_start_of_student_t():
+    y = np.concatenate([np.random.default_rng(0).standard_normal(99), [1e6]])
+    tuned, _ = likelihoods.StudentT().tuned(y, np.ones(100))
+    assert 0.7 < tuned.scale < 1.3
+    assert abs(tuned.null(y, np.ones(100))[0]) < 0.3
+    half, bounds = likelihoods.StudentT(scale=2.0).tuned(y, np.ones(100))
+    assert half.scale == 2.0
+    assert bounds[0, 0] == bounds[0, 1]
+    assert bounds[1, 0] < bounds[1, 1]
+
+
+def test_a_scale_is_found_where_most_or_all_observations_are_equal():
+    for y, expected in [([3.0, 3.0, 3.0, 5.0], np.sqrt(0.75)), ([3.0, 3.0], 3.0), ([0.0], 1.0)]:
+        tuned, _ = likelihoods.StudentT().tuned(np.array(y), np.ones(len(y)))
+        assert tuned.scale == pytest.approx(expected)
+
+
+def test_counts_that_are_all_zero_have_a_null():
+    value, variance = likelihoods.Poisson().null(np.zeros(5), np.ones(5))
+    assert value == pytest.approx(np.log(0.1))
+    assert variance == pytest.approx(10.0)

@@ -4,12 +4,14 @@ from posterity.distributions.base import Distribution
 from posterity.distributions.bernoulli import Bernoulli
 from posterity.distributions.categorical import Categorical
 from posterity.distributions.continuous import Continuous
+from posterity.distributions.counts import Counts
 from posterity.distributions.discrete import Discrete
 from posterity.distributions.gamma import Gamma
 from posterity.distributions.general_normal import GeneralNormal
 from posterity.distributions.mixture import Mixture
 from posterity.distributions.multivariate_normal import MultivariateNormal
 from posterity.distributions.normal import Normal
+from posterity.distributions.poisson import Poisson, PoissonLogNormal
 from posterity.distributions.student_t import StudentT
 from posterity.distributions.univariate import Univariate
 
@@ -17,6 +19,7 @@ __all__ = [
     "Bernoulli",
     "Categorical",
     "Continuous",
+    "Counts",
     "Discrete",
     "Distribution",
     "Gamma",
@@ -24,6 +27,8 @@ __all__ = [
     "Mixture",
     "MultivariateNormal",
     "Normal",
+    "Poisson",
+    "PoissonLogNormal",
     "StudentT",
     "Univariate",
 ]

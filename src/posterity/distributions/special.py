@@ -90,7 +90,7 @@ def log_gammaincc(a: Array, x: Array) -> Array:
     """log Q(a, x) = log(1 - P(a, x)), also where Q underflows."""
     q = gammaincc(a, x)
     far = (q < TINY) & (x < np.inf)
-    return patched(log_probability(q, gammainc(a, x)), far, _log_upper_tail, a, x)
+    return patched(log_probability(q, lower_gamma(a, x)), far, _log_upper_tail, a, x)
 
 
 def _series_fails(a: Array, x: Array) -> NDArray[np.bool_]:

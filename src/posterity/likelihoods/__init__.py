@@ -1,6 +1,21 @@
 """p(y | a): how a latent value becomes an observation."""
 
 from posterity.likelihoods.base import Likelihood
+from posterity.likelihoods.bernoulli import Bernoulli
+from posterity.likelihoods.categorical import Categorical
+from posterity.likelihoods.coupled import Coupled
+from posterity.likelihoods.gamma import Gamma
 from posterity.likelihoods.normal import Normal
+from posterity.likelihoods.poisson import Poisson
+from posterity.likelihoods.student_t import StudentT
 
-__all__ = ["Likelihood", "Normal"]
+__all__ = [
+    "Bernoulli",
+    "Categorical",
+    "Coupled",
+    "Gamma",
+    "Likelihood",
+    "Normal",
+    "Poisson",
+    "StudentT",
+]

@@ -1,32 +1,109 @@
 """A likelihood is p(y | a): how a latent value becomes an observation.
 
-``log_prob``, ``d1`` and ``d2`` are all that Newton's method, Laplace's approximation and boosting
-ask for; ``predict`` is what is left when the uncertainty about a has been integrated out.
+``log_prob`` and its derivatives in a are all that Newton's method, Laplace's approximation and
+boosting ask for; ``predict`` is what is left when the uncertainty about a has been integrated out.
 Everything is elementwise: one y for one a, with broadcasting. No likelihood knows where a came
-from.
+from. Where one observation depends on several latent values at once, as in one of C classes, it is
+a :class:`~posterity.likelihoods.coupled.Coupled` likelihood.
 
-Where a likelihood has a closed form for ``predict``, the contract test holds it against
-quadrature; one that has none computes it by :mod:`posterity.quadrature`.
+The contract test holds ``predict`` of every likelihood against :mod:`posterity.quadrature`.
 """
+
+from __future__ import annotations
 
 import abc
 import dataclasses
-from typing import Any, ClassVar
+from collections.abc import Mapping
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import logsumexp
 
-from posterity import distributions
+from posterity import distributions, optimize
 from posterity.arrays import Array
+from posterity.distributions import log_concave
+
+_NULL_STEPS = 200
 
 
-class Likelihood(abc.ABC):
+class Value:
+    """A frozen dataclass, compared by value, some of whose positive parameters can be learned.
+
+    A parameter that ``_learnable`` names may be None, which asks for it to be learned: ``tuned``
+    sets it from the data and says between what to search. ``theta`` are the logs of all of them.
+    """
+
+    __dataclass_fields__: ClassVar[dict[str, dataclasses.Field[Any]]]
+    _learnable: ClassVar[tuple[str, ...]] = ()
+
+    @property
+    def names(self) -> list[str]:
+        """What the learnable parameters are called, P of them."""
+        return list(self._learnable)
+
+    @property
+    def theta(self) -> Array:
+        """Their logs, (P,)."""
+        return np.log([float(self._known(name)) for name in self.names])
+
+    def at(self, theta: Array) -> Self:
+        """The same likelihood with other values of its parameters, given by their logs."""
+        changes = dict(zip(self.names, np.exp(theta).tolist(), strict=True))
+        return dataclasses.replace(self, **changes)
+
+    def tuned(self, y: Array, weights: Array) -> tuple[Self, Array]:
+        """The likelihood at its start, and log bounds (P, 2): equal where a value was given."""
+        ranges = self._ranges(y, weights)
+        changes, bounds = {}, np.empty((len(self.names), 2))
+        for i, name in enumerate(self.names):
+            given = getattr(self, name)
+            start, low, high = ranges[name] if given is None else (given, given, given)
+            changes[name], bounds[i] = start, np.log([low, high])
+        return dataclasses.replace(self, **changes), bounds
+
+    def _known(self, name: str) -> Any:
+        """The value of a learnable parameter, which must have been given or learned by now."""
+        value = getattr(self, name)
+        if value is None:
+            raise ValueError(
+                f"{name}=None is to be learned from data: fit a model with this likelihood, "
+                f"or give a value for {name}."
+            )
+        return value
+
+    def _check_positive(self, *names: str) -> None:
+        """Raise where a parameter is given and is not positive and finite."""
+        for name in names:
+            if getattr(self, name) is None:
+                continue
+            given = np.asarray(getattr(self, name), dtype=np.float64)
+            if not np.all((given > 0.0) & np.isfinite(given)):
+                raise ValueError(
+                    f"{name} must be positive and finite; its smallest value is {np.min(given)}."
+                )
+
+    def _ranges(self, y: Array, weights: Array) -> Mapping[str, tuple[float, float, float]]:
+        """Start, least and largest value of each learnable parameter, from the data."""
+        del y, weights
+        return {}
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        names = [field.name for field in dataclasses.fields(self)]
+        return all(np.array_equal(getattr(self, n), getattr(other, n)) for n in names)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+class Likelihood(Value, abc.ABC):
     """One observation y from one latent value a, independently of all others.
 
     A subclass is a frozen dataclass of the parameters that do not depend on a, compared by value.
     """
 
-    __dataclass_fields__: ClassVar[dict[str, dataclasses.Field[Any]]]
+    log_concave: ClassVar[bool] = True
 
     @abc.abstractmethod
     def log_prob(self, y: ArrayLike, a: ArrayLike) -> Array:
@@ -41,15 +118,70 @@ class Likelihood(abc.ABC):
         """Second derivative of ``log_prob`` in a; -d2 weights the rows in Newton's method."""
 
     @abc.abstractmethod
-    def predict(self, mean: ArrayLike, variance: ArrayLike) -> distributions.Distribution:
+    def d3(self, y: ArrayLike, a: ArrayLike) -> Array:
+        """Third derivative of ``log_prob`` in a: how the curvature moves with the mode."""
+
+    @abc.abstractmethod
+    def predict(self, mean: ArrayLike, variance: ArrayLike) -> distributions.Univariate:
         """The distribution of y when a is normal; at variance zero, p(y | a = mean)."""
+
+    def check(self, y: Array) -> None:
+        """Raise, in a sentence that names the row, where y cannot be observed."""
+
+    def step_curvature(self, y: ArrayLike, a: ArrayLike) -> Array:
+        """Positive weights whose Newton step climbs: -d2 where the likelihood is log-concave."""
+        return -self.d2(y, a)
+
+    def slopes(self, y: ArrayLike, a: ArrayLike) -> tuple[Array, Array, Array]:
+        """Derivatives of ``log_prob``, ``d1`` and ``d2`` in ``theta``, each (P, *batch)."""
+        batch = np.broadcast_shapes(np.shape(y), np.shape(a))
+        none = np.empty((0, *batch))
+        return none, none, none
+
+    def tilted(self, y: ArrayLike, mean: ArrayLike, variance: ArrayLike) -> tuple[Array, ...]:
+        """log Z of p(y | a) N(a | mean, variance), and its first two derivatives in the mean.
+
+        Expectation propagation matches these.  [GPML 3.58] This default is for log-concave
+        likelihoods.
+        """
+
+        def averages(y: Array, m: Array, v: Array) -> tuple[Array, Array, Array]:
+            a, log_w = log_concave.nodes(self.log_prob, self.d1, y, m, v)
+            log_Z = logsumexp(log_w, axis=0)
+            share, d1 = np.exp(log_w - log_Z), self.d1(y, a)
+            slope = np.sum(share * d1, axis=0)
+            return log_Z, slope, np.sum(share * (self.d2(y, a) + (d1 - slope) ** 2), axis=0)
+
+        return log_concave.in_blocks(averages, y, mean, variance)
+
+    def null(self, y: Array, weights: Array) -> tuple[float, float]:
+        """The one latent value that fits all rows best, and the variance one row leaves it.
+
+        A normal of that variance carries the information of one row (docs/decisions/0002).
+        """
+
+        def step(a: Array, g: Array, shift: float) -> Array:
+            positive = np.sum(weights * self.step_curvature(y, a))
+            curvature = shift * positive - np.sum(weights * self.d2(y, a))
+            if curvature <= 0.0:
+                raise np.linalg.LinAlgError
+            return g / curvature
+
+        best = optimize.minimise_newton(
+            lambda a: -float(np.sum(weights * self.log_prob(y, a))),
+            lambda a: -np.atleast_1d(np.sum(weights * self.d1(y, a))),
+            step,
+            np.atleast_1d(self._null_start(y, weights)),
+            max_iter=_NULL_STEPS,
+        )
+        information = np.average(self.step_curvature(y, best.x), weights=weights)
+        return float(best.x[0]), float(1.0 / information)
+
+    def _null_start(self, y: Array, weights: Array) -> float:
+        """Where to look for it first."""
+        del y, weights
+        return 0.0
 
     def sample(self, a: ArrayLike, *, rng: np.random.Generator) -> NDArray[Any]:
         """One observation for each latent value."""
         return self.predict(a, 0.0).sample(rng=rng)
-
-    def __eq__(self, other: object) -> bool:
-        if type(other) is not type(self):
-            return NotImplemented
-        names = [field.name for field in dataclasses.fields(self)]
-        return all(np.array_equal(getattr(self, n), getattr(other, n)) for n in names)

@@ -1,12 +1,17 @@
 """Observations that scatter normally around the latent value."""
 
+from __future__ import annotations
+
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from posterity import distributions
 from posterity.arrays import Array
+from posterity.likelihoods import spread
 from posterity.likelihoods.base import Likelihood
 
 _LOG_2PI = float(np.log(2.0 * np.pi))
@@ -18,8 +23,9 @@ class Normal(Likelihood):
 
     Parameters
     ----------
-    noise_variance : float or array-like
-        Positive: one number, or one per row where the noise of each row is known.
+    noise_variance : float or array-like, optional
+        Positive: one number, or one per row where the noise of each row is known. None asks for
+        one number to be learned.
 
     Examples
     --------
@@ -31,15 +37,16 @@ class Normal(Likelihood):
     array([3., 3.])
     """
 
-    noise_variance: ArrayLike
+    _learnable: ClassVar[tuple[str, ...]] = ("noise_variance",)
+
+    noise_variance: ArrayLike | None = None
 
     def __post_init__(self) -> None:
-        given = np.asarray(self.noise_variance, dtype=np.float64)
-        if not np.all((given > 0.0) & np.isfinite(given)):
-            raise ValueError(
-                "noise_variance must be positive and finite; "
-                f"its smallest value is {np.min(given)}."
-            )
+        self._check_positive("noise_variance")
+
+    @property
+    def names(self) -> list[str]:
+        return [] if np.ndim(self.noise_variance) else list(self._learnable)  # type: ignore[arg-type]
 
     def log_prob(self, y: ArrayLike, a: ArrayLike) -> Array:
         sigma2 = self._sigma2()
@@ -52,9 +59,33 @@ class Normal(Likelihood):
         shape = np.broadcast_shapes(np.shape(y), np.shape(a), self._sigma2().shape)
         return np.broadcast_to(-1.0 / self._sigma2(), shape)
 
+    def d3(self, y: ArrayLike, a: ArrayLike) -> Array:
+        return np.zeros_like(self.d2(y, a))
+
+    def slopes(self, y: ArrayLike, a: ArrayLike) -> tuple[Array, Array, Array]:
+        if not self.names:
+            return super().slopes(y, a)
+        r, sigma2 = np.subtract(y, a), self._sigma2()
+        value = 0.5 * (r**2 / sigma2 - 1.0)
+        return value[None], -self.d1(y, a)[None], -self.d2(y, a)[None]
+
     def predict(self, mean: ArrayLike, variance: ArrayLike) -> distributions.Normal:
         return distributions.Normal(mean, np.sqrt(np.add(variance, self._sigma2())))
 
+    def tilted(self, y: ArrayLike, mean: ArrayLike, variance: ArrayLike) -> tuple[Array, ...]:
+        v = np.add(variance, self._sigma2())
+        r = np.subtract(y, mean)
+        curvature = np.broadcast_to(-1.0 / v, np.broadcast_shapes(r.shape, v.shape))
+        return self.predict(mean, variance).log_prob(y), r / v, curvature
+
+    def null(self, y: Array, weights: Array) -> tuple[float, float]:
+        W = weights / self._sigma2()
+        return float(W @ y / np.sum(W)), float(np.sum(weights) / np.sum(W))
+
     def _sigma2(self) -> Array:
         """The noise variance as an array."""
-        return np.asarray(self.noise_variance, dtype=np.float64)
+        return np.asarray(self._known("noise_variance"), dtype=np.float64)
+
+    def _ranges(self, y: Array, weights: Array) -> Mapping[str, tuple[float, float, float]]:
+        v = spread.scale(y, weights) ** 2
+        return {"noise_variance": (0.1 * v, 1e-8 * v, 10.0 * v)}

@@ -1,0 +1,69 @@
+"""Counts, whose rate is the exponential of the latent value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import gammaln
+
+from posterity import distributions
+from posterity.arrays import Array
+from posterity.likelihoods.base import Likelihood
+
+_LARGEST_LOG = 700.0  # exp(700) is a number
+
+
+@dataclass(frozen=True, eq=False)
+class Poisson(Likelihood):
+    """y in {0, 1, 2, ...} of a Poisson distribution with rate exp(a).
+
+    Examples
+    --------
+    >>> from posterity import likelihoods
+    >>> likelihood = likelihoods.Poisson()
+    >>> float(likelihood.d1(y=3, a=0.0))
+    2.0
+    >>> likelihood.predict(mean=[0.0, 0.0], variance=[0.0, 4.0]).mean().round(3)
+    array([1.   , 7.389])
+    """
+
+    def log_prob(self, y: ArrayLike, a: ArrayLike) -> Array:
+        k = np.asarray(y, dtype=np.float64)
+        return k * np.asarray(a, dtype=np.float64) - _rate(a) - gammaln(k + 1.0)
+
+    def d1(self, y: ArrayLike, a: ArrayLike) -> Array:
+        return np.asarray(y, dtype=np.float64) - _rate(a)
+
+    def d2(self, y: ArrayLike, a: ArrayLike) -> Array:
+        return np.broadcast_to(-_rate(a), np.broadcast_shapes(np.shape(y), np.shape(a)))
+
+    def d3(self, y: ArrayLike, a: ArrayLike) -> Array:
+        return self.d2(y, a)
+
+    def predict(
+        self, mean: ArrayLike, variance: ArrayLike
+    ) -> distributions.Poisson | distributions.PoissonLogNormal:
+        m, v = np.asarray(mean, dtype=np.float64), np.asarray(variance, dtype=np.float64)
+        if not np.any(v):
+            return distributions.Poisson(_rate(m + v))
+        return distributions.PoissonLogNormal(m, np.sqrt(v))
+
+    def check(self, y: Array) -> None:
+        bad = np.flatnonzero(~((y >= 0.0) & (y == np.floor(y)) & np.isfinite(y)))
+        if bad.size:
+            raise ValueError(
+                f"y is {y[bad[0]]:g} in row {bad[0]}; a Poisson likelihood needs counts, 0, 1, 2 "
+                "and so on. Leave such rows out, or use a likelihood that allows them."
+            )
+
+    def null(self, y: Array, weights: Array) -> tuple[float, float]:
+        # Where nothing was ever counted, half an event stands for it: the rate is not zero.
+        rate = max(float(weights @ y), 0.5) / float(np.sum(weights))
+        return float(np.log(rate)), 1.0 / rate
+
+
+def _rate(a: ArrayLike) -> Array:
+    """exp(a), and the largest number where that is not one."""
+    return np.exp(np.minimum(np.asarray(a, dtype=np.float64), _LARGEST_LOG))

@@ -1,0 +1,34 @@
+"""How widely observations scatter, where the search for a likelihood's parameters begins."""
+
+import numpy as np
+
+from posterity.arrays import Array
+
+_EPS = float(np.finfo(np.float64).eps)
+_MAD_OF_NORMAL = 0.6744897501960817  # the upper quartile of a standard normal
+
+
+def scale(y: Array, weights: Array) -> float:
+    """Standard deviation of y; the size of y, or else 1, where all are equal."""
+    centre = float(np.average(y, weights=weights))
+    return _or_size(float(np.sqrt(np.average((y - centre) ** 2, weights=weights))), y)
+
+
+def robust_scale(y: Array, weights: Array) -> float:
+    """As ``scale``, from the median distance from the median, where that is not zero."""
+    distances = np.abs(y - median(y, weights))
+    deviation = median(distances, weights) / _MAD_OF_NORMAL
+    return deviation if deviation > _EPS * np.max(np.abs(y)) else scale(y, weights)
+
+
+def median(y: Array, weights: Array) -> float:
+    """The least y at which at least half of the weight lies at or below."""
+    order = np.argsort(y, kind="stable")
+    reached = np.cumsum(weights[order])
+    return float(y[order[np.searchsorted(reached, 0.5 * reached[-1])]])
+
+
+def _or_size(deviation: float, y: Array) -> float:
+    """The deviation, or what stands for it where it is no more than rounding."""
+    size = float(np.max(np.abs(y)))
+    return deviation if deviation > 8.0 * _EPS * size else size or 1.0

@@ -1,0 +1,42 @@
+"""Eigenvalues of small symmetric matrices: many at once, and of tridiagonal ones."""
+
+import numpy as np
+from scipy import linalg as scipy_linalg
+
+from posterity.arrays import Array
+
+
+def semidefinite_factors(A: Array) -> Array:
+    """F (..., M, M) with F F^T = A, by decreasing column norm, of semidefinite A (..., M, M).
+
+    Eigenvalues that rounding made negative count as zero.
+
+    Examples
+    --------
+    >>> F = semidefinite_factors(np.array([[1.0, 2.0], [2.0, 4.0]]))
+    >>> np.abs(F @ F.T).round(12), float(np.linalg.norm(F[:, 1]).round(6))
+    (array([[1., 2.],
+           [2., 4.]]), 0.0)
+    """
+    lam, V = np.linalg.eigh(A)
+    return (V * np.sqrt(np.maximum(lam, 0.0))[..., None, :])[..., ::-1]
+
+
+def gauss_rule(off_diagonal: Array) -> tuple[Array, Array]:
+    """Nodes and weights of Gauss's rule for a symmetric density, from its orthogonal polynomials.
+
+    Parameters
+    ----------
+    off_diagonal : array (n - 1,)
+        b_k of the recurrence x p_k = b_(k+1) p_(k+1) + b_k p_(k-1) of the orthonormal polynomials.
+
+    Examples
+    --------
+    >>> nodes, weights = gauss_rule(np.sqrt(np.arange(1.0, 3.0)))  # of the standard normal
+    >>> nodes.round(6), weights.round(6)
+    (array([-1.732051, 0. , 1.732051]), array([0.166667, 0.666667, 0.166667]))
+    """
+    diagonal = np.zeros(off_diagonal.size + 1)
+    nodes, V = scipy_linalg.eigh_tridiagonal(diagonal, off_diagonal)  # [GVL 10.1.6]
+    symmetric_nodes = 0.5 * (nodes - nodes[::-1])
+    return symmetric_nodes, 0.5 * (V[0] ** 2 + V[0, ::-1] ** 2)

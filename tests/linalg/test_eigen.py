@@ -1,0 +1,25 @@
+"""Factors of semidefinite matrices, and Gauss's rules from their recurrences."""
+
+import numpy as np
+
+from posterity.linalg import eigen
+
+
+def test_factors_of_a_batch_reproduce_it_widest_column_first():
+    R = np.random.default_rng(0).standard_normal((5, 4, 3))
+    A = R @ R.transpose(0, 2, 1)  # of rank three
+    F = eigen.semidefinite_factors(A)
+    np.testing.assert_allclose(F @ F.transpose(0, 2, 1), A, atol=1e-12)
+    assert np.all(np.diff(np.linalg.norm(F, axis=1), axis=1) <= 1e-12)
+    assert np.all(np.isfinite(F))
+
+
+def test_gauss_rules_are_exact_for_polynomials():
+    k = np.arange(1.0, 8.0)
+    nodes, weights = eigen.gauss_rule(np.sqrt(k))
+    expected_nodes, expected_weights = np.polynomial.hermite_e.hermegauss(8)
+    np.testing.assert_allclose(nodes, expected_nodes, atol=1e-13)
+    np.testing.assert_allclose(weights, expected_weights / np.sqrt(2.0 * np.pi), atol=1e-14)
+    nodes, weights = eigen.gauss_rule(np.pi * k**2 / np.sqrt(4.0 * k**2 - 1.0))
+    np.testing.assert_allclose(weights @ nodes**2, np.pi**2 / 3.0)  # of the logistic density
+    np.testing.assert_allclose(weights @ nodes**4, 7.0 * np.pi**4 / 15.0)
