@@ -45,7 +45,13 @@ def chunked_mapped(Z, folder):
     return designs.Chunked(chunks.map(lambda X: X[:, Z.shape[1] :] - X[:, : Z.shape[1]]))
 
 
-CASES = [dense, chunked_arrays, chunked_function, chunked_parquet, chunked_mapped]
+def standardized(Z, folder):
+    """Scales that are powers of two, so that no digit is lost."""
+    scale = 2.0 ** np.arange(Z.shape[1])
+    return designs.Standardized(designs.Dense(Z * scale), 0.0 * scale, scale, offset=False)
+
+
+CASES = [dense, chunked_arrays, chunked_function, chunked_parquet, chunked_mapped, standardized]
 SIZES = [(N, M), (1, M), (N, 1), (5, M), (3, 7)]
 
 
@@ -141,3 +147,33 @@ def test_questions_of_the_wrong_shape_are_refused_with_both_sizes(make):
 def test_rows_that_are_not_there_are_refused(make, start, stop):
     with pytest.raises(IndexError, match=f"rows {start} to {stop} .* {N} rows"):
         make(np.ones((N, M))).rows(start, stop)
+
+
+def test_parts_answer_for_their_rows(make, Z, rng):
+    design, w = make(Z), rng.standard_normal(Z.shape[1])
+    stop = 0
+    for rows, part in design.parts():
+        assert rows.start == stop
+        np.testing.assert_allclose(part @ w, Z[rows] @ w, rtol=1e-12, atol=1e-13)
+        np.testing.assert_allclose(part.gram(), Z[rows].T @ Z[rows], rtol=1e-12, atol=1e-13)
+        stop = rows.stop
+    assert stop == len(Z)
+
+
+def test_totals_are_sums_over_all_rows(make, Z, rng):
+    design, w = make(Z), rng.standard_normal(Z.shape[1])
+
+    def terms(rows, part):
+        r = (part @ w) ** 2
+        return [float(np.sum(r)), part.rmatvec(r)]
+
+    value, gradient = design.total(terms)
+    np.testing.assert_allclose(value, np.sum((Z @ w) ** 2), rtol=1e-12)
+    np.testing.assert_allclose(gradient, Z.T @ (Z @ w) ** 2, rtol=1e-12, atol=1e-13)
+
+
+def test_chosen_rows_are_a_design_in_memory(make, Z):
+    places = np.arange(0, len(Z), 2)
+    chosen = make(Z).chosen(places)
+    assert chosen.in_memory
+    np.testing.assert_array_equal(chosen.rows(0, len(places)), Z[places])

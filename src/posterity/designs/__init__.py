@@ -10,6 +10,7 @@ from posterity.designs.blocks import Block
 from posterity.designs.chunked import Chunked
 from posterity.designs.chunks import Chunks
 from posterity.designs.dense import Dense
+from posterity.designs.standardized import Standardized
 from posterity.designs.statistics import Statistics
 
-__all__ = ["Block", "Chunked", "Chunks", "Dense", "Design", "Statistics"]
+__all__ = ["Block", "Chunked", "Chunks", "Dense", "Design", "Standardized", "Statistics"]

@@ -2,16 +2,24 @@
 
 ``Z @ w``, ``Z.rmatvec(r)`` = Z^T r, ``Z.gram(weights)`` = Z^T diag(weights) Z and ``Z.rows(i, j)``.
 Inference in weight space asks nothing else, so that what fits in memory and what is read from disk
-block by block share every line of it. A design that can hand out its blocks of rows in order
-already answers the first three.
+block by block share every line of it; it may ask them of one part of the rows after the other
+(``total``), so that several questions cost one pass. A design that can hand out its blocks of rows
+in order already answers the first three.
 """
 
+from __future__ import annotations
+
 import abc
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from posterity.arrays import Array
+
+PartFunction: TypeAlias = Callable[[slice, "Design"], Sequence[Array | float]]
+"""From which rows, and these rows as a design, to terms of sums."""
 
 
 class Design(abc.ABC):
@@ -74,6 +82,35 @@ class Design(abc.ABC):
             G += _weighted_gram(Z, None if weights is None else weights[rows])
         return G
 
+    @property
+    def in_memory(self) -> bool:
+        """Whether a pass over the rows is cheap."""
+        return False
+
+    def chosen(self, places: NDArray[np.intp]) -> Design:
+        """The rows of these numbers, in increasing order, as a design in memory."""
+        # Imported here: it is a design itself.
+        from posterity.designs.dense import Dense
+
+        found = [Z[places[_within(places, rows)] - rows.start] for rows, Z in self.blocks()]
+        return Dense(np.concatenate(found))
+
+    def parts(self) -> Iterator[tuple[slice, Design]]:
+        """Pairs (which rows, these rows as a design in memory), in the order of ``blocks``."""
+        # Imported here: it is a design itself.
+        from posterity.designs.dense import Dense
+
+        for rows, Z in self.blocks():
+            yield rows, Dense(Z)
+
+    def total(self, function: PartFunction) -> list[Array]:
+        """The sums, over all parts, of what ``function(rows, part)`` returns: one pass.
+
+        What asks several questions whose answers depend on each other, such as Z^T r with r made of
+        Z w, asks them of each part while it is at hand.
+        """
+        return added(function(rows, part) for rows, part in self.parts())
+
     def _check_range(self, start: int, stop: int) -> None:
         """Raise unless start, ..., stop - 1 are rows."""
         if not 0 <= start <= stop <= self.n_rows:
@@ -81,6 +118,24 @@ class Design(abc.ABC):
                 f"rows {start} to {stop} were asked of a design of {self.n_rows} rows; "
                 f"ask for 0 <= start <= stop <= {self.n_rows}."
             )
+
+
+def _within(places: NDArray[np.intp], rows: slice) -> slice:
+    """Which of the places, in increasing order, lie among these rows."""
+    first, last = np.searchsorted(places, [rows.start, rows.stop])
+    return slice(int(first), int(last))
+
+
+def added(terms: Iterable[Sequence[Array | float]]) -> list[Array]:
+    """The sums of several sequences of terms, entry by entry."""
+    sums: list[Array] = []
+    for some in terms:
+        if not sums:
+            sums = [np.array(term, dtype=np.float64) for term in some]
+            continue
+        for kept, term in zip(sums, some, strict=True):
+            kept += term
+    return sums
 
 
 def _weighted_gram(Z: Array, weights: Array | None) -> Array:

@@ -1,15 +1,22 @@
 """The design that is simply in memory."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
+from posterity import linalg
 from posterity.arrays import Array
 from posterity.designs import base
 
 # Elements of a block: 8 MB, so that a weighted copy of it stays small and near the processor.
 _BLOCK_ELEMENTS = 2**20
+# Elements of a part: 2 MB, so that several questions find it in a cache.
+_PART_ELEMENTS = 2**18
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,6 +66,33 @@ class Dense(base.Design):
         for start in range(0, self.n_rows, size):
             rows = slice(start, min(start + size, self.n_rows))
             yield rows, self.Z[rows]
+
+    @property
+    def in_memory(self) -> bool:
+        """True."""
+        return True
+
+    def chosen(self, places: NDArray[np.intp]) -> Dense:
+        """A copy of these rows."""
+        return Dense(self.Z[places])
+
+    def parts(self) -> Iterator[tuple[slice, Dense]]:
+        """Views that stay in the cache of a core, but have no fewer rows than columns."""
+        M = max(1, self.n_columns)
+        size = max(1, M, _PART_ELEMENTS // M)
+        for start in range(0, self.n_rows, size):
+            rows = slice(start, min(start + size, self.n_rows))
+            yield rows, Dense(self.Z[rows])
+
+    def total(self, function: base.PartFunction) -> list[Array]:
+        """The sums over all parts, added in order; threads share the parts where there are many."""
+        parts = list(self.parts())
+        workers = min(linalg.threads.available(), len(parts))
+        with linalg.limited(0 if len(parts) > 1 else self.n_rows):
+            if workers < 2:
+                return super().total(function)
+            with ThreadPoolExecutor(workers) as pool:
+                return base.added(pool.map(lambda part: function(*part), parts))
 
     def rows(self, start: int, stop: int) -> Array:
         """A view of rows start, ..., stop - 1."""

@@ -1,0 +1,183 @@
+"""A design whose columns are centred and scaled, and followed by a column of ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from posterity.arrays import Array
+from posterity.designs import base
+from posterity.designs.dense import Dense
+
+# Centres this many scales from zero cost six digits of a Gram matrix when they are subtracted from
+# it instead of from the columns; a Hessian has them to spare.
+_FARTHEST = 1e3
+
+
+@dataclass(frozen=True, eq=False)
+class Standardized(base.Design):
+    """The columns (Z - center) / scale, then a column of ones where there is an offset.
+
+    No copy of Z is made: the centre is taken from the answers, and only where it lies so far from
+    zero that digits would be lost is it taken from the blocks.
+
+    Parameters
+    ----------
+    design : Design
+        Z, of M columns.
+    center, scale : array of shape (M,)
+        What is subtracted from each column, and what it is then divided by.
+    offset : bool
+        Whether to add the column of ones.
+    exact : bool, default=False
+        Take the centre from the blocks in any case: nothing must be left of a column that does not
+        vary, not even rounding.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from posterity import designs
+    >>> Z = designs.Dense(np.array([[1.0], [3.0]]))
+    >>> designs.Standardized(Z, np.array([2.0]), np.array([1.0]), offset=True).rows(0, 2)
+    array([[-1.,  1.],
+           [ 1.,  1.]])
+    """
+
+    design: base.Design
+    center: Array
+    scale: Array
+    offset: bool
+    exact: bool = False
+
+    @classmethod
+    def of(
+        cls, design: base.Design, weights: Array | None = None, *, offset: bool, scaled: bool = True
+    ) -> Standardized:
+        """Centred on the weighted mean where there is an offset; scaled to unit mean square.
+
+        A column that does not vary keeps its scale.
+        """
+        center, scale, varies = _moments(design, weights, centred=offset)
+        exact = not np.all(varies | (center == 0.0))
+        return cls(design, center, scale if scaled else np.ones_like(scale), offset, exact)
+
+    @property
+    def n_rows(self) -> int:
+        """N."""
+        return self.design.n_rows
+
+    @property
+    def n_columns(self) -> int:
+        """M, and one for the ones."""
+        return len(self.center) + self.offset
+
+    @cached_property
+    def _is_near(self) -> bool:
+        return not self.exact and bool(np.all(np.abs(self.center) <= _FARTHEST * self.scale))
+
+    @property
+    def in_memory(self) -> bool:
+        """Whether the columns that are standardised are."""
+        return self.design.in_memory
+
+    def chosen(self, places: NDArray[np.intp]) -> Standardized:
+        """These rows, standardised by the same centre and scale."""
+        return self._of(self.design.chosen(places))
+
+    def blocks(self) -> Iterator[tuple[slice, Array]]:
+        """Standardised copies, one at a time."""
+        for rows, Z in self.design.blocks():
+            yield rows, self._columns(Z)
+
+    def parts(self) -> Iterator[tuple[slice, base.Design]]:
+        """Each a view of its block where the centre is near, and a copy otherwise."""
+        for rows, Z in self.design.blocks():
+            yield rows, self._part(Z)
+
+    def total(self, function: base.PartFunction) -> list[Array]:
+        def standardised(rows: slice, part: base.Design) -> Sequence[Array | float]:
+            return function(rows, self._part(part.rows(0, part.n_rows)))
+
+        return self.design.total(standardised)
+
+    def rows(self, start: int, stop: int) -> Array:
+        """Rows start, ..., stop - 1, standardised."""
+        return self._columns(self.design.rows(start, stop))
+
+    def matvec(self, w: Array) -> Array:
+        if not self._is_near:
+            return super().matvec(w)
+        base.check_length(w, self.n_columns, "w", "columns")
+        M = len(self.center)
+        u = (w[:M].T / self.scale).T
+        product = self.design @ u
+        product += (w[M] if self.offset else 0.0) - self.center @ u
+        return product
+
+    def rmatvec(self, r: Array) -> Array:
+        if not self._is_near:
+            return super().rmatvec(r)
+        total = np.sum(r, axis=0)
+        about = self.design.rmatvec(r) - np.multiply.outer(self.center, total)
+        scaled = (about.T / self.scale).T
+        return np.concatenate([scaled, total[None]]) if self.offset else scaled
+
+    def gram(self, weights: Array | None = None) -> Array:
+        if not self._is_near:
+            return super().gram(weights)
+        h = np.ones(self.n_rows) if weights is None else weights
+        base.check_length(h, self.n_rows, "weights", "rows")
+        b, n = self.design.rmatvec(h), float(np.sum(h))
+        shifted = np.outer(self.center, b - 0.5 * n * self.center)
+        G = self.design.gram(weights)
+        G -= shifted + shifted.T
+        G /= np.outer(self.scale, self.scale)
+        if not self.offset:
+            return G
+        edge = (b - n * self.center) / self.scale
+        return np.block([[G, edge[:, None]], [edge[None, :], np.full((1, 1), n)]])
+
+    def _part(self, Z: Array) -> base.Design:
+        return self._of(Dense(Z)) if self._is_near else Dense(self._columns(Z))
+
+    def _of(self, design: base.Design) -> Standardized:
+        """Other rows by the same centre and scale."""
+        other = Standardized(design, self.center, self.scale, self.offset)
+        other.__dict__["_is_near"] = self._is_near  # asked of every part
+        return other
+
+    def _columns(self, Z: Array) -> Array:
+        columns = np.empty((len(Z), self.n_columns))
+        M = len(self.center)
+        np.subtract(Z, self.center, out=columns[:, :M])
+        columns[:, :M] /= self.scale
+        columns[:, M:] = 1.0
+        return columns
+
+
+def _moments(
+    design: base.Design, weights: Array | None, *, centred: bool
+) -> tuple[Array, Array, NDArray[np.bool_]]:
+    """Weighted mean, or zero, root mean square about it, and whether it varies, of each column."""
+    first = design.rows(0, min(design.n_rows, 1000)).mean(axis=0)
+
+    def sums(rows: slice, part: base.Design) -> list[Array]:
+        D = part.rows(0, part.n_rows) - first
+        if weights is None:
+            return [D.sum(axis=0), np.einsum("nm,nm->m", D, D)]
+        w = weights[rows]
+        return [w @ D, np.einsum("n,nm,nm->m", w, D, D, optimize=True)]
+
+    total = float(design.n_rows) if weights is None else float(np.sum(weights))
+    s1, s2 = design.total(sums)
+    drift, square = s1 / total, s2 / total
+    mean = first + drift
+    about = square - drift**2 if centred else square + 2.0 * first * drift + first**2
+    eps = float(np.finfo(np.float64).eps)
+    varies = about > (4.0 * eps * np.abs(mean)) ** 2 if centred else about > 0.0
+    scale = np.sqrt(np.where(varies, np.maximum(about, 0.0), 1.0))
+    return (mean if centred else np.zeros_like(mean)), scale, varies
