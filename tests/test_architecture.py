@@ -29,6 +29,7 @@ FLOORS = (
     ("designs",),
     ("inference",),
     ("trees",),
+    ("models",),
     ("regression", "classification", "latent"),
     ("vision",),
     ("scoring", "displays"),

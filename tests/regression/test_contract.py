@@ -11,10 +11,11 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import posterity
-from posterity import distributions, features, kernels, regression
+from posterity import distributions, features, kernels, likelihoods, regression
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,10 @@ CASES = [
     posterity.GaussianProcessRegressor(
         (2.0 * kernels.RBF(2.0)).fixed(), noise_variance=0.1, inducing_points=15
     ),
+    posterity.RobustRegression(),
+    posterity.RobustRegression(degrees_of_freedom=4.0, standardize=False),
+    posterity.GammaRegression(),
+    posterity.GeneralizedLinearRegression(likelihoods.Normal()),
 ]
 IDS = [repr(case).replace("\n", "") for case in CASES]
 
@@ -77,9 +82,15 @@ def data(n=40, seed=0):
     return X, X @ [1.0, -2.0, 0.5] + 3.0 + 0.3 * rng.normal(size=n)
 
 
+def data_for(model):
+    """The same rows, with targets that are positive where they have to be."""
+    X, y = data()
+    return X, np.exp(0.3 * y) if get_tags(model).target_tags.positive_only else y
+
+
 @pytest.mark.parametrize("model", CASES, ids=IDS)
 def test_everything_derives_from_the_distribution(model):
-    X, y = data()
+    X, y = data_for(model)
     fitted = clone(model).fit(X, y)
     dist = fitted.predict_dist(X)
     assert isinstance(dist, distributions.Distribution)
@@ -99,7 +110,7 @@ def test_everything_derives_from_the_distribution(model):
 
 @pytest.mark.parametrize("model", CASES, ids=IDS)
 def test_quantiles_agree_with_samples(model):
-    X, y = data()
+    X, y = data_for(model)
     fitted = clone(model).fit(X, y)
     draws = fitted.predict_dist(X[:3]).sample((20_000,), rng=np.random.default_rng(0))
     levels = [0.1, 0.5, 0.9]
@@ -115,9 +126,12 @@ def learns_for_all_outputs(model):
     return model.kernel is None or model.inducing_points is not None
 
 
-@pytest.mark.parametrize("model", CASES, ids=IDS)
+SEVERAL = [i for i, case in enumerate(CASES) if get_tags(case).target_tags.multi_output]
+
+
+@pytest.mark.parametrize("model", [CASES[i] for i in SEVERAL], ids=[IDS[i] for i in SEVERAL])
 def test_several_outputs_are_fitted_at_once(model):
-    X, y = data()
+    X, y = data_for(model)
     Y = np.column_stack([y, -3.0 * y + X[:, 0] ** 2])
     fitted = clone(model).fit(X, Y)
     mean, std = fitted.predict(X, return_std=True)
@@ -133,8 +147,18 @@ def test_several_outputs_are_fitted_at_once(model):
 
 
 @pytest.mark.parametrize("model", CASES, ids=IDS)
+def test_several_outputs_are_refused_where_there_is_one(model):
+    X, y = data_for(model)
+    if get_tags(model).target_tags.multi_output:
+        clone(model).fit(X, np.column_stack([y, y]))
+    else:
+        with pytest.raises(ValueError, match="2"):
+            clone(model).fit(X, np.column_stack([y, y]))
+
+
+@pytest.mark.parametrize("model", CASES, ids=IDS)
 def test_weights_equal_repetition(model):
-    X, y = data()
+    X, y = data_for(model)
     weight = np.random.default_rng(3).integers(1, 4, len(y))
     weighted = clone(model).fit(X, y, sample_weight=weight)
     repeated = clone(model).fit(X.repeat(weight, 0), y.repeat(weight))
@@ -147,7 +171,7 @@ def test_weights_equal_repetition(model):
 @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame], ids=["pandas", "polars"])
 @pytest.mark.parametrize("model", CASES, ids=IDS)
 def test_names_of_data_frames_are_kept_and_checked(model, frame):
-    X, y = data()
+    X, y = data_for(model)
     table = frame(dict(zip("abc", X.T, strict=True)))
     fitted = clone(model).fit(table, y)
     assert list(fitted.feature_names_in_) == ["a", "b", "c"]
@@ -159,7 +183,7 @@ def test_names_of_data_frames_are_kept_and_checked(model, frame):
 
 @pytest.mark.parametrize("model", CASES, ids=IDS)
 def test_it_works_inside_pipelines_and_searches(model):
-    X, y = data()
+    X, y = data_for(model)
     pipeline = make_pipeline(StandardScaler(), clone(model))
     assert cross_val_score(pipeline, X, y, cv=3).shape == (3,)
     offset = {"fit_intercept": [True, False], "mean": ["constant", "zero"]}

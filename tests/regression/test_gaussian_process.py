@@ -13,7 +13,7 @@ from sklearn.model_selection import GridSearchCV
 
 from posterity import GaussianProcessRegressor, distributions, kernels
 from posterity.inference import process_search
-from posterity.regression import relevance
+from posterity.models import relevance
 
 SMALL = Path(__file__).parents[3] / "shared" / "data" / "small"
 KERNEL = (1.5 * kernels.RBF([0.9, 2.0])).fixed()

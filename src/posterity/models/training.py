@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from posterity import kernels, validation
 from posterity.arrays import Array
-from posterity.regression import kernel_model
+from posterity.models import kernel_model
 
 
 @dataclass(frozen=True)
@@ -22,6 +22,7 @@ class Training:
     weights: Array  # (N,), above zero
     known_noise: Array | None  # (N,)
     places: NDArray[np.intp]  # (number of rows given that count,)
+    numbers: NDArray[np.intp]  # as many: which of all rows given
 
     @classmethod
     def present(cls, rows: Any, Y: Array, weights: Array, known: Array | None) -> Training:
@@ -33,6 +34,7 @@ class Training:
             weights[kept],
             None if known is None else known[kept],
             np.arange(len(kept)),
+            kept,
         )
 
     def merged(self) -> Training:
@@ -60,6 +62,30 @@ class Training:
             places=places,
         )
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether every row counts a whole number of times."""
+        return bool(np.all(self.weights == np.floor(self.weights)))
+
+    def repeated(self) -> Training:
+        """Each row as often as it counts, which must be a whole number, in the place of one."""
+        counts = self.weights.astype(np.intp)
+        bad = np.flatnonzero(counts != self.weights)
+        if bad.size:
+            raise ValueError(
+                f"sample_weight is {self.weights[bad[0]]:g} in row {self._number(bad[0])}; "
+                "expectation propagation repeats rows, so that weights must be whole numbers."
+            )
+        again = np.repeat(np.arange(len(counts)), counts)
+        return Training(
+            kernels.rows.chosen(self.rows, again),
+            self.Y[again],
+            np.ones(len(again)),
+            None if self.known_noise is None else self.known_noise[again],
+            (np.cumsum(counts) - counts)[self.places],
+            self.numbers,
+        )
+
     def require_single(self) -> None:
         """Refuse weights, which say how often there was noise."""
         if np.any(self.weights != 1.0):
@@ -72,7 +98,7 @@ class Training:
             _, group, count = np.unique(once.rows, axis=0, return_inverse=True, return_counts=True)
             equal = np.flatnonzero(group.reshape(-1) == np.argmax(count))
             if len(equal) > 1:
-                i, j = (int(np.argmax(once.places == place)) for place in equal[:2])
+                i, j = (once._number(place) for place in equal[:2])
                 raise ValueError(
                     f"Rows {i} and {j} have equal inputs and different targets; with "
                     "noise_variance=0.0 no function goes through both."
@@ -92,7 +118,12 @@ class Training:
             Y=np.vstack([self.Y, Y]),
             weights=np.append(self.weights, np.ones(more)),
             places=np.append(self.places, np.arange(n, n + more)),
+            numbers=np.append(self.numbers, self.numbers[-1] + 1 + np.arange(more)),
         )
+
+    def _number(self, place: np.intp) -> int:
+        """Of the first row given that stands there."""
+        return int(self.numbers[np.argmax(self.places == place)])
 
     @property
     def importance(self) -> Array:

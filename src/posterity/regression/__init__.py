@@ -3,19 +3,25 @@
 from posterity.regression.base import Regressor
 from posterity.regression.bayesian import BayesianLinearRegression
 from posterity.regression.dual import DualLinearRegression
+from posterity.regression.gamma import GammaRegression
 from posterity.regression.gaussian_process import GaussianProcessRegressor
+from posterity.regression.generalized import GeneralizedLinearRegression
 from posterity.regression.kernel_ridge import KernelRidgeRegression
 from posterity.regression.linear import LinearRegression
 from posterity.regression.lq import LqRegression
 from posterity.regression.ridge import RidgeRegression
+from posterity.regression.robust import RobustRegression
 
 __all__ = [
     "BayesianLinearRegression",
     "DualLinearRegression",
+    "GammaRegression",
     "GaussianProcessRegressor",
+    "GeneralizedLinearRegression",
     "KernelRidgeRegression",
     "LinearRegression",
     "LqRegression",
     "Regressor",
     "RidgeRegression",
+    "RobustRegression",
 ]

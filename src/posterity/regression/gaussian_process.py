@@ -6,13 +6,11 @@ from typing import Any, Self
 
 from numpy.typing import ArrayLike
 
-from posterity import kernels
-from posterity.regression import kernel_model
-from posterity.regression.process_learning import LearningProcess
-from posterity.regression.training import Training, known_noise
+from posterity import kernels, models
+from posterity.regression.process_likelihood import LikelihoodProcess
 
 
-class GaussianProcessRegressor(LearningProcess):
+class GaussianProcessRegressor(LikelihoodProcess):
     """Regression by a Gaussian process: a prior over functions, conditioned on the rows.
 
     The function has a normal prior whose covariance is the kernel; the noise is normal. Kernel
@@ -30,6 +28,11 @@ class GaussianProcessRegressor(LearningProcess):
     mean : {"constant", "zero", "linear"}, default="constant"
         The function far from all rows: an unknown offset, zero, or an unknown plane. Offset and
         slopes have the prior of one row's worth of information and are integrated out.
+    likelihood : Likelihood, optional
+        How targets scatter about the function: a value of :mod:`posterity.likelihoods`, such as
+        ``StudentT()`` for outliers, ``Gamma()`` for positive targets or ``Poisson()`` for counts,
+        by Laplace's approximation. Its parameters that are None are learned. For one output, on
+        the host. None: normal noise, without an approximation.
     inducing_points : int or array-like of shape (M, D), optional
         Carry the function by M points instead of all rows: for more rows than a matrix of their
         covariances has room for. A number: at most so many are chosen among the rows, fewer where
@@ -60,7 +63,9 @@ class GaussianProcessRegressor(LearningProcess):
     kernel_ : Kernel
         With every parameter set or learned.
     noise_variance_ : float or array of shape (K,)
-        Of the targets.
+        Of the targets. Not set with a likelihood.
+    likelihood_ : Likelihood
+        With every parameter set or learned, where one was given.
     log_evidence_ : float
         Log density of the targets, all constants included, summed over outputs.
     stop_reason_ : str
@@ -102,6 +107,7 @@ class GaussianProcessRegressor(LearningProcess):
         noise_variance: float | None = None,
         mean: str = "constant",
         *,
+        likelihood: Any = None,
         inducing_points: Any = None,
         normalize_y: bool = False,
         n_restarts: int = 2,
@@ -114,6 +120,7 @@ class GaussianProcessRegressor(LearningProcess):
         self.kernel = kernel
         self.noise_variance = noise_variance
         self.mean = mean
+        self.likelihood = likelihood
         self.inducing_points = inducing_points
         self.normalize_y = normalize_y
         self.n_restarts = n_restarts
@@ -145,10 +152,10 @@ class GaussianProcessRegressor(LearningProcess):
         """
         least = self._least_rows(noise_is_known=noise_variance is not None)
         rows, y_rows = self._check_training(X, y, reset=True, min_rows=least)
-        weights = kernel_model.checked_weights(sample_weight, len(y_rows))
-        known = known_noise(noise_variance, len(y_rows))
+        weights = models.checked_weights(sample_weight, len(y_rows))
+        known = models.known_noise(noise_variance, len(y_rows))
         self._single_output = y_rows.ndim == 1
-        given = Training.present(rows, y_rows.reshape(len(y_rows), -1), weights, known)
+        given = models.Training.present(rows, y_rows.reshape(len(y_rows), -1), weights, known)
         self._settle(self._distinct(given))
         return self
 
@@ -160,6 +167,8 @@ class GaussianProcessRegressor(LearningProcess):
         """
         if "posterior_" not in self.__dict__:
             return self.fit(X, y)
+        if not self._has_normal_noise:
+            raise TypeError("Rows can be added under normal noise only; fit all rows again.")
         rows, y_rows = self._check_training(X, y, reset=False, min_rows=1)
         if self._training.known_noise is not None:
             raise ValueError("Rows of known noise were fitted; fit all rows again to add others.")
@@ -172,7 +181,7 @@ class GaussianProcessRegressor(LearningProcess):
         self._adopt(posterior, training)
         return self
 
-    def _distinct(self, given: Training) -> Training:
+    def _distinct(self, given: models.Training) -> models.Training:
         """Equal rows made one where the kernel cannot tell them apart."""
         exact = self.noise_variance == 0.0 and given.known_noise is None
         if exact:

@@ -8,15 +8,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from posterity import arrays, distributions, kernels, validation
+from posterity import arrays, distributions, kernels, models, validation
 from posterity.arrays import Array
 from posterity.inference import kernel_ridge, kernel_ridge_path
-from posterity.regression import kernel_model
+from posterity.regression.kernel_model import KernelRegressor
 
 _BLOCK_VALUES = 1 << 22  # queries meet the training rows 32 MiB at a time
 
 
-class KernelRidgeRegression(kernel_model.KernelModel):
+class KernelRidgeRegression(KernelRegressor):
     """The smoothest function near the targets: least squares with a kernel's norm as penalty.
 
     The function is ``kernel(X, X_train_) @ dual_coef_ + intercept_``. The penalty is chosen by the
@@ -111,12 +111,12 @@ class KernelRidgeRegression(kernel_model.KernelModel):
         )
         # Two rows at least, before the noise can be told.
         rows, targets = self._check_training(X, y, reset=True, min_rows=2)
-        weight = kernel_model.checked_weights(sample_weight, len(targets))
+        weight = models.checked_weights(sample_weight, len(targets))
         present = np.flatnonzero(weight)
         self._single_output = targets.ndim == 1
         self._Y = (targets[:, None] if self._single_output else targets)[present]
         self.X_train_ = kernels.rows.chosen(rows, present)  # a copy: X may change later
-        self.kernel_ = self._bound_kernel().start(kernel_model.distinct(self.X_train_))
+        self.kernel_ = self._bound_kernel().start(models.distinct(self.X_train_))
         K = np.require(arrays.to_numpy(self.kernel_(self.X_train_)), np.float64, "W")
         problem = kernel_ridge.reduce(K, self._Y, weight[present], fit_intercept=self.fit_intercept)
         self._adopt(self._chosen(problem) if penalty is None else self._given(problem, penalty))
@@ -180,7 +180,7 @@ class KernelRidgeRegression(kernel_model.KernelModel):
 
     def _predict_mean(self, X: Any) -> Array:
         check_is_fitted(self)
-        queries = self._check_queries(X)
+        queries = self._check_rows(X)
         n_block = max(1, _BLOCK_VALUES // len(self.dual_coef_.T))
         blocks = (queries[i : i + n_block] for i in range(0, len(queries), n_block))
         kernel_rows = (arrays.to_numpy(self.kernel_(Z, self.X_train_)) for Z in blocks)

@@ -8,12 +8,10 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import clone
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from posterity import designs, distributions, validation
-from posterity import features as feature_spaces
+from posterity import designs, distributions, models, validation
 from posterity.arrays import Array
 from posterity.regression.base import Regressor
 
@@ -42,13 +40,12 @@ class Rows:
         return np.sqrt(weight / variance)
 
 
-class LinearModel(Regressor):
+class LinearModel(models.FeatureModel, Regressor):
     """A regressor that learns from its rows only through :class:`posterity.designs.Statistics`.
 
     A subclass writes ``_conclude``, which turns the statistics into fitted attributes.
     """
 
-    features: Any
     fit_intercept: bool
 
     @abc.abstractmethod
@@ -118,12 +115,7 @@ class LinearModel(Regressor):
         """Remember the form of the targets and fit the features."""
         self._single_output = rows.y.ndim == 1
         self._known_noise = rows.noise_variance is not None
-        if self.features is None:
-            self.features_ = None
-        elif isinstance(self.features, feature_spaces.Features):
-            self.features_ = clone(self.features).fit(rows.X, sample_weight=rows.sample_weight)
-        else:
-            self.features_ = clone(self.features).fit(rows.X)
+        self._fit_features(rows.X, rows.sample_weight)
 
     def _statistics_of(self, rows: Rows) -> designs.Statistics:
         return designs.Statistics.of(
@@ -138,11 +130,6 @@ class LinearModel(Regressor):
     def _is_centred(self) -> bool:
         """Whether the offset is free to follow the centre of the rows."""
         return self.fit_intercept
-
-    def _features_of(self, X: Array) -> Array:
-        if self.features_ is None:
-            return X
-        return np.asarray(self.features_.transform(X), dtype=np.float64)
 
     def _design_of(self, Z: Array) -> Array:
         """The columns that have a weight each, from the features."""

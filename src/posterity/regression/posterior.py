@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from posterity import arrays, designs, distributions, inference, validation
+from posterity import arrays, designs, distributions, inference, models
 from posterity.arrays import Array
 from posterity.regression.linear_model import LinearModel
 
@@ -25,10 +25,10 @@ class PosteriorModel(LinearModel):
         problem = inference.reduce(
             statistics, fit_intercept=self.fit_intercept, standardize=standardize
         )
-        noise = _given(self.noise_variance, "noise_variance")
+        noise = models.given_variance(self.noise_variance, "noise_variance")
         learned = inference.evidence.maximise(
             problem,
-            prior_variance=_given(self.prior_variance, "prior_variance"),
+            prior_variance=models.given_variance(self.prior_variance, "prior_variance"),
             # Rows of known noise were divided by its deviation, which leaves a variance of one.
             noise_variance=1.0 if self._known_noise else noise,
         )
@@ -99,7 +99,3 @@ class PosteriorModel(LinearModel):
 
     def _publish(self, coef: Array, intercept: Array) -> None:
         super()._publish(*self._split(coef, intercept))
-
-
-def _given(value: float | None, name: str) -> float | None:
-    return None if value is None else validation.check_positive(value, name)

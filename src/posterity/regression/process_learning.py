@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from posterity import arrays, kernels
+from posterity import arrays, kernels, models
 from posterity.arrays import Array
 from posterity.inference import inducing, inducing_search, process, process_search
-from posterity.regression import kernel_model, process_mean, relevance
+from posterity.models import relevance
+from posterity.regression import process_mean
 from posterity.regression.process_model import ProcessModel, Targets
-from posterity.regression.training import Training, given_noise
 
 _NOISE_START = 0.1  # of the variance of the targets
 _NOISE_RANGE = (1e-8, 10.0)
@@ -31,7 +31,7 @@ class LearningProcess(ProcessModel):
     n_jobs: int | None
     random_state: Any
 
-    def _settle(self, training: Training) -> None:
+    def _settle(self, training: models.Training) -> None:
         """Learn what is to be learned, and condition."""
         self._targets = Targets.of(
             training.Y,
@@ -72,7 +72,7 @@ class LearningProcess(ProcessModel):
     def _points(self) -> Any:
         """How many inducing points, or where they start."""
         if not isinstance(self.inducing_points, numbers.Integral):
-            return self._check_queries(self.inducing_points)
+            return self._check_rows(self.inducing_points)
         if self.inducing_points < 1:
             raise ValueError(f"inducing_points={self.inducing_points} must be at least 1.")
         return int(self.inducing_points)
@@ -86,20 +86,20 @@ class LearningProcess(ProcessModel):
         return inducing.condition(kernel, noise, rows, observations, self.inducing_points_)
 
     def _problem(
-        self, training: Training, observations: process.Observations
+        self, training: models.Training, observations: process.Observations
     ) -> process_search.Problem:
         """What is searched, from where, and between what."""
         v = self._targets.variance
         asked = self._asked
         warm = self.warm_start and self.__dict__.get("_learned_for") == asked
         kernel = self.kernel_ if warm else asked[0]
-        started, bounds = kernel.tuned(kernel_model.distinct(training.rows), variance=v)
+        started, bounds = kernel.tuned(models.distinct(training.rows), variance=v)
         low, high = (v * factor for factor in _NOISE_RANGE)
         noise, limits = _NOISE_START * v, (low, high)  # type: float, tuple[float, float] | None
         if training.known_noise is not None:
             noise, limits = 1.0, None
         elif self.noise_variance is not None:
-            noise, limits = given_noise(self.noise_variance), None
+            noise, limits = models.given_noise(self.noise_variance), None
         elif warm:
             noise = float(np.clip(self._learned_noise, low, high))
         return process_search.Problem(
@@ -113,11 +113,11 @@ class LearningProcess(ProcessModel):
         )
 
     @property
-    def _asked(self) -> tuple[kernels.Kernel, int | None]:
+    def _asked(self) -> tuple[Any, ...]:
         """What must be as it was for a warm start to go on from there."""
         return self._bound_kernel(), getattr(self, "n_features_in_", None)
 
-    def _observations(self, training: Training) -> process.Observations:
+    def _observations(self, training: models.Training) -> process.Observations:
         t, known = self._targets, training.known_noise
         if known is not None:
             if self.normalize_y and len(t.scale) > 1:
@@ -141,12 +141,16 @@ class LearningProcess(ProcessModel):
         self.restarts_log_evidence_ = learned.probes
         self.irrelevant_inputs_: list[Any] = []
         if not isinstance(self.X_train_, list):
-            v = self._targets.variance
-            places = relevance.irrelevant(learned.kernel, self.X_train_, v)
+            places = relevance.irrelevant(learned.kernel, self.X_train_, self._function_variance)
             names = getattr(self, "feature_names_in_", range(self.n_features_in_))
             self.irrelevant_inputs_ = [names[d] for d in places]
 
-    def _adopt(self, posterior: Any, training: Training) -> None:
+    @property
+    def _function_variance(self) -> float:
+        """What a change of the function is measured by."""
+        return self._targets.variance
+
+    def _adopt(self, posterior: Any, training: models.Training) -> None:
         self.posterior_, self._training, self.X_train_ = posterior, training, training.rows
         t, known = self._targets, training.mean_known_noise
         noise = self._learned_noise * t.scale**2

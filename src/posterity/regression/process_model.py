@@ -12,8 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from posterity import arrays, distributions, linalg
 from posterity.arrays import Array, DeviceArray, namespace
-from posterity.regression.kernel_model import KernelModel
-from posterity.regression.training import Training
+from posterity.models import Training
+from posterity.regression.kernel_model import KernelRegressor
 
 _EPS = float(np.finfo(np.float64).eps)
 _LARGEST = 1e140
@@ -52,7 +52,7 @@ def _check_range(size: Array) -> None:
         )
 
 
-class ProcessModel(KernelModel):
+class ProcessModel(KernelRegressor):
     """A regressor that predicts from a process conditioned on its rows."""
 
     X_train_: Any
@@ -62,7 +62,7 @@ class ProcessModel(KernelModel):
 
     def predict_dist(
         self, X: Any, *, noise_variance: ArrayLike | None = None
-    ) -> distributions.Normal:
+    ) -> distributions.Univariate:
         """The predictive distribution at each row.
 
         Parameters
@@ -73,6 +73,9 @@ class ProcessModel(KernelModel):
             Variance of the noise of the new targets. None: that of the training rows (their
             average where it was known row by row). 0: the noise-free function.
         """
+        return self._normal_at(X, noise_variance)
+
+    def _normal_at(self, X: Any, noise_variance: ArrayLike | None) -> distributions.Normal:
         mean, variance = (arrays.to_numpy(a) for a in self._moments(X, noise_variance))
         return distributions.Normal(self._per_row(mean), np.sqrt(self._per_row(variance)))
 
@@ -83,7 +86,7 @@ class ProcessModel(KernelModel):
         std = namespace(variance).sqrt(variance)
         return tuple(self._returned(self._per_row(a), X) for a in (mean, std))
 
-    predict.__doc__ = KernelModel.predict.__doc__
+    predict.__doc__ = KernelRegressor.predict.__doc__
 
     def predict_cov(self, X: Any) -> Any:
         """Covariance of the targets between rows, noise on the diagonal: (n, n) or (K, n, n)."""
@@ -116,7 +119,7 @@ class ProcessModel(KernelModel):
         self, X: Any, *, noise_variance: ArrayLike | None = None
     ) -> distributions.MultivariateNormal:
         """The joint predictive distribution of all rows; ``noise_variance`` as in predict_dist."""
-        rows, t = self._fitted()._check_queries(X), self._targets
+        rows, t = self._fitted()._check_rows(X), self._targets
         mean = arrays.to_numpy(self.posterior_.mean(rows)) * t.scale + t.center
         C = arrays.to_numpy(self.posterior_.covariance(rows)) * (t.scale**2)[:, None, None]
         i = np.arange(len(mean))
@@ -128,20 +131,20 @@ class ProcessModel(KernelModel):
     def _prior(self, X: Any) -> distributions.MultivariateNormal:
         """The process before any row, its kernel started from the rows it is asked at."""
         unfitted = clone(self)  # which may take note of the columns
-        rows = unfitted._check_queries(X, reset=True)
+        rows = unfitted._check_rows(X, reset=True)
         K = arrays.to_numpy(unfitted._bound_kernel().start(rows)(rows))
         return distributions.MultivariateNormal(np.zeros(len(K)), linalg.symmetrize(K))
 
     def _moments(self, X: Any, noise_variance: ArrayLike | None) -> tuple[DeviceArray, DeviceArray]:
         """Mean and variance of the targets, each (n, K), where the process lives."""
-        mean, variance = self._fitted().posterior_.latent(self._check_queries(X))
+        mean, variance = self._fitted().posterior_.latent(self._check_rows(X))
         t = self._targets
         scale, center = (arrays.like(mean, a) for a in (t.scale, t.center))
         noise = arrays.like(mean, self._noise_at(noise_variance, mean.shape[0]))
         return mean * scale + center, variance[:, None] * scale**2 + noise
 
     def _predict_mean(self, X: Any) -> Any:
-        mean = self._fitted().posterior_.mean(self._check_queries(X))
+        mean = self._fitted().posterior_.mean(self._check_rows(X))
         t = self._targets
         scale, center = (arrays.like(mean, a) for a in (t.scale, t.center))
         return self._returned(self._per_row(mean * scale + center), X)

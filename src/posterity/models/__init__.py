@@ -1,0 +1,27 @@
+"""What regressors and classifiers share: rows and kernels, rows and features."""
+
+from posterity.models.feature_model import FeatureModel, given_variance
+from posterity.models.kernel_model import (
+    KernelModel,
+    checked_weights,
+    distinct,
+    is_on_device,
+    joined,
+)
+from posterity.models.streamed_rows import StreamedRows, refuse_beside_chunks
+from posterity.models.training import Training, given_noise, known_noise
+
+__all__ = [
+    "FeatureModel",
+    "KernelModel",
+    "StreamedRows",
+    "Training",
+    "checked_weights",
+    "distinct",
+    "given_noise",
+    "given_variance",
+    "is_on_device",
+    "joined",
+    "known_noise",
+    "refuse_beside_chunks",
+]

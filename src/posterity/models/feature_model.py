@@ -1,0 +1,58 @@
+"""What estimators that are linear in features have in common."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, clone
+
+from posterity import arrays, likelihoods, validation
+from posterity import features as feature_spaces
+from posterity.arrays import Array
+from posterity.inference import equal_rows, learned_features
+
+
+class FeatureModel(BaseEstimator):
+    """An estimator with ``features``: what it is linear in, None for the columns as they are."""
+
+    features: Any
+    features_: Any
+
+    def _fit_features(self, X: Array, sample_weight: Array | None) -> None:
+        """Let the features learn what they need from rows that count by their weights."""
+        if self.features is None:
+            self.features_ = None
+        elif isinstance(self.features, feature_spaces.Features):
+            self.features_ = clone(self.features).fit(X, sample_weight=sample_weight)
+        else:
+            self.features_ = clone(self.features).fit(X)
+
+    def _move_units(
+        self,
+        X: Array,
+        y: Array,
+        sample_weight: Array | None,
+        likelihood: likelihoods.Likelihood | likelihoods.Coupled,
+    ) -> None:
+        """Let units that are learned find their best places, together with their weights."""
+        if not isinstance(self.features_, feature_spaces.Learned):
+            return
+        counts = np.ones(len(y)) if sample_weight is None else sample_weight
+        found = learned_features.fit(
+            self.features_,
+            *equal_rows.merged(X, y, counts),
+            likelihood.tuned(y, counts)[0],
+            rng=arrays.generator(self.features_.random_state),
+        )
+        self.features_ = found.units
+
+    def _features_of(self, X: Array) -> Array:
+        if self.features_ is None:
+            return X
+        return np.asarray(self.features_.transform(X), dtype=np.float64)
+
+
+def given_variance(value: float | None, name: str) -> float | None:
+    """A variance that is positive, or None where it is to be learned."""
+    return None if value is None else validation.check_positive(value, name)

@@ -1,0 +1,114 @@
+"""What estimators that see their rows through a kernel have in common: rows, names, devices."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import array_api_compat
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
+
+from posterity import arrays, kernels, validation
+from posterity.arrays import Array, DeviceArray, namespace
+
+
+class KernelModel(BaseEstimator):
+    """An estimator with a ``kernel``: a value, whose parameters are parameters of the estimator.
+
+    Rows are vectors, on the host or on a device, or objects of any kind where the kernel takes
+    those.
+    """
+
+    kernel: Any
+    device: str | None = None
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters, those of the kernel by nested name: ``kernel__length_scale=2.0``.
+
+        A kernel is a value and is replaced, never changed: another model that was given the same
+        kernel keeps its own.
+        """
+        inner = {key: value for key, value in params.items() if key.startswith("kernel__")}
+        super().set_params(**{key: value for key, value in params.items() if key not in inner})
+        if inner:
+            changes = {key.removeprefix("kernel__"): value for key, value in inner.items()}
+            self.kernel = self._kernel_given().with_params(**changes)
+        return self
+
+    def _default_kernel(self) -> kernels.Kernel:
+        """What ``kernel=None`` stands for."""
+        return kernels.RBF()
+
+    def _kernel_given(self) -> kernels.Kernel:
+        """The kernel as a value; a function of two blocks of rows is made one."""
+        if self.kernel is None:
+            return self._default_kernel()
+        if isinstance(self.kernel, kernels.Kernel):
+            return self.kernel
+        if callable(self.kernel):
+            return kernels.Function(self.kernel)
+        raise TypeError(
+            f"kernel={self.kernel!r} must be a kernel of posterity.kernels, a function of two "
+            "blocks of rows, or None."
+        )
+
+    def _bound_kernel(self) -> kernels.Kernel:
+        """The kernel with the names of columns, once these are known, turned into positions."""
+        return self._kernel_given().bind(getattr(self, "feature_names_in_", None))
+
+    def _check_rows(self, X: Any, *, reset: bool = False, min_rows: int = 1) -> Any:
+        """Rows where they are to be worked on."""
+        if self._takes_objects:
+            return list(X)
+        if not is_on_device(X):
+            return self._placed(validation.check_X(self, X, reset=reset, min_rows=min_rows))
+        if reset:
+            self.n_features_in_ = int(X.shape[-1])
+        return _checked_on_device(X, self.n_features_in_)
+
+    @property
+    def _takes_objects(self) -> bool:
+        return not self._kernel_given().takes_vectors
+
+    def _placed(self, rows: Array) -> DeviceArray:
+        return rows if self.device is None else arrays.to_device(rows, self.device)
+
+    def _returned(self, values: DeviceArray, asked_with: Any) -> Any:
+        """Results on the host, or on the device where the question was asked from one."""
+        on_device = not self._takes_objects and is_on_device(asked_with)
+        return values if on_device else arrays.to_numpy(values)
+
+
+def joined(first: Any, second: Any) -> Any:
+    """The rows of both, one after the other."""
+    return first + second if isinstance(first, list) else namespace(first).concat([first, second])
+
+
+def distinct(rows: Any) -> Any:
+    """The rows without repetitions, by which a start from the data counts none twice."""
+    return np.unique(rows, axis=0) if isinstance(rows, np.ndarray) else rows
+
+
+def checked_weights(sample_weight: ArrayLike | None, n: int) -> Array:
+    """One weight a row."""
+    weights = validation.check_sample_weight(sample_weight, n)
+    return np.ones(n) if weights is None else weights
+
+
+def is_on_device(X: Any) -> bool:
+    """Whether X is an array of another library than NumPy's."""
+    return array_api_compat.is_array_api_obj(X) and not array_api_compat.is_numpy_array(X)
+
+
+def _checked_on_device(X: DeviceArray, columns: int) -> DeviceArray:
+    """Doubles, finite, as many columns as expected; nothing leaves the device."""
+    xp = namespace(X)
+    if X.ndim != 2 or X.shape[1] != columns:
+        raise ValueError(f"X has shape {tuple(X.shape)}; expected (n, {columns}).")
+    rows = xp.astype(X, xp.float64, copy=False)
+    bad = ~xp.all(xp.isfinite(rows), axis=1)
+    if bool(xp.any(bad)):
+        first = int(xp.argmax(xp.astype(bad, xp.int32)))
+        raise ValueError(f"Input X contains NaN or infinity, first in row {first}; drop such rows.")
+    return rows

@@ -1,0 +1,160 @@
+"""A Gaussian process under a likelihood that is not normal: which engine, from where, how far."""
+
+from __future__ import annotations
+
+import numbers
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from posterity import kernels, likelihoods
+from posterity.arrays import Array
+from posterity.inference import (
+    latent_search,
+    process_laplace,
+    process_propagation,
+    process_search,
+    process_softmax,
+    projected,
+)
+from posterity.inference.latent_targets import LatentTargets
+from posterity.models import kernel_model
+from posterity.models.training import Training
+
+APPROXIMATIONS = ("auto", "laplace", "propagation")
+_LEARNING_ROWS = 1000  # at least, where points carry the function
+
+
+@dataclass(frozen=True)
+class LatentProcess:
+    """What the estimators ask for; ``learn`` does it."""
+
+    likelihood: likelihoods.Likelihood | likelihoods.Coupled
+    offset: bool
+    approximation: str
+    n_restarts: int
+    max_iter: int
+    n_jobs: int | None
+    inducing_points: Any = None  # a number, or rows
+    learning_rows: int | None = None  # None: all, but for inducing points
+    earlier: likelihoods.Likelihood | None = None  # as an earlier fit left it, to start from
+
+    def __post_init__(self) -> None:
+        if self.learning_rows is not None:
+            _check_count(self.learning_rows, "learning_rows")
+        if self.inducing_points is not None:
+            _check_count(_count(self.inducing_points), "inducing_points")
+
+    def learn(
+        self, training: Training, kernel: kernels.Kernel, rng: np.random.Generator
+    ) -> tuple[Any, Any]:
+        """The posterior and what was learned, for the kernel from where it stands."""
+        check_host(training.rows)
+        y = training.Y[:, 0]
+        likelihood, likelihood_bounds = self.likelihood.tuned(y, training.weights)
+        targets = LatentTargets.of(y, training.weights, likelihood, offset=self.offset)
+        typical = likelihood.null(y, training.weights)[1]
+        started, bounds = kernel.tuned(
+            kernel_model.distinct(training.rows), variance=float(np.mean(typical))
+        )
+        evidence = self._engines(likelihood)[0]
+        problem: latent_search.LatentProblem[Any] = latent_search.LatentProblem(
+            training.rows,
+            targets,
+            started,
+            bounds,
+            self._continued(likelihood, likelihood_bounds),
+            likelihood_bounds,
+            evidence,
+        )
+        learned = self._maximise(self._part(problem, rng), rng)
+        if self.inducing_points is None:
+            return self._conditioned(learned, training, targets), learned
+        points = self._points(learned.kernel, training.rows, rng)
+        carried = projected.ProjectedPosterior.condition(
+            learned.kernel, learned.likelihood, training.rows, targets, points
+        )
+        return carried, learned
+
+    def _conditioned(self, learned: Any, training: Training, targets: LatentTargets) -> Any:
+        """The posterior of all rows; "auto" ends with propagation where that is possible."""
+        kernel, likelihood = learned.kernel, learned.likelihood
+        propagates = self.approximation == "auto" and not isinstance(
+            likelihood, likelihoods.Coupled
+        )
+        if not (propagates and training.is_whole):
+            posterior = self._engines(likelihood)[1]
+            return posterior.condition(kernel, likelihood, training.rows, targets)
+        single = training.repeated()
+        again = replace(targets, y=single.Y[:, 0], weights=single.weights)
+        return process_propagation.PropagationPosterior.condition(
+            kernel, likelihood, single.rows, again
+        )
+
+    def _continued(self, likelihood: Any, bounds: Array) -> Any:
+        """The likelihood at its start, or where an earlier fit left it."""
+        if self.earlier is None:
+            return likelihood
+        return likelihood.at(np.clip(self.earlier.theta, bounds[:, 0], bounds[:, 1]))
+
+    def _engines(self, likelihood: Any) -> tuple[Any, Any]:
+        """The evidence that is searched, and the posterior it belongs to."""
+        if isinstance(likelihood, likelihoods.Coupled):
+            if self.approximation == "propagation":
+                raise ValueError(
+                    "Expectation propagation is for two classes or one latent function; use "
+                    "inference='laplace', which couples the classes."
+                )
+            return process_softmax.SoftmaxEvidence, process_softmax.SoftmaxPosterior
+        if self.approximation == "propagation":
+            return process_propagation.PropagationEvidence, process_propagation.PropagationPosterior
+        return process_laplace.LaplaceEvidence, process_laplace.LaplacePosterior
+
+    def _maximise(
+        self, problem: latent_search.LatentProblem[Any], rng: np.random.Generator
+    ) -> latent_search.LearnedLatent[Any]:
+        starts = process_search.random_starts(problem, self.n_restarts, rng)
+        return latent_search.maximise(
+            problem, starts=starts, max_iter=self.max_iter, n_jobs=self.n_jobs, rng=rng
+        )
+
+    def _part(
+        self, problem: latent_search.LatentProblem[Any], rng: np.random.Generator
+    ) -> latent_search.LatentProblem[Any]:
+        """The rows on which parameters are learned."""
+        n = problem.n_rows
+        if self.learning_rows is not None:
+            n = self.learning_rows
+        elif self.inducing_points is not None:
+            n = max(_LEARNING_ROWS, _count(self.inducing_points))
+        return problem if n >= problem.n_rows else problem.among(np.sort(problem.order(rng)[:n]))
+
+    def _points(self, kernel: kernels.Kernel, rows: Any, rng: np.random.Generator) -> Any:
+        if isinstance(self.inducing_points, numbers.Integral):
+            return projected.choose_points(kernel, rows, int(self.inducing_points), rng)
+        return self.inducing_points
+
+
+def _count(points: Any) -> int:
+    return int(points) if isinstance(points, numbers.Integral) else kernels.rows.count(points)
+
+
+def _check_count(count: Any, name: str) -> None:
+    if not isinstance(count, numbers.Integral) or count < 1:
+        raise ValueError(f"{name}={count!r} must be a whole number of at least 1.")
+
+
+def check_host(rows: Any) -> None:
+    """Refuse rows on a device: only normal noise is worked on there."""
+    if not isinstance(rows, list | np.ndarray):
+        raise ValueError("Rows on a device are for normal noise only: pass NumPy arrays.")
+
+
+def moments(posterior: Any, X: Any) -> tuple[Array, Array]:
+    """Mean (n, C) and covariance (n, C, C) of the latent values, of any posterior."""
+    check_host(X)
+    mean, spread = posterior.latent(X)
+    if mean.ndim == 2:
+        return mean, spread
+    return mean[:, None], spread[:, None, None]

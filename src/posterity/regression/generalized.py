@@ -1,0 +1,165 @@
+"""Any likelihood x normal prior x any features x Laplace: GeneralizedLinearRegression."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_is_fitted
+
+from posterity import designs, distributions, inference, likelihoods, models, validation
+from posterity.arrays import Array
+from posterity.inference import weight_space
+from posterity.regression.base import Regressor
+
+
+class LikelihoodRegressor(models.FeatureModel, Regressor):
+    """A regressor whose latent value is linear in features, and has a normal prior.
+
+    A subclass says which likelihood it has.
+    """
+
+    prior_variance: float | None
+    fit_intercept: bool
+    standardize: bool
+    posterior_: weight_space.LatentPosterior
+
+    def _likelihood(self) -> likelihoods.Likelihood:
+        """With None for what is to be learned."""
+        raise NotImplementedError
+
+    def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (N, D), or :class:`posterity.designs.Chunks`
+            Inputs; chunks bring their own targets and weights and never sit in memory at once.
+        y : array-like of shape (N,)
+            Targets.
+        sample_weight : array-like of shape (N,), optional
+            How often each row counts: an integer weight equals repeating the row.
+        """
+        if isinstance(X, designs.Chunks):
+            models.refuse_beside_chunks(y, sample_weight)
+            streamed = models.StreamedRows.of(self, X)
+            return self._conclude(streamed.design, streamed.y, streamed.weights)
+        rows, targets = validation.check_X_y(self, X, y, min_rows=2, multi_output=False)
+        weights = validation.check_sample_weight(sample_weight, len(rows))
+        self._fit_features(rows, weights)
+        self._move_units(rows, targets, weights, self._likelihood())
+        return self._conclude(designs.Dense(self._features_of(rows)), targets, weights)
+
+    def _conclude(self, design: designs.Design, y: Array, weights: Array | None) -> Self:
+        likelihood = self._likelihood()
+        likelihood.check(y)
+        learned = weight_space.learn(
+            inference.WeightSpace.of(
+                design, weights, offset=self.fit_intercept, standardize=self.standardize
+            ),
+            y,
+            weights,
+            likelihood,
+            prior_variance=models.given_variance(self.prior_variance, "prior_variance"),
+        )
+        self.posterior_, self.likelihood_ = learned.posterior, learned.likelihood
+        self.coef_ = learned.coef[:, 0]
+        self.intercept_ = float(learned.intercept[0]) if self.fit_intercept else 0.0
+        self.prior_variance_ = learned.posterior.prior_variance
+        self.log_evidence_ = learned.log_evidence
+        self.n_iter_ = max(1, learned.optimum.n_iter)
+        self.stop_reason_ = learned.optimum.stop_reason
+        return self
+
+    def predict_dist(self, X: ArrayLike) -> distributions.Univariate:
+        """The predictive distribution of the target at each row of X."""
+        mean, variance = self._latent(X)
+        return self.likelihood_.predict(mean, variance)
+
+    def predict_latent(self, X: ArrayLike) -> distributions.Normal:
+        """The latent value at each row of X."""
+        mean, variance = self._latent(X)
+        return distributions.Normal(mean, np.sqrt(variance))
+
+    def _latent(self, X: ArrayLike) -> tuple[Array, Array]:
+        check_is_fitted(self)
+        Z = self._features_of(validation.check_X(self, X, reset=False))
+        mean, covariance = self.posterior_.latent(Z)
+        return mean[:, 0], covariance[:, 0, 0]
+
+
+class GeneralizedLinearRegression(LikelihoodRegressor):
+    """Regression with any likelihood whose latent value is linear in the features.
+
+    The posterior of the weights is approximated by a normal at its mode, and the prior variance,
+    with what the likelihood leaves open, is that of the largest evidence.
+
+    Parameters
+    ----------
+    likelihood : Likelihood
+        A value of :mod:`posterity.likelihoods`, such as ``Poisson()`` for counts. Its parameters
+        that are None are learned by the evidence.
+    features : transformer, optional
+        What the latent value is linear in. None: the columns as they are.
+    prior_variance : float, optional
+        Variance of each weight. None: learned by the evidence.
+    fit_intercept : bool, default=True
+        Add an offset, with a prior worth one row.
+    standardize : bool, default=True
+        Let the prior act on the weights of columns scaled to unit variance, so that units do not
+        matter. False: on the weights as they are.
+
+    Attributes
+    ----------
+    coef_ : array of shape (M,)
+        Posterior mean of the weights of the latent value, in the units of the features.
+    intercept_ : float
+        Posterior mean of the offset.
+    likelihood_ : Likelihood
+        With every parameter set or learned.
+    prior_variance_ : float
+        As learned, or as given.
+    log_evidence_ : float
+        Log marginal likelihood of all targets, constants included, to Laplace's approximation.
+    posterior_ : LatentPosterior
+        The posterior, as prediction uses it.
+    features_ : transformer or None
+        The fitted features.
+    n_iter_, stop_reason_
+        Of the search for the parameters.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from posterity import GeneralizedLinearRegression, likelihoods
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(0.0, 2.0, size=(200, 1))
+    >>> counts = rng.poisson(np.exp(1.0 + X[:, 0]))
+    >>> model = GeneralizedLinearRegression(likelihoods.Poisson()).fit(X, counts)
+    >>> model.coef_.round(1), round(model.intercept_, 1)
+    (array([1.]), 1.1)
+    """
+
+    def __init__(
+        self,
+        likelihood: Any,
+        *,
+        features: Any = None,
+        prior_variance: float | None = None,
+        fit_intercept: bool = True,
+        standardize: bool = True,
+    ) -> None:
+        self.likelihood = likelihood
+        self.features = features
+        self.prior_variance = prior_variance
+        self.fit_intercept = fit_intercept
+        self.standardize = standardize
+
+    def _likelihood(self) -> likelihoods.Likelihood:
+        if isinstance(self.likelihood, likelihoods.Likelihood):
+            return self.likelihood
+        raise TypeError(
+            f"likelihood={self.likelihood!r} must be a likelihood of one latent value, such as "
+            "posterity.likelihoods.Poisson()."
+        )

@@ -1,0 +1,82 @@
+"""Student-t likelihood x normal prior x any features x Laplace: RobustRegression."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from posterity import likelihoods
+from posterity.arrays import Array
+from posterity.designs import Design
+from posterity.regression.generalized import LikelihoodRegressor
+
+
+class RobustRegression(LikelihoodRegressor):
+    """Linear regression whose noise has heavy tails, so that outliers lose their influence.
+
+    The noise is Student's t; its degrees of freedom say how many outliers there are, and are
+    learned by the evidence along with its scale and the prior variance of the weights. A target far
+    from all others is taken for an outlier, not for news about the weights.  [P8 Prob 8.2]
+
+    Parameters
+    ----------
+    features : transformer, optional
+        What the model is linear in. None: the columns as they are.
+    degrees_of_freedom : float, optional
+        Of the noise; the fewer, the heavier its tails. None: learned by the evidence.
+    scale : float, optional
+        Of the noise. None: learned by the evidence.
+    prior_variance : float, optional
+        Variance of each weight. None: learned by the evidence.
+    fit_intercept : bool, default=True
+        Add an offset, with a prior worth one row.
+    standardize : bool, default=True
+        Let the prior act on the weights of columns scaled to unit variance, so that units do not
+        matter. False: on the weights as they are.
+
+    Attributes
+    ----------
+    coef_ : array of shape (M,)
+        Posterior mean of the weights, in the units of the data.
+    intercept_ : float
+        Posterior mean of the offset.
+    degrees_of_freedom_, scale_ : float
+        Of the noise, as learned or as given.
+    prior_variance_, log_evidence_, posterior_, features_, likelihood_, n_iter_, stop_reason_
+        As in :class:`GeneralizedLinearRegression`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from posterity import RobustRegression
+    >>> X = np.linspace(0.0, 1.0, 40)[:, None]
+    >>> y = 2.0 * X[:, 0] + 0.05 * np.random.default_rng(0).normal(size=40)
+    >>> y[[3, 30]] = 50.0
+    >>> RobustRegression().fit(X, y).coef_.round(1)
+    array([2.])
+    """
+
+    def __init__(
+        self,
+        features: Any = None,
+        *,
+        degrees_of_freedom: float | None = None,
+        scale: float | None = None,
+        prior_variance: float | None = None,
+        fit_intercept: bool = True,
+        standardize: bool = True,
+    ) -> None:
+        self.features = features
+        self.degrees_of_freedom = degrees_of_freedom
+        self.scale = scale
+        self.prior_variance = prior_variance
+        self.fit_intercept = fit_intercept
+        self.standardize = standardize
+
+    def _likelihood(self) -> likelihoods.StudentT:
+        return likelihoods.StudentT(self.scale, self.degrees_of_freedom)
+
+    def _conclude(self, design: Design, y: Array, weights: Array | None) -> Any:
+        super()._conclude(design, y, weights)
+        self.scale_ = float(self.likelihood_.scale)
+        self.degrees_of_freedom_ = float(self.likelihood_.degrees_of_freedom)
+        return self
