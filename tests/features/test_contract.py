@@ -33,6 +33,8 @@ SPACES = [
     features.Radial(4, length_scale=0.7),
     features.Arctan(4),
     features.Heaviside(4),
+    features.LearnedArctan(4, random_state=0),
+    features.LearnedRadial(4, random_state=0),
     features.KernelColumns(),
     features.KernelColumns(Wave(0.5)),
 ]
@@ -141,6 +143,8 @@ def test_the_scale_of_the_weights_does_not_matter(space):
         features.Radial(5, centers="kmeans", random_state=0),
         features.Arctan(5),
         features.Heaviside(5),
+        features.LearnedArctan(5, random_state=0),
+        features.LearnedRadial(5, random_state=0),
     ],
 )
 def test_units_of_the_columns_do_not_matter(space):
@@ -193,6 +197,8 @@ def test_few_different_values_give_no_identical_features(space, weights):
         (features.Arctan(slope=0), "slope=0 must be"),
         (features.Heaviside(thresholds="best"), "thresholds='best' is neither"),
         (features.Heaviside(-3), "n_steps=-3"),
+        (features.LearnedArctan(0), "n_units=0"),
+        (features.LearnedRadial(2, n_restarts=-1), r"n_restarts=-1"),
         (features.KernelColumns("cubic"), "kernel='cubic' must be 'linear' or a function"),
     ],
 )

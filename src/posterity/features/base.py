@@ -93,10 +93,10 @@ class Features(TransformerMixin, BaseEstimator, abc.ABC):
         return names
 
 
-def check_count(value: object, name: str) -> int:
-    """A whole number of at least one, or a sentence."""
-    if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value < 1:
-        raise ValueError(f"{name}={value!r} must be a whole number of at least 1.")
+def check_count(value: object, name: str, *, least: int = 1) -> int:
+    """A whole number of at least one, or of another least, or a sentence."""
+    if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value < least:
+        raise ValueError(f"{name}={value!r} must be a whole number of at least {least}.")
     return int(value)
 
 

@@ -7,9 +7,9 @@ few.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import joblib
 import numpy as np
@@ -19,6 +19,7 @@ from posterity import kernels, linalg, optimize
 from posterity.arrays import Array
 from posterity.inference.observations import Observations
 from posterity.inference.process import Evidence, check_room
+from posterity.inference.searchable import Objective, Searchable, negated
 
 _FEW_ROWS = 500
 _GROWTH = 8
@@ -30,9 +31,11 @@ _PROBES = 20  # iterations from each of several starts
 _LONGEST = 2.0  # step, in log parameters: a factor of seven
 _SPREAD = 1.0  # standard deviation of restarts in log parameters
 _MORE_NOISE = float(np.log(10.0))  # at a time, where a search cannot start for want of it
-_NO_SEARCH = optimize.Optimum(
+NO_SEARCH = optimize.Optimum(
     np.empty(0), np.nan, np.empty(0), 0, "every parameter was given", converged=True
 )
+
+S = TypeVar("S", bound=Searchable)
 
 
 @dataclass(frozen=True)
@@ -79,29 +82,47 @@ class Problem:
         """The kernel with what is added to it."""
         return kernel if self.extra is None else kernel + self.extra
 
-    def objective(self) -> Callable[[Array], tuple[float, Array]]:
+    def objective(self) -> Objective:
         """Minus the log evidence and its gradient; infinite where there is none."""
         evidence = Evidence(self.X, self.observations)
-        last: list[tuple[Array, tuple[float, Array]]] = []  # asked for again as a search begins
 
         def value_and_gradient(theta: Array) -> tuple[float, Array]:
-            if last and np.array_equal(last[0][0], theta):
-                return last[0][1]
             kernel, noise = self.at(theta)
-            try:
-                value, gradient = evidence(self.total(kernel), noise)
-                result = -value, -gradient[: len(theta)]
-            except linalg.NotPositiveDefiniteError:
-                result = np.inf, np.zeros_like(theta)
-            last[:] = [(theta.copy(), result)]
-            return result
+            value, gradient = evidence(self.total(kernel), noise)
+            return value, gradient[: len(theta)]
 
-        return value_and_gradient
+        return negated(value_and_gradient)
+
+    @property
+    def n_rows(self) -> int:
+        """N."""
+        return self.observations.n_rows
 
     def among(self, rows: NDArray[np.intp]) -> Problem:
         """The same problem on these rows."""
         X = kernels.rows.chosen(self.X, rows)
         return replace(self, X=X, observations=self.observations.rows(rows))
+
+    def order(self, rng: np.random.Generator) -> NDArray[np.intp]:
+        """All rows, at random."""
+        return rng.permutation(self.n_rows)
+
+    def eased(self, theta: Array) -> Array | None:
+        """With more noise, with which the covariance may have a factor; None at the bound."""
+        most = self.limits[-1, 1]
+        if self.noise_bounds is None or theta[-1] >= most:
+            return None
+        return np.append(theta[:-1], min(theta[-1] + _MORE_NOISE, most))
+
+    def no_start(self, theta: Array) -> str:
+        """That the covariance is singular, and what to do."""
+        kernel, noise = self.at(theta)
+        return (
+            f"the covariance of the {self.n_rows} rows under {kernel}, with noise of variance "
+            f"{noise:.3g}, is not positive definite. Rows that are nearly equal are the usual "
+            "cause: use a larger noise_variance. Otherwise kernels.check_positive_definite tells "
+            "whether the kernel is one"
+        )
 
 
 @dataclass(frozen=True)
@@ -128,24 +149,38 @@ def maximise(
     Only the best goes on: which basin is the deepest shows in the first steps.
     """
     if not len(problem.start):
-        return Learned(problem.kernel, problem.noise_variance, _NO_SEARCH, np.empty(0))
+        return Learned(problem.kernel, problem.noise_variance, NO_SEARCH, np.empty(0))
     check_room(problem.observations)  # the first stages need little of it
+    best, probes = search(problem, starts, max_iter, n_jobs, rng, announce=announce)
+    kernel, noise = problem.at(best.x)
+    return Learned(kernel, noise, best, probes)
+
+
+def search(
+    problem: Searchable,
+    starts: Sequence[Array],
+    max_iter: int,
+    n_jobs: int | None,
+    rng: np.random.Generator,
+    *,
+    announce: bool = True,
+) -> tuple[optimize.Optimum, Array]:
+    """The best optimum, and the log evidence that the first steps from each start reached."""
     stages = list(_stages(problem, rng))
     points = [problem.start, *starts]
     probes = _probe(stages[0], points, min(_PROBES, max_iter), n_jobs)
     best = min(probes, key=lambda probe: probe.value) if probes else _unclimbed(problem.start)
-    n_before = stages[0].observations.n_rows
+    n_before = stages[0].n_rows
     for stage in stages:
-        n = stage.observations.n_rows
+        n = stage.n_rows
         gain = _LEAST_GAIN * max(1.0, n / _MANY_ROWS) ** 2 * (1.0 if stage is problem else _COARSE)
         best = _climb(stage, best, max_iter, gain, grown=n / n_before, announce=announce)
         n_before = n
-    kernel, noise = problem.at(best.x)
-    return Learned(kernel, noise, best, -np.array([probe.value for probe in probes]))
+    return best, -np.array([probe.value for probe in probes])
 
 
 def _probe(
-    problem: Problem, points: Sequence[Array], max_iter: int, n_jobs: int | None
+    problem: Searchable, points: Sequence[Array], max_iter: int, n_jobs: int | None
 ) -> list[optimize.Optimum]:
     """The first steps from each of several points; none where there is no choice."""
     if len(points) == 1:
@@ -154,7 +189,7 @@ def _probe(
     return list(joblib.Parallel(n_jobs=n_jobs, prefer="threads")(tasks))
 
 
-def _first_steps(problem: Problem, point: Array, max_iter: int) -> optimize.Optimum:
+def _first_steps(problem: Searchable, point: Array, max_iter: int) -> optimize.Optimum:
     """Where a short climb leads; nowhere from a point at which there is no evidence."""
     try:
         return _climb(problem, _unclimbed(point), max_iter, _COARSE * _LEAST_GAIN, announce=False)
@@ -166,17 +201,17 @@ def _unclimbed(point: Array) -> optimize.Optimum:
     return optimize.Optimum(point, np.inf, 0.0 * point, 0, "not begun", converged=False)
 
 
-def _stages(problem: Problem, rng: np.random.Generator) -> Iterator[Problem]:
+def _stages(problem: S, rng: np.random.Generator) -> Iterator[S]:
     """The problem on more and more of its rows, each part within the next, and on all."""
-    n, size = problem.observations.n_rows, _FEW_ROWS
-    order = rng.permutation(n) if n > 2 * size else np.arange(n)
+    n, size = problem.n_rows, _FEW_ROWS
+    order = problem.order(rng) if n > 2 * size else np.arange(n)
     while n > 2 * size:
         yield problem.among(np.sort(order[:size]))
         size *= _GROWTH
     yield problem
 
 
-def random_starts(problem: Problem, count: int, rng: np.random.Generator) -> list[Array]:
+def random_starts(problem: Searchable, count: int, rng: np.random.Generator) -> list[Array]:
     """Points about the start, within bounds."""
     low, high = problem.limits.T
     shape = (count, len(low))
@@ -184,7 +219,7 @@ def random_starts(problem: Problem, count: int, rng: np.random.Generator) -> lis
 
 
 def _climb(
-    problem: Problem,
+    problem: Searchable,
     start: optimize.Optimum,
     max_iter: int,
     gain: float,
@@ -197,7 +232,7 @@ def _climb(
     A log evidence curves in proportion to the rows it is of, which have grown by a factor.
     """
     H = start.inverse_hessian
-    with linalg.threads.limited(problem.observations.n_rows):
+    with linalg.threads.limited(problem.n_rows):
         objective = problem.objective()
         return optimize.minimise_bfgs(
             objective,
@@ -213,23 +248,12 @@ def _climb(
         )
 
 
-def _feasible(
-    problem: Problem, objective: Callable[[Array], tuple[float, Array]], start: Array
-) -> Array:
-    """The start, or the nearest with more noise at which the covariance has a factor."""
-    theta, most = np.clip(start, *problem.limits.T), problem.limits[-1, 1]
+def _feasible(problem: Searchable, objective: Objective, start: Array) -> Array:
+    """The start, or the nearest at which there is an evidence."""
+    theta = np.clip(start, *problem.limits.T)
     while not np.isfinite(objective(theta)[0]):
-        if problem.noise_bounds is None or theta[-1] >= most:
-            raise linalg.NotPositiveDefiniteError(_no_start(problem, theta))
-        theta[-1] = min(theta[-1] + _MORE_NOISE, most)
+        eased = problem.eased(theta)
+        if eased is None:
+            raise linalg.NotPositiveDefiniteError(problem.no_start(theta))
+        theta = eased
     return theta
-
-
-def _no_start(problem: Problem, theta: Array) -> str:
-    kernel, noise = problem.at(theta)
-    return (
-        f"the covariance of the {problem.observations.n_rows} rows under {kernel}, with noise of "
-        f"variance {noise:.3g}, is not positive definite. Rows that are nearly equal are the usual "
-        "cause: use a larger noise_variance. Otherwise kernels.check_positive_definite tells "
-        "whether the kernel is one"
-    )

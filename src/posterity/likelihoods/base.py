@@ -125,6 +125,10 @@ class Likelihood(Value, abc.ABC):
     def predict(self, mean: ArrayLike, variance: ArrayLike) -> distributions.Univariate:
         """The distribution of y when a is normal; at variance zero, p(y | a = mean)."""
 
+    def value_and_slope(self, y: ArrayLike, a: ArrayLike) -> tuple[Array, Array]:
+        """``log_prob`` and ``d1``, which may share their work."""
+        return self.log_prob(y, a), self.d1(y, a)
+
     def check(self, y: Array) -> None:
         """Raise, in a sentence that names the row, where y cannot be observed."""
 
@@ -133,7 +137,7 @@ class Likelihood(Value, abc.ABC):
         return -self.d2(y, a)
 
     def slopes(self, y: ArrayLike, a: ArrayLike) -> tuple[Array, Array, Array]:
-        """Derivatives of ``log_prob``, ``d1`` and ``d2`` in ``theta``, each (P, *batch)."""
+        """Derivatives of ``log_prob``, ``d1`` and ``d2`` in ``theta``, each ``(P, *batch)``."""
         batch = np.broadcast_shapes(np.shape(y), np.shape(a))
         none = np.empty((0, *batch))
         return none, none, none
@@ -157,7 +161,8 @@ class Likelihood(Value, abc.ABC):
     def null(self, y: Array, weights: Array) -> tuple[float, float]:
         """The one latent value that fits all rows best, and the variance one row leaves it.
 
-        A normal of that variance carries the information of one row (docs/decisions/0002).
+        A normal of that variance carries the information of one row (docs/decisions/0002). Where
+        the likelihood has a scale, it is that of rows which nothing else explains.
         """
 
         def step(a: Array, g: Array, shift: float) -> Array:
@@ -174,8 +179,11 @@ class Likelihood(Value, abc.ABC):
             np.atleast_1d(self._null_start(y, weights)),
             max_iter=_NULL_STEPS,
         )
-        information = np.average(self.step_curvature(y, best.x), weights=weights)
-        return float(best.x[0]), float(1.0 / information)
+        return float(best.x[0]), self._null_variance(y, weights, best.x)
+
+    def _null_variance(self, y: Array, weights: Array, a: Array) -> float:
+        """What one row leaves of the value that fits all best."""
+        return float(1.0 / np.average(self.step_curvature(y, a), weights=weights))
 
     def _null_start(self, y: Array, weights: Array) -> float:
         """Where to look for it first."""

@@ -15,8 +15,8 @@ from posterity.likelihoods.base import Value
 class Coupled(Value, abc.ABC):
     """p(y_n | a_n) of latent vectors a_n of C values, the last axis of ``a``.
 
-    Minus the Hessian of each row is diag(u) - u u^T for a vector u of positive numbers: engines
-    use that structure, and never hold it as a matrix where they need not.
+    Minus the Hessian of each row is diag(u) - u u^T for a vector u of positive numbers that sum to
+    one: engines use that structure, and never hold it as a matrix where they need not.
     """
 
     @property
@@ -31,6 +31,10 @@ class Coupled(Value, abc.ABC):
     @abc.abstractmethod
     def d1(self, y: ArrayLike, a: ArrayLike) -> Array:
         """Gradient of ``log_prob`` in a, (..., C)."""
+
+    def value_and_slope(self, y: ArrayLike, a: ArrayLike) -> tuple[Array, Array]:
+        """``log_prob`` and ``d1``, which may share their work."""
+        return self.log_prob(y, a), self.d1(y, a)
 
     @abc.abstractmethod
     def curvature(self, y: ArrayLike, a: ArrayLike) -> Array:

@@ -101,7 +101,8 @@ class Gamma(Likelihood):
             )
 
     def null(self, y: Array, weights: Array) -> tuple[float, float]:
-        return float(np.log(np.average(y, weights=weights))), 1.0 / self._shape
+        scatter = spread.scale(np.log(y), weights) ** 2
+        return float(np.log(np.average(y, weights=weights))), scatter
 
     @property
     def _shape(self) -> float:

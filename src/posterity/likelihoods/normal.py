@@ -80,7 +80,8 @@ class Normal(Likelihood):
 
     def null(self, y: Array, weights: Array) -> tuple[float, float]:
         W = weights / self._sigma2()
-        return float(W @ y / np.sum(W)), float(np.sum(weights) / np.sum(W))
+        mean = float(W @ y / np.sum(W))
+        return mean, spread.scale(y, W) ** 2
 
     def _sigma2(self) -> Array:
         """The noise variance as an array."""

@@ -22,10 +22,13 @@ def robust_scale(y: Array, weights: Array) -> float:
 
 
 def median(y: Array, weights: Array) -> float:
-    """The least y at which at least half of the weight lies at or below."""
+    """Half of the weight lies below, and half above; the middle of two y where both are so."""
     order = np.argsort(y, kind="stable")
     reached = np.cumsum(weights[order])
-    return float(y[order[np.searchsorted(reached, 0.5 * reached[-1])]])
+    half = 0.5 * reached[-1]
+    last = len(y) - 1
+    low, high = (min(int(np.searchsorted(reached, half, side=s)), last) for s in ("left", "right"))
+    return 0.5 * float(y[order[low]] + y[order[high]])
 
 
 def _or_size(deviation: float, y: Array) -> float:

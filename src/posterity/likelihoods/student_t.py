@@ -111,6 +111,9 @@ class StudentT(Likelihood):
         spread_of_slopes = np.sum(share * (r / V - slope[..., None]) ** 2, axis=-1)
         return log_Z, slope, spread_of_slopes - np.sum(share / V, axis=-1)
 
+    def _null_variance(self, y: Array, weights: Array, a: Array) -> float:
+        return spread.robust_scale(y, weights) ** 2
+
     def _null_start(self, y: Array, weights: Array) -> float:
         return spread.median(y, weights)
 

@@ -1,0 +1,198 @@
+"""Units whose own parameters are learned, together with the weights of the model above them.
+
+Fitted alone they stand where chance put them; :mod:`posterity.inference.learned_features` moves
+them. Parameters are numbers of standardised columns, so that units of measurement do not matter.
+"""
+
+from __future__ import annotations
+
+import abc
+import copy
+from collections.abc import Callable
+from typing import Any, Self, TypeAlias
+
+import numpy as np
+from scipy.spatial.distance import cdist
+
+from posterity import arrays
+from posterity.arrays import Array
+from posterity.features import base, positions
+
+Pullback: TypeAlias = Callable[[Array], Array]
+"""From G = dL/dZ (N, M) to dL/dtheta (P,)."""
+
+_START_SLOPE = 2.0  # of a unit at random: it steps within a standard deviation of the data
+_SLOPE_SPREAD = 5.0  # standard deviation of slopes and offsets before the data
+_CENTER_SPREAD = 2.0  # of centres: a unit may well lie outside of the data
+_LOG_WIDTH_SPREAD = 1.0
+
+
+class Learned(base.Features):
+    """M units of P parameters in all: ``theta``, a flat array.
+
+    A subclass writes ``start``, ``prior``, ``linearised`` and ``_names``. The rows U that these
+    take are standardised: ``standardised(X)``.
+    """
+
+    def __init__(self, n_units: int = 5, *, n_restarts: int = 4, random_state: Any = None) -> None:
+        self.n_units = n_units
+        self.n_restarts = n_restarts
+        self.random_state = random_state
+
+    @abc.abstractmethod
+    def start(self, U: Array, weights: Array | None, rng: np.random.Generator) -> Array:
+        """Parameters at random, (P,), such that the units differ where the rows are."""
+
+    @abc.abstractmethod
+    def prior(self) -> tuple[Array, Array]:
+        """What is believed of the parameters: means and standard deviations, each (P,)."""
+
+    @abc.abstractmethod
+    def linearised(self, U: Array, theta: Array) -> tuple[Array, Pullback]:
+        """The features Z (N, M) at theta, and the adjoint of their derivative in theta."""
+
+    def standardised(self, X: Array) -> Array:
+        """Rows (N, D) in standard deviations from the mean of those of ``fit``."""
+        return (X - self.location_) / self.scale_
+
+    def columns_at(self, U: Array, theta: Array) -> Array:
+        """The features Z (N, M) of standardised rows under other parameters."""
+        return self.linearised(U, theta)[0]
+
+    def pullback(self, U: Array, theta: Array, G: Array) -> Array:
+        """dL/dtheta (P,), given G = dL/dZ (N, M).  [P9 9.21]"""
+        return self.linearised(U, theta)[1](G)
+
+    def with_theta(self, theta: Array) -> Self:
+        """A copy, fitted, with other parameters."""
+        other = copy.copy(self)
+        other.theta_ = np.array(theta, dtype=np.float64)
+        return other
+
+    def _learn(self, X: Array, weights: Array | None) -> None:
+        base.check_count(self.n_units, "n_units")
+        base.check_count(self.n_restarts, "n_restarts", least=0)
+        rows, counts = positions.distinct(X, weights)
+        self.location_ = rows[0] + np.average(rows - rows[0], axis=0, weights=counts)
+        self.scale_ = np.array([positions.spread(x, weights) for x in X.T])
+        rng = arrays.generator(self.random_state)
+        self.theta_ = self.start(self.standardised(rows), counts, rng)
+
+    def _columns(self, X: Array) -> Array:
+        return self.columns_at(self.standardised(X), self.theta_)
+
+
+class LearnedArctan(Learned):
+    """z = arctan(u.x + b): smooth steps in directions that are learned.  [P9 Sec 9.3]
+
+    Parameters
+    ----------
+    n_units : int, default=5
+        How many.
+    n_restarts : int, default=4
+        Further searches for the best units, each from others at random; the best ones are kept.
+    random_state : int, Generator, RandomState or None, default=None
+        Draws them.
+
+    Attributes
+    ----------
+    theta_ : ndarray of shape (n_units * (D + 1),)
+        The slopes of each unit along each standardised column, then its offset, unit by unit.
+    location_, scale_ : ndarray of shape (D,)
+        Mean and standard deviation of the columns.
+
+    Examples
+    --------
+    >>> from posterity import features
+    >>> units = features.LearnedArctan(2, random_state=0).fit([[-1.0], [1.0]])
+    >>> units.with_theta([1.0, 0.0, 2.0, -2.0]).transform([[1.0]]).round(3)
+    array([[0.785, 0.   ]])
+    """
+
+    def start(self, U: Array, weights: Array | None, rng: np.random.Generator) -> Array:
+        A = rng.standard_normal((self.n_units, U.shape[1])) * (_START_SLOPE / np.sqrt(U.shape[1]))
+        b = -np.sum(A * _some_rows(U, weights, self.n_units, rng), axis=1)
+        return np.column_stack([A, b]).ravel()
+
+    def prior(self) -> tuple[Array, Array]:
+        P = self.n_units * (len(self.scale_) + 1)
+        return np.zeros(P), np.full(P, _SLOPE_SPREAD)
+
+    def linearised(self, U: Array, theta: Array) -> tuple[Array, Pullback]:
+        A, b = np.split(theta.reshape(self.n_units, -1), [U.shape[1]], axis=1)
+        V = U @ A.T + b[:, 0]
+
+        def pullback(G: Array) -> Array:
+            H = G / (1.0 + V**2)
+            return np.column_stack([H.T @ U, H.sum(axis=0)]).ravel()
+
+        return np.arctan(V), pullback
+
+    def _names(self, inputs: list[str]) -> list[str]:
+        return [f"arctan(unit {m})" for m in range(self.n_units)]
+
+
+class LearnedRadial(Learned):
+    """z = exp(-r^2 / 2 l^2), r the distance to a centre: both l and centre learned.  [P9 Sec 9.3]
+
+    Parameters
+    ----------
+    n_units : int, default=5
+        How many.
+    n_restarts : int, default=4
+        Further searches for the best units, each from others at random; the best ones are kept.
+    random_state : int, Generator, RandomState or None, default=None
+        Draws them.
+
+    Attributes
+    ----------
+    theta_ : ndarray of shape (n_units * (D + 1),)
+        The centre of each unit in standardised columns, then the log of its l, unit by unit.
+    location_, scale_ : ndarray of shape (D,)
+        Mean and standard deviation of the columns.
+
+    Examples
+    --------
+    >>> from posterity import features
+    >>> units = features.LearnedRadial(2, random_state=0).fit([[-1.0], [1.0]])
+    >>> units.with_theta([1.0, 0.0, 0.0, 0.0]).transform([[1.0]]).round(4)
+    array([[1.    , 0.6065]])
+    """
+
+    def start(self, U: Array, weights: Array | None, rng: np.random.Generator) -> Array:
+        centers = _some_rows(U, weights, self.n_units, rng)
+        return np.column_stack([centers, np.full(self.n_units, self._log_width())]).ravel()
+
+    def prior(self) -> tuple[Array, Array]:
+        D = len(self.scale_)
+        mean = np.append(np.zeros(D), self._log_width())
+        spread = np.append(np.full(D, _CENTER_SPREAD), _LOG_WIDTH_SPREAD)
+        return np.tile(mean, self.n_units), np.tile(spread, self.n_units)
+
+    def linearised(self, U: Array, theta: Array) -> tuple[Array, Pullback]:
+        centers, log_width = np.split(theta.reshape(self.n_units, -1), [U.shape[1]], axis=1)
+        precision = np.exp(-2.0 * log_width[:, 0])
+        R2 = cdist(U, centers, "sqeuclidean")
+        Z = np.exp(-0.5 * R2 * precision)
+
+        def pullback(G: Array) -> Array:
+            H = G * Z * precision
+            toward = H.T @ U - H.sum(axis=0)[:, None] * centers
+            return np.column_stack([toward, np.sum(H * R2, axis=0)]).ravel()
+
+        return Z, pullback
+
+    def _names(self, inputs: list[str]) -> list[str]:
+        return [f"radial(unit {m})" for m in range(self.n_units)]
+
+    def _log_width(self) -> float:
+        """So wide that the units between them fill a standard normal."""
+        D = len(self.scale_)
+        return 0.5 * float(np.log(D)) - float(np.log(self.n_units)) / D
+
+
+def _some_rows(U: Array, weights: Array | None, n: int, rng: np.random.Generator) -> Array:
+    """n rows at random, different ones where there are as many."""
+    rows, counts = positions.distinct(U, weights)
+    chosen = rng.choice(len(rows), n, replace=len(rows) < n, p=counts / counts.sum())
+    return rows[chosen]

@@ -1,0 +1,114 @@
+"""Laplace's approximation in weight space: a normal at the mode of the weights.
+
+Its evidence, the gradient of the evidence in the prior variance, in the parameters of the
+likelihood and in the design itself, and the latent values it predicts. With a normal likelihood it
+is exact.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from posterity import designs, linalg
+from posterity.arrays import Array
+from posterity.inference.newton import mode
+from posterity.inference.weight_problem import WeightProblem, Weights
+
+
+@dataclass(frozen=True)
+class LaplaceFit:
+    """W ~ N(mode, H^-1), with H the Hessian of minus the log posterior there."""
+
+    problem: WeightProblem
+    weights: Weights
+    L: Array  # (M J, M J), L L^T = H
+    log_likelihood: float
+
+    @classmethod
+    def of(cls, problem: WeightProblem, start: Array | None = None) -> LaplaceFit:
+        """Find the mode, and factorise there."""
+        found = mode(problem, start)
+        if start is not None and not found.converged:
+            found = mode(problem)  # from a start so far away that no row curves any more
+        assert found.hessian is not None  # as at every end of Newton's method
+        L = linalg.cholesky(found.hessian, max_jitter=0.0)
+        known = replace(found, hessian=None)  # its factor is all that is asked for
+        return cls(problem, known, L, found.value + problem.quadratic(found.W))
+
+    @property
+    def log_evidence(self) -> float:
+        """log p(y), all constants included, to Laplace's approximation.  [P9 9.29]"""
+        p = self.problem
+        log_prior = 0.5 * p.prior.log_determinant(p.shape[1]) - p.quadratic(self.weights.W)
+        return self.log_likelihood + log_prior - 0.5 * linalg.log_determinant(self.L)
+
+    @cached_property
+    def covariance(self) -> Array:
+        """Of the weights, (M, J, M, J)."""
+        M, J = self.problem.shape
+        return linalg.inverse_from_cholesky(self.L).reshape(M, J, M, J)
+
+    def latent(self, Z: Array) -> tuple[Array, Array]:
+        """Mean (n, C) and covariance (n, C, C) of the latent values at rows of the design."""
+        t = self.problem.targets
+        mean = (Z @ self.weights.W) @ t.Q.T + t.shift
+        return mean, np.matmul(np.matmul(t.Q, self.spread(Z)), t.Q.T)
+
+    def spread(self, Z: Array) -> Array:
+        """Covariance of z W, (n, J, J).  [P9 9.18]"""
+        J = self.problem.shape[1]
+        if J == 1:
+            V = linalg.solve_lower(self.L, np.ascontiguousarray(Z.T))
+            return np.einsum("mn,mn->n", V, V)[:, None, None]
+        S = np.empty((len(Z), J, J))
+        for j in range(J):
+            for k in range(j + 1):
+                S[:, j, k] = np.einsum("nm,nm->n", Z @ self.covariance[:, j, :, k], Z)
+                S[:, k, j] = S[:, j, k]
+        return S
+
+    def gradient(self) -> tuple[float, Array]:
+        """Of the log evidence: in the log of the prior variance, and in the likelihood's theta."""
+        p, W = self.problem, self.weights.W
+        t, (M, J) = p.targets, p.shape
+        n_theta = len(t.likelihood.names)
+
+        def terms(rows: slice, part: designs.Design) -> list[Array | float]:
+            A, S = self._at(part)
+            c = -0.5 * t.curvature_pullback(rows, A, S)
+            value, slope, curvature = t.parameter_slopes(rows, A)
+            explicit = value.sum(axis=1) - 0.5 * curvature @ S[:, 0, 0]
+            return [part.rmatvec(c), explicit, part.rmatvec(slope.T)]
+
+        c, explicit, R = p.design.total(terms)
+        V = linalg.solve_cholesky(self.L, c.reshape(-1)).reshape(M, J)
+        in_theta = explicit + np.einsum("mp,m->p", R.reshape(M, n_theta), V[:, 0])
+        n, precision = p.prior.n_weights, p.prior.precision
+        trace = np.einsum("mjmj->", self.covariance[:n, :, :n, :])
+        shrinkage = precision * float(np.sum(W[:n] ** 2) + trace + 2.0 * np.sum(V[:n] * W[:n]))
+        return 0.5 * (shrinkage - n * J), in_theta
+
+    def design_gradient(self, Z: Array) -> Array:
+        """dL/dZ, (N, M), of the log evidence in the design of all rows, which is Z."""
+        t, W = self.problem.targets, self.weights.W
+        M, J = self.problem.shape
+        rows = slice(0, len(Z))
+        part = designs.Dense(Z)
+        A, S = self._at(part)
+        R, h = t.slope(rows, A), t.curvature(rows, A)
+        c = -0.5 * t.curvature_pullback(rows, A, S)
+        V = linalg.solve_cholesky(self.L, (Z.T @ c).reshape(-1)).reshape(M, J)
+        moved = np.matmul(h, (Z @ V)[:, :, None])[:, :, 0]
+        G = (R + c - moved) @ W.T + R @ V.T
+        for j in range(J):
+            for k in range(J):
+                G -= h[:, j, k, None] * (Z @ self.covariance[:, k, :, j])
+        return G
+
+    def _at(self, part: designs.Design) -> tuple[Array, Array]:
+        """Latent values of the rows at the mode, and the covariance of z W there."""
+        A = self.problem.targets.latents(part @ self.weights.W)
+        return A, self.spread(part.rows(0, part.n_rows))

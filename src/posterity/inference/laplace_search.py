@@ -1,0 +1,133 @@
+"""The prior variance of weights, and the likelihood's parameters, by the largest evidence.
+
+The evidence may have more than one maximum along the prior variance: a scan over decades finds the
+decade, and BFGS on the exact gradient the place. Each mode is sought from the one before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from posterity import designs, optimize
+from posterity.arrays import Array
+from posterity.inference.laplace import LaplaceFit
+from posterity.inference.weight_prior import WeightPrior
+from posterity.inference.weight_problem import WeightProblem
+from posterity.inference.weight_targets import RowTargets
+
+_DECADES = np.log(10.0) * np.arange(1.0, -4.5, -1.0)  # of the typical variance of latent values
+_LOWEST, _HIGHEST = np.log(1e-12), np.log(1e8)
+_LEAST_GAIN = 1e-6  # nats
+_LONGEST = 2.0  # step, in logs
+_GIVEN = optimize.Optimum(
+    np.empty(0), np.nan, np.empty(0), 0, "every parameter was given", converged=True
+)
+
+
+@dataclass(frozen=True)
+class LearnedLaplace:
+    """The approximation at the parameters of the largest evidence, and how they were found."""
+
+    fit: LaplaceFit
+    prior_variance: float
+    optimum: optimize.Optimum
+
+
+@dataclass(frozen=True)
+class LaplaceSearch:
+    """What is searched: the logs of the prior variance and of the likelihood's parameters."""
+
+    design: designs.Design
+    targets: RowTargets
+    prior_variance: float | None  # None: learned
+    likelihood_bounds: Array  # (P, 2), log; equal: held
+    offset: bool
+
+    @property
+    def free(self) -> NDArray[np.bool_]:
+        """Which parameters of the likelihood are learned, (P,)."""
+        return self.likelihood_bounds[:, 0] < self.likelihood_bounds[:, 1]
+
+    @property
+    def limits(self) -> list[tuple[float, float]]:
+        """Log bounds of all that is searched."""
+        scale = np.log(self.targets.typical_variance)
+        variance = [(scale + _LOWEST, scale + _HIGHEST)] * (self.prior_variance is None)
+        return variance + [(low, high) for low, high in self.likelihood_bounds[self.free]]
+
+    @property
+    def names(self) -> list[str]:
+        """What the parameters are called."""
+        learned = [n for n, f in zip(self.targets.likelihood.names, self.free, strict=True) if f]
+        return ["prior_variance"] * (self.prior_variance is None) + learned
+
+    @property
+    def start(self) -> Array:
+        """The typical variance, and the likelihood as it is."""
+        theta = self.targets.likelihood.theta[self.free]
+        if self.prior_variance is not None:
+            return theta
+        return np.append(np.log(self.targets.typical_variance), theta)
+
+    def at(self, x: Array, start: Array | None) -> LaplaceFit:
+        """The approximation at log parameters, its mode sought from ``start``."""
+        learns = self.prior_variance is None
+        variance = float(np.exp(x[0])) if learns else float(self.prior_variance or 0.0)
+        likelihood = self.targets.likelihood
+        theta = likelihood.theta
+        theta[self.free] = x[learns:]
+        targets = replace(self.targets, likelihood=likelihood.at(theta))
+        prior = WeightPrior(
+            1.0 / variance,
+            self.design.n_columns,
+            self.targets.offset_precision if self.offset else None,
+        )
+        return LaplaceFit.of(WeightProblem(self.design, targets, prior), start)
+
+    def gradient(self, fit: LaplaceFit) -> Array:
+        """Of the log evidence in all that is searched."""
+        in_variance, in_theta = fit.gradient()
+        return np.append([in_variance] * (self.prior_variance is None), in_theta[self.free])
+
+
+def maximise(search: LaplaceSearch, *, max_iter: int = 100) -> LearnedLaplace:
+    """Scan the prior variance, where it is not given, and climb from the best."""
+    modes: list[Array | None] = [None]
+
+    def fit_at(x: Array) -> LaplaceFit:
+        fit = search.at(x, modes[0])
+        modes[0] = fit.weights.W
+        return fit
+
+    def objective(x: Array) -> tuple[float, Array]:
+        fit = fit_at(x)
+        return -fit.log_evidence, -search.gradient(fit)
+
+    best, x = _GIVEN, search.start
+    if len(x):
+        if search.prior_variance is None:
+            x = _scanned(search, fit_at)
+        best = optimize.minimise_bfgs(
+            objective,
+            x,
+            bounds=search.limits,
+            names=search.names,
+            longest_step=_LONGEST,
+            max_iter=max_iter,
+            tol=0.1 * _LEAST_GAIN,
+            least_gain=_LEAST_GAIN,
+        )
+        x = best.x
+    given = search.prior_variance
+    return LearnedLaplace(fit_at(x), float(np.exp(x[0])) if given is None else given, best)
+
+
+def _scanned(search: LaplaceSearch, fit_at: Callable[[Array], LaplaceFit]) -> Array:
+    """The start, with the prior variance of the decade of the largest evidence."""
+    points = [search.start + np.append(d, np.zeros(len(search.start) - 1)) for d in _DECADES]
+    evidences = [fit_at(point).log_evidence for point in points]
+    return points[int(np.argmax(evidences))]

@@ -1,0 +1,180 @@
+"""Rows of any likelihood as weight-space inference sees them, one latent value or several.
+
+The latent values of a row are a = shift + Q p, with p = z W of J columns. One latent value has
+J = 1 and Q = 1. The softmax of C sees differences only, so that J = C - 1 contrasts carry all that
+the rows can tell; under a prior that treats the classes alike the common part stays where the prior
+has it, and adds nothing to the evidence.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit, softmax
+
+from posterity import likelihoods
+from posterity.arrays import Array
+from posterity.likelihoods import softmax_mean
+
+_SURE = 1e-3  # of a class, or of another
+
+
+@dataclass(frozen=True)
+class RowTargets:
+    """N observations, how often each counts, and how z W becomes the latent values of a row."""
+
+    y: NDArray[Any]  # (N,)
+    weights: Array | None  # (N,); None: one each
+    likelihood: likelihoods.Likelihood | likelihoods.Coupled
+    shift: Array  # (C,)
+    Q: Array  # (C, J)
+    offset_variance: Array  # (C,), one row's worth of information
+
+    @classmethod
+    def of(
+        cls,
+        y: NDArray[Any],
+        weights: Array | None,
+        likelihood: likelihoods.Likelihood | likelihoods.Coupled,
+        *,
+        offset: bool,
+    ) -> RowTargets:
+        """About the latent values that fit all rows best, or about zero without an offset."""
+        value, variance = likelihood.null(y, np.ones(len(y)) if weights is None else weights)
+        shift, spread = np.atleast_1d(value), np.atleast_1d(variance)
+        C = len(shift)
+        Q = softmax_mean.contrasts(C) if C > 1 else np.ones((1, 1))
+        return cls(y, weights, likelihood, shift if offset else np.zeros(C), Q, spread)
+
+    @property
+    def n_rows(self) -> int:
+        """N."""
+        return len(self.y)
+
+    @property
+    def n_outputs(self) -> int:
+        """J."""
+        return self.Q.shape[1]
+
+    @property
+    def is_concave(self) -> bool:
+        """Whether minus the Hessian is never negative."""
+        likelihood = self.likelihood
+        return isinstance(likelihood, likelihoods.Coupled) or likelihood.log_concave
+
+    @property
+    def are_classes(self) -> bool:
+        """Whether weights can grow without end because they tell all rows apart."""
+        return isinstance(self.likelihood, likelihoods.Coupled | likelihoods.Bernoulli)
+
+    @property
+    def total_weight(self) -> float:
+        """How many rows there are when each is repeated by its weight."""
+        return float(len(self.y)) if self.weights is None else float(np.sum(self.weights))
+
+    @property
+    def offset_precision(self) -> Array:
+        """Of the J offsets, (J, J): one row's worth of information."""
+        p = 1.0 / self.offset_variance
+        if len(p) == 1:
+            return p[:, None]
+        # What is left of independent offsets when their common part is left out.
+        return self.Q.T @ ((np.diag(p) - np.outer(p, p) / np.sum(p)) @ self.Q)
+
+    @property
+    def typical_variance(self) -> float:
+        """The scale of latent values on which a prior variance is to be looked for."""
+        return float(np.mean(self.offset_variance))
+
+    def chosen(self, rows: NDArray[np.intp]) -> RowTargets:
+        """These rows alone, about the same shift."""
+        weights = None if self.weights is None else self.weights[rows]
+        return replace(self, y=self.y[rows], weights=weights)
+
+    def latents(self, P: Array) -> Array:
+        """a = shift + Q p of each row, (n, C), or (n,) for one latent value."""
+        A = self.steps(P)
+        return A + (self.shift if A.ndim == 2 else self.shift[0])
+
+    def steps(self, P: Array) -> Array:
+        """Q p: by how much latent values change, (n, C) or (n,)."""
+        return P @ self.Q.T if isinstance(self.likelihood, likelihoods.Coupled) else P[:, 0]
+
+    def value_and_slope(self, rows: slice, A: Array) -> tuple[Array, Array]:
+        """log p(y | a) of each row, (n,), and the gradient in p of their weighted sum, (n, J)."""
+        log_p, d1 = self.likelihood.value_and_slope(self.y[rows], A)
+        g = self._weighed(rows, d1)
+        return log_p, g @ self.Q if g.ndim == 2 else g[:, None]
+
+    def summed(self, rows: slice, log_p: Array) -> float:
+        """The sum over rows, each as often as it counts."""
+        return float(np.sum(log_p) if self.weights is None else self.weights[rows] @ log_p)
+
+    def slope(self, rows: slice, A: Array) -> Array:
+        """The gradient in p, (n, J)."""
+        return self.value_and_slope(rows, A)[1]
+
+    def curvature(self, rows: slice, A: Array, *, surely_positive: bool = False) -> Array:
+        """Minus the Hessian in p, (n, J, J); with weights that are positive in any case."""
+        y = self.y[rows]
+        if isinstance(self.likelihood, likelihoods.Coupled):
+            u, Q = self.likelihood.curvature(y, A), self.Q
+            q = u @ Q
+            h = np.matmul(Q.T, u[:, :, None] * Q) - q[:, :, None] * q[:, None, :]
+            return self._weighed(rows, h)
+        d2 = -self.likelihood.d2(y, A)
+        h1 = self.likelihood.step_curvature(y, A) if surely_positive else d2
+        return self._weighed(rows, h1)[:, None, None]
+
+    def curvature_pullback(self, rows: slice, A: Array, S: Array) -> Array:
+        """The gradient in p, (n, J), of the sum of tr(S h), for S (n, J, J)."""
+        y = self.y[rows]
+        if isinstance(self.likelihood, likelihoods.Coupled):
+            S_latent = np.matmul(np.matmul(self.Q, S), self.Q.T)
+            g = self.likelihood.curvature_pullback(y, A, S_latent)
+            return self._weighed(rows, g) @ self.Q
+        g1 = -self.likelihood.d3(y, A) * S[:, 0, 0]
+        return self._weighed(rows, g1)[:, None]
+
+    def parameter_slopes(self, rows: slice, A: Array) -> tuple[Array, Array, Array]:
+        """Derivatives in the likelihood's theta of value, slope and curvature, each (P, n)."""
+        if isinstance(self.likelihood, likelihoods.Coupled):
+            none = np.empty((0, len(A)))
+            return none, none, none
+        value, d1, d2 = self.likelihood.slopes(self.y[rows], A)
+        w = 1.0 if self.weights is None else self.weights[rows]
+        return w * value, w * d1, -w * d2
+
+    def undecided(self, P: Array) -> Array:
+        """1 where a class is neither probable nor improbable in a row, else 0: (n, C)."""
+        A = self.latents(P)
+        p = expit(A)[:, None] if A.ndim == 1 else softmax(A, axis=1)
+        return (p * (1.0 - p) > _SURE).astype(np.float64)
+
+    def are_told_apart(self, rows: slice, A: Array, log_p: Array) -> bool:
+        """Whether every row finds its own class more probable than any other."""
+        counted = log_p if self.weights is None else log_p[self.weights[rows] > 0.0]
+        if np.min(counted, initial=0.0) <= -np.log(max(2, len(self.shift))):
+            return False  # an even chance, or less
+        return self.margin(rows, A) > 0.0
+
+    def margin(self, rows: slice, A: Array) -> float:
+        """By how much latent values favour what was observed, in the row where they do least."""
+        y = self.y[rows]
+        if self.weights is not None:
+            A, y = A[self.weights[rows] > 0.0], y[self.weights[rows] > 0.0]
+        if A.ndim == 1:
+            return float(np.min(np.where(y > 0, A, -A), initial=np.inf))
+        own = y.astype(np.intp)[:, None]
+        a, others = np.take_along_axis(A, own, axis=1)[:, 0], A.copy()
+        np.put_along_axis(others, own, -np.inf, axis=1)
+        return float(np.min(a - others.max(axis=1), initial=np.inf))
+
+    def _weighed(self, rows: slice, g: Array) -> Array:
+        if self.weights is None:
+            return g
+        w = self.weights[rows]
+        return g * w.reshape(-1, *(1,) * (g.ndim - 1))

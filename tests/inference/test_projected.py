@@ -1,0 +1,213 @@
+"""A latent process carried by points: all rows are exact, fewer are a process of lower rank."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from latent_oracles import DenseLaplace
+from weight_oracles import DenseWeights
+
+from posterity import kernels, likelihoods, linalg
+from posterity.inference import projected
+from posterity.inference.latent_targets import LatentTargets
+from posterity.inference.process_laplace import LaplacePosterior
+from posterity.inference.process_softmax import SoftmaxPosterior
+from posterity.inference.projected import ProjectedPosterior
+
+KERNEL = 3.0 * kernels.Matern([0.9, 1.4], smoothness=1.5)
+TWO, THREE = likelihoods.Bernoulli(), likelihoods.Categorical(3)
+OUTLIERS, COUNTS = likelihoods.StudentT(0.5, 4.0), likelihoods.Poisson()
+SINGLE = {"two classes": TWO, "outliers": OUTLIERS, "counts": COUNTS}
+each = pytest.mark.parametrize("likelihood", SINGLE.values(), ids=SINGLE)
+offset_or_not = pytest.mark.parametrize("offset", [True, False])
+FAR = np.array([[400.0, -400.0], [1e6, 0.0]])
+
+
+def data(likelihood, *, n=25, offset=True, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 2))
+    a = 1.0 + 2.0 * np.sin(2.0 * X[:, 0]) - X[:, 1]
+    noisy = a + rng.logistic(size=n)
+    if likelihood is OUTLIERS:
+        y = a + 0.3 * rng.standard_t(2, size=n)
+    elif likelihood is COUNTS:
+        y = rng.poisson(np.exp(0.5 * a)).astype(float)
+    else:
+        y = np.digitize(noisy, [0.0] if likelihood is TWO else [0.0, 1.5]).astype(float)
+    weights = rng.integers(1, 4, n).astype(float)
+    return X, LatentTargets.of(y, weights, likelihood, offset=offset), rng.normal(size=(6, 2))
+
+
+@each
+@offset_or_not
+def test_points_at_all_rows_are_exact(likelihood, offset):
+    X, targets, queries = data(likelihood, offset=offset)
+    exact = LaplacePosterior.condition(KERNEL, likelihood, X, targets)
+    carried = ProjectedPosterior.condition(KERNEL, likelihood, X, targets, X)
+    assert carried.log_evidence == pytest.approx(exact.log_evidence, abs=1e-8)
+    mean, variance = exact.latent(queries)
+    carried_mean, carried_covariance = carried.latent(queries)
+    np.testing.assert_allclose(carried_mean[:, 0], mean, atol=1e-7)
+    np.testing.assert_allclose(carried_covariance[:, 0, 0], variance, rtol=1e-7)
+    np.testing.assert_allclose(carried.covariance(queries), exact.covariance(queries), atol=1e-7)
+
+
+@offset_or_not
+def test_points_at_all_rows_are_exact_for_what_tells_classes_apart(offset):
+    X, targets, queries = data(THREE, offset=offset)
+    exact = SoftmaxPosterior.condition(KERNEL, THREE, X, targets)
+    carried = ProjectedPosterior.condition(KERNEL, THREE, X, targets, X)
+    assert carried.log_evidence == pytest.approx(exact.log_evidence, abs=1e-8)
+    (mean, S), (carried_mean, carried_S) = exact.latent(queries), carried.latent(queries)
+    D = np.array([[1.0, -1.0, 0.0], [0.0, 1.0, -1.0]])
+    np.testing.assert_allclose(carried_mean @ D.T, mean @ D.T, atol=1e-7)
+    np.testing.assert_allclose(D @ carried_S @ D.T, D @ S @ D.T, atol=1e-7)
+    np.testing.assert_allclose(
+        THREE.predict(carried_mean, carried_S).probabilities(),
+        THREE.predict(mean, S).probabilities(),
+        atol=1e-7,
+    )
+
+
+@each
+@offset_or_not
+def test_few_points_are_a_process_of_lower_rank_and_what_it_leaves(likelihood, offset):
+    X, targets, queries = data(likelihood, offset=offset)
+    points = X[:4] + 0.1
+    carried = ProjectedPosterior.condition(KERNEL, likelihood, X, targets, points)
+    inverse = np.linalg.inv(KERNEL(points))
+
+    def low_rank(A, B=None):
+        return KERNEL(A, points) @ inverse @ KERNEL(points, A if B is None else B)
+
+    dense = DenseLaplace(low_rank, likelihood, X, targets)
+    assert carried.log_evidence == pytest.approx(dense.log_evidence, abs=1e-6)
+    mean, covariance = dense.latent(queries)
+    left = KERNEL(queries) - low_rank(queries)
+    np.testing.assert_allclose(carried.latent(queries)[0][:, 0], mean, atol=1e-5)
+    np.testing.assert_allclose(carried.covariance(queries), covariance + left, atol=1e-5)
+    np.testing.assert_allclose(
+        carried.latent(queries)[1][:, 0, 0], np.diagonal(covariance + left), atol=1e-5
+    )
+
+
+@offset_or_not
+def test_few_points_carry_the_functions_of_several_classes(offset):
+    X, targets, queries = data(THREE, offset=offset)
+    points = X[:4]
+    carried = ProjectedPosterior.condition(KERNEL, THREE, X, targets, points)
+    root = np.linalg.cholesky(KERNEL(points))
+
+    def columns(A):
+        Z = np.linalg.solve(root, KERNEL(points, A)).T
+        return np.column_stack([Z, np.ones(len(Z))]) if offset else Z
+
+    variance = np.ones((len(points) + offset, 3))
+    if offset:
+        variance[-1] = targets.offset_variance
+    dense = DenseWeights(columns(X), targets.y, targets.weights, THREE, variance, targets.shift)
+    assert carried.log_evidence == pytest.approx(dense.log_evidence, abs=1e-6)
+    mean, S = dense.latent(columns(queries))
+    left = KERNEL.diag(queries) - np.sum(columns(queries)[:, :4] ** 2, axis=1)
+    D = np.array([[1.0, -1.0, 0.0], [0.0, 1.0, -1.0]])
+    carried_mean, carried_S = carried.latent(queries)
+    np.testing.assert_allclose(carried_mean @ D.T, mean @ D.T, atol=1e-5)
+    S_left = left[:, None, None] * np.eye(3)
+    np.testing.assert_allclose(D @ carried_S @ D.T, D @ (S + S_left) @ D.T, atol=1e-5)
+
+
+@each
+def test_the_offset_keeps_its_prior_when_the_likelihood_has_learned(likelihood):
+    """That of the rows which nothing else explains, as for the exact process."""
+    X, targets, queries = data(likelihood)
+    moved = replace(targets, shift=targets.shift + 0.3, offset_variance=2.0 * np.ones(1))
+    exact = LaplacePosterior.condition(KERNEL, likelihood, X, moved)
+    carried = ProjectedPosterior.condition(KERNEL, likelihood, X, moved, X)
+    assert carried.log_evidence == pytest.approx(exact.log_evidence, abs=1e-8)
+    np.testing.assert_allclose(carried.latent(queries)[0][:, 0], exact.latent(queries)[0])
+
+
+def test_more_points_lose_less_of_the_evidence():
+    X, targets, _ = data(TWO, n=40)
+    exact = LaplacePosterior.condition(KERNEL, TWO, X, targets).log_evidence
+    gaps = []
+    for m in (1, 5, 15, 40):
+        points = projected.choose_points(KERNEL, X, m, np.random.default_rng(0))
+        carried = ProjectedPosterior.condition(KERNEL, TWO, X, targets, points)
+        gaps.append(abs(carried.log_evidence - exact))
+    assert gaps == sorted(gaps, reverse=True)
+    assert gaps[-1] < 1e-8
+
+
+@pytest.mark.parametrize("likelihood", [TWO, THREE], ids=["two", "three"])
+def test_where_points_do_not_reach_the_variance_is_that_of_the_process(likelihood):
+    X, targets, _ = data(likelihood, offset=False)
+    carried = ProjectedPosterior.condition(KERNEL, likelihood, X, targets, X[:2])
+    mean, S = carried.latent(FAR)
+    np.testing.assert_allclose(mean, 0.0, atol=1e-12)
+    np.testing.assert_allclose(S, np.broadcast_to(3.0 * np.eye(mean.shape[1]), S.shape))
+
+
+def test_variances_are_those_of_the_process_at_most_and_never_negative():
+    X, targets, queries = data(TWO, offset=False)
+    for m in (1, 3, 10, 25):
+        carried = ProjectedPosterior.condition(KERNEL, TWO, X, targets, X[:m])
+        variance = carried.latent(np.vstack([X, queries, FAR]))[1][:, 0, 0]
+        assert np.all(variance >= 0.0)
+        assert np.all(variance <= 3.0 + 1e-12)
+
+
+def test_a_weight_is_a_repetition():
+    X, targets, queries = data(TWO)
+    counts = targets.weights.astype(int)
+    again = LatentTargets.of(targets.y.repeat(counts), np.ones(counts.sum()), TWO, offset=True)
+    weighted = ProjectedPosterior.condition(KERNEL, TWO, X, targets, X[:5])
+    repeated = ProjectedPosterior.condition(KERNEL, TWO, X.repeat(counts, 0), again, X[:5])
+    assert weighted.log_evidence == pytest.approx(repeated.log_evidence, rel=1e-10)
+    for one, other in zip(weighted.latent(queries), repeated.latent(queries), strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-8)
+
+
+def test_rows_in_blocks_are_rows_at_once(monkeypatch):
+    X, targets, queries = data(TWO)
+    whole = ProjectedPosterior.condition(KERNEL, TWO, X, targets, X[:5])
+    expected = whole.latent(queries)
+    monkeypatch.setattr(projected, "_BLOCK_ROWS", 4)
+    parts = ProjectedPosterior.condition(KERNEL, TWO, X, targets, X[:5])
+    assert parts.log_evidence == pytest.approx(whole.log_evidence, rel=1e-12)
+    for one, other in zip(parts.latent(queries), expected, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-12)
+
+
+def test_points_are_rows_none_twice_and_no_more_than_there_are():
+    X = np.vstack([data(TWO)[0]] * 2)
+    points = projected.choose_points(KERNEL, X, 1000, np.random.default_rng(0))
+    assert len(np.unique(points, axis=0)) == len(points) <= 25
+    assert all(any(np.array_equal(p, x) for x in X) for p in points)
+
+
+def test_equal_points_are_announced():
+    X, targets, queries = data(TWO)
+    once = ProjectedPosterior.condition(KERNEL, TWO, X, targets, X[:3])
+    with pytest.warns(linalg.JitterWarning):
+        twice = ProjectedPosterior.condition(KERNEL, TWO, X, targets, X[[0, 1, 2, 0, 1]])
+    for one, other in zip(once.latent(queries), twice.latent(queries), strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-4)
+
+
+def test_white_terms_stay_with_their_rows():
+    """A new row has its own, and the points tell nothing of it."""
+    X, targets, queries = data(OUTLIERS, offset=False)
+    white = KERNEL + kernels.White(0.7)
+    carried = ProjectedPosterior.condition(white, OUTLIERS, X, targets, X[:3])
+    np.testing.assert_allclose(carried.latent(FAR)[1][:, 0, 0], 3.7)
+    np.testing.assert_allclose(
+        np.diagonal(carried.covariance(queries)), carried.latent(queries)[1][:, 0, 0]
+    )
+
+
+def test_a_posterior_says_how_it_was_found():
+    X, targets, _ = data(TWO)
+    carried = ProjectedPosterior.condition(KERNEL, TWO, X, targets, X[:3])
+    assert carried.n_iter > 0
+    assert carried.stop_reason
