@@ -36,5 +36,5 @@ def demo(
     folds: Annotated[int, typer.Option(min=2, help="Parts of the cross-validation.")] = 10,
     seed: Annotated[int, typer.Option(help="Seed of the random split into parts.")] = 0,
 ) -> None:
-    """Fit every model there is on an embedded data set and rank them."""
+    """Fit every model there is on embedded data sets and rank them."""
     demonstration.show(Console(), folds=folds, seed=seed)

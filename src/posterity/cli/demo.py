@@ -1,4 +1,4 @@
-"""The family on an embedded data set, ranked by how well it predicts rows it has not seen."""
+"""The family on embedded data sets, ranked by how well it predicts rows it has not seen."""
 
 import time
 from collections.abc import Mapping
@@ -11,7 +11,8 @@ from rich.table import Table
 from sklearn.base import clone
 from sklearn.model_selection import KFold
 
-from posterity import datasets, features, kernels, regression
+from posterity import datasets, features, kernels, likelihoods, regression
+from posterity.cli import demo_classes
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,7 @@ class Score:
 def family() -> dict[str, regression.Regressor]:
     """The models there are, each under the short name it is shown by."""
     bayesian = regression.BayesianLinearRegression
+    generalized = regression.GeneralizedLinearRegression
     return {
         "offset only": bayesian(prior_variance=1e-12),
         "linear": regression.LinearRegression(),
@@ -42,6 +44,9 @@ def family() -> dict[str, regression.Regressor]:
         "Bayesian, quadratic": bayesian(features=features.Polynomial(2)),
         "Bayesian, radial": bayesian(features=features.Radial(6)),
         "Bayesian, steps": bayesian(features=features.Heaviside(6)),
+        "robust": regression.RobustRegression(),
+        "gamma": regression.GammaRegression(),
+        "gamma, quadratic": generalized(likelihoods.Gamma(), features=features.Polynomial(2)),
         "dual": regression.DualLinearRegression(),
         "kernel ridge": regression.KernelRidgeRegression(),
         "Gaussian process": regression.GaussianProcessRegressor(kernels.Scaled(kernels.RBF())),
@@ -119,9 +124,11 @@ def verdict(scores: list[Score]) -> str:
 
 
 def show(console: Console, *, folds: int, seed: int) -> None:
-    """Measure, rank and print."""
+    """Measure, rank and print: first the regressors, then the classifiers."""
     data = datasets.diabetes()
-    with console.status("Fitting the family ..."):
+    with console.status("Fitting the regressors ..."):
         scores = rank(family(), data, folds=folds, seed=seed)
     console.print(table(scores, data, folds))
     console.print(verdict(scores), highlight=False, markup=False)
+    console.print()
+    demo_classes.show(console, folds=folds, seed=seed)

@@ -6,7 +6,16 @@ Nothing here decides anything about a model, and nothing changes Matplotlib's gl
 """
 
 from posterity.displays.basis import BasisDisplay
+from posterity.displays.decision_surface import DecisionSurfaceDisplay
 from posterity.displays.predictive_band import PredictiveBandDisplay
+from posterity.displays.reliability import ReliabilityDisplay
 from posterity.displays.style import COLORS, style
 
-__all__ = ["COLORS", "BasisDisplay", "PredictiveBandDisplay", "style"]
+__all__ = [
+    "COLORS",
+    "BasisDisplay",
+    "DecisionSurfaceDisplay",
+    "PredictiveBandDisplay",
+    "ReliabilityDisplay",
+    "style",
+]

@@ -1,4 +1,4 @@
-"""Query rows for a picture: one input from end to end."""
+"""Query rows for a picture: one input from end to end, or two over a rectangle."""
 
 from __future__ import annotations
 
@@ -22,6 +22,17 @@ def single_input(X: ArrayLike) -> Array:
     return values[:, 0]
 
 
+def two_inputs(X: ArrayLike) -> Array:
+    """Two columns of X, (N, 2), or a sentence saying that there are others."""
+    values = np.asarray(X, dtype=np.float64)
+    if values.ndim != 2 or values.shape[1] != 2 or not len(values):
+        raise ValueError(
+            f"A surface over two inputs needs X of shape (N, 2); got {values.shape}. "
+            "Fit the model on two columns, or draw two of interest yourself from predict_proba."
+        )
+    return values
+
+
 def span(x: Array, *, margin: float, n_grid: int) -> Array:
     """Evenly spaced values from end to end of x, and this share of its range beyond each end."""
     low, high = float(x.min()), float(x.max())
@@ -31,11 +42,22 @@ def span(x: Array, *, margin: float, n_grid: int) -> Array:
 
 def rows(estimator: Any, x: Array) -> Any:
     """Query rows under the column name that the estimator was fitted with, if it had one."""
+    return named(estimator, x[:, None])
+
+
+def named(estimator: Any, X: Array) -> Any:
+    """Query rows under the column names that the estimator was fitted with, if it had any."""
     names = getattr(estimator, "feature_names_in_", None)
-    return x[:, None] if names is None else polars.DataFrame({str(names[0]): x})
+    return X if names is None else polars.DataFrame(X, schema=[str(name) for name in names])
 
 
 def label(estimator: Any) -> str:
     """The name of the input: that of its column, or x."""
     names = getattr(estimator, "feature_names_in_", None)
     return "x" if names is None else str(names[0])
+
+
+def labels(estimator: Any) -> tuple[str, str]:
+    """The names of two inputs: those of their columns, or x0 and x1."""
+    names = getattr(estimator, "feature_names_in_", ("x0", "x1"))
+    return str(names[0]), str(names[1])

@@ -23,7 +23,7 @@ COLORS: Mapping[str, str] = MappingProxyType(
         "grey": "#8A8A8A",
     }
 )
-_CYCLE = ("blue", "orange", "green", "pink", "sky", "amber", "grey")
+CYCLE = ("blue", "orange", "green", "pink", "sky", "amber", "grey")
 
 
 def style() -> AbstractContextManager[None]:
@@ -42,7 +42,7 @@ def style() -> AbstractContextManager[None]:
 
     return matplotlib.rc_context(
         {
-            "axes.prop_cycle": cycler(color=[COLORS[name] for name in _CYCLE]),
+            "axes.prop_cycle": cycler(color=[COLORS[name] for name in CYCLE]),
             "axes.spines.right": False,
             "axes.spines.top": False,
             "axes.titlelocation": "left",

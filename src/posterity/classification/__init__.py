@@ -1,0 +1,22 @@
+"""Named classifiers: each file wires parts together and computes nothing itself."""
+
+from posterity.classification.base import Classifier
+from posterity.classification.bayesian import BayesianLogisticRegression
+from posterity.classification.discrete import DiscreteClassifier
+from posterity.classification.dual import DualLogisticRegression
+from posterity.classification.gaussian_process import GaussianProcessClassifier
+from posterity.classification.kernel_logistic import KernelLogisticRegression
+from posterity.classification.logistic import LogisticRegression, SeparationWarning
+from posterity.classification.mixture_of_experts import MixtureOfExpertsClassifier
+
+__all__ = [
+    "BayesianLogisticRegression",
+    "Classifier",
+    "DiscreteClassifier",
+    "DualLogisticRegression",
+    "GaussianProcessClassifier",
+    "KernelLogisticRegression",
+    "LogisticRegression",
+    "MixtureOfExpertsClassifier",
+    "SeparationWarning",
+]

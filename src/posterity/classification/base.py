@@ -1,0 +1,87 @@
+"""What every classifier answers, all of it derived from one predictive distribution."""
+
+from __future__ import annotations
+
+import abc
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import column_or_1d
+
+from posterity import arrays, distributions
+from posterity.arrays import Array
+
+
+class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
+    """A scikit-learn classifier whose prediction is a distribution over the classes.
+
+    A subclass writes ``fit`` and ``predict_dist``; classes and probabilities follow from the
+    distribution, which numbers the classes in the order of ``classes_``.
+    """
+
+    classes_: NDArray[Any]
+
+    @abc.abstractmethod
+    def predict_dist(self, X: Any) -> distributions.Discrete:
+        """The distribution of the class at each row of X, by its place in ``classes_``."""
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The most probable class of each row, as it was named in ``fit``."""
+        most_probable = self.predict_dist(X).mode()
+        return self.classes_[most_probable]
+
+    def predict_proba(self, X: Any) -> Array:
+        """Probability of each class, (n, C), averaged over what is uncertain of the model."""
+        return self.predict_dist(X).probabilities()
+
+    def predict_log_proba(self, X: Any) -> Array:
+        """Log-probability of each class, (n, C); finite where the probability rounds to zero."""
+        return self.predict_dist(X).log_probabilities()
+
+    def _learn_classes(
+        self, y: ArrayLike | None, n_rows: int, weights: Array | None = None
+    ) -> Array:
+        """Set ``classes_`` from the rows that count, and return each row's place in them, (N,)."""
+        labels = checked_labels(self, y, n_rows)
+        counted = labels if weights is None else labels[weights > 0.0]
+        self.classes_ = np.unique(counted)
+        if len(self.classes_) < 2:
+            raise ValueError(
+                f"y holds only one class, {self.classes_.tolist()[0]!r}; a classifier needs at "
+                "least two."
+            )
+        # A row that does not count may have a class of its own.
+        places = np.searchsorted(self.classes_, labels)
+        return np.minimum(places, len(self.classes_) - 1).astype(np.float64)
+
+
+def checked_labels(estimator: BaseEstimator, y: ArrayLike | None, n_rows: int) -> NDArray[Any]:
+    """One label a row."""
+    if y is None:
+        raise ValueError(
+            f"This {type(estimator).__name__} estimator requires y to be passed, "
+            "but the target y is None."
+        )
+    labels: NDArray[Any] = column_or_1d(arrays.to_numpy(y), warn=True)
+    _refuse_missing(labels)
+    check_classification_targets(labels)
+    if len(labels) != n_rows:
+        raise ValueError(f"X has {n_rows} rows but y has {len(labels)}; each row needs one label.")
+    return labels
+
+
+def _refuse_missing(labels: NDArray[Any]) -> None:
+    """A row without a class teaches nothing: it is for the user to drop."""
+    if labels.dtype.kind == "f":
+        missing = ~np.isfinite(labels)
+    else:
+        missing = np.array([label is None or label != label for label in labels.tolist()])
+    rows = np.flatnonzero(missing)
+    if rows.size:
+        kind = "infinity" if labels[rows[0]] in (np.inf, -np.inf) else "NaN"
+        raise ValueError(
+            f"Input y contains {kind}: row {rows[0]} has no class. Drop such rows ({rows.size})."
+        )

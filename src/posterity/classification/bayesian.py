@@ -1,0 +1,117 @@
+"""Bernoulli or categorical likelihood x normal prior x any features x Laplace."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from posterity import arrays, designs, models
+from posterity.arrays import Array
+from posterity.classification.weight_model import StreamedClassifier
+from posterity.inference import weight_space
+
+
+class BayesianLogisticRegression(StreamedClassifier):
+    """Logistic regression with a normal prior; probabilities averaged over the posterior.
+
+    The posterior of the weights is approximated by a normal at its mode, and the prior variance is
+    that of the largest evidence. Far from the rows probabilities fall back towards one half, as
+    those of one set of weights do not.
+
+    Parameters
+    ----------
+    features : transformer, optional
+        What the model is linear in. None: the columns as they are.
+    prior_variance : float, optional
+        Variance of each weight. None: learned by the evidence.
+    fit_intercept : bool, default=True
+        Add an offset to each latent value, with a prior worth one row.
+    standardize : bool, default=True
+        Let the prior act on the weights of columns scaled to unit variance, so that units do not
+        matter. False: on the weights as they are, as in the textbook.
+    averaging : {"exact", "approximate"}, default="exact"
+        How probabilities are averaged over the normal latent value: by quadrature, or by the
+        closed form that is off by up to 0.02.
+
+    Attributes
+    ----------
+    classes_ : array of shape (C,)
+        The classes, sorted.
+    coef_ : array of shape (1, M) or (C, M)
+        Posterior mean of the weights in the units of the features: of the second class of two, or
+        of each of several, which then sum to zero.
+    intercept_ : array of shape (1,) or (C,)
+        Posterior mean of the offsets.
+    prior_variance_ : float
+        As learned, or as given. Of each class, where there are several.
+    log_evidence_ : float
+        Log marginal likelihood of all rows, constants included, to Laplace's approximation.
+    posterior_ : LatentPosterior
+        The posterior, as prediction uses it.
+    features_ : transformer or None
+        The fitted features.
+    n_iter_, stop_reason_
+        Of the search for the prior variance.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from posterity import BayesianLogisticRegression
+    >>> X = np.array([[-2.0], [-1.0], [1.0], [2.0]])
+    >>> model = BayesianLogisticRegression().fit(X, ["no", "no", "yes", "yes"])
+    >>> model.predict_proba([[1.5], [-1.5]]).round(2)
+    array([[0.25, 0.75],
+           [0.75, 0.25]])
+    """
+
+    def __init__(
+        self,
+        features: Any = None,
+        *,
+        prior_variance: float | None = None,
+        fit_intercept: bool = True,
+        standardize: bool = True,
+        averaging: str = "exact",
+    ) -> None:
+        self.features = features
+        self.prior_variance = prior_variance
+        self.fit_intercept = fit_intercept
+        self.standardize = standardize
+        self.averaging = averaging
+
+    def _conclude(self, design: designs.Design, codes: Array, weights: Array | None) -> None:
+        space = weight_space.WeightSpace.of(
+            design, weights, offset=self.fit_intercept, standardize=self.standardize
+        )
+        given = models.given_variance(self.prior_variance, "prior_variance")
+        learned = weight_space.learn(
+            space,
+            codes,
+            weights,
+            self._likelihood(),
+            prior_variance=given,
+        )
+        self._adopt(learned)
+
+    def _adopt(self, learned: weight_space.Learned) -> None:
+        self.posterior_ = learned.posterior
+        self.prior_variance_ = learned.posterior.prior_variance
+        self.log_evidence_ = learned.log_evidence
+        self.n_iter_ = max(1, learned.optimum.n_iter)
+        self.stop_reason_ = learned.optimum.stop_reason
+        self._publish(learned.coef, learned.intercept)
+
+    def sample_weights(self, n_samples: int = 1, random_state: Any = None) -> tuple[Array, Array]:
+        """Draws from the posterior of the weights and of the offsets, in the units of the data.
+
+        Returns
+        -------
+        coef : array of shape (n_samples, 1, M) or (n_samples, C, M)
+        intercept : array of shape (n_samples, 1) or (n_samples, C)
+        """
+        check_is_fitted(self)
+        assert self.posterior_ is not None
+        coef, intercept = self.posterior_.sample(n_samples, arrays.generator(random_state))
+        return np.moveaxis(coef, 1, 2), intercept

@@ -1,0 +1,32 @@
+"""The likelihood of two classes or of more, and what it predicts of latent values."""
+
+from __future__ import annotations
+
+from posterity import distributions, likelihoods
+from posterity.arrays import Array
+
+
+def likelihood_of(
+    n_classes: int, averaging: str = "exact"
+) -> likelihoods.Bernoulli | likelihoods.Categorical:
+    """Two classes have one latent value between them, more have one each."""
+    if n_classes == 2:
+        return likelihoods.Bernoulli(averaging)
+    return likelihoods.Categorical(n_classes, averaging)
+
+
+def predicted(
+    likelihood: likelihoods.Bernoulli | likelihoods.Categorical, mean: Array, covariance: Array
+) -> distributions.Discrete:
+    """The distribution of the class, for latent values of mean (n, C), covariance (n, C, C)."""
+    if isinstance(likelihood, likelihoods.Bernoulli):
+        return likelihood.predict(mean[:, 0], covariance[:, 0, 0])
+    return likelihood.predict(mean, covariance)
+
+
+def latent_marginals(mean: Array, variance: Array) -> distributions.Normal:
+    """The latent value of the second of two classes, (n,), or of each of several, (n, C)."""
+    std = variance**0.5
+    if mean.shape[1] == 1:
+        return distributions.Normal(mean[:, 0], std[:, 0])
+    return distributions.Normal(mean, std)

@@ -1,0 +1,146 @@
+"""Bernoulli or categorical likelihood x one weight a row x inner products or a kernel."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from posterity import designs, models
+from posterity import features as feature_spaces
+from posterity.arrays import Array
+from posterity.classification.logistic import announce
+from posterity.classification.weight_model import WeightClassifier, one_of
+from posterity.inference import weight_space
+
+PRIORS = ("normal", "flat")
+
+
+class DualLogisticRegression(WeightClassifier):
+    """Logistic regression with one weight for each training row, on inner products or a kernel.
+
+    Latent values are ``kernel(X, X_train) @ dual_coef_.T + intercept_``. With the linear kernel and
+    a flat prior this is maximum likelihood in the columns again, at the cost of the rows rather
+    than of the columns. With an offset the kernel is centred on the training rows, so that the
+    origin does not matter.
+
+    Parameters
+    ----------
+    kernel : "linear" or callable, default="linear"
+        ``kernel(A, B)`` gives the matrix of values between the rows of A and of B. Its parameters
+        are not learned: :class:`KernelLogisticRegression` does that.
+    prior : {"normal", "flat"}, default="normal"
+        "normal": Bayesian, each dual weight normal. "flat": maximum likelihood.
+    features : transformer, optional
+        Features of the inputs on which the kernel acts. None: the columns as they are.
+    prior_variance : float, optional
+        Variance of each dual weight. None: learned by the evidence. Unused with a flat prior.
+    fit_intercept : bool, default=True
+        Add an offset, and centre the kernel; the dual weights then sum to zero.
+    averaging : {"exact", "approximate"}, default="exact"
+        How probabilities are averaged over the posterior, as in
+        :class:`BayesianLogisticRegression`; with a flat prior they are at the best weights.
+
+    Attributes
+    ----------
+    dual_coef_ : array of shape (1, N) or (C, N)
+        One weight for each training row.
+    coef_ : array of shape (1, M) or (C, M)
+        With the linear kernel: the weights of the features.
+    classes_, intercept_, features_, n_iter_, stop_reason_
+        As in :class:`LogisticRegression`.
+    log_likelihood_, separable_
+        As in :class:`LogisticRegression`, with the flat prior.
+    log_evidence_, prior_variance_
+        As in :class:`BayesianLogisticRegression`, with the normal prior.
+    posterior_ : LatentPosterior or None
+        None with the flat prior.
+
+    Examples
+    --------
+    >>> from posterity import DualLogisticRegression, kernels
+    >>> X = [[-2.0], [-1.0], [1.0], [2.0]]
+    >>> model = DualLogisticRegression(kernels.RBF(1.0)).fit(X, [0, 1, 1, 0])
+    >>> model.predict([[-0.5], [2.5]])
+    array([1, 0])
+    """
+
+    def __init__(
+        self,
+        kernel: Any = "linear",
+        *,
+        prior: str = "normal",
+        features: Any = None,
+        prior_variance: float | None = None,
+        fit_intercept: bool = True,
+        averaging: str = "exact",
+    ) -> None:
+        self.kernel = kernel
+        self.prior = prior
+        self.features = features
+        self.prior_variance = prior_variance
+        self.fit_intercept = fit_intercept
+        self.averaging = averaging
+
+    def _fit_features(self, X: Array, sample_weight: Array | None) -> None:
+        super()._fit_features(X, sample_weight)
+        columns = feature_spaces.KernelColumns(self.kernel)
+        self.kernel_columns_ = columns.fit(self._features_of(X))
+        self._weight = np.ones(len(X)) if sample_weight is None else sample_weight
+
+    def _design_of(self, Z: Array) -> Array:
+        """The kernel about the centre of the training rows, a column a row.
+
+        A row that counts n times has n dual weights on one column, which is one weight of n times
+        the prior variance: the column is scaled by the root of n.
+        """
+        K = self._kernel_of(Z)
+        if self.fit_intercept:
+            K = K - (K @ self._weight / self._weight.sum())[:, None]
+        return K * np.sqrt(self._weight)
+
+    def _kernel_of(self, Z: Array) -> Array:
+        return np.asarray(self.kernel_columns_.transform(Z), dtype=np.float64)
+
+    def _conclude(self, design: designs.Design, codes: Array, weights: Array | None) -> None:
+        for name in ("coef_", "log_evidence_", "prior_variance_", "log_likelihood_", "separable_"):
+            self.__dict__.pop(name, None)  # what an earlier fit with another prior or kernel had
+        K = self._kernel_of(self.kernel_columns_.X_train_)
+        space = weight_space.WeightSpace.of(
+            design,
+            weights,
+            offset=self.fit_intercept,
+            standardize=False,
+            rotate=True,
+            size=float(np.max(np.abs(K))),
+        )
+        if one_of(self.prior, "prior", PRIORS) == "flat":
+            problem, found = weight_space.maximum_likelihood(
+                space, codes, weights, self._likelihood(), exactly=True
+            )
+            announce(self, found)
+            self.posterior_ = None
+            self.log_likelihood_ = found.value + problem.quadratic(found.W)
+            self._publish(*space.original(found.W, problem.targets))
+            return
+        given = models.given_variance(self.prior_variance, "prior_variance")
+        learned = weight_space.learn(
+            space, codes, weights, self._likelihood(), prior_variance=given
+        )
+        self.posterior_ = learned.posterior
+        self.prior_variance_ = learned.posterior.prior_variance
+        self.log_evidence_ = learned.log_evidence
+        self.n_iter_ = max(1, learned.optimum.n_iter)
+        self.stop_reason_ = learned.optimum.stop_reason
+        self._publish(learned.coef, learned.intercept)
+
+    def _mean_at(self, Z: Array) -> Array:
+        return Z @ self._design_coef + self.intercept_
+
+    def _publish(self, coef: Array, intercept: Array) -> None:
+        self._design_coef = coef
+        self.intercept_ = np.asarray(intercept) if self.fit_intercept else np.zeros(coef.shape[1])
+        # About the centre these sum to zero, so they are also the weights of the kernel itself.
+        self.dual_coef_ = np.ascontiguousarray((coef * np.sqrt(self._weight)[:, None]).T)
+        if isinstance(self.kernel, str):  # only the linear kernel has weights of the features
+            self.coef_ = self.dual_coef_ @ self.kernel_columns_.X_train_  # [P9 9.24]

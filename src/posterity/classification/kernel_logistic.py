@@ -1,0 +1,138 @@
+"""Bernoulli or categorical likelihood x one weight a row x a kernel that the evidence chooses."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_is_fitted
+
+from posterity import distributions, kernels, models
+from posterity.arrays import Array
+from posterity.classification import classes
+from posterity.classification.base import Classifier
+from posterity.inference import kernel_weights
+
+
+class KernelLogisticRegression(models.KernelModel, Classifier):
+    """Logistic regression on the columns of a kernel, its width learned by the evidence.
+
+    Each training row has a weight with a normal prior; latent values are sums of the kernel about
+    the rows. The covariance between latent values is then not the kernel itself but its square,
+    which dies away far from the rows: :class:`GaussianProcessClassifier` does not.
+
+    Parameters
+    ----------
+    kernel : Kernel or callable, optional
+        A value of :mod:`posterity.kernels`. Parameters that are not set start from the data; those
+        held by ``kernel.fixed()`` are not tuned. None: ``RBF()``.
+    prior_variance : float, optional
+        Variance of each weight. None: learned by the evidence.
+    fit_intercept : bool, default=True
+        Add an offset with a prior worth one row, and centre the kernel on the rows.
+    averaging : {"exact", "approximate"}, default="exact"
+        How probabilities are averaged over the posterior, as in
+        :class:`BayesianLogisticRegression`.
+    max_iter : int, default=100
+        Of the search for the parameters.
+
+    Attributes
+    ----------
+    classes_ : array of shape (C,)
+        The classes, sorted.
+    kernel_ : Kernel
+        With every parameter set or learned.
+    prior_variance_ : float
+        As learned, or as given.
+    dual_coef_ : array of shape (1, N) or (C, N)
+        One weight for each training row of ``X_train_``.
+    intercept_ : array of shape (1,) or (C,)
+        Offsets.
+    log_evidence_ : float
+        Log marginal likelihood of all rows, constants included, to Laplace's approximation.
+    X_train_ : array of shape (N, D), or list
+        The rows.
+    n_iter_, stop_reason_
+        Of the search.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from posterity import KernelLogisticRegression
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(60, 2))
+    >>> model = KernelLogisticRegression().fit(X, np.hypot(*X.T) > 1.0)
+    >>> model.predict([[0.0, 0.0], [0.0, 2.0]])
+    array([False,  True])
+    """
+
+    def __init__(
+        self,
+        kernel: Any = None,
+        *,
+        prior_variance: float | None = None,
+        fit_intercept: bool = True,
+        averaging: str = "exact",
+        max_iter: int = 100,
+    ) -> None:
+        self.kernel = kernel
+        self.prior_variance = prior_variance
+        self.fit_intercept = fit_intercept
+        self.averaging = averaging
+        self.max_iter = max_iter
+
+    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (N, D), or a sequence of N objects
+            Inputs.
+        y : array-like of shape (N,)
+            Classes: numbers or names.
+        sample_weight : array-like of shape (N,), optional
+            How often each row counts: an integer weight equals repeating the row.
+        """
+        rows = self._check_rows(X, reset=True)
+        weights = models.checked_weights(sample_weight, kernels.rows.count(rows))
+        codes = self._learn_classes(y, len(weights), weights)
+        training = models.Training.present(rows, codes[:, None], weights, None).merged()
+        self.X_train_ = training.rows
+        started, bounds = self._bound_kernel().tuned(models.distinct(self.X_train_))
+        search = kernel_weights.Search(
+            self.X_train_,
+            training.Y[:, 0],
+            training.weights,
+            classes.likelihood_of(len(self.classes_), self.averaging),
+            started,
+            bounds,
+            models.given_variance(self.prior_variance, "prior_variance"),
+            self.fit_intercept,
+        )
+        self.posterior_, best = search.maximise(max_iter=self.max_iter)
+        self.n_iter_, self.stop_reason_ = max(1, best.n_iter), best.stop_reason
+        self._publish()
+        return self
+
+    def _publish(self) -> None:
+        found, t = self.posterior_, self.posterior_.fit.problem.targets
+        W, n = found.fit.weights.W, len(found.weights)
+        self.kernel_, self.prior_variance_ = found.kernel, found.prior_variance
+        self.log_evidence_ = found.fit.log_evidence
+        coef = ((W[:n] * np.sqrt(found.weights)[:, None]) @ t.Q.T).T
+        share = found.weights / found.weights.sum() * self.fit_intercept
+        offset = t.Q @ W[n] if self.fit_intercept else np.zeros(len(t.shift))
+        # A centred column is the kernel less its mean over the rows: the weights less theirs.
+        self.dual_coef_ = coef - np.outer(coef.sum(axis=1), share)
+        self.intercept_ = t.shift + offset - coef @ found.center
+
+    def predict_dist(self, X: Any) -> distributions.Discrete:
+        """The distribution of the class at each row of X, by its place in ``classes_``."""
+        mean, covariance = self._latent(X)
+        likelihood = classes.likelihood_of(len(self.classes_), self.averaging)
+        return classes.predicted(likelihood, mean, covariance)
+
+    def _latent(self, X: Any) -> tuple[Array, Array]:
+        check_is_fitted(self)
+        return self.posterior_.latent(self._check_rows(X))

@@ -1,0 +1,189 @@
+"""Bernoulli or categorical likelihood x softmax gates x any features x point estimate."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_is_fitted
+
+from posterity import arrays, designs, distributions, likelihoods, validation
+from posterity import features as feature_spaces
+from posterity.arrays import Array
+from posterity.classification.base import Classifier
+from posterity.inference import equal_rows, mixture_of_experts
+from posterity.models import FeatureModel
+
+
+class MixtureOfExpertsClassifier(FeatureModel, Classifier):
+    """Several logistic classifiers, each trusted in its own part of space.  [P9 Prob 9.9]
+
+    The probability of a class is the average of what ``n_experts`` linear classifiers say, weighted
+    by gates that are themselves a softmax of linear functions. Two classes use one latent value an
+    expert, more of them a softmax.
+
+    This is a plug-in model: gates and experts are the most probable ones, and predictions do not
+    average over what else they could be. There are many local maxima; the best of several searches
+    is kept.
+
+    Parameters
+    ----------
+    n_experts : int, default=2
+        How many.
+    features : transformer, optional
+        What gates and experts are linear in: one of :mod:`posterity.features` or any scikit-learn
+        transformer. None: the columns as they are.
+    prior_variance : float, default=10.0
+        Variance of each weight before the data, of columns scaled to unit standard deviation. It
+        keeps the weights finite where gates or experts part the rows without error.
+    n_restarts : int, default=4
+        Further searches, each from weights at random; the best is kept.
+    max_iter : int, default=1000
+        Largest number of iterations of a search.
+    n_jobs : int, optional
+        How many searches at a time.
+    random_state : int, Generator, RandomState or None, default=None
+        Draws the starts.
+
+    Attributes
+    ----------
+    gate_coef_, gate_intercept_ : array of shape (K, M) and (K,)
+        Weights of the gates in the units of the data. Experts are in order of falling share of the
+        training rows.
+    expert_coef_, expert_intercept_ : array of shape (K, M) and (K,), or (K, C, M) and (K, C)
+        Weights of the experts.
+    log_posterior_ : float
+        Log of likelihood times prior at these weights, constants included.
+    log_posteriors_ : array of shape (1 + n_restarts,)
+        What each search had reached before the best was taken to its end.
+    n_iter_ : int
+        Iterations of the best search.
+    stop_reason_ : str
+        Why it stopped.
+    features_ : transformer or None
+        The fitted features.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from posterity import MixtureOfExpertsClassifier
+    >>> X = np.random.default_rng(0).uniform(-1.0, 1.0, size=(200, 2))
+    >>> y = X[:, 0] * X[:, 1] > 0.0  # no line parts these
+    >>> model = MixtureOfExpertsClassifier(random_state=0).fit(X, y)
+    >>> model.predict([[0.5, 0.5], [-0.5, 0.5]])
+    array([ True, False])
+    >>> model.gate_proba([[0.5, 0.5]]).shape
+    (1, 2)
+    """
+
+    def __init__(
+        self,
+        n_experts: int = 2,
+        *,
+        features: Any = None,
+        prior_variance: float = 10.0,
+        n_restarts: int = 4,
+        max_iter: int = 1000,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.n_experts = n_experts
+        self.features = features
+        self.prior_variance = prior_variance
+        self.n_restarts = n_restarts
+        self.max_iter = max_iter
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (N, D)
+            Inputs.
+        y : array-like of shape (N,)
+            Classes.
+        sample_weight : array-like of shape (N,), optional
+            How often each row counts: an integer weight equals repeating the row.
+        """
+        for name, least in (("n_experts", 1), ("n_restarts", 0), ("max_iter", 1)):
+            feature_spaces.base.check_count(getattr(self, name), name, least=least)
+        validation.check_positive(self.prior_variance, "prior_variance")
+        X_rows = validation.check_X(self, X, reset=True)
+        weights = validation.check_sample_weight(sample_weight, len(X_rows))
+        codes = self._learn_classes(y, len(X_rows), weights)
+        rows, targets, counts = equal_rows.merged(X_rows, codes, weights)
+        self._fit_features(rows, counts)
+        self._adopt(self._search(self._features_of(rows), targets, counts))
+        return self
+
+    def predict_dist(self, X: ArrayLike) -> distributions.Discrete:
+        """The predictive distribution of the class at each row: experts averaged by gates."""
+        Z = self._queries(X)
+        return self._answers(Z).average(self._mixture.log_gates(Z))
+
+    def gate_proba(self, X: ArrayLike) -> Array:
+        """How far each expert is trusted at each row, (n, K)."""
+        Z = self._queries(X)
+        return np.exp(self._mixture.log_gates(Z))
+
+    def expert_proba(self, X: ArrayLike) -> Array:
+        """Probability of each class according to each expert, (n, K, C)."""
+        return self._answers(self._queries(X)).probabilities()
+
+    def _search(self, Z: Array, y: Array, counts: Array) -> mixture_of_experts.MixtureFit:
+        self._likelihood = (
+            likelihoods.Bernoulli()
+            if len(self.classes_) == 2
+            else likelihoods.Categorical(len(self.classes_))
+        )
+        standard = designs.Standardized.of(designs.Dense(Z), counts, offset=True)
+        self._center, self._scale = standard.center, standard.scale
+        problem = mixture_of_experts.Problem.of(
+            standard.rows(0, len(Z)),
+            y,
+            counts,
+            self._likelihood,
+            n_experts=self.n_experts,
+            prior_variance=self.prior_variance,
+        )
+        return mixture_of_experts.fit(
+            problem,
+            n_restarts=self.n_restarts,
+            max_iter=self.max_iter,
+            n_jobs=self.n_jobs,
+            rng=arrays.generator(self.random_state),
+        )
+
+    def _adopt(self, found: mixture_of_experts.MixtureFit) -> None:
+        """Publish a fit, with weights in the units of the data."""
+        self._mixture = found.mixture
+        self.gate_coef_, self.gate_intercept_ = self._unscaled(found.mixture.gates)
+        experts = found.mixture.experts
+        binary = len(self.classes_) == 2
+        self.expert_coef_, self.expert_intercept_ = self._unscaled(
+            experts[:, :, 0] if binary else experts
+        )
+        self.log_posterior_, self.log_posteriors_ = found.log_posterior, found.values
+        self.n_iter_, self.stop_reason_ = found.optimum.n_iter, found.optimum.stop_reason
+
+    def _unscaled(self, W: Array) -> tuple[Array, Array]:
+        """Weights (..., M) of the columns as they are, and the offsets that go with them."""
+        coef = np.moveaxis(W[:-1], 0, -1) / self._scale
+        return coef, W[-1] - coef @ self._center
+
+    def _queries(self, X: ArrayLike) -> Array:
+        """Standardised features of each row, and a one."""
+        check_is_fitted(self)
+        Z = self._features_of(validation.check_X(self, X, reset=False))
+        design = designs.Standardized(designs.Dense(Z), self._center, self._scale, offset=True)
+        return design.rows(0, len(Z))
+
+    def _answers(self, Z: Array) -> distributions.Discrete:
+        """What each expert predicts, a batch (n, K)."""
+        a = self._mixture.latents(Z)
+        if len(self.classes_) == 2:
+            return distributions.Bernoulli.from_logit(a[:, :, 0])
+        return distributions.Categorical.from_logits(a)

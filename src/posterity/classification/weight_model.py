@@ -1,0 +1,126 @@
+"""Classifiers that are linear in features, fitted from rows in memory or block by block."""
+
+from __future__ import annotations
+
+import abc
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_is_fitted
+
+from posterity import designs, distributions, likelihoods, models, validation
+from posterity.arrays import Array
+from posterity.classification import classes
+from posterity.classification.base import Classifier
+from posterity.inference import weight_space
+
+
+class WeightClassifier(models.FeatureModel, Classifier):
+    """A classifier whose latent values are linear in features of the inputs.
+
+    A subclass writes ``_conclude``, which turns columns and classes into fitted attributes.
+    """
+
+    fit_intercept: bool
+    coef_: Array
+    intercept_: Array
+    posterior_: weight_space.LatentPosterior | None
+
+    @abc.abstractmethod
+    def _conclude(self, design: designs.Design, codes: Array, weights: Array | None) -> None:
+        """Set the fitted attributes."""
+
+    def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (N, D)
+            Inputs.
+        y : array-like of shape (N,)
+            Classes: numbers or names.
+        sample_weight : array-like of shape (N,), optional
+            How often each row counts: an integer weight equals repeating the row.
+        """
+        return self._fit_rows(X, y, sample_weight)
+
+    def _fit_rows(self, X: Any, y: Any, sample_weight: ArrayLike | None) -> Self:
+        rows = validation.check_X(self, X, reset=True)
+        weights = validation.check_sample_weight(sample_weight, len(rows))
+        codes = self._learn_classes(y, len(rows), weights)
+        self._fit_features(rows, weights)
+        self._move_units(rows, codes, weights, self._likelihood())
+        self._conclude(designs.Dense(self._design_of(self._features_of(rows))), codes, weights)
+        return self
+
+    def predict_dist(self, X: ArrayLike) -> distributions.Discrete:
+        """The distribution of the class at each row of X, by its place in ``classes_``."""
+        mean, covariance = self._latent(self._queries(X))
+        return classes.predicted(self._likelihood(), mean, covariance)
+
+    def predict_latent(self, X: ArrayLike) -> distributions.Normal:
+        """The latent value at each row: of the second class, (n,), or of each of C, (n, C)."""
+        mean, covariance = self._latent(self._queries(X))
+        return classes.latent_marginals(mean, np.diagonal(covariance, axis1=1, axis2=2))
+
+    def _latent(self, Z: Array) -> tuple[Array, Array]:
+        """Mean (n, C) and covariance (n, C, C) of the latent values; C = 1 for two classes."""
+        if self.posterior_ is not None:
+            return self.posterior_.latent(Z)
+        mean = self._mean_at(Z)
+        return mean, np.zeros((*mean.shape, mean.shape[1]))
+
+    def _mean_at(self, Z: Array) -> Array:
+        return Z @ self.coef_.T + self.intercept_
+
+    def _queries(self, X: ArrayLike) -> Array:
+        check_is_fitted(self)
+        return self._design_of(self._features_of(validation.check_X(self, X, reset=False)))
+
+    def _design_of(self, Z: Array) -> Array:
+        """The columns that have a weight each, from the features."""
+        return Z
+
+    def _likelihood(self) -> likelihoods.Bernoulli | likelihoods.Categorical:
+        """Of as many classes as there are."""
+        return classes.likelihood_of(len(self.classes_), getattr(self, "averaging", "exact"))
+
+    def _publish(self, coef: Array, intercept: Array) -> None:
+        """Weights (M, C) and offsets (C,), in the shapes scikit-learn uses."""
+        self.coef_ = np.ascontiguousarray(coef.T)
+        self.intercept_ = np.asarray(intercept) if self.fit_intercept else np.zeros(coef.shape[1])
+
+
+class StreamedClassifier(WeightClassifier):
+    """One whose columns do not depend on the rows, so that these can be read block by block."""
+
+    def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (N, D), or :class:`posterity.designs.Chunks`
+            Inputs; chunks bring their own targets and weights and never sit in memory at once.
+        y : array-like of shape (N,)
+            Classes: numbers or names.
+        sample_weight : array-like of shape (N,), optional
+            How often each row counts: an integer weight equals repeating the row.
+        """
+        if not isinstance(X, designs.Chunks):
+            return self._fit_rows(X, y, sample_weight)
+        models.refuse_beside_chunks(y, sample_weight)
+        return self._fit_chunks(X)
+
+    def _fit_chunks(self, chunks: designs.Chunks) -> Self:
+        streamed = models.StreamedRows.of(self, chunks)
+        codes = self._learn_classes(streamed.y, len(streamed.y), streamed.weights)
+        self._conclude(streamed.design, codes, streamed.weights)
+        return self
+
+
+def one_of(value: str, name: str, allowed: tuple[str, ...]) -> str:
+    """The word itself, if it is one of those allowed."""
+    if value not in allowed:
+        raise ValueError(f"{name}={value!r} must be one of {allowed}.")
+    return value

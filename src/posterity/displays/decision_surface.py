@@ -1,0 +1,178 @@
+"""The probability of each class over two inputs: where a classifier decides, and how surely."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from posterity.arrays import Array
+from posterity.displays import grid
+from posterity.displays.style import COLORS, CYCLE, axes_or_new
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_MARKERS = "os^Dv<>P"
+_PALEST, _STRONGEST = 0.04, 0.62  # how much of a class's colour an even guess and a certainty have
+
+
+class ProbabilisticClassifier(Protocol):
+    """Any fitted classifier with probabilities, of this library or of another."""
+
+    classes_: NDArray[Any]
+
+    def predict_proba(self, X: Any) -> Array: ...
+
+
+@dataclass(frozen=True)
+class DecisionSurfaceDisplay:
+    """Class probabilities over two inputs, and the rows that they come from.
+
+    Parameters
+    ----------
+    x0, x1 : arrays of shape (n,)
+        Where the two inputs were asked for.
+    probabilities : array of shape (n, n, C)
+        Of each class: the second input along the first axis, the first along the second.
+    classes : array of shape (C,)
+        What the classes are called.
+    X : array of shape (N, 2)
+        The rows to show as points; may be empty.
+    codes : array of shape (N,)
+        The class of each, by its place in ``classes``.
+    x_labels : tuple of two str, default=("x0", "x1")
+        Names of the inputs.
+
+    Examples
+    --------
+    >>> from posterity import BayesianLogisticRegression, displays
+    >>> X, y = [[0.0, 0.0], [1.0, 0.5], [2.0, 2.5], [3.0, 2.0]], ["no", "no", "yes", "yes"]
+    >>> model = BayesianLogisticRegression().fit(X, y)
+    >>> display = displays.DecisionSurfaceDisplay.from_estimator(model, X, y, n_grid=50)
+    >>> display.probabilities.shape
+    (50, 50, 2)
+    """
+
+    x0: Array
+    x1: Array
+    probabilities: Array
+    classes: NDArray[Any]
+    X: Array
+    codes: NDArray[np.intp]
+    x_labels: tuple[str, str] = ("x0", "x1")
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: ProbabilisticClassifier,
+        X: ArrayLike,
+        y: ArrayLike | None = None,
+        *,
+        margin: float = 0.1,
+        n_grid: int = 150,
+    ) -> DecisionSurfaceDisplay:
+        """Ask a fitted classifier for its probabilities over the range of X.
+
+        Parameters
+        ----------
+        estimator : classifier
+            Fitted on two inputs, with ``predict_proba``.
+        X : array-like of shape (N, 2)
+            Rows whose range is drawn, the training rows as a rule.
+        y : array-like of shape (N,), optional
+            Their classes; the rows are then shown as points.
+        margin : float, default=0.1
+            How far to look beyond the rows, as a share of their range.
+        n_grid : int, default=150
+            Number of points along each input.
+        """
+        rows = grid.two_inputs(X)
+        x0, x1 = (grid.span(column, margin=margin, n_grid=n_grid) for column in rows.T)
+        queries = np.stack(np.meshgrid(x0, x1), axis=-1).reshape(-1, 2)
+        P = np.asarray(estimator.predict_proba(grid.named(estimator, queries)))
+        return cls(
+            x0=x0,
+            x1=x1,
+            probabilities=P.reshape(n_grid, n_grid, -1),
+            classes=np.asarray(estimator.classes_),
+            X=rows if y is not None else np.empty((0, 2)),
+            codes=_places(np.asarray([] if y is None else y).ravel(), estimator.classes_),
+            x_labels=grid.labels(estimator),
+        )
+
+    def plot(self, ax: Axes | None = None, *, sure: Sequence[float] = (0.9,)) -> Axes:
+        """Draw the surface, its contours and the rows, in this order, and return the axes.
+
+        Each place has the colour of its most probable class, the paler the less sure. A solid line
+        is where two classes are equally probable, a dashed one where a class has a probability
+        of ``sure``.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw. None: a new figure.
+        sure : sequence of floats, default=(0.9,)
+            Probabilities at which to draw a dashed line for each class.
+        """
+        axes = axes_or_new(ax)
+        extent = (self.x0[0], self.x0[-1], self.x1[0], self.x1[-1])
+        axes.imshow(
+            self._colors(), origin="lower", extent=extent, aspect="auto", interpolation="bilinear"
+        )
+        self._draw_contours(axes, sure)
+        for c, name in enumerate(self.classes):
+            rows = self.X[self.codes == c]
+            style = {"c": COLORS[_color(c)], "marker": _MARKERS[c % len(_MARKERS)], "label": name}
+            if len(rows):
+                axes.scatter(rows[:, 0], rows[:, 1], s=34, linewidths=0.7, edgecolors="w", **style)
+        axes.set(xlabel=self.x_labels[0], ylabel=self.x_labels[1])
+        axes.set(xlim=extent[:2], ylim=extent[2:])
+        return axes
+
+    def _colors(self) -> Array:
+        """The colour of the most probable class, mixed with white, (n, n, 3)."""
+        from matplotlib.colors import to_rgb
+
+        n_classes = len(self.classes)
+        full = np.array([to_rgb(COLORS[_color(c)]) for c in range(n_classes)])
+        certainty = (n_classes * self.probabilities.max(axis=2) - 1.0) / (n_classes - 1.0)
+        strength = (_PALEST + (_STRONGEST - _PALEST) * certainty)[:, :, None]
+        return 1.0 - strength * (1.0 - full[self.probabilities.argmax(axis=2)])
+
+    def _draw_contours(self, axes: Axes, sure: Sequence[float]) -> None:
+        """Where the best two classes are even, and where one is as probable as asked for."""
+        P, black = self.probabilities, COLORS["black"]
+        for c in range(len(self.classes)):
+            ahead = P[:, :, c] - np.delete(P, c, axis=2).max(axis=2)
+            if c or len(self.classes) > 2:  # of two classes one line is both
+                self._draw_level(axes, ahead, 0.0, colors=black, linewidths=1.8)
+            for level in sure:
+                style = {"linestyles": "dashed", "linewidths": 1.0}
+                self._draw_level(axes, P[:, :, c], level, colors=black, **style)
+
+    def _draw_level(self, axes: Axes, values: Array, level: float, **style: Any) -> None:
+        """A contour, where there is one."""
+        if values.min() < level < values.max():
+            axes.contour(self.x0, self.x1, values, [level], **style)
+
+
+def _color(place: int) -> str:
+    """The name of a class's colour."""
+    return CYCLE[place % len(CYCLE)]
+
+
+def _places(y: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.intp]:
+    """The place of each label among the sorted classes, or a sentence about the first stranger."""
+    places = np.minimum(np.searchsorted(classes, y), len(classes) - 1)
+    strangers = np.flatnonzero(classes[places] != y)
+    if strangers.size:
+        row = strangers[0]
+        raise ValueError(
+            f"Row {row} has the class {y[row]!r}, which the model does not know; "
+            f"it was fitted to {classes.tolist()}."
+        )
+    return places

@@ -1,0 +1,166 @@
+"""Whether classes come true as often as a classifier said they would."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import stats
+
+from posterity.arrays import Array
+from posterity.displays.decision_surface import ProbabilisticClassifier
+from posterity.displays.style import COLORS, axes_or_new
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+@dataclass(frozen=True)
+class ReliabilityDisplay:
+    """Stated probabilities beside observed frequencies, in bins of about as many rows each.
+
+    Parameters
+    ----------
+    predicted : array of shape (B,)
+        Mean probability of each bin.
+    observed : array of shape (B,)
+        Share of its rows for which the event happened.
+    lower, upper : arrays of shape (B,)
+        Where that share falls with a probability of ``coverage`` if the predictions are right.
+    counts : array of shape (B,)
+        Rows in each bin.
+    coverage : float, default=0.9
+        Of the band.
+    event : str, default="the event"
+        What was predicted.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from posterity import displays
+    >>> rng = np.random.default_rng(0)
+    >>> p = rng.random(5000)
+    >>> happened = rng.random(5000) < p
+    >>> display = displays.ReliabilityDisplay.from_predictions(happened, p, n_bins=5)
+    >>> display.observed.round(1)
+    array([0.1, 0.3, 0.5, 0.7, 0.9])
+    """
+
+    predicted: Array
+    observed: Array
+    lower: Array
+    upper: Array
+    counts: Array
+    coverage: float = 0.9
+    event: str = "the event"
+
+    @classmethod
+    def from_predictions(
+        cls,
+        happened: ArrayLike,
+        probability: ArrayLike,
+        *,
+        n_bins: int = 10,
+        coverage: float = 0.9,
+        event: str = "the event",
+    ) -> ReliabilityDisplay:
+        """Sort rows by their probability and compare it, bin by bin, with what happened.
+
+        Parameters
+        ----------
+        happened : array-like of shape (N,)
+            Whether the event happened, as true or false, one or zero.
+        probability : array-like of shape (N,)
+            The probability that was given to it.
+        n_bins : int, default=10
+            Number of bins at most: rows of equal probability share one.
+        coverage : float, default=0.9
+            Probability of the band in which right predictions are seen. It is binomial at the mean
+            of the bin, which is a little wide where probabilities within it differ.
+        event : str, default="the event"
+            A name for the axes.
+        """
+        if n_bins < 1 or not 0.0 < coverage < 1.0:
+            raise ValueError(f"n_bins={n_bins} must be >= 1, and coverage={coverage} in (0, 1).")
+        p, outcome = _checked(happened, probability)
+        share_before = (stats.rankdata(p) - 0.5) / len(p)  # the same for equal probabilities
+        _, bins = np.unique((n_bins * share_before).astype(np.intp), return_inverse=True)
+        counts = np.bincount(bins).astype(np.float64)
+        predicted = np.bincount(bins, p) / counts
+        tails = (1.0 - coverage) / 2.0, (1.0 + coverage) / 2.0
+        lower, upper = (stats.binom.ppf(q, counts, predicted) / counts for q in tails)
+        observed = np.bincount(bins, outcome) / counts
+        return cls(predicted, observed, lower, upper, counts, coverage, event)
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: ProbabilisticClassifier,
+        X: Any,
+        y: ArrayLike,
+        *,
+        n_bins: int = 10,
+        coverage: float = 0.9,
+    ) -> ReliabilityDisplay:
+        """The second class of two; of more classes, whether the most probable one was right.
+
+        Parameters
+        ----------
+        estimator : classifier
+            With ``predict_proba``.
+        X : array-like or data frame of shape (N, D)
+            Rows that it was not fitted to.
+        y : array-like of shape (N,)
+            Their classes.
+        n_bins, coverage
+            As in :meth:`from_predictions`.
+        """
+        P, classes = np.asarray(estimator.predict_proba(X)), np.asarray(estimator.classes_)
+        labels = np.asarray(y).ravel()
+        options: dict[str, Any] = {"n_bins": n_bins, "coverage": coverage}
+        if len(classes) == 2:
+            event = str(classes[1])
+            return cls.from_predictions(labels == classes[1], P[:, 1], event=event, **options)
+        right = labels == classes[P.argmax(axis=1)]
+        event = "the most probable class"
+        return cls.from_predictions(right, P.max(axis=1), event=event, **options)
+
+    def plot(self, ax: Axes | None = None, *, color: str = COLORS["blue"]) -> Axes:
+        """Draw the band, the diagonal and the observed shares, and return the axes.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw. None: a new figure.
+        color : str, default=blue
+            Of the points.
+        """
+        axes = axes_or_new(ax)
+        grey, name = COLORS["grey"], f"{100 * self.coverage:g} % of right predictions"
+        axes.vlines(self.predicted, self.lower, self.upper, color=grey, alpha=0.4, lw=7, label=name)
+        axes.plot([0.0, 1.0], [0.0, 1.0], color=grey, lw=1.0)
+        axes.plot(self.predicted, self.observed, "o-", color=color, ms=6, lw=1.2, label="observed")
+        axes.set(xlabel=f"probability of {self.event}", ylabel="share of rows")
+        axes.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))
+        return axes
+
+
+def _checked(happened: ArrayLike, probability: ArrayLike) -> tuple[Array, Array]:
+    """Probabilities and outcomes of the same rows, or a sentence."""
+    p = np.asarray(probability, dtype=np.float64)
+    outcome = np.asarray(happened, dtype=np.float64)
+    if p.ndim != 1 or p.shape != outcome.shape or not len(p):
+        raise ValueError(
+            "One probability and one outcome are needed for each row; got the shapes "
+            f"{p.shape} and {outcome.shape}."
+        )
+    wrong = np.flatnonzero(~((p >= 0.0) & (p <= 1.0)) | ~np.isin(outcome, (0.0, 1.0)))
+    if wrong.size:
+        row = wrong[0]
+        raise ValueError(
+            f"Row {row} has the probability {p[row]:g} and the outcome {outcome[row]:g}; the first "
+            "must lie in [0, 1] and the second be 0 or 1."
+        )
+    return p, outcome

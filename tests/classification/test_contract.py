@@ -1,0 +1,148 @@
+"""Every classifier keeps scikit-learn's contract and the library's own."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.base import clone
+from sklearn.model_selection import cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import posterity
+from posterity import classification, distributions, features, kernels
+
+CASES = [
+    posterity.LogisticRegression(),
+    posterity.LogisticRegression(fit_intercept=False),
+    posterity.BayesianLogisticRegression(),
+    posterity.BayesianLogisticRegression(prior_variance=2.0, averaging="approximate"),
+    posterity.DualLogisticRegression(),
+    posterity.DualLogisticRegression(prior="flat"),
+    posterity.DualLogisticRegression(kernels.RBF(2.0)),
+    posterity.KernelLogisticRegression(max_iter=10),
+    posterity.GaussianProcessClassifier(n_restarts=0, max_iter=10),
+    posterity.GaussianProcessClassifier((4.0 * kernels.RBF(2.0)).fixed(), "zero"),
+    posterity.GaussianProcessClassifier((4.0 * kernels.RBF(2.0)).fixed(), inducing_points=30),
+    posterity.MixtureOfExpertsClassifier(n_restarts=0, random_state=0),
+    posterity.BayesianLogisticRegression(
+        features=features.Polynomial(2), standardize=False, fit_intercept=False
+    ),
+]
+ELSEWHERE = {posterity.DiscreteClassifier}  # whose columns are categories: test_discrete.py
+IDS = [repr(case).replace("\n", "") for case in CASES]
+every_case = pytest.mark.parametrize("model", CASES, ids=IDS)
+# Budgets are small here, and some data separable.
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+
+def subclasses(cls):
+    for child in cls.__subclasses__():
+        yield child
+        yield from subclasses(child)
+
+
+def test_every_public_classifier_is_in_the_table():
+    public = {getattr(posterity, name) for name in posterity.__all__}
+    classifiers = {c for c in subclasses(classification.Classifier) if c in public}
+    assert classifiers == {type(case) for case in CASES} | ELSEWHERE
+
+
+@parametrize_with_checks(CASES)
+def test_scikit_learn_contract(estimator, check):
+    check(estimator)
+
+
+def data(n=80, n_classes=2, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 3))
+    A = X @ rng.normal(size=(3, n_classes)) + rng.gumbel(size=(n, n_classes))
+    return X, np.array(["ape", "bee", "cat", "dog"])[np.argmax(A, axis=1)]
+
+
+@every_case
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_everything_derives_from_the_distribution(model, n_classes):
+    X, y = data(n_classes=n_classes)
+    fitted = clone(model).fit(X, y)
+    dist = fitted.predict_dist(X)
+    assert isinstance(dist, distributions.Discrete)
+    p = fitted.predict_proba(X)
+    assert p.shape == (len(X), n_classes)
+    np.testing.assert_allclose(p, dist.probabilities())
+    np.testing.assert_allclose(fitted.predict_log_proba(X), np.log(p), rtol=1e-9)
+    np.testing.assert_array_equal(fitted.predict(X), fitted.classes_[np.argmax(p, axis=1)])
+    assert np.mean(fitted.predict(X) == y) > 0.55
+
+
+@every_case
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_probabilities_are_probabilities_however_far_the_query(model, n_classes):
+    X, y = data(n_classes=n_classes)
+    far = np.concatenate([X, 1e3 * X, 1e6 * X])
+    fitted = clone(model).fit(X, y)
+    p, log_p = fitted.predict_proba(far), fitted.predict_log_proba(far)
+    assert np.all((p >= 0.0) & (p <= 1.0))
+    np.testing.assert_allclose(p.sum(axis=1), 1.0, rtol=0.0, atol=1e-12)
+    assert np.all(np.isfinite(log_p))
+    assert np.all(log_p <= 0.0)
+
+
+@every_case
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_weights_equal_repetition(model, n_classes):
+    X, y = data(n_classes=n_classes)
+    weight = np.random.default_rng(3).integers(1, 4, len(y))
+    weighted = clone(model).fit(X, y, sample_weight=weight)
+    repeated = clone(model).fit(X.repeat(weight, 0), y.repeat(weight))
+    np.testing.assert_allclose(weighted.predict_proba(X), repeated.predict_proba(X), atol=2e-6)
+
+
+@every_case
+def test_a_row_of_weight_zero_is_absent_and_so_is_its_class(model):
+    X, y = data()
+    more_X, more_y = np.concatenate([X, 9.0 + X[:5]]), np.concatenate([y, ["zebra"] * 5])
+    weight = np.concatenate([np.ones(len(y)), np.zeros(5)])
+    fitted = clone(model).fit(more_X, more_y, sample_weight=weight)
+    assert list(fitted.classes_) == sorted(set(y))
+    expected = clone(model).fit(X, y).predict_proba(X)
+    np.testing.assert_allclose(fitted.predict_proba(X), expected, atol=2e-6)
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame], ids=["pandas", "polars"])
+@every_case
+def test_names_of_data_frames_are_kept_and_checked(model, frame):
+    X, y = data()
+    table = frame({name: X[:, j] for j, name in enumerate("abc")})
+    fitted = clone(model).fit(table, pd.Series(y))
+    assert list(fitted.feature_names_in_) == ["a", "b", "c"]
+    np.testing.assert_allclose(fitted.predict_proba(table), clone(model).fit(X, y).predict_proba(X))
+    with pytest.raises(ValueError, match="feature names"):
+        fitted.predict(frame({name: X[:, j] for j, name in enumerate("bac")}))
+
+
+@every_case
+def test_pipelines_and_cross_validation(model):
+    X, y = data()
+    assert cross_val_score(make_pipeline(StandardScaler(), model), X, y, cv=3).mean() > 0.5
+    score = cross_val_score(model, X, y, cv=3, scoring="neg_log_loss").mean()
+    assert score > -1.0
+
+
+@every_case
+def test_bad_labels_get_a_sentence(model):
+    X, y = data()
+    with pytest.raises(ValueError, match="only one class, 'ape'"):
+        clone(model).fit(X, ["ape"] * len(X))
+    with pytest.raises(ValueError, match="X has 80 rows but y has 79"):
+        clone(model).fit(X, y[:-1])
+    with pytest.raises(ValueError, match="requires y to be passed"):
+        clone(model).fit(X, None)
+
+
+@every_case
+def test_the_same_rows_give_the_same_model(model):
+    X, y = data(n_classes=3)
+    first, second = (clone(model).fit(X, y).predict_proba(X) for _ in range(2))
+    np.testing.assert_array_equal(first, second)
