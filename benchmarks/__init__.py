@@ -7,5 +7,6 @@ those that ``python -m benchmarks`` knows. Most are a table of values for ``harn
 BENCHMARKS = (
     *("nist", "linear", "bayesian_linear", "out_of_core"),
     *("gaussian_process", "gaussian_process_evaluation", "kernel_ridge", "uci_regression"),
-    "structured_kernels",
+    *("structured_kernels", "logistic", "out_of_core_logistic", "gaussian_process_classification"),
+    *("classification_sets", "posterior_accuracy"),
 )

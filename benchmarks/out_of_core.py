@@ -9,8 +9,6 @@ of the rows streamed and in memory, and tells how far apart the models are.
 import tempfile
 import time
 from collections.abc import Callable
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -20,12 +18,13 @@ import typer
 from rich.console import Console
 from threadpoolctl import threadpool_limits
 
-from benchmarks import machine, report
+from benchmarks import harness, machine, report
 from benchmarks.options import Options
 from benchmarks.worker import peak_mib
 from posterity.designs import Chunks
 from posterity.regression import BayesianLinearRegression
 
+TITLE = "Rows that never sit in memory at once"
 ROWS, COLUMNS, ROWS_OF_A_FILE = 10_000_000, 50, 500_000
 SAMPLE, QUERIES, SEED, NOISE_VARIANCE = 100_000, 1_000, 0, 0.25
 MEASURES = {
@@ -39,18 +38,19 @@ MEASURES = {
 def run(options: Options, rows: int | None = None) -> dict[str, Any]:
     """Write, read and fit; write and show what it took."""
     n = rows or (ROWS // 10 if options.quick else ROWS)
-    result = {"benchmark": "out_of_core", "title": "Rows that never sit in memory at once"}
+    result: dict[str, Any] = {"benchmark": "out_of_core", "title": TITLE}
     result |= machine.describe() | {"rows": n, "columns": COLUMNS, "seed": SEED, "tasks": []}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        result["write"] = _in_new_process(write, folder, n)
+        result["write"] = harness.in_new_process(write, folder, n)
         result["runs"] = [
-            {"contender": name, "repeat": repeat, **_in_new_process(step, folder, options.threads)}
+            {"contender": name, "repeat": repeat}
+            | harness.in_new_process(step, folder, options.threads)
             for repeat in range(options.repeats)
             for name, step in STEPS.items()
         ]
         result["summary"] = report.summarise(result["runs"])
-        result["agreement"] = _in_new_process(compare, folder)
+        result["agreement"] = harness.in_new_process(compare, folder)
     report.publish(result, page(result), options)
     return result
 
@@ -77,13 +77,13 @@ def write(folder: Path, rows: int) -> dict[str, float]:
 
 def read(folder: Path, threads: int | None) -> dict[str, float]:
     """One pass that does nothing with the rows but check them; it has no use for BLAS threads."""
-    return _measured(lambda: sum(len(block) for block in _chunks(folder)))[1]
+    return measured(lambda: sum(len(block) for block in _chunks(folder)))[1]
 
 
 def fit(folder: Path, threads: int | None) -> dict[str, float]:
     """The fit, and how far it is from the weights that made the targets."""
     with threadpool_limits(limits=threads):
-        model, numbers = _measured(lambda: BayesianLinearRegression().fit(_chunks(folder)))
+        model, numbers = measured(lambda: BayesianLinearRegression().fit(_chunks(folder)))
     weights, _ = truth()
     return numbers | {
         "largest_weight_error": float(np.abs(model.coef_ - weights).max()),
@@ -107,9 +107,9 @@ def compare(folder: Path) -> dict[str, float]:
     variances = [model.predict_dist(queries).variance() for model in (streamed, in_memory)]
     return {
         "sample_rows": len(sample),
-        "coefficients": _difference(streamed.coef_, in_memory.coef_),
-        "predictive_variances": _difference(*variances),
-        "log_evidence": _difference(streamed.log_evidence_, in_memory.log_evidence_),
+        "coefficients": difference(streamed.coef_, in_memory.coef_),
+        "predictive_variances": difference(*variances),
+        "log_evidence": difference(streamed.log_evidence_, in_memory.log_evidence_),
     }
 
 
@@ -118,7 +118,11 @@ def page(result: dict[str, Any]) -> str:
     n, agreement = result["rows"], result["agreement"]
     fitted = result["summary"]["BayesianLinearRegression.fit"]
     body = [
-        [name, f"{n / step['wall_s']['median']:,.0f}", *(_range(step[key]) for key in MEASURES)]
+        [
+            name,
+            f"{n / step['wall_s']['median']:,.0f}",
+            *(median_and_range(step[key]) for key in MEASURES),
+        ]
         for name, step in result["summary"].items()
     ]
     in_memory = n * (result["columns"] + 1) * 8 / 2**20
@@ -150,7 +154,7 @@ def _chunks(folder: Path) -> Chunks:
     return Chunks.from_parquet(str(folder / "part-*.parquet"), target="y")
 
 
-def _measured(work: Callable[[], Any]) -> tuple[Any, dict[str, float]]:
+def measured(work: Callable[[], Any]) -> tuple[Any, dict[str, float]]:
     """The result of the work, its seconds, and its memory: all, and what the work added."""
     before, wall, cpu = peak_mib(), time.perf_counter(), time.process_time()
     result = work()
@@ -159,20 +163,15 @@ def _measured(work: Callable[[], Any]) -> tuple[Any, dict[str, float]]:
     return result, seconds | {"peak_mib": peak, "added_mib": peak - before}
 
 
-def _range(spread: dict[str, float]) -> str:
+def median_and_range(spread: dict[str, float]) -> str:
     """Median, least and largest."""
     median, low, high = (report.number(spread[key]) for key in ("median", "min", "max"))
     return f"{median} ({low} - {high})"
 
 
-def _difference(a: Any, b: Any) -> float:
+def difference(a: Any, b: Any) -> float:
     """The largest difference, relative to the largest value."""
     return float(np.max(np.abs(np.subtract(a, b))) / np.max(np.abs(b)))
-
-
-def _in_new_process(work: Callable[..., dict[str, float]], *arguments: Any) -> dict[str, float]:
-    with ProcessPoolExecutor(max_workers=1, mp_context=get_context("spawn")) as pool:
-        return pool.submit(work, *arguments).result()
 
 
 def main(

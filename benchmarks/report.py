@@ -9,6 +9,7 @@ from typing import Any
 from benchmarks.options import Options
 
 RATIO = "ratio"
+DIGITS = {"exact": 7, "score": 4}
 
 # The key of a measurement, its heading, and how it is shown.
 COLUMNS = (
@@ -33,10 +34,20 @@ COLUMNS = (
     ("rmse", "RMSE", "score"),
     ("rmse_of_function", "RMSE of the function", "score"),
     ("coverage_90", "90 % coverage", "score"),
+    ("error_percent", "errors, %", "score"),
+    ("log_loss", "log loss", "score"),
+    ("confidence_error", "confidence error", "score"),
+    ("calibration_error", "calibration error", "score"),
+    ("gradient_norm", "gradient", "power"),
+    ("tolerance", "tol", "power"),
+    ("mean_log_likelihood", "mean log likelihood", "exact"),
     ("digits", "correct digits", "median"),
     ("log10_penalty", "log10 of the penalty", "score"),
     ("log_evidence", "log evidence", "exact"),
+    ("variance", "variance", "score"),
+    ("length_scale", "length scale", "score"),
     ("evaluations", "evaluations", "median"),
+    ("iterations", "iterations", "median"),
 )
 
 
@@ -105,10 +116,10 @@ def _cell(spread: dict[str, float | None] | None, style: str) -> str:
         return "-"
     if style == "range":
         return f"{number(spread['median'])} ({number(spread['min'])} - {number(spread['max'])})"
-    if style == "exact":
-        return number(spread["median"], digits=7)
-    if style == "score":
-        return number(spread["median"], digits=4)
+    if style == "power":
+        return f"{spread['median']:.1e}"
+    if style in DIGITS:
+        return number(spread["median"], DIGITS[style])
     return number(spread[style])
 
 

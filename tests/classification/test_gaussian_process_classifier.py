@@ -14,6 +14,7 @@ from posterity.inference import latent_search
 from posterity.inference.process_laplace import LaplacePosterior
 from posterity.inference.process_propagation import PropagationPosterior
 from posterity.inference.projected import ProjectedPosterior
+from posterity.models import latent_process
 
 KERNEL = (4.0 * kernels.RBF(1.2)).fixed()
 WORDS = ["aab", "aaab", "baab", "aabb", "xyx", "xyyx", "xxy", "yxyx"]
@@ -75,6 +76,16 @@ def test_auto_stays_with_laplace_where_propagation_cannot():
     assert auto.log_evidence_ == laplace.fit(X, y).log_evidence_
     carried = GaussianProcessClassifier(KERNEL, inducing_points=5).fit(X, y)
     assert isinstance(carried.posterior_, ProjectedPosterior)
+
+
+def test_auto_repeats_rows_only_to_a_few_more(monkeypatch):
+    X, y = data(12)
+    monkeypatch.setattr(latent_process, "_REPEATED_ROWS", 30)
+    for weight, posterior in ((2, PropagationPosterior), (3, LaplacePosterior)):
+        model = GaussianProcessClassifier(KERNEL).fit(X, y, np.full(12, weight))
+        assert isinstance(model.posterior_, posterior)
+        many = GaussianProcessClassifier(KERNEL).fit(X.repeat(weight, 0), y.repeat(weight))
+        assert many.log_evidence_ == model.log_evidence_
 
 
 @pytest.mark.parametrize("inference", ["auto", "propagation"])
@@ -143,7 +154,7 @@ def test_parameters_are_learned_on_some_rows_and_the_rest_is_conditioned_on(n_cl
     model = GaussianProcessClassifier(learning_rows=45, **options).fit(X, y)
     part, codes = seen[0].X, seen[0].targets.y
     assert len(part) == 45
-    assert all((X == row).all(axis=1).any() for row in part)
+    assert all((row == X).all(axis=1).any() for row in part)
     counts = np.bincount(codes.astype(int))
     np.testing.assert_allclose(counts, 0.5 * np.bincount(y), atol=1.0)
     alone = GaussianProcessClassifier(**options).fit(part, codes)
@@ -244,7 +255,8 @@ def test_a_warm_start_goes_on_from_where_it_was():
     cold, kernel = model.n_iter_, model.kernel_
     assert model.fit(X, y).n_iter_ < cold
     np.testing.assert_allclose(model.kernel_(X), kernel(X), rtol=0.05, atol=0.05)
-    model.set_params(kernel=kernels.Scaled(kernels.RBF())).fit(X, y)
+    assert model.set_params(warm_start=False).fit(X, y).n_iter_ == cold
+    model.set_params(warm_start=True, kernel=kernels.Scaled(kernels.RBF())).fit(X, y)
     assert len(np.atleast_1d(model.kernel_.kernel.length_scale)) == 1
 
 

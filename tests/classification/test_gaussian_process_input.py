@@ -76,7 +76,7 @@ def test_classes_that_are_told_apart_do_not_run_away(inference):
 
 
 def test_a_parameter_at_the_end_of_its_range_is_named():
-    X, y = data()
+    X, _ = data()
     bounded = kernels.Scaled(kernels.RBF(1.0).fixed()).bounded(variance=(0.01, 0.1))
     model = GaussianProcessClassifier(bounded).fit(X, X[:, 0] > 0.0)
     assert model.at_bounds_ == ("variance (upper)",)

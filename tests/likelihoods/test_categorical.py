@@ -96,6 +96,14 @@ def test_averages_agree_with_dense_quadrature(scale):
     np.testing.assert_allclose(close, expected, atol=0.06)
 
 
+def test_without_averaging_the_mean_counts_alone():
+    m, S = RNG.standard_normal((4, 3)), covariances(4, 3, 5.0)
+    p = likelihoods.Categorical(3, "none").predict(m, S).probabilities()
+    np.testing.assert_allclose(p, softmax(m, axis=1), rtol=1e-12)
+    one = likelihoods.Bernoulli("none").predict(m[:, 0], S[:, 0, 0])
+    np.testing.assert_allclose(one.mean(), 1.0 / (1.0 + np.exp(-m[:, 0])), rtol=1e-12)
+
+
 def test_ten_equal_classes_of_large_variance_have_equal_probabilities():
     ten = likelihoods.Categorical(10)
     p = ten.predict(np.full((1, 10), 7.0), 25.0 * np.eye(10)).probabilities()

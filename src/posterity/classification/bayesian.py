@@ -31,9 +31,9 @@ class BayesianLogisticRegression(StreamedClassifier):
     standardize : bool, default=True
         Let the prior act on the weights of columns scaled to unit variance, so that units do not
         matter. False: on the weights as they are, as in the textbook.
-    averaging : {"exact", "approximate"}, default="exact"
-        How probabilities are averaged over the normal latent value: by quadrature, or by the
-        closed form that is off by up to 0.02.
+    averaging : {"exact", "approximate", "none"}, default="exact"
+        How probabilities are averaged over the normal latent value: by quadrature, by the closed
+        form that is off by up to 0.02, or not at all, as if the posterior mean were certain.
 
     Attributes
     ----------

@@ -37,7 +37,7 @@ class DualLogisticRegression(WeightClassifier):
         Variance of each dual weight. None: learned by the evidence. Unused with a flat prior.
     fit_intercept : bool, default=True
         Add an offset, and centre the kernel; the dual weights then sum to zero.
-    averaging : {"exact", "approximate"}, default="exact"
+    averaging : {"exact", "approximate", "none"}, default="exact"
         How probabilities are averaged over the posterior, as in
         :class:`BayesianLogisticRegression`; with a flat prior they are at the best weights.
 

@@ -40,7 +40,8 @@ class GaussianProcessClassifier(models.KernelModel, Classifier):
         Laplace's approximation, fast and for any number of classes; or expectation propagation,
         for two, whose probabilities and evidence are closer to the exact ones. "auto" learns the
         parameters by Laplace and, for two classes and weights that are whole numbers, ends with
-        the posterior and the evidence of expectation propagation at these.
+        the posterior and the evidence of expectation propagation at these; but not where rows that
+        are equal, or count often, would have to be repeated to many more than there are.
     inducing_points : int or array-like of shape (M, D), optional
         Carry the functions by M points instead of all rows: for more rows than a matrix of their
         covariances has room for. A number: so many are chosen among the rows. The parameters are
@@ -49,9 +50,11 @@ class GaussianProcessClassifier(models.KernelModel, Classifier):
     learning_rows : int, optional
         Learn the parameters on so many rows, drawn at random with every class in proportion, and
         then condition on all: parameters need fewer rows than functions do. None: on all rows.
-    averaging : {"exact", "approximate"}, default="exact"
-        How probabilities are averaged over normal latent values: by quadrature, or by a closed
-        form that is off by up to 0.02.
+    averaging : {"exact", "approximate", "none"}, default="exact"
+        How probabilities are averaged over normal latent values: by quadrature, by a closed form
+        that is off by up to 0.02 (0.08 for more than two classes), or not at all. For more than
+        two classes that hardly overlap, Laplace's approximation is wider than the posterior and
+        averages are less certain than they could be; there "none" may predict better.
     n_restarts : int, default=2
         Further searches from random starts; the one that does best in its first steps goes on.
     warm_start : bool, default=False

@@ -31,7 +31,7 @@ class KernelLogisticRegression(models.KernelModel, Classifier):
         Variance of each weight. None: learned by the evidence.
     fit_intercept : bool, default=True
         Add an offset with a prior worth one row, and centre the kernel on the rows.
-    averaging : {"exact", "approximate"}, default="exact"
+    averaging : {"exact", "approximate", "none"}, default="exact"
         How probabilities are averaged over the posterior, as in
         :class:`BayesianLogisticRegression`.
     max_iter : int, default=100

@@ -20,9 +20,9 @@ class Bernoulli(Likelihood):
 
     Parameters
     ----------
-    averaging : {"exact", "approximate"}, default="exact"
-        How predictions average over a: by quadrature, or by the closed form
-        sigmoid(mean / sqrt(1 + pi variance / 8)), which is off by up to 0.02.
+    averaging : {"exact", "approximate", "none"}, default="exact"
+        How predictions average over a: by quadrature; by the closed form
+        sigmoid(mean / sqrt(1 + pi variance / 8)), which is off by up to 0.02; or not at all.
 
     Examples
     --------
@@ -53,6 +53,8 @@ class Bernoulli(Likelihood):
 
     def predict(self, mean: ArrayLike, variance: ArrayLike) -> distributions.Bernoulli:
         m, v = np.asarray(mean, dtype=np.float64), np.asarray(variance, dtype=np.float64)
+        if self.averaging == "none":
+            return distributions.Bernoulli.from_logit(m + 0.0 * v)
         if self.averaging == "approximate":
             logit = m / np.sqrt(1.0 + np.pi / 8.0 * v)  # [P9 9.19]
             return distributions.Bernoulli.from_logit(logit)

@@ -22,8 +22,8 @@ class Categorical(Coupled):
     ----------
     n_classes : int
         C, at least two.
-    averaging : {"exact", "approximate"}, default="exact"
-        How predictions average over a: by quadrature, or by the closed form
+    averaging : {"exact", "approximate", "none"}, default="exact"
+        How predictions average over a: by quadrature, not at all, or by the closed form
         p_c proportional to 1 / sum_k exp(-(m_c - m_k) / sqrt(1 + pi/8 v_ck)), where m_c - m_k and
         v_ck are the mean and the variance of a_c - a_k, which is off by up to 0.05. "exact" is
         exact for two classes, and right to 1e-3 or so for more.
@@ -83,7 +83,9 @@ class Categorical(Coupled):
         batch, C = np.broadcast_shapes(m.shape[:-1], S.shape[:-2]), self.n_classes
         rows = np.broadcast_to(m, (*batch, C)).reshape(-1, C)
         blocks = np.broadcast_to(S, (*batch, C, C)).reshape(-1, C, C)
-        if self.averaging == "approximate":
+        if self.averaging == "none":
+            log_p = log_softmax(rows, axis=-1)
+        elif self.averaging == "approximate":
             log_p = softmax_mean.log_approximate(rows, blocks)
         else:
             log_p = softmax_mean.log_exact(rows, blocks)

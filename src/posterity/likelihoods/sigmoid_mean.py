@@ -13,7 +13,7 @@ from scipy.special import erfcx, expit
 from posterity.arrays import Array
 from posterity.linalg import eigen
 
-AVERAGINGS = ("exact", "approximate")
+AVERAGINGS = ("exact", "approximate", "none")
 
 _NARROW, _WIDE = 2.0, 16.0  # the variances from which more nodes are needed, and roles change
 _BLOCK = 2048  # rows at once, so that their nodes stay in cache

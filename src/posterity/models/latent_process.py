@@ -24,6 +24,7 @@ from posterity.models.training import Training
 
 APPROXIMATIONS = ("auto", "laplace", "propagation")
 _LEARNING_ROWS = 1000  # at least, where points carry the function
+_REPEATED_ROWS = 1000  # or twice as many as there are, up to which "auto" repeats rows by weight
 
 
 @dataclass(frozen=True)
@@ -80,10 +81,8 @@ class LatentProcess:
     def _conditioned(self, learned: Any, training: Training, targets: LatentTargets) -> Any:
         """The posterior of all rows; "auto" ends with propagation where that is possible."""
         kernel, likelihood = learned.kernel, learned.likelihood
-        propagates = self.approximation == "auto" and not isinstance(
-            likelihood, likelihoods.Coupled
-        )
-        if not (propagates and training.is_whole):
+        coupled = isinstance(likelihood, likelihoods.Coupled)
+        if self.approximation != "auto" or coupled or not _is_repeatable(training):
             posterior = self._engines(likelihood)[1]
             return posterior.condition(kernel, likelihood, training.rows, targets)
         single = training.repeated()
@@ -134,6 +133,12 @@ class LatentProcess:
         if isinstance(self.inducing_points, numbers.Integral):
             return projected.choose_points(kernel, rows, int(self.inducing_points), rng)
         return self.inducing_points
+
+
+def _is_repeatable(training: Training) -> bool:
+    """Whether rows count whole numbers of times, and repeating them makes not too many more."""
+    few = max(_REPEATED_ROWS, 2 * len(training.weights))
+    return training.is_whole and float(np.sum(training.weights)) <= few
 
 
 def _count(points: Any) -> int:

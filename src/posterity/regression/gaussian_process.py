@@ -37,7 +37,9 @@ class GaussianProcessRegressor(LikelihoodProcess):
         Carry the function by M points instead of all rows: for more rows than a matrix of their
         covariances has room for. A number: at most so many are chosen among the rows, fewer where
         these say it all, and then moved. Points given are moved from there. ``log_evidence_`` is
-        then a lower bound. Let ``noise_variance`` carry the noise, not a ``White`` kernel.
+        then a lower bound. Let ``noise_variance`` carry the noise, not a ``White`` kernel. With a
+        ``likelihood`` points stay where they are, parameters are learned on as many rows or a
+        thousand, and ``log_evidence_`` is that of the function which the points carry.
     normalize_y : bool, default=False
         Divide each output by its standard deviation first, so that outputs of different units can
         share the kernel; kernel and ``noise_variance`` are then in units of it.
@@ -84,7 +86,7 @@ class GaussianProcessRegressor(LikelihoodProcess):
     inducing_points_ : array of shape (M, D), or list
         Where the function is carried, with ``inducing_points``.
     evidence_gap_ : float
-        With ``inducing_points``: the log evidence of the exact process lies at most this much above
+        Not set with a likelihood. With ``inducing_points``: the log evidence of the exact process lies at most this much above
         ``log_evidence_``. A small gap proves enough points; a large one proves nothing. Without: 0.
     posterior_ : ProcessPosterior or InducingPosterior
         The conditioned process.

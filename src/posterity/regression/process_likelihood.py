@@ -72,10 +72,10 @@ class LikelihoodProcess(LearningProcess):
     def _check_training(self, X: Any, y: Any, *, reset: bool, min_rows: int) -> tuple[Any, Array]:
         rows, targets = super()._check_training(X, y, reset=reset, min_rows=min_rows)
         if self.likelihood is not None:
-            self._check_likelihood(rows, targets)
+            self._check_likelihood(targets)
         return rows, targets
 
-    def _check_likelihood(self, rows: Any, y: Array) -> None:
+    def _check_likelihood(self, y: Array) -> None:
         """Refuse what only normal noise can do."""
         if not isinstance(self.likelihood, likelihoods.Likelihood):
             raise TypeError(
@@ -93,7 +93,6 @@ class LikelihoodProcess(LearningProcess):
             raise ValueError(
                 "With a likelihood use normalize_y=False, and mean='constant' or mean='zero'."
             )
-        latent_process.check_host(rows)
         self.likelihood.check(y.reshape(-1))
 
     def predict_dist(
