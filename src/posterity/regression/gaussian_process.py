@@ -86,8 +86,9 @@ class GaussianProcessRegressor(LikelihoodProcess):
     inducing_points_ : array of shape (M, D), or list
         Where the function is carried, with ``inducing_points``.
     evidence_gap_ : float
-        Not set with a likelihood. With ``inducing_points``: the log evidence of the exact process lies at most this much above
+        With ``inducing_points``: the log evidence of the exact process lies at most this much above
         ``log_evidence_``. A small gap proves enough points; a large one proves nothing. Without: 0.
+        Not set with a likelihood.
     posterior_ : ProcessPosterior or InducingPosterior
         The conditioned process.
 
