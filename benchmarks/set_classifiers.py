@@ -26,6 +26,9 @@ from posterity.classification import (
 )
 
 
+LEARNING_ROWS = 700
+
+
 @dataclass(frozen=True)
 class Model:
     """A classifier as a table names it, and how it is made."""
@@ -59,10 +62,13 @@ def several_classes() -> tuple[Model, ...]:
 
 
 def many_rows(points: int, *, pixels: bool = False) -> tuple[Model, ...]:
-    """For thousands of rows: the process is carried by points."""
+    """For thousands of rows: carried by points, or by all rows once parameters are learned."""
     carried = partial(_process, pixels, inducing_points=points)
+    learned = partial(_process, pixels, learning_rows=LEARNING_ROWS, n_restarts=0)
     return (
         Model(f"posterity GaussianProcessClassifier, {points} points", carried),
+        Model(f"posterity, all rows, learned on {LEARNING_ROWS}", learned),
+        Model("posterity, the same, at the mode", partial(learned, averaging="none")),
         *_linear(),
         *_peers(pixels),
     )
