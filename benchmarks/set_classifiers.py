@@ -25,7 +25,6 @@ from posterity.classification import (
     LogisticRegression,
 )
 
-
 LEARNING_ROWS = 700
 
 
