@@ -24,9 +24,9 @@ y = np.array(["first arm", "second", "third"])[turn]
 
 models = {
     "Linear": BayesianLogisticRegression(averaging="approximate"),
-    "Cubic": BayesianLogisticRegression(features.Polynomial(3), averaging="approximate"),
+    "Cubic": BayesianLogisticRegression(features.Polynomial(3)),
     "Gaussian processes": GaussianProcessClassifier(
-        kernels.Scaled(kernels.RBF()), averaging="approximate"
+        kernels.Scaled(kernels.RBF())
     ),
 }
 with displays.style():

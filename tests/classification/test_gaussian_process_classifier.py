@@ -13,6 +13,7 @@ from posterity import GaussianProcessClassifier, kernels
 from posterity.inference import latent_search
 from posterity.inference.process_laplace import LaplacePosterior
 from posterity.inference.process_propagation import PropagationPosterior
+from posterity.inference.process_variational import VariationalPosterior
 from posterity.inference.projected import ProjectedPosterior
 from posterity.models import latent_process
 
@@ -72,10 +73,25 @@ def test_auto_stays_with_laplace_where_propagation_cannot():
     assert isinstance(auto.posterior_, LaplacePosterior)
     assert auto.log_evidence_ == laplace.fit(X, y, weight).log_evidence_
     X, y = data(n_classes=3)
-    auto = GaussianProcessClassifier(KERNEL).fit(X, y)
-    assert auto.log_evidence_ == laplace.fit(X, y).log_evidence_
     carried = GaussianProcessClassifier(KERNEL, inducing_points=5).fit(X, y)
     assert isinstance(carried.posterior_, ProjectedPosterior)
+
+
+def test_auto_ends_with_the_nearest_normal_for_several_classes(monkeypatch):
+    X, y = data(n_classes=3)
+    auto = GaussianProcessClassifier(KERNEL).fit(X, y)
+    assert isinstance(auto.posterior_, VariationalPosterior)
+    monkeypatch.setattr(latent_process, "_SWEPT", 1.0)
+    laplace = GaussianProcessClassifier(KERNEL, inference="laplace").fit(X, y)
+    assert GaussianProcessClassifier(KERNEL).fit(X, y).log_evidence_ == laplace.log_evidence_
+    assert auto.log_evidence_ != laplace.log_evidence_
+
+
+def test_classes_far_apart_are_told_with_certainty():
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.normal(c, 0.3, size=(15, 2)) for c in (-3.0, 0.0, 3.0)])
+    model = GaussianProcessClassifier(n_restarts=0).fit(X, np.repeat([0, 1, 2], 15))
+    assert np.all(model.predict_proba([[-3.0, -3.0], [0.0, 0.0], [3.0, 3.0]]).max(axis=1) > 0.9)
 
 
 def test_auto_repeats_rows_only_to_a_few_more(monkeypatch):

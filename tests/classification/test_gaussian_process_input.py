@@ -162,7 +162,7 @@ def test_what_was_fitted_does_not_change_with_the_array():
     [
         ({"mean": "linear"}, ValueError, "mean='linear' must be one of"),
         ({"inference": "exact"}, ValueError, "inference='exact' must be one of"),
-        ({"averaging": "none"}, ValueError, "averaging='none'"),
+        ({"averaging": "some"}, ValueError, "averaging='some'"),
         ({"learning_rows": 0}, ValueError, "learning_rows=0 must be a whole number of at least 1"),
         ({"learning_rows": 2.5}, ValueError, "learning_rows=2.5 must be a whole number"),
         ({"inducing_points": 0}, ValueError, "inducing_points=0 must be a whole number of at"),

@@ -39,9 +39,10 @@ class GaussianProcessClassifier(models.KernelModel, Classifier):
     inference : {"auto", "laplace", "propagation"}, default="auto"
         Laplace's approximation, fast and for any number of classes; or expectation propagation,
         for two, whose probabilities and evidence are closer to the exact ones. "auto" learns the
-        parameters by Laplace and, for two classes and weights that are whole numbers, ends with
-        the posterior and the evidence of expectation propagation at these; but not where rows that
-        are equal, or count often, would have to be repeated to many more than there are.
+        parameters by Laplace and ends with a better posterior, and its evidence, at these. For
+        two classes that is expectation propagation, where weights are whole numbers and rows that
+        count often need not be repeated to many more than there are; for more it is the normal
+        nearest to the posterior, whose evidence is a lower bound, up to C N^3 = 1e11.
     inducing_points : int or array-like of shape (M, D), optional
         Carry the functions by M points instead of all rows: for more rows than a matrix of their
         covariances has room for. A number: so many are chosen among the rows. The parameters are
@@ -52,9 +53,9 @@ class GaussianProcessClassifier(models.KernelModel, Classifier):
         then condition on all: parameters need fewer rows than functions do. None: on all rows.
     averaging : {"exact", "approximate", "none"}, default="exact"
         How probabilities are averaged over normal latent values: by quadrature, by a closed form
-        that is off by up to 0.02 (0.08 for more than two classes), or not at all. For more than
-        two classes that hardly overlap, Laplace's approximation is wider than the posterior and
-        averages are less certain than they could be; there "none" may predict better.
+        that is off by up to 0.02 (0.08 for more than two classes), or not at all. Where classes
+        hardly overlap, Laplace's approximation makes averages less certain than they should be;
+        with ``inference="laplace"`` "none" may then predict better.
     n_restarts : int, default=2
         Further searches from random starts; the one that does best in its first steps goes on.
     warm_start : bool, default=False

@@ -63,8 +63,8 @@ class SoftmaxEvidence:
         """
         if self._memory is None:
             self._memory = Memory.of(self.targets)
-        latents = _latents(kernel, likelihood, self.X, self.targets, self._memory)
-        mode, factors = _mode(latents, self._memory, self._b)
+        latents = filled(kernel, likelihood, self.X, self.targets, self._memory)
+        mode, factors = found(latents, self._memory, self._b)
         self._b = mode.point.b
         value = mode.point.value - 0.5 * factors.log_determinant  # [GPML 3.44]
         return value, gradient(latents, mode.point, factors, kernel, self.X)
@@ -107,8 +107,8 @@ class SoftmaxPosterior:
         """
         memory = Memory.of(targets)
         with linalg.limited(targets.n_rows):
-            latents = _latents(kernel, likelihood, X, targets, memory)
-            mode, factors = _mode(latents, memory, None)
+            latents = filled(kernel, likelihood, X, targets, memory)
+            mode, factors = found(latents, memory, None)
             for c, D_c in enumerate(factors.D):  # solves lose fewer digits than inverses
                 fill_class(memory, c, D_c, float(targets.offset_variance[c]))
         _announce(mode)
@@ -157,18 +157,20 @@ class SoftmaxPosterior:
         return [kernels.rows.between(X, i, i + size) for i in range(0, n, max(1, size))]
 
 
-def _latents(
+def filled(
     kernel: kernels.Kernel,
     likelihood: likelihoods.Coupled,
     X: Any,
     targets: LatentTargets,
     memory: Memory,
 ) -> Latents:
+    """The log posterior density of the functions, its kernel matrix in the memory given."""
     blocks.fill(memory.K, kernel, X, np.zeros(targets.n_rows), above_too=True)
     return Latents(memory.K, likelihood, targets)
 
 
-def _mode(latents: Latents, memory: Memory, b: Array | None) -> tuple[Mode, Factors]:
+def found(latents: Latents, memory: Memory, b: Array | None) -> tuple[Mode, Factors]:
+    """The mode, from a guess of it or from nothing, and the factors there."""
     return process_softmax_modes.find(
         latents,
         latents.start(b),

@@ -12,7 +12,7 @@ from posterity import kernels
 from posterity.arrays import Array
 from posterity.inference import blocks
 from posterity.inference.process_softmax_factors import Factors, columns, each_times
-from posterity.inference.process_softmax_modes import Latents, Point
+from posterity.inference.process_softmax_modes import Latents, Point, Step
 from posterity.linalg import blocked
 
 
@@ -25,7 +25,7 @@ def gradient(
     matrix.  [GPML Sec5.5.1]
     """
     t = latents.targets
-    variances = _variances_alone(factors, np.diagonal(latents.K)[:, None] + t.offset_variance)
+    variances = variances_alone(factors, np.diagonal(latents.K)[:, None] + t.offset_variance)
     whitened = Whitened.of(factors)
     S = whitened.row_covariances(variances)
     pulled = latents.likelihood.curvature_pullback(t.y, t.shift + point.f, S)
@@ -82,6 +82,12 @@ class Whitened:
         common = np.broadcast_to(np.sum(FX, axis=1, keepdims=True), X.shape)
         return EX - each_times(np.swapaxes(self.F, 1, 2), common)
 
+    def step(self, latents: Latents, point: Point) -> Step:
+        """(K^-1 + W)^-1 slope, as that of the factors."""
+        db = point.slope - self.times(latents.times(point.slope))
+        df = latents.times(db)
+        return Step(db, df, float(np.sum(point.slope * df)))
+
     def subtracted(self) -> Array:
         """The sum over classes of E_c - E_c M^-1 E_c, above the diagonal, in place of L."""
         R, n = self.factors.memory.total, len(self.factors.diagonal)
@@ -97,7 +103,7 @@ def fill_gram(S: Array, parts: list[Array]) -> None:
             S[:, c, d] = S[:, d, c] = np.einsum("kj,kj->j", A, B)
 
 
-def _variances_alone(factors: Factors, prior: Array) -> Array:
+def variances_alone(factors: Factors, prior: Array) -> Array:
     """Diagonals of (K_c^-1 + D_c)^-1, (N, C): exact where D is large, at most the prior's."""
     E = np.stack([np.diagonal(E_c) for E_c in factors.memory.classes])
     D = factors.D

@@ -13,6 +13,8 @@ from posterity.arrays import Array
 from posterity.likelihoods import sigmoid_mean, softmax_mean
 from posterity.likelihoods.coupled import Coupled
 
+_TINY = float(np.finfo(np.float64).tiny)
+
 
 @dataclass(frozen=True, eq=False)
 class Categorical(Coupled):
@@ -77,6 +79,15 @@ class Categorical(Coupled):
         p = self.curvature(y, a)
         g = np.diagonal(S, axis1=-2, axis2=-1) - 2.0 * np.matmul(S, p[..., None])[..., 0]
         return p * (g - np.sum(p * g, axis=-1, keepdims=True))
+
+    def averages(
+        self, y: ArrayLike, mean: Array, covariance: Array
+    ) -> tuple[Array, Array, Array, Array]:
+        p, pq, log_sum = softmax_mean.expectations(mean, covariance)
+        own = _codes(y, p)
+        log_p = np.take_along_axis(mean, own, axis=-1)[..., 0] - log_sum
+        w = np.sum(pq, axis=-1) / np.maximum(np.sum(p * (1.0 - p), axis=-1), _TINY)
+        return log_p, (np.arange(self.n_classes) == own) - p, w, p
 
     def predict(self, mean: ArrayLike, covariance: ArrayLike) -> distributions.Categorical:
         m, S = np.asarray(mean, dtype=np.float64), np.asarray(covariance, dtype=np.float64)

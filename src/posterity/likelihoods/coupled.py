@@ -45,6 +45,16 @@ class Coupled(Value, abc.ABC):
         """Gradient in a, (..., C), of tr(S (diag(u) - u u^T)), for symmetric S (..., C, C)."""
 
     @abc.abstractmethod
+    def averages(
+        self, y: ArrayLike, mean: Array, covariance: Array
+    ) -> tuple[Array, Array, Array, Array]:
+        """``log_prob`` (n,) and ``d1`` (n, C) averaged over normal latent values, and a curvature.
+
+        The curvature is w (n,) and u (n, C), of sum one, such that w (diag(u) - u u^T) has the
+        trace of minus the average Hessian.
+        """
+
+    @abc.abstractmethod
     def predict(self, mean: ArrayLike, covariance: ArrayLike) -> distributions.Discrete:
         """The distribution of y when a is normal, of mean (..., C), covariance (..., C, C)."""
 

@@ -14,6 +14,7 @@ from posterity.linalg import eigen
 # The variance of the widest contrast up to which 2^points are taken for three classes; twice as
 # many for up to five, and four times for more. More would cost milliseconds a row.
 _POINTS = ((0.0, 0), (1.0, 9), (6.0, 10), (np.inf, 11))
+_EXPECTED_POINTS = 9
 _BLOCK = 2**20  # numbers held at once: 8 MB
 _TINY = 1e-280
 _SEED = 0
@@ -49,6 +50,30 @@ def log_approximate(mean: Array, covariance: Array) -> Array:
     d = mean[..., :, None] - mean[..., None, :]
     # [P9 9.19] is this for two classes
     return log_softmax(-logsumexp(-d / np.sqrt(1.0 + np.pi / 8.0 * v), axis=-1), axis=-1)
+
+
+def expectations(mean: Array, covariance: Array) -> tuple[Array, Array, Array]:
+    """Means, over normal latent values, of p and of p (1 - p), (n, C), and of log sum exp, (n,).
+
+    By as many points for every width, so that they change smoothly with mean and covariance.
+    """
+    n, C = mean.shape
+    p_mean, pq_mean, log_sum = np.empty((n, C)), np.empty((n, C)), np.empty(n)
+    B, z = contrasts(C), _normal_points(C - 1, _EXPECTED_POINTS)
+    F = np.matmul(B, eigen.lower_factors(B.T @ covariance @ B))
+    for block in _blocks(np.arange(n), C * z.shape[-1]):
+        a = np.matmul(F[block], z)
+        a += mean[block, :, None]
+        largest = np.max(a, axis=1, keepdims=True)
+        a -= largest
+        p = np.exp(a)
+        total = np.sum(p, axis=1, keepdims=True)
+        p /= total
+        p_mean[block] = np.mean(p, axis=-1)
+        log_sum[block] = np.mean(largest + np.log(total), axis=(1, 2))
+        p *= 1.0 - p
+        pq_mean[block] = np.mean(p, axis=-1)
+    return p_mean, pq_mean, log_sum
 
 
 def contrast_factors(covariance: Array) -> Array:

@@ -1,4 +1,4 @@
-"""Eigenvalues of small symmetric matrices: many at once, and of tridiagonal ones."""
+"""Small symmetric matrices: factors of many at once, and eigenvalues of tridiagonal ones."""
 
 import numpy as np
 from scipy import linalg as scipy_linalg
@@ -20,6 +20,23 @@ def semidefinite_factors(A: Array) -> Array:
     """
     lam, V = np.linalg.eigh(A)
     return (V * np.sqrt(np.maximum(lam, 0.0))[..., None, :])[..., ::-1]
+
+
+def lower_factors(A: Array) -> Array:
+    """L (..., M, M), lower triangular, with L L^T = A to 1e-12 of its trace, of semidefinite A.
+
+    It follows A smoothly, as eigenvectors do not where eigenvalues meet.
+
+    Examples
+    --------
+    >>> L = lower_factors(np.array([[4.0, 2.0], [2.0, 5.0]]))
+    >>> L.round(6)
+    array([[2., 0.],
+           [1., 2.]])
+    """
+    M = A.shape[-1]
+    size = np.trace(A, axis1=-2, axis2=-1) + float(np.finfo(np.float64).tiny)
+    return np.linalg.cholesky(A + (1e-12 * size)[..., None, None] * np.eye(M))
 
 
 def gauss_rule(off_diagonal: Array) -> tuple[Array, Array]:

@@ -16,6 +16,7 @@ from posterity.inference import (
     process_propagation,
     process_search,
     process_softmax,
+    process_variational,
     projected,
 )
 from posterity.inference.latent_targets import LatentTargets
@@ -23,6 +24,7 @@ from posterity.models import kernel_model
 from posterity.models.training import Training
 
 APPROXIMATIONS = ("auto", "laplace", "propagation")
+_SWEPT = 1e11  # classes times the cube of the rows
 _LEARNING_ROWS = 1000  # at least, where points carry the function
 _REPEATED_ROWS = 1000  # or twice as many as there are, up to which "auto" repeats rows by weight
 
@@ -79,11 +81,13 @@ class LatentProcess:
         return carried, learned
 
     def _conditioned(self, learned: Any, training: Training, targets: LatentTargets) -> Any:
-        """The posterior of all rows; "auto" ends with propagation where that is possible."""
+        """The posterior of all rows; "auto" ends with a better one than Laplace's where it can."""
         kernel, likelihood = learned.kernel, learned.likelihood
         coupled = isinstance(likelihood, likelihoods.Coupled)
         if self.approximation != "auto" or coupled or not _is_repeatable(training):
             posterior = self._engines(likelihood)[1]
+            if self.approximation == "auto" and coupled and _is_affordable(targets):
+                posterior = process_variational.VariationalPosterior
             return posterior.condition(kernel, likelihood, training.rows, targets)
         single = training.repeated()
         again = replace(targets, y=single.Y[:, 0], weights=single.weights)
@@ -133,6 +137,11 @@ class LatentProcess:
         if isinstance(self.inducing_points, numbers.Integral):
             return projected.choose_points(kernel, rows, int(self.inducing_points), rng)
         return self.inducing_points
+
+
+def _is_affordable(targets: LatentTargets) -> bool:
+    """Whether some dozen sweeps over the matrices of all classes take minutes at most."""
+    return len(targets.shift) * float(targets.n_rows) ** 3 <= _SWEPT
 
 
 def _is_repeatable(training: Training) -> bool:
