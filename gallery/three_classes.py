@@ -23,18 +23,15 @@ X = np.column_stack([radius * np.cos(angle), radius * np.sin(angle)])
 y = np.array(["first arm", "second", "third"])[turn]
 
 models = {
-    "Linear": BayesianLogisticRegression(averaging="approximate"),
+    "Linear": BayesianLogisticRegression(),
     "Cubic": BayesianLogisticRegression(features.Polynomial(3)),
-    "Gaussian processes": GaussianProcessClassifier(
-        kernels.Scaled(kernels.RBF())
-    ),
+    "Gaussian processes": GaussianProcessClassifier(kernels.Scaled(kernels.RBF())),
 }
 with displays.style():
     figure, axes = plt.subplots(1, 3, figsize=(14, 4.8), sharex=True, sharey=True)
     for ax, (title, model) in zip(axes, models.items(), strict=True):
         surface = displays.DecisionSurfaceDisplay.from_estimator(model.fit(X, y), X, y, n_grid=100)
-        name = f"{title}: log evidence {model.log_evidence_:.1f}"
-        surface.plot(ax).set(title=name, xlabel="", ylabel="")
+        surface.plot(ax).set(title=title, xlabel="", ylabel="")
     axes[0].legend(loc="upper right", frameon=True)
     OUT.mkdir(exist_ok=True)
     figure.savefig(OUT / "three_classes.png")
