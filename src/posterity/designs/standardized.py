@@ -167,10 +167,10 @@ def _moments(
 
     def sums(rows: slice, part: base.Design) -> list[Array]:
         D = part.rows(0, part.n_rows) - first
-        if weights is None:
-            return [D.sum(axis=0), np.einsum("nm,nm->m", D, D)]
-        w = weights[rows]
-        return [w @ D, np.einsum("n,nm,nm->m", w, D, D, optimize=True)]
+        w = np.ones(len(D)) if weights is None else weights[rows]
+        sum_of_rows = w @ D
+        np.square(D, out=D)
+        return [sum_of_rows, w @ D]
 
     total = float(design.n_rows) if weights is None else float(np.sum(weights))
     s1, s2 = design.total(sums)

@@ -7,7 +7,7 @@ a handful of passes.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from posterity.inference.weight_problem import (
     WeightProblem,
     Weights,
     flat_directions,
+    weighted_gram,
     weights_at,
 )
 
@@ -26,6 +27,7 @@ _ROWS_A_WEIGHT = 40  # of the sample, at least
 _DEAR = 2e8  # operations of a Hessian from which L-BFGS goes first
 _MAX_ITER = 100
 _SAMPLE_PRECISION = 1.0
+_MANY_WEIGHTS = 1000  # up to which the Hessian of the sample is worth forming
 _MANY = 300  # variables from which the whole of an inverse Hessian is too much to keep
 _RIDGE = 1e-9  # of the mean diagonal: a preconditioner need not be exact, but must exist
 
@@ -44,10 +46,16 @@ def _sample_size(problem: WeightProblem) -> int:
 def approach(problem: WeightProblem, tol: float) -> Weights:
     """The mode from a sample of the rows and then, where passes are cheap, from all by L-BFGS."""
     sample = _sampled(problem)
-    start = _preconditioned(sample, np.zeros(problem.shape), sample, tol=1e-3)
+    nothing = np.zeros(problem.shape)
+    crude = _Kronecker.of(sample, nothing, sample.targets.total_weight)
+    start = _preconditioned(sample, nothing, crude, tol=1e-3)
     if not problem.design.in_memory:
         return replace(start, converged=False)  # it is where the sample ends, not all rows
-    return _preconditioned(problem, start.W, replace(sample, prior=problem.prior), tol=tol)
+    likeness = replace(sample, prior=problem.prior)
+    small = start.W.size <= _MANY_WEIGHTS
+    kind = _Whole if small else _Kronecker
+    shape = kind.of(likeness, start.W, problem.targets.total_weight)
+    return _preconditioned(problem, start.W, shape, tol=tol)
 
 
 def may_grow(problem: WeightProblem, W: Array) -> bool:
@@ -78,20 +86,17 @@ def _sampled(problem: WeightProblem) -> WeightProblem:
 
 
 def _preconditioned(
-    problem: WeightProblem, W0: Array, sample: WeightProblem, *, tol: float
+    problem: WeightProblem, W0: Array, shape: _Whole | _Kronecker, *, tol: float
 ) -> Weights:
-    """L-BFGS in coordinates in which the Hessian of the sample at W0 is nearly the identity."""
+    """BFGS in coordinates in which what is like the Hessian at W0 is the identity."""
     passes = Passes(problem, hessian=False, surely_positive=False)
-    L, C = _kronecker_factors(sample, W0, problem.targets.total_weight)
 
     def weights(u: Array) -> Array:
-        V = linalg.solve_lower_transposed(L, u.reshape(problem.shape))
-        return W0 + linalg.solve_lower_transposed(C, V.T).T
+        return W0 + shape.weights(u.reshape(problem.shape))
 
     def value_and_gradient(u: Array) -> tuple[float, Array]:
         value, g = passes.value_and_gradient(weights(u).reshape(-1))
-        G = linalg.solve_lower(L, g.reshape(problem.shape))
-        return value, linalg.solve_lower(C, G.T).T.reshape(-1)
+        return value, shape.gradient(g.reshape(problem.shape)).reshape(-1)
 
     size = float(np.sqrt(2.0 * tol * max(1.0, problem.targets.total_weight)))
     u0 = np.zeros(W0.size)
@@ -114,22 +119,63 @@ def _preconditioned(
     return weights_at(problem, at)
 
 
-def _kronecker_factors(sample: WeightProblem, W: Array, total: float) -> tuple[Array, Array]:
-    """Cholesky factors of matrices (M, M) and (J, J) whose Kronecker product is like the Hessian.
+@dataclass(frozen=True)
+class _Whole:
+    """The Hessian of a sample, scaled to all rows."""
 
-    For one output it is the Hessian of the sample, scaled to all rows.
-    """
-    t, J = sample.targets, sample.targets.n_outputs
+    L: Array  # (M J, M J), its Cholesky factor
 
-    def terms(rows: slice, part: designs.Design) -> list[Array | float]:
-        h = t.curvature(rows, t.latents(part @ W), surely_positive=True)
-        return [part.gram(np.trace(h, axis1=1, axis2=2) / J), np.sum(h, axis=0)]
+    @classmethod
+    def of(cls, sample: WeightProblem, W: Array, total: float) -> _Whole:
+        t = sample.targets
 
-    G, V = sample.design.total(terms)
-    V *= J / max(float(np.trace(V)), np.finfo(np.float64).tiny)
-    G *= total / t.total_weight
-    prior = replace(sample.prior, offset_precision=None, n_columns=len(G))
-    return _factor(prior.add_to(G)), _factor(V)
+        def terms(rows: slice, part: designs.Design) -> list[Array | float]:
+            h = t.curvature(rows, t.latents(part @ W), surely_positive=True)
+            return [weighted_gram(part, h)]
+
+        (H,) = sample.design.total(terms)
+        H *= total / t.total_weight
+        return cls(_factor(sample.prior.add_to(H)))
+
+    def weights(self, U: Array) -> Array:
+        """L^-T u."""
+        return linalg.solve_lower_transposed(self.L, U.reshape(-1)).reshape(U.shape)
+
+    def gradient(self, G: Array) -> Array:
+        """L^-1 g."""
+        return linalg.solve_lower(self.L, G.reshape(-1)).reshape(G.shape)
+
+
+@dataclass(frozen=True)
+class _Kronecker:
+    """A Kronecker product that is like the Hessian of a sample, for many weights."""
+
+    L: Array  # (M, M), of the columns
+    C: Array  # (J, J), of the outputs
+
+    @classmethod
+    def of(cls, sample: WeightProblem, W: Array, total: float) -> _Kronecker:
+        t, J = sample.targets, sample.targets.n_outputs
+
+        def terms(rows: slice, part: designs.Design) -> list[Array | float]:
+            h = t.curvature(rows, t.latents(part @ W), surely_positive=True)
+            return [part.gram(np.trace(h, axis1=1, axis2=2) / J), np.sum(h, axis=0)]
+
+        G, V = sample.design.total(terms)
+        V *= J / max(float(np.trace(V)), np.finfo(np.float64).tiny)
+        G *= total / t.total_weight
+        prior = replace(sample.prior, offset_precision=None, n_columns=len(G))
+        return cls(_factor(prior.add_to(G)), _factor(V))
+
+    def weights(self, U: Array) -> Array:
+        """L^-T U C^-1."""
+        V = linalg.solve_lower_transposed(self.L, U)
+        return linalg.solve_lower_transposed(self.C, V.T).T
+
+    def gradient(self, G: Array) -> Array:
+        """L^-1 G C^-T."""
+        V = linalg.solve_lower(self.L, G)
+        return linalg.solve_lower(self.C, V.T).T
 
 
 def _factor(A: Array) -> Array:
