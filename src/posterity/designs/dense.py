@@ -90,7 +90,7 @@ class Dense(base.Design):
         workers = min(linalg.threads.available(), len(parts))
         with linalg.limited(0 if len(parts) > 1 else self.n_rows):
             if workers < 2:
-                return super().total(function)
+                return base.added(function(*part) for part in parts)
             with ThreadPoolExecutor(workers) as pool:
                 return base.added(pool.map(lambda part: function(*part), parts))
 

@@ -68,9 +68,8 @@ def may_grow(problem: WeightProblem, W: Array) -> bool:
     if not (problem.prior.is_flat and t.are_classes):
         return False
     sample = _sampled(problem)
-    Z = sample.design.rows(0, sample.design.n_rows)
-    u = sample.targets.undecided(Z @ W)
-    return any(flat_directions(Z.T @ (in_doubt[:, None] * Z)).size for in_doubt in u.T)
+    u = sample.targets.undecided(sample.design @ W)
+    return any(flat_directions(sample.design.gram(in_doubt)).size for in_doubt in u.T)
 
 
 def _sampled(problem: WeightProblem) -> WeightProblem:
