@@ -27,7 +27,7 @@ def somewhere():
     likelihood = likelihoods.Categorical(3)
     targets = LatentTargets.of(y, weights, likelihood, offset=True)
     memory = process_softmax_factors.Memory.of(targets)
-    latents = process_softmax._latents(KERNEL, likelihood, X, targets, memory)
+    latents = process_softmax.filled(KERNEL, likelihood, X, targets, memory)
     b = 0.3 * rng.normal(size=(30, 3))
     return latents, latents.at(b, latents.times(b)), memory
 
