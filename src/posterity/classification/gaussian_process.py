@@ -66,7 +66,7 @@ class GaussianProcessClassifier(models.KernelModel, Classifier):
     n_jobs : int, optional
         Searches carried out at the same time.
     random_state : int, Generator or None, default=0
-        Of the random starts, and of the rows on which searches begin where there are more than a
+        Of the random starts, and of the rows on which searches begin where there are at least a
         thousand. The same number, the same fit.
 
     Attributes

@@ -204,8 +204,8 @@ def _unclimbed(point: Array) -> optimize.Optimum:
 def _stages(problem: S, rng: np.random.Generator) -> Iterator[S]:
     """The problem on more and more of its rows, each part within the next, and on all."""
     n, size = problem.n_rows, _FEW_ROWS
-    order = problem.order(rng) if n > 2 * size else np.arange(n)
-    while n > 2 * size:
+    order = problem.order(rng) if n >= 2 * size else np.arange(n)
+    while n >= 2 * size:
         yield problem.among(np.sort(order[:size]))
         size *= _GROWTH
     yield problem

@@ -57,7 +57,7 @@ class GaussianProcessRegressor(LikelihoodProcess):
         Where to compute, as PyTorch calls it ("cuda"). None: where X lies: PyTorch and CuPy
         arrays stay on their device.
     random_state : int, Generator or None, default=0
-        Of the random starts, and of the rows on which searches begin where there are more than a
+        Of the random starts, and of the rows on which searches begin where there are at least a
         thousand. The same number, the same fit.
 
     Attributes
