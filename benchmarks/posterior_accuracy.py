@@ -56,6 +56,8 @@ def process(rows: int, classes: int, variance: float) -> Case:
         models["posterity, propagation"] = _posterity(kernel, "propagation")
         theirs = ConstantKernel(variance) * RBF(LENGTH_SCALE)
         models["scikit-learn, Laplace"] = gp.GaussianProcessClassifier(theirs, optimizer=None)
+    else:
+        models["posterity, nearest normal"] = _posterity(kernel, "auto")
     return Case(
         f"Gaussian process, {classes} classes, {rows} rows, variance {variance:g}",
         data,
