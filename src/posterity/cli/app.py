@@ -33,7 +33,7 @@ def main(
 
 @app.command()
 def demo(
-    folds: Annotated[int, typer.Option(min=2, help="Parts of the cross-validation.")] = 10,
+    folds: Annotated[int, typer.Option(min=2, help="Parts of the cross-validation.")] = 5,
     seed: Annotated[int, typer.Option(help="Seed of the random split into parts.")] = 0,
 ) -> None:
     """Fit every model there is on embedded data sets and rank them."""
