@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from scipy.special import expit
 from sklearn.base import clone
+from sklearn.datasets import load_iris
 from sklearn.model_selection import GridSearchCV
 
 from posterity import GaussianProcessClassifier, kernels
@@ -85,6 +86,19 @@ def test_auto_ends_with_the_nearest_normal_for_several_classes(monkeypatch):
     laplace = GaussianProcessClassifier(KERNEL, inference="laplace").fit(X, y)
     assert GaussianProcessClassifier(KERNEL).fit(X, y).log_evidence_ == laplace.log_evidence_
     assert auto.log_evidence_ != laplace.log_evidence_
+
+
+def test_the_nearest_normal_tells_irises_that_laplace_leaves_open():
+    """The figures of docs/decisions/0022."""
+    X, y = load_iris(return_X_y=True)
+
+    def loss(inference):
+        model = GaussianProcessClassifier(inference=inference).fit(X[::2], y[::2])
+        log_p = model.predict_log_proba(X[1::2])
+        return -np.take_along_axis(log_p, y[1::2, None], axis=1).mean()
+
+    assert loss("laplace") == pytest.approx(0.70, abs=0.005)
+    assert loss("auto") == pytest.approx(0.09, abs=0.005)
 
 
 def test_classes_far_apart_are_told_with_certainty():

@@ -100,6 +100,19 @@ def dear(monkeypatch):
     monkeypatch.setattr(weight_approach, "_ROWS_A_WEIGHT", 20)
 
 
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_the_approach_of_very_many_weights_ends_at_the_same_weights(n_classes, dear, monkeypatch):
+    """A Kronecker product stands for the Hessian of the sample, and L-BFGS for BFGS."""
+    problem = problem_of(*rows(1500, 4, n_classes), precision=0.0)
+    by_hessian = newton.mode(problem)
+    monkeypatch.setattr(weight_approach, "_MANY_WEIGHTS", 0)
+    monkeypatch.setattr(weight_approach, "_MANY", 0)
+    monkeypatch.setattr(weight_approach._Whole, "of", None)
+    near = newton.mode(problem, exactly=False)
+    assert "gradient" in near.stop_reason
+    np.testing.assert_allclose(near.W, by_hessian.W, atol=2e-5)
+
+
 @each_count
 @pytest.mark.parametrize("precision", [0.0, 2.0])
 @pytest.mark.parametrize("weighted", [True, False])

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from scipy.special import log_softmax, softmax
 
-from posterity import kernels, likelihoods
+from posterity import kernels, likelihoods, optimize
+from posterity.inference import process_variational
 from posterity.inference.latent_targets import LatentTargets
 from posterity.inference.process_softmax import SoftmaxPosterior
 from posterity.inference.process_variational import VariationalPosterior
@@ -133,3 +134,10 @@ def test_weights_are_repetitions():
     for a, b in zip(weighted.latent(X), repeated.latent(X), strict=True):
         np.testing.assert_allclose(a, b, atol=5e-2)
     assert weighted.log_evidence == pytest.approx(repeated.log_evidence, abs=1e-2)
+
+
+def test_sweeps_that_do_not_suffice_are_announced(monkeypatch):
+    X, y = rows()
+    monkeypatch.setattr(process_variational, "_SWEEPS", 1)
+    with pytest.warns(optimize.ConvergenceWarning, match="after 1 sweeps probabilities still"):
+        VariationalPosterior.condition(50.0 * kernels.RBF(1.0), THREE, X, targets_of(y))

@@ -86,22 +86,8 @@ class BayesianLogisticRegression(StreamedClassifier):
             design, weights, offset=self.fit_intercept, standardize=self.standardize
         )
         given = models.given_variance(self.prior_variance, "prior_variance")
-        learned = weight_space.learn(
-            space,
-            codes,
-            weights,
-            self._likelihood(),
-            prior_variance=given,
-        )
-        self._adopt(learned)
-
-    def _adopt(self, learned: weight_space.Learned) -> None:
-        self.posterior_ = learned.posterior
-        self.prior_variance_ = learned.posterior.prior_variance
-        self.log_evidence_ = learned.log_evidence
-        self.n_iter_ = max(1, learned.optimum.n_iter)
-        self.stop_reason_ = learned.optimum.stop_reason
-        self._publish(learned.coef, learned.intercept)
+        likelihood = self._likelihood()
+        self._adopt(weight_space.learn(space, codes, weights, likelihood, prior_variance=given))
 
     def sample_weights(self, n_samples: int = 1, random_state: Any = None) -> tuple[Array, Array]:
         """Draws from the posterior of the weights and of the offsets, in the units of the data.

@@ -124,15 +124,8 @@ class DualLogisticRegression(WeightClassifier):
             self._publish(*space.original(found.W, problem.targets))
             return
         given = models.given_variance(self.prior_variance, "prior_variance")
-        learned = weight_space.learn(
-            space, codes, weights, self._likelihood(), prior_variance=given
-        )
-        self.posterior_ = learned.posterior
-        self.prior_variance_ = learned.posterior.prior_variance
-        self.log_evidence_ = learned.log_evidence
-        self.n_iter_ = max(1, learned.optimum.n_iter)
-        self.stop_reason_ = learned.optimum.stop_reason
-        self._publish(learned.coef, learned.intercept)
+        likelihood = self._likelihood()
+        self._adopt(weight_space.learn(space, codes, weights, likelihood, prior_variance=given))
 
     def _mean_at(self, Z: Array) -> Array:
         return Z @ self._design_coef + self.intercept_

@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from posterity import arrays, designs, distributions, likelihoods, validation
+from posterity import arrays, designs, distributions, validation
 from posterity import features as feature_spaces
 from posterity.arrays import Array
+from posterity.classification import classes
 from posterity.classification.base import Classifier
 from posterity.inference import equal_rows, mixture_of_experts
 from posterity.models import FeatureModel
@@ -134,18 +135,13 @@ class MixtureOfExpertsClassifier(FeatureModel, Classifier):
         return self._answers(self._queries(X)).probabilities()
 
     def _search(self, Z: Array, y: Array, counts: Array) -> mixture_of_experts.MixtureFit:
-        self._likelihood = (
-            likelihoods.Bernoulli()
-            if len(self.classes_) == 2
-            else likelihoods.Categorical(len(self.classes_))
-        )
         standard = designs.Standardized.of(designs.Dense(Z), counts, offset=True)
         self._center, self._scale = standard.center, standard.scale
         problem = mixture_of_experts.Problem.of(
             standard.rows(0, len(Z)),
             y,
             counts,
-            self._likelihood,
+            classes.likelihood_of(len(self.classes_)),
             n_experts=self.n_experts,
             prior_variance=self.prior_variance,
         )

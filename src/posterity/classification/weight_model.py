@@ -25,6 +25,7 @@ class WeightClassifier(models.FeatureModel, Classifier):
     fit_intercept: bool
     coef_: Array
     intercept_: Array
+    averaging: str = "exact"
     posterior_: weight_space.LatentPosterior | None
 
     @abc.abstractmethod
@@ -84,7 +85,16 @@ class WeightClassifier(models.FeatureModel, Classifier):
 
     def _likelihood(self) -> likelihoods.Bernoulli | likelihoods.Categorical:
         """Of as many classes as there are."""
-        return classes.likelihood_of(len(self.classes_), getattr(self, "averaging", "exact"))
+        return classes.likelihood_of(len(self.classes_), self.averaging)
+
+    def _adopt(self, learned: weight_space.Learned) -> None:
+        """Set what a posterior of the weights tells."""
+        self.posterior_ = learned.posterior
+        self.prior_variance_ = learned.posterior.prior_variance
+        self.log_evidence_ = learned.log_evidence
+        self.n_iter_ = max(1, learned.optimum.n_iter)
+        self.stop_reason_ = learned.optimum.stop_reason
+        self._publish(learned.coef, learned.intercept)
 
     def _publish(self, coef: Array, intercept: Array) -> None:
         """Weights (M, C) and offsets (C,), in the shapes scikit-learn uses."""

@@ -15,7 +15,7 @@ import numpy as np
 from posterity import arrays, linalg
 from posterity.arrays import Array
 from posterity.inference.latent_targets import LatentTargets
-from posterity.inference.process_softmax_modes import Latents, Point, Step
+from posterity.inference.process_softmax_modes import Latents, Point, Step, step_of
 from posterity.linalg import blocked, products
 
 _LEAST = 1e-200  # of a class probability: its square root is still divided by
@@ -102,10 +102,8 @@ class Factors:
         return EX - each_times(E, np.broadcast_to(common[:, None], X.shape))
 
     def newton_step(self, latents: Latents, point: Point) -> Step:
-        """(K^-1 + W)^-1 slope = K (I - (K + W^-1)^-1 K) slope."""
-        db = point.slope - self.times(latents.times(point.slope))
-        df = latents.times(db)
-        return Step(db, df, float(np.sum(point.slope * df)))
+        """(K^-1 + W)^-1 slope."""
+        return step_of(self.times, latents, point)
 
 
 def each_times(matrices: Array, X: Array) -> Array:

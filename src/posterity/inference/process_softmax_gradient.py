@@ -12,7 +12,7 @@ from posterity import kernels
 from posterity.arrays import Array
 from posterity.inference import blocks
 from posterity.inference.process_softmax_factors import Factors, columns, each_times
-from posterity.inference.process_softmax_modes import Latents, Point, Step
+from posterity.inference.process_softmax_modes import Latents, Point
 from posterity.linalg import blocked
 
 
@@ -81,12 +81,6 @@ class Whitened:
         EX = blas.dtrmm(1.0, self.factors.L, FX, lower=1)
         common = np.broadcast_to(np.sum(FX, axis=1, keepdims=True), X.shape)
         return EX - each_times(np.swapaxes(self.F, 1, 2), common)
-
-    def step(self, latents: Latents, point: Point) -> Step:
-        """(K^-1 + W)^-1 slope, as that of the factors."""
-        db = point.slope - self.times(latents.times(point.slope))
-        df = latents.times(db)
-        return Step(db, df, float(np.sum(point.slope * df)))
 
     def subtracted(self) -> Array:
         """The sum over classes of E_c - E_c M^-1 E_c, above the diagonal, in place of L."""

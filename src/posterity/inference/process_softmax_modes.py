@@ -58,6 +58,13 @@ class Step:
         return math.sqrt(abs(self.rise))
 
 
+def step_of(times: Callable[[Array], Array], latents: Latents, point: Point) -> Step:
+    """(K^-1 + W)^-1 slope = K (I - (K + W^-1)^-1 K) slope, (K + W^-1)^-1 given by its products."""
+    db = point.slope - times(latents.times(point.slope))
+    df = latents.times(db)
+    return Step(db, df, float(np.sum(point.slope * df)))
+
+
 class Solver(Protocol):
     """A way to find Newton's steps."""
 

@@ -22,7 +22,7 @@ from posterity.inference.latent_targets import LatentTargets
 from posterity.inference.process_softmax import SoftmaxPosterior, filled, found
 from posterity.inference.process_softmax_factors import Factors, Memory, fill_class
 from posterity.inference.process_softmax_gradient import Whitened, variances_alone
-from posterity.inference.process_softmax_modes import Latents, Point
+from posterity.inference.process_softmax_modes import Latents, Point, step_of
 
 _PACE = 0.5  # of the way to what a sweep asks for, at first
 _LONG = 15  # sweeps, after which the pace slows: what has not settled goes to and fro
@@ -121,7 +121,7 @@ class _State:
         S, factors = _covariances(L, w, u, self.memory)
         slope = t.weights[:, None] * d1 - self.b
         point = Point(self.b, self.f, np.nan, slope, u)
-        step = Whitened(factors).step(L, point)
+        step = step_of(Whitened(factors).times, L, point)
         moved = replace(self, b=self.b + pace * step.b, f=self.f + pace * step.f)
         state = replace(moved, w=w, u=u, S=S, factors=factors)
         return replace(state, n_iter=self.n_iter + 1, change=change)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 from typing import Any, Self
 
 import numpy as np
@@ -25,9 +26,9 @@ class LikelihoodRegressor(models.FeatureModel, Regressor):
     standardize: bool
     posterior_: weight_space.LatentPosterior
 
+    @abc.abstractmethod
     def _likelihood(self) -> likelihoods.Likelihood:
         """With None for what is to be learned."""
-        raise NotImplementedError
 
     def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the model.
