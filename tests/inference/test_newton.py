@@ -217,3 +217,24 @@ def test_the_prior_is_a_precision_that_is_added():
     free = replace(prior, precision=0.0, offset_precision=np.zeros((2, 2)))
     assert free.is_flat
     assert free.log_determinant(2) == 0.0
+
+
+@pytest.mark.parametrize("kind", [weight_approach._Whole, weight_approach._Kronecker])
+def test_gradients_follow_weights_into_other_coordinates(kind):
+    problem = problem_of(*rows(300, 4, 4), precision=0.5)
+    rng = np.random.default_rng(0)
+    U, G = rng.standard_normal((2, *problem.shape))
+    shape = kind.of(problem, 0.1 * rng.standard_normal(problem.shape), total=3000.0)
+    assert np.sum(shape.weights(U) * G) == pytest.approx(np.sum(U * shape.gradient(G)), rel=1e-10)
+
+
+def test_the_hessian_of_a_sample_is_scaled_to_all_rows():
+    problem = problem_of(*rows(300, 4, 3), precision=0.5)
+    W = np.zeros(problem.shape)
+    passes = weight_problem.Passes(problem, hessian=True, surely_positive=False)
+    H = passes.hessian(W.reshape(-1))
+    L = weight_approach._Whole.of(problem, W, total=300.0).L
+    np.testing.assert_allclose(L @ L.T, H, rtol=1e-6, atol=1e-6)
+    prior = problem.prior.add_to(np.zeros_like(H))
+    ten = weight_approach._Whole.of(problem, W, total=3000.0).L
+    np.testing.assert_allclose(ten @ ten.T, 10.0 * (H - prior) + prior, rtol=1e-6, atol=1e-5)
