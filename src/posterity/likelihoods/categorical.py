@@ -27,7 +27,7 @@ class Categorical(Coupled):
     averaging : {"exact", "approximate", "none"}, default="exact"
         How predictions average over a: by quadrature, not at all, or by the closed form
         p_c proportional to 1 / sum_k exp(-(m_c - m_k) / sqrt(1 + pi/8 v_ck)), where m_c - m_k and
-        v_ck are the mean and the variance of a_c - a_k, which is off by up to 0.05. "exact" is
+        v_ck are the mean and the variance of a_c - a_k, which is off by up to 0.08. "exact" is
         exact for two classes, and right to 1e-3 or so for more.
 
     Examples
