@@ -60,7 +60,9 @@ def problem_for(likelihood, *, offset, weighted=True, n=30, m=3, variance=0.7, s
 def dense_of(problem):
     t, A = problem.targets, problem.design.rows(0, problem.design.n_rows)
     C = len(t.shift)
-    variance = np.full((A.shape[1], C), 1.0 / problem.prior.precision)
+    n = problem.prior.n_weights
+    variance = np.ones((A.shape[1], C))
+    variance[:n] = 1.0 / problem.prior.per_weight(1)
     if problem.prior.offset_precision is not None:
         variance[-1] = t.offset_variance
     weights = np.ones(len(A)) if t.weights is None else t.weights
@@ -184,3 +186,31 @@ def test_a_start_with_latent_values_of_any_size_leads_to_the_mode(name, size):
     assert again.weights.converged
     assert again.log_evidence == pytest.approx(fit.log_evidence, abs=1e-6)
     assert np.isfinite(fit.gradient()[0])
+
+
+@each_likelihood
+@each_offset
+def test_each_column_can_have_a_precision_of_its_own(likelihood, offset):
+    problem = problem_for(likelihood, offset=offset)
+    own = replace(problem, prior=replace(problem.prior, precision=np.array([0.2, 3.0, 40.0])))
+    fit, dense = LaplaceFit.of(own), dense_of(own)
+    assert fit.log_evidence == pytest.approx(dense.log_evidence, abs=1e-6)
+
+
+@each_likelihood
+@pytest.mark.parametrize("each_weight", [False, True], ids=["columns", "weights"])
+def test_the_gradient_in_every_precision_is_that_of_differences(likelihood, each_weight):
+    problem = problem_for(likelihood, offset=True)
+    J = problem.shape[1]
+    start = np.log([0.5, 2.0, 7.0])
+    x0 = (start[:, None] + 0.1 * np.arange(J)).reshape(-1) if each_weight else start
+
+    def fit(x):
+        h = np.exp(x).reshape(3, J) if each_weight else np.exp(x)
+        return LaplaceFit.of(replace(problem, prior=replace(problem.prior, precision=h)))
+
+    exact = fit(x0).precision_gradient()
+    found = exact.reshape(-1) if each_weight else exact.sum(axis=1)
+    np.testing.assert_allclose(
+        found, differences(lambda x: fit(x).log_evidence, x0), atol=2e-6, rtol=1e-5
+    )

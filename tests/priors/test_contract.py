@@ -17,6 +17,8 @@ TABLE = {  # the log density by SciPy where there is one
     "normal of several variances": (priors.Normal(VARIANCES), stats.norm(0.0, np.sqrt(VARIANCES))),
     "laplace": (priors.Laplace(0.5), stats.laplace(0.0, 0.5)),
     "laplace of several scales": (priors.Laplace(VARIANCES), stats.laplace(0.0, VARIANCES)),
+    "sparse": (priors.Sparse(), None),
+    "sparse of some degrees of freedom": (priors.Sparse(5.0), stats.t(5.0)),
 }
 every_prior = pytest.mark.parametrize(("prior", "theirs"), TABLE.values(), ids=TABLE.keys())
 proper = {name: row for name, row in TABLE.items() if row[1] is not None}
@@ -63,7 +65,8 @@ def test_derivatives_agree_with_differences(prior, theirs, value, slope):
 @every_prior
 def test_precision_is_the_curvature(prior, theirs):
     np.testing.assert_array_equal(prior.precision(W), -prior.d2(W))
-    assert np.all(prior.precision(W) >= 0.0)
+    log_concave = not isinstance(prior, priors.Sparse)
+    assert np.all(prior.precision(W) >= 0.0) == log_concave
 
 
 @every_proper_prior
@@ -81,6 +84,8 @@ def test_what_cannot_be_sampled_says_so():
         priors.Flat().sample(3, rng=rng)
     with pytest.raises(ValueError, match="infinite prior variance"):
         priors.Normal([1.0, np.inf]).sample(2, rng=rng)
+    with pytest.raises(ValueError, match="zero degrees of freedom does not integrate to one"):
+        priors.Sparse().sample(2, rng=rng)
 
 
 def test_infinite_variance_is_flat():

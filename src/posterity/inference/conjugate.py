@@ -61,9 +61,16 @@ class LinearProblem:
 
 
 def reduce(
-    statistics: designs.Statistics, *, fit_intercept: bool, standardize: bool
+    statistics: designs.Statistics,
+    *,
+    fit_intercept: bool,
+    standardize: bool,
+    scale: Array | None = None,
 ) -> LinearProblem:
     """Decouple the regression that the statistics describe.
+
+    A scale (M,) that is given is what features are divided by before the prior sees them, in place
+    of their spread: weights can then have a prior variance each.
 
     With an offset, its prior is N(mean of y, variance of y) at the centre of the features: the
     information of about one row, proper and free of units (docs/decisions/0002).
@@ -73,8 +80,9 @@ def reduce(
     A, Y = B[:, :M], B[:, M:]
     spread = linalg.column_norms(A) / np.sqrt(total)
     constant = spread <= 4.0 * _EPS * np.abs(mean[:M])
-    scale = np.where(constant, 1.0, spread) if standardize else np.ones(M)
-    _check_range(spread / scale, "features", "standardize=True, or rescale the columns")
+    if scale is None:
+        scale = np.where(constant, 1.0, spread) if standardize else np.ones(M)
+        _check_range(spread / scale, "features", "standardize=True, or rescale the columns")
     A_scaled = A / scale
     A_scaled[:, constant] = 0.0
     U, s, Vt = linalg.thin_svd(A_scaled)

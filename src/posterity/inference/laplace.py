@@ -72,8 +72,23 @@ class LaplaceFit:
 
     def gradient(self) -> tuple[float, Array]:
         """Of the log evidence: in the log of the prior variance, and in the likelihood's theta."""
-        p, W = self.problem, self.weights.W
-        t, (M, J) = p.targets, p.shape
+        in_theta = self._moves[1]
+        return -float(np.sum(self.precision_gradient())), in_theta
+
+    def precision_gradient(self) -> Array:
+        """Of the log evidence in the log of each weight's prior precision, (n, J).  [P9 9.43]
+
+        The curvature of the likelihood at the mode moves with the mode, which [P9 9.43] leaves out.
+        """
+        p, (_, J) = self.problem, self.problem.shape
+        n, V = p.prior.n_weights, self._moves[0]
+        W, variance = self.weights.W[:n], np.einsum("mjmj->mj", self.covariance)[:n]
+        return 0.5 - 0.5 * p.prior.per_weight(J) * (W**2 + variance + 2.0 * V[:n] * W)
+
+    @cached_property
+    def _moves(self) -> tuple[Array, Array]:
+        """H^-1 times the gradient in W of -0.5 log det H, (M, J), and the gradient in theta."""
+        t, (M, J) = self.problem.targets, self.problem.shape
         n_theta = len(t.likelihood.names)
 
         def terms(rows: slice, part: designs.Design) -> list[Array | float]:
@@ -83,13 +98,9 @@ class LaplaceFit:
             explicit = value.sum(axis=1) - 0.5 * curvature @ S[:, 0, 0]
             return [part.rmatvec(c), explicit, part.rmatvec(slope.T)]
 
-        c, explicit, R = p.design.total(terms)
+        c, explicit, R = self.problem.design.total(terms)
         V = linalg.solve_cholesky(self.L, c.reshape(-1)).reshape(M, J)
-        in_theta = explicit + np.einsum("mp,m->p", R.reshape(M, n_theta), V[:, 0])
-        n, precision = p.prior.n_weights, p.prior.precision
-        trace = np.einsum("mjmj->", self.covariance[:n, :, :n, :])
-        shrinkage = precision * float(np.sum(W[:n] ** 2) + trace + 2.0 * np.sum(V[:n] * W[:n]))
-        return 0.5 * (shrinkage - n * J), in_theta
+        return V, explicit + np.einsum("mp,m->p", R.reshape(M, n_theta), V[:, 0])
 
     def design_gradient(self, Z: Array) -> Array:
         """dL/dZ, (N, M), of the log evidence in the design of all rows, which is Z."""

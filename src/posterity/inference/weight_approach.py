@@ -80,7 +80,9 @@ def _sampled(problem: WeightProblem) -> WeightProblem:
         problem,
         design=problem.design.chosen(rows),
         targets=problem.targets.chosen(rows),
-        prior=replace(problem.prior, precision=max(problem.prior.precision, _SAMPLE_PRECISION)),
+        prior=replace(
+            problem.prior, precision=np.maximum(problem.prior.precision, _SAMPLE_PRECISION)
+        ),
     )
 
 

@@ -12,12 +12,12 @@ from posterity.arrays import Array
 
 @dataclass(frozen=True)
 class WeightPrior:
-    """Independent weights, J alike in each column; the offset, if any, is the last column.
+    """Independent weights; the offset, if any, is the last column.
 
-    A precision of zero leaves a weight free.
+    A precision of zero, of all weights at once, leaves them free.
     """
 
-    precision: float  # of every weight but the offset's
+    precision: float | Array  # of every weight; (n,) of each column's, (n, J) of each weight's
     n_columns: int  # M, the offset's included
     offset_precision: Array | None  # (J, J); None: there is no offset
 
@@ -29,11 +29,18 @@ class WeightPrior:
     @property
     def is_flat(self) -> bool:
         """Whether the weights are free."""
-        return self.precision == 0.0
+        return bool(np.ndim(self.precision) == 0 and self.precision == 0.0)
+
+    def per_weight(self, n_outputs: int) -> Array:
+        """The precision of each weight but the offsets, (n, J)."""
+        p = np.asarray(self.precision, dtype=np.float64)
+        return np.broadcast_to(p[:, None] if p.ndim == 1 else p, (self.n_weights, n_outputs))
 
     def times(self, W: Array) -> Array:
         """Precision times W, (M, J)."""
-        product = self.precision * W
+        product = np.empty_like(W)
+        n = self.n_weights
+        product[:n] = self.per_weight(W.shape[1]) * W[:n]
         if self.offset_precision is not None:
             product[-1] = self.offset_precision @ W[-1]
         return product
@@ -42,7 +49,7 @@ class WeightPrior:
         """H (M J, M J) with the precision added, in place."""
         J = H.shape[0] // self.n_columns
         n, i = self.n_weights * J, np.arange(self.n_weights * J)
-        H[i, i] += self.precision
+        H[i, i] += self.per_weight(J).reshape(-1)
         if self.offset_precision is not None:
             H[n:, n:] += self.offset_precision
         return H
@@ -50,7 +57,7 @@ class WeightPrior:
     def log_determinant(self, n_outputs: int) -> float:
         """Of the precision; weights that are free count nothing."""
         J = n_outputs
-        value = 0.0 if self.is_flat else self.n_weights * J * float(np.log(self.precision))
+        value = 0.0 if self.is_flat else float(np.sum(np.log(self.per_weight(J))))
         if self.offset_precision is None or not self.offset_precision.any():
             return value
         return value + linalg.log_determinant(linalg.cholesky(self.offset_precision))

@@ -1,0 +1,153 @@
+"""The sequential maximisation of a sparse evidence, from the moments of columns in memory.
+
+The compiled steps update the posterior by rank-one changes; it is computed anew, from a
+factorisation, often enough for their rounding never to matter.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from posterity import linalg, priors
+from posterity.arrays import Array
+from posterity.inference import sparse_steps
+from posterity.inference.sparse_state import CURVED, KNOWN, LEARNED, State
+from posterity.inference.sparse_steps import DEPENDENT
+
+__all__ = ["CURVED", "DEPENDENT", "KNOWN", "LEARNED", "Moments", "Steps", "evidence", "gains"]
+
+_STEPS_AT_ONCE = 100
+_LEAST_NOISE = 1e-12  # of the sum of squares: below it there is rounding only
+
+
+@dataclass(frozen=True)
+class Moments:
+    """w columns Z and K targets Y, as the steps see them."""
+
+    A: Array  # (w, w): Z^T B Z
+    B: Array  # (w, K): Z^T B Y; CURVED: Z^T B (working targets), and Z^T c
+    E: Array  # (K,): the sums of squares of the targets, where the noise is learned
+    n: float  # rows, less one for an offset, where the noise is learned
+    kind: int
+    fixed: NDArray[np.bool_]  # (w,): in, with a precision that is not moved
+
+    @classmethod
+    def of(
+        cls,
+        A: Array,
+        B: Array,
+        *,
+        kind: int,
+        E: Array | None = None,
+        n: float = 1.0,
+        fixed: NDArray[np.bool_] | None = None,
+    ) -> Moments:
+        """All columns free by default."""
+        given = np.ones(B.shape[1]) if E is None else E
+        held = np.zeros(len(A), dtype=np.bool_) if fixed is None else fixed
+        return cls(np.ascontiguousarray(A), np.ascontiguousarray(B), given, n, kind, held)
+
+    @property
+    def floor(self) -> Array:
+        """The least sum of squares that says anything of the noise."""
+        return _LEAST_NOISE * self.E if self.kind == LEARNED else np.full_like(self.E, -np.inf)
+
+
+@dataclass(frozen=True)
+class Steps:
+    """Where steps led."""
+
+    h: Array  # (w,), infinite where a column is out
+    n_steps: int
+    gained: float
+    converged: bool
+
+
+def maximise(
+    moments: Moments,
+    h: Array,
+    prior: priors.Sparse,
+    *,
+    tol: float = 1e-3,
+    max_steps: int = 10_000,
+) -> Steps:
+    """The best step, and the next, until none gains more than ``tol``."""
+    reached, taken, gained = h.copy(), 0, 0.0
+    while taken < max_steps:
+        m, state = _state(moments, reached, prior)
+        more = min(_STEPS_AT_ONCE, max_steps - taken)
+        n_steps, gain = sparse_steps.climb(state, m, tol, more)
+        taken, gained = taken + n_steps, gained + gain
+        if n_steps < more:
+            return Steps(reached, taken, gained, converged=True)
+    return Steps(reached, taken, gained, converged=False)
+
+
+def gains(kind: int, S: Array, Q: Array, E: Array, n: float, prior: priors.Sparse) -> Array:
+    """What each column that is out, of sparsity S (b,) and qualities Q (b, K), would gain."""
+    return sparse_steps.gains(
+        kind, S, np.ascontiguousarray(Q), E, float(n), float(prior.degrees_of_freedom)
+    )
+
+
+def evidence(moments: Moments, h: Array) -> float:
+    """The log evidence of targets with known noise, or learned noise at its best.
+
+    Where the noise is known it is without the targets' own constants.
+    """
+    used = np.flatnonzero(np.isfinite(h))
+    K = moments.B.shape[1]
+    L = linalg.cholesky(_precision(moments, h, used), max_jitter=0.0)
+    T = linalg.solve_lower(L, moments.B[used])
+    log_det = K * (linalg.log_determinant(L) - float(np.sum(np.log(h[used]))))
+    explained = np.sum(T * T, axis=0)
+    if moments.kind == KNOWN:
+        return 0.5 * (float(np.sum(explained)) - log_det)
+    noise = np.maximum(moments.E - explained, moments.floor) / moments.n
+    return -0.5 * (log_det + moments.n * float(np.sum(np.log(2.0 * np.pi * noise) + 1.0)))
+
+
+def _precision(moments: Moments, h: Array, used: NDArray[np.intp]) -> Array:
+    """H + A of the columns that are in."""
+    P = moments.A[np.ix_(used, used)]
+    i = np.arange(len(used))
+    P[i, i] += h[used]
+    return P
+
+
+def _state(moments: Moments, h: Array, prior: priors.Sparse) -> tuple[int, State]:
+    """The posterior of the columns that are in, with room for more, and what the others offer."""
+    A, B = moments.A, moments.B
+    used = np.flatnonzero(np.isfinite(h))
+    m, room = len(used), min(len(h), len(used) + _STEPS_AT_ONCE)
+    order = np.zeros(room, dtype=np.intp)
+    order[:m] = used
+    Sigma, Mu = np.zeros((room, room)), np.zeros((room, B.shape[1]))
+    S, Q, E = np.diagonal(A).copy(), B.copy(), moments.E.copy()
+    if m:
+        L = linalg.cholesky(_precision(moments, h, used), max_jitter=0.0)
+        Sigma[:m, :m] = linalg.inverse_from_cholesky(L)
+        T = linalg.solve_lower(L, A[used])
+        S -= np.einsum("mw,mw->w", T, T)
+        Mu[:m] = linalg.solve_cholesky(L, B[used])
+        Q -= A[:, used] @ Mu[:m]
+        if moments.kind == LEARNED:
+            E = np.maximum(E - np.sum(B[used] * Mu[:m], axis=0), moments.floor)
+    return m, State(
+        moments.kind,
+        moments.n,
+        float(prior.degrees_of_freedom),
+        A,
+        moments.fixed,
+        moments.floor,
+        h,
+        order,
+        Sigma,
+        Mu,
+        S,
+        Q,
+        E,
+    )
