@@ -8,5 +8,6 @@ BENCHMARKS = (
     *("nist", "linear", "bayesian_linear", "out_of_core"),
     *("gaussian_process", "gaussian_process_evaluation", "kernel_ridge", "uci_regression"),
     *("structured_kernels", "logistic", "out_of_core_logistic", "gaussian_process_classification"),
-    *("classification_sets", "posterior_accuracy"),
+    *("classification_sets", "posterior_accuracy", "relevance_vectors", "relevance_sets"),
+    *("pose", "streamed_vectors"),
 )

@@ -20,6 +20,13 @@ def stored(name: str, k: int) -> Data:
         return Data(*(file[key].astype(np.float64) for key in _PARTS))
 
 
+def realisation(name: str, k: int) -> Data:
+    """One of the random splits that the literature averages over."""
+    with np.load(FOLDER / "raetsch" / f"{name}.npz", allow_pickle=False) as file:
+        X, y = file["X"].astype(np.float64), probabilities.dense_codes(file["y"])
+        return _split(X, y, file["train_idx"][k], file["test_idx"][k])
+
+
 def digits(k: int) -> Data:
     """USPS, pixels between 0 and 1."""
     with np.load(FOLDER / "tipping" / "usps.npz", allow_pickle=False) as file:

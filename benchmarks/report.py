@@ -43,6 +43,7 @@ COLUMNS = (
     ("mean_log_likelihood", "mean log likelihood", "exact"),
     ("digits", "correct digits", "median"),
     ("log10_penalty", "log10 of the penalty", "score"),
+    ("vectors", "vectors", "median"),
     ("log_evidence", "log evidence", "exact"),
     ("variance", "variance", "score"),
     ("length_scale", "length scale", "score"),

@@ -51,7 +51,23 @@ def standardized(Z, folder):
     return designs.Standardized(designs.Dense(Z * scale), 0.0 * scale, scale, offset=False)
 
 
-CASES = [dense, chunked_arrays, chunked_function, chunked_parquet, chunked_mapped, standardized]
+def selected(Z, folder):
+    """Every second column of twice as many, in another order."""
+    places = 2 * np.arange(Z.shape[1])[::-1]
+    wide = np.full((len(Z), 2 * Z.shape[1]), 7.0)
+    wide[:, places] = Z
+    return designs.Selected(designs.Chunked(designs.Chunks.from_arrays(wide, rows=5)), places)
+
+
+CASES = [
+    dense,
+    chunked_arrays,
+    chunked_function,
+    chunked_parquet,
+    chunked_mapped,
+    standardized,
+    selected,
+]
 SIZES = [(N, M), (1, M), (N, 1), (5, M), (3, 7)]
 
 

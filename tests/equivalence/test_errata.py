@@ -2,14 +2,20 @@
 
 import numpy as np
 import pytest
+from scipy import integrate
 
 from posterity import (
     BayesianLinearRegression,
     DualLinearRegression,
     LinearRegression,
     RidgeRegression,
+    designs,
     features,
+    likelihoods,
+    priors,
 )
+from posterity.inference import sparse_alternation
+from posterity.inference.weight_targets import RowTargets
 
 
 def data(n=12, m=3, seed=0):
@@ -98,3 +104,111 @@ def test_plugging_in_the_maximum_likelihood_variance_is_too_narrow():
     plug_in = LinearRegression(predictive="plug_in").fit(X, y).predict(X_star, return_std=True)[1]
     honest = LinearRegression().fit(X, y).predict(X_star, return_std=True)[1]
     assert np.all(honest > plug_in)
+
+
+def sparse(Z, y, nu=0.0):
+    """Columns kept, in normal noise that is learned, without an offset."""
+    columns = designs.Candidates.of(designs.MatrixColumns(Z), centred=False)
+    return sparse_alternation.maximise_normal(
+        columns,
+        y[:, None],
+        centred=False,
+        prior=priors.Sparse(nu),
+        tol=1e-12,
+        max_iter=20_000,
+    )
+
+
+def posterior(Z, y, found):
+    """Noise variance at its best, and mean and covariance of the weights kept."""
+    X = Z[:, found.places] / found.scale
+    S = np.linalg.inv(X.T @ X + np.diag(found.precision))
+    mu = S @ X.T @ y
+    sigma2 = (y @ y - y @ X @ mu) / len(y)
+    return X, sigma2, mu, sigma2 * S
+
+
+def test_the_noise_of_a_sparse_model_counts_examples_not_dimensions():
+    """[P8 8.39] divides by D less what the data determine; it is I, as in [P8 8.56]."""
+    X, y, _ = data(n=40, m=6)
+    Z, sigma2, mu, Sigma = posterior(X, y, sparse(X, y))
+    h = sparse(X, y).precision / sigma2
+    told, rss = np.sum(1.0 - h * np.diagonal(Sigma)), np.sum((y - Z @ mu) ** 2)
+
+    def log_evidence(s2):  # [P8 8.34] at these hidden variables
+        C = s2 * np.eye(len(y)) + (Z / h) @ Z.T
+        return -0.5 * (np.linalg.slogdet(C)[1] + y @ np.linalg.solve(C, y))
+
+    grid = sigma2 * np.linspace(0.5, 2.0, 1501)
+    best = grid[np.argmax([log_evidence(s2) for s2 in grid])]
+    assert sigma2 == pytest.approx(best, rel=2e-3)
+    assert sigma2 == pytest.approx(rss / (len(y) - told), rel=1e-5)
+    assert rss / (X.shape[1] - told) > 5.0 * sigma2  # as printed
+
+
+@pytest.mark.parametrize("likelihood", ["normal", "bernoulli"])
+def test_a_dual_sparse_model_has_a_hidden_variable_for_each_example(likelihood):
+    """[P8 8.54] and [P9 9.35] multiply the priors of D of them, here of one."""
+    nu, x = 1.0, np.linspace(-3.0, 3.0, 30)
+    K = np.exp(-0.5 * np.subtract.outer(x, x) ** 2 / 0.5**2)
+    if likelihood == "normal":
+        y = np.sin(2.0 * x) + 0.1 * np.random.default_rng(0).normal(size=30)
+        found = sparse(K, y, nu)
+        Z, sigma2, _, _ = posterior(K, y, found)
+        C = sigma2 * (np.eye(30) + (Z / found.precision) @ Z.T)
+        log_det = np.linalg.slogdet(2.0 * np.pi * C)[1]
+        log_evidence = -0.5 * (log_det + y @ np.linalg.solve(C, y))
+    else:
+        y = (np.sin(2.0 * x) > 0.0).astype(float)
+        targets = RowTargets.of(y, None, likelihoods.Bernoulli(), offset=False)
+        columns = designs.Candidates.of(designs.MatrixColumns(K), centred=False)
+        found, fit = sparse_alternation.maximise_laplace(
+            columns, targets, offset=False, prior=priors.Sparse(nu)
+        )
+        log_evidence = fit.log_evidence
+    h = found.precision
+    each = 0.5 * nu * (np.log(h) - h + 1.0)
+    assert len(h) > 1  # of one dimension
+    assert found.value == pytest.approx(log_evidence + np.sum(each), rel=1e-8)
+    assert abs(found.value - log_evidence - each[0]) > 0.1  # as printed
+
+
+def test_the_constants_of_laplaces_evidence_stand_outside_the_product_over_examples():
+    """[P9 9.38] raises them to the power I."""
+    x = np.linspace(-2.0, 2.0, 40)
+    y = (x + 0.8 * np.sin(9.0 * x) > 0.0).astype(float)
+    targets = RowTargets.of(y, None, likelihoods.Bernoulli(), offset=False)
+    columns = designs.Candidates.of(designs.MatrixColumns(x[:, None]), centred=False)
+    found, fit = sparse_alternation.maximise_laplace(
+        columns, targets, offset=False, prior=priors.Sparse()
+    )
+    z, h = x / found.scale[0], found.precision[0]
+
+    def log_joint(w):
+        rows = np.where(y > 0.0, w * z, -w * z)
+        return -np.sum(np.log1p(np.exp(-rows))) + 0.5 * np.log(h / (2 * np.pi)) - 0.5 * h * w * w
+
+    mu, variance = float(fit.weights.W[0, 0]), float(fit.covariance[0, 0, 0, 0])
+    peak, width = log_joint(mu), 12.0 * np.sqrt(variance)
+    area = integrate.quad(lambda w: np.exp(log_joint(w) - peak), mu - width, mu + width)[0]
+    exact = peak + np.log(area)
+    prior = 0.5 * np.log(h / (2.0 * np.pi)) - 0.5 * h * mu * mu
+    constants = 0.5 * np.log(2.0 * np.pi * variance) + prior
+    assert fit.log_evidence == pytest.approx(exact, abs=0.05)
+    printed = peak - prior + len(y) * constants
+    assert abs(printed - exact) > 10.0
+
+
+def test_what_is_kept_does_not_depend_on_units():
+    """[P8 8.6], [P9 9.6] discard h > 1000, which is all or nothing by choice of units."""
+    X, y, _ = data(n=40, m=6)
+    kept, raw = [], []
+    for unit in (1.0, 1e-4, 1e4):
+        found = sparse(unit * X, y)
+        _, sigma2, _, _ = posterior(unit * X, y, found)
+        kept.append(found.places)
+        raw.append(found.precision * found.scale**2 / sigma2)  # of weights of the columns given
+    np.testing.assert_array_equal(kept[0], kept[1])
+    np.testing.assert_array_equal(kept[0], kept[2])
+    assert np.all(raw[1] < 1000.0)
+    assert np.all(raw[2] > 1000.0)

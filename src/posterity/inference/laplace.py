@@ -30,6 +30,8 @@ class LaplaceFit:
     @classmethod
     def of(cls, problem: WeightProblem, start: Array | None = None) -> LaplaceFit:
         """Find the mode, and factorise there."""
+        if not problem.design.n_columns:
+            return cls._of_none(problem)
         found = mode(problem, start)
         if start is not None and not found.converged:
             found = mode(problem)  # from a start so far away that no row curves any more
@@ -37,6 +39,19 @@ class LaplaceFit:
         L = linalg.cholesky(found.hessian, max_jitter=0.0)
         known = replace(found, hessian=None)  # its factor is all that is asked for
         return cls(problem, known, L, found.value + problem.quadratic(found.W))
+
+    @classmethod
+    def _of_none(cls, problem: WeightProblem) -> LaplaceFit:
+        """No weights at all: the rows at their shift."""
+        t, J = problem.targets, problem.shape[1]
+
+        def terms(rows: slice, part: designs.Design) -> list[Array | float]:
+            A = t.latents(np.zeros((part.n_rows, J)))
+            return [t.summed(rows, t.value_and_slope(rows, A)[0])]
+
+        value = float(problem.design.total(terms)[0])
+        none = Weights(np.zeros((0, J)), value, 0.0, 0, "there are no weights", converged=True)
+        return cls(problem, none, np.zeros((0, 0)), value)
 
     @property
     def log_evidence(self) -> float:

@@ -27,11 +27,12 @@ DEPENDENT = 1e-11
 _NEWTON_STEPS = 60
 _BISECTIONS = 80
 _CLOSE = 1e-12
+_NEAR = 1e-9
 _NO_TIE = 1.0 + 1e-6
 _FARTHEST = 60.0  # in log h
 
 
-@numba.njit(cache=True, nogil=True)
+@numba.njit(cache=True, nogil=True, error_model="numpy")
 def _fill(kind: int, Q: Array, j: int, sigma: float, E: Array, u: Array) -> int:
     """Set u from row j of Q: qualities of a column that is out, or means of one in; return K.
 
@@ -54,7 +55,7 @@ def _fill(kind: int, Q: Array, j: int, sigma: float, E: Array, u: Array) -> int:
     return K
 
 
-@numba.njit(cache=True, nogil=True)
+@numba.njit(cache=True, nogil=True, error_model="numpy")
 def _gain(c: Column, u: Array, t: float) -> float:
     """Of a column at t = 1 / (h + s), over having it out."""
     if t == 0.0:
@@ -67,7 +68,7 @@ def _gain(c: Column, u: Array, t: float) -> float:
     return 0.5 * value
 
 
-@numba.njit(cache=True, nogil=True)
+@numba.njit(cache=True, nogil=True, error_model="numpy")
 def _slope(c: Column, u: Array, t: float) -> float:
     """Derivative of the gain in t, times 2 (1 - s t); it falls with t."""
     if c.kind != LEARNED:
@@ -78,38 +79,42 @@ def _slope(c: Column, u: Array, t: float) -> float:
     return (1.0 - c.s * t) * c.n * value - c.K * c.s
 
 
-@numba.njit(cache=True, nogil=True)
+@numba.njit(cache=True, nogil=True, error_model="numpy")
 def _classical(c: Column, u: Array) -> float:
     """The best t where nothing but the data speaks of h; 0 where the column is better out."""
     if _slope(c, u, 0.0) <= 0.0:
         return 0.0
     if c.kind != LEARNED:
-        return (1.0 - c.K * c.s / u[0]) / c.s
+        return min(1.0 - c.K * c.s / u[0], 1.0 - _CLOSE) / c.s
     if c.K == 1:
-        return min((c.n * u[0] - c.s) / (c.s * u[0] * (c.n - 1.0)), (1.0 - _CLOSE) / c.s)
-    # The slope is concave in t, so that from its right end Newton's method never overshoots.
-    t = (1.0 - _CLOSE) / c.s
+        return min((c.n * u[0] - c.s) / (u[0] * (c.n - 1.0)), 1.0 - _CLOSE) / c.s
+    # From where the noise of now has it. The slope is concave in t, so that Newton's method comes
+    # to the right of the root at once, and never leaves that side again.
+    total = 0.0
+    for k in range(c.K):
+        total += u[k]
+    t = (1.0 - c.K * c.s / (c.n * total)) / c.s
     for _ in range(_NEWTON_STEPS):
         value, derivative = -c.K * c.s, 0.0
         for k in range(c.K):
             u_k = min(u[k], (1.0 - _CLOSE) * c.s)
-            r = 1.0 - u_k * t
-            value += c.n * u_k * (1.0 - c.s * t) / r
-            derivative += c.n * u_k * (u_k - c.s) / (r * r)
+            r = 1.0 / (1.0 - u_k * t)
+            value += c.n * u_k * (1.0 - c.s * t) * r
+            derivative += c.n * u_k * (u_k - c.s) * r * r
         step = value / derivative
-        t -= step
-        if abs(step) <= 1e-10 * t:
+        t = min(t - step, (1.0 - _CLOSE) / c.s)
+        if abs(step) <= _NEAR * t:
             break
     return max(t, 0.0)
 
 
-@numba.njit(cache=True, nogil=True)
+@numba.njit(cache=True, nogil=True, error_model="numpy")
 def penalty(h: float, nu: float) -> float:
     """What the prior of a precision adds to the evidence, at most 0."""
     return 0.0 if nu == 0.0 else 0.5 * nu * (math.log(h) - h + 1.0)
 
 
-@numba.njit(cache=True, nogil=True)
+@numba.njit(cache=True, nogil=True, error_model="numpy")
 def _best(c: Column, u: Array, nu: float) -> tuple[float, float]:
     """The best t of one column, 0 for out, and what it gains there."""
     t = _classical(c, u)
@@ -122,7 +127,7 @@ def _best(c: Column, u: Array, nu: float) -> tuple[float, float]:
     return (t, value) if value > 0.0 else (0.0, 0.0)
 
 
-@numba.njit(cache=True, nogil=True)
+@numba.njit(cache=True, nogil=True, error_model="numpy")
 def _rise(c: Column, u: Array, nu: float, x: float) -> float:
     """Twice the derivative of gain and penalty in x = log h."""
     h = math.exp(x)
@@ -130,7 +135,7 @@ def _rise(c: Column, u: Array, nu: float, x: float) -> float:
     return -t * _slope(c, u, t) + nu * (1.0 - h)
 
 
-@numba.njit(cache=True, nogil=True)
+@numba.njit(cache=True, nogil=True, error_model="numpy")
 def _uphill(c: Column, u: Array, nu: float, x: float) -> float:
     """The stationary log h that one reaches from x going up, by doubling steps and bisection."""
     direction = 1.0 if _rise(c, u, nu, x) > 0.0 else -1.0
@@ -147,7 +152,7 @@ def _uphill(c: Column, u: Array, nu: float, x: float) -> float:
     return 0.5 * (x + end)
 
 
-@numba.njit(cache=True, nogil=True)
+@numba.njit(cache=True, nogil=True, error_model="numpy")
 def gains(kind: int, S: Array, Q: Array, E: Array, n: float, nu: float) -> Array:
     """What each column that is out would gain at its best."""
     found, u = np.zeros(len(S)), np.empty(len(E))
@@ -158,7 +163,7 @@ def gains(kind: int, S: Array, Q: Array, E: Array, n: float, nu: float) -> Array
     return found
 
 
-@numba.njit(cache=True, nogil=True)
+@numba.njit(cache=True, nogil=True, error_model="numpy")
 def climb(state: State, m: int, tol: float, max_steps: int) -> tuple[int, float]:
     """Take steps that gain more than ``tol``; there must be room for as many more columns.
 
@@ -190,7 +195,7 @@ def climb(state: State, m: int, tol: float, max_steps: int) -> tuple[int, float]
     return max_steps, total
 
 
-@numba.njit(cache=True, nogil=True)
+@numba.njit(cache=True, nogil=True, error_model="numpy")
 def _best_offer(
     state: State, place: NDArray[np.intp], tol: float
 ) -> tuple[float, int, float, float]:
@@ -216,7 +221,7 @@ def _best_offer(
     return best, chosen, t, s
 
 
-@numba.njit(cache=True, nogil=True)
+@numba.njit(cache=True, nogil=True, error_model="numpy")
 def _add(state: State, j: int, sigma: float, m: int, e: Array, v: Array) -> None:
     """A column comes in with posterior variance sigma."""
     A, order, Sigma, Mu, Q = state.A, state.order, state.Sigma, state.Mu, state.Q
@@ -244,7 +249,7 @@ def _add(state: State, j: int, sigma: float, m: int, e: Array, v: Array) -> None
         state.S[r] -= sigma * e[r] * e[r]
 
 
-@numba.njit(cache=True, nogil=True)
+@numba.njit(cache=True, nogil=True, error_model="numpy")
 def _move(state: State, i: int, h: float, m: int, e: Array, v: Array) -> None:
     """The precision of the column in place i changes; infinite: the column goes out."""
     A, order, Sigma, Mu, Q = state.A, state.order, state.Sigma, state.Mu, state.Q
@@ -266,14 +271,14 @@ def _move(state: State, i: int, h: float, m: int, e: Array, v: Array) -> None:
         state.S[r] += kappa * e[r] * e[r]
 
 
-@numba.njit(cache=True, nogil=True)
+@numba.njit(cache=True, nogil=True, error_model="numpy")
 def _subtract(y: Array, a: float, x: Array) -> None:
     """y -= a x, in place."""
     for r in range(len(y)):
         y[r] -= a * x[r]
 
 
-@numba.njit(cache=True, nogil=True)
+@numba.njit(cache=True, nogil=True, error_model="numpy")
 def _close_gap(state: State, i: int, last: int) -> None:
     """The last column takes the place of one that has gone."""
     if i == last:

@@ -165,8 +165,11 @@ class _Kronecker:
         G, V = sample.design.total(terms)
         V *= J / max(float(np.trace(V)), np.finfo(np.float64).tiny)
         G *= total / t.total_weight
-        prior = replace(sample.prior, offset_precision=None, n_columns=len(G))
-        return cls(_factor(prior.add_to(G)), _factor(V))
+        prior, i = sample.prior, np.arange(len(G))
+        own = np.full(len(G), np.mean(prior.precision))
+        own[: prior.n_weights] = np.mean(prior.per_weight(J), axis=1)
+        G[i, i] += own
+        return cls(_factor(G), _factor(V))
 
     def weights(self, U: Array) -> Array:
         """L^-T U C^-1."""

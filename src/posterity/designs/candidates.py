@@ -1,0 +1,220 @@
+"""Candidate columns: standardised, held where they fit and streamed where they do not.
+
+A column is measured about its weighted mean, where the model has an offset, and in units of its
+weighted root mean square. So it means the same whatever units it came in, and precisions of the
+weights of all columns can be compared.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import array_api_compat
+import numpy as np
+from numpy.typing import NDArray
+
+from posterity import arrays
+from posterity.arrays import Array, DeviceArray, namespace
+from posterity.designs.columns import Columns
+
+_CPU_VALUES = 1 << 17  # 1 MiB of float64: what is squared at a time stays in the cache
+_DEVICE_VALUES = 1 << 25
+_STREAMED_SHARE = 4  # a block, what it is made from, and what is made of it
+_LEAST_COLUMNS = 16
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Some columns, standardised.
+
+    Parameters
+    ----------
+    places : array of shape (b,)
+        Their numbers.
+    Z : array of shape (N, b), where the columns came from
+        Zero where a column does not vary.
+    center, scale : array of shape (b,)
+        ``Z = (raw - center) / scale``.
+    varies : array of bool, of shape (b,)
+        False for a column that an offset, or nothing at all, replaces.
+    """
+
+    places: NDArray[np.intp]
+    Z: DeviceArray
+    center: Array
+    scale: Array
+    varies: NDArray[np.bool_]
+
+    def project(self, R: Array) -> Array:
+        """Z^T R, (b, k), for R of shape (N, k)."""
+        return _on_host((arrays.like(self.Z, R).T @ self.Z).T)  # twice as fast as Z.T @ R
+
+    def squares(self, w: Array) -> Array:
+        """The sums of w z^2 of each column, (b,), for w of shape (N,)."""
+        total, weights = np.zeros(len(self.places)), arrays.like(self.Z, w)
+        for i in _slices(self.Z):
+            few = self.Z[i, :]
+            total += _on_host(weights[i] @ (few * few))
+        return total
+
+    def part(self, within: NDArray[np.intp]) -> Array:
+        """Columns by their position in this block, (N, k), on the host."""
+        index = arrays.like_index(self.Z, within)
+        return _on_host(namespace(self.Z).take(self.Z, index, axis=1))
+
+    def host(self) -> Array:
+        """Z on the host, (N, b)."""
+        return _on_host(self.Z)
+
+
+class Candidates:
+    """The columns a sparse model chooses from.
+
+    Build with :meth:`of`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from posterity import designs
+    >>> columns = designs.MatrixColumns(np.array([[1.0, 5.0], [3.0, 5.0]]))
+    >>> candidates = designs.Candidates.of(columns, centred=True)
+    >>> block = next(candidates.blocks())
+    >>> block.host(), block.varies
+    (array([[-1.,  0.],
+           [ 1.,  0.]]), array([ True, False]))
+    """
+
+    def __init__(
+        self,
+        columns: Columns,
+        weights: Array | None,
+        centred: bool,
+        rng: np.random.Generator,
+        limit_bytes: int,
+    ) -> None:
+        self._columns, self._centred, self._rng = columns, centred, rng
+        self._limit = max(1, limit_bytes // (8 * columns.n_rows))  # columns that may be in memory
+        shares = np.ones(columns.n_rows) if weights is None else weights
+        self._shares = shares / np.sum(shares)
+
+    @classmethod
+    def of(
+        cls,
+        columns: Columns,
+        weights: Array | None = None,
+        *,
+        centred: bool,
+        rng: np.random.Generator | None = None,
+        limit_bytes: int = 2**29,
+    ) -> Candidates:
+        """Candidates from raw columns.
+
+        Parameters
+        ----------
+        columns : Columns
+        weights : array of shape (N,), optional
+            How often each row counts.
+        centred : bool
+            Whether columns are measured about their weighted mean.
+        rng : Generator, optional
+            Of the order in which columns are streamed; by default always the same.
+        limit_bytes : int
+            Columns are held together where they take no more, and streamed otherwise.
+        """
+        generator = np.random.default_rng(0) if rng is None else rng
+        return cls(columns, weights, centred, generator, limit_bytes)
+
+    @property
+    def n_rows(self) -> int:
+        """N."""
+        return self._columns.n_rows
+
+    @property
+    def n_columns(self) -> int:
+        """M."""
+        return self._columns.n_columns
+
+    @property
+    def is_held(self) -> bool:
+        """Whether all columns are in memory together."""
+        return self.n_columns <= self._limit
+
+    def blocks(self) -> Iterator[Block]:
+        """Every column once: one block that is kept, or many in random order that are not."""
+        if self.is_held:
+            yield self._held
+            return
+        order = self._rng.permutation(self.n_columns)
+        size = max(_LEAST_COLUMNS, self._limit // _STREAMED_SHARE)
+        for i in range(0, self.n_columns, size):
+            yield self._standardised(order[i : i + size])
+
+    def chosen(self, places: NDArray[np.intp]) -> Block:
+        """The columns of these numbers."""
+        if not self.is_held:
+            return self._standardised(places)
+        held, index = self._held, arrays.like_index(self._held.Z, places)
+        Z = namespace(held.Z).take(held.Z, index, axis=1)
+        return Block(places, Z, held.center[places], held.scale[places], held.varies[places])
+
+    @cached_property
+    def _held(self) -> Block:
+        return self._standardised(np.arange(self.n_columns))
+
+    def _standardised(self, places: NDArray[np.intp]) -> Block:
+        Z = self._columns.block(places)
+        shares = arrays.like(Z, self._shares)
+        with np.errstate(over="ignore", invalid="ignore"):  # told in a sentence
+            center = shares @ Z if self._centred else 0.0 * Z[0, :]
+            square = _centre_in_place(Z, center, shares)
+        _check_finite(square, places)
+        scale, varies = _scales(square, _on_host(center), _precision(Z))
+        Z *= arrays.like(Z, varies / scale)
+        return Block(places, Z, _on_host(center), scale, varies)
+
+
+def _centre_in_place(Z: DeviceArray, center: DeviceArray, shares: DeviceArray) -> Array:
+    """Subtracts the centre; the weighted mean squares of what is left, (b,)."""
+    total = np.zeros(Z.shape[1])
+    for i in _slices(Z):
+        Z[i, :] -= center
+        few = Z[i, :]
+        total += _on_host(shares[i] @ (few * few))
+    return total
+
+
+def _scales(square: Array, center: Array, precision: float) -> tuple[Array, NDArray[np.bool_]]:
+    """Root mean squares, 1 where nothing but rounding is left of a column."""
+    scale = np.sqrt(square)
+    varies = scale > precision * np.abs(center)
+    return np.where(varies, scale, 1.0), varies
+
+
+def _precision(Z: DeviceArray) -> float:
+    """What rounding leaves of a centred constant, relative to it."""
+    return 8.0 * math.sqrt(Z.shape[0]) * float(namespace(Z).finfo(Z.dtype).eps)
+
+
+def _slices(Z: DeviceArray) -> Iterator[slice]:
+    """Rows whose values fit a cache."""
+    n_rows, n_columns = Z.shape
+    values = _CPU_VALUES if array_api_compat.is_numpy_array(Z) else _DEVICE_VALUES
+    size = max(1, values // max(1, n_columns))
+    for i in range(0, n_rows, size):
+        yield slice(i, min(i + size, n_rows))
+
+
+def _on_host(x: DeviceArray) -> Array:
+    return np.asarray(arrays.to_numpy(x), dtype=np.float64)
+
+
+def _check_finite(square: Array, places: NDArray[np.intp]) -> None:
+    bad = np.flatnonzero(~np.isfinite(square))
+    if len(bad):
+        raise ValueError(
+            f"candidate column {places[bad[0]]} holds NaN or infinity, or its square overflows; "
+            "look for missing or very large values in the rows, or at the kernel."
+        )
