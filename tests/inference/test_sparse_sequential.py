@@ -116,19 +116,20 @@ def test_rank_one_changes_lead_to_the_state_that_a_factorisation_has(rng, kind, 
     )
 
 
+@pytest.mark.parametrize("among", [0, 12])
 @pytest.mark.parametrize("nu", [0.0, 0.2])
 @pytest.mark.parametrize("K", [1, 3])
 @pytest.mark.parametrize("kind", [KNOWN, LEARNED])
-def test_every_step_raises_the_evidence_by_what_it_says(rng, kind, K, nu):
+def test_every_step_raises_the_objective_by_what_it_says(rng, kind, K, nu, among):
     Z, Y = columns(rng, K=K)
-    problem, prior, h = moments(Z, Y, kind), priors.Sparse(nu), np.full(12, np.inf)
-    value = sequential.evidence(problem, h)
+    problem, prior = moments(Z, Y, kind), priors.Sparse(nu, among)
+    h = np.where(np.arange(12) < 9, 30.0, np.inf)  # some have to go
+    value = sequential.evidence(problem, h) + prior.total(h)
     while True:
         step = sequential.maximise(problem, h, prior, tol=1e-9, max_steps=1)
         if not step.n_steps:
             break
-        inside = np.isfinite(step.h)
-        now = sequential.evidence(problem, step.h) + float(np.sum(prior.penalty(step.h[inside])))
+        now = sequential.evidence(problem, step.h) + prior.total(step.h)
         assert now - value == pytest.approx(step.gained, abs=1e-7)
         assert now > value
         h, value = step.h, now
@@ -187,3 +188,27 @@ def test_too_few_steps_are_said(rng):
     Z, Y = columns(rng)
     end = sequential.maximise(moments(Z, Y, LEARNED), np.full(12, np.inf), CLASSICAL, max_steps=2)
     assert (end.converged, end.n_steps) == (False, 2)
+
+
+def test_columns_that_explain_nothing_do_not_pay_their_price():
+    kept = []
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        Z, Y = rng.normal(size=(100, 300)), rng.normal(size=(100, 1))
+        Y += Z[:, [7, 70, 170]] @ np.array([[1.0], [-2.0], [3.0]])
+        prior = priors.Sparse(among=300)
+        end = sequential.maximise(moments(Z, Y, LEARNED), np.full(300, np.inf), prior)
+        kept.append(set(np.flatnonzero(np.isfinite(end.h)).tolist()))
+    assert all({7, 70, 170} <= some for some in kept)
+    assert np.mean([len(some) for some in kept]) < 3.5
+
+
+def test_an_offset_is_not_among_the_columns_that_pay(rng):
+    Z, Y = columns(rng)
+    fixed = np.array([True] + [False] * 11)
+    problem = Moments.of(Z.T @ Z, Z.T @ Y, kind=KNOWN, fixed=fixed)
+    h = np.where(fixed, 5.0, np.inf)
+    prior = priors.Sparse(among=11)
+    step = sequential.maximise(problem, h, prior, max_steps=1)
+    gain = sequential.evidence(problem, step.h) - sequential.evidence(problem, h)
+    assert step.gained == pytest.approx(gain - np.log(11.0), abs=1e-8)

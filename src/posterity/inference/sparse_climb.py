@@ -59,7 +59,7 @@ class Kept:
         problem = WeightProblem(design, targets, WeightPrior(precision, design.n_columns, offset))
         near = np.zeros(problem.shape) if start is None else start
         fit = LaplaceFit.of(problem, near)
-        value = fit.log_evidence - _by_accident(fit) + float(np.sum(prior.penalty(precision)))
+        value = fit.log_evidence - _by_accident(fit) + prior.total(precision)
         return cls(places, precision, fit, value)
 
     def without(self, i: int, prior: priors.Sparse) -> Kept:

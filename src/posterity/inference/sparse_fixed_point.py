@@ -150,6 +150,7 @@ def _without(model: Model, now: State, told: float) -> State:
 def _with_another(model: Model, now: State, tol: float) -> State:
     """With the column that gains most, if it gains more than ``tol``."""
     gain, precision = _best_return(model, *model.offers(now))
+    gain -= model.prior.price(int(np.sum(np.isfinite(now.h))))
     if not np.max(gain, initial=0.0) > tol:
         return now
     best = int(np.argmax(gain))

@@ -69,10 +69,10 @@ class LaplaceModel(Model):
         down = w2 + (np.maximum(curved, 0.0) + np.maximum(-told, 0.0)) / H
         step = np.log(self.prior.updated(up, down) / H)  # [P9 9.43]
         penalty = self.prior.penalty(H)
-        worth = _worth(W, T, H) + penalty
+        worth = _worth(W, T, H) + penalty - self.prior.price(len(used) - 1)
         return LaplaceState(
             h,
-            fit.log_evidence + float(np.sum(penalty)),
+            fit.log_evidence + self.prior.total(H),
             of_all(len(h), used, step, 0.0),
             of_all(len(h), used, told / J, 0.0),
             of_all(len(h), used, worth, np.inf),

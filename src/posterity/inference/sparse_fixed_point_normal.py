@@ -98,9 +98,10 @@ class NormalModel(Model):
         penalty = self.prior.penalty(H)
         step = np.log(self.prior.updated(K * told, mu2) / H)  # [P8 8.36]
         worth = 0.5 * (K * np.log(H * sigma) + self._explained(mu, sigma, E)) + penalty
+        worth -= self.prior.price(len(used) - 1)
         return NormalState(
             precision,
-            value + float(np.sum(penalty)),
+            value + self.prior.total(H),
             of_all(len(h), used, step, 0.0),
             of_all(len(h), used, told, 0.0),
             of_all(len(h), used, worth, np.inf),

@@ -39,9 +39,12 @@ class Offer:
     prior: priors.Sparse
     tol: float
 
-    def best(self, S: Array, Q: Array) -> Places:
-        """The columns that gain most, by position, of sparsities S (b,) and qualities Q (b, 2)."""
-        gains = sparse_sequential.gains(CURVED, S, Q, np.ones(2), 1.0, self.prior)
+    def best(self, S: Array, Q: Array, m: int) -> Places:
+        """The columns that gain most, by position, of sparsities S (b,) and qualities Q (b, 2).
+
+        They join m others.
+        """
+        gains = sparse_sequential.gains(CURVED, S, Q, np.ones(2), 1.0, self.prior, m)
         first = np.argsort(-gains, kind="stable")[:SHORTLIST]
         return first[gains[first] > self.tol]
 
@@ -102,7 +105,8 @@ class Scorer:
         """The columns in use, and the best of a block."""
         S, Q = self.scores(block)
         S[np.isin(block.places, places)] = 0.0
-        short, m = offer.best(S, Q), len(places)
+        m = len(places)
+        short = offer.best(S, Q, m)
         Z = np.hstack([self.Z[:, :m], block.part(short), self.Z[:, m:]])
         root = np.sqrt(self.rows.b)[:, None] * Z
         moments = _moments(root.T @ root, Z.T @ self.rows.d, Z.T @ self.rows.c, self.fit)
@@ -163,7 +167,7 @@ def working_design(
     beside = _Beside(A[np.ix_(used, used)], c[used], fit)
     S, Q = beside.scores(np.diagonal(A), A[:, used], d, c)
     S[used] = 0.0
-    among = np.append(places, offer.best(S, Q))
+    among = np.append(places, offer.best(S, Q, len(places)))
     i = np.append(among, ones)
 
     def chosen(within: Places) -> designs.Design:

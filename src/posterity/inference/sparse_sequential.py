@@ -32,7 +32,8 @@ class Moments:
     E: Array  # (K,): the sums of squares of the targets, where the noise is learned
     n: float  # rows, less one for an offset, where the noise is learned
     kind: int
-    fixed: NDArray[np.bool_]  # (w,): in, with a precision that is not moved
+    fixed: NDArray[np.bool_]  # (w,): not moved
+    n_offsets: int  # columns that are always in, and do not pay for it
 
     @classmethod
     def of(
@@ -45,10 +46,13 @@ class Moments:
         n: float = 1.0,
         fixed: NDArray[np.bool_] | None = None,
     ) -> Moments:
-        """All columns free by default."""
+        """All columns free by default; those that are fixed are offsets."""
         given = np.ones(B.shape[1]) if E is None else E
         held = np.zeros(len(A), dtype=np.bool_) if fixed is None else fixed
-        return cls(np.ascontiguousarray(A), np.ascontiguousarray(B), given, n, kind, held)
+        n_offsets = int(np.sum(held))
+        return cls(
+            np.ascontiguousarray(A), np.ascontiguousarray(B), given, n, kind, held, n_offsets
+        )
 
     @property
     def floor(self) -> Array:
@@ -86,11 +90,17 @@ def maximise(
     return Steps(reached, taken, gained, converged=False)
 
 
-def gains(kind: int, S: Array, Q: Array, E: Array, n: float, prior: priors.Sparse) -> Array:
-    """What each column that is out, of sparsity S (b,) and qualities Q (b, K), would gain."""
-    return sparse_steps.gains(
+def gains(
+    kind: int, S: Array, Q: Array, E: Array, n: float, prior: priors.Sparse, m: int = 0
+) -> Array:
+    """What each column that is out, of sparsity S (b,) and qualities Q (b, K), would gain.
+
+    There are m columns in.
+    """
+    found = sparse_steps.gains(
         kind, S, np.ascontiguousarray(Q), E, float(n), float(prior.degrees_of_freedom)
     )
+    return np.maximum(found - prior.price(m), 0.0)
 
 
 def evidence(moments: Moments, h: Array) -> float:
@@ -140,8 +150,10 @@ def _state(moments: Moments, h: Array, prior: priors.Sparse) -> tuple[int, State
         moments.kind,
         moments.n,
         float(prior.degrees_of_freedom),
+        int(prior.among),
         A,
         moments.fixed,
+        moments.n_offsets,
         moments.floor,
         h,
         order,

@@ -31,8 +31,10 @@ class State(NamedTuple):
     kind: int
     n: float
     nu: float
+    among: int  # columns that were to choose from; 0: a choice costs nothing
     A: Array  # (w, w)
-    fixed: NDArray[np.bool_]  # (w,) in, with a precision that is not moved
+    fixed: NDArray[np.bool_]  # (w,) not moved
+    n_offsets: int
     floor: Array  # (K,) of E
     h: Array  # (w,)
     order: NDArray[np.intp]  # (room,) which columns are in, m of them

@@ -175,7 +175,7 @@ def climb(state: State, m: int, tol: float, max_steps: int) -> tuple[int, float]
     e, v = np.empty(len(state.S)), np.empty(len(state.order))
     total = 0.0
     for steps in range(max_steps):
-        gain, j, t, s = _best_offer(state, place, tol)
+        gain, j, t, s = _best_offer(state, place, m, tol)
         if j < 0:
             return steps, total
         total += gain
@@ -196,13 +196,20 @@ def climb(state: State, m: int, tol: float, max_steps: int) -> tuple[int, float]
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
+def _price(among: int, m: int) -> float:
+    """What one more than m columns costs."""
+    return math.log((among - m) / (m + 1.0)) if 2 * (m + 1) <= among else 0.0
+
+
+@numba.njit(cache=True, nogil=True, error_model="numpy")
 def _best_offer(
-    state: State, place: NDArray[np.intp], tol: float
+    state: State, place: NDArray[np.intp], m: int, tol: float
 ) -> tuple[float, int, float, float]:
     """The column whose move gains most, if more than ``tol``: gain, column or -1, its t and s."""
     A, S, Q, E, Sigma, Mu = state.A, state.S, state.Q, state.E, state.Sigma, state.Mu
     best, chosen, t, s = tol, -1, 0.0, 0.0
-    u = np.empty(len(E))
+    u, m = np.empty(len(E)), m - state.n_offsets
+    price, refund = _price(state.among, m), _price(state.among, m - 1)
     for j in range(len(place)):
         i = place[j]
         if state.fixed[j] or (i < 0 and S[j] <= DEPENDENT * A[j, j]):
@@ -213,7 +220,11 @@ def _best_offer(
         K = _fill(state.kind, Q if i < 0 else Mu, j if i < 0 else i, sigma, E, u)
         column = Column(state.kind, K, state.n, s_j)
         t_j, gain = _best(column, u, state.nu)
-        if i >= 0:
+        if i < 0:
+            gain -= price
+        else:
+            if gain < refund:
+                t_j, gain = 0.0, refund
             gain -= _gain(column, u, sigma) + penalty(h, state.nu)
         # A copy of a column that is in can only do again what that one can do.
         if gain > best * (_NO_TIE if i < 0 else 1.0):
@@ -235,8 +246,7 @@ def _add(state: State, j: int, sigma: float, m: int, e: Array, v: Array) -> None
         _subtract(e, along, A[order[i]])
     for i in range(m):
         _subtract(Sigma[i, :m], -sigma * v[i], v[:m])
-        Sigma[i, m] = -sigma * v[i]
-        Sigma[m, i] = -sigma * v[i]
+        Sigma[i, m] = Sigma[m, i] = -sigma * v[i]
     Sigma[m, m] = sigma
     order[m] = j
     for k in range(Q.shape[1]):
@@ -281,13 +291,10 @@ def _subtract(y: Array, a: float, x: Array) -> None:
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def _close_gap(state: State, i: int, last: int) -> None:
     """The last column takes the place of one that has gone."""
-    if i == last:
-        return
     Sigma, Mu = state.Sigma, state.Mu
     state.order[i] = state.order[last]
     for k in range(Mu.shape[1]):
         Mu[i, k] = Mu[last, k]
     for l in range(last):
-        Sigma[i, l] = Sigma[last, l]
-        Sigma[l, i] = Sigma[last, l]
+        Sigma[i, l] = Sigma[l, i] = Sigma[last, l]
     Sigma[i, i] = Sigma[last, last]

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import gammaln
 
 from posterity import distributions
 from posterity.arrays import Array
@@ -25,6 +26,11 @@ class Sparse(Prior):
         Zero or positive: nu. Zero is the limit in which h may be anything: density 1 / abs(w),
         which no constant makes integrate to one. Its derivatives leave the spike at w = 0 out.
 
+    among : int, default=0
+        How many weights there are to choose from. Before the data every number of weights in use is
+        as probable as any other, and so is every choice of that many: of many columns that explain
+        nothing some seem to, and this is what they pay. Zero: a choice costs nothing.
+
     Examples
     --------
     >>> from posterity import priors
@@ -36,6 +42,7 @@ class Sparse(Prior):
     """
 
     degrees_of_freedom: float = 0.0
+    among: int = 0
 
     def __post_init__(self) -> None:
         nu = self.degrees_of_freedom
@@ -75,6 +82,19 @@ class Sparse(Prior):
             return np.zeros(precision.shape)
         x = np.where(np.isinf(precision), 1.0, precision)
         return 0.5 * self.degrees_of_freedom * (np.log(x) - x + 1.0)
+
+    def choice(self, m: int) -> float:
+        """Log probability of the m weights in use, about that of none; the same from a half on."""
+        few = min(m, self.among // 2)
+        return -float(gammaln(self.among + 1) - gammaln(few + 1) - gammaln(self.among - few + 1))
+
+    def price(self, m: int) -> float:
+        """What one more than m weights costs."""
+        return self.choice(m) - self.choice(m + 1)
+
+    def total(self, h: ArrayLike) -> float:
+        """Of the precisions of all weights in use, and of the choice of these."""
+        return float(np.sum(self.penalty(h))) + self.choice(int(np.sum(np.isfinite(h))))
 
     def updated(self, g: ArrayLike, mu2: ArrayLike) -> Array:
         """The next precisions of the textbook's alternation.  [P8 8.36]

@@ -1,0 +1,282 @@
+"""Kernel parameters of a sparse model, within its fit.
+
+The evidence, maximised over one free precision for each vector, grows without end as a kernel
+narrows: every vector brings a parameter of its own. So kernels are compared by the evidence less
+half the log of the number of rows for each vector that is kept. For a kernel that is given the
+evidence itself chooses the vectors.
+
+A scan finds the octave of the length scales, moved together, on a part of the rows where there are
+many. Steps from the best find its place on all of them. Then vectors stay, and all parameters climb
+with the precisions; vectors are chosen again from there, while that raises the criterion. Length
+scales that part on the way are parameters, too: each but the first costs as much as a vector.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any, Generic, Protocol, Self, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from posterity import kernels, optimize
+from posterity.arrays import Array
+from posterity.inference.sparse_chosen import Chosen
+from posterity.inference.sparse_kernel_climb import Climb
+
+_FEW_ROWS = 1000  # for the scan
+_MANY_ROWS = 5000  # from which a part finds the kernel, and all rows only its vectors
+_OCTAVES = np.arange(-2.0, 2.75, 0.5)
+_STEPS = (0.5, 0.25)  # octaves, from the best of the scan
+_ROUNDS = 3  # of climbs at most: each is followed by a whole fit
+_ITERATIONS = 30  # of a climb
+_LEAST_GAIN = 1e-2  # nats
+_LONGEST = 1.0  # step of a climb, in logs
+_REACH = np.log(1e8)  # of a precision on either side of the number of rows
+_LENGTH = "length_scale"
+
+F = TypeVar("F")
+
+
+@dataclass(frozen=True)
+class Fitted(Generic[F]):
+    """A sparse model of one kernel."""
+
+    chosen: Chosen
+    fit: F  # what else the engine says of it
+    n_precisions: int
+
+
+class Engine(Protocol[F]):
+    """Rows, what was observed there, and how vectors are chosen for one kernel."""
+
+    @property
+    def rows(self) -> Any:
+        """Rows, which are the candidates too."""
+
+    @property
+    def total_weight(self) -> float:
+        """How many rows there are when each is repeated by its weight."""
+
+    def among(self, places: NDArray[np.intp]) -> Self:
+        """The same on these rows."""
+
+    def maximise(self, kernel: kernels.Kernel, start: Chosen | None, *, coarse: bool) -> Fitted[F]:
+        """The vectors of the largest evidence; coarsely where only to be compared."""
+
+    def climb(
+        self, kernel: kernels.Kernel, moving: NDArray[np.bool_], fitted: Fitted[Any]
+    ) -> Climb | None:
+        """The evidence in precisions and parameters, vectors fixed; None: no gradient is known."""
+
+
+@dataclass(frozen=True)
+class Scanned:
+    """What one width of the scan was worth."""
+
+    factor: float  # of the length scales at the start
+    criterion: float
+    n_vectors: int
+
+
+@dataclass(frozen=True)
+class Learned(Generic[F]):
+    """The kernel, its sparse model, and how they were found."""
+
+    kernel: kernels.Kernel
+    chosen: Chosen
+    fit: F
+    criterion: float
+    n_iter: int  # kernels that were fitted
+    stop_reason: str
+    scanned: tuple[Scanned, ...] = ()
+    rounds: tuple[float, ...] = ()  # the criterion after the steps, and after each climb
+
+
+def learn(engine: Engine[F], kernel: kernels.Kernel, *, rng: np.random.Generator) -> Learned[F]:
+    """The kernel of the largest criterion among those that its free parameters allow.
+
+    Parameters
+    ----------
+    engine : Engine
+        On all rows.
+    kernel : Kernel
+        Parameters that are not set are learned, and those that are set, but not held, with them.
+        Where all are set, and none is bounded, there is nothing to learn.
+    rng : Generator
+        Draws the rows of the scan.
+    """
+    started, bounds = kernel.tuned(engine.rows)
+    moving = _identified(started)
+    if not np.any(moving) or (started == kernel and not _is_bounded(kernel)):
+        search = _Search(engine, started, bounds, moving)
+        found = search.at(started.theta)
+        return search.learned(found, "every parameter was given")
+    n = kernels.rows.count(engine.rows)
+    order = rng.permutation(n)
+
+    def part(size: int) -> _Search[F]:
+        of = engine if size >= n else engine.among(np.sort(order[:size]))
+        return _Search(of, started, bounds, moving)
+
+    few, many, whole = part(_FEW_ROWS), part(_MANY_ROWS), part(n)
+    octave, scanned = few.scan()
+    best = many.walk(octave)
+    best, rounds, reason = many.refine(best)
+    if many.engine is not engine:
+        best = whole.at(best.kernel.theta)
+    n_iter = few.n_fits + many.n_fits + whole.n_fits
+    learned = whole.learned(best, reason)
+    return replace(learned, n_iter=n_iter, scanned=scanned, rounds=rounds)
+
+
+@dataclass(frozen=True)
+class _Found(Generic[F]):
+    """A kernel with its model."""
+
+    kernel: kernels.Kernel
+    fitted: Fitted[F]
+    criterion: float
+
+
+@dataclass
+class _Search(Generic[F]):
+    """Fits at log parameters, counted."""
+
+    engine: Engine[F]
+    started: kernels.Kernel
+    bounds: Array  # (P, 2), log
+    moving: NDArray[np.bool_]  # (P,)
+    n_fits: int = field(default=0, init=False)
+
+    @property
+    def is_length(self) -> NDArray[np.bool_]:
+        """Which parameters the scan moves, (P,)."""
+        names = np.array([_LENGTH in name for name in self.started.names], dtype=bool)
+        return names & self.moving
+
+    def at(
+        self,
+        theta: Array,
+        start: Chosen | None = None,
+        *,
+        coarse: bool = False,
+        n_untied: int = 0,
+    ) -> _Found[F]:
+        """The model of the kernel there, of which so many length scales left the others."""
+        kernel = self.started.at(theta) if len(theta) else self.started
+        fitted = self.engine.maximise(kernel, start, coarse=coarse)
+        self.n_fits += 1
+        cost = 0.5 * np.log(self.engine.total_weight) * (fitted.n_precisions + n_untied)
+        return _Found(kernel, fitted, fitted.chosen.value - cost)
+
+    def moved(self, octaves: float) -> Array:
+        """Log parameters with all length scales longer by so many octaves, within bounds."""
+        theta = self.started.theta + np.log(2.0) * octaves * self.is_length
+        return np.clip(theta, *self.bounds.T)
+
+    def scan(self) -> tuple[float, tuple[Scanned, ...]]:
+        """The octaves from the start of the best length scales; the nearest of equal ones."""
+        if not np.any(self.is_length):
+            return 0.0, ()
+        table = []
+        for octaves in _OCTAVES:
+            found = self.at(self.moved(octaves), coarse=True)
+            m = len(found.fitted.chosen.places)
+            table.append(Scanned(float(2.0**octaves), found.criterion, m))
+        best = max(table, key=lambda row: (row.criterion, -abs(np.log(row.factor))))
+        return float(np.log2(best.factor)), tuple(table)
+
+    def walk(self, octave: float) -> _Found[F]:
+        """The best place, by steps that are halved once neither side is better."""
+        known = {octave: self.at(self.moved(octave))}
+        if not np.any(self.is_length):
+            return known[octave]
+        for step in _STEPS:
+            place = octave
+            while True:
+                for near in (place - step, place + step):
+                    if near not in known and self._is_within(near):
+                        known[near] = self.at(self.moved(near))
+                octave = max(known, key=lambda at: known[at].criterion)
+                if octave == place:
+                    break
+                place = octave
+        return known[octave]
+
+    def _is_within(self, octaves: float) -> bool:
+        """Whether bounds let any length scale get there; not if it is wider than any of the scan.
+
+        As a kernel widens it becomes a polynomial, and the evidence level without end.
+        """
+        if octaves > _OCTAVES[-1]:
+            return False
+        free = self.started.theta + np.log(2.0) * octaves * self.is_length
+        return bool(np.any((self.moved(octaves) == free)[self.is_length]))
+
+    def refine(self, best: _Found[F]) -> tuple[_Found[F], tuple[float, ...], str]:
+        """Climbs with fixed vectors, and a new choice of vectors after each.
+
+        Where one length scale is all there is, steps have found its place: a climb narrows it, to
+        suit the vectors at hand.
+        """
+        rounds = [best.criterion]
+        n_lengths = int(np.sum(self.is_length))
+        if n_lengths == np.sum(self.moving) == 1:
+            return best, tuple(rounds), "steps of either sign do not raise the criterion"
+        for _ in range(_ROUNDS):
+            start = self._climbed(best)
+            if start is None:
+                return best, tuple(rounds), "there is no slope to climb"
+            found = self.at(start[0], start[1], n_untied=max(0, n_lengths - 1))
+            if not found.criterion > best.criterion + _LEAST_GAIN:
+                return best, tuple(rounds), "another choice of vectors did not raise the criterion"
+            best = found
+            rounds.append(best.criterion)
+        return best, tuple(rounds), f"{_ROUNDS} rounds of climbs were made"
+
+    def _climbed(self, best: _Found[F]) -> tuple[Array, Chosen] | None:
+        """Log parameters and precisions of the largest evidence for the vectors of the best."""
+        chosen = best.fitted.chosen
+        climb = self.engine.climb(best.kernel, self.moving, best.fitted)
+        if climb is None or not len(chosen.places):
+            return None
+        x = np.append(np.log(chosen.precision), best.kernel.theta[self.moving])
+        top = optimize.minimise_bfgs(
+            climb,
+            x,
+            bounds=self._limits(np.log(chosen.precision)),
+            longest_step=_LONGEST,
+            max_iter=_ITERATIONS,
+            least_gain=_LEAST_GAIN,
+            announce=False,  # it is a budget
+        )
+        h, kernel = climb.at(top.x)
+        return kernel.theta, replace(chosen, precision=h)
+
+    def _limits(self, log_h: Array) -> list[tuple[float, float]]:
+        """Log bounds of precisions and of parameters."""
+        middle = np.log(self.engine.total_weight)
+        low, high = np.minimum(log_h, middle - _REACH), np.maximum(log_h, middle + _REACH)
+        return [*zip(low, high, strict=True), *map(tuple, self.bounds[self.moving])]
+
+    def learned(self, found: _Found[F], reason: str) -> Learned[F]:
+        """What was found, as it is told."""
+        fitted = found.fitted
+        return Learned(
+            found.kernel, fitted.chosen, fitted.fit, found.criterion, self.n_fits, reason
+        )
+
+
+def _identified(kernel: kernels.Kernel) -> NDArray[np.bool_]:
+    """Which free parameters matter beside free precisions: not a factor of the whole kernel."""
+    if not isinstance(kernel, kernels.Scaled):
+        return np.ones(len(kernel.theta), dtype=bool)
+    inner = _identified(kernel.kernel)
+    return np.append(np.zeros(len(kernel.theta) - len(inner), dtype=bool), inner)
+
+
+def _is_bounded(kernel: kernels.Kernel) -> bool:
+    """Whether limits were set for any parameter, which says that it is to be learned."""
+    parts = [kernel, *kernel.get_params().values()]
+    return any(isinstance(part, kernels.Kernel) and part.limits for part in parts)

@@ -1,0 +1,126 @@
+"""Relevance vectors under any likelihood, for a kernel that is learned."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from posterity import designs, kernels, likelihoods, priors
+from posterity.arrays import Array
+from posterity.inference import sparse_kernel_climb, sparse_laplace, sparse_pairs, sparse_softmax
+from posterity.inference.laplace import LaplaceFit
+from posterity.inference.sparse_chosen import Chosen
+from posterity.inference.sparse_kernel import Fitted
+from posterity.inference.sparse_kernel_climb import Climb
+from posterity.inference.sparse_pair_fit import PairFit
+from posterity.inference.weight_targets import RowTargets
+
+_COARSE = 0.1  # nats, where kernels are only compared
+
+
+@dataclass(frozen=True)
+class _LatentRows:
+    """Rows, which are the candidates too, and their targets."""
+
+    rows: Any
+    targets: RowTargets
+    offset: bool
+    prior: priors.Sparse
+    rng: np.random.Generator
+    tol: float = 1e-2
+    max_iter: int = 200
+
+    @property
+    def total_weight(self) -> float:
+        """How many rows there are when each is repeated by its weight."""
+        return self.targets.total_weight
+
+    def among(self, places: NDArray[np.intp]) -> Self:
+        """The same on these rows."""
+        chosen = kernels.rows.chosen(self.rows, places)
+        return replace(self, rows=chosen, targets=self.targets.chosen(places))
+
+    def _candidates(self, kernel: kernels.Kernel) -> designs.Candidates:
+        columns = designs.KernelColumns(kernel, self.rows)
+        weights = self.targets.weights
+        return designs.Candidates.of(columns, weights, centred=self.offset, rng=self.rng)
+
+
+@dataclass(frozen=True)
+class LaplaceEngine(_LatentRows):
+    """One latent value, or the contrasts of classes that share their vectors."""
+
+    likelihood_bounds: Array | None = None  # (P, 2), log, equal: held; None: all are
+
+    def maximise(
+        self, kernel: kernels.Kernel, start: Chosen | None, *, coarse: bool
+    ) -> Fitted[LaplaceFit]:
+        """The vectors of the largest evidence; coarsely where only to be compared."""
+        tol = _COARSE if coarse else self.tol
+        candidates, t = self._candidates(kernel), self.targets
+        if isinstance(t.likelihood, likelihoods.Coupled):
+            chosen, fit = sparse_softmax.maximise(
+                candidates,
+                t,
+                offset=self.offset,
+                prior=self.prior,
+                start=start,
+                tol=tol,
+                max_iter=self.max_iter,
+            )
+        else:
+            chosen, fit = sparse_laplace.maximise(
+                candidates,
+                t,
+                offset=self.offset,
+                prior=self.prior,
+                start=start,
+                tol=tol,
+                max_iter=self.max_iter,
+                likelihood_bounds=self.likelihood_bounds,
+            )
+        return Fitted(chosen, fit, len(chosen.places))
+
+    def climb(
+        self, kernel: kernels.Kernel, moving: NDArray[np.bool_], fitted: Fitted[LaplaceFit]
+    ) -> Climb:
+        """The evidence in precisions and parameters, vectors and likelihood fixed."""
+        return Climb(
+            sparse_kernel_climb.laplace_evidence(fitted.fit.problem.targets, offset=self.offset),
+            kernel,
+            moving,
+            self.rows,
+            kernels.rows.chosen(self.rows, fitted.chosen.places),
+            self.targets.weights,
+            self.offset,
+            self.prior,
+        )
+
+
+@dataclass(frozen=True)
+class PairEngine(_LatentRows):
+    """Classes that have vectors of their own; their length scales move together only."""
+
+    def maximise(
+        self, kernel: kernels.Kernel, start: Chosen | None, *, coarse: bool
+    ) -> Fitted[PairFit]:
+        """The vectors of the largest evidence; coarsely where only to be compared."""
+        chosen, fit = sparse_pairs.maximise(
+            self._candidates(kernel),
+            self.targets,
+            offset=self.offset,
+            prior=self.prior,
+            start=start,
+            tol=_COARSE if coarse else self.tol,
+            max_iter=self.max_iter,
+        )
+        return Fitted(chosen, fit, int(np.sum(np.isfinite(chosen.precision))))
+
+    def climb(
+        self, kernel: kernels.Kernel, moving: NDArray[np.bool_], fitted: Fitted[PairFit]
+    ) -> None:
+        """The gradient is not known."""
+        del kernel, moving, fitted

@@ -1,0 +1,128 @@
+"""Latent values of a sparse model: the posterior of the columns it kept, and of nothing else.
+
+Prediction needs no rows: what they had to say of the weights is in the mode, and in the factor of
+the Hessian there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from posterity import designs, linalg
+from posterity.arrays import Array
+from posterity.inference.laplace import LaplaceFit
+from posterity.inference.sparse_chosen import Chosen
+from posterity.inference.sparse_pair_fit import PairFit
+
+Fit = LaplaceFit | PairFit
+
+
+@dataclass(frozen=True)
+class SparsePosterior:
+    """Latent values at the m columns in use, in the units they came in."""
+
+    precision: Array  # (m,), or (m, C) where each class has its own; of standardised columns
+    center: Array  # (m,)
+    scale: Array  # (m,)
+    offset: bool
+    fit: Fit  # of the standardised columns and, where there is an offset, ones
+
+    @classmethod
+    def of(
+        cls, chosen: Chosen, fit: Fit, order: NDArray[np.intp], *, offset: bool
+    ) -> SparsePosterior:
+        """From what an engine found, its columns in another order."""
+        columns = np.append(order, np.arange(len(order), len(order) + offset))
+        return cls(
+            chosen.precision[order],
+            chosen.center[order],
+            chosen.scale[order],
+            offset,
+            _pairs_of(fit, columns) if isinstance(fit, PairFit) else _weights_of(fit, columns),
+        )
+
+    def without_rows(self) -> SparsePosterior:
+        """The same, for prediction only: of the size of the columns in use."""
+        targets = self.fit.problem.targets.chosen(np.zeros(0, dtype=np.intp))
+        if isinstance(self.fit, PairFit):
+            pairs = replace(self.fit.problem, Z=self.fit.problem.Z[:0].copy(), targets=targets)
+            return replace(self, fit=replace(self.fit, problem=pairs))
+        empty = designs.Dense(np.empty((0, self.fit.problem.design.n_columns)))
+        problem = replace(self.fit.problem, design=empty, targets=targets)
+        return replace(self, fit=replace(self.fit, problem=problem))
+
+    def rows(self, Z: Array) -> Array:
+        """Rows of the fit's design for columns Z (n, m) in the units of the data."""
+        ones = np.ones((len(Z), int(self.offset)))
+        return np.hstack([(Z - self.center) / self.scale, ones])
+
+    def latent(self, Z: Array) -> tuple[Array, Array]:
+        """Mean (n, C) and covariance (n, C, C) at columns Z (n, m) in the units of the data."""
+        C = len(self._shift)
+        if not (len(self.scale) or self.offset):
+            return np.tile(self._shift, (len(Z), 1)), np.zeros((len(Z), C, C))
+        return self.fit.latent(self.rows(Z))
+
+    def original(self) -> tuple[Array, Array]:
+        """Mean weights (m, C) and offsets (C,) of the latent values, in the units of the data."""
+        W, m = self._weights, len(self.scale)
+        coef = W[:m] / self.scale[:, None]
+        return coef, self._shift + np.sum(W[m:], axis=0) - self.center @ coef
+
+    @property
+    def log_evidence(self) -> float:
+        """log p(y) to Laplace's approximation, all constants included."""
+        return self.fit.log_evidence
+
+    @property
+    def contrasts(self) -> Array:
+        """What makes C latent values of J contrasts, (C, J)."""
+        return self.fit.problem.targets.Q
+
+    @property
+    def _shift(self) -> Array:
+        """(C,)."""
+        return self.fit.problem.targets.shift
+
+    @property
+    def _weights(self) -> Array:
+        """Of the latent values, (m, C), the offsets last."""
+        if isinstance(self.fit, PairFit):
+            return self.fit.coef
+        return self.fit.weights.W @ self.contrasts.T
+
+
+def _weights_of(fit: LaplaceFit, columns: NDArray[np.intp]) -> LaplaceFit:
+    """The same with its columns in this order."""
+    p, J = fit.problem, fit.problem.shape[1]
+    precision = p.prior.per_weight(J)[columns[: p.prior.n_weights]]
+    problem = replace(
+        p,
+        design=designs.Selected(p.design, columns),
+        prior=replace(p.prior, precision=precision),
+    )
+    order = (columns[:, None] * J + np.arange(J)).reshape(-1)
+    weights = replace(fit.weights, W=fit.weights.W[columns])
+    return LaplaceFit(problem, weights, _reordered(fit.L, order), fit.log_likelihood)
+
+
+def _pairs_of(fit: PairFit, columns: NDArray[np.intp]) -> PairFit:
+    """The same with its columns in this order."""
+    p = fit.problem
+    number = p.unpacked(np.arange(len(fit.L), dtype=np.float64)).astype(np.intp)[columns]
+    problem = replace(p, Z=p.Z[:, columns], used=p.used[columns], precision=p.precision[columns])
+    order = number.T[problem.used.T]
+    return replace(fit, problem=problem, coef=fit.coef[columns], L=_reordered(fit.L, order))
+
+
+def _reordered(L: Array, order: NDArray[np.intp]) -> Array:
+    """The factor of L L^T with rows and columns in this order."""
+    if np.array_equal(order, np.arange(len(order))):
+        return L
+    # A factorisation of the product could fail where this one, of its root, cannot.
+    R = linalg.HouseholderQR.of(np.asfortranarray(np.tril(L)[order].T)).R
+    signs = np.where(np.diagonal(R) < 0.0, -1.0, 1.0)
+    return np.ascontiguousarray((signs[:, None] * R).T)
