@@ -24,6 +24,8 @@ from posterity.classification import (
     KernelLogisticRegression,
     LogisticRegression,
     MixtureOfExpertsClassifier,
+    RelevanceVectorClassifier,
+    SparseLogisticRegression,
 )
 from posterity.regression import (
     BayesianLinearRegression,
@@ -34,8 +36,10 @@ from posterity.regression import (
     KernelRidgeRegression,
     LinearRegression,
     LqRegression,
+    RelevanceVectorRegressor,
     RidgeRegression,
     RobustRegression,
+    SparseLinearRegression,
 )
 
 __all__ = [
@@ -54,8 +58,12 @@ __all__ = [
     "LogisticRegression",
     "LqRegression",
     "MixtureOfExpertsClassifier",
+    "RelevanceVectorClassifier",
+    "RelevanceVectorRegressor",
     "RidgeRegression",
     "RobustRegression",
+    "SparseLinearRegression",
+    "SparseLogisticRegression",
     "datasets",
     "designs",
     "distributions",

@@ -25,6 +25,13 @@ CASES = [
     posterity.GaussianProcessClassifier(n_restarts=0, max_iter=10),
     posterity.GaussianProcessClassifier((4.0 * kernels.RBF(2.0)).fixed(), "zero"),
     posterity.GaussianProcessClassifier((4.0 * kernels.RBF(2.0)).fixed(), inducing_points=30),
+    posterity.SparseLogisticRegression(),
+    posterity.SparseLogisticRegression(columns="per_class", fit_intercept=False),
+    posterity.SparseLogisticRegression(degrees_of_freedom=1.0, algorithm="alternating"),
+    posterity.RelevanceVectorClassifier(kernels.RBF(2.0)),
+    posterity.RelevanceVectorClassifier(kernels.RBF(2.0), vectors="per_class"),
+    posterity.RelevanceVectorClassifier(kernels.RBF(2.0), query_column=True),
+    posterity.RelevanceVectorClassifier(kernels.RBF(2.0), algorithm="alternating"),
     posterity.MixtureOfExpertsClassifier(n_restarts=0, random_state=0),
     posterity.BayesianLogisticRegression(
         features=features.Polynomial(2), standardize=False, fit_intercept=False

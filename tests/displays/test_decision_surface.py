@@ -9,7 +9,7 @@ from sklearn.linear_model import LogisticRegression as Peer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from posterity import BayesianLogisticRegression, displays
+from posterity import BayesianLogisticRegression, RelevanceVectorClassifier, displays, kernels
 
 
 @pytest.fixture(autouse=True)
@@ -149,6 +149,35 @@ def test_rows_of_each_class_have_a_marker_of_their_own():
     assert shapes[0] != shapes[1]
     bare = surface(by_first_input(), X, n_grid=5).plot()
     assert not {c.get_label() for c in bare.collections} & {"a", "b"}
+
+
+def rings(axes):
+    """Where rings are drawn."""
+    return [c.get_offsets() for c in axes.collections if c.get_label() == "relevance vectors"]
+
+
+def test_relevance_vectors_have_rings_of_their_own():
+    model = by_first_input()
+    model.relevance_vectors_ = CORNERS[1:]
+    axes = surface(model, CORNERS, ["a", "b"], n_grid=5).plot()
+    np.testing.assert_array_equal(rings(axes), [CORNERS[1:]])
+    assert not rings(surface(model, CORNERS, n_grid=5, vectors=False).plot())
+    assert not rings(surface(by_first_input(), CORNERS, n_grid=5).plot())
+
+
+def test_a_model_that_kept_no_row_has_no_rings():
+    model = by_first_input()
+    model.relevance_vectors_ = np.empty((0, 2))
+    display = surface(model, CORNERS, ["a", "b"], n_grid=5)
+    assert display.vectors.shape == (0, 2)
+    assert not rings(display.plot())
+
+
+def test_rings_are_about_the_vectors_of_the_estimator(rows):
+    model = RelevanceVectorClassifier(kernels.RBF((1.0, 30.0)).fixed()).fit(*rows)
+    display = surface(model, *rows, n_grid=5)
+    np.testing.assert_array_equal(display.vectors, rows[0][model.relevance_])
+    assert len(display.vectors)
 
 
 def test_given_axes_are_drawn_into():

@@ -10,6 +10,7 @@ from posterity import (
     BayesianLinearRegression,
     GaussianProcessRegressor,
     LinearRegression,
+    RelevanceVectorRegressor,
     displays,
     features,
     kernels,
@@ -143,6 +144,42 @@ def test_functions_of_a_gaussian_process_are_drawn_from_its_posterior(rows):
     display = band(fitted, rows, n_functions=2, random_state=3, n_grid=20)
     expected = fitted.sample_functions(display.x[:, None], 2, random_state=3)
     np.testing.assert_array_equal(display.functions, expected)
+
+
+@pytest.fixture(scope="module")
+def sparse():
+    """A model of few vectors; the last row repeats one of them under another target."""
+    x = np.linspace(-2.0, 2.0, 30)
+    y = np.sin(2.0 * x) + 0.1 * np.random.default_rng(0).normal(size=30)
+    kernel = kernels.RBF(0.5).fixed()
+    place = RelevanceVectorRegressor(kernel).fit(x[:, None], y).relevance_[0]
+    X, targets = np.append(x, x[place])[:, None], np.append(y, y[place] + 0.01)
+    return RelevanceVectorRegressor(kernel).fit(X, targets), (X, targets)
+
+
+def test_relevance_vectors_have_rings_at_their_targets_once_each(sparse):
+    model, (X, y) = sparse
+    display = band(model, (X, y), n_grid=20)
+    assert 1 < len(model.relevance_) < 20
+    np.testing.assert_array_equal(display.x_vectors, X[model.relevance_, 0])
+    np.testing.assert_array_equal(display.y_vectors, y[model.relevance_])
+    line = display.plot().lines[-1]
+    assert line.get_label() == "relevance vectors"
+    np.testing.assert_array_equal(line.get_xydata()[:, 1], display.y_vectors)
+
+
+def test_rings_are_drawn_only_about_rows_that_are_shown(sparse, rows):
+    model, (X, y) = sparse
+    from_estimator = displays.PredictiveBandDisplay.from_estimator
+    without = [
+        from_estimator(model, X, y, vectors=False),
+        from_estimator(model, X),
+        from_estimator(model, *rows),  # other rows than it was fitted to
+        from_estimator(BayesianLinearRegression().fit(X, y), X, y),
+    ]
+    for display in without:
+        assert not len(display.x_vectors)
+        assert "relevance vectors" not in display.plot().get_legend_handles_labels()[1]
 
 
 def prior(kernel, **options):

@@ -50,6 +50,15 @@ CASES = [
     posterity.GaussianProcessRegressor(
         (2.0 * kernels.RBF(2.0)).fixed(), noise_variance=0.1, inducing_points=15
     ),
+    posterity.SparseLinearRegression(),
+    posterity.SparseLinearRegression(
+        features.Polynomial(2), degrees_of_freedom=1.0, fit_intercept=False, algorithm="alternating"
+    ),
+    posterity.RelevanceVectorRegressor(),
+    posterity.RelevanceVectorRegressor(kernels.RBF(2.0), noise_variance=0.1, query_column=True),
+    posterity.RelevanceVectorRegressor(
+        Bump(2.0), degrees_of_freedom=1.0, noise_variance=0.1, algorithm="alternating"
+    ),
     posterity.RobustRegression(),
     posterity.RobustRegression(degrees_of_freedom=4.0, standardize=False),
     posterity.GammaRegression(),
@@ -121,6 +130,8 @@ def test_quantiles_agree_with_samples(model):
 
 def learns_for_all_outputs(model):
     """Whether outputs share what is learned, so that each by itself would learn another."""
+    if isinstance(model, posterity.SparseLinearRegression | posterity.RelevanceVectorRegressor):
+        return True  # the columns
     if not isinstance(model, posterity.GaussianProcessRegressor):
         return False
     return model.kernel is None or model.inducing_points is not None

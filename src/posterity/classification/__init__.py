@@ -8,6 +8,8 @@ from posterity.classification.gaussian_process import GaussianProcessClassifier
 from posterity.classification.kernel_logistic import KernelLogisticRegression
 from posterity.classification.logistic import LogisticRegression, SeparationWarning
 from posterity.classification.mixture_of_experts import MixtureOfExpertsClassifier
+from posterity.classification.relevance_vector import RelevanceVectorClassifier
+from posterity.classification.sparse_logistic import SparseLogisticRegression
 
 __all__ = [
     "BayesianLogisticRegression",
@@ -18,5 +20,7 @@ __all__ = [
     "KernelLogisticRegression",
     "LogisticRegression",
     "MixtureOfExpertsClassifier",
+    "RelevanceVectorClassifier",
     "SeparationWarning",
+    "SparseLogisticRegression",
 ]

@@ -41,6 +41,7 @@ def family() -> dict[str, Any]:
     logistic = classification.LogisticRegression
     kernel_logistic = classification.KernelLogisticRegression(kernels.RBF(3.0).fixed())
     process = classification.GaussianProcessClassifier(kernels.Scaled(kernels.RBF()))
+    vectors = classification.RelevanceVectorClassifier(kernels.RBF(3.0).fixed())
     bins = KBinsDiscretizer(3, encode="ordinal", strategy="uniform")
     return {
         "frequencies only": bayesian(prior_variance=1e-12),
@@ -51,6 +52,8 @@ def family() -> dict[str, Any]:
         "dual": classification.DualLogisticRegression(),
         "kernel logistic": make_pipeline(StandardScaler(), kernel_logistic),
         "Gaussian process": make_pipeline(StandardScaler(), process),
+        "sparse logistic": classification.SparseLogisticRegression(),
+        "relevance vectors": make_pipeline(StandardScaler(), vectors),
         "two experts": classification.MixtureOfExpertsClassifier(random_state=0),
         "counts in three bins": make_pipeline(bins, classification.DiscreteClassifier()),
     }

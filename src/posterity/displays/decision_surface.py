@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -46,6 +46,8 @@ class DecisionSurfaceDisplay:
         The class of each, by its place in ``classes``.
     x_labels : tuple of two str, default=("x0", "x1")
         Names of the inputs.
+    vectors : array of shape (m, 2)
+        Relevance vectors, shown as rings; may be empty.
 
     Examples
     --------
@@ -64,6 +66,7 @@ class DecisionSurfaceDisplay:
     X: Array
     codes: NDArray[np.intp]
     x_labels: tuple[str, str] = ("x0", "x1")
+    vectors: Array = field(default_factory=lambda: np.empty((0, 2)))
 
     @classmethod
     def from_estimator(
@@ -74,6 +77,7 @@ class DecisionSurfaceDisplay:
         *,
         margin: float = 0.1,
         n_grid: int = 150,
+        vectors: bool = True,
     ) -> DecisionSurfaceDisplay:
         """Ask a fitted classifier for its probabilities over the range of X.
 
@@ -89,6 +93,8 @@ class DecisionSurfaceDisplay:
             How far to look beyond the rows, as a share of their range.
         n_grid : int, default=150
             Number of points along each input.
+        vectors : bool, default=True
+            Ring the relevance vectors of an estimator that has them.
         """
         rows = grid.two_inputs(X)
         x0, x1 = (grid.span(column, margin=margin, n_grid=n_grid) for column in rows.T)
@@ -102,14 +108,15 @@ class DecisionSurfaceDisplay:
             X=rows if y is not None else np.empty((0, 2)),
             codes=_places(np.asarray([] if y is None else y).ravel(), estimator.classes_),
             x_labels=grid.labels(estimator),
+            vectors=grid.kept_rows(estimator, 2) if vectors else np.empty((0, 2)),
         )
 
     def plot(self, ax: Axes | None = None, *, sure: Sequence[float] = (0.9,)) -> Axes:
-        """Draw the surface, its contours and the rows, in this order, and return the axes.
+        """Draw the surface, its contours, the rows and the vectors, and return the axes.
 
         Each place has the colour of its most probable class, the paler the less sure. A solid line
         is where two classes are equally probable, a dashed one where a class has a probability
-        of ``sure``.
+        of ``sure``. Rings are about relevance vectors.
 
         Parameters
         ----------
@@ -129,6 +136,9 @@ class DecisionSurfaceDisplay:
             style = {"c": COLORS[_color(c)], "marker": _MARKERS[c % len(_MARKERS)], "label": name}
             if len(rows):
                 axes.scatter(rows[:, 0], rows[:, 1], s=34, linewidths=0.7, edgecolors="w", **style)
+        if len(self.vectors):
+            ring: dict[str, Any] = {"s": 130, "facecolors": "none", "edgecolors": COLORS["black"]}
+            axes.scatter(*self.vectors.T, linewidths=1.7, label=grid.RING, **ring)
         axes.set(xlabel=self.x_labels[0], ylabel=self.x_labels[1])
         axes.set(xlim=extent[:2], ylim=extent[2:])
         return axes

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import polars
 from numpy.typing import ArrayLike
 
+from posterity import arrays
 from posterity.arrays import Array
+
+RING = "relevance vectors"  # what the legend calls them
+
+
+@runtime_checkable
+class KeepsRows(Protocol):
+    """A fitted model whose functions are centred at a few of its rows."""
+
+    relevance_vectors_: Any
 
 
 def single_input(X: ArrayLike) -> Array:
@@ -31,6 +41,14 @@ def two_inputs(X: ArrayLike) -> Array:
             "Fit the model on two columns, or draw two of interest yourself from predict_proba."
         )
     return values
+
+
+def kept_rows(estimator: Any, n_inputs: int) -> Array:
+    """The relevance vectors of a model, (m, D); none of a model that has no such thing."""
+    if not isinstance(estimator, KeepsRows):
+        return np.empty((0, n_inputs))
+    kept = arrays.to_numpy(estimator.relevance_vectors_)
+    return np.asarray(kept, dtype=np.float64).reshape(-1, n_inputs)
 
 
 def span(x: Array, *, margin: float, n_grid: int) -> Array:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from posterity import arrays, distributions, kernels, linalg
 from posterity.arrays import Array
@@ -48,6 +48,8 @@ class PredictiveBandDisplay:
         The rows to show as points; may be empty.
     x_label : str, default="x"
         Name of the input.
+    x_vectors, y_vectors : arrays of shape (m,)
+        Relevance vectors among these rows, shown as rings; may be empty.
 
     Examples
     --------
@@ -70,6 +72,8 @@ class PredictiveBandDisplay:
     x_train: Array
     y_train: Array
     x_label: str = "x"
+    x_vectors: Array = field(default_factory=lambda: np.empty(0))
+    y_vectors: Array = field(default_factory=lambda: np.empty(0))
 
     @classmethod
     def from_estimator(
@@ -83,6 +87,7 @@ class PredictiveBandDisplay:
         random_state: Any = None,
         margin: float = 0.1,
         n_grid: int = 200,
+        vectors: bool = True,
     ) -> PredictiveBandDisplay:
         """Ask a fitted regressor for its prediction along the range of X.
 
@@ -104,12 +109,17 @@ class PredictiveBandDisplay:
             How far to look beyond the rows, as a share of their range.
         n_grid : int, default=200
             Number of points at which the prediction is asked for.
+        vectors : bool, default=True
+            Ring the relevance vectors of an estimator that has them, where targets are given.
         """
         x_train = grid.single_input(X)
         x = grid.span(x_train, margin=margin, n_grid=n_grid)
         rows = grid.rows(estimator, x)
         levels = tuple(sorted(coverage))
         ends = [estimator.predict_interval(rows, coverage=level) for level in levels]
+        y_train = np.empty(0) if y is None else np.asarray(y, dtype=np.float64).ravel()
+        shown = np.empty(0) if y is None else x_train
+        kept = _kept(estimator, shown) if vectors else np.empty(0, dtype=np.intp)
         return cls(
             x=x,
             mean=_one_target(estimator.predict(rows)),
@@ -117,9 +127,11 @@ class PredictiveBandDisplay:
             lower=np.array([low for low, _ in ends]).reshape(len(levels), len(x)),
             upper=np.array([high for _, high in ends]).reshape(len(levels), len(x)),
             functions=_draw(estimator, rows, len(x), n_functions, random_state),
-            x_train=x_train if y is not None else np.empty(0),
-            y_train=np.empty(0) if y is None else np.asarray(y, dtype=np.float64).ravel(),
+            x_train=shown,
+            y_train=y_train,
             x_label=grid.label(estimator),
+            x_vectors=shown[kept],
+            y_vectors=y_train[kept],
         )
 
     @classmethod
@@ -180,7 +192,7 @@ class PredictiveBandDisplay:
         )
 
     def plot(self, ax: Axes | None = None, *, color: str = COLORS["blue"]) -> Axes:
-        """Draw intervals, functions, mean and points, in this order, and return the axes.
+        """Draw intervals, functions, mean, points and vectors, in this order; return the axes.
 
         Parameters
         ----------
@@ -201,6 +213,9 @@ class PredictiveBandDisplay:
         if len(self.x_train):
             black = COLORS["black"]
             axes.plot(self.x_train, self.y_train, "o", ms=5, color=black, label="data")
+        if len(self.x_vectors):
+            ring: dict[str, Any] = {"ms": 12, "mfc": "none", "mew": 1.7, "color": COLORS["black"]}
+            axes.plot(self.x_vectors, self.y_vectors, "o", label=grid.RING, **ring)
         axes.set(xlabel=self.x_label, ylabel="y", xlim=(self.x[0], self.x[-1]))
         return axes
 
@@ -213,6 +228,13 @@ def _one_target(mean: Array) -> Array:
             "Fit one model a target to draw each of them."
         )
     return mean
+
+
+def _kept(estimator: Regressor, x: Array) -> NDArray[np.intp]:
+    """Which rows are relevance vectors; of equal ones the first."""
+    vectors = grid.kept_rows(estimator, 1)[:, 0]
+    firsts = np.unique(x, return_index=True)[1]
+    return np.sort(firsts[np.isin(x[firsts], vectors)])
 
 
 def _draw(estimator: Regressor, rows: Any, n: int, n_functions: int, random_state: Any) -> Array:

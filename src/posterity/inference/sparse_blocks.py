@@ -169,6 +169,10 @@ class _Table:
         best, gains = best_precisions(s, u, prior)
         lost = (np.sum(s, axis=1) <= self._least) & np.isinf(self.h)
         best[lost], gains[lost] = np.inf, 0.0
+        m = int(np.sum(inside))
+        gains[~inside] -= prior.price(m)
+        cheap = inside & (gains < prior.price(m - 1)) if m else inside
+        best[cheap], gains[cheap] = np.inf, prior.price(m - 1)
         return best, gains - gains_at(self.h, s, u, prior)
 
     def move(self, k: int, h: float) -> None:

@@ -22,9 +22,9 @@ from posterity.inference.sparse_chosen import Chosen
 from posterity.inference.sparse_sequential import LEARNED
 from posterity.inference.sparse_working import Noise, Targets, View, Working
 
-_SHORTLIST = 40  # columns that join at a time
+_SHORTLIST = 80  # columns that join at a time
 _COOLER = (0.5, 0.3)  # of the noise that was learned
-_COOL_TOL = 0.05  # while the noise is not yet what it will be
+_COOL_TOL = 0.3  # while the noise is not yet what it will be
 _REHEATS = 6
 _WORTHWHILE = 0.1  # gain of a reheat, for another one
 _STREAMED_TOL = 2e-6  # a row: what is not worth another pass over the columns

@@ -39,7 +39,7 @@ class PairModel:
         fit = PairFit.of(problem, start)
         m = len(places)
         h = np.where(problem.used[:m], problem.precision[:m], np.inf)
-        return cls(places, fit, fit.log_evidence + float(np.sum(prior.penalty(h))))
+        return cls(places, fit, fit.log_evidence + prior.total(h))
 
 
 class PairScores:

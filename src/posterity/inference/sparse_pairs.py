@@ -130,12 +130,13 @@ class _Search:
         free = _free(model, block)
         looked = free if thorough else _most_promising(scores.quick(block) * free)
         gains = np.zeros(looked.shape)
+        m = int(np.sum(model.fit.problem.used[: len(model.places)]))
         for k in range(looked.shape[1]):
             rows = np.flatnonzero(looked[:, k])
             if len(rows):
                 part = block if thorough else _part(block, rows)
                 S, Q = scores.exact(part, k)
-                found = sparse_sequential.gains(CURVED, S, Q, np.ones(2), 1.0, self.prior)
+                found = sparse_sequential.gains(CURVED, S, Q, np.ones(2), 1.0, self.prior, m)
                 gains[rows, k] = found[rows] if thorough else found
         return gains
 

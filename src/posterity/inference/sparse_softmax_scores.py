@@ -18,7 +18,7 @@ from posterity.inference import sparse_blocks
 from posterity.inference.laplace import LaplaceFit
 from posterity.inference.sparse_blocks import BlockMoments
 from posterity.inference.weight_prior import WeightPrior
-from posterity.inference.weight_problem import Passes, WeightProblem, Weights, weighted_gram
+from posterity.inference.weight_problem import Passes, WeightProblem, weighted_gram
 from posterity.inference.weight_targets import RowTargets
 
 _COLUMNS_AT_ONCE = 128
@@ -55,8 +55,8 @@ class SharedModel:
         given = WeightPrior(precision, Z.shape[1], offset)
         problem = WeightProblem(designs.Dense(Z), targets, given)
         near = start if start is None or A is None else _approached(problem, A, start)
-        fit = LaplaceFit.of(problem, near) if Z.shape[1] else _empty(problem)
-        value = fit.log_evidence + float(np.sum(prior.penalty(precision)))
+        fit = LaplaceFit.of(problem, near)
+        value = fit.log_evidence + prior.total(precision)
         return cls(places, precision, fit, value)
 
 
@@ -76,15 +76,6 @@ def _approached(problem: WeightProblem, A: Array, start: Array) -> Array:
         loss, np.zeros(len(x0)), max_iter=_APPROACH, tol=_NEAR, announce=False
     )
     return (x0 + linalg.solve_lower_transposed(L, best.x)).reshape(start.shape)
-
-
-def _empty(problem: WeightProblem) -> LaplaceFit:
-    """No column at all: the rows at their shift."""
-    t, J = problem.targets, problem.shape[1]
-    log_p = t.value_and_slope(slice(0, t.n_rows), t.latents(np.zeros((t.n_rows, J))))[0]
-    value = t.summed(slice(0, t.n_rows), log_p)
-    none = Weights(np.zeros((0, J)), value, 0.0, 0, "there are no weights", converged=True)
-    return LaplaceFit(problem, none, np.zeros((0, 0)), value)
 
 
 class SharedScores:
@@ -140,7 +131,7 @@ class SharedScores:
             left = np.sum(s, axis=1) > 0.0
             u = sparse_blocks.curved(q[left])
             gains[some][left] = sparse_blocks.best_precisions(s[left], u, prior)[1]
-        return gains
+        return np.maximum(gains - prior.price(self.fit.problem.prior.n_weights), 0.0)
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,7 @@ class Column(NamedTuple):
     K: int
     n: float
     s: float
+    largest: float  # t: a precision is no smaller than what rounding leaves of the column
 
 
 class State(NamedTuple):

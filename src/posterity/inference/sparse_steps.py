@@ -27,6 +27,7 @@ DEPENDENT = 1e-11
 _NEWTON_STEPS = 60
 _BISECTIONS = 80
 _CLOSE = 1e-12
+_LEAST = 1e-13  # precision, of the square of a column
 _NEAR = 1e-9
 _NO_TIE = 1.0 + 1e-6
 _FARTHEST = 60.0  # in log h
@@ -85,15 +86,12 @@ def _classical(c: Column, u: Array) -> float:
     if _slope(c, u, 0.0) <= 0.0:
         return 0.0
     if c.kind != LEARNED:
-        return min(1.0 - c.K * c.s / u[0], 1.0 - _CLOSE) / c.s
+        return min((1.0 - c.K * c.s / u[0]) / c.s, c.largest)
     if c.K == 1:
-        return min((c.n * u[0] - c.s) / (u[0] * (c.n - 1.0)), 1.0 - _CLOSE) / c.s
+        return min((c.n * u[0] - c.s) / (u[0] * (c.n - 1.0) * c.s), c.largest)
     # From where the noise of now has it. The slope is concave in t, so that Newton's method comes
     # to the right of the root at once, and never leaves that side again.
-    total = 0.0
-    for k in range(c.K):
-        total += u[k]
-    t = (1.0 - c.K * c.s / (c.n * total)) / c.s
+    t = (1.0 - c.K * c.s / (c.n * np.sum(u))) / c.s
     for _ in range(_NEWTON_STEPS):
         value, derivative = -c.K * c.s, 0.0
         for k in range(c.K):
@@ -102,7 +100,7 @@ def _classical(c: Column, u: Array) -> float:
             value += c.n * u_k * (1.0 - c.s * t) * r
             derivative += c.n * u_k * (u_k - c.s) * r * r
         step = value / derivative
-        t = min(t - step, (1.0 - _CLOSE) / c.s)
+        t = min(t - step, c.largest)
         if abs(step) <= _NEAR * t:
             break
     return max(t, 0.0)
@@ -122,8 +120,8 @@ def _best(c: Column, u: Array, nu: float) -> tuple[float, float]:
         return t, _gain(c, u, t)
     x = 0.0 if t == 0.0 else math.log(1.0 / t - c.s)
     x = _uphill(c, u, nu, x)
-    t = 1.0 / (math.exp(x) + c.s)
-    value = _gain(c, u, t) + penalty(math.exp(x), nu)
+    t = min(1.0 / (math.exp(x) + c.s), c.largest)
+    value = _gain(c, u, t) + penalty(1.0 / t - c.s, nu)
     return (t, value) if value > 0.0 else (0.0, 0.0)
 
 
@@ -159,7 +157,7 @@ def gains(kind: int, S: Array, Q: Array, E: Array, n: float, nu: float) -> Array
     for j in range(len(S)):
         if S[j] > 0.0:
             K = _fill(kind, Q, j, 0.0, E, u)
-            found[j] = _best(Column(kind, K, n, S[j]), u, nu)[1]
+            found[j] = _best(Column(kind, K, n, S[j], (1.0 - _CLOSE) / S[j]), u, nu)[1]
     return found
 
 
@@ -218,7 +216,7 @@ def _best_offer(
         h = state.h[j]
         s_j = S[j] if i < 0 else max(1.0 / sigma - h, 1e-16 * h)
         K = _fill(state.kind, Q if i < 0 else Mu, j if i < 0 else i, sigma, E, u)
-        column = Column(state.kind, K, state.n, s_j)
+        column = Column(state.kind, K, state.n, s_j, 1.0 / (s_j + _LEAST * A[j, j]))
         t_j, gain = _best(column, u, state.nu)
         if i < 0:
             gain -= price

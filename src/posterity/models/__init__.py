@@ -8,14 +8,24 @@ from posterity.models.kernel_model import (
     is_on_device,
     joined,
 )
+from posterity.models.relevance_model import (
+    Frame,
+    RelevanceModel,
+    arranged,
+    check_algorithm,
+)
 from posterity.models.streamed_rows import StreamedRows, refuse_beside_chunks
 from posterity.models.training import Training, given_noise, known_noise
 
 __all__ = [
     "FeatureModel",
+    "Frame",
     "KernelModel",
+    "RelevanceModel",
     "StreamedRows",
     "Training",
+    "arranged",
+    "check_algorithm",
     "checked_weights",
     "distinct",
     "given_noise",

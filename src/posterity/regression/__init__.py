@@ -9,8 +9,10 @@ from posterity.regression.generalized import GeneralizedLinearRegression
 from posterity.regression.kernel_ridge import KernelRidgeRegression
 from posterity.regression.linear import LinearRegression
 from posterity.regression.lq import LqRegression
+from posterity.regression.relevance_vector import RelevanceVectorRegressor
 from posterity.regression.ridge import RidgeRegression
 from posterity.regression.robust import RobustRegression
+from posterity.regression.sparse_linear import SparseLinearRegression
 
 __all__ = [
     "BayesianLinearRegression",
@@ -22,6 +24,8 @@ __all__ = [
     "LinearRegression",
     "LqRegression",
     "Regressor",
+    "RelevanceVectorRegressor",
     "RidgeRegression",
     "RobustRegression",
+    "SparseLinearRegression",
 ]

@@ -1,0 +1,32 @@
+"""Regression on a few kernel functions, centred at rings, each with its weight.  [P8 Fig 8.13]"""
+
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+from posterity import GaussianProcessRegressor, RelevanceVectorRegressor, displays, kernels
+
+OUT = Path(__file__).parent / "out"
+
+rng = np.random.default_rng(2)
+X = np.sort(rng.uniform(-4.0, 4.0, size=50))[:, None]
+y = np.sin(1.6 * X[:, 0]) + 0.35 * X[:, 0] + 0.25 * rng.normal(size=50)
+sparse = RelevanceVectorRegressor(kernels.RBF(), fit_intercept=False).fit(X, y)
+process = GaussianProcessRegressor(kernels.Scaled(kernels.RBF()), mean="zero").fit(X, y)
+x = np.linspace(-4.4, 4.4, 300)[:, None]
+parts = sparse.kernel_(x, sparse.relevance_vectors_) * sparse.dual_coef_
+
+with displays.style():
+    figure, axes = plt.subplots(1, 2, figsize=(13, 5), sharex=True, sharey=True)
+    band = displays.PredictiveBandDisplay.from_estimator
+    band(process, X, y, margin=0.05).plot(axes[0]).set_title("Gaussian process: all 50 points")
+    grey = displays.COLORS["grey"]
+    axes[1].plot(x, parts, color=grey, lw=1.0)
+    band(sparse, X, y, margin=0.05).plot(axes[1])
+    axes[1].set(title=f"Relevance vectors: {len(sparse.relevance_)} of 50 points", ylabel="")
+    axes[1].plot([], [], color=grey, lw=1.0, label="each kernel function, weighted")
+    axes[1].legend(loc="upper left", ncols=2, fontsize=10)
+    axes[1].set_ylim(-2.6, 3.4)
+    OUT.mkdir(exist_ok=True)
+    figure.savefig(OUT / "relevance_vector_regression.png")

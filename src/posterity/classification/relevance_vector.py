@@ -1,0 +1,228 @@
+"""Bernoulli or categorical likelihood x sparse prior x the columns of a kernel x Laplace."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_is_fitted
+
+from posterity import arrays, designs, distributions, kernels, models
+from posterity.arrays import Array
+from posterity.classification import classes, sparse_choice
+from posterity.classification.base import Classifier
+from posterity.classification.weight_model import one_of
+from posterity.inference.laplace import LaplaceFit
+from posterity.inference.sparse_chosen import Chosen
+from posterity.inference.sparse_posterior import Fit, SparsePosterior
+from posterity.inference.sparse_query import QueryColumn
+from posterity.inference.weight_targets import RowTargets
+
+
+class RelevanceVectorClassifier(models.RelevanceModel, Classifier):
+    """Classification by few of the rows: latent functions are sums of a kernel about these.
+
+    Every row offers a column ``kernel(X, row)``, whose weight has a prior precision of its own. The
+    evidence is maximised over all precisions; for most rows it is infinite, and what is left are
+    the relevance vectors, commonly far fewer than the support vectors of an SVM. Probabilities are
+    averaged over the posterior of the weights, and prediction costs as much as there are vectors.
+
+    Far from all vectors a local kernel is zero: the latent value is then the offset's, and *more*
+    certain than near the rows, which no one should believe. ``query_column=True`` mends this.
+
+    Parameters
+    ----------
+    kernel : Kernel or callable, optional
+        A value of :mod:`posterity.kernels`, in the units of the inputs. Parameters that are not
+        set are learned; those held by ``kernel.fixed()`` are not. A function of two blocks of rows
+        has nothing to learn. None: an ``RBF`` of one width in columns of unit variance.
+    vectors : {"shared", "per_class"}, default="shared"
+        For more than two classes. A shared vector has one precision and a weight in every class, so
+        that prediction is cheapest and a vector serves all classes or none. With "per_class" each
+        class chooses its own, which shows what tells a class from the others and commonly keeps
+        more vectors in total.
+    degrees_of_freedom : float, default=0.0
+        Of the Student-t prior of each weight, whose scale is one for columns of unit variance. Zero
+        is the limit that prefers no size of a weight.
+    fit_intercept : bool, default=True
+        Add an offset to each latent value, with a prior worth one row, and centre the columns.
+    averaging : {"exact", "approximate", "none"}, default="exact"
+        How probabilities are averaged over the posterior, as in
+        :class:`BayesianLogisticRegression`.
+    query_column : bool, default=False
+        Give the model at each query one more column, the kernel about the query, so that far from
+        the rows the latent value is as uncertain as the prior. Keeps all rows, and a prediction
+        costs as much as there are rows.
+    algorithm : {"sequential", "alternating"}, default="sequential"
+        Vectors are added, re-estimated and deleted one at a time, beginning with none; or, once
+        the kernel is found in this way, by the textbook's alternation, beginning with all rows, of
+        which there may be a few thousand.
+    max_iter : int, default=1000
+        Passes over the rows.
+    random_state : int, Generator or None, default=None
+        Of the rows on which kernels are compared, where there are more than a thousand, and of the
+        order in which columns are made where they do not fit into memory.
+    device : str, optional
+        Where kernels are worked out, such as "cuda". None: where the rows are.
+
+    Attributes
+    ----------
+    classes_ : array of shape (C,)
+        The classes, sorted.
+    kernel_ : Kernel
+        With every parameter set or learned.
+    relevance_ : array of shape (m,)
+        The numbers of the rows that are kept, in increasing order; of equal rows the first.
+    relevance_vectors_ : array of shape (m, D), or list
+        These rows.
+    dual_coef_ : array of shape (1, m) or (C, m)
+        Posterior mean of the weights of the kernel about each vector: of the second class of two,
+        or of each of several, zero where a class does not use a vector.
+    intercept_ : array of shape (1,) or (C,)
+        Posterior mean of the offsets.
+    precision_ : array of shape (m,) or (m, C)
+        Prior precision of the weights, for columns of unit variance. With ``vectors="per_class"``
+        of each class, infinite where it does not use the vector.
+    log_evidence_ : float
+        Log marginal likelihood of all rows at these precisions, to Laplace's approximation.
+    posterior_ : SparsePosterior
+        The posterior of the weights, as prediction uses it.
+    n_iter_, stop_reason_
+        Of the search for the vectors, at the kernel that was found.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from posterity import RelevanceVectorClassifier
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(200, 2))
+    >>> model = RelevanceVectorClassifier().fit(X, np.hypot(*X.T) > 1.0)
+    >>> len(model.relevance_) < 10
+    True
+    >>> model.predict([[0.0, 0.0], [0.0, 2.0]])
+    array([False,  True])
+    """
+
+    posterior_: SparsePosterior
+    _query: QueryColumn | None
+
+    def __init__(
+        self,
+        kernel: Any = None,
+        *,
+        vectors: str = "shared",
+        degrees_of_freedom: float = 0.0,
+        fit_intercept: bool = True,
+        averaging: str = "exact",
+        query_column: bool = False,
+        algorithm: str = "sequential",
+        max_iter: int = 1000,
+        random_state: Any = None,
+        device: str | None = None,
+    ) -> None:
+        self.kernel = kernel
+        self.vectors = vectors
+        self.degrees_of_freedom = degrees_of_freedom
+        self.fit_intercept = fit_intercept
+        self.averaging = averaging
+        self.query_column = query_column
+        self.algorithm = algorithm
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.device = device
+
+    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (N, D), or a sequence of N objects
+            Inputs.
+        y : array-like of shape (N,)
+            Classes: numbers or names.
+        sample_weight : array-like of shape (N,), optional
+            How often each row counts: an integer weight equals repeating the row.
+        """
+        choice = self._choice()
+        rows = self._check_rows(X, reset=True)
+        weights = models.checked_weights(sample_weight, kernels.rows.count(rows))
+        codes = self._learn_classes(y, len(weights), weights)
+        training = models.Training.present(rows, codes[:, None], weights, None)
+        if not self._kernel_given().tells_rows_apart:
+            training = models.arranged(training.merged())
+        targets = RowTargets.of(
+            training.Y[:, 0], training.weights, self._likelihood(), offset=self.fit_intercept
+        )
+        if self.query_column and choice.is_own(targets):
+            raise ValueError(
+                "query_column=True is for vectors that the classes share; use vectors='shared'."
+            )
+        kernel, chosen, fit = self._chosen(training, targets, choice)
+        sparse_choice.announce(self, chosen, "vector")
+        order = self._adopt_vectors(kernel, chosen.places, training)
+        posterior = SparsePosterior.of(chosen, fit, order, offset=self.fit_intercept)
+        self._query = self._query_column(posterior) if self.query_column else None
+        self._publish(posterior.without_rows())
+        return self
+
+    def _chosen(
+        self, training: models.Training, targets: RowTargets, choice: sparse_choice.SparseChoice
+    ) -> tuple[kernels.Kernel, Chosen, Fit]:
+        """The kernel, in the units of the rows, and its vectors."""
+        frame, rng = self._frame(training), arrays.generator(self.random_state)
+        learned = choice.with_kernel(frame.rows, targets, frame.kernel, rng)
+        kernel = frame.in_given_units(learned.kernel)
+        if not choice.alternating:
+            return kernel, learned.chosen, learned.fit
+        columns = designs.KernelColumns(learned.kernel, frame.rows)
+        candidates = designs.Candidates.of(
+            columns, training.weights, centred=choice.offset, rng=rng
+        )
+        return kernel, *choice.among(candidates, targets)
+
+    def _query_column(self, posterior: SparsePosterior) -> QueryColumn:
+        assert isinstance(posterior.fit, LaplaceFit)  # of shared vectors
+        A = posterior.fit.problem.design.rows(0, posterior.fit.problem.design.n_rows)
+        return QueryColumn.of_laplace(
+            self.kernel_, self.X_train_, A, posterior.fit, centred=self.fit_intercept
+        )
+
+    def _choice(self) -> sparse_choice.SparseChoice:
+        return sparse_choice.SparseChoice(
+            self._checked_prior(),
+            offset=self.fit_intercept,
+            per_class=one_of(self.vectors, "vectors", sparse_choice.SHARING) == "per_class",
+            alternating=self.algorithm == "alternating",
+            max_iter=self.max_iter,
+        )
+
+    def _publish(self, posterior: SparsePosterior) -> None:
+        self.posterior_, self.precision_ = posterior, posterior.precision
+        self.log_evidence_ = posterior.log_evidence
+        coef, self.intercept_ = posterior.original()
+        self.dual_coef_ = np.ascontiguousarray(coef.T)
+
+    def predict_dist(self, X: Any) -> distributions.Discrete:
+        """The distribution of the class at each row of X, by its place in ``classes_``."""
+        mean, covariance = self._latent(X)
+        return classes.predicted(self._likelihood(), mean, covariance)
+
+    def predict_latent(self, X: Any) -> distributions.Normal:
+        """The latent function at each row: of the second class, (n,), or of each of C, (n, C)."""
+        mean, covariance = self._latent(X)
+        return classes.latent_marginals(mean, np.diagonal(covariance, axis1=1, axis2=2))
+
+    def _latent(self, X: Any) -> tuple[Array, Array]:
+        check_is_fitted(self, "posterior_")
+        rows = self._check_rows(X)
+        Z = self._columns_at(rows)
+        mean, covariance = self.posterior_.latent(Z)
+        if self._query is None:
+            return mean, covariance
+        Q = self.posterior_.contrasts
+        step, spread = self._query.changes(rows, self.posterior_.rows(Z))
+        return mean + step[:, :, 0] @ Q.T, covariance + Q @ spread @ Q.T
+
+    def _likelihood(self) -> Any:
+        return classes.likelihood_of(len(self.classes_), self.averaging)

@@ -1,0 +1,104 @@
+"""Which engine chooses the columns of a sparse classifier, and what is said of its choice."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from posterity import designs, kernels, likelihoods, optimize, priors
+from posterity.inference import (
+    sparse_alternation,
+    sparse_kernel,
+    sparse_laplace,
+    sparse_pairs,
+    sparse_softmax,
+)
+from posterity.inference.sparse_chosen import Chosen
+from posterity.inference.sparse_kernel import Learned
+from posterity.inference.sparse_kernel_laplace import LaplaceEngine, PairEngine
+from posterity.inference.sparse_posterior import Fit
+from posterity.inference.weight_targets import RowTargets
+
+SHARING = ("shared", "per_class")
+_CALLER = 4  # frames from the warning to the line that called fit
+
+
+@dataclass(frozen=True)
+class SparseChoice:
+    """What the estimators ask for, in the words of the engines."""
+
+    prior: priors.Sparse
+    offset: bool
+    per_class: bool
+    alternating: bool
+    max_iter: int
+
+    def is_own(self, targets: RowTargets) -> bool:
+        """Whether each class has columns of its own: two share one latent value in any case."""
+        return self.per_class and isinstance(targets.likelihood, likelihoods.Coupled)
+
+    def with_kernel(
+        self,
+        rows: Any,
+        targets: RowTargets,
+        kernel: kernels.Kernel,
+        rng: np.random.Generator,
+    ) -> Learned[Any]:
+        """The columns of a kernel about rows, and the kernel itself, by sequential steps."""
+        if self.alternating:
+            self._refuse_own(targets)
+        engine = PairEngine if self.is_own(targets) else LaplaceEngine
+        asked = engine(rows, targets, self.offset, self.prior, rng, max_iter=self.max_iter)
+        return sparse_kernel.learn(asked, kernel, rng=rng)
+
+    def among(self, candidates: designs.Candidates, targets: RowTargets) -> tuple[Chosen, Fit]:
+        """The columns of largest evidence."""
+        if self.alternating:
+            self._refuse_own(targets)
+            return sparse_alternation.maximise_laplace(
+                candidates, targets, offset=self.offset, prior=self.prior, max_iter=self.max_iter
+            )
+        if self.is_own(targets):
+            return sparse_pairs.maximise(
+                candidates, targets, offset=self.offset, prior=self.prior, max_iter=self.max_iter
+            )
+        coupled = isinstance(targets.likelihood, likelihoods.Coupled)
+        maximise = sparse_softmax.maximise if coupled else sparse_laplace.maximise
+        return maximise(
+            candidates, targets, offset=self.offset, prior=self.prior, max_iter=self.max_iter
+        )
+
+    def _refuse_own(self, targets: RowTargets) -> None:
+        if self.is_own(targets):
+            raise ValueError(
+                "algorithm='alternating' is for classes that share what is kept; use "
+                "'sequential' where each is to have its own."
+            )
+
+    def of_design(self, design: designs.Design, targets: RowTargets) -> tuple[Chosen, Fit]:
+        """The columns of largest evidence where rows of two classes are read block by block."""
+        if isinstance(targets.likelihood, likelihoods.Coupled):
+            raise ValueError(
+                f"The chunks hold {len(targets.shift)} classes; a choice of columns for more than "
+                "two needs all rows in memory: pass arrays, a sample of the rows for example."
+            )
+        if self.alternating:
+            raise ValueError(
+                "algorithm='alternating' needs all rows in memory; use 'sequential' for chunks."
+            )
+        return sparse_laplace.maximise_design(
+            design, targets, offset=self.offset, prior=self.prior, max_iter=self.max_iter
+        )
+
+
+def announce(model: Any, chosen: Chosen, kind: str) -> None:
+    """Say on the model how the search ended, and warn where that is not at a maximum."""
+    model.n_iter_, model.stop_reason_ = max(1, chosen.n_iter), chosen.stop_reason
+    if not chosen.converged:
+        message = f"{chosen.stop_reason}: raise max_iter."
+        warnings.warn(message, optimize.ConvergenceWarning, stacklevel=_CALLER)
+    elif not len(chosen.places):
+        model.stop_reason_ = f"no {kind} raises the evidence, and none is kept"

@@ -1,0 +1,138 @@
+"""Bernoulli or categorical likelihood x sparse prior x any features x Laplace."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from posterity import designs, models, priors
+from posterity.arrays import Array
+from posterity.classification import sparse_choice
+from posterity.classification.weight_model import StreamedClassifier, one_of
+from posterity.inference.sparse_posterior import SparsePosterior
+from posterity.inference.weight_targets import RowTargets
+
+
+class SparseLogisticRegression(StreamedClassifier):
+    """Logistic regression that keeps the columns which raise the evidence, and drops the others.
+
+    Each column has a prior precision of its own, and the evidence is maximised over all of them:
+    where it is infinite, the weight is zero. Probabilities are averaged over the posterior of the
+    weights that are left. Units of the columns do not matter, and there is no penalty to
+    cross-validate. A column without effect is still kept about one time in three, with a weight no
+    larger than its error. Where nothing is kept the class frequencies are predicted.
+
+    Parameters
+    ----------
+    features : transformer, optional
+        What the model is linear in. None: the columns as they are.
+    degrees_of_freedom : float, default=0.0
+        Of the Student-t prior of each weight, whose scale is one for columns of unit variance. Zero
+        is the limit that prefers no size of a weight.
+    columns : {"shared", "per_class"}, default="shared"
+        For more than two classes. A shared column has one precision and a weight in every class, so
+        that it serves all of them or none. With "per_class" each class chooses its own, which tells
+        more of the classes and may keep more columns in total.
+    fit_intercept : bool, default=True
+        Add an offset to each latent value, with a prior worth one row, and centre the columns.
+    averaging : {"exact", "approximate", "none"}, default="exact"
+        How probabilities are averaged over the posterior, as in
+        :class:`BayesianLogisticRegression`.
+    algorithm : {"sequential", "alternating"}, default="sequential"
+        Columns are added, re-estimated and deleted one at a time, beginning with none; or the
+        textbook's alternation, beginning with all of them, which is slower.
+    max_iter : int, default=1000
+        Passes over the columns.
+
+    Attributes
+    ----------
+    classes_ : array of shape (C,)
+        The classes, sorted.
+    relevance_ : array of shape (m,)
+        The columns that are kept, in increasing order.
+    coef_ : array of shape (1, M) or (C, M)
+        Posterior mean of the weights in the units of the features, zero for columns that are not
+        kept: of the second class of two, or of each of several.
+    intercept_ : array of shape (1,) or (C,)
+        Posterior mean of the offsets.
+    precision_ : array of shape (m,) or (m, C)
+        Prior precision of the weights of each kept column, when that has unit variance. With
+        ``columns="per_class"`` of each class, infinite where it does not use the column.
+    log_evidence_ : float
+        Log marginal likelihood of all rows at these precisions, to Laplace's approximation.
+    posterior_ : SparsePosterior
+        The posterior of the kept columns, as prediction uses it.
+    features_ : transformer or None
+        The fitted features.
+    n_iter_, stop_reason_
+        Of the search for the columns.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from posterity import SparseLogisticRegression
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(300, 10))
+    >>> y = 2.0 * X[:, 3] - 2.0 * X[:, 7] + rng.logistic(size=300) > 0.0
+    >>> model = SparseLogisticRegression().fit(X, y)
+    >>> model.relevance_
+    array([3, 5, 7, 9])
+    >>> model.coef_[0, model.relevance_].round(1)
+    array([ 1.9, -0.1, -2.2, -0.1])
+    """
+
+    relevance_: NDArray[np.intp]
+    posterior_: Any  # a SparsePosterior, which is no LatentPosterior
+
+    def __init__(
+        self,
+        features: Any = None,
+        *,
+        degrees_of_freedom: float = 0.0,
+        columns: str = "shared",
+        fit_intercept: bool = True,
+        averaging: str = "exact",
+        algorithm: str = "sequential",
+        max_iter: int = 1000,
+    ) -> None:
+        self.features = features
+        self.degrees_of_freedom = degrees_of_freedom
+        self.columns = columns
+        self.fit_intercept = fit_intercept
+        self.averaging = averaging
+        self.algorithm = algorithm
+        self.max_iter = max_iter
+
+    def _conclude(self, design: designs.Design, codes: Array, weights: Array | None) -> None:
+        models.check_algorithm(self.algorithm, self.max_iter)
+        choice = sparse_choice.SparseChoice(
+            priors.Sparse(self.degrees_of_freedom),
+            offset=self.fit_intercept,
+            per_class=one_of(self.columns, "columns", sparse_choice.SHARING) == "per_class",
+            alternating=self.algorithm == "alternating",
+            max_iter=self.max_iter,
+        )
+        targets = RowTargets.of(codes, weights, self._likelihood(), offset=self.fit_intercept)
+        if design.in_memory:
+            columns = designs.MatrixColumns(design.rows(0, design.n_rows))
+            candidates = designs.Candidates.of(columns, weights, centred=self.fit_intercept)
+            chosen, fit = choice.among(candidates, targets)
+        else:
+            chosen, fit = choice.of_design(design, targets)
+        sparse_choice.announce(self, chosen, "column")
+        order = np.argsort(chosen.places)
+        self.relevance_ = chosen.places[order]
+        found = SparsePosterior.of(chosen, fit, order, offset=self.fit_intercept).without_rows()
+        self.posterior_, self.precision_ = found, found.precision
+        self.log_evidence_ = found.log_evidence
+        own, intercept = found.original()
+        coef = np.zeros((design.n_columns, own.shape[1]))
+        coef[self.relevance_] = own
+        self._publish(coef, intercept)
+
+    def _latent(self, Z: Array) -> tuple[Array, Array]:
+        """Only the columns that are kept are looked at."""
+        posterior: SparsePosterior = self.posterior_
+        return posterior.latent(Z[:, self.relevance_])

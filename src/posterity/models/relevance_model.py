@@ -1,0 +1,139 @@
+"""What models that keep a few of their rows, the relevance vectors, have in common."""
+
+from __future__ import annotations
+
+import numbers
+from dataclasses import dataclass, replace
+from typing import Any
+
+import array_api_compat
+import numpy as np
+from numpy.typing import NDArray
+
+from posterity import arrays, kernels, priors
+from posterity.arrays import Array, DeviceArray, namespace
+from posterity.models.kernel_model import KernelModel
+from posterity.models.training import Training
+
+ALGORITHMS = ("sequential", "alternating")
+
+
+@dataclass(frozen=True)
+class Frame:
+    """Rows in the units in which a kernel is learned, and that kernel."""
+
+    rows: Any
+    kernel: kernels.Kernel
+    spread: Array | None  # (D,), the units; None: those of the rows as they were given
+
+    def in_given_units(self, kernel: kernels.Kernel) -> kernels.Kernel:
+        """The kernel that makes of the rows as given what this one makes of them here."""
+        if self.spread is None:
+            return kernel
+        assert isinstance(kernel, kernels.RBF)
+        width = float(np.asarray(kernel.length_scale))
+        return kernels.RBF(tuple(float(width * s) for s in self.spread))
+
+
+class RelevanceModel(KernelModel):
+    """A model whose functions are sums of few columns ``kernel_(X, relevance_vectors_)``."""
+
+    degrees_of_freedom: float
+    fit_intercept: bool
+    query_column: bool
+    algorithm: str
+    max_iter: int
+    random_state: Any
+    kernel_: kernels.Kernel
+    relevance_: NDArray[np.intp]
+    relevance_vectors_: Any
+    X_train_: Any
+
+    def _checked_prior(self) -> priors.Sparse:
+        """The prior of the weights, once all choices were found valid."""
+        check_algorithm(self.algorithm, self.max_iter)
+        return priors.Sparse(self.degrees_of_freedom)
+
+    def _frame(self, training: Training) -> Frame:
+        """Where the kernel is learned; without one, in columns of unit variance."""
+        if self.kernel is not None:
+            return Frame(training.rows, self._bound_kernel(), None)
+        spread = _spreads(training.rows, training.weights)
+        return Frame(training.rows / arrays.like(training.rows, spread), kernels.RBF(), spread)
+
+    def _adopt_vectors(
+        self, kernel: kernels.Kernel, places: NDArray[np.intp], training: Training
+    ) -> NDArray[np.intp]:
+        """Set what prediction needs; the order in which the vectors at these places now stand.
+
+        Vectors are told by their numbers among the rows as given, of equal rows by the first.
+        """
+        found = _numbers(training, places)
+        order = np.argsort(found, kind="stable")
+        self.kernel_, self.relevance_ = kernel, found[order]
+        self.relevance_vectors_ = kernels.rows.chosen(training.rows, places[order])
+        self.__dict__.pop("X_train_", None)  # of an earlier fit
+        if self.query_column:
+            self.X_train_ = training.rows
+        return order
+
+    def _columns_at(self, rows: Any) -> Array:
+        """The columns of the vectors at checked rows, (n, m), on the host."""
+        if not len(self.relevance_):
+            return np.empty((kernels.rows.count(rows), 0))
+        return np.asarray(
+            arrays.to_numpy(self.kernel_(rows, self.relevance_vectors_)), dtype=np.float64
+        )
+
+
+def arranged(training: Training) -> Training:
+    """The same rows in an order of their own, so that the one they came in makes no difference.
+
+    Sums are rounded in another way where rows come in another order, and where many choices of
+    vectors are almost as good as each other that decides. Objects have no order.
+    """
+    if not isinstance(training.rows, np.ndarray):
+        return training
+    known = training.known_noise
+    keys = np.column_stack([training.rows, training.Y, *(() if known is None else (known,))])
+    order = np.lexsort(keys.T[::-1])
+    return replace(
+        training,
+        rows=training.rows[order],
+        Y=training.Y[order],
+        weights=training.weights[order],
+        known_noise=None if known is None else known[order],
+        places=np.argsort(order)[training.places],
+    )
+
+
+def check_algorithm(algorithm: str, max_iter: int) -> None:
+    """Refuse an unknown way to the columns, or no steps along it."""
+    if algorithm not in ALGORITHMS:
+        raise ValueError(f"algorithm={algorithm!r} must be one of {ALGORITHMS}.")
+    if not isinstance(max_iter, numbers.Integral) or max_iter < 1:
+        raise ValueError(f"max_iter={max_iter!r} must be a whole number of at least 1.")
+
+
+def _spreads(rows: DeviceArray, weights: Array) -> Array:
+    """The weighted standard deviation of each column; one where a column is constant."""
+    xp, share = namespace(rows), arrays.like(rows, weights / np.sum(weights))
+    about = rows - rows[0, :]  # exactly zero in a column that is constant
+    size = xp.max(xp.abs(about), axis=0)
+    unit = xp.where(size > 0.0, size, xp.ones_like(size))  # squares neither overflow nor vanish
+    scaled = about / unit
+    residual = scaled - share @ scaled
+    spread = arrays.to_numpy(xp.sqrt(share @ (residual * residual)) * unit)
+    return np.where(arrays.to_numpy(size) > 0.0, spread, 1.0)
+
+
+def _numbers(training: Training, places: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Of the first rows as given that are equal to those at these places; objects equal none."""
+    firsts = np.full(len(training.Y), np.iinfo(np.intp).max, dtype=np.intp)
+    np.minimum.at(firsts, training.places, training.numbers)
+    rows = training.rows
+    if not array_api_compat.is_array_api_obj(rows):
+        return firsts[places]
+    xp = namespace(rows)
+    equal = (arrays.to_numpy(xp.all(rows == rows[int(i), :], axis=1)) for i in places)
+    return np.array([np.min(firsts[same]) for same in equal], dtype=np.intp)

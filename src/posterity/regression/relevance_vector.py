@@ -1,0 +1,252 @@
+"""Normal likelihood x sparse prior x a kernel at training rows: RelevanceVectorRegressor."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from posterity import arrays, designs, kernels, models
+from posterity.inference import sparse_alternation, sparse_kernel
+from posterity.inference.sparse_chosen import Chosen
+from posterity.inference.sparse_kernel_normal import NormalEngine
+from posterity.inference.sparse_query import QueryColumn
+from posterity.regression import sparse_noise
+from posterity.regression.sparse_noise import Noise
+from posterity.regression.vector_model import VectorModel
+
+
+class RelevanceVectorRegressor(VectorModel):
+    """Regression on a few kernel functions, each centred at a training row.
+
+    The mean is ``kernel_(X, relevance_vectors_) @ dual_coef_ + intercept_``. Each weight has a
+    normal prior of its own precision; at the precisions of the largest evidence most are infinite,
+    and their rows are forgotten. A prediction costs as much as there are vectors, however many rows
+    there were. Several outputs share their vectors.
+
+    Parameters
+    ----------
+    kernel : Kernel or callable, optional
+        A value of :mod:`posterity.kernels`, in the units of the inputs. Parameters that are not set
+        are learned. A function of two blocks of rows, which need not be positive definite, has
+        nothing to learn. None: an RBF of one width in columns of unit variance, learned.
+    degrees_of_freedom : float, default=0.0
+        Of the Student-t that is the prior of each weight, in units of the noise and for columns of
+        unit variance. 0: any precision is as probable as any other, the classical choice.
+    noise_variance : float, optional
+        Variance of the noise. None: learned by the evidence.
+    fit_intercept : bool, default=True
+        Add an offset, with a unit-information prior about the mean of the targets.
+    query_column : bool, default=False
+        Give each query a kernel function of its own, by which the model doubts far from all rows.
+        Training rows are then kept, and each query meets all of them. See the notes.
+    algorithm : {"sequential", "alternating"}, default="sequential"
+        "sequential": from no vector on, whichever step raises the evidence most. "alternating":
+        from all rows on, as in the textbook; for some thousand rows at most. A kernel is learned by
+        sequential steps in any case.
+    max_iter : int, default=1000
+        Looks at all rows, or alternations, at most, for each kernel.
+    random_state : int, Generator or None, default=None
+        Of the rows on which a kernel is looked for where there are more than a thousand, and of
+        the order in which rows are looked at where their kernel matrix does not fit in memory.
+    device : str, optional
+        Where to compute kernels, as PyTorch calls it ("cuda"). None: where X lies.
+
+    Attributes
+    ----------
+    relevance_ : array of int, of shape (m,)
+        Which rows of X the vectors are, in increasing order; of equal rows the first.
+    relevance_vectors_ : array of shape (m, D), or list
+        These rows.
+    dual_coef_ : array of shape (m,) or (K, m)
+        Posterior mean of their weights.
+    intercept_ : float or array of shape (K,)
+        Posterior mean of the offset.
+    precision_ : array of shape (m,)
+        Prior precisions of the weights, for columns of unit variance and in units of the noise.
+    kernel_ : Kernel
+        With every parameter set or learned, in the units of X.
+    noise_variance_ : float or array of shape (K,)
+        Learned, or as given.
+    log_evidence_ : float
+        Log marginal likelihood of all targets given the precisions, constants included.
+    posterior_ : WeightPosterior
+        Of the weights, as prediction uses it.
+    X_train_ : array of shape (N, D), or list
+        The rows, with ``query_column=True`` only.
+    n_iter_ : int
+        Kernels that were tried.
+    stop_reason_ : str
+        Why the search ended.
+
+    Notes
+    -----
+    Far from all vectors every kernel function that falls off is zero, and the function's variance
+    shrinks to that of the offset: the model is surest where it knows least. With
+    ``query_column=True`` the model has, at each query, one more kernel function centred there,
+    whose weight has the prior variance that functions had on average at the training rows. Far away
+    its variance is then the noise and that average; near the rows, which tell what its weight is,
+    it hardly changes. Queries have a model each, so there is no joint distribution over them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from posterity import RelevanceVectorRegressor
+    >>> X = np.linspace(-10.0, 10.0, 100)[:, None]
+    >>> y = np.sinc(X[:, 0] / np.pi) + 0.1 * np.random.default_rng(0).normal(size=100)
+    >>> model = RelevanceVectorRegressor().fit(X, y)
+    >>> len(model.relevance_) < 15
+    True
+    >>> mean, std = model.predict([[0.0]], return_std=True)
+    >>> bool(abs(mean[0] - 1.0) < 0.2), bool(std[0] < 0.2)
+    (True, True)
+    """
+
+    def __init__(
+        self,
+        kernel: Any = None,
+        *,
+        degrees_of_freedom: float = 0.0,
+        noise_variance: float | None = None,
+        fit_intercept: bool = True,
+        query_column: bool = False,
+        algorithm: str = "sequential",
+        max_iter: int = 1000,
+        random_state: Any = None,
+        device: str | None = None,
+    ) -> None:
+        self.kernel = kernel
+        self.degrees_of_freedom = degrees_of_freedom
+        self.noise_variance = noise_variance
+        self.fit_intercept = fit_intercept
+        self.query_column = query_column
+        self.algorithm = algorithm
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.device = device
+
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        noise_variance: ArrayLike | None = None,
+    ) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (N, D), or a sequence of N objects
+            Inputs; PyTorch and CuPy arrays stay on their device.
+        y : array-like of shape (N,) or (N, K)
+            Targets.
+        sample_weight : array-like of shape (N,), optional
+            How often each row counts: an integer weight equals repeating the row.
+        noise_variance : array-like of shape (N,), optional
+            Known variance of the noise of each row. The noise is then not learned.
+        """
+        rows, targets = self._check_training(X, y, reset=True, min_rows=2)
+        weights = models.checked_weights(sample_weight, len(targets))
+        known = models.known_noise(noise_variance, len(targets))
+        self._single_output = targets.ndim == 1
+        given = models.Training.present(rows, targets.reshape(len(targets), -1), weights, known)
+        tell_apart = self._kernel_given().tells_rows_apart
+        training = models.arranged(given if tell_apart else given.merged())
+        noise = Noise.of(
+            models.given_variance(self.noise_variance, "noise_variance"),
+            by_row=known is not None,
+            count=float(np.sum(training.weights)),
+            total=float(np.sum(training.importance)),
+        )
+        self._settle(training, noise)
+        return self
+
+    def _settle(self, training: models.Training, noise: Noise) -> None:
+        """Learn the kernel, choose vectors, and condition their weights."""
+        frame = self._frame(training)
+        rng = arrays.generator(self.random_state)
+        engine = self._engine(frame, training, noise, rng)
+        learned = sparse_kernel.learn(engine, frame.kernel, rng=rng)
+        found, reason = learned.chosen, learned.stop_reason
+        if self.algorithm == "alternating":
+            found = _alternated(engine, learned.kernel)
+            reason = found.stop_reason
+        order = self._adopt_vectors(frame.in_given_units(learned.kernel), found.places, training)
+        chosen = sparse_noise.ordered(found, order)
+        self.precision_, self.n_iter_ = chosen.precision, learned.n_iter
+        self.stop_reason_ = sparse_noise.stop_reason(chosen, reason)
+        self._condition(chosen, training, noise)
+
+    def _engine(
+        self,
+        frame: models.Frame,
+        training: models.Training,
+        noise: Noise,
+        rng: np.random.Generator,
+    ) -> NormalEngine:
+        about = training.Y - training.Y[0] if self.fit_intercept else training.Y
+        units = sparse_noise.units(about)
+        return NormalEngine(
+            frame.rows,
+            about / units,
+            noise.unit * training.importance,
+            self.fit_intercept,
+            noise.variances(units),
+            self._checked_prior(),
+            rng,
+            max_iter=self.max_iter,
+        )
+
+    def _condition(self, chosen: Chosen, training: models.Training, noise: Noise) -> None:
+        """The posterior of the weights of the vectors, and what it says."""
+        columns = self._columns_at(training.rows)
+        statistics = designs.Statistics.of(
+            columns,
+            training.Y,
+            sample_weight=training.weights,
+            noise_variance=training.known_noise,
+            shift=self.fit_intercept,
+        )
+        posterior, self.log_evidence_ = noise.posterior(
+            statistics, chosen, fit_intercept=self.fit_intercept
+        )
+        self.posterior_ = posterior
+        self.dual_coef_ = self._per_output(np.ascontiguousarray(posterior.coef.T))
+        self.intercept_ = self._per_output(posterior.intercept) if self.fit_intercept else 0.0
+        known = training.mean_known_noise
+        self.noise_variance_ = self._per_output(
+            posterior.noise_variance if known is None else np.full(training.Y.shape[1], known)
+        )
+        self._query = None
+        if self.query_column:
+            self._query = QueryColumn.of_normal(
+                self.kernel_,
+                training.rows,
+                columns,
+                training.Y,
+                training.importance,
+                posterior,
+                centred=self.fit_intercept,
+            )
+
+
+def _alternated(engine: NormalEngine, kernel: kernels.Kernel) -> Chosen:
+    """The vectors that the textbook's alternation ends with."""
+    candidates = designs.Candidates.of(
+        designs.KernelColumns(kernel, engine.rows), engine.weights, centred=engine.centred
+    )
+    if not candidates.is_held:
+        raise ValueError(
+            f"algorithm='alternating' begins with all {candidates.n_columns} rows as vectors, and "
+            "their columns do not fit in memory; use algorithm='sequential'."
+        )
+    return sparse_alternation.maximise_normal(
+        candidates,
+        engine.Y,
+        engine.weights,
+        centred=engine.centred,
+        noise_variance=engine.noise_variance,
+        prior=engine.prior,
+        max_iter=engine.max_iter,
+    )

@@ -1,0 +1,81 @@
+"""What is known of the noise, as sparse models take it, and the posterior of their weights."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from posterity import designs, inference, optimize
+from posterity.arrays import Array
+from posterity.inference import evidence
+from posterity.inference.sparse_chosen import Chosen
+
+NOTHING = "no column raises the evidence"
+
+
+@dataclass(frozen=True)
+class Noise:
+    """Rows of known noise are divided by its deviation, which leaves a variance of one.
+
+    Precisions are in units of the noise. Rows of different noise have one all the same: what each
+    would have for them to know as much together.
+    """
+
+    variance: float | None  # None: learned
+    unit: float  # in which precisions are, where it is known row by row; else 1
+
+    @classmethod
+    def of(cls, given: float | None, *, by_row: bool, count: float, total: float) -> Noise:
+        """For ``count`` rows whose weights over known variances add up to ``total``."""
+        return cls(1.0, count / total) if by_row else cls(given, 1.0)
+
+    def variances(self, units: Array) -> Array | None:
+        """Of each output, in these units (K,); None: learned."""
+        if self.variance is None:
+            return None
+        return self.variance * self.unit / units**2
+
+    def posterior(
+        self, statistics: designs.Statistics, chosen: Chosen, *, fit_intercept: bool
+    ) -> tuple[inference.WeightPosterior, float]:
+        """Of the weights of the chosen columns, whose statistics these are; their log evidence."""
+        problem = inference.reduce(
+            statistics,
+            fit_intercept=fit_intercept,
+            standardize=False,
+            scale=chosen.raw_scale / np.sqrt(self.unit),
+        )
+        one = np.ones(len(problem.residual))
+        # Columns are scaled so that every weight has the variance of the noise.
+        noise = evidence.best_noise(problem, one) if self.variance is None else self.variance * one
+        posterior = inference.WeightPosterior(problem, noise, noise)
+        return posterior, float(evidence.log_evidence(problem, noise, noise).sum())
+
+
+def units(Y: Array) -> Array:
+    """What targets are divided by, so that their squares are doubles: the size of each output."""
+    size = np.max(np.abs(Y), axis=0, initial=0.0)
+    return np.where(size > 0.0, size, 1.0)
+
+
+def ordered(chosen: Chosen, order: NDArray[np.intp]) -> Chosen:
+    """The same columns in another order."""
+    return replace(
+        chosen,
+        places=chosen.places[order],
+        precision=chosen.precision[order],
+        center=chosen.center[order],
+        scale=chosen.scale[order],
+    )
+
+
+def stop_reason(chosen: Chosen, reason: str) -> str:
+    """Why the search ended; warns where it did not."""
+    if not chosen.converged:
+        warnings.warn(
+            f"{chosen.stop_reason}: raise max_iter.", optimize.ConvergenceWarning, stacklevel=3
+        )
+    return reason if len(chosen.places) else NOTHING

@@ -1,0 +1,96 @@
+"""Predictions from the weights of relevance vectors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_is_fitted
+
+from posterity import arrays, distributions, inference, models
+from posterity.arrays import Array
+from posterity.inference.sparse_query import QueryColumn
+from posterity.regression.kernel_model import KernelRegressor
+
+
+class VectorModel(models.RelevanceModel, KernelRegressor):
+    """A regressor that predicts from a posterior of the weights of its relevance vectors."""
+
+    posterior_: inference.WeightPosterior
+    dual_coef_: Array
+    intercept_: Any
+    _query: QueryColumn | None
+
+    def predict_dist(
+        self, X: Any, *, noise_variance: ArrayLike | None = None
+    ) -> distributions.Normal:
+        """The predictive distribution at each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, D), or a sequence of n objects
+            Query rows.
+        noise_variance : float or array-like of shape (n,), optional
+            Variance of the noise of the new targets. None: that of the training rows (their
+            average where it was known row by row). 0: the noise-free function.
+        """
+        mean, variance = self._latent(X)
+        total = variance + self._noise_at(noise_variance, len(mean))
+        return distributions.Normal(self._per_row(mean), np.sqrt(self._per_row(total)))
+
+    def predict(self, X: Any, return_std: bool = False, return_cov: bool = False) -> Any:
+        answer = super().predict(X, return_std, return_cov)
+        if self._takes_objects or not models.is_on_device(X):
+            return answer
+        if isinstance(answer, tuple):
+            return tuple(arrays.like(X, part) for part in answer)
+        return arrays.like(X, answer)
+
+    predict.__doc__ = KernelRegressor.predict.__doc__
+
+    def predict_cov(self, X: Any) -> Array:
+        """Covariance of the targets between rows, noise on the diagonal: (n, n) or (K, n, n)."""
+        C = self._joint().covariance(self._columns_at(self._check_rows(X)))
+        i = np.arange(C.shape[1])
+        C[:, i, i] += np.atleast_1d(self.noise_variance_)[:, None]
+        return C[0] if self._single_output else C
+
+    def sample_functions(self, X: Any, n_samples: int = 1, random_state: Any = None) -> Array:
+        """Noise-free functions drawn from the posterior, at the rows of X.
+
+        Returns
+        -------
+        values : array of shape (n_samples, n) or (n_samples, n, K)
+        """
+        coef, intercept = self._joint().sample(n_samples, arrays.generator(random_state))
+        values = self._columns_at(self._check_rows(X)) @ coef + intercept[:, None, :]
+        return values[..., 0] if self._single_output else values
+
+    def _joint(self) -> inference.WeightPosterior:
+        """The posterior, where it is one for all queries."""
+        check_is_fitted(self)
+        if self._query is not None:
+            raise TypeError(
+                "With query_column=True each query has a model of its own, and there is no joint "
+                "distribution over rows: use return_std=True, or fit with query_column=False."
+            )
+        return self.posterior_
+
+    def _predict_mean(self, X: Any) -> Array:
+        check_is_fitted(self)
+        if self._query is not None:
+            return self._per_row(self._latent(X)[0])
+        return self._columns_at(self._check_rows(X)) @ self.dual_coef_.T + self.intercept_
+
+    def _latent(self, X: Any) -> tuple[Array, Array]:
+        """Mean and variance of the noise-free function, each (n, K)."""
+        check_is_fitted(self)
+        rows = self._check_rows(X)
+        Z = self._columns_at(rows)
+        mean, variance = self.posterior_.latent(Z)
+        if self._query is None:
+            return mean, variance
+        p = self.posterior_.problem
+        more, doubt = self._query.changes(rows, (Z - p.center) / p.scale)
+        return mean + more[:, 0, :], variance + doubt[:, 0, :] * self.posterior_.noise_variance
