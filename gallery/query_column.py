@@ -21,7 +21,7 @@ with displays.style():
     for ax, query_column in zip(axes, (False, True), strict=True):
         model = RelevanceVectorRegressor(kernels.RBF(0.8).fixed(), query_column=query_column)
         display = displays.PredictiveBandDisplay.from_estimator(model.fit(X, y), X, y, margin=0.5)
-        display.plot(ax).set(title=f"query_column={query_column}", ylabel="", ylim=(-2.5, 2.1))
+        display.plot(ax).set(title=f"query_column={query_column}", ylabel="", ylim=(-2.6, 3.1))
     axes[0].set_ylabel("y")
     axes[0].legend(loc="upper center", ncols=3, fontsize=10)
     OUT.mkdir(exist_ok=True)

@@ -28,10 +28,10 @@ CASES = [
     posterity.SparseLogisticRegression(),
     posterity.SparseLogisticRegression(columns="per_class", fit_intercept=False),
     posterity.SparseLogisticRegression(degrees_of_freedom=1.0, algorithm="alternating"),
-    posterity.RelevanceVectorClassifier(kernels.RBF(2.0)),
-    posterity.RelevanceVectorClassifier(kernels.RBF(2.0), vectors="per_class"),
-    posterity.RelevanceVectorClassifier(kernels.RBF(2.0), query_column=True),
-    posterity.RelevanceVectorClassifier(kernels.RBF(2.0), algorithm="alternating"),
+    posterity.RelevanceVectorClassifier(kernels.RBF(2.0).fixed()),
+    posterity.RelevanceVectorClassifier(kernels.RBF(2.0).fixed(), vectors="per_class"),
+    posterity.RelevanceVectorClassifier(kernels.RBF(2.0).fixed(), query_column=True),
+    posterity.RelevanceVectorClassifier(kernels.RBF(2.0).fixed(), algorithm="alternating"),
     posterity.MixtureOfExpertsClassifier(n_restarts=0, random_state=0),
     posterity.BayesianLogisticRegression(
         features=features.Polynomial(2), standardize=False, fit_intercept=False

@@ -18,7 +18,7 @@ from posterity import (
     priors,
 )
 from posterity.classification import sparse_choice
-from posterity.inference.sparse_posterior import SparsePosterior
+from posterity.inference.sparse_bayes.posterior import SparsePosterior
 from posterity.inference.weight_targets import RowTargets
 
 each_offset = pytest.mark.parametrize("fit_intercept", [True, False])

@@ -148,13 +148,11 @@ def test_functions_of_a_gaussian_process_are_drawn_from_its_posterior(rows):
 
 @pytest.fixture(scope="module")
 def sparse():
-    """A model of few vectors; the last row repeats one of them under another target."""
+    """A model of few vectors; the last row to show repeats one of them under another target."""
     x = np.linspace(-2.0, 2.0, 30)
     y = np.sin(2.0 * x) + 0.1 * np.random.default_rng(0).normal(size=30)
-    kernel = kernels.RBF(0.5).fixed()
-    place = RelevanceVectorRegressor(kernel).fit(x[:, None], y).relevance_[0]
-    X, targets = np.append(x, x[place])[:, None], np.append(y, y[place] + 0.01)
-    return RelevanceVectorRegressor(kernel).fit(X, targets), (X, targets)
+    model = RelevanceVectorRegressor(kernels.RBF(0.5).fixed()).fit(x[:, None], y)
+    return model, (np.append(x, model.relevance_vectors_[0, 0])[:, None], np.append(y, 9.0))
 
 
 def test_relevance_vectors_have_rings_at_their_targets_once_each(sparse):

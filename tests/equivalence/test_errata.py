@@ -14,7 +14,7 @@ from posterity import (
     likelihoods,
     priors,
 )
-from posterity.inference import sparse_alternation
+from posterity.inference.sparse_bayes import alternation as sparse_alternation
 from posterity.inference.weight_targets import RowTargets
 
 

@@ -5,13 +5,11 @@ import pytest
 from sklearn.linear_model import ARDRegression
 
 from posterity import BayesianLinearRegression, designs, likelihoods, priors
-from posterity.inference import (
-    sparse_alternation,
-    sparse_laplace,
-    sparse_normal,
-    sparse_softmax,
-)
-from posterity.inference.sparse_fixed_point_normal import NormalModel
+from posterity.inference.sparse_bayes import alternation as sparse_alternation
+from posterity.inference.sparse_bayes import laplace as sparse_laplace
+from posterity.inference.sparse_bayes import normal as sparse_normal
+from posterity.inference.sparse_bayes import softmax as sparse_softmax
+from posterity.inference.sparse_bayes.fixed_point_normal import NormalModel
 from posterity.inference.weight_targets import RowTargets
 
 TIGHT = {"tol": 1e-10, "max_iter": 20_000}

@@ -55,7 +55,9 @@ CASES = [
         features.Polynomial(2), degrees_of_freedom=1.0, fit_intercept=False, algorithm="alternating"
     ),
     posterity.RelevanceVectorRegressor(),
-    posterity.RelevanceVectorRegressor(kernels.RBF(2.0), noise_variance=0.1, query_column=True),
+    posterity.RelevanceVectorRegressor(
+        kernels.RBF(2.0).fixed(), noise_variance=0.1, query_column=True
+    ),
     posterity.RelevanceVectorRegressor(
         Bump(2.0), degrees_of_freedom=1.0, noise_variance=0.1, algorithm="alternating"
     ),

@@ -11,7 +11,7 @@ from sklearn.base import clone
 from posterity import RelevanceVectorRegressor, kernels
 from posterity.models import Training, relevance_model
 
-KERNEL = kernels.RBF(1.5)
+KERNEL = kernels.RBF(1.5).fixed()
 
 
 def wave(n=60, k=1, seed=0, noise=0.1):
@@ -333,7 +333,7 @@ def test_the_same_rows_give_the_same_model(query_column):
 def test_names_of_columns_reach_the_kernel():
     X, y = plane()
     frame = pd.DataFrame(X, columns=["a", "b"])
-    model = RelevanceVectorRegressor(kernels.Columns(kernels.RBF(1.0), ["a"])).fit(frame, y)
+    model = RelevanceVectorRegressor(kernels.Columns(kernels.RBF(1.0).fixed(), ["a"])).fit(frame, y)
     moved = frame.assign(b=0.0)
     np.testing.assert_array_equal(model.predict(moved), model.predict(frame))
     assert model.set_params(kernel__kernel__length_scale=2.0).kernel.kernel.length_scale == 2.0

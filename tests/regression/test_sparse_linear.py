@@ -8,7 +8,7 @@ from scipy import stats
 from sklearn.base import clone
 
 from posterity import SparseLinearRegression, designs, features, optimize, priors
-from posterity.inference import sparse_normal
+from posterity.inference.sparse_bayes import normal as sparse_normal
 from posterity.regression.sparse_linear import EqualRows
 
 

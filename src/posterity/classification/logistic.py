@@ -133,8 +133,8 @@ def _posterior(
     found: weight_problem.Weights,
 ) -> weight_space.LatentPosterior:
     """The normal that the likelihood alone leaves of the weights."""
-    precision = problem.prior.precision
     if problem.prior.is_flat and (found.dependent or space.V is not None):
         raise ValueError(_DEPENDENT)
     fit = laplace.LaplaceFit.of(problem, found.W)
-    return weight_space.LatentPosterior(space, fit, 1.0 / precision if precision else np.inf)
+    variance = np.inf if problem.prior.is_flat else float(1.0 / np.max(problem.prior.precision))
+    return weight_space.LatentPosterior(space, fit, variance)

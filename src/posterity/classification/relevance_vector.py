@@ -14,9 +14,9 @@ from posterity.classification import classes, sparse_choice
 from posterity.classification.base import Classifier
 from posterity.classification.weight_model import one_of
 from posterity.inference.laplace import LaplaceFit
-from posterity.inference.sparse_chosen import Chosen
-from posterity.inference.sparse_posterior import Fit, SparsePosterior
-from posterity.inference.sparse_query import QueryColumn
+from posterity.inference.sparse_bayes.chosen import Chosen
+from posterity.inference.sparse_bayes.posterior import Fit, SparsePosterior
+from posterity.inference.sparse_bayes.query import QueryColumn
 from posterity.inference.weight_targets import RowTargets
 
 

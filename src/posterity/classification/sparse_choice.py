@@ -9,17 +9,15 @@ from typing import Any
 import numpy as np
 
 from posterity import designs, kernels, likelihoods, optimize, priors
-from posterity.inference import (
-    sparse_alternation,
-    sparse_kernel,
-    sparse_laplace,
-    sparse_pairs,
-    sparse_softmax,
-)
-from posterity.inference.sparse_chosen import Chosen
-from posterity.inference.sparse_kernel import Learned
-from posterity.inference.sparse_kernel_laplace import LaplaceEngine, PairEngine
-from posterity.inference.sparse_posterior import Fit
+from posterity.inference.sparse_bayes import alternation as sparse_alternation
+from posterity.inference.sparse_bayes import kernel_search as sparse_kernel
+from posterity.inference.sparse_bayes import laplace as sparse_laplace
+from posterity.inference.sparse_bayes import pairs as sparse_pairs
+from posterity.inference.sparse_bayes import softmax as sparse_softmax
+from posterity.inference.sparse_bayes.chosen import Chosen
+from posterity.inference.sparse_bayes.kernel_laplace import LaplaceEngine, PairEngine
+from posterity.inference.sparse_bayes.kernel_search import Learned
+from posterity.inference.sparse_bayes.posterior import Fit
 from posterity.inference.weight_targets import RowTargets
 
 SHARING = ("shared", "per_class")

@@ -11,7 +11,7 @@ from posterity import designs, models, priors
 from posterity.arrays import Array
 from posterity.classification import sparse_choice
 from posterity.classification.weight_model import StreamedClassifier, one_of
-from posterity.inference.sparse_posterior import SparsePosterior
+from posterity.inference.sparse_bayes.posterior import SparsePosterior
 from posterity.inference.weight_targets import RowTargets
 
 

@@ -8,10 +8,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from posterity import arrays, designs, kernels, models
-from posterity.inference import sparse_alternation, sparse_kernel
-from posterity.inference.sparse_chosen import Chosen
-from posterity.inference.sparse_kernel_normal import NormalEngine
-from posterity.inference.sparse_query import QueryColumn
+from posterity.inference.sparse_bayes import alternation as sparse_alternation
+from posterity.inference.sparse_bayes import kernel_search as sparse_kernel
+from posterity.inference.sparse_bayes.chosen import Chosen
+from posterity.inference.sparse_bayes.kernel_normal import NormalEngine
+from posterity.inference.sparse_bayes.query import QueryColumn
 from posterity.regression import sparse_noise
 from posterity.regression.sparse_noise import Noise
 from posterity.regression.vector_model import VectorModel

@@ -10,8 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from posterity import designs, inference, linalg, models, priors
 from posterity.arrays import Array
-from posterity.inference import sparse_alternation, sparse_normal
-from posterity.inference.sparse_chosen import Chosen
+from posterity.inference.sparse_bayes import alternation as sparse_alternation
+from posterity.inference.sparse_bayes import normal as sparse_normal
+from posterity.inference.sparse_bayes.chosen import Chosen
 from posterity.regression import sparse_noise
 from posterity.regression.posterior import PosteriorModel
 from posterity.regression.sparse_noise import Noise

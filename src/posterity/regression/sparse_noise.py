@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from posterity import designs, inference, optimize
 from posterity.arrays import Array
 from posterity.inference import evidence
-from posterity.inference.sparse_chosen import Chosen
+from posterity.inference.sparse_bayes.chosen import Chosen
 
 NOTHING = "no column raises the evidence"
 

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from posterity import arrays, distributions, inference, models
 from posterity.arrays import Array
-from posterity.inference.sparse_query import QueryColumn
+from posterity.inference.sparse_bayes.query import QueryColumn
 from posterity.regression.kernel_model import KernelRegressor
 
 

@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 
 from posterity import designs, likelihoods, priors
-from posterity.inference import sparse_alternation, sparse_fixed_point, sparse_sequential
 from posterity.inference.laplace import LaplaceFit
-from posterity.inference.sparse_fixed_point_laplace import LaplaceModel
-from posterity.inference.sparse_fixed_point_normal import NormalModel
+from posterity.inference.sparse_bayes import alternation as sparse_alternation
+from posterity.inference.sparse_bayes import fixed_point as sparse_fixed_point
+from posterity.inference.sparse_bayes import sequential as sparse_sequential
+from posterity.inference.sparse_bayes.fixed_point_laplace import LaplaceModel
+from posterity.inference.sparse_bayes.fixed_point_normal import NormalModel
 from posterity.inference.weight_prior import WeightPrior
 from posterity.inference.weight_problem import WeightProblem
 from posterity.inference.weight_targets import RowTargets

@@ -15,10 +15,10 @@ import numpy as np
 from posterity import priors
 from posterity.arrays import Array
 from posterity.designs.candidates import Block, Candidates
-from posterity.inference import sparse_ascent, sparse_blocks
 from posterity.inference.laplace import LaplaceFit
-from posterity.inference.sparse_chosen import Chosen
-from posterity.inference.sparse_softmax_scores import SharedModel, SharedScores, SharedWork
+from posterity.inference.sparse_bayes import ascent, blocks
+from posterity.inference.sparse_bayes.chosen import Chosen
+from posterity.inference.sparse_bayes.softmax_scores import SharedModel, SharedScores, SharedWork
 from posterity.inference.weight_targets import RowTargets
 
 _SHORTLIST = 30  # columns that steps may add at a time
@@ -68,7 +68,7 @@ def maximise(
     Z = np.hstack([candidates.chosen(places).host(), np.ones((candidates.n_rows, int(offset)))])
     begun = SharedModel.of(places, precision, Z, targets, prior)
     search = _Search(prior, tol)
-    end = sparse_ascent.ascend(begun, candidates, search.propose, tol=tol, max_iter=max_iter)
+    end = ascent.ascend(begun, candidates, search.propose, tol=tol, max_iter=max_iter)
     model = end.model
     columns = candidates.chosen(model.places)
     chosen = Chosen(
@@ -102,11 +102,11 @@ class _Search:
         one = self._steps(work, 1)
         if steps.n_steps > 1:
             yield work.model(one.h, self.prior)
-        for h in sparse_ascent.partial(work.h, one.h):
+        for h in ascent.partial(work.h, one.h):
             yield work.model(h, self.prior)
 
-    def _steps(self, work: SharedWork, max_steps: int) -> sparse_blocks.BlockSteps:
-        return sparse_blocks.maximise(
+    def _steps(self, work: SharedWork, max_steps: int) -> blocks.BlockSteps:
+        return blocks.maximise(
             work.moments,
             work.h,
             self.prior,

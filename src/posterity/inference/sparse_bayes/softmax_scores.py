@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from posterity import designs, linalg, optimize, priors
 from posterity.arrays import Array
 from posterity.designs.candidates import Block
-from posterity.inference import sparse_blocks
 from posterity.inference.laplace import LaplaceFit
-from posterity.inference.sparse_blocks import BlockMoments
+from posterity.inference.sparse_bayes import blocks
+from posterity.inference.sparse_bayes.blocks import BlockMoments
 from posterity.inference.weight_prior import WeightPrior
 from posterity.inference.weight_problem import Passes, WeightProblem, weighted_gram
 from posterity.inference.weight_targets import RowTargets
@@ -127,10 +127,10 @@ class SharedScores:
         gains = np.zeros(len(within))
         for i in range(0, len(within), _COLUMNS_AT_ONCE):
             some = slice(i, i + _COLUMNS_AT_ONCE)
-            s, q = sparse_blocks.axes(*self.exact(block.part(within[some])))
+            s, q = blocks.axes(*self.exact(block.part(within[some])))
             left = np.sum(s, axis=1) > 0.0
-            u = sparse_blocks.curved(q[left])
-            gains[some][left] = sparse_blocks.best_precisions(s[left], u, prior)[1]
+            u = blocks.curved(q[left])
+            gains[some][left] = blocks.best_precisions(s[left], u, prior)[1]
         return np.maximum(gains - prior.price(self.fit.problem.prior.n_weights), 0.0)
 
 

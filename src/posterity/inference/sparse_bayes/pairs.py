@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 from posterity import priors
 from posterity.arrays import Array
 from posterity.designs.candidates import Block, Candidates
-from posterity.inference import sparse_ascent, sparse_sequential
-from posterity.inference.sparse_chosen import Chosen
-from posterity.inference.sparse_pair_fit import PairFit, PairProblem
-from posterity.inference.sparse_pair_scores import PairModel, PairScores, PairWork
-from posterity.inference.sparse_sequential import CURVED
+from posterity.inference.sparse_bayes import ascent, sequential
+from posterity.inference.sparse_bayes.chosen import Chosen
+from posterity.inference.sparse_bayes.pair_fit import PairFit, PairProblem
+from posterity.inference.sparse_bayes.pair_scores import PairModel, PairScores, PairWork
+from posterity.inference.sparse_bayes.sequential import CURVED
 from posterity.inference.weight_targets import RowTargets
 
 _SHORTLIST = 40  # pairs that steps may add at a time
@@ -66,7 +66,7 @@ def maximise(
     """
     begun = _begun(candidates, targets, offset, prior, start)
     search = _Search(prior, tol)
-    end = sparse_ascent.ascend(begun, candidates, search.propose, tol=tol, max_iter=max_iter)
+    end = ascent.ascend(begun, candidates, search.propose, tol=tol, max_iter=max_iter)
     places, fit = end.model.places, end.model.fit
     columns = candidates.chosen(places)
     m, p = len(places), fit.problem
@@ -113,16 +113,14 @@ class _Search:
         best = np.argsort(-gains, axis=None, kind="stable")[:_SHORTLIST]
         short = best[gains.reshape(-1)[best] > self.tol]
         work = PairWork.of(model, scores, block, *np.unravel_index(short, gains.shape))
-        steps = sparse_sequential.maximise(work.moments, work.h, self.prior, tol=self.tol)
+        steps = sequential.maximise(work.moments, work.h, self.prior, tol=self.tol)
         if not steps.n_steps:
             return
         yield work.model(steps.h, self.prior)
-        one = sparse_sequential.maximise(
-            work.moments, work.h, self.prior, tol=self.tol, max_steps=1
-        )
+        one = sequential.maximise(work.moments, work.h, self.prior, tol=self.tol, max_steps=1)
         if steps.n_steps > 1:
             yield work.model(one.h, self.prior)
-        for h in sparse_ascent.partial(work.h, one.h):
+        for h in ascent.partial(work.h, one.h):
             yield work.model(h, self.prior)
 
     def _gains(self, model: PairModel, scores: PairScores, block: Block, thorough: bool) -> Array:
@@ -136,7 +134,7 @@ class _Search:
             if len(rows):
                 part = block if thorough else _part(block, rows)
                 S, Q = scores.exact(part, k)
-                found = sparse_sequential.gains(CURVED, S, Q, np.ones(2), 1.0, self.prior, m)
+                found = sequential.gains(CURVED, S, Q, np.ones(2), 1.0, self.prior, m)
                 gains[rows, k] = found[rows] if thorough else found
         return gains
 

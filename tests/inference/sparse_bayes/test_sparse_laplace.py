@@ -8,14 +8,12 @@ from scipy.spatial.distance import cdist
 from weight_oracles import DenseWeights
 
 from posterity import designs, likelihoods, priors
-from posterity.inference import (
-    sparse_climb,
-    sparse_laplace,
-    sparse_normal,
-    sparse_scores,
-    sparse_sequential,
-)
 from posterity.inference.laplace import LaplaceFit
+from posterity.inference.sparse_bayes import climb as sparse_climb
+from posterity.inference.sparse_bayes import laplace as sparse_laplace
+from posterity.inference.sparse_bayes import normal as sparse_normal
+from posterity.inference.sparse_bayes import scores as sparse_scores
+from posterity.inference.sparse_bayes import sequential as sparse_sequential
 from posterity.inference.weight_prior import WeightPrior
 from posterity.inference.weight_problem import WeightProblem
 from posterity.inference.weight_targets import RowTargets

@@ -5,7 +5,9 @@ import pytest
 from scipy import stats
 
 from posterity import designs, kernels, priors
-from posterity.inference import sparse_normal, sparse_sequential, sparse_working
+from posterity.inference.sparse_bayes import normal as sparse_normal
+from posterity.inference.sparse_bayes import sequential as sparse_sequential
+from posterity.inference.sparse_bayes import working as sparse_working
 
 CLASSICAL, STUDENT = priors.Sparse(), priors.Sparse(1.0)
 

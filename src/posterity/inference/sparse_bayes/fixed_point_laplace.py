@@ -12,9 +12,9 @@ import numpy as np
 
 from posterity import designs, linalg, priors
 from posterity.arrays import Array
-from posterity.inference import sparse_fixed_point as fixed_point
 from posterity.inference.laplace import LaplaceFit
-from posterity.inference.sparse_fixed_point import Model, Places, State, of_all
+from posterity.inference.sparse_bayes import fixed_point
+from posterity.inference.sparse_bayes.fixed_point import Model, Places, State, of_all
 from posterity.inference.weight_prior import WeightPrior
 from posterity.inference.weight_problem import WeightProblem
 from posterity.inference.weight_targets import RowTargets

@@ -12,8 +12,8 @@ import numpy as np
 
 from posterity import linalg, priors
 from posterity.arrays import Array
-from posterity.inference import sparse_fixed_point as fixed_point
-from posterity.inference.sparse_fixed_point import Model, State, of_all
+from posterity.inference.sparse_bayes import fixed_point
+from posterity.inference.sparse_bayes.fixed_point import Model, State, of_all
 
 _EPS = float(np.finfo(np.float64).eps)
 _LEAST_NOISE = 1e-12  # of the sum of squares: below it there is rounding only

@@ -15,9 +15,9 @@ import numpy as np
 from posterity import designs, likelihoods, priors
 from posterity.arrays import Array
 from posterity.inference.laplace import LaplaceFit
-from posterity.inference.sparse_chosen import Chosen
-from posterity.inference.sparse_climb import Kept, improved, polished, steepness
-from posterity.inference.sparse_scores import (
+from posterity.inference.sparse_bayes.chosen import Chosen
+from posterity.inference.sparse_bayes.climb import Kept, improved, polished, steepness
+from posterity.inference.sparse_bayes.scores import (
     Offer,
     Places,
     Scorer,

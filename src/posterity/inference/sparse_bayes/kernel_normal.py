@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 
 from posterity import designs, kernels, priors
 from posterity.arrays import Array
-from posterity.inference import sparse_kernel_climb, sparse_normal
-from posterity.inference.sparse_chosen import Chosen
-from posterity.inference.sparse_kernel import Fitted
-from posterity.inference.sparse_kernel_climb import Climb
-from posterity.inference.sparse_working import Targets
+from posterity.inference.sparse_bayes import kernel_climb
+from posterity.inference.sparse_bayes import normal as sparse_normal
+from posterity.inference.sparse_bayes.chosen import Chosen
+from posterity.inference.sparse_bayes.kernel_climb import Climb
+from posterity.inference.sparse_bayes.kernel_search import Fitted
+from posterity.inference.sparse_bayes.working import Targets
 
 _COARSE = 0.1  # nats, where kernels are only compared
 
@@ -25,12 +26,12 @@ class NormalEngine:
 
     Examples
     --------
-    >>> from posterity.inference import sparse_kernel
+    >>> from posterity.inference.sparse_bayes import kernel_search
     >>> rng = np.random.default_rng(0)
     >>> X = np.linspace(-6.0, 6.0, 60)[:, None]
     >>> Y = np.sin(X) + 0.1 * rng.normal(size=(60, 1))
     >>> engine = NormalEngine(X, Y, None, True, None, priors.Sparse(), rng)
-    >>> learned = sparse_kernel.learn(engine, kernels.RBF(), rng=rng)
+    >>> learned = kernel_search.learn(engine, kernels.RBF(), rng=rng)
     >>> 0.5 < learned.kernel.length_scale < 4.0
     True
     """
@@ -78,6 +79,12 @@ class NormalEngine:
         )
         return Fitted(chosen, None, len(chosen.places))
 
+    def nothing(self, kernel: kernels.Kernel) -> Fitted[None]:
+        """The model that has no vectors."""
+        fitted = replace(self, max_iter=0).maximise(kernel, None, coarse=True)
+        why = "no vectors raise the evidence by as much as they cost"
+        return replace(fitted, chosen=replace(fitted.chosen, stop_reason=why, converged=True))
+
     def climb(
         self, kernel: kernels.Kernel, moving: NDArray[np.bool_], fitted: Fitted[None]
     ) -> Climb:
@@ -86,7 +93,7 @@ class NormalEngine:
             self.Y, self.weights, centred=self.centred, noise_variance=self.noise_variance
         )
         return Climb(
-            sparse_kernel_climb.normal_evidence(targets, learned=self.noise_variance is None),
+            kernel_climb.normal_evidence(targets, learned=self.noise_variance is None),
             kernel,
             moving,
             self.rows,

@@ -7,16 +7,14 @@ import pytest
 from weight_oracles import DenseWeights
 
 from posterity import designs, kernels, likelihoods, priors
-from posterity.inference import (
-    sparse_ascent,
-    sparse_blocks,
-    sparse_laplace,
-    sparse_pairs,
-    sparse_softmax,
-)
-from posterity.inference.sparse_pair_fit import PairFit, PairProblem
-from posterity.inference.sparse_pair_scores import PairScores
-from posterity.inference.sparse_softmax_scores import SharedModel, SharedScores
+from posterity.inference.sparse_bayes import ascent as sparse_ascent
+from posterity.inference.sparse_bayes import blocks as sparse_blocks
+from posterity.inference.sparse_bayes import laplace as sparse_laplace
+from posterity.inference.sparse_bayes import pairs as sparse_pairs
+from posterity.inference.sparse_bayes import softmax as sparse_softmax
+from posterity.inference.sparse_bayes.pair_fit import PairFit, PairProblem
+from posterity.inference.sparse_bayes.pair_scores import PairScores
+from posterity.inference.sparse_bayes.softmax_scores import SharedModel, SharedScores
 from posterity.inference.weight_targets import RowTargets
 
 CLASSICAL = priors.Sparse()

@@ -23,9 +23,9 @@ from numpy.typing import NDArray
 from posterity import designs, linalg, priors
 from posterity.arrays import Array
 from posterity.designs.candidates import Block
-from posterity.inference import sparse_sequential
 from posterity.inference.laplace import LaplaceFit
-from posterity.inference.sparse_sequential import CURVED, DEPENDENT, Moments
+from posterity.inference.sparse_bayes import sequential
+from posterity.inference.sparse_bayes.sequential import CURVED, DEPENDENT, Moments
 
 Places = NDArray[np.intp]
 
@@ -44,7 +44,7 @@ class Offer:
 
         They join m others.
         """
-        gains = sparse_sequential.gains(CURVED, S, Q, np.ones(2), 1.0, self.prior, m)
+        gains = sequential.gains(CURVED, S, Q, np.ones(2), 1.0, self.prior, m)
         first = np.argsort(-gains, kind="stable")[:SHORTLIST]
         return first[gains[first] > self.tol]
 

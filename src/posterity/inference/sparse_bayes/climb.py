@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from posterity import designs, linalg, optimize, priors
 from posterity.arrays import Array
-from posterity.inference import sparse_sequential
 from posterity.inference.laplace import LaplaceFit
-from posterity.inference.sparse_scores import Offer, Places, Working
-from posterity.inference.sparse_sequential import Moments
+from posterity.inference.sparse_bayes import sequential
+from posterity.inference.sparse_bayes.scores import Offer, Places, Working
+from posterity.inference.sparse_bayes.sequential import Moments
 from posterity.inference.weight_prior import WeightPrior
 from posterity.inference.weight_problem import WeightProblem
 from posterity.inference.weight_targets import RowTargets
@@ -130,15 +130,15 @@ def improved(kept: Kept, working: Working, offer: Offer) -> Kept:
 def _plans(h: Array, moments: Moments, offer: Offer) -> Iterator[Array]:
     """All steps, some of them, the best alone, and parts of it."""
     prior, tol = offer.prior, offer.tol
-    steps = sparse_sequential.maximise(moments, h, prior, tol=tol)
+    steps = sequential.maximise(moments, h, prior, tol=tol)
     if not steps.n_steps:
         return
     yield steps.h
     one, few = steps, steps.n_steps // _FEWER
     if few > 1:
-        yield sparse_sequential.maximise(moments, h, prior, tol=tol, max_steps=few).h
+        yield sequential.maximise(moments, h, prior, tol=tol, max_steps=few).h
     if steps.n_steps > 1:
-        one = sparse_sequential.maximise(moments, h, prior, tol=tol, max_steps=1)
+        one = sequential.maximise(moments, h, prior, tol=tol, max_steps=1)
         yield one.h
     for part in _HALVINGS:
         yield _between(h, one.h, part)

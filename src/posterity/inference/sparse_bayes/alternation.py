@@ -11,12 +11,12 @@ import numpy as np
 from posterity import priors
 from posterity.arrays import Array
 from posterity.designs.candidates import Block, Candidates
-from posterity.inference import sparse_fixed_point
 from posterity.inference.laplace import LaplaceFit
-from posterity.inference.sparse_chosen import Chosen
-from posterity.inference.sparse_fixed_point import Climb
-from posterity.inference.sparse_fixed_point_laplace import LaplaceModel, LaplaceState
-from posterity.inference.sparse_fixed_point_normal import NormalModel
+from posterity.inference.sparse_bayes import fixed_point
+from posterity.inference.sparse_bayes.chosen import Chosen
+from posterity.inference.sparse_bayes.fixed_point import Climb
+from posterity.inference.sparse_bayes.fixed_point_laplace import LaplaceModel, LaplaceState
+from posterity.inference.sparse_bayes.fixed_point_normal import NormalModel
 from posterity.inference.weight_targets import RowTargets
 
 
@@ -36,7 +36,7 @@ def maximise_normal(
     model = NormalModel.of(
         block.host(), Y, weights, centred=centred, noise_variance=noise_variance, prior=prior
     )
-    return _chosen(block, sparse_fixed_point.climb(model, tol, max_iter))
+    return _chosen(block, fixed_point.climb(model, tol, max_iter))
 
 
 def maximise_laplace(
@@ -51,7 +51,7 @@ def maximise_laplace(
     """Choose columns for any likelihood; the J weights of a column share its precision."""
     block = _all(candidates)
     model = LaplaceModel(block.host(), targets, offset, prior)
-    end = sparse_fixed_point.climb(model, tol, max_iter)
+    end = fixed_point.climb(model, tol, max_iter)
     assert isinstance(end.state, LaplaceState)
     return _chosen(block, end), end.state.fit
 

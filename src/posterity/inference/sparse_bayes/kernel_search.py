@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 
 from posterity import kernels, optimize
 from posterity.arrays import Array
-from posterity.inference.sparse_chosen import Chosen
-from posterity.inference.sparse_kernel_climb import Climb
+from posterity.inference.sparse_bayes.chosen import Chosen
+from posterity.inference.sparse_bayes.kernel_climb import Climb
 
 _FEW_ROWS = 1000  # for the scan
 _MANY_ROWS = 5000  # from which a part finds the kernel, and all rows only its vectors
@@ -34,6 +34,8 @@ _LEAST_GAIN = 1e-2  # nats
 _LONGEST = 1.0  # step of a climb, in logs
 _REACH = np.log(1e8)  # of a precision on either side of the number of rows
 _LENGTH = "length_scale"
+_AS_GOOD = 1.0  # nats: of kernels that differ by less, the one of the fewest vectors
+_HOPELESS = 10.0  # nats below the best, at two widths in a row: a scan goes on no further
 
 F = TypeVar("F")
 
@@ -63,6 +65,9 @@ class Engine(Protocol[F]):
 
     def maximise(self, kernel: kernels.Kernel, start: Chosen | None, *, coarse: bool) -> Fitted[F]:
         """The vectors of the largest evidence; coarsely where only to be compared."""
+
+    def nothing(self, kernel: kernels.Kernel) -> Fitted[F]:
+        """The model that has no vectors."""
 
     def climb(
         self, kernel: kernels.Kernel, moving: NDArray[np.bool_], fitted: Fitted[Any]
@@ -101,14 +106,13 @@ def learn(engine: Engine[F], kernel: kernels.Kernel, *, rng: np.random.Generator
     engine : Engine
         On all rows.
     kernel : Kernel
-        Parameters that are not set are learned, and those that are set, but not held, with them.
-        Where all are set, and none is bounded, there is nothing to learn.
+        Parameters that are set are where a search starts; those held by ``kernel.fixed()`` stay.
     rng : Generator
         Draws the rows of the scan.
     """
     started, bounds = kernel.tuned(engine.rows)
     moving = _identified(started)
-    if not np.any(moving) or (started == kernel and not _is_bounded(kernel)):
+    if not np.any(moving):
         search = _Search(engine, started, bounds, moving)
         found = search.at(started.theta)
         return search.learned(found, "every parameter was given")
@@ -179,12 +183,16 @@ class _Search(Generic[F]):
         """The octaves from the start of the best length scales; the nearest of equal ones."""
         if not np.any(self.is_length):
             return 0.0, ()
-        table = []
-        for octaves in _OCTAVES:
+        table: list[Scanned] = []
+        for octaves in _OCTAVES[::-1]:  # narrow kernels are dear: they keep the most vectors
             found = self.at(self.moved(octaves), coarse=True)
             m = len(found.fitted.chosen.places)
             table.append(Scanned(float(2.0**octaves), found.criterion, m))
-        best = max(table, key=lambda row: (row.criterion, -abs(np.log(row.factor))))
+            highest = max(row.criterion for row in table)
+            if all(row.criterion < highest - _HOPELESS for row in table[-2:]):
+                break
+        good = [row for row in table if row.criterion >= highest - _AS_GOOD]
+        best = min(good, key=lambda row: (row.n_vectors, -row.criterion, abs(np.log(row.factor))))
         return float(np.log2(best.factor)), tuple(table)
 
     def walk(self, octave: float) -> _Found[F]:
@@ -202,7 +210,7 @@ class _Search(Generic[F]):
                 if octave == place:
                     break
                 place = octave
-        return known[octave]
+        return _simplest(list(known.values()))
 
     def _is_within(self, octaves: float) -> bool:
         """Whether bounds let any length scale get there; not if it is wider than any of the scan.
@@ -261,11 +269,20 @@ class _Search(Generic[F]):
         return [*zip(low, high, strict=True), *map(tuple, self.bounds[self.moving])]
 
     def learned(self, found: _Found[F], reason: str) -> Learned[F]:
-        """What was found, as it is told."""
-        fitted = found.fitted
-        return Learned(
-            found.kernel, fitted.chosen, fitted.fit, found.criterion, self.n_fits, reason
-        )
+        """What was found, as it is told; nothing at all, where that is better."""
+        fitted, criterion, why = found.fitted, found.criterion, reason
+        none = self.engine.nothing(found.kernel)
+        if none.chosen.value >= criterion:
+            fitted, criterion = none, none.chosen.value
+            why = "no vectors raise the evidence by as much as they cost"
+        return Learned(found.kernel, fitted.chosen, fitted.fit, criterion, self.n_fits, why)
+
+
+def _simplest(found: list[_Found[F]]) -> _Found[F]:
+    """Of those about as good as the best, the one of the fewest vectors, and then the best."""
+    highest = max(one.criterion for one in found)
+    good = [one for one in found if one.criterion >= highest - _AS_GOOD]
+    return min(good, key=lambda one: (one.fitted.n_precisions, -one.criterion))
 
 
 def _identified(kernel: kernels.Kernel) -> NDArray[np.bool_]:
@@ -274,9 +291,3 @@ def _identified(kernel: kernels.Kernel) -> NDArray[np.bool_]:
         return np.ones(len(kernel.theta), dtype=bool)
     inner = _identified(kernel.kernel)
     return np.append(np.zeros(len(kernel.theta) - len(inner), dtype=bool), inner)
-
-
-def _is_bounded(kernel: kernels.Kernel) -> bool:
-    """Whether limits were set for any parameter, which says that it is to be learned."""
-    parts = [kernel, *kernel.get_params().values()]
-    return any(isinstance(part, kernels.Kernel) and part.limits for part in parts)

@@ -6,9 +6,9 @@ from scipy import optimize as scipy_optimize
 from scipy import stats
 
 from posterity import priors
-from posterity.inference import sparse_sequential as sequential
-from posterity.inference import sparse_steps
-from posterity.inference.sparse_sequential import CURVED, KNOWN, LEARNED, Moments
+from posterity.inference.sparse_bayes import sequential
+from posterity.inference.sparse_bayes import steps as sparse_steps
+from posterity.inference.sparse_bayes.sequential import CURVED, KNOWN, LEARNED, Moments
 
 CLASSICAL = priors.Sparse()
 

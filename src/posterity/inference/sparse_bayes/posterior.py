@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from posterity import designs, linalg
 from posterity.arrays import Array
 from posterity.inference.laplace import LaplaceFit
-from posterity.inference.sparse_chosen import Chosen
-from posterity.inference.sparse_pair_fit import PairFit
+from posterity.inference.sparse_bayes.chosen import Chosen
+from posterity.inference.sparse_bayes.pair_fit import PairFit
 
 Fit = LaplaceFit | PairFit
 

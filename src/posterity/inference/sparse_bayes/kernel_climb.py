@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from posterity import arrays, designs, kernels, linalg, priors
 from posterity.arrays import Array, to_numpy
 from posterity.inference.laplace import LaplaceFit
-from posterity.inference.sparse_working import Targets
+from posterity.inference.sparse_bayes.working import Targets
 from posterity.inference.weight_prior import WeightPrior
 from posterity.inference.weight_problem import WeightProblem
 from posterity.inference.weight_targets import RowTargets

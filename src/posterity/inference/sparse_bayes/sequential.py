@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from posterity import linalg, priors
 from posterity.arrays import Array
-from posterity.inference import sparse_steps
-from posterity.inference.sparse_state import CURVED, KNOWN, LEARNED, State
-from posterity.inference.sparse_steps import DEPENDENT
+from posterity.inference.sparse_bayes import steps
+from posterity.inference.sparse_bayes.state import CURVED, KNOWN, LEARNED, State
+from posterity.inference.sparse_bayes.steps import DEPENDENT
 
 __all__ = ["CURVED", "DEPENDENT", "KNOWN", "LEARNED", "Moments", "Steps", "evidence", "gains"]
 
@@ -83,7 +83,7 @@ def maximise(
     while taken < max_steps:
         m, state = _state(moments, reached, prior)
         more = min(_STEPS_AT_ONCE, max_steps - taken)
-        n_steps, gain = sparse_steps.climb(state, m, tol, more)
+        n_steps, gain = steps.climb(state, m, tol, more)
         taken, gained = taken + n_steps, gained + gain
         if n_steps < more:
             return Steps(reached, taken, gained, converged=True)
@@ -97,7 +97,7 @@ def gains(
 
     There are m columns in.
     """
-    found = sparse_steps.gains(
+    found = steps.gains(
         kind, S, np.ascontiguousarray(Q), E, float(n), float(prior.degrees_of_freedom)
     )
     return np.maximum(found - prior.price(m), 0.0)

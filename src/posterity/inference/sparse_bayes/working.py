@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from posterity import linalg, priors
 from posterity.arrays import Array
 from posterity.designs import candidates
-from posterity.inference import sparse_sequential
-from posterity.inference.sparse_sequential import Moments
+from posterity.inference.sparse_bayes import sequential
+from posterity.inference.sparse_bayes.sequential import Moments
 
 _ROOM = 64
 
@@ -57,7 +57,7 @@ class Targets:
 
     def log_alone(self, kind: int) -> float:
         """What the outputs alone add to the evidence of the sequential steps."""
-        if kind == sparse_sequential.LEARNED:
+        if kind == sequential.LEARNED:
             return self.constant
         squares = float(np.sum(self.E))
         return self.constant - 0.5 * (squares + self.n * len(self.E) * np.log(2.0 * np.pi))
@@ -81,17 +81,17 @@ class Noise:
     @classmethod
     def known(cls, variance: Array) -> Noise:
         """Of K outputs."""
-        return cls(sparse_sequential.KNOWN, variance)
+        return cls(sequential.KNOWN, variance)
 
     @classmethod
     def learned(cls, n_outputs: int) -> Noise:
         """Always at its best for the columns that are in."""
-        return cls(sparse_sequential.LEARNED, np.ones(n_outputs))
+        return cls(sequential.LEARNED, np.ones(n_outputs))
 
     def moments(self, columns: Working, targets: Targets) -> Moments:
         """Columns as the sequential steps take them."""
         B = columns.B / np.sqrt(self.variance)
-        E = targets.E if self.kind == sparse_sequential.LEARNED else None
+        E = targets.E if self.kind == sequential.LEARNED else None
         return Moments.of(columns.A, B, kind=self.kind, E=E, n=targets.n)
 
 
@@ -180,10 +180,10 @@ class View:
     def gains(self, columns: Working, noise: Noise, prior: priors.Sparse) -> Array:
         """What each column of the block that is out would gain, (b,)."""
         S, Q, E = self.factors(columns)
-        free = self._block.varies & (sparse_sequential.DEPENDENT * self._square < S)
+        free = self._block.varies & (sequential.DEPENDENT * self._square < S)
         free &= ~np.isin(self._block.places, columns.places)
         gains = np.zeros(len(S))
-        gains[free] = sparse_sequential.gains(
+        gains[free] = sequential.gains(
             noise.kind,
             S[free],
             Q[free] / np.sqrt(noise.variance),

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from posterity import designs, inference, kernels, likelihoods
-from posterity.inference import sparse_query
 from posterity.inference.laplace import LaplaceFit
-from posterity.inference.sparse_query import QueryColumn
+from posterity.inference.sparse_bayes import query as sparse_query
+from posterity.inference.sparse_bayes.query import QueryColumn
 from posterity.inference.weight_prior import WeightPrior
 from posterity.inference.weight_problem import WeightProblem
 from posterity.inference.weight_targets import RowTargets

@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 
 from posterity import designs, priors
 from posterity.arrays import Array
-from posterity.inference import sparse_sequential
-from posterity.inference.sparse_chosen import Chosen
-from posterity.inference.sparse_sequential import LEARNED
-from posterity.inference.sparse_working import Noise, Targets, View, Working
+from posterity.inference.sparse_bayes import sequential
+from posterity.inference.sparse_bayes.chosen import Chosen
+from posterity.inference.sparse_bayes.sequential import LEARNED
+from posterity.inference.sparse_bayes.working import Noise, Targets, View, Working
 
 _SHORTLIST = 80  # columns that join at a time
 _COOLER = (0.5, 0.3)  # of the noise that was learned
@@ -111,7 +111,7 @@ class Search:
 
     def point(self, columns: Working, noise: Noise, n_iter: int) -> Point:
         """The value of columns that are all in."""
-        value = sparse_sequential.evidence(noise.moments(columns, self.targets), columns.h)
+        value = sequential.evidence(noise.moments(columns, self.targets), columns.h)
         return Point(columns, value + self.prior.total(columns.h), n_iter)
 
     def climb(self, point: Point, noise: Noise, tol: float) -> Point:
@@ -165,7 +165,7 @@ class Search:
             gains = view.gains(end.columns, noise, self.prior)
             working = view.beside(end.columns, _best(gains, bar))
             moments = noise.moments(working, self.targets)
-            steps = sparse_sequential.maximise(moments, working.h, self.prior, tol=tol)
+            steps = sequential.maximise(moments, working.h, self.prior, tol=tol)
             further = self.point(working.at(steps.h), noise, end.n_iter + 1)
             if further.value <= end.value:
                 return

@@ -10,12 +10,15 @@ from numpy.typing import NDArray
 
 from posterity import designs, kernels, likelihoods, priors
 from posterity.arrays import Array
-from posterity.inference import sparse_kernel_climb, sparse_laplace, sparse_pairs, sparse_softmax
 from posterity.inference.laplace import LaplaceFit
-from posterity.inference.sparse_chosen import Chosen
-from posterity.inference.sparse_kernel import Fitted
-from posterity.inference.sparse_kernel_climb import Climb
-from posterity.inference.sparse_pair_fit import PairFit
+from posterity.inference.sparse_bayes import kernel_climb
+from posterity.inference.sparse_bayes import laplace as sparse_laplace
+from posterity.inference.sparse_bayes import pairs as sparse_pairs
+from posterity.inference.sparse_bayes import softmax as sparse_softmax
+from posterity.inference.sparse_bayes.chosen import Chosen
+from posterity.inference.sparse_bayes.kernel_climb import Climb
+from posterity.inference.sparse_bayes.kernel_search import Fitted
+from posterity.inference.sparse_bayes.pair_fit import PairFit
 from posterity.inference.weight_targets import RowTargets
 
 _COARSE = 0.1  # nats, where kernels are only compared
@@ -84,12 +87,18 @@ class LaplaceEngine(_LatentRows):
             )
         return Fitted(chosen, fit, len(chosen.places))
 
+    def nothing(self, kernel: kernels.Kernel) -> Fitted[LaplaceFit]:
+        """The model that has no vectors."""
+        fitted = replace(self, max_iter=0).maximise(kernel, None, coarse=True)
+        why = "no vectors raise the evidence by as much as they cost"
+        return replace(fitted, chosen=replace(fitted.chosen, stop_reason=why, converged=True))
+
     def climb(
         self, kernel: kernels.Kernel, moving: NDArray[np.bool_], fitted: Fitted[LaplaceFit]
     ) -> Climb:
         """The evidence in precisions and parameters, vectors and likelihood fixed."""
         return Climb(
-            sparse_kernel_climb.laplace_evidence(fitted.fit.problem.targets, offset=self.offset),
+            kernel_climb.laplace_evidence(fitted.fit.problem.targets, offset=self.offset),
             kernel,
             moving,
             self.rows,
@@ -118,6 +127,12 @@ class PairEngine(_LatentRows):
             max_iter=self.max_iter,
         )
         return Fitted(chosen, fit, int(np.sum(np.isfinite(chosen.precision))))
+
+    def nothing(self, kernel: kernels.Kernel) -> Fitted[PairFit]:
+        """The model that has no vectors."""
+        fitted = replace(self, max_iter=0).maximise(kernel, None, coarse=True)
+        why = "no vectors raise the evidence by as much as they cost"
+        return replace(fitted, chosen=replace(fitted.chosen, stop_reason=why, converged=True))
 
     def climb(
         self, kernel: kernels.Kernel, moving: NDArray[np.bool_], fitted: Fitted[PairFit]

@@ -7,11 +7,11 @@ import pytest
 from scipy.stats import multivariate_normal
 
 from posterity import kernels, likelihoods, priors
-from posterity.inference import sparse_kernel_climb
-from posterity.inference.sparse_kernel_climb import Climb, Standardised
-from posterity.inference.sparse_kernel_laplace import LaplaceEngine
-from posterity.inference.sparse_kernel_normal import NormalEngine
-from posterity.inference.sparse_working import Targets
+from posterity.inference.sparse_bayes import kernel_climb as sparse_kernel_climb
+from posterity.inference.sparse_bayes.kernel_climb import Climb, Standardised
+from posterity.inference.sparse_bayes.kernel_laplace import LaplaceEngine
+from posterity.inference.sparse_bayes.kernel_normal import NormalEngine
+from posterity.inference.sparse_bayes.working import Targets
 from posterity.inference.weight_targets import RowTargets
 
 KERNELS = {

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from posterity.arrays import Array
-from posterity.inference.sparse_state import CURVED, LEARNED, Column, State
+from posterity.inference.sparse_bayes.state import CURVED, LEARNED, Column, State
 
 DEPENDENT = 1e-11
 """Of its own square: what is left of a column that other columns can replace."""
@@ -91,7 +91,7 @@ def _classical(c: Column, u: Array) -> float:
         return min((c.n * u[0] - c.s) / (u[0] * (c.n - 1.0) * c.s), c.largest)
     # From where the noise of now has it. The slope is concave in t, so that Newton's method comes
     # to the right of the root at once, and never leaves that side again.
-    t = (1.0 - c.K * c.s / (c.n * np.sum(u))) / c.s
+    t = (1.0 - c.K * c.s / (c.n * float(np.sum(u)))) / c.s
     for _ in range(_NEWTON_STEPS):
         value, derivative = -c.K * c.s, 0.0
         for k in range(c.K):

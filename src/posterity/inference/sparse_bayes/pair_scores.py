@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from posterity import linalg, priors
 from posterity.arrays import Array
 from posterity.designs.candidates import Block
-from posterity.inference.sparse_pair_fit import PairFit, PairProblem, pair_gram
-from posterity.inference.sparse_sequential import CURVED, DEPENDENT, Moments
+from posterity.inference.sparse_bayes.pair_fit import PairFit, PairProblem, pair_gram
+from posterity.inference.sparse_bayes.sequential import CURVED, DEPENDENT, Moments
 
 
 @dataclass(frozen=True)
