@@ -108,7 +108,11 @@ def test_two_classes_agree_with_the_softmax_of_two():
     model = SparseLogisticRegression().fit(X, y)
     targets = RowTargets.of(y.astype(float), None, likelihoods.Categorical(2), offset=True)
     choice = sparse_choice.SparseChoice(
-        priors.Sparse(), offset=True, per_class=False, alternating=False, max_iter=100
+        priors.Sparse(among=X.shape[1]),
+        offset=True,
+        per_class=False,
+        alternating=False,
+        max_iter=100,
     )
     candidates = designs.Candidates.of(designs.MatrixColumns(X), centred=True)
     chosen, fit = choice.among(candidates, targets)
@@ -185,14 +189,13 @@ def test_without_signal_the_frequencies_are_predicted(n_classes):
     assert np.all(even.predict_latent(X).standard_deviation() == 0.0)
 
 
-def test_a_column_of_noise_is_kept_where_it_explains_more_than_expected():
-    # Its squared quality exceeds its sparsity as often as a squared normal exceeds one: 0.32.
+def test_columns_of_noise_are_rarely_kept():
     rng = np.random.default_rng(0)
     kept = 0
     for _ in range(20):
         X, y = rng.normal(size=(200, 10)), rng.integers(0, 2, 200)
         kept += len(SparseLogisticRegression().fit(X, y).relevance_)
-    assert 0.2 < kept / 200 < 0.45
+    assert kept / 200 < 0.05
 
 
 @pytest.mark.parametrize("columns", ["shared", "per_class"])

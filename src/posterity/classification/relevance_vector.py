@@ -34,9 +34,10 @@ class RelevanceVectorClassifier(models.RelevanceModel, Classifier):
     Parameters
     ----------
     kernel : Kernel or callable, optional
-        A value of :mod:`posterity.kernels`, in the units of the inputs. Parameters that are not
-        set are learned; those held by ``kernel.fixed()`` are not. A function of two blocks of rows
-        has nothing to learn. None: an ``RBF`` of one width in columns of unit variance.
+        A value of :mod:`posterity.kernels`, in the units of the inputs. Its parameters are learned,
+        from where they are set, but for those held by ``kernel.fixed()``. A function of two blocks
+        of rows, which need not be positive definite, has nothing to learn. None: an ``RBF`` of one
+        width in columns of unit variance.
     vectors : {"shared", "per_class"}, default="shared"
         For more than two classes. A shared vector has one precision and a weight in every class, so
         that prediction is cheapest and a vector serves all classes or none. With "per_class" each

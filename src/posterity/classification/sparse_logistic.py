@@ -21,8 +21,9 @@ class SparseLogisticRegression(StreamedClassifier):
     Each column has a prior precision of its own, and the evidence is maximised over all of them:
     where it is infinite, the weight is zero. Probabilities are averaged over the posterior of the
     weights that are left. Units of the columns do not matter, and there is no penalty to
-    cross-validate. A column without effect is still kept about one time in three, with a weight no
-    larger than its error. Where nothing is kept the class frequencies are predicted.
+    cross-validate. Before the data every number of columns is as probable as any other, and so is
+    every choice of that many, so that of many columns without effect few are kept, or none; then
+    the class frequencies are predicted.
 
     Parameters
     ----------
@@ -78,9 +79,9 @@ class SparseLogisticRegression(StreamedClassifier):
     >>> y = 2.0 * X[:, 3] - 2.0 * X[:, 7] + rng.logistic(size=300) > 0.0
     >>> model = SparseLogisticRegression().fit(X, y)
     >>> model.relevance_
-    array([3, 5, 7, 9])
+    array([3, 7])
     >>> model.coef_[0, model.relevance_].round(1)
-    array([ 1.9, -0.1, -2.2, -0.1])
+    array([ 1.9, -2.2])
     """
 
     relevance_: NDArray[np.intp]
@@ -107,10 +108,12 @@ class SparseLogisticRegression(StreamedClassifier):
 
     def _conclude(self, design: designs.Design, codes: Array, weights: Array | None) -> None:
         models.check_algorithm(self.algorithm, self.max_iter)
+        per_class = one_of(self.columns, "columns", sparse_choice.SHARING) == "per_class"
+        n_own = len(self.classes_) if per_class and len(self.classes_) > 2 else 1
         choice = sparse_choice.SparseChoice(
-            priors.Sparse(self.degrees_of_freedom),
+            priors.Sparse(self.degrees_of_freedom, among=n_own * design.n_columns),
             offset=self.fit_intercept,
-            per_class=one_of(self.columns, "columns", sparse_choice.SHARING) == "per_class",
+            per_class=per_class,
             alternating=self.algorithm == "alternating",
             max_iter=self.max_iter,
         )

@@ -29,9 +29,10 @@ class RelevanceVectorRegressor(VectorModel):
     Parameters
     ----------
     kernel : Kernel or callable, optional
-        A value of :mod:`posterity.kernels`, in the units of the inputs. Parameters that are not set
-        are learned. A function of two blocks of rows, which need not be positive definite, has
-        nothing to learn. None: an RBF of one width in columns of unit variance, learned.
+        A value of :mod:`posterity.kernels`, in the units of the inputs. Its parameters are learned,
+        from where they are set, but for those held by ``kernel.fixed()``. A function of two blocks
+        of rows, which need not be positive definite, has nothing to learn. None: an ``RBF`` of one
+        width in columns of unit variance.
     degrees_of_freedom : float, default=0.0
         Of the Student-t that is the prior of each weight, in units of the noise and for columns of
         unit variance. 0: any precision is as probable as any other, the classical choice.
@@ -169,14 +170,13 @@ class RelevanceVectorRegressor(VectorModel):
         rng = arrays.generator(self.random_state)
         engine = self._engine(frame, training, noise, rng)
         learned = sparse_kernel.learn(engine, frame.kernel, rng=rng)
-        found, reason = learned.chosen, learned.stop_reason
+        found = learned.chosen
         if self.algorithm == "alternating":
             found = _alternated(engine, learned.kernel)
-            reason = found.stop_reason
         order = self._adopt_vectors(frame.in_given_units(learned.kernel), found.places, training)
         chosen = sparse_noise.ordered(found, order)
-        self.precision_, self.n_iter_ = chosen.precision, learned.n_iter
-        self.stop_reason_ = sparse_noise.stop_reason(chosen, reason)
+        self.precision_, self.n_iter_ = chosen.precision, max(1, chosen.n_iter)
+        self.stop_reason_ = sparse_noise.stop_reason(chosen)
         self._condition(chosen, training, noise)
 
     def _engine(

@@ -129,7 +129,7 @@ class SparseLinearRegression(PosteriorModel, StreamedLinearModel):
         posterior, evidence = noise.posterior(kept, chosen, fit_intercept=self.fit_intercept)
         self._adopt(posterior, kept)
         self.log_evidence_, self.n_iter_ = evidence, max(1, chosen.n_iter)
-        self.stop_reason_ = sparse_noise.stop_reason(chosen, chosen.stop_reason)
+        self.stop_reason_ = sparse_noise.stop_reason(chosen)
 
     def _chosen(self, rows: EqualRows, noise: Noise, prior: priors.Sparse) -> Chosen:
         weights, units = noise.unit * rows.weights, sparse_noise.units(rows.Y)

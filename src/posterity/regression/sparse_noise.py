@@ -72,10 +72,10 @@ def ordered(chosen: Chosen, order: NDArray[np.intp]) -> Chosen:
     )
 
 
-def stop_reason(chosen: Chosen, reason: str) -> str:
+def stop_reason(chosen: Chosen) -> str:
     """Why the search ended; warns where it did not."""
     if not chosen.converged:
         warnings.warn(
             f"{chosen.stop_reason}: raise max_iter.", optimize.ConvergenceWarning, stacklevel=3
         )
-    return reason if len(chosen.places) else NOTHING
+    return chosen.stop_reason if len(chosen.places) else NOTHING

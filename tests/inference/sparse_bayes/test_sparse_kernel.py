@@ -10,7 +10,7 @@ from posterity.inference.sparse_bayes import kernel_search as sparse_kernel
 from posterity.inference.sparse_bayes.chosen import Chosen
 from posterity.inference.sparse_bayes.kernel_laplace import LaplaceEngine, PairEngine
 from posterity.inference.sparse_bayes.kernel_normal import NormalEngine
-from posterity.inference.sparse_bayes.kernel_search import Fitted
+from posterity.inference.sparse_bayes.kernel_search import COST, Fitted
 from posterity.inference.weight_targets import RowTargets
 
 
@@ -95,10 +95,12 @@ def test_scan_and_steps_find_the_best_length_to_an_eighth_of_an_octave(length):
     assert abs(np.log2(found.kernel.length_scale / length)) <= 0.126
 
 
-def test_a_vector_costs_half_the_log_of_the_total_weight():
+def test_a_vector_costs_what_is_lost_when_its_precision_is_integrated_over():
     X, _, _ = rows_for()
     found = learn(Wells(X, lambda kernel: 0.0, lambda kernel: 3), kernels.RBF(0.7).fixed())
-    assert found.criterion == pytest.approx(-1.5 * np.log(30))
+    assert found.criterion == -3 * COST
+    # A normal of variance 2, the logarithm of a precision, in eighteen decades.
+    assert pytest.approx(np.log(18.0 * np.log(10.0) / np.sqrt(4.0 * np.pi)), abs=0.05) == COST
 
 
 def test_evidence_that_grows_by_less_than_its_vectors_cost_does_not_narrow_the_kernel():
@@ -107,8 +109,8 @@ def test_evidence_that_grows_by_less_than_its_vectors_cost_does_not_narrow_the_k
     def vectors(kernel):
         return int(10.0 / kernel.length_scale)
 
-    greedy = Wells(X, lambda kernel: 1.6 * vectors(kernel), vectors)
-    worthy = Wells(X, lambda kernel: 1.8 * vectors(kernel), vectors)
+    greedy = Wells(X, lambda kernel: (COST - 0.1) * vectors(kernel), vectors)
+    worthy = Wells(X, lambda kernel: (COST + 0.1) * vectors(kernel), vectors)
     assert learn(greedy, kernels.RBF()).kernel.length_scale > 4.0
     assert learn(worthy, kernels.RBF()).kernel.length_scale < 0.5
 
@@ -212,9 +214,7 @@ def test_two_classes_are_told_apart_by_a_kernel_of_the_right_width():
     mean, _ = found.fit.latent(found.fit.problem.design.rows(0, 150))
     assert 0.2 < found.kernel.length_scale < 2.0
     assert np.mean((mean[:, 0] > 0.0) == (p > 0.5)) > 0.9
-    assert found.criterion == pytest.approx(
-        found.chosen.value - 0.5 * np.log(150) * len(found.chosen.places)
-    )
+    assert found.criterion == pytest.approx(found.chosen.value - COST * len(found.chosen.places))
 
 
 def test_nothing_to_see_keeps_no_vector():
@@ -226,7 +226,7 @@ def test_nothing_to_see_keeps_no_vector():
 
 def test_vectors_that_gain_less_than_they_cost_are_not_kept():
     X, _, _ = rows_for()
-    cost = 2 * 0.5 * np.log(len(X))
+    cost = 2 * COST
     worthy = learn(Wells(X, lambda kernel: cost + 0.1, empty=0.0), kernels.RBF(0.7).fixed())
     assert (len(worthy.chosen.places), worthy.criterion) == (2, pytest.approx(0.1))
     dear = learn(Wells(X, lambda kernel: cost - 0.1, empty=0.0), kernels.RBF(0.7).fixed())
@@ -247,7 +247,7 @@ def test_three_classes_in_rings_need_a_kernel_of_the_right_width(engine):
     targets = RowTargets.of(y, None, likelihoods.Categorical(3), offset=True)
     found = learn(engine(X, targets, True, priors.Sparse(), rng), kernels.RBF())
     used = int(np.sum(np.isfinite(found.chosen.precision)))
-    assert found.criterion == pytest.approx(found.chosen.value - 0.5 * np.log(90) * used)
+    assert found.criterion == pytest.approx(found.chosen.value - COST * used)
     assert 0.1 < found.kernel.length_scale < 3.0
     assert found.chosen.value > targets.n_rows * np.log(1.0 / 3.0) + 20.0
 
@@ -264,7 +264,7 @@ def test_the_likelihood_is_learned_with_the_kernel():
     assert 0.05 < found.fit.problem.targets.likelihood.scale < 0.2
 
 
-@pytest.mark.parametrize(("gain", "is_worth_it"), [(1.5, False), (2.0, True)])
+@pytest.mark.parametrize(("gain", "is_worth_it"), [(2.3, False), (2.7, True)])
 def test_a_length_that_leaves_the_others_must_gain_what_a_vector_costs(gain, is_worth_it):
     X, _, _ = rows_for()
     X /= np.std(X, axis=0)  # so that both lengths start alike
@@ -278,7 +278,7 @@ def test_a_length_that_leaves_the_others_must_gain_what_a_vector_costs(gain, is_
     assert len(found.rounds) == 1 + is_worth_it
     if is_worth_it:
         assert a - b == pytest.approx(1.0, abs=0.1)
-        assert found.criterion == pytest.approx(-1.5 * np.log(30.0), abs=0.1)
+        assert found.criterion == pytest.approx(-3.0 * COST, abs=0.1)
 
 
 def test_one_length_alone_is_not_climbed():

@@ -73,7 +73,7 @@ class NormalEngine:
             noise_variance=self.noise_variance,
             prior=self.prior,
             start=start,
-            reheats=0 if coarse else None,
+            reheats=1 if coarse else None,
             tol=_COARSE if coarse else self.tol,
             max_iter=self.max_iter,
         )

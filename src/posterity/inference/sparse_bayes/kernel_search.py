@@ -1,9 +1,10 @@
 """Kernel parameters of a sparse model, within its fit.
 
 The evidence, maximised over one free precision for each vector, grows without end as a kernel
-narrows: every vector brings a parameter of its own. So kernels are compared by the evidence less
-half the log of the number of rows for each vector that is kept. For a kernel that is given the
-evidence itself chooses the vectors.
+narrows: every vector brings a parameter of its own. So kernels are compared by the evidence less a
+cost for each vector that is kept, what a parameter is worth that may lie in any of eighteen decades
+and is found to within a factor of six. For a kernel that is given the evidence itself chooses the
+vectors.
 
 A scan finds the octave of the length scales, moved together, on a part of the rows where there are
 many. Steps from the best find its place on all of them. Then vectors stay, and all parameters climb
@@ -34,6 +35,8 @@ _LEAST_GAIN = 1e-2  # nats
 _LONGEST = 1.0  # step of a climb, in logs
 _REACH = np.log(1e8)  # of a precision on either side of the number of rows
 _LENGTH = "length_scale"
+COST = 2.5
+"""Nats that a vector, or a length scale that leaves the others, has to earn."""
 _AS_GOOD = 1.0  # nats: of kernels that differ by less, the one of the fewest vectors
 _HOPELESS = 10.0  # nats below the best, at two widths in a row: a scan goes on no further
 
@@ -171,7 +174,7 @@ class _Search(Generic[F]):
         kernel = self.started.at(theta) if len(theta) else self.started
         fitted = self.engine.maximise(kernel, start, coarse=coarse)
         self.n_fits += 1
-        cost = 0.5 * np.log(self.engine.total_weight) * (fitted.n_precisions + n_untied)
+        cost = COST * (fitted.n_precisions + n_untied)
         return _Found(kernel, fitted, fitted.chosen.value - cost)
 
     def moved(self, octaves: float) -> Array:
