@@ -46,8 +46,10 @@ def test_numpy_and_scipy_are_both_limited():
         library["filepath"]
         for library in threadpoolctl.threadpool_info()
         if library["user_api"] == "blas"
+        and any(name in library["filepath"] for name in ("numpy", "scipy"))
     }
-    assert folders == every
+    assert folders >= every  # another package may bring its own
+    assert every
 
 
 def test_nested_contexts_are_one():

@@ -233,6 +233,13 @@ def test_vectors_that_gain_less_than_they_cost_are_not_kept():
     assert (len(dear.chosen.places), dear.criterion) == (0, 0.0)
 
 
+@pytest.mark.parametrize(("gain", "kept"), [(9.9, 0), (10.1, 9)])
+def test_vectors_that_are_beyond_doubt_together_are_kept_whatever_they_cost(gain, kept):
+    X, _, _ = rows_for()
+    many = Wells(X, lambda kernel: gain, lambda kernel: 9, empty=0.0)
+    assert len(learn(many, kernels.RBF(0.7).fixed()).chosen.places) == kept
+
+
 def test_a_parameter_that_is_set_is_where_the_search_starts():
     X, _, _ = rows_for()
     found = learn(Wells(X, well_at(1.0)), kernels.RBF(2.0))

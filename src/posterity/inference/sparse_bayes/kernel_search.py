@@ -37,6 +37,7 @@ _REACH = np.log(1e8)  # of a precision on either side of the number of rows
 _LENGTH = "length_scale"
 COST = 2.5
 """Nats that a vector, or a length scale that leaves the others, has to earn."""
+_BEYOND_DOUBT = 10.0  # nats, by which vectors together are better than none
 _AS_GOOD = 1.0  # nats: of kernels that differ by less, the one of the fewest vectors
 _HOPELESS = 10.0  # nats below the best, at two widths in a row: a scan goes on no further
 
@@ -272,10 +273,11 @@ class _Search(Generic[F]):
         return [*zip(low, high, strict=True), *map(tuple, self.bounds[self.moving])]
 
     def learned(self, found: _Found[F], reason: str) -> Learned[F]:
-        """What was found, as it is told; nothing at all, where that is better."""
+        """What was found, as it is told; nothing at all, where vectors do not earn their cost."""
         fitted, criterion, why = found.fitted, found.criterion, reason
         none = self.engine.nothing(found.kernel)
-        if none.chosen.value >= criterion:
+        least = min(COST * fitted.n_precisions, _BEYOND_DOUBT)
+        if fitted.chosen.value < none.chosen.value + least:
             fitted, criterion = none, none.chosen.value
             why = "no vectors raise the evidence by as much as they cost"
         return Learned(found.kernel, fitted.chosen, fitted.fit, criterion, self.n_fits, why)
