@@ -1,5 +1,6 @@
 """The relevance vector classifier: few vectors, averaged probabilities, and doubt far away."""
 
+import inspect
 import pickle
 
 import numpy as np
@@ -10,6 +11,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import log_loss
 
 from posterity import RelevanceVectorClassifier, kernels
+from posterity.classification import sparse_choice
+from posterity.inference.sparse_bayes.chosen import Chosen
 
 RBF = kernels.RBF(1.0).fixed()
 each_count = pytest.mark.parametrize("n_classes", [2, 3])
@@ -314,8 +317,21 @@ def test_tensors_give_what_arrays_give(n_classes, query_column):
 
 
 def test_an_early_end_is_announced():
-    with pytest.warns(ConvergenceWarning, match="raise max_iter"):
+    def fit():
+        line = inspect.currentframe().f_lineno + 1
         RelevanceVectorClassifier(kernels.RBF(0.3).fixed(), max_iter=1).fit(*rings())
+        return line
+
+    with pytest.warns(ConvergenceWarning, match="raise max_iter") as found:
+        line = fit()
+    assert (found[0].filename, found[0].lineno) == (__file__, line)
+
+
+def test_more_passes_are_not_advised_where_they_would_not_help():
+    model = RelevanceVectorClassifier(max_iter=5)
+    ended = Chosen(*[np.zeros(0)] * 4, 0.0, 3, "it is not level", converged=False)
+    with pytest.warns(ConvergenceWarning, match=r"^it is not level\.$"):
+        sparse_choice.announce(model, ended, "vector", calls=1)
 
 
 @pytest.mark.parametrize(
@@ -330,3 +346,14 @@ def test_an_early_end_is_announced():
 def test_wrong_choices_get_a_sentence(wrong, sentence):
     with pytest.raises(ValueError, match=sentence):
         RelevanceVectorClassifier(RBF, **wrong).fit(*rings(n_classes=3))
+
+
+def test_a_prediction_costs_no_more_vectors_than_allowed():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-3.0, 3.0, (150, 1))
+    y = np.sin(4.0 * X[:, 0]) > 0.2 * rng.normal(size=150)
+    kernel = kernels.RBF(0.3).fixed()
+    free = RelevanceVectorClassifier(kernel).fit(X, y)
+    few = RelevanceVectorClassifier(kernel, max_vectors=3).fit(X, y)
+    assert len(few.relevance_) <= 3 < len(free.relevance_)
+    assert few.score(X, y) > 0.55

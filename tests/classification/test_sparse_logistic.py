@@ -292,8 +292,11 @@ def test_a_fitted_model_holds_no_rows():
 
 def test_an_early_end_is_announced():
     X, y = data(500)
-    with pytest.warns(ConvergenceWarning, match="not enough"):
+    with pytest.warns(
+        ConvergenceWarning, match=r"limit of 1 .* not enough: raise max_iter"
+    ) as found:
         SparseLogisticRegression(max_iter=1).fit(X, y)
+    assert found[0].filename == __file__  # of the line that called
 
 
 @pytest.mark.parametrize(

@@ -353,3 +353,17 @@ def test_impossible_choices_are_refused(choice, said):
     X, y = wave()
     with pytest.raises(ValueError, match=said):
         RelevanceVectorRegressor(KERNEL, **choice).fit(X, y)
+
+
+def test_a_prediction_costs_no_more_vectors_than_allowed():
+    X = np.linspace(-3.0, 3.0, 100)[:, None]
+    y = np.sin(4.0 * X[:, 0]) + 0.05 * np.random.default_rng(0).normal(size=100)
+    kernel = kernels.RBF(0.3).fixed()
+    free = RelevanceVectorRegressor(kernel).fit(X, y)
+    few = RelevanceVectorRegressor(kernel, max_vectors=8).fit(X, y)
+    assert len(few.relevance_) <= 8 < len(free.relevance_)
+    assert few.log_evidence_ < free.log_evidence_
+    with pytest.raises(ValueError, match=r"max_vectors=0 must be a whole number"):
+        RelevanceVectorRegressor(max_vectors=0).fit(X, y)
+    with pytest.raises(ValueError, match="for algorithm='sequential'"):
+        RelevanceVectorRegressor(max_vectors=3, algorithm="alternating").fit(X, y)

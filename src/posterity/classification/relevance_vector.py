@@ -51,6 +51,9 @@ class RelevanceVectorClassifier(models.RelevanceModel, Classifier):
     averaging : {"exact", "approximate", "none"}, default="exact"
         How probabilities are averaged over the posterior, as in
         :class:`BayesianLogisticRegression`.
+    max_vectors : int, optional
+        As many as a prediction may cost. Where the evidence asks for more, rows are counted less
+        until it does not; what is chosen then learns from all rows. None: no limit.
     query_column : bool, default=False
         Give the model at each query one more column, the kernel about the query, so that far from
         the rows the latent value is as uncertain as the prior. Keeps all rows, and a prediction
@@ -116,6 +119,7 @@ class RelevanceVectorClassifier(models.RelevanceModel, Classifier):
         degrees_of_freedom: float = 0.0,
         fit_intercept: bool = True,
         averaging: str = "exact",
+        max_vectors: int | None = None,
         query_column: bool = False,
         algorithm: str = "sequential",
         max_iter: int = 1000,
@@ -127,6 +131,7 @@ class RelevanceVectorClassifier(models.RelevanceModel, Classifier):
         self.degrees_of_freedom = degrees_of_freedom
         self.fit_intercept = fit_intercept
         self.averaging = averaging
+        self.max_vectors = max_vectors
         self.query_column = query_column
         self.algorithm = algorithm
         self.max_iter = max_iter
@@ -160,7 +165,7 @@ class RelevanceVectorClassifier(models.RelevanceModel, Classifier):
                 "query_column=True is for vectors that the classes share; use vectors='shared'."
             )
         kernel, chosen, fit = self._chosen(training, targets, choice)
-        sparse_choice.announce(self, chosen, "vector")
+        sparse_choice.announce(self, chosen, "vector", calls=2)
         order = self._adopt_vectors(kernel, chosen.places, training)
         posterior = SparsePosterior.of(chosen, fit, order, offset=self.fit_intercept)
         self._query = self._query_column(posterior) if self.query_column else None
@@ -196,6 +201,7 @@ class RelevanceVectorClassifier(models.RelevanceModel, Classifier):
             per_class=one_of(self.vectors, "vectors", sparse_choice.SHARING) == "per_class",
             alternating=self.algorithm == "alternating",
             max_iter=self.max_iter,
+            max_vectors=self.max_vectors,
         )
 
     def _publish(self, posterior: SparsePosterior) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 
 from posterity import designs, kernels, likelihoods, optimize, priors
 from posterity.inference.sparse_bayes import alternation as sparse_alternation
+from posterity.inference.sparse_bayes import budget
 from posterity.inference.sparse_bayes import kernel_search as sparse_kernel
 from posterity.inference.sparse_bayes import laplace as sparse_laplace
 from posterity.inference.sparse_bayes import pairs as sparse_pairs
@@ -21,7 +22,6 @@ from posterity.inference.sparse_bayes.posterior import Fit
 from posterity.inference.weight_targets import RowTargets
 
 SHARING = ("shared", "per_class")
-_CALLER = 4  # frames from the warning to the line that called fit
 
 
 @dataclass(frozen=True)
@@ -33,6 +33,7 @@ class SparseChoice:
     per_class: bool
     alternating: bool
     max_iter: int
+    max_vectors: int | None = None
 
     def is_own(self, targets: RowTargets) -> bool:
         """Whether each class has columns of its own: two share one latent value in any case."""
@@ -50,7 +51,10 @@ class SparseChoice:
             self._refuse_own(targets)
         engine = PairEngine if self.is_own(targets) else LaplaceEngine
         asked = engine(rows, targets, self.offset, self.prior, rng, max_iter=self.max_iter)
-        return sparse_kernel.learn(asked, kernel, rng=rng)
+        learned: Learned[Any] = sparse_kernel.learn(asked, kernel, rng=rng)
+        return (
+            learned if self.max_vectors is None else budget.within(asked, learned, self.max_vectors)
+        )
 
     def among(self, candidates: designs.Candidates, targets: RowTargets) -> tuple[Chosen, Fit]:
         """The columns of largest evidence."""
@@ -92,11 +96,15 @@ class SparseChoice:
         )
 
 
-def announce(model: Any, chosen: Chosen, kind: str) -> None:
-    """Say on the model how the search ended, and warn where that is not at a maximum."""
+def announce(model: Any, chosen: Chosen, kind: str, *, calls: int) -> None:
+    """Say on the model how the search ended, and warn where that is not at a maximum.
+
+    The line that called fit is so many calls up from here.
+    """
     model.n_iter_, model.stop_reason_ = max(1, chosen.n_iter), chosen.stop_reason
     if not chosen.converged:
-        message = f"{chosen.stop_reason}: raise max_iter."
-        warnings.warn(message, optimize.ConvergenceWarning, stacklevel=_CALLER)
+        advice = ": raise max_iter" if chosen.n_iter >= model.max_iter else ""
+        message = f"{chosen.stop_reason}{advice}."
+        warnings.warn(message, optimize.ConvergenceWarning, stacklevel=calls + 1)
     elif not len(chosen.places):
         model.stop_reason_ = f"no {kind} raises the evidence, and none is kept"

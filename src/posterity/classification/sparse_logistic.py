@@ -124,7 +124,7 @@ class SparseLogisticRegression(StreamedClassifier):
             chosen, fit = choice.among(candidates, targets)
         else:
             chosen, fit = choice.of_design(design, targets)
-        sparse_choice.announce(self, chosen, "column")
+        sparse_choice.announce(self, chosen, "column", calls=4)
         order = np.argsort(chosen.places)
         self.relevance_ = chosen.places[order]
         found = SparsePosterior.of(chosen, fit, order, offset=self.fit_intercept).without_rows()

@@ -40,6 +40,7 @@ class RelevanceModel(KernelModel):
 
     degrees_of_freedom: float
     fit_intercept: bool
+    max_vectors: int | None
     query_column: bool
     algorithm: str
     max_iter: int
@@ -52,6 +53,8 @@ class RelevanceModel(KernelModel):
     def _checked_prior(self) -> priors.Sparse:
         """The prior of the weights, once all choices were found valid."""
         check_algorithm(self.algorithm, self.max_iter)
+        if self.max_vectors is not None:
+            _check_budget(self.max_vectors, self.algorithm)
         return priors.Sparse(self.degrees_of_freedom)
 
     def _frame(self, training: Training) -> Frame:
@@ -113,6 +116,13 @@ def check_algorithm(algorithm: str, max_iter: int) -> None:
         raise ValueError(f"algorithm={algorithm!r} must be one of {ALGORITHMS}.")
     if not isinstance(max_iter, numbers.Integral) or max_iter < 1:
         raise ValueError(f"max_iter={max_iter!r} must be a whole number of at least 1.")
+
+
+def _check_budget(max_vectors: Any, algorithm: str) -> None:
+    if not isinstance(max_vectors, numbers.Integral) or max_vectors < 1:
+        raise ValueError(f"max_vectors={max_vectors!r} must be a whole number of at least 1.")
+    if algorithm != "sequential":
+        raise ValueError("max_vectors is for algorithm='sequential', which adds vectors.")
 
 
 def _spreads(rows: DeviceArray, weights: Array) -> Array:

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from posterity import arrays, designs, kernels, models
 from posterity.inference.sparse_bayes import alternation as sparse_alternation
+from posterity.inference.sparse_bayes import budget
 from posterity.inference.sparse_bayes import kernel_search as sparse_kernel
 from posterity.inference.sparse_bayes.chosen import Chosen
 from posterity.inference.sparse_bayes.kernel_normal import NormalEngine
@@ -40,6 +41,9 @@ class RelevanceVectorRegressor(VectorModel):
         Variance of the noise. None: learned by the evidence.
     fit_intercept : bool, default=True
         Add an offset, with a unit-information prior about the mean of the targets.
+    max_vectors : int, optional
+        As many as a prediction may cost. Where the evidence asks for more, rows are counted less
+        until it does not; what is chosen then learns from all rows. None: no limit.
     query_column : bool, default=False
         Give each query a kernel function of its own, by which the model doubts far from all rows.
         Training rows are then kept, and each query meets all of them. See the notes.
@@ -112,6 +116,7 @@ class RelevanceVectorRegressor(VectorModel):
         degrees_of_freedom: float = 0.0,
         noise_variance: float | None = None,
         fit_intercept: bool = True,
+        max_vectors: int | None = None,
         query_column: bool = False,
         algorithm: str = "sequential",
         max_iter: int = 1000,
@@ -122,6 +127,7 @@ class RelevanceVectorRegressor(VectorModel):
         self.degrees_of_freedom = degrees_of_freedom
         self.noise_variance = noise_variance
         self.fit_intercept = fit_intercept
+        self.max_vectors = max_vectors
         self.query_column = query_column
         self.algorithm = algorithm
         self.max_iter = max_iter
@@ -170,6 +176,8 @@ class RelevanceVectorRegressor(VectorModel):
         rng = arrays.generator(self.random_state)
         engine = self._engine(frame, training, noise, rng)
         learned = sparse_kernel.learn(engine, frame.kernel, rng=rng)
+        if self.max_vectors is not None:
+            learned = budget.within(engine, learned, self.max_vectors)
         found = learned.chosen
         if self.algorithm == "alternating":
             found = _alternated(engine, learned.kernel)

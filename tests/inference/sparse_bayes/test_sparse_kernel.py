@@ -8,9 +8,10 @@ import pytest
 from posterity import kernels, likelihoods, priors
 from posterity.inference.sparse_bayes import kernel_search as sparse_kernel
 from posterity.inference.sparse_bayes.chosen import Chosen
+from posterity.inference.sparse_bayes.engine import Fitted
 from posterity.inference.sparse_bayes.kernel_laplace import LaplaceEngine, PairEngine
 from posterity.inference.sparse_bayes.kernel_normal import NormalEngine
-from posterity.inference.sparse_bayes.kernel_search import COST, Fitted
+from posterity.inference.sparse_bayes.kernel_search import COST
 from posterity.inference.weight_targets import RowTargets
 
 

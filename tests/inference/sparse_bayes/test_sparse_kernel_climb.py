@@ -140,3 +140,16 @@ def test_the_normal_evidence_is_that_of_the_dense_covariance():
     covariance = noise * (np.eye(20) + (Z / h) @ Z.T)
     expected = multivariate_normal(np.zeros(20), covariance).logpdf(y[:, 0])
     assert value == pytest.approx(expected, rel=1e-10)
+
+
+def test_without_any_noise_the_evidence_is_finite_and_level():
+    X, _, rng = rows_for()
+    Z = Standardised.of(X, None, centred=True).Z
+    Y = Z @ rng.normal(size=(2, 3))
+    targets = Targets.of(Y, None, centred=True, noise_variance=None)
+    evidence = sparse_kernel_climb.normal_evidence(targets, learned=True)
+    h = np.full(2, 1e-14)
+    value, in_h, in_Z = evidence(Z, h)
+    assert np.isfinite(value)
+    np.testing.assert_allclose(in_h, 1.5, rtol=1e-9)  # of the determinant alone
+    assert np.all(np.isfinite(in_Z))

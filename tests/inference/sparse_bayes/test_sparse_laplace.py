@@ -7,7 +7,7 @@ import pytest
 from scipy.spatial.distance import cdist
 from weight_oracles import DenseWeights
 
-from posterity import designs, likelihoods, priors
+from posterity import designs, kernels, likelihoods, priors
 from posterity.inference.laplace import LaplaceFit
 from posterity.inference.sparse_bayes import climb as sparse_climb
 from posterity.inference.sparse_bayes import laplace as sparse_laplace
@@ -495,3 +495,28 @@ def test_columns_in_use_are_not_offered_again(offset):
         sparse_scores.working_design(columns, fit, places, offer),
     ):
         assert len(set(working.places)) == len(working.places) > 2
+
+
+def told_apart(n, seed):
+    """Rows that columns can tell apart without an error."""
+    U = np.random.default_rng(seed).uniform(-3.0, 3.0, (n, 2))
+    return U, (U[:, 1] > np.sin(2.0 * U[:, 0])).astype(float)
+
+
+def test_weights_of_classes_that_are_told_apart_do_not_grow_without_end():
+    (X, y), (X_new, y_new) = told_apart(200, seed=3), told_apart(600, seed=4)
+    kernel = kernels.RBF(1.0)
+    chosen, fit = maximised(kernel(X, X), y, likelihoods.Bernoulli())
+    assert chosen.converged
+    assert np.min(chosen.precision) == pytest.approx(sparse_climb.LEAST_PRECISION, rel=1e-9)
+    Z = (kernel(X_new, X[chosen.places]) - chosen.center) / chosen.scale
+    mean, covariance = fit.latent(np.hstack([Z, np.ones((600, 1))]))
+    predicted = likelihoods.Bernoulli().predict(mean[:, 0], covariance[:, 0, 0])
+    loss = -np.mean(predicted.log_prob(y_new))
+    assert loss < 0.35  # weights so large that averages over them are a half: 0.64
+
+
+def test_precisions_of_other_likelihoods_may_be_as_small_as_they_like():
+    X, y = linear(likelihoods.Normal(1.0))
+    chosen, _ = maximised(X, 1e4 * y, likelihoods.Normal(1.0))
+    assert np.min(chosen.precision) < 1e-2 * sparse_climb.LEAST_PRECISION

@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import special, stats
+from scipy.spatial import distance
 
 from posterity import designs, kernels, priors
 from posterity.inference.sparse_bayes import normal as sparse_normal
@@ -304,3 +305,31 @@ def test_gains_told_are_gains_made():
         for h in np.geomspace(1e-4, 1e4, 2000)
     ]
     assert gains[best] == pytest.approx(max(grid), abs=1e-3)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_columns_that_explain_only_together_are_found(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-5.0, 5.0, size=(80, 2))
+    y = np.sin(X[:, 0]) + 0.3 * X[:, 1] + 0.1 * rng.normal(size=80)
+    square = distance.cdist(X, X, "sqeuclidean")
+    Z = special.xlogy(square, square)  # bent like a thin plate
+    told = chosen_of(Z, y, noise_variance=np.array([0.01]))
+    from_truth = chosen_of(Z, y, start=told)
+    assert chosen_of(Z, y).value > from_truth.value - 10.0
+
+
+def test_a_start_in_hardly_any_noise_finds_nothing_in_noise():
+    rng = np.random.default_rng(0)
+    Z, y = kernels.RBF(1.0)(rng.uniform(-5.0, 5.0, size=(80, 1))), rng.normal(size=80)
+    none = chosen_of(Z, y, max_iter=0)
+    assert chosen_of(Z, y).value < none.value + 10.0
+
+
+def test_the_noise_that_is_learned_is_never_less_than_rounding():
+    Z = np.array([[1.0], [-1.0], [1.0], [-1.0]])
+    targets = sparse_working.Targets.of(Z, None, centred=True, noise_variance=None)
+    block = next(designs.Candidates.of(designs.MatrixColumns(Z), centred=True).blocks())
+    columns = sparse_working.Working.of(block, np.array([1e-300]), targets)
+    least = sparse_sequential.LEAST_NOISE * targets.E / targets.n
+    np.testing.assert_allclose(columns.noise_variance(targets), least)

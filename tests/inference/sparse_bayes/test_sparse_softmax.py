@@ -489,7 +489,7 @@ def test_the_boldest_step_that_gains_is_taken_and_no_other():
     end = sparse_ascent.ascend(_Model(0.0), _OneBlock(), propose, tol=0.1, max_iter=2)
     assert (end.model.value, end.converged) == (2.0, False)
     assert tried == [-5.0, 1.0, -4.0, 2.0]
-    assert "2 passes" in end.stop_reason
+    assert "limit of 2 on passes" in end.stop_reason
 
 
 def test_a_thorough_look_comes_before_the_end():

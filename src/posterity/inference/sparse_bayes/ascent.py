@@ -41,7 +41,7 @@ class Ascent(Generic[Model]):
         """In words."""
         if self.converged:
             return "no column promises to raise the evidence"
-        return f"{self.n_iter} passes over the columns were not enough"
+        return f"the limit of {self.n_iter} on passes over the columns was not enough"
 
 
 def ascend(

@@ -32,6 +32,9 @@ _POLISHING_STEPS = 50
 _LONGEST = 2.0  # step, in logs
 _LEAST_CURVATURE = 1e-2  # of the largest
 _FLATTEST = 0.02  # of the curvature that rows which all curve downwards would give
+LEAST_PRECISION = 1e-4
+"""Of a weight of classes. Where columns tell all rows apart the evidence is level in ever larger
+weights, and their spread makes every average one half: a latent value of a hundred is certainty."""
 _WEAK = 0.1  # how well the data determine a weight of which they may know nothing
 
 
@@ -161,9 +164,15 @@ def _taken(kept: Kept, working: Working, h: Array, prior: priors.Sparse) -> Kept
     within = np.flatnonzero(np.isfinite(h[:w]))
     chosen = np.append(within, np.arange(w, len(h)))
     targets = kept.fit.problem.targets
+    precision = np.maximum(h[within], least_precision(targets))
     return Kept.of(
-        working.places[within], h[within], working.design(within), targets, prior, W[chosen]
+        working.places[within], precision, working.design(within), targets, prior, W[chosen]
     )
+
+
+def least_precision(targets: RowTargets) -> float:
+    """The least precision: latent values of other likelihoods have units."""
+    return LEAST_PRECISION if targets.are_classes else 0.0
 
 
 def polished(kept: Kept, prior: priors.Sparse, bounds: Array, least_gain: float = 0.0) -> Kept:
@@ -172,6 +181,12 @@ def polished(kept: Kept, prior: priors.Sparse, bounds: Array, least_gain: float 
     Columns stay as they are, but for those without which the objective is larger. ``bounds`` (P, 2)
     are those of theta, equal where it is held. A positive ``least_gain`` ends it earlier.
     """
+    with linalg.limited(kept.fit.problem.design.n_columns):
+        return _polished(kept, prior, bounds, least_gain)
+
+
+def _polished(kept: Kept, prior: priors.Sparse, bounds: Array, least_gain: float) -> Kept:
+    """Level, drop the weakest column where that gains, and so on."""
     best = _levelled(kept, prior, bounds, least_gain)
     while len(best.places):
         determined = 1.0 - best.precision * _variances(best)
@@ -199,11 +214,16 @@ def _levelled(kept: Kept, prior: priors.Sparse, bounds: Array, least_gain: float
             highest[0] = new
         return -new.value, -_slope(new, free, prior)
 
-    theta = kept.fit.problem.targets.likelihood.theta
+    theta, least = (
+        kept.fit.problem.targets.likelihood.theta,
+        least_precision(kept.fit.problem.targets),
+    )
+    with np.errstate(divide="ignore"):
+        low = np.log(np.minimum(kept.precision, least))
     optimize.minimise_bfgs(
         objective,
         np.append(np.log(kept.precision), theta[free]),
-        bounds=[(-np.inf, np.inf)] * m + [(low, high) for low, high in bounds[free]],
+        bounds=[(x, np.inf) for x in low] + [(low, high) for low, high in bounds[free]],
         inverse_hessian=_inverse_hessian(kept, prior, int(np.sum(free))),
         longest_step=_LONGEST,
         max_iter=_POLISHING_STEPS,
@@ -233,11 +253,15 @@ def _slope(kept: Kept, free: NDArray[np.bool_], prior: priors.Sparse) -> Array:
 
 
 def steepness(kept: Kept, prior: priors.Sparse) -> float:
-    """The largest slope of the objective in the log of a precision."""
+    """The largest slope of the objective in the log of a precision that is free to follow it."""
     none = np.zeros(len(kept.fit.problem.targets.likelihood.names), dtype=np.bool_)
     if not len(kept.places):
         return 0.0
-    return float(np.max(np.abs(_slope(kept, none, prior))))
+    slope = _slope(kept, none, prior)
+    held = (kept.precision <= (1.0 + 1e-9) * least_precision(kept.fit.problem.targets)) & (
+        slope < 0.0
+    )
+    return float(np.max(np.abs(slope[~held]), initial=0.0))
 
 
 def _variances(kept: Kept) -> Array:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from posterity import arrays, designs, kernels, linalg, priors
 from posterity.arrays import Array, to_numpy
 from posterity.inference.laplace import LaplaceFit
+from posterity.inference.sparse_bayes.sequential import LEAST_NOISE
 from posterity.inference.sparse_bayes.working import Targets
 from posterity.inference.weight_prior import WeightPrior
 from posterity.inference.weight_problem import WeightProblem
@@ -71,18 +72,21 @@ def normal_evidence(targets: Targets, *, learned: bool) -> Evidence:
     """For K outputs in normal noise: known, the unit of the targets, or learned, at its best."""
     n, K = targets.n, len(targets.E)
     w = targets.row_weights()
+    least = LEAST_NOISE * targets.E if learned else np.full(K, -np.inf)
 
     def evidence(Z: Array, h: Array) -> Slopes:
         WZ = w[:, None] * Z
         L = linalg.cholesky(Z.T @ WZ + np.diag(h), max_jitter=0.0)
         Sigma, B = linalg.inverse_from_cholesky(L), Z.T @ targets.WY
         mu = Sigma @ B
-        E = targets.E - np.sum(B * mu, axis=0)
+        left = targets.E - np.sum(B * mu, axis=0)
+        E = np.maximum(left, least)
         sigma2 = E / n if learned else np.ones(K)
+        mu_told = np.where(left < least, 0.0, mu / sigma2)  # rounding has no slope
         determinant = linalg.log_determinant(L) - float(np.sum(np.log(h)))
         misfit = float(np.sum(n * np.log(2.0 * np.pi * sigma2) + E / sigma2))
-        in_h = 0.5 * (K * (1.0 - h * np.diagonal(Sigma)) - h * np.sum(mu * mu / sigma2, axis=1))
-        in_Z = (targets.WY - WZ @ mu) @ (mu / sigma2).T - K * (WZ @ Sigma)
+        in_h = 0.5 * (K * (1.0 - h * np.diagonal(Sigma)) - h * np.sum(mu * mu_told, axis=1))
+        in_Z = (targets.WY - WZ @ mu) @ mu_told.T - K * (WZ @ Sigma)
         units = n * float(np.sum(np.log(targets.unit)))
         return -units - 0.5 * (K * determinant + misfit), in_h, in_Z
 

@@ -16,8 +16,8 @@ from posterity.inference.sparse_bayes import laplace as sparse_laplace
 from posterity.inference.sparse_bayes import pairs as sparse_pairs
 from posterity.inference.sparse_bayes import softmax as sparse_softmax
 from posterity.inference.sparse_bayes.chosen import Chosen
+from posterity.inference.sparse_bayes.engine import Fitted
 from posterity.inference.sparse_bayes.kernel_climb import Climb
-from posterity.inference.sparse_bayes.kernel_search import Fitted
 from posterity.inference.sparse_bayes.pair_fit import PairFit
 from posterity.inference.weight_targets import RowTargets
 
@@ -35,6 +35,7 @@ class _LatentRows:
     rng: np.random.Generator
     tol: float = 1e-2
     max_iter: int = 200
+    centres: NDArray[np.intp] | None = None  # rows that are candidates; None: all are
 
     @property
     def total_weight(self) -> float:
@@ -46,8 +47,19 @@ class _LatentRows:
         chosen = kernels.rows.chosen(self.rows, places)
         return replace(self, rows=chosen, targets=self.targets.chosen(places))
 
+    def counted(self, factor: float) -> Self:
+        """The same with all rows counted so many times as much."""
+        t = self.targets
+        weights = np.ones(t.n_rows) if t.weights is None else t.weights
+        return replace(self, targets=replace(t, weights=factor * weights))
+
+    def confined(self, places: NDArray[np.intp]) -> Self:
+        """The same with these rows as the only candidates, by their order."""
+        return replace(self, centres=places)
+
     def _candidates(self, kernel: kernels.Kernel) -> designs.Candidates:
-        columns = designs.KernelColumns(kernel, self.rows)
+        about = None if self.centres is None else kernels.rows.chosen(self.rows, self.centres)
+        columns = designs.KernelColumns(kernel, self.rows, about)
         weights = self.targets.weights
         return designs.Candidates.of(columns, weights, centred=self.offset, rng=self.rng)
 

@@ -13,8 +13,8 @@ from posterity.arrays import Array
 from posterity.inference.sparse_bayes import kernel_climb
 from posterity.inference.sparse_bayes import normal as sparse_normal
 from posterity.inference.sparse_bayes.chosen import Chosen
+from posterity.inference.sparse_bayes.engine import Fitted
 from posterity.inference.sparse_bayes.kernel_climb import Climb
-from posterity.inference.sparse_bayes.kernel_search import Fitted
 from posterity.inference.sparse_bayes.working import Targets
 
 _COARSE = 0.1  # nats, where kernels are only compared
@@ -45,6 +45,7 @@ class NormalEngine:
     rng: np.random.Generator
     tol: float = 1e-3
     max_iter: int = 1000
+    centres: NDArray[np.intp] | None = None  # rows that are candidates; None: all are
 
     @property
     def total_weight(self) -> float:
@@ -57,11 +58,21 @@ class NormalEngine:
         chosen = kernels.rows.chosen(self.rows, places)
         return replace(self, rows=chosen, Y=self.Y[places], weights=weights)
 
+    def counted(self, factor: float) -> NormalEngine:
+        """The same with all rows counted so many times as much."""
+        weights = np.ones(len(self.Y)) if self.weights is None else self.weights
+        return replace(self, weights=factor * weights)
+
+    def confined(self, places: NDArray[np.intp]) -> NormalEngine:
+        """The same with these rows as the only candidates, by their order."""
+        return replace(self, centres=places)
+
     def maximise(
         self, kernel: kernels.Kernel, start: Chosen | None, *, coarse: bool
     ) -> Fitted[None]:
         """The vectors of the largest evidence; coarsely where only to be compared."""
-        columns = designs.KernelColumns(kernel, self.rows)
+        about = None if self.centres is None else kernels.rows.chosen(self.rows, self.centres)
+        columns = designs.KernelColumns(kernel, self.rows, about)
         candidates = designs.Candidates.of(
             columns, self.weights, centred=self.centred, rng=self.rng
         )

@@ -15,15 +15,15 @@ scales that part on the way are parameters, too: each but the first costs as muc
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any, Generic, Protocol, Self, TypeVar
+from typing import Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from posterity import kernels, optimize
+from posterity import kernels, linalg, optimize
 from posterity.arrays import Array
 from posterity.inference.sparse_bayes.chosen import Chosen
-from posterity.inference.sparse_bayes.kernel_climb import Climb
+from posterity.inference.sparse_bayes.engine import Engine, Fitted
 
 _FEW_ROWS = 1000  # for the scan
 _MANY_ROWS = 5000  # from which a part finds the kernel, and all rows only its vectors
@@ -42,41 +42,6 @@ _AS_GOOD = 1.0  # nats: of kernels that differ by less, the one of the fewest ve
 _HOPELESS = 10.0  # nats below the best, at two widths in a row: a scan goes on no further
 
 F = TypeVar("F")
-
-
-@dataclass(frozen=True)
-class Fitted(Generic[F]):
-    """A sparse model of one kernel."""
-
-    chosen: Chosen
-    fit: F  # what else the engine says of it
-    n_precisions: int
-
-
-class Engine(Protocol[F]):
-    """Rows, what was observed there, and how vectors are chosen for one kernel."""
-
-    @property
-    def rows(self) -> Any:
-        """Rows, which are the candidates too."""
-
-    @property
-    def total_weight(self) -> float:
-        """How many rows there are when each is repeated by its weight."""
-
-    def among(self, places: NDArray[np.intp]) -> Self:
-        """The same on these rows."""
-
-    def maximise(self, kernel: kernels.Kernel, start: Chosen | None, *, coarse: bool) -> Fitted[F]:
-        """The vectors of the largest evidence; coarsely where only to be compared."""
-
-    def nothing(self, kernel: kernels.Kernel) -> Fitted[F]:
-        """The model that has no vectors."""
-
-    def climb(
-        self, kernel: kernels.Kernel, moving: NDArray[np.bool_], fitted: Fitted[Any]
-    ) -> Climb | None:
-        """The evidence in precisions and parameters, vectors fixed; None: no gradient is known."""
 
 
 @dataclass(frozen=True)
@@ -133,9 +98,9 @@ def learn(engine: Engine[F], kernel: kernels.Kernel, *, rng: np.random.Generator
     best, rounds, reason = many.refine(best)
     if many.engine is not engine:
         best = whole.at(best.kernel.theta)
-    n_iter = few.n_fits + many.n_fits + whole.n_fits
     learned = whole.learned(best, reason)
-    return replace(learned, n_iter=n_iter, scanned=scanned, rounds=rounds)
+    n_fits = few.n_fits + many.n_fits + whole.n_fits
+    return replace(learned, n_iter=n_fits, scanned=scanned, rounds=rounds)
 
 
 @dataclass(frozen=True)
@@ -193,7 +158,7 @@ class _Search(Generic[F]):
             m = len(found.fitted.chosen.places)
             table.append(Scanned(float(2.0**octaves), found.criterion, m))
             highest = max(row.criterion for row in table)
-            if all(row.criterion < highest - _HOPELESS for row in table[-2:]):
+            if all(_is_hopeless(row, table) for row in table[-2:]):
                 break
         good = [row for row in table if row.criterion >= highest - _AS_GOOD]
         best = min(good, key=lambda row: (row.n_vectors, -row.criterion, abs(np.log(row.factor))))
@@ -237,7 +202,8 @@ class _Search(Generic[F]):
         if n_lengths == np.sum(self.moving) == 1:
             return best, tuple(rounds), "steps of either sign do not raise the criterion"
         for _ in range(_ROUNDS):
-            start = self._climbed(best)
+            with linalg.limited(len(best.fitted.chosen.places)):
+                start = self._climbed(best)
             if start is None:
                 return best, tuple(rounds), "there is no slope to climb"
             found = self.at(start[0], start[1], n_untied=max(0, n_lengths - 1))
@@ -281,6 +247,12 @@ class _Search(Generic[F]):
             fitted, criterion = none, none.chosen.value
             why = "no vectors raise the evidence by as much as they cost"
         return Learned(found.kernel, fitted.chosen, fitted.fit, criterion, self.n_fits, why)
+
+
+def _is_hopeless(row: Scanned, table: list[Scanned]) -> bool:
+    """Whether more vectors than the best has do worse by far: a narrower kernel has still more."""
+    best = max(table, key=lambda row: row.criterion)
+    return row.n_vectors > best.n_vectors and row.criterion < best.criterion - _HOPELESS
 
 
 def _simplest(found: list[_Found[F]]) -> _Found[F]:

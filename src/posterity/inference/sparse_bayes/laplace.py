@@ -12,11 +12,17 @@ from typing import Protocol
 
 import numpy as np
 
-from posterity import designs, likelihoods, priors
+from posterity import designs, likelihoods, linalg, priors
 from posterity.arrays import Array
 from posterity.inference.laplace import LaplaceFit
 from posterity.inference.sparse_bayes.chosen import Chosen
-from posterity.inference.sparse_bayes.climb import Kept, improved, polished, steepness
+from posterity.inference.sparse_bayes.climb import (
+    Kept,
+    improved,
+    least_precision,
+    polished,
+    steepness,
+)
 from posterity.inference.sparse_bayes.scores import (
     Offer,
     Places,
@@ -69,13 +75,14 @@ def maximise(
     fit : LaplaceFit
         Its design are the chosen columns, standardised, and ones where there is an offset.
     """
-    places, precision = _start(start)
+    places, precision = _start(start, targets)
     block = candidates.chosen(places)
     ones = np.ones((candidates.n_rows, int(offset)))
     design = designs.Dense(np.hstack([block.host(), ones]))
     kept = Kept.of(places, precision, design, targets, prior)
     source = _FromCandidates(candidates, Offer(prior, tol))
-    end = _climb(source, kept, max_iter, _bounds(targets, likelihood_bounds))
+    with linalg.limited(candidates.n_rows):
+        end = _climb(source, kept, max_iter, _bounds(targets, likelihood_bounds))
     used = candidates.chosen(end.kept.places)
     return end.chosen(used.center, used.scale), end.kept.fit
 
@@ -96,7 +103,7 @@ def maximise_design(
     The columns are standardised here; the design is that of the raw ones, wherever its rows are.
     """
     columns = designs.Standardized.of(design, targets.weights, offset=offset)
-    places, precision = _start(start)
+    places, precision = _start(start, targets)
     kept = Kept.of(places, precision, selected(columns, places), targets, prior)
     source = _FromDesign(columns, Offer(prior, tol))
     end = _climb(source, kept, max_iter, _bounds(targets, likelihood_bounds))
@@ -207,7 +214,7 @@ def _climb(source: _Source, start: Kept, max_iter: int, bounds: Array) -> _End:
                 return _End(kept, n_iter, reason, converged=True)
             reason = "no step raises the evidence, but it is not level in the precisions"
             return _End(kept, n_iter, reason, converged=False)
-    reason = f"{max_iter} passes over the columns were not enough"
+    reason = f"the limit of {max_iter} on passes over the columns was not enough"
     return _End(exactly(kept), max_iter, reason, converged=False)
 
 
@@ -215,7 +222,7 @@ def _bounds(targets: RowTargets, given: Array | None) -> Array:
     return np.zeros((len(targets.likelihood.names), 2)) if given is None else given
 
 
-def _start(start: Chosen | None) -> tuple[Places, Array]:
+def _start(start: Chosen | None, targets: RowTargets) -> tuple[Places, Array]:
     if start is None:
         return np.zeros(0, dtype=np.intp), np.zeros(0)
-    return start.places, start.precision
+    return start.places, np.maximum(start.precision, least_precision(targets))

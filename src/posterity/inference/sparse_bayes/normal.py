@@ -3,7 +3,8 @@
 The best of the candidates join the columns in use; the sequential steps add, re-estimate and delete
 among these until nothing gains; then all candidates are looked at again. Every step climbs the same
 objective. It has many local maxima where columns are alike, as those of smooth kernels are: a climb
-in noise known to be smaller than what was learned lets columns in that lead to better ones.
+in noise known to be smaller than what was learned lets columns in that lead to better ones. Where
+columns explain something only together, no one of them gains, and the noise has to be far smaller.
 """
 
 from __future__ import annotations
@@ -23,9 +24,14 @@ from posterity.inference.sparse_bayes.sequential import LEARNED
 from posterity.inference.sparse_bayes.working import Noise, Targets, View, Working
 
 _SHORTLIST = 80  # columns that join at a time
-_COOLER = (0.5, 0.3)  # of the noise that was learned
+_COOLER = (0.6, 0.4, 0.25)  # of the noise that was learned
 _COOL_TOL = 0.3  # while the noise is not yet what it will be
-_REHEATS = 6
+_EXPLAINED = 0.1  # of the targets' mean square: where less is left, columns were found
+_COLD = 0.02  # of the targets' mean square
+_COLD_COLUMNS = 100  # which is enough for a start
+_EARNED = 2.5  # nats for each column more, of a start far away: as much as kernels have to gain
+_REHEATS = 9
+_DEAR = 5000  # weights, from which there are no more reheats
 _WORTHWHILE = 0.1  # gain of a reheat, for another one
 _STREAMED_TOL = 2e-6  # a row: what is not worth another pass over the columns
 
@@ -63,11 +69,11 @@ def maximise(
     start : Chosen, optional
         Where to begin, such as the result for a similar kernel; with no column by default.
     reheats : int, optional
-        How often to look for a better maximum, at most, where the noise is learned; by default 6
+        How often to look for a better maximum, at most, where the noise is learned; by default 9
         where the candidates are held, and 0 where they are streamed.
     tol : float
-        The least gain, in nats, for which a column moves. Where columns are streamed it is at
-        least 2e-6 of the number of rows.
+        The least gain, in nats of each output, for which a column moves. Where columns are
+        streamed it is at least 2e-6 of the number of rows.
     max_iter : int
         How often candidates join, at most.
     """
@@ -77,9 +83,9 @@ def maximise(
     search = Search(candidates, targets, prior, max_iter)
     best = search.start(start, noise)
     if K:
-        best = search.climb(best, noise, tol)
+        best = search.climb(best, noise, tol * K)
         limit = (_REHEATS if candidates.is_held else 0) if reheats is None else reheats
-        best = search.reheat(best, limit, tol) if noise.kind == LEARNED else best
+        best = search.reheat(best, limit, tol * K) if noise.kind == LEARNED else best
     return _chosen(best, targets.log_alone(noise.kind), best.n_iter < max_iter)
 
 
@@ -114,11 +120,13 @@ class Search:
         value = sequential.evidence(noise.moments(columns, self.targets), columns.h)
         return Point(columns, value + self.prior.total(columns.h), n_iter)
 
-    def climb(self, point: Point, noise: Noise, tol: float) -> Point:
-        """The end of the path."""
+    def climb(self, point: Point, noise: Noise, tol: float, most: float = np.inf) -> Point:
+        """The end of the path, or where it comes to have the most columns that it may."""
         end = point
         for further in self.path(point, noise, tol):
             end = further
+            if len(end.columns) >= most:
+                break
         return end
 
     def path(self, point: Point, noise: Noise, tol: float) -> Iterator[Point]:
@@ -139,21 +147,39 @@ class Search:
 
     def reheat(self, point: Point, limit: int, tol: float) -> Point:
         """Climb in smaller noise, learn the noise again, as long as that leads higher."""
-        best, cooler = point, 0
+        best, cooler = self._from_cold(point, tol) if limit else point, 0
         for _ in range(limit):
-            if cooler == len(_COOLER) or best.n_iter >= self.max_iter:
+            dear = len(best.columns) * len(self.targets.unit) > _DEAR
+            if dear or cooler == len(_COOLER) or best.n_iter >= self.max_iter:
                 break
-            again = self._reheated(best, _COOLER[cooler], tol)
+            again = self._reheated(best, _COOLER[cooler] * self._left(best), tol)
             if again.value > best.value + _WORTHWHILE:
                 best, cooler = again, 0
             else:
                 best, cooler = replace(best, n_iter=again.n_iter), cooler + 1
         return best
 
-    def _reheated(self, point: Point, cooler: float, tol: float) -> Point:
-        known = Noise.known(cooler * point.columns.noise_variance(self.targets))
-        hot = self.climb(self.point(point.columns, known, point.n_iter), known, _COOL_TOL)
-        learned = Noise.learned(len(known.variance))
+    def _from_cold(self, point: Point, tol: float) -> Point:
+        """The end of a climb that began in hardly any noise, where that earns its columns."""
+        left = self._left(point)
+        if point.n_iter >= self.max_iter or np.all(left <= _EXPLAINED):
+            return point
+        again = self._reheated(point, np.minimum(left, _COLD), tol, _COLD_COLUMNS)
+        more = max(0, len(again.columns) - len(point.columns))
+        if again.value > point.value + _WORTHWHILE + _EARNED * more:
+            return again
+        return replace(point, n_iter=again.n_iter)
+
+    def _left(self, point: Point) -> Array:
+        """The noise that was learned, (K,), in units of the targets' mean squares."""
+        return point.columns.noise_variance(self.targets)
+
+    def _reheated(self, point: Point, variance: Array, tol: float, most: float = np.inf) -> Point:
+        """By way of noise known to be that."""
+        known, K = Noise.known(variance), len(variance)
+        start = self.point(point.columns, known, point.n_iter)
+        hot = self.climb(start, known, _COOL_TOL * K, most)
+        learned = Noise.learned(K)
         return self.climb(self.point(hot.columns, learned, hot.n_iter), learned, tol)
 
     def _path_within(

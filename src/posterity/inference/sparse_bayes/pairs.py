@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from posterity import priors
+from posterity import linalg, priors
 from posterity.arrays import Array
 from posterity.designs.candidates import Block, Candidates
 from posterity.inference.sparse_bayes import ascent, sequential
@@ -66,7 +66,8 @@ def maximise(
     """
     begun = _begun(candidates, targets, offset, prior, start)
     search = _Search(prior, tol)
-    end = ascent.ascend(begun, candidates, search.propose, tol=tol, max_iter=max_iter)
+    with linalg.limited(candidates.n_rows):
+        end = ascent.ascend(begun, candidates, search.propose, tol=tol, max_iter=max_iter)
     places, fit = end.model.places, end.model.fit
     columns = candidates.chosen(places)
     m, p = len(places), fit.problem

@@ -17,10 +17,21 @@ from posterity.inference.sparse_bayes import steps
 from posterity.inference.sparse_bayes.state import CURVED, KNOWN, LEARNED, State
 from posterity.inference.sparse_bayes.steps import DEPENDENT
 
-__all__ = ["CURVED", "DEPENDENT", "KNOWN", "LEARNED", "Moments", "Steps", "evidence", "gains"]
+__all__ = [
+    "CURVED",
+    "DEPENDENT",
+    "KNOWN",
+    "LEARNED",
+    "LEAST_NOISE",
+    "Moments",
+    "Steps",
+    "evidence",
+    "gains",
+]
 
 _STEPS_AT_ONCE = 100
-_LEAST_NOISE = 1e-12  # of the sum of squares: below it there is rounding only
+LEAST_NOISE = 1e-12
+"""Of the sum of squares: below it there is rounding only."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +68,7 @@ class Moments:
     @property
     def floor(self) -> Array:
         """The least sum of squares that says anything of the noise."""
-        return _LEAST_NOISE * self.E if self.kind == LEARNED else np.full_like(self.E, -np.inf)
+        return LEAST_NOISE * self.E if self.kind == LEARNED else np.full_like(self.E, -np.inf)
 
 
 @dataclass(frozen=True)

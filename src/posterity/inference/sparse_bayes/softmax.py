@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from posterity import priors
+from posterity import linalg, priors
 from posterity.arrays import Array
 from posterity.designs.candidates import Block, Candidates
 from posterity.inference.laplace import LaplaceFit
@@ -68,7 +68,8 @@ def maximise(
     Z = np.hstack([candidates.chosen(places).host(), np.ones((candidates.n_rows, int(offset)))])
     begun = SharedModel.of(places, precision, Z, targets, prior)
     search = _Search(prior, tol)
-    end = ascent.ascend(begun, candidates, search.propose, tol=tol, max_iter=max_iter)
+    with linalg.limited(candidates.n_rows):
+        end = ascent.ascend(begun, candidates, search.propose, tol=tol, max_iter=max_iter)
     model = end.model
     columns = candidates.chosen(model.places)
     chosen = Chosen(

@@ -120,7 +120,8 @@ class Working:
     def noise_variance(self, targets: Targets) -> Array:
         """The best for these columns, (K,), all of them in."""
         L = linalg.cholesky(self.A + np.diag(self.h), max_jitter=0.0)
-        return (targets.E - linalg.quadratic_form(L, self.B)) / targets.n
+        E = targets.E - linalg.quadratic_form(L, self.B)
+        return np.maximum(E, sequential.LEAST_NOISE * targets.E) / targets.n
 
     def at(self, h: Array) -> Working:
         """With other precisions, without the columns that are out."""

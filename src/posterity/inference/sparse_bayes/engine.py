@@ -1,0 +1,56 @@
+"""What a search for kernels asks of whatever chooses the vectors of one kernel."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Generic, Protocol, Self, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from posterity import kernels
+from posterity.inference.sparse_bayes.chosen import Chosen
+from posterity.inference.sparse_bayes.kernel_climb import Climb
+
+F = TypeVar("F")
+
+
+@dataclass(frozen=True)
+class Fitted(Generic[F]):
+    """A sparse model of one kernel."""
+
+    chosen: Chosen
+    fit: F  # what else the engine says of it
+    n_precisions: int
+
+
+class Engine(Protocol[F]):
+    """Rows, what was observed there, and how vectors are chosen for one kernel."""
+
+    @property
+    def rows(self) -> Any:
+        """Rows, which are the candidates too."""
+
+    @property
+    def total_weight(self) -> float:
+        """How many rows there are when each is repeated by its weight."""
+
+    def among(self, places: NDArray[np.intp]) -> Self:
+        """The same on these rows."""
+
+    def maximise(self, kernel: kernels.Kernel, start: Chosen | None, *, coarse: bool) -> Fitted[F]:
+        """The vectors of the largest evidence; coarsely where only to be compared."""
+
+    def counted(self, factor: float) -> Self:
+        """The same with all rows counted so many times as much."""
+
+    def confined(self, places: NDArray[np.intp]) -> Self:
+        """The same with these rows as the only candidates, by their order."""
+
+    def nothing(self, kernel: kernels.Kernel) -> Fitted[F]:
+        """The model that has no vectors."""
+
+    def climb(
+        self, kernel: kernels.Kernel, moving: NDArray[np.bool_], fitted: Fitted[Any]
+    ) -> Climb | None:
+        """The evidence in precisions and parameters, vectors fixed; None: no gradient is known."""

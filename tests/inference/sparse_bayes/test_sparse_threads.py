@@ -1,0 +1,89 @@
+"""BLAS works on the small matrices of sparse models with one thread, whatever it has."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+import threadpoolctl
+
+from posterity import designs, kernels, likelihoods, priors
+from posterity.inference.sparse_bayes import climb as sparse_climb
+from posterity.inference.sparse_bayes import kernel_search as sparse_kernel
+from posterity.inference.sparse_bayes import laplace as sparse_laplace
+from posterity.inference.sparse_bayes import pairs as sparse_pairs
+from posterity.inference.sparse_bayes import softmax as sparse_softmax
+from posterity.inference.sparse_bayes.kernel_laplace import LaplaceEngine
+from posterity.inference.weight_targets import RowTargets
+from posterity.linalg import threads
+
+
+def counts():
+    return {library["num_threads"] for library in threads._blas().info()}
+
+
+@pytest.fixture(autouse=True)
+def _two_threads() -> Iterator[None]:
+    with threadpoolctl.threadpool_limits(2, user_api="blas"):
+        if counts() != {2}:
+            pytest.skip("BLAS has no threads to limit")
+        yield
+
+
+def watching():
+    """A prior, and the threads that BLAS had whenever a model was valued by it."""
+    seen: list[set[int]] = []
+
+    class Watching(priors.Sparse):
+        def total(self, h):
+            seen.append(counts())
+            return super().total(h)
+
+    return Watching(), seen
+
+
+def rows_of(n, C):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, 2))
+    y = np.digitize(X[:, 0] + 0.3 * rng.normal(size=n), [-0.5, 0.5][: C - 1])
+    likelihood = likelihoods.Bernoulli() if C == 2 else likelihoods.Categorical(C)
+    return X, RowTargets.of(y.astype(float), None, likelihood, offset=True)
+
+
+@pytest.mark.parametrize(
+    ("engine", "C"), [(sparse_laplace, 2), (sparse_softmax, 3), (sparse_pairs, 3)]
+)
+def test_few_rows_are_fitted_by_one_thread(engine, C):
+    X, targets = rows_of(60, C)
+    source = designs.Candidates.of(designs.KernelColumns(kernels.RBF(1.0), X), None, centred=True)
+    prior, seen = watching()
+    engine.maximise(source, targets, offset=True, prior=prior)
+    assert len(seen) > 2
+    assert all(one == {1} for one in seen[1:])  # the first is of the start
+    assert counts() == {2}
+
+
+def test_precisions_of_few_columns_are_polished_by_one_thread_however_many_rows_there_are():
+    X, targets = rows_of(threads._WORTH_THREADS, 2)
+    prior, seen = watching()
+    design = designs.Dense(np.column_stack([X, np.ones(len(X))]))
+    kept = sparse_climb.Kept.of(np.arange(2), np.ones(2), design, targets, prior)
+    seen.clear()
+    sparse_climb.polished(kept, prior, np.zeros((0, 2)))
+    assert seen
+    assert all(one == {1} for one in seen)
+
+
+def test_a_kernel_climbs_with_its_vectors_by_one_thread(monkeypatch):
+    seen = []
+    climbed = sparse_kernel._Search._climbed
+
+    def watched(search, best):
+        seen.append(counts())
+        return climbed(search, best)
+
+    monkeypatch.setattr(sparse_kernel._Search, "_climbed", watched)
+    X, targets = rows_of(40, 2)
+    engine = LaplaceEngine(X, targets, True, priors.Sparse(), np.random.default_rng(0))
+    sparse_kernel.learn(engine, kernels.RBF(ard=True), rng=np.random.default_rng(0))
+    assert seen
+    assert all(one == {1} for one in seen)
