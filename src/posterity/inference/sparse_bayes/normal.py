@@ -24,15 +24,16 @@ from posterity.inference.sparse_bayes.sequential import LEARNED
 from posterity.inference.sparse_bayes.working import Noise, Targets, View, Working
 
 _SHORTLIST = 80  # columns that join at a time
-_COOLER = (0.6, 0.4, 0.25)  # of the noise that was learned
-_COOL_TOL = 0.3  # while the noise is not yet what it will be
+_COOLER = (0.6, 0.3)  # of the noise that was learned
+_COOL_TOL = 150.0  # nats over the number of rows, while the noise is not yet what it will be
+_MOST_COOL_TOL = 0.3
 _EXPLAINED = 0.1  # of the targets' mean square: where less is left, columns were found
 _COLD = 0.02  # of the targets' mean square
 _COLD_COLUMNS = 100  # which is enough for a start
 _EARNED = 2.5  # nats for each column more, of a start far away: as much as kernels have to gain
 _REHEATS = 9
 _DEAR = 5000  # weights, from which there are no more reheats
-_WORTHWHILE = 0.1  # gain of a reheat, for another one
+_WORTHWHILE = 1.0  # gain of a reheat, for another one
 _STREAMED_TOL = 2e-6  # a row: what is not worth another pass over the columns
 
 
@@ -178,7 +179,7 @@ class Search:
         """By way of noise known to be that."""
         known, K = Noise.known(variance), len(variance)
         start = self.point(point.columns, known, point.n_iter)
-        hot = self.climb(start, known, _COOL_TOL * K, most)
+        hot = self.climb(start, known, K * min(_COOL_TOL / self.targets.n, _MOST_COOL_TOL), most)
         learned = Noise.learned(K)
         return self.climb(self.point(hot.columns, learned, hot.n_iter), learned, tol)
 

@@ -91,13 +91,14 @@ def maximise(
 ) -> Steps:
     """The best step, and the next, until none gains more than ``tol``."""
     reached, taken, gained = h.copy(), 0, 0.0
-    while taken < max_steps:
-        m, state = _state(moments, reached, prior)
-        more = min(_STEPS_AT_ONCE, max_steps - taken)
-        n_steps, gain = steps.climb(state, m, tol, more)
-        taken, gained = taken + n_steps, gained + gain
-        if n_steps < more:
-            return Steps(reached, taken, gained, converged=True)
+    with linalg.limited(len(h)):
+        while taken < max_steps:
+            m, state = _state(moments, reached, prior)
+            more = min(_STEPS_AT_ONCE, max_steps - taken)
+            n_steps, gain = steps.climb(state, m, tol, more)
+            taken, gained = taken + n_steps, gained + gain
+            if n_steps < more:
+                return Steps(reached, taken, gained, converged=True)
     return Steps(reached, taken, gained, converged=False)
 
 
