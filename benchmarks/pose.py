@@ -1,7 +1,7 @@
 """Human poses from silhouettes: 63 outputs carried by one set of relevance vectors.
 
 The rows are the histograms of shape contexts of Agarwal and Triggs, the targets 21 joints in space.
-A kernel sees the histograms as they come; by default posterity's scales its columns.
+Relevance vectors see the roots of the histograms, other kernels the histograms as they come.
 ``python -m benchmarks.pose --model "1 nearest neighbour"`` fits one of the models.
 """
 
@@ -71,11 +71,6 @@ def neighbour(scaled: bool) -> Any:
     return make_pipeline(StandardScaler(), nearest) if scaled else nearest
 
 
-def _relevance(name: str, kernel: kernels.Kernel | None) -> Model:
-    full = f"posterity RelevanceVectorRegressor{name}"
-    return Model(full, partial(RelevanceVectorRegressor, kernel), vectors)
-
-
 def _ridge(name: str, kernel: kernels.Kernel) -> Model:
     full = f"posterity KernelRidgeRegression, {name}"
     return Model(full, partial(KernelRidgeRegression, kernel), every)
@@ -117,7 +112,6 @@ class RootHistograms(BaseEstimator):  # type: ignore[misc]
 MODELS = (
     Model("posterity, roots, at most a tenth of the frames", partial(RootHistograms, 0.1), vectors),
     Model("posterity, roots", partial(RootHistograms, None), vectors),
-    _relevance("", None),
     _ridge("RBF", kernels.RBF()),
     _ridge("chi-squared", kernels.ChiSquared()),
     Model("1 nearest neighbour", partial(neighbour, False), every),
