@@ -87,7 +87,8 @@ class RelevanceVectorClassifier(models.RelevanceModel, Classifier):
         Posterior mean of the offsets.
     precision_ : array of shape (m,) or (m, C)
         Prior precision of the weights, for columns of unit variance. With ``vectors="per_class"``
-        of each class, infinite where it does not use the vector.
+        of each class, infinite where it does not use the vector. Of two classes it is at least
+        1e-4: classes that can be told apart would have weights without end.
     log_evidence_ : float
         Log marginal likelihood of all rows at these precisions, to Laplace's approximation.
     posterior_ : SparsePosterior
