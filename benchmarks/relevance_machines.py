@@ -92,15 +92,6 @@ class PosterityWithOffset(PosterityRegressor):
         return {"vectors": float(len(self.model.relevance_))}
 
 
-class PosterityDefaults(PosterityWithOffset):
-    """RelevanceVectorRegressor as it comes: the width of its kernel is learned."""
-
-    def build(self) -> Any:
-        from posterity import RelevanceVectorRegressor
-
-        return RelevanceVectorRegressor()
-
-
 class FastRegressor(Machine):
     """fastrvm's RVR; its ``alpha_`` has another order and unit than its weights."""
 

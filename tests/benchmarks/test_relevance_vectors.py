@@ -22,7 +22,6 @@ needs_fastrvm = pytest.mark.skipif(util.find_spec("fastrvm") is None, reason="ne
 REGRESSORS = [
     package(machines.PosterityRegressor, "posterity"),
     package(machines.PosterityWithOffset, "posterity"),
-    package(machines.PosterityDefaults, "posterity"),
     package(machines.FastRegressor, "fastrvm"),
     package(machines.AlternatingRegressor, "sklearn_rvm"),
     package(machines.PeerDetermination, "sklearn"),
@@ -124,7 +123,7 @@ def test_the_page_of_classes_tells_vectors_and_evidence(tmp_path, monkeypatch):
 def test_streamed_vectors_tell_memory(tmp_path, monkeypatch):
     page = page_of(streamed_vectors.BENCHMARK, 8, tmp_path, monkeypatch)
     assert "| whole process, MiB |" in page
-    assert "1.2, 4.7, 18.6 GiB" in page
+    assert "1.2, 18.6 GiB" in page
 
 
 def test_the_slow_packages_have_few_rows():

@@ -165,6 +165,9 @@ class Candidates:
         return self._standardised(np.arange(self.n_columns))
 
     def _standardised(self, places: NDArray[np.intp]) -> Block:
+        if not len(places):  # there may be no kernel of no rows
+            none = np.empty(0)
+            return Block(places, np.empty((self.n_rows, 0)), none, none, none.astype(np.bool_))
         Z = self._columns.block(places)
         shares = arrays.like(Z, self._shares)
         with np.errstate(over="ignore", invalid="ignore"):  # told in a sentence

@@ -101,7 +101,8 @@ class LaplaceEngine(_LatentRows):
 
     def nothing(self, kernel: kernels.Kernel) -> Fitted[LaplaceFit]:
         """The model that has no vectors."""
-        fitted = replace(self, max_iter=0).maximise(kernel, None, coarse=True)
+        none = np.empty(0, dtype=np.intp)
+        fitted = replace(self, max_iter=0, centres=none).maximise(kernel, None, coarse=True)
         why = "no vectors raise the evidence by as much as they cost"
         return replace(fitted, chosen=replace(fitted.chosen, stop_reason=why, converged=True))
 
@@ -142,7 +143,8 @@ class PairEngine(_LatentRows):
 
     def nothing(self, kernel: kernels.Kernel) -> Fitted[PairFit]:
         """The model that has no vectors."""
-        fitted = replace(self, max_iter=0).maximise(kernel, None, coarse=True)
+        none = np.empty(0, dtype=np.intp)
+        fitted = replace(self, max_iter=0, centres=none).maximise(kernel, None, coarse=True)
         why = "no vectors raise the evidence by as much as they cost"
         return replace(fitted, chosen=replace(fitted.chosen, stop_reason=why, converged=True))
 

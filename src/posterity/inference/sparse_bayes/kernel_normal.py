@@ -92,7 +92,8 @@ class NormalEngine:
 
     def nothing(self, kernel: kernels.Kernel) -> Fitted[None]:
         """The model that has no vectors."""
-        fitted = replace(self, max_iter=0).maximise(kernel, None, coarse=True)
+        none = np.empty(0, dtype=np.intp)
+        fitted = replace(self, max_iter=0, centres=none).maximise(kernel, None, coarse=True)
         why = "no vectors raise the evidence by as much as they cost"
         return replace(fitted, chosen=replace(fitted.chosen, stop_reason=why, converged=True))
 
