@@ -303,3 +303,23 @@ def test_a_parameter_that_is_no_length_climbs_without_a_charge():
 
     found = learn(Wells(X, value, climbs=True), kernels.RationalQuadratic())
     assert found.kernel.shape == pytest.approx(3.0, rel=0.2)
+
+
+def test_of_kernels_about_as_good_the_one_of_the_fewest_vectors_is_taken():
+    X, _, _ = rows_for()
+    best, almost = 1.0, 2.0
+
+    def near(kernel, length):
+        return abs(np.log(kernel.length_scale / length)) < 0.1
+
+    def vectors(kernel):
+        return 2 if near(kernel, almost) else 4
+
+    def value(kernel):
+        if near(kernel, best) or near(kernel, almost):
+            return COST * vectors(kernel) - (0.5 if near(kernel, almost) else 0.0)
+        return -50.0
+
+    start = kernels.RBF(best).bounded(length_scale=(0.1, 10.0))
+    found = learn(Wells(X, value, vectors), start)
+    assert found.kernel.length_scale == pytest.approx(almost, rel=0.1)

@@ -212,3 +212,23 @@ def test_an_offset_is_not_among_the_columns_that_pay(rng):
     step = sequential.maximise(problem, h, prior, max_steps=1)
     gain = sequential.evidence(problem, step.h) - sequential.evidence(problem, h)
     assert step.gained == pytest.approx(gain - np.log(11.0), abs=1e-8)
+
+
+def test_what_a_column_would_gain_is_less_its_price():
+    S, Q = np.array([2.0, 2.0]), np.array([[5.0], [1.5]])
+    free = sequential.gains(KNOWN, S, Q, np.ones(1), 1.0, CLASSICAL)
+    paid = sequential.gains(KNOWN, S, Q, np.ones(1), 1.0, priors.Sparse(among=20), 3)
+    assert free[0] > np.log(17.0 / 4.0) > free[1] > 0.0
+    np.testing.assert_allclose(paid, [free[0] - np.log(17.0 / 4.0), 0.0])
+
+
+def test_columns_that_fit_exactly_and_depend_on_each_other_have_precisions_all_the_same(rng):
+    x = np.linspace(0.0, 1.0, 12)
+    Z = np.column_stack([x**k for k in range(12)])
+    Y = np.column_stack([x + 0.1 * x**7])
+    for kind in (KNOWN, LEARNED):
+        problem = moments(Z, 1e6 * Y, kind)
+        end = sequential.maximise(problem, np.full(12, 1e-3), CLASSICAL)
+        inside = np.isfinite(end.h)
+        assert np.all(end.h[inside] >= 1e-14 * np.diagonal(problem.A)[inside])
+        assert np.isfinite(sequential.evidence(problem, end.h))
