@@ -79,7 +79,7 @@ def measure(
         standard_error=float(log_prob.std(ddof=1) / np.sqrt(n)),
         rmse=float(np.sqrt(np.mean(error**2))),
         coverage=float(inside.mean()),
-        log_evidence=vars(whole).get("log_evidence_"),
+        log_evidence=demo_classes.comparable_evidence(whole),
         seconds=seconds,
     )
 

@@ -11,7 +11,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 from sklearn import datasets
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.model_selection import StratifiedKFold
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import KBinsDiscretizer, StandardScaler
@@ -65,6 +65,12 @@ def cells() -> tuple[Array, NDArray[Any]]:
     return bunch.data[:, :_MEANS], bunch.target_names[bunch.target]
 
 
+def comparable_evidence(model: BaseEstimator) -> float | None:
+    """What other models' can be held against; sparse ones maximise theirs over many precisions."""
+    fitted = vars(model)
+    return None if "precision_" in fitted else fitted.get("log_evidence_")
+
+
 def measure(name: str, model: Any, X: Array, y: NDArray[Any], *, folds: int, seed: int) -> Score:
     """Cross-validate one classifier; the evidence is that of all rows."""
     log_p = np.empty((len(y), len(np.unique(y))))
@@ -84,7 +90,7 @@ def measure(name: str, model: Any, X: Array, y: NDArray[Any], *, folds: int, see
         standard_error=float(own.std(ddof=1) / np.sqrt(len(y))),
         brier=float(np.mean(np.sum((np.exp(log_p) - is_own) ** 2, axis=1))),
         wrong=float(np.mean(log_p.argmax(axis=1) != codes)),
-        log_evidence=vars(last).get("log_evidence_"),
+        log_evidence=comparable_evidence(last),
         seconds=seconds,
     )
 

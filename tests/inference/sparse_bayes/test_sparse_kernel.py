@@ -234,6 +234,13 @@ def test_vectors_that_gain_less_than_they_cost_are_not_kept():
     assert (len(dear.chosen.places), dear.criterion) == (0, 0.0)
 
 
+def test_rows_that_share_nothing_are_noise():
+    rng = np.random.default_rng(0)
+    X, y = 1e3 * rng.normal(size=(80, 2)), rng.normal(size=80)
+    found = learn(normal_engine(X, y), kernels.RBF(0.1).fixed())
+    assert not len(found.chosen.places)
+
+
 @pytest.mark.parametrize(("gain", "kept"), [(9.9, 0), (10.1, 9)])
 def test_vectors_that_are_beyond_doubt_together_are_kept_whatever_they_cost(gain, kept):
     X, _, _ = rows_for()

@@ -38,6 +38,7 @@ _LENGTH = "length_scale"
 COST = 2.5
 """Nats that a vector, or a length scale that leaves the others, has to earn."""
 _BEYOND_DOUBT = 10.0  # nats, by which vectors together are better than none
+_NOISE_EARNS = 1.0  # nats, and more, for a vector of its own: the row's, where rows share nothing
 _AS_GOOD = 1.0  # nats: of kernels that differ by less, the one of the fewest vectors
 _HOPELESS = 10.0  # nats below the best, at two widths in a row: a scan goes on no further
 
@@ -242,7 +243,8 @@ class _Search(Generic[F]):
         """What was found, as it is told; nothing at all, where vectors do not earn their cost."""
         fitted, criterion, why = found.fitted, found.criterion, reason
         none = self.engine.nothing(found.kernel)
-        least = min(COST * fitted.n_precisions, _BEYOND_DOUBT)
+        m = fitted.n_precisions
+        least = min(COST * m, max(_BEYOND_DOUBT, _NOISE_EARNS * m))
         if fitted.chosen.value < none.chosen.value + least:
             fitted, criterion = none, none.chosen.value
             why = "no vectors raise the evidence by as much as they cost"
