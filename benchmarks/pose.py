@@ -76,7 +76,7 @@ def _ridge(name: str, kernel: kernels.Kernel) -> Model:
     return Model(full, partial(KernelRidgeRegression, kernel), every)
 
 
-class RootHistograms(BaseEstimator):  # type: ignore[misc]
+class RootHistograms(BaseEstimator):
     """Relevance vectors on the roots of histograms, between which distances mean most.
 
     The width is that of the least joint distance on the last fifth of the training frames.

@@ -194,3 +194,9 @@ def test_a_column_that_is_not_finite_is_named(bad):
     source = designs.Candidates.of(designs.MatrixColumns(raw), centred=True)
     with pytest.raises(ValueError, match="candidate column 3 holds NaN or infinity"):
         next(source.blocks())
+
+
+def test_of_no_columns_there_is_no_block():
+    none = designs.Candidates.of(designs.MatrixColumns(np.empty((3, 0))), centred=True)
+    assert list(none.blocks()) == []
+    assert none.chosen(np.empty(0, dtype=np.intp)).host().shape == (3, 0)

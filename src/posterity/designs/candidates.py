@@ -145,7 +145,7 @@ class Candidates:
     def blocks(self) -> Iterator[Block]:
         """Every column once: one block that is kept, or many in random order that are not."""
         if self.is_held:
-            yield self._held
+            yield from (self._held,) if self.n_columns else ()
             return
         order = self._rng.permutation(self.n_columns)
         size = max(_LEAST_COLUMNS, self._limit // _STREAMED_SHARE)

@@ -82,9 +82,9 @@ class RelevanceVectorRegressor(VectorModel):
     X_train_ : array of shape (N, D), or list
         The rows, with ``query_column=True`` only.
     n_iter_ : int
-        Kernels that were tried.
+        How often candidates joined the vectors, with the kernel that was found.
     stop_reason_ : str
-        Why the search ended.
+        Why the search for vectors ended.
 
     Notes
     -----

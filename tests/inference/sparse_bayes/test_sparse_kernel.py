@@ -7,11 +7,10 @@ import pytest
 
 from posterity import kernels, likelihoods, priors
 from posterity.inference.sparse_bayes import kernel_search as sparse_kernel
-from posterity.inference.sparse_bayes.chosen import Chosen
+from posterity.inference.sparse_bayes.chosen import COST, Chosen
 from posterity.inference.sparse_bayes.engine import Fitted
 from posterity.inference.sparse_bayes.kernel_laplace import LaplaceEngine, PairEngine
 from posterity.inference.sparse_bayes.kernel_normal import NormalEngine
-from posterity.inference.sparse_bayes.kernel_search import COST
 from posterity.inference.weight_targets import RowTargets
 
 
@@ -57,9 +56,9 @@ class Wells:
         chosen = Chosen(np.arange(m), ones, ones, ones, self.value(kernel), 1, "", True)
         return Fitted(chosen, None, m)
 
-    def nothing(self, kernel):
-        none = np.ones(0)
-        return Fitted(Chosen(np.arange(0), none, none, none, self.empty, 1, "", True), None, 0)
+    def confined(self, places):
+        assert not len(places)
+        return replace(self, value=lambda kernel: self.empty, n_vectors=lambda kernel: 0, asked=[])
 
     def climb(self, kernel, moving, fitted):
         return Slope(kernel, self.value, fitted.n_precisions) if self.climbs else None

@@ -14,6 +14,7 @@ from typing import TypeVar
 import numpy as np
 
 from posterity import kernels
+from posterity.inference.sparse_bayes import kernel_search
 from posterity.inference.sparse_bayes.engine import Engine, Fitted
 from posterity.inference.sparse_bayes.kernel_search import Learned
 
@@ -45,7 +46,9 @@ def _limited(engine: Engine[F], kernel: kernels.Kernel, max_vectors: int) -> Fit
             low = middle
             if best is None or m >= len(best.chosen.places):
                 best = fewer
-    return engine.nothing(kernel) if best is None else _in_full(engine, kernel, best)
+    if best is None:
+        return kernel_search.nothing(engine, kernel)
+    return _in_full(engine, kernel, best)
 
 
 def _in_full(engine: Engine[F], kernel: kernels.Kernel, fewer: Fitted[F]) -> Fitted[F]:

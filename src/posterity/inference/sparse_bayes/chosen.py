@@ -9,6 +9,9 @@ from numpy.typing import NDArray
 
 from posterity.arrays import Array
 
+COST = 2.5
+"""Nats that a vector has to earn where another kernel, or another start, would do without it."""
+
 
 @dataclass(frozen=True)
 class Chosen:

@@ -47,9 +47,6 @@ class Engine(Protocol[F]):
     def confined(self, places: NDArray[np.intp]) -> Self:
         """The same with these rows as the only candidates, by their order."""
 
-    def nothing(self, kernel: kernels.Kernel) -> Fitted[F]:
-        """The model that has no vectors."""
-
     def climb(
         self, kernel: kernels.Kernel, moving: NDArray[np.bool_], fitted: Fitted[Any]
     ) -> Climb | None:

@@ -99,13 +99,6 @@ class LaplaceEngine(_LatentRows):
             )
         return Fitted(chosen, fit, len(chosen.places))
 
-    def nothing(self, kernel: kernels.Kernel) -> Fitted[LaplaceFit]:
-        """The model that has no vectors."""
-        none = np.empty(0, dtype=np.intp)
-        fitted = replace(self, max_iter=0, centres=none).maximise(kernel, None, coarse=True)
-        why = "no vectors raise the evidence by as much as they cost"
-        return replace(fitted, chosen=replace(fitted.chosen, stop_reason=why, converged=True))
-
     def climb(
         self, kernel: kernels.Kernel, moving: NDArray[np.bool_], fitted: Fitted[LaplaceFit]
     ) -> Climb:
@@ -140,13 +133,6 @@ class PairEngine(_LatentRows):
             max_iter=self.max_iter,
         )
         return Fitted(chosen, fit, int(np.sum(np.isfinite(chosen.precision))))
-
-    def nothing(self, kernel: kernels.Kernel) -> Fitted[PairFit]:
-        """The model that has no vectors."""
-        none = np.empty(0, dtype=np.intp)
-        fitted = replace(self, max_iter=0, centres=none).maximise(kernel, None, coarse=True)
-        why = "no vectors raise the evidence by as much as they cost"
-        return replace(fitted, chosen=replace(fitted.chosen, stop_reason=why, converged=True))
 
     def climb(
         self, kernel: kernels.Kernel, moving: NDArray[np.bool_], fitted: Fitted[PairFit]

@@ -90,13 +90,6 @@ class NormalEngine:
         )
         return Fitted(chosen, None, len(chosen.places))
 
-    def nothing(self, kernel: kernels.Kernel) -> Fitted[None]:
-        """The model that has no vectors."""
-        none = np.empty(0, dtype=np.intp)
-        fitted = replace(self, max_iter=0, centres=none).maximise(kernel, None, coarse=True)
-        why = "no vectors raise the evidence by as much as they cost"
-        return replace(fitted, chosen=replace(fitted.chosen, stop_reason=why, converged=True))
-
     def climb(
         self, kernel: kernels.Kernel, moving: NDArray[np.bool_], fitted: Fitted[None]
     ) -> Climb:

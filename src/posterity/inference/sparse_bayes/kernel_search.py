@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from posterity import kernels, linalg, optimize
 from posterity.arrays import Array
-from posterity.inference.sparse_bayes.chosen import Chosen
+from posterity.inference.sparse_bayes.chosen import COST, Chosen
 from posterity.inference.sparse_bayes.engine import Engine, Fitted
 
 _FEW_ROWS = 1000  # for the scan
@@ -35,8 +35,6 @@ _LEAST_GAIN = 1e-2  # nats
 _LONGEST = 1.0  # step of a climb, in logs
 _REACH = np.log(1e8)  # of a precision on either side of the number of rows
 _LENGTH = "length_scale"
-COST = 2.5
-"""Nats that a vector, or a length scale that leaves the others, has to earn."""
 _BEYOND_DOUBT = 10.0  # nats, by which vectors together are better than none
 _NOISE_EARNS = 1.0  # nats, and more, for a vector of its own: the row's, where rows share nothing
 _AS_GOOD = 1.0  # nats: of kernels that differ by less, the one of the fewest vectors
@@ -242,13 +240,20 @@ class _Search(Generic[F]):
     def learned(self, found: _Found[F], reason: str) -> Learned[F]:
         """What was found, as it is told; nothing at all, where vectors do not earn their cost."""
         fitted, criterion, why = found.fitted, found.criterion, reason
-        none = self.engine.nothing(found.kernel)
+        none = nothing(self.engine, found.kernel)
         m = fitted.n_precisions
         least = min(COST * m, max(_BEYOND_DOUBT, _NOISE_EARNS * m))
         if fitted.chosen.value < none.chosen.value + least:
             fitted, criterion = none, none.chosen.value
-            why = "no vectors raise the evidence by as much as they cost"
+            why = none.chosen.stop_reason
         return Learned(found.kernel, fitted.chosen, fitted.fit, criterion, self.n_fits, why)
+
+
+def nothing(engine: Engine[F], kernel: kernels.Kernel) -> Fitted[F]:
+    """The model that has no vectors, because there are none to choose from."""
+    none = engine.confined(np.empty(0, dtype=np.intp)).maximise(kernel, None, coarse=True)
+    reason = "no vectors raise the evidence by as much as they cost"
+    return replace(none, chosen=replace(none.chosen, stop_reason=reason))
 
 
 def _is_hopeless(row: Scanned, table: list[Scanned]) -> bool:

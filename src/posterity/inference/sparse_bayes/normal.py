@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from posterity import designs, priors
 from posterity.arrays import Array
 from posterity.inference.sparse_bayes import sequential
-from posterity.inference.sparse_bayes.chosen import Chosen
+from posterity.inference.sparse_bayes.chosen import COST, Chosen
 from posterity.inference.sparse_bayes.sequential import LEARNED
 from posterity.inference.sparse_bayes.working import Noise, Targets, View, Working
 
@@ -30,7 +30,6 @@ _MOST_COOL_TOL = 0.3
 _EXPLAINED = 0.1  # of the targets' mean square: where less is left, columns were found
 _COLD = 0.02  # of the targets' mean square
 _COLD_COLUMNS = 100  # which is enough for a start
-_EARNED = 2.5  # nats for each column more, of a start far away: as much as kernels have to gain
 _REHEATS = 9
 _DEAR = 5000  # weights, from which there are no more reheats
 _WORTHWHILE = 1.0  # gain of a reheat, for another one
@@ -132,6 +131,8 @@ class Search:
 
     def path(self, point: Point, noise: Noise, tol: float) -> Iterator[Point]:
         """Better and better points, until no candidate gains more than tol."""
+        if not self.candidates.n_columns:
+            return
         if self.candidates.is_held:
             yield from self._path_within(self._held, point, noise, tol, tol)
             return
@@ -167,7 +168,7 @@ class Search:
             return point
         again = self._reheated(point, np.minimum(left, _COLD), tol, _COLD_COLUMNS)
         more = max(0, len(again.columns) - len(point.columns))
-        if again.value > point.value + _WORTHWHILE + _EARNED * more:
+        if again.value > point.value + _WORTHWHILE + COST * more:
             return again
         return replace(point, n_iter=again.n_iter)
 
