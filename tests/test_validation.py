@@ -275,3 +275,32 @@ def test_what_is_not_a_positive_number_is_refused_by_name(value):
 def test_what_is_not_a_positive_column_names_its_row(value, match):
     with pytest.raises(ValueError, match=match):
         validation.check_positive(value, "noise_variance", length=3)
+
+
+def test_missing_values_pass_where_they_are_allowed_and_infinities_never():
+    X = np.array([[1.0, np.nan], [2.0, 3.0]])
+    checked = validation.check_X(WeightedMean(), X, reset=True, allow_missing=True)
+    np.testing.assert_array_equal(checked, X)
+    X[1, 1] = np.inf
+    with pytest.raises(ValueError, match=r"infinity: column 1 \(row 1\)"):
+        validation.check_X(WeightedMean(), X, reset=True, allow_missing=True)
+
+
+def test_plain_queries_are_compared_with_the_columns_of_fit_all_the_same():
+    model = WeightedMean()
+    validation.check_X(model, np.eye(3), reset=True)
+    query = np.ones((1, 3))
+    assert validation.check_X(model, query, reset=False) is query
+    with pytest.raises(ValueError, match="X has 2 features"):
+        validation.check_X(model, np.ones((1, 2)), reset=False)
+    with pytest.raises(ValueError, match="0 sample"):
+        validation.check_X(model, np.ones((0, 3)), reset=False)
+    with pytest.raises(ValueError, match="NaN"):
+        validation.check_X(model, np.full((1, 3), np.nan), reset=False)
+
+
+def test_plain_queries_of_a_model_that_knows_names_are_warned_about():
+    model = WeightedMean()
+    validation.check_X(model, pd.DataFrame(np.eye(2), columns=["a", "b"]), reset=True)
+    with pytest.warns(UserWarning, match="feature names"):
+        validation.check_X(model, np.ones((1, 2)), reset=False)

@@ -20,7 +20,14 @@ _FILL = "Fill or drop missing values first, e.g. with sklearn.impute.SimpleImput
 _CLIP = "Clip or drop infinite values first."
 
 
-def check_X(estimator: BaseEstimator, X: ArrayLike, *, reset: bool, min_rows: int = 1) -> Array:
+def check_X(
+    estimator: BaseEstimator,
+    X: ArrayLike,
+    *,
+    reset: bool,
+    min_rows: int = 1,
+    allow_missing: bool = False,
+) -> Array:
     """The inputs as a finite (N, D) float64 array, not copied where they already are one.
 
     Parameters
@@ -33,6 +40,8 @@ def check_X(estimator: BaseEstimator, X: ArrayLike, *, reset: bool, min_rows: in
         True in ``fit``: remember the columns. False later: compare with those remembered.
     min_rows : int, default=1
         Fewer rows than this are refused.
+    allow_missing : bool, default=False
+        Let NaN pass, for models that know what to do where a value is missing.
 
     Examples
     --------
@@ -42,6 +51,26 @@ def check_X(estimator: BaseEstimator, X: ArrayLike, *, reset: bool, min_rows: in
     array([[1., 2.],
            [3., 4.]])
     """
+    plain = not reset and _is_plain(X, estimator, min_rows)
+    checked: Array = np.asarray(X) if plain else _validated(estimator, X, reset, min_rows)
+    _refuse_non_finite(checked, X, "X", allow_missing=allow_missing)
+    return checked
+
+
+def _is_plain(X: Any, estimator: BaseEstimator, min_rows: int) -> bool:
+    """Whether there is nothing to convert, name or count: a query of one row should cost little."""
+    return (
+        type(X) is np.ndarray
+        and X.dtype == np.float64
+        and X.ndim == 2
+        and len(X) >= min_rows
+        and X.shape[1] == vars(estimator).get("n_features_in_")
+        and "feature_names_in_" not in vars(estimator)
+    )
+
+
+def _validated(estimator: BaseEstimator, X: ArrayLike, reset: bool, min_rows: int) -> Array:
+    """By scikit-learn, in our words where a cell is not a number."""
     _refuse_duplicated_names(X)
     _refuse_dates(X, "X")
     try:
@@ -55,7 +84,6 @@ def check_X(estimator: BaseEstimator, X: ArrayLike, *, reset: bool, min_rows: in
         )
     except (ValueError, TypeError, OverflowError) as error:
         _explain(X, "X", error)
-    _refuse_non_finite(checked, X, "X")
     return checked
 
 
@@ -215,13 +243,16 @@ def _refuse_dates(data: Any, name: str) -> None:
             )
 
 
-def _refuse_non_finite(values: Array, data: Any, name: str) -> None:
+def _refuse_non_finite(values: Array, data: Any, name: str, *, allow_missing: bool = False) -> None:
     """Name the first place that is NaN or infinite."""
     if _all_finite(values):
         return
     nan = np.isnan(values)
-    kind, bad, advice = ("NaN", nan, _FILL) if nan.any() else ("infinity", np.isinf(values), _CLIP)
+    is_missing = not allow_missing and bool(nan.any())
+    kind, bad, advice = ("NaN", nan, _FILL) if is_missing else ("infinity", np.isinf(values), _CLIP)
     places = np.argwhere(bad)
+    if not len(places):
+        return
     first = _place(data, places[0])
     raise ValueError(f"Input {name} contains {kind}: {first}{_others(places)}. {advice}")
 

@@ -10,6 +10,7 @@ from scipy import integrate, stats
 
 from posterity import distributions
 from posterity.distributions import (
+    AveragedCategorical,
     Bernoulli,
     Categorical,
     Continuous,
@@ -35,6 +36,9 @@ TABLE = {
     "general normal": GeneralNormal(2.0, 0.5, [0.8, 1.0, 2.0, 9.0]),
     "bernoulli": Bernoulli.from_logit([[-3.0, 0.0], [0.4, 2.0]]),
     "categorical": Categorical.from_logits([[0.0, 1.0, 2.0], [0.0, 0.0, -1.0]]),
+    "averaged categorical": AveragedCategorical(
+        np.log([[0.2, 0.3, 0.5], [0.1, 0.1, 0.8]]), [0.3, 0.9]
+    ),
     "poisson": Poisson([0.3, 4.0, 700.0]),
     "poisson of uncertain rate": PoissonLogNormal([-1.0, 2.0, 6.0], [0.5, 0.0, 0.3]),
     "mixture of normals": Mixture(

@@ -1,5 +1,6 @@
 """What a prediction is: the value every ``predict_dist`` returns."""
 
+from posterity.distributions.averaged_categorical import AveragedCategorical
 from posterity.distributions.base import Distribution
 from posterity.distributions.bernoulli import Bernoulli
 from posterity.distributions.categorical import Categorical
@@ -16,6 +17,7 @@ from posterity.distributions.student_t import StudentT
 from posterity.distributions.univariate import Univariate
 
 __all__ = [
+    "AveragedCategorical",
     "Bernoulli",
     "Categorical",
     "Continuous",

@@ -4,7 +4,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import logsumexp
 
 from posterity import arrays
 from posterity.arrays import Array
@@ -54,7 +53,7 @@ def log_probabilities(name: str, value: ArrayLike) -> Array:
     if checked.ndim == 0 or checked.shape[-1] == 0:
         raise ValueError(f"{name} has shape {checked.shape}; its last axis must list the outcomes.")
     _refuse(np.isnan(checked) | (checked == np.inf), checked, name, "must be a log-probability")
-    total: Array = logsumexp(checked, axis=-1)
+    total = _log_sum(checked)
     _refuse(
         ~(np.abs(np.expm1(total)) <= _SUM_TOLERANCE),
         np.exp(total),
@@ -63,6 +62,14 @@ def log_probabilities(name: str, value: ArrayLike) -> Array:
     )
     excess = np.where(np.abs(total) > _SUM_ROUNDING, total, 0.0)
     return np.minimum(checked - excess[..., None], 0.0)
+
+
+def _log_sum(log_p: Array) -> Array:
+    """Log of the sum over the last axis; SciPy's takes ten times as long for one prediction."""
+    top = np.max(log_p, axis=-1, keepdims=True)
+    safe = np.where(top > -np.inf, top, 0.0)
+    with np.errstate(divide="ignore", over="ignore"):
+        return safe[..., 0] + np.log(np.sum(np.exp(log_p - safe), axis=-1))
 
 
 def broadcast(named: dict[str, Array]) -> dict[str, Array]:

@@ -1,0 +1,1 @@
+"""Families of test functions, and the trees, ferns, forests and boosted steps grown on them."""

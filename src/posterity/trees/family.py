@@ -1,0 +1,90 @@
+"""A family of test functions q[x; t]: a row answers each test with one number.  [P9 Sec 9.10]
+
+Trees, ferns, forests and boosted steps see the data through a family alone: they never look at a
+row. What a row is, is the family's business: a line of a table, a window of an image, a pixel.
+"""
+
+from __future__ import annotations
+
+import abc
+from typing import Any, ClassVar, Self, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from posterity.arrays import Array
+
+Tests: TypeAlias = NDArray[Any]
+"""Numbers that say which tests, P of them each: (..., P)."""
+
+Places: TypeAlias = NDArray[np.int32]
+
+
+class Family(abc.ABC):
+    """Tests that can be drawn at random, and what rows answer to them.
+
+    A family is a value: ``fitted`` returns a copy that knows the data. A subclass writes ``draw``
+    and ``respond``, and where there are only so many tests, ``catalogue``.
+
+    An answer that is NaN is a missing one. It counts as larger than every number, so that a row
+    goes right where it has no answer, and one threshold parts missing answers from all others.
+    """
+
+    is_of_columns: ClassVar[bool] = True
+    """Whether rows are lines of an (N, D) matrix, which may hold NaN. Otherwise they are whatever
+    ``respond`` takes, counted by ``len``."""
+
+    def fitted(self, X: Any) -> Self:
+        """A copy that knows what rows look like."""
+        del X
+        return self
+
+    def prepared(self, X: Any) -> Any:
+        """The rows in the form from which ``respond`` answers fastest while trees grow."""
+        return X
+
+    @abc.abstractmethod
+    def draw(self, n_nodes: int, n_tests: int, rng: np.random.Generator) -> Tests:
+        """Tests at random, (n_nodes, n_tests, P); those of one node differ where they can."""
+
+    def catalogue(self) -> Tests:
+        """All tests there are, (J, P); a family without an end to them raises TypeError."""
+        raise TypeError(
+            f"{type(self).__name__} has no end of tests, so that they cannot all be tried; draw "
+            "some of them."
+        )
+
+    @abc.abstractmethod
+    def respond(self, rows: Any, places: Places, tests: Tests, which: Places) -> NDArray[Any]:
+        """What some rows answer to the tests of the node each of them is in.
+
+        Parameters
+        ----------
+        rows : Any
+            All rows, as they were given or as ``prepared`` made them.
+        places : array (m,)
+            Which of them are asked.
+        tests : array (A, K, P)
+            The tests of each node.
+        which : array (m,)
+            The node of each row that is asked, from 0 to A - 1.
+
+        Returns
+        -------
+        array (K, m)
+            Float64; or, from prepared rows, uint8 codes that grow with the answer, where
+            ``code <= c`` means that the answer is at most ``cuts(test)[c]``.
+        """
+
+    def cuts(self, tests: Tests) -> Array | None:
+        """Of a family that answers with codes: the thresholds (n, B) between these, by test.
+
+        None: it answers with numbers. Beyond the last code comes +inf, which only missing answers
+        exceed.
+        """
+        del tests
+        return None
+
+    def default_tests(self) -> int:
+        """How many tests a node chooses from, unless it is told."""
+        return 10

@@ -1,0 +1,56 @@
+"""Trees as flat arrays: what is saved, routed through and looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from posterity.arrays import Array
+from posterity.trees.family import Tests
+
+
+@dataclass(frozen=True, eq=False)
+class Trees:
+    """T binary trees of I inner nodes and L leaves in all.
+
+    A node is numbered from 0, a leaf l is written as ~l = -1 - l, wherever either can stand. A row
+    goes to the first child where its answer is at most the threshold, and else, also where it has
+    no answer, to the second.
+    """
+
+    roots: NDArray[np.int32]  # (T,)
+    tests: Tests  # (I, P)
+    thresholds: Array  # (I,)
+    children: NDArray[np.int32]  # (I, 2)
+    gains: NDArray[np.float32]  # (I,), nats of log-likelihood that the test brought in training
+    n_leaves: int
+
+    @property
+    def n_trees(self) -> int:
+        """T."""
+        return len(self.roots)
+
+    @classmethod
+    def joined(cls, parts: Sequence[Trees]) -> Trees:
+        """One after the other, with nodes and leaves numbered through."""
+        nodes = np.cumsum([0, *(len(part.thresholds) for part in parts)])
+        leaves = np.cumsum([0, *(part.n_leaves for part in parts)])
+        shifted = [
+            (_shifted(part.roots, n, m), _shifted(part.children, n, m))
+            for part, n, m in zip(parts, nodes, leaves, strict=False)
+        ]
+        return cls(
+            np.concatenate([roots for roots, _ in shifted]),
+            np.concatenate([part.tests for part in parts]),
+            np.concatenate([part.thresholds for part in parts]),
+            np.concatenate([children for _, children in shifted]),
+            np.concatenate([part.gains for part in parts]),
+            int(leaves[-1]),
+        )
+
+
+def _shifted(links: NDArray[np.int32], nodes: int, leaves: int) -> NDArray[np.int32]:
+    return np.where(links >= 0, links + nodes, links - leaves).astype(np.int32)
