@@ -1,0 +1,9 @@
+"""Data at the door: turned into float64 arrays, or refused with a sentence.
+
+Shapes, column names and column counts are scikit-learn's business (``validate_data``); what is
+added here is *where* a value is bad and what to do about it. Rows are counted from 0.
+"""
+
+from posterity.validation.checks import check_positive, check_sample_weight, check_X, check_X_y
+
+__all__ = ["check_X", "check_X_y", "check_positive", "check_sample_weight"]

@@ -1,0 +1,123 @@
+"""What is wrong with data, in a sentence: which row or column, and what to do."""
+
+from collections import Counter
+from collections.abc import Sequence, Sized
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from posterity.arrays import Array
+
+_FILL = "Fill or drop missing values first, e.g. with sklearn.impute.SimpleImputer."
+_CLIP = "Clip or drop infinite values first."
+
+
+def refuse_where(bad: NDArray[np.bool_], values: Array, name: str, rule: str) -> None:
+    """Name the first bad row."""
+    rows = np.flatnonzero(bad)
+    if rows.size:
+        raise ValueError(f"{name} is {values[rows[0]]:g} in row {rows[0]}{_others(rows)}; {rule}.")
+
+
+def refuse_duplicated_names(X: Any) -> None:
+    """Two columns of one name cannot be told apart when the model is used again."""
+    names = _column_names(X)
+    repeated = [repr(name) for name, count in Counter(names).items() if count > 1]
+    if repeated:
+        raise ValueError(
+            f"X has more than one column named {', '.join(repeated)}; rename or drop duplicates."
+        )
+
+
+def refuse_dates(data: Any, name: str) -> None:
+    """NumPy would silently count microseconds."""
+    dtypes = data.dtypes if _column_names(data) else [getattr(data, "dtype", None)]
+    for j, dtype in enumerate(dtypes):
+        if str(dtype).lower().startswith(("date", "time", "duration", "period")):
+            raise ValueError(
+                f"Input {name} holds dates or times (column {_column_label(data, j)}); turn them "
+                "into numbers first, e.g. days since a fixed date."
+            )
+
+
+def refuse_non_finite(values: Array, data: Any, name: str, *, allow_missing: bool = False) -> None:
+    """Name the first place that is NaN or infinite."""
+    if _all_finite(values):
+        return
+    nan = np.isnan(values)
+    is_missing = not allow_missing and bool(nan.any())
+    kind, bad, advice = ("NaN", nan, _FILL) if is_missing else ("infinity", np.isinf(values), _CLIP)
+    places = np.argwhere(bad)
+    if not len(places):
+        return
+    first = _place(data, places[0])
+    raise ValueError(f"Input {name} contains {kind}: {first}{_others(places)}. {advice}")
+
+
+def _all_finite(values: Array) -> bool:
+    """A finite sum has finite terms; a sum that is not may only have overflowed."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = values.sum()
+    return bool(np.isfinite(total)) or bool(np.isfinite(values).all())
+
+
+def explain(data: Any, name: str, error: Exception) -> NoReturn:
+    """Say which cell could not be read as a number, or repeat what scikit-learn said."""
+    place, value = _first_unreadable_cell(data)
+    if isinstance(value, str):
+        raise ValueError(
+            f"Input {name}: {place} holds the text {value!r}; encode it as numbers first, "
+            "e.g. with sklearn.preprocessing.OneHotEncoder."
+        ) from error
+    if type(value).__name__ == "NAType":
+        raise ValueError(f"Input {name} contains NaN: {place}. {_FILL}") from error
+    if isinstance(value, int):
+        raise ValueError(f"Input {name}: {place} is too large for a float64 number.") from error
+    raise error
+
+
+def _first_unreadable_cell(data: Any) -> tuple[str, object]:
+    """Place and value of the first cell, column by column, that is not a number."""
+    try:
+        cells = np.asarray(data, dtype=object)
+    except (ValueError, TypeError):
+        return "", None
+    if cells.ndim in (1, 2):
+        for index in np.ndindex(cells.T.shape):
+            if not _is_readable(cells.T[index]):
+                return _place(data, index[::-1]), cells.T[index]
+    return "", None
+
+
+def _is_readable(value: Any) -> bool:
+    """Whether NumPy reads the value as a number; it reads None as NaN."""
+    try:
+        return value is None or isinstance(float(value), float)
+    except (TypeError, ValueError, OverflowError):
+        return False
+
+
+def _place(data: Any, index: Sequence[int]) -> str:
+    """A place in words: (row,) or (row, column)."""
+    if len(index) == 1:
+        return f"row {index[0]}"
+    return f"column {_column_label(data, index[1])} (row {index[0]})"
+
+
+def _others(places: Sized) -> str:
+    """How many further places are bad."""
+    count = len(places) - 1
+    plural = "s" if count > 1 else ""
+    return f" and {count} other place{plural}" if count else ""
+
+
+def _column_label(data: Any, j: int) -> str:
+    """A column's name in quotes, or its number counted from 0."""
+    names = _column_names(data)
+    return repr(names[j]) if names else str(j)
+
+
+def _column_names(data: Any) -> list[object]:
+    """The names of a data frame's columns; empty where the data has none."""
+    return list(getattr(data, "columns", ()))
