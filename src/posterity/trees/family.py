@@ -88,3 +88,14 @@ class Family(abc.ABC):
     def default_tests(self) -> int:
         """How many tests a node chooses from, unless it is told."""
         return 10
+
+    def __eq__(self, other: object) -> bool:
+        """Whether both are of one kind and know the same."""
+        if type(other) is not type(self):
+            return NotImplemented
+        mine, theirs = vars(self), vars(other)
+        return mine.keys() == theirs.keys() and all(
+            np.array_equal(mine[name], theirs[name]) for name in mine
+        )
+
+    __hash__ = None  # type: ignore[assignment]
