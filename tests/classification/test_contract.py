@@ -33,6 +33,10 @@ CASES = [
     posterity.RelevanceVectorClassifier(kernels.RBF(2.0).fixed(), query_column=True),
     posterity.RelevanceVectorClassifier(kernels.RBF(2.0).fixed(), algorithm="alternating"),
     posterity.MixtureOfExpertsClassifier(n_restarts=0, random_state=0),
+    posterity.IncrementalClassifier(3, n_restarts=0, random_state=0),
+    posterity.IncrementalClassifier(2, units="radial", n_restarts=0, random_state=0),
+    posterity.LogisticTreeClassifier(1, n_restarts=0, max_iter=100, random_state=0),
+    posterity.LogisticTreeClassifier(gates="hard", max_depth=1, n_restarts=0, random_state=0),
     posterity.BayesianLogisticRegression(
         features=features.Polynomial(2), standardize=False, fit_intercept=False
     ),

@@ -54,6 +54,7 @@ CASES = [
     posterity.SparseLinearRegression(
         features.Polynomial(2), degrees_of_freedom=1.0, fit_intercept=False, algorithm="alternating"
     ),
+    posterity.IncrementalRegressor(3, n_restarts=0, random_state=0),
     posterity.RelevanceVectorRegressor(),
     posterity.RelevanceVectorRegressor(
         kernels.RBF(2.0).fixed(), noise_variance=0.1, query_column=True

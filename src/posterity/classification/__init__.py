@@ -5,8 +5,10 @@ from posterity.classification.bayesian import BayesianLogisticRegression
 from posterity.classification.discrete import DiscreteClassifier
 from posterity.classification.dual import DualLogisticRegression
 from posterity.classification.gaussian_process import GaussianProcessClassifier
+from posterity.classification.incremental import IncrementalClassifier
 from posterity.classification.kernel_logistic import KernelLogisticRegression
 from posterity.classification.logistic import LogisticRegression, SeparationWarning
+from posterity.classification.logistic_tree import LogisticTreeClassifier
 from posterity.classification.mixture_of_experts import MixtureOfExpertsClassifier
 from posterity.classification.relevance_vector import RelevanceVectorClassifier
 from posterity.classification.sparse_logistic import SparseLogisticRegression
@@ -17,8 +19,10 @@ __all__ = [
     "DiscreteClassifier",
     "DualLogisticRegression",
     "GaussianProcessClassifier",
+    "IncrementalClassifier",
     "KernelLogisticRegression",
     "LogisticRegression",
+    "LogisticTreeClassifier",
     "MixtureOfExpertsClassifier",
     "RelevanceVectorClassifier",
     "SeparationWarning",

@@ -22,7 +22,7 @@ Pullback: TypeAlias = Callable[[Array], Array]
 """From G = dL/dZ (N, M) to dL/dtheta (P,)."""
 
 _START_SLOPE = 2.0  # of a unit at random: it steps within a standard deviation of the data
-_SLOPE_SPREAD = 5.0  # standard deviation of slopes and offsets before the data
+_SLOPE_SPREAD = 5.0  # of the steepness of a unit, over all columns together, before the data
 _CENTER_SPREAD = 2.0  # of centres: a unit may well lie outside of the data
 _LOG_WIDTH_SPREAD = 1.0
 
@@ -115,8 +115,9 @@ class LearnedArctan(Learned):
         return np.column_stack([A, b]).ravel()
 
     def prior(self) -> tuple[Array, Array]:
-        P = self.n_units * (len(self.scale_) + 1)
-        return np.zeros(P), np.full(P, _SLOPE_SPREAD)
+        D = len(self.scale_)
+        spread = np.append(np.full(D, _SLOPE_SPREAD / np.sqrt(D)), _SLOPE_SPREAD)
+        return np.zeros(self.n_units * (D + 1)), np.tile(spread, self.n_units)
 
     def linearised(self, U: Array, theta: Array) -> tuple[Array, Pullback]:
         A, b = np.split(theta.reshape(self.n_units, -1), [U.shape[1]], axis=1)

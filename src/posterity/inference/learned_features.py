@@ -42,6 +42,7 @@ class Problem:
     likelihood: likelihoods.Likelihood | likelihoods.Coupled
     mean: Array  # of the prior, (P + (M + 1) C,)
     spread: Array
+    base: Array | None = None  # (N, C), a part of the latent values that stays as it is
 
     @classmethod
     def of(
@@ -54,6 +55,7 @@ class Problem:
         *,
         weight_information: float,
         fit_intercept: bool,
+        base: Array | None = None,
     ) -> Problem:
         """With the prior that the units state, and one for the weights measured in rows.
 
@@ -73,6 +75,7 @@ class Problem:
             likelihood,
             np.concatenate([center, W.ravel()]),
             np.concatenate([of_units, np.sqrt(np.outer(1.0 / information, variance)).ravel()]),
+            base,
         )
 
     def split(self, x: Array) -> tuple[Array, Array]:
@@ -82,25 +85,40 @@ class Problem:
         given = self.mean + self.spread * x
         return given[:P], given[P:].reshape(-1, C)
 
+    def joined(self, theta: Array, W: Array) -> Array:
+        """The flat array that ``split`` takes apart."""
+        return (np.concatenate([theta, W.ravel()]) - self.mean) / self.spread
+
     def __call__(self, x: Array) -> tuple[float, Array]:
         """The value and its gradient; not finite where a step went beyond all numbers."""
         theta, W = self.split(x)
         with np.errstate(over="ignore", invalid="ignore"):
             Z, pullback = self.units.linearised(self.U, theta)
             Z1 = np.column_stack([Z, np.ones((len(Z), len(W) - Z.shape[1]))])
-            A = Z1 @ W
-            a = A if isinstance(self.likelihood, likelihoods.Coupled) else A[:, 0]
-            loss = -float(self.counts @ self.likelihood.log_prob(self.y, a))
-            G = -self.counts[:, None] * self.likelihood.d1(self.y, a).reshape(A.shape)
+            A = Z1 @ W if self.base is None else self.base + Z1 @ W
+            a = in_shape(self.likelihood, A)
+            log_p, d1 = self.likelihood.value_and_slope(self.y, a)
+            loss = -float(self.counts @ log_p)
+            G = -self.counts[:, None] * d1.reshape(A.shape)
             slopes = [pullback(G @ W[: Z.shape[1]].T), (Z1.T @ G).ravel()]  # [P9 9.21] of -L
             return loss + 0.5 * float(x @ x), np.concatenate(slopes) * self.spread + x
 
+    def latents(self, x: Array) -> Array:
+        """The latent values (N, C)."""
+        theta, W = self.split(x)
+        Z = self.units.columns_at(self.U, theta)
+        A = Z @ W[: Z.shape[1]] + np.sum(W[Z.shape[1] :], axis=0)
+        return A if self.base is None else self.base + A
+
     def start(self, rng: np.random.Generator) -> Array:
         """Units at random, without weight yet."""
-        theta, x = self.units.start(self.U, self.counts, rng), np.zeros_like(self.mean)
-        P = len(theta)
-        x[:P] = (theta - self.mean[:P]) / self.spread[:P]
-        return x
+        theta = self.units.start(self.U, self.counts, rng)
+        return self.joined(theta, self.mean[len(theta) :])
+
+
+def in_shape(likelihood: likelihoods.Likelihood | likelihoods.Coupled, A: Array) -> Array:
+    """Latent values (N, C) in the shape that the likelihood takes: (N,) where C is one."""
+    return A if isinstance(likelihood, likelihoods.Coupled) else A[:, 0]
 
 
 def fit(

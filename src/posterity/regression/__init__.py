@@ -6,6 +6,7 @@ from posterity.regression.dual import DualLinearRegression
 from posterity.regression.gamma import GammaRegression
 from posterity.regression.gaussian_process import GaussianProcessRegressor
 from posterity.regression.generalized import GeneralizedLinearRegression
+from posterity.regression.incremental import IncrementalRegressor
 from posterity.regression.kernel_ridge import KernelRidgeRegression
 from posterity.regression.linear import LinearRegression
 from posterity.regression.lq import LqRegression
@@ -20,6 +21,7 @@ __all__ = [
     "GammaRegression",
     "GaussianProcessRegressor",
     "GeneralizedLinearRegression",
+    "IncrementalRegressor",
     "KernelRidgeRegression",
     "LinearRegression",
     "LqRegression",

@@ -1,0 +1,234 @@
+"""Bernoulli or categorical likelihood x a tree of gates x any features x point estimate."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from posterity import arrays, designs, distributions, validation
+from posterity import features as feature_spaces
+from posterity.arrays import Array
+from posterity.classification import classes
+from posterity.classification.base import Classifier
+from posterity.classification.weight_model import one_of
+from posterity.inference import equal_rows, logistic_tree_depth, logistic_tree_training
+from posterity.models import FeatureModel
+
+TRAININGS = ("joint", "branchwise")
+GATES = ("soft", "hard")
+
+
+class LogisticTreeClassifier(FeatureModel, Classifier):
+    """Linear functions at the branches of a tree, each trusted in its part of space.  [P9 9.56]
+
+    The latent value of a class is a sum of linear functions, one for each branch of a complete
+    binary tree, weighted by the product of the gates on the way to the branch. A gate is the
+    sigmoid of a linear function. Without a gate this is logistic regression, with one it is
+    branching logistic regression. Two classes have one latent value, more have one each, through
+    the same gates.
+
+    This is a plug-in model: gates and experts are the most probable ones, and predictions do not
+    average over what else they could be. There are many local maxima; the best of several searches
+    is kept.
+
+    Parameters
+    ----------
+    depth : int, optional
+        Gates on the way from the root to a leaf. None: chosen among 0, ..., ``max_depth`` by the
+        mean log score of rows held out, and then fitted to all rows.
+    features : transformer, optional
+        What gates and experts are linear in: one of :mod:`posterity.features` or any scikit-learn
+        transformer. None: the columns as they are.
+    training : {"joint", "branchwise"}, default="joint"
+        "branchwise": a gate and the two branches below it at a time, from the root down, all else
+        held. "joint": then all together, from there and from weights at random.
+    gates : {"soft", "hard"}, default="soft"
+        "soft": a row goes down both branches of a gate, by degrees. "hard": down one of them, so
+        that predictions take less time, and jump at a gate. Hard gates are learned as soft ones,
+        made steeper while all weights move along, and cut at one half; leaves are then fitted
+        again to the rows that come to them.
+    max_depth : int, default=3
+        The largest depth to choose from.
+    validation_fraction : float, default=0.2
+        Share of each class to hold out while the depth is chosen.
+    prior_variance : float, default=2.0
+        Variance of each weight before the data, of columns scaled to unit standard deviation. It
+        keeps the weights finite where gates or experts part the rows without error.
+    n_restarts : int, default=4
+        Further searches, each from weights at random; the best is kept.
+    max_iter : int, default=1000
+        Largest number of iterations of a search.
+    n_jobs : int, optional
+        How many searches at a time.
+    random_state : int, Generator, RandomState or None, default=None
+        Draws the starts, and the rows that are held out.
+
+    Attributes
+    ----------
+    depth_ : int
+        Chosen, or as given.
+    validation_scores_ : array of shape (1 + max_depth,) or None
+        Mean log score of the rows held out, of each depth; None where the depth was given.
+    gate_coef_, gate_intercept_ : array of shape (K, M) and (K,)
+        Weights of the gates in the units of the data, from the root down, each level from left to
+        right: below gate k are nodes 2k + 1 and 2k + 2. A positive value leads to the right.
+    expert_coef_, expert_intercept_ : array of shape (E, M) and (E,), or (E, C, M) and (E, C)
+        Weights of the branches, in the same order: branch e leads to node e + 1, but for the only
+        one of a tree of depth 0.
+    leaf_coef_, leaf_intercept_ : array of shape (K + 1, M) and (K + 1,), or with C as above
+        The sum of the branches on the way to each leaf: all that is said of a row there, where
+        gates are hard.
+    log_posterior_ : float
+        Log of likelihood times prior at these weights, constants included.
+    n_iter_ : int
+        Iterations of the best search, or of all that led here one after another.
+    stop_reason_ : str
+        Why the last of them stopped, or the first that did not end by itself.
+    features_ : transformer or None
+        The fitted features.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from posterity import LogisticTreeClassifier
+    >>> X = np.random.default_rng(0).uniform(-1.0, 1.0, size=(200, 2))
+    >>> y = X[:, 0] * X[:, 1] > 0.0  # no line parts these
+    >>> model = LogisticTreeClassifier(depth=1, random_state=0).fit(X, y)
+    >>> model.predict([[0.5, 0.5], [-0.5, 0.5]])
+    array([ True, False])
+    >>> model.gate_proba([[0.5, 0.5]]).shape
+    (1, 2)
+    """
+
+    def __init__(
+        self,
+        depth: int | None = None,
+        *,
+        features: Any = None,
+        training: str = "joint",
+        gates: str = "soft",
+        max_depth: int = 3,
+        validation_fraction: float = 0.2,
+        prior_variance: float = 2.0,
+        n_restarts: int = 4,
+        max_iter: int = 1000,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.depth = depth
+        self.features = features
+        self.training = training
+        self.gates = gates
+        self.max_depth = max_depth
+        self.validation_fraction = validation_fraction
+        self.prior_variance = prior_variance
+        self.n_restarts = n_restarts
+        self.max_iter = max_iter
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (N, D)
+            Inputs.
+        y : array-like of shape (N,)
+            Classes.
+        sample_weight : array-like of shape (N,), optional
+            How often each row counts: an integer weight equals repeating the row.
+        """
+        self._check_parameters()
+        X_rows = validation.check_X(self, X, reset=True)
+        weights = validation.check_sample_weight(sample_weight, len(X_rows))
+        codes = self._learn_classes(y, len(X_rows), weights)
+        rows, targets, counts = equal_rows.merged(X_rows, codes, weights)
+        self._fit_features(rows, counts)
+        standard = designs.Standardized.of(
+            designs.Dense(self._features_of(rows)), counts, offset=True
+        )
+        self._center, self._scale = standard.center, standard.scale
+        self._learn(standard.rows(0, len(rows)), targets, counts)
+        return self
+
+    def predict_dist(self, X: ArrayLike) -> distributions.Discrete:
+        """The predictive distribution of the class at each row."""
+        Z = self._queries(X)
+        A = self._tree.latents(Z)
+        if len(self.classes_) == 2:
+            return distributions.Bernoulli.from_logit(A[:, 0])
+        return distributions.Categorical.from_logits(A)
+
+    def gate_proba(self, X: ArrayLike) -> Array:
+        """How far each leaf is trusted at each row, (n, K + 1): the product of its gates."""
+        Z = self._queries(X)
+        return self._tree.leaf_trust(Z)
+
+    def apply(self, X: ArrayLike) -> NDArray[np.intp]:
+        """The leaf that is trusted most at each row, (n,), counted from the left."""
+        Z = self._queries(X)
+        return self._tree.apply(Z)
+
+    def _check_parameters(self) -> None:
+        counts = [("max_depth", 0), ("n_restarts", 0), ("max_iter", 1)]
+        for name, least in counts if self.depth is None else [("depth", 0), *counts]:
+            feature_spaces.base.check_count(getattr(self, name), name, least=least)
+        one_of(self.training, "training", TRAININGS)
+        one_of(self.gates, "gates", GATES)
+        validation.check_positive(self.prior_variance, "prior_variance")
+        if validation.check_positive(self.validation_fraction, "validation_fraction") >= 1.0:
+            raise ValueError(
+                f"validation_fraction={self.validation_fraction!r} must be less than one."
+            )
+
+    def _learn(self, Z: Array, y: Array, counts: Array) -> None:
+        rng = arrays.generator(self.random_state)
+        trainer = self._trainer()
+        self.validation_scores_ = None
+        if self.depth is None:
+            held = logistic_tree_depth.held_out(y, counts, self.validation_fraction, rng=rng)
+            self.validation_scores_ = logistic_tree_depth.scores(
+                trainer, Z, y, counts, held, max_depth=self.max_depth, rng=rng
+            )
+            self.depth_ = int(np.argmax(self.validation_scores_))
+        else:
+            self.depth_ = int(self.depth)
+        self._adopt(trainer.fit(Z, y, counts, depth=self.depth_, rng=rng))
+
+    def _trainer(self) -> logistic_tree_training.Trainer:
+        return logistic_tree_training.Trainer(
+            classes.likelihood_of(len(self.classes_)),
+            prior_variance=self.prior_variance,
+            jointly=self.training == "joint",
+            hard=self.gates == "hard",
+            n_restarts=self.n_restarts,
+            max_iter=self.max_iter,
+            n_jobs=self.n_jobs,
+        )
+
+    def _adopt(self, found: logistic_tree_training.TreeFit) -> None:
+        """Publish a fit, with weights in the units of the data."""
+        self._tree = found.model
+        self.gate_coef_, self.gate_intercept_ = self._unscaled(found.tree.gates)
+        own = 0 if len(self.classes_) == 2 else slice(None)
+        experts, leaves = found.tree.experts[:, own], found.tree.leaves()[:, own]
+        self.expert_coef_, self.expert_intercept_ = self._unscaled(experts)
+        self.leaf_coef_, self.leaf_intercept_ = self._unscaled(leaves)
+        self.log_posterior_ = found.log_posterior
+        self.n_iter_, self.stop_reason_ = found.n_iter, found.stop_reason
+
+    def _unscaled(self, W: Array) -> tuple[Array, Array]:
+        """Weights (..., M) of the columns as they are, and the offsets that go with them."""
+        coef = W[..., :-1] / self._scale
+        return coef, W[..., -1] - coef @ self._center
+
+    def _queries(self, X: ArrayLike) -> Array:
+        """Standardised features of each row, and a one."""
+        check_is_fitted(self)
+        Z = self._features_of(validation.check_X(self, X, reset=False))
+        design = designs.Standardized(designs.Dense(Z), self._center, self._scale, offset=True)
+        return design.rows(0, len(Z))

@@ -1,0 +1,132 @@
+"""What estimators share that add one unit at a time to a sum."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+import numbers
+from collections.abc import Iterator
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from posterity import arrays, features, validation
+from posterity.arrays import Array
+from posterity.inference import equal_rows, stagewise, stagewise_length
+
+_UNITS = {"arctan": features.LearnedArctan, "radial": features.LearnedRadial}
+
+
+class IncrementalModel(BaseEstimator):
+    """An estimator whose latent value is a sum of ``n_units`` units, found one by one.
+
+    A subclass checks the targets and says what latent values predict.
+    """
+
+    n_units: int
+    units: str
+    n_restarts: int
+    validation_fraction: float | None
+    max_iter: int
+    n_jobs: int | None
+    random_state: Any
+    units_: features.Learned | None
+    validation_scores_: Array | None
+    _stages: stagewise.Stages
+
+    def truncated(self, n_units: int) -> Self:
+        """A fitted copy of the first units only: what a fit with so many gives.
+
+        Parameters
+        ----------
+        n_units : int
+            How many, from none to ``n_units_``.
+        """
+        check_is_fitted(self)
+        features.base.check_count(n_units, "n_units", least=0)
+        if n_units > self.n_units_:
+            raise ValueError(f"n_units={n_units} is more than the {self.n_units_} of this model.")
+        other = copy.copy(self)
+        other._adopt(self._stages.truncated(n_units))
+        return other
+
+    def _check_parameters(self) -> None:
+        for name, least in (("n_units", 1), ("n_restarts", 0), ("max_iter", 1)):
+            features.base.check_count(getattr(self, name), name, least=least)
+        if not isinstance(self.units, str) or self.units not in _UNITS:
+            raise ValueError(f"units={self.units!r} must be one of {', '.join(map(repr, _UNITS))}.")
+        part = self.validation_fraction
+        if part is not None and not (isinstance(part, numbers.Real) and 0.0 < part < 1.0):
+            raise ValueError(
+                f"validation_fraction={part!r} must lie between 0 and 1; None holds out nothing."
+            )
+
+    def _fit_stages(
+        self,
+        X: Array,
+        y: Array,
+        sample_weight: Array | None,
+        likelihood: stagewise.AnyLikelihood,
+        *,
+        by_target: bool,
+    ) -> Self:
+        """Find the units, and how many there should be where rows are held out to see."""
+        rows, targets, counts = equal_rows.merged(X, y, sample_weight)
+        # three, whether used or not: the units are those of a fit that holds nothing out
+        of_stages, of_split, of_trial = arrays.generator(self.random_state).spawn(3)
+        n_stages, self.validation_scores_ = self.n_units, None
+        if self.validation_fraction is not None:
+            groups = targets if by_target else np.zeros(len(targets))
+            held = stagewise_length.held_out(groups, self.validation_fraction, of_split)
+            trial = self._search(
+                rows[~held], targets[~held], counts[~held], likelihood, self.n_units, of_trial
+            )
+            scores = trial.scores(rows[held], targets[held], counts[held])
+            n_stages, self.validation_scores_ = int(np.argmax(scores)), scores
+        self._adopt(self._search(rows, targets, counts, likelihood, n_stages, of_stages))
+        return self
+
+    def _search(
+        self,
+        X: Array,
+        y: Array,
+        counts: Array,
+        likelihood: stagewise.AnyLikelihood,
+        n_stages: int,
+        rng: np.random.Generator,
+    ) -> stagewise.Stages:
+        unit = _UNITS[self.units](1, n_restarts=self.n_restarts, random_state=0)
+        return stagewise.fit(
+            unit.fit(X, sample_weight=counts),
+            X,
+            y,
+            counts,
+            likelihood,
+            n_stages=n_stages,
+            max_iter=self.max_iter,
+            n_jobs=self.n_jobs,
+            rng=rng,
+        )
+
+    def _adopt(self, stages: stagewise.Stages) -> None:
+        """Publish a fit."""
+        self._stages = stages
+        self.n_units_ = stages.n_units
+        self.units_ = stages.joint_units()
+        self.log_likelihoods_ = np.array([step.log_likelihood for step in stages.steps])
+        self.n_iter_ = max(1, sum(step.n_iter for step in stages.steps))
+        self.stop_reason_ = stages.stop_reason
+
+    def _latents(self, X: ArrayLike) -> Array:
+        """The latent values (n, C)."""
+        check_is_fitted(self)
+        return self._stages.latents(validation.check_X(self, X, reset=False))
+
+    def _after_each_unit(self, X: ArrayLike) -> Iterator[tuple[stagewise.Step, Array]]:
+        """The model after each unit, and its latent values (n, C)."""
+        check_is_fitted(self)
+        latents = self._stages.staged(validation.check_X(self, X, reset=False))
+        return itertools.islice(zip(self._stages.steps, latents, strict=True), 1, None)
