@@ -15,6 +15,7 @@ from posterity import (
     likelihoods,
     priors,
     scoring,
+    trees,
 )
 from posterity.classification import (
     BayesianLogisticRegression,
@@ -26,6 +27,9 @@ from posterity.classification import (
     LogisticRegression,
     LogisticTreeClassifier,
     MixtureOfExpertsClassifier,
+    RandomFernClassifier,
+    RandomForestClassifier,
+    RandomTreeClassifier,
     RelevanceVectorClassifier,
     SparseLogisticRegression,
 )
@@ -39,6 +43,9 @@ from posterity.regression import (
     KernelRidgeRegression,
     LinearRegression,
     LqRegression,
+    RandomFernRegressor,
+    RandomForestRegressor,
+    RandomTreeRegressor,
     RelevanceVectorRegressor,
     RidgeRegression,
     RobustRegression,
@@ -64,6 +71,12 @@ __all__ = [
     "LogisticTreeClassifier",
     "LqRegression",
     "MixtureOfExpertsClassifier",
+    "RandomFernClassifier",
+    "RandomFernRegressor",
+    "RandomForestClassifier",
+    "RandomForestRegressor",
+    "RandomTreeClassifier",
+    "RandomTreeRegressor",
     "RelevanceVectorClassifier",
     "RelevanceVectorRegressor",
     "RidgeRegression",
@@ -79,4 +92,5 @@ __all__ = [
     "likelihoods",
     "priors",
     "scoring",
+    "trees",
 ]

@@ -10,6 +10,9 @@ from posterity.classification.kernel_logistic import KernelLogisticRegression
 from posterity.classification.logistic import LogisticRegression, SeparationWarning
 from posterity.classification.logistic_tree import LogisticTreeClassifier
 from posterity.classification.mixture_of_experts import MixtureOfExpertsClassifier
+from posterity.classification.random_fern import RandomFernClassifier
+from posterity.classification.random_forest import RandomForestClassifier
+from posterity.classification.random_tree import RandomTreeClassifier
 from posterity.classification.relevance_vector import RelevanceVectorClassifier
 from posterity.classification.sparse_logistic import SparseLogisticRegression
 
@@ -24,6 +27,9 @@ __all__ = [
     "LogisticRegression",
     "LogisticTreeClassifier",
     "MixtureOfExpertsClassifier",
+    "RandomFernClassifier",
+    "RandomForestClassifier",
+    "RandomTreeClassifier",
     "RelevanceVectorClassifier",
     "SeparationWarning",
     "SparseLogisticRegression",

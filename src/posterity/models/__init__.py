@@ -14,15 +14,18 @@ from posterity.models.relevance_model import (
     arranged,
     check_algorithm,
 )
-from posterity.models.streamed_rows import StreamedRows, refuse_beside_chunks
+from posterity.models.streamed_rows import StreamedRows, read_targets, refuse_beside_chunks
+from posterity.models.tested_model import ForestModel, TestedModel, present
 from posterity.models.training import Training, given_noise, known_noise
 
 __all__ = [
     "FeatureModel",
+    "ForestModel",
     "Frame",
     "KernelModel",
     "RelevanceModel",
     "StreamedRows",
+    "TestedModel",
     "Training",
     "arranged",
     "check_algorithm",
@@ -33,5 +36,7 @@ __all__ = [
     "is_on_device",
     "joined",
     "known_noise",
+    "present",
+    "read_targets",
     "refuse_beside_chunks",
 ]

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from posterity import designs, progress, validation
 from posterity import features as feature_spaces
@@ -35,22 +36,24 @@ class StreamedRows:
                 "Features that are learned together with the weights need all rows in memory: fit "
                 "them on a sample first, and pass the features_ of that fit."
             )
-        targets, counts = [], []
-        for block in progress.track(chunks, total=chunks.n_rows, description="Reading targets"):
-            targets.append(_targets(block))
-            counts.append(block.sample_weight)
-            if len(targets) == 1:
-                validation.check_X(model, block.X, reset=True)
-        if chunks.feature_names is not None:
-            model.feature_names_in_ = np.asarray(chunks.feature_names, dtype=object)
-        weights = [count for count in counts if count is not None]
+        y, weights = read_targets(model, chunks)
         model._fit_features(_sampled(model, chunks), None)
         mapped = chunks if model.features is None else chunks.map(model._features_of)
-        return cls(
-            designs.Chunked(mapped),
-            np.concatenate(targets),
-            np.concatenate(weights) if weights else None,
-        )
+        return cls(designs.Chunked(mapped), y, weights)
+
+
+def read_targets(model: BaseEstimator, chunks: designs.Chunks) -> tuple[Array, Array | None]:
+    """Targets (N,) and weights of all rows, a number or two each; the model learns its columns."""
+    targets, counts = [], []
+    for block in progress.track(chunks, total=chunks.n_rows, description="Reading targets"):
+        targets.append(_targets(block))
+        counts.append(block.sample_weight)
+        if len(targets) == 1:
+            validation.check_X(model, block.X, reset=True)
+    if chunks.feature_names is not None:
+        model.feature_names_in_ = np.asarray(chunks.feature_names, dtype=object)
+    weights = [count for count in counts if count is not None]
+    return np.concatenate(targets), np.concatenate(weights) if weights else None
 
 
 def refuse_beside_chunks(*given: Any) -> None:

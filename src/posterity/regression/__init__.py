@@ -10,6 +10,9 @@ from posterity.regression.incremental import IncrementalRegressor
 from posterity.regression.kernel_ridge import KernelRidgeRegression
 from posterity.regression.linear import LinearRegression
 from posterity.regression.lq import LqRegression
+from posterity.regression.random_fern import RandomFernRegressor
+from posterity.regression.random_forest import RandomForestRegressor
+from posterity.regression.random_tree import RandomTreeRegressor
 from posterity.regression.relevance_vector import RelevanceVectorRegressor
 from posterity.regression.ridge import RidgeRegression
 from posterity.regression.robust import RobustRegression
@@ -25,6 +28,9 @@ __all__ = [
     "KernelRidgeRegression",
     "LinearRegression",
     "LqRegression",
+    "RandomFernRegressor",
+    "RandomForestRegressor",
+    "RandomTreeRegressor",
     "Regressor",
     "RelevanceVectorRegressor",
     "RidgeRegression",

@@ -4,6 +4,12 @@ Shapes, column names and column counts are scikit-learn's business (``validate_d
 added here is *where* a value is bad and what to do about it. Rows are counted from 0.
 """
 
-from posterity.validation.checks import check_positive, check_sample_weight, check_X, check_X_y
+from posterity.validation.checks import (
+    check_positive,
+    check_sample_weight,
+    check_targets,
+    check_X,
+    check_X_y,
+)
 
-__all__ = ["check_X", "check_X_y", "check_positive", "check_sample_weight"]
+__all__ = ["check_X", "check_X_y", "check_positive", "check_sample_weight", "check_targets"]

@@ -107,18 +107,39 @@ def check_X_y(
     >>> X.shape, y
     ((2, 1), array([3., 4.]))
     """
+    _require(estimator, y)
+    X_checked = check_X(estimator, X, reset=reset, min_rows=min_rows)
+    return X_checked, check_targets(estimator, y, len(X_checked), multi_output=multi_output)
+
+
+def check_targets(
+    estimator: BaseEstimator, y: ArrayLike | None, n_rows: int, *, multi_output: bool = True
+) -> Array:
+    """Numeric targets of so many rows, (N,) or (N, K), as a finite float64 array.
+
+    Examples
+    --------
+    >>> from sklearn.base import BaseEstimator
+    >>> from posterity import validation
+    >>> validation.check_targets(BaseEstimator(), [3, 4], 2)
+    array([3., 4.])
+    """
+    checked = _targets(_require(estimator, y), multi_output)
+    if len(checked) != n_rows:
+        raise ValueError(
+            f"X has {n_rows} rows but y has {len(checked)}; each row needs one target."
+        )
+    return checked
+
+
+def _require(estimator: BaseEstimator, y: ArrayLike | None) -> ArrayLike:
+    """The targets, in the words of scikit-learn where there are none."""
     if y is None:
         raise ValueError(
             f"This {type(estimator).__name__} estimator requires y to be passed, "
             "but the target y is None."
         )
-    X_checked = check_X(estimator, X, reset=reset, min_rows=min_rows)
-    y_checked = _targets(y, multi_output)
-    if len(X_checked) != len(y_checked):
-        raise ValueError(
-            f"X has {len(X_checked)} rows but y has {len(y_checked)}; each row needs one target."
-        )
-    return X_checked, y_checked
+    return y
 
 
 def check_sample_weight(sample_weight: ArrayLike | None, n_rows: int) -> Array | None:

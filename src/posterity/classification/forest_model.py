@@ -1,0 +1,82 @@
+"""Classifiers that are averages of trees."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from posterity import arrays, designs, distributions, models, trees, validation
+from posterity.classification.base import Classifier
+
+
+class ForestClassifier(models.ForestModel, Classifier):
+    """A classifier whose probabilities are the mean of what the leaves of its trees say."""
+
+    forest_: trees.ClassForest
+
+    def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
+        """Grow the trees.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (N, D), or :class:`posterity.designs.Chunks`
+            Inputs, where NaN is a missing value; or rows of any kind that ``tests`` takes. Chunks
+            bring their own targets and weights and never sit in memory at once: each tree grows
+            from a sample of them, of 65,536 rows unless ``max_samples`` says otherwise, and all
+            rows are counted in its leaves.
+        y : array-like of shape (N,)
+            Classes: numbers or names.
+        sample_weight : array-like of shape (N,), optional
+            How often each row counts.
+        """
+        if isinstance(X, designs.Chunks):
+            models.refuse_beside_chunks(y, sample_weight)
+            return self._fit_chunks(X)
+        given = self._check_rows(X, reset=True)
+        counts = validation.check_sample_weight(sample_weight, len(given))
+        all_codes = self._learn_classes(y, len(given), counts)
+        rows, codes, weights = models.present(given, all_codes, counts)
+        family = self._family().fitted(rows)
+        return self._adopt(
+            trees.fit_classes(
+                family,
+                rows,
+                codes.astype(np.int32),
+                weights,
+                len(self.classes_),
+                self._plan(family),
+                arrays.generator(self.random_state),
+            )
+        )
+
+    def predict_dist(self, X: Any) -> distributions.AveragedCategorical:
+        """The distribution of the class at each row of X, by its place in ``classes_``.
+
+        It knows which part of its entropy is disagreement between trees.
+        """
+        check_is_fitted(self, "forest_")
+        rows = self._check_rows(X, reset=False)
+        return distributions.AveragedCategorical(*self.forest_.average(rows, self.n_jobs))
+
+    def apply(self, X: Any) -> NDArray[np.int32]:
+        """The leaf of each row in each tree, (n, T), leaves being numbered through all trees."""
+        check_is_fitted(self, "forest_")
+        return self.forest_.apply(self._check_rows(X, reset=False), self.n_jobs)
+
+    def _fit_chunks(self, chunks: designs.Chunks) -> Self:
+        chunks.require_rereadable(type(self).__name__)
+        y, weights = models.read_targets(self, chunks)
+        codes = self._learn_classes(y, len(y), weights).astype(np.int32)
+        family = trees.fitted_family(self._family(), chunks)
+        plan, rng = self._plan(family), arrays.generator(self.random_state)
+        return self._adopt(
+            trees.fit_class_chunks(family, chunks, codes, weights, len(self.classes_), plan, rng)
+        )
+
+    def _adopt(self, fitted: trees.FittedClasses) -> Self:
+        self._adopt_forest(fitted)
+        self.oob_accuracy_ = fitted.oob_accuracy
+        return self

@@ -1,0 +1,112 @@
+"""What estimators share that see rows through a family of tests."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils import Tags
+
+from posterity import features, trees, validation
+from posterity.arrays import Array
+
+
+class TestedModel(BaseEstimator):
+    """An estimator on tests: of columns, where values may be missing, or of rows of any kind."""
+
+    __test__ = False  # pytest takes a class whose name begins so for a collection of tests
+    tests: trees.Family | None
+
+    def _family(self) -> trees.Family:
+        """Of single columns, unless another was given."""
+        if self.tests is None:
+            return trees.Columns()
+        if not isinstance(self.tests, trees.Family):
+            raise TypeError(
+                f"tests={self.tests!r} must be a family of tests, such as trees.Columns(), or None."
+            )
+        return self.tests
+
+    def _check_rows(self, X: Any, *, reset: bool) -> Any:
+        """Finite or missing numbers (N, D); rows of another kind are for their family to know."""
+        if self._family().is_of_columns:
+            checked = validation.check_X(self, X, reset=reset, allow_missing=True)
+            return np.ascontiguousarray(checked)
+        if not len(X):
+            raise ValueError("There are no rows in X; pass at least one.")
+        return X
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+
+class ForestModel(TestedModel):
+    """An estimator that is one tree or fern, or several. A subclass says how they grow.
+
+    It has the parameters of :class:`posterity.trees.Plan` that it names.
+    """
+
+    n_tests: int | None
+    min_leaf: float
+    max_depth: int | None
+    n_jobs: int | None = None
+    random_state: Any
+    forest_: trees.Forest
+    column_gain_: Array | None
+
+    def _plan(self, family: trees.Family) -> trees.Plan:
+        """How to grow trees on tests of a family that knows the rows."""
+        raise NotImplementedError
+
+    def _rules(self, family: trees.Family, n_tests: int | None = None) -> trees.Rules:
+        """With as many tests as the family finds good, unless it was told."""
+        for name in ("n_tests", "max_depth"):
+            if getattr(self, name) is not None:
+                features.base.check_count(getattr(self, name), name)
+        min_leaf = validation.check_positive(self.min_leaf, "min_leaf")
+        chosen = self.n_tests or n_tests or family.default_tests()
+        return trees.Rules(chosen, max_depth=self.max_depth, min_leaf=min_leaf)
+
+    def _positive(self, name: str) -> float | None:
+        """A parameter that is given, or None where it is to be learned."""
+        value = getattr(self, name)
+        return None if value is None else validation.check_positive(value, name)
+
+    def _sample(self, max_samples: float | None) -> float | None:
+        """How many rows a tree draws, checked."""
+        if max_samples is None:
+            return None
+        if isinstance(max_samples, int | np.integer) and not isinstance(max_samples, bool):
+            features.base.check_count(max_samples, "max_samples")
+            return max_samples
+        if validation.check_positive(max_samples, "max_samples") > 1.0:
+            raise ValueError(
+                f"max_samples={max_samples!r} is a fraction of the rows and must be at most 1; "
+                "give a whole number to count them."
+            )
+        return max_samples
+
+    def _adopt_forest(self, fitted: trees.FittedClasses | trees.FittedNormals) -> None:
+        """Publish a forest."""
+        self.forest_ = fitted.forest
+        self.concentration_ = fitted.forest.concentration
+        self.sharpness_ = fitted.forest.sharpness
+        self.oob_log_score_ = fitted.oob_log_score
+        self.oob_log_prob_ = fitted.oob_log_prob
+        self.column_gain_ = None
+        if isinstance(fitted.forest.family, trees.Columns):
+            grown = fitted.forest.trees
+            self.column_gain_ = np.bincount(
+                grown.tests[:, 0], weights=grown.gains, minlength=self.n_features_in_
+            )
+
+
+def present(rows: Any, target: Array, weights: Array | None) -> tuple[Any, Array, Array | None]:
+    """Rows that count at all; edges of columns are not drawn around others."""
+    if weights is None or weights.all() or not isinstance(rows, np.ndarray):
+        return rows, target, weights
+    kept = weights > 0.0
+    return rows[kept], target[kept], weights[kept]

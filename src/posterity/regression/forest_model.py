@@ -1,0 +1,94 @@
+"""Regressors that are mixtures of what trees say."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
+
+from posterity import arrays, designs, distributions, models, trees, validation
+from posterity.arrays import Array
+from posterity.regression.base import Regressor
+
+
+class ForestRegressor(models.ForestModel, Regressor):
+    """A regressor whose prediction is a mixture of the normals in the leaves of its trees."""
+
+    forest_: trees.NormalForest
+
+    def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
+        """Grow the trees.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (N, D), or :class:`posterity.designs.Chunks`
+            Inputs, where NaN is a missing value; or rows of any kind that ``tests`` takes. Chunks
+            bring their own targets and weights and never sit in memory at once: each tree grows
+            from a sample of them, of 65,536 rows unless ``max_samples`` says otherwise, and all
+            rows are counted in its leaves.
+        y : array-like of shape (N,) or (N, K)
+            Targets; several share the trees.
+        sample_weight : array-like of shape (N,), optional
+            How often each row counts.
+        """
+        if isinstance(X, designs.Chunks):
+            models.refuse_beside_chunks(y, sample_weight)
+            return self._fit_chunks(X)
+        given = self._check_rows(X, reset=True)
+        targets = validation.check_targets(self, y, len(given))
+        counts = validation.check_sample_weight(sample_weight, len(given))
+        rows, Y, weights = models.present(given, targets, counts)
+        self._is_flat = Y.ndim == 1
+        family = self._family().fitted(rows)
+        rng = arrays.generator(self.random_state)
+        return self._adopt(
+            trees.fit_normals(family, rows, _columns(Y), weights, self._plan(family), rng)
+        )
+
+    def predict_dist(self, X: Any) -> distributions.Mixture:
+        """The mixture of what all trees say, (n,) or (n, K).
+
+        Its variance has an aleatoric part, that of the leaves, and an epistemic one, by which the
+        trees differ.
+        """
+        check_is_fitted(self, "forest_")
+        mean, std = self.forest_.members(self._check_rows(X, reset=False), self.n_jobs)
+        T = mean.shape[1]
+        own = (slice(None), slice(None), 0) if self._is_flat else slice(None)
+        means, stds = (part[own] if self._is_flat else part.swapaxes(1, 2) for part in (mean, std))
+        return distributions.Mixture(distributions.Normal(means, stds), np.full(T, -np.log(T)))
+
+    def apply(self, X: Any) -> NDArray[np.int32]:
+        """The leaf of each row in each tree, (n, T), leaves being numbered through all trees."""
+        check_is_fitted(self, "forest_")
+        return self.forest_.apply(self._check_rows(X, reset=False), self.n_jobs)
+
+    def _predict_mean(self, X: ArrayLike) -> Array:
+        check_is_fitted(self, "forest_")
+        mean = self.forest_.mean(self._check_rows(X, reset=False), self.n_jobs)
+        return mean[:, 0] if self._is_flat else mean
+
+    def _fit_chunks(self, chunks: designs.Chunks) -> Self:
+        chunks.require_rereadable(type(self).__name__)
+        y, weights = models.read_targets(self, chunks)
+        self._is_flat = True
+        family = trees.fitted_family(self._family(), chunks)
+        plan, rng = self._plan(family), arrays.generator(self.random_state)
+        return self._adopt(trees.fit_normal_chunks(family, chunks, y[:, None], weights, plan, rng))
+
+    def _adopt(self, fitted: trees.FittedNormals) -> Self:
+        self._adopt_forest(fitted)
+        self.oob_rmse_ = fitted.oob_rmse
+        return self
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
+
+
+def _columns(Y: Array) -> Array:
+    return np.ascontiguousarray(Y.reshape(len(Y), -1))

@@ -1,0 +1,84 @@
+"""Normal leaves x one test a level: RandomFernRegressor."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from posterity import features, trees
+from posterity.regression.forest_model import ForestRegressor
+from posterity.regression.random_forest import third_of_columns
+
+
+class RandomFernRegressor(ForestRegressor):
+    """Random ferns whose cells are normal: trees whose nodes of one level all ask the same.
+
+    Parameters
+    ----------
+    n_ferns : int, default=100
+        How many.
+    max_depth : int, default=8
+        Levels: a fern has two to this power of cells.
+    tests : Family, optional
+        What a level may ask: one of :mod:`posterity.trees`, or your own. None: single columns.
+    n_tests : int, optional
+        Tests that are drawn for a level. None: for columns a third of their number, else what the
+        family finds good.
+    min_leaf : float, default=5
+        Rows, counted by weight, that each side of a test has at least, over all cells.
+    bootstrap, max_samples, concentration, sharpness, n_jobs, random_state
+        As in :class:`RandomForestRegressor`.
+
+    Attributes
+    ----------
+    forest_, concentration_, sharpness_, oob_log_score_, oob_rmse_, oob_log_prob_, column_gain_
+        As in :class:`RandomForestRegressor`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from posterity import RandomFernRegressor
+    >>> X = np.linspace(0.0, 1.0, 200)[:, None]
+    >>> model = RandomFernRegressor(30, random_state=0).fit(X, X[:, 0] ** 2)
+    >>> model.predict([[0.5]]).round(1)
+    array([0.2])
+    """
+
+    def __init__(
+        self,
+        n_ferns: int = 100,
+        max_depth: int = 8,
+        *,
+        tests: trees.Family | None = None,
+        n_tests: int | None = None,
+        min_leaf: float = 5.0,
+        bootstrap: bool = True,
+        max_samples: float | None = None,
+        concentration: float | None = None,
+        sharpness: float | None = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.n_ferns = n_ferns
+        self.max_depth = max_depth
+        self.tests = tests
+        self.n_tests = n_tests
+        self.min_leaf = min_leaf
+        self.bootstrap = bootstrap
+        self.max_samples = max_samples
+        self.concentration = concentration
+        self.sharpness = sharpness
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def _plan(self, family: trees.Family) -> trees.Plan:
+        features.base.check_count(self.n_ferns, "n_ferns")
+        return trees.Plan(
+            n_trees=self.n_ferns,
+            rules=self._rules(family, third_of_columns(family)),
+            bootstrap=self.bootstrap,
+            max_samples=self._sample(self.max_samples),
+            concentration=self._positive("concentration"),
+            sharpness=self._positive("sharpness"),
+            n_jobs=self.n_jobs,
+            grow=trees.grow_fern,
+        )

@@ -1,0 +1,127 @@
+"""Normal leaves x random tests x bootstrap: RandomForestRegressor."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from posterity import features, trees
+from posterity.regression.forest_model import ForestRegressor
+
+
+class RandomForestRegressor(ForestRegressor):
+    """Random trees whose leaves are normal: a prediction is the mixture of what all of them say.
+
+    Each tree grows from a bootstrap sample of the rows. At each node some tests are drawn at
+    random, and the one, with its threshold, that raises the log-likelihood of the targets most is
+    taken. A leaf predicts with the mean and variance of its targets, where the variance is drawn
+    to that within all leaves.
+
+    About a third of the rows are out of the bag of each tree. They tell how much the variance of a
+    leaf can be trusted, and by how much the mixture of all trees is too wide: so intervals cover
+    what they say, and the log score of rows not seen is known without a test set. The variance of
+    a prediction has two parts: what the leaves are unsure of themselves (aleatoric), and what the
+    trees disagree about (epistemic).
+
+    Missing values (NaN) are larger than all others: a test sends them right, and a threshold may
+    part them from all that are present.
+
+    Parameters
+    ----------
+    n_trees : int, default=100
+        How many.
+    tests : Family, optional
+        What a node may ask: one of :mod:`posterity.trees`, or your own. None: single columns.
+    n_tests : int, optional
+        Tests that are drawn for a node. None: for columns a third of their number, else what the
+        family finds good.
+    max_depth : int, optional
+        Splits from the root to a leaf. None: as many as it takes.
+    min_leaf : float, default=5
+        Rows, counted by weight, that each side of a split has at least.
+    bootstrap : bool, default=True
+        Draw each tree's rows with replacement. False: all rows, and nothing is out of the bag.
+    max_samples : int or float, optional
+        Rows of each tree: a number, or a fraction of all. None: as many as there are.
+    concentration : float, optional
+        How many rows the variance within all leaves is worth in each of them. None: learned out of
+        the bag; one without it.
+    sharpness : float, optional
+        By how much the variance of the mixture is divided. None: learned out of the bag; one
+        without it.
+    n_jobs : int, optional
+        Threads, for growing and predicting; the result is the same for any number.
+    random_state : int, Generator, RandomState or None, default=None
+        Draws rows and tests.
+
+    Attributes
+    ----------
+    forest_ : NormalForest
+        The trees as flat arrays, and the moments of their leaves.
+    concentration_, sharpness_ : float
+        Learned, or as given.
+    oob_log_score_ : float
+        Mean log-density of the targets of rows, by trees that did not grow from them; NaN without
+        a bootstrap.
+    oob_rmse_ : float
+        Root mean square error of the same trees.
+    oob_log_prob_ : array of shape (N,)
+        Log-density of each row's target by the same trees; NaN where all trees saw the row.
+    column_gain_ : array of shape (D,) or None
+        Log-likelihood, in nats, that tests of each column gained in training.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from posterity import RandomForestRegressor
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(-3.0, 3.0, size=(1000, 1))
+    >>> y = np.sin(X[:, 0]) + np.where(X[:, 0] > 0.0, 0.3, 0.05) * rng.normal(size=1000)
+    >>> model = RandomForestRegressor(random_state=0).fit(X, y)
+    >>> mean, std = model.predict([[-1.5], [1.5]], return_std=True)
+    >>> mean.round(1), std.round(1)
+    (array([-1.,  1.]), array([0.1, 0.4]))
+    """
+
+    def __init__(
+        self,
+        n_trees: int = 100,
+        *,
+        tests: trees.Family | None = None,
+        n_tests: int | None = None,
+        max_depth: int | None = None,
+        min_leaf: float = 5.0,
+        bootstrap: bool = True,
+        max_samples: float | None = None,
+        concentration: float | None = None,
+        sharpness: float | None = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.n_trees = n_trees
+        self.tests = tests
+        self.n_tests = n_tests
+        self.max_depth = max_depth
+        self.min_leaf = min_leaf
+        self.bootstrap = bootstrap
+        self.max_samples = max_samples
+        self.concentration = concentration
+        self.sharpness = sharpness
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def _plan(self, family: trees.Family) -> trees.Plan:
+        features.base.check_count(self.n_trees, "n_trees")
+        return trees.Plan(
+            n_trees=self.n_trees,
+            rules=self._rules(family, third_of_columns(family)),
+            bootstrap=self.bootstrap,
+            max_samples=self._sample(self.max_samples),
+            concentration=self._positive("concentration"),
+            sharpness=self._positive("sharpness"),
+            n_jobs=self.n_jobs,
+        )
+
+
+def third_of_columns(family: trees.Family) -> int | None:
+    """What regression on single columns does well with; other families know best."""
+    return max(1, len(family.catalogue()) // 3) if isinstance(family, trees.Columns) else None

@@ -1,0 +1,134 @@
+"""How often each class came to each leaf, kept only where it did."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from posterity.arrays import Array
+
+Codes = NDArray[np.int32]
+
+
+@dataclass(frozen=True, eq=False)
+class ClassLeaves:
+    """Sparse counts: one leaf after the other, the classes that came to it, increasing.
+
+    Everything is stored in the smallest type that holds it.
+
+    Examples
+    --------
+    >>> leaf, classes = np.array([0, 1, 0, 0]), np.array([2, 2, 0, 2])
+    >>> leaves = ClassLeaves.of(leaf, classes, np.ones(4), n_leaves=2, n_classes=3)
+    >>> leaves.sizes, leaves.classes, leaves.counts
+    (array([2, 1], dtype=uint8), array([0, 2, 2], dtype=uint8), array([1, 2, 1], dtype=uint8))
+    >>> leaves.dense()
+    array([[1., 0., 2.],
+           [0., 0., 1.]])
+    """
+
+    sizes: NDArray[Any]  # (L,), how many classes
+    classes: NDArray[Any]  # (nnz,)
+    counts: NDArray[Any]  # (nnz,), > 0
+    n_classes: int
+
+    @classmethod
+    def of(
+        cls, leaf: Codes, target: Codes, weights: Array, n_leaves: int, n_classes: int
+    ) -> ClassLeaves:
+        """From the leaf, the class and the weight of each row."""
+        keys = (leaf.astype(np.int32, copy=False), target.astype(np.int32, copy=False))
+        n_each, classes, counts = _counted(*keys, weights, n_leaves, n_classes)
+        return cls(_smallest(n_each), _smallest(classes), _smallest(counts), n_classes)
+
+    @classmethod
+    def joined(cls, parts: Sequence[ClassLeaves]) -> ClassLeaves:
+        """The leaves of several trees, numbered through."""
+        return cls(
+            np.concatenate([part.sizes for part in parts]),
+            np.concatenate([part.classes for part in parts]),
+            np.concatenate([part.counts for part in parts]),
+            parts[0].n_classes,
+        )
+
+    @property
+    def n_leaves(self) -> int:
+        """L."""
+        return len(self.sizes)
+
+    def start(self) -> NDArray[np.int64]:
+        """Where the classes of each leaf begin, and the last ones end, (L + 1,)."""
+        return np.concatenate([[0], np.cumsum(self.sizes, dtype=np.int64)])
+
+    def owners(self) -> NDArray[np.int32]:
+        """The leaf of each count, (nnz,)."""
+        return np.repeat(np.arange(self.n_leaves, dtype=np.int32), self.sizes)
+
+    def totals(self) -> Array:
+        """How often anything came to each leaf, (L,)."""
+        total = np.bincount(self.owners(), weights=self.counts, minlength=self.n_leaves)
+        return total.astype(np.float64, copy=False)
+
+    def added(self, other: ClassLeaves) -> ClassLeaves:
+        """What came to the same leaves, in all."""
+        leaf = np.concatenate([self.owners(), other.owners()])
+        target = np.concatenate([self.classes, other.classes])
+        weights = np.concatenate([self.counts, other.counts]).astype(np.float64)
+        return self.of(leaf, target, weights, self.n_leaves, self.n_classes)
+
+    def dense(self) -> Array:
+        """All counts, (L, C): for small sets."""
+        table = np.zeros((self.n_leaves, self.n_classes))
+        table[self.owners(), self.classes] = self.counts
+        return table
+
+
+@numba.njit(cache=True, nogil=True, error_model="numpy")
+def _counted(
+    leaf: Codes, target: Codes, weights: Array, n_leaves: int, n_classes: int
+) -> tuple[NDArray[np.int64], Codes, Array]:
+    """How many classes each leaf has, and one leaf after the other, which and how often."""
+    order = _sorted(leaf, _sorted(target, np.arange(len(leaf)), n_classes), n_leaves)
+    n_each, classes = np.zeros(n_leaves, dtype=np.int64), np.empty(len(leaf), dtype=np.int32)
+    counts = np.empty(len(leaf))
+    last_leaf, last_class, k = -1, -1, -1
+    for i in order:
+        if weights[i] == 0.0:
+            continue
+        if leaf[i] != last_leaf or target[i] != last_class:
+            last_leaf, last_class = leaf[i], target[i]
+            k += 1
+            n_each[last_leaf] += 1
+            classes[k], counts[k] = last_class, 0.0
+        counts[k] += weights[i]
+    return n_each, classes[: k + 1], counts[: k + 1]
+
+
+@numba.njit(cache=True, nogil=True, error_model="numpy")
+def _sorted(keys: Codes, order: NDArray[np.int64], n_keys: int) -> NDArray[np.int64]:
+    """The order with small keys first, and else as it was."""
+    at = np.zeros(n_keys + 1, dtype=np.int64)
+    for key in keys:
+        at[key + 1] += 1
+    at = np.cumsum(at)
+    result = np.empty_like(order)
+    for i in order:
+        result[at[keys[i]]] = i
+        at[keys[i]] += 1
+    return result
+
+
+def _smallest(values: NDArray[Any]) -> NDArray[Any]:
+    """The same numbers in the smallest type of whole numbers that holds them, if one does."""
+    top = values.max(initial=0)
+    for dtype in (np.uint8, np.uint16, np.uint32):
+        if top <= np.iinfo(dtype).max:
+            smaller = values.astype(dtype)
+            if np.array_equal(smaller, values):
+                return smaller
+    return values

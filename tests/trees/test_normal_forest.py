@@ -1,0 +1,155 @@
+import pickle
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from posterity import datasets
+from posterity.trees import growing, normal_tuning
+from posterity.trees.columns import Columns
+from posterity.trees.forest import Plan
+from posterity.trees.normal_forest import fit_normals
+from posterity.trees.normal_leaves import NormalLeaves
+from posterity.trees.normal_tuning import Members
+
+RULES = growing.Rules(n_tests=3, min_leaf=3)
+
+
+def problem(n=200, seed=0):
+    data = datasets.friedman1(n, random_state=seed)
+    return data.X, np.column_stack([data.y, data.X[:, 3]])
+
+
+def fitted(X, Y, weights=None, **plan):
+    full = Plan(**{"n_trees": 12, "rules": RULES, **plan})
+    family = Columns().fitted(X)
+    return fit_normals(family, X, Y, weights, full, np.random.default_rng(0))
+
+
+@pytest.fixture(scope="module")
+def grown():
+    return fitted(*problem())
+
+
+def test_numbers_do_not_depend_on_the_number_of_jobs(grown):
+    other = fitted(*problem(), n_jobs=2)
+    np.testing.assert_array_equal(grown.oob_log_prob, other.oob_log_prob)
+    X = np.tile(problem(seed=1)[0], (40, 1))
+    np.testing.assert_array_equal(grown.forest.mean(X), other.forest.mean(X, n_jobs=2))
+
+
+def test_the_mean_is_that_of_the_members(grown):
+    X = problem(seed=1)[0]
+    mean, std = grown.forest.members(X)
+    assert mean.shape == std.shape == (200, 12, 2)
+    np.testing.assert_allclose(grown.forest.mean(X), mean.mean(axis=1), rtol=1e-12)
+
+
+def test_members_are_the_leaves_with_smoothed_variances(grown):
+    X, forest = problem(seed=1)[0], grown.forest
+    found = forest.apply(X)
+    mean = forest.leaves.mean[found]
+    closer = forest.mean(X)[:, None] + (mean - forest.mean(X)[:, None]) / forest.sharpness**0.5
+    np.testing.assert_allclose(forest.members(X)[0], closer, rtol=1e-12)
+    n, q = forest.leaves.count[found][..., None], forest.leaves.square[found]
+    s, beta = forest.concentration, forest.sharpness
+    expected = np.sqrt((q + s * forest.pooled) / (n + s) / beta)
+    np.testing.assert_allclose(forest.members(X)[1], expected, rtol=1e-12)
+
+
+def test_rows_are_judged_by_trees_that_have_not_seen_them(grown):
+    X, Y = problem()
+    found, forest = grown.forest.apply(X), grown.forest
+    mean, std, root = forest.leaves.mean[found], forest.members(X)[1], forest.sharpness**0.5
+    used = np.ones((200, 12), dtype=bool)
+    for t, child in enumerate(np.random.default_rng(0).spawn(12)):
+        used[Plan(12, RULES).draw(np.ones(200), child).places, t] = False
+    known = used.any(axis=1)
+    assert np.isnan(grown.oob_log_prob[~known]).all()
+    Y, mean, std, used = Y[known], mean[known], std[known], used[known]
+    center = np.where(used[..., None], mean, 0.0).sum(axis=1) / used.sum(axis=1)[:, None]
+    closer = center[:, None] + (mean - center[:, None]) / root
+    p = np.where(used[..., None], stats.norm(closer, std).pdf(Y[:, None]), 0.0)
+    log_p = np.log(p.sum(axis=1) / used.sum(axis=1)[:, None]).sum(axis=1)
+    np.testing.assert_allclose(grown.oob_log_prob[known], log_p, rtol=1e-9)
+    np.testing.assert_allclose(grown.oob_log_score, log_p.mean())
+    np.testing.assert_allclose(grown.oob_rmse, np.sqrt(np.mean((Y - center) ** 2)))
+
+
+def test_a_whole_weight_is_as_many_rows_where_nothing_is_drawn():
+    X, Y = problem(60)
+    w = np.random.default_rng(1).integers(0, 4, size=60)
+    family, rows, plan = Columns().fitted(X), np.repeat(np.arange(60), w), Plan(4, RULES, False)
+    weighted = fit_normals(family, X, Y, w.astype(float), plan, np.random.default_rng(0)).forest
+    repeated = fit_normals(family, X[rows], Y[rows], None, plan, np.random.default_rng(0)).forest
+    np.testing.assert_array_equal(weighted.trees.thresholds, repeated.trees.thresholds)
+    for one, two in zip(weighted.members(X), repeated.members(X), strict=True):
+        np.testing.assert_allclose(one, two, rtol=1e-9)
+
+
+def test_nothing_is_learned_where_every_tree_has_seen_every_row():
+    fit = fitted(*problem(), bootstrap=False)
+    assert (fit.forest.concentration, fit.forest.sharpness) == (1.0, 1.0)
+    assert np.isnan(fit.oob_log_score)
+    assert np.isnan(fit.oob_rmse)
+
+
+def test_learning_improves_what_rows_unseen_by_any_tree_say():
+    X, Y = problem(400)
+    X_new, Y_new = problem(400, seed=9)
+
+    def score(fit):
+        mean, std = fit.forest.members(X_new)
+        return np.log(stats.norm(mean, std).pdf(Y_new[:, None]).mean(axis=1)).mean()
+
+    learned, given = (fitted(X, Y, n_trees=50, concentration=s, sharpness=s) for s in (None, 1.0))
+    assert score(learned) > score(given) + 0.05
+    assert abs(learned.oob_log_score / 2 - score(learned)) < 0.2
+
+
+def test_a_target_that_does_not_vary_is_predicted_exactly():
+    X, _ = problem(50)
+    for value in (0.0, 7.0):
+        fit = fitted(X, np.full((50, 1), value))
+        mean, std = fit.forest.members(X)
+        np.testing.assert_allclose(mean, value)
+        assert np.all((std > 0.0) & (std < 1e-10))
+        assert np.isfinite(fit.oob_log_score)
+
+
+def test_trees_of_single_rows_still_have_a_spread():
+    X, Y = problem()
+    fit = fitted(X, Y, rules=growing.Rules(n_tests=3))
+    assert fit.forest.members(X)[1].min() > 0.01
+    assert fit.oob_log_score > -3.6
+
+
+def test_the_saved_forest_holds_nothing_that_can_be_worked_out_again(grown):
+    size = len(pickle.dumps(grown.forest))
+    grown.forest.members(problem()[0])
+    assert len(pickle.dumps(grown.forest)) == size
+
+
+@pytest.mark.parametrize("own", [0.0, 1.0])
+def test_the_gradient_of_the_loss_is_its_slope(own):
+    rng = np.random.default_rng(0)
+    data = rng.integers(9, size=200), rng.normal(size=(200, 2)), np.ones(200)
+    leaves = NormalLeaves.of(*data, 9)
+    found = np.where(rng.random((6, 40)) < 0.4, rng.integers(9, size=(6, 40)), -1)
+    w = rng.random(40)
+    members = Members.of(
+        leaves, found.astype(np.int32), rng.normal(size=(40, 2)), w, own * w, np.array([0.5, 2.0])
+    )
+    x, step = np.array([0.3, 0.5]), 1e-6
+    slopes = [
+        (members.loss(x + d)[0] - members.loss(x - d)[0]) / (2 * step) for d in step * np.eye(2)
+    ]
+    np.testing.assert_allclose(members.loss(x)[1], slopes, rtol=1e-6)
+    pooled, s, beta = normal_tuning.learn(members, None, None)
+    square = members.used[..., None] * (members.target - members.leaves.mean) ** 2
+    np.testing.assert_allclose(pooled, (w @ square.sum(axis=0)) / (members.used @ w).sum())
+    members = replace(members, pooled=pooled)
+    grid = [[a, b] for a in np.geomspace(0.03, 100, 12) for b in np.geomspace(0.1, 10, 12)]
+    best = members.loss(np.log([s, beta]))[0]
+    assert best <= min(members.loss(np.log(point))[0] for point in grid) + 1e-6

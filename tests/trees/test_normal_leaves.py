@@ -1,0 +1,82 @@
+import numpy as np
+
+from posterity.trees.normal_leaves import NormalLeaves
+
+
+def some(seed=0, n=300, n_leaves=20):
+    rng = np.random.default_rng(seed)
+    leaf = rng.integers(n_leaves - 1, size=n).astype(np.int32)  # the last stays empty
+    return leaf, rng.normal(100.0, 2.0, size=(n, 2)), rng.integers(0, 4, size=n).astype(np.float64)
+
+
+def assert_same(found, expected, **tolerance):
+    for name in ("count", "mean", "square"):
+        np.testing.assert_allclose(getattr(found, name), getattr(expected, name), **tolerance)
+
+
+def test_leaves_are_those_of_repeated_rows():
+    leaf, y, w = some()
+    leaves = NormalLeaves.of(leaf, y, w, 20)
+    for l in range(19):
+        here = np.repeat(y[leaf == l], w[leaf == l].astype(int), axis=0)
+        assert leaves.count[l] == len(here)
+        np.testing.assert_allclose(leaves.mean[l], here.mean(axis=0))
+        np.testing.assert_allclose(leaves.square[l], len(here) * here.var(axis=0))
+    assert leaves.count[19] == 0.0
+    assert not leaves.square[19].any()
+
+
+def test_streams_add_up_to_one_count():
+    whole = some()
+    first, second = (
+        NormalLeaves.of(*(p[cut] for p in whole), 20) for cut in (slice(90), slice(90, None))
+    )
+    assert_same(first.added(second), NormalLeaves.of(*whole, 20), rtol=1e-9, atol=1e-9)
+    empty = NormalLeaves.of(*(p[:0] for p in whole), 20)
+    assert_same(empty.added(first), first, rtol=1e-14)
+
+
+def test_a_leaf_without_a_row_is_the_leaf_of_the_others():
+    leaf, y, w = some()
+    leaves = NormalLeaves.of(leaf, y, w, 20)
+    rest = w.copy()
+    rows = [np.flatnonzero((leaf == l) & (w > 0))[0] for l in range(19)]
+    rest[rows] = 0.0
+    some_leaves = leaves.taken(np.arange(19, dtype=np.int32))
+    found = some_leaves.without(y[rows], w[rows])
+    expected = NormalLeaves.of(leaf, y, rest, 20).taken(np.arange(19, dtype=np.int32))
+    assert_same(found, expected, rtol=1e-9, atol=1e-8)
+
+
+def test_nothing_is_left_of_a_leaf_without_its_only_row():
+    leaf, y = np.zeros(1, dtype=np.int32), np.array([[3.0]])
+    rest = NormalLeaves.of(leaf, y, np.ones(1), 1).without(y, np.ones(1))
+    assert rest.count[0] == 0.0
+    assert rest.square[0, 0] == 0.0
+
+
+def test_empty_leaves_are_filled_with_what_is_known_of_all():
+    leaf, y, w = some()
+    filled = NormalLeaves.of(leaf, y, w, 20).filled(np.array([1.0, 2.0]), np.array([3.0, 4.0]))
+    assert filled.count[19] == 1.0
+    assert filled.mean[19].tolist() == [1.0, 2.0]
+    assert filled.square[19].tolist() == [3.0, 4.0]
+    assert_same(filled.taken([3]), NormalLeaves.of(leaf, y, w, 20).taken([3]))
+
+
+def test_pooled_variance_is_unbiased_and_falls_back_on_the_overall_one():
+    leaf, y, w = np.repeat(np.arange(500, dtype=np.int32), 4), None, np.ones(2000)
+    y = np.random.default_rng(0).normal(0.0, 3.0, size=(2000, 1))
+    pooled = NormalLeaves.of(leaf, y, w, 500).pooled_variance(np.array([50.0]))
+    np.testing.assert_allclose(pooled, 9.0, rtol=0.1)
+    alone = NormalLeaves.of(np.arange(2000, dtype=np.int32), y, w, 2000)
+    assert alone.pooled_variance(np.array([50.0])) == 50.0
+    copies = NormalLeaves.of(np.arange(2000, dtype=np.int32), y, 2 * w, 2000)
+    assert copies.pooled_variance(np.array([50.0])) == 50.0
+
+
+def test_the_variance_of_a_constant_target_is_of_the_size_of_rounding():
+    leaf = np.zeros(10, dtype=np.int32)
+    for value in (0.0, 7.0):
+        leaves = NormalLeaves.of(leaf, np.full((10, 1), value), np.ones(10), 1)
+        assert 0.0 < leaves.pooled_variance(np.zeros(1))[0] < 1e-28

@@ -1,0 +1,64 @@
+import numpy as np
+import pytest
+
+from posterity.trees import sampling
+
+
+def total_counts(weights, size, *, bootstrap, repeats=400):
+    rng, total = np.random.default_rng(0), np.zeros(len(weights))
+    for _ in range(repeats):
+        bag = sampling.draw(weights, size, rng, bootstrap=bootstrap)
+        total[bag.places] += bag.weights
+    return total / repeats
+
+
+@pytest.mark.parametrize("weights", [np.ones(20), np.array([0.0, 1.0, 2.5, 6.0, 0.0])])
+def test_rows_are_drawn_again_in_proportion_to_their_weight(weights):
+    counts = total_counts(weights, 30, bootstrap=True)
+    np.testing.assert_allclose(counts, 30 * weights / weights.sum(), atol=0.6)
+    assert not counts[weights == 0.0].any()
+
+
+@pytest.mark.parametrize("weights", [np.ones(20), np.array([0.0, 1.0, 2.0, 6.0, 0.0, 11.0])])
+def test_rows_are_never_drawn_more_often_than_they_are_there(weights):
+    bag = sampling.draw(weights, 9, np.random.default_rng(3), bootstrap=False)
+    assert bag.weights.sum() == 9.0
+    assert (bag.weights <= weights[bag.places]).all()
+    counts = total_counts(weights, 9, bootstrap=False)
+    np.testing.assert_allclose(counts, 9 * weights / weights.sum(), atol=0.25)
+
+
+def test_all_rows_are_taken_as_they_are_where_they_are_no_more_than_asked_for():
+    rng, weights = np.random.default_rng(0), np.array([0.3, 0.0, 1.9])
+    bag = sampling.draw(weights, sampling.size(weights, None), rng, bootstrap=False)
+    assert bag.places.tolist() == [0, 2]
+    assert bag.places.dtype == np.int32
+    assert bag.weights.tolist() == [0.3, 1.9]
+    assert rng.random() == np.random.default_rng(0).random()
+
+
+@pytest.mark.parametrize("bootstrap", [True, False])
+def test_rows_of_a_group_are_drawn_together(bootstrap):
+    rng, groups = np.random.default_rng(0), np.arange(60) % 10
+    weights = rng.random(60) + 0.1
+    bag = sampling.draw_groups(weights, groups, 30, rng, bootstrap=bootstrap)
+    times = np.zeros(60)
+    times[bag.places] = bag.weights / weights[bag.places]
+    by_group = times.reshape(6, 10)
+    np.testing.assert_allclose(by_group, np.broadcast_to(by_group[0], (6, 10)))
+    assert round(by_group[0].sum()) == round(30 / weights.sum() * 10)
+    assert bootstrap or by_group.max() <= 1.0 + 1e-12
+
+
+def test_parts_of_rows_cannot_be_drawn_without_replacement():
+    with pytest.raises(ValueError, match="whole numbers"):
+        sampling.draw(np.full(9, 0.5), 2, np.random.default_rng(0), bootstrap=False)
+
+
+def test_a_product_rounded_up_to_the_total_still_draws_a_row_that_is_there():
+    class Highest:
+        def random(self, size):
+            return np.ones(size)
+
+    bag = sampling.draw(np.array([1.0, 2.0, 0.0]), 4, Highest(), bootstrap=True)
+    assert bag.places.tolist() == [1]

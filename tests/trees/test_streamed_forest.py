@@ -1,0 +1,98 @@
+import numpy as np
+import pytest
+
+from posterity import designs
+from posterity.trees import growing, streamed_forest
+from posterity.trees.class_forest import fit_classes
+from posterity.trees.columns import Columns
+from posterity.trees.forest import Plan
+from posterity.trees.normal_forest import fit_normals
+
+RULES = growing.Rules(n_tests=2)
+
+
+def problem(n=230):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, 3))
+    y = np.argmax(X + rng.gumbel(size=(n, 3)), axis=1).astype(np.int32)
+    return X, y, X[:, :2] + rng.normal(size=(n, 2)), rng.integers(0, 3, size=n).astype(float)
+
+
+def chunks(X, rows=50):
+    return designs.Chunks.from_arrays(X, rows=rows)
+
+
+def streamed(kind, plan, rows=50, n=230):
+    X, y, Y, w = problem(n)
+    family = streamed_forest.fitted_family(Columns(), chunks(X, rows))
+    rng = np.random.default_rng(1)
+    if kind == "classes":
+        return streamed_forest.fit_class_chunks(family, chunks(X, rows), y, w, 3, plan, rng)
+    return streamed_forest.fit_normal_chunks(family, chunks(X, rows), Y, w, plan, rng)
+
+
+def whole(kind, plan, n=230):
+    X, y, Y, w = problem(n)
+    family, rng = Columns().fitted(X), np.random.default_rng(1)
+    if kind == "classes":
+        return fit_classes(family, X, y, w, 3, plan, rng)
+    return fit_normals(family, X, Y, w, plan, rng)
+
+
+def numbers(forest, X):
+    return forest.average(X) if hasattr(forest, "average") else forest.members(X)
+
+
+kinds = pytest.mark.parametrize("kind", ["classes", "normals"])
+
+
+@kinds
+def test_all_rows_in_chunks_give_the_forest_of_all_rows(kind):
+    plan = Plan(6, RULES, bootstrap=False)
+    X = problem()[0]
+    for one, two in zip(
+        numbers(streamed(kind, plan).forest, X), numbers(whole(kind, plan).forest, X), strict=True
+    ):
+        np.testing.assert_allclose(one, two, rtol=1e-9, atol=1e-9)
+
+
+@kinds
+@pytest.mark.parametrize(
+    "plan", [Plan(6, RULES), Plan(6, RULES, False, 40), Plan(6, RULES, True, 0.2)]
+)
+def test_trees_are_those_of_memory_and_leaves_count_all_rows(kind, plan):
+    X, _, _, w = problem()
+    found, expected = streamed(kind, plan).forest, whole(kind, plan).forest
+    np.testing.assert_array_equal(found.trees.thresholds, expected.trees.thresholds)
+    np.testing.assert_array_equal(found.trees.children, expected.trees.children)
+    totals = np.zeros(found.trees.n_leaves)
+    for leaf in found.apply(X).T:
+        np.add.at(totals, leaf, w)
+    counts = found.leaves.totals() if kind == "classes" else found.leaves.count
+    np.testing.assert_allclose(np.where(totals > 0, counts, 0.0), totals)
+
+
+@kinds
+def test_the_forest_does_not_depend_on_how_rows_are_cut(kind):
+    X, plan = problem()[0], Plan(6, RULES, max_samples=60)
+    forests = [streamed(kind, plan, rows).forest for rows in (37, 500)]
+    for one, two in zip(*(numbers(forest, X) for forest in forests), strict=True):
+        np.testing.assert_allclose(one, two, rtol=1e-7, atol=1e-9)
+
+
+@kinds
+def test_rows_are_judged_without_their_own_count(kind):
+    fit = streamed(kind, Plan(25, growing.Rules(2, min_leaf=4), max_samples=300), n=2000)
+    score = fit.oob_accuracy if kind == "classes" else -fit.oob_rmse
+    truth = 0.55 if kind == "classes" else -1.1  # what the best forest could do, about
+    assert truth - 0.15 < score < truth + 0.1
+    assert np.isfinite(fit.oob_log_score)
+    assert len(fit.oob_log_prob) == 2000
+
+
+def test_samples_are_bounded_where_nobody_says_how_large(monkeypatch):
+    monkeypatch.setattr(streamed_forest, "_MOST_SAMPLES", 20)
+    plan = Plan(3, RULES)
+    bounded = streamed("classes", plan).forest
+    assert bounded.trees.n_leaves <= 60
+    assert streamed("classes", Plan(3, RULES, max_samples=200)).forest.trees.n_leaves > 60
