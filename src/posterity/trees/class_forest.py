@@ -19,6 +19,7 @@ from posterity.trees.class_tuning import Counts, Unseen
 from posterity.trees.family import Family, Places
 from posterity.trees.forest import Forest, Plan
 
+_PRIOR_WEIGHT = 1.0  # rows: small sides of a split pay for their probabilities
 _MOST_NUMBERS = 1 << 22  # probabilities that are worked on at once
 
 
@@ -155,7 +156,7 @@ def planted_on(
         rows,
         codes,
         weights,
-        Classes(n_classes),
+        Classes(n_classes, _PRIOR_WEIGHT),
         summary,
         plan,
         rng,

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from posterity.arrays import Array
 from posterity.trees import class_nodes, ordering
-from posterity.trees.class_terms import n_log_n
+from posterity.trees.class_terms import ALL, ONE, term
 from posterity.trees.partition import CLOSED, NONE
 
 _TIE = 1e-12  # of n log n: gains that differ by less differ by rounding
@@ -36,11 +36,7 @@ def of_level(
     order = np.empty(2 * m + 257, dtype=np.uint32)
     n_node, n_pair = np.zeros(len(start) - 1), np.zeros(m)
     n_pairs = _numbered(target, weights, start, n_classes, node, pair, n_node, n_pair)
-    n, base = np.sum(n_node), 0.0
-    for a in range(len(n_node)):
-        base -= n_log_n(n_node[a], table)
-    for p in range(n_pairs):
-        base += n_log_n(n_pair[p], table)
+    n = np.sum(n_node)
     if n_pairs == len(n_node) or n < 2.0 * min_leaf:
         return CLOSED, 0, 0.0
     tie = _TIE * abs(n * math.log(n))
@@ -53,7 +49,7 @@ def of_level(
         )
         if gain > best + tie:
             best, test, code = gain, k, c
-    return test, code, max(best, 0.0)
+    return test, code, best
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
@@ -101,8 +97,8 @@ def _best_cut(
     for j in range(len(order) - 1):
         i = order[j]
         a, p, w = node[i], pair[i], weights[i]
-        gain += _change(pair_left[p], n_pair[p], w, table)
-        gain -= _change(node_left[a], n_node[a], w, table)
+        gain += _change(pair_left[p], n_pair[p], w, ONE, table)
+        gain -= _change(node_left[a], n_node[a], w, ALL, table)
         node_left[a] += w
         pair_left[p] += w
         n_left += w
@@ -114,8 +110,8 @@ def _best_cut(
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
-def _change(left: float, n: float, w: float, table: Array) -> float:
-    """Of n log n on both sides, where w passes to the left."""
+def _change(left: float, n: float, w: float, line: int, table: Array) -> float:
+    """Of the terms of both sides, where w passes to the left."""
     r = n - left
-    to_left = n_log_n(left + w, table) - n_log_n(left, table)
-    return to_left + n_log_n(r - w, table) - n_log_n(r, table)
+    to_left = term(left + w, line, table) - term(left, line, table)
+    return to_left + term(r - w, line, table) - term(r, line, table)

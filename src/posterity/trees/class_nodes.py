@@ -8,11 +8,11 @@ from numpy.typing import NDArray
 
 from posterity.arrays import Array
 from posterity.trees import ordering
-from posterity.trees.class_terms import n_log_n
+from posterity.trees.class_terms import ALL, ONE, term
 from posterity.trees.partition import CLOSED, NONE
 
 _DENSE = 2  # cells of a histogram that a row is worth
-_TIE = 1e-12  # of n log n: gains that differ by less differ by rounding
+_TIE = 1e-12  # of the term of all rows: gains that differ by less differ by rounding
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
@@ -95,8 +95,8 @@ def _best(
     """Candidate, code and gain of the best split of rows s to e - 1."""
     base = 0.0
     for c in range(C):
-        base += n_log_n(counts[0, c], table)
-    tie = _TIE * n_log_n(n + 1.0, table)
+        base += term(counts[0, c], ONE, table)
+    tie = _TIE * abs(term(n + 1.0, ALL, table))
     best, test, code = -np.inf, NONE, 0
     for k in range(len(codes)):
         lo, hi = ordering.span(codes, k, s, e)
@@ -113,7 +113,7 @@ def _best(
             )
         if value > best + tie:
             best, test, code = value, k, c
-    return test, code, max(best - base + n_log_n(n, table), 0.0)
+    return test, code, best - base + term(n, ALL, table)
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
@@ -148,8 +148,8 @@ def _by_bins(
         if n_here == 0.0 or n_left < min_leaf or n - n_left < min_leaf:
             continue
         for c in range(C):
-            value += n_log_n(counts[1, c], table) + n_log_n(counts[0, c] - counts[1, c], table)
-        value -= n_log_n(n_left, table) + n_log_n(n - n_left, table)
+            value += term(counts[1, c], ONE, table) + term(counts[0, c] - counts[1, c], ONE, table)
+        value -= term(n_left, ALL, table) + term(n - n_left, ALL, table)
         if value > best + tie:
             best, code = value, b + lo
     return best, code
@@ -196,18 +196,18 @@ def _by_rows(
     """The same from rows in the order of their codes, each of which changes one class."""
     for c in range(C):
         counts[1, c], counts[2, c] = 0.0, 0.0
-        counts[3, c] = n_log_n(counts[0, c], table)
+        counts[3, c] = term(counts[0, c], ONE, table)
     first, value = np.uint64(s), base
     best, code, n_left = -np.inf, 0, 0.0
     for j in range(e - s - 1):
         c, w = label[order[j]], weights[first + order[j]]
         left = counts[1, c] + w
-        to_left, to_right = n_log_n(left, table), n_log_n(counts[0, c] - left, table)
+        to_left, to_right = term(left, ONE, table), term(counts[0, c] - left, ONE, table)
         value += (to_left - counts[2, c]) + (to_right - counts[3, c])
         counts[1, c], counts[2, c], counts[3, c] = left, to_left, to_right
         n_left += w
         here = codes[k, first + order[j]]
-        split = value - n_log_n(n_left, table) - n_log_n(n - n_left, table)
+        split = value - term(n_left, ALL, table) - term(n - n_left, ALL, table)
         # One branch: to foresee several costs more than to compute what is not needed.
         is_cut = here != codes[k, first + order[j + 1]]
         if is_cut & (n_left >= min_leaf) & (n - n_left >= min_leaf) & (split > best + tie):

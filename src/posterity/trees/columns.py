@@ -98,7 +98,17 @@ def _look_up(
     which: family.Places,
     answers: NDArray[Any],
 ) -> None:
-    """All answers of a row in one pass, while the row is at hand."""
+    """All answers of a row in one pass, while the row is at hand.
+
+    Rows of one node mostly follow each other. Numbers without a sign need no look for a negative
+    place.
+    """
+    node, columns = -1, np.empty(tests.shape[1], dtype=np.uint64)
     for i in range(len(places)):
-        for k in range(tests.shape[1]):
-            answers[k, i] = rows[places[i], tests[which[i], k, 0]]
+        if which[i] != node:
+            node = which[i]
+            for k in range(len(columns)):
+                columns[k] = tests[node, k, 0]
+        row = np.uint64(places[i])
+        for k in range(len(columns)):
+            answers[k, i] = rows[row, columns[k]]
