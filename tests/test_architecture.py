@@ -49,6 +49,7 @@ PUBLIC_ROOMS = (
     "priors",
     "scoring",
     "testing",
+    "trees",
 )
 FRONT_DOOR = ("__init__", "__main__")
 MAX_LINES = 300

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from posterity.trees.columns import Columns
+from posterity.trees.families.columns import Columns
 
 
 def class_log_likelihood(target, weights, n_classes):

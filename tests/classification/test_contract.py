@@ -11,7 +11,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import posterity
-from posterity import classification, distributions, features, kernels
+from posterity import classification, distributions, features, kernels, trees
 
 CASES = [
     posterity.LogisticRegression(),
@@ -35,6 +35,12 @@ CASES = [
     posterity.MixtureOfExpertsClassifier(n_restarts=0, random_state=0),
     posterity.IncrementalClassifier(3, n_restarts=0, random_state=0),
     posterity.IncrementalClassifier(2, units="radial", n_restarts=0, random_state=0),
+    posterity.LogitBoostClassifier(n_rounds=20),
+    posterity.LogitBoostClassifier(trees.Orientations(8), n_rounds=20, n_offsets=40),
+    posterity.RandomTreeClassifier(random_state=0),
+    posterity.RandomForestClassifier(10, bootstrap=False, random_state=0),
+    posterity.RandomForestClassifier(5, tests=trees.Projections(), bootstrap=False, random_state=0),
+    posterity.RandomFernClassifier(10, max_depth=4, bootstrap=False, random_state=0),
     posterity.LogisticTreeClassifier(1, n_restarts=0, max_iter=100, random_state=0),
     posterity.LogisticTreeClassifier(gates="hard", max_depth=1, n_restarts=0, random_state=0),
     posterity.BayesianLogisticRegression(

@@ -12,7 +12,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from posterity import distributions
 from posterity.classification.logit_boost import LogitBoostClassifier
-from posterity.trees import columns, function, projections
+from posterity.trees.families import columns, function, projections
 
 
 def ring(n=400, n_columns=4, seed=0):
@@ -107,7 +107,7 @@ def test_a_whole_weight_equals_repeating_the_row(rows):
 
 
 def test_the_number_of_threads_changes_nothing(monkeypatch):
-    monkeypatch.setattr("posterity.trees.boosting_screening._WORTH_A_THREAD", 100)
+    monkeypatch.setattr("posterity.trees.boosting.screening._WORTH_A_THREAD", 100)
     X, y = three()
     one, two = (LogitBoostClassifier(n_rounds=8, n_jobs=n).fit(X, y) for n in (1, 2))
     np.testing.assert_array_equal(one.predict_proba(X), two.predict_proba(X))

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from posterity.trees import binning
+from posterity.trees.families import binning
 
 TINY = 5e-324
 NUMBERS = st.one_of(

@@ -7,18 +7,15 @@ import pytest
 from scipy.optimize import brentq, minimize
 from scipy.special import expit, log_expit, log_softmax, softmax
 
-from posterity.trees import (
-    boosting,
-    boosting_fit,
-    boosting_softmax,
-    boosting_two_classes,
-    columns,
-    projections,
-)
-from posterity.trees.boosting_catalogue import Catalogue
-from posterity.trees.boosting_screening import Counts, Screen
-from posterity.trees.boosting_softmax import Softmax
-from posterity.trees.boosting_two_classes import TwoClasses
+from posterity.trees.boosting import rounds as boosting
+from posterity.trees.boosting import softmax as boosting_softmax
+from posterity.trees.boosting import training as boosting_fit
+from posterity.trees.boosting import two_classes as boosting_two_classes
+from posterity.trees.boosting.catalogue import Catalogue
+from posterity.trees.boosting.screening import Counts, Screen
+from posterity.trees.boosting.softmax import Softmax
+from posterity.trees.boosting.two_classes import TwoClasses
+from posterity.trees.families import columns, projections
 
 PRIOR_ROWS = 0.1
 
@@ -150,7 +147,7 @@ def test_a_whole_weight_screens_as_repeated_rows_to_the_last_bit():
 
 
 def test_threads_screen_the_same(monkeypatch):
-    monkeypatch.setattr("posterity.trees.boosting_screening._WORTH_A_THREAD", 10)
+    monkeypatch.setattr("posterity.trees.boosting.screening._WORTH_A_THREAD", 10)
     X, y = problem(n_columns=11)
     _, codes = laid_out(X)
     rows = rows_at(TwoClasses, y, np.ones(300))

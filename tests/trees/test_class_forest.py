@@ -6,12 +6,14 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp
 
-from posterity.trees import class_tuning, fern, growing, projections
-from posterity.trees.class_forest import fit_classes
-from posterity.trees.class_leaves import ClassLeaves
-from posterity.trees.class_tuning import Counts, Unseen
-from posterity.trees.columns import Columns
-from posterity.trees.forest import Plan
+from posterity.trees.families import projections
+from posterity.trees.families.columns import Columns
+from posterity.trees.forests import class_tuning
+from posterity.trees.forests.class_forest import fit_classes
+from posterity.trees.forests.class_leaves import ClassLeaves
+from posterity.trees.forests.class_tuning import Counts, Unseen
+from posterity.trees.forests.forest import Plan
+from posterity.trees.growth import fern, growing
 
 RULES = growing.Rules(n_tests=2)
 

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from posterity.trees.class_average import Tables
-from posterity.trees.class_leaves import ClassLeaves
+from posterity.trees.forests.class_average import Tables
+from posterity.trees.forests.class_leaves import ClassLeaves
 
 
 def some(seed=0, n=500, n_leaves=40, n_classes=6):

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import tree_oracles
 
-from posterity.trees import partition
-from posterity.trees.class_splits import Classes
+from posterity.trees.growth import partition
+from posterity.trees.growth.class_splits import Classes
 
 N_CLASSES = 50
 

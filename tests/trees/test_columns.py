@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from posterity.trees import binning
-from posterity.trees.columns import Columns, shuffled
+from posterity.trees.families import binning
+from posterity.trees.families.columns import Columns, shuffled
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 7))

@@ -6,7 +6,7 @@ import pickle
 import numpy as np
 import pytest
 
-from posterity.trees import columns, function, projections
+from posterity.trees.families import columns, function, projections
 
 N, D = 40, 5
 
@@ -60,9 +60,8 @@ FAMILIES = [
     (function.Function(product, two_columns), 2, None, multiplied),
     (function.Function(products, two_columns, vectorised=True), 2, None, multiplied),
 ]
-TABLE = pytest.mark.parametrize(
-    ("family", "P", "J", "answer"), FAMILIES, ids=lambda part: repr(part)[:60]
-)
+NAMES = [f"{k} {type(row[0]).__name__}" for k, row in enumerate(FAMILIES)]
+TABLE = pytest.mark.parametrize(("family", "P", "J", "answer"), FAMILIES, ids=NAMES)
 
 
 def _asked(family, n_nodes=4, n_tests=6, m=70):

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 import tree_oracles
 
-from posterity.trees.class_splits import Classes
-from posterity.trees.fern import grow_fern
-from posterity.trees.growing import Rules, grow
-from posterity.trees.normal_splits import Normals
-from posterity.trees.projections import Projections
+from posterity.trees.families.projections import Projections
+from posterity.trees.growth.class_splits import Classes
+from posterity.trees.growth.fern import grow_fern
+from posterity.trees.growth.growing import Rules, grow
+from posterity.trees.growth.normal_splits import Normals
 
 
 def _data(n=400, D=5, C=4, seed=0):

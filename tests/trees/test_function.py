@@ -4,7 +4,7 @@ import numba
 import numpy as np
 import pytest
 
-from posterity.trees.function import Function
+from posterity.trees.families.function import Function
 
 
 def brighter(images, place, test):

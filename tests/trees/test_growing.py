@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 import tree_oracles
 
-from posterity.trees import growing
-from posterity.trees.class_splits import Classes
-from posterity.trees.columns import Columns
-from posterity.trees.growing import Rules
-from posterity.trees.normal_splits import Normals
-from posterity.trees.projections import Projections
+from posterity.trees.families.columns import Columns
+from posterity.trees.families.projections import Projections
+from posterity.trees.growth import growing
+from posterity.trees.growth.class_splits import Classes
+from posterity.trees.growth.growing import Rules
+from posterity.trees.growth.normal_splits import Normals
 
 
 def _data(n=300, D=4, C=3, seed=0, missing=0.1, decimals=1):

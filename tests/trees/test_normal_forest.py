@@ -6,12 +6,13 @@ import pytest
 from scipy import stats
 
 from posterity import datasets
-from posterity.trees import growing, normal_tuning
-from posterity.trees.columns import Columns
-from posterity.trees.forest import Plan
-from posterity.trees.normal_forest import fit_normals
-from posterity.trees.normal_leaves import NormalLeaves
-from posterity.trees.normal_tuning import Members
+from posterity.trees.families.columns import Columns
+from posterity.trees.forests import normal_tuning
+from posterity.trees.forests.forest import Plan
+from posterity.trees.forests.normal_forest import fit_normals
+from posterity.trees.forests.normal_leaves import NormalLeaves
+from posterity.trees.forests.normal_tuning import Members
+from posterity.trees.growth import growing
 
 RULES = growing.Rules(n_tests=3, min_leaf=3)
 

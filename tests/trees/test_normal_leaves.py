@@ -1,6 +1,6 @@
 import numpy as np
 
-from posterity.trees.normal_leaves import NormalLeaves
+from posterity.trees.forests.normal_leaves import NormalLeaves
 
 
 def some(seed=0, n=300, n_leaves=20):

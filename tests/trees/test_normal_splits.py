@@ -7,8 +7,8 @@ import pytest
 import tree_oracles
 from scipy import stats
 
-from posterity.trees import partition
-from posterity.trees.normal_splits import Normals
+from posterity.trees.growth import partition
+from posterity.trees.growth.normal_splits import Normals
 
 CRITERIA = [Normals(own_variance=False), Normals(prior_weight=2.0)]
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from posterity.trees import projections
+from posterity.trees.families import projections
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(200, 4)) * [1.0, 10.0, 0.1, 3.0]

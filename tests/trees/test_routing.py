@@ -2,8 +2,9 @@ import numpy as np
 import pytest
 from trees.forest_oracles import random_tree, trees_of, walked
 
-from posterity.trees import projections, routing
-from posterity.trees.columns import Columns
+from posterity.trees.families import projections
+from posterity.trees.families.columns import Columns
+from posterity.trees.forests import routing
 from posterity.trees.structure import Trees
 
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from posterity.trees import sampling
+from posterity.trees.forests import sampling
 
 
 def total_counts(weights, size, *, bootstrap, repeats=400):

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from posterity.trees import columns, projections
-from posterity.trees.steps import Steps
+from posterity.trees.boosting.steps import Steps
+from posterity.trees.families import columns, projections
 
 
 def some_steps(n_latents, seed=0, n_steps=7, n_columns=3):
@@ -68,7 +68,7 @@ def test_rows_answered_in_blocks_get_the_same_values(monkeypatch):
     X = np.random.default_rng(1).normal(size=(101, 3))
     steps, family = some_steps(2), columns.Columns().fitted(X)
     whole = steps.latents(family, X)
-    monkeypatch.setattr("posterity.trees.steps._ANSWERS_AT_ONCE", 30)
+    monkeypatch.setattr("posterity.trees.boosting.steps._ANSWERS_AT_ONCE", 30)
     np.testing.assert_array_equal(steps.latents(family, X), whole)
 
 

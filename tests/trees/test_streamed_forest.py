@@ -2,11 +2,12 @@ import numpy as np
 import pytest
 
 from posterity import designs
-from posterity.trees import growing, streamed_forest
-from posterity.trees.class_forest import fit_classes
-from posterity.trees.columns import Columns
-from posterity.trees.forest import Plan
-from posterity.trees.normal_forest import fit_normals
+from posterity.trees.families.columns import Columns
+from posterity.trees.forests import streamed as streamed_forest
+from posterity.trees.forests.class_forest import fit_classes
+from posterity.trees.forests.forest import Plan
+from posterity.trees.forests.normal_forest import fit_normals
+from posterity.trees.growth import growing
 
 RULES = growing.Rules(n_tests=2)
 

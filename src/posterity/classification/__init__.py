@@ -9,6 +9,7 @@ from posterity.classification.incremental import IncrementalClassifier
 from posterity.classification.kernel_logistic import KernelLogisticRegression
 from posterity.classification.logistic import LogisticRegression, SeparationWarning
 from posterity.classification.logistic_tree import LogisticTreeClassifier
+from posterity.classification.logit_boost import LogitBoostClassifier
 from posterity.classification.mixture_of_experts import MixtureOfExpertsClassifier
 from posterity.classification.random_fern import RandomFernClassifier
 from posterity.classification.random_forest import RandomForestClassifier
@@ -26,6 +27,7 @@ __all__ = [
     "KernelLogisticRegression",
     "LogisticRegression",
     "LogisticTreeClassifier",
+    "LogitBoostClassifier",
     "MixtureOfExpertsClassifier",
     "RandomFernClassifier",
     "RandomForestClassifier",

@@ -24,6 +24,13 @@ def predicted(
     return likelihood.predict(mean, covariance)
 
 
+def at(A: Array) -> distributions.Discrete:
+    """The distribution of the class at latent values that are certain, (n, 1) or (n, C)."""
+    if A.shape[1] == 1:
+        return distributions.Bernoulli.from_logit(A[:, 0])
+    return distributions.Categorical.from_logits(A)
+
+
 def latent_marginals(mean: Array, variance: Array) -> distributions.Normal:
     """The latent value of the second of two classes, (n,), or of each of several, (n, C)."""
     std = variance**0.5

@@ -17,7 +17,13 @@ class ForestClassifier(models.ForestModel, Classifier):
 
     forest_: trees.ClassForest
 
-    def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> Self:
         """Grow the trees.
 
         Parameters
@@ -31,14 +37,19 @@ class ForestClassifier(models.ForestModel, Classifier):
             Classes: numbers or names.
         sample_weight : array-like of shape (N,), optional
             How often each row counts.
+        groups : array-like of shape (N,), optional
+            What rows belong together, such as the person who was measured: those of one group are
+            in the bag of a tree together or out of it. Without it rows that are alike vouch for
+            each other, and what is learned out of the bag is too sure for groups not yet seen.
         """
         if isinstance(X, designs.Chunks):
-            models.refuse_beside_chunks(y, sample_weight)
+            models.refuse_beside_chunks(y, sample_weight, groups)
             return self._fit_chunks(X)
         given = self._check_rows(X, reset=True)
         counts = validation.check_sample_weight(sample_weight, len(given))
         all_codes = self._learn_classes(y, len(given), counts)
-        rows, codes, weights = models.present(given, all_codes, counts)
+        together = models.checked_groups(groups, len(given))
+        rows, codes, weights, bound = models.present(given, all_codes, counts, together)
         family = self._family().fitted(rows)
         return self._adopt(
             trees.fit_classes(
@@ -49,6 +60,7 @@ class ForestClassifier(models.ForestModel, Classifier):
                 len(self.classes_),
                 self._plan(family),
                 arrays.generator(self.random_state),
+                bound,
             )
         )
 

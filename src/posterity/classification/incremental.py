@@ -118,12 +118,12 @@ class IncrementalClassifier(IncrementalModel, Classifier):
 
     def predict_dist(self, X: ArrayLike) -> distributions.Discrete:
         """The predictive distribution of the class at each row."""
-        return _classes_at(self._latents(X))
+        return classes.at(self._latents(X))
 
     def staged_predict_dist(self, X: ArrayLike) -> Iterator[distributions.Discrete]:
         """What ``predict_dist`` would be after the first unit, the second, and so on."""
         for _, A in self._after_each_unit(X):
-            yield _classes_at(A)
+            yield classes.at(A)
 
     def staged_predict_proba(self, X: ArrayLike) -> Iterator[Array]:
         """What ``predict_proba`` would be after the first unit, the second, and so on."""
@@ -139,10 +139,3 @@ class IncrementalClassifier(IncrementalModel, Classifier):
         super()._adopt(stages)
         self.coef_ = stages.weights.T
         self.intercept_ = stages.steps[-1].offset
-
-
-def _classes_at(A: Array) -> distributions.Discrete:
-    """The distribution of the class, of one latent value for two, (n, 1), or of C, (n, C)."""
-    if A.shape[1] == 1:
-        return distributions.Bernoulli.from_logit(A[:, 0])
-    return distributions.Categorical.from_logits(A)

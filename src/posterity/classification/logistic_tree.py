@@ -158,10 +158,7 @@ class LogisticTreeClassifier(FeatureModel, Classifier):
     def predict_dist(self, X: ArrayLike) -> distributions.Discrete:
         """The predictive distribution of the class at each row."""
         Z = self._queries(X)
-        A = self._tree.latents(Z)
-        if len(self.classes_) == 2:
-            return distributions.Bernoulli.from_logit(A[:, 0])
-        return distributions.Categorical.from_logits(A)
+        return classes.at(self._tree.latents(Z))
 
     def gate_proba(self, X: ArrayLike) -> Array:
         """How far each leaf is trusted at each row, (n, K + 1): the product of its gates."""

@@ -13,12 +13,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from posterity import arrays, distributions, validation
 from posterity.arrays import Array
+from posterity.classification import classes
 from posterity.classification.base import Classifier
 from posterity.features.base import check_count
 from posterity.models.tested_model import TestedModel
-from posterity.trees import boosting, boosting_fit, columns, family
-from posterity.trees.boosting_catalogue import MOST_OFFSETS
-from posterity.trees.steps import Steps
+from posterity.trees.boosting import rounds, training
+from posterity.trees.boosting.catalogue import MOST_OFFSETS
+from posterity.trees.boosting.steps import Steps
+from posterity.trees.families import columns, family
 
 _SELECTIONS = ("one_step", "full")
 
@@ -49,8 +51,9 @@ class LogitBoostClassifier(TestedModel, Classifier):
         What weak classifiers look at, one of :mod:`posterity.trees`. None: single columns.
     n_rounds : int, default=200
         The most steps.
-    learning_rate : float, default=1.0
-        What part of the best values is added, > 0 and at most 1. Less needs more rounds.
+    learning_rate : float, default=0.5
+        What part of the best values is added, > 0 and at most 1. One is the textbook's; less needs
+        more rounds, and fits chance less.
     selection : {"one_step", "full"}, default="one_step"
         How the best weak classifier is found: by what one Newton step gains, or by optimising the
         values of every single one, which is slow, for small sets.
@@ -61,7 +64,7 @@ class LogitBoostClassifier(TestedModel, Classifier):
     validation_fraction : float, optional
         Part of the rows of each class that is held out first, to see after how many rounds their
         log score is best; then all rows are used for so many rounds.
-    patience : int, default=10
+    patience : int, default=30
         How many rounds without a better score there are before that search ends.
     n_jobs : int, optional
         Threads; the result does not depend on it.
@@ -93,7 +96,7 @@ class LogitBoostClassifier(TestedModel, Classifier):
     Examples
     --------
     >>> import numpy as np
-    >>> from posterity.classification.logit_boost import LogitBoostClassifier
+    >>> from posterity import LogitBoostClassifier
     >>> X = np.random.default_rng(0).normal(size=(500, 2))
     >>> y = np.hypot(X[:, 0], X[:, 1]) < 1.0
     >>> model = LogitBoostClassifier(n_rounds=40).fit(X, y)
@@ -110,12 +113,12 @@ class LogitBoostClassifier(TestedModel, Classifier):
         tests: family.Family | None = None,
         n_rounds: int = 200,
         *,
-        learning_rate: float = 1.0,
+        learning_rate: float = 0.5,
         selection: str = "one_step",
         n_tests: int | None = None,
         n_offsets: int = MOST_OFFSETS,
         validation_fraction: float | None = None,
-        patience: int = 10,
+        patience: int = 30,
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
@@ -148,7 +151,7 @@ class LogitBoostClassifier(TestedModel, Classifier):
         codes = self._learn_classes(y, len(rows), weights)
         counts = np.ones(len(rows)) if weights is None else weights
         rng = arrays.generator(self.random_state)
-        found = boosting_fit.fit(self._family(), rows, codes, counts, options, rng)
+        found = training.fit(self._family(), rows, codes, counts, options, rng)
         self.tests_, self.validation_scores_ = found.family, found.scores
         self.stop_reason_ = found.boosted.stop_reason
         self._adopt(found.boosted.steps, found.boosted.log_likelihood)
@@ -156,25 +159,21 @@ class LogitBoostClassifier(TestedModel, Classifier):
 
     def predict_dist(self, X: Any) -> distributions.Discrete:
         """The predictive distribution of the class at each row."""
-        return _classes_at(self.activation(X))
+        return classes.at(self._latents(X))
 
     def activation(self, X: Any) -> Array:
         """The latent value of the second class, (n,), or of each of several, (n, C).  [P9 9.53]"""
-        check_is_fitted(self)
-        rows = self._check_rows(X, reset=False)
-        return _in_shape(self.steps_.latents(self.tests_, rows))
+        return _in_shape(self._latents(X))
 
     def staged_activation(self, X: Any) -> Iterator[Array]:
         """What ``activation`` would be after the first round, the second, and so on."""
-        check_is_fitted(self)
-        rows = self._check_rows(X, reset=False)
-        for A in self.steps_.staged(self.tests_, rows):
+        for A in self._staged_latents(X):
             yield _in_shape(A)
 
     def staged_predict_dist(self, X: Any) -> Iterator[distributions.Discrete]:
         """What ``predict_dist`` would be after the first round, the second, and so on."""
-        for a in self.staged_activation(X):
-            yield _classes_at(a)
+        for A in self._staged_latents(X):
+            yield classes.at(A)
 
     def staged_predict_proba(self, X: Any) -> Iterator[Array]:
         """What ``predict_proba`` would be after the first round, the second, and so on."""
@@ -205,6 +204,17 @@ class LogitBoostClassifier(TestedModel, Classifier):
         other._adopt(self.steps_.truncated(n_rounds), self.log_likelihoods_[: n_rounds + 1])
         return other
 
+    def _latents(self, X: Any) -> Array:
+        """Latent values (n, 1) or (n, C)."""
+        check_is_fitted(self)
+        rows = self._check_rows(X, reset=False)
+        return self.steps_.latents(self.tests_, rows)
+
+    def _staged_latents(self, X: Any) -> Iterator[Array]:
+        check_is_fitted(self)
+        rows = self._check_rows(X, reset=False)
+        return self.steps_.staged(self.tests_, rows)
+
     def _adopt(self, steps: Steps, log_likelihoods: Array) -> None:
         """Publish a fit."""
         self.steps_, self.log_likelihoods_ = steps, log_likelihoods
@@ -215,7 +225,7 @@ class LogitBoostClassifier(TestedModel, Classifier):
                 steps.tests[:, 0], weights=steps.gains, minlength=self.n_features_in_
             )
 
-    def _options(self) -> boosting_fit.Options:
+    def _options(self) -> training.Options:
         """The parameters, once they are checked."""
         for name in ("n_rounds", "n_offsets", "patience"):
             check_count(getattr(self, name), name)
@@ -228,8 +238,8 @@ class LogitBoostClassifier(TestedModel, Classifier):
         if self.selection not in _SELECTIONS:
             options = " or ".join(map(repr, _SELECTIONS))
             raise ValueError(f"selection={self.selection!r} must be {options}.")
-        return boosting_fit.Options(
-            boosting.Rules(self.n_rounds, self.learning_rate, self.selection, self.patience),
+        return training.Options(
+            rounds.Rules(self.n_rounds, self.learning_rate, self.selection, self.patience),
             self.n_tests,
             self.n_offsets,
             _checked_fraction(self.validation_fraction),
@@ -249,9 +259,3 @@ def _checked_fraction(part: Any) -> float | None:
 def _in_shape(A: Array) -> Array:
     """One latent value for two classes, (n, 1), as (n,)."""
     return A[:, 0] if A.shape[1] == 1 else A
-
-
-def _classes_at(a: Array) -> distributions.Discrete:
-    if a.ndim == 1:
-        return distributions.Bernoulli.from_logit(a)
-    return distributions.Categorical.from_logits(a)

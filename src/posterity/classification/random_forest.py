@@ -84,7 +84,7 @@ class RandomForestClassifier(ForestClassifier):
     array(['alike', 'unlike'], dtype='<U6')
     >>> prediction = model.predict_dist([[1.0, 1.0], [0.0, 1.0]])
     >>> prediction.epistemic_entropy().round(1)
-    array([0. , 0.4])
+    array([0. , 0.2])
     """
 
     def __init__(

@@ -15,7 +15,7 @@ from posterity.models.relevance_model import (
     check_algorithm,
 )
 from posterity.models.streamed_rows import StreamedRows, read_targets, refuse_beside_chunks
-from posterity.models.tested_model import ForestModel, TestedModel, present
+from posterity.models.tested_model import ForestModel, TestedModel, checked_groups, present
 from posterity.models.training import Training, given_noise, known_noise
 
 __all__ = [
@@ -29,6 +29,7 @@ __all__ = [
     "Training",
     "arranged",
     "check_algorithm",
+    "checked_groups",
     "checked_weights",
     "distinct",
     "given_noise",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
 
@@ -101,12 +102,27 @@ class ForestModel(TestedModel):
             grown = fitted.forest.trees
             self.column_gain_ = np.bincount(
                 grown.tests[:, 0], weights=grown.gains, minlength=self.n_features_in_
-            )
+            ).astype(np.float64)
 
 
-def present(rows: Any, target: Array, weights: Array | None) -> tuple[Any, Array, Array | None]:
-    """Rows that count at all; edges of columns are not drawn around others."""
+def present(
+    rows: Any, target: Array, weights: Array | None, groups: NDArray[np.int32] | None
+) -> tuple[Any, Array, Array | None, NDArray[np.int32] | None]:
+    """Rows that count at all: edges of columns are not drawn around others."""
     if weights is None or weights.all() or not isinstance(rows, np.ndarray):
-        return rows, target, weights
+        return rows, target, weights, groups
     kept = weights > 0.0
-    return rows[kept], target[kept], weights[kept]
+    return rows[kept], target[kept], weights[kept], None if groups is None else groups[kept]
+
+
+def checked_groups(groups: ArrayLike | None, n_rows: int) -> NDArray[np.int32] | None:
+    """One number a row, the same for rows that belong together."""
+    if groups is None:
+        return None
+    names = np.asarray(groups)
+    if names.shape != (n_rows,):
+        raise ValueError(
+            f"groups has shape {names.shape} but there are {n_rows} rows; pass one name or number "
+            "a row."
+        )
+    return np.unique(names, return_inverse=True)[1].astype(np.int32)

@@ -19,7 +19,13 @@ class ForestRegressor(models.ForestModel, Regressor):
 
     forest_: trees.NormalForest
 
-    def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> Self:
         """Grow the trees.
 
         Parameters
@@ -33,19 +39,24 @@ class ForestRegressor(models.ForestModel, Regressor):
             Targets; several share the trees.
         sample_weight : array-like of shape (N,), optional
             How often each row counts.
+        groups : array-like of shape (N,), optional
+            What rows belong together, such as the person who was measured: those of one group are
+            in the bag of a tree together or out of it. Without it rows that are alike vouch for
+            each other, and what is learned out of the bag is too sure for groups not yet seen.
         """
         if isinstance(X, designs.Chunks):
-            models.refuse_beside_chunks(y, sample_weight)
+            models.refuse_beside_chunks(y, sample_weight, groups)
             return self._fit_chunks(X)
         given = self._check_rows(X, reset=True)
         targets = validation.check_targets(self, y, len(given))
         counts = validation.check_sample_weight(sample_weight, len(given))
-        rows, Y, weights = models.present(given, targets, counts)
+        together = models.checked_groups(groups, len(given))
+        rows, Y, weights, bound = models.present(given, targets, counts, together)
         self._is_flat = Y.ndim == 1
         family = self._family().fitted(rows)
         rng = arrays.generator(self.random_state)
         return self._adopt(
-            trees.fit_normals(family, rows, _columns(Y), weights, self._plan(family), rng)
+            trees.fit_normals(family, rows, _columns(Y), weights, self._plan(family), rng, bound)
         )
 
     def predict_dist(self, X: Any) -> distributions.Mixture:

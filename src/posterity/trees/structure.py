@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from posterity.arrays import Array
-from posterity.trees.family import Tests
+from posterity.trees.families.family import Tests
 
 
 @dataclass(frozen=True, eq=False)

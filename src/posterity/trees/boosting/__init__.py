@@ -1,0 +1,1 @@
+"""Steps that are added one at a time: LogitBoost."""

@@ -1,0 +1,142 @@
+"""From a family, rows and classes to boosted steps, of which held-out rows may say how many."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from posterity.arrays import Array
+from posterity.inference import equal_rows, stagewise_length
+from posterity.trees.boosting import rounds
+from posterity.trees.boosting.catalogue import MOST_OFFSETS, Catalogue
+from posterity.trees.boosting.rows import Rows
+from posterity.trees.boosting.screening import Codes
+from posterity.trees.boosting.softmax import Softmax
+from posterity.trees.boosting.two_classes import TwoClasses
+from posterity.trees.families import family
+
+_PRIOR_ROWS = 0.1  # what the prior of a side's value is worth
+_FEW = 10_000  # rows that are repeated so often as they count before thresholds are laid
+
+
+@dataclass(frozen=True)
+class Options:
+    """What may be chosen of a fit."""
+
+    rules: rounds.Rules
+    n_tests: int | None = None  # how many to draw; None: all there are
+    n_offsets: int = MOST_OFFSETS  # thresholds of a test, where answers are numbers
+    validation_fraction: float | None = None
+    n_jobs: int | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """Boosted steps, the family that answers them, and how rows that were held out fared."""
+
+    family: family.Family
+    boosted: rounds.Boosted
+    scores: Array | None
+
+
+def fit(
+    weak: family.Family,
+    rows: Any,
+    y: Array,
+    weights: Array,
+    options: Options,
+    rng: np.random.Generator,
+) -> Fit:
+    """Lay out the weak classifiers and boost them.
+
+    Where a part of the rows is to be held out, a first training without them says how many rounds
+    suit them best, and a second one does so many with all rows.
+
+    Parameters
+    ----------
+    weak : Family
+        Tests, not fitted yet.
+    rows : Any
+        What the family takes.
+    y : array (N,)
+        Classes from 0 on, each of them in at least one row that counts.
+    weights : array (N,)
+        How often each row counts; 0 for not at all.
+    options : Options
+        What may be chosen.
+    rng : Generator
+        Draws tests, and the rows that are held out.
+    """
+    of_tests, of_split = rng.spawn(2)
+    if options.validation_fraction is not None and weak.is_of_columns:
+        # Equal rows are held out together: repeating one is then the same as counting it again.
+        rows, y, weights = equal_rows.merged(rows, y, weights)
+    places = np.flatnonzero(weights).astype(np.int32)
+    catalogue = _catalogue(weak, rows, places, weights[places], options, of_tests)
+    codes = catalogue.codes(rows, places)
+    training = _Training(catalogue, codes, y[places], weights[places], options.n_jobs)
+    if options.validation_fraction is None:
+        return Fit(catalogue.family, training.boosted(options.rules), None)
+    held = stagewise_length.held_out(training.y, options.validation_fraction, of_split)
+    trial = training.part(~held).boosted(options.rules, training.part(held))
+    final = training.boosted(replace(options.rules, n_rounds=len(trial.steps)))
+    stop_reason = final.stop_reason if len(final.steps) < len(trial.steps) else trial.stop_reason
+    return Fit(catalogue.family, replace(final, stop_reason=stop_reason), trial.scores)
+
+
+@dataclass(frozen=True, eq=False)
+class _Training:
+    """Rows that all weak classifiers have answered."""
+
+    catalogue: Catalogue
+    codes: Codes  # (J, N)
+    y: Array
+    weights: Array
+    n_jobs: int | None
+
+    def part(self, chosen: NDArray[np.bool_]) -> _Training:
+        codes = np.ascontiguousarray(self.codes[:, chosen])
+        return replace(self, codes=codes, y=self.y[chosen], weights=self.weights[chosen])
+
+    def boosted(self, rules: rounds.Rules, aside: _Training | None = None) -> rounds.Boosted:
+        kind = TwoClasses if np.max(self.y) < 2 else Softmax
+        offset = kind.offset(self.y, self.weights)
+        held_out = None if aside is None else rounds.HeldOut(aside.codes, aside.at(kind, offset))
+        return rounds.boost(
+            self.catalogue,
+            self.codes,
+            self.at(kind, offset),
+            rules,
+            held_out=held_out,
+            n_jobs=self.n_jobs,
+        )
+
+    def at(self, kind: type[TwoClasses] | type[Softmax], offset: Array) -> Rows:
+        return kind.at(offset, self.y, self.weights, _PRIOR_ROWS)
+
+
+def _catalogue(
+    weak: family.Family,
+    rows: Any,
+    places: family.Places,
+    weights: Array,
+    options: Options,
+    rng: np.random.Generator,
+) -> Catalogue:
+    repeated = _repeated(places, weights)
+    as_given = not weak.is_of_columns or np.array_equal(repeated, np.arange(len(rows)))
+    fitted = weak.fitted(rows if as_given else rows[repeated])
+    if options.n_tests is None:
+        tests = fitted.catalogue()
+    else:
+        tests = fitted.draw(1, options.n_tests, rng)[0]
+    return Catalogue.of(fitted, rows, repeated, tests, options.n_offsets)
+
+
+def _repeated(places: family.Places, weights: Array) -> family.Places:
+    """Rows as often as they count, where that is a whole number: quantiles then see them so."""
+    whole = bool(np.all(weights == np.rint(weights))) and np.sum(weights) <= _FEW
+    return np.repeat(places, weights.astype(np.int64)) if whole else places

@@ -1,0 +1,1 @@
+"""Families of test functions: what rows are asked."""

@@ -1,0 +1,114 @@
+"""Single columns as tests: a row answers with what stands in it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from posterity.arrays import Array
+from posterity.trees.families import binning, family
+
+
+@dataclass(frozen=True, eq=False)
+class Columns(family.Family):
+    """Tests that look at one column each, q[x; d] = x[d].
+
+    While trees grow they see bytes instead of numbers: each column is cut at no more than 254
+    thresholds, see :mod:`posterity.trees.families.binning`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.array([[1.0, 5.0], [2.0, 4.0], [3.0, np.nan]])
+    >>> columns = Columns().fitted(X)
+    >>> columns.catalogue().ravel()
+    array([0, 1], dtype=int32)
+    >>> nodes = np.zeros(3, dtype=np.int32)
+    >>> columns.respond(X, np.arange(3, dtype=np.int32), columns.catalogue()[None], nodes)
+    array([[ 1.,  2.,  3.],
+           [ 5.,  4., nan]])
+    """
+
+    edges: Array | None = field(default=None, repr=False)  # (D, 255), learned
+
+    def fitted(self, X: Any) -> Self:
+        """A copy that knows the columns and where to cut them."""
+        return type(self)(binning.edges(X))
+
+    def prepared(self, X: Any) -> NDArray[np.uint8]:
+        """Codes (N, D) instead of numbers."""
+        return binning.encode(X, self._known())
+
+    def draw(self, n_nodes: int, n_tests: int, rng: np.random.Generator) -> family.Tests:
+        """Columns at random, none of them twice before all had their turn."""
+        return shuffled(len(self._known()), rng.random((n_nodes, n_tests)))[..., None]
+
+    def catalogue(self) -> family.Tests:
+        """Every column, (D, 1)."""
+        return np.arange(len(self._known()), dtype=np.int32)[:, None]
+
+    def respond(
+        self, rows: Any, places: family.Places, tests: family.Tests, which: family.Places
+    ) -> NDArray[Any]:
+        """The entries of rows, numbers or codes, (K, m)."""
+        answers = np.empty((tests.shape[1], len(places)), dtype=rows.dtype)
+        _look_up(rows, places, tests, which, answers)
+        return answers
+
+    def cuts(self, tests: family.Tests) -> Array:
+        """The edges of the columns, (n, 255)."""
+        return self._known()[tests[:, 0]]
+
+    def default_tests(self) -> int:
+        """The square root of the number of columns, rounded up."""
+        return int(np.ceil(np.sqrt(len(self._known()))))
+
+    def _known(self) -> Array:
+        if self.edges is None:
+            raise ValueError("These Columns have seen no data yet: use Columns().fitted(X).")
+        return self.edges
+
+
+@numba.njit(cache=True, nogil=True, error_model="numpy")
+def shuffled(n_columns: int, chances: Array) -> NDArray[np.int32]:
+    """For each line of chances a shuffle of the columns as far as it goes, and then another.
+
+    Chances are uniform numbers from 0 to 1. Within a line no column comes twice before all came.
+    """
+    drawn = np.empty(chances.shape, dtype=np.int32)
+    order = np.arange(n_columns)
+    for a in range(chances.shape[0]):
+        for k in range(chances.shape[1]):
+            here = k % n_columns
+            there = here + int(chances[a, k] * (n_columns - here))
+            order[here], order[there] = order[there], order[here]
+            drawn[a, k] = order[here]
+    return drawn
+
+
+@numba.njit(cache=True, nogil=True, error_model="numpy")
+def _look_up(
+    rows: NDArray[Any],
+    places: family.Places,
+    tests: family.Tests,
+    which: family.Places,
+    answers: NDArray[Any],
+) -> None:
+    """All answers of a row in one pass, while the row is at hand.
+
+    Rows of one node mostly follow each other. Numbers without a sign need no look for a negative
+    place.
+    """
+    node, columns = -1, np.empty(tests.shape[1], dtype=np.uint64)
+    for i in range(len(places)):
+        if which[i] != node:
+            node = which[i]
+            for k in range(len(columns)):
+                columns[k] = tests[node, k, 0]
+        row = np.uint64(places[i])
+        for k in range(len(columns)):
+            answers[k, i] = rows[row, columns[k]]

@@ -1,0 +1,111 @@
+"""Tests of one's own: any function of a row and some numbers that say which test."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, ClassVar
+
+import numba
+import numpy as np
+
+from posterity.arrays import Array
+from posterity.trees.families import family
+
+
+@dataclass(frozen=True)
+class Function(family.Family):
+    """Tests that a function answers, q[x; t] = function(rows, place, t).
+
+    The function is compiled by numba when it is first used, once in each process: what is compiled
+    for one's own function is not kept on disk. Where it cannot be compiled, let it answer for many
+    rows at once in NumPy. To be saved with a model it has to have a name in a module.
+
+    Parameters
+    ----------
+    function : callable
+        ``function(rows, place, test)`` gives the answer of ``rows[place]`` to one test (P,), a
+        number, or NaN where there is none. It is a plain Python function that numba can compile,
+        or one that numba has compiled. If ``vectorised``, ``function(rows, places, tests)`` gives
+        the answers (m,) of the rows at ``places`` (m,) to ``tests`` (m, P), one each.
+    sampler : callable
+        ``sampler(n, rng)`` draws n tests at random, (n, P).
+    vectorised : bool, default False
+        Whether the function answers for many rows at once, and is not to be compiled.
+
+    Examples
+    --------
+    Rows are images, and a test compares two of their pixels:
+
+    >>> import numpy as np
+    >>> def brighter(images, place, test):
+    ...     return images[place, test[0], test[1]] - images[place, test[2], test[3]]
+    >>> def pixels(n, rng):
+    ...     return rng.integers(8, size=(n, 4))
+    >>> family = Function(brighter, pixels)
+    >>> images = np.arange(128.0).reshape(2, 8, 8)
+    >>> nodes = np.zeros(2, dtype=np.int32)
+    >>> family.respond(images, np.arange(2, dtype=np.int32), np.array([[[1, 0, 0, 2]]]), nodes)
+    array([[6., 6.]])
+    """
+
+    is_of_columns: ClassVar[bool] = False
+
+    function: Callable[..., Any]
+    sampler: Callable[[int, np.random.Generator], family.Tests]
+    vectorised: bool = False
+
+    def draw(self, n_nodes: int, n_tests: int, rng: np.random.Generator) -> family.Tests:
+        """What the sampler draws, (n_nodes, n_tests, P)."""
+        tests = np.asarray(self.sampler(n_nodes * n_tests, rng))
+        if tests.ndim != 2 or len(tests) != n_nodes * n_tests:
+            raise ValueError(
+                f"sampler(n, rng) has to return n tests, an array (n, P), but for "
+                f"n = {n_nodes * n_tests} it returned the shape {tests.shape}."
+            )
+        return tests.reshape(n_nodes, n_tests, tests.shape[1])
+
+    def respond(
+        self, rows: Any, places: family.Places, tests: family.Tests, which: family.Places
+    ) -> Array:
+        """What the function says, (K, m)."""
+        answers = np.empty((tests.shape[1], len(places)))
+        if not self.vectorised:
+            self._ask(rows, places, tests, which, answers)
+            return answers
+        for k in range(tests.shape[1]):
+            answers[k] = _checked(self.function(rows, places, tests[which, k]), len(places))
+        return answers
+
+    def _ask(self, *arguments: Any) -> None:
+        try:
+            _compiled(self.function)(*arguments)
+        except numba.core.errors.NumbaError as error:
+            raise TypeError(
+                f"numba cannot compile {self.function!r} for these rows and tests. Write it in "
+                "what numba knows, or for many rows at once in NumPy, with vectorised=True."
+            ) from error
+
+
+def _checked(answers: Any, n: int) -> Any:
+    if np.shape(answers) != (n,):
+        raise ValueError(
+            f"A vectorised function has to return one answer a row, here ({n},), but it returned "
+            f"the shape {np.shape(answers)}."
+        )
+    return answers
+
+
+@lru_cache(maxsize=64)
+def _compiled(function: Callable[..., Any]) -> Callable[..., None]:
+    """A loop over rows and tests around the function."""
+    answer = function if numba.extending.is_jitted(function) else numba.njit(function)
+
+    @numba.njit(nogil=True, error_model="numpy")
+    def respond(rows: Any, places: Any, tests: Any, which: Any, answers: Any) -> None:
+        for i in range(len(places)):
+            for k in range(tests.shape[1]):
+                answers[k, i] = answer(rows, places[i], tests[which[i], k])
+
+    return respond

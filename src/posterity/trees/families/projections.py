@@ -1,0 +1,258 @@
+"""Tests that add up columns: differences, random directions, and directions at regular angles.
+
+A test is written as S columns and their S weights, 2 S numbers in one line, and answered with
+w_1 x_1 + ... + w_S x_S. One compiled function serves all families of this kind.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from posterity.arrays import Array
+from posterity.trees.families import columns, family
+
+_LEAST_UNIT = 1e-300  # weights are its inverse, and have to be finite
+
+
+@dataclass(frozen=True, eq=False)
+class Linear(family.Family):
+    """Tests that are weighted sums of columns. A subclass says how they are drawn."""
+
+    unit: Array | None = field(default=None, repr=False, kw_only=True)
+    """What counts as one in each column, (D,), learned: weights are divided by it. A column that
+    does not vary has the unit +inf, and so the weight zero."""
+
+    def fitted(self, X: Any) -> Self:
+        """A copy that knows how far the columns spread."""
+        return replace(self, unit=_spread(X))
+
+    def respond(
+        self, rows: Any, places: family.Places, tests: family.Tests, which: family.Places
+    ) -> Array:
+        """Weighted sums of the entries of rows, (K, m)."""
+        answers = np.empty((tests.shape[1], len(places)))
+        _add_up(rows, places, tests, which, answers)
+        return answers
+
+    def default_tests(self) -> int:
+        """Ten, or the square root of the number of columns where that is more."""
+        return max(10, int(np.ceil(np.sqrt(len(self._known())))))
+
+    def _known(self) -> Array:
+        if self.unit is None:
+            raise ValueError(f"{self!r} has seen no data yet: use {self!r}.fitted(X).")
+        return self.unit
+
+    def _weighted(self, chosen: NDArray[Any], weights: Array) -> family.Tests:
+        """Tests (..., 2 S) of chosen columns (..., S), with weights in their units."""
+        return np.concatenate([chosen, weights / self._known()[chosen]], axis=-1)
+
+
+@dataclass(frozen=True, eq=False)
+class Differences(Linear):
+    """Tests that compare two columns, q[x; i, j] = x[i] - x[j].
+
+    Meant for columns in one unit, such as the pixels of an image.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> Differences().fitted(np.eye(3)).catalogue()
+    array([[ 0.,  1.,  1., -1.],
+           [ 0.,  2.,  1., -1.],
+           [ 1.,  2.,  1., -1.]])
+    """
+
+    def fitted(self, X: Any) -> Self:
+        """A copy that knows how many columns there are; they keep their own units."""
+        if X.shape[1] < 2:
+            raise ValueError("Differences compare two columns, but X has only one; use Columns().")
+        return replace(self, unit=np.ones(X.shape[1]))
+
+    def draw(self, n_nodes: int, n_tests: int, rng: np.random.Generator) -> family.Tests:
+        """Pairs of columns at random."""
+        D = len(self._known())
+        chances = rng.random((n_nodes, n_tests))
+        return self._compared(*_pairs(_distinct(D * (D - 1) // 2, chances)))
+
+    def catalogue(self) -> family.Tests:
+        """Every pair of columns, (D (D - 1) / 2, 4)."""
+        D = len(self._known())
+        return self._compared(*_pairs(np.arange(D * (D - 1) // 2)))
+
+    def _compared(self, i: NDArray[np.int64], j: NDArray[np.int64]) -> family.Tests:
+        chosen = np.stack([i, j], axis=-1)
+        return self._weighted(chosen, np.broadcast_to([1.0, -1.0], chosen.shape))
+
+
+@dataclass(frozen=True, eq=False)
+class Projections(Linear):
+    """Tests that look along a random direction, q[x; w] = w' x.
+
+    Weights are normal, in units of the spread of each column: so every direction in the space of
+    the columns is as likely as every other, and no two tests are the same, which weights of +-1
+    would be. A few columns a test keep it fast and let it miss columns that say nothing; all
+    columns make the trees blind to how the axes were chosen.
+
+    Parameters
+    ----------
+    n_columns : int or None, default 2
+        How many columns a test looks at; None: all of them, and 2 D numbers to say which test.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.array([[0.0, 1.0, 5.0], [2.0, 3.0, 9.0]])
+    >>> Projections().fitted(X).draw(1, 2, np.random.default_rng(0)).round(1)
+    array([[[ 2. ,  0. ,  0.1, -0.1],
+            [ 0. ,  1. ,  0.6,  0.1]]])
+    """
+
+    n_columns: int | None = 2
+
+    def __post_init__(self) -> None:
+        if self.n_columns is not None and self.n_columns < 1:
+            raise ValueError(
+                f"n_columns must be at least 1, or None for all; it is {self.n_columns}."
+            )
+
+    def draw(self, n_nodes: int, n_tests: int, rng: np.random.Generator) -> family.Tests:
+        """Columns at random and weights at random."""
+        D = len(self._known())
+        S = D if self.n_columns is None else min(self.n_columns, D)
+        weights = rng.standard_normal((n_nodes, n_tests, S))
+        if S == D:
+            return self._weighted(np.broadcast_to(np.arange(D), weights.shape), weights)
+        chosen = columns.shuffled(D, rng.random((n_nodes * n_tests, S)))
+        return self._weighted(chosen.reshape(weights.shape), weights)
+
+
+@dataclass(frozen=True, eq=False)
+class Orientations(Linear):
+    """Tests along directions at regular angles, in the plane of two columns.  [P9 Fig 9.16]
+
+    The half circle is divided into equal angles, in units of the spread of both columns. There
+    are D + D (D - 1) (n_angles - 2) / 2 tests: the axes once, then the directions between the
+    axes of each pair of columns. Of two columns that makes n_angles.
+
+    Parameters
+    ----------
+    n_angles : int, default 20
+        Directions in each plane, an even number, so that both axes are among them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> square = np.array([[-1.0, -1.0], [-1.0, 1.0], [1.0, -1.0], [1.0, 1.0]])
+    >>> Orientations(n_angles=4).fitted(square).catalogue().round(2)
+    array([[ 0.  ,  0.  ,  1.  ,  0.  ],
+           [ 1.  ,  1.  ,  1.  ,  0.  ],
+           [ 0.  ,  1.  ,  0.71,  0.71],
+           [ 0.  ,  1.  , -0.71,  0.71]])
+    """
+
+    n_angles: int = 20
+
+    def __post_init__(self) -> None:
+        if self.n_angles < 2 or self.n_angles % 2:
+            raise ValueError(
+                f"n_angles must be an even number from 2 on, so that both axes are among the "
+                f"directions; it is {self.n_angles}."
+            )
+
+    def draw(self, n_nodes: int, n_tests: int, rng: np.random.Generator) -> family.Tests:
+        """Some of the catalogue at random."""
+        D = len(self._known())
+        n_in_all = D + D * (D - 1) // 2 * (self.n_angles - 2)
+        return self._numbered(_distinct(n_in_all, rng.random((n_nodes, n_tests))))
+
+    def catalogue(self) -> family.Tests:
+        """The axes, and then each pair of columns at each angle, (J, 4)."""
+        D = len(self._known())
+        return self._numbered(np.arange(D + D * (D - 1) // 2 * (self.n_angles - 2)))
+
+    def _numbered(self, numbers: NDArray[np.int64]) -> family.Tests:
+        """Tests by their place in the catalogue: axes first."""
+        D, n_oblique = len(self._known()), max(self.n_angles - 2, 1)
+        is_axis = numbers < D
+        pair, turn = np.divmod(np.maximum(numbers - D, 0), n_oblique)
+        i, j = _pairs(pair)
+        half = self.n_angles // 2
+        angle = np.pi / self.n_angles * (turn + np.where(turn < half - 1, 1, 2))
+        chosen = np.where(is_axis[..., None], numbers[..., None], np.stack([i, j], axis=-1))
+        weights = np.stack(
+            [np.where(is_axis, 1.0, np.cos(angle)), np.where(is_axis, 0.0, np.sin(angle))], axis=-1
+        )
+        return self._weighted(chosen, weights)
+
+
+def _pairs(numbers: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The pair i < j in each place of (0, 1), (0, 2), (1, 2), (0, 3), ..."""
+    j = ((1.0 + np.sqrt(1.0 + 8.0 * numbers)) / 2.0).astype(np.int64)
+    i = numbers - j * (j - 1) // 2
+    return i, j
+
+
+@numba.njit(cache=True, nogil=True, error_model="numpy")
+def _distinct(n: int, chances: Array) -> NDArray[np.int64]:
+    """In each line numbers below n, none of them again before all were there.
+
+    Floyd's sampling: no memory of n, and one chance a number.
+    """
+    chosen = np.empty(chances.shape, dtype=np.int64)
+    for a in range(chances.shape[0]):
+        for k in range(chances.shape[1]):
+            first = k - k % n
+            last = n - min(n, chances.shape[1] - first) + k % n  # the largest it may be
+            drawn = int(chances[a, k] * (last + 1))
+            for other in range(first, k):
+                if chosen[a, other] == drawn:
+                    drawn = last
+                    break
+            chosen[a, k] = drawn
+    return chosen
+
+
+def _spread(X: Array) -> Array:
+    """The standard deviation of each column, NaN left out; +inf where it is zero."""
+    largest = np.fmax(np.fmax.reduce(X), -np.fmin.reduce(X))
+    size = np.where(largest > 0.0, largest, 1.0)  # squares of numbers of this size are safe
+    deviation = size * np.sqrt(_variances(X, size))
+    return np.where(deviation > 0.0, np.maximum(deviation, _LEAST_UNIT), np.inf)
+
+
+@numba.njit(cache=True, nogil=True, error_model="numpy")
+def _variances(X: Array, size: Array) -> Array:
+    """Of each column in units of its size, NaN left out; NaN where nothing is left."""
+    n, mean, total = np.zeros(len(size)), np.zeros(len(size)), np.zeros(len(size))
+    for i in range(len(X)):
+        for d in range(len(size)):
+            x = X[i, d] / size[d]
+            n[d] += x == x
+            mean[d] += x if x == x else 0.0
+    mean /= n
+    for i in range(len(X)):
+        for d in range(len(size)):
+            off = X[i, d] / size[d] - mean[d]
+            total[d] += off * off if off == off else 0.0
+    return total / n
+
+
+@numba.njit(cache=True, nogil=True, error_model="numpy")
+def _add_up(
+    rows: Array, places: family.Places, tests: family.Tests, which: family.Places, answers: Array
+) -> None:
+    """From the first column to the last: whoever routes rows has to round as it is done here."""
+    S = tests.shape[2] // 2
+    for i in range(len(places)):
+        row, asked = rows[places[i]], tests[which[i]]
+        for k in range(len(asked)):
+            total = 0.0
+            for s in range(S):
+                total += asked[k, S + s] * row[np.uint64(asked[k, s])]
+            answers[k, i] = total

@@ -1,0 +1,111 @@
+"""The mean over trees of the class probabilities of their leaves.
+
+A leaf that n rows came to, n_c of them of class c, says (n_c + s b_c) / (n + s): what it saw, and a
+belief in the frequencies b of all rows worth s of them.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from posterity.arrays import Array
+from posterity.trees.forests.class_leaves import ClassLeaves
+
+_LEAF = np.dtype([("first", "u8"), ("share", "f8"), ("entropy", "f8")], align=True)
+_ENTRY = np.dtype([("value", "f8"), ("label", "u4")], align=True)
+
+
+@dataclass(frozen=True, eq=False)
+class Tables:
+    """What is added up for a row, one record for each leaf and one for each class that it saw.
+
+    A leaf's probability of class c is the value of its entry for c, where it has one, plus its
+    share, s / (n + s), of the base frequency of c.
+    """
+
+    leaves: NDArray[np.void]  # (L + 1,)
+    entries: NDArray[np.void]  # (nnz,)
+    base: Array  # (C,)
+
+    @classmethod
+    def of(cls, leaves: ClassLeaves, base: Array, concentration: float) -> Tables:
+        """For the concentration s."""
+        owners, s = leaves.owners(), concentration
+        n = leaves.totals()
+        entries = np.empty(len(owners), dtype=_ENTRY)
+        entries["value"] = leaves.counts / (n + s)[owners]
+        entries["label"] = leaves.classes
+        records = np.empty(leaves.n_leaves + 1, dtype=_LEAF)
+        records["first"] = leaves.start()
+        records["share"][:-1] = s / (n + s)
+        records["entropy"][:-1] = _entropies(entries, owners, records["share"][:-1], base)
+        return cls(records, entries, base)
+
+    def log_average(self, leaves: NDArray[np.int32], sharpness: float, log_p: Array) -> Array:
+        """From leaves (T, n) write log-probabilities (n, C), and return the share (n,) of their
+        entropy in which the trees disagree: what is left of it when each tree is asked alone.
+
+        The mean is raised to the power of the sharpness.
+        """
+        log_p[...] = 0.0
+        epistemic = np.empty(len(log_p))
+        _average(leaves, self.leaves, self.entries, self.base, sharpness, log_p, epistemic)
+        return epistemic
+
+
+def _entropies(
+    entries: NDArray[np.void], owners: NDArray[np.int32], share: Array, base: Array
+) -> Array:
+    """Of each leaf, in the time that its own classes take: as if it had none, then corrected."""
+    prior = share[owners] * base[entries["label"]]
+    p = entries["value"] + prior
+    change = p * np.log(p) - prior * np.log(prior)
+    of_share = share * (np.sum(base * np.log(base)) + np.log(share))
+    return -of_share - np.bincount(owners, weights=change, minlength=len(share))
+
+
+@numba.njit(cache=True, nogil=True, error_model="numpy")
+def _average(
+    found: NDArray[np.int32],
+    leaves: NDArray[np.void],
+    entries: NDArray[np.void],
+    base: Array,
+    sharpness: float,
+    p: Array,
+    epistemic: Array,
+) -> None:
+    T, n = found.shape
+    shares, entropies = np.zeros(n), np.zeros(n)
+    for t in range(T):  # a tree at a time, so that its leaves stay at hand
+        for i in range(n):
+            l = np.uint64(found[t, i])  # signed, every index would be asked for its sign
+            shares[i] += leaves[l].share
+            entropies[i] += leaves[l].entropy
+            for k in range(leaves[l].first, leaves[l + np.uint64(1)].first):
+                p[i, entries[k].label] += entries[k].value
+    for i in range(n):
+        entropy = _finish(p[i], base, shares[i], T, sharpness)
+        agreed = entropies[i] / T
+        epistemic[i] = max(1.0 - agreed / entropy, 0.0) if entropy > 0.0 else 0.0
+
+
+@numba.njit(cache=True, nogil=True, error_model="numpy")
+def _finish(p: Array, base: Array, share: float, T: int, sharpness: float) -> float:
+    """Sums over trees to log-probabilities, in place; the entropy of the mean is returned."""
+    entropy, top = 0.0, -np.inf
+    for c in range(len(p)):
+        mean = (p[c] + share * base[c]) / T
+        log_mean = math.log(mean)
+        entropy -= mean * log_mean
+        p[c] = sharpness * log_mean
+        top = max(top, p[c])
+    total = 0.0
+    for c in range(len(p)):
+        total += math.exp(p[c] - top)
+    p -= top + math.log(total)
+    return entropy

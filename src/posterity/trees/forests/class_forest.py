@@ -1,0 +1,183 @@
+"""Forests whose leaves count classes: they average the probabilities of their trees.  [P9 9.10]"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from posterity.arrays import Array
+from posterity.inference import dirichlet
+from posterity.trees.families.family import Family, Places
+from posterity.trees.forests import class_tuning, forest, out_of_bag
+from posterity.trees.forests.class_average import Tables
+from posterity.trees.forests.class_leaves import ClassLeaves
+from posterity.trees.forests.class_tuning import Counts, Unseen
+from posterity.trees.forests.forest import Forest, Plan
+from posterity.trees.growth.class_splits import Classes
+
+_PRIOR_WEIGHT = 1.0  # rows: small sides of a split pay for their probabilities
+_MOST_NUMBERS = 1 << 22  # probabilities that are worked on at once
+
+
+@dataclass(frozen=True, eq=False)
+class ClassForest(Forest):
+    """Trees, the counts of classes in their leaves, and how these become probabilities.
+
+    See :mod:`posterity.trees.forests.class_average`; the base is how often classes are met at all.
+    """
+
+    leaves: ClassLeaves
+    base: Array  # (C,)
+    concentration: float
+    sharpness: float
+
+    @functools.cached_property
+    def _tables(self) -> Tables:
+        return Tables.of(self.leaves, self.base, self.concentration)
+
+    def average(self, X: Any, n_jobs: int | None = None) -> tuple[Array, Array]:
+        """Log-probabilities (n, C), and the share (n,) of their entropy that is disagreement."""
+        log_p, epistemic = np.empty((len(X), len(self.base))), np.empty(len(X))
+        tables, router = self._tables, self.router
+
+        def write(places: Places) -> None:
+            block = slice(places[0], places[-1] + 1)
+            found = router.leaves(X, places)
+            epistemic[block] = tables.log_average(found, self.sharpness, log_p[block])
+
+        most = min(router.rows_at_once, max(_MOST_NUMBERS // len(self.base), 1))
+        forest.in_blocks(write, len(X), most, n_jobs)
+        return log_p, epistemic
+
+
+@dataclass(frozen=True, eq=False)
+class FittedClasses:
+    """A forest, and how it does on rows by those of its trees that have not seen them."""
+
+    forest: ClassForest
+    oob_log_prob: Array  # (N,), of the own class; NaN where every tree has seen the row
+    oob_log_score: float
+    oob_accuracy: float
+
+
+def fit_classes(
+    family: Family,
+    X: Any,
+    codes: NDArray[np.int32],
+    weights: Array | None,
+    n_classes: int,
+    plan: Plan,
+    rng: np.random.Generator,
+    groups: NDArray[np.int32] | None = None,
+) -> FittedClasses:
+    """Grow a forest.
+
+    Parameters
+    ----------
+    family : Family
+        The tests, fitted to X.
+    X : array (N, D), or what the family takes
+    codes : array (N,)
+        Classes from 0 to n_classes - 1.
+    weights : array (N,), optional
+        How often each row is there.
+    n_classes : int
+    plan : Plan
+    rng : numpy.random.Generator
+    groups : array (N,), optional
+        Groups, from 0, of rows that are alike: a tree draws all rows of a group, or none.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from posterity.trees.families import columns
+    >>> from posterity.trees.growth import growing
+    >>> X = np.random.default_rng(0).normal(size=(200, 2))
+    >>> family = columns.Columns().fitted(X)
+    >>> plan = Plan(n_trees=20, rules=growing.Rules(n_tests=2))
+    >>> rng = np.random.default_rng(0)
+    >>> fitted = fit_classes(family, X, (X[:, 0] > 0).astype(np.int32), None, 2, plan, rng)
+    >>> fitted.oob_accuracy > 0.95
+    True
+    >>> log_p, epistemic = fitted.forest.average(np.array([[2.0, 0.0], [-2.0, 0.0]]))
+    >>> np.exp(log_p).round(1)
+    array([[0., 1.],
+           [1., 0.]])
+    """
+    w = np.ones(len(codes)) if weights is None else weights
+    rows = family.prepared(X)
+    planted = planted_on(family, rows, codes, w, n_classes, plan, rng, groups=groups)
+    leaves, base = ClassLeaves.joined(planted.leaves), frequencies(codes, w, n_classes)
+    left_out = out_of_bag.OutOfBag(Forest(family, planted.trees).router, X, planted.seen)
+
+    def unseen(places: Places) -> Unseen:
+        own = np.zeros(len(places))
+        return Unseen(left_out.leaves(places), codes[places], w[places], own)
+
+    counts, sample = Counts.of(leaves, base), unseen(out_of_bag.some(len(codes), n_classes))
+    s, beta = class_tuning.learn(counts, sample, plan.concentration, plan.sharpness)
+    parts = forest.in_blocks(
+        lambda places: judged(counts, unseen(places), s, beta),
+        len(codes),
+        out_of_bag.rows_at_once(plan.n_trees, n_classes),
+        plan.n_jobs,
+    )
+    log_prob, is_right = (np.concatenate(part) for part in zip(*parts, strict=True))
+    grown = ClassForest(family, planted.trees, leaves, base, s, beta)
+    return FittedClasses(
+        grown, log_prob, out_of_bag.mean(log_prob, w), out_of_bag.mean(is_right, w)
+    )
+
+
+def planted_on(
+    family: Family,
+    rows: Any,
+    codes: NDArray[np.int32],
+    weights: Array,
+    n_classes: int,
+    plan: Plan,
+    rng: np.random.Generator,
+    *,
+    groups: NDArray[np.int32] | None = None,
+    positions: NDArray[np.int32] | None = None,
+) -> forest.Planted[ClassLeaves]:
+    """Trees that tell classes apart; see :func:`posterity.trees.forests.forest.plant`."""
+
+    def summary(
+        leaf: NDArray[np.int32], target: NDArray[Any], counts: Array, n_leaves: int
+    ) -> ClassLeaves:
+        return ClassLeaves.of(leaf, target, counts, n_leaves, n_classes)
+
+    return forest.plant(
+        family,
+        rows,
+        codes,
+        weights,
+        Classes(n_classes, _PRIOR_WEIGHT),
+        summary,
+        plan,
+        rng,
+        groups=groups,
+        positions=positions,
+    )
+
+
+def frequencies(codes: NDArray[np.int32], weights: Array, n_classes: int) -> Array:
+    """How probable classes are before anything is known of a row, (C,), > 0."""
+    counts = np.bincount(codes, weights=weights, minlength=n_classes)
+    return dirichlet.succession(counts.astype(np.float64, copy=False))
+
+
+def judged(counts: Counts, unseen: Unseen, s: float, beta: float) -> tuple[Array, Array]:
+    """Log-probability of its own class, and whether it is the most probable one, of each row."""
+    known = np.any(unseen.found >= 0, axis=0)
+    if not known.any():
+        return np.full(len(known), np.nan), np.full(len(known), np.nan)
+    log_p = counts.log_probabilities(unseen, s, beta)
+    own = np.take_along_axis(log_p, unseen.target[:, None], axis=1)[:, 0]
+    is_right = np.argmax(log_p, axis=1) == unseen.target
+    return np.where(known, own, np.nan), np.where(known, is_right, np.nan)

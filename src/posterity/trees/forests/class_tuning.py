@@ -1,0 +1,127 @@
+"""Concentration and sharpness of a forest of classes, from rows that trees have not seen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import log_softmax
+
+from posterity.arrays import Array
+from posterity.trees.forests import tuning
+from posterity.trees.forests.class_leaves import ClassLeaves
+
+_RANGES = (0.03, 30.0), (0.5, 20.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Unseen:
+    """Rows, the leaves to which trees would send them that have not seen them, and their classes.
+
+    ``own`` is how much of its leaves a row itself is, which is then taken out of them.
+    """
+
+    found: NDArray[np.int32]  # (T, r), -1 where the tree has seen the row
+    target: NDArray[np.int32]  # (r,)
+    weights: Array  # (r,)
+    own: Array  # (r,)
+
+
+@dataclass(frozen=True, eq=False)
+class Counts:
+    """Leaves in the types that the compiled functions take, and where they start from."""
+
+    start: NDArray[np.int64]
+    classes: NDArray[np.int32]
+    counts: Array
+    base: Array  # (C,)
+
+    @classmethod
+    def of(cls, leaves: ClassLeaves, base: Array) -> Counts:
+        """The leaves of a forest."""
+        classes = leaves.classes.astype(np.int32)
+        return cls(leaves.start(), classes, leaves.counts.astype(np.float64), base)
+
+    def means(self, unseen: Unseen, concentration: float) -> tuple[Array, Array]:
+        """Class probabilities averaged over trees, (r, C), and their slopes in log s."""
+        shape = (len(unseen.target), len(self.base))
+        P, dP = np.zeros(shape), np.zeros(shape)
+        leaves = (self.start, self.classes, self.counts, self.base)
+        _means(unseen.found, unseen.target, unseen.own, *leaves, concentration, P, dP)
+        return P, dP
+
+    def log_probabilities(self, unseen: Unseen, concentration: float, sharpness: float) -> Array:
+        """Of all classes, (r, C)."""
+        return log_softmax(sharpness * np.log(self.means(unseen, concentration)[0]), axis=1)
+
+    def loss(self, unseen: Unseen, x: Array) -> tuple[float, Array]:
+        """Minus the log score a row of x = (log s, log beta), less what is believed of them before,
+        and its gradient."""
+        s, beta = np.exp(x)
+        P, dP = self.means(unseen, s)
+        A, dA, w = np.log(P), dP / P, unseen.weights
+        log_q = log_softmax(beta * A, axis=1)
+        by_s = beta * _above_mean(dA, log_q, unseen.target)
+        by_beta = beta * _above_mean(A, log_q, unseen.target)
+        value = w @ _of_own(log_q, unseen.target) - 0.5 * tuning.PRECISIONS @ x**2
+        slope = np.array([w @ by_s, w @ by_beta]) - tuning.PRECISIONS * x
+        return -value / w.sum(), -slope / w.sum()
+
+
+def learn(
+    counts: Counts, unseen: Unseen, concentration: float | None, sharpness: float | None
+) -> tuple[float, float]:
+    """Concentration and sharpness by the unseen rows; see :func:`tuning.best`."""
+    left_out = np.any(unseen.found >= 0, axis=0) & (unseen.weights > 0.0)
+    by_row = (unseen.target, unseen.weights, unseen.own)
+    some = Unseen(unseen.found[:, left_out], *(values[left_out] for values in by_row))
+    given = concentration, sharpness
+    return tuning.best(lambda x: counts.loss(some, x), left_out, given, _RANGES)
+
+
+def _of_own(values: Array, target: NDArray[np.int32]) -> Array:
+    """The column of its own class, of each row."""
+    return np.take_along_axis(values, target[:, None], axis=1)[:, 0]
+
+
+def _above_mean(values: Array, log_q: Array, target: NDArray[np.int32]) -> Array:
+    """By how much the value of its own class exceeds the mean value, of each row."""
+    return _of_own(values, target) - np.sum(np.exp(log_q) * values, axis=1)
+
+
+@numba.njit(cache=True, nogil=True, error_model="numpy")
+def _means(
+    found: NDArray[np.int32],
+    target: NDArray[np.int32],
+    own: Array,
+    start: NDArray[np.int64],
+    classes: NDArray[np.int32],
+    counts: Array,
+    base: Array,
+    s: float,
+    P: Array,
+    dP: Array,
+) -> None:
+    """See ``Counts.means``; a row that no tree has left out gets the base."""
+    for i in range(found.shape[1]):
+        used, share, d_share = 0, 0.0, 0.0
+        for t in range(found.shape[0]):
+            if found[t, i] < 0:
+                continue
+            first, end = start[found[t, i]], start[found[t, i] + 1]
+            n = np.sum(counts[first:end]) - own[i]
+            for k in range(first, end):
+                c = classes[k]
+                n_c = counts[k] - own[i] if c == target[i] else counts[k]
+                P[i, c] += n_c / (n + s)
+                dP[i, c] -= s * n_c / (n + s) ** 2
+            used += 1
+            share += s / (n + s)
+            d_share += s * n / (n + s) ** 2
+        if used == 0:
+            used, share = 1, 1.0
+        for c in range(len(base)):
+            P[i, c] = (P[i, c] + share * base[c]) / used
+            dP[i, c] = (dP[i, c] + d_share * base[c]) / used

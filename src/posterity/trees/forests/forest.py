@@ -1,0 +1,151 @@
+"""Many trees, each grown from rows of its own: what forests of classes and of numbers share."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from typing import Any, Generic, NamedTuple, TypeVar
+
+import joblib
+import numpy as np
+from numpy.typing import NDArray
+
+from posterity import progress
+from posterity.arrays import Array
+from posterity.trees.families.family import Family, Places
+from posterity.trees.forests import routing, sampling
+from posterity.trees.growth import growing
+from posterity.trees.structure import Trees
+
+L = TypeVar("L")
+R = TypeVar("R")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How a forest is to be grown.
+
+    ``grow`` grows one tree by the rules: :func:`growing.grow`, or :func:`fern.grow_fern`.
+    ``max_samples`` rows, or that fraction of all, are drawn for each tree, with replacement where
+    ``bootstrap`` says so. ``concentration`` is how many rows the belief is worth from which leaves
+    start, and ``sharpness`` the power to which predictions are raised; what is None is learned
+    from the rows that trees have not seen.
+    """
+
+    n_trees: int
+    rules: growing.Rules
+    bootstrap: bool = True
+    max_samples: float | None = None
+    concentration: float | None = None
+    sharpness: float | None = None
+    n_jobs: int | None = None
+    grow: Callable[..., growing.Grown] = growing.grow
+
+    def draw(
+        self, weights: Array, rng: np.random.Generator, groups: NDArray[np.int32] | None = None
+    ) -> sampling.Bag:
+        """The rows of one tree."""
+        size = sampling.size(weights, self.max_samples)
+        if groups is None:
+            return sampling.draw(weights, size, rng, bootstrap=self.bootstrap)
+        return sampling.draw_groups(weights, groups, size, rng, bootstrap=self.bootstrap)
+
+
+@dataclass(frozen=True, eq=False)
+class Forest:
+    """Trees on a family of tests; subclasses know what their leaves say."""
+
+    family: Family
+    trees: Trees
+
+    @functools.cached_property
+    def router(self) -> routing.Router:
+        """The way to the leaves."""
+        return routing.Router(self.family, self.trees)
+
+    def apply(self, X: Any, n_jobs: int | None = None) -> NDArray[np.int32]:
+        """The leaf of every row in every tree, (n, T), leaves being numbered through all trees."""
+        leaves = np.empty((len(X), self.trees.n_trees), dtype=np.int32)
+
+        def write(places: Places) -> None:
+            leaves[places[0] : places[-1] + 1] = self.router.leaves(X, places).T
+
+        in_blocks(write, len(X), self.router.rows_at_once, n_jobs)
+        return leaves
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Only what cannot be worked out again."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+
+class Planted(NamedTuple, Generic[L]):
+    """Trees, their leaves, and a bit for each tree and row: whether the tree has seen the row."""
+
+    trees: Trees
+    leaves: list[L]
+    seen: NDArray[np.uint8]  # (T, ceil(N / 8))
+
+
+def plant(
+    family: Family,
+    rows: Any,
+    target: NDArray[Any],
+    weights: Array,
+    criterion: growing.Criterion,
+    summary: Callable[[NDArray[np.int32], NDArray[Any], Array, int], L],
+    plan: Plan,
+    rng: np.random.Generator,
+    *,
+    groups: NDArray[np.int32] | None = None,
+    positions: NDArray[np.int32] | None = None,
+) -> Planted[L]:
+    """Grow all trees; tree t depends on the t-th child of ``rng`` alone.
+
+    Parameters
+    ----------
+    family, rows
+        Tests, and the rows that they were prepared for.
+    target, weights : array (N, ...), array (N,)
+        What leaves are to tell apart, and how often each row is there.
+    criterion
+        What makes a good split.
+    summary : callable
+        Leaf, target and weight of rows, and the number of leaves, to what the leaves know.
+    plan : Plan
+    rng : numpy.random.Generator
+    groups : array (N,), optional
+        Rows that a tree draws together, or not at all.
+    positions : array (N,), optional
+        Where among ``rows`` each row stands, when they are only those that some tree draws.
+    """
+
+    def one(rng: np.random.Generator) -> tuple[Trees, L, NDArray[np.uint8]]:
+        drawn, counts = plan.draw(weights, rng, groups)
+        places, y = drawn if positions is None else positions[drawn], target[drawn]
+        grown = plan.grow(family, rows, places, y, counts, criterion, plan.rules, rng)
+        seen = np.zeros(len(weights), dtype=np.bool_)
+        seen[drawn] = True
+        leaves = summary(grown.leaf, y, counts, grown.tree.n_leaves)
+        return grown.tree, leaves, np.packbits(seen)
+
+    tasks = (joblib.delayed(one)(child) for child in rng.spawn(plan.n_trees))
+    working = joblib.Parallel(n_jobs=plan.n_jobs, prefer="threads", return_as="generator")(tasks)
+    tracked = progress.track(
+        working, total=plan.n_trees, description="Growing trees", unit="trees", size=lambda _: 1
+    )
+    trees, leaves, seen = zip(*tracked, strict=True)
+    return Planted(Trees.joined(trees), list(leaves), np.stack(seen))
+
+
+def in_blocks(
+    function: Callable[[Places], R], n: int, rows_at_once: int, n_jobs: int | None
+) -> list[R]:
+    """The function of all places 0, ..., n - 1, a block at a time, several at once by threads."""
+    if n <= rows_at_once // 8:
+        return [function(np.arange(n, dtype=np.int32))] if n else []
+    jobs = joblib.effective_n_jobs(n_jobs)
+    n_blocks = jobs * -(-n // (rows_at_once * jobs))
+    blocks = np.array_split(np.arange(n, dtype=np.int32), n_blocks)
+    tasks = (joblib.delayed(function)(block) for block in blocks if len(block))
+    return list(joblib.Parallel(n_jobs=jobs, prefer="threads")(tasks))

@@ -1,0 +1,151 @@
+"""Forests whose leaves are normal: a prediction is the mixture of what their trees say."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from posterity.arrays import Array
+from posterity.trees.families.family import Family, Places
+from posterity.trees.forests import forest, normal_tuning, out_of_bag
+from posterity.trees.forests.forest import Forest, Plan
+from posterity.trees.forests.normal_leaves import NormalLeaves
+from posterity.trees.forests.normal_tuning import Learned, Members
+from posterity.trees.growth.normal_splits import Normals
+
+LEARNING = 8  # numbers held of each row and tree while concentration and sharpness are learned
+
+
+@dataclass(frozen=True, eq=False)
+class NormalForest(Forest):
+    """Trees, the targets in their leaves, and how these become predictions.
+
+    See :mod:`~posterity.trees.forests.normal_tuning` for how they are learned.
+    """
+
+    leaves: NormalLeaves
+    pooled: Array  # (K,)
+    concentration: float
+    sharpness: float
+
+    @functools.cached_property
+    def _stds(self) -> Array:
+        """Standard deviations of the leaves, (L, K)."""
+        v = normal_tuning.variances(self.leaves, self.pooled, self.concentration)
+        return np.sqrt(v / self.sharpness)
+
+    def members(self, X: Any, n_jobs: int | None = None) -> tuple[Array, Array]:
+        """Means and standard deviations of what each tree says of each row, (n, T, K) both.
+
+        They are drawn together around the mean of all trees by the root of the sharpness.
+        """
+        found = self.apply(X, n_jobs)
+        mean = self.leaves.mean[found]
+        center = mean.mean(axis=1, keepdims=True)
+        return center + (mean - center) / self.sharpness**0.5, self._stds[found]
+
+    def mean(self, X: Any, n_jobs: int | None = None) -> Array:
+        """The mean of all trees, (n, K)."""
+        total = np.zeros((len(X), self.leaves.mean.shape[1]))
+
+        def add(places: Places) -> None:
+            block = slice(places[0], places[-1] + 1)
+            for leaf in self.router.leaves(X, places):
+                total[block] += self.leaves.mean[leaf]
+
+        forest.in_blocks(add, len(X), self.router.rows_at_once, n_jobs)
+        return total / self.trees.n_trees
+
+
+@dataclass(frozen=True, eq=False)
+class FittedNormals:
+    """A forest, and how it does on rows by those of its trees that have not seen them."""
+
+    forest: NormalForest
+    oob_log_prob: Array  # (N,), of all targets of a row; NaN where every tree has seen it
+    oob_log_score: float
+    oob_rmse: float
+
+
+def fit_normals(
+    family: Family,
+    X: Any,
+    Y: Array,
+    weights: Array | None,
+    plan: Plan,
+    rng: np.random.Generator,
+    groups: NDArray[np.int32] | None = None,
+) -> FittedNormals:
+    """Grow a forest.
+
+    Parameters
+    ----------
+    family : Family
+        The tests, fitted to X.
+    X : array (N, D), or what the family takes
+    Y : array (N, K)
+        Targets, that are taken to be independent where a leaf is known.
+    weights : array (N,), optional
+        How often each row is there.
+    plan : Plan
+    rng : numpy.random.Generator
+    groups : array (N,), optional
+        Groups, from 0, of rows that are alike: a tree draws all rows of a group, or none.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from posterity.trees.families import columns
+    >>> from posterity.trees.growth import growing
+    >>> X = np.random.default_rng(0).normal(size=(200, 2))
+    >>> family = columns.Columns().fitted(X)
+    >>> plan = Plan(n_trees=20, rules=growing.Rules(n_tests=2, min_leaf=5))
+    >>> fitted = fit_normals(family, X, X[:, :1], None, plan, np.random.default_rng(0))
+    >>> fitted.oob_rmse < 0.3
+    True
+    >>> mean, std = fitted.forest.members(np.array([[1.0, 0.0]]))
+    >>> mean.shape
+    (1, 20, 1)
+    """
+    w = np.ones(len(Y)) if weights is None else weights
+    rows, criterion, summary = family.prepared(X), Normals(), NormalLeaves.of
+    planted = forest.plant(family, rows, Y, w, criterion, summary, plan, rng, groups=groups)
+    leaves, pooled = completed(NormalLeaves.joined(planted.leaves), Y, w)
+    left_out = out_of_bag.OutOfBag(Forest(family, planted.trees).router, X, planted.seen)
+
+    def members(places: Places) -> Members:
+        found, own = left_out.leaves(places), np.zeros(len(places))
+        return Members.of(leaves, found, Y[places], w[places], own, pooled)
+
+    width = plan.n_trees * Y.shape[1]
+    sample = members(out_of_bag.some(len(Y), LEARNING * width))
+    learned = normal_tuning.learn(sample, plan.concentration, plan.sharpness)
+    parts = forest.in_blocks(
+        lambda places: judged(members(places), learned),
+        len(Y),
+        out_of_bag.rows_at_once(plan.n_trees, width),
+        plan.n_jobs,
+    )
+    log_prob, square = (np.concatenate(part) for part in zip(*parts, strict=True))
+    grown = NormalForest(family, planted.trees, leaves, *learned)
+    return FittedNormals(
+        grown, log_prob, out_of_bag.mean(log_prob, w), out_of_bag.mean(square, w) ** 0.5
+    )
+
+
+def completed(leaves: NormalLeaves, Y: Array, weights: Array) -> tuple[NormalLeaves, Array]:
+    """The leaves with those filled to which nothing came, and the variance within leaves, (K,)."""
+    center = np.average(Y, axis=0, weights=weights)
+    variance = np.average((Y - center) ** 2, axis=0, weights=weights)
+    return leaves.filled(center, variance), leaves.pooled_variance(variance)
+
+
+def judged(members: Members, learned: Learned) -> tuple[Array, Array]:
+    """Log-density, summed over targets, and mean squared error of each row."""
+    square = np.mean((members.target - members.mean()) ** 2, axis=1)
+    log_p = members.log_prob(learned).sum(axis=1)
+    return log_p, np.where(members.known(), square, np.nan)

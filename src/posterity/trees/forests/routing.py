@@ -1,0 +1,185 @@
+"""Which leaf of each tree a row comes to.
+
+Eight rows go down at once, each on its own lane: while one waits for its node to arrive from
+memory, the others step. A lane that has come to a leaf takes the next row, or the next tree. Rows
+go down as codes where they can, an eighth of the memory of numbers.
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from typing import Any
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from posterity.arrays import Array
+from posterity.trees.families.columns import Columns
+from posterity.trees.families.family import Family, Places
+from posterity.trees.families.projections import Linear
+from posterity.trees.structure import Trees
+
+_LANES = 8
+_MOST_PAIRS = 1 << 21  # of a row and a tree, whose leaves are held at once
+_MOST_ROWS = 1 << 14
+
+
+@dataclass(frozen=True, eq=False)
+class Router:
+    """Trees, with their nodes laid out so that one visit costs one access to memory.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> family = Columns().fitted(np.eye(2))
+    >>> stump = Trees(
+    ...     roots=np.array([0], dtype=np.int32),
+    ...     tests=np.array([[1]], dtype=np.int32),
+    ...     thresholds=np.array([0.5]),
+    ...     children=np.array([[~0, ~1]], dtype=np.int32),
+    ...     gains=np.zeros(1, dtype=np.float32),
+    ...     n_leaves=2,
+    ... )
+    >>> Router(family, stump).leaves(np.eye(2), np.arange(2, dtype=np.int32))
+    array([[0, 1]], dtype=int32)
+    """
+
+    family: Family
+    trees: Trees
+
+    @property
+    def rows_at_once(self) -> int:
+        """How many rows a caller should ask for at once."""
+        return max(min(_MOST_PAIRS // self.trees.n_trees, _MOST_ROWS), 1)
+
+    def leaves(
+        self, rows: Any, places: Places, unasked: NDArray[np.bool_] | None = None
+    ) -> NDArray[np.int32]:
+        """The leaves of some rows, (T, n); -1 for those pairs that are not asked for, (T, n)."""
+        found = np.zeros((self.trees.n_trees, len(places)), dtype=np.int32)
+        if unasked is not None:
+            found[unasked] = -1
+        trees = self.trees
+        if self._nodes is not None:
+            _down(self.family.prepared(rows[places]), trees.roots, self._nodes, found)
+        elif isinstance(self.family, Linear):
+            X = np.ascontiguousarray(rows)
+            _down_sums(X, places, trees.roots, trees.tests, trees.thresholds, trees.children, found)
+        else:
+            self._ask(rows, places, found.ravel())
+        return found
+
+    @functools.cached_property
+    def _nodes(self) -> NDArray[np.int32] | None:
+        """Column, code of the threshold and children of each node side by side, (I, 4).
+
+        None where tests are not of single columns, or a threshold lies between two codes.
+        """
+        family, trees = self.family, self.trees
+        if not isinstance(family, Columns) or family.edges is None:
+            return None
+        columns = trees.tests[:, 0].astype(np.int32)
+        codes = _codes(family.edges, columns, trees.thresholds)
+        if np.any(codes < 0):
+            return None
+        return np.column_stack([columns, codes, trees.children])
+
+    def _ask(self, rows: Any, places: Places, found: NDArray[np.int32]) -> None:
+        """A step for all rows and trees at a time, through the answers of the family."""
+        trees, n = self.trees, len(places)
+        pairs = np.flatnonzero(found >= 0)
+        here = trees.roots[pairs // n]
+        while pairs.size:
+            at_leaf = here < 0
+            found[pairs[at_leaf]] = ~here[at_leaf]
+            pairs, nodes = pairs[~at_leaf], here[~at_leaf]
+            answers = self.family.respond(rows, places[pairs % n], trees.tests[:, None], nodes)[0]
+            # A comparison with NaN is false: a row without an answer goes to the second child.
+            is_second = ~(answers <= trees.thresholds[nodes])
+            here = trees.children[nodes, is_second.astype(np.intp)]
+
+
+def leaves_of(family: Family, trees: Trees, X: Any) -> NDArray[np.int32]:
+    """The leaf of every row in every tree, (n, T), leaves being numbered through all trees."""
+    router = Router(family, trees)
+    places = np.arange(len(X), dtype=np.int32)
+    firsts = range(0, len(X), router.rows_at_once)
+    blocks = [router.leaves(X, places[i : i + router.rows_at_once]).T for i in firsts]
+    return np.concatenate([np.empty((0, trees.n_trees), dtype=np.int32), *blocks])
+
+
+@numba.njit(cache=True, nogil=True, error_model="numpy")
+def _codes(edges: Array, columns: NDArray[np.int32], thresholds: Array) -> NDArray[np.int32]:
+    """Which edge of its column each threshold is; -1 where it is none."""
+    codes = np.empty(len(columns), dtype=np.int32)
+    for i in range(len(columns)):
+        # The first +inf of a column exceeds its numbers; only the code of missing ones is larger.
+        code = np.searchsorted(edges[columns[i]], thresholds[i])
+        codes[i] = code if edges[columns[i], code] == thresholds[i] else -1
+    return codes
+
+
+@numba.njit(cache=True, nogil=True, error_model="numpy")
+def _down(
+    rows: NDArray[np.uint8],
+    roots: NDArray[np.int32],
+    nodes: NDArray[np.int32],
+    found: NDArray[np.int32],
+) -> None:
+    """Leaves of all pairs of a tree and a row, (T, n), except where ``found`` is negative."""
+    n, leaves = len(rows), found.reshape(-1)
+    node, pair = np.full(_LANES, -1, dtype=np.int32), np.full(_LANES, -1, dtype=np.int64)
+    row = np.zeros(_LANES, dtype=np.uint64)
+    upcoming, busy = _next(leaves, 0), True
+    while busy:
+        busy = False
+        for lane in range(_LANES):
+            here = node[lane]
+            if here >= 0:
+                i = np.uint64(here)  # signed, every index would be asked for its sign
+                is_second = rows[row[lane], np.uint64(nodes[i, 0])] > nodes[i, 1]
+                node[lane] = nodes[i, np.uint64(2) + np.uint64(is_second)]
+                busy = True
+                continue
+            if pair[lane] >= 0:
+                leaves[pair[lane]] = ~here
+            pair[lane] = -1
+            if upcoming < len(leaves):
+                pair[lane], row[lane] = upcoming, upcoming % n
+                node[lane] = roots[upcoming // n]
+                upcoming, busy = _next(leaves, upcoming + 1), True
+
+
+@numba.njit(cache=True, nogil=True, error_model="numpy")
+def _down_sums(
+    X: Array,
+    places: Places,
+    roots: NDArray[np.int32],
+    tests: Array,
+    thresholds: Array,
+    children: NDArray[np.int32],
+    found: NDArray[np.int32],
+) -> None:
+    """As ``_down``, where tests are columns and their weights; sums are rounded as in training."""
+    S = tests.shape[1] // 2
+    for t in range(len(roots)):
+        for i in range(len(places)):
+            if found[t, i] < 0:
+                continue
+            node = roots[t]
+            while node >= 0:
+                answer = 0.0
+                for s in range(S):
+                    answer += tests[node, S + s] * X[places[i], np.uint64(tests[node, s])]
+                node = children[node, 0 if answer <= thresholds[node] else 1]
+            found[t, i] = ~node
+
+
+@numba.njit(cache=True, nogil=True, error_model="numpy")
+def _next(leaves: NDArray[np.int32], pair: int) -> int:
+    """The first pair from this one on whose leaf is asked for."""
+    while pair < len(leaves) and leaves[pair] < 0:
+        pair += 1
+    return pair

@@ -1,0 +1,1 @@
+"""How trees and ferns grow: splits, and how rows part."""

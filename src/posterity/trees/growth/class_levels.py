@@ -1,0 +1,117 @@
+"""The compiled search for the split of all nodes of a level that tells most about their classes.
+
+Rows pass from right to left in the order of their codes. Each changes the counts of one node and of
+one class in it, so that neither their number nor that of the cuts costs anything.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from posterity.arrays import Array
+from posterity.trees.growth import class_nodes, ordering
+from posterity.trees.growth.class_terms import ALL, ONE, term
+from posterity.trees.growth.partition import CLOSED, NONE
+
+_TIE = 1e-12  # of n log n: gains that differ by less differ by rounding
+
+
+@numba.njit(cache=True, nogil=True, error_model="numpy")
+def of_level(
+    codes: NDArray[np.uint8],
+    target: NDArray[np.int32],
+    weights: Array,
+    start: NDArray[np.int64],
+    n_classes: int,
+    table: Array,
+    min_leaf: float,
+) -> tuple[int, int, float]:
+    """Candidate, code and gain; rows start[a] to start[a + 1] - 1 are those of node a."""
+    m = len(target)
+    node, pair = np.empty(m, dtype=np.uint32), np.empty(m, dtype=np.uint32)
+    order = np.empty(2 * m + 257, dtype=np.uint32)
+    n_node, n_pair = np.zeros(len(start) - 1), np.zeros(m)
+    n_pairs = _numbered(target, weights, start, n_classes, node, pair, n_node, n_pair)
+    n = np.sum(n_node)
+    if n_pairs == len(n_node) or n < 2.0 * min_leaf:
+        return CLOSED, 0, 0.0
+    tie = _TIE * abs(n * math.log(n))
+    best, test, code = -np.inf, NONE, 0
+    for k in range(len(codes)):
+        lo, hi = ordering.span(codes, k, start[0], m)
+        ordering.sort(codes, k, start[0], m, lo, hi, order)
+        gain, c = _best_cut(
+            codes[k], order[:m], node, pair, weights, n_node, n_pair[:n_pairs], table, min_leaf, tie
+        )
+        if gain > best + tie:
+            best, test, code = gain, k, c
+    return test, code, best
+
+
+@numba.njit(cache=True, nogil=True, error_model="numpy")
+def _numbered(
+    target: NDArray[np.int32],
+    weights: Array,
+    start: NDArray[np.int64],
+    n_classes: int,
+    node: NDArray[np.uint32],
+    pair: NDArray[np.uint32],
+    n_node: Array,
+    n_pair: Array,
+) -> int:
+    """Number the nodes and the pairs of node and class, with their weights; how many pairs."""
+    name = np.full(n_classes, -1, dtype=np.int32)
+    n_pairs = 0
+    for a in range(len(start) - 1):
+        s, e = start[a], start[a + 1]
+        C = class_nodes.named(target, weights, s, e, name, pair[s:e], n_pair[n_pairs:])
+        for i in range(s, e):
+            node[i] = a
+            pair[i] += n_pairs
+            n_node[a] += weights[i]
+        n_pairs += C
+    return n_pairs
+
+
+@numba.njit(cache=True, nogil=True, error_model="numpy")
+def _best_cut(
+    codes: NDArray[np.uint8],
+    order: NDArray[np.uint32],
+    node: NDArray[np.uint32],
+    pair: NDArray[np.uint32],
+    weights: Array,
+    n_node: Array,
+    n_pair: Array,
+    table: Array,
+    min_leaf: float,
+    tie: float,
+) -> tuple[float, int]:
+    """Gain and code of the best cut of one candidate."""
+    node_left, pair_left = np.zeros(len(n_node)), np.zeros(len(n_pair))
+    n, n_left, gain = np.sum(n_node), 0.0, 0.0
+    best, code = -np.inf, 0
+    for j in range(len(order) - 1):
+        i = order[j]
+        a, p, w = node[i], pair[i], weights[i]
+        gain += _change(pair_left[p], n_pair[p], w, ONE, table)
+        gain -= _change(node_left[a], n_node[a], w, ALL, table)
+        node_left[a] += w
+        pair_left[p] += w
+        n_left += w
+        if codes[i] == codes[order[j + 1]] or n_left < min_leaf or n - n_left < min_leaf:
+            continue
+        if gain > best + tie:
+            best, code = gain, codes[i]
+    return best, code
+
+
+@numba.njit(cache=True, nogil=True, error_model="numpy")
+def _change(left: float, n: float, w: float, line: int, table: Array) -> float:
+    """Of the terms of both sides, where w passes to the left."""
+    r = n - left
+    to_left = term(left + w, line, table) - term(left, line, table)
+    return to_left + term(r - w, line, table) - term(r, line, table)

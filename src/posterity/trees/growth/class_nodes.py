@@ -1,0 +1,237 @@
+"""The compiled search for the split of each node that tells most about its classes."""
+
+from __future__ import annotations
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from posterity.arrays import Array
+from posterity.trees.growth import ordering
+from posterity.trees.growth.class_terms import ALL, ONE, term
+from posterity.trees.growth.partition import CLOSED, NONE
+
+_DENSE = 2  # cells of a histogram that a row is worth
+_TIE = 1e-12  # of the term of all rows: gains that differ by less differ by rounding
+
+
+@numba.njit(cache=True, nogil=True, error_model="numpy")
+def of_nodes(
+    codes: NDArray[np.uint8],
+    target: NDArray[np.int32],
+    weights: Array,
+    start: NDArray[np.int64],
+    n_classes: int,
+    table: Array,
+    min_leaf: float,
+) -> tuple[NDArray[np.int32], NDArray[np.int32], Array, NDArray[np.bool_]]:
+    """The fields of Splits. What is of the size of C is made once, and cleared by what was used."""
+    A = len(start) - 1
+    test, code = np.full(A, CLOSED, dtype=np.int32), np.zeros(A, dtype=np.int32)
+    gain, is_open = np.zeros(A), np.zeros((A, 2), dtype=np.bool_)
+    widest = ordering.widest(start)
+    name = np.full(n_classes, -1, dtype=np.int32)
+    label, work = np.empty(widest, dtype=np.uint32), np.empty(2 * widest + 257, dtype=np.uint32)
+    counts, cells = np.empty((4, n_classes)), np.empty(_DENSE * widest)
+    for a in range(A):
+        s, e = start[a], start[a + 1]
+        C = named(target, weights, s, e, name, label, counts[0])
+        n = 0.0
+        for c in range(C):
+            n += counts[0, c]
+        if C <= 1 or n < 2.0 * min_leaf:
+            continue
+        test[a], code[a], gain[a] = _best(
+            codes, weights, s, e, label, C, n, counts, work, cells, table, min_leaf
+        )
+        if test[a] >= 0:
+            for side in range(2):
+                is_open[a, side] = _is_open(
+                    codes, test[a], code[a], side, s, e, label, weights, 2.0 * min_leaf
+                )
+    return test, code, gain, is_open
+
+
+@numba.njit(cache=True, nogil=True, error_model="numpy")
+def named(
+    target: NDArray[np.int32],
+    weights: Array,
+    s: int,
+    e: int,
+    name: NDArray[np.int32],
+    label: NDArray[np.uint32],
+    total: Array,
+) -> int:
+    """Number the classes of a node in the order they are met, with their weights; how many."""
+    C = 0
+    for i in range(s, e):
+        c = name[target[i]]
+        if c < 0:
+            c = name[target[i]] = C
+            total[c] = 0.0
+            C += 1
+        label[i - s] = c
+        total[c] += weights[i]
+    for i in range(s, e):
+        name[target[i]] = -1
+    return C
+
+
+@numba.njit(cache=True, nogil=True, error_model="numpy")
+def _best(
+    codes: NDArray[np.uint8],
+    weights: Array,
+    s: int,
+    e: int,
+    label: NDArray[np.uint32],
+    C: int,
+    n: float,
+    counts: Array,
+    work: NDArray[np.uint32],
+    cells: Array,
+    table: Array,
+    min_leaf: float,
+) -> tuple[int, int, float]:
+    """Candidate, code and gain of the best split of rows s to e - 1."""
+    base = 0.0
+    for c in range(C):
+        base += term(counts[0, c], ONE, table)
+    tie = _TIE * abs(term(n + 1.0, ALL, table))
+    best, test, code = -np.inf, NONE, 0
+    for k in range(len(codes)):
+        lo, hi = ordering.span(codes, k, s, e)
+        if lo == hi:
+            continue
+        if (hi - lo + 1) * C <= _DENSE * (e - s):
+            value, c = _by_bins(
+                codes, k, s, e, lo, hi, label, weights, C, n, counts, cells, table, min_leaf, tie
+            )
+        else:
+            ordering.sort(codes, k, s, e, lo, hi, work)
+            value, c = _by_rows(
+                codes, k, s, e, work, label, weights, C, n, base, counts, table, min_leaf, tie
+            )
+        if value > best + tie:
+            best, test, code = value, k, c
+    return test, code, best - base + term(n, ALL, table)
+
+
+@numba.njit(cache=True, nogil=True, error_model="numpy")
+def _by_bins(
+    codes: NDArray[np.uint8],
+    k: int,
+    s: int,
+    e: int,
+    lo: int,
+    hi: int,
+    label: NDArray[np.uint32],
+    weights: Array,
+    C: int,
+    n: float,
+    counts: Array,
+    cells: Array,
+    table: Array,
+    min_leaf: float,
+    tie: float,
+) -> tuple[float, int]:
+    """Log-likelihood and code of the best cut, from a histogram of codes and classes."""
+    _fill(codes, k, s, e, lo, hi, label, weights, C, cells)
+    for c in range(C):
+        counts[1, c] = 0.0
+    best, code, n_left = -np.inf, 0, 0.0
+    for b in range(hi - lo):
+        n_here, value = 0.0, 0.0
+        for c in range(C):
+            n_here += cells[b * C + c]
+            counts[1, c] += cells[b * C + c]
+        n_left += n_here
+        if n_here == 0.0 or n_left < min_leaf or n - n_left < min_leaf:
+            continue
+        for c in range(C):
+            value += term(counts[1, c], ONE, table) + term(counts[0, c] - counts[1, c], ONE, table)
+        value -= term(n_left, ALL, table) + term(n - n_left, ALL, table)
+        if value > best + tie:
+            best, code = value, b + lo
+    return best, code
+
+
+@numba.njit(cache=True, nogil=True, error_model="numpy")
+def _fill(
+    codes: NDArray[np.uint8],
+    k: int,
+    s: int,
+    e: int,
+    lo: int,
+    hi: int,
+    label: NDArray[np.uint32],
+    weights: Array,
+    C: int,
+    cells: Array,
+) -> None:
+    """The histogram, in lines of C. Numbers without a sign need no look for a negative place."""
+    for h in range((hi - lo + 1) * C):
+        cells[h] = 0.0
+    first, least, width = np.uint64(s), np.uint64(lo), np.uint64(C)
+    for i in range(first, np.uint64(e)):
+        cells[(codes[k, i] - least) * width + label[i - first]] += weights[i]
+
+
+@numba.njit(cache=True, nogil=True, error_model="numpy")
+def _by_rows(
+    codes: NDArray[np.uint8],
+    k: int,
+    s: int,
+    e: int,
+    order: NDArray[np.uint32],
+    label: NDArray[np.uint32],
+    weights: Array,
+    C: int,
+    n: float,
+    base: float,
+    counts: Array,
+    table: Array,
+    min_leaf: float,
+    tie: float,
+) -> tuple[float, int]:
+    """The same from rows in the order of their codes, each of which changes one class."""
+    for c in range(C):
+        counts[1, c], counts[2, c] = 0.0, 0.0
+        counts[3, c] = term(counts[0, c], ONE, table)
+    first, value = np.uint64(s), base
+    best, code, n_left = -np.inf, 0, 0.0
+    for j in range(e - s - 1):
+        c, w = label[order[j]], weights[first + order[j]]
+        left = counts[1, c] + w
+        to_left, to_right = term(left, ONE, table), term(counts[0, c] - left, ONE, table)
+        value += (to_left - counts[2, c]) + (to_right - counts[3, c])
+        counts[1, c], counts[2, c], counts[3, c] = left, to_left, to_right
+        n_left += w
+        here = codes[k, first + order[j]]
+        split = value - term(n_left, ALL, table) - term(n - n_left, ALL, table)
+        # One branch: to foresee several costs more than to compute what is not needed.
+        is_cut = here != codes[k, first + order[j + 1]]
+        if is_cut & (n_left >= min_leaf) & (n - n_left >= min_leaf) & (split > best + tie):
+            best, code = split, here
+    return best, code
+
+
+@numba.njit(cache=True, nogil=True, error_model="numpy")
+def _is_open(
+    codes: NDArray[np.uint8],
+    k: int,
+    code: int,
+    side: int,
+    s: int,
+    e: int,
+    label: NDArray[np.uint32],
+    weights: Array,
+    least: float,
+) -> bool:
+    """Whether one side holds more than one class, and enough for two leaves."""
+    n, first, differ = 0.0, -1, False
+    for i in range(s, e):
+        if (codes[k, i] > code) == (side == 1):
+            n += weights[i]
+            first = int(label[i - s]) if first < 0 else first
+            differ |= first != label[i - s]
+    return differ and n >= least

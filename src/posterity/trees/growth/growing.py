@@ -1,0 +1,208 @@
+"""Trees grown level by level: all nodes of a level choose their tests at once.  [P9 Sec 9.10]
+
+Each level is one draw of tests, one look at the rows that are not in leaves yet, and one search, so
+that a tree costs time in proportion to its rows and its depth.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from posterity.arrays import Array
+from posterity.trees.families.family import Family, Places, Tests
+from posterity.trees.growth import partition, quantising
+from posterity.trees.structure import Trees
+
+_DEEPEST = 1 << 30
+
+
+@dataclass(frozen=True)
+class Rules:
+    """How a tree or fern grows.
+
+    Parameters
+    ----------
+    n_tests : int
+        Tests that are drawn for each node, which takes the best of them.
+    max_depth : int, optional
+        Splits between the root and a leaf, at most.
+    min_leaf : float
+        Weight that each side of a split has, at least.
+    max_tries : int
+        How often tests are drawn for a node, while none of them splits it.
+    """
+
+    n_tests: int
+    max_depth: int | None = None
+    min_leaf: float = 1.0
+    max_tries: int = 8
+
+    def __post_init__(self) -> None:
+        """Refuse what no tree can grow by."""
+        for name in ("n_tests", "max_depth", "max_tries"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise ValueError(f"{name} is {value}; it must be at least 1.")
+        if not self.min_leaf >= 0.0:
+            raise ValueError(f"min_leaf is {self.min_leaf}; it must not be negative.")
+
+
+class Search(Protocol):
+    """Finds the splits of one tree or fern, by a criterion that has seen its rows."""
+
+    def of_nodes(
+        self,
+        codes: NDArray[np.uint8],
+        target: NDArray[Any],
+        weights: Array,
+        start: NDArray[np.int64],
+        min_leaf: float,
+    ) -> partition.Splits:
+        """The best of K tests for each of A nodes, with rows start[a] to start[a + 1] - 1.
+
+        Codes are (K, m). Of splits that are equally good it is the first test, and the lowest code.
+        """
+        ...
+
+    def of_level(
+        self,
+        codes: NDArray[np.uint8],
+        target: NDArray[Any],
+        weights: Array,
+        start: NDArray[np.int64],
+        min_leaf: float,
+    ) -> partition.Split:
+        """The same for one test and one cut that all of these nodes have in common."""
+        ...
+
+
+class Criterion(Protocol):
+    """What makes a split a good one."""
+
+    def started(self, target: NDArray[Any], weights: Array) -> Search:
+        """The search for splits of a tree or fern of these rows."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Grown:
+    """A tree, and where the rows are that it grew from."""
+
+    tree: Trees
+    leaf: NDArray[np.int32]  # (m,)
+
+
+def grow(
+    family: Family,
+    rows: Any,
+    places: Places,
+    target: NDArray[Any],
+    weights: Array,
+    criterion: Criterion,
+    rules: Rules,
+    rng: np.random.Generator,
+) -> Grown:
+    """A tree of some of the rows.
+
+    Parameters
+    ----------
+    family : Family
+        The tests to draw from.
+    rows : Any
+        All rows, best as ``family.prepared`` made them.
+    places : array (m,)
+        Which of them the tree grows from.
+    target : array (m, ...)
+        What is to be told, of each of these.
+    weights : array (m,)
+        How often each of these counts; more than zero.
+    criterion : Criterion
+        What makes a split a good one.
+    rules : Rules
+        When to stop.
+    rng : numpy.random.Generator
+        Source of the tests.
+
+    Returns
+    -------
+    Grown
+        Leaves are in the order of ``places``. With rows in another order the same tree grows, if
+        the family answers with codes; if with numbers, cuts in nodes of more than 64 rows change.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from posterity.trees.growth.class_splits import Classes
+    >>> from posterity.trees.families.columns import Columns
+    >>> X = np.array([[1.0], [2.0], [3.0], [4.0]])
+    >>> columns = Columns().fitted(X)
+    >>> places, target = np.arange(4, dtype=np.int32), np.array([0, 0, 1, 0], dtype=np.int32)
+    >>> rng = np.random.default_rng(0)
+    >>> grown = grow(
+    ...     columns, columns.prepared(X), places, target, np.ones(4), Classes(2), Rules(1), rng
+    ... )
+    >>> grown.tree.thresholds
+    array([2.5, 3.5])
+    >>> grown.leaf
+    array([0, 0, 1, 2], dtype=int32)
+    """
+    search = criterion.started(target, weights)
+    leaf = np.zeros(len(places), dtype=np.int32)
+    now, levels, n_nodes, n_leaves = partition.whole(len(places)), [], 0, 0
+    while len(now.links):
+        here = now.slots
+        tests = family.draw(len(now.links), rules.n_tests, rng)
+        answers = family.respond(rows, places.take(here), tests, now.which)
+        w = weights.take(here)
+        codes = quantising.coded(answers, w, now.start, rng)
+        splits = search.of_nodes(codes, target.take(here, axis=0), w, now.start, rules.min_leaf)
+        level = _Level.of(tests, answers, codes, now.start, splits)
+        counts = (n_nodes, n_leaves, rules.max_depth or _DEEPEST, rules.max_tries)
+        now, settled = partition.parted(now, codes, splits, leaf, counts)
+        levels.append((level, settled))
+        n_nodes, n_leaves = n_nodes + len(level.gains), n_leaves + settled.n_leaves
+    return Grown(_tree(family, levels), leaf)
+
+
+class _Level(NamedTuple):
+    """The nodes that were split in one round."""
+
+    tests: Tests  # (n, P)
+    between: Array  # (n, 2), see quantising.margins
+    gains: Array  # (n,)
+    is_coded: bool
+
+    @classmethod
+    def of(
+        cls,
+        tests: Tests,
+        answers: NDArray[Any],
+        codes: NDArray[np.uint8],
+        start: NDArray[np.int64],
+        splits: partition.Splits,
+    ) -> Self:
+        split = np.flatnonzero(splits.test >= 0)
+        between = quantising.margins(answers, codes, start, splits.test, splits.code)
+        chosen = tests[split, splits.test[split]]
+        return cls(chosen, between, splits.gain[split], answers.dtype == np.uint8)
+
+
+def _tree(family: Family, levels: list[tuple[_Level, partition.Settled]]) -> Trees:
+    """The flat arrays of what was found level by level."""
+    tests = np.concatenate([level.tests for level, _ in levels])
+    between = np.concatenate([level.between for level, _ in levels])
+    ends = np.empty(1 + 2 * len(tests), dtype=np.int32)
+    for _, settled in levels:
+        ends[settled.links] = settled.ends
+    return Trees(
+        roots=ends[:1],
+        tests=tests,
+        thresholds=quantising.thresholds(family, tests, between, is_coded=levels[0][0].is_coded),
+        children=ends[1:].reshape(-1, 2),
+        gains=np.concatenate([level.gains for level, _ in levels]).astype(np.float32),
+        n_leaves=sum(settled.n_leaves for _, settled in levels),
+    )
