@@ -9,5 +9,13 @@ BENCHMARKS = (
     *("gaussian_process", "gaussian_process_evaluation", "kernel_ridge", "uci_regression"),
     *("structured_kernels", "logistic", "out_of_core_logistic", "gaussian_process_classification"),
     *("classification_sets", "posterior_accuracy", "relevance_vectors", "relevance_sets"),
-    *("pose", "streamed_vectors"),
+    *(
+        "pose",
+        "streamed_vectors",
+        "forests",
+        "forest_groups",
+        "forest_rows",
+        "boosting",
+        "regression_forests",
+    ),
 )

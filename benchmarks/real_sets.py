@@ -57,10 +57,16 @@ def threes_and_fives_mixed(k: int) -> Data:
 
 def vowels(k: int) -> Data:
     """Eleven vowels: eight speakers to learn from, seven others to test on."""
+    whole = vowels_by_speaker(k)
+    return Data(whole.X[:, 1:], whole.y, whole.X_test[:, 1:], whole.y_test)
+
+
+def vowels_by_speaker(k: int) -> Data:
+    """The same, with the number of the speaker in the first column."""
     with np.load(FOLDER / "classification" / "vowel.npz", allow_pickle=False) as file:
         X, y = file["X"].astype(np.float64), probabilities.dense_codes(file["y"])
     speaker = X[:, 0]
-    return _split(X[:, 1:], y, np.flatnonzero(speaker < 8), np.flatnonzero(speaker >= 8))
+    return _split(X, y, np.flatnonzero(speaker < 8), np.flatnonzero(speaker >= 8))
 
 
 def soils(k: int) -> Data:
