@@ -40,7 +40,7 @@ TWO_CLASSES = Benchmark(
         boosters.adaptive(),
     ),
     note=f"{boosters.ROUNDS} rounds of trees with one threshold each, none stopped early, at "
-    "several learning rates: the default of posterity is 0.5, of the others 0.1, of AdaBoost 1. The "
+    "several learning rates: the default of posterity is 0.5, of AdaBoost 1, of others 0.1. The "
     f"chance of a class is the logistic function of {SHARPNESS:g} sum (x^2 - 1) over {USED} of "
     "the columns, all normal: additive, so that stumps can find it. The log loss of the true "
     f"chances is 0.13. {forest_scores.CLASSES_NOTE}",

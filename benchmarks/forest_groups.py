@@ -55,6 +55,6 @@ BENCHMARK = Benchmark(
 def run(options: Options) -> None:
     """Measure and write the table."""
     if not real_sets.FOLDER.exists():
-        print("forest_groups needs its data in ../shared/data: skipped.")
+        options.console.print("forest_groups: skipped, because ../shared/data is not here")
         return
     harness.run(BENCHMARK, options, forest_scores.measure)
