@@ -236,3 +236,11 @@ def test_equal_families_are_equal_models():
     X, y = ring(100)
     plain, named = small().fit(X, y), small(tests=columns.Columns()).fit(X, y)
     np.testing.assert_array_equal(plain.predict_proba(X), named.predict_proba(X))
+
+
+def test_the_prior_is_worth_one_row():
+    X = np.repeat([[0.0], [1.0]], 10, axis=0)
+    model = LogitBoostClassifier(n_rounds=1, learning_rate=1.0).fit(X, X[:, 0] > 0.5)
+    low, high = model.steps_.values[0, :, 0]
+    assert low == pytest.approx(-high)
+    assert 10.0 * expit(-high) == pytest.approx(high / 4.0)

@@ -15,7 +15,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import posterity
-from posterity import distributions, features, kernels, likelihoods, regression
+from posterity import distributions, features, kernels, likelihoods, models, regression
 
 
 @dataclass(frozen=True)
@@ -138,6 +138,8 @@ def learns_for_all_outputs(model):
     """Whether outputs share what is learned, so that each by itself would learn another."""
     if isinstance(model, posterity.SparseLinearRegression | posterity.RelevanceVectorRegressor):
         return True  # the columns
+    if isinstance(model, models.ForestModel):
+        return True  # the trees
     if not isinstance(model, posterity.GaussianProcessRegressor):
         return False
     return model.kernel is None or model.inducing_points is not None

@@ -166,3 +166,54 @@ def test_columns_do_not_depend_on_their_neighbours_or_the_order_in_memory():
     np.testing.assert_array_equal(
         binning.encode(X, edges), binning.encode(np.asfortranarray(X), edges)
     )
+
+
+@pytest.mark.parametrize("n_values", [20, 300, 3000])
+def test_a_weight_moves_edges_as_repeated_rows_do(n_values):
+    rng = np.random.default_rng(n_values)
+    X = rng.integers(n_values, size=(3000, 3)) ** [1.0, 0.5, 2.0]
+    X[rng.random(X.shape) < 0.1] = np.nan
+    times = rng.integers(0, 6, size=len(X)) * (rng.random(len(X)) < 0.9)
+    weighted = binning.edges(X, times.astype(float))
+    np.testing.assert_array_equal(weighted, binning.edges(np.repeat(X, times, axis=0)))
+    assert n_values == 20 or np.any(weighted != binning.edges(X))
+
+
+def test_only_how_weights_compare_moves_edges():
+    rng = np.random.default_rng(0)
+    x, weights = rng.normal(size=(20_000, 1)), rng.integers(1, 5, size=20_000).astype(float)
+    edges = binning.edges(x, weights)
+    np.testing.assert_array_equal(edges, binning.edges(x, 2.0**-40 * weights))
+    np.testing.assert_array_equal(binning.edges(x, np.full(20_000, 0.3)), binning.edges(x))
+
+
+def test_pieces_of_many_rows_weigh_about_the_same():
+    x = np.random.default_rng(1).normal(size=40_000)
+    weights = np.where(x > 1.0, 9.0, 1.0)
+    codes = binning.encode(x[:, None], binning.edges(x[:, None], weights))[:, 0]
+    shares = np.bincount(codes, weights=weights) / weights.sum()
+    assert np.abs(np.cumsum(shares) - np.linspace(0, 1, len(shares) + 1)[1:]).max() < 0.03
+
+
+def test_extremes_of_rows_that_do_not_count_are_no_extremes():
+    x = np.zeros((30_000, 1))
+    x[[5, 7], 0] = -1.0, 1.0
+    weights = np.ones(len(x))
+    weights[7] = 0.0
+    edges = binning.edges(x, weights)
+    np.testing.assert_array_equal(edges[0, :2], [-0.5, np.inf])
+
+
+def test_weights_that_vanish_beside_others_do_not_make_a_piece_too_many():
+    weights = np.ones(256)
+    weights[-1] = 1e-30
+    edges = binning.edges(np.arange(256.0)[:, None], weights)
+    assert n_edges(edges)[0] == 254
+
+
+def test_edges_may_be_counted_beforehand():
+    X = np.random.default_rng(0).integers(9, size=(50, 4)) + 0.0
+    edges = binning.edges(X)
+    np.testing.assert_array_equal(binning.numbers_of(edges), n_edges(edges))
+    codes = binning.encode(X, edges, binning.numbers_of(edges))
+    np.testing.assert_array_equal(codes, counted(X, edges))

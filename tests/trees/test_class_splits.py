@@ -12,11 +12,11 @@ from posterity.trees.growth.class_splits import Classes
 N_CLASSES = 50
 
 
-def _problem(rng, sizes, n_classes, n_codes, *, whole=True):
+def _problem(rng, sizes, n_classes, n_codes, *, whole=True, missing=0.1):
     m = sum(sizes)
     start = np.concatenate([[0], np.cumsum(sizes)])
     codes = rng.integers(n_codes, size=(4, m)).astype(np.uint8)
-    codes[:, rng.random(m) < 0.1] = 255
+    codes[:, rng.random(m) < missing] = 255
     target = rng.integers(n_classes, size=m).astype(np.int32)
     weights = rng.integers(1, 4, size=m).astype(float) if whole else rng.uniform(0.1, 3.0, m)
     return codes, target, weights, start
@@ -30,10 +30,12 @@ def _found(problem, min_leaf):
 
 @pytest.mark.parametrize("whole", [True, False])
 @pytest.mark.parametrize("min_leaf", [0.0, 1.0, 5.0])
-@pytest.mark.parametrize(("n_classes", "n_codes"), [(2, 2), (3, 250), (7, 6), (50, 30)])
-def test_the_split_of_each_node_is_the_best_of_all(n_classes, n_codes, min_leaf, whole):
+@pytest.mark.parametrize("missing", [0.0, 0.1])
+@pytest.mark.parametrize(("n_classes", "n_codes"), [(2, 2), (7, 2), (3, 250), (7, 6), (50, 30)])
+def test_the_split_of_each_node_is_the_best_of_all(n_classes, n_codes, min_leaf, whole, missing):
     rng = np.random.default_rng(n_classes)
-    problem = _problem(rng, [2, 3, 9, 20, 30, 80, 400], n_classes, n_codes, whole=whole)
+    sizes = [2, 3, 9, 20, 30, 80, 400]
+    problem = _problem(rng, sizes, n_classes, n_codes, whole=whole, missing=missing)
     splits = _found(problem, min_leaf)
     for a, (s, e) in enumerate(itertools.pairwise(problem[3])):
         codes, target, weights = problem[0][:, s:e], problem[1][s:e], problem[2][s:e]

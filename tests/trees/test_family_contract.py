@@ -173,6 +173,19 @@ def test_fitting_leaves_a_family_as_it_was(family, P, J, answer):
 
 
 @TABLE
+@pytest.mark.parametrize("n_rows", [N, 1500])
+def test_a_weight_teaches_a_family_what_repeated_rows_do(family, P, J, answer, n_rows):
+    rng = np.random.default_rng(n_rows)
+    rows = rng.gamma(0.5, size=(n_rows, D)) * [1.0, 1e-3, 1e6, 1.0, 1.0]
+    rows[rng.random(rows.shape) < 0.15] = np.nan
+    times = rng.integers(0, 7, size=n_rows)
+    rows[times == 0] *= 1e200
+    weighted = family.fitted(rows, times.astype(float))
+    assert weighted == family.fitted(np.repeat(rows, times, axis=0))
+    assert family.fitted(rows, np.full(n_rows, 3.0)) == family.fitted(rows)
+
+
+@TABLE
 def test_families_are_values(family, P, J, answer):
     fitted = family.fitted(X)
     for one in (family, fitted):

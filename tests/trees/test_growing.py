@@ -5,7 +5,7 @@ import pytest
 import tree_oracles
 
 from posterity.trees.families.columns import Columns
-from posterity.trees.families.projections import Projections
+from posterity.trees.families.projections import Differences, Orientations, Projections
 from posterity.trees.growth import growing
 from posterity.trees.growth.class_splits import Classes
 from posterity.trees.growth.growing import Rules
@@ -123,6 +123,29 @@ def test_weights_count_like_repeated_rows(codes):
     )
     assert np.array_equal(one.leaf[again], many.leaf)
     assert np.array_equal(one.tree.thresholds, many.tree.thresholds)
+
+
+@pytest.mark.parametrize("family", [Projections(), Differences(), Orientations()])
+def test_nodes_count_weights_like_repeated_rows_however_many_these_are(family):
+    X, y = _data(n=70, missing=0.1, decimals=1)
+    times = np.random.default_rng(3).integers(1, 6, len(y))
+    again = np.repeat(np.arange(len(y)), times)
+    known = family.fitted(X)
+    trees = [
+        growing.grow(
+            known,
+            X,
+            rows.astype(np.int32),
+            y[rows],
+            w,
+            Classes(3),
+            Rules(4),
+            np.random.default_rng(0),
+        )
+        for rows, w in ((np.arange(len(y)), times + 0.0), (again, np.ones(len(again))))
+    ]
+    assert np.array_equal(trees[0].leaf[again], trees[1].leaf)
+    assert np.array_equal(trees[0].tree.thresholds, trees[1].tree.thresholds)
 
 
 def test_cuts_in_large_nodes_count_weights_like_repeated_rows():

@@ -7,7 +7,7 @@ from scipy import stats
 
 from posterity import datasets
 from posterity.trees.families.columns import Columns
-from posterity.trees.forests import normal_tuning
+from posterity.trees.forests import normal_surroundings, normal_tuning
 from posterity.trees.forests.forest import Plan
 from posterity.trees.forests.normal_forest import fit_normals
 from posterity.trees.forests.normal_leaves import NormalLeaves
@@ -53,7 +53,8 @@ def test_members_are_the_leaves_with_smoothed_variances(grown):
     mean = forest.leaves.mean[found]
     closer = forest.mean(X)[:, None] + (mean - forest.mean(X)[:, None]) / forest.sharpness**0.5
     np.testing.assert_allclose(forest.members(X)[0], closer, rtol=1e-12)
-    n, q = forest.leaves.count[found][..., None], forest.leaves.square[found]
+    wider = normal_surroundings.around(forest.leaves, forest.trees.children)
+    n, q = wider.count[found][..., None], wider.square[found]
     s, beta = forest.concentration, forest.sharpness
     expected = np.sqrt((q + s * forest.pooled) / (n + s) / beta)
     np.testing.assert_allclose(forest.members(X)[1], expected, rtol=1e-12)
@@ -139,9 +140,8 @@ def test_the_gradient_of_the_loss_is_its_slope(own):
     leaves = NormalLeaves.of(*data, 9)
     found = np.where(rng.random((6, 40)) < 0.4, rng.integers(9, size=(6, 40)), -1)
     w = rng.random(40)
-    members = Members.of(
-        leaves, found.astype(np.int32), rng.normal(size=(40, 2)), w, own * w, np.array([0.5, 2.0])
-    )
+    places, y, pooled = found.astype(np.int32), rng.normal(size=(40, 2)), np.array([0.5, 2.0])
+    members = Members.of(leaves, leaves, places, y, w, own * w, pooled)
     x, step = np.array([0.3, 0.5]), 1e-6
     slopes = [
         (members.loss(x + d)[0] - members.loss(x - d)[0]) / (2 * step) for d in step * np.eye(2)

@@ -46,7 +46,7 @@ def test_rows_of_a_group_are_drawn_together(bootstrap):
     times[bag.places] = bag.weights / weights[bag.places]
     by_group = times.reshape(6, 10)
     np.testing.assert_allclose(by_group, np.broadcast_to(by_group[0], (6, 10)))
-    assert round(by_group[0].sum()) == round(30 / weights.sum() * 10)
+    assert round(by_group[0].sum()) == 5  # half of the rows, half of the groups
     assert bootstrap or by_group.max() <= 1.0 + 1e-12
 
 
@@ -62,3 +62,22 @@ def test_a_product_rounded_up_to_the_total_still_draws_a_row_that_is_there():
 
     bag = sampling.draw(np.array([1.0, 2.0, 0.0]), 4, Highest(), bootstrap=True)
     assert bag.places.tolist() == [1]
+
+
+def test_weights_that_are_not_whole_are_relative():
+    weights = np.array([0.1, 0.2, 0.0, 0.7])
+    assert sampling.size(weights, None) == 3
+    bag = sampling.draw(weights, 3, np.random.default_rng(0), bootstrap=True)
+    assert bag.weights.sum() == 3.0
+    assert 2 not in bag.places
+
+
+def test_huge_weights_are_drawn_by_their_counts():
+    weights = np.array([1e12, 3e12])
+    bag = sampling.draw(
+        weights, sampling.size(weights, None), np.random.default_rng(0), bootstrap=True
+    )
+    assert bag.weights.sum() == 4e12
+    assert bag.weights[1] / bag.weights[0] == pytest.approx(3.0, rel=1e-4)
+    with pytest.raises(ValueError, match="more than can be drawn"):
+        sampling.size(np.array([1e300, 1.0]), None)

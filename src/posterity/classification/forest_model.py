@@ -8,14 +8,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from posterity import arrays, designs, distributions, models, trees, validation
+from posterity import arrays, designs, distributions, models, validation
+from posterity.arrays import Array
 from posterity.classification.base import Classifier
+from posterity.trees import forests
 
 
 class ForestClassifier(models.ForestModel, Classifier):
     """A classifier whose probabilities are the mean of what the leaves of its trees say."""
 
-    forest_: trees.ClassForest
+    forest_: forests.ClassForest
 
     def fit(
         self,
@@ -30,9 +32,10 @@ class ForestClassifier(models.ForestModel, Classifier):
         ----------
         X : array-like or data frame of shape (N, D), or :class:`posterity.designs.Chunks`
             Inputs, where NaN is a missing value; or rows of any kind that ``tests`` takes. Chunks
-            bring their own targets and weights and never sit in memory at once: each tree grows
-            from a sample of them, of 65,536 rows unless ``max_samples`` says otherwise, and all
-            rows are counted in its leaves.
+            bring their own targets and weights, hold no NaN, and never sit in memory at once: each
+            tree grows from a sample of them, of 65,536 rows unless ``max_samples`` says otherwise.
+            Its leaves count that sample or all rows, whichever predicts rows better that were not
+            seen.
         y : array-like of shape (N,)
             Classes: numbers or names.
         sample_weight : array-like of shape (N,), optional
@@ -48,11 +51,11 @@ class ForestClassifier(models.ForestModel, Classifier):
         given = self._check_rows(X, reset=True)
         counts = validation.check_sample_weight(sample_weight, len(given))
         all_codes = self._learn_classes(y, len(given), counts)
-        together = models.checked_groups(groups, len(given))
+        together = models.checked_groups(groups, len(given), counts)
         rows, codes, weights, bound = models.present(given, all_codes, counts, together)
-        family = self._family().fitted(rows)
+        family = self._family().fitted(rows, weights)
         return self._adopt(
-            trees.fit_classes(
+            forests.fit_classes(
                 family,
                 rows,
                 codes.astype(np.int32),
@@ -61,7 +64,8 @@ class ForestClassifier(models.ForestModel, Classifier):
                 self._plan(family),
                 arrays.generator(self.random_state),
                 bound,
-            )
+            ),
+            counts,
         )
 
     def predict_dist(self, X: Any) -> distributions.AveragedCategorical:
@@ -82,13 +86,13 @@ class ForestClassifier(models.ForestModel, Classifier):
         chunks.require_rereadable(type(self).__name__)
         y, weights = models.read_targets(self, chunks)
         codes = self._learn_classes(y, len(y), weights).astype(np.int32)
-        family = trees.fitted_family(self._family(), chunks)
+        family = forests.fitted_family(self._family(), chunks)
         plan, rng = self._plan(family), arrays.generator(self.random_state)
         return self._adopt(
-            trees.fit_class_chunks(family, chunks, codes, weights, len(self.classes_), plan, rng)
+            forests.fit_class_chunks(family, chunks, codes, weights, len(self.classes_), plan, rng)
         )
 
-    def _adopt(self, fitted: trees.FittedClasses) -> Self:
-        self._adopt_forest(fitted)
+    def _adopt(self, fitted: forests.FittedClasses, weights: Array | None = None) -> Self:
+        self._adopt_forest(fitted, weights)
         self.oob_accuracy_ = fitted.oob_accuracy
         return self

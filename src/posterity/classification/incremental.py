@@ -49,14 +49,14 @@ class IncrementalClassifier(IncrementalModel, Classifier):
     Attributes
     ----------
     n_units_ : int
-        How many there are.
+        How many there are, K.
     units_ : Learned or None
         They, as a transformer to ``n_units_`` columns; None where there is none.
-    coef_ : array of shape (1, n_units_) or (C, n_units_)
+    coef_ : array of shape (1, K) or (C, K)
         Their weights: for the second class of two, or for each class.
     intercept_ : array of shape (1,) or (C,)
         The constant.
-    log_likelihoods_ : array of shape (n_units_ + 1,)
+    log_likelihoods_ : array of shape (K + 1,)
         Of the training rows by the constant alone, and after each unit. It rises.
     validation_scores_ : array or None
         The mean log-probability of a held-out row by the constant alone, and after each unit.

@@ -37,9 +37,10 @@ class LogitBoostClassifier(TestedModel, Classifier):
     missing values from all others.
 
     This is a plug-in model: the steps are those that fit best, given the ones before them, under a
-    normal prior of each side's value that is worth a tenth of a row. It keeps values finite where a
-    side holds one class only. Sums of steps do not interpolate: far from the rows a step goes on
-    for ever. Held-out rows can choose the number of rounds.
+    normal prior of each side's value that is worth one row: it keeps values finite where a side
+    holds one class only, and on small sets less of it fits chance. Sums of steps do not
+    interpolate: far from the rows a step goes on for ever. Held-out rows can choose the number of
+    rounds.
 
     A round of N rows and J tests takes time N J, and where there are C > 2 classes N (J + C) C, or
     N J C beyond 50 classes, whose values are then found to a thousandth only. Training holds N J
@@ -53,7 +54,7 @@ class LogitBoostClassifier(TestedModel, Classifier):
         The most steps.
     learning_rate : float, default=0.5
         What part of the best values is added, > 0 and at most 1. One is the textbook's; less needs
-        more rounds, and fits chance less.
+        more rounds, and fits chance less: take 0.3 where held-out rows choose from many rounds.
     selection : {"one_step", "full"}, default="one_step"
         How the best weak classifier is found: by what one Newton step gains, or by optimising the
         values of every single one, which is slow, for small sets.

@@ -6,6 +6,7 @@ from typing import Any
 
 from posterity import features, trees
 from posterity.classification.forest_model import ForestClassifier
+from posterity.trees import forests, growth
 
 
 class RandomFernClassifier(ForestClassifier):
@@ -20,13 +21,13 @@ class RandomFernClassifier(ForestClassifier):
     ----------
     n_ferns : int, default=100
         How many.
-    max_depth : int, default=10
+    max_depth : int, default=12
         Levels: a fern has two to this power of cells.
     tests : Family, optional
         What a level may ask: one of :mod:`posterity.trees`, or your own. None: single columns.
     n_tests : int, optional
-        Tests that are drawn for a level. None: what the family finds good, for columns the square
-        root of their number.
+        Tests that are drawn for a level. None: half of what the family finds good for trees, for
+        columns half the square root of their number; more make ferns too much alike.
     min_leaf : float, default=1
         Rows, counted by weight, that each side of a test has at least, over all cells.
     bootstrap, max_samples, concentration, sharpness, n_jobs, random_state
@@ -53,7 +54,7 @@ column_gain_
     def __init__(
         self,
         n_ferns: int = 100,
-        max_depth: int = 10,
+        max_depth: int = 12,
         *,
         tests: trees.Family | None = None,
         n_tests: int | None = None,
@@ -77,15 +78,15 @@ column_gain_
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def _plan(self, family: trees.Family) -> trees.Plan:
+    def _plan(self, family: trees.Family) -> forests.Plan:
         features.base.check_count(self.n_ferns, "n_ferns")
-        return trees.Plan(
+        return forests.Plan(
             n_trees=self.n_ferns,
-            rules=self._rules(family),
+            rules=self._rules(family, -(-family.default_tests() // 2)),
             bootstrap=self.bootstrap,
             max_samples=self._sample(self.max_samples),
             concentration=self._positive("concentration"),
             sharpness=self._positive("sharpness"),
             n_jobs=self.n_jobs,
-            grow=trees.grow_fern,
+            grow=growth.grow_fern,
         )

@@ -6,6 +6,7 @@ from typing import Any
 
 from posterity import features, trees
 from posterity.classification.forest_model import ForestClassifier
+from posterity.trees import forests
 
 
 class RandomForestClassifier(ForestClassifier):
@@ -114,9 +115,9 @@ class RandomForestClassifier(ForestClassifier):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def _plan(self, family: trees.Family) -> trees.Plan:
+    def _plan(self, family: trees.Family) -> forests.Plan:
         features.base.check_count(self.n_trees, "n_trees")
-        return trees.Plan(
+        return forests.Plan(
             n_trees=self.n_trees,
             rules=self._rules(family),
             bootstrap=self.bootstrap,

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from posterity import trees
+from posterity import trees, validation
 from posterity.classification.forest_model import ForestClassifier
+from posterity.trees import forests
 
 
 class RandomTreeClassifier(ForestClassifier):
@@ -72,11 +73,11 @@ class RandomTreeClassifier(ForestClassifier):
         self.concentration = concentration
         self.random_state = random_state
 
-    def _plan(self, family: trees.Family) -> trees.Plan:
-        return trees.Plan(
+    def _plan(self, family: trees.Family) -> forests.Plan:
+        return forests.Plan(
             n_trees=1,
             rules=self._rules(family),
             bootstrap=False,
-            concentration=self._positive("concentration"),
+            concentration=validation.check_positive(self.concentration, "concentration"),
             sharpness=1.0,
         )

@@ -47,6 +47,12 @@ def family() -> dict[str, regression.Regressor]:
         "sparse": regression.SparseLinearRegression(),
         "sparse, quadratic": regression.SparseLinearRegression(features.Polynomial(2)),
         "relevance vectors": regression.RelevanceVectorRegressor(),
+        "five units": regression.IncrementalRegressor(
+            5, n_restarts=0, validation_fraction=None, random_state=0
+        ),
+        "random tree": regression.RandomTreeRegressor(random_state=0),
+        "random ferns": regression.RandomFernRegressor(20, random_state=0),
+        "random forest": regression.RandomForestRegressor(50, random_state=0),
         "robust": regression.RobustRegression(),
         "gamma": regression.GammaRegression(),
         "gamma, quadratic": generalized(likelihoods.Gamma(), features=features.Polynomial(2)),

@@ -55,6 +55,12 @@ def family() -> dict[str, Any]:
         "sparse logistic": classification.SparseLogisticRegression(),
         "relevance vectors": make_pipeline(StandardScaler(), vectors),
         "two experts": classification.MixtureOfExpertsClassifier(random_state=0),
+        "logistic tree": classification.LogisticTreeClassifier(1, n_restarts=0, random_state=0),
+        "five units": classification.IncrementalClassifier(5, n_restarts=0, random_state=0),
+        "boosted steps": classification.LogitBoostClassifier(n_rounds=50),
+        "random tree": classification.RandomTreeClassifier(random_state=0),
+        "random ferns": classification.RandomFernClassifier(20, random_state=0),
+        "random forest": classification.RandomForestClassifier(50, random_state=0),
         "counts in three bins": make_pipeline(bins, classification.DiscreteClassifier()),
     }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sized
 from typing import Any
 
 import numpy as np
@@ -9,8 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
 
-from posterity import features, trees, validation
+from posterity import designs, features, trees, validation
 from posterity.arrays import Array
+from posterity.trees import forests, growth
 
 
 class TestedModel(BaseEstimator):
@@ -31,9 +33,16 @@ class TestedModel(BaseEstimator):
 
     def _check_rows(self, X: Any, *, reset: bool) -> Any:
         """Finite or missing numbers (N, D); rows of another kind are for their family to know."""
+        if isinstance(X, designs.Chunks):
+            raise TypeError(
+                f"{type(self).__name__} takes rows in memory here; pass block.X of one of the "
+                "chunks at a time."
+            )
         if self._family().is_of_columns:
             checked = validation.check_X(self, X, reset=reset, allow_missing=True)
             return np.ascontiguousarray(checked)
+        if not isinstance(X, Sized):
+            raise TypeError(f"X={X!r} has no length; pass rows, as an array or a list holds them.")
         if not len(X):
             raise ValueError("There are no rows in X; pass at least one.")
         return X
@@ -47,29 +56,30 @@ class TestedModel(BaseEstimator):
 class ForestModel(TestedModel):
     """An estimator that is one tree or fern, or several. A subclass says how they grow.
 
-    It has the parameters of :class:`posterity.trees.Plan` that it names.
+    It has the parameters of :class:`posterity.trees.forests.Plan` that it names.
     """
 
     n_tests: int | None
     min_leaf: float
     max_depth: int | None
+    bootstrap: bool = False
     n_jobs: int | None = None
     random_state: Any
-    forest_: trees.Forest
+    forest_: forests.Forest
     column_gain_: Array | None
 
-    def _plan(self, family: trees.Family) -> trees.Plan:
+    def _plan(self, family: trees.Family) -> forests.Plan:
         """How to grow trees on tests of a family that knows the rows."""
         raise NotImplementedError
 
-    def _rules(self, family: trees.Family, n_tests: int | None = None) -> trees.Rules:
+    def _rules(self, family: trees.Family, n_tests: int | None = None) -> growth.Rules:
         """With as many tests as the family finds good, unless it was told."""
         for name in ("n_tests", "max_depth"):
             if getattr(self, name) is not None:
                 features.base.check_count(getattr(self, name), name)
         min_leaf = validation.check_positive(self.min_leaf, "min_leaf")
         chosen = self.n_tests or n_tests or family.default_tests()
-        return trees.Rules(chosen, max_depth=self.max_depth, min_leaf=min_leaf)
+        return growth.Rules(chosen, max_depth=self.max_depth, min_leaf=min_leaf)
 
     def _positive(self, name: str) -> float | None:
         """A parameter that is given, or None where it is to be learned."""
@@ -77,7 +87,9 @@ class ForestModel(TestedModel):
         return None if value is None else validation.check_positive(value, name)
 
     def _sample(self, max_samples: float | None) -> float | None:
-        """How many rows a tree draws, checked."""
+        """How many rows a tree draws, checked, and whether they are drawn with replacement."""
+        if not isinstance(self.bootstrap, bool | np.bool_):
+            raise ValueError(f"bootstrap={self.bootstrap!r} must be True or False.")
         if max_samples is None:
             return None
         if isinstance(max_samples, int | np.integer) and not isinstance(max_samples, bool):
@@ -90,13 +102,15 @@ class ForestModel(TestedModel):
             )
         return max_samples
 
-    def _adopt_forest(self, fitted: trees.FittedClasses | trees.FittedNormals) -> None:
-        """Publish a forest."""
+    def _adopt_forest(
+        self, fitted: forests.FittedClasses | forests.FittedNormals, weights: Array | None = None
+    ) -> None:
+        """Publish a forest that grew from the rows whose weights, as they were given, count."""
         self.forest_ = fitted.forest
         self.concentration_ = fitted.forest.concentration
         self.sharpness_ = fitted.forest.sharpness
         self.oob_log_score_ = fitted.oob_log_score
-        self.oob_log_prob_ = fitted.oob_log_prob
+        self.oob_log_prob_ = _in_place(fitted.oob_log_prob, weights)
         self.column_gain_ = None
         if isinstance(fitted.forest.family, trees.Columns):
             grown = fitted.forest.trees
@@ -115,8 +129,13 @@ def present(
     return rows[kept], target[kept], weights[kept], None if groups is None else groups[kept]
 
 
-def checked_groups(groups: ArrayLike | None, n_rows: int) -> NDArray[np.int32] | None:
-    """One number a row, the same for rows that belong together."""
+def checked_groups(
+    groups: ArrayLike | None, n_rows: int, weights: Array | None = None
+) -> NDArray[np.int32] | None:
+    """One number a row, the same for rows that belong together.
+
+    They are counted from 0 over rows that count: a group without such rows is absent.
+    """
     if groups is None:
         return None
     names = np.asarray(groups)
@@ -125,4 +144,31 @@ def checked_groups(groups: ArrayLike | None, n_rows: int) -> NDArray[np.int32] |
             f"groups has shape {names.shape} but there are {n_rows} rows; pass one name or number "
             "a row."
         )
-    return np.unique(names, return_inverse=True)[1].astype(np.int32)
+    _refuse_nameless(names)
+    kept = np.ones(n_rows, dtype=np.bool_) if weights is None else weights > 0.0
+    numbers = np.zeros(n_rows, dtype=np.int32)
+    numbers[kept] = np.unique(names[kept], return_inverse=True)[1]
+    return numbers
+
+
+def _refuse_nameless(names: NDArray[Any]) -> None:
+    """Rows of no group: they are not a group of their own."""
+    if names.dtype.kind not in "fO":
+        return
+    missing = [row for row, name in enumerate(names.tolist()) if name is None or name != name]
+    if missing:
+        others = f" and {len(missing) - 1} others" if len(missing) > 1 else ""
+        raise ValueError(
+            f"groups holds no name in row {missing[0]}{others}; give such rows groups of their "
+            "own, or drop them."
+        )
+
+
+def _in_place(values: Array, weights: Array | None) -> Array:
+    """Of every row as it was given, NaN where it does not count."""
+    if weights is None:
+        return values
+    kept = weights > 0.0
+    everywhere = np.full(len(weights), np.nan)
+    everywhere[kept] = values[kept] if len(values) == len(weights) else values
+    return everywhere

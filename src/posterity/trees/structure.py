@@ -19,6 +19,16 @@ class Trees:
     A node is numbered from 0, a leaf l is written as ~l = -1 - l, wherever either can stand. A row
     goes to the first child where its answer is at most the threshold, and else, also where it has
     no answer, to the second.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from posterity import RandomTreeClassifier
+    >>> X = np.arange(20.0)[:, None]
+    >>> model = RandomTreeClassifier(random_state=0).fit(X, X[:, 0] > 7.0)
+    >>> grown = model.forest_.trees
+    >>> grown.thresholds, grown.children
+    (array([7.5]), array([[-1, -2]], dtype=int32))
     """
 
     roots: NDArray[np.int32]  # (T,)

@@ -33,6 +33,7 @@ class Catalogue:
         places: Places,
         tests: Tests,
         n_offsets: int = MOST_OFFSETS,
+        weights: Array | None = None,
     ) -> Catalogue:
         """Thresholds of the family's own, or else quantiles of what the rows answer.
 
@@ -43,17 +44,19 @@ class Catalogue:
         rows : Any
             As they were given.
         places : array (N,)
-            Which of them count, as often as they do.
+            Which of them count.
         tests : array (J, P)
             Which tests.
         n_offsets : int, default=254
             The most thresholds of a test, where the family answers with numbers.
+        weights : array (N,), optional
+            How often each of these rows counts.
         """
         own = weak.cuts(tests)
         if own is not None:
             return cls(weak, tests, own)
         blocks = [
-            _thinned(binning.edges(answers.T), n_offsets)
+            _thinned(binning.edges(answers.T, weights), n_offsets)
             for answers in _answers(weak, rows, places, tests)
         ]
         return cls(weak, tests, np.concatenate(blocks))

@@ -18,8 +18,7 @@ from posterity.trees.boosting.softmax import Softmax
 from posterity.trees.boosting.two_classes import TwoClasses
 from posterity.trees.families import family
 
-_PRIOR_ROWS = 0.1  # what the prior of a side's value is worth
-_FEW = 10_000  # rows that are repeated so often as they count before thresholds are laid
+_PRIOR_ROWS = 1.0  # what the prior of a side's value is worth
 
 
 @dataclass(frozen=True)
@@ -75,7 +74,7 @@ def fit(
         # Equal rows are held out together: repeating one is then the same as counting it again.
         rows, y, weights = equal_rows.merged(rows, y, weights)
     places = np.flatnonzero(weights).astype(np.int32)
-    catalogue = _catalogue(weak, rows, places, weights[places], options, of_tests)
+    catalogue = _catalogue(weak, rows, places, weights, options, of_tests)
     codes = catalogue.codes(rows, places)
     training = _Training(catalogue, codes, y[places], weights[places], options.n_jobs)
     if options.validation_fraction is None:
@@ -126,17 +125,9 @@ def _catalogue(
     options: Options,
     rng: np.random.Generator,
 ) -> Catalogue:
-    repeated = _repeated(places, weights)
-    as_given = not weak.is_of_columns or np.array_equal(repeated, np.arange(len(rows)))
-    fitted = weak.fitted(rows if as_given else rows[repeated])
+    fitted = weak.fitted(rows, weights)
     if options.n_tests is None:
         tests = fitted.catalogue()
     else:
         tests = fitted.draw(1, options.n_tests, rng)[0]
-    return Catalogue.of(fitted, rows, repeated, tests, options.n_offsets)
-
-
-def _repeated(places: family.Places, weights: Array) -> family.Places:
-    """Rows as often as they count, where that is a whole number: quantiles then see them so."""
-    whole = bool(np.all(weights == np.rint(weights))) and np.sum(weights) <= _FEW
-    return np.repeat(places, weights.astype(np.int64)) if whole else places
+    return Catalogue.of(fitted, rows, places, tests, options.n_offsets, weights[places])

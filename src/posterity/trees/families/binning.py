@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from posterity.arrays import Array
+from posterity.trees.families import family
 
 N_EDGES = 255
 """Edges of a column. The last is always +inf, so that code 255 is free to mean NaN."""
@@ -20,18 +21,19 @@ _MOST_ROWS = 10_000  # shares of all rows are then right to 0.02, but for one dr
 _COLUMNS_AT_ONCE, _ROWS_AT_ONCE = 64, 64  # what a cache holds
 
 
-def edges(X: Array) -> Array:
+def edges(X: Array, weights: Array | None = None) -> Array:
     """The thresholds worth telling apart, by column.
 
     These lie half-way between neighbouring values where a column has at most 255 of them. Where
     it has more they are quantiles, except that a value which many rows share stands alone. Of
     more than 10,000 rows, 10,000 are looked at, always the same ones, and the extremes of all.
-    Every row counts once, whatever weight it has in training.
 
     Parameters
     ----------
     X : array (N, D)
         Finite numbers; NaN where one is missing.
+    weights : array (N,), optional
+        How often each row counts.
 
     Returns
     -------
@@ -45,18 +47,26 @@ def edges(X: Array) -> Array:
     array([[1.5, 3. , inf],
            [inf, inf, inf]])
     """
-    rows, ends = _looked_at(X)
+    present, w = family.counted(X, weights)
+    rows, ends = _looked_at(present)
+    counts = None if w is None else _counts(w, rows, len(ends))
     found = np.full((X.shape[1], N_EDGES), np.inf)
     for first in range(0, X.shape[1], _COLUMNS_AT_ONCE):
         block = slice(first, first + _COLUMNS_AT_ONCE)
-        values = np.concatenate([X[rows, block], ends[:, block]]).T.copy()
-        values.sort(axis=1)  # NaN last
-        _cut(values, np.sum(~np.isnan(values), axis=1), found[block])
+        values, masses = _sorted(np.concatenate([present[rows, block], ends[:, block]]), counts)
+        _cut(values, masses, np.sum(~np.isnan(values), axis=1), found[block])
     return found
 
 
-def encode(X: Array, edges: Array) -> NDArray[np.uint8]:
+def numbers_of(edges: Array) -> NDArray[np.int64]:
+    """How many edges each column has before the first +inf, (D,)."""
+    return np.isfinite(edges).sum(axis=1)
+
+
+def encode(X: Array, edges: Array, n_edges: NDArray[np.int64] | None = None) -> NDArray[np.uint8]:
     """How many edges of its column each number exceeds; 255 where it is NaN.
+
+    Whoever asks for few rows at a time passes ``n_edges``, which :func:`numbers_of` counts.
 
     Examples
     --------
@@ -66,7 +76,7 @@ def encode(X: Array, edges: Array) -> NDArray[np.uint8]:
     array([  0,   2,   1, 255], dtype=uint8)
     """
     codes = np.empty(X.shape, dtype=np.uint8)
-    _encode(X, edges, np.isfinite(edges).sum(axis=1), codes)
+    _encode(X, edges, numbers_of(edges) if n_edges is None else n_edges, codes)
     return codes
 
 
@@ -78,49 +88,69 @@ def _looked_at(X: Array) -> tuple[slice | NDArray[np.int64], Array]:
     return np.sort(some), np.stack([np.fmin.reduce(X), np.fmax.reduce(X)])  # NaN left out
 
 
+def _counts(weights: Array, rows: slice | NDArray[np.int64], n_ends: int) -> Array | None:
+    """How often the rows that are looked at count, and the extremes; None where all are equal."""
+    if weights.min() == weights.max():
+        return None
+    return np.concatenate([weights[rows], np.full(n_ends, weights.mean())])
+
+
+def _sorted(rows: Array, counts: Array | None) -> tuple[Array, Array]:
+    """By column the values from the least on, NaN last, and how often they count; both (d, n)."""
+    values = rows.T.copy()
+    if counts is None:
+        values.sort(axis=1)  # many times faster than to ask for the order
+        return values, np.ones(values.shape)
+    order = np.argsort(values, axis=1)
+    return np.take_along_axis(values, order, axis=1), counts[order]
+
+
 @numba.njit(cache=True, nogil=True, error_model="numpy")
-def _cut(values: Array, n_present: NDArray[np.int64], found: Array) -> None:
+def _cut(values: Array, masses: Array, n_present: NDArray[np.int64], found: Array) -> None:
     """Write the edges of sorted values (d, n) into rows of +inf."""
     for d in range(len(values)):
-        _cut_one(values[d, : n_present[d]], found[d])
+        _cut_one(values[d, : n_present[d]], masses[d, : n_present[d]], found[d])
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
-def _cut_one(values: Array, found: Array) -> None:
+def _cut_one(values: Array, masses: Array, found: Array) -> None:
     """An edge wherever a piece is full, or beside a value that many rows share.
 
     With B pieces, h values that more than 2 / B of the rows share, and l other rows, pieces of
     l / (B - 2 h) others are never too many: at most h unfilled ones end at a shared value.
     """
-    n_distinct, n_shared, n_other = _runs(values)
-    shared = 2.0 * len(values) / N_EDGES
-    full = 0.0 if n_distinct <= N_EDGES else n_other / (N_EDGES - 2 * n_shared)
-    n_edges, begin, filled, was_shared = 0, 0, 0, False
+    shared = 2.0 * np.sum(masses) / N_EDGES
+    n_distinct, n_shared, others = _runs(values, masses, shared)
+    full = 0.0 if n_distinct <= N_EDGES else others / (N_EDGES - 2 * n_shared)
+    n_edges, begin, mass, filled, was_shared = 0, 0, 0.0, 0.0, False
     for i in range(1, len(values) + 1):
+        mass += masses[i - 1]
         if i < len(values) and values[i] == values[i - 1]:
             continue
-        is_shared = i - begin > shared
-        if begin > 0 and (is_shared or was_shared or filled >= full):
+        is_shared = mass > shared
+        is_due = begin > 0 and (is_shared or was_shared or filled >= full)
+        if is_due and n_edges < N_EDGES - 1:  # rounded masses can fill one piece more
             found[n_edges] = _between(values[begin - 1], values[begin])
-            n_edges, filled = n_edges + 1, 0
-        filled += i - begin
-        begin, was_shared = i, is_shared
+            n_edges, filled = n_edges + 1, 0.0
+        filled += mass
+        begin, mass, was_shared = i, 0.0, is_shared
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
-def _runs(values: Array) -> tuple[int, int, int]:
+def _runs(values: Array, masses: Array, shared: float) -> tuple[int, int, float]:
     """How many values differ, how many of them many rows share, and how many rows have others."""
-    n_distinct, n_shared, n_other, begin = 0, 0, 0, 0
+    n_distinct, n_shared, others, mass = 0, 0, 0.0, 0.0
     for i in range(1, len(values) + 1):
+        mass += masses[i - 1]
         if i < len(values) and values[i] == values[i - 1]:
             continue
         n_distinct += 1
-        if i - begin > 2.0 * len(values) / N_EDGES:
+        if mass > shared:
             n_shared += 1
         else:
-            n_other += i - begin
-        begin = i
-    return n_distinct, n_shared, n_other
+            others += mass
+        mass = 0.0
+    return n_distinct, n_shared, others
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")

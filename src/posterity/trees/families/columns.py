@@ -34,14 +34,20 @@ class Columns(family.Family):
     """
 
     edges: Array | None = field(default=None, repr=False)  # (D, 255), learned
+    _n_edges: NDArray[np.int64] | None = field(default=None, init=False, repr=False)  # (D,)
 
-    def fitted(self, X: Any) -> Self:
+    def __post_init__(self) -> None:
+        """Count edges once: for a single row it would take longer than all else."""
+        if self.edges is not None:
+            object.__setattr__(self, "_n_edges", binning.numbers_of(self.edges))
+
+    def fitted(self, X: Any, weights: Array | None = None) -> Self:
         """A copy that knows the columns and where to cut them."""
-        return type(self)(binning.edges(X))
+        return type(self)(binning.edges(X, weights))
 
     def prepared(self, X: Any) -> NDArray[np.uint8]:
         """Codes (N, D) instead of numbers."""
-        return binning.encode(X, self._known())
+        return binning.encode(X, self._known(), self._n_edges)
 
     def draw(self, n_nodes: int, n_tests: int, rng: np.random.Generator) -> family.Tests:
         """Columns at random, none of them twice before all had their turn."""

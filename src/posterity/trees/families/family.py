@@ -34,9 +34,13 @@ class Family(abc.ABC):
     """Whether rows are lines of an (N, D) matrix, which may hold NaN. Otherwise they are whatever
     ``respond`` takes, counted by ``len``."""
 
-    def fitted(self, X: Any) -> Self:
-        """A copy that knows what rows look like."""
-        del X
+    def fitted(self, X: Any, weights: Array | None = None) -> Self:
+        """A copy that knows what rows look like, each of which counts so often as it weighs.
+
+        What is learned from weights is to be what repeated rows would teach. A family that learns
+        nothing leaves this as it is.
+        """
+        del X, weights
         return self
 
     def prepared(self, X: Any) -> Any:
@@ -99,3 +103,10 @@ class Family(abc.ABC):
         )
 
     __hash__ = None  # type: ignore[assignment]
+
+
+def counted(X: Array, weights: Array | None) -> tuple[Array, Array | None]:
+    """The rows that count at all, and how often; None where each counts once."""
+    if weights is None or np.all(weights > 0.0):
+        return X, weights
+    return X[weights > 0.0], weights[weights > 0.0]

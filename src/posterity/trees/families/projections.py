@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from posterity.arrays import Array
 from posterity.trees.families import columns, family
 
+_KEPT = 2.0**32  # parts of a number that are told apart: sums of ten million rows are as exact
 _LEAST_UNIT = 1e-300  # weights are its inverse, and have to be finite
 
 
@@ -27,9 +28,10 @@ class Linear(family.Family):
     """What counts as one in each column, (D,), learned: weights are divided by it. A column that
     does not vary has the unit +inf, and so the weight zero."""
 
-    def fitted(self, X: Any) -> Self:
+    def fitted(self, X: Any, weights: Array | None = None) -> Self:
         """A copy that knows how far the columns spread."""
-        return replace(self, unit=_spread(X))
+        rows, counts = family.counted(X, weights)
+        return replace(self, unit=_spread(rows, np.ones(len(rows)) if counts is None else counts))
 
     def respond(
         self, rows: Any, places: family.Places, tests: family.Tests, which: family.Places
@@ -68,8 +70,9 @@ class Differences(Linear):
            [ 1.,  2.,  1., -1.]])
     """
 
-    def fitted(self, X: Any) -> Self:
+    def fitted(self, X: Any, weights: Array | None = None) -> Self:
         """A copy that knows how many columns there are; they keep their own units."""
+        del weights
         if X.shape[1] < 2:
             raise ValueError("Differences compare two columns, but X has only one; use Columns().")
         return replace(self, unit=np.ones(X.shape[1]))
@@ -218,28 +221,33 @@ def _distinct(n: int, chances: Array) -> NDArray[np.int64]:
     return chosen
 
 
-def _spread(X: Array) -> Array:
-    """The standard deviation of each column, NaN left out; +inf where it is zero."""
+def _spread(X: Array, weights: Array) -> Array:
+    """The standard deviation of each column, NaN left out; +inf where it is zero.
+
+    It is rounded to what the order of additions does not change, so that a weight teaches the same
+    as repeated rows, to the last bit.
+    """
     largest = np.fmax(np.fmax.reduce(X), -np.fmin.reduce(X))
     size = np.where(largest > 0.0, largest, 1.0)  # squares of numbers of this size are safe
-    deviation = size * np.sqrt(_variances(X, size))
+    fraction, exponent = np.frexp(np.sqrt(_variances(X, weights, size)))
+    deviation = size * np.ldexp(np.rint(fraction * _KEPT) / _KEPT, exponent)
     return np.where(deviation > 0.0, np.maximum(deviation, _LEAST_UNIT), np.inf)
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
-def _variances(X: Array, size: Array) -> Array:
+def _variances(X: Array, weights: Array, size: Array) -> Array:
     """Of each column in units of its size, NaN left out; NaN where nothing is left."""
     n, mean, total = np.zeros(len(size)), np.zeros(len(size)), np.zeros(len(size))
     for i in range(len(X)):
         for d in range(len(size)):
             x = X[i, d] / size[d]
-            n[d] += x == x
-            mean[d] += x if x == x else 0.0
+            n[d] += weights[i] if x == x else 0.0
+            mean[d] += weights[i] * x if x == x else 0.0
     mean /= n
     for i in range(len(X)):
         for d in range(len(size)):
             off = X[i, d] / size[d] - mean[d]
-            total[d] += off * off if off == off else 0.0
+            total[d] += weights[i] * off * off if off == off else 0.0
     return total / n
 
 

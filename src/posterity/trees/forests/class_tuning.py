@@ -33,22 +33,23 @@ class Unseen:
 class Counts:
     """Leaves in the types that the compiled functions take, and where they start from."""
 
-    start: NDArray[np.int64]
-    classes: NDArray[np.int32]
-    counts: Array
+    start: NDArray[np.uint64]  # (L + 1,)
+    total: Array  # (L,)
+    classes: NDArray[np.uint32]  # (nnz,)
+    counts: Array  # (nnz,)
     base: Array  # (C,)
 
     @classmethod
     def of(cls, leaves: ClassLeaves, base: Array) -> Counts:
         """The leaves of a forest."""
-        classes = leaves.classes.astype(np.int32)
-        return cls(leaves.start(), classes, leaves.counts.astype(np.float64), base)
+        start, classes = leaves.start().astype(np.uint64), leaves.classes.astype(np.uint32)
+        return cls(start, leaves.totals(), classes, leaves.counts.astype(np.float64), base)
 
     def means(self, unseen: Unseen, concentration: float) -> tuple[Array, Array]:
         """Class probabilities averaged over trees, (r, C), and their slopes in log s."""
         shape = (len(unseen.target), len(self.base))
         P, dP = np.zeros(shape), np.zeros(shape)
-        leaves = (self.start, self.classes, self.counts, self.base)
+        leaves = (self.start, self.total, self.classes, self.counts, self.base)
         _means(unseen.found, unseen.target, unseen.own, *leaves, concentration, P, dP)
         return P, dP
 
@@ -96,32 +97,39 @@ def _means(
     found: NDArray[np.int32],
     target: NDArray[np.int32],
     own: Array,
-    start: NDArray[np.int64],
-    classes: NDArray[np.int32],
+    start: NDArray[np.uint64],
+    total: Array,
+    classes: NDArray[np.uint32],
     counts: Array,
     base: Array,
     s: float,
     P: Array,
     dP: Array,
 ) -> None:
-    """See ``Counts.means``; a row that no tree has left out gets the base."""
-    for i in range(found.shape[1]):
-        used, share, d_share = 0, 0.0, 0.0
-        for t in range(found.shape[0]):
+    """See ``Counts.means``; a row that no tree has left out gets the base.
+
+    A tree at a time, so that its leaves stay at hand.
+    """
+    used = np.zeros(found.shape[1])
+    share, d_share = np.zeros(found.shape[1]), np.zeros(found.shape[1])
+    for t in range(found.shape[0]):
+        for i in range(found.shape[1]):
             if found[t, i] < 0:
                 continue
-            first, end = start[found[t, i]], start[found[t, i] + 1]
-            n = np.sum(counts[first:end]) - own[i]
-            for k in range(first, end):
+            leaf = np.uint64(found[t, i])  # signed, every index would be asked for its sign
+            n = total[leaf] - own[i]
+            part, slope = 1.0 / (n + s), s / (n + s) ** 2
+            for k in range(start[leaf], start[leaf + np.uint64(1)]):
                 c = classes[k]
                 n_c = counts[k] - own[i] if c == target[i] else counts[k]
-                P[i, c] += n_c / (n + s)
-                dP[i, c] -= s * n_c / (n + s) ** 2
-            used += 1
-            share += s / (n + s)
-            d_share += s * n / (n + s) ** 2
-        if used == 0:
-            used, share = 1, 1.0
+                P[i, c] += n_c * part
+                dP[i, c] -= n_c * slope
+            used[i] += 1.0
+            share[i] += s * part
+            d_share[i] += n * slope
+    for i in range(found.shape[1]):
+        if used[i] == 0.0:
+            used[i], share[i] = 1.0, 1.0
         for c in range(len(base)):
-            P[i, c] = (P[i, c] + share * base[c]) / used
-            dP[i, c] = (dP[i, c] + d_share * base[c]) / used
+            P[i, c] = (P[i, c] + share[i] * base[c]) / used[i]
+            dP[i, c] = (dP[i, c] + d_share[i] * base[c]) / used[i]

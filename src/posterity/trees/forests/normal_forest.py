@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 
 from posterity.arrays import Array
 from posterity.trees.families.family import Family, Places
-from posterity.trees.forests import forest, normal_tuning, out_of_bag
+from posterity.trees.forests import forest, normal_surroundings, normal_tuning, out_of_bag
 from posterity.trees.forests.forest import Forest, Plan
 from posterity.trees.forests.normal_leaves import NormalLeaves
 from posterity.trees.forests.normal_tuning import Learned, Members
 from posterity.trees.growth.normal_splits import Normals
+from posterity.trees.structure import Trees
 
 LEARNING = 8  # numbers held of each row and tree while concentration and sharpness are learned
 
@@ -35,7 +36,8 @@ class NormalForest(Forest):
     @functools.cached_property
     def _stds(self) -> Array:
         """Standard deviations of the leaves, (L, K)."""
-        v = normal_tuning.variances(self.leaves, self.pooled, self.concentration)
+        wider = normal_surroundings.around(self.leaves, self.trees.children)
+        v = normal_tuning.variances(wider, self.pooled, self.concentration)
         return np.sqrt(v / self.sharpness)
 
     def members(self, X: Any, n_jobs: int | None = None) -> tuple[Array, Array]:
@@ -114,12 +116,12 @@ def fit_normals(
     w = np.ones(len(Y)) if weights is None else weights
     rows, criterion, summary = family.prepared(X), Normals(), NormalLeaves.of
     planted = forest.plant(family, rows, Y, w, criterion, summary, plan, rng, groups=groups)
-    leaves, pooled = completed(NormalLeaves.joined(planted.leaves), Y, w)
+    leaves, wider, pooled = completed(NormalLeaves.joined(planted.leaves), planted.trees, Y, w)
     left_out = out_of_bag.OutOfBag(Forest(family, planted.trees).router, X, planted.seen)
 
     def members(places: Places) -> Members:
         found, own = left_out.leaves(places), np.zeros(len(places))
-        return Members.of(leaves, found, Y[places], w[places], own, pooled)
+        return Members.of(leaves, wider, found, Y[places], w[places], own, pooled)
 
     width = plan.n_trees * Y.shape[1]
     sample = members(out_of_bag.some(len(Y), LEARNING * width))
@@ -137,11 +139,15 @@ def fit_normals(
     )
 
 
-def completed(leaves: NormalLeaves, Y: Array, weights: Array) -> tuple[NormalLeaves, Array]:
-    """The leaves with those filled to which nothing came, and the variance within leaves, (K,)."""
+def completed(
+    leaves: NormalLeaves, trees: Trees, Y: Array, weights: Array
+) -> tuple[NormalLeaves, NormalLeaves, Array]:
+    """The leaves with those filled to which nothing came, what is around each of them, and the
+    variance there, (K,)."""
     center = np.average(Y, axis=0, weights=weights)
     variance = np.average((Y - center) ** 2, axis=0, weights=weights)
-    return leaves.filled(center, variance), leaves.pooled_variance(variance)
+    wider = normal_surroundings.around(leaves, trees.children)
+    return leaves.filled(wider.mean), wider, wider.pooled_variance(variance)
 
 
 def judged(members: Members, learned: Learned) -> tuple[Array, Array]:

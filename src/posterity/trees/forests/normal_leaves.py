@@ -28,7 +28,7 @@ class NormalLeaves:
     """
 
     count: Array  # (L,)
-    mean: Array  # (L, K), zero where nothing came
+    mean: Array  # (L, K), zero where nothing came, until it is filled
     square: Array  # (L, K)
 
     @classmethod
@@ -69,14 +69,10 @@ class NormalLeaves:
         between = self.count[:, None] * share * apart**2  # [Chan et al. 1983, 2.1]
         return NormalLeaves(count, self.mean + share * apart, self.square + other.square + between)
 
-    def filled(self, mean: Array, variance: Array) -> NormalLeaves:
-        """Leaves to which nothing came, as if one row had, like all others in mean and spread."""
-        is_empty = self.count == 0.0
-        return NormalLeaves(
-            np.where(is_empty, 1.0, self.count),
-            np.where(is_empty[:, None], mean, self.mean),
-            np.where(is_empty[:, None], variance, self.square),
-        )
+    def filled(self, mean: Array) -> NormalLeaves:
+        """The same, with these means (L, K) where nothing came."""
+        is_empty = (self.count == 0.0)[:, None]
+        return NormalLeaves(self.count, np.where(is_empty, mean, self.mean), self.square)
 
     def without(self, target: Array, weights: Array) -> NormalLeaves:
         """Each leaf without one row of its own, of these targets (L, K) and weights (L,)."""

@@ -1,9 +1,10 @@
 """Concentration and sharpness of a forest of numbers, from rows that trees have not seen.
 
-A leaf that n rows came to, with a sum q of squared deviations from their mean, is normal around it
-with variance (q + s v) / (n + s), where v is the squared error of a tree. The mixture of these over
-trees spreads too far: the mean of many trees is better than a tree. So it is drawn together around
-its mean, by the square root of the sharpness.
+A leaf is normal around the mean of its rows, with variance (q + s v) / (n + s): v is the squared
+error of a tree, and q the sum of squared deviations of the n rows around the leaf, see
+:mod:`posterity.trees.forests.normal_surroundings`. The mixture of these over trees spreads too far:
+the mean of many trees is better than a tree. So it is drawn together around its mean, by the square
+root of the sharpness.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ _RANGES = (0.03, 100.0), (0.1, 10.0)
 
 @dataclass(frozen=True, eq=False)
 class Members:
-    """What each tree says of each row: means and sums of squares (T, r, K), and counts (T, r)."""
+    """What each tree says of each row: means (T, r, K), and counts (T, r) and sums of squares
+    (T, r, K) around it."""
 
     leaves: NormalLeaves
     used: NDArray[np.bool_]  # (T, r), whether the tree has not seen the row
@@ -39,21 +41,22 @@ class Members:
     def of(
         cls,
         leaves: NormalLeaves,
+        wider: NormalLeaves,
         found: NDArray[np.int32],
         target: Array,
         weights: Array,
         own: Array,
         pooled: Array,
     ) -> Members:
-        """From leaves (T, r), -1 where a tree has seen the row; ``own`` is taken out of them."""
+        """From leaves and what is around them, ``found`` (T, r) saying which: -1 where a tree has
+        seen the row. What is the row's own, (r,), is taken out of them."""
         T = len(found)
-        flat = leaves.taken(found.ravel())  # a leaf of -1 is any
-        rest = flat.without(np.tile(target, (T, 1)), np.tile(own, T))
-        used = (found >= 0) & (rest.count.reshape(found.shape) > 0.0)
+        y, w = np.tile(target, (T, 1)), np.tile(own, T)
+        at, near = (part.taken(found.ravel()).without(y, w) for part in (leaves, wider))
         shape = (*found.shape, target.shape[1])
-        square, mean = rest.square.reshape(shape), rest.mean.reshape(shape)
-        each = NormalLeaves(rest.count.reshape(found.shape), mean, square)
-        return cls(each, used, target, weights, pooled)
+        n, square = near.count.reshape(found.shape), near.square.reshape(shape)
+        each = NormalLeaves(n, at.filled(near.mean).mean.reshape(shape), square)
+        return cls(each, (found >= 0) & (n > 0.0), target, weights, pooled)
 
     def log_prob(self, learned: Learned) -> Array:
         """Log-density of the targets under the mixture of trees, (r, K)."""

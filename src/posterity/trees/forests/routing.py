@@ -58,10 +58,10 @@ class Router:
         self, rows: Any, places: Places, unasked: NDArray[np.bool_] | None = None
     ) -> NDArray[np.int32]:
         """The leaves of some rows, (T, n); -1 for those pairs that are not asked for, (T, n)."""
-        found = np.zeros((self.trees.n_trees, len(places)), dtype=np.int32)
-        if unasked is not None:
-            found[unasked] = -1
         trees = self.trees
+        found = np.zeros((trees.n_trees, len(places)), dtype=np.int32)
+        if unasked is not None:
+            np.negative(unasked.view(np.int8), out=found)  # many times faster than an index
         if self._nodes is not None:
             _down(self.family.prepared(rows[places]), trees.roots, self._nodes, found)
         elif isinstance(self.family, Linear):

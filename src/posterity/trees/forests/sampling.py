@@ -9,6 +9,9 @@ from numpy.typing import NDArray
 
 from posterity.arrays import Array
 
+_MOST = 2.0**62
+_OFTEN = 16  # draws a row: to draw each by itself then takes longer than all counts together
+
 
 class Bag(NamedTuple):
     """Different rows, in their order, and how much each counts."""
@@ -18,18 +21,25 @@ class Bag(NamedTuple):
 
 
 def size(weights: Array, max_samples: float | None) -> int:
-    """How many rows to draw: a number as given, a fraction of the total weight, or all of it.
+    """How many rows to draw: a number as given, a fraction of those there are, or as many.
+
+    Whole weights say how often rows are there. Others are relative, such as those that sum to one:
+    each row is then there once.
 
     Examples
     --------
     >>> weights = np.full(10, 2.0)
-    >>> size(weights, None), size(weights, 5), size(weights, 0.1)
-    (20, 5, 2)
+    >>> size(weights, None), size(weights, 5), size(weights, 0.1), size(0.01 * weights, None)
+    (20, 5, 2, 10)
     """
     if isinstance(max_samples, int | np.integer):
         return int(max_samples)
-    fraction = 1.0 if max_samples is None else max_samples
-    return max(round(fraction * float(weights.sum())), 1)
+    total = _rows(weights)
+    if total >= _MOST:
+        raise ValueError(
+            f"The weights sum to {total:g} rows, more than can be drawn; scale them down."
+        )
+    return max(round((1.0 if max_samples is None else max_samples) * total), 1)
 
 
 def draw(weights: Array, size: int, rng: np.random.Generator, *, bootstrap: bool) -> Bag:
@@ -55,7 +65,7 @@ def draw(weights: Array, size: int, rng: np.random.Generator, *, bootstrap: bool
     """
     if bootstrap:
         return _bag(_with_replacement(weights, size, rng))
-    if size >= weights.sum() - 0.5:  # a size is rounded
+    if size >= _rows(weights):
         return _bag(weights)
     return _bag(_without_replacement(weights, size, rng))
 
@@ -87,15 +97,23 @@ def draw_groups(
     Bag(places=array([0, 1, 2, 3], dtype=int32), weights=array([1., 1., 1., 1.]))
     """
     each = np.ones(int(groups.max()) + 1)
-    n_drawn = max(round(size / float(weights.sum()) * len(each)), 1)
+    n_drawn = max(round(size / _rows(weights) * len(each)), 1)
     drawn = draw(each, n_drawn, rng, bootstrap=bootstrap)
     times = np.zeros(len(each))
     times[drawn.places] = drawn.weights
     return _bag(weights * times[groups])
 
 
+def _rows(weights: Array) -> float:
+    """How many there are to draw from."""
+    whole = np.array_equal(weights, np.rint(weights))
+    return float(weights.sum()) if whole else float(np.count_nonzero(weights))
+
+
 def _with_replacement(weights: Array, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
     n = len(weights)
+    if size > _OFTEN * n:
+        return rng.multinomial(size, weights / weights.sum())
     if weights.min() == weights.max():
         return np.bincount(rng.integers(n, size=size), minlength=n)
     ends = np.cumsum(weights)

@@ -43,7 +43,8 @@ _MOST_SAMPLES = 65_536  # of each tree, unless it is told
 
 def fitted_family(family: Family, chunks: Chunks) -> Family:
     """The family, having seen a sample of the rows: all of them where there are few."""
-    return family.fitted(chunks.sample(_FAMILY_ROWS, np.random.default_rng(0)).X)
+    some = chunks.sample(_FAMILY_ROWS, np.random.default_rng(0))
+    return family.fitted(some.X, some.sample_weight)
 
 
 def fit_class_chunks(
@@ -56,9 +57,11 @@ def fit_class_chunks(
     rng: np.random.Generator,
     groups: NDArray[np.int32] | None = None,
 ) -> FittedClasses:
-    """As :func:`posterity.trees.forests.class_forest.fit_classes`, but leaves count all rows.
+    """As :func:`posterity.trees.forests.class_forest.fit_classes`; leaves may count all rows.
 
-    What trees have not seen is judged on a sample of rows, each taken out of its own leaves.
+    Few trees predict better where all rows are counted in their leaves, many where each counts its
+    own sample. What is kept is what gives rows not seen the better log score, judged on a sample of
+    them; where all rows were counted, each is first taken out of its own leaves.
     """
     w = np.ones(len(codes)) if weights is None else weights
     few = _bounded(plan, w)
@@ -72,17 +75,23 @@ def fit_class_chunks(
 
     chosen = out_of_bag.some(len(codes), n_classes)
     parts, X = _counted(family, chunks, planted, count, chosen, plan.n_jobs)
-    leaves, base = ClassLeaves.joined(parts), class_forest.frequencies(codes, w, n_classes)
     found = _left_out(family, planted, X, chosen)
-    counts, unseen = Counts.of(leaves, base), Unseen(found, codes[chosen], w[chosen], w[chosen])
-    s, beta = class_tuning.learn(counts, unseen, plan.concentration, plan.sharpness)
-    log_prob, is_right = class_forest.judged(counts, unseen, s, beta)
-    return FittedClasses(
-        ClassForest(family, planted.trees, leaves, base, s, beta),
-        _spread(log_prob, chosen, len(w)),
-        out_of_bag.mean(log_prob, w[chosen]),
-        out_of_bag.mean(is_right, w[chosen]),
-    )
+    base = class_forest.frequencies(codes, w, n_classes)
+
+    def judged(leaves: ClassLeaves, own: Array) -> FittedClasses:
+        counts, unseen = Counts.of(leaves, base), Unseen(found, codes[chosen], w[chosen], own)
+        s, beta = class_tuning.learn(counts, unseen, plan.concentration, plan.sharpness)
+        log_prob, is_right = class_forest.judged(counts, unseen, s, beta)
+        return FittedClasses(
+            ClassForest(family, planted.trees, leaves, base, s, beta),
+            _spread(log_prob, chosen, len(w)),
+            out_of_bag.mean(log_prob, w[chosen]),
+            out_of_bag.mean(is_right, w[chosen]),
+        )
+
+    by_all = judged(ClassLeaves.joined(parts), w[chosen])
+    by_sample = judged(ClassLeaves.joined(planted.leaves), np.zeros(len(chosen)))
+    return by_sample if by_sample.oob_log_score > by_all.oob_log_score else by_all
 
 
 def fit_normal_chunks(
@@ -111,9 +120,10 @@ def fit_normal_chunks(
 
     chosen = out_of_bag.some(len(Y), normal_forest.LEARNING * plan.n_trees * Y.shape[1])
     parts, X = _counted(family, chunks, planted, count, chosen, plan.n_jobs)
-    leaves, pooled = normal_forest.completed(NormalLeaves.joined(parts), Y, w)
+    counted = NormalLeaves.joined(parts)
+    leaves, wider, pooled = normal_forest.completed(counted, planted.trees, Y, w)
     found = _left_out(family, planted, X, chosen)
-    members = Members.of(leaves, found, Y[chosen], w[chosen], w[chosen], pooled)
+    members = Members.of(leaves, wider, found, Y[chosen], w[chosen], w[chosen], pooled)
     learned = normal_tuning.learn(members, plan.concentration, plan.sharpness)
     log_prob, square = normal_forest.judged(members, learned)
     return FittedNormals(

@@ -1,1 +1,6 @@
 """How trees and ferns grow: splits, and how rows part."""
+
+from posterity.trees.growth.fern import grow_fern
+from posterity.trees.growth.growing import Rules, grow
+
+__all__ = ["Rules", "grow", "grow_fern"]

@@ -12,6 +12,7 @@ from posterity.trees.growth.class_terms import ALL, ONE, term
 from posterity.trees.growth.partition import CLOSED, NONE
 
 _DENSE = 2  # cells of a histogram that a row is worth
+_NO_LABEL = 0xFFFFFFFF  # larger than any
 _TIE = 1e-12  # of the term of all rows: gains that differ by less differ by rounding
 
 
@@ -45,10 +46,7 @@ def of_nodes(
             codes, weights, s, e, label, C, n, counts, work, cells, table, min_leaf
         )
         if test[a] >= 0:
-            for side in range(2):
-                is_open[a, side] = _is_open(
-                    codes, test[a], code[a], side, s, e, label, weights, 2.0 * min_leaf
-                )
+            _look_ahead(codes, test[a], code[a], s, e, label, weights, 2.0 * min_leaf, is_open[a])
     return test, code, gain, is_open
 
 
@@ -63,16 +61,20 @@ def named(
     total: Array,
 ) -> int:
     """Number the classes of a node in the order they are met, with their weights; how many."""
-    C = 0
-    for i in range(s, e):
+    C, first = 0, np.uint64(s)  # without a sign, no index is asked whether it is negative
+    for i in range(first, np.uint64(e)):
         c = name[target[i]]
         if c < 0:
             c = name[target[i]] = C
             total[c] = 0.0
             C += 1
-        label[i - s] = c
+        label[i - first] = c
         total[c] += weights[i]
-    for i in range(s, e):
+    to_clear = C
+    for i in range(first, np.uint64(e)):
+        if to_clear == 0:
+            break
+        to_clear -= name[target[i]] >= 0
         name[target[i]] = -1
     return C
 
@@ -102,7 +104,9 @@ def _best(
         lo, hi = ordering.span(codes, k, s, e)
         if lo == hi:
             continue
-        if (hi - lo + 1) * C <= _DENSE * (e - s):
+        if hi - lo == 1:
+            value, c = _by_two(codes, k, s, e, hi, label, weights, C, n, counts, table, min_leaf)
+        elif (hi - lo + 1) * C <= _DENSE * (e - s):
             value, c = _by_bins(
                 codes, k, s, e, lo, hi, label, weights, C, n, counts, cells, table, min_leaf, tie
             )
@@ -114,6 +118,40 @@ def _best(
         if value > best + tie:
             best, test, code = value, k, c
     return test, code, best - base + term(n, ALL, table)
+
+
+@numba.njit(cache=True, nogil=True, error_model="numpy")
+def _by_two(
+    codes: NDArray[np.uint8],
+    k: int,
+    s: int,
+    e: int,
+    hi: int,
+    label: NDArray[np.uint32],
+    weights: Array,
+    C: int,
+    n: float,
+    counts: Array,
+    table: Array,
+    min_leaf: float,
+) -> tuple[float, int]:
+    """Log-likelihood and code of the one cut between two codes.
+
+    Rows of the upper one are added up: mostly they are few, or else most, and so foreseen.
+    """
+    for c in range(C):
+        counts[1, c] = 0.0
+    first = np.uint64(s)
+    for i in range(first, np.uint64(e)):
+        if codes[k, i] == hi:
+            counts[1, label[i - first]] += weights[i]
+    n_right, value = 0.0, 0.0
+    for c in range(C):
+        n_right += counts[1, c]
+        value += term(counts[0, c] - counts[1, c], ONE, table) + term(counts[1, c], ONE, table)
+    if n_right < min_leaf or n - n_right < min_leaf:
+        return -np.inf, 0
+    return value - (term(n - n_right, ALL, table) + term(n_right, ALL, table)), hi - 1
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
@@ -216,22 +254,32 @@ def _by_rows(
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
-def _is_open(
+def _look_ahead(
     codes: NDArray[np.uint8],
     k: int,
     code: int,
-    side: int,
     s: int,
     e: int,
     label: NDArray[np.uint32],
     weights: Array,
     least: float,
-) -> bool:
-    """Whether one side holds more than one class, and enough for two leaves."""
-    n, first, differ = 0.0, -1, False
-    for i in range(s, e):
-        if (codes[k, i] > code) == (side == 1):
-            n += weights[i]
-            first = int(label[i - s]) if first < 0 else first
-            differ |= first != label[i - s]
-    return differ and n >= least
+    is_open: NDArray[np.bool_],
+) -> None:
+    """Whether each side holds more than one class, and enough for two leaves.
+
+    All is computed for both sides and then chosen from: which side a row is on cannot be foreseen.
+    """
+    first, none = np.uint64(s), np.uint32(_NO_LABEL)
+    n_left = n_right = 0.0
+    low_left = low_right = none
+    top_left = top_right = np.uint32(0)
+    for i in range(first, np.uint64(e)):
+        is_left, c, w = codes[k, i] <= code, label[i - first], weights[i]
+        n_left += w if is_left else 0.0
+        n_right += 0.0 if is_left else w
+        low_left = min(low_left, c if is_left else none)
+        low_right = min(low_right, none if is_left else c)
+        top_left = max(top_left, c if is_left else np.uint32(0))
+        top_right = max(top_right, np.uint32(0) if is_left else c)
+    is_open[0] = low_left != top_left and n_left >= least
+    is_open[1] = low_right != top_right and n_right >= least

@@ -8,6 +8,7 @@ of C classes, integrated out, they are log G(n + a) - log G(a), where a is s / C
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import numba
 import numpy as np
@@ -26,7 +27,12 @@ def table(weights: Array, n_classes: int, prior_weight: float) -> Array:
     There are no such where weights are not whole.
     """
     is_whole = np.array_equal(weights, np.rint(weights))
-    most = min(float(weights.sum()) + 1.0, _LONGEST) if is_whole else 0.0
+    most = min(int(weights.sum()) + 1, _LONGEST) if is_whole else 0
+    return _terms(most, n_classes, prior_weight)
+
+
+@lru_cache(maxsize=4)  # trees of a forest have as many rows each
+def _terms(most: int, n_classes: int, prior_weight: float) -> Array:
     n = np.arange(most, dtype=np.float64)
     of = np.array([[prior_weight / n_classes], [prior_weight]])
     if prior_weight > 0.0:

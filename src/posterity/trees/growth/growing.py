@@ -131,7 +131,8 @@ def grow(
     -------
     Grown
         Leaves are in the order of ``places``. With rows in another order the same tree grows, if
-        the family answers with codes; if with numbers, cuts in nodes of more than 64 rows change.
+        the family answers with codes; if with numbers, cuts in nodes of more than 64 different
+        answers change.
 
     Examples
     --------

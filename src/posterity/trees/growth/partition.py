@@ -158,19 +158,26 @@ def _moved(
     end: NDArray[np.int64],
     leaf: NDArray[np.int32],
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int64]]:
-    """Slots, nodes and starts of the parts that go on; the others are written to ``leaf``."""
-    ahead, which = np.empty_like(slots), np.empty_like(slots)
+    """Slots, nodes and starts of the parts that go on; the others are written to ``leaf``.
+
+    Each slot is written where the next one belongs, whether or not it does: which rows belong to a
+    part cannot be foreseen.
+    """
+    ahead, which = np.empty(len(slots) + 1, dtype=np.int32), np.empty_like(slots)
     begins = np.zeros(len(node) + 1, dtype=np.int64)
-    n = m = 0
+    n, m = 0, np.uint64(0)
     for q in range(len(node)):
-        a = node[q]
-        k, c = test[a], code[a]
-        for i in range(start[a], start[a + 1]):
-            if side[q] == _ALL or (codes[k, i] > c) == (side[q] == 1):
-                leaf[slots[i]] = end[q]
-                ahead[m], which[m] = slots[i], n
-                m += end[q] < 0
-        if end[q] < 0:
-            n += 1
-            begins[n] = m
+        a, begin = node[q], m
+        k, c = max(test[a], 0), code[a]
+        for i in range(np.uint64(start[a]), np.uint64(start[a + 1])):
+            ahead[m] = slots[i]
+            m += np.uint64((side[q] == _ALL) | ((codes[k, i] > c) == (side[q] == 1)))
+        if end[q] >= 0:
+            for i in range(begin, m):
+                leaf[ahead[i]] = end[q]
+            m = begin
+            continue
+        which[begin:m] = n
+        n += 1
+        begins[n] = m
     return ahead[:m], which[:m], begins[: n + 1]

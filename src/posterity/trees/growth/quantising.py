@@ -20,9 +20,9 @@ def coded(
 ) -> NDArray[np.uint8]:
     """Codes (K, m) that grow with the answers of each node; 255 where an answer is missing.
 
-    Answers that are codes stay as they are. Otherwise cuts lie at the answers of 64 rows of the
-    node, evenly spaced by weight; in a node of no more rows than that, different answers have
-    different codes.
+    Answers that are codes stay as they are. Otherwise different answers have different codes, in a
+    node that has no more than 64 of them; else cuts lie at the answers of 64 of its rows, evenly
+    spaced by weight.
     """
     if answers.dtype == np.uint8:
         return answers
@@ -34,17 +34,18 @@ def _coded(
     answers: Array, weights: Array, start: NDArray[np.int64], offsets: Array
 ) -> NDArray[np.uint8]:
     codes = np.empty(answers.shape, dtype=np.uint8)
-    chosen, cuts = np.empty(_SAMPLE, dtype=np.int64), np.empty(_SAMPLE)
+    chosen, cuts, every = np.empty(_SAMPLE, dtype=np.int64), np.empty(_SAMPLE), np.empty(_SAMPLE)
     for a in range(len(start) - 1):
         s, e = start[a], start[a + 1]
         if e - s > _SAMPLE:
             _choose(weights, s, e, offsets[a], chosen)
         for k in range(len(answers)):
-            if e - s > _SAMPLE:
-                _cut(answers, k, chosen, cuts)
-                _encode(answers, k, s, e, cuts, codes)
-            else:
+            if e - s <= _SAMPLE:
                 _rank(answers, k, s, e, codes)
+            elif not _cut(answers, k, chosen, cuts) and _are_few(answers, k, s, e, every):
+                _encode(answers, k, s, e, every, codes)
+            else:
+                _encode(answers, k, s, e, cuts, codes)
     return codes
 
 
@@ -72,10 +73,13 @@ def _choose(weights: Array, s: int, e: int, offset: float, chosen: NDArray[np.in
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
-def _cut(answers: Array, k: int, chosen: NDArray[np.int64], cuts: Array) -> None:
-    """Sort the answers of the chosen rows; the last place is no cut, but the end of the search."""
+def _cut(answers: Array, k: int, chosen: NDArray[np.int64], cuts: Array) -> bool:
+    """Sort the answers of the chosen rows; whether they all differ, and none is missing.
+
+    The last place is no cut, but the end of the search.
+    """
     cuts[:] = np.inf
-    n = 0
+    n, differ = 0, True
     for i in chosen:
         if np.isnan(answers[k, i]):
             continue
@@ -84,21 +88,47 @@ def _cut(answers: Array, k: int, chosen: NDArray[np.int64], cuts: Array) -> None
             cuts[j] = cuts[j - 1]
             j -= 1
         cuts[j] = answers[k, i]
+        differ &= j == 0 or cuts[j - 1] < cuts[j]
         n += 1
+    return differ and n == _SAMPLE
+
+
+@numba.njit(cache=True, nogil=True, error_model="numpy")
+def _are_few(answers: Array, k: int, s: int, e: int, every: Array) -> bool:
+    """Whether a node has no more different answers than cuts, which are then all of them."""
+    every[:] = np.inf
+    n = 0
+    for i in range(s, e):
+        x = answers[k, i]
+        at = _below(every, x)
+        if np.isnan(x) or (at < n and every[at] == x):
+            continue
+        if n == _SAMPLE:
+            return False
+        for j in range(n, at, -1):
+            every[j] = every[j - 1]
+        every[at] = x
+        n += 1
+    return True
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def _encode(answers: Array, k: int, s: int, e: int, cuts: Array, codes: NDArray[np.uint8]) -> None:
-    """Set codes to how many cuts, all but the last, are below the answer."""
     for i in range(np.uint64(s), np.uint64(e)):
-        x, at, step = answers[k, i], np.uint64(0), np.uint64(_SAMPLE)
-        while step > 1:
-            step >>= np.uint64(1)
-            at += step * np.uint64(cuts[at + step - np.uint64(1)] < x)
-        codes[k, i] = _MISSING if np.isnan(x) else at
+        x = answers[k, i]
+        codes[k, i] = _MISSING if np.isnan(x) else _below(cuts, x)
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
+def _below(cuts: Array, x: float) -> int:
+    """How many cuts, all but the last, are below an answer."""
+    at, step = np.uint64(0), np.uint64(_SAMPLE)
+    while step > 1:
+        step >>= np.uint64(1)
+        at += step * np.uint64(cuts[at + step - np.uint64(1)] < x)
+    return int(at)
+
+
 def margins(
     answers: NDArray[Any],
     codes: NDArray[np.uint8],
@@ -111,6 +141,49 @@ def margins(
     The second is NaN where all that go right are missing.
     """
     found = np.empty((int(np.sum(test >= 0)), 2))
+    if answers.dtype == np.uint8:
+        _between_codes(codes, start, test, code, found)
+    else:
+        _between_numbers(answers, codes, start, test, code, found)
+    return found
+
+
+@numba.njit(cache=True, nogil=True, error_model="numpy")
+def _between_codes(
+    codes: NDArray[np.uint8],
+    start: NDArray[np.int64],
+    test: NDArray[np.int32],
+    code: NDArray[np.int32],
+    found: Array,
+) -> None:
+    """Margins of codes, many of which are compared at once.
+
+    Counted from the first code on the right, and modulo 256, those on the left are the largest.
+    """
+    n = 0
+    for a in range(len(test)):
+        if test[a] < 0:
+            continue
+        k, first = test[a], code[a] + 1
+        lo = hi = np.uint8(codes[k, start[a]] - first)
+        for i in range(np.uint64(start[a]), np.uint64(start[a + 1])):
+            x = np.uint8(codes[k, i] - first)
+            lo, hi = min(lo, x), max(hi, x)
+        above = first + int(lo)
+        found[n, 0], found[n, 1] = first + int(hi) - 256, above if above < _MISSING else np.nan
+        n += 1
+
+
+@numba.njit(cache=True, nogil=True, error_model="numpy")
+def _between_numbers(
+    answers: Array,
+    codes: NDArray[np.uint8],
+    start: NDArray[np.int64],
+    test: NDArray[np.int32],
+    code: NDArray[np.int32],
+    found: Array,
+) -> None:
+    """Margins of answers of which codes only say in which order they come."""
     n = 0
     for a in range(len(test)):
         k = test[a]
@@ -127,7 +200,6 @@ def margins(
                 numbers += 1
         found[n, 0], found[n, 1] = below, above if numbers > 0 else np.nan
         n += 1
-    return found
 
 
 def thresholds(of: Family, tests: Tests, between: Array, *, is_coded: bool) -> Array:
