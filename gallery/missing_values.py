@@ -1,6 +1,7 @@
 """Values that are missing by chance, and values whose absence tells something.
 
-A missing value goes right at every threshold; scikit-learn learns a side for it at each split.
+A column with missing values has two tests, in which these are the largest or the smallest;
+scikit-learn learns a side for them at each split.
 """
 
 from pathlib import Path
@@ -19,7 +20,7 @@ OUT = Path(__file__).parent / "out"
 X, y = datasets.load_breast_cancer(return_X_y=True)
 ours = RandomForestClassifier(random_state=0)
 models = {
-    "posterity, NaN goes right": (ours, "blue"),
+    "posterity, two tests": (ours, "blue"),
     "posterity, filled with the mean": (make_pipeline(SimpleImputer(), ours), "orange"),
     "scikit-learn, a side for NaN": (ensemble.RandomForestClassifier(random_state=0), "green"),
 }

@@ -124,16 +124,17 @@ def test_held_out_rows_stop_training():
     assert LogitBoostClassifier().fit(X, y).validation_scores_ is None
 
 
-def test_missing_values_are_on_the_upper_side():
-    X, y = ring()
-    X[::5, 0] = np.nan
-    model = LogitBoostClassifier(n_rounds=20).fit(X, y)
-    is_parted = np.isinf(model.steps_.thresholds)  # missing values from all others
-    assert is_parted.any()
-    before = model.truncated(int(np.argmax(is_parted)))
-    above = np.where(np.isnan(X), 1e9, X)
-    np.testing.assert_array_equal(before.predict_proba(X), before.predict_proba(above))
-    assert before.n_rounds_ > 3
+def test_missing_values_are_on_the_side_that_tells_more():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 2))
+    y = X[:, 0] > 0.0
+    X[rng.random(400) < 0.3, 0] = np.nan
+    for low in (False, True):  # missing where the class is what small or large values mean
+        holes = np.where(np.isnan(X[:, 0]), low, y)
+        model = LogitBoostClassifier(n_rounds=1).fit(X, holes if low else ~holes)
+        assert model.score(X, holes if low else ~holes) > 0.99
+        assert (model.steps_.tests[0, 0] == 2) == (not low)
+        assert model.column_gain_.argmax() == 0
 
 
 def test_oriented_steps_part_what_no_column_does():

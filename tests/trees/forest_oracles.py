@@ -29,7 +29,7 @@ def random_tree(n_inner, edges, rng):
         children[a, side] = ~leaves
         leaves += 1
     columns = rng.integers(len(edges), size=n_inner)
-    finite = [row[np.isfinite(row)] for row in edges]
+    finite = [row[row < np.inf] for row in edges]
     thresholds = [rng.choice([*finite[d], np.inf]) for d in columns]
     return trees_of([0 if n_inner else -1], columns, thresholds, children, max(leaves, 1))
 

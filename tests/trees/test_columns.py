@@ -48,7 +48,7 @@ def test_prepared_rows_are_codes_of_the_rows_that_were_fitted():
     columns = Columns().fitted(X)
     np.testing.assert_array_equal(columns.prepared(X), binning.encode(X, binning.edges(X)))
     np.testing.assert_array_equal(columns.cuts(np.array([[3], [0]])), binning.edges(X)[[3, 0]])
-    assert Columns(binning.edges(X)) == columns
+    assert Columns(binning.edges(X), np.empty(0, dtype=np.int32)) == columns
 
 
 @pytest.mark.parametrize(("n_columns", "n_tests"), [(1, 1), (2, 2), (9, 3), (10, 4), (54, 8)])

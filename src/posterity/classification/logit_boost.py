@@ -33,8 +33,9 @@ class LogitBoostClassifier(TestedModel, Classifier):
     another where it answers more. Tests and thresholds are from a predefined set. Several classes
     share the steps, but each has values of its own, and the softmax gives probabilities.
 
-    A value that is missing (NaN) is on the upper side of every threshold, and one threshold parts
-    missing values from all others.
+    A missing value (NaN) may go to either side of a threshold, whichever tells more: a column of
+    which values are missing has one test that takes them for the largest and one that takes them
+    for the smallest, and a threshold of each parts them from all others.
 
     This is a plug-in model: the steps are those that fit best, given the ones before them, under a
     normal prior of each side's value that is worth one row: it keeps values finite where a side
@@ -223,7 +224,9 @@ class LogitBoostClassifier(TestedModel, Classifier):
         self.column_gain_ = None
         if isinstance(self.tests_, columns.Columns):
             self.column_gain_ = np.bincount(
-                steps.tests[:, 0], weights=steps.gains, minlength=self.n_features_in_
+                self.tests_.columns_of(steps.tests),
+                weights=steps.gains,
+                minlength=self.n_features_in_,
             )
 
     def _options(self) -> training.Options:

@@ -21,8 +21,9 @@ class RandomForestClassifier(ForestClassifier):
     it is wherever trees are many and weak. Probabilities are therefore calibrated, and the log
     score of rows not seen is known without a test set.
 
-    Missing values (NaN) are larger than all others: a test sends them right, and a threshold may
-    part them from all that are present. So missing values that tell something are used, at no cost.
+    A missing value (NaN) may go to either side of a threshold, whichever tells more: a column of
+    which values are missing has one test that takes them for the largest and one that takes them
+    for the smallest, and a threshold of each parts them from all others.
 
     Parameters
     ----------

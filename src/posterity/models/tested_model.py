@@ -115,7 +115,9 @@ class ForestModel(TestedModel):
         if isinstance(fitted.forest.family, trees.Columns):
             grown = fitted.forest.trees
             self.column_gain_ = np.bincount(
-                grown.tests[:, 0], weights=grown.gains, minlength=self.n_features_in_
+                fitted.forest.family.columns_of(grown.tests),
+                weights=grown.gains,
+                minlength=self.n_features_in_,
             ).astype(np.float64)
 
 

@@ -23,8 +23,9 @@ class RandomForestRegressor(ForestRegressor):
     a prediction has two parts: what the leaves are unsure of themselves (aleatoric), and what the
     trees disagree about (epistemic).
 
-    Missing values (NaN) are larger than all others: a test sends them right, and a threshold may
-    part them from all that are present.
+    A missing value (NaN) may go to either side of a threshold, whichever tells more: a column of
+    which values are missing has one test that takes them for the largest and one that takes them
+    for the smallest, and a threshold of each parts them from all others.
 
     Parameters
     ----------
@@ -125,4 +126,4 @@ class RandomForestRegressor(ForestRegressor):
 
 def most_columns(family: trees.Family) -> int | None:
     """What regression on single columns does well with, two thirds; other families know best."""
-    return -(-2 * len(family.catalogue()) // 3) if isinstance(family, trees.Columns) else None
+    return -(-2 * family.n_columns // 3) if isinstance(family, trees.Columns) else None

@@ -31,7 +31,7 @@ def edges(X: Array, weights: Array | None = None) -> Array:
     Parameters
     ----------
     X : array (N, D)
-        Finite numbers; NaN where one is missing.
+        Numbers less than +inf; NaN where one is missing.
     weights : array (N,), optional
         How often each row counts.
 
@@ -60,7 +60,7 @@ def edges(X: Array, weights: Array | None = None) -> Array:
 
 def numbers_of(edges: Array) -> NDArray[np.int64]:
     """How many edges each column has before the first +inf, (D,)."""
-    return np.isfinite(edges).sum(axis=1)
+    return np.sum(edges < np.inf, axis=1)
 
 
 def encode(X: Array, edges: Array, n_edges: NDArray[np.int64] | None = None) -> NDArray[np.uint8]:

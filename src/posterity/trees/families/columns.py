@@ -20,21 +20,27 @@ class Columns(family.Family):
     While trees grow they see bytes instead of numbers: each column is cut at no more than 254
     thresholds, see :mod:`posterity.trees.families.binning`.
 
+    A column of which values are missing has two tests. In the first, whose number is that of the
+    column, a missing value is larger than all others, in the second it is smaller; these are
+    numbered on from D. So a learner finds on which side missing values do better.
+
     Examples
     --------
     >>> import numpy as np
     >>> X = np.array([[1.0, 5.0], [2.0, 4.0], [3.0, np.nan]])
     >>> columns = Columns().fitted(X)
     >>> columns.catalogue().ravel()
-    array([0, 1], dtype=int32)
+    array([0, 1, 2], dtype=int32)
     >>> nodes = np.zeros(3, dtype=np.int32)
     >>> columns.respond(X, np.arange(3, dtype=np.int32), columns.catalogue()[None], nodes)
-    array([[ 1.,  2.,  3.],
-           [ 5.,  4., nan]])
+    array([[  1.,   2.,   3.],
+           [  5.,   4.,  nan],
+           [  5.,   4., -inf]])
     """
 
-    edges: Array | None = field(default=None, repr=False)  # (D, 255), learned
-    _n_edges: NDArray[np.int64] | None = field(default=None, init=False, repr=False)  # (D,)
+    edges: Array | None = field(default=None, repr=False)  # (D + M, 255), learned
+    missing: NDArray[np.int32] | None = field(default=None, repr=False)  # (M,), learned: columns
+    _n_edges: NDArray[np.int64] | None = field(default=None, init=False, repr=False)  # (D + M,)
 
     def __post_init__(self) -> None:
         """Count edges once: for a single row it would take longer than all else."""
@@ -43,40 +49,70 @@ class Columns(family.Family):
 
     def fitted(self, X: Any, weights: Array | None = None) -> Self:
         """A copy that knows the columns and where to cut them."""
-        return type(self)(binning.edges(X, weights))
+        present, w = family.counted(X, weights)
+        missing = np.flatnonzero(np.isnan(present).any(axis=0)).astype(np.int32)
+        edges = binning.edges(present, w)
+        if len(missing):
+            edges = np.concatenate([edges, binning.edges(_lowered(present[:, missing]), w)])
+        return type(self)(edges, missing)
 
     def prepared(self, X: Any) -> NDArray[np.uint8]:
-        """Codes (N, D) instead of numbers."""
-        return binning.encode(X, self._known(), self._n_edges)
+        """Codes (N, D + M) instead of numbers."""
+        edges, missing = self._known()
+        if not len(missing):
+            return binning.encode(X, edges, self._n_edges)
+        both = np.column_stack([X, _lowered(X[:, missing])])
+        return binning.encode(both, edges, self._n_edges)
 
     def draw(self, n_nodes: int, n_tests: int, rng: np.random.Generator) -> family.Tests:
-        """Columns at random, none of them twice before all had their turn."""
-        return shuffled(len(self._known()), rng.random((n_nodes, n_tests)))[..., None]
+        """Tests at random, none of them twice before all had their turn."""
+        return shuffled(len(self._known()[0]), rng.random((n_nodes, n_tests)))[..., None]
 
     def catalogue(self) -> family.Tests:
-        """Every column, (D, 1)."""
-        return np.arange(len(self._known()), dtype=np.int32)[:, None]
+        """Every column, and once more those with missing values, (D + M, 1)."""
+        return np.arange(len(self._known()[0]), dtype=np.int32)[:, None]
 
     def respond(
         self, rows: Any, places: family.Places, tests: family.Tests, which: family.Places
     ) -> NDArray[Any]:
         """The entries of rows, numbers or codes, (K, m)."""
         answers = np.empty((tests.shape[1], len(places)), dtype=rows.dtype)
-        _look_up(rows, places, tests, which, answers)
+        missing = self._known()[1]
+        if len(missing) and rows.dtype == np.float64:
+            _look_up_both(rows, places, tests, which, missing, answers)
+        else:
+            _look_up(rows, places, tests, which, answers)
         return answers
 
     def cuts(self, tests: family.Tests) -> Array:
-        """The edges of the columns, (n, 255)."""
-        return self._known()[tests[:, 0]]
+        """The edges of the tests, (n, 255)."""
+        return self._known()[0][tests[:, 0]]
+
+    def columns_of(self, tests: family.Tests) -> NDArray[np.int32]:
+        """The column that each test looks at, (n,)."""
+        missing = self._known()[1]
+        columns = np.concatenate([np.arange(self.n_columns, dtype=np.int32), missing])
+        return columns[tests[:, 0]]
 
     def default_tests(self) -> int:
         """The square root of the number of columns, rounded up."""
-        return int(np.ceil(np.sqrt(len(self._known()))))
+        return int(np.ceil(np.sqrt(self.n_columns)))
 
-    def _known(self) -> Array:
-        if self.edges is None:
+    @property
+    def n_columns(self) -> int:
+        """D."""
+        edges, missing = self._known()
+        return len(edges) - len(missing)
+
+    def _known(self) -> tuple[Array, NDArray[np.int32]]:
+        if self.edges is None or self.missing is None:
             raise ValueError("These Columns have seen no data yet: use Columns().fitted(X).")
-        return self.edges
+        return self.edges, self.missing
+
+
+def _lowered(X: Array) -> Array:
+    """Missing values smaller than all others."""
+    return np.where(np.isnan(X), -np.inf, X)
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
@@ -118,3 +154,24 @@ def _look_up(
         row = np.uint64(places[i])
         for k in range(len(columns)):
             answers[k, i] = rows[row, columns[k]]
+
+
+@numba.njit(cache=True, nogil=True, error_model="numpy")
+def _look_up_both(
+    rows: Array,
+    places: family.Places,
+    tests: family.Tests,
+    which: family.Places,
+    missing: NDArray[np.int32],
+    answers: Array,
+) -> None:
+    """The same where some tests take missing values for the smallest."""
+    D = rows.shape[1]
+    for i in range(len(places)):
+        for k in range(tests.shape[1]):
+            test = tests[which[i], k, 0]
+            if test < D:
+                answers[k, i] = rows[places[i], test]
+            else:
+                x = rows[places[i], missing[test - D]]
+                answers[k, i] = x if x == x else -np.inf
