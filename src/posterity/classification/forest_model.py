@@ -75,7 +75,7 @@ class ForestClassifier(models.ForestModel, Classifier):
         """
         check_is_fitted(self, "forest_")
         rows = self._check_rows(X, reset=False)
-        return distributions.AveragedCategorical(*self.forest_.average(rows, self.n_jobs))
+        return distributions.AveragedCategorical.unchecked(*self.forest_.average(rows, self.n_jobs))
 
     def apply(self, X: Any) -> NDArray[np.int32]:
         """The leaf of each row in each tree, (n, T), leaves being numbered through all trees."""

@@ -18,6 +18,8 @@ from posterity.trees.forests import routing, sampling
 from posterity.trees.growth import growing
 from posterity.trees.structure import Trees
 
+_FEW_ROWS = 2048  # which one thread is done with before others have begun
+
 L = TypeVar("L")
 R = TypeVar("R")
 
@@ -142,7 +144,7 @@ def in_blocks(
     function: Callable[[Places], R], n: int, rows_at_once: int, n_jobs: int | None
 ) -> list[R]:
     """The function of all places 0, ..., n - 1, a block at a time, several at once by threads."""
-    if n <= rows_at_once // 8:
+    if n <= min(rows_at_once, _FEW_ROWS):
         return [function(np.arange(n, dtype=np.int32))] if n else []
     jobs = joblib.effective_n_jobs(n_jobs)
     n_blocks = jobs * -(-n // (rows_at_once * jobs))

@@ -1,6 +1,6 @@
 """Which leaf of each tree a row comes to.
 
-Eight rows go down at once, each on its own lane: while one waits for its node to arrive from
+Many rows go down at once, each on its own lane: while one waits for its node to arrive from
 memory, the others step. A lane that has come to a leaf takes the next row, or the next tree. Rows
 go down as codes where they can, an eighth of the memory of numbers.
 """
@@ -21,9 +21,9 @@ from posterity.trees.families.family import Family, Places
 from posterity.trees.families.projections import Linear
 from posterity.trees.structure import Trees
 
-_LANES = 8
-_MOST_PAIRS = 1 << 21  # of a row and a tree, whose leaves are held at once
-_MOST_ROWS = 1 << 14
+_LANES = 32
+_MOST_PAIRS = 1 << 23  # of a row and a tree, whose leaves are held at once
+_MOST_ROWS = 1 << 16  # many, since each block of them brings all trees from memory again
 
 
 @dataclass(frozen=True, eq=False)
