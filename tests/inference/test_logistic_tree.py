@@ -8,7 +8,7 @@ from scipy import optimize as scipy_optimize
 from scipy.special import expit
 
 from posterity import likelihoods, optimize
-from posterity.inference import logistic_tree, logistic_tree_depth, logistic_tree_hard
+from posterity.inference import held_out, logistic_tree, logistic_tree_depth, logistic_tree_hard
 from posterity.inference.logistic_tree import Tree
 from posterity.inference.logistic_tree_problem import Problem
 from posterity.inference.logistic_tree_training import Trainer
@@ -329,7 +329,7 @@ def test_gates_that_are_made_steeper_first_are_better_steps():
 
 def test_a_part_is_held_out_of_every_class():
     y = np.repeat([0.0, 1.0, 2.0], [50, 9, 2])
-    held = logistic_tree_depth.held_out(y, np.ones(61), 0.2, rng=np.random.default_rng(0))
+    held = held_out.counts(y, np.ones(61), 0.2, rng=np.random.default_rng(0))
     assert set(held) == {0.0, 1.0}
     np.testing.assert_array_equal(np.bincount(y.astype(int), held), [10, 2, 1])
 
@@ -337,7 +337,7 @@ def test_a_part_is_held_out_of_every_class():
 def test_what_is_held_out_of_counts_is_drawn_from_repeated_rows():
     y, counts = np.array([0.0, 0.0, 1.0, 1.0]), np.array([100.0, 300.0, 50.0, 1.0])
     rng = np.random.default_rng(0)
-    draws = np.array([logistic_tree_depth.held_out(y, counts, 0.5, rng=rng) for _ in range(400)])
+    draws = np.array([held_out.counts(y, counts, 0.5, rng=rng) for _ in range(400)])
     assert np.all((draws >= 0.0) & (draws <= counts))
     np.testing.assert_array_equal(draws[:, :2].sum(axis=1), 200.0)
     np.testing.assert_allclose(draws.mean(axis=0), [50.0, 150.0, 25.5, 0.5], atol=0.6)
@@ -346,17 +346,17 @@ def test_what_is_held_out_of_counts_is_drawn_from_repeated_rows():
 @pytest.mark.parametrize("factor", [0.3, 1e12])
 def test_counts_that_cannot_be_drawn_one_by_one_are_held_out_by_rows(factor):
     y, counts = np.repeat([0.0, 1.0], 10), factor * np.arange(1.0, 21.0)
-    held = logistic_tree_depth.held_out(y, counts, 0.3, rng=np.random.default_rng(0))
+    held = held_out.counts(y, counts, 0.3, rng=np.random.default_rng(0))
     assert np.all((held == 0.0) | (held == counts))
     np.testing.assert_array_equal(np.bincount(y.astype(int), held > 0), [3, 3])
 
 
 def test_one_row_of_a_class_is_kept_and_nothing_to_hold_out_is_refused():
     y, rng = np.array([0.0, 0.0, 1.0]), np.random.default_rng(0)
-    held = logistic_tree_depth.held_out(y, np.ones(3), 0.9, rng=rng)
+    held = held_out.counts(y, np.ones(3), 0.9, rng=rng)
     np.testing.assert_array_equal([held[:2].sum(), held[2]], [1.0, 0.0])
     with pytest.raises(ValueError, match="No row can be held out to choose the depth by"):
-        logistic_tree_depth.held_out(y[1:], np.ones(2), 0.2, rng=rng)
+        held_out.counts(y[1:], np.ones(2), 0.2, rng=rng)
 
 
 @either

@@ -8,7 +8,7 @@ import pytest
 from scipy.special import expit
 
 from posterity import features, likelihoods, optimize
-from posterity.inference import learned_features, stagewise, stagewise_length, stagewise_screening
+from posterity.inference import held_out, learned_features, stagewise, stagewise_screening
 
 LIKELIHOODS = [
     likelihoods.Bernoulli(),
@@ -363,15 +363,15 @@ def test_memory_grows_with_the_rows_not_with_the_candidates():
 
 def test_held_out_rows_are_a_fraction_of_each_group_and_never_all_of_one():
     groups = np.repeat([0.0, 1.0, 2.0], [50, 20, 1])
-    held = stagewise_length.held_out(groups, 0.2, np.random.default_rng(0))
+    held = held_out.rows(groups, 0.2, np.random.default_rng(0))
     assert [int(held[groups == g].sum()) for g in range(3)] == [10, 4, 0]
-    other = stagewise_length.held_out(groups, 0.2, np.random.default_rng(1))
+    other = held_out.rows(groups, 0.2, np.random.default_rng(1))
     assert not np.array_equal(held, other)
-    most = stagewise_length.held_out(groups, 0.999, np.random.default_rng(0))
+    most = held_out.rows(groups, 0.999, np.random.default_rng(0))
     assert [int((~most)[groups == g].sum()) for g in range(3)] == [1, 1, 1]
 
 
 def test_nothing_to_hold_out_is_refused_with_a_sentence():
-    assert stagewise_length.held_out(np.zeros(3), 0.1, np.random.default_rng(0)).sum() == 1
+    assert held_out.rows(np.zeros(3), 0.1, np.random.default_rng(0)).sum() == 1
     with pytest.raises(ValueError, match="none of the 3 different ones can be spared"):
-        stagewise_length.held_out(np.arange(3.0), 0.5, np.random.default_rng(0))
+        held_out.rows(np.arange(3.0), 0.5, np.random.default_rng(0))

@@ -14,7 +14,7 @@ from posterity.arrays import Array
 from posterity.classification import classes
 from posterity.classification.base import Classifier
 from posterity.classification.weight_model import one_of
-from posterity.inference import equal_rows, logistic_tree_depth, logistic_tree_training
+from posterity.inference import equal_rows, held_out, logistic_tree_depth, logistic_tree_training
 from posterity.models import FeatureModel
 
 TRAININGS = ("joint", "branchwise")
@@ -187,7 +187,7 @@ class LogisticTreeClassifier(FeatureModel, Classifier):
         trainer = self._trainer()
         self.validation_scores_ = None
         if self.depth is None:
-            held = logistic_tree_depth.held_out(y, counts, self.validation_fraction, rng=rng)
+            held = held_out.counts(y, counts, self.validation_fraction, rng=rng)
             self.validation_scores_ = logistic_tree_depth.scores(
                 trainer, Z, y, counts, held, max_depth=self.max_depth, rng=rng
             )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from posterity import features, trees
+from posterity import trees
 from posterity.classification.forest_model import ForestClassifier
 from posterity.trees import forests
 
@@ -117,13 +117,4 @@ class RandomForestClassifier(ForestClassifier):
         self.random_state = random_state
 
     def _plan(self, family: trees.Family) -> forests.Plan:
-        features.base.check_count(self.n_trees, "n_trees")
-        return forests.Plan(
-            n_trees=self.n_trees,
-            rules=self._rules(family),
-            bootstrap=self.bootstrap,
-            max_samples=self._sample(self.max_samples),
-            concentration=self._positive("concentration"),
-            sharpness=self._positive("sharpness"),
-            n_jobs=self.n_jobs,
-        )
+        return self._bagged("n_trees", family)

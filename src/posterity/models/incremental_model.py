@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from posterity import arrays, features, validation
 from posterity.arrays import Array
-from posterity.inference import equal_rows, stagewise, stagewise_length
+from posterity.inference import equal_rows, held_out, stagewise
 
 _UNITS = {"arctan": features.LearnedArctan, "radial": features.LearnedRadial}
 
@@ -80,7 +80,7 @@ class IncrementalModel(BaseEstimator):
         n_stages, self.validation_scores_ = self.n_units, None
         if self.validation_fraction is not None:
             groups = targets if by_target else np.zeros(len(targets))
-            held = stagewise_length.held_out(groups, self.validation_fraction, of_split)
+            held = held_out.rows(groups, self.validation_fraction, of_split)
             trial = self._search(
                 rows[~held], targets[~held], counts[~held], likelihood, self.n_units, of_trial
             )

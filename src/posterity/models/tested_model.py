@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sized
+from collections.abc import Callable, Sized
 from typing import Any
 
 import numpy as np
@@ -63,6 +63,7 @@ class ForestModel(TestedModel):
     min_leaf: float
     max_depth: int | None
     bootstrap: bool = False
+    max_samples: float | None
     n_jobs: int | None = None
     random_state: Any
     forest_: forests.Forest
@@ -71,6 +72,27 @@ class ForestModel(TestedModel):
     def _plan(self, family: trees.Family) -> forests.Plan:
         """How to grow trees on tests of a family that knows the rows."""
         raise NotImplementedError
+
+    def _bagged(
+        self,
+        name: str,
+        family: trees.Family,
+        n_tests: int | None = None,
+        grow: Callable[..., growth.growing.Grown] = growth.grow,
+    ) -> forests.Plan:
+        """As many trees as the parameter of this name says, each from rows of its own."""
+        n_trees = getattr(self, name)
+        features.base.check_count(n_trees, name)
+        return forests.Plan(
+            n_trees=n_trees,
+            rules=self._rules(family, n_tests),
+            bootstrap=self.bootstrap,
+            max_samples=self._sample(self.max_samples),
+            concentration=self._positive("concentration"),
+            sharpness=self._positive("sharpness"),
+            n_jobs=self.n_jobs,
+            grow=grow,
+        )
 
     def _rules(self, family: trees.Family, n_tests: int | None = None) -> growth.Rules:
         """With as many tests as the family finds good, unless it was told."""

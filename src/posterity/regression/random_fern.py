@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from posterity import features, trees
+from posterity import trees
 from posterity.regression.forest_model import ForestRegressor
 from posterity.regression.random_forest import most_columns
 from posterity.trees import forests, growth
@@ -72,14 +72,4 @@ class RandomFernRegressor(ForestRegressor):
         self.random_state = random_state
 
     def _plan(self, family: trees.Family) -> forests.Plan:
-        features.base.check_count(self.n_ferns, "n_ferns")
-        return forests.Plan(
-            n_trees=self.n_ferns,
-            rules=self._rules(family, most_columns(family)),
-            bootstrap=self.bootstrap,
-            max_samples=self._sample(self.max_samples),
-            concentration=self._positive("concentration"),
-            sharpness=self._positive("sharpness"),
-            n_jobs=self.n_jobs,
-            grow=growth.grow_fern,
-        )
+        return self._bagged("n_ferns", family, most_columns(family), grow=growth.grow_fern)

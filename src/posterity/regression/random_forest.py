@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from posterity import features, trees
+from posterity import trees
 from posterity.regression.forest_model import ForestRegressor
 from posterity.trees import forests
 
@@ -112,16 +112,7 @@ class RandomForestRegressor(ForestRegressor):
         self.random_state = random_state
 
     def _plan(self, family: trees.Family) -> forests.Plan:
-        features.base.check_count(self.n_trees, "n_trees")
-        return forests.Plan(
-            n_trees=self.n_trees,
-            rules=self._rules(family, most_columns(family)),
-            bootstrap=self.bootstrap,
-            max_samples=self._sample(self.max_samples),
-            concentration=self._positive("concentration"),
-            sharpness=self._positive("sharpness"),
-            n_jobs=self.n_jobs,
-        )
+        return self._bagged("n_trees", family, most_columns(family))
 
 
 def most_columns(family: trees.Family) -> int | None:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from posterity.arrays import Array
-from posterity.inference import equal_rows, stagewise_length
+from posterity.inference import equal_rows, held_out
 from posterity.trees.boosting import rounds
 from posterity.trees.boosting.catalogue import MOST_OFFSETS, Catalogue
 from posterity.trees.boosting.rows import Rows
@@ -79,7 +79,7 @@ def fit(
     training = _Training(catalogue, codes, y[places], weights[places], options.n_jobs)
     if options.validation_fraction is None:
         return Fit(catalogue.family, training.boosted(options.rules), None)
-    held = stagewise_length.held_out(training.y, options.validation_fraction, of_split)
+    held = held_out.rows(training.y, options.validation_fraction, of_split)
     trial = training.part(~held).boosted(options.rules, training.part(held))
     final = training.boosted(replace(options.rules, n_rounds=len(trial.steps)))
     stop_reason = final.stop_reason if len(final.steps) < len(trial.steps) else trial.stop_reason
@@ -103,13 +103,13 @@ class _Training:
     def boosted(self, rules: rounds.Rules, aside: _Training | None = None) -> rounds.Boosted:
         kind = TwoClasses if np.max(self.y) < 2 else Softmax
         offset = kind.offset(self.y, self.weights)
-        held_out = None if aside is None else rounds.HeldOut(aside.codes, aside.at(kind, offset))
+        apart = None if aside is None else rounds.HeldOut(aside.codes, aside.at(kind, offset))
         return rounds.boost(
             self.catalogue,
             self.codes,
             self.at(kind, offset),
             rules,
-            held_out=held_out,
+            held_out=apart,
             n_jobs=self.n_jobs,
         )
 

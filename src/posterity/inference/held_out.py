@@ -1,0 +1,62 @@
+"""Rows that take no part in a fit, so that they can tell how long it should have gone on."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from posterity.arrays import Array
+
+_DRAWABLE = 1e9  # the most repetitions that NumPy draws from without replacement
+
+
+def rows(groups: Array, fraction: float, rng: np.random.Generator) -> NDArray[np.bool_]:
+    """Which rows take no part: that fraction of each group, at random, at least one, never all.
+
+    Examples
+    --------
+    >>> groups = np.array([0.0, 0.0, 0.0, 0.0, 1.0])
+    >>> held = rows(groups, 0.5, np.random.default_rng(0))
+    >>> int(held.sum()), bool(held[4])
+    (2, False)
+    """
+    held = np.zeros(len(groups), dtype=bool)
+    for group in np.unique(groups):
+        own = np.flatnonzero(groups == group)
+        n = min(max(round(fraction * len(own)), 1), len(own) - 1)
+        held[rng.permutation(own)[:n]] = True
+    if not held.any():
+        raise ValueError(
+            f"validation_fraction={fraction:g} holds out part of the rows, but none of the "
+            f"{len(groups)} different ones can be spared: set validation_fraction=None."
+        )
+    return held
+
+
+def counts(y: Array, times: Array, fraction: float, *, rng: np.random.Generator) -> Array:
+    """How often each row times in a part drawn at random, the same share of every class.
+
+    Where counts are whole numbers this draws from the repeated rows, so that a row may be in both
+    parts; otherwise it draws rows. At least one row of each class is left.
+
+    Examples
+    --------
+    >>> y, times = np.array([0.0, 0.0, 1.0]), np.array([3.0, 1.0, 6.0])
+    >>> held = counts(y, times, 0.5, rng=np.random.default_rng(0))
+    >>> held[:2].sum(), held[2]
+    (np.float64(2.0), np.float64(3.0))
+    """
+    whole = bool(np.all(times == np.floor(times))) and float(np.sum(times)) < _DRAWABLE
+    units = times if whole else np.ones_like(times)
+    drawn = np.zeros_like(times)
+    for label in np.unique(y):
+        own = np.flatnonzero(y == label)
+        n = int(np.sum(units[own]))
+        wanted = min(max(round(fraction * n), 1), n - 1)
+        drawn[own] = rng.multivariate_hypergeometric(units[own].astype(np.int64), wanted)
+    if not drawn.any():
+        raise ValueError(
+            "No row can be held out to choose the depth by: each class has one row only. "
+            "Give a depth."
+        )
+    return drawn * (times / units)
