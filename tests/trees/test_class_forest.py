@@ -14,6 +14,7 @@ from posterity.trees.forests.class_leaves import ClassLeaves
 from posterity.trees.forests.class_tuning import Counts, Unseen
 from posterity.trees.forests.forest import Plan
 from posterity.trees.growth import fern, growing
+from posterity.trees.growth.class_splits import Classes
 
 RULES = growing.Rules(n_tests=2)
 
@@ -231,3 +232,26 @@ def test_learned_parameters_are_the_best_within_their_range():
     best = counts.loss(full, np.log([s, beta]))[0]
     grid = [[a, b] for a in np.geomspace(0.03, 30, 15) for b in np.geomspace(0.5, 20, 15)]
     assert best <= min(counts.loss(full, np.log(point))[0] for point in grid) + 1e-6
+
+
+def test_trees_of_a_forest_split_by_evidence():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 3))
+    codes = rng.integers(3, size=300).astype(np.int32)  # nothing to learn
+    family = Columns().fitted(X)
+    plan = Plan(n_trees=1, rules=growing.Rules(3, max_depth=1), bootstrap=False)
+    tree = fit_classes(family, X, codes, None, 3, plan, np.random.default_rng(0)).forest.trees
+    gains = [
+        growing.grow(
+            family,
+            family.prepared(X),
+            np.arange(300, dtype=np.int32),
+            codes,
+            np.ones(300),
+            Classes(3, prior_weight),
+            growing.Rules(3, max_depth=1),
+            np.random.default_rng(0).spawn(1)[0],
+        ).tree.gains[0]
+        for prior_weight in (1.0, 0.0)
+    ]
+    assert tree.gains[0] == gains[0] < gains[1] - 1.0  # a split pays for its probabilities

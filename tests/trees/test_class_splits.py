@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pytest
 import tree_oracles
+from scipy.special import gammaln
 
 from posterity.trees.growth import partition
 from posterity.trees.growth.class_splits import Classes
@@ -137,3 +138,52 @@ def test_a_level_of_pure_nodes_is_closed_and_one_of_equal_rows_has_no_split():
     pure = search.of_level(codes, target, np.ones(4), np.array([0, 2, 4]), 1.0)
     assert pure.test == partition.CLOSED
     assert search.of_level(codes, target, np.ones(4), np.array([0, 4]), 1.0).test == partition.NONE
+
+
+def _evidence(target, weights, prior_weight):
+    """Log-probability of the classes in their order, with a symmetric Dirichlet integrated out."""
+    a = np.full(N_CLASSES, prior_weight / N_CLASSES)
+    n = np.bincount(target, weights=weights, minlength=N_CLASSES)
+    return float(np.sum(gammaln(a + n) - gammaln(a)) - gammaln(np.sum(a + n)) + gammaln(a.sum()))
+
+
+@pytest.mark.parametrize("whole", [True, False])
+@pytest.mark.parametrize("prior_weight", [0.3, 1.0, 20.0])
+@pytest.mark.parametrize(("n_classes", "n_codes"), [(2, 2), (3, 250), (7, 6)])
+def test_with_a_prior_the_split_gains_most_evidence(n_classes, n_codes, prior_weight, whole):
+    rng = np.random.default_rng(n_classes)
+    problem = _problem(rng, [3, 9, 30, 80, 400], n_classes, n_codes, whole=whole, missing=0.0)
+    codes, target, weights, start = problem
+    search = Classes(N_CLASSES, prior_weight).started(target, weights)
+    splits = search.of_nodes(codes, target, weights, start, 1.0)
+    for a, (s, e) in enumerate(itertools.pairwise(start)):
+        if splits.test[a] < 0:
+            continue
+
+        def value(mask, own=slice(s, e)):
+            return _evidence(target[own][mask], weights[own][mask], prior_weight)
+
+        _, best = tree_oracles.best_split(codes[:, s:e], 1.0, weights[s:e], value)
+        left = codes[splits.test[a], s:e] <= splits.code[a]
+        assert value(left) + value(~left) == pytest.approx(best, abs=1e-8)
+        whole_node = value(np.full(e - s, True))
+        assert splits.gain[a] == pytest.approx(best - whole_node, abs=1e-8)
+
+
+def test_a_level_with_a_prior_gains_most_evidence():
+    rng = np.random.default_rng(0)
+    codes, target, weights, start = _problem(rng, [5, 30, 90], 4, 20)
+    node = np.repeat(np.arange(3), np.diff(start))
+
+    def value(mask):
+        own = [mask & (node == a) for a in range(3)]
+        return sum(_evidence(target[m], weights[m], 1.0) for m in own)
+
+    split = (
+        Classes(N_CLASSES, 1.0)
+        .started(target, weights)
+        .of_level(codes, target, weights, start, 1.0)
+    )
+    chosen, best = tree_oracles.best_split(codes, 1.0, weights, value)
+    assert (split.test, split.code) == chosen
+    assert split.gain == pytest.approx(best - value(np.full(len(target), True)), abs=1e-8)
