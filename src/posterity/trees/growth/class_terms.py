@@ -45,7 +45,7 @@ def _terms(most: int, n_classes: int, prior_weight: float) -> Array:
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def term(n: float, line: int, table: Array) -> float:
     """Looked up where it can be."""
-    if n + 1.0 < table.shape[1]:
+    if n + 2.0 <= table.shape[1]:  # rounding may make what is left of a weight less than nothing
         return table[line, int(n) + 1]
     if table[line, 0] > 0.0:
         return math.lgamma(n + table[line, 0]) - math.lgamma(table[line, 0])
