@@ -5,6 +5,7 @@ from trees.forest_oracles import random_tree, trees_of, walked
 from posterity.trees.families import projections
 from posterity.trees.families.columns import Columns
 from posterity.trees.forests import routing
+from posterity.trees.forests.forest import Forest
 from posterity.trees.structure import Trees
 
 
@@ -36,7 +37,7 @@ def entry(family, row, test):
 def test_every_row_comes_to_the_leaf_it_walks_to(family, forest, rows):
     expected = [walked(forest, lambda test, row=row: entry(family, row, test)) for row in rows]
     assert forest.tests.max() >= rows.shape[1]
-    found = routing.leaves_of(family, forest, rows)
+    found = Forest(family, forest).apply(rows)
     assert found.dtype == np.int32
     np.testing.assert_array_equal(found, expected)
 
@@ -52,7 +53,7 @@ def test_thresholds_between_two_codes_are_obeyed(family, forest, rows):
         X[node % len(X), column] = between[node] - (node % 2) * 5e-10
     X[np.isinf(X)] = 0.0
     expected = [walked(moved, lambda test, row=row: entry(family, row, test)) for row in X]
-    np.testing.assert_array_equal(routing.leaves_of(family, moved, X), expected)
+    np.testing.assert_array_equal(Forest(family, moved).apply(X), expected)
 
 
 @pytest.mark.parametrize("known", [True, False], ids=["linear", "unknown"])
@@ -74,7 +75,7 @@ def test_sums_of_columns_are_routed_as_they_are_answered(known, rows, monkeypatc
         return lambda test: family.respond(row[None], place, test[None, None], which)[0, 0]
 
     expected = np.array([walked(both, answer(row)) for row in X])
-    np.testing.assert_array_equal(routing.leaves_of(family, both, X), expected)
+    np.testing.assert_array_equal(Forest(family, both).apply(X), expected)
     places, unasked = np.array([9, 2], dtype=np.int32), np.array([[False, True], [True, False]])
     found = routing.Router(family, both).leaves(X, places, unasked)
     np.testing.assert_array_equal(found, np.where(unasked, -1, expected[places].T))
@@ -83,7 +84,7 @@ def test_sums_of_columns_are_routed_as_they_are_answered(known, rows, monkeypatc
 def test_only_the_pairs_that_are_asked_for_are_answered(family, forest, rows):
     places = np.array([5, 3, 50, 7], dtype=np.int32)
     unasked = np.random.default_rng(0).random((forest.n_trees, 4)) < 0.5
-    everything = routing.leaves_of(family, forest, rows)[places].T
+    everything = Forest(family, forest).apply(rows)[places].T
     found = routing.Router(family, forest).leaves(rows, places, unasked)
     np.testing.assert_array_equal(found, np.where(unasked, -1, everything))
 
@@ -92,8 +93,8 @@ def test_missing_answers_go_to_the_second_child_even_at_infinity():
     family = Columns().fitted(np.array([[0.0], [1.0]]))
     trees = trees_of([0], [0], [np.inf], [~0, ~1], 2)
     X = np.array([[1e308], [np.nan], [-5.0]])
-    assert routing.leaves_of(family, trees, X).ravel().tolist() == [0, 1, 0]
+    assert Forest(family, trees).apply(X).ravel().tolist() == [0, 1, 0]
 
 
 def test_no_rows_come_to_no_leaves(family, forest):
-    assert routing.leaves_of(family, forest, np.empty((0, 4))).shape == (0, forest.n_trees)
+    assert Forest(family, forest).apply(np.empty((0, 4))).shape == (0, forest.n_trees)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 from collections.abc import Callable, Sized
 from typing import Any
 
@@ -53,7 +54,7 @@ class TestedModel(BaseEstimator):
         return tags
 
 
-class ForestModel(TestedModel):
+class ForestModel(TestedModel, abc.ABC):
     """An estimator that is one tree or fern, or several. A subclass says how they grow.
 
     It has the parameters of :class:`posterity.trees.forests.Plan` that it names.
@@ -69,9 +70,9 @@ class ForestModel(TestedModel):
     forest_: forests.Forest
     column_gain_: Array | None
 
+    @abc.abstractmethod
     def _plan(self, family: trees.Family) -> forests.Plan:
         """How to grow trees on tests of a family that knows the rows."""
-        raise NotImplementedError
 
     def _bagged(
         self,

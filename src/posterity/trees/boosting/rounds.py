@@ -14,7 +14,7 @@ import numpy as np
 
 from posterity import progress
 from posterity.arrays import Array
-from posterity.trees.boosting import screening as screening
+from posterity.trees.boosting import screening
 from posterity.trees.boosting.catalogue import Catalogue
 from posterity.trees.boosting.rows import Rows
 from posterity.trees.boosting.screening import Codes

@@ -101,15 +101,6 @@ class Router:
             here = trees.children[nodes, is_second.astype(np.intp)]
 
 
-def leaves_of(family: Family, trees: Trees, X: Any) -> NDArray[np.int32]:
-    """The leaf of every row in every tree, (n, T), leaves being numbered through all trees."""
-    router = Router(family, trees)
-    places = np.arange(len(X), dtype=np.int32)
-    firsts = range(0, len(X), router.rows_at_once)
-    blocks = [router.leaves(X, places[i : i + router.rows_at_once]).T for i in firsts]
-    return np.concatenate([np.empty((0, trees.n_trees), dtype=np.int32), *blocks])
-
-
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def _codes(edges: Array, columns: NDArray[np.int32], thresholds: Array) -> NDArray[np.int32]:
     """Which edge of its column each threshold is; -1 where it is none."""
