@@ -37,7 +37,8 @@ TRUTHS = {
 
 def test_every_generator_is_in_the_table():
     public = {getattr(datasets, name) for name in datasets.__all__}
-    assert public == {*GENERATED, datasets.diabetes, datasets.Dataset}
+    others = {datasets.diabetes, datasets.Dataset, datasets.walks, datasets.Walks}
+    assert public == {*GENERATED, *others}
 
 
 @every_generator
@@ -94,3 +95,64 @@ def test_a_wrong_number_of_rows_is_named(n_rows):
 def test_a_wrong_variance_is_named(make, variance):
     with pytest.raises(ValueError, match=r"noise_variance=.* must be a finite number"):
         make(5, noise_variance=variance)
+
+
+def test_walks_are_four_of_ten_named_angles():
+    walking = datasets.walks(7)
+    assert walking.X.shape == (28, len(walking.feature_names))
+    assert len(set(walking.labels.tolist())) == len(set(walking.groups.tolist())) == 4
+    np.testing.assert_allclose(walking.times[:7], np.arange(7) / 30.0)
+    for group in range(4):
+        assert len(set(walking.labels[walking.groups == group].tolist())) == 1
+
+
+def test_a_seed_decides_a_walk():
+    first, again, other = (datasets.walks(5, random_state=seed) for seed in (4, 4, 5))
+    np.testing.assert_array_equal(first.X, again.X)
+    assert not np.array_equal(first.X, other.X)
+
+
+def harmonics(phase):
+    return np.column_stack(
+        [np.ones(len(phase)), *(f(k * phase) for k in (1, 2) for f in (np.cos, np.sin))]
+    )
+
+
+def test_sides_are_two_harmonics_of_one_phase_half_a_stride_apart():
+    walking = datasets.walks(80, noise_variance=0.0)
+    for group in range(4):
+        phase, X = walking.phase[walking.groups == group], walking.X[walking.groups == group]
+        left, residual, *_ = np.linalg.lstsq(harmonics(phase), X[:, ::2])
+        np.testing.assert_allclose(residual, 0.0, atol=1e-20)
+        np.testing.assert_allclose(harmonics(phase - np.pi) @ left, X[:, 1::2], atol=1e-9)
+
+
+def test_strides_last_as_long_as_their_speed_says():
+    walking = datasets.walks(31)
+    turns = [np.ptp(walking.phase[walking.groups == group]) / (2.0 * np.pi) for group in range(4)]
+    np.testing.assert_allclose(turns, [0.8, 1.3, 0.8, 1.3])  # of one second
+
+
+def test_people_and_speeds_walk_differently():
+    walking = datasets.walks(150, noise_variance=0.0)
+    swing = {
+        name: np.ptp(walking.X[walking.labels == name], axis=0) for name in set(walking.labels)
+    }
+    assert np.all(swing["first, fast"] > 1.3 * swing["first, slow"])
+    assert walking.X[:, 2:4].min() > 0.0  # a knee bends one way
+    assert np.all(swing["second, slow"][6:] < 0.7 * swing["first, slow"][6:])  # arms
+
+
+def test_noise_of_a_walk_has_the_stated_variance():
+    noisy, truth = (
+        datasets.walks(2000, noise_variance=4.0),
+        datasets.walks(2000, noise_variance=0.0),
+    )
+    assert (noisy.X - truth.X).var() == pytest.approx(4.0, rel=0.02)
+
+
+def test_what_no_walk_can_have_is_named():
+    with pytest.raises(ValueError, match="n_frames=0 must be a whole number"):
+        datasets.walks(0)
+    with pytest.raises(ValueError, match="noise_variance=-1"):
+        datasets.walks(5, noise_variance=-1.0)

@@ -34,6 +34,14 @@ from posterity.classification import (
     RelevanceVectorClassifier,
     SparseLogisticRegression,
 )
+from posterity.latent import (
+    GPLVM,
+    PCA,
+    HierarchicalGPLVM,
+    KernelKMeans,
+    KernelPCA,
+    Whitening,
+)
 from posterity.regression import (
     BayesianLinearRegression,
     DualLinearRegression,
@@ -54,6 +62,8 @@ from posterity.regression import (
 )
 
 __all__ = [
+    "GPLVM",
+    "PCA",
     "BayesianLinearRegression",
     "BayesianLogisticRegression",
     "DiscreteClassifier",
@@ -63,9 +73,12 @@ __all__ = [
     "GaussianProcessClassifier",
     "GaussianProcessRegressor",
     "GeneralizedLinearRegression",
+    "HierarchicalGPLVM",
     "IncrementalClassifier",
     "IncrementalRegressor",
+    "KernelKMeans",
     "KernelLogisticRegression",
+    "KernelPCA",
     "KernelRidgeRegression",
     "LinearRegression",
     "LogisticRegression",
@@ -85,6 +98,7 @@ __all__ = [
     "RobustRegression",
     "SparseLinearRegression",
     "SparseLogisticRegression",
+    "Whitening",
     "datasets",
     "designs",
     "distributions",

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from posterity import kernels, testing
+from posterity.kernels import abstract
 
 
 def overlap(X, Z):
@@ -106,6 +107,40 @@ def test_every_public_kernel_is_in_the_table():
 @every_kernel
 def test_keeps_the_promises_of_a_kernel(case):
     testing.check_kernel(case.kernel, case.rows(), inputs=case.inputs)
+
+
+UNEQUAL = [  # on the diagonal, through every way of making kernels of kernels
+    Case(2.0 * kernels.Linear(0.3)),
+    Case(kernels.Linear(0.3) * kernels.Polynomial(2, offset=0.4)),
+    Case(kernels.Columns(kernels.Linear([0.3, 1.0]), [-1, 0])),
+]
+
+
+@pytest.mark.parametrize(
+    "case", [case for case in CASES + UNEQUAL if case.inputs], ids=lambda case: f"{case.kernel}"
+)
+def test_slope_of_the_diagonal_in_the_inputs_is_that_of_differences(case, monkeypatch):
+    monkeypatch.setattr(abstract, "_DIAGONAL_ROWS", 4)
+    X, g, h = case.rows(), np.random.default_rng(3).normal(size=9), 1e-5
+    found = case.kernel.diag_pullback_inputs(X, g)
+    steps = h * np.eye(X.shape[1])
+    change = [case.kernel.diag(X + step) - case.kernel.diag(X - step) for step in steps]
+    assert found == pytest.approx(g[:, None] * np.transpose(change) / (2.0 * h), abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    "case", [case for case in CASES if case.inputs], ids=lambda case: f"{case.kernel}"
+)
+@pytest.mark.parametrize("other", [None, slice(2, 7)], ids=["with themselves", "with others"])
+def test_both_slopes_at_once_are_those_one_by_one(case, other):
+    X = case.rows()
+    tangent = case.kernel.tangent(X, None if other is None else X[other].copy())
+    G, K = np.random.default_rng(4).normal(size=(2, *tangent.value.shape))
+    theta, inputs = tangent.both(G)
+    np.testing.assert_allclose(theta, tangent.parameters(G), rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(inputs, tangent.inputs(G), rtol=1e-10, atol=1e-12)
+    tangent.write(K)
+    np.testing.assert_allclose(K, tangent.value, rtol=1e-14)
 
 
 @every_kernel

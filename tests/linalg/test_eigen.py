@@ -23,3 +23,22 @@ def test_gauss_rules_are_exact_for_polynomials():
     nodes, weights = eigen.gauss_rule(np.pi * k**2 / np.sqrt(4.0 * k**2 - 1.0))
     np.testing.assert_allclose(weights @ nodes**2, np.pi**2 / 3.0)  # of the logistic density
     np.testing.assert_allclose(weights @ nodes**4, 7.0 * np.pi**4 / 15.0)
+
+
+def test_covariances_are_inverses_where_the_precision_is_enough():
+    R = np.random.default_rng(1).standard_normal((5, 4, 3))
+    A = np.swapaxes(R, 1, 2) @ R + 2.0 * np.eye(3)
+    covariance, log_determinant = eigen.covariances_of(A, np.full(5, 1.5))
+    np.testing.assert_allclose(covariance @ A, np.broadcast_to(np.eye(3), A.shape), atol=1e-12)
+    np.testing.assert_allclose(log_determinant, np.linalg.slogdet(A)[1])
+
+
+def test_covariances_are_nowhere_above_what_is_allowed():
+    A = np.random.default_rng(2).standard_normal((50, 3, 3))
+    least = np.linspace(0.5, 4.0, 50)
+    covariance, log_determinant = eigen.covariances_of(A + np.swapaxes(A, 1, 2), least)
+    lam = np.linalg.eigvalsh(covariance)
+    assert np.all(lam > 0.0)
+    assert np.all(lam <= (1.0 + 1e-12) / least[:, None])
+    assert np.any(np.isclose(lam, 1.0 / least[:, None]))
+    np.testing.assert_allclose(log_determinant, -np.sum(np.log(lam), axis=1))

@@ -87,6 +87,15 @@ def test_lapack_and_the_blocks_agree_to_the_condition_of_the_factor(order, noise
     assert np.linalg.norm(by_lapack - by_blocks) < bound
 
 
+@pytest.mark.parametrize("n", [64, 65, 131, 999, 1000])
+def test_halves_are_the_whole(n, rng):
+    A = covariance(rng, n)
+    K = factor_with_rubbish_above(A, order="F")
+    assert linalg.inverse_in_place(K) is K
+    assert residual_ratio(A, symmetric(K)) < 3.0
+    assert np.all(K[np.triu_indices(n, 1)] == -7.0)
+
+
 def test_a_view_into_a_larger_matrix_is_inverted_where_it_lies(rng):
     A = covariance(rng, 90) + np.eye(90)
     whole = np.full((100, 200), -1.0)

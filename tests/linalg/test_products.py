@@ -37,3 +37,18 @@ def test_norms_of_columns_survive_any_size(rng):
     np.testing.assert_allclose(
         linalg.column_norms(A * sizes) / sizes, np.linalg.norm(A, axis=0), rtol=1e-13
     )
+
+
+@pytest.mark.parametrize("shape", [(9, 3), (3, 9), (1, 1), (4, 0), (0, 2)])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_a_lower_triangle_is_updated_and_the_upper_stays(shape, order, rng):
+    A = np.array(rng.normal(size=shape), order=order)
+    C = np.asfortranarray(rng.normal(size=(shape[0], shape[0])))
+    expected = np.tril(-2.0 * C + 0.5 * A @ A.T) + np.triu(C, k=1)
+    products.update_lower_triangle(C, A, keep=-2.0, scale=0.5)
+    np.testing.assert_allclose(C, expected, rtol=1e-13, atol=1e-13)
+
+
+def test_only_what_can_be_updated_in_place_is():
+    with pytest.raises(ValueError, match="in Fortran order"):
+        products.update_lower_triangle(np.eye(3), np.ones((3, 1)), keep=1.0, scale=1.0)

@@ -9,7 +9,6 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from posterity import arrays, designs, distributions, validation
-from posterity import features as feature_spaces
 from posterity.arrays import Array
 from posterity.classification import classes
 from posterity.classification.base import Classifier
@@ -173,7 +172,7 @@ class LogisticTreeClassifier(FeatureModel, Classifier):
     def _check_parameters(self) -> None:
         counts = [("max_depth", 0), ("n_restarts", 0), ("max_iter", 1)]
         for name, least in counts if self.depth is None else [("depth", 0), *counts]:
-            feature_spaces.base.check_count(getattr(self, name), name, least=least)
+            validation.check_count(getattr(self, name), name, least=least)
         one_of(self.training, "training", TRAININGS)
         one_of(self.gates, "gates", GATES)
         validation.check_positive(self.prior_variance, "prior_variance")

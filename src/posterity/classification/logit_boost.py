@@ -15,7 +15,6 @@ from posterity import arrays, distributions, validation
 from posterity.arrays import Array
 from posterity.classification import classes
 from posterity.classification.base import Classifier
-from posterity.features.base import check_count
 from posterity.models.tested_model import TestedModel
 from posterity.trees.boosting import rounds, training
 from posterity.trees.boosting.catalogue import MOST_OFFSETS
@@ -196,7 +195,7 @@ class LogitBoostClassifier(TestedModel, Classifier):
             How many, from none to ``n_rounds_``.
         """
         check_is_fitted(self)
-        check_count(n_rounds, "n_rounds", least=0)
+        validation.check_count(n_rounds, "n_rounds", least=0)
         if n_rounds > self.n_rounds_:
             raise ValueError(
                 f"n_rounds={n_rounds} is more than the {self.n_rounds_} of this model."
@@ -232,9 +231,9 @@ class LogitBoostClassifier(TestedModel, Classifier):
     def _options(self) -> training.Options:
         """The parameters, once they are checked."""
         for name in ("n_rounds", "n_offsets", "patience"):
-            check_count(getattr(self, name), name)
+            validation.check_count(getattr(self, name), name)
         if self.n_tests is not None:
-            check_count(self.n_tests, "n_tests")
+            validation.check_count(self.n_tests, "n_tests")
         if self.n_offsets > MOST_OFFSETS:
             raise ValueError(f"n_offsets={self.n_offsets} must be at most {MOST_OFFSETS}.")
         if validation.check_positive(self.learning_rate, "learning_rate") > 1.0:

@@ -9,7 +9,6 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from posterity import arrays, designs, distributions, validation
-from posterity import features as feature_spaces
 from posterity.arrays import Array
 from posterity.classification import classes
 from posterity.classification.base import Classifier
@@ -110,7 +109,7 @@ class MixtureOfExpertsClassifier(FeatureModel, Classifier):
             How often each row counts: an integer weight equals repeating the row.
         """
         for name, least in (("n_experts", 1), ("n_restarts", 0), ("max_iter", 1)):
-            feature_spaces.base.check_count(getattr(self, name), name, least=least)
+            validation.check_count(getattr(self, name), name, least=least)
         validation.check_positive(self.prior_variance, "prior_variance")
         X_rows = validation.check_X(self, X, reset=True)
         weights = validation.check_sample_weight(sample_weight, len(X_rows))

@@ -7,15 +7,21 @@ Nothing here decides anything about a model, and nothing changes Matplotlib's gl
 
 from posterity.displays.basis import BasisDisplay
 from posterity.displays.decision_surface import DecisionSurfaceDisplay
+from posterity.displays.latent_map import LatentMapDisplay
 from posterity.displays.predictive_band import PredictiveBandDisplay
+from posterity.displays.reconstruction import ReconstructionDisplay
 from posterity.displays.reliability import ReliabilityDisplay
+from posterity.displays.spectrum import SpectrumDisplay
 from posterity.displays.style import COLORS, style
 
 __all__ = [
     "COLORS",
     "BasisDisplay",
     "DecisionSurfaceDisplay",
+    "LatentMapDisplay",
     "PredictiveBandDisplay",
+    "ReconstructionDisplay",
     "ReliabilityDisplay",
+    "SpectrumDisplay",
     "style",
 ]

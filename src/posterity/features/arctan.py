@@ -3,6 +3,7 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
+from posterity import validation
 from posterity.arrays import Array
 from posterity.features import base, positions
 
@@ -51,7 +52,7 @@ class Arctan(base.Features):
         self.slope = slope
 
     def _learn(self, X: Array, weights: Array | None) -> None:
-        n = base.check_count(self.n_offsets, "n_offsets")
+        n = validation.check_count(self.n_offsets, "n_offsets")
         if isinstance(self.offsets, str) and self.offsets == "quantile":
             places = [positions.quantiles(x, weights, n) for x in X.T]
         else:

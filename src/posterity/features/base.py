@@ -1,7 +1,6 @@
 """What every feature space answers: fit, transform, and how exact its columns are."""
 
 import abc
-import numbers
 from typing import Any, Self
 
 import numpy as np
@@ -91,13 +90,6 @@ class Features(TransformerMixin, BaseEstimator, abc.ABC):
                 f"({self.n_features_in_}), got {len(names)}."
             )
         return names
-
-
-def check_count(value: object, name: str, *, least: int = 1) -> int:
-    """A whole number of at least one, or of another least, or a sentence."""
-    if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value < least:
-        raise ValueError(f"{name}={value!r} must be a whole number of at least {least}.")
-    return int(value)
 
 
 def check_per_column(value: ArrayLike, name: str, n_columns: int) -> Array:

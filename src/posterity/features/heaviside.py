@@ -3,6 +3,7 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
+from posterity import validation
 from posterity.arrays import Array
 from posterity.features import base, positions
 
@@ -41,7 +42,7 @@ class Heaviside(base.Features):
         self.thresholds = thresholds
 
     def _learn(self, X: Array, weights: Array | None) -> None:
-        n = base.check_count(self.n_steps, "n_steps")
+        n = validation.check_count(self.n_steps, "n_steps")
         if isinstance(self.thresholds, str) and self.thresholds == "quantile":
             places = [positions.cuts(x, weights, n) for x in X.T]
         else:

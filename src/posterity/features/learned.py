@@ -14,7 +14,7 @@ from typing import Any, Self, TypeAlias
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from posterity import arrays
+from posterity import arrays, validation
 from posterity.arrays import Array
 from posterity.features import base, positions
 
@@ -70,8 +70,8 @@ class Learned(base.Features):
         return other
 
     def _learn(self, X: Array, weights: Array | None) -> None:
-        base.check_count(self.n_units, "n_units")
-        base.check_count(self.n_restarts, "n_restarts", least=0)
+        validation.check_count(self.n_units, "n_units")
+        validation.check_count(self.n_restarts, "n_restarts", least=0)
         rows, counts = positions.distinct(X, weights)
         self.location_ = rows[0] + np.average(rows - rows[0], axis=0, weights=counts)
         self.scale_ = np.array([positions.spread(x, weights) for x in X.T])

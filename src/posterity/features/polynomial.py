@@ -5,8 +5,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from posterity import validation
 from posterity.arrays import Array
-from posterity.features.base import Features, check_count
+from posterity.features.base import Features
 from posterity.linalg import double_double
 
 
@@ -43,7 +44,9 @@ class Polynomial(Features):
 
     def _learn(self, X: Array, weights: Array | None) -> None:
         D = X.shape[1]
-        factors = list(_monomials(D, check_count(self.degree, "degree"), self.interactions))
+        factors = list(
+            _monomials(D, validation.check_count(self.degree, "degree"), self.interactions)
+        )
         self.powers_ = np.array([np.bincount(c, minlength=D) for c in factors])
 
     def _columns(self, X: Array) -> Array:

@@ -8,6 +8,7 @@ from scipy.spatial.distance import cdist
 from sklearn.cluster import KMeans
 from sklearn.utils import check_random_state
 
+from posterity import validation
 from posterity.arrays import Array
 from posterity.features import base, positions
 
@@ -65,7 +66,7 @@ class Radial(base.Features):
         self.random_state = random_state
 
     def _learn(self, X: Array, weights: Array | None) -> None:
-        n = base.check_count(self.n_centers, "n_centers")
+        n = validation.check_count(self.n_centers, "n_centers")
         along = isinstance(self.centers, str) and self.centers == "quantile"
         learn = self._learn_along_columns if along else self._learn_jointly
         width = learn(X, weights, n)

@@ -59,6 +59,23 @@ def pullback(
     return np.sum(_for_each(work, K, kernel), axis=0)
 
 
+def pullback_with_inputs(G: Array, kernel: kernels.Kernel, X: Array) -> tuple[Array, Array]:
+    """dL/dtheta, (P,), and dL/dX, (N, D), X the first argument alone; G = dL/dK in full."""
+
+    def work(i: slice, j: slice) -> tuple[slice, Array, Array]:
+        tangent = kernel.tangent(X[i]) if i == j else kernel.tangent(X[i], X[j])
+        return (i, *tangent.both(G[i, j]))
+
+    def across(i: slice, j: slice) -> list[tuple[slice, Array, Array]]:
+        return [work(i, j)] if i == j else [work(i, j), work(j, i)]
+
+    answers = [answer for pair in _for_each(across, G, kernel) for answer in pair]
+    inputs = np.zeros_like(X)
+    for i, _, moved in answers:
+        inputs[i] += moved
+    return np.sum([theta for _, theta, _ in answers], axis=0), inputs
+
+
 def between(kernel: kernels.Kernel, X: Any, Z: Any) -> DeviceArray:
     """k(X, Z), (N, M), block by block where the rows are vectors on a processor."""
     if not (kernel.takes_vectors and array_api_compat.is_numpy_array(X)):

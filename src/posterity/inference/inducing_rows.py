@@ -7,7 +7,7 @@ B = I + A A^T = L_B L_B^T, y = S Y the whitened targets, m = B^-1 A y.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -68,10 +68,10 @@ class Summary:
     log_noise: float  # sum of log s_n
 
     @classmethod
-    def of(cls, rows: Rows) -> Summary:
-        """The first pass."""
-        L = rows.factor()
-        return cls(rows, L, *_sums(rows, L))
+    def of(cls, rows: Rows, L: DeviceArray | None = None) -> Summary:
+        """The first pass; L where it is known already."""
+        factor = rows.factor() if L is None else L
+        return cls(rows, factor, *_sums(rows, factor))
 
     @cached_property
     def L_B(self) -> DeviceArray:
@@ -126,10 +126,36 @@ class Summary:
 
     def pulled_back(self) -> tuple[Array, DeviceArray | None]:
         """dL/dtheta (P,), and dL/dZ (M, D), of the bound: the second pass."""
-        P, alpha = self._precision_gain(), linalg.solve_lower_transposed(self.L, self.m)
-        theta, points = _adjoint(self.rows, P, alpha)
+        total = _Adjoint(self.rows)
+        self._visit(total.add)
         theta_u, points_u = self._through_points()
-        return theta + theta_u, points + points_u if self.rows.kernel.takes_vectors else None
+        points = total.points + points_u if self.rows.kernel.takes_vectors else None
+        return total.theta + theta_u, points
+
+    def pulled_back_to_inputs(self) -> tuple[Array, DeviceArray, DeviceArray]:
+        """dL/dtheta (P,), dL/dZ (M, D) and dL/dX (N, D) of the bound, of a kernel of vectors."""
+        total = _InputAdjoint(self.rows)
+        self._visit(total.add)
+        theta_u, points_u = self._through_points()
+        inputs = namespace(*total.inputs).concat(total.inputs)
+        return total.theta + theta_u, total.points + points_u, inputs
+
+    def _visit(self, add: Callable[[Any, kernels.Tangent, DeviceArray, DeviceArray], None]) -> None:
+        """Pass on X, the tangent of K_uf, G = dL/dK_uf and g = dL/d diag(K), block by block.
+
+        G = (P K_uf S + alpha (y - S K_fu alpha)^T) S, with alpha = L^-T m and P for each output;
+        g_n = -1 / (2 s_n) for each output.
+        """
+        rows, n_outputs = self.rows, self.rows.observations.n_outputs
+        P, alpha = self._precision_gain(), linalg.solve_lower_transposed(self.L, self.m)
+        for X, root, y in rows.blocks():
+            tangent = rows.kernel.tangent(rows.Z, X)
+            C = tangent.value * root
+            residual = y - product(C.T, alpha)
+            G = product(C.T, n_outputs * P).T
+            G += product(residual, alpha.T).T
+            G *= root
+            add(X, tangent, G, -0.5 * n_outputs * root**2)
 
     def _through_points(self) -> tuple[Array, DeviceArray | float]:
         """The adjoint of K_uu: G = -1/2 L^-T (A A^T B^-1 A A^T + m m^T) L^-1, each output."""
@@ -148,6 +174,36 @@ class Summary:
         return _both_sides(self.L, _identity(inverse) - inverse)
 
 
+class _Adjoint:
+    """dL/dtheta and dL/dZ through K_uf and the diagonal of K, as blocks are added."""
+
+    def __init__(self, rows: Rows) -> None:
+        self._kernel = rows.kernel
+        self.theta = np.zeros(len(rows.kernel.theta))
+        self.points: DeviceArray | float = 0.0
+
+    def add(self, X: Any, tangent: kernels.Tangent, G: DeviceArray, g: DeviceArray) -> None:
+        """The part of a block."""
+        self.theta += tangent.parameters(G)
+        self.theta += self._kernel.diag_pullback(X, g)
+        if self._kernel.takes_vectors:
+            self.points = self.points + tangent.inputs(G)
+
+
+class _InputAdjoint(_Adjoint):
+    """And dL/dX of every block."""
+
+    def __init__(self, rows: Rows) -> None:
+        super().__init__(rows)
+        self._Z = rows.Z
+        self.inputs: list[DeviceArray] = []
+
+    def add(self, X: Any, tangent: kernels.Tangent, G: DeviceArray, g: DeviceArray) -> None:
+        super().add(X, tangent, G, g)
+        across = self._kernel.pullback_inputs(X, self._Z, G.T)
+        self.inputs.append(across + self._kernel.diag_pullback_inputs(X, g))
+
+
 def _sums(rows: Rows, L: DeviceArray) -> tuple[DeviceArray, DeviceArray, float, float, float]:
     """A A^T, A y, and the numbers of :class:`Summary`, over all rows."""
     xp = namespace(L)
@@ -162,28 +218,6 @@ def _sums(rows: Rows, L: DeviceArray) -> tuple[DeviceArray, DeviceArray, float, 
         prior += _total(rows.kernel.diag(X) * root**2)
         log_noise -= 2.0 * _total(xp.log(root))
     return AAt, Ay, squares, prior, log_noise
-
-
-def _adjoint(rows: Rows, P: DeviceArray, alpha: DeviceArray) -> tuple[Array, DeviceArray | float]:
-    """Of K_uf and of the diagonal of K, over all rows: dL/dtheta and dL/dZ.
-
-    dL/dK_uf = (P K_uf S + alpha (y - S K_fu alpha)^T) S, with alpha = L^-T m and P for each output;
-    dL/dk_nn = -1 / (2 s_n) for each output.
-    """
-    kernel, n_outputs = rows.kernel, rows.observations.n_outputs
-    theta, points = np.zeros(len(kernel.theta)), 0.0
-    for X, root, y in rows.blocks():
-        tangent = kernel.tangent(rows.Z, X)
-        C = tangent.value * root
-        residual = y - product(C.T, alpha)
-        G = product(C.T, n_outputs * P).T
-        G += product(residual, alpha.T).T
-        G *= root
-        theta += tangent.parameters(G)
-        theta -= kernel.diag_pullback(X, 0.5 * n_outputs * root**2)
-        if kernel.takes_vectors:
-            points = points + tangent.inputs(G)
-    return theta, points
 
 
 def gram(A: DeviceArray) -> DeviceArray:

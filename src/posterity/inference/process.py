@@ -168,11 +168,13 @@ class ProcessPosterior:
         for x in self._pieces(X):
             k = blocks.between(self.kernel, self.X, x)  # (N, n)
             means.append(k.T @ self.a)
-            V = linalg.solve_lower(self.L, k)
-            prior = self.kernel.diag(x)
-            scale = prior * self._loss
-            variances.append(linalg.nonnegative(prior - xp.sum(V * V, axis=0), scale))
+            variances.append(self.variance_given(x, linalg.solve_lower(self.L, k)))
         return xp.concat(means), xp.concat(variances)
+
+    def variance_given(self, X: Any, V: DeviceArray) -> DeviceArray:
+        """Of the function at the rows of X, (n,), where V = L^-1 k(rows, X) is known already."""
+        prior = self.kernel.diag(X)
+        return linalg.nonnegative(prior - namespace(V).sum(V * V, axis=0), prior * self._loss)
 
     def covariance(self, X: Any) -> DeviceArray:
         """Of the function between the rows of X, (n, n), without noise.  [P8 8.24]"""

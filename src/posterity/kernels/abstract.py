@@ -46,13 +46,27 @@ class Tangent:
         value: DeviceArray | Callable[[], DeviceArray],  # (N, M), or how to get it if asked
         parameters: Callable[[DeviceArray], Array],  # G (N, M) -> dL/dtheta (P,)
         inputs: Callable[[DeviceArray], DeviceArray],  # G (N, M) -> dL/dX (N, D), X the first
+        both: Callable[[DeviceArray], tuple[Array, DeviceArray]] | None = None,  # if it is faster
+        write: Callable[[DeviceArray], None] | None = None,  # likewise
     ) -> None:
         self._value, self.parameters, self.inputs = value, parameters, inputs
+        self._both, self._write = both, write
 
     @functools.cached_property
     def value(self) -> DeviceArray:
         """The block, (N, M)."""
         return self._value() if callable(self._value) else self._value
+
+    def write(self, K: DeviceArray) -> None:
+        """The block into the memory of K (N, M)."""
+        if self._write is None:
+            K[...] = self.value
+        else:
+            self._write(K)
+
+    def both(self, G: DeviceArray) -> tuple[Array, DeviceArray]:
+        """dL/dtheta (P,) and dL/dX (N, D) of the same G, sharing their work."""
+        return self._both(G) if self._both is not None else (self.parameters(G), self.inputs(G))
 
 
 @dataclass(frozen=True, repr=False)
@@ -95,6 +109,13 @@ class AbstractKernel(ParameterTree, abc.ABC):
         """dL/dtheta given g = dL/d diag(K)."""
         return differences.in_parameters(lambda theta: self.at(theta)._diag(X), self.theta, g)
 
+    def _diag_inputs(self, X: Any, g: DeviceArray) -> DeviceArray:
+        """dL/dX given g = dL/d diag(K); both arguments move, by symmetry each adds as much."""
+        starts = range(0, max(1, rows.count(X)), _DIAGONAL_ROWS)
+        few = ([rows.between(a, i, i + _DIAGONAL_ROWS) for a in (X, g)] for i in starts)
+        parts = [self.tangent(x, x).inputs(h[:, None] * rows.identity(x)) for x, h in few]
+        return 2.0 * namespace(*parts).concat(parts)
+
     def _ranges(self, X: Any, variance: float) -> Mapping[str, Range]:
         """Where to start and to stay, for rows like X and functions of this variance."""
         del X, variance
@@ -123,6 +144,10 @@ class AbstractKernel(ParameterTree, abc.ABC):
     def diag_pullback(self, X: Any, g: DeviceArray) -> Array:
         """dL/dtheta, (P,), given g = dL/d diag(K)."""
         return self._settled()._diag_gradient(X, g)
+
+    def diag_pullback_inputs(self, X: Any, g: DeviceArray) -> DeviceArray:
+        """dL/dX, (N, D), given g = dL/d diag(K); zero for a kernel of differences."""
+        return self._settled()._diag_inputs(X, g)
 
     def start(self, X: Any, *, variance: float = 1.0) -> Self:
         """The kernel with its unset parameters at a sensible start for these rows.

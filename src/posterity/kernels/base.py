@@ -87,6 +87,9 @@ class Constant(Kernel):
     def _diag_gradient(self, X: Any, g: DeviceArray) -> Array:
         return self._gradient(g)
 
+    def _diag_inputs(self, X: Any, g: DeviceArray) -> DeviceArray:
+        return 0.0 * X
+
     def _gradient(self, G: DeviceArray) -> Array:
         return self._gathered(variance=lambda: self.variance * float(namespace(G).sum(G)))
 
@@ -128,15 +131,29 @@ class Scaled(Kernel):
     def tangent(self, X: Any, Z: Any = None) -> Tangent:
         """A block and its adjoint, sharing their work."""
         inner, s = self.kernel.tangent(X, Z), self._settled().variance
+
+        def both(G: DeviceArray) -> tuple[Array, DeviceArray]:
+            theta, moved = inner.both(G)
+            return s * self._with_inner(lambda: _inner(G, inner.value), theta), s * moved
+
+        def write(K: DeviceArray) -> None:
+            inner.write(K)
+            K *= s
+
         return Tangent(
             lambda: s * inner.value,
             lambda G: s * self._with_inner(lambda: _inner(G, inner.value), inner.parameters(G)),
             lambda G: s * inner.inputs(G),
+            both,
+            write,
         )
 
     def _diag_gradient(self, X: Any, g: DeviceArray) -> Array:
         inner = self.kernel.diag_pullback(X, self.variance * g)
         return self._with_inner(lambda: _inner(g, self._diag(X)), inner)
+
+    def _diag_inputs(self, X: Any, g: DeviceArray) -> DeviceArray:
+        return self.kernel.diag_pullback_inputs(X, self.variance * g)
 
     def _with_inner(self, own: Callable[[], float], inner: Array) -> Array:
         return np.concatenate([self._gathered(variance=own), inner])
@@ -183,10 +200,14 @@ class Sum(Kernel):
             lambda: a.value + b.value,
             lambda G: np.concatenate([a.parameters(G), b.parameters(G)]),
             lambda G: a.inputs(G) + b.inputs(G),
+            lambda G: _joined(a.both(G), b.both(G)),
         )
 
     def _diag_gradient(self, X: Any, g: DeviceArray) -> Array:
         return np.concatenate([self.left.diag_pullback(X, g), self.right.diag_pullback(X, g)])
+
+    def _diag_inputs(self, X: Any, g: DeviceArray) -> DeviceArray:
+        return self.left.diag_pullback_inputs(X, g) + self.right.diag_pullback_inputs(X, g)
 
     def _written(self, *, short: bool) -> str:
         if isinstance(self.right, Constant):  # two bare numbers would add up to one
@@ -226,6 +247,7 @@ class Product(Kernel):
             lambda: a.value * b.value,
             lambda G: np.concatenate([a.parameters(G * b.value), b.parameters(G * a.value)]),
             lambda G: a.inputs(G * b.value) + b.inputs(G * a.value),
+            lambda G: _joined(a.both(G * b.value), b.both(G * a.value)),
         )
 
     def _diag_gradient(self, X: Any, g: DeviceArray) -> Array:
@@ -233,6 +255,10 @@ class Product(Kernel):
         return np.concatenate(
             [a.diag_pullback(X, g * b.diag(X)), b.diag_pullback(X, g * a.diag(X))]
         )
+
+    def _diag_inputs(self, X: Any, g: DeviceArray) -> DeviceArray:
+        a, b = self.left, self.right
+        return a.diag_pullback_inputs(X, g * b.diag(X)) + b.diag_pullback_inputs(X, g * a.diag(X))
 
     def _written(self, *, short: bool) -> str:
         left, right = _bracketed(self.left, (Sum,), short), self.right
@@ -249,6 +275,13 @@ def _constant(other: Kernel | float) -> Kernel:
 
 def _inner(G: DeviceArray, K: DeviceArray) -> float:
     return float(namespace(G, K).tensordot(G, K, axes=G.ndim))
+
+
+def _joined(
+    a: tuple[Array, DeviceArray], b: tuple[Array, DeviceArray]
+) -> tuple[Array, DeviceArray]:
+    """Gradients of two parts: side by side in their parameters, added in the inputs."""
+    return np.concatenate([a[0], b[0]]), a[1] + b[1]
 
 
 def _bracketed(kernel: Kernel, within: tuple[type, ...], short: bool) -> str:

@@ -77,6 +77,9 @@ class Categorical(Kernel):
         del X, g
         return np.zeros(len(self.theta))
 
+    def _diag_inputs(self, X: DeviceArray, g: DeviceArray) -> DeviceArray:
+        return 0.0 * X
+
     def _ranges(self, X: DeviceArray, variance: float) -> Mapping[str, Range]:
         self._lengths(X)
         differing = np.array([_chance_of_difference(column) for column in to_numpy(X).T])

@@ -74,6 +74,10 @@ class Columns(Kernel):
     def _diag_gradient(self, X: Any, g: DeviceArray) -> Array:
         return self.kernel.diag_pullback(self._chosen(X), g)
 
+    def _diag_inputs(self, X: Any, g: DeviceArray) -> DeviceArray:
+        chosen = self._chosen(X)
+        return self._scattered(X, lambda h: self.kernel.diag_pullback_inputs(chosen, h))(g)
+
     def tuned(self, X: Any, *, variance: float = 1.0) -> tuple[Self, Array]:
         """The kernel at its start, and the log bounds (P, 2) between which to tune ``theta``."""
         kernel, bounds = self.kernel.tuned(self._chosen(X), variance=variance)

@@ -66,6 +66,9 @@ class Linear(Kernel):
     def _diag_gradient(self, X: DeviceArray, g: DeviceArray) -> Array:
         return self._gradient(X, g @ (X * X))
 
+    def _diag_inputs(self, X: DeviceArray, g: DeviceArray) -> DeviceArray:
+        return 2.0 * g[:, None] * X * self._variances(X)
+
     def _gradient(self, X: DeviceArray, S: DeviceArray) -> Array:
         """dL/d log variance, given S_d = dL/d variance_d."""
         each = to_numpy(S * self._variances(X))
@@ -135,6 +138,9 @@ class Polynomial(Kernel):
     def _diag_gradient(self, X: DeviceArray, g: DeviceArray) -> Array:
         return self._gradient(g * self._slope(self._self_sums(X)))
 
+    def _diag_inputs(self, X: DeviceArray, g: DeviceArray) -> DeviceArray:
+        return 2.0 * (g * self._slope(self._self_sums(X)))[:, None] * X
+
     def _gradient(self, W: DeviceArray) -> Array:
         return self._gathered(offset=lambda: self.offset * float(namespace(W).sum(W)))
 
@@ -198,6 +204,9 @@ class Cosine(Kernel):
 
     def _diag_gradient(self, X: DeviceArray, g: DeviceArray) -> Array:
         return self._gathered()
+
+    def _diag_inputs(self, X: DeviceArray, g: DeviceArray) -> DeviceArray:
+        return 0.0 * X
 
 
 def _directions(X: DeviceArray) -> tuple[DeviceArray, DeviceArray, DeviceArray]:

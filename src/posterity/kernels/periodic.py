@@ -58,15 +58,18 @@ class Periodic(Kernel):
         return Tangent(
             K,
             lambda G: self._gathered(
-                period=lambda: self._period_gradient(X, Z, A, B, -0.5 * K * G),
-                length_scale=lambda: -2.0 * float(np.sum(squared_moments(A, B, -0.5 * K * G))),
+                period=lambda: self._period_gradient(X, Z, A, B, K, G),
+                length_scale=lambda: float(np.sum(squared_moments(A, B, K, G))),
             ),
-            lambda G: self._unwound(A, movement(A, B, -0.5 * K * G)),
+            lambda G: self._unwound(A, -0.5 * movement(A, B, K, G)),
         )
 
     def _diag_gradient(self, X: DeviceArray, g: DeviceArray) -> Array:
         del X, g
         return np.zeros(len(self.theta))
+
+    def _diag_inputs(self, X: DeviceArray, g: DeviceArray) -> DeviceArray:
+        return 0.0 * X
 
     def _wound(self, X: DeviceArray, Z: DeviceArray) -> tuple[DeviceArray, DeviceArray]:
         """Points on circles, (N, 2 D), in units of the length scale; equal if the rows are."""
@@ -86,13 +89,20 @@ class Periodic(Kernel):
         return (2.0 * math.pi / self.period) * (dA[:, D:] * cos - dA[:, :D] * sin)
 
     def _period_gradient(
-        self, X: DeviceArray, Z: DeviceArray, A: DeviceArray, B: DeviceArray, W: DeviceArray
+        self,
+        X: DeviceArray,
+        Z: DeviceArray,
+        A: DeviceArray,
+        B: DeviceArray,
+        K: DeviceArray,
+        G: DeviceArray,
     ) -> float:
         """dL/d log period: a longer period is a pull of all rows towards any one place."""
         xp = namespace(X)
         place = xp.mean(Z, axis=0)  # any will do; this one loses the fewest digits
-        dX, dZ = self._unwound(A, movement(A, B, W)), self._unwound(B, movement(B, A, W.T))
-        return -float(xp.sum((X - place) * dX) + xp.sum((Z - place) * dZ))
+        dX = self._unwound(A, movement(A, B, K, G))
+        dZ = self._unwound(B, movement(B, A, K.T, G.T))
+        return 0.5 * float(xp.sum((X - place) * dX) + xp.sum((Z - place) * dZ))
 
     def _ranges(self, X: DeviceArray, variance: float) -> Mapping[str, Range]:
         ranges = scales.ranges(X)

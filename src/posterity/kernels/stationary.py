@@ -10,7 +10,7 @@ import numpy as np
 
 from posterity import arrays
 from posterity.arrays import Array, DeviceArray, namespace, to_numpy
-from posterity.kernels import distances, scales
+from posterity.kernels import distances, products, scales
 from posterity.kernels.base import Kernel, Tangent
 from posterity.kernels.parameters import Range, Value, positive
 
@@ -54,15 +54,25 @@ class Stationary(Kernel):
     def _tangent(self, X: DeviceArray, Z: DeviceArray) -> Tangent:
         A, B = self._scaled(X, Z)
         K, slope = self._with_slope(distances.squared(A, B))
+
+        def both(G: DeviceArray) -> tuple[Array, DeviceArray]:
+            S, moved = squares_and_movement(A, B, slope, G)
+            theta = self._gathered(length_scale=lambda: self._per_length(S))
+            return theta, -0.5 * moved / self._lengths(X)
+
         return Tangent(
             K,
-            lambda G: self._gathered(length_scale=lambda: self._length_gradient(A, B, slope * G)),
-            lambda G: -0.5 * movement(A, B, slope * G) / self._lengths(X),
+            lambda G: self._gathered(length_scale=lambda: self._length_gradient(A, B, slope, G)),
+            lambda G: -0.5 * movement(A, B, slope, G) / self._lengths(X),
+            both,
         )
 
     def _diag_gradient(self, X: DeviceArray, g: DeviceArray) -> Array:
         del X, g
         return np.zeros(len(self.theta))
+
+    def _diag_inputs(self, X: DeviceArray, g: DeviceArray) -> DeviceArray:
+        return 0.0 * X
 
     def _ranges(self, X: DeviceArray, variance: float) -> Mapping[str, Range]:
         self._lengths(X)
@@ -78,30 +88,43 @@ class Stationary(Kernel):
     def _lengths(self, X: DeviceArray) -> DeviceArray | float:
         return scales.per_column(self.length_scale, X, f"{self}")
 
-    def _length_gradient(self, A: DeviceArray, B: DeviceArray, W: DeviceArray) -> Array | float:
-        """sum_nm W_nm (a_nd - b_md)^2: dL/d log length_scale, W = dL/d(-r^2 / 2)."""
-        S = squared_moments(A, B, W)
+    def _length_gradient(
+        self, A: DeviceArray, B: DeviceArray, slope: DeviceArray, G: DeviceArray
+    ) -> Array | float:
+        """sum_nm W_nm (a_nd - b_md)^2: dL/d log length_scale, W = slope G = dL/d(-r^2 / 2)."""
+        return self._per_length(squared_moments(A, B, slope, G))
+
+    def _per_length(self, S: Array) -> Array | float:
+        """What there is of each column, for the length scales there are: added up for one."""
         return S if isinstance(self.length_scale, tuple) else float(np.sum(S))
 
 
-def squared_moments(A: DeviceArray, B: DeviceArray, W: DeviceArray) -> Array:
-    """sum_nm W_nm (a_nd - b_md)^2 for each column d, by one product; about the mean of B."""
-    xp = namespace(A, B, W)
+def squared_moments(A: DeviceArray, B: DeviceArray, S: DeviceArray, G: DeviceArray) -> Array:
+    """sum_nm W_nm (a_nd - b_md)^2 for each column d, where W = S G, entry by entry."""
+    return squares_and_movement(A, B, S, G)[0]
+
+
+def movement(A: DeviceArray, B: DeviceArray, S: DeviceArray, G: DeviceArray) -> DeviceArray:
+    """2 sum_m W_nm (a_nd - b_md), (N, D): how moving a row of A changes sum W r^2."""
+    xp, d = namespace(A, B, S, G), B.shape[1]
+    centre = xp.mean(B, axis=0)
+    b = B - centre
+    V = products.weighted(S, G, xp.concat([b, xp.ones_like(b[:, :1])], axis=1), hollow=A is B)
+    return 2.0 * (V[:, d:] * (A - centre) - V[:, :d])
+
+
+def squares_and_movement(
+    A: DeviceArray, B: DeviceArray, S: DeviceArray, G: DeviceArray
+) -> tuple[Array, DeviceArray]:
+    """`squared_moments` and `movement`, in one pass over W; about the mean of B."""
+    xp, d = namespace(A, B, S, G), B.shape[1]
     centre = xp.mean(B, axis=0)
     a, b = A - centre, B - centre
-    if A is B:  # rows at distance zero weigh most and say nothing
-        W = distances.without_diagonal(W)
-    # One pass over W for all three sums of the expanded square.
-    d = b.shape[1]
-    V = W @ xp.concat([b, b * b, xp.ones_like(b[:, :1])], axis=1)
-    S = V[:, 2 * d] @ (a * a) + xp.sum(V[:, d : 2 * d], axis=0) - 2.0 * xp.sum(a * V[:, :d], axis=0)
-    return to_numpy(S)
-
-
-def movement(A: DeviceArray, B: DeviceArray, W: DeviceArray) -> DeviceArray:
-    """2 sum_m W_nm (a_nd - b_md), (N, D): how moving a row of A changes sum W r^2."""
-    xp = namespace(A, B, W)
-    return 2.0 * (xp.sum(W, axis=1)[:, None] * A - W @ B)
+    powers = xp.concat([b, b * b, xp.ones_like(b[:, :1])], axis=1)
+    V = products.weighted(S, G, powers, hollow=A is B)
+    first, second, total = V[:, :d], V[:, d : 2 * d], V[:, 2 * d :]
+    squares = xp.sum(total * (a * a) + second - 2.0 * (a * first), axis=0)
+    return to_numpy(squares), 2.0 * (total * a - first)
 
 
 class RBF(Stationary):
@@ -219,10 +242,10 @@ class RationalQuadratic(Stationary):
         return Tangent(
             K,
             lambda G: self._gathered(
-                length_scale=lambda: self._length_gradient(A, B, slope * G),
+                length_scale=lambda: self._length_gradient(A, B, slope, G),
                 shape=lambda: self._shape_gradient(R, K * G),
             ),
-            lambda G: -0.5 * movement(A, B, slope * G) / self._lengths(X),
+            lambda G: -0.5 * movement(A, B, slope, G) / self._lengths(X),
         )
 
     def _shape_gradient(self, R: DeviceArray, W: DeviceArray) -> float:

@@ -69,6 +69,9 @@ class White(Kernel):
     def _diag_gradient(self, X: Any, g: DeviceArray) -> Array:
         return self._gradient(g)
 
+    def _diag_inputs(self, X: Any, g: DeviceArray) -> DeviceArray:
+        return 0.0 * X
+
     def _gradient(self, g: DeviceArray) -> Array:
         return self._gathered(variance=lambda: self.variance * float(namespace(g).sum(g)))
 

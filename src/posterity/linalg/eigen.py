@@ -22,6 +22,23 @@ def semidefinite_factors(A: Array) -> Array:
     return (V * np.sqrt(np.maximum(lam, 0.0))[..., None, :])[..., ::-1]
 
 
+def covariances_of(precisions: Array, least: Array) -> tuple[Array, Array]:
+    """A^-1 (..., M, M) and log |A| (...) of symmetric A, eigenvalues below ``least`` (...) raised.
+
+    For curvatures that should be no less than what was known before, but are approximate, or of
+    a function that is not convex there: no variance is negative, nor above 1 / ``least``.
+
+    Examples
+    --------
+    >>> covariance, log_determinant = covariances_of(np.diag([4.0, -2.0]), np.array(1.0))
+    >>> covariance, float(log_determinant.round(4))
+    (array([[0.25, 0.  ], [0.  , 1.  ]]), 1.3863)
+    """
+    lam, V = np.linalg.eigh(precisions)
+    raised = np.maximum(lam, np.asarray(least)[..., None])
+    return (V / raised[..., None, :]) @ np.swapaxes(V, -2, -1), np.sum(np.log(raised), axis=-1)
+
+
 def lower_factors(A: Array) -> Array:
     """L (..., M, M), lower triangular, with L L^T = A to 1e-12 of its trace, of semidefinite A.
 

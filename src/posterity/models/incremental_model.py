@@ -46,7 +46,7 @@ class IncrementalModel(BaseEstimator):
             How many, from none to ``n_units_``.
         """
         check_is_fitted(self)
-        features.base.check_count(n_units, "n_units", least=0)
+        validation.check_count(n_units, "n_units", least=0)
         if n_units > self.n_units_:
             raise ValueError(f"n_units={n_units} is more than the {self.n_units_} of this model.")
         other = copy.copy(self)
@@ -55,7 +55,7 @@ class IncrementalModel(BaseEstimator):
 
     def _check_parameters(self) -> None:
         for name, least in (("n_units", 1), ("n_restarts", 0), ("max_iter", 1)):
-            features.base.check_count(getattr(self, name), name, least=least)
+            validation.check_count(getattr(self, name), name, least=least)
         if not isinstance(self.units, str) or self.units not in _UNITS:
             raise ValueError(f"units={self.units!r} must be one of {', '.join(map(repr, _UNITS))}.")
         part = self.validation_fraction

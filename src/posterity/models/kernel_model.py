@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import array_api_compat
 import numpy as np
@@ -22,6 +22,7 @@ class KernelModel(BaseEstimator):
 
     kernel: Any
     device: str | None = None
+    _kernel_parameters: ClassVar[tuple[str, ...]] = ("kernel",)
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters, those of the kernel by nested name: ``kernel__length_scale=2.0``.
@@ -29,11 +30,16 @@ class KernelModel(BaseEstimator):
         A kernel is a value and is replaced, never changed: another model that was given the same
         kernel keeps its own.
         """
-        inner = {key: value for key, value in params.items() if key.startswith("kernel__")}
-        super().set_params(**{key: value for key, value in params.items() if key not in inner})
-        if inner:
-            changes = {key.removeprefix("kernel__"): value for key, value in inner.items()}
-            self.kernel = self._kernel_given().with_params(**changes)
+        inner: dict[str, dict[str, Any]] = {}
+        for key, value in params.items():
+            name, _, rest = key.partition("__")
+            if rest and name in self._kernel_parameters:
+                inner.setdefault(name, {})[rest] = value
+        nested = {f"{name}__{rest}" for name, changes in inner.items() for rest in changes}
+        super().set_params(**{key: value for key, value in params.items() if key not in nested})
+        for name, changes in inner.items():
+            kernel = self._kernel_given() if name == "kernel" else getattr(self, name)
+            setattr(self, name, kernel.with_params(**changes))
         return self
 
     def _default_kernel(self) -> kernels.Kernel:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from posterity import kernels, likelihoods
+from posterity import kernels, likelihoods, validation
 from posterity.arrays import Array
 from posterity.inference import (
     latent_search,
@@ -45,9 +45,9 @@ class LatentProcess:
 
     def __post_init__(self) -> None:
         if self.learning_rows is not None:
-            _check_count(self.learning_rows, "learning_rows")
+            validation.check_count(self.learning_rows, "learning_rows")
         if self.inducing_points is not None:
-            _check_count(_count(self.inducing_points), "inducing_points")
+            validation.check_count(_count(self.inducing_points), "inducing_points")
 
     def learn(
         self, training: Training, kernel: kernels.Kernel, rng: np.random.Generator
@@ -152,11 +152,6 @@ def _is_repeatable(training: Training) -> bool:
 
 def _count(points: Any) -> int:
     return int(points) if isinstance(points, numbers.Integral) else kernels.rows.count(points)
-
-
-def _check_count(count: Any, name: str) -> None:
-    if not isinstance(count, numbers.Integral) or count < 1:
-        raise ValueError(f"{name}={count!r} must be a whole number of at least 1.")
 
 
 def check_host(rows: Any) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numbers
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,7 +9,7 @@ import array_api_compat
 import numpy as np
 from numpy.typing import NDArray
 
-from posterity import arrays, kernels, priors
+from posterity import arrays, kernels, priors, validation
 from posterity.arrays import Array, DeviceArray, namespace
 from posterity.models.kernel_model import KernelModel
 from posterity.models.training import Training
@@ -114,13 +113,11 @@ def check_algorithm(algorithm: str, max_iter: int) -> None:
     """Refuse an unknown way to the columns, or no steps along it."""
     if algorithm not in ALGORITHMS:
         raise ValueError(f"algorithm={algorithm!r} must be one of {ALGORITHMS}.")
-    if not isinstance(max_iter, numbers.Integral) or max_iter < 1:
-        raise ValueError(f"max_iter={max_iter!r} must be a whole number of at least 1.")
+    validation.check_count(max_iter, "max_iter")
 
 
 def _check_budget(max_vectors: Any, algorithm: str) -> None:
-    if not isinstance(max_vectors, numbers.Integral) or max_vectors < 1:
-        raise ValueError(f"max_vectors={max_vectors!r} must be a whole number of at least 1.")
+    validation.check_count(max_vectors, "max_vectors")
     if algorithm != "sequential":
         raise ValueError("max_vectors is for algorithm='sequential', which adds vectors.")
 

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
 
-from posterity import designs, features, trees, validation
+from posterity import designs, trees, validation
 from posterity.arrays import Array
 from posterity.trees import forests, growth
 
@@ -83,7 +83,7 @@ class ForestModel(TestedModel, abc.ABC):
     ) -> forests.Plan:
         """As many trees as the parameter of this name says, each from rows of its own."""
         n_trees = getattr(self, name)
-        features.base.check_count(n_trees, name)
+        validation.check_count(n_trees, name)
         return forests.Plan(
             n_trees=n_trees,
             rules=self._rules(family, n_tests),
@@ -99,7 +99,7 @@ class ForestModel(TestedModel, abc.ABC):
         """With as many tests as the family finds good, unless it was told."""
         for name in ("n_tests", "max_depth"):
             if getattr(self, name) is not None:
-                features.base.check_count(getattr(self, name), name)
+                validation.check_count(getattr(self, name), name)
         min_leaf = validation.check_positive(self.min_leaf, "min_leaf")
         chosen = self.n_tests or n_tests or family.default_tests()
         return growth.Rules(chosen, max_depth=self.max_depth, min_leaf=min_leaf)
@@ -116,7 +116,7 @@ class ForestModel(TestedModel, abc.ABC):
         if max_samples is None:
             return None
         if isinstance(max_samples, int | np.integer) and not isinstance(max_samples, bool):
-            features.base.check_count(max_samples, "max_samples")
+            validation.check_count(max_samples, "max_samples")
             return max_samples
         if validation.check_positive(max_samples, "max_samples") > 1.0:
             raise ValueError(

@@ -5,6 +5,7 @@ added here is *where* a value is bad and what to do about it. Rows are counted f
 """
 
 from posterity.validation.checks import (
+    check_count,
     check_positive,
     check_sample_weight,
     check_targets,
@@ -12,4 +13,11 @@ from posterity.validation.checks import (
     check_X_y,
 )
 
-__all__ = ["check_X", "check_X_y", "check_positive", "check_sample_weight", "check_targets"]
+__all__ = [
+    "check_X",
+    "check_X_y",
+    "check_count",
+    "check_positive",
+    "check_sample_weight",
+    "check_targets",
+]

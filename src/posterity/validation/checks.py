@@ -164,6 +164,20 @@ def check_sample_weight(sample_weight: ArrayLike | None, n_rows: int) -> Array |
     return weights
 
 
+def check_count(value: object, name: str, *, least: int = 1) -> int:
+    """A whole number of at least one, or of another least, or a sentence.
+
+    Examples
+    --------
+    >>> from posterity import validation
+    >>> validation.check_count(3, "n_components")
+    3
+    """
+    if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value < least:
+        raise ValueError(f"{name}={value!r} must be a whole number of at least {least}.")
+    return int(value)
+
+
 @overload
 def check_positive(value: ArrayLike, name: str, *, length: None = None) -> float: ...
 @overload

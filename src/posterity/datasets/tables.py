@@ -1,68 +1,17 @@
-"""Small sets to learn on: one measured, the others drawn from a known truth.
+"""Inputs and a target: one set that was measured, the others drawn from a known truth."""
 
-A generated set is the same for the same seed, and with ``noise_variance=0`` it is the truth itself
-at the same inputs.
-"""
-
-import math
-import numbers
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import TypeAlias
 
 import numpy as np
 from sklearn import datasets
 
 from posterity.arrays import Array
-
-__all__ = [
-    "Dataset",
-    "diabetes",
-    "friedman1",
-    "friedman2",
-    "friedman3",
-    "heteroscedastic_steps",
-    "line",
-    "sinc",
-]
+from posterity.datasets import base
 
 _CIRCUIT = ("resistance", "frequency", "inductance", "capacitance")
 
-Seed: TypeAlias = int | np.random.Generator | None
 
-
-@dataclass(frozen=True, eq=False)
-class Dataset:
-    """Inputs, targets, and what they are called.
-
-    Attributes
-    ----------
-    X : ndarray of shape (N, D)
-        Inputs.
-    y : ndarray of shape (N,)
-        Targets.
-    feature_names : tuple of str
-        The names of the columns of X.
-    target_name : str
-        The name of y.
-    description : str
-        Where the set comes from.
-
-    Examples
-    --------
-    >>> from posterity import datasets
-    >>> datasets.line(3)
-    Dataset(feature_names=('x',), target_name='y')
-    """
-
-    X: Array = field(repr=False)  # (N, D)
-    y: Array = field(repr=False)  # (N,)
-    feature_names: tuple[str, ...]
-    target_name: str
-    description: str = field(repr=False)
-
-
-def diabetes() -> Dataset:
+def diabetes() -> base.Dataset:
     """442 patients, ten measurements in their own units, and the disease a year later.
 
     Examples
@@ -72,7 +21,7 @@ def diabetes() -> Dataset:
     (442, 10)
     """
     bunch = datasets.load_diabetes(scaled=False)
-    return Dataset(
+    return base.Dataset(
         np.asarray(bunch.data, dtype=np.float64),
         np.asarray(bunch.target, dtype=np.float64),
         tuple(bunch.feature_names),
@@ -81,7 +30,9 @@ def diabetes() -> Dataset:
     )
 
 
-def line(n_rows: int = 50, *, noise_variance: float = 0.25, random_state: Seed = 0) -> Dataset:
+def line(
+    n_rows: int = 50, *, noise_variance: float = 0.25, random_state: base.Seed = 0
+) -> base.Dataset:
     """A straight line with normal noise: y = 1 + 2 x, x uniform on [0, 4].
 
     Parameters
@@ -91,7 +42,7 @@ def line(n_rows: int = 50, *, noise_variance: float = 0.25, random_state: Seed =
     noise_variance : float, default=0.25
         Variance of the noise.
     random_state : int, Generator or None, default=0
-        Seed.
+        base.Seed.
 
     Examples
     --------
@@ -101,12 +52,14 @@ def line(n_rows: int = 50, *, noise_variance: float = 0.25, random_state: Seed =
     True
     """
     rng = np.random.default_rng(random_state)
-    x = rng.uniform(0.0, 4.0, _rows(n_rows))
-    y = 1.0 + 2.0 * x + _standard_deviation(noise_variance) * rng.standard_normal(n_rows)
-    return Dataset(x[:, None], y, ("x",), "y", "y = 1 + 2 x with normal noise.")
+    x = rng.uniform(0.0, 4.0, base.whole("n_rows", n_rows))
+    y = 1.0 + 2.0 * x + base.standard_deviation(noise_variance) * rng.standard_normal(n_rows)
+    return base.Dataset(x[:, None], y, ("x",), "y", "y = 1 + 2 x with normal noise.")
 
 
-def sinc(n_rows: int = 100, *, noise_variance: float = 0.01, random_state: Seed = 0) -> Dataset:
+def sinc(
+    n_rows: int = 100, *, noise_variance: float = 0.01, random_state: base.Seed = 0
+) -> base.Dataset:
     """A smooth curve with normal noise: y = sin(x) / x, x uniform on [-10, 10].
 
     Parameters
@@ -116,7 +69,7 @@ def sinc(n_rows: int = 100, *, noise_variance: float = 0.01, random_state: Seed 
     noise_variance : float, default=0.01
         Variance of the noise.
     random_state : int, Generator or None, default=0
-        Seed.
+        base.Seed.
 
     Examples
     --------
@@ -125,14 +78,16 @@ def sinc(n_rows: int = 100, *, noise_variance: float = 0.01, random_state: Seed 
     (100,)
     """
     rng = np.random.default_rng(random_state)
-    x = rng.uniform(-10.0, 10.0, _rows(n_rows))
-    noise = _standard_deviation(noise_variance) * rng.standard_normal(n_rows)
-    return Dataset(x[:, None], np.sinc(x / np.pi) + noise, ("x",), "y", "sin(x) / x with noise.")
+    x = rng.uniform(-10.0, 10.0, base.whole("n_rows", n_rows))
+    noise = base.standard_deviation(noise_variance) * rng.standard_normal(n_rows)
+    return base.Dataset(
+        x[:, None], np.sinc(x / np.pi) + noise, ("x",), "y", "sin(x) / x with noise."
+    )
 
 
 def heteroscedastic_steps(
-    n_rows: int = 150, *, noise_variance: float = 0.01, random_state: Seed = 0
-) -> Dataset:
+    n_rows: int = 150, *, noise_variance: float = 0.01, random_state: base.Seed = 0
+) -> base.Dataset:
     """Two smooth steps whose noise grows: y = tanh(3 (x + 2)) + tanh(3 (x - 2)), x in [-4, 4].
 
     The standard deviation of the noise grows in proportion to x + 5, ninefold from left to right.
@@ -144,7 +99,7 @@ def heteroscedastic_steps(
     noise_variance : float, default=0.01
         Variance of the noise at the left end, x = -4.
     random_state : int, Generator or None, default=0
-        Seed.
+        base.Seed.
 
     Examples
     --------
@@ -153,13 +108,15 @@ def heteroscedastic_steps(
     (20, 1)
     """
     rng = np.random.default_rng(random_state)
-    x = rng.uniform(-4.0, 4.0, _rows(n_rows))
-    noise = _standard_deviation(noise_variance) * (x + 5.0) * rng.standard_normal(n_rows)
+    x = rng.uniform(-4.0, 4.0, base.whole("n_rows", n_rows))
+    noise = base.standard_deviation(noise_variance) * (x + 5.0) * rng.standard_normal(n_rows)
     y = np.tanh(3.0 * (x + 2.0)) + np.tanh(3.0 * (x - 2.0)) + noise
-    return Dataset(x[:, None], y, ("x",), "y", "Two steps; the noise grows with x.")
+    return base.Dataset(x[:, None], y, ("x",), "y", "Two steps; the noise grows with x.")
 
 
-def friedman1(n_rows: int = 200, *, noise_variance: float = 1.0, random_state: Seed = 0) -> Dataset:
+def friedman1(
+    n_rows: int = 200, *, noise_variance: float = 1.0, random_state: base.Seed = 0
+) -> base.Dataset:
     """Ten uniform inputs, of which five matter (Friedman 1991).
 
     y = 10 sin(pi x0 x1) + 20 (x2 - 1/2)^2 + 10 x3 + 5 x4, with normal noise.
@@ -171,7 +128,7 @@ def friedman1(n_rows: int = 200, *, noise_variance: float = 1.0, random_state: S
     noise_variance : float, default=1.0
         Variance of the noise.
     random_state : int, Generator or None, default=0
-        Seed.
+        base.Seed.
 
     Examples
     --------
@@ -181,12 +138,12 @@ def friedman1(n_rows: int = 200, *, noise_variance: float = 1.0, random_state: S
     """
     X, y = _friedman(datasets.make_friedman1, n_rows, noise_variance, random_state)
     names = tuple(f"x{d}" for d in range(X.shape[1]))
-    return Dataset(X, y, names, "y", "Friedman's first set: five inputs of ten matter.")
+    return base.Dataset(X, y, names, "y", "Friedman's first set: five inputs of ten matter.")
 
 
 def friedman2(
-    n_rows: int = 200, *, noise_variance: float = 15625.0, random_state: Seed = 0
-) -> Dataset:
+    n_rows: int = 200, *, noise_variance: float = 15625.0, random_state: base.Seed = 0
+) -> base.Dataset:
     """The impedance of a circuit, from four inputs of very different sizes (Friedman 1991).
 
     Parameters
@@ -196,7 +153,7 @@ def friedman2(
     noise_variance : float, default=15625.0
         Variance of the noise.
     random_state : int, Generator or None, default=0
-        Seed.
+        base.Seed.
 
     Examples
     --------
@@ -205,12 +162,14 @@ def friedman2(
     ('resistance', 'frequency', 'inductance', 'capacitance')
     """
     X, y = _friedman(datasets.make_friedman2, n_rows, noise_variance, random_state)
-    return Dataset(X, y, _CIRCUIT, "impedance", "Friedman's second set: a circuit's impedance.")
+    return base.Dataset(
+        X, y, _CIRCUIT, "impedance", "Friedman's second set: a circuit's impedance."
+    )
 
 
 def friedman3(
-    n_rows: int = 200, *, noise_variance: float = 0.01, random_state: Seed = 0
-) -> Dataset:
+    n_rows: int = 200, *, noise_variance: float = 0.01, random_state: base.Seed = 0
+) -> base.Dataset:
     """The phase of the same circuit as in ``friedman2`` (Friedman 1991).
 
     Parameters
@@ -220,7 +179,7 @@ def friedman3(
     noise_variance : float, default=0.01
         Variance of the noise.
     random_state : int, Generator or None, default=0
-        Seed.
+        base.Seed.
 
     Examples
     --------
@@ -229,27 +188,16 @@ def friedman3(
     'phase'
     """
     X, y = _friedman(datasets.make_friedman3, n_rows, noise_variance, random_state)
-    return Dataset(X, y, _CIRCUIT, "phase", "Friedman's third set: a circuit's phase.")
-
-
-def _rows(n_rows: int) -> int:
-    """A whole number of at least one, or a sentence."""
-    if not isinstance(n_rows, numbers.Integral) or n_rows < 1:
-        raise ValueError(f"n_rows={n_rows!r} must be a whole number of at least 1.")
-    return int(n_rows)
-
-
-def _standard_deviation(noise_variance: float) -> float:
-    """The root of a finite variance >= 0, or a sentence."""
-    if not 0.0 <= noise_variance < math.inf:
-        raise ValueError(f"noise_variance={noise_variance!r} must be a finite number >= 0.")
-    return math.sqrt(noise_variance)
+    return base.Dataset(X, y, _CIRCUIT, "phase", "Friedman's third set: a circuit's phase.")
 
 
 def _friedman(
-    make: Callable[..., tuple[Array, Array]], n_rows: int, noise_variance: float, random_state: Seed
+    make: Callable[..., tuple[Array, Array]],
+    n_rows: int,
+    noise_variance: float,
+    random_state: base.Seed,
 ) -> tuple[Array, Array]:
     """Inputs and targets of one of scikit-learn's generators, which know no Generator."""
     seed = int(np.random.default_rng(random_state).integers(2**31))
-    deviation = _standard_deviation(noise_variance)
-    return make(n_samples=_rows(n_rows), noise=deviation, random_state=seed)
+    deviation = base.standard_deviation(noise_variance)
+    return make(n_samples=base.whole("n_rows", n_rows), noise=deviation, random_state=seed)

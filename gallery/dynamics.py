@@ -1,0 +1,41 @@
+"""A walk with a gap of a quarter of a second: frames on their own, and as a process over time."""
+
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+from posterity import GPLVM, datasets, displays, kernels
+
+OUT = Path(__file__).parent / "out"
+
+noisy, clean = (datasets.walks(75, noise_variance=v) for v in (9.0, 0.0))
+walk, knee, hidden = noisy.groups == 1, 2, slice(39, 47)
+X, truth, times = noisy.X[walk], clean.X[walk], noisy.times[walk]
+seen = X.copy()
+seen[hidden] = np.nan
+smooth = kernels.Scaled(kernels.RBF(1.0).fixed())  # its length is the unit of the latent space
+fits = {
+    "Frames on their own": GPLVM(2, smooth).fit(seen),
+    "Frames in time": GPLVM(2, smooth, dynamics=kernels.RBF(0.2).fixed()).fit(seen, times=times),
+}
+with displays.style():
+    figure, axes = plt.subplots(2, 2, figsize=(13, 8), height_ratios=(3, 2))
+    for (above, below), (title, model) in zip(axes.T, fits.items(), strict=True):
+        Z, gap = model.embedding_, np.where(np.isnan(seen[:, 0]), "hidden", "seen")
+        shown = displays.LatentMapDisplay.from_estimator(model, y=gap, groups=np.zeros(len(X)))
+        shown.plot(above, legend=above is axes[0, 0])
+        told = model.inverse_transform(Z)
+        off = np.sqrt(np.mean((told.mean() - truth)[hidden] ** 2))
+        above.set(title=f"{title}: {off:.1f} degrees off where hidden", ylabel="")
+        low, high = (ends[:, knee] for ends in told.interval(0.9))
+        blue, black = displays.COLORS["blue"], displays.COLORS["black"]
+        below.fill_between(times, low, high, color=blue, alpha=0.2, lw=0, label="90 % interval")
+        below.plot(times, told.mean()[:, knee], color=blue, label="mean")
+        below.plot(times, truth[:, knee], color=black, lw=1.0, label="truth")
+        below.plot(times, seen[:, knee], "o", ms=3, color=black, label="seen")
+        below.set(xlabel="seconds", ylim=(-5, 105))
+    axes[1, 0].set_ylabel("left knee, degrees")
+    axes[1, 0].legend(loc="upper left", ncols=4)
+    OUT.mkdir(exist_ok=True)
+    figure.savefig(OUT / "dynamics.png")

@@ -1,0 +1,33 @@
+"""Four walks in two dimensions: principal components, a process, and a process in time."""
+
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+from posterity import GPLVM, PCA, datasets, displays, kernels
+
+OUT = Path(__file__).parent / "out"
+
+walking = datasets.walks(50)
+X, moments = walking.X, {"times": walking.times, "groups": walking.groups}
+smooth = kernels.Scaled(kernels.RBF(1.0).fixed())  # its length is the unit of the latent space
+linear = PCA(n_components=2).fit(X)
+curved = GPLVM(2, smooth).fit(X)
+moving = GPLVM(2, smooth, dynamics=kernels.RBF(0.3).fixed()).fit(X, **moments)
+rows = {
+    "Principal components": (linear, linear.inverse_transform(linear.transform(X))),
+    "GPLVM": (curved, curved.inverse_transform(curved.embedding_).mean()),
+    "GPLVM with dynamics": (moving, moving.inverse_transform(moving.embedding_).mean()),
+}
+with displays.style():
+    figure, axes = plt.subplots(1, 3, figsize=(17, 5.2))
+    for ax, (title, (model, back)) in zip(axes, rows.items(), strict=True):
+        seen = displays.LatentMapDisplay.from_estimator(
+            model, X if model is linear else None, walking.labels, groups=walking.groups
+        )
+        off = np.sqrt(np.mean((back - X) ** 2))
+        seen.plot(ax, legend=False).set(title=f"{title}: {off:.1f} degrees off")
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside right upper")
+    OUT.mkdir(exist_ok=True)
+    figure.savefig(OUT / "gplvm_map.png")

@@ -1,0 +1,1 @@
+"""Latent points: unknown inputs of a Gaussian process, found with it from its outputs."""

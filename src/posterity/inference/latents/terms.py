@@ -1,0 +1,117 @@
+"""What latent points are judged by: a sum of log densities, each with numbers of its own.
+
+The most probable latent points maximise such a sum: what the process says of the outputs, and what
+was known of the points before.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Protocol
+
+import numpy as np
+
+from posterity import linalg
+from posterity.arrays import Array
+
+_LOG_2PI = math.log(2.0 * math.pi)
+
+
+class Term(Protocol):
+    """A log density that depends on latent points X (N, Q) and on P numbers of its own."""
+
+    @property
+    def start(self) -> Array:
+        """Its own numbers to start from, (P,); positive ones as their logarithms."""
+
+    @property
+    def limits(self) -> Array:
+        """Between which its numbers stay, (P, 2)."""
+
+    @property
+    def names(self) -> list[str]:
+        """What its numbers are called."""
+
+    def __call__(self, X: Array, own: Array) -> tuple[float, Array, Array]:
+        """The log density, all constants included, and its gradients in X and in ``own``.
+
+        Raises ``linalg.NotPositiveDefiniteError`` where there is none, to rounding.
+        """
+
+
+class Decoder(Protocol):
+    """From latent points to outputs: a process, conditioned on the rows it was fitted to."""
+
+    @property
+    def noise_variance(self) -> float:
+        """Of an output about the function."""
+
+    def predict(self, X: Array) -> tuple[Array, Array]:
+        """Mean and variance of the noise-free function at X (n, Q), each (n, D)."""
+
+    def log_density(self, X: Array, Y: Array) -> tuple[Array, Array]:
+        """Of each row, (n,): the log density of its outputs that are not NaN; its gradient (n, Q).
+
+        Outputs are independent given X, with the predictive variance and the noise.
+        """
+
+
+class OutputTerm(Term, Protocol):
+    """The term of the outputs, which can be conditioned on them."""
+
+    def decoder(self, X: Array, own: Array) -> Decoder:
+        """The process given the outputs at latent points X."""
+
+
+class LatentPrior(Term, Protocol):
+    """What is known of latent points before any output is seen."""
+
+    def divergence(self, m: Array, S: Array, own: Array) -> tuple[float, Array, Array, Array]:
+        """KL of independent normals (means m, variances S, each (N, Q)) from this prior.
+
+        With its gradients in m, in S and in ``own``.
+        """
+
+
+class StandardNormalPrior:
+    """Every coordinate of every latent point is standard normal."""
+
+    start = np.empty(0)
+    limits = np.empty((0, 2))
+
+    def __init__(self) -> None:
+        self.names: list[str] = []
+
+    def __call__(self, X: Array, own: Array) -> tuple[float, Array, Array]:
+        """sum log N(x | 0, 1)."""
+        return -0.5 * (float(np.sum(X * X)) + X.size * _LOG_2PI), -X, own
+
+    def divergence(self, m: Array, S: Array, own: Array) -> tuple[float, Array, Array, Array]:
+        """KL = 1/2 sum (S + m^2 - 1 - log S).  [TL 6]"""
+        value = 0.5 * float(np.sum(S + m * m - 1.0 - np.log(S)))
+        return value, m, 0.5 * (1.0 - 1.0 / S), own
+
+
+class Volume:
+    """How much room there is for a cloud of latent points of a given spread.
+
+    The most probable coordinates of a normal cloud are all zero, for it is densest there: a kernel
+    that may shorten its length scale lets the points shrink, and nothing is said of them by that.
+    The most probable spread is one. With X = H S^1/2, S = X^T X, points of a cloud have the volume
+    |S|^(N - Q - 1)/2 dS dH, and this is its logarithm: with it, a search finds the most probable
+    spread and the most probable place of the points in a cloud of that spread.
+    """
+
+    start = np.empty(0)
+    limits = np.empty((0, 2))
+
+    def __init__(self) -> None:
+        self.names: list[str] = []
+
+    def __call__(self, X: Array, own: Array) -> tuple[float, Array, Array]:
+        """(N - Q - 1) / 2 log |X^T X / N|, up to a constant of N and Q."""
+        N, Q = X.shape
+        freedom = max(0, N - Q - 1)
+        L = linalg.cholesky(X.T @ X / N, max_jitter=0.0)
+        slope = linalg.solve_cholesky(L, X.T).T / N
+        return 0.5 * freedom * linalg.log_determinant(L), freedom * slope, own

@@ -1,0 +1,121 @@
+"""A kernel read as signal exp(-r^2 / 2) + sum_q slope_q x_q z_q + offset + white, where it is one.
+
+Averages over normal inputs have a closed form for each of these, and for products of two.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from posterity import kernels
+from posterity.arrays import Array
+
+
+@dataclass(frozen=True)
+class Parts:
+    """The numbers of the sum; or, of a function of them, its slopes, and those in log lengths."""
+
+    signal: float
+    lengths: Array  # (Q,)
+    slopes: Array  # (Q,)
+    offset: float
+    white: float
+
+    @property
+    def is_radial(self) -> bool:
+        """Whether there is exp(-r^2 / 2)."""
+        return self.signal > 0.0
+
+    @property
+    def is_straight(self) -> bool:
+        """Whether there is an inner product or an offset."""
+        return self.offset > 0.0 or bool(np.any(self.slopes > 0.0))
+
+
+@dataclass(frozen=True)
+class PartSlopes:
+    """A linear function of the averages, row by row, and the gradients of its sum."""
+
+    value: Array  # (N,)
+    m: Array  # (N, Q)
+    S: Array  # (N, Q)
+    Z: Array  # (M, Q)
+    parts: Parts
+
+    def __add__(self, other: PartSlopes) -> PartSlopes:
+        one, two = self.parts, other.parts
+        parts = Parts(
+            one.signal + two.signal,
+            one.lengths + two.lengths,
+            one.slopes + two.slopes,
+            one.offset + two.offset,
+            one.white + two.white,
+        )
+        m, S, Z = self.m + other.m, self.S + other.S, self.Z + other.Z
+        return PartSlopes(self.value + other.value, m, S, Z, parts)
+
+
+def read(kernel: kernels.Kernel, n_columns: int) -> Parts | None:
+    """The parts; None for a kernel that is no such sum, or one of two exp(-r^2 / 2)."""
+    nothing = Parts(0.0, np.ones(n_columns), np.zeros(n_columns), 0.0, 0.0)
+    return _added(nothing, kernel, 1.0)
+
+
+def gathered(kernel: kernels.Kernel, slope: Parts) -> Array:
+    """dL/dtheta, (P,), of the kernel that was read."""
+    return _gathered(kernel, slope, 1.0)[0]
+
+
+def _added(parts: Parts, kernel: kernels.Kernel, scale: float) -> Parts | None:
+    """The parts with ``scale`` times the kernel."""
+    match kernel:
+        case kernels.Scaled():
+            return _added(parts, kernel.kernel, scale * kernel.variance)
+        case kernels.Sum():
+            left = _added(parts, kernel.left, scale)
+            return None if left is None else _added(left, kernel.right, scale)
+        case kernels.RBF() if not parts.is_radial:
+            lengths = np.broadcast_to(np.asarray(kernel.length_scale), parts.lengths.shape)
+            return replace(parts, signal=scale, lengths=lengths)
+        case kernels.Linear():
+            return replace(parts, slopes=parts.slopes + scale * np.asarray(kernel.variance))
+        case kernels.Constant():
+            return replace(parts, offset=parts.offset + scale * kernel.variance)
+        case kernels.White():
+            return replace(parts, white=parts.white + scale * kernel.variance)
+    return None
+
+
+def _gathered(kernel: kernels.Kernel, slope: Parts, scale: float) -> tuple[Array, float]:
+    """dL/dtheta, and dL/d log of a factor of the whole kernel, ``scale`` times which is there."""
+    match kernel:
+        case kernels.Scaled():
+            inner, size = _gathered(kernel.kernel, slope, scale * kernel.variance)
+            return np.concatenate([_free(kernel, "variance", size), inner]), size
+        case kernels.Sum():
+            left, one = _gathered(kernel.left, slope, scale)
+            right, other = _gathered(kernel.right, slope, scale)
+            return np.concatenate([left, right]), one + other
+        case kernels.RBF():
+            each = isinstance(kernel.length_scale, tuple)
+            lengths = slope.lengths if each else np.sum(slope.lengths)
+            return _free(kernel, "length_scale", lengths), scale * slope.signal
+        case kernels.Linear():
+            sizes = scale * np.asarray(kernel.variance) * slope.slopes
+            size = float(np.sum(sizes))
+            each = isinstance(kernel.variance, tuple)
+            return _free(kernel, "variance", sizes if each else size), size
+        case kernels.Constant():
+            size = scale * kernel.variance * slope.offset
+            return _free(kernel, "variance", size), size
+        case kernels.White():
+            size = scale * kernel.variance * slope.white
+            return _free(kernel, "variance", size), size
+    raise TypeError(f"{kernel} was never read as parts.")
+
+
+def _free(kernel: kernels.Kernel, name: str, gradient: Array | float) -> Array:
+    """The gradient of a parameter, of no entries where it is held."""
+    return np.empty(0) if name in kernel.held else np.atleast_1d(gradient)

@@ -1,0 +1,275 @@
+"""Processes of parts under a process of the whole x most probable points: HierarchicalGPLVM."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import Tags, check_array
+from sklearn.utils.validation import check_is_fitted
+
+from posterity import arrays, distributions, kernels, models, validation
+from posterity.arrays import Array
+from posterity.inference.latents import hierarchy, terms
+from posterity.inference.latents.descent import Descent
+from posterity.inference.latents.trajectories import TrajectoryPrior
+from posterity.latent import motion
+from posterity.latent.output_frame import OutputFrame, RowsSeen
+from posterity.latent.parts import Parts
+
+_LEAST_ROWS = 3
+_ROOT_KERNEL = kernels.RBF(0.5).fixed()
+
+
+class HierarchicalGPLVM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, models.KernelModel):
+    """Parts that move each in their own way, and what they have in common.
+
+    Columns come in parts: the limbs of a body, the dancers of a pair, the sensors of each machine.
+    Each part is a Gaussian process over a latent space of its own, as in :class:`GPLVM`. Where a
+    row is in these spaces is a Gaussian process, too, over one latent space more, the root's. So
+    what is seen of one part tells of the others.
+
+    Parameters
+    ----------
+    parts : mapping of names to lists of columns, or list of such lists, optional
+        Columns by name or by position; each belongs to one part. None: two halves.
+    n_components : int, default=2
+        Latent coordinates of each part; no more than it has columns.
+    root_components : int, default=2
+        Latent coordinates of the root; no more than all parts have.
+    kernel : Kernel or callable, optional
+        Over the latent space of each part. None: ``Scaled(RBF(1.0)).fixed()``, with the variance of
+        the part's columns. It is the unit of these spaces, and held: as far as points are free to
+        move, a kernel that is learned with them only makes them small.
+    root_kernel : Kernel, optional
+        Over the root's latent space, of variance one. None: ``RBF(0.5).fixed()``, held likewise.
+    noise_variance : float, optional
+        Of the columns about their functions, in the units of the model. None: learned, for each
+        part.
+    node_noise : float, default=1e-3
+        Variance of the parts' points about where the root says they are. It is not learned: all
+        structure would move into the parts.
+    dynamics : Kernel, optional
+        Rows are frames of motions: root points are draws of a process over time with this kernel,
+        such as ``RBF()``. ``fit`` then takes ``times`` and ``groups``. None: root points are
+        independent, standard normal.
+    standardize : bool, default=False
+        Divide each column by its standard deviation first, for columns of different units.
+    max_iter : int, default=1000
+        Of the search.
+    random_state : int, Generator or None, default=0
+        Of the start of dimensions for which no principal component is left.
+
+    Attributes
+    ----------
+    embedding_ : array of shape (N, Q)
+        Root points of the rows.
+    part_embeddings_ : dict
+        Latent points of the rows in the space of each part, by its name.
+    parts_ : dict
+        Positions of the columns of each part, by its name.
+    kernels_ : dict
+        Over the space of each part, with every parameter set or learned.
+    root_kernel_ : Kernel
+        Likewise, over the root's.
+    dynamics_ : Kernel
+        Likewise, over time; with ``dynamics``.
+    noise_variances_ : dict
+        Of the columns of each part: a number, or one a column where ``standardize=True``.
+    log_posterior_ : float
+        Log density of rows and latent points together, in the units of the model, which the search
+        maximised.
+    n_iter_ : int
+        Of the search.
+    stop_reason_ : str
+        Why it ended.
+    at_bounds_ : tuple of str
+        Parameters that ended at the end of their range.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from posterity import HierarchicalGPLVM
+    >>> t = np.linspace(0.0, 3.0, 20)
+    >>> left = np.column_stack([np.sin(t), np.cos(t), t])
+    >>> right = np.column_stack([np.cos(t + 1.0), np.sin(t + 1.0)])
+    >>> parts = {"left": [0, 1, 2], "right": [3, 4]}
+    >>> model = HierarchicalGPLVM(parts, n_components=1, root_components=1, noise_variance=0.01)
+    >>> _ = model.fit(np.hstack([left, right]))
+    >>> half = np.append(left[10], [np.nan, np.nan])
+    >>> filled = model.complete(half[None]).mean()[0, 3:]
+    >>> bool(np.abs(filled - right[10]).max() < 0.05)
+    True
+    """
+
+    def __init__(
+        self,
+        parts: Any = None,
+        n_components: int = 2,
+        root_components: int = 2,
+        *,
+        kernel: Any = None,
+        root_kernel: Any = None,
+        noise_variance: float | None = None,
+        node_noise: float = 1e-3,
+        dynamics: Any = None,
+        standardize: bool = False,
+        max_iter: int = 1000,
+        random_state: Any = 0,
+    ) -> None:
+        self.parts = parts
+        self.n_components = n_components
+        self.root_components = root_components
+        self.kernel = kernel
+        self.root_kernel = root_kernel
+        self.noise_variance = noise_variance
+        self.node_noise = node_noise
+        self.dynamics = dynamics
+        self.standardize = standardize
+        self.max_iter = max_iter
+        self.random_state = random_state
+
+    def fit(
+        self,
+        X: ArrayLike,
+        y: Any = None,
+        times: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> Self:
+        """Find the latent points of parts and root, the kernels and the noise.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (N, D)
+            Rows; NaN where a value is missing.
+        y : None
+            Not used.
+        times : array-like of shape (N,), optional
+            When each row was seen, with ``dynamics``. None: 0, 1, 2, ... within each group.
+        groups : array-like of shape (N,), optional
+            Which motion each row is of, with ``dynamics``. None: all of one.
+        """
+        del y
+        rows = validation.check_X(self, X, reset=True, min_rows=_LEAST_ROWS, allow_missing=True)
+        parts = Parts.of(self.parts, rows.shape[1], getattr(self, "feature_names_in_", None))
+        path = motion.path(self.dynamics, times, groups, len(rows))
+        self._frame = OutputFrame.of(rows, standardize=self.standardize)
+        Y = self._frame.seen(rows)
+        learned = hierarchy.fit(
+            self._plan(parts, path),
+            [Y[:, columns] for columns in parts.columns],
+            arrays.generator(self.random_state),
+        )
+        self._descent = Descent.of(learned, parts.columns)
+        self._seen = RowsSeen(Y)
+        self._report(learned, parts)
+        return self
+
+    def transform(self, X: ArrayLike) -> Array:
+        """Root points of rows, (n, Q).
+
+        Rows that were fitted keep their places. Others lie where they are most probable, each by
+        itself; missing values are no obstacle.
+        """
+        rows = self._rows(X)
+        Y = self._frame.seen(rows)
+        homes = self._seen.places(Y)
+        new = homes < 0
+        places = self.embedding_[homes]
+        if new.any():
+            places[new] = self._descent.locate(Y[new])[0][:, : places.shape[1]]
+        return places
+
+    def inverse_transform(self, X: ArrayLike) -> distributions.Normal:
+        """What the columns of rows at root points are, (n, D), noise included.
+
+        Averaged over where the points of the parts may be.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, Q)
+            Root points.
+        """
+        check_is_fitted(self)
+        R = check_array(X, dtype=np.float64)
+        if R.shape[1] != self._n_features_out:
+            raise ValueError(
+                f"Root points have {self._n_features_out} coordinates; X has {R.shape[1]} columns."
+            )
+        return self._frame.distribution(*self._descent.outputs(R))
+
+    def complete(self, X: ArrayLike) -> distributions.Normal:
+        """Rows with their missing values filled in, whole parts too, and how sure that is, (n, D).
+
+        Averaged over where the latent points of a row may be, given the values that it has. Those
+        stay as they are, with a standard deviation of zero.
+        """
+        rows = self._rows(X)
+        guess = self._frame.distribution(*self._descent.completed(self._frame.seen(rows)))
+        missing = np.isnan(rows)
+        return distributions.Normal(
+            np.where(missing, guess.mean(), rows),
+            np.where(missing, guess.standard_deviation(), 0.0),
+        )
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.embedding_.shape[1])
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+    def _default_kernel(self) -> kernels.Kernel:
+        return kernels.Scaled(kernels.RBF(1.0)).fixed()
+
+    def _rows(self, X: ArrayLike) -> Array:
+        check_is_fitted(self)
+        return validation.check_X(self, X, reset=False, allow_missing=True)
+
+    def _plan(self, parts: Parts, path: motion.Path | None) -> hierarchy.Plan:
+        each = validation.check_count(self.n_components, "n_components")
+        at_root = validation.check_count(self.root_components, "root_components")
+        n_parts = tuple(min(each, len(columns)) for columns in parts.columns)
+        given = self.noise_variance
+        return hierarchy.Plan(
+            hierarchy.Levels(min(at_root, sum(n_parts)), n_parts),
+            parts.names,
+            self._kernel_given(),
+            _ROOT_KERNEL if self.root_kernel is None else self.root_kernel,
+            None if given is None else validation.check_positive(given, "noise_variance"),
+            validation.check_positive(self.node_noise, "node_noise"),
+            lambda R: terms.StandardNormalPrior() if path is None else _moving(path, R),
+            validation.check_count(self.max_iter, "max_iter"),
+        )
+
+    def _report(self, learned: hierarchy.Learned, parts: Parts) -> None:
+        """Say what was found and how."""
+        X, levels, best = learned.found.X, learned.levels, learned.found.optimum
+        self.embedding_ = X[:, levels.root].copy()
+        pairs = zip(parts.names, levels.parts, strict=True)
+        self.part_embeddings_ = {name: X[:, columns].copy() for name, columns in pairs}
+        self.parts_ = dict(zip(parts.names, parts.columns, strict=True))
+        numbers = zip(learned.leaves, learned.leaf_numbers, strict=True)
+        found = dict(zip(parts.names, (leaf.at(own) for leaf, own in numbers), strict=True))
+        self.kernels_ = {name: kernel for name, (kernel, _) in found.items()}
+        self.noise_variances_ = {
+            name: noise * self._frame.scale[self.parts_[name]] ** 2 if self.standardize else noise
+            for name, (_, noise) in found.items()
+        }
+        self.root_kernel_ = learned.node.kernel.at(learned.node_numbers)
+        self.__dict__.pop("dynamics_", None)  # of an earlier fit
+        if isinstance(learned.prior, TrajectoryPrior):
+            self.dynamics_ = learned.prior.at(learned.prior_numbers)
+        self.log_posterior_ = learned.found.log_posterior
+        self.n_iter_, self.stop_reason_ = best.n_iter, best.stop_reason
+        self.at_bounds_ = best.at_bounds
+
+
+def _moving(path: motion.Path, R: Array) -> TrajectoryPrior:
+    """The prior of root points that move, to start from points R."""
+    kernel, bounds = path.kernel.tuned(path.times[:, None])
+    return TrajectoryPrior(kernel, bounds, path.times, path.groups).suited(R)

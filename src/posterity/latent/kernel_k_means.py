@@ -1,0 +1,195 @@
+"""Clusters whose borders bend: k-means in a kernel's feature space."""
+
+from __future__ import annotations
+
+import numbers
+import warnings
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import ClusterMixin
+from sklearn.utils.validation import check_is_fitted
+
+from posterity import arrays, kernels, linalg, models, optimize
+from posterity.arrays import Array
+from posterity.inference import kernel_clusters, kernel_components
+
+
+class KernelKMeans(ClusterMixin, models.KernelModel):
+    """Groups of rows that are alike to a kernel.
+
+    Rows are so divided that the squared distances of their features from the mean of their group
+    add up to as little as can be found. With a linear kernel this is k-means, whose groups are
+    parted by flat borders; with others the borders bend. Rows may be vectors, or objects such as
+    strings and graphs where the kernel takes those.
+
+    Parameters
+    ----------
+    n_clusters : int, default=2
+        How many groups.
+    kernel : Kernel or callable, optional
+        A value of :mod:`posterity.kernels`, or ``kernel(A, B)`` that gives the matrix between the
+        rows of A and of B. Parameters of a kernel that are not set are started from the data. None:
+        ``kernels.RBF()``.
+    n_restarts : int, default=10
+        How many times to search: once from the leading eigenvectors of the kernel matrix, then from
+        rows drawn far apart; the best is kept.
+    max_iter : int, default=300
+        The most steps of a search.
+    random_state : int, Generator, RandomState or None, default=0
+        Draws the rows to start from.
+
+    Attributes
+    ----------
+    labels_ : array of shape (N,)
+        The group of each training row.
+    inertia_ : float
+        The sum of squared distances in feature space, each as often as its row counts.
+    n_iter_ : int
+        Steps of the best search.
+    stop_reason_ : str
+        Why it ended.
+    kernel_ : Kernel
+        The kernel, with every parameter set.
+    X_train_ : array of shape (M, D), or list
+        The training rows that count; where they are vectors, equal ones once.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from posterity import kernels
+    >>> from posterity.latent.kernel_k_means import KernelKMeans
+    >>> angle = np.linspace(0.0, 6.2, 40)
+    >>> ring = np.column_stack([np.cos(angle), np.sin(angle)])
+    >>> rows = np.concatenate([0.2 * ring, 2.0 * ring])
+    >>> model = KernelKMeans(2, kernels.RBF(0.5)).fit(rows)
+    >>> np.bincount(model.labels_[:40]), np.bincount(model.labels_[40:])
+    (array([ 0, 40]), array([40]))
+    """
+
+    _clusters: kernel_clusters.Clusters
+    _means: Array
+
+    def __init__(
+        self,
+        n_clusters: int = 2,
+        kernel: Any = None,
+        *,
+        n_restarts: int = 10,
+        max_iter: int = 300,
+        random_state: Any = 0,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.kernel = kernel
+        self.n_restarts = n_restarts
+        self.max_iter = max_iter
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
+        """Find the groups.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (N, D), or a sequence of N objects
+            Rows; objects where the kernel takes those.
+        y : ignored
+            Present for pipelines.
+        sample_weight : array-like of shape (N,), optional
+            How often each row counts: an integer weight equals repeating the row, and a row of
+            weight zero is absent.
+
+        Warns
+        -----
+        ConvergenceWarning
+            Where rows were still changing groups after ``max_iter`` steps.
+        """
+        n_clusters, n_restarts, max_iter = (
+            _whole(self, name) for name in ("n_clusters", "n_restarts", "max_iter")
+        )
+        rows = self._host_rows(X, reset=True)
+        weight = models.checked_weights(sample_weight, len(rows))
+        self.X_train_, counts, places = self._merged(rows, weight)
+        _refuse_fewer(len(counts), n_clusters)
+        self.kernel_ = self._bound_kernel().start(models.distinct(self.X_train_))
+        with linalg.limited(len(counts)):
+            K = kernel_components.matrix(self.kernel_, self.X_train_)
+            self._means, _ = kernel_components.centre(K, counts)
+            self._clusters = kernel_clusters.cluster(
+                K,
+                counts,
+                n_clusters,
+                n_restarts=n_restarts,
+                max_iter=max_iter,
+                rng=arrays.generator(self.random_state),
+            )
+        self.labels_ = self._labels_of(rows)
+        self.labels_[weight > 0.0] = self._clusters.labels[places]
+        self._say_how_it_ended(n_clusters)
+        return self
+
+    def predict(self, X: Any) -> NDArray[np.intp]:
+        """The group (n,) whose centre is nearest to each row."""
+        check_is_fitted(self)
+        return self._labels_of(self._host_rows(X))
+
+    @property
+    def inertia_(self) -> float:
+        """The sum of squared distances in feature space."""
+        return self._clusters.inertia
+
+    @property
+    def n_iter_(self) -> int:
+        """Steps of the best search."""
+        return len(self._clusters.path)
+
+    def _labels_of(self, rows: Any) -> NDArray[np.intp]:
+        labels = np.empty(len(rows), dtype=np.intp)
+        for some, K in kernel_components.cross(self.kernel_, rows, self.X_train_):
+            labels[some] = self._clusters.nearest(K, self._means)
+        return labels
+
+    def _merged(self, rows: Any, weight: Array) -> tuple[Any, Array, NDArray[np.intp]]:
+        """The rows that count, equal ones made one, how often each counts, and where each went.
+
+        In one order whatever that of the data, so that a repetition is the same as a weight even
+        to the random numbers.
+        """
+        present = np.flatnonzero(weight)
+        kept = kernels.rows.chosen(rows, present)
+        if self._takes_objects or self._kernel_given().tells_rows_apart:
+            return kept, weight[present], np.arange(len(present))
+        different, group = np.unique(kept, axis=0, return_inverse=True)
+        places = group.reshape(-1)
+        counts = np.bincount(places, weights=weight[present]).astype(np.float64)
+        return different, counts, places
+
+    def _host_rows(self, X: Any, *, reset: bool = False) -> Any:
+        rows = self._check_rows(X, reset=reset)
+        return rows if self._takes_objects else arrays.to_numpy(rows)
+
+    def _say_how_it_ended(self, n_clusters: int) -> None:
+        found = self._clusters
+        n_found = len(found.norms)
+        self.stop_reason_ = "no row changed its group"
+        if not found.converged:
+            self.stop_reason_ = f"{self.max_iter} steps were not enough: raise max_iter"
+        if n_found < n_clusters:
+            self.stop_reason_ = f"only {n_found} groups of rows differ to the kernel"
+        if not found.converged or n_found < n_clusters:
+            warnings.warn(self.stop_reason_, optimize.ConvergenceWarning, stacklevel=3)
+
+
+def _whole(model: KernelKMeans, name: str) -> int:
+    value = getattr(model, name)
+    if not isinstance(value, numbers.Integral) or isinstance(value, bool) or int(value) < 1:
+        raise ValueError(f"{name}={value!r} must be a whole number of at least 1.")
+    return int(value)
+
+
+def _refuse_fewer(n_rows: int, n_clusters: int) -> None:
+    if n_rows < n_clusters:
+        raise ValueError(
+            f"Only {n_rows} different rows count (n_samples={n_rows}), too few for "
+            f"n_clusters={n_clusters}: ask for fewer clusters."
+        )

@@ -1,0 +1,240 @@
+"""Principal components in a kernel's feature space, and the way back to rows."""
+
+from __future__ import annotations
+
+import numbers
+import warnings
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_array, check_is_fitted
+
+from posterity import arrays, kernels, linalg, models, optimize, validation
+from posterity.arrays import Array
+from posterity.inference import kernel_components, preimages
+
+
+class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, models.KernelModel):
+    """Curved coordinates: principal components of the features that a kernel stands for.
+
+    A component is a direction of the feature space, of length one, in which the centred features
+    of the training rows vary most, given those before it. With a linear kernel this is PCA; with
+    others the coordinates bend with the data. Rows may be vectors, or objects such as strings and
+    graphs where the kernel takes those.
+
+    Parameters
+    ----------
+    n_components : int, float or None, default=2
+        How many components; a share between 0 and 1 of the variance that they are to explain; None
+        for all. Directions in which the rows do not vary, to rounding, are left out, so that there
+        may be fewer: see ``n_components_``.
+    kernel : Kernel or callable, optional
+        A value of :mod:`posterity.kernels`, or ``kernel(A, B)`` that gives the matrix between the
+        rows of A and of B. Parameters of a kernel that are not set are started from the data. None:
+        ``kernels.RBF()``.
+    max_iter : int, default=200
+        The most iterations of ``inverse_transform``.
+    tol : float, default=1e-6
+        A row of ``inverse_transform`` is found when moving it by the spread of the training rows
+        along the slope would gain no more than this part of the features' variance.
+
+    Attributes
+    ----------
+    embedding_ : array of shape (N, n_components_)
+        Scores of the training rows.
+    explained_variance_ : array of shape (n_components_,)
+        Variance of the scores, by N - 1.
+    explained_variance_ratio_ : array of shape (n_components_,)
+        The same as a share of the variance of all features.
+    n_components_ : int
+        The number of components.
+    dual_components_ : array of shape (n_components_, N)
+        The weights of the training rows in each component.
+    kernel_ : Kernel
+        The kernel, with every parameter set.
+    X_train_ : array of shape (N, D), or list
+        The training rows.
+
+    Notes
+    -----
+    Few components of many rows are found by an iteration that only multiplies the kernel matrix,
+    of which one copy is held while fitting and none after.
+
+    The way back is exact in feature space only: a point there need not be the feature of any row.
+    ``inverse_transform`` returns the rows whose features are nearest, by a descent that starts near
+    the training rows of the nearest scores. Where few components are kept, what it gives back is
+    a row with the noise taken out.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from posterity import kernels
+    >>> from posterity.latent.kernel_pca import KernelPCA
+    >>> angle = np.linspace(0.0, 6.0, 60)
+    >>> circle = np.column_stack([np.cos(angle), np.sin(angle)])
+    >>> model = KernelPCA(4, kernels.RBF(1.0)).fit(circle)
+    >>> outside = np.array([[0.0, 1.2], [-1.2, 0.0]])
+    >>> np.abs(model.inverse_transform(model.transform(outside))).round(1)
+    array([[0., 1.],
+           [1., 0.]])
+    """
+
+    def __init__(
+        self,
+        n_components: int | float | None = 2,
+        kernel: Any = None,
+        *,
+        max_iter: int = 200,
+        tol: float = 1e-6,
+    ) -> None:
+        self.n_components = n_components
+        self.kernel = kernel
+        self.max_iter = max_iter
+        self.tol = tol
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Find the components.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (N, D), or a sequence of N objects
+            Rows; objects where the kernel takes those.
+        y : ignored
+            Present for pipelines.
+        """
+        asked = _checked_number(self.n_components)
+        rows = self._host_rows(X, reset=True, min_rows=2)
+        self.X_train_ = kernels.rows.chosen(rows, np.arange(len(rows)))  # a copy: X may change
+        self.kernel_ = self._bound_kernel().start(models.distinct(self.X_train_))
+        with linalg.limited(len(rows)):
+            K = kernel_components.matrix(self.kernel_, self.X_train_)
+            self._components = kernel_components.decompose(K, asked)
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None) -> Array:
+        """Find the components, and return the scores of the same rows."""
+        return self.fit(X).embedding_
+
+    def transform(self, X: Any) -> Array:
+        """Scores of rows, (n, n_components_)."""
+        check_is_fitted(self)
+        rows = self._host_rows(X)
+        T = np.empty((len(rows), self.n_components_))
+        for some, K in kernel_components.cross(self.kernel_, rows, self.X_train_):
+            T[some] = self._components.project(K)
+        return T
+
+    def inverse_transform(self, X: ArrayLike) -> Array:
+        """The rows (n, D) whose features are nearest to the points with scores X.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_components_)
+            Scores.
+
+        Warns
+        -----
+        ConvergenceWarning
+            Where some rows were not found in ``max_iter`` iterations.
+        """
+        check_is_fitted(self)
+        if self._takes_objects:
+            raise ValueError(
+                f"inverse_transform needs rows that can be moved a little; those of {self.kernel_} "
+                "are no vectors. Look for the training rows of the nearest embedding_ instead."
+            )
+        T = self._checked_scores(X)
+        found = preimages.find(
+            self.kernel_,
+            self.X_train_,
+            self._components,
+            T,
+            max_iter=self.max_iter,
+            tol=validation.check_positive(self.tol, "tol"),
+        )
+        _warn_unless(found.converged, found.n_iter)
+        return found.x
+
+    def reconstruction_error(self, X: Any) -> Array:
+        """Squared distance (n,) in feature space between rows and what the components keep.
+
+        It is large for rows unlike those of training, and below the variance of the features that
+        is not explained for most that are like them.
+        """
+        check_is_fitted(self)
+        rows = self._host_rows(X)
+        error = np.empty(len(rows))
+        for some, K in kernel_components.cross(self.kernel_, rows, self.X_train_):
+            few = kernels.rows.between(rows, some.start, some.stop)
+            error[some] = self._components.misfit(K, arrays.to_numpy(self.kernel_.diag(few)))
+        return error
+
+    @property
+    def embedding_(self) -> Array:
+        """Scores of the training rows, (N, n_components_)."""
+        return self._components.scores
+
+    @property
+    def explained_variance_(self) -> Array:
+        """Variance of the scores, (n_components_,)."""
+        return self._components.variances
+
+    @property
+    def explained_variance_ratio_(self) -> Array:
+        """Share of the variance of all features, (n_components_,)."""
+        return self._components.variances / self._components.total_variance
+
+    @property
+    def dual_components_(self) -> Array:
+        """Weights of the training rows in each component, (n_components_, N)."""
+        return self._components.A.T
+
+    @property
+    def n_components_(self) -> int:
+        """The number of components."""
+        return self._components.A.shape[1]
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.n_components_
+
+    def _host_rows(self, X: Any, *, reset: bool = False, min_rows: int = 1) -> Any:
+        rows = self._check_rows(X, reset=reset, min_rows=min_rows)
+        return rows if self._takes_objects else arrays.to_numpy(rows)
+
+    def _checked_scores(self, X: ArrayLike) -> Array:
+        T: Array = check_array(X, dtype=np.float64)
+        if T.shape[1] != self.n_components_:
+            raise ValueError(
+                f"X has {T.shape[1]} columns; inverse_transform expects one score for each of the "
+                f"{self.n_components_} components, as transform returns them."
+            )
+        return T
+
+
+def _checked_number(n_components: Any) -> int | float | None:
+    """A whole number above zero, a share between zero and one, or None."""
+    if n_components is None:
+        return None
+    whole = isinstance(n_components, numbers.Integral) and not isinstance(n_components, bool)
+    if whole and n_components >= 1:
+        return int(n_components)
+    if isinstance(n_components, float) and 0.0 < n_components < 1.0:
+        return n_components
+    raise ValueError(
+        f"n_components={n_components!r} must be a whole number of at least 1, a share of the "
+        "variance between 0 and 1, or None for all."
+    )
+
+
+def _warn_unless(converged: NDArray[np.bool_], n_iter: int) -> None:
+    if not converged.all():
+        warnings.warn(
+            f"{np.sum(~converged)} of {len(converged)} rows, the first of them row "
+            f"{np.argmin(converged)}, were still moving after {n_iter} iterations: raise max_iter "
+            "or tol.",
+            optimize.ConvergenceWarning,
+            stacklevel=3,
+        )

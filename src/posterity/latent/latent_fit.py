@@ -1,0 +1,144 @@
+"""A fitted latent variable model in its own units: where rows are, and what points stand for."""
+
+from __future__ import annotations
+
+import abc
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from posterity import kernels, optimize
+from posterity.arrays import Array
+from posterity.inference.latents import locating, placements, terms
+from posterity.inference.latents.locating import Located
+from posterity.inference.latents.variational import relevance
+from posterity.inference.latents.variational.posterior import VariationalPosterior
+from posterity.latent import motion
+
+
+@dataclass(frozen=True)
+class Placed:
+    """Latent points of rows, and what is not known of them."""
+
+    mean: Array  # (n, Q)
+    covariance: Array  # (n, Q, Q)
+
+    @property
+    def variance(self) -> Array:
+        """Of each coordinate by itself, (n, Q)."""
+        return np.diagonal(self.covariance, axis1=1, axis2=2)
+
+    def woven(self, mine: NDArray[np.intp], other: Placed, theirs: NDArray[np.intp]) -> Placed:
+        """These points at some places of a whole, and others at the rest of them."""
+        order = np.argsort(np.concatenate([mine, theirs]))
+        return Placed(
+            np.concatenate([self.mean, other.mean])[order],
+            np.concatenate([self.covariance, other.covariance])[order],
+        )
+
+
+@dataclass(frozen=True)
+class Fitted(abc.ABC):
+    """What an estimator asks of a fit, however it was made."""
+
+    Y: Array  # (N, D), the rows that were fitted
+    X: Array  # (N, Q), their latent points, or the means of these
+    decoder: terms.Decoder  # from latent points to outputs
+    kernel: kernels.Kernel  # over latent points, as it was learned
+    over_time: kernels.Kernel | None  # likewise
+    value: float  # of what was maximised
+    optimum: optimize.Optimum
+    ends: Array  # what the search from each start reached
+
+    @property
+    def X_variance(self) -> Array:
+        """Of the latent points, (N, Q)."""
+        return np.zeros_like(self.X)
+
+    @abc.abstractmethod
+    def at_home(self, rows: NDArray[np.intp]) -> Placed:
+        """Rows that were fitted, in their places."""
+
+    @abc.abstractmethod
+    def located(self, Y: Array, path: motion.Path | None = None) -> Located:
+        """Where further rows are."""
+
+    @abc.abstractmethod
+    def decoded(self, placed: Placed) -> tuple[Array, Array]:
+        """Mean and variance of the noise-free outputs of rows, averaged over where they are."""
+
+    def relevances(self) -> Array:
+        """How much each latent dimension matters, (Q,), in units of the largest."""
+        return relevance.relevances(self.kernel, self.X, self.X_variance)
+
+    def placed(
+        self,
+        Y: Array,
+        homes: NDArray[np.intp],
+        times: ArrayLike | None,
+        groups: ArrayLike | None,
+    ) -> Placed:
+        """Where rows are: those with a home there, the others (-1) wherever they are found."""
+        path = motion.path(self.over_time, times, groups, len(Y))
+        known, new = np.flatnonzero(homes >= 0), np.flatnonzero(homes < 0)
+        if not len(new):
+            return self.at_home(homes)
+        where = self.located(Y[new], None if path is None else path.among(new))
+        found = Placed(where.mean, where.covariance)
+        return self.at_home(homes[known]).woven(known, found, new) if len(known) else found
+
+
+@dataclass(frozen=True)
+class MapFit(Fitted):
+    """The most probable latent points."""
+
+    weights: Array  # of the latent points, where they are a function of their rows
+    back_kernel: kernels.Kernel | None  # over rows, of that function
+
+    def at_home(self, rows: NDArray[np.intp]) -> Placed:
+        """With the spread of Laplace's approximation, the process kept as it is."""
+        there = locating.located_at(self.decoder, self.Y[rows], self.X[rows])
+        return Placed(there.mean, there.covariance)
+
+    def located(self, Y: Array, path: motion.Path | None = None) -> Located:
+        """By the learned map where there is one and rows are whole; otherwise by a search."""
+        if path is not None:
+            prior = path.held()
+            return locating.locate_along(self.decoder, Y, prior, prior.start, candidates=self.X)
+        if self.back_kernel is None or np.isnan(Y).any():
+            return locating.locate(self.decoder, Y, candidates=self.X)
+        B = placements.back_features(self.back_kernel, self.Y, Y)
+        return locating.located_at(self.decoder, Y, B @ self.weights)
+
+    def decoded(self, placed: Placed) -> tuple[Array, Array]:
+        """By cubature."""
+        return locating.decoded(self.decoder, placed.mean, placed.covariance)
+
+
+@dataclass(frozen=True)
+class VariationalFit(Fitted):
+    """A normal distribution over each latent point."""
+
+    posterior: VariationalPosterior
+
+    @property
+    def X_variance(self) -> Array:
+        """Of the latent points, (N, Q)."""
+        return self.posterior.S
+
+    def at_home(self, rows: NDArray[np.intp]) -> Placed:
+        """With the spread that was learned."""
+        S = self.posterior.S[rows]
+        return Placed(self.X[rows], S[:, :, None] * np.eye(S.shape[1]))
+
+    def located(self, Y: Array, path: motion.Path | None = None) -> Located:
+        """A normal for each row; the most probable points where a motion ties them together."""
+        if path is None:
+            return self.posterior.locate(Y)
+        prior = path.held()
+        return locating.locate_along(self.posterior, Y, prior, prior.start, candidates=self.X)
+
+    def decoded(self, placed: Placed) -> tuple[Array, Array]:
+        """In closed form where the kernel has one."""
+        return self.posterior.decoded(placed.mean, placed.variance)

@@ -1,0 +1,194 @@
+"""From outputs to latent points: what is asked of a latent variable model, and its fit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from posterity import kernels, validation
+from posterity.arrays import Array
+from posterity.inference.latents import placements, search, starting, terms
+from posterity.inference.latents.inducing_outputs import InducingOutputs
+from posterity.inference.latents.outputs import ExactOutputs
+from posterity.inference.latents.trajectories import TrajectoryPrior
+from posterity.inference.latents.variational import fitting
+from posterity.latent import motion
+from posterity.latent.latent_fit import Fitted, MapFit, VariationalFit
+from posterity.models import given_noise
+
+INFERENCES = ("map", "variational")
+_NOISE_RANGE = (1e-6, 10.0)  # of the mean variance of the columns
+_NOISE_START = {"map": 0.1, "variational": 0.01}
+_CARRIERS = 50  # inducing points of the variational model, at most, where none are asked for
+_FAINTEST = 1e-3  # deviation of a component, of the first's, that a length scale starts from
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is asked of a latent variable model."""
+
+    n_components: int
+    kernel: kernels.Kernel | None
+    noise_variance: float | None
+    inference: str
+    inducing_points: int | None
+    back_constraints: Any  # bool, or a kernel over rows
+    dynamics: kernels.Kernel | None
+    n_restarts: int
+    max_iter: int
+    n_jobs: int | None
+    rng: np.random.Generator
+
+    def __post_init__(self) -> None:
+        validation.check_count(self.n_components, "n_components")
+        validation.check_count(self.n_restarts, "n_restarts", least=0)
+        validation.check_count(self.max_iter, "max_iter")
+        if self.inducing_points is not None:
+            validation.check_count(self.inducing_points, "inducing_points")
+        if self.inference not in INFERENCES:
+            raise ValueError(f"inference={self.inference!r} must be one of {INFERENCES}.")
+        if not isinstance(self.back_constraints, bool | kernels.Kernel):
+            raise TypeError(
+                f"back_constraints={self.back_constraints!r} must be True, False or a kernel."
+            )
+        if self.back_constraints is not False and self.inference != "map":
+            raise ValueError("back_constraints are for inference='map'.")
+        if not isinstance(self.dynamics, kernels.Kernel | None):
+            raise TypeError(f"dynamics={self.dynamics!r} must be a kernel over time, or None.")
+
+    @property
+    def back_kernel(self) -> kernels.Kernel | None:
+        """Over rows, where latent points are a function of them."""
+        if isinstance(self.back_constraints, kernels.Kernel):
+            return self.back_constraints
+        return kernels.RBF() if self.back_constraints else None
+
+
+def fit(plan: Plan, Y: Array, times: ArrayLike | None, groups: ArrayLike | None) -> Fitted:
+    """Of outputs in the units of the model, NaN where one is missing."""
+    start = starting.principal(Y, plan.n_components, plan.rng)
+    path = motion.path(plan.dynamics, times, groups, len(Y))
+    prior = terms.StandardNormalPrior() if path is None else path.prior(start.X)
+    outputs = _Outputs.of(plan, Y, start)
+    if plan.inference == "variational":
+        return _variational(plan, outputs, start, prior)
+    return _most_probable(plan, outputs, start, prior)
+
+
+@dataclass(frozen=True)
+class _Outputs:
+    """Outputs with the kernel and the noise to start from."""
+
+    Y: Array
+    kernel: kernels.Kernel
+    kernel_bounds: Array
+    noise_variance: float
+    noise_bounds: tuple[float, float] | None
+
+    @classmethod
+    def of(cls, plan: Plan, Y: Array, start: starting.Principal) -> _Outputs:
+        size = float(np.nanmean(Y * Y)) or 1.0  # of outputs that are all alike: any unit will do
+        kernel, bounds = _kernel(plan, start).tuned(start.X, variance=size)
+        if plan.noise_variance is not None:
+            noise = given_noise(plan.noise_variance)
+            return cls(Y, kernel, bounds, noise, None)
+        low, high = (share * size for share in _NOISE_RANGE)
+        return cls(Y, kernel, bounds, _NOISE_START[plan.inference] * size, (low, high))
+
+    @property
+    def arguments(self) -> tuple[Array, kernels.Kernel, Array, float, tuple[float, float] | None]:
+        """In the order in which every inference takes them."""
+        return self.Y, self.kernel, self.kernel_bounds, self.noise_variance, self.noise_bounds
+
+
+def _kernel(plan: Plan, start: starting.Principal) -> kernels.Kernel:
+    """As given; otherwise lengths that are in proportion to what each component explains."""
+    if plan.kernel is not None:
+        return plan.kernel
+    if plan.inference == "map":
+        return kernels.Scaled(kernels.RBF())
+    share = start.deviations / max(float(start.deviations[0]), np.finfo(np.float64).tiny)
+    return kernels.Scaled(kernels.RBF(tuple(1.0 / np.maximum(share, _FAINTEST))))
+
+
+def _most_probable(
+    plan: Plan, outputs: _Outputs, start: starting.Principal, prior: terms.LatentPrior
+) -> MapFit:
+    Y = outputs.Y
+    term: terms.OutputTerm
+    if plan.inducing_points is None:
+        term = ExactOutputs(*outputs.arguments)
+    else:
+        term = InducingOutputs(*outputs.arguments, _spread_rows(start.X, plan))
+    placement = _placement(plan, Y)
+    problem = search.Problem((term, prior, terms.Volume()), placement, int(np.sum(~np.isnan(Y))))
+    starts = [start.X, *(start.near(plan.rng) for _ in range(plan.n_restarts))]
+    learned = search.maximise(problem, starts, max_iter=plan.max_iter, n_jobs=plan.n_jobs)
+    own, own_prior, _ = learned.own
+    return MapFit(
+        Y,
+        learned.X,
+        term.decoder(learned.X, own),
+        term.at(own)[0],
+        _over_time(prior, own_prior),
+        learned.log_posterior,
+        learned.optimum,
+        learned.ends,
+        weights=learned.weights.reshape(-1, plan.n_components),
+        back_kernel=plan.back_kernel,
+    )
+
+
+def _over_time(prior: terms.LatentPrior, own: Array) -> kernels.Kernel | None:
+    """The kernel of a motion, as it was learned."""
+    return prior.at(own) if isinstance(prior, TrajectoryPrior) else None
+
+
+def _placement(plan: Plan, Y: Array) -> placements.Placement:
+    if plan.back_kernel is None:
+        return placements.Free(len(Y), plan.n_components)
+    missing = np.argwhere(np.isnan(Y))
+    if len(missing):
+        row, column = missing[0]
+        raise ValueError(
+            f"Row {row} has no value in column {column}, and with back_constraints a row's latent "
+            "point is a function of all its values: fill it in, or fit without back_constraints."
+        )
+    return placements.Mapped(placements.back_features(plan.back_kernel, Y, Y), plan.n_components)
+
+
+def _variational(
+    plan: Plan, outputs: _Outputs, start: starting.Principal, prior: terms.LatentPrior
+) -> VariationalFit:
+    carriers = plan.inducing_points or min(_CARRIERS, len(outputs.Y))
+    posterior = fitting.fit(
+        outputs.Y,
+        start.X,
+        *outputs.arguments[1:],
+        prior=prior,
+        n_inducing=min(carriers, len(outputs.Y)),
+        n_restarts=1 + plan.n_restarts,
+        max_iter=plan.max_iter,
+        n_jobs=plan.n_jobs,
+        rng=plan.rng,
+    )
+    return VariationalFit(
+        outputs.Y,
+        posterior.m,
+        posterior,
+        posterior.kernel,
+        _over_time(prior, posterior.prior_own),
+        posterior.log_bound,
+        posterior.optimum,
+        posterior.ends,
+        posterior=posterior,
+    )
+
+
+def _spread_rows(X: Array, plan: Plan) -> Array:
+    """Inducing points to start from: rows at random."""
+    count = min(int(plan.inducing_points or 0), len(X))
+    return X[np.sort(plan.rng.choice(len(X), count, replace=False))]

@@ -1,0 +1,105 @@
+"""Columns as a latent variable model sees them: about zero, in units of its own, some missing."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from posterity import distributions
+from posterity.arrays import Array
+
+
+@dataclass(frozen=True)
+class OutputFrame:
+    """The origin and the unit of each column.
+
+    Examples
+    --------
+    >>> frame = OutputFrame.of(np.array([[1.0, 5.0], [3.0, np.nan]]), standardize=False)
+    >>> frame.seen(np.array([[2.0, 6.0]]))
+    array([[0., 1.]])
+    """
+
+    centre: Array  # (D,)
+    scale: Array  # (D,)
+
+    @classmethod
+    def of(cls, X: Array, *, standardize: bool) -> OutputFrame:
+        """Of rows whose missing values are NaN; a column without any value is refused."""
+        empty = np.flatnonzero(np.all(np.isnan(X), axis=0))
+        if empty.size:
+            raise ValueError(
+                f"Column {empty[0]} of X has no value at all, so that nothing can be learned of "
+                "it: leave it out."
+            )
+        centre = np.nanmean(X, axis=0)
+        if not standardize:
+            return cls(centre, np.ones(X.shape[1]))
+        scale = np.nanstd(X, axis=0)
+        # What rounding leaves of a constant column is no unit.
+        constant = scale <= 10.0 * np.finfo(np.float64).eps * np.abs(centre)
+        return cls(centre, np.where(constant, 1.0, scale))
+
+    def seen(self, X: Array) -> Array:
+        """Rows in the units of the model."""
+        return (X - self.centre) / self.scale
+
+    def distribution(self, mean: Array, variance: Array) -> distributions.Normal:
+        """From the units of the model to those of the columns."""
+        return distributions.Normal(mean * self.scale + self.centre, np.sqrt(variance) * self.scale)
+
+    def log_units(self, Y: Array) -> Array:
+        """What each row's log density loses by the change of units, (n,)."""
+        return ~np.isnan(Y) @ np.log(self.scale)
+
+
+class RowsSeen:
+    """Rows that a model was fitted to, which keep their places when they are asked for again.
+
+    Examples
+    --------
+    >>> seen = RowsSeen(np.array([[1.0, np.nan], [3.0, 4.0]]))
+    >>> seen.places(np.array([[3.0, 4.0], [5.0, 6.0], [1.0, np.nan]]))
+    array([ 1, -1,  0])
+    """
+
+    def __init__(self, Y: Array) -> None:
+        self._Y = Y
+
+    @functools.cached_property
+    def _numbers(self) -> dict[int, int]:
+        """The number of the first row with each hash."""
+        return {hash(row.tobytes()): i for i, row in reversed(list(enumerate(_plain(self._Y))))}
+
+    def places(self, Y: Array) -> NDArray[np.intp]:
+        """The number of the equal row for each row, -1 where there is none."""
+        found = [self._numbers.get(hash(row.tobytes()), -1) for row in _plain(Y)]
+        places = np.array(found, dtype=np.intp)
+        known = places >= 0
+        known[known] = np.all(_plain(Y[known]) == _plain(self._Y[places[known]]), axis=1)
+        return np.where(known, places, -1)
+
+
+def _plain(Y: Array) -> Array:
+    """Rows in which equal values are equal bytes: one zero, and infinity for what is missing."""
+    return np.ascontiguousarray(np.where(np.isnan(Y), np.inf, Y) + 0.0)
+
+
+def checked_points(Z: ArrayLike, n_components: int) -> Array:
+    """Latent points, (n, Q), or a sentence.
+
+    Examples
+    --------
+    >>> checked_points([[0.0, 1.0]], 2)
+    array([[0., 1.]])
+    """
+    points = np.asarray(Z, dtype=np.float64)
+    if points.ndim != 2 or points.shape[1] != n_components or not np.all(np.isfinite(points)):
+        raise ValueError(
+            f"inverse_transform takes latent points of shape (n, {n_components}), finite numbers "
+            f"all; got shape {points.shape}."
+        )
+    return points

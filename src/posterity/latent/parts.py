@@ -1,0 +1,94 @@
+"""Columns taken apart: which of them belong together, by name or by position."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Names, and the columns of each; every column is of one part.
+
+    Examples
+    --------
+    >>> parts = Parts.of({"left": ["a", "b"], "right": ["c"]}, 3, ["a", "b", "c"])
+    >>> parts.names, [columns.tolist() for columns in parts.columns]
+    (('left', 'right'), [[0, 1], [2]])
+    """
+
+    names: tuple[str, ...]
+    columns: tuple[NDArray[np.intp], ...]
+
+    @classmethod
+    def of(cls, given: Any, n_columns: int, column_names: Sequence[str] | None) -> Parts:
+        """From a mapping of names to columns, a list of lists of columns, or None: two halves."""
+        named = _named(given, n_columns)
+        known = {} if column_names is None else {name: i for i, name in enumerate(column_names)}
+        found = {
+            name: [_position(column, n_columns, known, name) for column in columns]
+            for name, columns in named.items()
+        }
+        _refuse_misfits(found, n_columns, column_names)
+        arrays = (np.array(columns, dtype=np.intp) for columns in found.values())
+        return cls(tuple(found), tuple(arrays))
+
+
+def _named(given: Any, n_columns: int) -> dict[str, list[Any]]:
+    if given is None:
+        halves = np.array_split(np.arange(n_columns), min(2, n_columns))
+        return {str(i): half.tolist() for i, half in enumerate(halves)}
+    if isinstance(given, Mapping):
+        return {str(name): list(columns) for name, columns in given.items()}
+    if isinstance(given, Sequence) and not isinstance(given, str):
+        return {str(i): list(columns) for i, columns in enumerate(given)}
+    raise TypeError(
+        f"parts={given!r} must be a mapping of names to lists of columns, a list of such lists, or "
+        "None for two halves."
+    )
+
+
+def _position(column: Any, n_columns: int, known: Mapping[str, int], part: str) -> int:
+    """Of a column that is given by its name or by its position."""
+    if isinstance(column, str):
+        if column not in known:
+            raise ValueError(f"Part {part!r} has a column {column!r}, which X has not.")
+        return known[column]
+    if not isinstance(column, numbers.Integral) or not 0 <= int(column) < n_columns:
+        raise ValueError(
+            f"Part {part!r} has a column {column!r}; pass names of columns, or positions from 0 to "
+            f"{n_columns - 1}."
+        )
+    return int(column)
+
+
+def _refuse_misfits(
+    found: Mapping[str, list[int]], n_columns: int, column_names: Sequence[str] | None
+) -> None:
+    """A part without columns, a column of two parts, a column of none."""
+    owner: dict[int, str] = {}
+    for part, columns in found.items():
+        if not columns:
+            raise ValueError(f"Part {part!r} has no columns; leave it out.")
+        for column in columns:
+            if column in owner:
+                raise ValueError(
+                    f"Column {_called(column, column_names)} is in part {owner[column]!r} and in "
+                    f"part {part!r}; a column belongs to one part, once."
+                )
+            owner[column] = part
+    left = [column for column in range(n_columns) if column not in owner]
+    if left:
+        raise ValueError(
+            f"Column {_called(left[0], column_names)} is in no part; add it to one, or leave it "
+            "out of X."
+        )
+
+
+def _called(column: int, column_names: Sequence[str] | None) -> str:
+    return str(column) if column_names is None else repr(column_names[column])

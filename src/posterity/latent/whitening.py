@@ -1,0 +1,143 @@
+"""Rows made uncorrelated and of unit variance, along principal axes or along the columns."""
+
+from __future__ import annotations
+
+import functools
+import numbers
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import OneToOneFeatureMixin
+
+from posterity.arrays import Array
+from posterity.designs.centred import Centred
+from posterity.inference import principal_routes as routes
+from posterity.inference import principal_sources as sources
+from posterity.inference.principal import Principal
+from posterity.latent import number_of_axes, principal_model
+
+_METHODS = ("pca", "zca")
+_SMALL = 1e-6  # a variance divides here, so more of its digits count than in PCA
+
+
+class Whitening(principal_model.PrincipalModel):
+    """Rows whose sample covariance, of N - 1 degrees of freedom, is the identity.
+
+    Directions without variance (constant or dependent columns, or N <= D rows) have nothing that
+    could be made one: they become zero, and are not blown up.
+
+    Parameters
+    ----------
+    method : {"pca", "zca"}, default="pca"
+        "pca": along principal axes, the largest first. "zca": turned back to the columns, of all
+        whitenings the one closest to the rows about their mean in squares [KLS]; columns keep
+        their names.
+    n_components : int, float or None, default=None
+        How many axes are kept: a number, or as many as have this share of the variance. The others
+        become zero. None: all, min(N, D).
+    tolerance : float, default=0.0
+        Axes with at most this part of the largest variance count as without, too.
+
+    Attributes
+    ----------
+    components_ : array of shape (n_components_, D)
+        The principal axes.
+    explained_variance_ : array of shape (n_components_,)
+        The variance along each before whitening; 0 where it counts as none.
+    mean_ : array of shape (D,)
+        The mean of the rows.
+    n_components_ : int
+        How many axes there are.
+    n_samples_seen_ : int or float
+        N, the sum of the weights.
+    n_features_in_ : int
+        D.
+    feature_names_in_ : array of shape (D,)
+        The names of the columns, where they have any.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from posterity.latent.whitening import Whitening
+    >>> X = np.random.default_rng(0).normal(size=(100, 2)) @ [[2.0, 1.0, 0.0], [0.0, 1.0, 0.0]]
+    >>> Z = Whitening().fit_transform(X)
+    >>> np.abs(np.cov(Z.T)).round(6)
+    array([[1., 0., 0.],
+           [0., 1., 0.],
+           [0., 0., 0.]])
+    """
+
+    def __init__(
+        self,
+        method: str = "pca",
+        *,
+        n_components: int | float | None = None,
+        tolerance: float = 0.0,
+    ) -> None:
+        self.method = method
+        self.n_components = n_components
+        self.tolerance = tolerance
+
+    def transform(self, X: ArrayLike) -> Array:
+        """White rows: of the rows that were fitted, uncorrelated with unit variance.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n, D)
+            Rows.
+        """
+        rows = Centred(self._query(X), self.mean_, None)
+        Z = rows.times(self.components_.T * self._inverse_scales)
+        return Z @ self.components_ if self.method == "zca" else Z
+
+    def inverse_transform(self, X: ArrayLike) -> Array:
+        """The rows that would become these; exactly those that did, within their span.
+
+        Parameters
+        ----------
+        X : array-like or data frame
+            White rows.
+        """
+        Z = self._latent_query(X)
+        along = Z @ self.components_.T if self.method == "zca" else Z
+        return self._principal.at(along * np.sqrt(self.explained_variance_))
+
+    def get_feature_names_out(self, input_features: ArrayLike | None = None) -> NDArray[np.object_]:
+        """The names of the columns of white rows: those of the input for "zca"."""
+        if self.method == "zca":
+            return OneToOneFeatureMixin.get_feature_names_out(self, input_features)
+        return super().get_feature_names_out(input_features)
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.mean_) if self.method == "zca" else self.n_components_
+
+    @property
+    def _inverse_scales(self) -> Array:
+        """1 / sqrt(variance), and 0 where there is none."""
+        variance = self.explained_variance_
+        return np.where(variance > 0.0, 1.0, 0.0) / np.sqrt(np.where(variance > 0.0, variance, 1.0))
+
+    def _check_parameters(self) -> None:
+        if not isinstance(self.method, str) or self.method not in _METHODS:
+            raise ValueError(f"method={self.method!r} must be 'pca' or 'zca'.")
+        if isinstance(self.n_components, str):
+            raise ValueError(
+                f"n_components={self.n_components!r} must be a number of axes, a share of the "
+                "variance between 0 and 1, or None for all."
+            )
+        number_of_axes.check(self.n_components)
+        if not isinstance(self.tolerance, numbers.Real) or not 0.0 <= self.tolerance < 1.0:
+            raise ValueError(f"tolerance={self.tolerance!r} must be at least 0 and less than 1.")
+
+    def _decompose(self, source: principal_model.AnySource) -> Principal:
+        choose = functools.partial(number_of_axes.chosen, self.n_components)
+        if isinstance(source, sources.Streamed) or source.shape[0] > source.shape[1]:
+            return routes.by_columns(source, choose, small=_SMALL)
+        return routes.by_rows(source, choose, small=_SMALL)
+
+    def _publish(self) -> None:
+        variances = self._principal.variances
+        floor = self.tolerance * np.max(variances, initial=0.0)
+        self.components_ = self._principal.axes
+        self.explained_variance_ = np.where(variances > floor, variances, 0.0)

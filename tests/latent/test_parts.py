@@ -1,0 +1,59 @@
+"""Columns taken apart, and what is said where they cannot be."""
+
+import numpy as np
+import pytest
+
+from posterity.latent.parts import Parts
+
+NAMES = ["hip", "knee", "hand"]
+
+
+def as_lists(parts):
+    return {name: c.tolist() for name, c in zip(parts.names, parts.columns, strict=True)}
+
+
+def test_names_and_positions_say_the_same():
+    by_name = Parts.of({"leg": ["knee", "hip"], "arm": ["hand"]}, 3, NAMES)
+    by_position = Parts.of({"leg": [1, np.int64(0)], "arm": (2,)}, 3, None)
+    assert as_lists(by_name) == as_lists(by_position) == {"leg": [1, 0], "arm": [2]}
+
+
+def test_a_list_of_lists_is_named_by_number():
+    assert as_lists(Parts.of([[2], [0, 1]], 3, NAMES)) == {"0": [2], "1": [0, 1]}
+
+
+@pytest.mark.parametrize(
+    ("n_columns", "expected"),
+    [(1, {"0": [0]}), (2, {"0": [0], "1": [1]}), (3, {"0": [0, 1], "1": [2]})],
+)
+def test_none_is_two_halves(n_columns, expected):
+    assert as_lists(Parts.of(None, n_columns, None)) == expected
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ({"leg": ["hip", "knee"]}, "Column 'hand' is in no part"),
+        ({"leg": ["hip", "knee"], "arm": ["knee", "hand"]}, "Column 'knee' is in part 'leg' and"),
+        ({"leg": ["hip", "knee", "hip", "hand"]}, "in part 'leg' and in part 'leg'"),
+        ({"leg": ["hip", "toe"]}, "Part 'leg' has a column 'toe', which X has not"),
+        ({"leg": [0, 1, 2], "arm": []}, "Part 'arm' has no columns"),
+        ([[0, 1], [3]], "positions from 0 to 2"),
+        ([[0, 1], [-1]], "positions from 0 to 2"),
+        ([[0, 1], [1.5]], "positions from 0 to 2"),
+    ],
+)
+def test_misfits_are_refused_in_words(given, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        Parts.of(given, 3, NAMES)
+
+
+@pytest.mark.parametrize("given", ["hip", 3])
+def test_what_is_no_list_is_refused(given):
+    with pytest.raises(TypeError, match="must be a mapping"):
+        Parts.of(given, 3, NAMES)
+
+
+def test_without_names_columns_are_numbered():
+    with pytest.raises(ValueError, match="Column 1 is in no part"):
+        Parts.of([[0], [2]], 3, None)

@@ -1,0 +1,19 @@
+"""Groups of rows from eigenvectors: found whatever the rotation."""
+
+import numpy as np
+import pytest
+
+from posterity.linalg import indicators
+
+
+@pytest.mark.parametrize("k", [1, 2, 5])
+@pytest.mark.parametrize("noise", [0.0, 0.02])
+def test_rotated_indicators_are_turned_back(k, noise):
+    rng = np.random.default_rng(k)
+    groups = np.arange(60) % k
+    Z = (groups[:, None] == np.arange(k)) / np.sqrt(60 / k)
+    turn, _ = np.linalg.qr(rng.normal(size=(k, k)))
+    found = indicators.groups_of_rows(Z @ turn + noise * rng.normal(size=(60, k)) / np.sqrt(60 / k))
+    pairs = np.unique(np.column_stack([groups, found]), axis=0)
+    assert len(pairs) == k
+    assert len(np.unique(found)) == k
