@@ -18,4 +18,5 @@ BENCHMARKS = (
         "boosting",
         "regression_forests",
     ),
+    *("principal", "latent_variables", "oil_flow", "motion"),
 )

@@ -59,6 +59,7 @@ COLUMNS = (
     ("log10_penalty", "log10 of the penalty", "score"),
     ("vectors", "vectors", "median"),
     ("log_evidence", "log evidence", "exact"),
+    ("log_density", "log density", "exact"),
     ("variance", "variance", "score"),
     ("length_scale", "length scale", "score"),
     ("evaluations", "evaluations", "median"),

@@ -14,10 +14,9 @@ walk, knee, hidden = noisy.groups == 1, 2, slice(39, 47)
 X, truth, times = noisy.X[walk], clean.X[walk], noisy.times[walk]
 seen = X.copy()
 seen[hidden] = np.nan
-smooth = kernels.Scaled(kernels.RBF(1.0).fixed())  # its length is the unit of the latent space
 fits = {
-    "Frames on their own": GPLVM(2, smooth).fit(seen),
-    "Frames in time": GPLVM(2, smooth, dynamics=kernels.RBF(0.2).fixed()).fit(seen, times=times),
+    "Frames on their own": GPLVM(2).fit(seen),
+    "Frames in time": GPLVM(2, dynamics=kernels.RBF()).fit(seen, times=times),
 }
 with displays.style():
     figure, axes = plt.subplots(2, 2, figsize=(13, 8), height_ratios=(3, 2))

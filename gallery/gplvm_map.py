@@ -11,10 +11,9 @@ OUT = Path(__file__).parent / "out"
 
 walking = datasets.walks(50)
 X, moments = walking.X, {"times": walking.times, "groups": walking.groups}
-smooth = kernels.Scaled(kernels.RBF(1.0).fixed())  # its length is the unit of the latent space
 linear = PCA(n_components=2).fit(X)
-curved = GPLVM(2, smooth).fit(X)
-moving = GPLVM(2, smooth, dynamics=kernels.RBF(0.3).fixed()).fit(X, **moments)
+curved = GPLVM(2).fit(X)
+moving = GPLVM(2, dynamics=kernels.RBF(0.3).fixed()).fit(X, **moments)  # 0.3 seconds
 rows = {
     "Principal components": (linear, linear.inverse_transform(linear.transform(X))),
     "GPLVM": (curved, curved.inverse_transform(curved.embedding_).mean()),

@@ -19,4 +19,4 @@ with displays.style():
     )
     strips.plot(ax)
     OUT.mkdir(exist_ok=True)
-    figure.savefig(OUT / "reconstructions.png")
+    figure.savefig(OUT / "reconstructions.png", bbox_inches="tight")

@@ -277,6 +277,28 @@ def test_what_is_not_a_positive_column_names_its_row(value, match):
         validation.check_positive(value, "noise_variance", length=3)
 
 
+@pytest.mark.parametrize("marker", [np.nan, pd.NA])
+def test_further_advice_is_of_missing_values_only(marker):
+    X = pd.DataFrame({"age": pd.Series([1.0, marker], dtype=object)})
+    with pytest.raises(ValueError, match=r"SimpleImputer\. Or ask\.$"):
+        validation.check_X(WeightedMean(), X, reset=True, advice="Or ask.")
+    with pytest.raises(ValueError, match=r"infinite values first\.$"):
+        validation.check_X(WeightedMean(), [[np.inf]], reset=True, advice="Or ask.")
+
+
+def test_masked_values_are_not_taken_for_data():
+    X = np.ma.masked_array([[1.0, 2.0], [3.0, 999.0]], [[False, False], [False, True]])
+    with pytest.raises(ValueError, match=r"filled\(np.nan\)"):
+        door(X)
+    np.testing.assert_array_equal(door(X[:1]), [[1.0, 2.0]])
+
+
+@pytest.mark.parametrize("frame", FRAMES)
+def test_a_frame_without_columns_is_refused_in_words(frame):
+    with pytest.raises(ValueError, match="data frame without columns"):
+        door(frame())
+
+
 def test_missing_values_pass_where_they_are_allowed_and_infinities_never():
     X = np.array([[1.0, np.nan], [2.0, 3.0]])
     checked = validation.check_X(WeightedMean(), X, reset=True, allow_missing=True)

@@ -105,7 +105,7 @@ def test_blocks_of_queries_are_all_queries(monkeypatch):
     monkeypatch.setattr(preimages, "_BLOCK_VALUES", 3 * len(X))
     parts = preimages.find(kernel, X, components, T, tol=1e-9)
     np.testing.assert_allclose(parts.x, whole.x, atol=1e-8)
-    assert parts.converged.shape == (10,)
+    assert parts.converged.shape == parts.n_iter.shape == parts.value.shape == (10,)
 
 
 def test_equal_training_rows_and_few_of_them_do_no_harm():
@@ -120,4 +120,4 @@ def test_too_few_iterations_are_told():
     components = fitted(kernel, X, 3)
     found = preimages.find(kernel, X, components, 0.7 * components.scores, max_iter=1, tol=1e-9)
     assert not found.converged.all()
-    assert found.n_iter == 1
+    assert np.max(found.n_iter) == 1

@@ -149,8 +149,9 @@ def decompose(K: Array, n_components: int | float | None = None) -> KernelCompon
     real = d[d > max(floor, _NULL * d[0])]
     if not len(real):
         raise ValueError(
-            f"The {n} rows are all the same to the kernel: there is no direction in which they "
-            "vary. Pass rows that differ, or a kernel that tells them apart."
+            f"The {n} rows are all the same to the kernel, to rounding: there is no direction in "
+            "which they vary. Pass rows that differ, or a kernel that tells them apart; of rows "
+            "far from the origin, subtract their mean first."
         )
     k = _enough(real / total, n_components) if isinstance(n_components, float) else len(real)
     roots = np.sqrt(d[:k])

@@ -13,11 +13,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from posterity import kernels
+from posterity import kernels, optimize
 from posterity.arrays import Array
 from posterity.inference import kernel_components
 from posterity.kernels import distances
-from posterity.optimize import rows
 
 _BLOCK_VALUES = 1 << 20  # rows sought meet the training rows 8 MiB at a time
 _NEIGHBOURS = 5
@@ -32,7 +31,7 @@ def find(
     *,
     max_iter: int = 200,
     tol: float = 1e-6,
-) -> rows.RowOptima:
+) -> optimize.ManyOptima:
     """The rows whose features are nearest to the points with scores T, some at a time.
 
     Parameters
@@ -66,12 +65,7 @@ def find(
         )
         for some in (T[i : i + step] for i in range(0, len(T), step))
     ]
-    return rows.RowOptima(
-        np.concatenate([part.x for part in found]),
-        np.concatenate([part.value for part in found]),
-        np.concatenate([part.converged for part in found]),
-        max(part.n_iter for part in found),
-    )
+    return optimize.ManyOptima.concatenated(found)
 
 
 def nearest(
@@ -83,7 +77,7 @@ def nearest(
     size: float,
     max_iter: int = 200,
     tol: float = 1e-6,
-) -> rows.RowOptima:
+) -> optimize.ManyOptima:
     """The rows whose features are nearest to the points sum_i G_ni phi(x_i).
 
     Parameters
@@ -102,7 +96,7 @@ def nearest(
 
     Returns
     -------
-    optima : RowOptima
+    optima : ManyOptima
         ``value`` is the squared distance less that of the point from the origin, over ``size``.
 
     Examples
@@ -116,8 +110,8 @@ def nearest(
     everyone = np.arange(len(G))
     scaled = np.stack([(start - distance.centre) / distance.unit for start in starts])
     best = np.argmin([distance(u, everyone)[0] for u in scaled], axis=0)
-    end = rows.minimise_rows(distance, scaled[best, everyone], max_iter=max_iter, tol=tol)
-    return rows.RowOptima(distance.in_place(end.x), end.value, end.converged, end.n_iter)
+    end = optimize.minimise_many_lbfgs(distance, scaled[best, everyone], max_iter=max_iter, tol=tol)
+    return optimize.ManyOptima(distance.in_place(end.x), end.value, end.converged, end.n_iter)
 
 
 class _Distance:

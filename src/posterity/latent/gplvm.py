@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from posterity import arrays, distributions, models, validation
 from posterity.arrays import Array
-from posterity.latent import latent_fit, latent_training
+from posterity.latent import latent_fit, latent_training, left_out, motion
 from posterity.latent.output_frame import OutputFrame, RowsSeen, checked_points
 
 _LEAST_ROWS = 3
@@ -48,7 +48,7 @@ class GPLVM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, models.KernelMode
         For "map", and rows without missing values.
     dynamics : Kernel, optional
         Rows are frames of motions: latent points are draws of a process over time with this kernel,
-        such as ``RBF()``. ``fit`` then takes ``times`` and ``groups``. None: latent points are
+        such as ``RBF()``. ``fit`` then takes ``times``, too. None: latent points are
         independent, standard normal.
     standardize : bool, default=False
         Divide each column by its standard deviation first, for columns of different units.
@@ -155,13 +155,18 @@ class GPLVM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, models.KernelMode
         times : array-like of shape (N,), optional
             When each row was seen, with ``dynamics``. None: 0, 1, 2, ... within each group.
         groups : array-like of shape (N,), optional
-            Which motion each row is of, with ``dynamics``. None: all of one.
+            Which motion, person or machine each row is of. With ``dynamics``, groups move
+            independently. And :meth:`complete` then learns how wide its bands must be for groups
+            that were not seen, by leaving some of these out. None: rows are not in groups.
         """
         del y
         rows = validation.check_X(self, X, reset=True, min_rows=_LEAST_ROWS, allow_missing=True)
         self._frame = OutputFrame.of(rows, standardize=self.standardize)
         Y = self._frame.seen(rows)
-        self._fitted = latent_training.fit(self._plan(), Y, times, groups)
+        self._groups = None if groups is None else motion.checked_groups(groups, len(Y))
+        moving = self.dynamics is not None
+        path = motion.path(self.dynamics, times, groups if moving else None, len(Y))
+        self._fitted = latent_training.fit(self._plan(), Y, path)
         self._seen = RowsSeen(Y)
         self._describe(Y)
         return self
@@ -184,7 +189,7 @@ class GPLVM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, models.KernelMode
 
         For "map" the spread is that of Laplace's approximation, the process kept as it is.
         """
-        placed = self._placed(self._rows(X), times, groups)
+        placed = self._where(self._rows(X), times, groups)
         return distributions.Normal(placed.mean, np.sqrt(placed.variance))
 
     def inverse_transform(self, X: ArrayLike) -> distributions.Normal:
@@ -206,12 +211,18 @@ class GPLVM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, models.KernelMode
         """Rows with their missing values filled in, and how sure that is, (n, D).
 
         Averaged over where the latent point of a row may be, given the values that it has. Those
-        stay as they are, with a standard deviation of zero.
+        stay as they are, with a standard deviation of zero. Where the model was fitted to groups,
+        rows are taken to be of further groups, and variances are widened to what the same values
+        would have needed had they been missing in groups left out.
         """
         rows = self._rows(X)
-        mean, variance = self._fitted.decoded(self._placed(rows, times, groups))
-        guess = self._frame.distribution(mean, variance + self._fitted.decoder.noise_variance)
         missing = np.isnan(rows)
+        where = self._where(rows, times, groups)
+        mean, variance = self._fitted.decoded(where)
+        total = variance + self._fitted.decoder.noise_variance
+        if self._groups is not None and missing.any():
+            total *= left_out.widths(self._fitted, self._groups, missing, where.mean)
+        guess = self._frame.distribution(mean, total)
         return distributions.Normal(
             np.where(missing, guess.mean(), rows),
             np.where(missing, guess.standard_deviation(), 0.0),
@@ -248,7 +259,7 @@ class GPLVM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, models.KernelMode
         check_is_fitted(self)
         return validation.check_X(self, X, reset=False, allow_missing=True)
 
-    def _placed(
+    def _where(
         self, rows: Array, times: ArrayLike | None, groups: ArrayLike | None
     ) -> latent_fit.Placed:
         """Where rows are: those that were fitted in their places, others found."""
@@ -269,8 +280,8 @@ class GPLVM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, models.KernelMode
         self.n_iter_ = fitted.optimum.n_iter
         self.stop_reason_ = fitted.optimum.stop_reason
         self.at_bounds_ = fitted.optimum.at_bounds
-        if fitted.over_time is not None:
-            self.dynamics_ = fitted.over_time
+        if fitted.path is not None:
+            self.dynamics_ = fitted.path.kernel
         value = fitted.value - float(np.sum(self._frame.log_units(Y)))
         if self.inference == "map":
             self.log_posterior_ = value

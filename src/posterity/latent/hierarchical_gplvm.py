@@ -242,7 +242,7 @@ class HierarchicalGPLVM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, model
             _ROOT_KERNEL if self.root_kernel is None else self.root_kernel,
             None if given is None else validation.check_positive(given, "noise_variance"),
             validation.check_positive(self.node_noise, "node_noise"),
-            lambda R: terms.StandardNormalPrior() if path is None else _moving(path, R),
+            lambda R: terms.StandardNormalPrior() if path is None else path.prior(R),
             validation.check_count(self.max_iter, "max_iter"),
         )
 
@@ -267,9 +267,3 @@ class HierarchicalGPLVM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, model
         self.log_posterior_ = learned.found.log_posterior
         self.n_iter_, self.stop_reason_ = best.n_iter, best.stop_reason
         self.at_bounds_ = best.at_bounds
-
-
-def _moving(path: motion.Path, R: Array) -> TrajectoryPrior:
-    """The prior of root points that move, to start from points R."""
-    kernel, bounds = path.kernel.tuned(path.times[:, None])
-    return TrajectoryPrior(kernel, bounds, path.times, path.groups).suited(R)

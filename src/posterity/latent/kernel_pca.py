@@ -9,11 +9,22 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from posterity import arrays, kernels, linalg, models, optimize, validation
 from posterity.arrays import Array
 from posterity.inference import kernel_components, preimages
+
+
+def _rows_can_move(model: KernelPCA) -> bool:
+    """Whether rows are vectors, or a sentence."""
+    if model._takes_objects:
+        raise AttributeError(
+            f"inverse_transform needs rows that can be moved a little; those of {model.kernel} "
+            "are no vectors. Look for the training rows of the nearest embedding_ instead."
+        )
+    return True
 
 
 class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, models.KernelModel):
@@ -126,8 +137,11 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, models.Kernel
             T[some] = self._components.project(K)
         return T
 
+    @available_if(_rows_can_move)
     def inverse_transform(self, X: ArrayLike) -> Array:
         """The rows (n, D) whose features are nearest to the points with scores X.
+
+        Only there where rows are vectors.
 
         Parameters
         ----------
@@ -140,11 +154,6 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, models.Kernel
             Where some rows were not found in ``max_iter`` iterations.
         """
         check_is_fitted(self)
-        if self._takes_objects:
-            raise ValueError(
-                f"inverse_transform needs rows that can be moved a little; those of {self.kernel_} "
-                "are no vectors. Look for the training rows of the nearest embedding_ instead."
-            )
         T = self._checked_scores(X)
         found = preimages.find(
             self.kernel_,
@@ -154,7 +163,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, models.Kernel
             max_iter=self.max_iter,
             tol=validation.check_positive(self.tol, "tol"),
         )
-        _warn_unless(found.converged, found.n_iter)
+        _warn_unless(found.converged, int(np.max(found.n_iter, initial=0)))
         return found.x
 
     def reconstruction_error(self, X: Any) -> Array:

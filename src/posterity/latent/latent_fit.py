@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import abc
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,8 +11,10 @@ from numpy.typing import ArrayLike, NDArray
 from posterity import kernels, optimize
 from posterity.arrays import Array
 from posterity.inference.latents import locating, placements, terms
+from posterity.inference.latents.inducing_outputs import InducingOutputs
 from posterity.inference.latents.locating import Located
-from posterity.inference.latents.variational import relevance
+from posterity.inference.latents.outputs import ExactOutputs
+from posterity.inference.latents.variational import posterior, relevance
 from posterity.inference.latents.variational.posterior import VariationalPosterior
 from posterity.latent import motion
 
@@ -46,7 +48,7 @@ class Fitted(abc.ABC):
     X: Array  # (N, Q), their latent points, or the means of these
     decoder: terms.Decoder  # from latent points to outputs
     kernel: kernels.Kernel  # over latent points, as it was learned
-    over_time: kernels.Kernel | None  # likewise
+    path: motion.Path | None  # of the rows over time, its kernel as it was learned
     value: float  # of what was maximised
     optimum: optimize.Optimum
     ends: Array  # what the search from each start reached
@@ -68,6 +70,10 @@ class Fitted(abc.ABC):
     def decoded(self, placed: Placed) -> tuple[Array, Array]:
         """Mean and variance of the noise-free outputs of rows, averaged over where they are."""
 
+    @abc.abstractmethod
+    def among(self, rows: NDArray[np.intp]) -> Fitted:
+        """The same model, had it seen these of its rows alone."""
+
     def relevances(self) -> Array:
         """How much each latent dimension matters, (Q,), in units of the largest."""
         return relevance.relevances(self.kernel, self.X, self.X_variance)
@@ -80,7 +86,8 @@ class Fitted(abc.ABC):
         groups: ArrayLike | None,
     ) -> Placed:
         """Where rows are: those with a home there, the others (-1) wherever they are found."""
-        path = motion.path(self.over_time, times, groups, len(Y))
+        kernel = None if self.path is None else self.path.kernel
+        path = motion.path(kernel, times, groups, len(Y))
         known, new = np.flatnonzero(homes >= 0), np.flatnonzero(homes < 0)
         if not len(new):
             return self.at_home(homes)
@@ -93,6 +100,7 @@ class Fitted(abc.ABC):
 class MapFit(Fitted):
     """The most probable latent points."""
 
+    Z: Array | None  # inducing points
     weights: Array  # of the latent points, where they are a function of their rows
     back_kernel: kernels.Kernel | None  # over rows, of that function
 
@@ -114,6 +122,28 @@ class MapFit(Fitted):
     def decoded(self, placed: Placed) -> tuple[Array, Array]:
         """By cubature."""
         return locating.decoded(self.decoder, placed.mean, placed.covariance)
+
+    def among(self, rows: NDArray[np.intp]) -> MapFit:
+        """The process conditioned on these rows at their places."""
+        X, Y, path = self.X[rows], self.Y[rows], self.path
+        return replace(
+            self,
+            X=X,
+            Y=Y,
+            decoder=conditioned(self.kernel, self.decoder.noise_variance, self.Z, X, Y),
+            path=None if path is None else path.among(rows),
+            back_kernel=None,
+        )
+
+
+def conditioned(
+    kernel: kernels.Kernel, noise_variance: float, Z: Array | None, X: Array, Y: Array
+) -> terms.Decoder:
+    """The process given outputs Y at latent points X, carried by points Z where there are any."""
+    held, nothing = kernel.fixed(), np.empty((0, 2))
+    if Z is None:
+        return ExactOutputs(Y, held, nothing, noise_variance, None).decoder(X, np.empty(0))
+    return InducingOutputs(Y, held, nothing, noise_variance, None, Z).decoder(X, Z.ravel())
 
 
 @dataclass(frozen=True)
@@ -142,3 +172,18 @@ class VariationalFit(Fitted):
     def decoded(self, placed: Placed) -> tuple[Array, Array]:
         """In closed form where the kernel has one."""
         return self.posterior.decoded(placed.mean, placed.variance)
+
+    def among(self, rows: NDArray[np.intp]) -> VariationalFit:
+        """The process conditioned on these rows, where they were found to be."""
+        p, Y, path = self.posterior, self.Y[rows], self.path
+        found = posterior.condition(
+            Y, p.m[rows], p.S[rows], p.kernel, p.noise_variance, p.Z, p.prior_own, p.optimum
+        )
+        return replace(
+            self,
+            X=found.m,
+            Y=Y,
+            decoder=found,
+            posterior=found,
+            path=None if path is None else path.among(rows),
+        )

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from posterity import kernels, validation
 from posterity.arrays import Array
@@ -16,7 +15,7 @@ from posterity.inference.latents.outputs import ExactOutputs
 from posterity.inference.latents.trajectories import TrajectoryPrior
 from posterity.inference.latents.variational import fitting
 from posterity.latent import motion
-from posterity.latent.latent_fit import Fitted, MapFit, VariationalFit
+from posterity.latent.latent_fit import Fitted, MapFit, VariationalFit, conditioned
 from posterity.models import given_noise
 
 INFERENCES = ("map", "variational")
@@ -67,15 +66,13 @@ class Plan:
         return kernels.RBF() if self.back_constraints else None
 
 
-def fit(plan: Plan, Y: Array, times: ArrayLike | None, groups: ArrayLike | None) -> Fitted:
+def fit(plan: Plan, Y: Array, path: motion.Path | None) -> Fitted:
     """Of outputs in the units of the model, NaN where one is missing."""
     start = starting.principal(Y, plan.n_components, plan.rng)
-    path = motion.path(plan.dynamics, times, groups, len(Y))
-    prior = terms.StandardNormalPrior() if path is None else path.prior(start.X)
     outputs = _Outputs.of(plan, Y, start)
     if plan.inference == "variational":
-        return _variational(plan, outputs, start, prior)
-    return _most_probable(plan, outputs, start, prior)
+        return _variational(plan, outputs, start, path)
+    return _most_probable(plan, outputs, start, path)
 
 
 @dataclass(frozen=True)
@@ -115,9 +112,9 @@ def _kernel(plan: Plan, start: starting.Principal) -> kernels.Kernel:
 
 
 def _most_probable(
-    plan: Plan, outputs: _Outputs, start: starting.Principal, prior: terms.LatentPrior
+    plan: Plan, outputs: _Outputs, start: starting.Principal, path: motion.Path | None
 ) -> MapFit:
-    Y = outputs.Y
+    Y, prior = outputs.Y, _prior(path, start)
     term: terms.OutputTerm
     if plan.inducing_points is None:
         term = ExactOutputs(*outputs.arguments)
@@ -128,23 +125,34 @@ def _most_probable(
     starts = [start.X, *(start.near(plan.rng) for _ in range(plan.n_restarts))]
     learned = search.maximise(problem, starts, max_iter=plan.max_iter, n_jobs=plan.n_jobs)
     own, own_prior, _ = learned.own
+    kernel, noise, *points = term.at(own)
+    Z = points[0] if points else None
     return MapFit(
         Y,
         learned.X,
-        term.decoder(learned.X, own),
-        term.at(own)[0],
-        _over_time(prior, own_prior),
+        conditioned(kernel, noise, Z, learned.X, Y),
+        kernel,
+        _learned_path(path, prior, own_prior),
         learned.log_posterior,
         learned.optimum,
         learned.ends,
+        Z=Z,
         weights=learned.weights.reshape(-1, plan.n_components),
         back_kernel=plan.back_kernel,
     )
 
 
-def _over_time(prior: terms.LatentPrior, own: Array) -> kernels.Kernel | None:
-    """The kernel of a motion, as it was learned."""
-    return prior.at(own) if isinstance(prior, TrajectoryPrior) else None
+def _prior(path: motion.Path | None, start: starting.Principal) -> terms.LatentPrior:
+    return terms.StandardNormalPrior() if path is None else path.prior(start.X)
+
+
+def _learned_path(
+    path: motion.Path | None, prior: terms.LatentPrior, own: Array
+) -> motion.Path | None:
+    """With the kernel over time at what was learned of it."""
+    if path is None or not isinstance(prior, TrajectoryPrior):
+        return None
+    return replace(path, kernel=prior.at(own))
 
 
 def _placement(plan: Plan, Y: Array) -> placements.Placement:
@@ -161,8 +169,9 @@ def _placement(plan: Plan, Y: Array) -> placements.Placement:
 
 
 def _variational(
-    plan: Plan, outputs: _Outputs, start: starting.Principal, prior: terms.LatentPrior
+    plan: Plan, outputs: _Outputs, start: starting.Principal, path: motion.Path | None
 ) -> VariationalFit:
+    prior = _prior(path, start)
     carriers = plan.inducing_points or min(_CARRIERS, len(outputs.Y))
     posterior = fitting.fit(
         outputs.Y,
@@ -180,7 +189,7 @@ def _variational(
         posterior.m,
         posterior,
         posterior.kernel,
-        _over_time(prior, posterior.prior_own),
+        _learned_path(path, prior, posterior.prior_own),
         posterior.log_bound,
         posterior.optimum,
         posterior.ends,

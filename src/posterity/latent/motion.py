@@ -45,13 +45,12 @@ def path(
                 "dynamics=kernels.RBF(), or leave them out."
             )
         return None
-    codes = _codes(groups, n_rows)
+    codes = np.zeros(n_rows, dtype=np.intp) if groups is None else checked_groups(groups, n_rows)
     return Path(kernel, _checked_times(times, codes, n_rows), codes)
 
 
-def _codes(groups: ArrayLike | None, n_rows: int) -> NDArray[np.intp]:
-    if groups is None:
-        return np.zeros(n_rows, dtype=np.intp)
+def checked_groups(groups: ArrayLike, n_rows: int) -> NDArray[np.intp]:
+    """A code for each row, from any names of groups."""
     names = np.asarray(groups)
     if names.shape != (n_rows,):
         raise ValueError(f"groups has shape {names.shape}; expected ({n_rows},), one for each row.")

@@ -23,8 +23,8 @@ class PCA(principal_model.PrincipalModel):
     """Principal components: the axes of largest variance, which reconstruct rows best.
 
     As a model of the rows it is a normal distribution with a variance along each axis and one,
-    ``noise_variance_``, along every direction beyond [TB 7]: rows have a density, reconstructions
-    an uncertainty, and the number of axes an evidence.
+    ``noise_variance_``, along every direction beyond [TB 7, 8]: rows have a density,
+    reconstructions an uncertainty, and the number of axes an evidence.
 
     Parameters
     ----------

@@ -133,12 +133,7 @@ class PrincipalModel(
         return sources.counting(rows, weights)
 
     def _readable(self, X: ArrayLike, *, reset: bool, min_rows: int) -> Array:
-        try:
-            return validation.check_X(self, X, reset=reset, min_rows=min_rows)
-        except ValueError as error:
-            if "contains NaN" in str(error):
-                raise ValueError(f"{error} {_MISSING}") from error
-            raise
+        return validation.check_X(self, X, reset=reset, min_rows=min_rows, advice=_MISSING)
 
     def _chunked(self, chunks: designs.Chunks, sample_weight: ArrayLike | None) -> AnySource:
         """Moments of many rows, read again where need be; a factor of few, or of a generator."""

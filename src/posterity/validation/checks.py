@@ -19,6 +19,7 @@ def check_X(
     reset: bool,
     min_rows: int = 1,
     allow_missing: bool = False,
+    advice: str = "",
 ) -> Array:
     """The inputs as a finite (N, D) float64 array, not copied where they already are one.
 
@@ -34,6 +35,8 @@ def check_X(
         Fewer rows than this are refused.
     allow_missing : bool, default=False
         Let NaN pass, for models that know what to do where a value is missing.
+    advice : str, default=""
+        A sentence: what else could be done about a missing value, where it is refused.
 
     Examples
     --------
@@ -44,8 +47,8 @@ def check_X(
            [3., 4.]])
     """
     plain = not reset and _is_plain(X, estimator, min_rows)
-    checked: Array = np.asarray(X) if plain else _validated(estimator, X, reset, min_rows)
-    refusals.refuse_non_finite(checked, X, "X", allow_missing=allow_missing)
+    checked: Array = np.asarray(X) if plain else _validated(estimator, X, reset, min_rows, advice)
+    refusals.refuse_non_finite(checked, X, "X", allow_missing=allow_missing, advice=advice)
     return checked
 
 
@@ -61,8 +64,12 @@ def _is_plain(X: Any, estimator: BaseEstimator, min_rows: int) -> bool:
     )
 
 
-def _validated(estimator: BaseEstimator, X: ArrayLike, reset: bool, min_rows: int) -> Array:
+def _validated(
+    estimator: BaseEstimator, X: ArrayLike, reset: bool, min_rows: int, advice: str
+) -> Array:
     """By scikit-learn, in our words where a cell is not a number."""
+    refusals.refuse_masked(X)
+    refusals.refuse_empty_frame(X)
     refusals.refuse_duplicated_names(X)
     refusals.refuse_dates(X, "X")
     try:
@@ -75,7 +82,7 @@ def _validated(estimator: BaseEstimator, X: ArrayLike, reset: bool, min_rows: in
             ensure_min_samples=min_rows,
         )
     except (ValueError, TypeError, OverflowError) as error:
-        refusals.explain(X, "X", error)
+        refusals.explain(X, "X", error, advice=advice)
     return checked
 
 

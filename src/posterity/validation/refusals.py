@@ -41,18 +41,36 @@ def refuse_dates(data: Any, name: str) -> None:
             )
 
 
-def refuse_non_finite(values: Array, data: Any, name: str, *, allow_missing: bool = False) -> None:
+def refuse_masked(X: Any) -> None:
+    """The values under a mask would be taken for data."""
+    if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
+        raise ValueError(
+            "X is a masked array, and some of its values are masked; pass X.filled(np.nan), in "
+            "which they are missing."
+        )
+
+
+def refuse_empty_frame(X: Any) -> None:
+    """A table without columns says nothing of its rows."""
+    columns = getattr(X, "columns", None)
+    if columns is not None and not len(columns):
+        raise ValueError("X is a data frame without columns; pass at least one.")
+
+
+def refuse_non_finite(
+    values: Array, data: Any, name: str, *, allow_missing: bool = False, advice: str = ""
+) -> None:
     """Name the first place that is NaN or infinite."""
     if _all_finite(values):
         return
     nan = np.isnan(values)
     is_missing = not allow_missing and bool(nan.any())
-    kind, bad, advice = ("NaN", nan, _FILL) if is_missing else ("infinity", np.isinf(values), _CLIP)
-    places = np.argwhere(bad)
+    places = np.argwhere(nan if is_missing else np.isinf(values))
     if not len(places):
         return
-    first = _place(data, places[0])
-    raise ValueError(f"Input {name} contains {kind}: {first}{_others(places)}. {advice}")
+    kind, remedy = ("NaN", f"{_FILL} {advice}") if is_missing else ("infinity", _CLIP)
+    first = f"{_place(data, places[0])}{_others(places)}"
+    raise ValueError(f"Input {name} contains {kind}: {first}. {remedy.rstrip()}")
 
 
 def _all_finite(values: Array) -> bool:
@@ -62,7 +80,7 @@ def _all_finite(values: Array) -> bool:
     return bool(np.isfinite(total)) or bool(np.isfinite(values).all())
 
 
-def explain(data: Any, name: str, error: Exception) -> NoReturn:
+def explain(data: Any, name: str, error: Exception, *, advice: str = "") -> NoReturn:
     """Say which cell could not be read as a number, or repeat what scikit-learn said."""
     place, value = _first_unreadable_cell(data)
     if isinstance(value, str):
@@ -71,7 +89,8 @@ def explain(data: Any, name: str, error: Exception) -> NoReturn:
             "e.g. with sklearn.preprocessing.OneHotEncoder."
         ) from error
     if type(value).__name__ == "NAType":
-        raise ValueError(f"Input {name} contains NaN: {place}. {_FILL}") from error
+        remedy = f"{_FILL} {advice}".rstrip()
+        raise ValueError(f"Input {name} contains NaN: {place}. {remedy}") from error
     if isinstance(value, int):
         raise ValueError(f"Input {name}: {place} is too large for a float64 number.") from error
     raise error

@@ -32,7 +32,7 @@ class SlopedDensity:
 
 
 class ProcessDensity:
-    """log p(Y | X) = sum_d log N(y_d | 0, K + noise), K = k(X, X), as a function.  [LAW 3]
+    """log p(Y | X) = sum_d log N(y_d | 0, K + noise), K = k(X, X), as a function.  [LAW]
 
     The memory of the matrix is kept from one call to the next, so that two threads need two of
     these.

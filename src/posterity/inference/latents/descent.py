@@ -12,12 +12,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from posterity import optimize
 from posterity.arrays import Array
 from posterity.inference.latents import hierarchy, locating
 from posterity.inference.latents.terms import Decoder
 from posterity.inference.latents.trajectories import TrajectoryPrior
 from posterity.linalg import eigen
-from posterity.optimize import many
 
 _STARTS = 3
 _LEAST_GAIN = 1e-8  # nats: the point is then found to a ten-thousandth of its deviation
@@ -67,7 +67,7 @@ class Descent:
             value, slope = self.log_posterior(X, Y[which // k])
             return -value, -slope
 
-        ends = many.minimise_many(
+        ends = optimize.minimise_many_bfgs(
             value_and_gradient, starts, max_iter=max_iter, least_gain=_LEAST_GAIN
         )
         best = np.arange(len(Y)) * k + np.argmin(ends.value.reshape(len(Y), k), axis=1)

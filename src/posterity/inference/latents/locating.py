@@ -17,7 +17,6 @@ from posterity.arrays import Array
 from posterity.inference.latents.candidates import Candidates
 from posterity.inference.latents.terms import Decoder, LatentPrior
 from posterity.linalg import eigen
-from posterity.optimize import many
 
 _VALUES = 1 << 21  # of one array at a time: 16 MiB
 _ROWS = 256  # decoded at a time, 2 Q points each
@@ -90,7 +89,7 @@ def _located(decoder: Decoder, Y: Array, candidates: Array, max_iter: int) -> Lo
         value, slope = decoder.log_density(X, Y[which // k])
         return 0.5 * np.sum(X * X, axis=1) - value, X - slope
 
-    ends = many.minimise_many(
+    ends = optimize.minimise_many_bfgs(
         value_and_gradient,
         starts,
         first_step=_FIRST_STEP,

@@ -21,7 +21,7 @@ _QUERY_VALUES = 1 << 20  # covariances of queries with rows held at a time: 8 Mi
 
 
 class ExactOutputs:
-    """sum_d log N(y_d | 0, K_X + noise), of the outputs that are there.  [LAW 3]
+    """sum_d log N(y_d | 0, K_X + noise), of the outputs that are there.  [LAW]
 
     Its own numbers are the log parameters of the kernel, and the log noise variance where that is
     learned. The memory it works in is kept, so that two threads need two of these.

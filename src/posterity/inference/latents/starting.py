@@ -31,8 +31,9 @@ class Principal:
 def principal(Y: Array, n_components: int, rng: np.random.Generator) -> Principal:
     """From outputs Y (N, D) about zero; NaN where one is missing.
 
-    Missing values are filled in by the components of the others, again and again until they
-    settle. Dimensions past the rank of Y get faint noise, for they are not to be all alike.
+    Missing values are filled in by components of the others, again and again until they settle:
+    by twice as many as are wanted, for a surface that bends has more. Dimensions past the rank of
+    Y get faint noise, for they are not to be all alike.
 
     Examples
     --------
@@ -41,7 +42,7 @@ def principal(Y: Array, n_components: int, rng: np.random.Generator) -> Principa
     >>> np.abs(start.X).round(3).tolist()
     [[1.414, 0.0], [1.414, 0.0], [0.0, 1.414], [0.0, 1.414]]
     """
-    U, s, _ = linalg.thin_svd(filled(Y, n_components))
+    U, s, _ = linalg.thin_svd(filled(Y, max(1, min(2 * n_components, *(n - 1 for n in Y.shape)))))
     n, k = len(Y), min(n_components, len(s))
     rank = int(np.sum(s[:k] > _NULL * max(float(s[0]), np.finfo(np.float64).tiny)))
     X = _FAINT * rng.standard_normal((n, n_components))

@@ -87,7 +87,7 @@ class StandardNormalPrior:
         return -0.5 * (float(np.sum(X * X)) + X.size * _LOG_2PI), -X, own
 
     def divergence(self, m: Array, S: Array, own: Array) -> tuple[float, Array, Array, Array]:
-        """KL = 1/2 sum (S + m^2 - 1 - log S).  [TL 6]"""
+        """KL = 1/2 sum (S + m^2 - 1 - log S).  [TL]"""
         value = 0.5 * float(np.sum(S + m * m - 1.0 - np.log(S)))
         return value, m, 0.5 * (1.0 - 1.0 / S), own
 

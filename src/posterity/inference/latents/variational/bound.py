@@ -78,7 +78,7 @@ class Share:
         return float(np.sum(self.projected * self.v))
 
     def log_bound(self) -> float:
-        """Of all columns of the group.  [TL 14]"""
+        """Of all columns of the group.  [TL Sec 3.1]"""
         g = self.group
         each = linalg.log_determinant(self.L_B) + self.unseen
         noise = g.n_values * (_LOG_2PI + math.log(self.s2))

@@ -14,12 +14,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from posterity import kernels
+from posterity import kernels, optimize
 from posterity.arrays import Array
 from posterity.inference.latents import locating
 from posterity.inference.latents.variational import expectations
 from posterity.inference.latents.variational.statistics import Points, Weighting
-from posterity.optimize import many
 
 _LOG_2PI = math.log(2.0 * math.pi)
 _LEAST_GAIN = 1e-5  # nats: the mean is then found to half a hundredth of its deviation
@@ -112,7 +111,9 @@ class _Rows:
             return -value, -np.hstack([unit[which] * dm, _LOG_S_UNIT * S * dS])
 
         origin = np.zeros((n * k, 2 * n_columns))
-        ends = many.minimise_many(negative, origin, max_iter=max_iter, least_gain=_LEAST_GAIN)
+        ends = optimize.minimise_many_bfgs(
+            negative, origin, max_iter=max_iter, least_gain=_LEAST_GAIN
+        )
         best = np.arange(n) * k + np.argmin(ends.value.reshape(n, k), axis=1)
         mean, variance = at(ends.x[best], best)
         return mean, variance, -ends.value[best], ends.converged[best]

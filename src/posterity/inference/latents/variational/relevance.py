@@ -39,7 +39,9 @@ def relevances(kernel: kernels.Kernel, m: Array, S: Array) -> Array:
 
 
 def _mean_square_slope(kernel: kernels.Kernel, X: Array, q: int, h: float) -> float:
-    """E (f(x + h) - f(x))^2 / h^2 along column q, averaged over rows."""
+    """E (f(x + h) - f(x))^2 / h^2 along column q, averaged over rows; zero where none varies."""
+    if h == 0.0:
+        return 0.0
     shift, total = np.zeros(X.shape[1]), 0.0
     shift[q] = h
     for i in range(0, len(X), _ROWS):

@@ -1,4 +1,4 @@
-"""Many independent minimisations at once, of many variables each: L-BFGS, one problem a row.
+"""L-BFGS on many problems of many variables at once, which do not know of each other.
 
 All rows are asked for their values together, so that the work is a few products of matrices an
 iteration and no loop over rows. A row that has converged is asked no more, and what becomes of a
@@ -10,17 +10,14 @@ products, zero where a pair is not used.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from posterity.arrays import Array
+from posterity.optimize.many import Functions, ManyOptima, evaluated
 from posterity.optimize.optimum import EPS
-
-Asked: TypeAlias = Callable[[Array, NDArray[np.intp]], tuple[Array, Array]]
 
 _MEMORY = 8
 _SUFFICIENT_DECREASE = 1e-4  # of what the slope promises (Armijo)
@@ -29,61 +26,57 @@ _FIRST_STEP = 0.1
 _CURVATURE = 1e-10  # of |s| |y|: below, a pair says nothing of the Hessian
 
 
-@dataclass(frozen=True)
-class RowOptima:
-    """Where each row ended."""
-
-    x: Array  # (n, D)
-    value: Array  # (n,)
-    converged: NDArray[np.bool_]  # (n,)
-    n_iter: int  # of the row that took longest
-
-
-def minimise_rows(
-    value_and_gradient: Asked, x0: Array, *, max_iter: int = 200, tol: float = 1e-6
-) -> RowOptima:
-    """A local minimum for each row, by L-BFGS. [NW 7.4]
+def minimise_many_lbfgs(
+    value_and_gradient: Functions, X0: Array, *, max_iter: int = 200, tol: float = 1e-6
+) -> ManyOptima:
+    """Local minima of n functions of D variables each, by L-BFGS.  [NW 7.4]
 
     Parameters
     ----------
     value_and_gradient : callable
-        ``value_and_gradient(x, which)`` returns the values (m,) and gradients (m, D) of the
-        problems number ``which`` (m,) at x (m, D). A value that is not finite is outside the
-        domain: the step is shortened.
-    x0 : array (n, D)
-        The starts, where values must be finite. Variables and values should be of order one.
-    max_iter : int
-    tol : float
-        A row has converged when its gradient is no longer than this, or when no step lowers its
-        value by more than rounding.
+        ``value_and_gradient(X, which)`` returns values (m,) and gradients (m, D) of the functions
+        number ``which`` (m,) at the rows of X (m, D). A value that is not finite says that the row
+        is outside the domain; the search then takes a shorter step.
+    X0 : array (n, D)
+        The starts. A function that is not finite at its start stays there, not converged.
+        Variables and values should be of order one.
+    max_iter : int, default=200
+        For each function.
+    tol : float, default=1e-6
+        Converged when the gradient is no longer, or when no step lowers the value by more than
+        rounding.
 
     Examples
     --------
-    >>> centre = np.array([[1.0, 2.0], [3.0, 4.0]])
-    >>> bowls = lambda x, which: (((x - centre[which]) ** 2).sum(axis=1), 2.0 * (x - centre[which]))
-    >>> minimise_rows(bowls, np.zeros((2, 2))).x.round(6)
+    >>> targets = np.array([[1.0, 2.0], [3.0, 4.0]])
+    >>> def paraboloids(X, which):
+    ...     R = X - targets[which]
+    ...     return np.sum(R * R, axis=1), 2.0 * R
+    >>> minimise_many_lbfgs(paraboloids, np.zeros((2, 2))).x.round(6)
     array([[1., 2.],
            [3., 4.]])
     """
-    x = np.array(x0, dtype=np.float64)
-    f, g = value_and_gradient(x, np.arange(len(x)))
+    x = np.array(X0, dtype=np.float64)
+    f, g, inside = evaluated(value_and_gradient, x, np.arange(len(x)))
     past = _Past.empty(x.shape)
-    converged = _lengths(g) <= tol
-    active, n_iter = np.flatnonzero(~converged), 0
-    while len(active) and n_iter < max_iter:
+    converged, n_iter = inside & (_lengths(g) <= tol), np.zeros(len(x), dtype=np.intp)
+    active = np.flatnonzero(inside & ~converged)
+    for k in range(max_iter):
+        if not len(active):
+            break
         step = past.direction(g[active], active)
         slope = np.einsum("nd,nd->n", step, g[active])
         t, f_new, g_new = _search(value_and_gradient, x[active], f[active], step, slope, active)
         moved = t > 0.0
         s = t[:, None] * step
-        past.remember(n_iter % _MEMORY, active, s, g_new - g[active])
+        past.remember(k % _MEMORY, active, s, g_new - g[active])
         x[active] += s
         f[active], g[active] = f_new, np.where(moved[:, None], g_new, g[active])
+        n_iter[active] += 1
         flat = ~moved & (-slope <= 1e2 * EPS * (1.0 + np.abs(f[active])))
         converged[active] = flat | (_lengths(g[active]) <= tol)
         active = active[moved & ~converged[active]]
-        n_iter += 1
-    return RowOptima(x, f, converged, n_iter)
+    return ManyOptima(x, np.where(inside, f, np.inf), converged, n_iter)
 
 
 @dataclass(frozen=True)
@@ -127,7 +120,7 @@ class _Past:
 
 
 def _search(
-    ask: Asked, x: Array, f: Array, step: Array, slope: Array, which: NDArray[np.intp]
+    ask: Functions, x: Array, f: Array, step: Array, slope: Array, which: NDArray[np.intp]
 ) -> tuple[Array, Array, Array]:
     """How far each row goes along its step, zero where nothing is gained; value and slope there."""
     t, f_best, g_best = np.zeros(len(f)), f.copy(), np.zeros_like(x)

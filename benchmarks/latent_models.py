@@ -1,0 +1,184 @@
+"""Latent variable models of several packages, and one yardstick for what each has found.
+
+Packages leave different constants and priors out of what they maximise. The yardstick is the log
+density of the columns given latent points, which does not change where points and length scale are
+stretched alike. A package is imported when it is first used, as in ``processes``.
+"""
+
+from __future__ import annotations
+
+import abc
+from typing import Any, Self
+
+import numpy as np
+from scipy import linalg
+
+from benchmarks.cases import Array, Scores
+from benchmarks.sparse_evidence import rbf
+
+MANUAL_NOISE = 0.01  # of the variance: what GPy's examples start the Bayesian model from
+
+
+class LatentModel(abc.ABC):
+    """A package's model of rows with ``n_components`` unknown coordinates."""
+
+    def __init__(self, n_components: int = 2, max_iter: int = 100) -> None:
+        self.n_components = n_components
+        self.max_iter = max_iter
+
+    def fit(self, Y: Array) -> Self:
+        """Find latent points, kernel and noise, of columns about their means."""
+        centred = Y - Y.mean(axis=0)
+        self.Y = centred / centred.std()
+        self.model = self._fitted()
+        return self
+
+    @property
+    @abc.abstractmethod
+    def points(self) -> Array:
+        """Of the rows, (N, Q); their means where they have a distribution."""
+
+    @abc.abstractmethod
+    def facts(self) -> Scores:
+        """How high it came, and in how many steps."""
+
+    @abc.abstractmethod
+    def _fitted(self) -> Any:
+        """The package's model of ``self.Y``."""
+
+
+def facts(model: LatentModel) -> Scores:
+    """What is said of a fitted model."""
+    return model.facts()
+
+
+def log_density(Y: Array, X: Array, variance: float, length_scale: float, noise: float) -> float:
+    """log p(Y | X): each column is a draw of a process with an RBF kernel, and noise.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> round(log_density(np.zeros((1, 2)), np.zeros((1, 1)), 0.5, 1.0, 0.5), 4)
+    -1.8379
+    """
+    n, columns = Y.shape
+    L = linalg.cholesky(variance * rbf(X, X, length_scale) + noise * np.eye(n), lower=True)
+    misfit = np.sum(linalg.solve_triangular(L, Y, lower=True) ** 2)
+    log_det = 2.0 * np.sum(np.log(np.diag(L)))
+    return float(-0.5 * (misfit + columns * (log_det + n * np.log(2.0 * np.pi))))
+
+
+def principal_points(Y: Array, n_components: int) -> Array:
+    """Scores on principal components, each of variance one: where every search begins."""
+    U, _, _ = linalg.svd(Y, full_matrices=False)
+    return np.sqrt(len(Y)) * U[:, :n_components]
+
+
+class Posterity(LatentModel):
+    """GPLVM with one length scale: the most probable latent points."""
+
+    @property
+    def points(self) -> Array:
+        return np.asarray(self.model.embedding_)
+
+    def facts(self) -> Scores:
+        found = self.model
+        kernel = found.kernel_
+        parameters = (kernel.variance, kernel.kernel.length_scale, found.noise_variance_)
+        height = log_density(self.Y, self.points, *map(float, parameters))
+        return {"log_density": height, "iterations": float(found.n_iter_)}
+
+    def _fitted(self) -> Any:
+        from posterity import GPLVM
+
+        return GPLVM(self.n_components, max_iter=self.max_iter).fit(self.Y)
+
+
+class GPy(LatentModel):
+    """GPLVM with the same kernel and start, and its ``optimize()``."""
+
+    @property
+    def points(self) -> Array:
+        return np.asarray(self.model.X)
+
+    def facts(self) -> Scores:
+        kernel, noise = self.model.kern, self.model.likelihood.variance
+        parameters = (kernel.variance, kernel.lengthscale, noise)
+        height = log_density(self.Y, self.points, *(float(p[0]) for p in parameters))
+        return {"log_density": height, "evaluations": float(self.evaluations)}
+
+    def _fitted(self) -> Any:
+        import GPy as package
+
+        start = principal_points(self.Y, self.n_components)
+        kernel = package.kern.RBF(self.n_components)
+        model = package.models.GPLVM(self.Y, self.n_components, X=start, kernel=kernel)
+        self.evaluations = model.optimize(max_iters=self.max_iter).funct_eval
+        return model
+
+
+class PosterityVariational(LatentModel):
+    """GPLVM with a normal distribution over each latent point."""
+
+    def __init__(self, n_components: int = 5, max_iter: int = 100, carriers: int = 20) -> None:
+        super().__init__(n_components, max_iter)
+        self.carriers = carriers
+
+    @property
+    def points(self) -> Array:
+        return np.asarray(self.model.embedding_)
+
+    @property
+    def relevances(self) -> Array:
+        """Of the dimensions, in units of the largest."""
+        return np.asarray(self.model.relevances_)
+
+    def facts(self) -> Scores:
+        found = self.model
+        return {"log_evidence": float(found.log_evidence_), "iterations": float(found.n_iter_)}
+
+    def _fitted(self) -> Any:
+        from posterity import GPLVM
+
+        model = GPLVM(
+            self.n_components,
+            inference="variational",
+            inducing_points=self.carriers,
+            max_iter=self.max_iter,
+        )
+        return model.fit(self.Y)
+
+
+class GPyVariational(PosterityVariational):
+    """BayesianGPLVM from the start that its examples take, and its ``optimize()``."""
+
+    @property
+    def points(self) -> Array:
+        return np.asarray(self.model.X.mean)
+
+    @property
+    def relevances(self) -> Array:
+        steepness = 1.0 / np.asarray(self.model.kern.lengthscale) ** 2
+        return steepness / steepness.max()
+
+    def facts(self) -> Scores:
+        height = float(np.squeeze(self.model.log_likelihood()))
+        return {"log_evidence": height, "evaluations": float(self.evaluations)}
+
+    def _fitted(self) -> Any:
+        import GPy as package
+
+        rng = np.random.default_rng(0)
+        start = principal_points(self.Y, self.n_components)
+        chosen = rng.choice(len(start), min(self.carriers, len(start)), replace=False)
+        model = package.models.BayesianGPLVM(
+            self.Y,
+            start.shape[1],
+            X=start,
+            X_variance=rng.uniform(0.0, 0.1, start.shape),
+            Z=start[chosen],
+            kernel=package.kern.RBF(start.shape[1], ARD=True),
+        )
+        model.likelihood.variance = MANUAL_NOISE * self.Y.var()
+        self.evaluations = model.optimize(max_iters=self.max_iter).funct_eval
+        return model

@@ -1,0 +1,86 @@
+"""How wide bands must be for groups of rows that were not seen, learned by leaving groups out.
+
+Rows of one group are alike: a process that has seen a walk knows the next frame of it, and less of
+the next walk. The noise of a fit says nothing of that.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from posterity.arrays import Array
+from posterity.latent.latent_fit import Fitted, Placed
+
+_FOLDS = 5
+_ROWS = 2000  # at most, that values are hidden of
+
+
+def widths(fitted: Fitted, groups: NDArray[np.intp], hidden: NDArray[np.bool_], X: Array) -> Array:
+    """What the variance of each value is to be multiplied by, (n, D).
+
+    Groups are left out in five parts. Their rows hide what rows to be filled in do not have, in
+    turn, and are filled in by the process given all other rows; the mean square of the errors, in
+    deviations, is what the variance lacked. Every group counts as much, long or short, and errors
+    count for a point by how much of the function there is known from where they were made: the
+    squared correlation. One group more has the errors of all, and one has errors of one deviation.
+
+    Parameters
+    ----------
+    fitted : Fitted
+    groups : array (N,)
+        Of the rows that were fitted.
+    hidden : array (n, D) of bool
+        What is missing in the rows that are to be filled in.
+    X : array (n, Q)
+        Where these are.
+    """
+    parts = [rows for rows in _parts(groups) if not np.isnan(_without(fitted.Y, rows)).all(0).any()]
+    made = [_errors(fitted, groups, rows, hidden) for rows in parts]
+    if not made:
+        return np.ones(hidden.shape)
+    places, squares, weights = (np.concatenate(part) for part in zip(*made, strict=True))
+    known = weights[:, None] * ~np.isnan(squares)
+    weighed = np.where(known > 0.0, weights[:, None] * squares, 0.0)
+    everywhere = (np.sum(weighed, axis=0) + 1.0) / (np.sum(known, axis=0) + 1.0)
+    R = _squared_correlation(fitted, X, places)
+    return (R @ weighed + everywhere) / (R @ known + 1.0)
+
+
+def _errors(
+    fitted: Fitted, groups: NDArray[np.intp], rows: NDArray[np.intp], hidden: NDArray[np.bool_]
+) -> tuple[Array, Array, Array]:
+    """Where rows left out were found, their squared errors in deviations, and their weights.
+
+    Errors are NaN where nothing was hidden, or there was nothing to hide.
+    """
+    rest = fitted.among(np.setdiff1d(np.arange(len(groups)), rows))
+    Y = fitted.Y[rows]
+    hides = np.resize(hidden[hidden.any(axis=1)], Y.shape)
+    path = None if fitted.path is None else fitted.path.among(rows)
+    found = rest.located(np.where(hides, np.nan, Y), path)
+    mean, variance = rest.decoded(Placed(found.mean, found.covariance))
+    squares = (Y - mean) ** 2 / (variance + rest.decoder.noise_variance)
+    _, which, sizes = np.unique(groups[rows], return_inverse=True, return_counts=True)
+    return found.mean, np.where(hides, squares, np.nan), 1.0 / sizes[which]
+
+
+def _without(Y: Array, rows: NDArray[np.intp]) -> Array:
+    return np.delete(Y, rows, axis=0)
+
+
+def _squared_correlation(fitted: Fitted, X: Array, Z: Array) -> Array:
+    """Of the function at X and at Z, (n, m): the share of its variance that one tells of."""
+    scale = np.outer(fitted.kernel.diag(X), fitted.kernel.diag(Z))
+    return fitted.kernel(X, Z) ** 2 / np.maximum(scale, np.finfo(np.float64).tiny)
+
+
+def _parts(groups: NDArray[np.intp]) -> list[NDArray[np.intp]]:
+    """The rows of each part of the groups; whole groups, as many as there is time for."""
+    codes, sizes = np.unique(groups, return_counts=True)
+    if len(codes) < 2:
+        return []
+    order = np.random.default_rng(0).permutation(len(codes))
+    affordable = order[np.cumsum(sizes[order]) <= max(_ROWS, sizes[order[0]])]
+    parts = [codes[affordable[i::_FOLDS]] for i in range(min(_FOLDS, len(affordable)))]
+    return [np.flatnonzero(np.isin(groups, part)) for part in parts]
