@@ -1,8 +1,9 @@
-"""Latent variable models of several packages, and one yardstick for what each has found.
+"""Latent variable models of several packages, and the same two yardsticks for all of them.
 
-Packages leave different constants and priors out of what they maximise. The yardstick is the log
-density of the columns given latent points, which does not change where points and length scale are
-stretched alike. A package is imported when it is first used, as in ``processes``.
+GPy maximises the log density of the columns given latent points, posterity adds a prior of the
+points: both are computed here, from points, kernel and noise. The density does not change where
+points and length scale are stretched alike, so that the prior is taken at the best stretch. A
+package is imported when it is first used, as in ``processes``.
 """
 
 from __future__ import annotations
@@ -68,6 +69,28 @@ def log_density(Y: Array, X: Array, variance: float, length_scale: float, noise:
     return float(-0.5 * (misfit + columns * (log_det + n * np.log(2.0 * np.pi))))
 
 
+def log_prior(X: Array) -> float:
+    """Of latent points, standard normal with the volume of their spread, at the best stretch.
+
+    Examples
+    --------
+    >>> cloud = np.random.default_rng(0).normal(size=(50, 2))
+    >>> log_prior(cloud) == log_prior(4.0 * cloud) > log_prior(cloud * [4.0, 1.0])
+    True
+    """
+    n, dimensions = X.shape
+    freedom = n - dimensions - 1
+    stretched = X * np.sqrt(freedom * dimensions / np.sum(X**2))
+    volume = 0.5 * freedom * np.linalg.slogdet(stretched.T @ stretched / n)[1]
+    return float(volume - 0.5 * (np.sum(stretched**2) + X.size * np.log(2.0 * np.pi)))
+
+
+def heights(Y: Array, X: Array, variance: float, length_scale: float, noise: float) -> Scores:
+    """Both yardsticks."""
+    density = log_density(Y, X, variance, length_scale, noise)
+    return {"log_density": density, "log_posterior": density + log_prior(X)}
+
+
 def principal_points(Y: Array, n_components: int) -> Array:
     """Scores on principal components, each of variance one: where every search begins."""
     U, _, _ = linalg.svd(Y, full_matrices=False)
@@ -85,8 +108,8 @@ class Posterity(LatentModel):
         found = self.model
         kernel = found.kernel_
         parameters = (kernel.variance, kernel.kernel.length_scale, found.noise_variance_)
-        height = log_density(self.Y, self.points, *map(float, parameters))
-        return {"log_density": height, "iterations": float(found.n_iter_)}
+        reached = heights(self.Y, self.points, *map(float, parameters))
+        return reached | {"iterations": float(found.n_iter_)}
 
     def _fitted(self) -> Any:
         from posterity import GPLVM
@@ -95,7 +118,11 @@ class Posterity(LatentModel):
 
 
 class GPy(LatentModel):
-    """GPLVM with the same kernel and start, and its ``optimize()``."""
+    """GPLVM with the same kernel and start, and its ``optimize()``; its noise starts at 1."""
+
+    def __init__(self, n_components: int = 2, max_iter: int = 100, noise: float = 1.0) -> None:
+        super().__init__(n_components, max_iter)
+        self.noise = noise
 
     @property
     def points(self) -> Array:
@@ -104,8 +131,8 @@ class GPy(LatentModel):
     def facts(self) -> Scores:
         kernel, noise = self.model.kern, self.model.likelihood.variance
         parameters = (kernel.variance, kernel.lengthscale, noise)
-        height = log_density(self.Y, self.points, *(float(p[0]) for p in parameters))
-        return {"log_density": height, "evaluations": float(self.evaluations)}
+        reached = heights(self.Y, self.points, *(float(p[0]) for p in parameters))
+        return reached | {"evaluations": float(self.evaluations)}
 
     def _fitted(self) -> Any:
         import GPy as package
@@ -113,6 +140,7 @@ class GPy(LatentModel):
         start = principal_points(self.Y, self.n_components)
         kernel = package.kern.RBF(self.n_components)
         model = package.models.GPLVM(self.Y, self.n_components, X=start, kernel=kernel)
+        model.likelihood.variance = self.noise
         self.evaluations = model.optimize(max_iters=self.max_iter).funct_eval
         return model
 
@@ -130,7 +158,7 @@ class PosterityVariational(LatentModel):
 
     @property
     def relevances(self) -> Array:
-        """Of the dimensions, in units of the largest."""
+        """Variances of the points in units of squared length scales; the largest is one."""
         return np.asarray(self.model.relevances_)
 
     def facts(self) -> Scores:
@@ -158,8 +186,8 @@ class GPyVariational(PosterityVariational):
 
     @property
     def relevances(self) -> Array:
-        steepness = 1.0 / np.asarray(self.model.kern.lengthscale) ** 2
-        return steepness / steepness.max()
+        varied = np.var(self.points, axis=0) / np.asarray(self.model.kern.lengthscale) ** 2
+        return varied / varied.max()
 
     def facts(self) -> Scores:
         height = float(np.squeeze(self.model.log_likelihood()))

@@ -6,9 +6,10 @@ returns mean and standard deviation of those, or None where a way tells none.
 
 from __future__ import annotations
 
-from typing import Any, Protocol, Self, TypeAlias
+from typing import Protocol, Self, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
 from benchmarks.cases import Array
@@ -27,9 +28,9 @@ class Way(Protocol):
         """The hidden joints, (n, hidden)."""
 
 
-def hidden(H: Array) -> Array:
+def hidden(H: Array) -> NDArray[np.bool_]:
     """Which columns are not seen."""
-    return np.isnan(H).all(axis=0)
+    return np.all(np.isnan(H), axis=0)
 
 
 class MeanPose:
@@ -96,7 +97,10 @@ class Components:
 
 
 class Latent:
-    """GPLVM carried by inducing points; frames by themselves, or as motions in time."""
+    """GPLVM carried by inducing points; frames by themselves, or as motions in time.
+
+    It is told which motion each frame is of, and widens its bands for motions not seen.
+    """
 
     def __init__(
         self,
@@ -117,13 +121,10 @@ class Latent:
         )
 
     def fit(self, Y: Array, groups: Array) -> Self:
-        self.model.fit(Y, **self._motions(groups))
+        self.model.fit(Y, groups=groups)
         return self
 
     def complete(self, H: Array, groups: Array) -> Filled:
         away = hidden(H)
-        filled = self.model.complete(H, **self._motions(groups))
+        filled = self.model.complete(H, groups=groups if self.moving else None)
         return filled.mean()[:, away], filled.standard_deviation()[:, away]
-
-    def _motions(self, groups: Array) -> dict[str, Any]:
-        return {"groups": groups} if self.moving else {}

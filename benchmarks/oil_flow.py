@@ -27,7 +27,8 @@ STEPS, MOST_DIMENSIONS, CARRIERS = 1000, 10, 30
 QUICK = 10  # steps of a rehearsal
 EFFECTIVE = 0.01  # relevance, in units of the largest, of a dimension that counts
 NOTE = (
-    "Errors of 100 rows. Of a model with more than two dimensions, the two that matter most; its "
+    "Errors of 100 rows. Of a model with more than two dimensions, the two that matter most, in "
+    "units of their length scales; its "
     f"dimensions are those whose relevance is above {EFFECTIVE} of the largest. Reported by "
     "others: PCA 20, generative topographic mapping 7, GPLVM 4."
 )
@@ -87,11 +88,14 @@ def most_relevant(points: Array, relevances: Array) -> Placed:
 
     Examples
     --------
-    >>> most_relevant(np.array([[1.0, 2.0, 3.0]]), np.array([0.25, 0.001, 1.0]))
-    Placed(points=array([[3. , 0.5]]), dimensions=2)
+    >>> points = np.array([[-3.0, -1.0, -2.0], [3.0, 1.0, 2.0]])
+    >>> most_relevant(points, np.array([0.25, 0.001, 1.0]))
+    Placed(points=array([[-1. , -0.5],
+           [ 1. ,  0.5]]), dimensions=2)
     """
     order = np.argsort(-relevances, kind="stable")[:2]
-    scaled = points[:, order] * np.sqrt(relevances[order])
+    deviations = np.std(points[:, order], axis=0)
+    scaled = points[:, order] * np.sqrt(relevances[order]) / deviations
     return Placed(scaled, int(np.sum(relevances > EFFECTIVE)))
 
 

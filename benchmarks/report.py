@@ -60,6 +60,7 @@ COLUMNS = (
     ("vectors", "vectors", "median"),
     ("log_evidence", "log evidence", "exact"),
     ("log_density", "log density", "exact"),
+    ("log_posterior", "log posterior", "exact"),
     ("variance", "variance", "score"),
     ("length_scale", "length scale", "score"),
     ("evaluations", "evaluations", "median"),

@@ -299,6 +299,20 @@ def test_a_frame_without_columns_is_refused_in_words(frame):
         door(frame())
 
 
+def test_coordinates_are_as_many_as_there_are_components():
+    def door(X, n=2):
+        return validation.check_coordinates(BaseEstimator(), X, n)
+
+    np.testing.assert_array_equal(door(pd.DataFrame({"a": [1], "b": [2]})), [[1.0, 2.0]])
+    assert door(np.empty((3, 0)), 0).shape == (3, 0)
+    with pytest.raises(ValueError, match=r"X has 3 columns, but .* takes 2: the coordinates"):
+        door(np.ones((4, 3)))
+    with pytest.raises(ValueError, match=r"infinity: column 1 \(row 0\)"):
+        door([[0.0, np.inf]])
+    with pytest.raises(ValueError, match="holds the text 'a'"):
+        door([["a", "b"]])
+
+
 def test_missing_values_pass_where_they_are_allowed_and_infinities_never():
     X = np.array([[1.0, np.nan], [2.0, 3.0]])
     checked = validation.check_X(WeightedMean(), X, reset=True, allow_missing=True)

@@ -115,6 +115,14 @@ def test_equal_training_rows_and_few_of_them_do_no_harm():
     np.testing.assert_allclose(found.x, X, atol=1e-6)
 
 
+def test_scores_beyond_all_numbers_have_no_rows_and_no_warnings():
+    X, kernel = rows(), kernels.RBF(1.0)
+    components = fitted(kernel, X, 3)
+    found = preimages.find(kernel, X, components, np.full((2, 3), 1e200))
+    assert np.isfinite(found.x).all()
+    assert not found.converged.any()
+
+
 def test_too_few_iterations_are_told():
     X, kernel = rows(), kernels.RBF(1.0)
     components = fitted(kernel, X, 3)

@@ -199,7 +199,7 @@ def test_impossible_parameters_are_refused_by_name(name, value):
 
 
 def test_root_points_of_another_size_are_refused(model):
-    with pytest.raises(ValueError, match="2 coordinates"):
+    with pytest.raises(ValueError, match="takes 2: the coordinates"):
         model.inverse_transform(np.zeros((3, 5)))
 
 

@@ -10,21 +10,9 @@ from sklearn.cluster import KMeans
 from sklearn.datasets import make_circles, make_moons
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import adjusted_rand_score
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from posterity import kernels, optimize
 from posterity.latent.kernel_k_means import KernelKMeans
-
-CASES = [
-    KernelKMeans(),
-    KernelKMeans(3, kernels.Linear(1.0)),
-    KernelKMeans(2, kernels.Matern(), n_restarts=1),
-]
-
-
-@parametrize_with_checks(CASES)
-def test_scikit_learn_contract(estimator, check):
-    check(estimator)
 
 
 def blobs(n=90, seed=0):
@@ -118,6 +106,16 @@ def test_too_few_different_rows_are_refused_in_words():
         KernelKMeans(3).fit(np.repeat([[0.0], [1.0]], 5, axis=0))
     with pytest.raises(ValueError, match="Only 1 different rows count"):
         KernelKMeans(2).fit(blobs(4), sample_weight=[1, 0, 0, 0])
+
+
+def test_a_fit_that_failed_is_none():
+    model = KernelKMeans(3)
+    with pytest.raises(ValueError, match="too few"):
+        model.fit(np.ones((5, 2)))
+    for attribute in ("inertia_", "n_iter_", "labels_"):
+        assert not hasattr(model, attribute)
+    with pytest.raises(NotFittedError):
+        model.predict(np.ones((5, 2)))
 
 
 def test_rows_that_are_alike_to_the_kernel_are_told_in_words():

@@ -280,7 +280,7 @@ def test_no_density_is_said_in_words():
 
 def test_coordinates_must_be_as_many_as_components():
     pca = PCA(2).fit(rows())
-    with pytest.raises(ValueError, match="gives 2 coordinates"):
+    with pytest.raises(ValueError, match="takes 2: the coordinates"):
         pca.inverse_transform(np.zeros((3, 4)))
 
 

@@ -89,6 +89,17 @@ def test_a_problem_that_starts_outside_stays_there_and_harms_no_other():
     assert found.x[1] < 3.0
 
 
+def test_slopes_beyond_all_numbers_are_outside_too():
+    def cliff(x, which):
+        steep = np.where(x[:, :1] < 0.5, 1e200, 2.0 * x)
+        return np.where(x[:, 0] < 0.5, -1e300, x[:, 0] ** 2), steep
+
+    found = many_lbfgs.minimise_many_lbfgs(cliff, np.array([[2.0], [0.1]]), max_iter=20)
+    assert found.x[0] >= 0.5
+    assert found.x[1] == 0.1
+    assert np.isinf(found.value[1])
+
+
 def test_a_wrong_gradient_is_not_taken_for_convergence():
     def wrong(x, which):
         return np.sum(x * x, axis=1), -2.0 * x

@@ -148,8 +148,9 @@ def _measured(K: Array, w: Array, labels: Labels, n_clusters: int) -> tuple[Arra
     if R.min() < -_NEGATIVE * float(np.diagonal(K).max()):
         raise ValueError(
             "A squared distance in the feature space is negative by more than rounding: the kernel "
-            "is not positive semi-definite on these rows. kernels.check_positive_definite tells "
-            "where."
+            "is not positive semi-definite on these rows, and kernels.check_positive_definite "
+            "tells where; or rows lie so far from the origin that digits are lost: subtract their "
+            "mean first."
         )
     return P, norms, np.maximum(R, 0.0, out=R)
 

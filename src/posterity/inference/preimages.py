@@ -144,4 +144,5 @@ def _starts(X: Array, scores: Array, T: Array) -> tuple[Array, Array]:
     first = X[near[np.arange(len(T)), r.argmin(axis=1)]]
     farthest = r.max(axis=1, keepdims=True)
     w = 1.0 / (r + np.where(farthest > 0.0, _AS_GOOD_AS_EQUAL * farthest, 1.0))
-    return first, np.einsum("nm,nmd->nd", w / w.sum(axis=1, keepdims=True), X[near])
+    total = w.sum(axis=1, keepdims=True)  # zero where distances are too large to be numbers
+    return first, np.einsum("nm,nmd->nd", w / np.where(total > 0.0, total, 1.0), X[near])

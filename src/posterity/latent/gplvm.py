@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from posterity import arrays, distributions, models, validation
 from posterity.arrays import Array
 from posterity.latent import latent_fit, latent_training, left_out, motion
-from posterity.latent.output_frame import OutputFrame, RowsSeen, checked_points
+from posterity.latent.output_frame import OutputFrame, RowsSeen
 
 _LEAST_ROWS = 3
 _EFFECTIVE = 1e-2  # relevance, in units of the largest, of a dimension that counts
@@ -45,7 +45,7 @@ class GPLVM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, models.KernelMode
     back_constraints : bool or Kernel, default=False
         Make latent points a smooth function of their rows, so that rows that are alike lie close
         together, and new rows are placed without a search. A kernel over rows, or True for an RBF.
-        For "map", and rows without missing values.
+        For "map". What rows of the fit miss is filled in by principal components for this.
     dynamics : Kernel, optional
         Rows are frames of motions: latent points are draws of a process over time with this kernel,
         such as ``RBF()``. ``fit`` then takes ``times``, too. None: latent points are
@@ -201,7 +201,7 @@ class GPLVM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, models.KernelMode
             Latent points.
         """
         check_is_fitted(self)
-        Z = checked_points(X, self.n_components)
+        Z = validation.check_coordinates(self, X, self.embedding_.shape[1])
         mean, variance = self._fitted.decoder.predict(Z)
         return self._frame.distribution(mean, variance + self._fitted.decoder.noise_variance)
 

@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils import Tags, check_array
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from posterity import arrays, distributions, kernels, models, validation
@@ -20,7 +20,7 @@ from posterity.latent.output_frame import OutputFrame, RowsSeen
 from posterity.latent.parts import Parts
 
 _LEAST_ROWS = 3
-_ROOT_KERNEL = kernels.RBF(0.5).fixed()
+_ROOT_KERNEL = kernels.RBF()
 
 
 class HierarchicalGPLVM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, models.KernelModel):
@@ -41,10 +41,10 @@ class HierarchicalGPLVM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, model
         Latent coordinates of the root; no more than all parts have.
     kernel : Kernel or callable, optional
         Over the latent space of each part. None: ``Scaled(RBF(1.0)).fixed()``, with the variance of
-        the part's columns. It is the unit of these spaces, and held: as far as points are free to
-        move, a kernel that is learned with them only makes them small.
+        the part's columns. It is the unit of these spaces, and held: were it learned, points of the
+        parts would shrink, and with them all that the root has to say of them.
     root_kernel : Kernel, optional
-        Over the root's latent space, of variance one. None: ``RBF(0.5).fixed()``, held likewise.
+        Over the root's latent space, of variance one. None: ``RBF()``, its length learned.
     noise_variance : float, optional
         Of the columns about their functions, in the units of the model. None: learned, for each
         part.
@@ -79,8 +79,7 @@ class HierarchicalGPLVM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, model
     noise_variances_ : dict
         Of the columns of each part: a number, or one a column where ``standardize=True``.
     log_posterior_ : float
-        Log density of rows and latent points together, in the units of the model, which the search
-        maximised.
+        Log density of rows and latent points together, which the search maximised.
     n_iter_ : int
         Of the search.
     stop_reason_ : str
@@ -164,7 +163,7 @@ class HierarchicalGPLVM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, model
         )
         self._descent = Descent.of(learned, parts.columns)
         self._seen = RowsSeen(Y)
-        self._report(learned, parts)
+        self._report(learned, parts, Y)
         return self
 
     def transform(self, X: ArrayLike) -> Array:
@@ -193,11 +192,7 @@ class HierarchicalGPLVM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, model
             Root points.
         """
         check_is_fitted(self)
-        R = check_array(X, dtype=np.float64)
-        if R.shape[1] != self._n_features_out:
-            raise ValueError(
-                f"Root points have {self._n_features_out} coordinates; X has {R.shape[1]} columns."
-            )
+        R = validation.check_coordinates(self, X, self._n_features_out)
         return self._frame.distribution(*self._descent.outputs(R))
 
     def complete(self, X: ArrayLike) -> distributions.Normal:
@@ -246,7 +241,7 @@ class HierarchicalGPLVM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, model
             validation.check_count(self.max_iter, "max_iter"),
         )
 
-    def _report(self, learned: hierarchy.Learned, parts: Parts) -> None:
+    def _report(self, learned: hierarchy.Learned, parts: Parts, Y: Array) -> None:
         """Say what was found and how."""
         X, levels, best = learned.found.X, learned.levels, learned.found.optimum
         self.embedding_ = X[:, levels.root].copy()
@@ -264,6 +259,7 @@ class HierarchicalGPLVM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, model
         self.__dict__.pop("dynamics_", None)  # of an earlier fit
         if isinstance(learned.prior, TrajectoryPrior):
             self.dynamics_ = learned.prior.at(learned.prior_numbers)
-        self.log_posterior_ = learned.found.log_posterior
+        units = float(np.sum(self._frame.log_units(Y)))
+        self.log_posterior_ = learned.found.log_posterior - units
         self.n_iter_, self.stop_reason_ = best.n_iter, best.stop_reason
         self.at_bounds_ = best.at_bounds

@@ -133,14 +133,19 @@ class KernelKMeans(ClusterMixin, models.KernelModel):
         check_is_fitted(self)
         return self._labels_of(self._host_rows(X))
 
+    def __sklearn_is_fitted__(self) -> bool:
+        return "labels_" in vars(self)
+
     @property
     def inertia_(self) -> float:
         """The sum of squared distances in feature space."""
+        check_is_fitted(self)
         return self._clusters.inertia
 
     @property
     def n_iter_(self) -> int:
         """Steps of the best search."""
+        check_is_fitted(self)
         return len(self._clusters.path)
 
     def _labels_of(self, rows: Any) -> NDArray[np.intp]:

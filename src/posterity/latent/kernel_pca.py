@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_array, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from posterity import arrays, kernels, linalg, models, optimize, validation
 from posterity.arrays import Array
@@ -53,15 +53,15 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, models.Kernel
 
     Attributes
     ----------
-    embedding_ : array of shape (N, n_components_)
+    embedding_ : array of shape (N, k)
         Scores of the training rows.
-    explained_variance_ : array of shape (n_components_,)
+    explained_variance_ : array of shape (k,)
         Variance of the scores, by N - 1.
-    explained_variance_ratio_ : array of shape (n_components_,)
+    explained_variance_ratio_ : array of shape (k,)
         The same as a share of the variance of all features.
     n_components_ : int
-        The number of components.
-    dual_components_ : array of shape (n_components_, N)
+        k, the number of components.
+    dual_components_ : array of shape (k, N)
         The weights of the training rows in each component.
     kernel_ : Kernel
         The kernel, with every parameter set.
@@ -117,11 +117,13 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, models.Kernel
         """
         asked = _checked_number(self.n_components)
         rows = self._host_rows(X, reset=True, min_rows=2)
-        self.X_train_ = kernels.rows.chosen(rows, np.arange(len(rows)))  # a copy: X may change
-        self.kernel_ = self._bound_kernel().start(models.distinct(self.X_train_))
+        kernel = self._bound_kernel().start(models.distinct(rows))
         with linalg.limited(len(rows)):
-            K = kernel_components.matrix(self.kernel_, self.X_train_)
-            self._components = kernel_components.decompose(K, asked)
+            self._components = kernel_components.decompose(
+                kernel_components.matrix(kernel, rows), asked
+            )
+        self.kernel_ = kernel
+        self.X_train_ = kernels.rows.chosen(rows, np.arange(len(rows)))  # a copy: X may change
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> Array:
@@ -129,7 +131,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, models.Kernel
         return self.fit(X).embedding_
 
     def transform(self, X: Any) -> Array:
-        """Scores of rows, (n, n_components_)."""
+        """Scores of rows, (n, k)."""
         check_is_fitted(self)
         rows = self._host_rows(X)
         T = np.empty((len(rows), self.n_components_))
@@ -145,7 +147,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, models.Kernel
 
         Parameters
         ----------
-        X : array-like of shape (n, n_components_)
+        X : array-like of shape (n, k)
             Scores.
 
         Warns
@@ -154,13 +156,12 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, models.Kernel
             Where some rows were not found in ``max_iter`` iterations.
         """
         check_is_fitted(self)
-        T = self._checked_scores(X)
         found = preimages.find(
             self.kernel_,
             self.X_train_,
             self._components,
-            T,
-            max_iter=self.max_iter,
+            validation.check_coordinates(self, X, self.n_components_),
+            max_iter=validation.check_count(self.max_iter, "max_iter"),
             tol=validation.check_positive(self.tol, "tol"),
         )
         _warn_unless(found.converged, int(np.max(found.n_iter, initial=0)))
@@ -180,30 +181,38 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, models.Kernel
             error[some] = self._components.misfit(K, arrays.to_numpy(self.kernel_.diag(few)))
         return error
 
+    def __sklearn_is_fitted__(self) -> bool:
+        return "X_train_" in vars(self)
+
+    @property
+    def _found(self) -> kernel_components.KernelComponents:
+        check_is_fitted(self)
+        return self._components
+
     @property
     def embedding_(self) -> Array:
-        """Scores of the training rows, (N, n_components_)."""
-        return self._components.scores
+        """Scores of the training rows, (N, k)."""
+        return self._found.scores
 
     @property
     def explained_variance_(self) -> Array:
-        """Variance of the scores, (n_components_,)."""
-        return self._components.variances
+        """Variance of the scores, (k,)."""
+        return self._found.variances
 
     @property
     def explained_variance_ratio_(self) -> Array:
-        """Share of the variance of all features, (n_components_,)."""
-        return self._components.variances / self._components.total_variance
+        """Share of the variance of all features, (k,)."""
+        return self._found.variances / self._found.total_variance
 
     @property
     def dual_components_(self) -> Array:
-        """Weights of the training rows in each component, (n_components_, N)."""
-        return self._components.A.T
+        """Weights of the training rows in each component, (k, N)."""
+        return self._found.A.T
 
     @property
     def n_components_(self) -> int:
         """The number of components."""
-        return self._components.A.shape[1]
+        return self._found.A.shape[1]
 
     @property
     def _n_features_out(self) -> int:
@@ -212,15 +221,6 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, models.Kernel
     def _host_rows(self, X: Any, *, reset: bool = False, min_rows: int = 1) -> Any:
         rows = self._check_rows(X, reset=reset, min_rows=min_rows)
         return rows if self._takes_objects else arrays.to_numpy(rows)
-
-    def _checked_scores(self, X: ArrayLike) -> Array:
-        T: Array = check_array(X, dtype=np.float64)
-        if T.shape[1] != self.n_components_:
-            raise ValueError(
-                f"X has {T.shape[1]} columns; inverse_transform expects one score for each of the "
-                f"{self.n_components_} components, as transform returns them."
-            )
-        return T
 
 
 def _checked_number(n_components: Any) -> int | float | None:

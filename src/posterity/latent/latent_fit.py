@@ -103,6 +103,7 @@ class MapFit(Fitted):
     Z: Array | None  # inducing points
     weights: Array  # of the latent points, where they are a function of their rows
     back_kernel: kernels.Kernel | None  # over rows, of that function
+    back_rows: Array  # (N, D), the rows with what they miss filled in
 
     def at_home(self, rows: NDArray[np.intp]) -> Placed:
         """With the spread of Laplace's approximation, the process kept as it is."""
@@ -110,14 +111,18 @@ class MapFit(Fitted):
         return Placed(there.mean, there.covariance)
 
     def located(self, Y: Array, path: motion.Path | None = None) -> Located:
-        """By the learned map where there is one and rows are whole; otherwise by a search."""
+        """By the learned map where there is one and a row is whole; otherwise by a search."""
         if path is not None:
             prior = path.held()
             return locating.locate_along(self.decoder, Y, prior, prior.start, candidates=self.X)
-        if self.back_kernel is None or np.isnan(Y).any():
+        if self.back_kernel is None:
             return locating.locate(self.decoder, Y, candidates=self.X)
-        B = placements.back_features(self.back_kernel, self.Y, Y)
-        return locating.located_at(self.decoder, Y, B @ self.weights)
+        whole = ~np.isnan(Y).any(axis=1)
+        X = np.empty((len(Y), self.X.shape[1]))
+        B = placements.back_features(self.back_kernel, self.back_rows, Y[whole])
+        X[whole] = B @ self.weights
+        X[~whole] = locating.locate(self.decoder, Y[~whole], candidates=self.X).mean
+        return locating.located_at(self.decoder, Y, X)
 
     def decoded(self, placed: Placed) -> tuple[Array, Array]:
         """By cubature."""

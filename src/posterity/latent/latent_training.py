@@ -120,7 +120,8 @@ def _most_probable(
         term = ExactOutputs(*outputs.arguments)
     else:
         term = InducingOutputs(*outputs.arguments, _spread_rows(start.X, plan))
-    placement = _placement(plan, Y)
+    rows = Y if plan.back_kernel is None else starting.whole(Y, plan.n_components)
+    placement = _placement(plan, rows)
     problem = search.Problem((term, prior, terms.Volume()), placement, int(np.sum(~np.isnan(Y))))
     starts = [start.X, *(start.near(plan.rng) for _ in range(plan.n_restarts))]
     learned = search.maximise(problem, starts, max_iter=plan.max_iter, n_jobs=plan.n_jobs)
@@ -139,6 +140,7 @@ def _most_probable(
         Z=Z,
         weights=learned.weights.reshape(-1, plan.n_components),
         back_kernel=plan.back_kernel,
+        back_rows=rows,
     )
 
 
@@ -155,17 +157,11 @@ def _learned_path(
     return replace(path, kernel=prior.at(own))
 
 
-def _placement(plan: Plan, Y: Array) -> placements.Placement:
+def _placement(plan: Plan, rows: Array) -> placements.Placement:
     if plan.back_kernel is None:
-        return placements.Free(len(Y), plan.n_components)
-    missing = np.argwhere(np.isnan(Y))
-    if len(missing):
-        row, column = missing[0]
-        raise ValueError(
-            f"Row {row} has no value in column {column}, and with back_constraints a row's latent "
-            "point is a function of all its values: fill it in, or fit without back_constraints."
-        )
-    return placements.Mapped(placements.back_features(plan.back_kernel, Y, Y), plan.n_components)
+        return placements.Free(len(rows), plan.n_components)
+    B = placements.back_features(plan.back_kernel, rows, rows)
+    return placements.Mapped(B, plan.n_components)
 
 
 def _variational(

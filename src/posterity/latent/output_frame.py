@@ -6,7 +6,7 @@ import functools
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from posterity import distributions
 from posterity.arrays import Array
@@ -35,17 +35,18 @@ class OutputFrame:
                 f"Column {empty[0]} of X has no value at all, so that nothing can be learned of "
                 "it: leave it out."
             )
-        centre = np.nanmean(X, axis=0)
+        rows = np.ascontiguousarray(X)  # sums are then the same whatever the order in memory
+        centre = np.nanmean(rows, axis=0)
         if not standardize:
             return cls(centre, np.ones(X.shape[1]))
-        scale = np.nanstd(X, axis=0)
+        scale = np.nanstd(rows, axis=0)
         # What rounding leaves of a constant column is no unit.
         constant = scale <= 10.0 * np.finfo(np.float64).eps * np.abs(centre)
         return cls(centre, np.where(constant, 1.0, scale))
 
     def seen(self, X: Array) -> Array:
         """Rows in the units of the model."""
-        return (X - self.centre) / self.scale
+        return np.ascontiguousarray((X - self.centre) / self.scale)
 
     def distribution(self, mean: Array, variance: Array) -> distributions.Normal:
         """From the units of the model to those of the columns."""
@@ -86,20 +87,3 @@ class RowsSeen:
 def _plain(Y: Array) -> Array:
     """Rows in which equal values are equal bytes: one zero, and infinity for what is missing."""
     return np.ascontiguousarray(np.where(np.isnan(Y), np.inf, Y) + 0.0)
-
-
-def checked_points(Z: ArrayLike, n_components: int) -> Array:
-    """Latent points, (n, Q), or a sentence.
-
-    Examples
-    --------
-    >>> checked_points([[0.0, 1.0]], 2)
-    array([[0., 1.]])
-    """
-    points = np.asarray(Z, dtype=np.float64)
-    if points.ndim != 2 or points.shape[1] != n_components or not np.all(np.isfinite(points)):
-        raise ValueError(
-            f"inverse_transform takes latent points of shape (n, {n_components}), finite numbers "
-            f"all; got shape {points.shape}."
-        )
-    return points

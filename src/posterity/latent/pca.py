@@ -41,21 +41,21 @@ class PCA(principal_model.PrincipalModel):
 
     Attributes
     ----------
-    components_ : array of shape (n_components_, D)
+    components_ : array of shape (k, D)
         The axes; the largest entry of each is positive.
-    explained_variance_ : array of shape (n_components_,)
+    explained_variance_ : array of shape (k,)
         The variance along each, with N - 1 degrees of freedom; exactly 0 where there is none.
-    explained_variance_ratio_ : array of shape (n_components_,)
+    explained_variance_ratio_ : array of shape (k,)
         Its share of the total.
-    singular_values_ : array of shape (n_components_,)
+    singular_values_ : array of shape (k,)
         Of the rows about their mean.
     mean_ : array of shape (D,)
         The mean of the rows.
     noise_variance_ : float
-        The mean variance of the D - n_components_ directions beyond the axes. (scikit-learn leaves
+        The mean variance of the D - k directions beyond the axes. (scikit-learn leaves
         out those that N < D rows do not reach.)
     n_components_ : int
-        How many axes there are.
+        k, how many axes there are.
     log_evidence_ : float
         Log marginal likelihood of all rows for this number of axes, constants included.
     log_evidences_ : array
@@ -118,7 +118,7 @@ class PCA(principal_model.PrincipalModel):
 
         Parameters
         ----------
-        X : array-like or data frame of shape (n, n_components_)
+        X : array-like or data frame of shape (n, k)
             Coordinates.
         """
         latents = self._latent_query(X)
@@ -135,7 +135,7 @@ class PCA(principal_model.PrincipalModel):
         return self._principal.residuals(rows)[1]
 
     def score_samples(self, X: ArrayLike) -> Array:
-        """The log density of each row, (n,), for n D n_components_ operations."""
+        """The log density of each row, (n,), for n D k operations."""
         rows = self._query(X)
         if not self._principal.has_density:
             raise ValueError(

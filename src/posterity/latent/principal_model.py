@@ -9,7 +9,7 @@ from typing import Self, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_array, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from posterity import designs, progress, validation
 from posterity.arrays import Array
@@ -114,15 +114,7 @@ class PrincipalModel(
     def _latent_query(self, Z: ArrayLike) -> Array:
         """Coordinates to transform back."""
         check_is_fitted(self)
-        latents: Array = check_array(
-            Z, dtype=np.float64, ensure_min_features=0, input_name="X", estimator=self
-        )
-        if latents.shape[1] != self._n_features_out:
-            raise ValueError(
-                f"X has {latents.shape[1]} columns, but {type(self).__name__} gives "
-                f"{self._n_features_out} coordinates: pass as many."
-            )
-        return latents
+        return validation.check_coordinates(self, Z, self._n_features_out)
 
     def _checked(
         self, X: ArrayLike, sample_weight: ArrayLike | None, *, reset: bool

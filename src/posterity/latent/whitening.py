@@ -40,14 +40,14 @@ class Whitening(principal_model.PrincipalModel):
 
     Attributes
     ----------
-    components_ : array of shape (n_components_, D)
+    components_ : array of shape (k, D)
         The principal axes.
-    explained_variance_ : array of shape (n_components_,)
+    explained_variance_ : array of shape (k,)
         The variance along each before whitening; 0 where it counts as none.
     mean_ : array of shape (D,)
         The mean of the rows.
     n_components_ : int
-        How many axes there are.
+        k, how many axes there are.
     n_samples_seen_ : int or float
         N, the sum of the weights.
     n_features_in_ : int

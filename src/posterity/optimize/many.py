@@ -43,7 +43,10 @@ class ManyOptima:
 def evaluated(
     value_and_gradient: Functions, X: Array, which: NDArray[np.intp]
 ) -> tuple[Array, Array, NDArray[np.bool_]]:
-    """Values and gradients, zero outside the domain, and what is inside."""
+    """Values and gradients, zero outside the domain, and what is inside.
+
+    A slope whose square is not a number is as good as infinite.
+    """
     f, g = value_and_gradient(X, which)
-    inside = np.isfinite(f) & np.all(np.isfinite(g), axis=1)
+    inside = np.isfinite(f) & np.isfinite(np.einsum("ni,ni->n", g, g))
     return np.where(inside, f, 0.0), np.where(inside[:, None], g, 0.0), inside

@@ -129,11 +129,12 @@ def _search(
         if not len(left):
             break
         h = trial[left]
-        f_h, g_h = ask(x[left] + h[:, None] * step[left], which[left])
-        good = f_h <= f[left] + _SUFFICIENT_DECREASE * h * slope[left]
+        f_h, g_h, inside = evaluated(ask, x[left] + h[:, None] * step[left], which[left])
+        rise = np.where(inside, f_h - f[left], np.inf)
+        good = rise <= _SUFFICIENT_DECREASE * h * slope[left]
         done = left[good]
         t[done], f_best[done], g_best[done] = h[good], f_h[good], g_h[good]
-        trial[left] = h * _shortened(h * slope[left], f_h - f[left])
+        trial[left] = h * _shortened(h * slope[left], rise)
         left = left[~good]
     return t, f_best, g_best
 

@@ -5,6 +5,7 @@ added here is *where* a value is bad and what to do about it. Rows are counted f
 """
 
 from posterity.validation.checks import (
+    check_coordinates,
     check_count,
     check_positive,
     check_sample_weight,
@@ -16,6 +17,7 @@ from posterity.validation.checks import (
 __all__ = [
     "check_X",
     "check_X_y",
+    "check_coordinates",
     "check_count",
     "check_positive",
     "check_sample_weight",

@@ -149,6 +149,31 @@ def _require(estimator: BaseEstimator, y: ArrayLike | None) -> ArrayLike:
     return y
 
 
+def check_coordinates(estimator: BaseEstimator, X: ArrayLike, n_components: int) -> Array:
+    """What a transformer is to turn back, one number for each of its components, (n, Q).
+
+    Examples
+    --------
+    >>> from sklearn.base import BaseEstimator
+    >>> from posterity import validation
+    >>> validation.check_coordinates(BaseEstimator(), [[0, 1]], 2)
+    array([[0., 1.]])
+    """
+    try:
+        points: Array = check_array(
+            X, dtype=np.float64, ensure_all_finite=False, ensure_min_features=0, estimator=estimator
+        )
+    except (ValueError, TypeError, OverflowError) as error:
+        refusals.explain(X, "X", error)
+    if points.shape[1] != n_components:
+        raise ValueError(
+            f"X has {points.shape[1]} columns, but inverse_transform of {type(estimator).__name__} "
+            f"takes {n_components}: the coordinates that transform returns."
+        )
+    refusals.refuse_non_finite(points, X, "X")
+    return points
+
+
 def check_sample_weight(sample_weight: ArrayLike | None, n_rows: int) -> Array | None:
     """One finite weight >= 0 a row, not all zero; None stays None, a number is repeated.
 

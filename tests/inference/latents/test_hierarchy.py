@@ -89,6 +89,8 @@ def test_log_posterior_is_the_sum_of_dense_densities(prior):
     else:
         K = model.prior.at(model.prior_numbers)(np.arange(float(N))[:, None])
         expected += normal(X[:, :2], 0.999 * K, 1e-3)
+    R = X[:, :2]
+    expected += 0.5 * (N - 3) * np.linalg.slogdet(R.T @ R / N)[1]  # of the volume
     assert model.found.log_posterior == pytest.approx(expected, rel=1e-8)
 
 
@@ -107,6 +109,32 @@ def test_gradients_agree_with_differences(fitted, missing):
     x = problem.packed(model.found.X) + 0.01 * np.random.default_rng(1).normal(size=5 * N + 7)
     numeric = central(lambda z: objective(z)[0], x)
     np.testing.assert_allclose(objective(x)[1], numeric, rtol=1e-5, atol=1e-4)
+
+
+def test_the_curvature_of_the_node_is_that_of_moves_of_its_residual(fitted):
+    node, X = fitted.node, fitted.found.X
+    kernel, R, J = node.kernel.at(fitted.node_numbers), X[:, :2], X[:, 2:]
+    C = kernel(R) + 1e-2 * np.eye(N)
+    a = np.linalg.solve(C, J)
+    rng = np.random.default_rng(0)
+    dX = rng.normal(size=X.shape)
+    h = 1e-6 * dX[:, :2]
+    moved = (kernel(R + h, R) @ a - kernel(R - h, R) @ a) / 2e-6
+    off = dX[:, 2:] - moved
+    H = np.zeros((N, 5, N, 5))
+    node.add_curvature(H, X, fitted.node_numbers)
+    A = H.reshape(5 * N, 5 * N)
+    np.testing.assert_allclose(A, A.T, atol=1e-9 * np.abs(A).max())
+    np.testing.assert_allclose(
+        dX.ravel() @ A @ dX.ravel(), np.sum(off * np.linalg.solve(C, off)), rtol=1e-5
+    )
+
+
+def test_a_term_adds_its_curvature_to_columns_that_it_sees():
+    within = hierarchy.Within(terms.StandardNormalPrior(), slice(1, 3), "root")
+    H, X = np.zeros((4, 5, 4, 5)), np.zeros((4, 5))
+    within.add_curvature(H, X, within.start)
+    np.testing.assert_array_equal(H.reshape(20, 20), np.diag(np.tile([0.0, 1.0, 1.0, 0.0, 0.0], 4)))
 
 
 def test_a_term_does_not_move_columns_that_it_does_not_see():
@@ -245,7 +273,7 @@ def test_outputs_at_root_points_average_over_the_parts(descent):
     J = f + np.sqrt(v + 1e-2) * rng.normal(size=(20_000, 3))
     for leaf, columns, at in zip(descent.leaves, COLUMNS, ((0, 2), (2, 3)), strict=True):
         g, s = leaf.predict(J[:, slice(*at)])
-        np.testing.assert_allclose(mean[0, columns], g.mean(axis=0), atol=0.02)
+        np.testing.assert_allclose(mean[0, columns], g.mean(axis=0), atol=0.05)
         spread = s.mean(axis=0) + g.var(axis=0) + leaf.noise_variance
         np.testing.assert_allclose(variance[0, columns], spread, rtol=0.2)
 

@@ -8,8 +8,9 @@ from scipy import integrate, stats
 
 from posterity import kernels
 from posterity.arrays import Array
-from posterity.inference.latents import inducing_outputs, locating, terms
+from posterity.inference.latents import inducing_outputs, locating, summits
 from posterity.inference.latents.candidates import Candidates
+from posterity.inference.latents.trajectories import TrajectoryPrior
 
 N, D, Q = 6, 5, 2
 NOISE = 0.3
@@ -45,6 +46,9 @@ class Tied:
     def __call__(self, X, own):
         normal = stats.multivariate_normal(np.zeros(len(X)), self.C)
         return float(np.sum(normal.logpdf(X.T))), -np.linalg.solve(self.C, X), own
+
+    def precisions(self, own):
+        yield np.arange(len(self.C)), np.linalg.inv(self.C)
 
     def divergence(self, m, S, own):
         P = np.linalg.inv(self.C)
@@ -131,7 +135,7 @@ def test_searches_start_at_candidates_that_explain_the_row(plane, Y, candidates)
 
 def test_rows_are_located_each_by_itself_and_in_blocks(monkeypatch, plane, Y, candidates):
     whole = locating.locate(plane, Y, candidates=candidates)
-    monkeypatch.setattr(locating, "_VALUES", 2 * 3 * D)
+    monkeypatch.setattr(summits, "_VALUES", 2 * 3 * D)
     parts = locating.locate(plane, Y, candidates=candidates)
     assert parts.mean == pytest.approx(whole.mean, abs=1e-10)
     assert parts.covariance == pytest.approx(whole.covariance, abs=1e-10)
@@ -173,28 +177,59 @@ def test_sure_points_are_decoded_as_they_are(rng, plane):
 
 def test_prior_that_ties_no_rows_changes_nothing(plane, Y, candidates):
     apart = locating.locate(plane, Y, candidates=candidates)
-    prior = terms.StandardNormalPrior()
-    along = locating.locate_along(plane, Y, prior, prior.start, candidates=candidates)
+    along = locating.locate_along(plane, Y, Tied(np.eye(N)), np.empty(0), candidates=candidates)
     assert along.converged.all()
     assert along.mean == pytest.approx(apart.mean, abs=1e-5)
     assert along.covariance == pytest.approx(apart.covariance, abs=1e-6)
     assert along.log_density == pytest.approx(apart.log_density, abs=1e-5)
 
 
-def test_rows_of_a_trajectory_are_where_the_joint_posterior_is(plane, Y, candidates):
-    t = np.arange(N)[:, None]
-    C = 1.3 * kernels.RBF(2.0)(t) + 0.05 * np.eye(N)
-    found = locating.locate_along(plane, Y, Tied(C), np.empty(0), candidates=candidates)
-    A, b = zip(*blocks_of_precision(plane, Y), strict=True)
+@pytest.fixture
+def along():
+    """The covariance of a coordinate over time."""
+    return 1.3 * kernels.RBF(2.0)(np.arange(N)[:, None]) + 0.05 * np.eye(N)
+
+
+def joint_precision(plane, Y, C):
     joint = np.kron(np.linalg.inv(C), np.eye(Q))
-    for n in range(N):
-        joint[Q * n : Q * n + Q, Q * n : Q * n + Q] += A[n]
-    X = np.linalg.solve(joint, np.ravel(b)).reshape(N, Q)
+    for n, (A, _) in enumerate(blocks_of_precision(plane, Y)):
+        joint[Q * n : Q * n + Q, Q * n : Q * n + Q] += A
+    return joint
+
+
+def test_rows_of_a_trajectory_are_where_the_joint_posterior_is(plane, Y, candidates, along):
+    found = locating.locate_along(plane, Y, Tied(along), np.empty(0), candidates=candidates)
+    joint = joint_precision(plane, Y, along)
+    b = np.ravel([b for _, b in blocks_of_precision(plane, Y)])
+    covariance = np.linalg.inv(joint).reshape(N, Q, N, Q)
+    X = np.linalg.solve(joint, b).reshape(N, Q)
     assert found.mean == pytest.approx(X, abs=1e-4)
     for n, y in enumerate(Y):
-        block = joint[Q * n : Q * n + Q, Q * n : Q * n + Q]
-        assert found.covariance[n] == pytest.approx(np.linalg.inv(block), abs=1e-6)
-        assert found.log_density[n] == pytest.approx(given_others(plane, y, X, C, n), abs=1e-4)
+        assert found.covariance[n] == pytest.approx(covariance[n, :, n], abs=1e-6)
+        assert found.log_density[n] == pytest.approx(given_others(plane, y, X, along, n), abs=1e-4)
+
+
+def test_rows_of_a_long_trajectory_are_as_sure_as_others_let_them(
+    monkeypatch, plane, Y, candidates, along
+):
+    monkeypatch.setattr(locating, "_JOINT", N * Q - 1)
+    found = locating.locate_along(plane, Y, Tied(along), np.empty(0), candidates=candidates)
+    joint = joint_precision(plane, Y, along).reshape(N, Q, N, Q)
+    for n in range(N):
+        assert found.covariance[n] == pytest.approx(np.linalg.inv(joint[n, :, n]), abs=1e-6)
+
+
+def test_groups_of_a_trajectory_are_as_sure_as_each_by_itself(plane, Y, candidates):
+    times, groups = np.array([0.0, 1.0, 2.0, 0.5, 1.5, 3.5]), np.array([0, 1, 0, 1, 0, 0])
+    held = kernels.RBF(2.0).fixed()
+    prior = TrajectoryPrior(held, np.empty((0, 2)), times, groups)
+    both = locating.locate_along(plane, Y, prior, prior.start, candidates=candidates)
+    for group in (0, 1):
+        rows = groups == group
+        alone = TrajectoryPrior(held, np.empty((0, 2)), times[rows], groups[rows])
+        one = locating.locate_along(plane, Y[rows], alone, alone.start, candidates=candidates)
+        assert both.covariance[rows] == pytest.approx(one.covariance, abs=1e-6)
+        assert both.mean[rows] == pytest.approx(one.mean, abs=1e-3)
 
 
 def given_others(plane, y, X, C, n):

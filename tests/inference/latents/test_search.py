@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
-from posterity.inference.latents import placements, search, terms
+from posterity import kernels, optimize
+from posterity.inference.latents import placements, search, starting, terms
+from posterity.inference.latents.outputs import ExactOutputs
 
 
 class Pull:
@@ -18,6 +20,9 @@ class Pull:
         value = -0.5 * strength * np.sum(away**2) - 0.5 * own[0] ** 2
         slope = -0.5 * strength * np.sum(away**2) - own[0]
         return value, -strength * away, np.array([slope])
+
+    def add_curvature(self, H, X, own):
+        H += np.exp(own[0]) * np.eye(X.size).reshape(H.shape)
 
 
 def _problem(target, placement=None):
@@ -63,3 +68,52 @@ def test_the_highest_end_counts(n_jobs):
     learned = search.maximise(_problem(target), starts, max_iter=100, n_jobs=n_jobs)
     assert learned.ends.shape == (3,)
     assert learned.log_posterior == learned.ends.max()
+
+
+def _curve(n=40, seed=0):
+    """Outputs along a bent curve, and a problem of which they are the outputs."""
+    rng, t = np.random.default_rng(seed), np.linspace(-1.5, 1.5, n)[:, None]
+    Y = np.hstack([t, np.sin(2.0 * t), t * t, np.cos(3.0 * t)]) + 0.05 * rng.normal(size=(n, 4))
+    Y -= Y.mean(axis=0)
+    X = starting.principal(Y, 2, rng).X
+    kernel, bounds = kernels.Scaled(kernels.RBF()).tuned(X)
+    outputs = ExactOutputs(Y, kernel, bounds, 0.1, (1e-6, 10.0))
+    judges = (outputs, terms.StandardNormalPrior(), terms.Volume())
+    return search.Problem(judges, placements.Free(n, 2), Y.size), X
+
+
+def test_curvature_leads_higher_in_fewer_iterations(monkeypatch):
+    problem, X = _curve()
+    with pytest.warns(optimize.ConvergenceWarning, match="after 40 iterations: 40 L-BFGS"):
+        told = search.maximise(problem, [X], max_iter=40)
+    monkeypatch.setattr(search, "_CHARTED", 0)
+    with pytest.warns(optimize.ConvergenceWarning, match="after 80 iterations: 80 L-BFGS"):
+        untold = search.maximise(problem, [X], max_iter=80)
+    assert told.log_posterior > untold.log_posterior + 1.0
+
+
+def test_rounds_are_counted_together():
+    problem, X = _curve()
+    learned = search.maximise(problem, [X], max_iter=1000)
+    assert learned.optimum.converged
+    assert search._ROUND < learned.optimum.n_iter < 1000
+    assert problem.objective()(learned.optimum.x)[0] == pytest.approx(-learned.log_posterior)
+
+
+def test_numbers_stay_within_their_limits():
+    target = np.array([[2.0], [-1.0]])
+    problem = _problem(target)
+    pull = problem.terms[0]
+    pull.limits = np.array([[0.2, 3.0]])
+    learned = search.maximise(problem, [target], max_iter=200)
+    assert learned.own[0][0] == pytest.approx(0.2)
+    assert learned.optimum.at_bounds == ("strength (lower)",)
+
+
+def test_a_mapped_placement_is_searched_as_it_is():
+    target = np.array([[2.0], [2.0], [-2.0]])
+    tied = placements.Mapped(np.array([[1.0], [1.0], [-1.0]]), 1)
+    problem = _problem(target, tied)
+    chart = problem.chart(problem.packed(target))
+    t = np.array([0.3, -0.2])
+    np.testing.assert_array_equal(chart.place(t), problem.packed(target) + t)

@@ -45,6 +45,13 @@ def test_the_divergence_is_that_of_normals(X):
     np.testing.assert_allclose(dS, _slopes(lambda s: prior.divergence(X, s, NONE)[0], S), atol=1e-7)
 
 
+@pytest.mark.parametrize("shape", [(3, 2), (3, 3), (3, 7)])
+def test_as_many_dimensions_as_rows_leave_no_freedom_of_volume(shape):
+    value, slope, _ = terms.Volume()(np.random.default_rng(0).normal(size=shape), np.empty(0))
+    assert value == 0.0
+    np.testing.assert_array_equal(slope, np.zeros(shape))
+
+
 def test_the_volume_has_its_gradient(X):
     volume = terms.Volume()
     value, slope, _ = volume(X, NONE)

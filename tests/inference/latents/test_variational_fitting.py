@@ -132,6 +132,15 @@ def test_latent_points_may_move_in_time(found):
     assert moving.log_bound > found.log_bound + 5.0
 
 
+def test_dimensions_in_which_no_point_varies_are_of_no_relevance():
+    m = np.array([[-1.0, 2.0], [1.0, 2.0]])
+    shares = relevance.relevances(kernels.RBF(1.0), m, np.zeros((2, 2)))
+    np.testing.assert_array_equal(shares, [1.0, 0.0])
+    np.testing.assert_array_equal(
+        relevance.relevances(kernels.RBF(1.0), 0.0 * m, np.zeros((2, 2))), [0.0, 0.0]
+    )
+
+
 def test_relevance_counts_slopes_and_spread():
     m = np.array([[-1.0, -3.0, 0.0], [1.0, 3.0, 0.0]])
     S = np.full((2, 3), 0.1)

@@ -21,13 +21,15 @@ class Candidates:
     X: Array  # (C, Q)
     f: Array  # (C, D), means of the outputs
     w: Array  # (C, D), 1 / s
-    noise_variance: float
+    noise_variance: Array  # (D,)
+    cost: Array  # (C,), -2 log density of the points, but for a constant
 
     @classmethod
     def of(cls, decoder: Decoder, X: Array) -> Candidates:
-        """Points X (C, Q), and what the decoder makes of them."""
+        """Points X (C, Q), standard normal, and what the decoder makes of them."""
         f, variance = decoder.predict(X)
-        return cls(X, f, 1.0 / (variance + decoder.noise_variance), decoder.noise_variance)
+        noise = np.full(f.shape[1], decoder.noise_variance)
+        return cls(X, f, 1.0 / (variance + noise), noise, np.sum(X * X, axis=1))
 
     def starts(self, Y: Array, k: int) -> Array:
         """Of each row k candidates, (n, k, Q).
@@ -45,11 +47,11 @@ class Candidates:
 
     def _if_known(self, y: Array, seen: NDArray[np.bool_]) -> Array:
         """-2 log posterior, but for a constant of the row, were f the function; (n, C)."""
-        misfit = seen @ (self.f**2).T - 2.0 * y @ self.f.T
-        return misfit / self.noise_variance + np.sum(self.X**2, axis=1)
+        precision = 1.0 / self.noise_variance
+        return (seen * precision) @ (self.f**2).T - 2.0 * (y * precision) @ self.f.T + self.cost
 
     def _as_it_is(self, y: Array, seen: NDArray[np.bool_]) -> Array:
         """-2 log posterior, but for a constant; (n, C)."""
         misfit = (y * y) @ self.w.T - 2.0 * y @ (self.f * self.w).T
         own = seen @ (self.f**2 * self.w - np.log(self.w)).T
-        return misfit + own + np.sum(self.X**2, axis=1)
+        return misfit + own + self.cost

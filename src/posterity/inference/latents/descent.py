@@ -6,23 +6,19 @@ the root: where its point lies is left to be averaged over.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from posterity import optimize
 from posterity.arrays import Array
-from posterity.inference.latents import hierarchy, locating
+from posterity.inference.latents import hierarchy, locating, summits
+from posterity.inference.latents.candidates import Candidates
 from posterity.inference.latents.terms import Decoder
 from posterity.inference.latents.trajectories import TrajectoryPrior
 from posterity.linalg import eigen
 
 _STARTS = 3
-_LEAST_GAIN = 1e-8  # nats: the point is then found to a ten-thousandth of its deviation
-_STEP = 1e-4  # for curvature by differences, in latent spaces whose functions bend over about one
-_VALUES = 1 << 21  # rows times candidates at a time: 16 MiB
 
 
 @dataclass(frozen=True)
@@ -60,18 +56,20 @@ class Descent:
         (n, Q) and (n, Q, Q), by Laplace's approximation. Those of parts without any output are
         where the root says they are.
         """
-        k = min(_STARTS, len(self.X))
-        starts = self.X[self._nearest(Y, k)].reshape(len(Y) * k, -1)
+        k, places = min(_STARTS, len(self.X)), self._candidates()
+        parts = [
+            self._located(y, places.starts(y, k), max_iter)
+            for y in summits.pieces(Y, max(len(self.X), k * Y.shape[1]))
+        ]
+        X, S = (np.concatenate(column) for column in zip(*parts, strict=True))
+        return X, S
 
-        def value_and_gradient(X: Array, which: NDArray[np.intp]) -> tuple[Array, Array]:
-            value, slope = self.log_posterior(X, Y[which // k])
-            return -value, -slope
-
-        ends = optimize.minimise_many_bfgs(
-            value_and_gradient, starts, max_iter=max_iter, least_gain=_LEAST_GAIN
-        )
-        best = np.arange(len(Y)) * k + np.argmin(ends.value.reshape(len(Y), k), axis=1)
-        return self._with_unseen(Y, ends.x[best], self._covariance(Y, ends.x[best]))
+    def _located(self, Y: Array, starts: Array, max_iter: int) -> tuple[Array, Array]:
+        """The same of some rows, each from its own starts (n, k, Q)."""
+        X, _ = summits.highest(lambda x, rows: self.log_posterior(x, Y[rows]), starts, max_iter)
+        A = summits.curvature(lambda x: self.log_posterior(x, Y)[1], X)
+        least = np.full(len(X), min(1.0, 1.0 / self.root_variance))
+        return self._with_unseen(Y, X, eigen.covariances_of(A, least)[0])
 
     def completed(self, Y: Array) -> tuple[Array, Array]:
         """Mean and variance (n, D) of outputs given those that are there, noise included."""
@@ -123,24 +121,17 @@ class Descent:
         covariances[some, below, below] = np.where(both, spread, S[some, below, below])
         return places, covariances
 
-    def _covariance(self, Y: Array, X: Array) -> Array:
-        """Of Laplace's approximation at X, from second derivatives by differences."""
-        rows = []
-        for step in _STEP * np.eye(X.shape[1]):
-            above, below = (self.log_posterior(X + h, Y)[1] for h in (step, -step))
-            rows.append((below - above) / (2.0 * _STEP))
-        A = np.stack(rows, axis=2)
-        least = np.full(len(X), min(1.0, 1.0 / self.root_variance))
-        return eigen.covariances_of(0.5 * (A + np.swapaxes(A, 1, 2)), least)[0]
-
-    def _nearest(self, Y: Array, k: int) -> NDArray[np.intp]:
-        """The k rows fitted at whose points each row of outputs is most probable, (n, k)."""
-        mean, variance = np.empty((2, len(self.X), Y.shape[1]))
+    def _candidates(self) -> Candidates:
+        """Joined points of the rows that were fitted, as starts."""
+        n_outputs = sum(len(columns) for columns in self.columns)
+        mean, variance = np.empty((2, len(self.X), n_outputs))
+        noise = np.empty(n_outputs)
         for leaf, columns, at in zip(self.leaves, self.columns, self.levels.parts, strict=True):
-            f, v = leaf.predict(self.X[:, at])
-            mean[:, columns], variance[:, columns] = f, v + leaf.noise_variance
-        few = (_costs(y, mean, variance) for y in _pieces(Y, len(self.X)))
-        return np.concatenate([np.argpartition(cost, k - 1, axis=1)[:, :k] for cost in few])
+            mean[:, columns], variance[:, columns] = leaf.predict(self.X[:, at])
+            noise[columns] = leaf.noise_variance
+        R = self.X[:, self.levels.root]
+        cost = np.sum(R * R, axis=1) / self.root_variance
+        return Candidates(self.X, mean, 1.0 / (variance + noise), noise, cost)
 
     def _unseen(self, Y: Array) -> NDArray[np.bool_]:
         """Which coordinates below the root are of parts without any output in a row."""
@@ -151,22 +142,6 @@ class Descent:
     def _within_below(self) -> list[slice]:
         """The columns of each part among those of all parts."""
         return hierarchy.Levels(0, self.levels.n_parts).parts
-
-
-def _costs(Y: Array, mean: Array, variance: Array) -> Array:
-    """-2 log density of each row at each candidate, (n, C), but for a constant of the row.
-
-    The square is taken apart: (y - f)^2 / s = y^2 / s - 2 y f / s + f^2 / s.
-    """
-    seen, w = ~np.isnan(Y), 1.0 / variance
-    y = np.where(seen, Y, 0.0)
-    return (y * y) @ w.T - 2.0 * y @ (mean * w).T + seen @ (mean * mean * w - np.log(w)).T
-
-
-def _pieces(Y: Array, n_candidates: int) -> Iterator[Array]:
-    """Some rows at a time."""
-    size = max(1, _VALUES // n_candidates)
-    return (Y[i : i + size] for i in range(0, max(1, len(Y)), size))
 
 
 def _diagonals(variance: Array) -> Array:

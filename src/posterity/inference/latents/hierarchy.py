@@ -14,10 +14,10 @@ import numpy as np
 
 from posterity import kernels
 from posterity.arrays import Array
-from posterity.inference.latents import placements, search, starting
+from posterity.inference.latents import curvature, placements, search, starting
 from posterity.inference.latents.density import ProcessDensity
 from posterity.inference.latents.outputs import ExactOutputs
-from posterity.inference.latents.terms import LatentPrior, Term
+from posterity.inference.latents.terms import LatentPrior, Term, Volume
 
 _NOISE_RANGE = (1e-6, 10.0)  # of the mean variance of a part's columns
 _NOISE_START = 0.1
@@ -68,6 +68,11 @@ class Within:
         value, dX[:, self.columns], slopes = self.term(X[:, self.columns], own)
         return value, dX, slopes
 
+    def add_curvature(self, H: Array, X: Array, own: Array) -> None:
+        """The term's, in those columns."""
+        seen = H[:, self.columns, :, self.columns]
+        self.term.add_curvature(seen, X[:, self.columns], own)
+
 
 class Node:
     """log p(X_1 .. X_P | X_root): the parts' points are a process over the root's.
@@ -95,6 +100,14 @@ class Node:
         dX[:, root], dX[:, below] = slope.X, slope.Y
         return slope.value, dX, slope.theta
 
+    def add_curvature(self, H: Array, X: Array, own: Array) -> None:
+        """As Gauss and Newton take it, of both levels: parts' points may move with the root's."""
+        root, below = self.levels.root, self.levels.below
+        R, J = np.ascontiguousarray(X[:, root]), np.ascontiguousarray(X[:, below])
+        hold = curvature.Hold.of(R, J, self.kernel.at(own), self.noise_variance)
+        hold.add_to(H[:, root, :, root], np.arange(len(X)))
+        hold.add_to_outputs(H[:, root, :, below], H[:, below, :, root], H[:, below, :, below])
+
     def outputs(self, X: Array) -> ExactOutputs:
         """The parts' points as outputs of the root's, to be conditioned on."""
         J = np.ascontiguousarray(X[:, self.levels.below])
@@ -114,7 +127,7 @@ class Learned:
     @property
     def leaf_numbers(self) -> tuple[Array, ...]:
         """The own numbers of each leaf."""
-        return self.found.own[:-2]
+        return self.found.own[: len(self.leaves)]
 
     @property
     def node_numbers(self) -> Array:
@@ -153,7 +166,8 @@ def fit(plan: Plan, parts: Sequence[Array], rng: np.random.Generator) -> Learned
     terms = [Within(leaf, columns, name) for leaf, columns, name in named]
     n_values = sum(int(np.sum(~np.isnan(Y))) for Y in parts)
     free = placements.Free(*X.shape)
-    problem = search.Problem((*terms, node, Within(prior, levels.root, "dynamics")), free, n_values)
+    volume, above = Within(Volume(), levels.root, "volume"), Within(prior, levels.root, "dynamics")
+    problem = search.Problem((*terms, volume, node, above), free, n_values)
     found = search.maximise(problem, [X], max_iter=plan.max_iter)
     return Learned(found, levels, leaves, node, prior)
 

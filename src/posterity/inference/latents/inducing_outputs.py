@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from posterity import kernels, linalg
 from posterity.arrays import Array
 from posterity.inference import inducing_rows
-from posterity.inference.latents import observed
+from posterity.inference.latents import curvature, observed
 from posterity.inference.observations import Observations
 
 
@@ -104,6 +104,13 @@ class InducingOutputs:
                 dZ += points
                 dX[group.rows] += inputs
         return value, dX, np.concatenate([d_theta, d_noise, dZ.ravel()])
+
+    def add_curvature(self, H: Array, X: Array, own: Array) -> None:
+        """As Gauss and Newton take it."""
+        kernel, noise, Z = self.at(own)
+        for group, summary in self._summaries(X, own):
+            hold = curvature.Hold.by_points(X[group.rows], Z, kernel, noise, summary)
+            hold.add_to(H, group.rows)
 
     def decoder(self, X: Array, own: Array) -> InducingDecoder:
         """The process given the outputs at latent points X, as far as the points carry it."""

@@ -7,23 +7,30 @@ rows that explain the row best. About the summit it is taken for normal (Laplace
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from posterity import optimize
+from posterity import linalg, optimize
 from posterity.arrays import Array
+from posterity.inference.latents import summits
 from posterity.inference.latents.candidates import Candidates
 from posterity.inference.latents.terms import Decoder, LatentPrior
 from posterity.linalg import eigen
 
-_VALUES = 1 << 21  # of one array at a time: 16 MiB
+_JOINT = 3000  # coordinates of a group whose precision is factorised whole
 _ROWS = 256  # decoded at a time, 2 Q points each
 _LEAST_GAIN = 1e-6  # nats: the point is then found to a thousandth of its deviation
-_FIRST_STEP = 1e-3  # and the longest, of the prior's deviation: not out of a narrow valley
-_LONGEST_STEP = 0.5
-_STEP = 1e-4  # for curvature by differences; of the prior's deviation, in which functions bend
+
+
+class TyingPrior(LatentPrior, Protocol):
+    """A normal prior of coordinates that are independent, and of rows that are not."""
+
+    def precisions(self, own: Array) -> Iterator[tuple[NDArray[np.intp], Array]]:
+        """Rows that are tied to each other, and the precision of each coordinate at them."""
 
 
 @dataclass(frozen=True)
@@ -72,8 +79,7 @@ def locate(
     """
     k = min(n_starts, len(candidates))
     places = Candidates.of(decoder, candidates)
-    size = max(1, _VALUES // max(len(candidates), k * Y.shape[1]))
-    few = (Y[i : i + size] for i in range(0, max(1, len(Y)), size))
+    few = summits.pieces(Y, max(len(candidates), k * Y.shape[1]))
     parts = [_located(decoder, y, places.starts(y, k), max_iter) for y in few]
     columns = zip(*((p.mean, p.covariance, p.log_density, p.converged) for p in parts), strict=True)
     return Located(*(np.concatenate(column) for column in columns))
@@ -81,31 +87,21 @@ def locate(
 
 def _located(decoder: Decoder, Y: Array, candidates: Array, max_iter: int) -> Located:
     """The same of some rows, each from its own candidates (n, k, Q)."""
-    n, k, Q = candidates.shape
     unseen = np.all(np.isnan(Y), axis=1)
-    starts = np.where(unseen[:, None, None], 0.0, candidates).reshape(n * k, Q)
+    starts = np.where(unseen[:, None, None], 0.0, candidates)
 
-    def value_and_gradient(X: Array, which: NDArray[np.intp]) -> tuple[Array, Array]:
-        value, slope = decoder.log_density(X, Y[which // k])
-        return 0.5 * np.sum(X * X, axis=1) - value, X - slope
+    def log_posterior(X: Array, rows: NDArray[np.intp]) -> tuple[Array, Array]:
+        value, slope = decoder.log_density(X, Y[rows])
+        return value - 0.5 * np.sum(X * X, axis=1), slope - X
 
-    ends = optimize.minimise_many_bfgs(
-        value_and_gradient,
-        starts,
-        first_step=_FIRST_STEP,
-        longest_step=_LONGEST_STEP,
-        max_iter=max_iter,
-        least_gain=_LEAST_GAIN,
-    )
-    best = np.arange(n) * k + np.argmin(ends.value.reshape(n, k), axis=1)
-    X = ends.x[best]
-    return _about(decoder, Y, X, -X, np.ones_like(X), ends.converged[best])
+    X, converged = summits.highest(log_posterior, starts, max_iter)
+    return _about(decoder, Y, X, -X, np.ones_like(X), converged)
 
 
 def locate_along(
     decoder: Decoder,
     Y: Array,
-    prior: LatentPrior,
+    prior: TyingPrior,
     own: Array,
     *,
     candidates: Array,
@@ -120,7 +116,7 @@ def locate_along(
     ----------
     decoder, Y, candidates, max_iter
         As for :func:`locate`.
-    prior : LatentPrior
+    prior : TyingPrior
         Normal, its coordinates independent of each other.
     own : array (P,)
         Its numbers.
@@ -128,8 +124,9 @@ def locate_along(
     Returns
     -------
     Located
-        Covariances and log densities are those of each row given the points of all others. What
-        is not known of those is not in them: they are too small by that.
+        Covariances are those of Laplace's approximation to all rows of a group together; in groups
+        of more than 3,000 coordinates, those of each row given the points of all others, which are
+        smaller. Log densities are of each row given the points of all others.
     """
     alone = locate(decoder, Y, candidates=candidates, max_iter=max_iter)
     shape = alone.mean.shape
@@ -150,7 +147,26 @@ def locate_along(
     )
     X = best.x.reshape(shape)
     precision = _own_precision(prior, X, own)
-    return _about(decoder, Y, X, prior(X, own)[1], precision, np.full(len(Y), best.converged))
+    found = np.full(len(Y), best.converged)
+    given_others = _about(decoder, Y, X, prior(X, own)[1], precision, found)
+    covariance = given_others.covariance.copy()
+    F = eigen.semidefinite_factors(_curvature(decoder, Y, X))  # what curves up counts as flat
+    for rows, P in prior.precisions(own):
+        if len(rows) * shape[1] <= _JOINT:
+            covariance[rows] = _marginals(F[rows] @ np.swapaxes(F[rows], 1, 2), P)
+    return replace(given_others, covariance=covariance)
+
+
+def _marginals(A: Array, P: Array) -> Array:
+    """The blocks (n, Q, Q) on the diagonal of (blockdiag(A) + P (x) I)^-1."""
+    n, Q, _ = A.shape
+    H = np.zeros((n, Q, n, Q))
+    rows = np.arange(n)
+    H[rows, :, rows, :] = A
+    for q in range(Q):
+        H[:, q, :, q] += P
+    L = linalg.cholesky(H.reshape(n * Q, n * Q), overwrite=True)
+    return linalg.inverse_from_cholesky(L).reshape(H.shape)[rows, :, rows, :]
 
 
 def located_at(decoder: Decoder, Y: Array, X: Array) -> Located:
@@ -208,13 +224,8 @@ def _about(
 
 
 def _curvature(decoder: Decoder, Y: Array, X: Array) -> Array:
-    """Minus the second derivatives of each row's log density, (n, Q, Q), by differences."""
-    columns = []
-    for step in _STEP * np.eye(X.shape[1]):
-        above, below = (decoder.log_density(X + h, Y)[1] for h in (step, -step))
-        columns.append((below - above) / (2.0 * _STEP))
-    A = np.stack(columns, axis=2)
-    return 0.5 * (A + np.swapaxes(A, 1, 2))
+    """That of each row's log density."""
+    return summits.curvature(lambda points: decoder.log_density(points, Y)[1], X)
 
 
 def _own_precision(prior: LatentPrior, X: Array, own: Array) -> Array:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from posterity import kernels, linalg
 from posterity.arrays import Array
-from posterity.inference.latents import observed
+from posterity.inference.latents import curvature, observed
 from posterity.inference.latents.density import ProcessDensity
 from posterity.inference.process import Observations, ProcessPosterior
 
@@ -101,6 +101,13 @@ class ExactOutputs:
             d_theta += part.theta
             d_noise += part.log_noise
         return value, dX, np.concatenate([d_theta, self._learned([d_noise])])
+
+    def add_curvature(self, H: Array, X: Array, own: Array) -> None:
+        """As Gauss and Newton take it."""
+        kernel, noise = self.at(own)
+        for group, factor in zip(self._groups, self._factors, strict=True):
+            Y = curvature.principal_outputs(factor)
+            curvature.Hold.of(X[group.rows], Y, kernel, noise).add_to(H, group.rows)
 
     def decoder(self, X: Array, own: Array) -> ExactDecoder:
         """The process given the outputs at latent points X."""

@@ -34,6 +34,10 @@ class Placement(Protocol):
     def pulled_back(self, dX: Array) -> Array:
         """dL/dweights, given dL/dX."""
 
+    @property
+    def by_curvature(self) -> bool:
+        """Whether a search may go by the curvature of its terms, to the next summit."""
+
 
 @dataclass(frozen=True)
 class Free:
@@ -65,6 +69,11 @@ class Free:
     def pulled_back(self, dX: Array) -> Array:
         """dL/dX, as a vector."""
         return dX.ravel()
+
+    @property
+    def by_curvature(self) -> bool:
+        """Yes: points are as near to each other as the terms want them."""
+        return True
 
 
 @dataclass(frozen=True)
@@ -102,6 +111,11 @@ class Mapped:
     def pulled_back(self, dX: Array) -> Array:
         """B^T dL/dX, as a vector."""
         return (self.B.T @ dX).ravel()
+
+    @property
+    def by_curvature(self) -> bool:
+        """No: from weights as they are, a search finds smooth functions first, and stays there."""
+        return False
 
 
 def back_features(kernel: kernels.Kernel, rows: Array, Y: Array) -> Array:

@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import joblib
 import numpy as np
 
 from posterity import linalg, optimize
 from posterity.arrays import Array
+from posterity.inference.latents.charts import Chart
 from posterity.inference.latents.placements import Placement
 from posterity.inference.latents.terms import Term
 from posterity.inference.searchable import Objective, negated
 
+_ROUND = 25  # iterations, after which curvature is taken anew
+_CHARTED = 4000  # coordinates, of which the curvature fits memory and is worth its factor
+_PARAMETER_UNIT = 0.5  # times the deviation of a log variance
+_POINT_UNIT = 7.0  # likewise, of inducing points
+_LARGEST_UNIT = 0.3
+_NOT_ENOUGH = "{} L-BFGS iterations were not enough"
 _LEAST_GAIN = 1e-6  # nats for each value observed: valleys are long, and their ends say little
 
 
@@ -62,6 +69,25 @@ class Problem:
 
         return negated(value_and_gradient)
 
+    def chart(self, x: Array) -> Chart:
+        """Coordinates about x in which a step goes equally far; of too many points, as they are."""
+        if self.placement.size > _CHARTED or not self.placement.by_curvature:
+            return Chart(x, np.empty((0, 0)), np.ones_like(x))
+        X, own = self.unpacked(x)
+        H = np.zeros((*X.shape, *X.shape))
+        for term, numbers in zip(self.terms, own, strict=True):
+            term.add_curvature(H, X, numbers)
+        L = linalg.cholesky(H.reshape(self.placement.size, -1), overwrite=True)
+        return Chart(x, L, self._units())
+
+    def _units(self) -> Array:
+        """Of the terms' own numbers, those without limits being coordinates of inducing points."""
+        noise = float(np.sqrt(2.0 / self.n_values))  # the deviation of a log variance
+        point = min(_POINT_UNIT * noise, _LARGEST_UNIT)
+        parameter = min(_PARAMETER_UNIT * noise, _LARGEST_UNIT)
+        limited = np.isfinite(self.limits[self.placement.size :]).all(axis=1)
+        return np.where(limited, parameter, point)
+
 
 @dataclass(frozen=True)
 class Learned:
@@ -95,13 +121,28 @@ def maximise(
 
 def _climb(problem: Problem, X: Array, max_iter: int) -> optimize.Optimum:
     """From one start, on a problem of one's own: terms keep the memory they work in."""
+    x, n_iter = problem.packed(X), 0
     with linalg.limited(len(X)):
-        return optimize.minimise_lbfgs(
-            problem.objective(),
-            problem.packed(X),
-            bounds=[(low, high) for low, high in problem.limits],
-            names=problem.names,
-            max_iter=max_iter,
-            least_gain=_LEAST_GAIN * problem.n_values,
-            announce=False,
-        )
+        while True:
+            chart = problem.chart(x)
+            last = max_iter - n_iter
+            end = _climbed(problem, chart, min(_ROUND, last) if len(chart.L) else last)
+            x, n_iter = end.x, n_iter + end.n_iter
+            if end.converged or not end.n_iter:
+                return replace(end, n_iter=n_iter)
+            if n_iter >= max_iter:
+                return replace(end, n_iter=n_iter, stop_reason=_NOT_ENOUGH.format(max_iter))
+
+
+def _climbed(problem: Problem, chart: Chart, max_iter: int) -> optimize.Optimum:
+    """One round, in the coordinates of a chart."""
+    best = optimize.minimise_lbfgs(
+        chart.charted(problem.objective()),
+        np.zeros_like(chart.origin),
+        bounds=[(low, high) for low, high in chart.limits(problem.limits)],
+        names=problem.names,
+        max_iter=max_iter,
+        least_gain=_LEAST_GAIN * problem.n_values,
+        announce=False,
+    )
+    return replace(best, x=chart.place(best.x))

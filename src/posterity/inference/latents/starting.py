@@ -31,9 +31,7 @@ class Principal:
 def principal(Y: Array, n_components: int, rng: np.random.Generator) -> Principal:
     """From outputs Y (N, D) about zero; NaN where one is missing.
 
-    Missing values are filled in by components of the others, again and again until they settle:
-    by twice as many as are wanted, for a surface that bends has more. Dimensions past the rank of
-    Y get faint noise, for they are not to be all alike.
+    Dimensions past the rank of Y get faint noise, for they are not to be all alike.
 
     Examples
     --------
@@ -42,7 +40,7 @@ def principal(Y: Array, n_components: int, rng: np.random.Generator) -> Principa
     >>> np.abs(start.X).round(3).tolist()
     [[1.414, 0.0], [1.414, 0.0], [0.0, 1.414], [0.0, 1.414]]
     """
-    U, s, _ = linalg.thin_svd(filled(Y, max(1, min(2 * n_components, *(n - 1 for n in Y.shape)))))
+    U, s, _ = linalg.thin_svd(whole(Y, n_components))
     n, k = len(Y), min(n_components, len(s))
     rank = int(np.sum(s[:k] > _NULL * max(float(s[0]), np.finfo(np.float64).tiny)))
     X = _FAINT * rng.standard_normal((n, n_components))
@@ -50,6 +48,21 @@ def principal(Y: Array, n_components: int, rng: np.random.Generator) -> Principa
     deviations = np.zeros(n_components)
     deviations[:rank] = s[:rank] / np.sqrt(n)
     return Principal(X, deviations)
+
+
+def whole(Y: Array, n_components: int) -> Array:
+    """Y with its missing values filled in by components of the others.
+
+    Again and again until they settle; by twice as many as are wanted, for a surface that bends has
+    more.
+
+    Examples
+    --------
+    >>> Y = np.array([[-1.0, -2.0], [1.0, 2.0], [-3.0, np.nan], [3.0, 6.0]])
+    >>> whole(Y, 1)[2].round(2)
+    array([-3., -6.])
+    """
+    return filled(Y, max(1, min(2 * n_components, *(n - 1 for n in Y.shape))))
 
 
 def filled(Y: Array, n_components: int) -> Array:

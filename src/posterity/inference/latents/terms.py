@@ -38,6 +38,12 @@ class Term(Protocol):
         Raises ``linalg.NotPositiveDefiniteError`` where there is none, to rounding.
         """
 
+    def add_curvature(self, H: Array, X: Array, own: Array) -> None:
+        """Add what is known of minus the second derivatives in X to H (N, Q, N, Q), in place.
+
+        It is semidefinite, and need not be all: a search is the faster for it, its end the same.
+        """
+
 
 class Decoder(Protocol):
     """From latent points to outputs: a process, conditioned on the rows it was fitted to."""
@@ -86,6 +92,10 @@ class StandardNormalPrior:
         """sum log N(x | 0, 1)."""
         return -0.5 * (float(np.sum(X * X)) + X.size * _LOG_2PI), -X, own
 
+    def add_curvature(self, H: Array, X: Array, own: Array) -> None:
+        """One, of every coordinate."""
+        np.einsum("iqiq->iq", H)[...] += 1.0
+
     def divergence(self, m: Array, S: Array, own: Array) -> tuple[float, Array, Array, Array]:
         """KL = 1/2 sum (S + m^2 - 1 - log S).  [TL]"""
         value = 0.5 * float(np.sum(S + m * m - 1.0 - np.log(S)))
@@ -112,6 +122,11 @@ class Volume:
         """(N - Q - 1) / 2 log |X^T X / N|, up to a constant of N and Q."""
         N, Q = X.shape
         freedom = max(0, N - Q - 1)
+        if not freedom:
+            return 0.0, np.zeros_like(X), own
         L = linalg.cholesky(X.T @ X / N, max_jitter=0.0)
         slope = linalg.solve_cholesky(L, X.T).T / N
         return 0.5 * freedom * linalg.log_determinant(L), freedom * slope, own
+
+    def add_curvature(self, H: Array, X: Array, own: Array) -> None:
+        """None: it is convex as often as concave, and small beside the others."""

@@ -7,7 +7,7 @@ factor.  [LM]
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -132,6 +132,19 @@ class TrajectoryPrior:
 
         value, slopes = self._summed(judged, own)
         return value, dX, slopes
+
+    def precisions(self, own: Array) -> Iterator[tuple[NDArray[np.intp], Array]]:
+        """The rows of each group in order of time, and C^-1 of each coordinate at them."""
+        factors = self._factors(self.at(own), own)
+        for schedule, (_, P) in zip(self._schedules, factors, strict=True):
+            for rows in schedule.rows:
+                yield rows, P
+
+    def add_curvature(self, H: Array, X: Array, own: Array) -> None:
+        """C^-1, of every coordinate."""
+        for rows, P in self.precisions(own):
+            for q in range(X.shape[1]):
+                H[rows[:, None], q, rows, q] += P
 
     def divergence(self, m: Array, S: Array, own: Array) -> tuple[float, Array, Array, Array]:
         """KL of independent normals (means m, variances S, each (N, Q)) from this prior.  [DTL]
