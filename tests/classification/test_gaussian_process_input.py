@@ -170,6 +170,7 @@ def test_what_was_fitted_does_not_change_with_the_array():
         ({"inducing_points": 2.5}, ValueError, "Expected 2D array"),
         ({"inducing_points": np.zeros((3, 5))}, ValueError, "X has 5 features"),
         ({"kernel": "rbf"}, TypeError, "kernel='rbf' must be a kernel of posterity.kernels"),
+        ({"kernel": kernels.RBF}, TypeError, "must be a kernel of posterity.kernels"),
     ],
     ids=str,
 )

@@ -9,7 +9,8 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import get_tags
 
-from posterity import GPLVM, KernelKMeans, KernelPCA, kernels
+from posterity import GPLVM, HierarchicalGPLVM, KernelKMeans, KernelPCA, kernels
+from posterity.latent.output_frame import OutputFrame
 
 pytestmark = pytest.mark.filterwarnings("ignore::posterity.optimize.ConvergenceWarning")
 
@@ -88,6 +89,15 @@ def test_degenerate_rows_give_numbers_and_no_warnings(model, rows):
         assert np.all(np.isfinite(back if isinstance(back, np.ndarray) else back.mean()))
 
 
+@every_gplvm
+def test_the_order_in_memory_changes_no_bit(model):
+    X = data() / 3.0
+    turned = clone(model).fit(np.asfortranarray(X)).embedding_
+    np.testing.assert_array_equal(turned, clone(model).fit(X).embedding_)
+    frame = OutputFrame.of(X, standardize=True)
+    assert frame.seen(np.asfortranarray(X)).flags.c_contiguous
+
+
 @every_model
 def test_rows_far_from_zero_lose_nothing_or_are_refused_in_words(model):
     X = data() + 1e9
@@ -132,6 +142,24 @@ def test_restarts_at_the_same_time_end_where_they_do_one_by_one(model):
     X = data()
     np.testing.assert_array_equal(one.fit_transform(X), both.fit_transform(X))
     np.testing.assert_array_equal(one.restarts_, both.restarts_)
+
+
+@pytest.mark.parametrize("cls", [GPLVM, HierarchicalGPLVM])
+@pytest.mark.parametrize(
+    ("options", "when", "words"),
+    [
+        ({"dynamics": "smooth"}, {}, "dynamics='smooth' must be a kernel over time"),
+        ({}, {"times": [np.nan] * 30}, "times must be 30 finite numbers"),
+        ({}, {"times": [0.0, 1.0]}, "times must be 30 finite numbers"),
+        ({}, {"groups": ["a"]}, r"groups has shape \(1,\)"),
+        ({}, {"groups": [0, None] * 15}, "groups has no value in row 1"),
+        ({}, {"groups": [0.0, np.nan] * 15}, "groups has no value in row 1"),
+    ],
+)
+def test_motions_that_cannot_be_are_refused_in_words(cls, options, when, words):
+    model = cls(**{"dynamics": kernels.RBF(), "max_iter": 5, **options})
+    with pytest.raises((ValueError, TypeError), match=words):
+        model.fit(data(), **when)
 
 
 @every_gplvm

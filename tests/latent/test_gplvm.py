@@ -115,7 +115,7 @@ def test_with_a_linear_kernel_it_is_pca():
     # Along each component the sum of squares v is where the slope of the log posterior is zero.
     v, noise = np.linalg.svd(model.embedding_, compute_uv=False) ** 2, 0.05
     of_rows = (s[:2] / (v + noise)) ** 2 - 6 / (v + noise)
-    np.testing.assert_allclose(of_rows - 1.0 + (30 - 2 - 1) / v, 0.0, atol=1e-3)
+    np.testing.assert_allclose(of_rows - 1.0 + (30 - 2 - 2) / v, 0.0, atol=1e-3)
 
 
 def test_back_constraints_place_rows_by_a_map():

@@ -48,7 +48,7 @@ def test_misfits_are_refused_in_words(given, sentence):
         Parts.of(given, 3, NAMES)
 
 
-@pytest.mark.parametrize("given", ["hip", 3])
+@pytest.mark.parametrize("given", ["hip", 3, [0, 1, 2], {"leg": "hip"}, ["hip", "knee"]])
 def test_what_is_no_list_is_refused(given):
     with pytest.raises(TypeError, match="must be a mapping"):
         Parts.of(given, 3, NAMES)

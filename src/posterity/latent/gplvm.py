@@ -83,10 +83,8 @@ class GPLVM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, models.KernelMode
         "variational": a lower bound of the log density of the rows, all constants included.
     restarts_ : array of shape (1 + n_restarts,)
         What the search from each start reached.
-    n_iter_ : int
-        Of the best search.
-    stop_reason_ : str
-        Why it ended.
+    n_iter_, stop_reason_ : int, str
+        How long the best search took, and why it ended.
     at_bounds_ : tuple of str
         Parameters that ended at the end of their range.
 
@@ -100,8 +98,7 @@ class GPLVM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, models.KernelMode
     >>> z = model.embedding_[:, 0]
     >>> bool(np.all(np.diff(z) > 0.0) or np.all(np.diff(z) < 0.0))  # laid out in order
     True
-    >>> row = np.array([[np.sin(1.0), np.nan, 1.0, np.nan]])
-    >>> filled = model.complete(row)
+    >>> filled = model.complete([[np.sin(1.0), np.nan, 1.0, np.nan]])
     >>> bool(abs(filled.mean()[0, 1] - np.cos(1.0)) < 0.05)
     True
     """
@@ -233,8 +230,7 @@ class GPLVM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, models.KernelMode
 
         By Laplace's approximation over the latent point for "map"; a lower bound for "variational".
         """
-        rows = self._rows(X)
-        Y = self._frame.seen(rows)
+        Y = self._frame.seen(self._rows(X))
         return self._fitted.located(Y).log_density - self._frame.log_units(Y)
 
     def score(self, X: ArrayLike, y: Any = None) -> float:

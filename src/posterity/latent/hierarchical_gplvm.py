@@ -166,19 +166,22 @@ class HierarchicalGPLVM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, model
         self._report(learned, parts, Y)
         return self
 
-    def transform(self, X: ArrayLike) -> Array:
+    def transform(
+        self, X: ArrayLike, times: ArrayLike | None = None, groups: ArrayLike | None = None
+    ) -> Array:
         """Root points of rows, (n, Q).
 
-        Rows that were fitted keep their places. Others lie where they are most probable, each by
-        itself; missing values are no obstacle.
+        Rows that were fitted keep their places. Others lie where they are most probable; missing
+        values are no obstacle. With ``dynamics``, and ``times`` or ``groups``, rows of a group are
+        placed together, along a path; otherwise each by itself.
         """
         rows = self._rows(X)
         Y = self._frame.seen(rows)
         homes = self._seen.places(Y)
-        new = homes < 0
         places = self.embedding_[homes]
-        if new.any():
-            places[new] = self._descent.locate(Y[new])[0][:, : places.shape[1]]
+        if np.any(homes < 0):
+            found, _ = self._located(Y, times, groups)
+            places[homes < 0] = found[homes < 0, : places.shape[1]]
         return places
 
     def inverse_transform(self, X: ArrayLike) -> distributions.Normal:
@@ -195,14 +198,18 @@ class HierarchicalGPLVM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, model
         R = validation.check_coordinates(self, X, self._n_features_out)
         return self._frame.distribution(*self._descent.outputs(R))
 
-    def complete(self, X: ArrayLike) -> distributions.Normal:
+    def complete(
+        self, X: ArrayLike, times: ArrayLike | None = None, groups: ArrayLike | None = None
+    ) -> distributions.Normal:
         """Rows with their missing values filled in, whole parts too, and how sure that is, (n, D).
 
         Averaged over where the latent points of a row may be, given the values that it has. Those
-        stay as they are, with a standard deviation of zero.
+        stay as they are, with a standard deviation of zero. ``times`` and ``groups`` are those of
+        :meth:`transform`.
         """
         rows = self._rows(X)
-        guess = self._frame.distribution(*self._descent.completed(self._frame.seen(rows)))
+        places = self._located(self._frame.seen(rows), times, groups)
+        guess = self._frame.distribution(*self._descent.completed(*places))
         missing = np.isnan(rows)
         return distributions.Normal(
             np.where(missing, guess.mean(), rows),
@@ -224,6 +231,18 @@ class HierarchicalGPLVM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, model
     def _rows(self, X: ArrayLike) -> Array:
         check_is_fitted(self)
         return validation.check_X(self, X, reset=False, allow_missing=True)
+
+    def _located(
+        self, Y: Array, times: ArrayLike | None, groups: ArrayLike | None
+    ) -> tuple[Array, Array]:
+        """Joined points of rows and their covariances."""
+        if times is None and groups is None:
+            return self._descent.locate(Y)
+        path = motion.path(getattr(self, "dynamics_", None), times, groups, len(Y))
+        if path is None:
+            return self._descent.locate(Y)
+        prior = path.held()
+        return self._descent.locate_along(Y, prior, prior.start)
 
     def _plan(self, parts: Parts, path: motion.Path | None) -> hierarchy.Plan:
         each = validation.check_count(self.n_components, "n_components")

@@ -45,6 +45,8 @@ def path(
                 "dynamics=kernels.RBF(), or leave them out."
             )
         return None
+    if not isinstance(kernel, kernels.Kernel):
+        raise TypeError(f"dynamics={kernel!r} must be a kernel over time, or None.")
     codes = np.zeros(n_rows, dtype=np.intp) if groups is None else checked_groups(groups, n_rows)
     return Path(kernel, _checked_times(times, codes, n_rows), codes)
 
@@ -54,6 +56,9 @@ def checked_groups(groups: ArrayLike, n_rows: int) -> NDArray[np.intp]:
     names = np.asarray(groups)
     if names.shape != (n_rows,):
         raise ValueError(f"groups has shape {names.shape}; expected ({n_rows},), one for each row.")
+    missing = [i for i, name in enumerate(names.tolist()) if name is None or name != name]
+    if missing:
+        raise ValueError(f"groups has no value in row {missing[0]}; every row is of one group.")
     return np.unique(names, return_inverse=True)[1].astype(np.intp)
 
 

@@ -37,7 +37,8 @@ def chosen(n_components: Number, spectrum: Spectrum) -> int:
     if n_components is None:
         return most
     if isinstance(n_components, str):
-        return int(np.argmax(spectrum.log_evidences[: most + 1]))
+        distinct = min(most, spectrum.n_features - 1)  # with all D the model is that of D - 1
+        return int(np.argmax(spectrum.log_evidences[: distinct + 1]))
     if not is_count(n_components):
         return min(spectrum.enough_for(float(n_components)), most)
     if n_components > most:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,14 +43,19 @@ def _named(given: Any, n_columns: int) -> dict[str, list[Any]]:
     if given is None:
         halves = np.array_split(np.arange(n_columns), min(2, n_columns))
         return {str(i): half.tolist() for i, half in enumerate(halves)}
-    if isinstance(given, Mapping):
+    if isinstance(given, Mapping) and all(map(_is_list, given.values())):
         return {str(name): list(columns) for name, columns in given.items()}
-    if isinstance(given, Sequence) and not isinstance(given, str):
+    if isinstance(given, Sequence) and all(map(_is_list, given)):
         return {str(i): list(columns) for i, columns in enumerate(given)}
     raise TypeError(
         f"parts={given!r} must be a mapping of names to lists of columns, a list of such lists, or "
         "None for two halves."
     )
+
+
+def _is_list(columns: Any) -> bool:
+    """Whether it holds columns; a name is one, and holds none."""
+    return isinstance(columns, Iterable) and not isinstance(columns, str | Mapping)
 
 
 def _position(column: Any, n_columns: int, known: Mapping[str, int], part: str) -> int:

@@ -52,7 +52,7 @@ class KernelModel(BaseEstimator):
             return self._default_kernel()
         if isinstance(self.kernel, kernels.Kernel):
             return self.kernel
-        if callable(self.kernel):
+        if callable(self.kernel) and not isinstance(self.kernel, type):
             return kernels.Function(self.kernel)
         raise TypeError(
             f"kernel={self.kernel!r} must be a kernel of posterity.kernels, a function of two "

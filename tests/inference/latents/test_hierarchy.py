@@ -1,11 +1,13 @@
 """Latent spaces of parts under one root, beside dense densities and differences."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 from scipy import stats
 
 from posterity import kernels
-from posterity.inference.latents import hierarchy, placements, search, terms
+from posterity.inference.latents import hierarchy, placements, search, terms, tied
 from posterity.inference.latents.descent import Descent
 from posterity.inference.latents.hierarchy import Levels
 from posterity.inference.latents.trajectories import TrajectoryPrior
@@ -90,7 +92,8 @@ def test_log_posterior_is_the_sum_of_dense_densities(prior):
         K = model.prior.at(model.prior_numbers)(np.arange(float(N))[:, None])
         expected += normal(X[:, :2], 0.999 * K, 1e-3)
     R = X[:, :2]
-    expected += 0.5 * (N - 3) * np.linalg.slogdet(R.T @ R / N)[1]  # of the volume
+    C = R - R.mean(axis=0)
+    expected += 0.5 * (N - 4) * np.linalg.slogdet(C.T @ C / N)[1]  # of the volume
     assert model.found.log_posterior == pytest.approx(expected, rel=1e-8)
 
 
@@ -284,3 +287,49 @@ def test_a_moving_root_has_the_variance_of_its_process():
     prior = TrajectoryPrior(held, np.empty((0, 2)), np.arange(N), np.zeros(N, int))
     model = learned(motions(), lambda R: prior)
     assert Descent.of(model, COLUMNS).root_variance == pytest.approx(4.0)
+
+
+def test_starts_are_weighed_by_noise_of_their_columns_and_by_the_root(descent):
+    half = dataclasses.replace(descent, root_variance=0.5)
+    places = half._candidates()
+    np.testing.assert_allclose(places.cost, 2.0 * np.sum(descent.X[:, :2] ** 2, axis=1))
+    for leaf, columns, at in zip(descent.leaves, COLUMNS, LEVELS.parts, strict=True):
+        f, v = leaf.predict(descent.X[:, at])
+        np.testing.assert_array_equal(places.noise_variance[columns], leaf.noise_variance)
+        np.testing.assert_allclose(places.f[:, columns], f)
+        np.testing.assert_allclose(places.w[:, columns], 1.0 / (v + leaf.noise_variance))
+
+
+def path_prior(times, groups, length=2.0):
+    return TrajectoryPrior(kernels.RBF(length).fixed(), np.empty((0, 2)), times, groups)
+
+
+def test_rows_of_a_motion_are_at_the_summit_of_all_together(descent):
+    Y = rows_with_gaps()[[0, 2]]
+    prior = path_prior(np.array([0.0, 2.5]), np.zeros(2, int))
+    X, S = descent.locate_along(Y, prior, prior.start)
+    _, slope = descent.log_posterior(X, Y)
+    R = X[:, :2]
+    slope[:, :2] += R + prior(R, prior.start)[1]  # the motion, in place of a standard normal
+    np.testing.assert_allclose(np.einsum("nij,nj->ni", S, slope), 0.0, atol=1e-2)
+    alone, _ = descent.locate(Y)
+    assert np.linalg.norm(R[0] - R[1]) < np.linalg.norm(alone[0, :2] - alone[1, :2])
+
+
+def test_rows_of_a_motion_that_ties_nothing_are_where_each_is_by_itself(descent):
+    Y = rows_with_gaps()
+    prior = path_prior(100.0 * np.arange(4), np.array([0, 0, 1, 1]))
+    X, S = descent.locate_along(Y, prior, prior.start)
+    X_alone, S_alone = descent.locate(Y)
+    np.testing.assert_allclose(X, X_alone, atol=5e-3)
+    np.testing.assert_allclose(S, S_alone, atol=5e-3)
+
+
+def test_a_long_motion_is_taken_apart(monkeypatch, descent):
+    Y = rows_with_gaps()[:3]
+    whole, first = path_prior(np.arange(3.0), np.zeros(3, int)), path_prior(np.arange(2.0), [0, 0])
+    monkeypatch.setattr(tied, "AT_ONCE", 2 * 5)
+    X, S = descent.locate_along(Y, whole, whole.start)
+    X_first, S_first = descent.locate_along(Y[:2], first, first.start)
+    np.testing.assert_allclose(X[:2], X_first, atol=1e-3)
+    np.testing.assert_allclose(S[:2], S_first, atol=1e-3)

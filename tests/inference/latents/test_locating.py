@@ -8,7 +8,7 @@ from scipy import integrate, stats
 
 from posterity import kernels
 from posterity.arrays import Array
-from posterity.inference.latents import inducing_outputs, locating, summits
+from posterity.inference.latents import inducing_outputs, locating, summits, tied
 from posterity.inference.latents.candidates import Candidates
 from posterity.inference.latents.trajectories import TrajectoryPrior
 
@@ -212,7 +212,7 @@ def test_rows_of_a_trajectory_are_where_the_joint_posterior_is(plane, Y, candida
 def test_rows_of_a_long_trajectory_are_as_sure_as_others_let_them(
     monkeypatch, plane, Y, candidates, along
 ):
-    monkeypatch.setattr(locating, "_JOINT", N * Q - 1)
+    monkeypatch.setattr(tied, "AT_ONCE", N * Q - 1)
     found = locating.locate_along(plane, Y, Tied(along), np.empty(0), candidates=candidates)
     joint = joint_precision(plane, Y, along).reshape(N, Q, N, Q)
     for n in range(N):

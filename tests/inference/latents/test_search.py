@@ -70,7 +70,7 @@ def test_the_highest_end_counts(n_jobs):
     assert learned.log_posterior == learned.ends.max()
 
 
-def _curve(n=40, seed=0):
+def _curve(n=80, seed=0):
     """Outputs along a bent curve, and a problem of which they are the outputs."""
     rng, t = np.random.default_rng(seed), np.linspace(-1.5, 1.5, n)[:, None]
     Y = np.hstack([t, np.sin(2.0 * t), t * t, np.cos(3.0 * t)]) + 0.05 * rng.normal(size=(n, 4))
@@ -82,14 +82,20 @@ def _curve(n=40, seed=0):
     return search.Problem(judges, placements.Free(n, 2), Y.size), X
 
 
-def test_curvature_leads_higher_in_fewer_iterations(monkeypatch):
+@pytest.mark.parametrize("seed", [0, 1])
+def test_curvature_leads_as_high_in_fewer_iterations(monkeypatch, seed):
+    problem, X = _curve(n=40, seed=seed)
+    told = search.maximise(problem, [X], max_iter=1000)
+    monkeypatch.setattr(search, "_CHARTED", 0)
+    untold = search.maximise(problem, [X], max_iter=1000)
+    assert told.log_posterior > untold.log_posterior - 0.1
+    assert told.optimum.n_iter < 0.75 * untold.optimum.n_iter
+
+
+def test_rounds_that_were_not_enough_say_how_many():
     problem, X = _curve()
     with pytest.warns(optimize.ConvergenceWarning, match="after 40 iterations: 40 L-BFGS"):
-        told = search.maximise(problem, [X], max_iter=40)
-    monkeypatch.setattr(search, "_CHARTED", 0)
-    with pytest.warns(optimize.ConvergenceWarning, match="after 80 iterations: 80 L-BFGS"):
-        untold = search.maximise(problem, [X], max_iter=80)
-    assert told.log_posterior > untold.log_posterior + 1.0
+        search.maximise(problem, [X], max_iter=40)
 
 
 def test_rounds_are_counted_together():

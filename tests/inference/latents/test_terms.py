@@ -55,7 +55,7 @@ def test_as_many_dimensions_as_rows_leave_no_freedom_of_volume(shape):
 def test_the_volume_has_its_gradient(X):
     volume = terms.Volume()
     value, slope, _ = volume(X, NONE)
-    assert value == pytest.approx(0.5 * (7 - 2 - 1) * np.linalg.slogdet(X.T @ X / 7)[1])
+    assert value == pytest.approx(0.5 * (7 - 2 - 2) * np.linalg.slogdet(np.cov(X.T) * 6 / 7)[1])
     np.testing.assert_allclose(slope, _slopes(lambda A: volume(A, NONE)[0], X), atol=1e-6)
 
 
@@ -63,7 +63,7 @@ def test_with_the_volume_the_most_probable_spread_is_that_of_the_prior():
     rng = np.random.default_rng(0)
     N, Q = 500, 3
     X = rng.normal(size=(N, Q))
-    H = np.linalg.qr(X)[0]
+    H = np.linalg.qr(X - X.mean(axis=0))[0]
 
     def height(spread):
         points = np.sqrt(N) * spread * H
@@ -71,15 +71,19 @@ def test_with_the_volume_the_most_probable_spread_is_that_of_the_prior():
 
     spreads = np.linspace(0.5, 1.5, 201)
     best = spreads[np.argmax([height(s) for s in spreads])]
-    # The trace and determinant of a Wishart matrix: its mode is at (N - Q - 1) / N.
-    assert best == pytest.approx(np.sqrt((N - Q - 1) / N), abs=0.006)
+    # The mode of a Wishart matrix of N - 1 degrees of freedom is N - Q - 2.
+    assert best == pytest.approx(np.sqrt((N - Q - 2) / N), abs=0.006)
 
 
 def test_the_volume_follows_from_the_wishart_density(X):
-    """The density of S = X^T X is that of X times the volume, up to a constant."""
-    wishart = stats.wishart(df=7, scale=np.eye(2))
+    """The density of mean and scatter is that of X times the volume, up to a constant."""
+    wishart, normal = stats.wishart(df=6, scale=np.eye(2)), stats.norm(0.0, np.sqrt(1.0 / 7.0))
     prior, volume = terms.StandardNormalPrior(), terms.Volume()
-    other = 1.7 * X @ np.array([[1.0, 0.3], [0.0, 0.8]])
+    other = 1.7 * X @ np.array([[1.0, 0.3], [0.0, 0.8]]) + np.array([0.5, -0.2])
+
+    def theirs(A):
+        C = A - A.mean(axis=0)
+        return wishart.logpdf(C.T @ C) + normal.logpdf(A.mean(axis=0)).sum()
+
     mine = [prior(A, NONE)[0] + volume(A, NONE)[0] for A in (X, other)]
-    theirs = [wishart.logpdf(A.T @ A) for A in (X, other)]
-    assert mine[1] - mine[0] == pytest.approx(theirs[1] - theirs[0])
+    assert mine[1] - mine[0] == pytest.approx(theirs(other) - theirs(X))

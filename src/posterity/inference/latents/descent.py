@@ -11,14 +11,17 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from posterity import optimize
 from posterity.arrays import Array
-from posterity.inference.latents import hierarchy, locating, summits
+from posterity.inference.latents import hierarchy, locating, summits, tied
 from posterity.inference.latents.candidates import Candidates
+from posterity.inference.latents.charts import Chart
 from posterity.inference.latents.terms import Decoder
 from posterity.inference.latents.trajectories import TrajectoryPrior
 from posterity.linalg import eigen
 
 _STARTS = 3
+_LEAST_GAIN = 1e-6  # nats for each row
 
 
 @dataclass(frozen=True)
@@ -71,9 +74,59 @@ class Descent:
         least = np.full(len(X), min(1.0, 1.0 / self.root_variance))
         return self._with_unseen(Y, X, eigen.covariances_of(A, least)[0])
 
-    def completed(self, Y: Array) -> tuple[Array, Array]:
-        """Mean and variance (n, D) of outputs given those that are there, noise included."""
-        X, S = self.locate(Y)
+    def locate_along(
+        self, Y: Array, prior: TrajectoryPrior, own: Array, *, max_iter: int = 200
+    ) -> tuple[Array, Array]:
+        """The same of rows whose root points a motion ties together.
+
+        Groups of more than 3,000 coordinates are taken apart, into stretches of time.
+        """
+        X, S = self.locate(Y, max_iter=max_iter)
+        longest = max(1, tied.AT_ONCE // X.shape[1])
+        for group, precision in prior.precisions(own):
+            for rows, P in tied.stretches(group, precision, longest):
+                X[rows], S[rows] = self._along(Y[rows], X[rows], P, max_iter)
+        return X, S
+
+    def _along(self, Y: Array, X: Array, P: Array, max_iter: int) -> tuple[Array, Array]:
+        """Of one group, from points X; P is the precision of root points over time."""
+        root, shape = self.levels.root, X.shape
+
+        def value_and_gradient(x: Array) -> tuple[float, Array]:
+            value, slope = self._of_rows(x.reshape(shape), Y)
+            R = x.reshape(shape)[:, root]
+            slope[:, root] -= P @ R
+            return 0.5 * float(np.vdot(R, P @ R)) - float(np.sum(value)), -slope.ravel()
+
+        chart = Chart(X.ravel(), self._precision(Y, X, P), np.empty(0))
+        best = optimize.minimise_lbfgs(
+            chart.charted(value_and_gradient),
+            np.zeros(X.size),
+            max_iter=max_iter,
+            least_gain=_LEAST_GAIN * len(Y),
+            announce=False,
+        )
+        found = chart.place(best.x).reshape(shape)
+        S = tied.marginals(self._precision(Y, found, P), len(Y))
+        return self._with_unseen(Y, found, S)
+
+    def _precision(self, Y: Array, X: Array, P: Array) -> Array:
+        """The factor of that of all points of a group; where a row curves up it counts as flat."""
+        F = eigen.semidefinite_factors(summits.curvature(lambda x: self._of_rows(x, Y)[1], X))
+        return tied.factor(F @ np.swapaxes(F, 1, 2), P, self.levels.root)
+
+    def _of_rows(self, X: Array, Y: Array) -> tuple[Array, Array]:
+        """The log posterior and its gradient, without what was known of root points before."""
+        R = X[:, self.levels.root]
+        value, slope = self.log_posterior(X, Y)
+        slope[:, self.levels.root] += R / self.root_variance
+        return value + 0.5 * np.sum(R * R, axis=1) / self.root_variance, slope
+
+    def completed(self, X: Array, S: Array) -> tuple[Array, Array]:
+        """Mean and variance (n, D) of outputs of rows at joined points, noise included.
+
+        Averaged over where the points may be, given means X (n, Q) and covariances S.
+        """
         below = self.levels.below
         return self._decoded(X[:, below], S[:, below, below])
 

