@@ -72,6 +72,8 @@ def log_density(Y: Array, X: Array, variance: float, length_scale: float, noise:
 def log_prior(X: Array) -> float:
     """Of latent points, standard normal with the volume of their spread, at the best stretch.
 
+    And about the best origin, which is their mean: the process sees no origin either.
+
     Examples
     --------
     >>> cloud = np.random.default_rng(0).normal(size=(50, 2))
@@ -79,8 +81,9 @@ def log_prior(X: Array) -> float:
     True
     """
     n, dimensions = X.shape
-    freedom = n - dimensions - 1
-    stretched = X * np.sqrt(freedom * dimensions / np.sum(X**2))
+    freedom, centred = n - dimensions - 2, X - X.mean(axis=0)
+    # The determinant grows by the stretch to the power of the freedom and as many dimensions.
+    stretched = centred * np.sqrt(freedom * dimensions / np.sum(centred**2))
     volume = 0.5 * freedom * np.linalg.slogdet(stretched.T @ stretched / n)[1]
     return float(volume - 0.5 * (np.sum(stretched**2) + X.size * np.log(2.0 * np.pi)))
 

@@ -18,19 +18,22 @@ fits = {
     "Frames on their own": GPLVM(2).fit(seen),
     "Frames in time": GPLVM(2, dynamics=kernels.RBF()).fit(seen, times=times),
 }
+gaps = np.isnan(seen)
 with displays.style():
     figure, axes = plt.subplots(2, 2, figsize=(13, 8), height_ratios=(3, 2))
     for (above, below), (title, model) in zip(axes.T, fits.items(), strict=True):
         Z, gap = model.embedding_, np.where(np.isnan(seen[:, 0]), "hidden", "seen")
         shown = displays.LatentMapDisplay.from_estimator(model, y=gap, groups=np.zeros(len(X)))
         shown.plot(above, legend=above is axes[0, 0])
-        told = model.inverse_transform(Z)
-        off = np.sqrt(np.mean((told.mean() - truth)[hidden] ** 2))
+        about, filled = model.inverse_transform(Z), model.complete(seen)
+        mean = np.where(gaps, filled.mean(), about.mean())
+        off = np.sqrt(np.mean((mean - truth)[hidden] ** 2))
         above.set(title=f"{title}: {off:.1f} degrees off where hidden", ylabel="")
-        low, high = (ends[:, knee] for ends in told.interval(0.9))
+        pairs = zip(filled.interval(0.9), about.interval(0.9), strict=True)
+        low, high = (np.where(gaps, in_gap, else_)[:, knee] for in_gap, else_ in pairs)
         blue, black = displays.COLORS["blue"], displays.COLORS["black"]
         below.fill_between(times, low, high, color=blue, alpha=0.2, lw=0, label="90 % interval")
-        below.plot(times, told.mean()[:, knee], color=blue, label="mean")
+        below.plot(times, mean[:, knee], color=blue, label="mean")
         below.plot(times, truth[:, knee], color=black, lw=1.0, label="truth")
         below.plot(times, seen[:, knee], "o", ms=3, color=black, label="seen")
         below.set(xlabel="seconds", ylim=(-5, 105))

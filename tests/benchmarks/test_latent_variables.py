@@ -43,6 +43,7 @@ def test_the_density_does_not_change_where_points_are_stretched(Y):
 
 def test_the_prior_is_the_models_at_the_stretch_where_it_is_largest():
     X = np.random.default_rng(1).normal(size=(40, 2)) * [1.0, 0.3]
+    X -= X.mean(axis=0)
     parts = (terms.StandardNormalPrior(), terms.Volume())
     stretched = np.geomspace(0.1, 10.0, 2001)
     most = max(sum(part(c * X, np.empty(0))[0] for part in parts) for c in stretched)

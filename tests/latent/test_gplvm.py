@@ -368,3 +368,11 @@ def test_one_group_says_nothing_of_others(bent):
     holes[:, 3:] = np.nan
     one, other = (m.complete(holes).standard_deviation() for m in (model, alone))
     np.testing.assert_array_equal(one, other)
+
+
+def test_frames_of_a_gap_keep_places_of_their_own():
+    X, _ = walk()
+    X[20:24] = np.nan
+    model = GPLVM(2, dynamics=kernels.RBF()).fit(X)
+    np.testing.assert_array_equal(model.transform(X), model.embedding_)
+    assert len(np.unique(model.transform(X)[20:24], axis=0)) == 4

@@ -85,10 +85,16 @@ class Fitted(abc.ABC):
         times: ArrayLike | None,
         groups: ArrayLike | None,
     ) -> Placed:
-        """Where rows are: those with a home there, the others (-1) wherever they are found."""
+        """Where rows are: those with a home there, the others (-1) wherever they are found.
+
+        Frames have a home together, in the order they were fitted, or are frames of other motions.
+        """
         kernel = None if self.path is None else self.path.kernel
         path = motion.path(kernel, times, groups, len(Y))
-        known, new = np.flatnonzero(homes >= 0), np.flatnonzero(homes < 0)
+        stays = homes >= 0
+        if path is not None and not np.array_equal(homes, np.arange(len(self.Y))):
+            stays[:] = False
+        known, new = np.flatnonzero(stays), np.flatnonzero(~stays)
         if not len(new):
             return self.at_home(homes)
         where = self.located(Y[new], None if path is None else path.among(new))

@@ -76,7 +76,12 @@ class RowsSeen:
         return {hash(row.tobytes()): i for i, row in reversed(list(enumerate(_plain(self._Y))))}
 
     def places(self, Y: Array) -> NDArray[np.intp]:
-        """The number of the equal row for each row, -1 where there is none."""
+        """The number of the equal row for each row, -1 where there is none.
+
+        The rows that were fitted, in their order, are each themselves, though some may be equal.
+        """
+        if Y.shape == self._Y.shape and np.array_equal(Y, self._Y, equal_nan=True):
+            return np.arange(len(Y))
         found = [self._numbers.get(hash(row.tobytes()), -1) for row in _plain(Y)]
         places = np.array(found, dtype=np.intp)
         known = places >= 0
