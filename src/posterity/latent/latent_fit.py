@@ -87,19 +87,23 @@ class Fitted(abc.ABC):
     ) -> Placed:
         """Where rows are: those with a home there, the others (-1) wherever they are found.
 
-        Frames have a home together, in the order they were fitted, or are frames of other motions.
+        A frame of which nothing is seen has a home among all others only: its time is all it has.
         """
         kernel = None if self.path is None else self.path.kernel
         path = motion.path(kernel, times, groups, len(Y))
         stays = homes >= 0
-        if path is not None and not np.array_equal(homes, np.arange(len(self.Y))):
-            stays[:] = False
+        if path is not None and not self._is_whole(homes):
+            stays &= ~np.isnan(Y).all(axis=1)
         known, new = np.flatnonzero(stays), np.flatnonzero(~stays)
         if not len(new):
             return self.at_home(homes)
         where = self.located(Y[new], None if path is None else path.among(new))
         found = Placed(where.mean, where.covariance)
         return self.at_home(homes[known]).woven(known, found, new) if len(known) else found
+
+    def _is_whole(self, homes: NDArray[np.intp]) -> bool:
+        """Whether these are all rows that were fitted, in their order."""
+        return np.array_equal(homes, np.arange(len(self.Y)))
 
 
 @dataclass(frozen=True)
@@ -113,7 +117,12 @@ class MapFit(Fitted):
 
     def at_home(self, rows: NDArray[np.intp]) -> Placed:
         """With the spread of Laplace's approximation, the process kept as it is."""
-        there = locating.located_at(self.decoder, self.Y[rows], self.X[rows])
+        X, Y = self.X[rows], self.Y[rows]
+        if self.path is not None and self._is_whole(rows):
+            prior = self.path.held()
+            there = locating.located_along_at(self.decoder, Y, X, prior, prior.start)
+        else:
+            there = locating.located_at(self.decoder, Y, X)
         return Placed(there.mean, there.covariance)
 
     def located(self, Y: Array, path: motion.Path | None = None) -> Located:

@@ -143,14 +143,23 @@ def locate_along(
         least_gain=_LEAST_GAIN * len(Y),
         announce=False,
     )
-    X = best.x.reshape(shape)
-    precision = _own_precision(prior, X, own)
-    found = np.full(len(Y), best.converged)
-    given_others = _about(decoder, Y, X, prior(X, own)[1], precision, found)
+    found = located_along_at(decoder, Y, best.x.reshape(shape), prior, own)
+    return replace(found, converged=np.full(len(Y), best.converged))
+
+
+def located_along_at(
+    decoder: Decoder, Y: Array, X: Array, prior: TyingPrior, own: Array
+) -> Located:
+    """Rows that a prior ties together at latent points X (n, Q) that are known.
+
+    Covariances are those of Laplace's approximation of each group as a whole.
+    """
+    precision, known = _own_precision(prior, X, own), np.ones(len(X), dtype=bool)
+    given_others = _about(decoder, Y, X, prior(X, own)[1], precision, known)
     covariance = given_others.covariance.copy()
     F = eigen.semidefinite_factors(_curvature(decoder, Y, X))  # what curves up counts as flat
     for rows, P in prior.precisions(own):
-        if len(rows) * shape[1] <= tied.AT_ONCE:
+        if len(rows) * X.shape[1] <= tied.AT_ONCE:
             L = tied.factor(F[rows] @ np.swapaxes(F[rows], 1, 2), P)
             covariance[rows] = tied.marginals(L, len(rows))
     return replace(given_others, covariance=covariance)
