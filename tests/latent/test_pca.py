@@ -298,3 +298,9 @@ def test_the_same_seed_gives_the_same_numbers():
     X = rows(60, 50)
     pca = PCA(3, method="randomized", random_state=7)
     np.testing.assert_array_equal(pca.fit(X).components_, clone(pca).fit(X).components_)
+
+
+def test_all_axes_but_one_are_never_taken_for_all():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 8)) * [9.0, 8.0, 7.0, 6.0, 5.0, 4.0, 3.0, 0.5]
+    assert PCA("evidence").fit(X).n_components_ == 7
