@@ -376,3 +376,11 @@ def test_frames_of_a_gap_keep_places_of_their_own():
     model = GPLVM(2, dynamics=kernels.RBF()).fit(X)
     np.testing.assert_array_equal(model.transform(X), model.embedding_)
     assert len(np.unique(model.transform(X)[20:24], axis=0)) == 4
+
+
+def test_another_fit_says_nothing_of_the_one_before():
+    X, _ = arc(n=20)
+    model = GPLVM(1, max_iter=200).fit(X)
+    model.set_params(inference="variational", inducing_points=8).fit(X)
+    assert not hasattr(model, "log_posterior_")
+    assert hasattr(model, "log_evidence_")

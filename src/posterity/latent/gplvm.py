@@ -264,10 +264,10 @@ class GPLVM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, models.KernelMode
 
     def _describe(self, Y: Array) -> None:
         """Set what is said of a fit."""
-        fitted, scale = self._fitted, self._frame.scale
-        self.embedding_ = fitted.X
-        self.kernel_ = fitted.kernel
-        noise = fitted.decoder.noise_variance
+        for stale in ("dynamics_", "log_posterior_", "log_evidence_", "embedding_variance_"):
+            self.__dict__.pop(stale, None)
+        fitted, scale, noise = self._fitted, self._frame.scale, self._fitted.decoder.noise_variance
+        self.embedding_, self.kernel_ = fitted.X, fitted.kernel
         self.noise_variance_ = noise * scale**2 if self.standardize else noise
         self.relevances_ = fitted.relevances()
         order = np.argsort(-self.relevances_, kind="stable")
