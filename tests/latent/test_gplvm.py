@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from posterity import kernels
+from posterity.latent import left_out
 from posterity.latent.gplvm import GPLVM
 from posterity.optimize.optimum import ConvergenceWarning
 
@@ -376,6 +377,9 @@ def test_frames_of_a_gap_keep_places_of_their_own():
     model = GPLVM(2, dynamics=kernels.RBF()).fit(X)
     np.testing.assert_array_equal(model.transform(X), model.embedding_)
     assert len(np.unique(model.transform(X)[20:24], axis=0)) == 4
+    assert np.all(model.transform_dist(X).standard_deviation()[20:24] < 0.9)  # by the frames about
+    part = model.transform(X[15:30], times=np.arange(15.0, 30.0))
+    assert len(np.unique(part[5:9], axis=0)) == 4
 
 
 def test_another_fit_says_nothing_of_the_one_before():
@@ -384,3 +388,19 @@ def test_another_fit_says_nothing_of_the_one_before():
     model.set_params(inference="variational", inducing_points=8).fit(X)
     assert not hasattr(model, "log_posterior_")
     assert hasattr(model, "log_evidence_")
+
+
+def test_bands_are_widened_where_groups_differed():
+    """Groups to the left are all alike, those to the right have offsets of their own."""
+    rng = np.random.default_rng(0)
+    groups = np.repeat(np.arange(16), 8)
+    t = rng.uniform(0.5, 1.5, len(groups)) * np.where(groups < 8, -1.0, 1.0)
+    X = np.column_stack([np.sin(t), np.cos(t), t, t**2, np.sin(2.0 * t)])
+    X[:, 3] += 0.6 * rng.normal(size=16)[groups] * (t > 0.0)
+    X += 0.02 * rng.normal(size=X.shape)
+    model = GPLVM(1).fit(X, groups=groups)
+    z, hidden = model.embedding_[[0, -1]], np.zeros((2, 5), dtype=bool)
+    hidden[:, 3] = True
+    left, right = left_out.widths(model._fitted, model._groups, hidden, z)
+    assert right[3] > 4.0 * left[3]
+    assert np.all(left[[0, 1, 2, 4]] == 1.0)  # nothing was hidden there

@@ -87,13 +87,15 @@ class Fitted(abc.ABC):
     ) -> Placed:
         """Where rows are: those with a home there, the others (-1) wherever they are found.
 
-        A frame of which nothing is seen has a home among all others only: its time is all it has.
+        Frames are at home all together, or all are looked for: one that moves is tied to those
+        about it. A frame of which nothing is seen has a home among all frames of the fit only.
         """
         kernel = None if self.path is None else self.path.kernel
         path = motion.path(kernel, times, groups, len(Y))
         stays = homes >= 0
         if path is not None and not self._is_whole(homes):
             stays &= ~np.isnan(Y).all(axis=1)
+            stays &= stays.all()
         known, new = np.flatnonzero(stays), np.flatnonzero(~stays)
         if not len(new):
             return self.at_home(homes)

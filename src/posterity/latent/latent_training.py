@@ -119,7 +119,7 @@ def _most_probable(
     if plan.inducing_points is None:
         term = ExactOutputs(*outputs.arguments)
     else:
-        term = InducingOutputs(*outputs.arguments, _spread_rows(start.X, plan))
+        term = InducingOutputs(*outputs.arguments, _some_rows(start.X, plan))
     rows = Y if plan.back_kernel is None else starting.whole(Y, plan.n_components)
     placement = _placement(plan, rows)
     problem = search.Problem((term, prior, terms.Volume()), placement, int(np.sum(~np.isnan(Y))))
@@ -193,7 +193,7 @@ def _variational(
     )
 
 
-def _spread_rows(X: Array, plan: Plan) -> Array:
+def _some_rows(X: Array, plan: Plan) -> Array:
     """Inducing points to start from: rows at random."""
     count = min(int(plan.inducing_points or 0), len(X))
     return X[np.sort(plan.rng.choice(len(X), count, replace=False))]

@@ -38,8 +38,3 @@ def pulled_back(kernel: kernels.Kernel, points: Points, given: Weighting) -> Slo
         return cubature.pulled_back(kernel, points, given)
     found = closed_form.pulled_back(read, points, given)
     return Slopes(found.value, found.m, found.S, found.Z, parts.gathered(kernel, found.parts))
-
-
-def is_closed(kernel: kernels.Kernel, n_columns: int) -> bool:
-    """Whether the averages are exact."""
-    return parts.read(kernel, n_columns) is not None
