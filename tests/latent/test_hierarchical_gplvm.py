@@ -185,6 +185,19 @@ def test_times_without_dynamics_are_refused():
         HierarchicalGPLVM().fit(np.eye(5), times=np.arange(5.0))
 
 
+@pytest.mark.parametrize("root_kernel", ["rbf", kernels.RBF, np.dot])
+def test_a_root_kernel_that_is_none_is_refused(root_kernel):
+    with pytest.raises(TypeError, match=r"root_kernel=.* must be a kernel of posterity\.kernels"):
+        HierarchicalGPLVM(root_kernel=root_kernel).fit(np.eye(5))
+
+
+def test_parameters_of_its_kernels_are_parameters():
+    model = HierarchicalGPLVM(root_kernel=kernels.RBF(1.0), dynamics=kernels.RBF(3.0))
+    model.set_params(root_kernel__length_scale=5.0, dynamics__length_scale=7.0)
+    assert model.root_kernel == kernels.RBF(5.0)
+    assert model.dynamics == kernels.RBF(7.0)
+
+
 def test_a_spare_column_is_refused():
     with pytest.raises(ValueError, match="Column 4 is in no part"):
         HierarchicalGPLVM([[0, 1], [2, 3]]).fit(np.eye(5))

@@ -292,7 +292,6 @@ class GPLVM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, models.KernelMode
             inference=self.inference,
             inducing_points=self.inducing_points,
             back_constraints=self.back_constraints,
-            dynamics=self.dynamics,
             n_restarts=self.n_restarts,
             max_iter=self.max_iter,
             n_jobs=self.n_jobs,

@@ -103,6 +103,8 @@ class HierarchicalGPLVM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, model
     True
     """
 
+    _kernel_parameters = ("kernel", "root_kernel", "dynamics")
+
     def __init__(
         self,
         parts: Any = None,
@@ -244,6 +246,15 @@ class HierarchicalGPLVM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, model
         prior = path.held()
         return self._descent.locate_along(Y, prior, prior.start)
 
+    def _root_kernel_given(self) -> kernels.Kernel:
+        if self.root_kernel is None:
+            return _ROOT_KERNEL
+        if isinstance(self.root_kernel, kernels.Kernel):
+            return self.root_kernel
+        raise TypeError(
+            f"root_kernel={self.root_kernel!r} must be a kernel of posterity.kernels, or None."
+        )
+
     def _plan(self, parts: Parts, path: motion.Path | None) -> hierarchy.Plan:
         each = validation.check_count(self.n_components, "n_components")
         at_root = validation.check_count(self.root_components, "root_components")
@@ -253,7 +264,7 @@ class HierarchicalGPLVM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, model
             hierarchy.Levels(min(at_root, sum(n_parts)), n_parts),
             parts.names,
             self._kernel_given(),
-            _ROOT_KERNEL if self.root_kernel is None else self.root_kernel,
+            self._root_kernel_given(),
             None if given is None else validation.check_positive(given, "noise_variance"),
             validation.check_positive(self.node_noise, "node_noise"),
             lambda R: terms.StandardNormalPrior() if path is None else path.prior(R),

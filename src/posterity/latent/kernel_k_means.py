@@ -58,8 +58,7 @@ class KernelKMeans(ClusterMixin, models.KernelModel):
     Examples
     --------
     >>> import numpy as np
-    >>> from posterity import kernels
-    >>> from posterity.latent.kernel_k_means import KernelKMeans
+    >>> from posterity import KernelKMeans, kernels
     >>> angle = np.linspace(0.0, 6.2, 40)
     >>> ring = np.column_stack([np.cos(angle), np.sin(angle)])
     >>> rows = np.concatenate([0.2 * ring, 2.0 * ring])

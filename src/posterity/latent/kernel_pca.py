@@ -81,8 +81,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, models.Kernel
     Examples
     --------
     >>> import numpy as np
-    >>> from posterity import kernels
-    >>> from posterity.latent.kernel_pca import KernelPCA
+    >>> from posterity import KernelPCA, kernels
     >>> angle = np.linspace(0.0, 6.0, 60)
     >>> circle = np.column_stack([np.cos(angle), np.sin(angle)])
     >>> model = KernelPCA(4, kernels.RBF(1.0)).fit(circle)

@@ -35,7 +35,6 @@ class Plan:
     inference: str
     inducing_points: int | None
     back_constraints: Any  # bool, or a kernel over rows
-    dynamics: kernels.Kernel | None
     n_restarts: int
     max_iter: int
     n_jobs: int | None
@@ -55,8 +54,6 @@ class Plan:
             )
         if self.back_constraints is not False and self.inference != "map":
             raise ValueError("back_constraints are for inference='map'.")
-        if not isinstance(self.dynamics, kernels.Kernel | None):
-            raise TypeError(f"dynamics={self.dynamics!r} must be a kernel over time, or None.")
 
     @property
     def back_kernel(self) -> kernels.Kernel | None:

@@ -79,7 +79,7 @@ class PCA(principal_model.PrincipalModel):
     Examples
     --------
     >>> import numpy as np
-    >>> from posterity.latent.pca import PCA
+    >>> from posterity import PCA
     >>> rng = np.random.default_rng(0)
     >>> latent = rng.normal(size=(200, 2)) * [3.0, 1.5]
     >>> X = latent @ rng.normal(size=(2, 10)) + 0.1 * rng.normal(size=(200, 10))

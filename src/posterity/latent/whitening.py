@@ -58,7 +58,7 @@ class Whitening(principal_model.PrincipalModel):
     Examples
     --------
     >>> import numpy as np
-    >>> from posterity.latent.whitening import Whitening
+    >>> from posterity import Whitening
     >>> X = np.random.default_rng(0).normal(size=(100, 2)) @ [[2.0, 1.0, 0.0], [0.0, 1.0, 0.0]]
     >>> Z = Whitening().fit_transform(X)
     >>> np.abs(np.cov(Z.T)).round(6)
