@@ -33,7 +33,7 @@ $(VENV)/.docs: pyproject.toml | $(BIN)/python
 	$(PIP) -e '.[docs]'
 	@touch $@ $(VENV)/.run
 
-run: $(VENV)/.run ## Fit the family on embedded data sets and rank it
+run: $(VENV)/.run ## Compare the family on a table that comes with it, and write a report
 	@$(BIN)/posterity demo
 
 test: $(VENV)/.dev ## Run every test and every example in a docstring

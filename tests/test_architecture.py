@@ -21,7 +21,7 @@ SRC = ROOT / "src" / "posterity"
 FILES = sorted(path.relative_to(SRC).as_posix() for path in SRC.rglob("*.py"))
 FLOORS = (
     ("arrays",),
-    ("validation", "progress"),
+    ("validation", "progress", "files"),
     ("linalg", "quadrature", "optimize"),
     ("distributions",),
     ("likelihoods", "priors", "kernels"),
@@ -34,7 +34,9 @@ FLOORS = (
     ("vision",),
     ("scoring", "displays"),
     ("datasets", "testing"),
+    ("tables",),
     ("persistence",),
+    ("comparison",),
     ("report",),
     ("cli",),
 )

@@ -5,102 +5,15 @@ one combination of them, every prediction is a distribution, and every Bayesian 
 evidence by which it can be compared with the others.
 """
 
-from posterity import (
-    datasets,
-    designs,
-    distributions,
-    features,
-    inference,
-    kernels,
-    likelihoods,
-    priors,
-    scoring,
-    trees,
-)
-from posterity.classification import (
-    BayesianLogisticRegression,
-    DiscreteClassifier,
-    DualLogisticRegression,
-    GaussianProcessClassifier,
-    IncrementalClassifier,
-    KernelLogisticRegression,
-    LogisticRegression,
-    LogisticTreeClassifier,
-    LogitBoostClassifier,
-    MixtureOfExpertsClassifier,
-    RandomFernClassifier,
-    RandomForestClassifier,
-    RandomTreeClassifier,
-    RelevanceVectorClassifier,
-    SparseLogisticRegression,
-)
-from posterity.latent import (
-    GPLVM,
-    PCA,
-    HierarchicalGPLVM,
-    KernelKMeans,
-    KernelPCA,
-    Whitening,
-)
-from posterity.regression import (
-    BayesianLinearRegression,
-    DualLinearRegression,
-    GammaRegression,
-    GaussianProcessRegressor,
-    GeneralizedLinearRegression,
-    IncrementalRegressor,
-    KernelRidgeRegression,
-    LinearRegression,
-    LqRegression,
-    RandomFernRegressor,
-    RandomForestRegressor,
-    RandomTreeRegressor,
-    RelevanceVectorRegressor,
-    RidgeRegression,
-    RobustRegression,
-    SparseLinearRegression,
-)
+from importlib import import_module
+from typing import Any
 
-__all__ = [
-    "GPLVM",
-    "PCA",
-    "BayesianLinearRegression",
-    "BayesianLogisticRegression",
-    "DiscreteClassifier",
-    "DualLinearRegression",
-    "DualLogisticRegression",
-    "GammaRegression",
-    "GaussianProcessClassifier",
-    "GaussianProcessRegressor",
-    "GeneralizedLinearRegression",
-    "HierarchicalGPLVM",
-    "IncrementalClassifier",
-    "IncrementalRegressor",
-    "KernelKMeans",
-    "KernelLogisticRegression",
-    "KernelPCA",
-    "KernelRidgeRegression",
-    "LinearRegression",
-    "LogisticRegression",
-    "LogisticTreeClassifier",
-    "LogitBoostClassifier",
-    "LqRegression",
-    "MixtureOfExpertsClassifier",
-    "RandomFernClassifier",
-    "RandomFernRegressor",
-    "RandomForestClassifier",
-    "RandomForestRegressor",
-    "RandomTreeClassifier",
-    "RandomTreeRegressor",
-    "RelevanceVectorClassifier",
-    "RelevanceVectorRegressor",
-    "RidgeRegression",
-    "RobustRegression",
-    "SparseLinearRegression",
-    "SparseLogisticRegression",
-    "Whitening",
+# The rooms a user enters, and the names that stand at the front door. They are imported when they
+# are asked for, so that the command answers at once; __init__.pyi tells type checkers the same.
+_ROOMS = (
     "datasets",
     "designs",
+    "displays",
     "distributions",
     "features",
     "inference",
@@ -108,5 +21,74 @@ __all__ = [
     "likelihoods",
     "priors",
     "scoring",
+    "tables",
+    "testing",
     "trees",
-]
+)
+_NAMES = {
+    "classification": (
+        "BayesianLogisticRegression",
+        "DiscreteClassifier",
+        "DualLogisticRegression",
+        "GaussianProcessClassifier",
+        "IncrementalClassifier",
+        "KernelLogisticRegression",
+        "LogisticRegression",
+        "LogisticTreeClassifier",
+        "LogitBoostClassifier",
+        "MixtureOfExpertsClassifier",
+        "RandomFernClassifier",
+        "RandomForestClassifier",
+        "RandomTreeClassifier",
+        "RelevanceVectorClassifier",
+        "SparseLogisticRegression",
+    ),
+    "latent": (
+        "GPLVM",
+        "HierarchicalGPLVM",
+        "KernelKMeans",
+        "KernelPCA",
+        "PCA",
+        "Whitening",
+    ),
+    "persistence": (
+        "load",
+        "save",
+    ),
+    "regression": (
+        "BayesianLinearRegression",
+        "DualLinearRegression",
+        "GammaRegression",
+        "GaussianProcessRegressor",
+        "GeneralizedLinearRegression",
+        "IncrementalRegressor",
+        "KernelRidgeRegression",
+        "LinearRegression",
+        "LqRegression",
+        "RandomFernRegressor",
+        "RandomForestRegressor",
+        "RandomTreeRegressor",
+        "RelevanceVectorRegressor",
+        "RidgeRegression",
+        "RobustRegression",
+        "SparseLinearRegression",
+    ),
+}
+_HOME = {name: room for room, names in _NAMES.items() for name in names}
+
+__all__ = sorted([*_HOME, *_ROOMS])
+
+
+def __getattr__(name: str) -> Any:
+    """A room or a name of the front door, imported at its first use."""
+    if name in _ROOMS:
+        return import_module(f"posterity.{name}")
+    if name not in _HOME:
+        raise AttributeError(f"posterity has no {name!r}.", name=name)
+    value = getattr(import_module(f"posterity.{_HOME[name]}"), name)
+    globals()[name] = value  # asked once
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

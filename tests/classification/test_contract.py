@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from classification_cases import CASES, ELSEWHERE, IDS, data
 from sklearn.base import clone
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
@@ -11,44 +12,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import posterity
-from posterity import classification, distributions, features, kernels, trees
+from posterity import classification, distributions
 
-CASES = [
-    posterity.LogisticRegression(),
-    posterity.LogisticRegression(fit_intercept=False),
-    posterity.BayesianLogisticRegression(),
-    posterity.BayesianLogisticRegression(prior_variance=2.0, averaging="approximate"),
-    posterity.DualLogisticRegression(),
-    posterity.DualLogisticRegression(prior="flat"),
-    posterity.DualLogisticRegression(kernels.RBF(2.0)),
-    posterity.KernelLogisticRegression(max_iter=10),
-    posterity.GaussianProcessClassifier(n_restarts=0, max_iter=10),
-    posterity.GaussianProcessClassifier((4.0 * kernels.RBF(2.0)).fixed(), "zero"),
-    posterity.GaussianProcessClassifier((4.0 * kernels.RBF(2.0)).fixed(), inducing_points=30),
-    posterity.SparseLogisticRegression(),
-    posterity.SparseLogisticRegression(columns="per_class", fit_intercept=False),
-    posterity.SparseLogisticRegression(degrees_of_freedom=1.0, algorithm="alternating"),
-    posterity.RelevanceVectorClassifier(kernels.RBF(2.0).fixed()),
-    posterity.RelevanceVectorClassifier(kernels.RBF(2.0).fixed(), vectors="per_class"),
-    posterity.RelevanceVectorClassifier(kernels.RBF(2.0).fixed(), query_column=True),
-    posterity.RelevanceVectorClassifier(kernels.RBF(2.0).fixed(), algorithm="alternating"),
-    posterity.MixtureOfExpertsClassifier(n_restarts=0, random_state=0),
-    posterity.IncrementalClassifier(3, n_restarts=0, random_state=0),
-    posterity.IncrementalClassifier(2, units="radial", n_restarts=0, random_state=0),
-    posterity.LogitBoostClassifier(n_rounds=20),
-    posterity.LogitBoostClassifier(trees.Orientations(8), n_rounds=20, n_offsets=40),
-    posterity.RandomTreeClassifier(random_state=0),
-    posterity.RandomForestClassifier(10, bootstrap=False, random_state=0),
-    posterity.RandomForestClassifier(5, tests=trees.Projections(), bootstrap=False, random_state=0),
-    posterity.RandomFernClassifier(10, max_depth=4, bootstrap=False, random_state=0),
-    posterity.LogisticTreeClassifier(1, n_restarts=0, max_iter=100, random_state=0),
-    posterity.LogisticTreeClassifier(gates="hard", max_depth=1, n_restarts=0, random_state=0),
-    posterity.BayesianLogisticRegression(
-        features=features.Polynomial(2), standardize=False, fit_intercept=False
-    ),
-]
-ELSEWHERE = {posterity.DiscreteClassifier}  # whose columns are categories: test_discrete.py
-IDS = [repr(case).replace("\n", "") for case in CASES]
 every_case = pytest.mark.parametrize("model", CASES, ids=IDS)
 # Budgets are small here, and some data separable.
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -69,13 +34,6 @@ def test_every_public_classifier_is_in_the_table():
 @parametrize_with_checks(CASES)
 def test_scikit_learn_contract(estimator, check):
     check(estimator)
-
-
-def data(n=80, n_classes=2, seed=0):
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(n, 3))
-    A = X @ rng.normal(size=(3, n_classes)) + rng.gumbel(size=(n, n_classes))
-    return X, np.array(["ape", "bee", "cat", "dog"])[np.argmax(A, axis=1)]
 
 
 @every_case

@@ -136,7 +136,7 @@ def test_a_row_without_weight_leaves_no_class_and_no_category():
     X, y = np.array([["a"], ["b"], ["c"]]), np.array([0, 1, 7])
     model = DiscreteClassifier().fit(X, y, sample_weight=[1, 1, 0])
     assert list(model.classes_) == [0, 1]
-    assert model.tables_[0].values == [("a",), ("b",)]
+    assert model.tables_[0].values == (("a",), ("b",))
     model.partial_fit([["d"]], [9], sample_weight=[1e-3])
     assert list(model.classes_) == [0, 1, 9]
 

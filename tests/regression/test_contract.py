@@ -1,12 +1,10 @@
 """Every regressor keeps scikit-learn's contract and the library's own."""
 
-from dataclasses import dataclass
-
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from scipy.spatial.distance import cdist
+from regression_cases import CASES, IDS, data, data_for
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
@@ -15,62 +13,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import posterity
-from posterity import distributions, features, kernels, likelihoods, models, regression
-
-
-@dataclass(frozen=True)
-class Bump:
-    """A kernel that prints the same in every process, as test runners need it."""
-
-    length_scale: float
-
-    def __call__(self, A, B):
-        return np.exp(-0.5 * cdist(A, B, "sqeuclidean") / self.length_scale**2)
-
-
-CASES = [
-    posterity.LinearRegression(),
-    posterity.LinearRegression(fit_intercept=False, predictive="plug_in"),
-    posterity.RidgeRegression(),
-    posterity.RidgeRegression(penalize_intercept=True),
-    posterity.LqRegression(),
-    posterity.LqRegression(loss_power=1.0),
-    posterity.BayesianLinearRegression(),
-    posterity.BayesianLinearRegression(standardize=False, fit_intercept=False),
-    posterity.BayesianLinearRegression(features=features.Polynomial(2)),
-    posterity.DualLinearRegression(),
-    posterity.DualLinearRegression(prior="flat"),
-    posterity.DualLinearRegression(kernel=Bump(1.0)),
-    posterity.KernelRidgeRegression(),
-    posterity.KernelRidgeRegression(penalty=0.1),
-    posterity.GaussianProcessRegressor(),
-    posterity.GaussianProcessRegressor(
-        (2.0 * kernels.RBF(2.0)).fixed(), noise_variance=0.1, normalize_y=True
-    ),
-    posterity.GaussianProcessRegressor(
-        (2.0 * kernels.RBF(2.0)).fixed(), noise_variance=0.1, inducing_points=15
-    ),
-    posterity.SparseLinearRegression(),
-    posterity.SparseLinearRegression(
-        features.Polynomial(2), degrees_of_freedom=1.0, fit_intercept=False, algorithm="alternating"
-    ),
-    posterity.RandomTreeRegressor(min_leaf=3, random_state=0),
-    posterity.RandomForestRegressor(10, bootstrap=False, min_leaf=2, random_state=0),
-    posterity.RandomFernRegressor(10, max_depth=5, min_leaf=2, bootstrap=False, random_state=0),
-    posterity.IncrementalRegressor(3, n_restarts=0, random_state=0),
-    posterity.RelevanceVectorRegressor(),
-    posterity.RelevanceVectorRegressor(
-        kernels.RBF(2.0).fixed(), noise_variance=0.1, query_column=True
-    ),
-    posterity.RelevanceVectorRegressor(
-        Bump(2.0), degrees_of_freedom=1.0, noise_variance=0.1, algorithm="alternating"
-    ),
-    posterity.RobustRegression(),
-    posterity.RobustRegression(degrees_of_freedom=4.0, standardize=False),
-    posterity.GammaRegression(),
-    posterity.GeneralizedLinearRegression(likelihoods.Normal()),
-]
-IDS = [repr(case).replace("\n", "") for case in CASES]
+from posterity import distributions, models, regression
 
 
 def subclasses(cls):
@@ -89,18 +32,6 @@ def test_every_public_regressor_is_in_the_table():
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_scikit_learn_contract(estimator, check):
     check(estimator)
-
-
-def data(n=40, seed=0):
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(n, 3))
-    return X, X @ [1.0, -2.0, 0.5] + 3.0 + 0.3 * rng.normal(size=n)
-
-
-def data_for(model):
-    """The same rows, with targets that are positive where they have to be."""
-    X, y = data()
-    return X, np.exp(0.3 * y) if get_tags(model).target_tags.positive_only else y
 
 
 @pytest.mark.parametrize("model", CASES, ids=IDS)

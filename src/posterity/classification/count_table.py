@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,18 +17,22 @@ from posterity.arrays import Array
 class CountTable:
     """Counts (V, C) of V different values, which are anything that can be hashed, in C classes."""
 
-    places: dict[Hashable, int]  # the row of each value
+    values: tuple[Hashable, ...]  # in the order of the rows
     counts: Array
 
     @classmethod
     def empty(cls, n_classes: int) -> CountTable:
         """Before anything was seen."""
-        return cls({}, np.zeros((0, n_classes)))
+        return cls((), np.zeros((0, n_classes)))
 
-    @property
-    def values(self) -> list[Hashable]:
-        """The values, in the order of the rows."""
-        return list(self.places)
+    @functools.cached_property
+    def _places(self) -> dict[Hashable, int]:
+        """The row of each value."""
+        return {value: row for row, value in enumerate(self.values)}
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Only what cannot be worked out again."""
+        return {"values": self.values, "counts": self.counts}
 
     def added(self, values: Iterable[Hashable], codes: NDArray[np.intp], w: Array) -> CountTable:
         """With further observations: values, the numbers of their classes, how often each counts.
@@ -35,22 +41,22 @@ class CountTable:
         --------
         >>> table = CountTable.empty(2).added("aba", np.array([0, 1, 1]), np.ones(3))
         >>> table.values, table.counts.tolist()
-        (['a', 'b'], [[1.0, 1.0], [0.0, 1.0]])
+        (('a', 'b'), [[1.0, 1.0], [0.0, 1.0]])
         """
-        places = dict(self.places)
+        places = dict(self._places)
         rows = np.array([places.setdefault(value, len(places)) for value in values], dtype=np.intp)
         counts = np.zeros((len(places), self.counts.shape[1]))
         counts[: len(self.counts)] = self.counts
         np.add.at(counts, (rows, codes), w)
-        return CountTable(places, counts)
+        return CountTable(tuple(places), counts)
 
     def with_classes(self, n_classes: int, columns: NDArray[np.intp]) -> CountTable:
         """Among more classes, of which these columns are those known so far."""
         counts = np.zeros((len(self.counts), n_classes))
         counts[:, columns] = self.counts
-        return CountTable(self.places, counts)
+        return CountTable(self.values, counts)
 
     def look_up(self, table: Array, values: Iterable[Hashable]) -> Array:
         """The rows (n, C) of a table (V, C) that are about these values; zeros for unseen ones."""
         padded = np.vstack([table, np.zeros((1, table.shape[1]))])
-        return padded[[self.places.get(value, -1) for value in values]]
+        return padded[[self._places.get(value, -1) for value in values]]

@@ -158,6 +158,15 @@ class LogitBoostClassifier(TestedModel, Classifier):
         self._adopt(found.boosted.steps, found.boosted.log_likelihood)
         return self
 
+    def check_consistency(self) -> None:
+        """Raise ValueError where steps are not such that rows as they are taken can answer."""
+        steps = vars(self).get("steps_")
+        if steps is None:
+            return
+        validation.require(isinstance(steps, Steps), "steps_ are no steps.")
+        steps.check_consistency()
+        self._check_learned(vars(self).get("tests_"), steps.tests)
+
     def predict_dist(self, X: Any) -> distributions.Discrete:
         """The predictive distribution of the class at each row."""
         return classes.at(self._latents(X))

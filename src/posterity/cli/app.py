@@ -1,17 +1,21 @@
-"""The words after ``posterity`` on the command line."""
+"""The words after ``posterity`` on the command line.
+
+This file declares; each word has a module of its own that is imported when the word is said, so
+that help and complaints about a wrong use come at once.
+"""
 
 from importlib.metadata import version
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
-from posterity.cli import demo as demonstration
+from posterity.cli import options, outcome
 
 app = typer.Typer(
     help="Regression and classification that says how sure it is.",
     no_args_is_help=True,
     add_completion=False,
+    pretty_exceptions_enable=False,
 )
 
 
@@ -28,13 +32,184 @@ def main(
         typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version."),
     ] = False,
 ) -> None:
-    """Regression and classification that says how sure it is."""
+    """Regression and classification that says how sure it is.
+
+    Begin with: posterity demo, or posterity compare data.csv --target COLUMN
+    """
+
+
+@app.command()
+def compare(
+    context: typer.Context,
+    data: options.Data,
+    target: options.Target,
+    models: Annotated[
+        str | None,
+        typer.Option(help="Names as in posterity models, with commas; or all.", metavar="NAMES"),
+    ] = None,
+    time: options.Time = None,
+    folds: options.Folds = 5,
+    seed: options.Seed = 0,
+    task: options.TaskOption = None,
+    number: options.Number = None,
+    category: options.Category = None,
+    date: options.Date = None,
+    drop: options.Drop = None,
+    keep: options.Keep = None,
+    rows: options.Rows = options.ROWS,
+    format: options.FormatOption = None,
+    separator: options.Separator = None,
+    report: options.ReportOut = "report.html",
+    save: options.ModelOut = "model.posterity",
+    force: options.Force = False,
+    json: options.Json = False,
+) -> None:
+    """Rank the family on held-out rows, write a report and save the best model."""
+    with outcome.told():
+        from posterity.cli import compare as work
+        from posterity.cli import table_input, voice
+
+        request = table_input.asked(context.params)
+        plan = work.Plan(request, models, time, folds, report, save, force)
+        work.run(plan, voice.Voice(json))
+
+
+@app.command()
+def fit(
+    context: typer.Context,
+    data: options.Data,
+    target: options.Target,
+    model: Annotated[
+        str | None, typer.Option(help="A name as in posterity models.", metavar="NAME")
+    ] = None,
+    seed: options.Seed = 0,
+    task: options.TaskOption = None,
+    number: options.Number = None,
+    category: options.Category = None,
+    date: options.Date = None,
+    drop: options.Drop = None,
+    keep: options.Keep = None,
+    rows: options.Rows = options.ROWS,
+    format: options.FormatOption = None,
+    separator: options.Separator = None,
+    save: options.ModelOut = "model.posterity",
+    force: options.Force = False,
+    json: options.Json = False,
+) -> None:
+    """Fit one model to a table and save it."""
+    with outcome.told():
+        from posterity.cli import fit as work
+        from posterity.cli import table_input, voice
+
+        request = table_input.asked(context.params)
+        work.run(work.Plan(request, model, save, force), voice.Voice(json))
+
+
+@app.command()
+def predict(
+    model: options.Model,
+    data: options.Data,
+    out: Annotated[
+        str, typer.Option("--out", "-o", help="A file, its kind by its name; - for output as CSV.")
+    ] = "-",
+    quantiles: options.Quantiles = options.LEVELS,
+    prefix: Annotated[
+        str | None,
+        typer.Option(help="How new columns begin; by default the target.", show_default=False),
+    ] = None,
+    format: options.FormatOption = None,
+    separator: options.Separator = None,
+    force: options.Force = False,
+    json: options.Json = False,
+) -> None:
+    """Add to each row what a saved model predicts of it, with how sure it is."""
+    levels = options.quantile_levels(quantiles)
+    if json and out == "-":
+        raise typer.BadParameter("--json needs --out FILE: both want standard output.")
+    with outcome.told():
+        from posterity.cli import predict as work
+        from posterity.cli import voice
+
+        plan = work.Plan(model, data, out, levels, prefix, format, separator, force)
+        work.run(plan, voice.Voice(json, aside=out == "-"))
+
+
+@app.command()
+def evaluate(
+    model: options.Model,
+    data: options.Data,
+    rows: options.Rows = options.ROWS,
+    format: options.FormatOption = None,
+    separator: options.Separator = None,
+    seed: options.Seed = 0,
+    json: options.Json = False,
+) -> None:
+    """Score a saved model on rows whose target is known."""
+    with outcome.told():
+        from posterity.cli import evaluate as work
+        from posterity.cli import voice
+
+        plan = work.Plan(model, data, rows, format, separator, seed)
+        work.run(plan, voice.Voice(json))
+
+
+@app.command()
+def report(
+    model: options.Model,
+    data: options.Data,
+    out: Annotated[str, typer.Option("--out", "-o", help="Where the report goes.")] = "report.html",
+    rows: options.Rows = options.ROWS,
+    format: options.FormatOption = None,
+    separator: options.Separator = None,
+    seed: options.Seed = 0,
+    force: options.Force = False,
+    json: options.Json = False,
+) -> None:
+    """Write the report on a saved model and rows whose target is known."""
+    with outcome.told():
+        from posterity.cli import evaluate as work
+        from posterity.cli import voice
+
+        plan = work.Plan(model, data, rows, format, separator, seed)
+        work.write_report(plan, out, voice.Voice(json), force=force)
+
+
+@app.command()
+def inspect(model: options.Model, json: options.Json = False) -> None:
+    """Show what a model file holds: parameters, evidence, versions, training rows."""
+    with outcome.told():
+        from posterity.cli import inspect as work
+        from posterity.cli import voice
+
+        work.run(model, voice.Voice(json))
+
+
+@app.command()
+def models(json: options.Json = False) -> None:
+    """List the family: what each model is made of and when to take it."""
+    with outcome.told():
+        from posterity.cli import models as work
+        from posterity.cli import voice
+
+        work.run(voice.Voice(json))
 
 
 @app.command()
 def demo(
-    folds: Annotated[int, typer.Option(min=2, help="Parts of the cross-validation.")] = 5,
-    seed: Annotated[int, typer.Option(help="Seed of the random split into parts.")] = 0,
+    task: Annotated[
+        options.Task, typer.Option(help="A number or a class to predict.")
+    ] = options.Task.REGRESSION,
+    folder: Annotated[
+        str, typer.Option(help="Where the table, the report and the model go.")
+    ] = "posterity-demo",
+    time: options.Time = 45.0,
+    folds: options.Folds = 5,
+    seed: options.Seed = 0,
+    json: options.Json = False,
 ) -> None:
-    """Fit every model there is on embedded data sets and rank them."""
-    demonstration.show(Console(), folds=folds, seed=seed)
+    """Compare the family on a table that comes with the package."""
+    with outcome.told():
+        from posterity.cli import demo as work
+        from posterity.cli import voice
+
+        work.run(task, folder, voice.Voice(json), folds=folds, seed=seed, budget=time)

@@ -5,7 +5,6 @@ from numpy.random import RandomState
 from numpy.typing import ArrayLike, NDArray
 from scipy.spatial import KDTree
 from scipy.spatial.distance import cdist
-from sklearn.cluster import KMeans
 from sklearn.utils import check_random_state
 
 from posterity import validation
@@ -115,6 +114,9 @@ class Radial(base.Features):
 
 def _cluster(X: Array, weights: Array | None, unit: Array, n: int, rng: RandomState) -> Array:
     """Centres by k-means of the standardised rows, the same for weighted as for repeated rows."""
+    # Imported here: it is a tenth of a second that few need.
+    from sklearn.cluster import KMeans
+
     rows, counts = positions.distinct(X, weights)
     clusters = KMeans(min(n, len(rows)), n_init=1, random_state=rng)
     clusters.fit((rows - rows[0]) / unit, sample_weight=counts)

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
+from posterity import validation
 from posterity.arrays import Array
 
 _AT_A_TIME = 2**17  # answers of experts: larger arrays take longer to come by than to fill
@@ -38,6 +39,15 @@ class Tree:
     gates: Array  # (K, M), of the inner nodes
     experts: Array  # (E, L, M), of L latent values each
     steepness: float = 1.0  # of the gates, times their weights
+
+    def check_consistency(self) -> None:
+        """Raise ValueError unless the tree is complete, and every branch has its expert."""
+        validation.require_array(self.gates, "gates", np.float64, (None, None))
+        K, M = self.gates.shape
+        validation.require(K & (K + 1) == 0, f"{K} gates do not make a complete tree.")
+        E = 2 * K + 1 - self.first
+        validation.require_array(self.experts, "experts", np.float64, (E, None, M))
+        validation.require_positive(self.steepness, "steepness")
 
     @property
     def depth(self) -> int:

@@ -16,7 +16,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from posterity import optimize
+from posterity import optimize, validation
 from posterity.arrays import Array
 from posterity.inference import restarts
 from posterity.inference.logistic_tree import Tree
@@ -31,13 +31,18 @@ class HardTree:
 
     tree: Tree
 
+    def check_consistency(self) -> None:
+        """Raise ValueError unless the tree is one."""
+        validation.require(isinstance(self.tree, Tree), "the tree is none.")
+        self.tree.check_consistency()
+
     @cached_property
     def _leaves(self) -> Array:
         return self.tree.leaves()
 
     def apply(self, Z: Array) -> NDArray[np.intp]:
         """The leaf of each row, (N,)."""
-        return _routed(_own(Z), _own(self.tree.gates), self.tree.depth)
+        return _routed(self._taken(Z), _own(self.tree.gates), self.tree.depth)
 
     def leaf_trust(self, Z: Array) -> Array:
         """One at the leaf of each row, zero elsewhere, (N, K + 1)."""
@@ -48,7 +53,13 @@ class HardTree:
     def latents(self, Z: Array) -> Array:
         """The latent values of each row, (N, L)."""
         gates, leaves = _own(self.tree.gates), _own(self._leaves)
-        return _answered(_own(Z), gates, leaves, self.tree.depth).T
+        return _answered(self._taken(Z), gates, leaves, self.tree.depth).T
+
+    def _taken(self, Z: Array) -> Array:
+        """The design, if it is as wide as the tree: compiled loops run along it unasked."""
+        M = self.tree.gates.shape[1]
+        validation.require(Z.shape[1] == M, f"the design has {Z.shape[1]} columns, not {M}.")
+        return _own(Z)
 
 
 def harden(

@@ -23,6 +23,10 @@ class ParameterTree:
     held: tuple[str, ...] = field(default=(), kw_only=True, metadata=ASIDE)
     limits: tuple[tuple[str, float, float], ...] = field(default=(), kw_only=True, metadata=ASIDE)
 
+    def check_consistency(self) -> None:
+        """Raise ValueError where the constructor would have: compiled sums trust the numbers."""
+        self.__post_init__()
+
     def __post_init__(self) -> None:
         for f in fields(self):
             if f.metadata.get("positive"):

@@ -75,6 +75,10 @@ class RowsSeen:
         """The number of the first row with each hash."""
         return {hash(row.tobytes()): i for i, row in reversed(list(enumerate(_plain(self._Y))))}
 
+    def __getstate__(self) -> dict[str, Array]:
+        """The rows alone: hashes of bytes are others in another process."""
+        return {"_Y": self._Y}
+
     def places(self, Y: Array) -> NDArray[np.intp]:
         """The number of the equal row for each row, -1 where there is none.
 

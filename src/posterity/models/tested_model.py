@@ -48,6 +48,19 @@ class TestedModel(BaseEstimator):
             raise ValueError("There are no rows in X; pass at least one.")
         return X
 
+    def _check_learned(self, family: Any, tests: Any) -> None:
+        """Raise ValueError unless rows as they are taken can answer tests of what was learned."""
+        validation.require(isinstance(family, trees.Family), "the family of tests is none.")
+        if isinstance(family, validation.Checked):
+            family.check_consistency()
+        family.check_tests(tests)
+        given = trees.Columns() if self.tests is None else self.tests
+        validation.require(
+            type(given) is type(family),
+            f"tests are {type(given).__name__}, but {type(family).__name__} were learned.",
+        )
+        family.check_width(vars(self).get("n_features_in_"))
+
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
@@ -124,6 +137,15 @@ class ForestModel(TestedModel, abc.ABC):
                 "give a whole number to count them."
             )
         return max_samples
+
+    def check_consistency(self) -> None:
+        """Raise ValueError where a forest is not one that rows as they are taken can go down."""
+        forest = vars(self).get("forest_")
+        if forest is None:
+            return
+        validation.require(isinstance(forest, forests.Forest), "forest_ is no forest.")
+        forest.check_consistency()
+        self._check_learned(forest.family, forest.trees.tests)
 
     def _adopt_forest(
         self, fitted: forests.FittedClasses | forests.FittedNormals, weights: Array | None = None

@@ -8,8 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from posterity import validation
 from posterity.arrays import Array
 from posterity.trees.families.family import Tests
+
+_TEST_TYPES = (np.int32, np.int64, np.float64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +45,22 @@ class Trees:
     def n_trees(self) -> int:
         """T."""
         return len(self.roots)
+
+    def check_consistency(self) -> None:
+        """Raise ValueError unless every way from a root ends at a leaf that there is."""
+        validation.require_array(self.thresholds, "thresholds", np.float64, (None,))
+        I = len(self.thresholds)
+        validation.require_array(self.roots, "roots", np.int32, (None,))
+        validation.require_array(self.children, "children", np.int32, (I, 2))
+        validation.require_array(self.gains, "gains", np.float32, (I,))
+        validation.require_array(self.tests, "tests", _TEST_TYPES, (I, None))
+        validation.require_count(self.n_leaves, "n_leaves", least=1)
+        validation.require(len(self.roots) > 0, "there are no trees.")
+        validation.require(not np.isnan(self.thresholds).any(), "a threshold is NaN.")
+        for name, links in (("roots", self.roots), ("children", self.children)):
+            validation.require_within(links, name, -self.n_leaves, I)
+        comes_later = (self.children < 0) | (self.children > np.arange(I)[:, None])
+        validation.require(comes_later.all(), "a node comes before its parent.")
 
     @classmethod
     def joined(cls, parts: Sequence[Trees]) -> Trees:

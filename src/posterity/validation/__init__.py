@@ -13,8 +13,17 @@ from posterity.validation.checks import (
     check_X,
     check_X_y,
 )
+from posterity.validation.consistency import (
+    Checked,
+    require,
+    require_array,
+    require_count,
+    require_positive,
+    require_within,
+)
 
 __all__ = [
+    "Checked",
     "check_X",
     "check_X_y",
     "check_coordinates",
@@ -22,4 +31,9 @@ __all__ = [
     "check_positive",
     "check_sample_weight",
     "check_targets",
+    "require",
+    "require_array",
+    "require_count",
+    "require_positive",
+    "require_within",
 ]

@@ -11,6 +11,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from posterity import validation
 from posterity.arrays import Array
 from posterity.trees.families import family
 
@@ -34,6 +35,15 @@ class Steps:
 
     def __len__(self) -> int:
         return len(self.thresholds)
+
+    def check_consistency(self) -> None:
+        """Raise ValueError unless every step has a test, a threshold and two values."""
+        validation.require_array(self.thresholds, "thresholds", np.float64, (None,))
+        validation.require_array(self.offset, "offset", np.float64, (None,))
+        R, L = len(self.thresholds), len(self.offset)
+        validation.require_array(self.values, "values", np.float64, (R, 2, L))
+        validation.require_array(self.gains, "gains", np.float64, (R,))
+        validation.require_array(self.tests, "tests", (np.int32, np.int64, np.float64), (R, None))
 
     def truncated(self, n_steps: int) -> Steps:
         """The first steps only: what training of so many rounds gives.

@@ -9,6 +9,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from posterity import validation
 from posterity.arrays import Array
 from posterity.trees.families import binning, family
 
@@ -97,6 +98,34 @@ class Columns(family.Family):
     def default_tests(self) -> int:
         """The square root of the number of columns, rounded up."""
         return int(np.ceil(np.sqrt(self.n_columns)))
+
+    def check_consistency(self) -> None:
+        """Raise ValueError unless edges increase to +inf, and missing columns are among them."""
+        if self.edges is None:
+            return
+        validation.require_array(self.edges, "edges", np.float64, (None, binning.N_EDGES))
+        validation.require_array(self.missing, "missing", np.int32, (None,))
+        validation.require(self.n_columns >= 0, "more columns are missing than there are.")
+        validation.require_within(self._known()[1], "missing", 0, self.n_columns)
+        increase = np.all(self.edges[:, :-1] <= self.edges[:, 1:])  # none of which is NaN
+        validation.require(increase, "the edges of a column do not increase.")
+        validation.require(np.all(self.edges[:, -1] == np.inf), "the last edge is not +inf.")
+        validation.require_array(self._n_edges, "_n_edges", np.int64, (len(self.edges),))
+        counted = np.array_equal(self._n_edges, binning.numbers_of(self.edges))
+        validation.require(counted, "edges were counted wrongly.")
+
+    def check_tests(self, tests: family.Tests) -> None:
+        """Raise ValueError unless these are columns that there are, (n, 1)."""
+        validation.require_array(tests, "tests", (np.int32, np.int64), (None, 1))
+        validation.require_within(tests, "tests", 0, len(self._known()[0]))
+
+    def check_width(self, n_columns: Any) -> None:
+        """Raise ValueError unless as many columns were seen."""
+        validation.require_count(n_columns, "the number of columns")
+        validation.require(
+            n_columns == self.n_columns,
+            f"there are {n_columns} columns, but edges of {self.n_columns}.",
+        )
 
     @property
     def n_columns(self) -> int:

@@ -93,6 +93,17 @@ class Family(abc.ABC):
         """How many tests a node chooses from, unless it is told."""
         return 10
 
+    def check_tests(self, tests: Tests) -> None:
+        """Raise ValueError unless rows can answer these tests, (n, P).
+
+        A family whose answers are compiled, and so do not look where they read, looks here.
+        """
+        del tests
+
+    def check_width(self, n_columns: Any) -> None:
+        """Raise ValueError unless it is rows of so many columns that the family has learned of."""
+        del n_columns
+
     def __eq__(self, other: object) -> bool:
         """Whether both are of one kind and know the same."""
         if type(other) is not type(self):

@@ -13,6 +13,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from posterity import validation
 from posterity.arrays import Array
 from posterity.trees.families import columns, family
 
@@ -44,6 +45,28 @@ class Linear(family.Family):
     def default_tests(self) -> int:
         """Ten, or the square root of the number of columns where that is more."""
         return max(10, int(np.ceil(np.sqrt(len(self._known())))))
+
+    def check_consistency(self) -> None:
+        """Raise ValueError unless units are numbers, and the parameters such as are taken."""
+        self.__post_init__()
+        if self.unit is not None:
+            validation.require_array(self.unit, "unit", np.float64, (None,))
+
+    def check_tests(self, tests: family.Tests) -> None:
+        """Raise ValueError unless these are columns that there are, and their weights."""
+        validation.require_array(tests, "tests", np.float64, (None, None))
+        S, odd = divmod(tests.shape[1], 2)
+        validation.require(not odd, "a test has not as many weights as columns.")
+        validation.require_within(tests[:, :S], "tests", 0, len(self._known()))
+
+    def check_width(self, n_columns: Any) -> None:
+        """Raise ValueError unless as many columns were seen."""
+        validation.require_count(n_columns, "the number of columns")
+        D = len(self._known())
+        validation.require(n_columns == D, f"there are {n_columns} columns, but units of {D}.")
+
+    def __post_init__(self) -> None:
+        """Of no parameters, nothing is to be checked."""
 
     def _known(self) -> Array:
         if self.unit is None:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from posterity import validation
 from posterity.arrays import Array
 from posterity.inference import dirichlet
 from posterity.trees.families.family import Family, Places
@@ -38,6 +39,17 @@ class ClassForest(Forest):
     @functools.cached_property
     def _tables(self) -> Tables:
         return Tables.of(self.leaves, self.base, self.concentration)
+
+    def check_consistency(self) -> None:
+        """Raise ValueError unless every leaf has its counts, and every class its frequency."""
+        super().check_consistency()
+        validation.require(isinstance(self.leaves, ClassLeaves), "the leaves count no classes.")
+        self.leaves.check_consistency()
+        n_leaves = self.trees.n_leaves
+        validation.require(self.leaves.n_leaves == n_leaves, f"there are not {n_leaves} leaves.")
+        validation.require_array(self.base, "base", np.float64, (self.leaves.n_classes,))
+        validation.require_positive(self.concentration, "concentration")
+        validation.require_positive(self.sharpness, "sharpness")
 
     def average(self, X: Any, n_jobs: int | None = None) -> tuple[Array, Array]:
         """Log-probabilities (n, C), and the share (n,) of their entropy that is disagreement."""

@@ -10,9 +10,11 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from posterity import validation
 from posterity.arrays import Array
 
 Codes = NDArray[np.int32]
+_WHOLE = (np.uint8, np.uint16, np.uint32, np.int32, np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +62,17 @@ class ClassLeaves:
     def n_leaves(self) -> int:
         """L."""
         return len(self.sizes)
+
+    def check_consistency(self) -> None:
+        """Raise ValueError unless there is a count for each class of each leaf."""
+        validation.require_count(self.n_classes, "n_classes", least=1)
+        validation.require_array(self.sizes, "sizes", _WHOLE, (None,))
+        validation.require_within(self.sizes, "sizes", 0, self.n_classes + 1)
+        nnz = int(np.sum(self.sizes, dtype=np.int64))
+        validation.require_array(self.classes, "classes", _WHOLE, (nnz,))
+        validation.require_within(self.classes, "classes", 0, self.n_classes)
+        validation.require_array(self.counts, "counts", (*_WHOLE, np.float64), (nnz,))
+        validation.require_within(self.counts, "counts", 0, np.inf)
 
     def start(self) -> NDArray[np.int64]:
         """Where the classes of each leaf begin, and the last ones end, (L + 1,)."""

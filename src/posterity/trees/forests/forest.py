@@ -11,7 +11,7 @@ import joblib
 import numpy as np
 from numpy.typing import NDArray
 
-from posterity import progress
+from posterity import progress, validation
 from posterity.arrays import Array
 from posterity.trees.families.family import Family, Places
 from posterity.trees.forests import routing, sampling
@@ -75,6 +75,15 @@ class Forest:
 
         in_blocks(write, len(X), self.router.rows_at_once, n_jobs)
         return leaves
+
+    def check_consistency(self) -> None:
+        """Raise ValueError unless rows can answer every test and come to a leaf of each tree."""
+        validation.require(isinstance(self.family, Family), "the family of tests is none.")
+        validation.require(isinstance(self.trees, Trees), "the trees are none.")
+        if isinstance(self.family, validation.Checked):
+            self.family.check_consistency()
+        self.trees.check_consistency()
+        self.family.check_tests(self.trees.tests)
 
     def __getstate__(self) -> dict[str, Any]:
         """Only what cannot be worked out again."""

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from posterity import validation
 from posterity.arrays import Array
 from posterity.trees.families.family import Family, Places
 from posterity.trees.forests import forest, normal_surroundings, normal_tuning, out_of_bag
@@ -39,6 +40,17 @@ class NormalForest(Forest):
         wider = normal_surroundings.around(self.leaves, self.trees.children)
         v = normal_tuning.variances(wider, self.pooled, self.concentration)
         return np.sqrt(v / self.sharpness)
+
+    def check_consistency(self) -> None:
+        """Raise ValueError unless every leaf has its mean, and every target its variance."""
+        super().check_consistency()
+        validation.require(isinstance(self.leaves, NormalLeaves), "the leaves are not normal.")
+        self.leaves.check_consistency()
+        n_leaves = self.trees.n_leaves
+        validation.require(self.leaves.n_leaves == n_leaves, f"there are not {n_leaves} leaves.")
+        validation.require_array(self.pooled, "pooled", np.float64, (self.leaves.mean.shape[1],))
+        validation.require_positive(self.concentration, "concentration")
+        validation.require_positive(self.sharpness, "sharpness")
 
     def members(self, X: Any, n_jobs: int | None = None) -> tuple[Array, Array]:
         """Means and standard deviations of what each tree says of each row, (n, T, K) both.

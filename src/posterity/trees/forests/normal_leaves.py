@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from posterity import validation
 from posterity.arrays import Array
 
 _FREE = 0.1  # of the rows, for their leaves to be large enough
@@ -60,6 +61,12 @@ class NormalLeaves:
     def n_leaves(self) -> int:
         """L."""
         return len(self.count)
+
+    def check_consistency(self) -> None:
+        """Raise ValueError unless there are as many means and squares as leaves."""
+        validation.require_array(self.mean, "mean", np.float64, (None, None))
+        validation.require_array(self.square, "square", np.float64, self.mean.shape)
+        validation.require_array(self.count, "count", np.float64, (len(self.mean),))
 
     def added(self, other: NormalLeaves) -> NormalLeaves:
         """What came to the same leaves, in all."""

@@ -20,6 +20,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from posterity import validation
 from posterity.arrays import Array
 from posterity.inference.latents.variational import radial_rows
 from posterity.inference.latents.variational.statistics import Points
@@ -44,6 +45,7 @@ class RadialSlopes:
 
 def first(points: Points, l2: Array) -> Array:
     """psi1, (N, M)."""
+    _check(points, l2)
     psi1 = np.empty((len(points.m), len(points.Z)))
     radial_rows.first(_plain(points.m), _plain(points.S), _columns(points.Z), l2, psi1)
     return psi1
@@ -51,6 +53,7 @@ def first(points: Points, l2: Array) -> Array:
 
 def second(points: Points, l2: Array) -> Array:
     """psi2, (G, M, M)."""
+    _check(points, l2)
     m, S, weights = _plain(points.m), _plain(points.S), _columns(points.weights)
     Zt, apart = _columns(points.Z), _packed_distances(points.Z, l2)
 
@@ -64,6 +67,10 @@ def second(points: Points, l2: Array) -> Array:
 
 def pulled_back(points: Points, l2: Array, V: Array, H: Array) -> RadialSlopes:
     """The adjoint of psi1, given V (N, M), and of psi2, given a symmetric H (G, M, M)."""
+    _check(points, l2)
+    G, M = len(points.weights), len(points.Z)
+    validation.require_array(V, "V", np.float64, (len(points.m), M))
+    validation.require_array(H, "H", np.float64, (G, M, M))
     means, variances, weights = _plain(points.m), _plain(points.S), _columns(points.weights)
     Z, Zt, apart = points.Z, _columns(points.Z), _packed_distances(points.Z, l2)
     V_plain, H_packed = _plain(V), _plain(H[:, *_lower(len(Z))])
@@ -89,6 +96,15 @@ def pulled_back(points: Points, l2: Array, V: Array, H: Array) -> RadialSlopes:
         np.sum(Zt_slope, axis=0).T - moved / l2,
         np.sum(log_lengths, axis=0) + np.sum(Z * moved, axis=0) / l2,
     )
+
+
+def _check(points: Points, l2: Array) -> None:
+    """Raise ValueError unless shapes agree, which compiled loops would not notice."""
+    Q = len(l2)
+    for name, A in (("means", points.m), ("variances", points.S)):
+        validation.require_array(A, f"{name} of latent points", np.float64, (len(points.m), Q))
+    validation.require_array(points.Z, "inducing points", np.float64, (None, Q))
+    validation.require_array(points.weights, "weights", np.float64, (None, len(points.m)))
 
 
 def _over_rows(block: Callable[[slice], T], points: Points) -> list[T]:

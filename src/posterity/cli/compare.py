@@ -1,0 +1,130 @@
+"""``posterity compare``: which model of the family explains these data?"""
+
+import shlex
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from posterity import comparison, persistence, progress, report
+from posterity.cli import outputs, scores, table_input
+from posterity.cli.voice import Voice
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to compare, for how long, and where the results go."""
+
+    request: table_input.Request
+    models: str | None
+    budget: float | None
+    folds: int
+    report: str
+    save: str
+    force: bool
+
+    def command(self) -> str:
+        """The exact command that gives the same again."""
+        words = ["posterity", "compare", *self.request.words(), "--folds", str(self.folds)]
+        words += ["--models", self.models] if self.models else []
+        words += ["--time", f"{self.budget:g}s"] if self.budget else []
+        return shlex.join(words)
+
+
+def run(plan: Plan, voice: Voice) -> None:
+    """Read, compare, say which to take, save it and write the report."""
+    for path in (plan.report, plan.save):
+        outputs.check(path, force=plan.force, inputs=(plan.request.path,))
+    table = table_input.read(plan.request, voice)
+    found = _compare(plan, table)
+    _say(found, voice)
+    persistence.save(found.winner, plan.save)
+    report.write(plan.report, _story(plan, table, found))
+    voice.say("", f"The report is {plan.report}, the model {plan.save}.")
+    voice.next("predict", plan.save, plan.request.path, "--out", "predictions.csv")
+    voice.give(_answer(plan, table, found))
+
+
+def _compare(plan: Plan, table: table_input.Input) -> comparison.Comparison:
+    names = tuple(name.strip() for name in plan.models.split(",")) if plan.models else None
+    chosen = table_input.candidates(table, names, plan.request.seed)
+    with _shown() as tell:
+        return comparison.compare(
+            table.frame,
+            table.schema,
+            (*comparison.baselines(table.schema.task), *chosen),
+            folds=plan.folds,
+            seed=plan.request.seed,
+            budget=plan.budget,
+            report=tell,
+        )
+
+
+@contextmanager
+def _shown() -> Iterator[Any]:
+    """A bar that says which model is being measured, where a person is watching."""
+    if not progress.watched():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    look = (TextColumn("{task.description:<24}"), BarColumn(), TimeElapsedColumn())
+    with Progress(*look, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("")
+
+        def tell(done: int, total: int, name: str) -> None:
+            bar.update(task, completed=done, total=total, description=name)
+
+        yield tell
+
+
+def _say(found: comparison.Comparison, voice: Voice) -> None:
+    schema = found.schema
+    title = (
+        f"{schema.target} from {len(schema.inputs)} columns, {found.n_rows:,} rows, "
+        f"{found.folds}-fold cross-validated"
+    )
+    heads = scores.columns(schema.task)
+    voice.table(title, heads, (list(scores.cells(result)) for result in found.results))
+    for left in found.skipped:
+        voice.say(f"Not measured: {left.name}. {left.why}")
+    voice.say("", found.verdict)
+
+
+def _story(plan: Plan, table: table_input.Input, found: comparison.Comparison) -> report.Story:
+    return report.Story(
+        title=f"{found.schema.target}, predicted",
+        command=plan.command(),
+        model=found.winner,
+        frame=table.frame,
+        held_out=found.best.held_out,
+        comparison=found,
+        model_path=plan.save,
+        source=plan.request.path,
+        n_rows_in_file=table.n_rows,
+        inferred=table.sentences,
+        seed=plan.request.seed,
+    )
+
+
+def _answer(plan: Plan, table: table_input.Input, found: comparison.Comparison) -> dict[str, Any]:
+    schema = found.schema
+    return {
+        "target": schema.target,
+        "task": schema.task,
+        "inputs": {column.name: column.kind for column in schema.inputs},
+        "dropped": {column.name: column.why for column in schema.dropped},
+        "notes": table.sentences,
+        "n_rows": found.n_rows,
+        "folds": found.folds,
+        "seed": found.seed,
+        "seconds": found.seconds,
+        "winner": found.best.name,
+        "verdict": found.verdict,
+        "models": [scores.answer(result) for result in found.results],
+        "skipped": {left.name: left.why for left in found.skipped},
+        "report": plan.report,
+        "model": plan.save,
+        "command": plan.command(),
+    }

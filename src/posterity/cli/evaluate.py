@@ -1,0 +1,73 @@
+"""``posterity evaluate`` and ``posterity report``: a saved model on rows whose target is known."""
+
+import shlex
+from dataclasses import dataclass
+
+from posterity import comparison, report, tables
+from posterity.cli import outputs, scores
+from posterity.cli.predict import load_model
+from posterity.cli.voice import Voice
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Which model, which rows, and how many of them."""
+
+    model: str
+    path: str
+    rows: int | None
+    format: str | None
+    separator: str | None
+    seed: int
+
+    def words(self) -> list[str]:
+        """What follows the word of the command."""
+        rows = "all" if self.rows is None else str(self.rows)
+        return [self.model, self.path, "--rows", rows, "--seed", str(self.seed)]
+
+
+def _read(plan: Plan) -> tables.Sample:
+    source = tables.open_source(plan.path, format=plan.format, separator=plan.separator)
+    return source.read(plan.rows, seed=plan.seed)
+
+
+def run(plan: Plan, voice: Voice) -> None:
+    """Score the predictions of a saved model on rows whose target is known."""
+    model = load_model(plan.model)
+    sample = _read(plan)
+    result = comparison.evaluate(model, sample.frame)
+    n = len(result.held_out.y)
+    title = f"{model.schema.target} of {n:,} rows"
+    # What a fit took is not known of a saved model.
+    kept = [c not in ("fit", "size") for c in scores.columns(model.schema.task)]
+    heads = [c for c, keep in zip(scores.columns(model.schema.task), kept, strict=True) if keep]
+    cells = [c for c, keep in zip(scores.cells(result), kept, strict=True) if keep]
+    voice.table(title, heads, [cells])
+    voice.say("These numbers say how far to trust the model only if it was fitted to other rows.")
+    voice.next("report", plan.model, plan.path)
+    voice.give({"n_rows": n, "target": model.schema.target, **scores.answer(result)})
+
+
+def write_report(plan: Plan, out: str, voice: Voice, *, force: bool) -> None:
+    """The report on a saved model and rows whose target is known."""
+    outputs.check(out, force=force, inputs=(plan.path, plan.model))
+    model = load_model(plan.model)
+    sample = _read(plan)
+    result = comparison.evaluate(model, sample.frame)
+    story = report.Story(
+        title=f"{model.schema.target}, predicted",
+        command=shlex.join(["posterity", "report", *plan.words()]),
+        model=model,
+        frame=sample.frame,
+        held_out=result.held_out,
+        comparison=None,
+        model_path=plan.model,
+        source=plan.path,
+        n_rows_in_file=sample.n_rows,
+        notes=("These scores are honest only if the model was fitted to other rows.",),
+        seed=plan.seed,
+    )
+    report.write(out, story)
+    voice.say(f"The report is {out}.")
+    voice.next("predict", plan.model, plan.path, "--out", "predictions.csv")
+    voice.give({"report": out, "n_rows": len(result.held_out.y), **scores.answer(result)})

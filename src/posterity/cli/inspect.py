@@ -1,0 +1,29 @@
+"""``posterity inspect``: what a model file holds, without building the model."""
+
+from collections.abc import Iterator
+from dataclasses import asdict
+
+from posterity import persistence
+from posterity.cli import scores
+from posterity.cli.voice import Voice
+
+
+def run(path: str, voice: Voice) -> None:
+    """Show what the manifest tells: parameters, evidence, versions and training rows inside."""
+    told = persistence.describe(path)
+    voice.say(f"{path}: {told.class_name}, {scores.size(told.n_bytes)}")
+    voice.table("", ("", ""), list(_facts(told)), words=2)
+    voice.say(*told.notes)
+    voice.give(asdict(told))
+
+
+def _facts(told: persistence.Description) -> Iterator[tuple[str, str]]:
+    if told.target is not None:
+        yield "predicts", f"{told.target} ({told.task})"
+        yield "from", ", ".join(told.inputs)
+    yield "estimator", told.estimator
+    yield from ((f"  {name}", text) for name, text in told.parameters.items())
+    if told.log_evidence is not None:
+        yield "log evidence", f"{told.log_evidence:.4f}"
+    yield "training rows inside", f"{told.training_rows:,}"
+    yield "written by", ", ".join(f"{name} {text}" for name, text in told.versions.items())

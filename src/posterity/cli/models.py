@@ -1,0 +1,24 @@
+"""``posterity models``: the family, one model a row."""
+
+from posterity import comparison
+from posterity.cli.voice import Voice
+
+_HEADS = ("name", "class", "likelihood / prior / features", "take it")
+_TOLD = (
+    *("name", "task", "estimator", "likelihood", "prior", "feature_space", "inference"),
+    *("cost", "advice"),
+)
+
+
+def run(voice: Voice) -> None:
+    """Which models there are, what each is made of, and when to take it."""
+    family = comparison.family()
+    for task in ("regression", "classification"):
+        members = [member for member in family if member.task == task]
+        rows = [
+            (m.name, m.estimator, f"{m.likelihood} / {m.prior} / {m.feature_space}", m.advice)
+            for m in members
+        ]
+        voice.table(task, _HEADS, rows, words=4)
+    voice.next("compare", "data.csv", "--target", "price", "--models", "all")
+    voice.give({"models": [{name: getattr(m, name) for name in _TOLD} for m in family]})

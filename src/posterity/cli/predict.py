@@ -1,0 +1,56 @@
+"""``posterity predict``: the rows of a file, each with its predictive distribution."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from posterity import persistence, progress, tables
+from posterity.cli import outputs
+from posterity.cli.outcome import ModelError
+from posterity.cli.voice import Voice
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Which model, which rows, and where the answers go."""
+
+    model: str
+    path: str
+    out: str
+    quantiles: tuple[float, ...]
+    prefix: str | None
+    format: str | None
+    separator: str | None
+    force: bool
+
+
+def run(plan: Plan, voice: Voice) -> None:
+    """Predict batch by batch, so that a file may be larger than memory."""
+    if plan.out != "-":
+        outputs.check(plan.out, force=plan.force, inputs=(plan.path, plan.model))
+    model = load_model(plan.model)
+    source = tables.open_source(plan.path, format=plan.format, separator=plan.separator)
+    voice.say(*source.notes)
+    n_rows = tables.write_batches(plan.out, _answered(plan, model, source))
+    place = "standard output" if plan.out == "-" else plan.out
+    voice.say(f"{n_rows:,} rows with their predictions are in {place}.")
+    if plan.out != "-":
+        voice.next("evaluate", plan.model, plan.path)
+    voice.give({"rows": n_rows, "out": plan.out, "model": plan.model})
+
+
+def load_model(path: str) -> tables.TableModel:
+    """A saved model that takes tables, or a sentence."""
+    model = persistence.load(path)
+    if not isinstance(model, tables.TableModel):
+        raise ModelError(
+            f"{path!r} holds a {type(model).__name__}, which takes arrays, not tables; use it "
+            "in Python with posterity.load, or make one that takes tables with posterity fit."
+        )
+    return model
+
+
+def _answered(plan: Plan, model: tables.TableModel, source: tables.Source) -> Iterator[Any]:
+    shown = progress.track(source.batches(), description="Predicting")
+    for batch in shown:
+        yield tables.with_answers(model, batch, quantiles=plan.quantiles, prefix=plan.prefix)

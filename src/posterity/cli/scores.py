@@ -1,0 +1,57 @@
+"""Scores as words and numbers: one row of the ranking, for a person and for a machine."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from posterity import comparison
+
+_UNITS = ("B", "kB", "MB", "GB")
+
+
+def columns(task: str) -> tuple[str, ...]:
+    """The heads of the ranking."""
+    shown = ("RMSE", "in 90 %") if task == "regression" else ("right",)
+    return ("model", "log score", *shown, "off by", "evidence", "fit", "predict", "size")
+
+
+def cells(result: comparison.Result) -> Iterator[str]:
+    """One row of the ranking, in the order of ``columns``."""
+    yield f"({result.name})" if result.baseline else result.name
+    yield f"{result.log_score:.3f} +- {result.standard_error:.3f}"
+    if result.rmse is not None:
+        yield f"{result.rmse:.4g}"
+        yield "" if result.coverage is None else f"{100.0 * result.coverage:.1f} %"
+    else:
+        yield "" if result.accuracy is None else f"{100.0 * result.accuracy:.1f} %"
+    yield f"{result.calibration:.3f}"
+    yield "" if result.log_evidence is None else f"{result.log_evidence:.1f}"
+    yield duration(result.fit_seconds)
+    yield duration(result.predict_seconds)
+    yield "" if result.n_bytes is None else size(result.n_bytes)
+
+
+def answer(result: comparison.Result) -> dict[str, Any]:
+    """The same for a machine: everything but the rows."""
+    names = (
+        *("name", "code", "baseline", "log_score", "standard_error", "behind", "behind_error"),
+        *("rmse", "accuracy", "coverage", "calibration", "log_evidence"),
+        *("fit_seconds", "predict_seconds", "n_bytes"),
+    )
+    return {name: getattr(result, name) for name in names}
+
+
+def duration(seconds: float) -> str:
+    """Seconds in the unit that a person reads most easily."""
+    if seconds < 0.0995:
+        return f"{1e3 * seconds:.2g} ms"
+    return f"{seconds:.2g} s" if seconds < 9.95 else f"{seconds:.0f} s"
+
+
+def size(n_bytes: int) -> str:
+    """Bytes in the unit that a person reads most easily."""
+    value = float(n_bytes)
+    for unit in _UNITS[:-1]:
+        if value < 999.5:
+            return f"{value:.3g} {unit}"
+        value /= 1000.0
+    return f"{value:.3g} {_UNITS[-1]}"

@@ -1,0 +1,96 @@
+"""What the command says: to a person in sentences and tables, to a machine in JSON."""
+
+import json
+import math
+import shlex
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import Any
+
+from rich import box
+from rich.cells import cell_len
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+_UNBOUND = 160  # columns of text that goes to a file or a pipe
+
+
+@dataclass(frozen=True)
+class Voice:
+    """Speaks to a person on standard output; to a machine only once, in JSON.
+
+    Attributes
+    ----------
+    machine : bool
+        Whether the answer is JSON; sentences are then not said.
+    aside : bool
+        Whether sentences go to standard error, because the answer itself fills standard output.
+    """
+
+    machine: bool = False
+    aside: bool = False
+
+    def say(self, *sentences: str) -> None:
+        """Print sentences as they are: texts of a file are never taken for markup."""
+        if not self.machine:
+            for sentence in sentences:
+                self._console().print(Text(sentence), highlight=False)
+
+    def table(
+        self, title: str, columns: Sequence[str], rows: Iterable[Sequence[str]], *, words: int = 1
+    ) -> None:
+        """Print a table whose first ``words`` columns are words and whose others are numbers.
+
+        Numbers are never cut: columns at the end that a terminal has no room for are left out.
+        """
+        if self.machine:
+            return
+        console, body = self._console(), [list(row) for row in rows]
+        shown = (
+            _columns_within(console.width, columns, body) if words < len(columns) else len(columns)
+        )
+        out = Table(title=Text(title), box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False)
+        for place, column in enumerate(columns[:shown]):
+            number = place >= words
+            out.add_column(column, justify="right" if number else "left", no_wrap=number)
+        for row in body:
+            out.add_row(*(Text(cell) for cell in row[:shown]))
+        console.print(out)
+
+    def next(self, *words: str) -> None:
+        """The command that a person would type next."""
+        self.say("", f"Next: {shlex.join(['posterity', *words])}")
+
+    def give(self, answer: Mapping[str, Any]) -> None:
+        """Print the answer for a machine; nothing where a person listens."""
+        if self.machine:
+            json.dump(plain(answer), sys.stdout, indent=2, ensure_ascii=False, allow_nan=False)
+            sys.stdout.write("\n")
+
+    def _console(self) -> Console:
+        console = Console(stderr=self.aside)
+        # A file or a pipe has no edge to be kept within.
+        return console if console.is_terminal else Console(stderr=self.aside, width=_UNBOUND)
+
+
+def _columns_within(width: int, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> int:
+    """How many columns fit side by side, each with two spaces behind it; at least two."""
+    widths = [
+        max(cell_len(cell) for cell in column) + 2 for column in zip(heads, *rows, strict=True)
+    ]
+    return max(2, sum(total <= width for total in accumulate(widths)))
+
+
+def plain(value: Any) -> Any:
+    """The same in what JSON has: numbers that are none, such as infinity, become null."""
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    if isinstance(value, (bool, str, int)) or value is None:
+        return value
+    number = float(value)
+    return number if math.isfinite(number) else None

@@ -1,0 +1,148 @@
+"""What a model must beat to be worth its name: constants, and scikit-learn's own."""
+
+from typing import Any, Self
+
+import numpy as np
+import threadpoolctl
+from numpy.typing import ArrayLike
+from sklearn.base import clone
+from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.model_selection import KFold, cross_val_predict
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from posterity import classification, distributions, regression, tables
+from posterity.comparison.candidates import Candidate
+
+_SMALLEST = 1e-15  # the least probability that scikit-learn's log_loss counts
+_INNER_FOLDS = 3
+
+
+class MeanRegressor(regression.Regressor):
+    """The same for every row: a normal of the mean and variance of the targets, both uncertain."""
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+        """Take the mean and the variance."""
+        _, targets = validate_data(self, X, y, y_numeric=True)
+        self.mean_, self.n_rows_ = float(np.mean(targets)), len(targets)
+        self.noise_variance_ = float(np.var(targets, ddof=1))
+        return self
+
+    def predict_dist(self, X: ArrayLike) -> distributions.Univariate:
+        """Student-t: what remains after averaging over mean and variance under flat priors."""
+        check_is_fitted(self)
+        location = np.full(len(validate_data(self, X, reset=False)), self.mean_)
+        scale = np.sqrt(self.noise_variance_ * (1.0 + 1.0 / self.n_rows_))
+        return distributions.StudentT(location, scale, self.n_rows_ - 1.0)
+
+
+class NormalResiduals(regression.Regressor):
+    """Another's mean with a normal about it, as wide as the errors of three inner folds."""
+
+    def __init__(self, estimator: Any, *, seed: int = 0) -> None:
+        self.estimator = estimator
+        self.seed = seed
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+        """Fit to all rows, and to two thirds of them three times for the width."""
+        rows, targets = validate_data(self, X, y, y_numeric=True)
+        folds = KFold(_INNER_FOLDS, shuffle=True, random_state=self.seed)
+        with _one_thread():
+            residuals = targets - cross_val_predict(self.estimator, rows, targets, cv=folds)
+            self.estimator_ = clone(self.estimator).fit(rows, targets)
+        self.noise_variance_ = float(np.mean(residuals**2))
+        return self
+
+    def predict_dist(self, X: ArrayLike) -> distributions.Univariate:
+        """Normal, of one width everywhere."""
+        check_is_fitted(self)
+        rows = validate_data(self, X, reset=False)
+        return distributions.Normal(self.estimator_.predict(rows), np.sqrt(self.noise_variance_))
+
+
+class FrequencyClassifier(classification.Classifier):
+    """The same for every row: how often each class came."""
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+        """Count the classes."""
+        rows = validate_data(self, X)
+        places = self._learn_classes(y, len(rows))
+        self.frequencies_ = np.bincount(places.astype(np.intp)) / len(places)
+        return self
+
+    def predict_dist(self, X: Any) -> distributions.Discrete:
+        """The frequencies, once for each row."""
+        check_is_fitted(self)
+        n = len(validate_data(self, X, reset=False))
+        return distributions.Categorical(np.tile(np.log(self.frequencies_), (n, 1)))
+
+
+class StatedProbabilities(classification.Classifier):
+    """Another's ``predict_proba``, where no class has less than 1e-15."""
+
+    def __init__(self, estimator: Any) -> None:
+        self.estimator = estimator
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+        """Fit the other."""
+        rows = validate_data(self, X)
+        self._learn_classes(y, len(rows))
+        with _one_thread():
+            self.estimator_ = clone(self.estimator).fit(rows, np.asarray(y))
+        return self
+
+    def predict_dist(self, X: Any) -> distributions.Discrete:
+        """As stated: a class that was called impossible would cost an infinite loss."""
+        check_is_fitted(self)
+        p = self.estimator_.predict_proba(validate_data(self, X, reset=False))
+        return distributions.Categorical.from_logits(np.log(np.maximum(p, _SMALLEST)))
+
+
+def _one_thread() -> Any:
+    """Threads of boosting wait for each other, ten times as long where others compute beside."""
+    return threadpoolctl.threadpool_limits(1, user_api="openmp")
+
+
+def constant(task: tables.Task) -> Any:
+    """The estimator that says the same of every row."""
+    return MeanRegressor() if task == "regression" else FrequencyClassifier()
+
+
+def baselines(task: tables.Task, *, seed: int = 0) -> tuple[Candidate, ...]:
+    """What the family is held against.
+
+    For numbers: "mean", the mean of all targets with a Student-t about it, and scikit-learn's
+    linear and boosted regressions, with a normal as wide as their errors within three inner folds.
+    For classes: "frequencies" of the classes, and scikit-learn's logistic regression and boosted
+    trees with the probabilities they state, where 1e-15 stands for 0.
+
+    Parameters
+    ----------
+    task : "regression" or "classification"
+        What is predicted.
+    seed : int, default=0
+        Of inner folds and of boosting.
+
+    Examples
+    --------
+    >>> from posterity import comparison
+    >>> [one.name for one in comparison.baselines("classification")]
+    ['frequencies', 'sklearn-logistic', 'sklearn-boosting']
+    """
+    if task == "regression":
+        models: dict[str, Any] = {
+            "mean": constant(task),
+            "sklearn-linear": NormalResiduals(LinearRegression(), seed=seed),
+            "sklearn-boosting": NormalResiduals(
+                HistGradientBoostingRegressor(random_state=seed), seed=seed
+            ),
+        }
+    else:
+        models = {
+            "frequencies": constant(task),
+            "sklearn-logistic": StatedProbabilities(LogisticRegression()),
+            "sklearn-boosting": StatedProbabilities(
+                HistGradientBoostingClassifier(random_state=seed)
+            ),
+        }
+    return tuple(Candidate(name, model, baseline=True) for name, model in models.items())

@@ -1,0 +1,62 @@
+"""A fitted model on a table: how good its predictions are there."""
+
+import time
+from typing import Any
+
+import numpy as np
+
+from posterity import tables
+from posterity.comparison import measuring, trial
+from posterity.comparison.results import Result
+
+
+def evaluate(model: tables.TableModel, frame: Any, *, name: str | None = None) -> Result:
+    """Measure a fitted model on the rows of a table that have a target.
+
+    Only rows that the model was not fitted to tell how good it is.
+
+    Parameters
+    ----------
+    model : TableModel
+        Fitted.
+    frame : polars or pandas DataFrame, or dict of columns
+        With the target.
+    name : str, optional
+        What to call it; its class where it has no other name.
+
+    Examples
+    --------
+    >>> from posterity import BayesianLinearRegression, comparison, tables
+    >>> table = {"x": [1.0, 2.0, 3.0, 4.0, 5.0, 6.0], "y": [1.1, 1.9, 3.0, 4.2, 4.9, 6.0]}
+    >>> schema = tables.infer(table, "y", task="regression", keep=["x"])
+    >>> model = tables.TableModel(BayesianLinearRegression(), schema).fit(table)
+    >>> found = comparison.evaluate(model, {"x": [2.5, 3.5], "y": [2.5, 3.6]})
+    >>> found.name, found.rmse < 0.2
+    ('BayesianLinearRegression', True)
+    """
+    table = tables.as_frame(frame)
+    y, has_target = model.outcomes(table)
+    rows = np.flatnonzero(has_target)
+    if len(rows) < 2:
+        raise tables.TableError(
+            f"A model is measured on at least two rows that have a value of "
+            f"{model.schema.target!r}; this table has {len(rows)}."
+        )
+    start = time.perf_counter()
+    said = measuring.said(
+        model.estimator_,
+        model.inputs(table[rows]),
+        y[rows],
+        rows,
+        classes=model.classes_,
+        n_train=model.n_rows_,
+    )
+    held_out = said.with_quantiles()
+    costs = measuring.Costs(
+        predict_seconds=1_000 * (time.perf_counter() - start) / len(rows),
+        n_bytes=trial.size(model),
+        log_evidence=trial.comparable_evidence(model.estimator_),
+    )
+    called = type(model.estimator_).__name__ if name is None else name
+    code = " ".join(repr(model.estimator).split())
+    return measuring.result(called, code, held_out, costs, baseline=False)

@@ -1,0 +1,132 @@
+"""Which inputs a model needs: what its predictions lose when one of them is shuffled."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from posterity import tables
+from posterity.arrays import Array
+from posterity.comparison import measuring
+
+_AT_ONCE = 20_000  # rows predicted together
+
+
+@dataclass(frozen=True)
+class Importance:
+    """What is lost without one input.
+
+    Attributes
+    ----------
+    name : str
+        The column of the table.
+    drop : float
+        How far the mean log score falls when the column is shuffled among the rows; near zero, or
+        below, where the model makes nothing of it.
+    error : float
+        Standard error of that, over rows.
+
+    Examples
+    --------
+    >>> from posterity import comparison
+    >>> comparison.Importance("age", drop=0.3, error=0.05).name
+    'age'
+    """
+
+    name: str
+    drop: float
+    error: float
+
+
+def importance(
+    model: tables.TableModel,
+    frame: Any,
+    *,
+    seed: int = 0,
+    max_rows: int = 500,
+    n_repeats: int = 3,
+) -> tuple[Importance, ...]:
+    """What each input is worth to a fitted model, the most important first.
+
+    A column is shuffled as it stands in the table, with everything that encodes it.
+
+    Parameters
+    ----------
+    model : TableModel
+        Fitted.
+    frame : polars or pandas DataFrame, or dict of columns
+        Rows with a target, best such as the model was not fitted to.
+    seed : int, default=0
+        Of the rows that are used, and of the shuffling.
+    max_rows : int, default=500
+        Use so many rows at most, drawn at random.
+    n_repeats : int, default=3
+        Shuffle each column so often.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from posterity import BayesianLinearRegression, comparison, tables
+    >>> rng = np.random.default_rng(0)
+    >>> table = {"a": rng.normal(size=80), "b": rng.normal(size=80)}
+    >>> table["y"] = 3.0 * table["a"] + rng.normal(size=80)
+    >>> model = tables.TableModel(BayesianLinearRegression(), tables.infer(table, "y")).fit(table)
+    >>> [one.name for one in comparison.importance(model, table)]
+    ['a', 'b']
+    """
+    rng = np.random.default_rng(seed)
+    table = tables.as_frame(frame)
+    y_all, has_target = model.outcomes(table)
+    present = np.flatnonzero(has_target)
+    rows = np.sort(rng.choice(present, min(max_rows, len(present)), replace=False))
+    if len(rows) < 2:
+        raise tables.TableError(
+            f"At least two rows need a value of {model.schema.target!r} to tell what inputs matter."
+        )
+    X, y = model.inputs(table[rows]), y_all[rows]
+    shuffles = np.stack([rng.permutation(len(y)) for _ in range(n_repeats)])
+    before = _log_prob(model, X, y)
+    found = [
+        Importance(name, float(lost.mean()), measuring.standard_error(lost))
+        for name, lost in _losses(model, X, y, shuffles, before)
+    ]
+    return tuple(sorted(found, key=lambda one: -one.drop))
+
+
+def _losses(
+    model: tables.TableModel, X: Array, y: NDArray[Any], shuffles: NDArray[np.intp], before: Array
+) -> Iterator[tuple[str, Array]]:
+    """Name of each input, and what each row loses without it, (n,); many inputs in one call."""
+    blocks = list(_blocks(model))
+    n_repeats, n = shuffles.shape
+    per_call = max(1, _AT_ONCE // shuffles.size)
+    for start in range(0, len(blocks), per_call):
+        some = blocks[start : start + per_call]
+        shuffled = [_shuffled(X, columns, order) for _, columns in some for order in shuffles]
+        after = _log_prob(model, np.concatenate(shuffled), np.tile(y, len(shuffled)))
+        means = after.reshape(len(some), n_repeats, n).mean(axis=1)
+        yield from ((name, before - mean) for (name, _), mean in zip(some, means, strict=True))
+
+
+def _blocks(model: tables.TableModel) -> Iterator[tuple[str, slice]]:
+    """Each column of the table with the columns that encode it."""
+    start = 0
+    for part in model.encoder_.parts_:
+        yield part.name, slice(start, start + part.width)
+        start += part.width
+
+
+def _shuffled(X: Array, columns: slice, order: NDArray[np.intp]) -> Array:
+    """The rows, with some columns of other rows."""
+    mixed = X.copy()
+    mixed[:, columns] = X[order, columns]
+    return mixed
+
+
+def _log_prob(model: tables.TableModel, X: Array, y: NDArray[Any]) -> Array:
+    """What is given to what came, of each row."""
+    return measuring.log_prob(
+        model.estimator_, X, y, n_classes=len(model.classes_), n_train=model.n_rows_
+    )

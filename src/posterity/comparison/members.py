@@ -1,0 +1,84 @@
+"""What is written down of each model that a comparison can measure."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+from posterity import tables
+
+Target: TypeAlias = Literal["any", "positive", "counts"]
+
+
+@dataclass(frozen=True)
+class Size:
+    """How large a table is, and the seed of what is drawn at random."""
+
+    n_rows: int
+    n_columns: int
+    n_classes: int = 2
+    seed: int = 0
+
+    @property
+    def work(self) -> int:
+        """Rows, as often as there are pairs of classes that a fit has to couple."""
+        return self.n_rows * (1 if self.n_classes <= 2 else self.n_classes**2 // 2)
+
+
+@dataclass(frozen=True)
+class Member:
+    """One model of the family.
+
+    Attributes
+    ----------
+    name : str
+        The word it is asked for and shown by.
+    task : "regression" or "classification"
+        What it predicts.
+    estimator : str
+        The class that it is made of.
+    likelihood, prior, feature_space, inference : str
+        The four choices, in words.
+    cost : str
+        How its fit grows with N rows, D columns and C classes.
+    advice : str
+        When to take it.
+    target : "any", "positive" or "counts"
+        The numbers that it can predict.
+    usual_rows, usual_columns : float
+        The largest table on which it is measured without being asked for by name, in rows (times
+        pairs of classes) and in columns; 0 rows: never.
+    most_rows, most_columns : float
+        The largest table on which "all" means it too.
+
+    Examples
+    --------
+    >>> from posterity import comparison
+    >>> linear = comparison.family()[0]
+    >>> linear.name, linear.estimator, linear.likelihood, linear.prior
+    ('linear', 'BayesianLinearRegression', 'normal', 'normal')
+    """
+
+    name: str
+    task: tables.Task
+    estimator: str
+    likelihood: str
+    prior: str
+    feature_space: str
+    inference: str
+    cost: str
+    advice: str
+    make: Callable[[Size], Any] = field(repr=False, compare=False)
+    target: Target = "any"
+    usual_rows: float = 0
+    usual_columns: float = math.inf
+    most_rows: float = math.inf
+    most_columns: float = math.inf
+
+    def is_usual(self, size: Size) -> bool:
+        """Whether it is measured on such a table without being asked for by name."""
+        return size.work <= self.usual_rows and size.n_columns <= self.usual_columns
+
+    def is_possible(self, size: Size) -> bool:
+        """Whether a fit to such a table can end within reason."""
+        return size.work <= self.most_rows and size.n_columns <= self.most_columns

@@ -1,0 +1,152 @@
+"""One candidate, fitted to every part of a table but one in turn, and measured on that one."""
+
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from posterity import persistence
+from posterity.comparison import budget, measuring
+from posterity.comparison.candidates import Candidate
+from posterity.comparison.folds import Fold, Parts
+from posterity.comparison.members import Target
+from posterity.comparison.results import Result, Skipped
+
+WHOLE = 2.0  # folds' worth of time that a fit to all rows may take
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """A candidate that was measured."""
+
+    candidate: Candidate
+    result: Result
+    has_evidence: bool
+    said: measuring.Said | None  # kept of the best only
+
+
+@dataclass(frozen=True, eq=False)
+class _Run:
+    """One fold of one candidate."""
+
+    estimator: Any
+    said: measuring.Said
+    fit_seconds: float
+    predict_seconds: float
+
+
+def measure(
+    candidate: Candidate,
+    parts: Parts,
+    *,
+    seconds: float,
+    seed: int,
+    step: Callable[[int], None],
+) -> Trial | Skipped:
+    """Measure a candidate in this much time, or say why it was not: nothing a fit does ends us."""
+    if why := _unsuited(candidate.target, parts.y):
+        return Skipped(candidate.name, why)
+    clock = budget.Clock(max(seconds, 1e-3))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            with budget.at_most(seconds):
+                runs = _all_folds(candidate, parts, clock, seed, step)
+        except budget.OutOfTime:
+            return Skipped(candidate.name, f"no time left: it was stopped after {_words(seconds)}.")
+        except Exception as error:  # whatever a model objects to is said, and the others go on
+            return Skipped(candidate.name, first_sentence(error))
+    if isinstance(runs, str):
+        return Skipped(candidate.name, runs)
+    warned = tuple(dict.fromkeys(str(warning.message) for warning in caught))
+    return _trial(candidate, runs, warned)
+
+
+def size(model: Any) -> int | None:
+    """Bytes of the saved model; None where it is of a kind that is not saved."""
+    try:
+        return persistence.size(model)
+    except persistence.FileError:
+        return None
+
+
+def first_sentence(error: BaseException) -> str:
+    """What an error says, without what it says after that."""
+    text = " ".join(str(error).split()) or type(error).__name__
+    said = (
+        text
+        if isinstance(error, ValueError) or not str(error)
+        else f"{type(error).__name__}: {text}"
+    )
+    return said.split(". ")[0].rstrip(".") + "."
+
+
+def comparable_evidence(estimator: Any) -> float | None:
+    """What other models' can be held against; sparse ones maximise theirs over many precisions."""
+    fitted = vars(estimator)
+    return None if "precision_" in fitted else fitted.get("log_evidence_")
+
+
+def _all_folds(
+    candidate: Candidate, parts: Parts, clock: budget.Clock, seed: int, step: Callable[[int], None]
+) -> list[_Run] | str:
+    """Every fold, or why not: after the first it can be told whether time will do."""
+    runs: list[_Run] = []
+    for number, fold in enumerate(parts.folds):
+        step(number)
+        runs.append(_run(candidate, fold, parts.classes, seed))
+        if number == 0:
+            ahead = len(parts.folds) - 1 + WHOLE
+            needed = ahead * clock.spent()
+            if needed > clock.left():
+                return (
+                    f"no time left: it would have taken {_words(needed)} more, and there were "
+                    f"{_words(clock.left())}."
+                )
+    return runs
+
+
+def _run(candidate: Candidate, fold: Fold, classes: tuple[str, ...], seed: int) -> _Run:
+    """Fit to one side of a fold, predict the other."""
+    start = time.perf_counter()
+    estimator = clone(candidate.estimator).fit(fold.X_train, fold.y_train)
+    fitted = time.perf_counter()
+    n = len(fold.y_train)
+    said = measuring.said(
+        estimator, fold.X_test, fold.y_test, fold.rows, classes=classes, n_train=n, seed=seed
+    )
+    per_row = (time.perf_counter() - fitted) / len(fold.y_test)
+    return _Run(estimator, said, fitted - start, 1_000 * per_row)
+
+
+def _trial(candidate: Candidate, runs: list[_Run], warned: tuple[str, ...]) -> Trial:
+    """What the folds say together; the median time, as the first fold may compile."""
+    costs = measuring.Costs(
+        fit_seconds=float(np.median([run.fit_seconds for run in runs])),
+        predict_seconds=float(np.median([run.predict_seconds for run in runs])),
+        n_bytes=size(runs[-1].estimator),
+        warnings=warned,
+    )
+    said = measuring.together([run.said for run in runs])
+    result = measuring.result(
+        candidate.name, candidate.code, said.held_out, costs, baseline=candidate.baseline
+    )
+    return Trial(candidate, result, comparable_evidence(runs[-1].estimator) is not None, said)
+
+
+def _unsuited(target: Target, y: NDArray[Any]) -> str | None:
+    """Why a model is not for these targets; None where it is."""
+    if target == "positive" and np.min(y) <= 0.0:
+        return f"it is for numbers above zero, and the least target is {np.min(y):g}."
+    if target == "counts" and (np.min(y) < 0.0 or np.any(y != np.floor(y))):
+        return "it is for counts, and the targets are not whole numbers from zero on."
+    return None
+
+
+def _words(seconds: float) -> str:
+    return f"{max(seconds, 0.0):.3g} s"

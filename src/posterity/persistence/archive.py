@@ -1,0 +1,212 @@
+"""The file: a manifest that announces every other member with its size and hash, then these.
+
+Nothing is read that was not announced, nothing is believed before its hash was compared, and no
+member is read whose size is not the announced one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import re
+import stat
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO, TypeAlias
+
+from posterity.persistence import container, strict_json
+from posterity.persistence.errors import FileError
+
+FORMAT, FORMAT_VERSION = "posterity", 1
+MANIFEST = "manifest.json"
+_MAX_MANIFEST = 32 << 20
+_NAMES = re.compile(r"model\.json|arrays/(0|[1-9][0-9]{0,5})\.npy", re.ASCII)
+_HASH = re.compile(r"[0-9a-f]{64}", re.ASCII)
+_FIRST_DAY = (1980, 1, 1, 0, 0, 0)  # the same model makes the same bytes on any day
+_UNIX, _MODE = 3, 0o600 << 16
+_OVERHEAD = 30 + 46  # bytes of a member's own header and of its entry in the directory
+_LARGE = (1 << 31) - 1  # from there on ZIP needs longer fields
+
+Pieces: TypeAlias = Callable[[], Iterator[bytes | memoryview]]
+
+
+@dataclass(frozen=True)
+class Member:
+    """A member to be written: its size is known, its bytes are made when they are needed."""
+
+    name: str
+    size: int
+    pieces: Pieces
+
+
+def write(file: BinaryIO, header: dict[str, Any], members: Sequence[Member]) -> None:
+    """A whole model file into an open one."""
+    _check_number(members)
+    manifest = _manifest(header, members, [_hash(member) for member in members])
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+        for member in (manifest, *members):
+            info = zipfile.ZipInfo(member.name, _FIRST_DAY)
+            info.create_system, info.external_attr, info.file_size = _UNIX, _MODE, member.size
+            with archive.open(info, "w") as place:
+                for piece in member.pieces():
+                    place.write(piece)
+
+
+def size(header: dict[str, Any], members: Sequence[Member]) -> int:
+    """How many bytes :func:`write` would write, to within 100 where a member exceeds 2 GiB."""
+    _check_number(members)
+    manifest = _manifest(header, members, ["0" * 64] * len(members))
+    return 22 + sum(
+        _OVERHEAD + 2 * len(member.name) + member.size + (48 if member.size > _LARGE else 0)
+        for member in (manifest, *members)
+    )
+
+
+@dataclass(frozen=True)
+class Archive:
+    """An open model file whose manifest and sizes are in order."""
+
+    manifest: dict[str, Any]
+    n_bytes: int
+    _file: BinaryIO
+    _places: dict[str, container.Place]
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """Bytes of every member."""
+        return {name: place.size for name, place in self._places.items()}
+
+    @property
+    def n_arrays(self) -> int:
+        """How many members are arrays."""
+        return len(self._places) - 2
+
+    @contextlib.contextmanager
+    def reading(self, name: str) -> Iterator[Reader]:
+        """A member to be read to its end; then its hash is compared."""
+        reader = Reader(self._file, name, self._places[name])
+        yield reader
+        if reader.left:
+            raise FileError(f"{name} has {reader.left} bytes too many.")
+        if reader.hash.hexdigest() != self.manifest["members"][name]["sha256"]:
+            raise FileError(f"{name} is damaged or was changed: its hash is not the announced one.")
+
+
+class Reader:
+    """The bytes of one member, each taken once."""
+
+    def __init__(self, file: BinaryIO, name: str, place: container.Place) -> None:
+        self.name, self.left, self.hash = name, place.size, hashlib.sha256()
+        self._file, self._position = file, place.start
+
+    def take(self, n: int) -> bytes:
+        """The next n bytes."""
+        found = bytearray(min(n, self.left))  # a claim of more costs no memory
+        self.fill(memoryview(found), n)
+        return bytes(found)
+
+    def fill(self, memory: memoryview, n: int | None = None) -> None:
+        """The next bytes into memory that is there already."""
+        if (memory.nbytes if n is None else n) > self.left:
+            raise FileError(f"{self.name} is shorter than it says.")
+        self._file.seek(self._position)
+        filled = 0
+        while filled < memory.nbytes:
+            count = self._file.readinto(memory[filled:])  # type: ignore[attr-defined]
+            if not count:
+                raise FileError(f"{self.name} ends too early: the file was cut off.")
+            filled += count
+        self.hash.update(memory)
+        self._position, self.left = self._position + filled, self.left - filled
+
+
+@contextlib.contextmanager
+def opened(path: str | os.PathLike[str]) -> Iterator[Archive]:
+    """A model file, looked at only so far as to know that its announcements can be true."""
+    if not stat.S_ISREG(os.stat(path).st_mode):
+        raise FileError(f"{os.fspath(path)!r} is not a file.")
+    with Path(path).open("rb") as file:
+        n_bytes = os.fstat(file.fileno()).st_size
+        places = container.places(file, n_bytes)
+        manifest = _read_manifest(file, places)
+        _compare(manifest, places)
+        yield Archive(manifest, n_bytes, file, places)
+
+
+def _read_manifest(file: BinaryIO, places: dict[str, container.Place]) -> dict[str, Any]:
+    """What the file says of itself, if it is a format that is known here."""
+    if next(iter(places), None) != MANIFEST:
+        raise FileError("This is not a model file: its first member is not manifest.json.")
+    place = places[MANIFEST]
+    if place.size > _MAX_MANIFEST:
+        raise FileError(f"manifest.json has {place.size:,} bytes, more than a model file may.")
+    text = Reader(file, MANIFEST, place).take(place.size)
+    if zlib.crc32(text) != place.crc:
+        raise FileError("manifest.json is damaged: its checksum is wrong.")
+    manifest = strict_json.loads(text, MANIFEST)
+    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
+        raise FileError("This is a ZIP file, but not one of a posterity model.")
+    version = manifest.get("format_version")
+    if type(version) is not int or version < 1:
+        raise FileError(f"manifest.json gives the format version as {version!r:.40}.")
+    if version > FORMAT_VERSION:
+        raise FileError(
+            f"The file was written by a newer posterity (format {version}; this one reads up to "
+            f"{FORMAT_VERSION}): upgrade with pip install -U posterity."
+        )
+    return manifest
+
+
+def _compare(manifest: dict[str, Any], places: dict[str, container.Place]) -> None:
+    """Every member announced, every announcement kept."""
+    announced = manifest.get("members")
+    if not isinstance(announced, dict):
+        raise FileError("manifest.json does not say which members the file has.")
+    for name in places:
+        if name != MANIFEST and (name not in announced or not _NAMES.fullmatch(name)):
+            raise FileError(f"The file has a member named {name!r}, which was not announced.")
+    expected = ["model.json", *(f"arrays/{i}.npy" for i in range(len(announced) - 1))]
+    for name in (*expected, *announced):
+        if name not in places or name not in announced:
+            raise FileError(f"The member {name!r:.60} is missing from the file.")
+    for name, said in announced.items():
+        _compare_member(name, said, places[name].size)
+
+
+def _compare_member(name: str, said: Any, size: int) -> None:
+    if not isinstance(said, dict) or set(said) != {"size", "sha256"}:
+        raise FileError(f"manifest.json does not say the size and the hash of {name}.")
+    if type(said["size"]) is not int or said["size"] != size:
+        raise FileError(f"{name} has {size:,} bytes, but {said['size']!r:.40} were announced.")
+    if not isinstance(said["sha256"], str) or not _HASH.fullmatch(said["sha256"]):
+        raise FileError(f"manifest.json gives no hash for {name}.")
+
+
+def _manifest(header: dict[str, Any], members: Sequence[Member], hashes: Sequence[str]) -> Member:
+    announced = {
+        member.name: {"size": member.size, "sha256": digest}
+        for member, digest in zip(members, hashes, strict=True)
+    }
+    text = strict_json.dumps(
+        {"format": FORMAT, "format_version": FORMAT_VERSION, **header, "members": announced}
+    )
+    return Member(MANIFEST, len(text), lambda: iter((text,)))
+
+
+def _hash(member: Member) -> str:
+    digest = hashlib.sha256()
+    for piece in member.pieces():
+        digest.update(piece)
+    return digest.hexdigest()
+
+
+def _check_number(members: Sequence[Member]) -> None:
+    if len(members) >= container.MAX_MEMBERS:
+        raise FileError(
+            f"The model holds {len(members) - 1:,} arrays, more than the "
+            f"{container.MAX_MEMBERS - 2:,} a file may: join those of equal length."
+        )

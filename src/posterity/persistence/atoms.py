@@ -1,0 +1,156 @@
+"""Values without parts, and how model.json writes them.
+
+What JSON has is written as it is: null, true, whole numbers of 64 bits, finite floats, texts. The
+rest is an object with one word for its kind: {"float": "nan"}, {"int": "1f..."}, {"bytes": "00ff"}.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import types
+from typing import Any
+
+import numpy as np
+
+from posterity.persistence.errors import FileError
+
+_WIDE = 1 << 63
+_MAX_HEX = 4096  # digits of a whole number
+_NOT_FINITE = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
+_PYTHON = (bool, int, float, str, object)
+_NUMPY = (np.bool_, np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32)
+_NUMPY_TOO = (np.uint64, np.float16, np.float32, np.float64, np.str_, np.object_, np.number)
+_TYPES: dict[str, type] = {kind.__name__: kind for kind in _PYTHON}
+_TYPES |= {f"numpy.{kind.__name__}": kind for kind in (*_NUMPY, *_NUMPY_TOO)}
+_UFUNCS: dict[str, np.ufunc] = {
+    ufunc.__name__: ufunc
+    for ufunc in (
+        *(np.absolute, np.arcsinh, np.cbrt, np.exp, np.expm1, np.log, np.log10, np.log1p),
+        *(np.log2, np.sign, np.sqrt, np.square, np.tanh),
+    )
+}
+_SCALAR = re.compile(r"\|b1|\|[iu]1|<[iu][248]|<f[248]|<c(8|16)|\|S\d{1,7}|<U\d{1,7}")
+_INT = re.compile(rf"-?[0-9a-f]{{1,{_MAX_HEX}}}", re.ASCII)
+_NAMES = {kind: name for name, kind in _TYPES.items()}
+
+
+def is_atom(value: Any) -> bool:
+    """Whether the value has no parts of which others could know."""
+    plain = value is None or type(value) in (bool, int, float, str, bytes, slice)
+    kinds = np.generic | np.dtype | np.ufunc | type | types.FunctionType
+    return plain or isinstance(value, kinds)
+
+
+def encoded(value: Any) -> Any:
+    """An atom that :func:`refusal` has nothing against, as JSON."""
+    if value is None or isinstance(value, bool) or type(value) is str:
+        return value
+    if isinstance(value, np.generic):
+        return _encoded_scalar(value)
+    if isinstance(value, int):
+        return value if -_WIDE <= value < _WIDE else {"int": _hex(value)}
+    if isinstance(value, float):
+        return value if math.isfinite(value) else {"float": str(value)}
+    if isinstance(value, bytes):
+        return {"bytes": value.hex()}
+    if isinstance(value, slice):
+        return {"slice": [value.start, value.stop, value.step]}
+    if isinstance(value, np.dtype):
+        return {"dtype": value.str}
+    return {"ufunc": value.__name__} if isinstance(value, np.ufunc) else {"type": _NAMES[value]}
+
+
+def refusal(value: Any) -> str:
+    """Why an atom cannot be written, in the end of a sentence; nothing where it can."""
+    if isinstance(value, np.generic | np.dtype):
+        dtype = np.dtype(value) if isinstance(value, np.dtype) else value.dtype
+        text = dtype.newbyteorder("<").str
+        allowed = _SCALAR.fullmatch(text) or (isinstance(value, np.dtype) and text == "|O")
+        return "" if allowed else f"of NumPy's type {dtype}"
+    if isinstance(value, type):
+        return "" if value in _NAMES else f"a class, {value.__qualname__}"
+    if isinstance(value, np.ufunc):
+        known = _UFUNCS.get(value.__name__) is value
+        return "" if known else f"a function, {value.__name__}"
+    if isinstance(value, types.FunctionType):
+        return f"a function, {value.__qualname__}"
+    if isinstance(value, int) and abs(value) >> (4 * _MAX_HEX):
+        return "a number of too many digits"
+    if isinstance(value, slice):
+        ends = (value.start, value.stop, value.step)
+        plain = all(end is None or type(end) is int for end in ends)
+        return "" if plain else "a slice of other things than whole numbers"
+    return ""
+
+
+def decoded(value: Any) -> Any:
+    """The value that stands in model.json as this."""
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, dict) and len(value) == 1:
+        ((kind, content),) = value.items()
+        if kind in _DECODERS:
+            try:
+                return _DECODERS[kind](content)
+            except (ValueError, TypeError, LookupError, OverflowError) as error:
+                raise FileError(f"model.json holds a value that is none: {value!r:.80}.") from error
+    raise FileError(f"model.json holds a value of no known kind: {value!r:.80}.")
+
+
+def _encoded_scalar(value: np.generic) -> Any:
+    dtype = value.dtype.newbyteorder("<")
+    number = value.item()
+    pair = [number.real, number.imag] if isinstance(number, complex) else [number]
+    return {"scalar": [dtype.str, *(encoded(part) for part in pair)]}
+
+
+def _hex(value: int) -> str:
+    return f"{value:x}"
+
+
+def _whole(content: str) -> int:
+    if not _INT.fullmatch(content):
+        raise ValueError("no whole number")
+    return int(content, 16)
+
+
+def _scalar(content: list[Any]) -> Any:
+    kind, *parts = content
+    if not isinstance(kind, str) or not _SCALAR.fullmatch(kind):
+        raise ValueError("no type of a scalar")
+    dtype, values = np.dtype(kind), [decoded(part) for part in parts]
+    item = complex(*values) if dtype.kind == "c" else _only(values)
+    found = np.array(item, dtype=dtype)[()]
+    if found.dtype != dtype or encoded(found) != {"scalar": content}:
+        raise ValueError("the value is not of the type")
+    return found
+
+
+def _only(values: list[Any]) -> Any:
+    (value,) = values
+    return value
+
+
+def _dtype(content: str) -> np.dtype[Any]:
+    if not isinstance(content, str) or not (_SCALAR.fullmatch(content) or content == "|O"):
+        raise ValueError("no type of an array")
+    return np.dtype(content)
+
+
+def _slice(content: list[Any]) -> slice:
+    if len(content) != 3 or not all(end is None or type(end) is int for end in content):
+        raise ValueError("no slice")
+    return slice(*content)
+
+
+_DECODERS: dict[str, Any] = {
+    "float": lambda content: _NOT_FINITE[content],
+    "int": _whole,
+    "bytes": bytes.fromhex,
+    "scalar": _scalar,
+    "dtype": _dtype,
+    "type": lambda content: _TYPES[content],
+    "ufunc": lambda content: _UFUNCS[content],
+    "slice": _slice,
+}

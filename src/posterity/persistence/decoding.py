@@ -1,0 +1,168 @@
+"""From model.json and arrays to a model."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from posterity import validation
+from posterity.persistence import atoms, fields, random_states
+from posterity.persistence.encoding import MAX_DEPTH
+from posterity.persistence.errors import FileError
+from posterity.persistence.registry import Registry
+
+_MAX_AXES = 32
+_WRONG = (ValueError, TypeError, AttributeError, LookupError, ArithmeticError)
+
+
+def check_names(document: Any, registry: Registry) -> None:
+    """Raise FileError unless this is a document, and all that it names is known."""
+    if not isinstance(document, dict) or set(document) != {"objects", "root"}:
+        raise FileError("model.json does not describe a model.")
+    if not isinstance(document["objects"], list):
+        raise FileError("model.json does not list its objects.")
+    for entry in document["objects"]:
+        if not isinstance(entry, dict):
+            raise FileError(f"model.json lists {entry!r:.40}, which describes no object.")
+    for name in names(document):
+        registry.found(name)
+
+
+def names(document: Any) -> list[Any]:
+    """The classes of a document, each once for each object."""
+    return [entry["class"] for entry in document["objects"] if "class" in entry]
+
+
+def decode(
+    document: Any, array: Callable[[int], NDArray[Any]], n_arrays: int, registry: Registry
+) -> Any:
+    """The model of a document whose names were checked; each array is asked for once."""
+    decoder = _Decoder(array, n_arrays, registry)
+    for entry in document["objects"]:
+        decoder.add(entry)
+    root = decoder.value(document["root"])
+    if len(decoder.arrays) < n_arrays:
+        raise FileError("The file holds arrays that belong to no part of the model.")
+    for built in decoder.objects:
+        _check_consistency(built)
+    return root
+
+
+def _check_consistency(built: Any) -> None:
+    """Ask an object that can tell whether its parts agree."""
+    if isinstance(built, validation.Checked):
+        try:
+            built.check_consistency()
+        except _WRONG as error:
+            name = type(built).__qualname__
+            raise FileError(f"The file holds a {name} that cannot be: {error}") from error
+
+
+@dataclass
+class _Decoder:
+    read: Callable[[int], NDArray[Any]]
+    n_arrays: int
+    registry: Registry
+    objects: list[Any] = field(default_factory=list)
+    arrays: dict[int, NDArray[Any]] = field(default_factory=dict)
+    _depths: list[int] = field(default_factory=list)
+    _deepest: int = 0  # of the parts of the object that is being made
+
+    def add(self, entry: dict[str, Any]) -> None:
+        """Make the next object of those before it."""
+        self._deepest = 0
+        make = _MAKERS.get(frozenset(entry))
+        if make is None:
+            raise FileError(f"model.json describes no known kind of object: {entry!r:.80}.")
+        self.objects.append(make(self, **{f"{key}_": part for key, part in entry.items()}))
+        self._depths.append(self._deepest + 1)
+        if self._depths[-1] > MAX_DEPTH:
+            raise FileError(f"model.json nests objects more than {MAX_DEPTH} deep.")
+
+    def value(self, said: Any) -> Any:
+        """What a part of the document stands for."""
+        if isinstance(said, dict) and len(said) == 1:
+            ((kind, content),) = said.items()
+            if kind == "ref":
+                return self._earlier(content)
+            if kind == "array":
+                return self._array(content)
+            if kind == "function":
+                return self._function(content)
+        return atoms.decoded(said)
+
+    def values(self, said: Any) -> list[Any]:
+        """What a list in the document stands for."""
+        if not isinstance(said, list):
+            raise FileError(f"model.json has {said!r:.40} where a list should be.")
+        return [self.value(part) for part in said]
+
+    def _earlier(self, number: Any) -> Any:
+        if type(number) is not int or not 0 <= number < len(self.objects):
+            raise FileError(f"model.json refers to an object that is not there: {number!r:.40}.")
+        self._deepest = max(self._deepest, self._depths[number])
+        return self.objects[number]
+
+    def _array(self, number: Any) -> NDArray[Any]:
+        if type(number) is not int or not 0 <= number < self.n_arrays:
+            raise FileError(f"model.json refers to an array that is not there: {number!r:.40}.")
+        if number not in self.arrays:
+            self.arrays[number] = self.read(number)
+        return self.arrays[number]
+
+    def _function(self, name: Any) -> Any:
+        return self.registry.found(name)
+
+    def _list(self, list_: Any) -> list[Any]:
+        return self.values(list_)
+
+    def _tuple(self, tuple_: Any) -> tuple[Any, ...]:
+        return tuple(self.values(tuple_))
+
+    def _dict(self, dict_: Any) -> dict[Any, Any]:
+        if not isinstance(dict_, list):
+            raise FileError("model.json has a dictionary that is none.")
+        pairs = [self.values(pair) for pair in dict_]
+        try:
+            made = {key: part for key, part in pairs}
+        except (ValueError, TypeError, RecursionError) as error:
+            raise FileError("model.json has a dictionary with keys that cannot be.") from error
+        if len(made) < len(pairs):
+            raise FileError("model.json has a dictionary with the same key twice.")
+        return made
+
+    def _objects(self, objects_: Any, shape_: Any) -> NDArray[np.object_]:
+        parts = self.values(objects_)
+        made = np.empty(len(parts), dtype=np.object_)
+        for i, part in enumerate(parts):  # all at once, lists of equal length become more axes
+            made[i] = part
+        plain = isinstance(shape_, list) and all(type(n) is int and n >= 0 for n in shape_)
+        if not plain or len(shape_) > _MAX_AXES or math.prod(shape_) != len(parts):
+            raise FileError("model.json has an array of no such shape.")
+        return made.reshape(shape_)
+
+    def _random(self, random_: Any, state_: Any) -> random_states.Random:
+        return random_states.restored(random_, self.value(state_))
+
+    def _instance(self, class_: Any, fields_: Any) -> Any:
+        cls = self.registry.found(class_)
+        if not isinstance(cls, type) or not isinstance(fields_, dict):
+            raise FileError(f"model.json describes no object of a class: {class_!r:.80}.")
+        parts = {name: self.value(part) for name, part in fields_.items()}
+        fields.check(cls, parts, types_too=not self.registry.is_own(cls))
+        return fields.build(cls, parts)
+
+
+_MAKERS: dict[frozenset[str], Callable[..., Any]] = {
+    frozenset({"list"}): _Decoder._list,
+    frozenset({"tuple"}): _Decoder._tuple,
+    frozenset({"dict"}): _Decoder._dict,
+    frozenset({"objects", "shape"}): _Decoder._objects,
+    frozenset({"random", "state"}): _Decoder._random,
+    frozenset({"class", "fields"}): _Decoder._instance,
+}

@@ -1,0 +1,196 @@
+"""From a model to model.json and arrays.
+
+The document is a list of objects, each written once and after all that it is made of, so that it
+refers to earlier ones by number. It has no depth, whatever the model has, and nothing in it can
+refer to itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import array_api_compat
+import numpy as np
+
+from posterity.persistence import atoms, fields, npy, random_states, registry, rowless
+from posterity.persistence.archive import Member
+from posterity.persistence.errors import FileError
+from posterity.persistence.registry import Registry
+
+MAX_DEPTH = 900
+"""How many objects deep an object may be: hashing goes down to the last by recursion."""
+
+
+@dataclass(frozen=True)
+class Document:
+    """What model.json says, and the members that hold the arrays."""
+
+    objects: list[Any]
+    root: Any
+    arrays: list[Member]
+    training_rows: int  # the most that are together in one place of the model
+
+
+def encode(model: Any, registry: Registry, name: str = "The model") -> Document:
+    """Everything that the model is made of, each part once."""
+    encoder = _Encoder(registry)
+    encoder.add(model, name)
+    root = encoder.reference(model)
+    return Document(encoder.objects, root, encoder.arrays, encoder.training_rows)
+
+
+@dataclass
+class _Open:
+    """An object whose parts are being written: what it is, where it was met, what it holds."""
+
+    value: Any
+    where: str
+    parts: list[tuple[str, Any]]
+
+
+@dataclass
+class _Encoder:
+    registry: Registry
+    objects: list[Any] = field(default_factory=list)
+    arrays: list[Member] = field(default_factory=list)
+    training_rows: int = 0
+    _written: dict[int, Any] = field(default_factory=dict)  # by identity, the reference to each
+    _depth: dict[int, int] = field(default_factory=dict)
+    _kept: list[Any] = field(default_factory=list)  # so that no identity is used again
+    _open: set[int] = field(default_factory=set)
+
+    def add(self, model: Any, name: str) -> None:
+        """Write the model after its parts, these after theirs; a stack instead of recursion."""
+        stack: list[_Open | tuple[Any, str]] = [(model, name)]
+        while stack:
+            top = stack.pop()
+            if isinstance(top, _Open):
+                self._close(top)
+            elif not self._is_written(*top):
+                opened = self._begin(*top)
+                stack.append(opened)
+                stack.extend(reversed(list(self._unwritten(opened))))
+
+    def reference(self, value: Any) -> Any:
+        """How the document speaks of a value that was written."""
+        return self._written[id(value)] if id(value) in self._written else self._atom(value)
+
+    def _is_written(self, value: Any, where: str) -> bool:
+        """Whether the value stands there already, or is written now because it has no parts."""
+        if id(value) in self._written:
+            return True
+        if atoms.is_atom(value):
+            if reason := self._refusal(value):
+                raise FileError(_sentence(where, reason))
+            return True
+        if type(value) in (np.ndarray, np.memmap) and value.dtype != np.object_:
+            self._remember(value, {"array": len(self.arrays)}, 0)
+            self.arrays.append(npy.member(f"arrays/{len(self.arrays)}.npy", value, where))
+            return True
+        return False
+
+    def _begin(self, value: Any, where: str) -> _Open:
+        if id(value) in self._open:
+            raise FileError(f"{where} holds itself, which a model file cannot.")
+        self._open.add(id(value))
+        return _Open(value, where, list(self._parts(value, where)))
+
+    def _close(self, opened: _Open) -> None:
+        """Write an object whose parts are there."""
+        value = opened.value
+        depth = 1 + max((self._depth.get(id(part), 0) for _, part in opened.parts), default=0)
+        if depth > MAX_DEPTH:
+            raise FileError(f"{opened.where} is nested more than {MAX_DEPTH} deep.")
+        self.objects.append(self._entry(opened))
+        self._remember(value, {"ref": len(self.objects) - 1}, depth)
+        self._kept.append(opened.parts)
+        self._open.discard(id(value))
+
+    def _remember(self, value: Any, reference: Any, depth: int) -> None:
+        self._written[id(value)], self._depth[id(value)] = reference, depth
+        self._kept.append(value)
+
+    def _unwritten(self, opened: _Open) -> Iterator[tuple[Any, str]]:
+        for label, part in opened.parts:
+            if not self._is_written(part, opened.where + label):
+                yield part, opened.where + label
+
+    def _parts(self, value: Any, where: str) -> Iterator[tuple[str, Any]]:
+        """What an object is made of, each with how one gets from the object to it."""
+        if type(value) in (list, tuple):
+            yield from ((f"[{i}]", part) for i, part in enumerate(value))
+        elif type(value) is dict:
+            for key, part in value.items():
+                yield f" (the key {key!r:.40})", key
+                yield f"[{key!r:.40}]", part
+        elif isinstance(value, np.ndarray) and value.dtype == np.object_:
+            yield from ((f"[{i}]", part) for i, part in enumerate(value.reshape(-1)))
+        elif random_states.is_random(value):
+            yield ".state", random_states.state_of(value, where)
+        else:
+            name = self._known(value, where)
+            parts = fields.of(rowless.without(value))
+            fields.check(type(value), parts, types_too=not self.registry.is_own(type(value)))
+            self.training_rows = max(self.training_rows, _training_rows(name, parts))
+            yield from ((f".{name}", part) for name, part in parts.items())
+
+    def _entry(self, opened: _Open) -> Any:
+        """An object as the document has it."""
+        value, parts = opened.value, [self.reference(part) for _, part in opened.parts]
+        if type(value) in (list, tuple):
+            return {type(value).__name__: parts}
+        if type(value) is dict:
+            return {"dict": [list(pair) for pair in zip(parts[::2], parts[1::2], strict=True)]}
+        if isinstance(value, np.ndarray):
+            return {"objects": parts, "shape": list(value.shape)}
+        if random_states.is_random(value):
+            return {"random": type(value).__name__, "state": parts[0]}
+        names = [label.removeprefix(".") for label, _ in opened.parts]
+        return {
+            "class": self.registry.name_of(type(value)),
+            "fields": dict(zip(names, parts, strict=True)),
+        }
+
+    def _atom(self, value: Any) -> Any:
+        name = self._name_of_function(value)
+        return atoms.encoded(value) if name is None else {"function": name}
+
+    def _refusal(self, value: Any) -> str:
+        return "" if self._name_of_function(value) else atoms.refusal(value)
+
+    def _name_of_function(self, value: Any) -> str | None:
+        """The name of a function, or of a class that stands for itself, if files know it."""
+        named = isinstance(value, type) or type(value).__name__ == "function"
+        return self.registry.name_of(value) if named else None
+
+    def _known(self, value: Any, where: str) -> str:
+        """The name of an object's class; what no file can hold is refused with what to do."""
+        if array_api_compat.is_array_api_obj(value) and not isinstance(value, np.ndarray):
+            raise FileError(
+                f"{where} is an array of {type(value).__module__.split('.')[0]}, which a model "
+                "file does not hold: fit the model to NumPy arrays, without device=."
+            )
+        cls = type(value)
+        if (name := self.registry.name_of(cls)) is None:
+            raise FileError(_sentence(where, f"a {cls.__module__}.{cls.__qualname__}"))
+        return name
+
+
+def _training_rows(name: str, parts: dict[str, Any]) -> int:
+    """How many rows of training data an object of this name holds; rows in a table are tuples."""
+    held = [parts.get(field) for field in registry.TRAINING_ROWS.get(name, "").split()]
+    counts = (
+        sum(isinstance(key, tuple) for key in rows) if isinstance(rows, dict) else len(rows)
+        for rows in held
+        if rows is not None
+    )
+    return max(counts, default=0)
+
+
+def _sentence(where: str, what: str) -> str:
+    return (
+        f"{where} is {what}, which a model file does not hold. If it is yours, pass it in "
+        "classes= here and to load; else use skops."
+    )

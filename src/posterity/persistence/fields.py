@@ -1,0 +1,155 @@
+"""What an object of a class is made of, and whether what a file gives it can be that."""
+
+from __future__ import annotations
+
+import collections.abc
+import dataclasses
+import functools
+import inspect
+import numbers
+import types
+import typing
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from posterity.persistence.errors import FileError
+
+_MAX_NAME = 100
+
+
+def of(value: Any) -> dict[str, Any]:
+    """The parts of an object by name, without what it can work out again."""
+    cls: Any = type(value)
+    if dataclasses.is_dataclass(value):
+        return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+    if is_named_tuple(cls):
+        return dict(zip(cls._fields, value, strict=True))
+    state = value.__getstate__() or {}
+    if not isinstance(state, dict):
+        raise FileError(f"A {cls.__qualname__} has slots, which a model file does not hold.")
+    caches = _caches(cls) | {"_sklearn_version"}
+    return {name: part for name, part in state.items() if name not in caches}
+
+
+def build(cls: type, parts: dict[str, Any]) -> Any:
+    """An object of the class with these parts; nothing of the class's own code is run."""
+    if is_named_tuple(cls):
+        return tuple.__new__(cls, parts.values())
+    value: Any = object.__new__(cls)
+    for name, part in parts.items():
+        object.__setattr__(value, name, part)
+    return value
+
+
+def check(cls: type, parts: dict[str, Any], *, types_too: bool) -> None:
+    """Raise FileError unless these can be the parts of an object of the class."""
+    if (declared := _declared(cls)) is not None:
+        if tuple(parts) != declared:
+            different = sorted(set(parts) ^ set(declared)) or list(parts)
+            raise FileError(
+                f"A {cls.__qualname__} has {', '.join(declared)}; the file has other fields: "
+                f"{', '.join(different)[:200]}. It may be from another version of posterity."
+            )
+    else:
+        _check_attributes(cls, parts)
+    if types_too:
+        for name, hint in _hints(cls).items():
+            if name in parts and not fits(parts[name], hint):
+                raise FileError(
+                    f"{cls.__qualname__}.{name} cannot be a {type(parts[name]).__name__}."
+                )
+
+
+def is_named_tuple(cls: type) -> bool:
+    """Whether objects of the class are tuples whose entries have names."""
+    return issubclass(cls, tuple) and isinstance(vars(cls).get("_fields"), tuple)
+
+
+def fits(value: Any, hint: Any) -> bool:
+    """Whether a value can be what an annotation says; in doubt it can.
+
+    Examples
+    --------
+    >>> fits(2, float), fits("2", float), fits(None, float | None), fits((1, "a"), tuple[int, ...])
+    (True, False, True, False)
+    """
+    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+    if origin in (typing.Union, types.UnionType):
+        return any(fits(value, choice) for choice in arguments)
+    if origin is typing.Literal:
+        return value in arguments
+    if origin is tuple:
+        return isinstance(value, tuple) and _entries_fit(value, arguments)
+    if origin is collections.abc.Callable:
+        return callable(value)
+    kind = origin if origin is not None else hint
+    return _is_of(value, kind) if isinstance(kind, type) and kind is not Any else True
+
+
+def _is_of(value: Any, kind: type) -> bool:
+    """Numbers of Python and of NumPy are the same here; protocols promise nothing of parts."""
+    if kind is bool:
+        return isinstance(value, bool | np.bool_)
+    if kind is int or kind is float:
+        abstract = numbers.Integral if kind is int else numbers.Real
+        return isinstance(value, abstract) and not isinstance(value, bool)
+    if getattr(kind, "_is_protocol", False):
+        return True
+    return isinstance(value, kind)
+
+
+def _entries_fit(value: tuple[Any, ...], hints: tuple[Any, ...]) -> bool:
+    if len(hints) == 2 and hints[1] is Ellipsis:
+        return all(fits(entry, hints[0]) for entry in value)
+    pairs = zip(value, hints, strict=False)
+    return len(value) == len(hints) and all(fits(entry, hint) for entry, hint in pairs)
+
+
+@functools.cache
+def _declared(cls: type) -> tuple[str, ...] | None:
+    if dataclasses.is_dataclass(cls):
+        return tuple(field.name for field in dataclasses.fields(cls))
+    return vars(cls)["_fields"] if is_named_tuple(cls) else None
+
+
+@functools.cache
+def _hints(cls: type) -> dict[str, Any]:
+    """The annotations of what is declared; none where a name in them is for type checkers only."""
+    try:
+        hints = typing.get_type_hints(cls)
+    except NameError:
+        return {}
+    unset = _may_be_unset(cls)
+    return {
+        name: hints[name] | None if name in unset else hints[name]
+        for name in _declared(cls) or ()
+        if name in hints
+    }
+
+
+def _may_be_unset(cls: type) -> set[str]:
+    """Fields that may be None though their annotation does not say so: parameters to be learned."""
+    declared = dataclasses.fields(cls) if dataclasses.is_dataclass(cls) else ()
+    return {f.name for f in declared if f.default is None or f.metadata.get("positive")}
+
+
+@functools.cache
+def _caches(cls: type) -> frozenset[str]:
+    members = inspect.getmembers_static(cls)
+    return frozenset(name for name, m in members if isinstance(m, functools.cached_property))
+
+
+def _check_attributes(cls: type, parts: dict[str, Any]) -> None:
+    """Names of attributes that hide nothing of the class, all parameters of an estimator there."""
+    for name in parts:
+        plain = name.isidentifier() and not name.startswith("__") and len(name) <= _MAX_NAME
+        there = inspect.getattr_static(cls, name, None) if plain else None
+        hides = callable(there) or inspect.isdatadescriptor(there) or name in _caches(cls)
+        if not plain or hides:
+            raise FileError(f"A {cls.__qualname__} cannot have an attribute {name!r:.60}.")
+    if issubclass(cls, BaseEstimator):
+        missing = [name for name in inspect.signature(cls).parameters if name not in parts]
+        if missing:
+            raise FileError(f"A {cls.__qualname__} needs {', '.join(missing)}; the file has none.")

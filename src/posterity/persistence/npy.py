@@ -1,0 +1,184 @@
+"""Arrays as members in NumPy's own file format, of plain numbers and texts only."""
+
+from __future__ import annotations
+
+import ast
+import io
+import math
+import re
+import struct
+from collections.abc import Iterator
+from typing import Any, Literal
+
+import numpy as np
+from numpy.lib import format as npy_format
+from numpy.typing import NDArray
+
+from posterity.persistence.archive import Member, Reader
+from posterity.persistence.errors import FileError
+
+_PLAIN = re.compile(r"\|b1|\|[iu]1|<[iu][248]|<f[248]|<c(8|16)|\|S[1-9]\d{0,6}|<U[1-9]\d{0,6}")
+_IN_RECORDS = re.compile(r"\|[iu]1|<[iu][248]|<f[248]")
+_PADDING = re.compile(r"\|V\d{1,3}")
+_MAGIC = b"\x93NUMPY"
+_MAX_HEADER, _MAX_AXES = 1 << 16, 32
+_PIECE = 1 << 24  # bytes
+_LAST_CHARACTER = 0x10FFFF
+
+
+def member(name: str, array: NDArray[Any], where: str) -> Member:
+    """An array to be written; where it stands in the model is for the message of a refusal."""
+    dtype = _little_endian(array.dtype)
+    if _refusal(npy_format.dtype_to_descr(dtype)):
+        raise FileError(
+            f"{where} is an array of type {array.dtype}, which a model file does not hold: "
+            "use whole numbers, floats of at most 64 bits, booleans or texts."
+        )
+    header = _header(array, dtype)
+
+    def pieces() -> Iterator[bytes | memoryview]:
+        yield header
+        yield from _contents(array, dtype)
+
+    return Member(name, len(header) + array.size * dtype.itemsize, pieces)
+
+
+def read(reader: Reader) -> NDArray[Any]:
+    """The array in a member, in memory of its own; checked against the member's size first."""
+    dtype, fortran, shape = _read_header(reader)
+    count = math.prod(shape)
+    if count * dtype.itemsize != reader.left:
+        raise FileError(
+            f"{reader.name} says that it holds {count:,} values of {dtype.itemsize} bytes, "
+            f"but has {reader.left:,} bytes."
+        )
+    try:
+        array = np.empty(shape, dtype, order="F" if fortran else "C")
+    except ValueError as error:
+        raise FileError(f"{reader.name} has a shape that no array has: {error}.") from error
+    if count:
+        reader.fill(_memory(array))
+    _check_values(array, reader.name)
+    return array
+
+
+def _contents(array: NDArray[Any], dtype: np.dtype[Any]) -> Iterator[memoryview]:
+    """The bytes, in one block where the array is one."""
+    if array.size:
+        memory = _memory(_ordered(array, dtype))
+        yield from (memory[i : i + _PIECE] for i in range(0, memory.nbytes, _PIECE))
+
+
+def _ordered(array: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
+    """The array as one block, itself where it is one."""
+    order: Literal["F", "C"] = "F" if _is_fortran(array) else "C"
+    if dtype.names is None:
+        return np.asarray(array, dtype, order=order)
+    records = np.zeros(array.shape, dtype, order=order)  # nothing stray between the fields
+    for name in dtype.names:
+        records[name] = array[name]
+    return records
+
+
+def _memory(array: NDArray[Any]) -> memoryview:
+    """The bytes of a contiguous array."""
+    flat: Any = array.reshape(-1, order="F" if _is_fortran(array) else "C")
+    return memoryview(flat.view(np.uint8))
+
+
+def _is_fortran(array: NDArray[Any]) -> bool:
+    """Whether columns lie together, also where the array is a part of a larger one.
+
+    Products round as the order in memory has it, so that a loaded model needs the order it had.
+    """
+    if array.flags.c_contiguous or array.flags.f_contiguous:
+        return not array.flags.c_contiguous
+    return array.ndim > 1 and all(np.diff(np.abs(array.strides)) >= 0)
+
+
+def _header(array: NDArray[Any], dtype: np.dtype[Any]) -> bytes:
+    buffer = io.BytesIO()
+    fields = {
+        "descr": npy_format.dtype_to_descr(dtype),
+        "fortran_order": _is_fortran(array),
+        "shape": array.shape,
+    }
+    npy_format.write_array_header_1_0(buffer, fields)
+    return buffer.getvalue()
+
+
+def _read_header(reader: Reader) -> tuple[np.dtype[Any], bool, tuple[int, ...]]:
+    """Type, order and shape, if they are of the plain kind."""
+    start = reader.take(8)
+    short = start[6:] == b"\x01\x00"
+    if start[:6] != _MAGIC or start[6:] not in (b"\x01\x00", b"\x02\x00", b"\x03\x00"):
+        raise FileError(f"{reader.name} is not an array as NumPy writes it.")
+    (length,) = struct.unpack("<H" if short else "<L", reader.take(2 if short else 4))
+    if length > _MAX_HEADER:
+        raise FileError(f"{reader.name} has a header of {length:,} bytes.")
+    text = reader.take(length).decode("latin-1")
+    try:
+        fields = ast.literal_eval(text)
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError) as error:
+        raise FileError(f"{reader.name} has a header that cannot be read.") from error
+    if not isinstance(fields, dict) or set(fields) != {"descr", "fortran_order", "shape"}:
+        raise FileError(f"{reader.name} has a header that does not describe an array.")
+    return (
+        _dtype(fields["descr"], reader.name),
+        _order(fields["fortran_order"], reader.name),
+        _shape(fields["shape"], reader.name),
+    )
+
+
+def _dtype(descr: Any, name: str) -> np.dtype[Any]:
+    if reason := _refusal(descr):
+        raise FileError(f"{name} holds values of type {descr!r:.80}, {reason}.")
+    try:
+        return np.dtype(npy_format.descr_to_dtype(descr))
+    except (ValueError, TypeError) as error:
+        raise FileError(f"{name} holds values of a type that NumPy has not: {error}.") from error
+
+
+def _refusal(descr: Any) -> str:
+    """What is wrong with the description of a type; nothing where it is plain."""
+    if isinstance(descr, str):
+        return "" if _PLAIN.fullmatch(descr) else "which a model file does not hold"
+    if not isinstance(descr, list) or not descr:
+        return "which describes no values"
+    fields = [field for field in descr if isinstance(field, tuple) and len(field) == 2]
+    texts = all(isinstance(part, str) for field in fields for part in field)
+    if len(fields) < len(descr) or not texts:
+        return "which describes no records"
+    plain = all(
+        _IN_RECORDS.fullmatch(kind) or (not name and _PADDING.fullmatch(kind))
+        for name, kind in fields
+    )
+    return "" if plain else "of which a part is not a number"
+
+
+def _order(fortran: Any, name: str) -> bool:
+    if not isinstance(fortran, bool):
+        raise FileError(f"{name} does not say in which order its values are.")
+    return fortran
+
+
+def _shape(shape: Any, name: str) -> tuple[int, ...]:
+    if not isinstance(shape, tuple) or len(shape) > _MAX_AXES:
+        raise FileError(f"{name} has a shape that no array has.")
+    if not all(type(n) is int and 0 <= n < 2**62 for n in shape):
+        raise FileError(f"{name} has a shape that no array has.")
+    return shape
+
+
+def _check_values(array: NDArray[Any], name: str) -> None:
+    """Bytes that are no value of their type: NumPy would follow them without a look."""
+    if array.dtype.kind == "b" and array.size and int(array.view(np.uint8).max()) > 1:
+        raise FileError(f"{name} holds booleans that are neither true nor false.")
+    if array.dtype.kind == "U" and array.size:
+        codes = np.frombuffer(_memory(array), dtype="<u4")
+        if int(codes.max()) > _LAST_CHARACTER:
+            raise FileError(f"{name} holds characters that do not exist.")
+
+
+def _little_endian(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    return dtype.newbyteorder("<")

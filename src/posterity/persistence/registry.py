@@ -1,0 +1,174 @@
+"""What may be built from a file: the classes and functions of this table, and no others.
+
+A name in a file is the place in the library where the thing is found, without "posterity". It stays
+the same in files of all versions, whatever becomes of the module.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import types
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from posterity.persistence.errors import FileError
+
+ROOMS = {
+    "regression": """BayesianLinearRegression DualLinearRegression GammaRegression
+        GaussianProcessRegressor GeneralizedLinearRegression IncrementalRegressor
+        KernelRidgeRegression LinearRegression LqRegression RandomFernRegressor
+        RandomForestRegressor RandomTreeRegressor RelevanceVectorRegressor RidgeRegression
+        RobustRegression SparseLinearRegression""",
+    "classification": """BayesianLogisticRegression DiscreteClassifier DualLogisticRegression
+        GaussianProcessClassifier IncrementalClassifier KernelLogisticRegression
+        LogisticRegression LogisticTreeClassifier LogitBoostClassifier
+        MixtureOfExpertsClassifier RandomFernClassifier RandomForestClassifier
+        RandomTreeClassifier RelevanceVectorClassifier SparseLogisticRegression""",
+    "latent": "GPLVM HierarchicalGPLVM KernelKMeans KernelPCA PCA Whitening",
+    "kernels": """AdditiveChiSquared Categorical ChiSquared Columns Constant Cosine Function Graph
+        Linear Matern Periodic Polynomial Product RBF RationalQuadratic Scaled ShortestPath
+        Spectrum Subsequence SubsetTree Sum WeisfeilerLehman White""",
+    "features": """Arctan Heaviside Identity KernelColumns LearnedArctan LearnedRadial Polynomial
+        Radial""",
+    "likelihoods": "Bernoulli Categorical Gamma Normal Poisson StudentT",
+    "priors": "Flat Laplace Normal Sparse",
+    "trees": "Columns Differences Function Orientations Projections",
+    "designs.dense": "Dense",
+    "designs.standardized": "Standardized",
+    "designs.statistics": "Statistics",
+    "classification.count_table": "CountTable",
+    "inference.conjugate": "LinearProblem WeightPosterior",
+    "inference.dirichlet": "Table",
+    "inference.inducing": "InducingPosterior",
+    "inference.kernel_clusters": "Clusters",
+    "inference.kernel_components": "KernelComponents",
+    "inference.kernel_ridge": "LeaveOneOut",
+    "inference.kernel_ridge_path": "LeaveOneOutPath",
+    "inference.kernel_weights": "KernelWeights",
+    "inference.laplace": "LaplaceFit",
+    "inference.latent_targets": "LatentTargets",
+    "inference.latents.descent": "Descent",
+    "inference.latents.hierarchy": "Levels",
+    "inference.latents.inducing_outputs": "InducingDecoder Part",
+    "inference.latents.outputs": "ExactDecoder",
+    "inference.latents.variational.posterior": "VariationalPosterior",
+    "inference.logistic_tree": "Tree",
+    "inference.logistic_tree_hard": "HardTree",
+    "inference.maximum_likelihood": "FlatFit",
+    "inference.mixture_of_experts": "Mixture",
+    "inference.observations": "Observations",
+    "inference.principal": "Principal",
+    "inference.process": "ProcessPosterior",
+    "inference.process_laplace": "LaplacePosterior",
+    "inference.process_propagation": "PropagationPosterior",
+    "inference.process_softmax": "SoftmaxPosterior",
+    "inference.process_variational": "VariationalPosterior",
+    "inference.projected": "ProjectedPosterior",
+    "inference.sites": "Sites",
+    "inference.sparse_bayes.pair_fit": "PairFit PairProblem",
+    "inference.sparse_bayes.posterior": "SparsePosterior",
+    "inference.sparse_bayes.query": "QueryColumn",
+    "inference.spectrum": "Spectrum",
+    "inference.stagewise": "Stages Step",
+    "inference.weight_prior": "WeightPrior",
+    "inference.weight_problem": "WeightProblem Weights",
+    "inference.weight_space": "LatentPosterior WeightSpace",
+    "inference.weight_targets": "RowTargets",
+    "latent.latent_fit": "MapFit VariationalFit",
+    "latent.motion": "Path",
+    "latent.output_frame": "OutputFrame RowsSeen",
+    "latent.parts": "Parts",
+    "models.training": "Training",
+    "optimize.optimum": "Optimum",
+    "regression.process_mean": "Slopes",
+    "regression.process_model": "Targets",
+    "trees.boosting.steps": "Steps",
+    "trees.forests.class_forest": "ClassForest",
+    "trees.forests.class_leaves": "ClassLeaves",
+    "trees.forests.normal_forest": "NormalForest",
+    "trees.forests.normal_leaves": "NormalLeaves",
+    "trees.structure": "Trees",
+    "tables": """CategoryPart Column DatePart Dropped NumberPart Profile Schema TableEncoder
+        TableModel""",
+}
+FUNCTIONS = {"features.kernel_columns": "_linear"}
+AROUND = {  # what people put around our models
+    "sklearn.compose": "ColumnTransformer make_column_selector",
+    "sklearn.impute": "SimpleImputer",
+    "sklearn.multiclass": "OneVsRestClassifier",
+    "sklearn.pipeline": "FeatureUnion Pipeline",
+    "sklearn.preprocessing": """FunctionTransformer KBinsDiscretizer LabelBinarizer MinMaxScaler
+        OneHotEncoder OrdinalEncoder PolynomialFeatures RobustScaler StandardScaler""",
+}
+TRAINING_ROWS = {  # where rows that a model was fitted to are in it
+    "classification.GaussianProcessClassifier": "X_train_",
+    "classification.KernelLogisticRegression": "X_train_",
+    "classification.RelevanceVectorClassifier": "X_train_ relevance_vectors_",
+    "classification.count_table.CountTable": "places",
+    "features.KernelColumns": "X_train_",
+    "latent.KernelKMeans": "X_train_",
+    "latent.KernelPCA": "X_train_",
+    "latent.latent_fit.MapFit": "Y",
+    "latent.latent_fit.VariationalFit": "Y",
+    "latent.output_frame.RowsSeen": "_Y",
+    "regression.GaussianProcessRegressor": "X_train_",
+    "regression.KernelRidgeRegression": "X_train_",
+    "regression.RelevanceVectorRegressor": "X_train_ relevance_vectors_",
+}
+
+
+class Registry:
+    """Names of classes and functions, and back; those of the library and those a caller adds."""
+
+    def __init__(self, classes: Sequence[Any] = ()) -> None:
+        self._own: dict[str, Any] = {}
+        for thing in classes:
+            if not isinstance(thing, type | types.FunctionType):
+                raise TypeError(f"classes= takes classes and functions, not {thing!r:.80}.")
+            if (name := f"own.{thing.__qualname__}") in self._own:
+                raise ValueError(f"classes= holds two things named {thing.__qualname__}.")
+            self._own[name] = thing
+
+    def name_of(self, thing: Any) -> str | None:
+        """The name by which files know a class or a function; None for those they do not."""
+        own = f"own.{thing.__qualname__}"
+        if self._own.get(own) is thing:
+            return own
+        modules = thing.__module__.removeprefix("posterity.").split(".")
+        for n in range(len(modules), 0, -1):
+            name = ".".join([*modules[:n], thing.__name__])
+            if name in known() and self.found(name) is thing:
+                return name
+        return None
+
+    def found(self, name: Any) -> Any:
+        """The class or function of a name, imported now if it was not before."""
+        if isinstance(name, str) and name in self._own:
+            return self._own[name]
+        if not isinstance(name, str) or name not in known():
+            raise FileError(
+                f"The file holds {name!r:.80}, which is not of this version of posterity. If it "
+                "is yours, pass it to load in classes=; if not, upgrade posterity."
+            )
+        module, _, short = name.rpartition(".")
+        place = module if module.startswith("sklearn.") else f"posterity.{module}"
+        return getattr(importlib.import_module(place), short)
+
+    def is_own(self, thing: Any) -> bool:
+        """Whether the caller brought it."""
+        return any(thing is own for own in self._own.values())
+
+
+@functools.cache
+def known() -> frozenset[str]:
+    """The names that files may use."""
+    return frozenset(_names(ROOMS) | _names(FUNCTIONS) | _names(AROUND))
+
+
+def _names(table: dict[str, str]) -> set[str]:
+    def each() -> Iterator[str]:
+        for module, names in table.items():
+            yield from (f"{module}.{name}" for name in names.split())
+
+    return set(each())

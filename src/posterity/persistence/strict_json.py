@@ -1,0 +1,61 @@
+"""JSON as model files have it: no key twice, no NaN, no endless numbers, no deep nesting."""
+
+import json
+from typing import Any, NoReturn
+
+from posterity.persistence.errors import FileError
+
+MAX_BRACKETS = 4_000_000
+_MAX_DIGITS = 20  # those of 64 bits, and a sign
+
+
+def dumps(value: Any) -> bytes:
+    """The same bytes for the same value; whatever is not ASCII is escaped."""
+    return json.dumps(value, separators=(",", ":"), allow_nan=False).encode("ascii")
+
+
+def loads(text: bytes, name: str) -> Any:
+    """What the text says, or FileError with the name of the member that it is.
+
+    Examples
+    --------
+    >>> loads(b'{"a": 1, "a": 2}', "model.json")
+    Traceback (most recent call last):
+        ...
+    posterity.persistence.errors.FileError: model.json says 'a' twice.
+    """
+    # Brackets are counted before the parser makes an object of each; those in strings count too.
+    if text.count(b"{") + text.count(b"[") > MAX_BRACKETS:
+        raise FileError(f"{name} holds more than {MAX_BRACKETS:,} objects.")
+
+    def without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(pairs)
+        if len(found) < len(pairs):
+            names = [key for key, _ in pairs]
+            repeated = next(key for key in names if names.count(key) > 1)
+            raise FileError(f"{name} says {repeated!r:.60} twice.")
+        return found
+
+    try:
+        return json.loads(
+            text.decode("utf-8"),
+            object_pairs_hook=without_repetition,
+            parse_int=_integer,
+            parse_constant=_no_constant,
+        )
+    except FileError:
+        raise
+    except RecursionError:
+        raise FileError(f"{name} is nested too deeply.") from None
+    except ValueError as error:
+        raise FileError(f"{name} is not what a model file has there: {error}.") from error
+
+
+def _integer(digits: str) -> int:
+    if len(digits) > _MAX_DIGITS:
+        raise ValueError(f"a number of {len(digits)} digits")
+    return int(digits)
+
+
+def _no_constant(text: str) -> NoReturn:
+    raise ValueError(f"{text} is no number")

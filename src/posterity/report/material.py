@@ -1,0 +1,132 @@
+"""What several sections of a report need: inputs by importance, rows to show, rows to ask about."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from posterity import comparison, tables
+from posterity.arrays import Array
+from posterity.comparison.results import LEVELS
+from posterity.report.story import Story
+
+N_SHOWN = 600  # rows in a picture: enough to see the shape, few enough to see the rows
+_N_LOOKED_AT = 5000  # rows from which ranges and typical values are taken
+_EPOCH = datetime(1970, 1, 1)
+
+
+@dataclass(frozen=True, eq=False)
+class Material:
+    """A story, looked at once for all sections.
+
+    Attributes
+    ----------
+    story : Story
+        What is told.
+    importance : tuple of comparison.Importance
+        The inputs, the most important first.
+    sample : polars.DataFrame
+        Some rows, from which ranges and typical values are taken.
+    shown : ndarray of int
+        Positions in ``story.held_out`` of the rows that pictures show.
+    """
+
+    story: Story
+    importance: tuple[Any, ...]
+    sample: pl.DataFrame
+    shown: NDArray[np.intp]
+
+    @classmethod
+    def of(cls, story: Story) -> Material:
+        """Look at a story."""
+        rng = np.random.default_rng(story.seed)
+        found = comparison.importance(story.model, story.frame, seed=story.seed)
+        rows = some(story.frame.height, _N_LOOKED_AT, rng)
+        return cls(
+            story,
+            tuple(sorted(found, key=lambda one: -one.drop)),
+            story.frame[rows],
+            some(len(story.held_out.rows), N_SHOWN, rng),
+        )
+
+    @property
+    def names(self) -> list[str]:
+        """The inputs, the most important first."""
+        return [one.name for one in self.importance]
+
+    def part(self, name: str) -> Any:
+        """How the model reads an input."""
+        return next(part for part in self.story.model.encoder_.parts_ if part.name == name)
+
+    def kind(self, name: str) -> tables.Kind:
+        """Whether an input is a number, a category or a date."""
+        return next(one.kind for one in self.story.schema.inputs if one.name == name)
+
+    def of_kind(self, *kinds: tables.Kind) -> list[str]:
+        """Inputs of these kinds, the most important first."""
+        return [name for name in self.names if self.kind(name) in kinds]
+
+    def values(self, name: str, frame: pl.DataFrame) -> Array:
+        """Numbers, or days since 1970; not a number where the cell is empty."""
+        return self.part(name).read(frame[name])
+
+    def measured(self, rows: NDArray[np.intp]) -> pl.DataFrame:
+        """The rows of the table at positions of ``held_out``."""
+        return self.story.frame[self.story.held_out.rows[rows]]
+
+    @cached_property
+    def typical(self) -> dict[str, Any]:
+        """A value of each input: the median, or the commonest level."""
+        return {name: self._typical(name) for name in self.names}
+
+    def _typical(self, name: str) -> Any:
+        if self.kind(name) == "category":
+            part = self.part(name)
+            counts = part.encode(self.sample[name])[:, : len(part.levels)].sum(axis=0)
+            return part.levels[int(np.argmax(counts))] if part.levels else None
+        values = self.values(name, self.sample)
+        middle = float(np.nanmedian(values)) if not np.isnan(values).all() else 0.0
+        return middle if self.kind(name) == "number" else _moment(middle)
+
+    def column(self, name: str, values: Array) -> list[Any]:
+        """Numbers, or days since 1970, as cells of a table."""
+        if self.kind(name) == "number":
+            return values.tolist()
+        return [_moment(day) for day in values.tolist()]
+
+    def rows_of(self, columns: dict[str, Sequence[Any]]) -> pl.DataFrame:
+        """Typical rows but for the columns given."""
+        n = len(next(iter(columns.values())))
+        cells = {name: [value] * n for name, value in self.typical.items()}
+        types = {name: _TYPES[self.kind(name)] for name in cells}
+        return pl.DataFrame({**cells, **columns}, schema=types, strict=False)
+
+    def quantiles(self, frame: pl.DataFrame) -> Array:
+        """Of the prediction at ``LEVELS``, (n, 5)."""
+        dist = self.story.model.predict_dist(frame)
+        return np.stack([dist.icdf(level) for level in LEVELS], axis=1)
+
+
+_TYPES: dict[str, Any] = {
+    "number": pl.Float64,
+    "category": pl.String,
+    "date": pl.Datetime("us"),
+}
+
+
+def some(n: int, at_most: int, rng: np.random.Generator) -> NDArray[np.intp]:
+    """So many of n positions at most, rising."""
+    if n <= at_most:
+        return np.arange(n)
+    return np.sort(rng.choice(n, size=at_most, replace=False))
+
+
+def _moment(day: float) -> datetime:
+    return _EPOCH + timedelta(days=float(np.clip(day, -700_000.0, 2_900_000.0)))

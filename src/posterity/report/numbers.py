@@ -1,0 +1,120 @@
+"""Numbers as a person writes them: to the digits they deserve."""
+
+import math
+
+MINUS, TIMES, PLUS_MINUS = "\N{MINUS SIGN}", "\N{MULTIPLICATION SIGN}", "\N{PLUS-MINUS SIGN}"
+DASH, ELLIPSIS = "\N{EN DASH}", "\N{HORIZONTAL ELLIPSIS}"
+_SPACE = "\N{NARROW NO-BREAK SPACE}"
+_SUPERSCRIPTS = str.maketrans(
+    "0123456789-", "\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079\u207b"
+)
+_PLAIN_FROM, _PLAIN_TO = 1e-4, 1e7  # magnitudes outside are written with a power of ten
+_UNITS = ("B", "kB", "MB", "GB", "TB")
+
+
+def short(value: float | None, digits: int = 3) -> str:
+    """To so many significant digits; a dash where there is no number.
+
+    Examples
+    --------
+    >>> from posterity.report import numbers
+    >>> [numbers.short(x) for x in (0.0, 1234.5, 0.012345, 12.0)]
+    ['0', '1235', '0.0123', '12']
+    """
+    if value is None or math.isnan(value):
+        return DASH
+    if math.isinf(value):
+        return "\N{INFINITY}" if value > 0.0 else MINUS + "\N{INFINITY}"
+    if value == 0.0:
+        return "0"
+    if not _PLAIN_FROM <= abs(value) < _PLAIN_TO:
+        return _power(value, digits)
+    text = fixed(value, digits - 1 - _exponent(value, digits))
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def fixed(value: float, decimals: int) -> str:
+    """With so many decimals, thousands set apart from five digits on.
+
+    Examples
+    --------
+    >>> from posterity.report import numbers
+    >>> numbers.fixed(2.0, 1), numbers.fixed(2.6, -2)
+    ('2.0', '3')
+    """
+    text = f"{abs(value):.{max(0, decimals)}f}"
+    whole, dot, rest = text.partition(".")
+    if len(whole) > 4:
+        whole = f"{int(whole):,}".replace(",", _SPACE)
+    negative = value < 0.0 and any(c in "123456789" for c in text)
+    return (MINUS if negative else "") + whole + dot + rest
+
+
+def with_error(value: float, error: float) -> tuple[str, str]:
+    """A number and its standard error, both to the second digit of the error.
+
+    Examples
+    --------
+    >>> from posterity.report import numbers
+    >>> numbers.with_error(1.23456, 0.0123), numbers.with_error(1234.5, 210.0)
+    (('1.235', '0.012'), ('1235', '210'))
+    """
+    if not (math.isfinite(value) and math.isfinite(error) and error > 0.0):
+        return short(value), short(error)
+    if not _PLAIN_FROM <= error < _PLAIN_TO or abs(value) >= _PLAIN_TO:
+        return short(value, 4), short(error, 2)
+    decimals = 1 - _exponent(error, 2)
+    return fixed(value, decimals), fixed(error, decimals)
+
+
+def count(n: int) -> str:
+    """A whole number, thousands set apart."""
+    return fixed(float(n), 0)
+
+
+def percent(share: float | None, decimals: int = 0) -> str:
+    """A share in per cent.
+
+    Examples
+    --------
+    >>> from posterity.report import numbers
+    >>> numbers.percent(0.913).replace("\\N{NARROW NO-BREAK SPACE}", " ")
+    '91 %'
+    """
+    if share is None or math.isnan(share):
+        return DASH
+    return fixed(100.0 * share, decimals) + _SPACE + "%"
+
+
+def size(n_bytes: int | None) -> str:
+    """A number of bytes, in the unit that suits it."""
+    if n_bytes is None:
+        return DASH
+    power = min(int(math.log(max(n_bytes, 1), 1000.0) + 1e-9), len(_UNITS) - 1)
+    return short(n_bytes / 1000.0**power, 2 if n_bytes < 10 * 1000.0**power else 3) + (
+        _SPACE + _UNITS[power]
+    )
+
+
+def plural(n: int, one: str, many: str | None = None) -> str:
+    """So many things, in words that agree with the number."""
+    return f"{count(n)} {one if n == 1 else many or one + 's'}"
+
+
+def clipped(text: str, length: int) -> str:
+    """The beginning of a long text, with an ellipsis where something was cut."""
+    flat = " ".join(text.split())
+    return flat if len(flat) <= length else flat[: length - 1].rstrip() + ELLIPSIS
+
+
+def _exponent(value: float, digits: int) -> int:
+    """Of ten, after rounding: 9.996 to three digits begins at the tens."""
+    return int(f"{abs(value):.{digits - 1}e}".partition("e")[2])
+
+
+def _power(value: float, digits: int) -> str:
+    mantissa, _, exponent = f"{abs(value):.{digits - 1}e}".partition("e")
+    if "." in mantissa:
+        mantissa = mantissa.rstrip("0").rstrip(".")
+    power = str(int(exponent)).translate(_SUPERSCRIPTS)
+    return (MINUS if value < 0.0 else "") + f"{mantissa}{_SPACE}{TIMES}{_SPACE}10{power}"

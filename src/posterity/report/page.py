@@ -1,0 +1,94 @@
+"""The report as one file: template, style and script put together under a strict policy."""
+
+import base64
+import hashlib
+import os
+from importlib import resources
+
+import jinja2
+from markupsafe import Markup
+
+from posterity import files
+from posterity.report import sections, what_if
+from posterity.report.material import Material
+from posterity.report.sections.blocks import Panel, Section
+from posterity.report.sections.head import head
+from posterity.report.story import Story
+
+MARK = "<!-- posterity report -->"
+"""The line by which a report is known; it stands below the doctype."""
+
+
+def page(story: Story) -> str:
+    """The report as the text of an HTML file.
+
+    It needs nothing but itself: style, pictures and script are inside, and its policy forbids the
+    browser to fetch or to run anything else. The same story gives the same text.
+
+    Parameters
+    ----------
+    story : Story
+        What to tell.
+    """
+    found = sections.of(Material.of(story))
+    panel = _has_panel(found)
+    style = Markup(_text("style.css") + (what_if.style() if panel else ""))
+    script = Markup(what_if.script()) if panel else None
+    template = _environment().get_template("page.html.j2")
+    return template.render(
+        mark=Markup(MARK),
+        policy=_policy(style, script),
+        style=style,
+        script=script,
+        head=head(story),
+        sections=found,
+        predict_command=story.predict_command,
+        versions=story.versions,
+    )
+
+
+def write(path: str | os.PathLike[str], story: Story) -> None:
+    """Write the report; the file appears whole or not at all.
+
+    Parameters
+    ----------
+    path : str or path
+        Where to, such as "report.html". What stands there is replaced.
+    story : Story
+        What to tell.
+    """
+    text = page(story).encode("utf-8", "backslashreplace")  # a file name need not be valid text
+    with files.replacing(path) as file:
+        file.write(text)
+
+
+def _environment() -> jinja2.Environment:
+    return jinja2.Environment(
+        loader=jinja2.PackageLoader("posterity.report", "templates"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+def _text(name: str) -> str:
+    return (resources.files("posterity.report") / "templates" / name).read_text(encoding="utf-8")
+
+
+def _has_panel(found: tuple[Section, ...]) -> bool:
+    return any(isinstance(block, Panel) for section in found for block in section.blocks)
+
+
+def _policy(style: str, script: str | None) -> str:
+    """Nothing but this style and this script."""
+    allowed = "'none'" if script is None else _hash(script)
+    return (
+        f"default-src 'none'; style-src {_hash(style)}; script-src {allowed}; img-src data:; "
+        "base-uri 'none'; form-action 'none'"
+    )
+
+
+def _hash(text: str) -> str:
+    digest = hashlib.sha256(text.encode("utf-8")).digest()
+    return f"'sha256-{base64.b64encode(digest).decode('ascii')}'"

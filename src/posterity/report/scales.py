@@ -1,0 +1,166 @@
+"""From values to places on an axis, with ticks at numbers that a person would choose."""
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from posterity.arrays import Array
+from posterity.report import numbers
+
+_MARGIN = 0.03  # of the range, so that no mark sits on the frame
+_LABEL = 14  # letters of a name that fit below a tick
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_LAST_DAY = 2_900_000.0  # beyond the calendar of datetime, either way
+_YEAR = 365.2425
+
+
+@dataclass(frozen=True)
+class Scale:
+    """An axis.
+
+    Attributes
+    ----------
+    low, high : float
+        Values at its ends.
+    ticks : tuple of float
+        Where it is marked.
+    labels : tuple of str
+        What stands there.
+    title : str
+        What is measured.
+    """
+
+    low: float
+    high: float
+    ticks: tuple[float, ...]
+    labels: tuple[str, ...]
+    title: str = ""
+
+    def at(self, values: ArrayLike) -> Array:
+        """Places from 0 at the low end to 1 at the high end, cut off there."""
+        share = (np.asarray(values, dtype=np.float64) - self.low) / (self.high - self.low)
+        return np.clip(share, 0.0, 1.0)
+
+
+def linear(values: ArrayLike, title: str = "", *, count: int = 5) -> Scale:
+    """An axis of numbers that holds all the values.
+
+    Examples
+    --------
+    >>> from posterity.report import scales
+    >>> scales.linear([0.0, 9.7]).labels
+    ('0', '2', '4', '6', '8')
+    """
+    low, high = _span(values)
+    margin = _MARGIN * (high - low)
+    return between(low - margin, high + margin, title, count=count)
+
+
+def between(low: float, high: float, title: str = "", *, count: int = 5) -> Scale:
+    """An axis of numbers with the ends given."""
+    ticks = nice_ticks(low, high, count)
+    return Scale(low, high, tuple(ticks), _labels(ticks), title)
+
+
+def shares(title: str = "", *, low: float = 0.0, high: float = 1.0) -> Scale:
+    """An axis of shares or probabilities, marked in per cent."""
+    ticks = nice_ticks(low, high, 5)
+    decimals = 0 if len(ticks) < 2 or ticks[1] - ticks[0] >= 0.0099 else 1
+    return Scale(low, high, tuple(ticks), tuple(numbers.percent(t, decimals) for t in ticks), title)
+
+
+def days(values: ArrayLike, title: str = "", *, count: int = 4) -> Scale:
+    """An axis of time, in days since the beginning of 1970, marked with dates.
+
+    Examples
+    --------
+    >>> from posterity.report import scales
+    >>> scales.days([0.0, 5 * 365.25]).labels
+    ('1970', '1971', '1972', '1973', '1974')
+    """
+    low, high = _span(np.clip(np.asarray(values, dtype=np.float64), -700_000.0, _LAST_DAY))
+    ticks = [t for t in _day_ticks(low, high, count) if low <= t <= high]
+    return Scale(low, high, tuple(ticks), tuple(date(t, high - low) for t in ticks), title)
+
+
+def names(labels: Sequence[str], title: str = "", *, length: int = _LABEL) -> Scale:
+    """An axis of names, at 0, 1, 2 ..."""
+    texts = tuple(numbers.clipped(label, length) for label in labels)
+    return Scale(-0.5, max(len(texts), 1) - 0.5, tuple(map(float, range(len(texts)))), texts, title)
+
+
+def nice_ticks(low: float, high: float, count: int = 5) -> list[float]:
+    """About so many multiples of 1, 2 or 5 times a power of ten, within the range.
+
+    Examples
+    --------
+    >>> from posterity.report import scales
+    >>> scales.nice_ticks(0.0, 1.0)
+    [0.0, 0.2, 0.4, 0.6, 0.8, 1.0]
+    """
+    raw = (high - low) / max(count, 1)
+    if not (math.isfinite(raw) and raw > 0.0):
+        return [low]
+    power = 10.0 ** math.floor(math.log10(raw))
+    step = power * min((1.0, 2.0, 5.0, 10.0), key=lambda m: abs(math.log(m * power / raw)))
+    first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
+    decimals = max(0, 1 - math.floor(math.log10(step)))
+    return [round(k * step, decimals) + 0.0 for k in range(first, last + 1)]
+
+
+def date(day: float, span: float) -> str:
+    """A day since 1970 as a date, with as much detail as a range of so many days asks for."""
+    moment = _EPOCH + timedelta(days=min(max(day, -700_000.0), _LAST_DAY))
+    if span > 3.0 * _YEAR:
+        return f"{moment.year}"
+    if span > 75.0:
+        return f"{moment:%Y-%m}"
+    return f"{moment:%m-%d}" if span > 3.0 else f"{moment:%d. %H:%M}"
+
+
+def _day_ticks(low: float, high: float, count: int) -> list[float]:
+    span = high - low
+    if span <= 75.0:
+        return nice_ticks(low, high, count)
+    unit = 12.0 if span > 3.0 * _YEAR else 1.0  # months
+    step = max(1.0, _nice(span / (_YEAR / 12.0) / unit / count)) * unit
+    start, end = (_EPOCH + timedelta(days=d) for d in (low, high))
+    months = np.arange(12 * start.year + start.month - 1, 12 * end.year + end.month + 1)
+    chosen = months[months % int(step) == 0]
+    years = [(int(m) // 12, int(m) % 12 + 1) for m in chosen if 12 <= m < 12 * 9999]
+    return [(datetime(y, m, 1, tzinfo=UTC) - _EPOCH).total_seconds() / 86400.0 for y, m in years]
+
+
+def _nice(x: float) -> float:
+    """The smallest of 1, 2, 3, 5, 6, 10, 20, 50 ... that is not below x."""
+    power = 10.0 ** math.floor(math.log10(x)) if x > 1.0 else 1.0
+    return next(m * power for m in (1.0, 2.0, 3.0, 5.0, 6.0, 10.0) if m * power >= x)
+
+
+def _span(values: ArrayLike) -> tuple[float, float]:
+    """Lowest and highest finite value, set apart where they are one."""
+    x = np.asarray(values, dtype=np.float64)
+    finite = x[np.isfinite(x)]
+    if not finite.size:
+        return 0.0, 1.0
+    low, high = float(finite.min()), float(finite.max())
+    if high - low > 1e-12 * max(abs(low), abs(high)):
+        return low, high
+    apart = 0.5 * abs(low) or 0.5
+    return low - apart, high + apart
+
+
+def _labels(ticks: Sequence[float]) -> tuple[str, ...]:
+    """All with the decimals that the step has; with powers of ten where numbers are long."""
+    step = min((b - a for a, b in itertools.pairwise(ticks)), default=0.0)
+    largest = max((abs(t) for t in ticks), default=0.0)
+    if step <= 0.0 or largest >= 1e6 or step < 1e-4:
+        digits = 3 if step <= 0.0 else 2 + max(0, math.ceil(math.log10(max(largest / step, 1.0))))
+        return tuple(numbers.short(t, digits) for t in ticks)
+    decimals = max(0, -math.floor(math.log10(step) + 1e-9))
+    return tuple(numbers.fixed(t, decimals) for t in ticks)

@@ -1,0 +1,98 @@
+"""Class probabilities over the two numbers that matter most."""
+
+import numpy as np
+from markupsafe import Markup
+from numpy.typing import NDArray
+
+from posterity.arrays import Array
+from posterity.report import numbers, scales
+from posterity.report.material import Material
+from posterity.report.sections.blocks import Figure
+from posterity.report.svg import Plot
+
+_GRID = 36
+_N_LEVELS = 5  # of certainty, from even odds to certain
+N_COLOURS = 8
+_LOW, _HIGH = 1.0, 99.0  # per cent of the rows that the map spans
+_MOST_DOTS = 250
+
+
+def figures(material: Material) -> list[Figure]:
+    """The map; none where fewer than two inputs are numbers, or classes outnumber colours."""
+    pair = material.of_kind("number")[:2]
+    held = material.story.held_out
+    if len(pair) < 2 or len(held.classes) > N_COLOURS:
+        return []
+    k = material.shown[:: max(1, len(material.shown) // _MOST_DOTS)]
+    seen = [material.values(name, material.measured(k)) for name in pair]
+    known = np.isfinite(seen[0]) & np.isfinite(seen[1])
+    if np.count_nonzero(known) < 2:
+        return []
+    x, y = (axis(values[known]) for values in seen)
+    known &= _within(seen[0], x) & _within(seen[1], y)
+    p = _probabilities(material, pair, x, y)
+    plot = Plot(_scale(x, pair[0]), _scale(y, pair[1]))
+    classes = held.y[k].astype(np.intp)
+    layers = [*_tiles(plot, x, y, p), *_rows(plot, seen, known, classes, len(held.classes))]
+    title = "Map of probabilities"
+    others = "" if len(material.names) == 2 else " All other inputs are at typical values."
+    caption = (
+        f"The most probable class over {pair[0]} and {pair[1]}: the fuller the colour, the surer."
+        f"{others} Dots are rows, in the colour of the class that came."
+    )
+    legend = tuple((f"dots c{c}", name) for c, name in enumerate(held.classes))
+    told = f"Most probable class over {pair[0]} and {pair[1]}."
+    return [Figure(plot.picture(*layers, title=title, description=told), title, caption, legend)]
+
+
+def axis(values: Array) -> Array:
+    """Edges of the tiles along one input."""
+    low, high = np.percentile(values, [_LOW, _HIGH])
+    if high <= low:
+        low, high = low - 0.5, high + 0.5
+    return np.linspace(low, high, _GRID + 1)
+
+
+def _within(values: Array, edges: Array) -> NDArray[np.bool_]:
+    return (edges[0] <= values) & (values <= edges[-1])
+
+
+def _scale(edges: Array, title: str) -> scales.Scale:
+    return scales.between(float(edges[0]), float(edges[-1]), numbers.clipped(title, 50))
+
+
+def _probabilities(material: Material, pair: list[str], x: Array, y: Array) -> Array:
+    """At the middle of each tile, (rows of tiles, tiles in a row, C)."""
+    middles = [0.5 * (edges[:-1] + edges[1:]) for edges in (x, y)]
+    X, Y = np.meshgrid(*middles)
+    frame = material.rows_of({pair[0]: X.ravel().tolist(), pair[1]: Y.ravel().tolist()})
+    return np.asarray(material.story.model.predict_proba(frame)).reshape(*X.shape, -1)
+
+
+def _tiles(plot: Plot, x: Array, y: Array, p: Array) -> list[Markup]:
+    """Tiles of one class and certainty as one shape, runs of them as one box."""
+    best, C = p.argmax(axis=2), p.shape[2]
+    sure = (p.max(axis=2) - 1.0 / C) / (1.0 - 1.0 / C) if C > 1 else np.ones(best.shape)
+    level = np.clip(np.ceil(_N_LEVELS * sure), 1, _N_LEVELS).astype(np.intp)
+    code = best * (_N_LEVELS + 1) + level
+    shapes = []
+    for value in np.unique(code):
+        rows, starts, ends = _runs(code == value)
+        name = f"c{value // (_N_LEVELS + 1)} tile level{value % (_N_LEVELS + 1)}"
+        shapes.append(plot.boxes(x[starts], x[ends], y[rows], y[rows + 1], name))
+    return shapes
+
+
+def _runs(inside: NDArray[np.bool_]) -> tuple[NDArray[np.intp], ...]:
+    """Row, first column and the column after the last of each run of true cells."""
+    edge = np.zeros((len(inside), 1), dtype=np.int8)
+    steps = np.diff(np.hstack([edge, inside.astype(np.int8), edge]), axis=1)
+    rows, starts = np.nonzero(steps == 1)
+    return rows, starts, np.nonzero(steps == -1)[1]
+
+
+def _rows(
+    plot: Plot, seen: list[Array], known: NDArray[np.bool_], classes: NDArray[np.intp], C: int
+) -> list[Markup]:
+    at = (known & (classes == c) for c in range(C))
+    return [plot.dots(seen[0][k], seen[1][k], f"c{c} edged") for c, k in enumerate(at) if k.any()]

@@ -1,0 +1,90 @@
+"""What the model says of rows, and what came: classes."""
+
+import numpy as np
+from markupsafe import Markup
+from numpy.typing import NDArray
+
+from posterity.arrays import Array
+from posterity.comparison.results import HeldOut
+from posterity.report import numbers, scales
+from posterity.report.material import Material
+from posterity.report.sections import class_map
+from posterity.report.sections.blocks import Figure, Figures, Section
+from posterity.report.svg import Plot
+
+_MOST_CLASSES = 12  # in a table of confusions that can be read
+_N_BINS = 20
+
+
+def section(material: Material) -> Section | None:
+    """Probabilities beside what came; nothing for numbers."""
+    held = material.story.held_out
+    p = held.probabilities
+    if p is None:
+        return None
+    figures = [_certainty(held, p), *_confusions(held, p), *class_map.figures(material)]
+    lead = (
+        f"The probabilities that {material.story.model_name} gave to classes of "
+        f"{material.story.seen}, and the classes that came."
+    )
+    return Section("prediction", "What it predicts", lead, (Figures(tuple(figures)),))
+
+
+def _certainty(held: HeldOut, p: Array) -> Figure:
+    given = p[np.arange(len(held.y)), held.y.astype(np.intp)]
+    edges = np.linspace(0.0, 1.0, _N_BINS + 1)
+    share = np.histogram(given, edges)[0] / max(len(given), 1)
+    top = max(float(share.max()), 0.05)
+    plot = Plot(
+        scales.shares("probability given to the class that came"),
+        scales.shares("share of rows", high=1.05 * top),
+    )
+    boxes = plot.boxes(edges[:-1] + 0.004, edges[1:] - 0.004, 0.0 * share, share, "accent")
+    title = "Probability of what came"
+    caption = (
+        "The further to the right, the better the model knew. Rows at the left were surprises: the "
+        "class that came had been given little."
+    )
+    told = f"Histogram over {len(given)} rows."
+    return Figure(plot.picture(boxes, title=title, description=told), title, caption)
+
+
+def _confusions(held: HeldOut, p: Array) -> list[Figure]:
+    C = len(held.classes)
+    if not 2 <= C <= _MOST_CLASSES:
+        return []
+    said = p.argmax(axis=1)
+    counts = np.zeros((C, C), dtype=np.int64)
+    np.add.at(counts, (held.y.astype(np.intp), said), 1)
+    title = "Confusions"
+    caption = (
+        "Rows of the table are classes that came, columns the most probable class. Numbers count "
+        "rows; all of them would lie on the diagonal if the model were always right."
+    )
+    return [Figure(_matrix(held.classes, counts, title), title, caption)]
+
+
+def _matrix(classes: tuple[str, ...], counts: NDArray[np.int64], title: str) -> Markup:
+    C = len(classes)
+    length = 14 if C <= 4 else 7 if C <= 7 else 4
+    x = scales.names(classes, "most probable", length=length)
+    y = scales.names(classes[::-1], "came", length=9)
+    plot = Plot(x, y, left=92.0, height=300.0)
+    share = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
+    layers = []
+    for level in range(1, 6):
+        i, j = np.nonzero(np.ceil(5.0 * share).astype(int) == level)
+        for name, at in (("accent", i == j), ("warn", i != j)):
+            layers.append(_cells(plot, C, i[at], j[at], f"{name} level{level}"))
+    i, j = np.nonzero(counts)
+    words = [numbers.count(int(n)) for n in counts[i, j]]
+    layers.append(plot.texts(j, C - 1 - i, words, "cells"))
+    told = f"Counts of {C} classes that came against the most probable."
+    return plot.picture(*layers, title=title, description=told, grid=False)
+
+
+def _cells(plot: Plot, C: int, i: NDArray[np.intp], j: NDArray[np.intp], name: str) -> Markup:
+    x, y = j.astype(np.float64), (C - 1 - i).astype(np.float64)
+    if not len(x):
+        return Markup()
+    return plot.boxes(x - 0.48, x + 0.48, y - 0.48, y + 0.48, name)

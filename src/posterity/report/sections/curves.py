@@ -1,0 +1,153 @@
+"""How the prediction changes with one input at a time, all others at typical values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+from markupsafe import Markup
+
+from posterity.arrays import Array
+from posterity.report import numbers, scales
+from posterity.report.material import Material
+from posterity.report.sections import prediction
+from posterity.report.sections.blocks import Figure, Figures, Section
+from posterity.report.svg import Plot
+
+_MOST_INPUTS = 12
+_MOST_LEVELS = 12
+_MOST_CLASSES = 6
+_GRID = 41
+_ENDS = (1.0, 99.0)  # per cent of the rows
+_SIZE = {"width": 330.0, "height": 230.0, "left": 64.0}
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """Values of one input that the model is asked about."""
+
+    name: str
+    places: Array  # on the axis
+    cells: list[Any]  # in the table
+    labels: tuple[str, ...]  # of levels; empty for numbers and dates
+
+
+def section(material: Material) -> Section | None:
+    """Curves over the most important inputs, from one prediction of all their rows."""
+    asked = [q for name in material.names[:_MOST_INPUTS] if (q := _question(material, name))]
+    if not asked:
+        return None
+    frame = pl.concat([material.rows_of({q.name: q.cells}) for q in asked])
+    cuts = np.cumsum([len(q.cells) for q in asked])[:-1]
+    draw = _Numbers.of if material.story.is_regression else _Chances.of
+    drawing = draw(material, frame)
+    answers = np.split(drawing.answers, cuts)
+    figures = tuple(drawing.figure(material, q, a) for q, a in zip(asked, answers, strict=True))
+    lead = "One input moves, all others stay at their median or commonest level. " + drawing.lead
+    return Section("curves", "One input at a time", lead, (Figures(figures, small=True),))
+
+
+def _question(material: Material, name: str) -> Question | None:
+    if material.kind(name) == "category":
+        levels = material.part(name).levels[:_MOST_LEVELS]
+        places = np.arange(len(levels), dtype=np.float64)
+        return Question(name, places, list(levels), tuple(levels)) if levels else None
+    values = material.values(name, material.sample)
+    known = values[np.isfinite(values)]
+    if not len(known):
+        return None
+    low, high = np.percentile(known, _ENDS)
+    grid = np.linspace(low, high, _GRID) if high > low else np.array([low])
+    return Question(name, grid, material.column(name, grid), ())
+
+
+def _axis(material: Material, asked: Question) -> scales.Scale:
+    title = numbers.clipped(asked.name, 40)
+    if asked.labels:
+        n = len(asked.labels)
+        return scales.names(asked.labels, title, length=12 if n <= 3 else 6 if n <= 6 else 3)
+    if material.kind(asked.name) == "date":
+        return scales.days(asked.places, title)
+    return scales.linear(asked.places, title, count=4)
+
+
+@dataclass(frozen=True, eq=False)
+class _Numbers:
+    """Bands of a number, all on one scale so that inputs can be compared."""
+
+    answers: Array  # (n, 5)
+    lead = "Line: median; dark: 50 %; light: 90 % of the prediction. All have one upright scale."
+
+    @classmethod
+    def of(cls, material: Material, frame: pl.DataFrame) -> _Numbers:
+        return cls(material.quantiles(frame))
+
+    def figure(self, material: Material, asked: Question, q: Array) -> Figure:
+        y = scales.linear(self.answers, material.story.schema.target, count=4)
+        plot = Plot(_axis(material, asked), y, **_SIZE)
+        if len(q) > 1 and not asked.labels:
+            layers = prediction.bands(plot, asked.places, q)
+        else:
+            layers = _points(plot, asked.places, q)
+        return _figure(plot, layers, asked, material.story.schema.target)
+
+
+def _points(plot: Plot, x: Array, q: Array) -> list[Markup]:
+    return [
+        plot.sticks(x, q[:, 0], q[:, 4], "outer thick"),
+        plot.sticks(x, q[:, 1], q[:, 3], "inner thick"),
+        plot.dots(x, q[:, 2], "accent", radius=4.0),
+    ]
+
+
+@dataclass(frozen=True, eq=False)
+class _Chances:
+    """Class probabilities: of the second class of two, or of the commonest of several."""
+
+    answers: Array  # (n, C)
+    shown: tuple[int, ...]
+
+    @classmethod
+    def of(cls, material: Material, frame: pl.DataFrame) -> _Chances:
+        p = np.asarray(material.story.model.predict_proba(frame), dtype=np.float64)
+        held = material.story.held_out
+        usual = np.argsort(
+            -np.bincount(held.y.astype(np.intp), minlength=p.shape[1]), kind="stable"
+        )
+        shown = (1,) if p.shape[1] == 2 else tuple(sorted(usual[:_MOST_CLASSES].tolist()))
+        return cls(p, shown)
+
+    @property
+    def lead(self) -> str:
+        """How the curves are read."""
+        if self.shown == (1,):
+            return "The line is the probability of the second class."
+        return "Each line is the probability of a class."
+
+    def figure(self, material: Material, asked: Question, p: Array) -> Figure:
+        classes = material.story.held_out.classes
+        title = f"P({classes[1]})" if len(classes) == 2 else "probability"
+        plot = Plot(_axis(material, asked), scales.shares(numbers.clipped(title, 24)), **_SIZE)
+        layers = [layer for c in self.shown for layer in self._line(plot, asked, p[:, c], c)]
+        legend = tuple((f"dots c{c % 8}", classes[c]) for c in self.shown if len(classes) > 2)
+        return _figure(plot, layers, asked, "class probabilities", legend)
+
+    def _line(self, plot: Plot, asked: Question, p: Array, c: int) -> list[Markup]:
+        name = "accent" if self.shown == (1,) else f"c{c % 8}"
+        if asked.labels or len(p) == 1:
+            return [plot.sticks(asked.places, 0.0 * p, p, name), plot.dots(asked.places, p, name)]
+        return [plot.line(asked.places, p, name)]
+
+
+def _figure(
+    plot: Plot,
+    layers: list[Markup],
+    asked: Question,
+    what: str,
+    legend: tuple[tuple[str, str], ...] = (),
+) -> Figure:
+    title = numbers.clipped(asked.name, 40)
+    told = f"{what} over {asked.name}."
+    return Figure(plot.picture(*layers, title=title, description=told), title, "", legend)

@@ -1,0 +1,112 @@
+"""What the model says of rows, and what came: numbers."""
+
+import numpy as np
+from markupsafe import Markup
+from numpy.typing import NDArray
+
+from posterity.arrays import Array
+from posterity.report import numbers, scales
+from posterity.report.material import Material, some
+from posterity.report.sections.blocks import Figure, Figures, Section
+from posterity.report.svg import Plot
+
+_N_STICKS = 240  # intervals that can still be told apart
+_GRID = 81
+DOMINATES = 0.8  # of all importance: then the prediction is nearly a curve over one input
+
+
+def section(material: Material) -> Section | None:
+    """Predictive distributions beside what came; nothing for classes."""
+    held = material.story.held_out
+    if held.quantiles is None:
+        return None
+    figures = [_intervals(material, held.quantiles), *_band(material)]
+    lead = (
+        f"What {material.story.model_name} says of {material.story.seen}, as a distribution, and "
+        "the value that came."
+    )
+    return Section("prediction", "What it predicts", lead, (Figures(tuple(figures)),))
+
+
+def _intervals(material: Material, quantiles: Array) -> Figure:
+    held, story = material.story.held_out, material.story
+    k = material.shown[some(len(material.shown), _N_STICKS, np.random.default_rng(story.seed))]
+    y, q = held.y[k].astype(np.float64), quantiles[k]
+    x, inside = q[:, 2], (q[:, 0] <= held.y[k]) & (held.y[k] <= q[:, -1])
+    target = story.schema.target
+    axis = scales.linear(np.concatenate([y, q[:, 0], q[:, -1]]), f"observed {target}")
+    plot = Plot(scales.linear(x, f"predicted {target} (median)"), axis)
+    ends = np.array([plot.x.low, plot.x.high])
+    tips = [
+        _told(story.row_number(int(r)), a, b) for r, a, b in zip(held.rows[k], y, q, strict=True)
+    ]
+    layers = [
+        plot.sticks(x, q[:, 0], q[:, -1], "outer"),
+        plot.sticks(x, q[:, 1], q[:, -2], "inner"),
+        plot.line(ends, ends, "rule"),
+        plot.dots(x[inside], y[inside], "ink", tips=_at(tips, inside)),
+        plot.dots(x[~inside], y[~inside], "warn", tips=_at(tips, ~inside)),
+    ]
+    title = "Predicted and observed"
+    share = numbers.percent(float(np.mean(inside)))
+    caption = (
+        f"Each dot is a row; the bar behind it is the prediction: dark 50 %, light 90 %. {share} "
+        "of these dots lie within their light bar; nine in ten should."
+    )
+    legend = (("dots ink", "within 90 %"), ("dots warn", "outside"))
+    told = f"{len(k)} rows: observed {target} against its predicted median, with intervals."
+    return Figure(plot.picture(*layers, title=title, description=told), title, caption, legend)
+
+
+def _told(row: int, y: float, q: Array) -> str:
+    low, high = numbers.short(float(q[0])), numbers.short(float(q[-1]))
+    return f"row {numbers.count(row)}: {numbers.short(y)}; 90 % between {low} and {high}"
+
+
+def _at(texts: list[str], chosen: NDArray[np.bool_]) -> list[str]:
+    return [text for text, shown in zip(texts, chosen.tolist(), strict=True) if shown]
+
+
+def dominant(material: Material) -> str | None:
+    """The number or date on which the prediction almost alone depends."""
+    drops = np.array([max(one.drop, 0.0) for one in material.importance])
+    found = material.of_kind("number", "date")
+    if not found or found[0] != material.names[0]:
+        return None
+    alone = len(drops) == 1 or drops[0] >= DOMINATES * drops.sum() > 0.0
+    return found[0] if alone else None
+
+
+def _band(material: Material) -> list[Figure]:
+    """The distribution as a band over the input that dominates, where one does."""
+    name = dominant(material)
+    if name is None:
+        return []
+    seen = material.values(name, material.measured(material.shown))
+    known = np.isfinite(seen)
+    if not known.any():
+        return []
+    grid = np.linspace(seen[known].min(), seen[known].max(), _GRID)
+    q = material.quantiles(material.rows_of({name: material.column(name, grid)}))
+    y = material.story.held_out.y[material.shown].astype(np.float64)
+    axis = scales.days if material.kind(name) == "date" else scales.linear
+    target = material.story.schema.target
+    plot = Plot(axis(seen, name), scales.linear(np.concatenate([y, q.ravel()]), target))
+    layers = [*bands(plot, grid, q), plot.dots(seen[known], y[known], "ink", radius=2.0)]
+    title = f"{target} over {numbers.clipped(name, 40)}"
+    others = "" if len(material.names) == 1 else ", all other inputs at typical values"
+    caption = (
+        f"The model's distribution of {target} over {name}{others}: line median, dark band 50 %, "
+        "light band 90 %. Dots are rows."
+    )
+    told = f"Median and bands of {target} over {name}."
+    return [Figure(plot.picture(*layers, title=title, description=told), title, caption)]
+
+
+def bands(plot: Plot, x: Array, q: Array) -> list[Markup]:
+    """Light and dark band, and the median, of quantiles (n, 5) at rising x."""
+    return [
+        plot.area(x, q[:, 0], q[:, 4], "outer"),
+        plot.area(x, q[:, 1], q[:, 3], "inner"),
+        plot.line(x, q[:, 2], "accent"),
+    ]

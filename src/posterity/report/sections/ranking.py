@@ -1,0 +1,142 @@
+"""Which model of the family: log scores on held-out rows, with their standard errors."""
+
+import numpy as np
+from markupsafe import Markup
+
+from posterity.comparison.results import Comparison, Result
+from posterity.report import numbers, scales
+from posterity.report.material import Material
+from posterity.report.sections.blocks import (
+    Block,
+    Figure,
+    Figures,
+    Items,
+    Row,
+    Section,
+    Table,
+    Text,
+)
+from posterity.report.svg import Plot, room_for
+
+_STEP = 26.0  # between two models in the picture
+_FAR = 4.0  # times the typical distance: beyond, a mark at the edge says so
+
+
+def section(material: Material) -> Section | None:
+    """The ranking; nothing where there was one model only."""
+    found = material.story.comparison
+    if found is None or len(found.results) < 2:
+        return None
+    blocks: list[Block] = [Figures((_figure(found),)), _table(found)]
+    if found.skipped:
+        blocks += [Text("Not measured:"), Items(tuple(f"{s.name}: {s.why}" for s in found.skipped))]
+    lead = (
+        f"{numbers.plural(len(found.results), 'model')} on the same {found.folds} folds of "
+        f"{numbers.plural(found.n_rows, 'row')}, each measured on rows it had not seen."
+    )
+    return Section("ranking", "Which model", lead, tuple(blocks))
+
+
+def _figure(found: Comparison) -> Figure:
+    title = "Log score below the best"
+    caption = (
+        "Each dot is the mean log score of a model on held-out rows, less that of the best: "
+        "further right is better. Lines are two standard errors of the difference, row by row. "
+        "A line that touches zero: the rows cannot tell the two models apart."
+    )
+    legend = (("dots accent", "models of the family"), ("dots hollow", "baselines"))
+    return Figure(_picture(found.results, title), title, caption, legend, wide=True)
+
+
+def _picture(results: tuple[Result, ...], title: str) -> Markup:
+    n = len(results)
+    y = np.arange(n - 1, -1, -1, dtype=np.float64)
+    lost = -np.array([r.behind for r in results])
+    error = 2.0 * np.nan_to_num([r.behind_error for r in results])
+    edge = _edge(lost)
+    near = lost >= edge
+    ends = np.concatenate([(lost - error)[near], (lost + error)[near], np.zeros(1)])
+    x_scale = scales.linear(ends, "nats a row")
+    names = scales.names([r.name for r in reversed(results)], length=22)
+    height = _STEP * n + 54.0
+    plot = Plot(x_scale, names, height=height, left=room_for(names))
+    far = ~near & (lost < x_scale.low)
+    baseline = np.array([r.baseline for r in results])
+    layers = [
+        plot.line([0.0, 0.0], [-0.5, n - 0.5], "rule"),
+        plot.bars((lost - error)[~far], (lost + error)[~far], y[~far], "muted"),
+        *(
+            plot.dots(lost[at], y[at], name, radius=5.0, tips=_tips(results, at))
+            for at, name in ((~far & ~baseline, "accent"), (~far & baseline, "hollow"))
+        ),
+        plot.texts(np.full(far.sum(), x_scale.low), y[far], _beyond(lost[far]), "beyond"),
+    ]
+    best = results[0].name
+    told = f"{n} models from best to worst; the best is {best}."
+    return plot.picture(*layers, title=title, description=told)
+
+
+def _edge(lost: np.ndarray) -> float:
+    """How far down the axis goes: one hopeless model shall not flatten all others."""
+    behind = np.sort(-lost[np.isfinite(lost)])
+    typical = float(np.median(behind[behind > 0.0])) if (behind > 0.0).any() else 0.0
+    return -min(float(behind[-1]), _FAR * typical) if len(behind) else 0.0
+
+
+def _beyond(lost: np.ndarray) -> list[str]:
+    arrow = "\N{LEFTWARDS ARROW}"
+    return [f"{arrow} {numbers.short(value)}" for value in lost.tolist()]
+
+
+def _tips(results: tuple[Result, ...], at: np.ndarray) -> list[str]:
+    return [
+        f"{r.name}: {numbers.short(r.behind)} below the best"
+        for r, shown in zip(results, at, strict=True)
+        if shown
+    ]
+
+
+def _table(found: Comparison) -> Table:
+    regression = found.schema.task == "regression"
+    head = (
+        "Model",
+        "Log score",
+        "Below the best",
+        "RMSE" if regression else "Accuracy",
+        *(("In 90 % interval",) if regression else ()),
+        "Calibration error",
+        "Log evidence",
+        "Fit, s",
+        "Predict, ms",
+        "Size",
+    )
+    caption = (
+        "Log score and its standard error: higher is better. Calibration error: 0 is best. Fit: "
+        "seconds for one fold; predict: milliseconds for 1000 rows; size: of the saved model."
+    )
+    return Table(caption, head, tuple(_row(r, found.best, regression) for r in found.results))
+
+
+def _row(result: Result, best: Result, regression: bool) -> Row:
+    figures = (
+        (numbers.short(result.rmse, 4), numbers.percent(result.coverage))
+        if regression
+        else (numbers.percent(result.accuracy, 1),)
+    )
+    cells = (
+        result.name,
+        _with_error(result.log_score, result.standard_error),
+        _with_error(result.behind, result.behind_error) if result.behind > 0.0 else numbers.DASH,
+        *figures,
+        numbers.short(result.calibration, 2),
+        numbers.short(result.log_evidence, 4),
+        numbers.short(result.fit_seconds, 2),
+        numbers.short(1000.0 * result.predict_seconds, 2),
+        numbers.size(result.n_bytes),
+    )
+    mark = "baseline" if result.baseline else "best" if result is best else ""
+    return Row(cells, mark)
+
+
+def _with_error(value: float, error: float) -> str:
+    return f" {numbers.PLUS_MINUS} ".join(numbers.with_error(value, error))

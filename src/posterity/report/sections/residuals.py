@@ -1,0 +1,86 @@
+"""What the predictions of numbers left unexplained."""
+
+import numpy as np
+from scipy import stats
+
+from posterity.arrays import Array
+from posterity.report import numbers, scales
+from posterity.report.material import Material
+from posterity.report.sections.blocks import Figure, Figures, Section
+from posterity.report.svg import Plot
+
+_SMALLEST = 1e-6  # chance beyond which a standardised residual is not followed
+_ENDS = (0.05, 0.95)
+_EVEN = "An even cloud about zero is right; a bend is a missing shape, a funnel unequal noise."
+
+
+def section(material: Material) -> Section | None:
+    """Residuals over the prediction and over the first input, and their quantiles."""
+    held = material.story.held_out
+    if held.mean is None or held.pit is None:
+        return None
+    k = material.shown
+    left = held.y[k].astype(np.float64) - held.mean[k]
+    if not np.isfinite(left).any():
+        return None
+    figures = [_over(held.mean[k], left, "the prediction", "predicted mean", _EVEN)]
+    figures += [*_over_input(material, left), _quantiles(standardised(held.pit))]
+    lead = "Observed less predicted mean: a pattern here is something the model has missed."
+    return Section("residuals", "What it misses", lead, (Figures(tuple(figures)),))
+
+
+def standardised(pit: Array) -> Array:
+    """Residuals as standard normals, whatever the predicted distributions were, rising."""
+    return np.sort(stats.norm.ppf(np.clip(pit, _SMALLEST, 1.0 - _SMALLEST)))
+
+
+def _over(
+    x: Array, left: Array, what: str, title: str, caption: str, *, dates: bool = False
+) -> Figure:
+    shown = np.isfinite(x) & np.isfinite(left)
+    axis = scales.days if dates else scales.linear
+    plot = Plot(axis(x[shown], title), scales.linear(np.append(left[shown], 0.0), "residual"))
+    layers = [
+        plot.line([plot.x.low, plot.x.high], [0.0, 0.0], "rule"),
+        plot.dots(x[shown], left[shown], "ink"),
+    ]
+    name = f"Residuals over {numbers.clipped(what, 40)}"
+    told = f"{np.count_nonzero(shown)} rows."
+    return Figure(plot.picture(*layers, title=name, description=told), name, caption)
+
+
+def _over_input(material: Material, left: Array) -> list[Figure]:
+    numeric = material.of_kind("number", "date")
+    if not numeric:
+        return []
+    values = material.values(numeric[0], material.measured(material.shown))
+    dates = material.kind(numeric[0]) == "date"
+    if not np.isfinite(values).any():
+        return []
+    caption = f"The same rows over {numeric[0]}, of all numbers the one that matters most."
+    return [_over(values, left, numeric[0], numeric[0], caption, dates=dates)]
+
+
+def _quantiles(z: Array) -> Figure:
+    n = len(z)
+    rank = np.unique(np.linspace(0, n - 1, min(n, 300)).astype(np.intp))
+    expected = stats.norm.ppf((rank + 0.5) / n)
+    low, high = (stats.norm.ppf(stats.beta.ppf(p, rank + 1, n - rank)) for p in _ENDS)
+    everything = np.concatenate([z, expected, low, high])
+    plot = Plot(
+        scales.linear(expected, "standard normal quantile"),
+        scales.linear(everything, "standardised residual"),
+    )
+    ends = np.array([plot.x.low, plot.x.high])
+    layers = [
+        plot.area(expected, low, high, "chance"),
+        plot.line(ends, ends, "rule"),
+        plot.dots(expected, z[rank], "ink", radius=2.0),
+    ]
+    title = "Quantiles of standardised residuals"
+    caption = (
+        "On the diagonal the predicted distributions have the right shape. Ends that leave the "
+        "grey band are tails heavier (steeper) or lighter (flatter) than predicted."
+    )
+    told = f"Quantiles of {n} standardised residuals against those of a normal."
+    return Figure(plot.picture(*layers, title=title, description=told), title, caption)

@@ -1,0 +1,94 @@
+// Latent values to what is said of the target: a distribution of a number, or class probabilities.
+
+const ANSWERS = {
+  normal: ({ noise, scale, center }) => (mean, S) =>
+    normal(center + scale * mean[0], Math.sqrt(scale ** 2 * variance(S) + noise)),
+
+  student_t: ({ freedom, unit, noise }) => (mean, S) =>
+    studentT(mean[0], Math.sqrt(unit * variance(S) + noise), freedom),
+
+  general_normal: ({ scale, power }) => (mean) => generalNormal(mean[0], scale, power),
+
+  scale_mixture: ({ variances, weights }) => (mean, S) =>
+    mixture(
+      variances.map((v) => normal(mean[0], Math.sqrt(v + variance(S)))),
+      weights,
+    ),
+
+  gamma: (form) => (mean, S) => gammaAnswer(form, mean[0], variance(S)),
+
+  two_classes: ({ averaging }) => (mean, S) => twoClasses(mean[0], variance(S), averaging),
+
+  classes: (form) => {
+    const points = form.points && unpacked(form.points);
+    return (mean, S) => {
+      if (mean.length === 1) return twoClasses(mean[0], 0, "none");
+      if (form.averaging === "exact") return softmaxMean(mean, S, { ...form, points });
+      return form.averaging === "none" ? softmax(mean) : softmaxApproximate(mean, S);
+    };
+  },
+};
+
+const variance = (S) => (S === null ? 0 : S[0][0]);
+
+// Gamma components over nodes of the latent normal, widened as likelihoods/gamma.py widens them.
+function gammaAnswer({ shape, end, step, nodes, most }, mean, v) {
+  if (v === 0) return gammaOf(shape, shape * Math.exp(-mean));
+  const reach = (sd) => 2 * (end + sd);
+  const room = ((nodes * step) / reach(Math.sqrt(v))) ** 2 - 1;
+  const wide = Math.min(shape, Math.max(room / v - 3, 1));
+  const left = Math.max(v + Math.log1p(1 / shape) - Math.log1p(1 / wide), 0);
+  const sd = Math.sqrt(left);
+  const wanted = (reach(sd) / step) * Math.sqrt(1 + left * (wide + 3));
+  const count = Math.min(Math.ceil(Math.max(wanted, 1)) + 1, most);
+  const t = Array.from({ length: count }, (_, i) => -end + (reach(sd) * i) / (count - 1));
+  const weights = softmax(t.map((value) => -0.5 * value * value));
+  const used = t.map((_, i) => i).filter((i) => weights[i] > 1e-18);
+  const middle = mean + 0.5 * (v - left);
+  return mixture(
+    used.map((i) => gammaOf(wide, wide * Math.exp(-(middle + sd * t[i])))),
+    used.map((i) => weights[i]),
+  );
+}
+
+function expertsAnswer({ columns, gates, experts }) {
+  const z = columnsOf(columns);
+  const trust = latentOf(gates);
+  const each = experts.map(latentOf);
+  return (x) => {
+    const at = z(x);
+    const shares = softmax(trust(at).mean);
+    const said = each.map((expert) => classesAt(expert(at).mean));
+    return said[0].map((_, c) => said.reduce((sum, p, k) => sum + shares[k] * p[c], 0));
+  };
+}
+
+const classesAt = (a) => (a.length === 1 ? twoClasses(a[0], 0, "none") : softmax(a));
+
+// What the model says of encoded inputs.
+function saying(model) {
+  if (model.kind === "normal_forest") return normalForest(model);
+  if (model.kind === "class_forest") return classForest(model);
+  if (model.kind === "experts") return expertsAnswer(model);
+  if (model.kind === "steps") {
+    const latent = steps(model);
+    return (x) => classesAt(latent(x));
+  }
+  const columns = columnsOf(model.columns);
+  const latent = latentOf(model.latent);
+  const answer = ANSWERS[model.answer.kind](model.answer);
+  return (x) => {
+    const { mean, covariance } = latent(columns(x));
+    return answer(mean, covariance);
+  };
+}
+
+// From the values of inputs to {mean, sd, quantile} of a number, or to {probabilities}.
+function answering(data) {
+  const says = saying(data.model);
+  return (values) => {
+    const said = says(Float64Array.from(encoded(data.inputs, values)));
+    if (data.task === "classification") return { probabilities: said };
+    return { ...said, quantile: (p) => quantile(said, p) };
+  };
+}

@@ -1,0 +1,106 @@
+"""Likelihoods as plain numbers: how the page makes a prediction of latent values."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+
+from posterity import likelihoods
+from posterity.likelihoods import gamma, softmax_mean, student_t
+from posterity.report.what_if.packing import Json, NoFormError, numbers, rounded
+
+_MOST_CLASSES = 20
+
+
+def normal(noise_variance: float, *, scale: float = 1.0, center: float = 0.0) -> Json:
+    """Normal noise about a latent value that is scaled and moved first."""
+    return {"kind": "normal", "noise": float(noise_variance), "scale": scale, "center": center}
+
+
+def student_t_of(freedom: float, latent_unit: float, noise: float) -> Json:
+    """Student's t: the squared scale is the latent variance in this unit, and the noise."""
+    return {"kind": "student_t", "freedom": freedom, "unit": latent_unit, "noise": noise}
+
+
+@functools.singledispatch
+def of(likelihood: Any) -> Json:
+    """What is predicted where the latent value is normal.
+
+    Examples
+    --------
+    >>> of(likelihoods.Bernoulli())
+    {'kind': 'two_classes', 'averaging': 'exact'}
+    """
+    name = type(likelihood).__name__
+    raise NoFormError(f"Predictions under a {name} likelihood have no form that runs in a page.")
+
+
+@of.register
+def _(likelihood: likelihoods.Normal) -> Json:
+    return normal(float(likelihood.noise_variance))  # type: ignore[arg-type]
+
+
+@of.register
+def _(likelihood: likelihoods.StudentT) -> Json:
+    nu, scale = float(likelihood.degrees_of_freedom), float(likelihood.scale)  # type: ignore[arg-type]
+    log_u, log_w = student_t.precision_nodes(nu)
+    return {
+        "kind": "scale_mixture",
+        "variances": numbers(scale**2 * np.exp(-log_u)),
+        "weights": numbers(np.exp(log_w)),
+    }
+
+
+@of.register
+def _(likelihood: likelihoods.Gamma) -> Json:
+    return {
+        "kind": "gamma",
+        "shape": float(likelihood.shape),  # type: ignore[arg-type]
+        "end": gamma._END,
+        "step": gamma._STEP,
+        "nodes": gamma._NODES,
+        "most": gamma._MOST_NODES,
+    }
+
+
+@of.register
+def _(likelihood: likelihoods.Bernoulli) -> Json:
+    return {"kind": "two_classes", "averaging": likelihood.averaging}
+
+
+@of.register
+def _(likelihood: likelihoods.Categorical) -> Json:
+    C = likelihood.n_classes
+    if C > _MOST_CLASSES:
+        raise NoFormError(f"{C} classes are averaged over by more points than a page should hold.")
+    answer: Json = {"kind": "classes", "averaging": likelihood.averaging}
+    if likelihood.averaging == "exact":
+        answer |= _points(C)
+    return answer
+
+
+def certain_number(likelihood: Any) -> Json:
+    """What is predicted of a number where the latent value is taken as it is."""
+    if isinstance(likelihood, likelihoods.StudentT):
+        nu, scale = likelihood.degrees_of_freedom, likelihood.scale
+        return student_t_of(float(nu), 0.0, float(scale) ** 2)  # type: ignore[arg-type]
+    return of(likelihood)
+
+
+def certain() -> Json:
+    """Classes of latent values that are taken as they are."""
+    return {"kind": "classes", "averaging": "none"}
+
+
+def _points(C: int) -> Json:
+    """The half of the points of the largest rule, of which smaller rules take the first."""
+    more = (C > 3) + (C > 5)
+    tiers = [[limit, log2 and log2 + more] for limit, log2 in softmax_mean._POINTS]
+    half = softmax_mean._normal_points(C - 1, tiers[-1][1])
+    return {
+        "basis": softmax_mean.contrasts(C).tolist(),
+        "tiers": [[None if np.isinf(limit) else limit, log2] for limit, log2 in tiers],
+        "points": rounded(half[:, : half.shape[1] // 2]),
+    }

@@ -1,0 +1,105 @@
+"""The forms of classifiers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from posterity import classification
+from posterity.arrays import Array
+from posterity.classification import classes, forest_model, weight_model
+from posterity.report.what_if import answers, columns, latents, trees
+from posterity.report.what_if.forms import form, linear, process
+from posterity.report.what_if.packing import Json, NoFormError
+
+
+@form.register
+def _(model: weight_model.WeightClassifier) -> Json:
+    return _weighted(model, columns.of(model.features_), model.coef_)
+
+
+@form.register
+def _(model: classification.SparseLogisticRegression) -> Json:
+    space = columns.chosen(columns.of(model.features_), model.relevance_)
+    return _weighted(model, space, model.coef_[:, model.relevance_])
+
+
+@form.register
+def _(model: classification.DualLogisticRegression) -> Json:
+    inner, outer = columns.of(model.features_), columns.of_function(model.kernel_columns_)
+    space = columns.centred(
+        {"kind": "chain", "of": [inner, outer]}, model._weight, about_mean=model.fit_intercept
+    )
+    return _weighted(model, space, model._design_coef.T)
+
+
+@form.register
+def _(model: classification.KernelLogisticRegression) -> Json:
+    found = model.posterior_
+    t, W, n = found.fit.problem.targets, found.fit.weights.W, len(found.weights)
+    has_offset = len(W) > n
+    space = columns.centred(
+        columns.of_kernel(found.kernel, found.X), found.weights, about_mean=has_offset
+    )
+    coef = (W[:n] @ t.Q.T).T
+    posterior = latents.spread(found)
+    own = t.Q @ W[n] - coef @ np.array(posterior["center"]) if has_offset else 0.0
+    return linear(space, latents.of(coef, t.shift + own, posterior), _averaged(model))
+
+
+@form.register
+def _(model: classification.RelevanceVectorClassifier) -> Json:
+    if model.query_column:
+        raise NoFormError("With query_column=True each query has a model of its own.")
+    space = columns.of_kernel(model.kernel_, model.relevance_vectors_)
+    return _weighted(model, space, model.dual_coef_)
+
+
+@form.register
+def _(model: classification.GaussianProcessClassifier) -> Json:
+    return process(model.posterior_, _averaged(model), 1.0)
+
+
+@form.register
+def _(model: classification.IncrementalClassifier) -> Json:
+    space = {"kind": "none"} if model.units_ is None else columns.of(model.units_)
+    coef, intercept = np.atleast_2d(model.coef_), np.atleast_1d(model.intercept_)
+    return linear(space, latents.of(coef, intercept), answers.certain())
+
+
+@form.register
+def _(model: classification.LogitBoostClassifier) -> Json:
+    return trees.of_steps(model.steps_, model.tests_)
+
+
+@form.register
+def _(model: forest_model.ForestClassifier) -> Json:
+    return trees.of_classes(model.forest_)
+
+
+@form.register
+def _(model: classification.MixtureOfExpertsClassifier) -> Json:
+    return {
+        "kind": "experts",
+        "columns": columns.of(model.features_),
+        "gates": _lines(model.gate_coef_, model.gate_intercept_),
+        "experts": [
+            _lines(np.atleast_2d(coef), np.atleast_1d(intercept))
+            for coef, intercept in zip(model.expert_coef_, model.expert_intercept_, strict=True)
+        ],
+    }
+
+
+def _weighted(model: Any, space: Json, coef: Array) -> Json:
+    posterior = None if model.posterior_ is None else latents.spread(model.posterior_)
+    latent = latents.of(coef, model.intercept_, posterior)
+    return linear(space, latent, answers.certain() if posterior is None else _averaged(model))
+
+
+def _averaged(model: Any) -> Json:
+    return answers.of(classes.likelihood_of(len(model.classes_), model.averaging))
+
+
+def _lines(coef: Array, intercept: Array) -> Json:
+    return latents.of(coef, intercept)

@@ -1,0 +1,137 @@
+"""Features as plain numbers: how encoded inputs become the columns that weights belong to."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+
+from posterity import features, kernels
+from posterity.arrays import Array
+from posterity.report.what_if import kernel_tree
+from posterity.report.what_if.packing import Json, NoFormError, check_room, numbers, table
+
+
+@functools.singledispatch
+def of(space: object) -> Json:
+    """What the page computes the columns from.
+
+    Examples
+    --------
+    >>> of(features.Polynomial(2).fit([[1.0]]))
+    {'kind': 'polynomial', 'parents': [-1, 0], 'factors': [0, 0]}
+    """
+    raise NoFormError(f"Features of the kind {type(space).__name__} do not run in a page.")
+
+
+@of.register
+def _(space: None) -> Json:
+    return {"kind": "identity"}
+
+
+@of.register
+def _(space: features.Identity) -> Json:
+    return {"kind": "identity"}
+
+
+@of.register
+def _(space: features.Polynomial) -> Json:
+    place = {tuple(row): m for m, row in enumerate(space.powers_.tolist())}
+    parents, factors = [], []
+    for row in space.powers_.tolist():
+        d = max(i for i, power in enumerate(row) if power)
+        row[d] -= 1
+        parents.append(place.get(tuple(row), -1))
+        factors.append(d)
+    return {"kind": "polynomial", "parents": parents, "factors": factors}
+
+
+@of.register
+def _(space: features.Radial) -> Json:
+    lengths = numbers(space.length_scale_)
+    if space.columns_ is None:
+        return about({"kind": "rbf", "lengths": lengths}, space.centers_)
+    return {
+        "kind": "bumps",
+        "places": space.columns_.tolist(),
+        "centres": numbers(space.centers_),
+        "lengths": numbers(space.length_scale_[space.columns_]),
+    }
+
+
+@of.register
+def _(space: features.Arctan) -> Json:
+    return {
+        "kind": "arctan",
+        "places": space.columns_.tolist(),
+        "offsets": numbers(space.offsets_),
+        "slopes": numbers(space.slope_[space.columns_]),
+    }
+
+
+@of.register
+def _(space: features.Heaviside) -> Json:
+    return {
+        "kind": "heaviside",
+        "places": space.columns_.tolist(),
+        "thresholds": numbers(space.thresholds_),
+    }
+
+
+@of.register
+def _(space: features.LearnedArctan) -> Json:
+    return _learned("learned_arctan", space)
+
+
+@of.register
+def _(space: features.LearnedRadial) -> Json:
+    return _learned("learned_radial", space)
+
+
+def about(kernel: Json, rows: Array) -> Json:
+    """One column for each of these rows, the kernel about it."""
+    check_room(rows.size, f"{len(rows):,} rows of {rows.shape[1]} columns")
+    return {"kind": "kernel", "kernel": kernel, "rows": table(rows), "count": len(rows)}
+
+
+def of_kernel(kernel: kernels.Kernel, rows: Any) -> Json:
+    """The same of a kernel that is one of the library's."""
+    if not len(rows):
+        return {"kind": "none"}
+    return about(kernel_tree.of_rows(kernel, rows), np.asarray(rows))
+
+
+def of_function(space: features.KernelColumns) -> Json:
+    """The same of kernel columns, whose kernel may also be the plain inner product."""
+    X = space.X_train_
+    if isinstance(space.kernel, str):
+        return about(kernel_tree.tree(kernels.Linear(1.0), X.shape[1]), X)
+    if not isinstance(space.kernel_, kernels.Kernel):
+        raise NoFormError("A kernel that is a function of the user's does not run in a page.")
+    return of_kernel(space.kernel_, X)
+
+
+def chosen(space: Json, places: Any) -> Json:
+    """Some of the columns."""
+    return {"kind": "chosen", "of": space, "places": [int(place) for place in places]}
+
+
+def with_ones(space: Json) -> Json:
+    """And a column of ones, the last."""
+    return {"kind": "with_ones", "of": space}
+
+
+def centred(space: Json, weights: Array, *, about_mean: bool) -> Json:
+    """Columns less their weighted mean, times the roots of the weights: those of dual models."""
+    return {"kind": "centred", "of": space, "weights": numbers(weights), "about": about_mean}
+
+
+def _learned(kind: str, space: features.Learned) -> Json:
+    units = space.theta_.reshape(space.n_units, -1)
+    return {
+        "kind": kind,
+        "location": numbers(space.location_),
+        "scale": numbers(space.scale_),
+        "units": [numbers(unit) for unit in units],
+    }

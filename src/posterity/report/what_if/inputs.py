@@ -1,0 +1,70 @@
+"""The inputs of a model as controls of a panel, each with the arithmetic that encodes it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from posterity import tables
+from posterity.report.what_if.packing import Json
+from posterity.tables import parts
+
+_FEW = 4.0  # whole numbers within a smaller range may well be the ends of fractions
+
+
+def controls(model: tables.TableModel) -> list[Json]:
+    """One for each input, in the order in which they are encoded."""
+    pairs = zip(model.encoder_.parts_, model.profile_, strict=True)
+    return [_control(part, profile) for part, profile in pairs]
+
+
+def _control(part: parts.Part, profile: Any) -> Json:
+    """Name and kind, where it starts, and how its values become columns."""
+    if isinstance(part, parts.CategoryPart):
+        return _category(part, profile)
+    low, median, high = (float(profile.quantiles[i]) for i in (0, 2, 4))
+    common = {"name": part.name, "low": low, "high": high, "start": median, "scale": part.scale}
+    if isinstance(part, parts.DatePart):
+        return {
+            **common,
+            "kind": "date",
+            "origin": part.origin,
+            "periods": [float(period) for period in part._periods().values()],
+            "indicator": part.has_indicator,
+            "written": _written(part),
+        }
+    return {
+        **common,
+        "kind": "number",
+        "mean": part.mean,
+        "fill": part.fill,
+        "indicator": part.has_indicator,
+        "whole": _are_whole(profile),
+    }
+
+
+def _category(part: parts.CategoryPart, profile: Any) -> Json:
+    counts = dict(zip(profile.levels, profile.counts, strict=True))
+    levels = list(part.levels)
+    return {
+        "name": part.name,
+        "kind": "category",
+        "levels": levels,
+        "other": part.other,
+        "missing": part.missing,
+        "start": max(levels, key=lambda level: counts.get(level, 0)) if levels else None,
+    }
+
+
+def _written(part: parts.DatePart) -> str:
+    """Whether people would give a day, a day and a time, or a time alone."""
+    if part.style == "clock":
+        return "time"
+    return "datetime" if part.day else "date"
+
+
+def _are_whole(profile: Any) -> bool:
+    """Whether the least and the largest value are, and so perhaps all between them."""
+    values = np.asarray([profile.quantiles[0], profile.quantiles[-1]])
+    return bool(np.all(values == np.round(values)) and values[1] - values[0] >= _FEW)

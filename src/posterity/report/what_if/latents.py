@@ -1,0 +1,152 @@
+"""Posteriors of weights as plain numbers: mean and covariance of latent values at any columns.
+
+One form serves all of them. Columns z are scaled, u = (z - center) / scale, and perhaps projected,
+p = V^T u, and a one is added; weight i belongs to entry ``which[i]`` of p and to contrast
+``whose[i]``, and the factor of the weights' precision, or their deviations, make covariances of it.
+"""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+
+from posterity import inference
+from posterity.arrays import Array
+from posterity.inference import kernel_weights, laplace, weight_space
+from posterity.inference.sparse_bayes import pair_fit
+from posterity.inference.sparse_bayes import posterior as sparse_posterior
+from posterity.report.what_if.packing import (
+    Json,
+    NoFormError,
+    check_room,
+    numbers,
+    packed,
+    triangle,
+)
+
+
+def of(coef: Array, offset: Array, posterior: Json | None = None) -> Json:
+    """Weights (C, M) and offsets (C,) of the mean, and what is known of the covariance.
+
+    Examples
+    --------
+    >>> of(np.array([[1.0, 2.0]]), np.array([3.0]))["offset"]
+    [3.0]
+    """
+    check_room(coef.size, f"{coef.size:,} weights")
+    return {
+        "kind": "weights",
+        "coef": packed(coef),
+        "offset": numbers(offset),
+        "posterior": posterior,
+    }
+
+
+@functools.singledispatch
+def spread(posterior: object) -> Json:
+    """What the covariance of the latent values is computed from."""
+    raise NoFormError(f"A {type(posterior).__name__} has no form that runs in a page.")
+
+
+@spread.register
+def _(posterior: inference.WeightPosterior) -> Json:
+    p = posterior.problem
+    M, r = p.V.shape
+    check_room(M * r, f"The covariances of {M:,} weights")
+    return {
+        "center": numbers(p.center),
+        "scale": numbers(p.scale),
+        "directions": packed(p.V.T),
+        "ones": False,
+        "which": list(range(r)),
+        "whose": [0] * r,
+        "contrasts": [[1.0]],
+        "deviations": numbers(np.sqrt(posterior.variance[:, 0])),
+        "outside": _unseen(posterior),
+        "base": float(posterior.offset_variance[0]),
+    }
+
+
+@spread.register
+def _(posterior: weight_space.LatentPosterior) -> Json:
+    space = posterior.space
+    V = None if space.V is None else packed(space.V.T)
+    return {
+        "center": numbers(space.center),
+        "scale": numbers(space.scale),
+        "directions": V,
+        "ones": space.offset,
+        **weights(posterior.fit),
+        "outside": 0.0 if V is None else posterior.prior_variance,
+    }
+
+
+@spread.register
+def _(posterior: sparse_posterior.SparsePosterior) -> Json:
+    if not (len(posterior.scale) or posterior.offset):
+        raise NoFormError("The model keeps no column and has no offset: it says the same always.")
+    return {
+        "center": numbers(posterior.center),
+        "scale": numbers(posterior.scale),
+        "directions": None,
+        "ones": posterior.offset,
+        **weights(posterior.fit),
+        "outside": 0.0,
+    }
+
+
+@spread.register
+def _(posterior: kernel_weights.KernelWeights) -> Json:
+    n = len(posterior.weights)
+    has_offset = posterior.fit.problem.design.n_columns > n
+    return {
+        "center": numbers(has_offset * posterior.center * np.sqrt(posterior.weights)),
+        "scale": [1.0] * n,
+        "directions": None,
+        "ones": has_offset,
+        **weights(posterior.fit),
+        "outside": 0.0,
+    }
+
+
+@functools.singledispatch
+def weights(fit: object) -> Json:
+    """To which column and contrast each weight belongs, and the factor of their precision."""
+    raise NoFormError(f"A {type(fit).__name__} has no form that runs in a page.")
+
+
+@weights.register
+def _(fit: laplace.LaplaceFit) -> Json:
+    M, J = fit.problem.shape
+    return {
+        "which": np.repeat(np.arange(M), J).tolist(),
+        "whose": np.tile(np.arange(J), M).tolist(),
+        "contrasts": fit.problem.targets.Q.tolist(),
+        "lower": _factor(fit.L),
+        "base": 0.0,
+    }
+
+
+@weights.register
+def _(fit: pair_fit.PairFit) -> Json:
+    whose, which = np.nonzero(fit.problem.used.T)
+    return {
+        "which": which.tolist(),
+        "whose": whose.tolist(),
+        "contrasts": np.eye(fit.problem.used.shape[1]).tolist(),
+        "lower": _factor(fit.L),
+        "base": 0.0,
+    }
+
+
+def _factor(L: Array) -> Json:
+    check_room(len(L) ** 2 // 2, f"The covariances of {len(L):,} weights")
+    return triangle(L)
+
+
+def _unseen(posterior: inference.WeightPosterior) -> float:
+    """The variance of weights along directions that no row has."""
+    M, r = posterior.problem.V.shape
+    prior = float(posterior.prior_variance[0])
+    return prior if r < M and np.isfinite(prior) else 0.0

@@ -1,0 +1,130 @@
+"""Gaussian processes as plain numbers: kernel, rows, and triangles to solve with.
+
+With k the covariances of a query with the rows, v = L^-1 (s k); the rows lower the prior variance
+by |v|^2, and a second triangle, where there is one, gives |L2^-1 v|^2 or |U v|^2 of it back.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+
+from posterity import kernels
+from posterity.arrays import Array
+from posterity.inference import inducing, process, process_softmax, projected, site_posterior
+from posterity.report.what_if import condensing, kernel_tree
+from posterity.report.what_if.packing import (
+    Json,
+    NoFormError,
+    check_room,
+    numbers,
+    packed,
+    table,
+    triangle,
+)
+
+
+@functools.singledispatch
+def of(posterior: object) -> Json:
+    """What mean and variance of the latent function are computed from."""
+    raise NoFormError(f"A {type(posterior).__name__} has no form that runs in a page.")
+
+
+@of.register
+def _(posterior: process.ProcessPosterior) -> Json:
+    return {
+        **_about(posterior.kernel, posterior.X, posterior.L),
+        "mean": _mean("covariances", np.asarray(posterior.a[:, 0]), 0.0),
+    }
+
+
+@of.register
+def _(posterior: inducing.InducingPosterior) -> Json:
+    return {
+        **_about(posterior.kernel, posterior.Z, posterior.L),
+        "mean": _mean("projections", np.asarray(posterior.m[:, 0]), 0.0),
+        "second": {"lower": _triangle(posterior.L_B), "ones": False},
+    }
+
+
+@of.register
+def _(posterior: condensing.Condensed) -> Json:
+    return {
+        **_about(posterior.kernel, posterior.Z, posterior.L),
+        "mean": _mean("projections", posterior.m, posterior.shift),
+        "second": {"upper": _triangle(posterior.U.T)},
+    }
+
+
+@of.register
+def _(posterior: site_posterior.SitePosterior) -> Json:
+    sites = posterior.sites
+    return {
+        **_about(posterior.kernel, posterior.X, sites.L),
+        "roots": packed(sites.s),
+        "back": [packed(column) for column in sites.T.T],
+        "mean": _mean("covariances", posterior.alpha, float(posterior.shift)),
+    }
+
+
+@of.register
+def _(posterior: projected.ProjectedPosterior) -> Json:
+    fit = posterior.fit
+    if len(fit.problem.targets.shift) > 1:
+        raise NoFormError("Several classes through inducing points have no form for a page.")
+    W, n = fit.weights.W[:, 0], len(posterior.L)
+    shift = float(fit.problem.targets.shift[0]) + float(np.sum(W[n:]))
+    return {
+        **_about(posterior.kernel, posterior.points, posterior.L),
+        "mean": _mean("projections", W[:n], shift),
+        "second": {"lower": _triangle(fit.L), "ones": len(W) > n},
+    }
+
+
+@of.register
+def _(posterior: process_softmax.SoftmaxPosterior) -> Json:
+    t, C = posterior.targets, len(posterior.D)
+    check_room((C + 1) * t.n_rows**2 // 2, f"The covariances of {t.n_rows:,} rows, {C} classes")
+    return {
+        **_rows(posterior.kernel, posterior.X),
+        "kind": "softmax_process",
+        "shift": numbers(t.shift),
+        "offsets": numbers(t.offset_variance),
+        "duals": [packed(column) for column in posterior.b.T],
+        "roots": [packed(np.sqrt(D)) for D in posterior.D],
+        "lowers": [triangle(L.T) for L in posterior.L_classes],
+        "lower": triangle(posterior.L),
+    }
+
+
+def small(posterior: Any, noise_variance: float) -> tuple[Json, str]:
+    """The form of a process, and a sentence where few of its rows tell of all."""
+    if isinstance(posterior, process.ProcessPosterior | site_posterior.SitePosterior):
+        few, note = condensing.small(posterior, noise_variance)
+        return of(few), note
+    return of(posterior), ""
+
+
+def _about(kernel: kernels.Kernel, X: Any, L: Any) -> Json:
+    return {**_rows(kernel, X), "kind": "process", "lower": _triangle(L)}
+
+
+def _rows(kernel: kernels.Kernel, X: Any) -> Json:
+    tree = kernel_tree.of_rows(kernel, X)
+    check_room(X.size, f"{len(X):,} rows of {X.shape[1]} columns")
+    return {"kernel": tree, "rows": table(X), "count": len(X)}
+
+
+def _mean(of: str, weights: Array, shift: float) -> Json:
+    return {"of": of, "weights": packed(weights), "shift": shift}
+
+
+def _triangle(L: Any) -> Json:
+    if not isinstance(L, np.ndarray):
+        raise NoFormError("The model is on a device; fit it on the host for a panel.")
+    check_room(len(L) ** 2 // 2, f"The covariances of {len(L):,} rows")
+    return triangle(L)
+
+

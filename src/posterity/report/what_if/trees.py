@@ -1,0 +1,129 @@
+"""Trees and boosted steps as plain numbers.
+
+Nodes stand one tree after the other, a node before all that is below it, first child first, so that
+no child need be named: zero is a leaf, any other number is one more than the test of a node.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from posterity import trees
+from posterity.report.what_if.packing import (
+    Json,
+    NoFormError,
+    check_room,
+    numbers,
+    packed,
+    rounded,
+)
+from posterity.trees import forests, structure
+from posterity.trees.boosting import steps as boosting
+
+_BYTES_OF_LEAF = 12
+
+
+def of_numbers(forest: forests.NormalForest) -> Json:
+    """A forest whose leaves are normal, of one target."""
+    if forest.leaves.mean.shape[1] > 1:
+        raise NoFormError("A forest of several targets has no form that runs in a page.")
+    nodes, order = _nodes(forest.family, forest.trees)
+    return {
+        "kind": "normal_forest",
+        "nodes": nodes,
+        "means": rounded(forest.leaves.mean[order, 0]),
+        "deviations": rounded(forest._stds[order, 0]),
+        "sharpness": forest.sharpness,
+    }
+
+
+def of_classes(forest: forests.ClassForest) -> Json:
+    """A forest whose leaves count classes."""
+    nodes, order = _nodes(forest.family, forest.trees)
+    leaves = forest.leaves
+    start, sizes = leaves.start(), leaves.sizes.astype(np.int64)[order]
+    first = np.repeat(start[:-1][order] - np.cumsum(sizes) + sizes, sizes)
+    places = first + np.arange(len(first))
+    return {
+        "kind": "class_forest",
+        "nodes": nodes,
+        "sizes": packed(sizes),
+        "classes": packed(leaves.classes[places]),
+        "counts": packed(leaves.counts[places]),
+        "base": numbers(forest.base),
+        "concentration": forest.concentration,
+        "sharpness": forest.sharpness,
+    }
+
+
+def of_steps(steps: boosting.Steps, family: trees.Family) -> Json:
+    """A sum of steps, the latent values of two classes or of more."""
+    check_room(steps.values.size, f"{len(steps):,} steps")
+    return {
+        "kind": "steps",
+        "offset": numbers(steps.offset),
+        "tests": _tests(family),
+        "which": packed(steps.tests[:, 0]),
+        "thresholds": packed(steps.thresholds),
+        "values": packed(steps.values),
+    }
+
+
+def _tests(family: trees.Family) -> list[list[int]]:
+    """The column of each test, and whether a missing value is the smallest there."""
+    if not isinstance(family, trees.Columns):
+        raise NoFormError(f"Tests of the kind {type(family).__name__} do not run in a page.")
+    catalogue = family.catalogue()
+    columns = family.columns_of(catalogue).tolist()
+    return [[column, int(test >= family.n_columns)] for test, column in enumerate(columns)]
+
+
+def _nodes(family: trees.Family, grown: structure.Trees) -> tuple[Json, NDArray[np.intp]]:
+    """Nodes in the order described above, and the leaves in the order in which they come there."""
+    check_room(grown.n_leaves * _BYTES_OF_LEAF // 8, f"{grown.n_leaves:,} leaves")
+    tests = _tests(family)
+    visited, order = _walked(grown)
+    inner = visited[visited >= 0]
+    which = grown.tests[:, 0].astype(np.int64)
+    values, codes = _thresholds(which, grown.thresholds, len(tests))
+    stream = np.where(visited < 0, 0, 1 + which[np.maximum(visited, 0)] if len(which) else 0)
+    nodes = {
+        "trees": grown.n_trees,
+        "tests": tests,
+        "stream": packed(stream),
+        "codes": packed(codes[inner]),
+        "thresholds": values,
+    }
+    return nodes, order
+
+
+def _walked(grown: structure.Trees) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
+    """Nodes as they come, -1 for a leaf, and the leaves."""
+    children: list[list[int]] = grown.children.tolist()
+    visited, leaves = [], []
+    for root in grown.roots.tolist():
+        waiting = [root]
+        while waiting:
+            node = waiting.pop()
+            if node < 0:
+                visited.append(-1)
+                leaves.append(~node)
+            else:
+                visited.append(node)
+                waiting.extend(reversed(children[node]))
+    return np.array(visited, dtype=np.int64), np.array(leaves, dtype=np.intp)
+
+
+def _thresholds(
+    which: NDArray[np.int64], thresholds: NDArray[Any], n_tests: int
+) -> tuple[list[Json], NDArray[np.int64]]:
+    """The different thresholds of each test, and for each node the number of its own there."""
+    codes, values = np.zeros(len(which), dtype=np.int64), []
+    for test in range(n_tests):
+        own = which == test
+        found, codes[own] = np.unique(thresholds[own], return_inverse=True)
+        values.append(packed(found))
+    return values, codes

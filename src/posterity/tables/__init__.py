@@ -1,0 +1,39 @@
+"""From files to frames to numbers: reading, writing, what columns hold, how they are encoded."""
+
+from posterity.tables.answers import with_answers
+from posterity.tables.columns import CellError, Column, Dropped, Kind, Schema, TableError, Task
+from posterity.tables.encoding import TableEncoder
+from posterity.tables.fitting import Profile
+from posterity.tables.frames import as_frame
+from posterity.tables.inferring import infer
+from posterity.tables.parts import CategoryPart, DatePart, NumberPart
+from posterity.tables.sampling import Sample
+from posterity.tables.saying import sentences
+from posterity.tables.sources import Source, open_source, read
+from posterity.tables.table_model import TableModel
+from posterity.tables.writing import write_batches
+
+__all__ = [
+    "CategoryPart",
+    "CellError",
+    "Column",
+    "DatePart",
+    "Dropped",
+    "Kind",
+    "NumberPart",
+    "Profile",
+    "Sample",
+    "Schema",
+    "Source",
+    "TableEncoder",
+    "TableError",
+    "TableModel",
+    "Task",
+    "as_frame",
+    "infer",
+    "open_source",
+    "read",
+    "sentences",
+    "with_answers",
+    "write_batches",
+]

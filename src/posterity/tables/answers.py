@@ -1,0 +1,88 @@
+"""What a model says of rows, as columns beside them."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from posterity.tables.columns import TableError
+
+if TYPE_CHECKING:
+    from posterity.tables.table_model import TableModel
+
+QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+_ROWS = 4096  # predicted at once: kernels hold a number for each of them and each training row
+
+
+def with_answers(
+    model: "TableModel",
+    frame: pl.DataFrame,
+    *,
+    quantiles: Sequence[float] = QUANTILES,
+    prefix: str | None = None,
+) -> pl.DataFrame:
+    """The rows with what is predicted of each: a distribution in a few columns.
+
+    Parameters
+    ----------
+    model : TableModel
+        Fitted.
+    frame : polars.DataFrame
+        Rows that have the model's input columns; others pass through.
+    quantiles : sequence of float
+        Which quantiles of a number to add.
+    prefix : str, optional
+        What the names of new columns begin with; the name of the target by default.
+
+    Returns
+    -------
+    polars.DataFrame
+        For a number ``y`` the columns ``y_mean``, ``y_std`` and ``y_q05`` and so on; for a class
+        ``y_predicted`` and one ``y_p_...`` for each class.
+    """
+    name = model.schema.target if prefix is None else prefix
+    pieces = [frame[start : start + _ROWS] for start in range(0, max(len(frame), 1), _ROWS)]
+    numbers = model.schema.task == "regression"
+    parts = [
+        _numbers(model, p, name, quantiles) if numbers else _classes(model, p, name) for p in pieces
+    ]
+    answers = pl.concat(parts)
+    if taken := [column for column in answers.columns if column in frame.columns]:
+        raise TableError(
+            f"The table already has a column {taken[0]!r}, which is what a prediction would be "
+            "called; choose another beginning with --prefix."
+        )
+    return pl.concat([frame, answers], how="horizontal")
+
+
+def _numbers(
+    model: "TableModel", frame: pl.DataFrame, name: str, quantiles: Sequence[float]
+) -> pl.DataFrame:
+    """Mean, standard deviation and quantiles of a number."""
+    labels = [f"{name}_mean", f"{name}_std", *(f"{name}_q{_level(q)}" for q in quantiles)]
+    if not len(frame):
+        return pl.DataFrame(schema=dict.fromkeys(labels, pl.Float64))
+    dist = model.predict_dist(frame)
+    values = [dist.mean(), dist.standard_deviation(), *(dist.icdf(q) for q in quantiles)]
+    return pl.DataFrame(dict(zip(labels, map(np.asarray, values), strict=True)))
+
+
+def _classes(model: "TableModel", frame: pl.DataFrame, name: str) -> pl.DataFrame:
+    """The most probable class and the probability of each."""
+    labels = [f"{name}_p_{label}" for label in model.classes_]
+    types = {f"{name}_predicted": pl.String, **dict.fromkeys(labels, pl.Float64)}
+    if not len(frame):
+        return pl.DataFrame(schema=types)
+    p = model.predict_proba(frame)
+    best = [str(model.classes_[place]) for place in np.argmax(p, axis=1)]
+    return pl.DataFrame(
+        {f"{name}_predicted": best, **{label: p[:, c] for c, label in enumerate(labels)}},
+        schema=types,
+    )
+
+
+def _level(quantile: float) -> str:
+    """0.05 as 05, 0.5 as 50, 0.975 as 97.5."""
+    digits = f"{100.0 * quantile:.6g}"
+    return digits.zfill(2) if "." not in digits else digits

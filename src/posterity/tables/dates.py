@@ -1,0 +1,180 @@
+"""Reading the cells of one column as dates, in days since 1970-01-01."""
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from posterity.arrays import Array
+from posterity.tables import texts
+from posterity.tables.columns import Column
+from posterity.tables.texts import Values
+
+_TIME = (
+    r"(?:[T ,]+(?<H>\d{1,2}):(?<M>\d{2})(?::(?<S>\d{2}(?:[.,]\d+)?))?\s*(?<half>[AaPp][Mm])?"
+    r"\s*(?:Z|UTC|(?<zone>[+-]\d{2}:?\d{2}))?)?$"
+)
+_YEAR = r"(?<y>\d{4}|\d{2})"
+_MONTH = r"(?<name>[A-Za-z]{3,9})\.?"
+_SEPARATOR = r"[-/., ]+"
+PATTERNS = {
+    "iso": r"^(?<y>\d{4})[-/](?<m>\d{1,2})(?:[-/](?<d>\d{1,2}))?" + _TIME,
+    "dmy": rf"^(?<d>\d{{1,2}})[-/.](?<m>\d{{1,2}})[-/.]{_YEAR}{_TIME}",
+    "mdy": rf"^(?<m>\d{{1,2}})[-/.](?<d>\d{{1,2}})[-/.]{_YEAR}{_TIME}",
+    "d mon y": rf"^(?<d>\d{{1,2}}){_SEPARATOR}{_MONTH}{_SEPARATOR}{_YEAR}{_TIME}",
+    "mon d y": rf"^{_MONTH}{_SEPARATOR}(?:(?<d>\d{{1,2}}){_SEPARATOR})?(?<y>\d{{4}}){_TIME}",
+    "clock": _TIME.replace("(?:[T ,]+", "^(?:", 1).replace(")?$", ")$"),
+    "compact": r"^(?<y>\d{4})(?<m>\d{2})(?<d>\d{2})$",
+}
+WORDS = {
+    "iso": "year-month-day",
+    "dmy": "day/month/year",
+    "mdy": "month/day/year",
+    "d mon y": "day, name of the month, year",
+    "mon d y": "name of the month, day, year",
+    "clock": "times of day",
+    "compact": "yyyymmdd",
+}
+_MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
+_MANY = 20  # values beside which one that cannot be read is a slip
+_HALF_PAST = 69  # two-digit years from here on are of the last century, as in POSIX
+
+
+def days(cells: pl.Series, style: str = "iso") -> Values:
+    """The cells as days since 1970-01-01, times of day as shares of a day.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> days(pl.Series(["1970-01-02", "1970-01-03 12:00", "?"])).numbers
+    array([1. , 2.5, nan])
+    """
+    if not texts.is_text(cells):
+        return _from_numbers(cells) if cells.dtype.is_numeric() else texts.numbers(cells)
+    written = texts.stripped(cells)
+    found = written.str.extract_groups(PATTERNS[style or "iso"]).struct.unnest()
+    values = _day(found, len(cells)) + _time(found, len(cells))
+    unread = np.isnan(values) & written.is_not_null().to_numpy()
+    missing = texts.says_missing(written).fill_null(False).to_numpy()
+    return Values(values, unread & ~missing)
+
+
+def checked(cells: pl.Series, column: Column) -> Array:
+    """The days of a column, or an error that names the first cell which is no date."""
+    trouble = f"is not a date written as {WORDS[column.style or 'iso']}"
+    return texts.settled(days(cells, column.style), cells, column, trouble)
+
+
+def best_days(cells: pl.Series) -> tuple[str, Values, bool] | None:
+    """How dates are written in a column of texts, the days, and whether it is a toss.
+
+    It is one where day and month could be swapped. None where the texts are no dates.
+    """
+    written = texts.stripped(cells)
+    some = texts.some(cells)
+    likely = [style for style in PATTERNS if style != "compact" and _fits(some, style)]
+    read = {style: days(cells, style) for style in likely}
+    fits = {style: values for style, values in read.items() if mostly_read(values)}
+    if not fits:
+        return None
+    best = min(fits, key=lambda style: int(fits[style].odd.sum()))
+    tied = [style for style in fits if fits[style].odd.sum() == fits[best].odd.sum()]
+    if len(tied) == 1:
+        return best, fits[best], False
+    style, unsure = _settle(written, fits["dmy"].numbers, fits["mdy"].numbers)
+    return style, fits[style], unsure
+
+
+def mostly_read(values: Values) -> bool:
+    """Whether there are values, and hardly any cell could not be read: one, or one in 100."""
+    n_odd, n_read = int(values.odd.sum()), int((~np.isnan(values.numbers)).sum())
+    most = max(0.01 * (n_read + n_odd), 1.0 if n_read >= _MANY else 0.0)
+    return n_read > 0 and n_odd <= most
+
+
+def _fits(some: pl.Series, style: str) -> bool:
+    return len(some) > 0 and bool(some.str.contains(PATTERNS[style]).mean() > 0.9)  # type: ignore[operator]
+
+
+def _settle(written: pl.Series, dmy: Array, mdy: Array) -> tuple[str, bool]:
+    """Day or month first, where both can be read: the order of the file tells, or the custom."""
+    if _in_order(dmy) != _in_order(mdy):
+        return ("dmy" if _in_order(dmy) else "mdy"), False
+    slashes = written.str.contains("/", literal=True).any()
+    return ("mdy" if slashes else "dmy"), True
+
+
+def _in_order(values: Array) -> bool:
+    steps = np.diff(values[~np.isnan(values)])
+    return bool(np.any(steps) and (np.all(steps >= 0.0) or np.all(steps <= 0.0)))
+
+
+def _from_numbers(cells: pl.Series) -> Values:
+    """Whole numbers such as 20240131 as the dates they spell."""
+    return days(cells.cast(pl.Int64, strict=False).cast(pl.String), "compact")
+
+
+def _part(found: pl.DataFrame, name: str, n: int, default: float) -> Array:
+    """One group of the pattern as numbers; the default where the text or the pattern has none."""
+    if name not in found.columns:
+        return np.full(n, default)
+    column = found[name].str.replace(",", ".", literal=True).cast(pl.Float64, strict=False)
+    return column.fill_null(default).to_numpy()
+
+
+def _day(found: pl.DataFrame, n: int) -> Array:
+    """Days since 1970-01-01 of the date alone; nan where there is no such day."""
+    if "y" not in found.columns:
+        return np.zeros(n)
+    y, m, d = _year(found, n), _month(found, n), _part(found, "d", n, 1.0)
+    possible = ~np.isnan(y) & (m >= 1) & (m <= 12) & (d >= 1)
+    Y, M, D = (np.where(possible, part, 1).astype(np.int64) for part in (y, m, d))
+    month = (Y - 1970).astype("M8[Y]").astype("M8[M]") + (M - 1).astype("m8[M]")
+    day = month.astype("M8[D]") + (D - 1).astype("m8[D]")
+    possible &= day.astype("M8[M]") == month
+    return np.where(possible, day.astype(np.int64), np.nan)
+
+
+def _year(found: pl.DataFrame, n: int) -> Array:
+    y = _part(found, "y", n, np.nan)
+    short = found["y"].str.len_chars().fill_null(4).to_numpy() == 2
+    return y + np.where(short, np.where(y >= _HALF_PAST, 1900.0, 2000.0), 0.0)
+
+
+def _month(found: pl.DataFrame, n: int) -> Array:
+    if "name" not in found.columns:
+        return _part(found, "m", n, np.nan)
+    first = found["name"].str.to_lowercase().str.slice(0, 3)
+    return first.replace_strict(
+        _MONTHS, [float(m) for m in range(1, 13)], default=None, return_dtype=pl.Float64
+    ).to_numpy()
+
+
+def _time(found: pl.DataFrame, n: int) -> Array:
+    """Share of the day since midnight, in universal time where a zone is given; else nan."""
+    if "H" not in found.columns:
+        return np.zeros(n)
+    hour_default = 0.0 if "y" in found.columns else np.nan
+    H, M, S = _part(found, "H", n, hour_default), _part(found, "M", n, 0), _part(found, "S", n, 0)
+    possible = (H <= 24) & (M < 60) & (S < 61)
+    hours = np.where(_afternoon(found, n), H % 12 + 12, np.where(_morning(found, n), H % 12, H))
+    seconds = 3600.0 * hours + 60.0 * M + S - _zone(found, n)
+    return np.where(possible, seconds / 86_400.0, np.nan)
+
+
+def _afternoon(found: pl.DataFrame, n: int) -> NDArray[np.bool_]:
+    return (found["half"].str.to_lowercase() == "pm").fill_null(False).to_numpy()
+
+
+def _morning(found: pl.DataFrame, n: int) -> NDArray[np.bool_]:
+    return (found["half"].str.to_lowercase() == "am").fill_null(False).to_numpy()
+
+
+def _zone(found: pl.DataFrame, n: int) -> Array:
+    """Seconds that the clock is ahead of universal time."""
+    if "zone" not in found.columns:
+        return np.zeros(n)
+    digits = found["zone"].str.replace(":", "", literal=True)
+    hours, minutes = (digits.str.slice(at, 2).cast(pl.Float64) for at in (1, 3))
+    behind = (digits.str.slice(0, 1) == "-").fill_null(False).to_numpy()
+    size = (3600.0 * hours + 60.0 * minutes).fill_null(0.0).to_numpy()
+    return np.where(behind, -size, size)

@@ -1,0 +1,129 @@
+"""What is fitted for one column: its part, and a small summary of its values."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from posterity.arrays import Array
+from posterity.tables import dates, texts
+from posterity.tables.columns import Column
+from posterity.tables.parts import (
+    MOST_LEVELS,
+    YEAR,
+    CategoryPart,
+    DatePart,
+    NumberPart,
+    Part,
+    phase,
+)
+
+_RARE_COUNT, _RARE_SHARE = 10, 0.01
+_SPREAD = 0.999  # length of the mean direction above which a cycle counts as one point of it
+
+
+@dataclass(frozen=True)
+class Profile:
+    """The values of one column in the rows a model was fitted to.
+
+    Attributes
+    ----------
+    name : str
+        The column.
+    kind : "number", "category" or "date"
+        How it is read.
+    n_missing : int
+        Missing values.
+    quantiles : tuple of float
+        Least value, quartiles and largest value, days since 1970-01-01 for dates; empty for
+        categories.
+    levels : tuple of str
+        Labels that have a column of their own; empty for numbers and dates.
+    counts : tuple of int
+        How often each came.
+    """
+
+    name: str
+    kind: str
+    n_missing: int
+    quantiles: tuple[float, ...] = ()
+    levels: tuple[str, ...] = ()
+    counts: tuple[int, ...] = ()
+
+
+def fit_part(column: Column, cells: pl.Series) -> tuple[Part, Profile]:
+    """The part for a column and the summary of its cells."""
+    if column.kind == "category":
+        return _category(column, texts.labels(cells))
+    read = dates.checked if column.kind == "date" else texts.checked
+    values = read(cells, column)
+    present = values[~np.isnan(values)]
+    fit = _date if column.kind == "date" else _number
+    return fit(column, present, len(present) < len(values)), _profile(column, values, present)
+
+
+def location(x: Array) -> tuple[float, float]:
+    """Mean and standard deviation, 0 and 1 without values, scale 1 where all are the same."""
+    if not len(x):
+        return 0.0, 1.0
+    largest = float(np.max(np.abs(x))) or 1.0
+    u = x / largest  # squares of the numbers themselves may overflow or vanish
+    mean, sd = float(u.mean()), float(u.std())
+    varies = sd > 8.0 * np.finfo(np.float64).eps
+    scale = largest * sd
+    return largest * mean, scale if varies and scale > 0.0 else 1.0
+
+
+def frequent(labels: pl.Series) -> pl.DataFrame:
+    """Columns ``level`` and ``count`` of the levels to keep, the most frequent first.
+
+    All of them where they are few; else those in ten rows or one row of a hundred.
+    """
+    counts = labels.drop_nulls().alias("level").value_counts(name="count")
+    ordered = counts.sort(["count", "level"], descending=[True, False])
+    if len(ordered) <= MOST_LEVELS:
+        return ordered
+    least = min(_RARE_COUNT, max(_RARE_SHARE * len(labels), 2))
+    return ordered.filter(pl.col("count") >= least).head(MOST_LEVELS)
+
+
+def _category(column: Column, labels: pl.Series) -> tuple[CategoryPart, Profile]:
+    kept = frequent(labels).sort("level")
+    levels, counts = tuple(kept["level"].to_list()), tuple(kept["count"].to_list())
+    n_missing = labels.null_count()
+    other = sum(counts) + n_missing < len(labels)
+    part = CategoryPart(column.name, levels, other, n_missing > 0)
+    return part, Profile(column.name, "category", n_missing, (), levels, counts)
+
+
+def _number(column: Column, present: Array, has_missing: bool) -> NumberPart:
+    mean, scale = location(present)
+    return NumberPart(column.name, mean, scale, mean, has_missing, column.style, column.lenient)
+
+
+def _date(column: Column, present: Array, has_missing: bool) -> DatePart:
+    origin, scale = location(present)
+    span = float(np.ptp(present)) if len(present) else 0.0
+    return DatePart(
+        column.name,
+        origin,
+        scale,
+        year=span >= 1.5 * YEAR and _varies(present, YEAR),
+        week=span >= 14.0 and _varies(present, 7.0),
+        day=_varies(present, 1.0),
+        has_indicator=has_missing,
+        style=column.style or "iso",
+        lenient=column.lenient,
+    )
+
+
+def _varies(t: Array, period: float) -> bool:
+    """Whether times lie at more than one place of a cycle."""
+    angle = phase(t, period)
+    return len(t) > 0 and float(np.hypot(np.cos(angle).mean(), np.sin(angle).mean())) < _SPREAD
+
+
+def _profile(column: Column, values: Array, present: Array) -> Profile:
+    levels = np.quantile(present, (0.0, 0.25, 0.5, 0.75, 1.0)) if len(present) else ()
+    quantiles = tuple(float(level) for level in levels)
+    return Profile(column.name, column.kind, len(values) - len(present), quantiles)

@@ -1,0 +1,207 @@
+"""What a table is taken to be, from its values: the task, the inputs, and what is left out."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import polars as pl
+
+from posterity.tables import frames, looking, saying, suspecting, targets
+from posterity.tables.columns import Column, Dropped, Kind, Schema, TableError, Task
+from posterity.tables.looking import Look
+from posterity.tables.table_model import ordered_labels
+
+
+@dataclass(frozen=True)
+class _Wishes:
+    """What a person has said about columns, by name."""
+
+    kinds: dict[str, Kind]
+    drop: frozenset[str]
+    keep: frozenset[str]
+
+
+@dataclass
+class _Found:
+    """What has been found so far, column by column."""
+
+    inputs: list[Column] = field(default_factory=list)
+    dropped: list[Dropped] = field(default_factory=list)
+    suspects: list[tuple[Column, str]] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    fingerprints: dict[bytes, str] = field(default_factory=dict)
+
+
+def infer(
+    frame: Any,
+    target: str,
+    *,
+    task: Task | None = None,
+    number: Sequence[str] = (),
+    category: Sequence[str] = (),
+    date: Sequence[str] = (),
+    drop: Sequence[str] = (),
+    keep: Sequence[str] = (),
+) -> Schema:
+    """What a table is taken to be.
+
+    Parameters
+    ----------
+    frame : polars.DataFrame, pandas.DataFrame or dict of columns
+        The table; texts are read as numbers or dates where that is what they are.
+    target : str
+        The column to predict.
+    task : "regression", "classification" or None, default=None
+        None to decide by the target.
+    number, category, date : sequence of str
+        Columns to read so, whatever they look like.
+    drop, keep : sequence of str
+        Columns to leave out, and columns to leave in whatever they look like.
+
+    Returns
+    -------
+    Schema
+
+    Raises
+    ------
+    TableError
+        Where the table cannot be used; the message says why and what to do.
+
+    Examples
+    --------
+    >>> from posterity import tables
+    >>> frame = {"id": ["a1", "a2", "a3"], "size": ["1,5", "2", "n/a"], "price": [10.5, 14.0, 19.5]}
+    >>> schema = tables.infer(frame, "price")
+    >>> schema.task, [(column.name, column.kind) for column in schema.inputs]
+    ('regression', [('size', 'number')])
+    >>> schema.dropped[0].why
+    'it has a text of its own in every row, like an identifier'
+    """
+    table = frames.as_frame(frame)
+    wishes = _checked_wishes(table, target, task, (number, category, date), drop, keep)
+    chosen, outcome, notes = targets.target_of(table, target, task)
+    found = _Found(notes=list(notes))
+    for name in table.columns:
+        if name != target:
+            _consider(found, table[name], outcome, wishes, chosen == "classification")
+    _ensure_inputs(found, target)
+    classes = ordered_labels(outcome.series()) if chosen == "classification" else ()
+    inputs, dropped = tuple(found.inputs), tuple(found.dropped)
+    return Schema(target, chosen, inputs, dropped, tuple(found.notes), outcome.column, classes)
+
+
+def _checked_wishes(
+    table: pl.DataFrame,
+    target: str,
+    task: Task | None,
+    kinds: tuple[Sequence[str], Sequence[str], Sequence[str]],
+    drop: Sequence[str],
+    keep: Sequence[str],
+) -> _Wishes:
+    """What was asked for, where it can be followed."""
+    if task not in (None, "regression", "classification"):
+        raise ValueError(f"task is 'regression', 'classification' or None, not {task!r}.")
+    if table.height < 2:
+        n = "no rows" if not table.height else "only one row"
+        raise TableError(f"The table has {n}; at least 2 are needed, and many more to learn from.")
+    frames.require(table, (target,))
+    words: tuple[Kind, ...] = ("number", "category", "date")
+    _refuse_twice([*kinds, drop], [*words, "drop"], target)
+    _refuse_twice([drop, keep], ["drop", "keep"], target)
+    frames.require(table, [name for names in (*kinds, drop, keep) for name in names])
+    said = {name: word for word, names in zip(words, kinds, strict=True) for name in names}
+    return _Wishes(said, frozenset(drop), frozenset(keep))
+
+
+def _refuse_twice(lists: Iterable[Sequence[str]], words: Iterable[str], target: str) -> None:
+    seen: dict[str, str] = {}
+    for names, word in zip(lists, words, strict=True):
+        if isinstance(names, str):
+            raise TypeError(f"{word} is a sequence of names, such as ({names!r},), not one text.")
+        for name in names:
+            if name == target:
+                raise TableError(f"{name!r} is the target, so that {word} cannot be asked of it.")
+            if seen.setdefault(name, word) != word:
+                raise TableError(f"Column {name!r} was asked to be both {seen[name]} and {word}.")
+
+
+def _consider(
+    found: _Found, cells: pl.Series, target: Look, wishes: _Wishes, is_class: bool
+) -> None:
+    """Put one column with the inputs or with what is left out."""
+    name = cells.name
+    if name in wishes.drop:
+        found.dropped.append(Dropped(name, saying.ASKED))
+        return
+    if cells.dtype.is_nested() or isinstance(cells.dtype, pl.Binary | pl.Object):
+        found.dropped.append(Dropped(name, f"it holds values of type {cells.dtype}", final=True))
+        return
+    seen = looking.look(cells, wishes.kinds.get(name))
+    why = suspecting.useless(seen)
+    if why:
+        found.dropped.append(Dropped(name, why, final=True))
+        return
+    _note_numbers(found, seen)
+    suspicion = _suspicion(found, seen, target, is_class, name in wishes.kinds)
+    if suspicion and name not in wishes.keep:
+        found.suspects.append((seen.column, suspicion))
+        found.dropped.append(Dropped(name, suspicion))
+        return
+    found.inputs.append(seen.column)
+    _note_identifier(found, seen, wishes)
+
+
+def _suspicion(found: _Found, seen: Look, target: Look, is_class: bool, said: bool) -> str | None:
+    """Why a column had better be left out, with a note where a person should look."""
+    leak = suspecting.resembling(seen, target, is_class)
+    if leak:
+        found.notes.append(
+            f"{seen.column.name!r} seems to give the answer away: {leak}. Keep it only if it is "
+            f"known before the target is ({saying.option('keep', seen.column.name)})."
+        )
+        return leak
+    identifier = None if said else suspecting.identifying(seen)
+    if identifier:
+        return identifier
+    first = found.fingerprints.setdefault(suspecting.fingerprint(seen), seen.column.name)
+    return f"it is a copy of {first!r}" if first != seen.column.name else None
+
+
+def _note_numbers(found: _Found, seen: Look) -> None:
+    """Texts that are mostly numbers, with one that is not."""
+    if seen.odd_text:
+        option = saying.option("number", seen.column.name)
+        found.notes.append(
+            f"Most texts in {seen.column.name!r} are numbers, but not {seen.odd_text}: {option} "
+            "reads them so and takes the others as missing."
+        )
+
+
+def _note_identifier(found: _Found, seen: Look, wishes: _Wishes) -> None:
+    """Numbers that repeat but are named like an identifier stay, with a note."""
+    name = seen.column.name
+    asked = name in wishes.keep or name in wishes.kinds
+    if not asked and seen.are_whole() and suspecting.named_like_identifier(name):
+        drop, category = saying.option("drop", name), saying.option("category", name)
+        found.notes.append(
+            f"{name!r} is named like an identifier but repeats: leave it out ({drop}) or read it "
+            f"as a category ({category}) unless its size means something."
+        )
+
+
+def _ensure_inputs(found: _Found, target: str) -> None:
+    """A table whose every input is suspect is used all the same, with a note; an empty one not."""
+    if found.inputs:
+        return
+    usable = [(column, why) for column, why in found.suspects if column.kind != "category"]
+    if not usable:
+        whys = "; ".join(f"{drop.name!r}: {drop.why}" for drop in found.dropped[:5])
+        raise TableError(
+            f"No column is left to predict {target!r} from. "
+            + (f"Left out were {whys}. Keep one of them where that is wrong." if whys else "")
+        )
+    names = {column.name for column, _ in usable}
+    found.inputs.extend(column for column, _ in usable)
+    found.dropped[:] = [drop for drop in found.dropped if drop.name not in names]
+    for column, why in usable:
+        found.notes.append(f"{column.name!r} is used for want of another input, though {why}.")

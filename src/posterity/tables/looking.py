@@ -1,0 +1,135 @@
+"""What one column of a table holds: numbers, labels or dates."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from posterity.arrays import Array
+from posterity.tables import dates, texts
+from posterity.tables.columns import Column, Kind
+from posterity.tables.texts import Values
+
+_WORTH = 0.5  # share of numbers in some texts from which the whole column is read
+
+
+@dataclass(frozen=True, eq=False)
+class Look:
+    """A column and its values: numbers or days with nan, or labels with null, for missing ones.
+
+    Where most labels are numbers, ``odd_text`` is the first that is not.
+    """
+
+    column: Column
+    numbers: Array | None = None
+    labels: pl.Series | None = None
+    odd_text: str = ""
+
+    @property
+    def n_present(self) -> int:
+        """Rows that have a value."""
+        n = len(self.labels) if self.numbers is None else len(self.numbers)  # type: ignore[arg-type]
+        return n - self.column.n_missing
+
+    def series(self) -> pl.Series:
+        """The values, null where missing."""
+        if self.numbers is None:
+            assert self.labels is not None
+            return self.labels
+        return pl.Series(self.numbers, nan_to_null=True)
+
+    def are_whole(self) -> bool:
+        """Whether these are numbers, and all without a fraction."""
+        if self.numbers is None or self.column.kind != "number":
+            return False
+        present = self.numbers[~np.isnan(self.numbers)]
+        return bool(np.all(present == np.floor(present)))
+
+
+@dataclass(frozen=True, eq=False)
+class _Reading:
+    """How cells are read, why so, and what that gives; no values for labels."""
+
+    kind: Kind
+    why: str
+    style: str = ""
+    values: Values | None = None
+    odd_text: str = ""
+
+
+def look(cells: pl.Series, forced: Kind | None = None) -> Look:
+    """What the cells hold, or what they are said to."""
+    reading = _read_as(cells, forced) if forced else _read(cells)
+    if reading.values is None:
+        labels = texts.labels(cells)
+        n_distinct = labels.drop_nulls().n_unique()
+        return Look(
+            Column(cells.name, "category", labels.null_count(), n_distinct, reading.why),
+            labels=labels,
+            odd_text=reading.odd_text,
+        )
+    column = _numeric(cells.name, reading, reading.values, forced is not None)
+    return Look(column, texts.settled(reading.values, cells, column, ""))
+
+
+def _numeric(name: str, reading: _Reading, values: Values, forced: bool) -> Column:
+    """A column of numbers or dates; texts that are none are missing where that was said or few."""
+    n_odd = int(values.odd.sum())
+    odd = f", {n_odd:,} {'text' if n_odd == 1 else 'texts'} taken as missing" if n_odd else ""
+    present = values.numbers[~np.isnan(values.numbers)]
+    n_missing, n_distinct = len(values.numbers) - len(present), pl.Series(present).n_unique()
+    why, lenient = reading.why + odd, forced or n_odd > 0
+    return Column(name, reading.kind, n_missing, n_distinct, why, reading.style, lenient)
+
+
+def _read_as(cells: pl.Series, kind: Kind) -> _Reading:
+    """The cells as a person has said."""
+    why = "what you asked for"
+    if kind == "category":
+        return _Reading(kind, why)
+    if kind == "number":
+        return _Reading(kind, why, *texts.best_numbers(cells))
+    style = _date_style(cells)
+    return _Reading(kind, why, style, dates.days(cells, style))
+
+
+def _date_style(cells: pl.Series) -> str:
+    """The style that reads most of the cells, one of bare digits included."""
+    if not texts.is_text(cells):
+        return "compact" if cells.dtype.is_numeric() else "iso"
+    found = dates.best_days(cells)
+    if found:
+        return found[0]
+    return min(dates.PATTERNS, key=lambda style: int(dates.days(cells, style).odd.sum()))
+
+
+def _read(cells: pl.Series) -> _Reading:
+    """The cells as their type says, or their texts."""
+    kind = cells.dtype
+    if isinstance(kind, pl.String):
+        return _read_texts(cells)
+    if isinstance(kind, pl.Time):
+        return _Reading("date", "times of day", "clock", texts.numbers(cells))
+    if isinstance(kind, pl.Date | pl.Datetime):
+        return _Reading("date", "dates", "iso", texts.numbers(cells))
+    if isinstance(kind, pl.Duration):
+        return _Reading("number", "lengths of time, in days", "", texts.numbers(cells))
+    if kind.is_numeric():
+        return _Reading("number", "numbers", "", texts.numbers(cells))
+    return _Reading("category", "labels")
+
+
+def _read_texts(cells: pl.Series) -> _Reading:
+    some, odd_text = texts.some(cells), ""
+    if texts.best_numbers(some)[1].odd.sum() < (1.0 - _WORTH) * len(some):
+        style, values = texts.best_numbers(cells)
+        if dates.mostly_read(values):
+            why = "numbers with a decimal comma" if style else "numbers"
+            return _Reading("number", why, style, values)
+        odd_text = texts.shown(cells[int(values.odd.argmax())])
+    found = dates.best_days(cells)
+    if found is None:
+        return _Reading("category", "texts", odd_text=odd_text)
+    written, days, unsure = found
+    doubt = ", though day and month could be the other way round" if unsure else ""
+    return _Reading("date", f"dates written as {dates.WORDS[written]}{doubt}", written, days)

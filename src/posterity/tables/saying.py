@@ -1,0 +1,123 @@
+"""What was inferred of a table, in sentences for a person, each with the way to change it."""
+
+import shlex
+from typing import Any
+
+from posterity.tables import frames
+from posterity.tables.columns import Column, Dropped, Schema
+from posterity.tables.parts import MOST_LEVELS
+
+ASKED = "you asked for that"
+_SHOWN = 6  # names in one sentence
+
+
+def sentences(schema: Schema, frame: Any) -> list[str]:
+    """What a table is taken to be, and what to type where that is wrong.
+
+    Parameters
+    ----------
+    schema : Schema
+        From ``infer``.
+    frame : table
+        What it was inferred from.
+
+    Returns
+    -------
+    list of str
+
+    Examples
+    --------
+    >>> from posterity import tables
+    >>> frame = {"size": [1.5, 2.0, 4.0], "price": [10.5, 14.0, 19.5]}
+    >>> for sentence in tables.sentences(tables.infer(frame, "price"), frame):
+    ...     print(sentence)
+    The target 'price' is a number: regression on 3 rows (--task classification to change).
+    1 input is read as a number: 'size' (--category COL or --date COL to change).
+    """
+    n_rows = frames.as_frame(frame).height
+    said = [_target(schema, n_rows)]
+    for kind, words, others in (
+        ("number", ("a number", "numbers"), "--category COL or --date COL"),
+        ("category", ("a category", "categories"), "--number COL"),
+        ("date", ("a date", "dates"), "--category COL"),
+    ):
+        columns = [column for column in schema.inputs if column.kind == kind]
+        if columns:
+            said.append(_inputs(columns, words, others))
+    said += [_special(column) for column in schema.inputs if _is_special(column)][:_SHOWN]
+    said += _missing(schema)
+    said += _left_out(schema)
+    return [*said, *schema.notes]
+
+
+def option(word: str, name: str) -> str:
+    """An option of the command for a column, as it is typed in a shell."""
+    joint = "=" if name.startswith("-") else " "
+    return f"--{word}{joint}{shlex.quote(name)}"
+
+
+def _target(schema: Schema, n_rows: int) -> str:
+    missing = schema.outcome.n_missing if schema.outcome else 0
+    without = f", {missing:,} more without a target are left out" if missing else ""
+    on = f"on {n_rows - missing:,} rows{without}"
+    if schema.task == "regression":
+        change = "--task classification to change"
+        return f"The target {schema.target!r} is a number: regression {on} ({change})."
+    n = len(schema.classes)
+    classes = f"one of {n} classes, {_some([repr(label) for label in schema.classes])}"
+    change = "--task regression to change"
+    return f"The target {schema.target!r} is {classes}: classification {on} ({change})."
+
+
+def _inputs(columns: list[Column], words: tuple[str, str], others: str) -> str:
+    n = len(columns)
+    names = _some([repr(column.name) for column in columns])
+    start = f"{n} input is read as {words[0]}" if n == 1 else f"{n} inputs are read as {words[1]}"
+    return f"{start}: {names} ({others} to change)."
+
+
+def _is_special(column: Column) -> bool:
+    if column.kind == "category":
+        return column.n_distinct > MOST_LEVELS
+    return column.style not in ("", "iso") or "," in column.why
+
+
+def _special(column: Column) -> str:
+    if column.kind == "category":
+        return (
+            f"{column.name!r} has {column.n_distinct:,} different texts: the frequent ones are "
+            f"told apart, {MOST_LEVELS} at most, and the others are taken together."
+        )
+    return f"{column.name!r} holds {column.why}."
+
+
+def _missing(schema: Schema) -> list[str]:
+    columns = [column for column in schema.inputs if column.n_missing]
+    if not columns:
+        return []
+    total = sum(column.n_missing for column in columns)
+    names = _some([f"{column.name!r} ({column.n_missing:,})" for column in columns])
+    values = "value is" if total == 1 else "values are"
+    return [
+        f"{total:,} {values} missing in the inputs, which the model takes as they are: {names}."
+    ]
+
+
+def _left_out(schema: Schema) -> list[str]:
+    by_why: dict[str, list[Dropped]] = {}
+    for drop in schema.dropped:
+        by_why.setdefault(drop.why, []).append(drop)
+    return [_left_out_for(why, drops) for why, drops in by_why.items()]
+
+
+def _left_out_for(why: str, drops: list[Dropped]) -> str:
+    names = _some([repr(drop.name) for drop in drops])
+    if why == ASKED:
+        return f"Left out as asked: {names}."
+    change = "" if drops[0].final else f" ({option('keep', drops[0].name)} to change)"
+    return f"Left out: {names}, because {why}{change}."
+
+
+def _some(names: list[str]) -> str:
+    rest = len(names) - _SHOWN
+    return ", ".join(names[:_SHOWN]) + (f" and {rest} more" if rest > 0 else "")

@@ -1,0 +1,138 @@
+"""What a file seems to be, from its name and its first bytes."""
+
+import codecs
+import dataclasses
+import os
+import re
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from posterity.tables import columns, records, streams
+
+Format: TypeAlias = Literal["csv", "parquet", "jsonl"]
+
+HEAD = 1 << 20  # bytes that are looked at before a file is read
+SEPARATORS = (",", ";", "\t", "|")
+_RECORDS_LOOKED_AT = 200
+_SUFFIXES: dict[str, Format] = {
+    ".csv": "csv",
+    ".tsv": "csv",
+    ".tab": "csv",
+    ".txt": "csv",
+    ".data": "csv",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".json": "jsonl",
+}
+_PARQUET = b"PAR1"
+_STRANGERS = {
+    b"PK\x03\x04": "a ZIP archive or an Excel workbook",
+    b"\xd0\xcf\x11\xe0": "an old Excel workbook",
+    b"%PDF": "a PDF document",
+    b"\x89HDF": "an HDF5 file",
+    b"SQLite format 3": "an SQLite database",
+    b"BZh": "a bzip2 archive",
+    b"\xfd7zXZ": "an xz archive",
+    b"\x28\xb5\x2f\xfd": "a zstd archive",
+    b"7z\xbc\xaf": "a 7z archive",
+    b"ARROW1": "an Arrow or Feather file",
+    b"\x93NUMPY": "a NumPy array",
+    b"\x89PNG": "a picture",
+    b"\xff\xd8\xff": "a picture",
+    b"<!doctype html": "a web page",
+    b"<html": "a web page",
+    b"<?xml": "an XML file",
+}
+_UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+
+
+def opened(path: str | os.PathLike[str]) -> streams.Stream:
+    """The stream of a path, packed or not, in the encoding its first bytes are in."""
+    name = "standard input" if os.fspath(path) == "-" else os.fspath(path)
+    if re.match(r"[a-zA-Z][a-zA-Z0-9+]+://", os.fspath(path)):
+        raise columns.TableError(
+            f"{name} is an address, and nothing is downloaded here: fetch the file first, or pipe "
+            f"it in, as in: curl -L {name} | posterity ... -"
+        )
+    raw = streams.Stream(name, streams.origin(path))
+    packed = raw.head(2) == streams.GZIP_MAGIC
+    if Path(path).suffix.lower() == ".gz" and not packed and raw.head(1):
+        raise columns.TableError(
+            f"{name} ends in .gz but is not packed with gzip; take the .gz off its name."
+        )
+    return dataclasses.replace(raw, compressed=packed)
+
+
+def known_format(path: str | os.PathLike[str]) -> Format | None:
+    """The format that a file's name promises, if any."""
+    return _SUFFIXES.get(without_gz(path).suffix.lower())
+
+
+def without_gz(path: str | os.PathLike[str]) -> Path:
+    """The name that a file has when it is unpacked."""
+    return Path(path).with_suffix("") if Path(path).suffix.lower() == ".gz" else Path(path)
+
+
+def found_format(head: bytes, stream: streams.Stream, promised: Format | None) -> Format:
+    """The format of the first bytes; what they cannot be is refused by its name."""
+    if not head:
+        raise columns.TableError(f"{stream.name} is empty: it has not even a header line.")
+    for magic, kind in _STRANGERS.items():
+        if head[: len(magic)].lower() == magic.lower():
+            raise columns.TableError(
+                f"{stream.name} is {kind}, not a table that can be read here: save the table as "
+                "CSV, Parquet or JSON lines."
+            )
+    if head.startswith(_PARQUET):
+        return "parquet"
+    if promised == "parquet":
+        raise columns.TableError(
+            f"{stream.name} is not a Parquet file: it does not begin with the bytes PAR1."
+        )
+    return promised or ("jsonl" if head.lstrip()[:1] == b"{" else "csv")
+
+
+def as_text(stream: streams.Stream, head: bytes) -> streams.Stream:
+    """The stream read as text: its encoding and line ends found from its first bytes."""
+    if head[:2] in _UTF16:
+        return _with_line_ends(dataclasses.replace(stream, encoding="utf-16"))
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(head)
+    except UnicodeDecodeError:
+        return _with_line_ends(dataclasses.replace(stream, encoding="cp1252"))
+    return _with_line_ends(stream)
+
+
+def refuse_binary(text: bytes, name: str, line: int) -> None:
+    """Raise where there is a NUL byte, which no text has; ``line`` is the number of the first."""
+    if (at := text.find(b"\0")) >= 0:
+        at_line = line + text.count(b"\n", 0, at)
+        raise columns.TableError(
+            f"Line {at_line} of {name} holds a NUL byte: this is not text, "
+            "or it is damaged, or it is UTF-16 without its mark; save it as UTF-8 text."
+        )
+
+
+def separator(head: bytes) -> str | None:
+    """The separator that cuts the first records most evenly; None where none cuts the first."""
+    scores = {candidate: _evenness(head, candidate) for candidate in SEPARATORS}
+    best = max(scores, key=lambda candidate: scores[candidate])
+    return best if scores[best] > (0.0, 0) else None
+
+
+def _evenness(head: bytes, candidate: str) -> tuple[float, int]:
+    """Share of records with as many cells as the first, and that number; 0 for a single cell."""
+    n_cells = records.scan(head, candidate).n_cells[:_RECORDS_LOOKED_AT]
+    if not n_cells.size or n_cells[0] == 1:
+        return 0.0, 0
+    return float(np.mean(n_cells == n_cells[0])), int(n_cells[0])
+
+
+def _with_line_ends(stream: streams.Stream) -> streams.Stream:
+    """The stream with the line ends of its first bytes: carriage returns if there are no others."""
+    head = stream.head(HEAD)
+    return dataclasses.replace(stream, old_line_ends=b"\r" in head and b"\n" not in head)

@@ -1,0 +1,174 @@
+"""A model together with what turns a raw table into its numbers."""
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, clone
+from sklearn.utils.validation import check_is_fitted
+
+from posterity.arrays import Array
+from posterity.tables import frames, texts
+from posterity.tables.columns import CellError, Column, Kind, Schema, TableError
+from posterity.tables.encoding import TableEncoder
+from posterity.tables.fitting import Profile
+
+
+class TableModel(BaseEstimator):
+    """A model that takes raw tables: texts, categories, dates and missing values included.
+
+    Parameters
+    ----------
+    estimator : estimator
+        A regressor or classifier, as the task of the schema is.
+    schema : Schema
+        What the table is taken to be; from ``tables.infer``.
+
+    Attributes
+    ----------
+    encoder_ : TableEncoder
+        Turns the inputs into numbers.
+    estimator_ : estimator
+        The fitted model of these numbers.
+    classes_ : tuple of str
+        Labels in the order of probabilities; empty for regression.
+    profile_ : tuple of Profile
+        A summary of each input.
+    n_rows_, n_left_out_ : int
+        Rows fitted to, and rows without a target.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from posterity import regression, tables
+    >>> frame = pl.DataFrame({"size": ["1", "2", "3", "4.5"], "price": ["10", "21", "29", "46"]})
+    >>> schema = tables.infer(frame, "price")
+    >>> model = tables.TableModel(regression.BayesianLinearRegression(), schema).fit(frame)
+    >>> model
+    TableModel(BayesianLinearRegression(), 'price' from 1 input)
+    >>> model.predict(pl.DataFrame({"size": ["2.5"]})).round(0)
+    array([25.])
+    """
+
+    encoder_: TableEncoder
+    estimator_: Any
+    classes_: tuple[str, ...]
+    profile_: tuple[Profile, ...]
+    n_rows_: int
+    n_left_out_: int
+
+    def __init__(self, estimator: Any, schema: Schema) -> None:
+        self.estimator = estimator
+        self.schema = schema
+
+    def fit(self, frame: Any, y: Any = None) -> "TableModel":
+        """Fit to the rows of a table that have a target; ``y`` is not used, the table holds it."""
+        table = frames.as_frame(frame)
+        self.classes_ = self.schema.classes or self._labels_in(table)
+        y_all, has_target = self.outcomes(table)
+        rows = table.filter(pl.Series(has_target, dtype=pl.Boolean))
+        self.n_rows_, self.n_left_out_ = rows.height, table.height - rows.height
+        self.encoder_ = TableEncoder(self.schema.inputs).fit(rows)
+        self.profile_ = self.encoder_.profile_
+        X = self.encoder_.transform(rows)
+        self.estimator_ = clone(self.estimator).fit(X, y_all[has_target])
+        return self
+
+    def inputs(self, frame: Any) -> Array:
+        """The inputs of a table as numbers, (N, D)."""
+        check_is_fitted(self, "encoder_")
+        return self.encoder_.transform(frame)
+
+    def outcomes(self, frame: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+        """The targets of a table, and which rows have one.
+
+        Returns
+        -------
+        y : ndarray of shape (N,)
+            Numbers, nan where missing; or positions in ``classes_``, -1 where missing.
+        has_target : ndarray of bool of shape (N,)
+        """
+        check_is_fitted(self, "classes_")
+        table = frames.as_frame(frame)
+        frames.require(table, (self.schema.target,))
+        cells = table[self.schema.target]
+        if self.schema.task == "regression":
+            y = texts.checked(cells, self._outcome())
+            return y, ~np.isnan(y)
+        places = self._places(texts.labels(cells, self._outcome()))
+        return places, places >= 0
+
+    def predict(self, frame: Any) -> NDArray[Any]:
+        """The mean of each row, or its most probable label."""
+        answers = self._fitted().predict(self._queries(frame))
+        if self.schema.task == "regression":
+            return np.asarray(answers)
+        return np.asarray(self.classes_, dtype=object)[np.asarray(answers, dtype=np.int64)]
+
+    def predict_dist(self, frame: Any) -> Any:
+        """The predictive distribution of each row, as the model inside gives it."""
+        return self._fitted().predict_dist(self._queries(frame))
+
+    def predict_proba(self, frame: Any) -> Array:
+        """Probabilities of ``classes_``, (N, C); 0 for a class that no fitted row had."""
+        if self.schema.task == "regression":
+            raise TypeError("This model predicts a number, not a class; ask predict_dist of it.")
+        given = np.asarray(self._fitted().predict_proba(self._queries(frame)), dtype=np.float64)
+        known = np.asarray(self.estimator_.classes_, dtype=np.int64)
+        if given.shape[1] == len(self.classes_):
+            return given
+        probabilities = np.zeros((len(given), len(self.classes_)))
+        probabilities[:, known] = given
+        return probabilities
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        n = len(self.schema.inputs)
+        inputs = f"{n} input" if n == 1 else f"{n} inputs"
+        return f"TableModel({self.estimator!r}, {self.schema.target!r} from {inputs})"
+
+    def _fitted(self) -> Any:
+        check_is_fitted(self, "estimator_")
+        return self.estimator_
+
+    def _queries(self, frame: Any) -> Array:
+        X = self.inputs(frame)
+        if not len(X):
+            raise TableError("The table has no rows, so there is nothing to predict.")
+        return X
+
+    def _outcome(self) -> Column:
+        kind: Kind = "number" if self.schema.task == "regression" else "category"
+        return self.schema.outcome or Column(self.schema.target, kind)
+
+    def _labels_in(self, table: pl.DataFrame) -> tuple[str, ...]:
+        """The labels of a table in order; none for regression."""
+        frames.require(table, (self.schema.target,))
+        if self.schema.task == "regression":
+            return ()
+        return ordered_labels(texts.labels(table[self.schema.target], self._outcome()))
+
+    def _places(self, labels: pl.Series) -> NDArray[np.int64]:
+        known = pl.Series(self.classes_, dtype=pl.String)
+        order = pl.Series(range(len(known)), dtype=pl.Int64)
+        places = labels.replace_strict(known, order, default=None, return_dtype=pl.Int64)
+        strange = (places.is_null() & labels.is_not_null()).to_numpy()
+        if strange.any():
+            row = int(strange.argmax())
+            shown = ", ".join(self.classes_[:5]) + (", ..." if len(self.classes_) > 5 else "")
+            raise CellError(
+                row + 1,
+                self.schema.target,
+                f"{labels[row]!r} is none of the classes this model knows ({shown}). Correct it, "
+                "leave it empty, or fit a model to rows that have it.",
+            )
+        return places.fill_null(-1).to_numpy()
+
+
+def ordered_labels(labels: pl.Series) -> tuple[str, ...]:
+    """The different labels, numbers by size and texts by the alphabet."""
+    distinct = labels.drop_nulls().unique().sort()
+    sizes = distinct.cast(pl.Float64, strict=False)
+    by_size = not sizes.is_null().any() and not sizes.is_nan().any()
+    ordered = distinct.gather(sizes.arg_sort()) if by_size else distinct
+    return tuple(ordered.to_list())

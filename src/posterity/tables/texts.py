@@ -1,0 +1,209 @@
+"""Reading the cells of one column: as numbers, or as labels.
+
+A column arrives typed (Parquet, JSON lines, Python) or as the texts that a CSV file has. Both give
+the same values here, with missing ones as nan (numbers) or null (labels).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from posterity.arrays import Array
+from posterity.tables.columns import CellError, Column, TableError
+
+LARGEST = 1e150
+"""Numbers beyond this are refused: their squares are infinite."""
+
+DAY = 86_400e6  # microseconds
+
+_NO_LABEL = ["", "na", "n/a", "null", "nan", "none"]
+_NO_NUMBER = [*_NO_LABEL, "-", "--", "?", ".", "#n/a", "#na", "n.a.", "missing", "nil", "<na>"]
+_LOOK_AT = 1000  # texts that settle what is worth reading the whole column as
+_CURRENCY = r"[$\x{20AC}\x{A3}\x{A5}]"
+_GROUPED = r"\d{1,3}(?:X\d{3})+|\d{1,3}(?:\s\d{3})+|\d{1,3}(?:['\x{2019}]\d{3})+|\d+"
+
+
+@dataclass(frozen=True, eq=False)
+class Values:
+    """Numbers read from cells.
+
+    Attributes
+    ----------
+    numbers : ndarray of shape (N,)
+        nan where a cell is missing or cannot be read.
+    odd : ndarray of bool of shape (N,)
+        Cells that hold something which cannot be read.
+    """
+
+    numbers: Array
+    odd: NDArray[np.bool_]
+
+
+def is_text(cells: pl.Series) -> bool:
+    """Whether the column holds texts, of any of the types that polars has for them."""
+    return isinstance(cells.dtype, pl.String | pl.Categorical | pl.Enum)
+
+
+def stripped(cells: pl.Series) -> pl.Series:
+    """A column of texts without the white space around them."""
+    return cells.cast(pl.String).str.strip_chars()
+
+
+def some(cells: pl.Series) -> pl.Series:
+    """Up to a thousand texts from all over the column that are no words for a missing value."""
+    texts = stripped(cells.drop_nulls())
+    present = texts.filter(~says_missing(texts))
+    return present.gather_every(max(1, len(present) // _LOOK_AT))
+
+
+def says_missing(texts: pl.Series) -> pl.Series:
+    """Which texts are words for a number that is not there; null where there is no text."""
+    return texts.str.to_lowercase().is_in(_NO_NUMBER)
+
+
+def numbers(cells: pl.Series, style: str = "") -> Values:
+    """The cells as numbers; durations and dates in days, true as 1.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> numbers(pl.Series(["1,234.5", "12%", "n/a", "$3.50"])).numbers
+    array([1234.5,   12. ,    nan,    3.5])
+    >>> numbers(pl.Series(["1.234,5", "3,14"]), "comma").numbers
+    array([1234.5 ,    3.14])
+    """
+    if is_text(cells):
+        return _from_texts(stripped(cells), style)
+    return Values(_from_typed(cells), np.zeros(len(cells), dtype=np.bool_))
+
+
+def best_numbers(cells: pl.Series) -> tuple[str, Values]:
+    """The style that reads more of the texts, and the numbers in it."""
+    with_point = numbers(cells)
+    if not with_point.odd.any():
+        return "", with_point
+    with_comma = numbers(cells, "comma")
+    if with_comma.odd.sum() < with_point.odd.sum():
+        return "comma", with_comma
+    return "", with_point
+
+
+def labels(cells: pl.Series, column: Column | None = None) -> pl.Series:
+    """The cells as texts, null where missing; numbers that are whole without a point.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> labels(pl.Series([" red ", "", "NA", None, "blue"])).to_list()
+    ['red', None, None, None, 'blue']
+    >>> labels(pl.Series([1.0, 2.5, None])).to_list()
+    ['1', '2.5', None]
+    """
+    if column is not None and column.kind == "number":
+        return _label_numbers(checked(cells, column))
+    if is_text(cells):
+        texts = stripped(cells)
+        found = texts.str.to_lowercase().is_in(_NO_LABEL)
+        return texts.set(found.fill_null(False), None) if found.any() else texts
+    if cells.dtype.is_float() or cells.dtype.is_decimal():
+        return _label_numbers(cells.cast(pl.Float64).to_numpy())
+    _refuse_nested(cells)
+    return cells.cast(pl.String)
+
+
+def checked(cells: pl.Series, column: Column) -> Array:
+    """The numbers of a column, or an error that names the first cell which is none."""
+    return settled(numbers(cells, column.style), cells, column, "is not a number")
+
+
+def settled(values: Values, cells: pl.Series, column: Column, trouble: str) -> Array:
+    """Values without surprises: what is odd or too large is an error at its row."""
+    if not column.lenient and values.odd.any():
+        row = int(values.odd.argmax())
+        raise CellError(
+            row + 1,
+            column.name,
+            f"{shown(cells[row])} {trouble}. Correct the cell or leave it empty; where the whole "
+            "column is meant otherwise, say so when the model is fitted.",
+        )
+    too_large = np.abs(values.numbers) > LARGEST  # nan, for missing, is not
+    if too_large.any():
+        row = int(too_large.argmax())
+        raise CellError(
+            row + 1,
+            column.name,
+            f"{shown(cells[row])} is infinite or too large to compute with. Correct the cell or "
+            "leave it empty, or drop the column.",
+        )
+    return values.numbers
+
+
+def shown(cell: object) -> str:
+    """A cell in a message, cut where it is long."""
+    text = str(cell)
+    return repr(text if len(text) <= 40 else text[:37] + "...")
+
+
+def _from_typed(cells: pl.Series) -> Array:
+    """Numbers of a column that is typed; a time of day as a share of the day."""
+    kind = cells.dtype
+    if isinstance(kind, pl.Datetime):
+        return cells.dt.epoch("us").cast(pl.Float64).to_numpy() / DAY
+    if isinstance(kind, pl.Date):
+        return cells.to_physical().cast(pl.Float64).to_numpy()
+    if isinstance(kind, pl.Duration):
+        return cells.dt.total_microseconds().cast(pl.Float64).to_numpy() / DAY
+    if isinstance(kind, pl.Time):
+        return cells.to_physical().cast(pl.Float64).to_numpy() / (1000.0 * DAY)
+    _refuse_nested(cells)
+    return cells.cast(pl.Float64).to_numpy()
+
+
+def _refuse_nested(cells: pl.Series) -> None:
+    if cells.dtype.is_nested() or isinstance(cells.dtype, pl.Binary | pl.Object):
+        raise TableError(
+            f"Column {cells.name!r} holds values of type {cells.dtype}, which are neither numbers, "
+            "texts nor dates. Drop it, or give its parts columns of their own."
+        )
+
+
+def _from_texts(texts: pl.Series, style: str) -> Values:
+    """Most texts are plain numbers, which one cast reads; only the others are looked into."""
+    plain = texts.cast(pl.Float64, strict=False)
+    values = plain.to_numpy(writable=True)
+    odd = np.zeros(len(texts), dtype=np.bool_)
+    unread = texts.is_not_null() if style else plain.is_null() & texts.is_not_null()
+    rows = np.flatnonzero(unread.to_numpy())
+    if len(rows):
+        rest = texts.gather(rows)
+        tidied = _tidied(rest, ("\\.", ",") if style else (",", "\\."))
+        values[rows] = tidied.to_numpy()
+        odd[rows] = (tidied.is_null() & ~says_missing(rest)).to_numpy()
+    return Values(values, odd)
+
+
+def _tidied(texts: pl.Series, marks: tuple[str, str]) -> pl.Series:
+    """Numbers out of texts with currency, percent and grouping signs; null where there is none."""
+    group, point = marks
+    whole = _GROUPED.replace("X", group)
+    bare = (
+        texts.str.replace(r"^\x{2212}", "-")
+        .str.replace(rf"^([+-]?)\s*{_CURRENCY}\s*", "${1}")
+        .str.replace(rf"\s*(?:%|{_CURRENCY})$", "")
+    )
+    regular = bare.str.contains(rf"^[+-]?(?:{whole})?(?:{point}\d*)?(?:[eE][+-]?\d+)?$")
+    joined = bare.str.replace_all(rf"{group}|\s|['\x{{2019}}]", "").str.replace(point, ".")
+    read = joined.cast(pl.Float64, strict=False)
+    return read.set(~regular, None)
+
+
+def _label_numbers(values: Array) -> pl.Series:
+    """Numbers as texts, whole ones without a point."""
+    series = pl.Series(values, dtype=pl.Float64).fill_nan(None)
+    whole = (series == series.floor()) & (series.abs() < 2.0**53)
+    texts = series.cast(pl.String)
+    return pl.select(
+        pl.when(whole).then(series.cast(pl.Int64, strict=False).cast(pl.String)).otherwise(texts)
+    ).to_series()

@@ -1,0 +1,69 @@
+"""The command as a person meets it, before any work is done."""
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from posterity.cli import app, options
+
+runner = CliRunner()
+WORDS = ("compare", "fit", "predict", "evaluate", "report", "inspect", "models", "demo")
+
+
+def test_without_words_it_says_what_it_can_do():
+    result = runner.invoke(app, [])
+    assert all(word in result.output for word in WORDS)
+
+
+@pytest.mark.parametrize("word", WORDS)
+def test_every_word_explains_itself(word):
+    result = runner.invoke(app, [word, "--help"])
+    assert result.exit_code == 0
+    assert "Usage" in result.output
+
+
+def test_the_version_is_shown():
+    result = runner.invoke(app, ["--version"])
+    assert result.exit_code == 0
+    assert result.output.startswith("posterity ")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "nonsense",
+        "compare",
+        "compare data.csv",
+        "compare data.csv --target y --time soon",
+        "compare data.csv --target y --rows -3",
+        "compare data.csv --target y --folds 1",
+        "compare data.csv --target y --task guess",
+        "predict model.posterity data.csv --quantiles 0.5,2",
+        "predict model.posterity data.csv --json",
+        "demo --time 0",
+    ],
+)
+def test_a_wrong_use_exits_with_two(line):
+    assert runner.invoke(app, line.split()).exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"), [("60s", 60.0), ("2m", 120.0), ("1.5h", 5400.0), (" 90 ", 90.0)]
+)
+def test_durations_are_read_as_people_write_them(text, expected):
+    assert options.seconds(text) == expected
+
+
+@pytest.mark.parametrize("text", ["", "s", "-1s", "0", "1d", "1 2", "nan", "infs"])
+def test_what_is_no_duration_is_refused(text):
+    with pytest.raises(typer.BadParameter, match="no duration"):
+        options.seconds(text)
+
+
+@pytest.mark.parametrize(("text", "expected"), [("all", None), ("1,000", 1000), ("7_0", 70)])
+def test_rows_are_a_number_or_all(text, expected):
+    assert options.row_limit(text) == expected
+
+
+def test_quantiles_rise_and_are_there_once():
+    assert options.quantile_levels("0.9, 0.1,0.9") == (0.1, 0.9)

@@ -1,0 +1,121 @@
+"""Rows dealt into parts, without a leak from one side to the other."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+from posterity import tables
+from posterity.comparison import folds
+
+
+def frame(n=40, seed=0):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(10.0, 3.0, size=n)
+    colour = rng.choice(["red", "green"], size=n)
+    return pl.DataFrame({"x": x, "colour": colour, "y": 2.0 * x + rng.normal(size=n)})
+
+
+def labelled(counts):
+    labels = [label for label, count in counts.items() for _ in range(count)]
+    x = np.random.default_rng(1).normal(size=len(labels))
+    return pl.DataFrame({"x": x, "y": labels})
+
+
+def schema_of(table, task=None, **options):
+    return tables.infer(table, "y", task=task, **options)
+
+
+@pytest.mark.parametrize("n_folds", [2, 3, 5])
+def test_every_row_is_held_out_once_and_parts_are_as_large(n_folds):
+    part_of = folds.dealt(np.zeros(43), n_folds, 0)
+    sizes = np.bincount(part_of)
+    assert len(sizes) == n_folds
+    assert sizes.max() - sizes.min() <= 1
+
+
+def test_classes_are_spread_evenly_over_the_parts():
+    y = np.repeat([0, 1, 2], [30, 11, 3])
+    part_of = folds.dealt(y, 5, 0)
+    for label in range(3):
+        sizes = np.bincount(part_of[y == label], minlength=5)
+        assert sizes.max() - sizes.min() <= 1
+
+
+def test_the_seed_decides_the_parts_and_nothing_else_does():
+    y = np.zeros(30)
+    assert np.array_equal(folds.dealt(y, 5, 1), folds.dealt(y, 5, 1))
+    assert not np.array_equal(folds.dealt(y, 5, 1), folds.dealt(y, 5, 2))
+
+
+def test_the_encoder_has_seen_the_training_rows_only():
+    table = frame()
+    parts = folds.split(table, schema_of(table), 4, 0)
+    for fold in parts.folds:
+        standard = fold.X_train[:, 0]
+        assert standard.mean() == pytest.approx(0.0, abs=1e-12)
+        assert standard.std() == pytest.approx(1.0, rel=1e-12)
+        train = np.setdiff1d(np.arange(len(table)), fold.rows)
+        x = table["x"].to_numpy()
+        expected = (x[fold.rows] - x[train].mean()) / x[train].std()
+        np.testing.assert_allclose(fold.X_test[:, 0], expected, rtol=1e-12)
+
+
+def test_what_is_held_out_changes_no_number_of_the_training_side():
+    table = frame()
+    before = folds.split(table, schema_of(table), 4, 0).folds[0]
+    moved = table["x"].to_numpy().copy()
+    moved[before.rows] += 1e3
+    other = table.with_columns(pl.Series("x", moved))
+    after = folds.split(other, schema_of(other), 4, 0).folds[0]
+    np.testing.assert_array_equal(before.rows, after.rows)
+    np.testing.assert_array_equal(before.X_train, after.X_train)
+    assert np.all(after.X_test[:, 0] > before.X_test[:, 0] + 100.0)
+
+
+def test_rows_without_a_target_are_in_no_part():
+    y = frame()["y"].to_list()
+    y[3] = y[17] = None
+    table = frame().with_columns(pl.Series("y", y))
+    parts = folds.split(table, schema_of(table), 5, 0)
+    held = np.sort(np.concatenate([fold.rows for fold in parts.folds]))
+    np.testing.assert_array_equal(held, np.setdiff1d(np.arange(40), [3, 17]))
+    for fold in parts.folds:
+        np.testing.assert_array_equal(fold.y_test, table["y"].to_numpy()[fold.rows])
+
+
+def test_few_rows_make_fewer_parts():
+    table = frame(11)
+    assert len(folds.split(table, schema_of(table, "regression"), 20, 0).folds) == 5
+
+
+def test_nine_rows_are_too_few():
+    table = frame(9)
+    with pytest.raises(tables.TableError, match="Only 9 rows have a value of 'y'"):
+        folds.split(table, schema_of(table, "regression"), 5, 0)
+
+
+def test_classes_of_one_row_cannot_be_held_out():
+    table = labelled({"a": 20, "b": 1})
+    with pytest.raises(tables.TableError, match="Fewer than two classes"):
+        folds.split(table, schema_of(table, "classification"), 5, 0)
+
+
+def test_a_class_of_one_row_beside_others_is_missing_from_one_training_side():
+    table = labelled({"a": 15, "b": 15, "rare": 1})
+    parts = folds.split(table, schema_of(table, "classification"), 5, 0)
+    assert parts.classes == ("a", "b", "rare")
+    present = [len(np.unique(fold.y_train)) for fold in parts.folds]
+    assert sorted(present) == [2, 3, 3, 3, 3]
+
+
+def test_one_part_is_none():
+    table = frame()
+    with pytest.raises(ValueError, match="folds=1 must be at least 2"):
+        folds.split(table, schema_of(table), 1, 0)
+
+
+def test_a_table_without_inputs_is_refused():
+    table = frame()
+    bare = tables.Schema("y", "regression", ())
+    with pytest.raises(tables.TableError, match="No column is left"):
+        folds.split(table, bare, 5, 0)

@@ -1,0 +1,152 @@
+"""The numbers of the panel, computed by a real browser, are those of the model."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from report import browser, panel_cases
+
+from posterity import classification, features, kernels, likelihoods, regression
+from posterity.report import what_if
+from posterity.report.what_if import condensing
+
+CLOSE = 1e-6
+BY_POINTS = 2e-3  # the model itself averages several classes over points, to 1e-3 or so
+SUM = kernels.Scaled(kernels.Columns(kernels.RBF(2.0), [0, 1])) + (
+    kernels.Matern(3.0, smoothness=1.5) * kernels.Columns(kernels.Periodic(2.0, 1.0), 1)
+)
+REGRESSORS = {
+    "least squares": regression.LinearRegression(),
+    "plug-in": regression.LinearRegression(predictive="plug_in"),
+    "penalised offset": regression.RidgeRegression(penalize_intercept=True),
+    "more weights than rows": regression.BayesianLinearRegression(features=features.Polynomial(3)),
+    "bumps": regression.SparseLinearRegression(features.Radial(5)),
+    "centres": regression.BayesianLinearRegression(
+        features=features.Radial(6, centers="kmeans", random_state=0)
+    ),
+    "arctan": regression.BayesianLinearRegression(features=features.Arctan(3)),
+    "heaviside": regression.BayesianLinearRegression(features=features.Heaviside(3)),
+    "learned steps": regression.BayesianLinearRegression(
+        features=features.LearnedArctan(2, n_restarts=0, random_state=0)
+    ),
+    "learned bumps": regression.IncrementalRegressor(
+        2, units="radial", n_restarts=0, likelihood=likelihoods.StudentT(), random_state=0
+    ),
+    "dual": regression.DualLinearRegression(kernels.RBF(3.0)),
+    "dual, flat": regression.DualLinearRegression(prior="flat"),
+    "lq": regression.LqRegression(loss_power=1.5),
+    "robust": regression.RobustRegression(degrees_of_freedom=4.0),
+    "gamma": regression.GammaRegression(),
+    "kernel ridge": regression.KernelRidgeRegression(),
+    "relevance vectors": regression.RelevanceVectorRegressor(kernels.RBF(3.0).fixed(), random_state=0),
+    "process": regression.GaussianProcessRegressor(max_iter=5, mean="linear", random_state=0),
+    "process of a sum": regression.GaussianProcessRegressor(
+        SUM + kernels.Linear(0.1) + kernels.White(0.01), max_iter=3, random_state=0
+    ),
+    "inducing points": regression.GaussianProcessRegressor(
+        kernels.RationalQuadratic(3.0), inducing_points=12, max_iter=3, random_state=0
+    ),
+    "process, robust": regression.GaussianProcessRegressor(
+        kernels.Scaled(kernels.RBF(3.0)),
+        likelihood=likelihoods.StudentT(),
+        max_iter=3,
+        random_state=0,
+    ),
+    "tree": regression.RandomTreeRegressor(random_state=0),
+    "forest": regression.RandomForestRegressor(10, random_state=0),
+}
+CLASSIFIERS = {
+    "logistic": classification.LogisticRegression(features=features.Heaviside(1)),
+    "bayesian": classification.BayesianLogisticRegression(),
+    "closed form": classification.BayesianLogisticRegression(averaging="approximate"),
+    "sparse": classification.SparseLogisticRegression(),
+    "sparse by class": classification.SparseLogisticRegression(columns="per_class"),
+    "dual": classification.DualLogisticRegression(),
+    "kernel": classification.KernelLogisticRegression(max_iter=5),
+    "relevance vectors": classification.RelevanceVectorClassifier(kernels.RBF(3.0).fixed(), random_state=0),
+    "process": classification.GaussianProcessClassifier(
+        kernels.Scaled(kernels.RBF(3.0)), max_iter=3, random_state=0
+    ),
+    "units": classification.IncrementalClassifier(2, n_restarts=0, random_state=0),
+    "boosted": classification.LogitBoostClassifier(n_rounds=20, random_state=0),
+    "forest": classification.RandomForestClassifier(10, random_state=0),
+    "experts": classification.MixtureOfExpertsClassifier(n_restarts=0, random_state=0),
+}
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[browser.Browser]:
+    with browser.opened() as opened:
+        yield opened
+
+
+def answers(
+    chromium: browser.Browser, folder: Path, payload: Any, rows: pl.DataFrame
+) -> list[Any]:
+    """What a page says of the rows."""
+    assert not isinstance(payload, what_if.Refusal), payload.why
+    path = folder / "panel.html"
+    path.write_text(panel_cases.page(payload), encoding="utf-8")
+    chromium.open(path)
+    script = "const p = document.getElementById('what-if'); return arguments[0].map(p.answer)"
+    found: list[Any] = chromium.run(script, panel_cases.values(rows))
+    assert chromium.complaints() == []
+    return found
+
+
+def assert_same_number(found: list[Any], dist: Any, tolerance: float) -> None:
+    """Mean and quantiles to so much of a deviation."""
+    quantiles = [dist.icdf(p) for p in panel_cases.LEVELS]
+    unit = (quantiles[4] - quantiles[0]) / 3.3
+    expected = np.stack([dist.mean(), *quantiles], axis=1)
+    names = ("mean", "q05", "q25", "median", "q75", "q95")
+    told = np.array([[answer[name] for name in names] for answer in found])
+    np.testing.assert_allclose(told / unit[:, None], expected / unit[:, None], atol=tolerance)
+
+
+@pytest.mark.parametrize("name", REGRESSORS)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_a_number_is_what_the_model_says(
+    name: str, chromium: browser.Browser, tmp_path: Path
+) -> None:
+    model, rows = panel_cases.fitted(REGRESSORS[name]), panel_cases.queries(20)
+    found = answers(chromium, tmp_path, what_if.payload(model), rows)
+    assert_same_number(found, model.predict_dist(rows), CLOSE)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("name", CLASSIFIERS)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_probabilities_are_what_the_model_says(
+    name: str, n_classes: int, chromium: browser.Browser, tmp_path: Path
+) -> None:
+    model = panel_cases.fitted(CLASSIFIERS[name], n_classes=n_classes)
+    payload, rows = what_if.payload(model), panel_cases.queries(20)
+    found = answers(chromium, tmp_path, payload, rows)
+    assert not isinstance(payload, what_if.Refusal)
+    tolerance = BY_POINTS if "points" in payload["model"].get("answer", {}) else CLOSE
+    np.testing.assert_allclose(np.array(found), model.predict_proba(rows), atol=tolerance)
+
+
+@pytest.mark.parametrize("n_classes", [0, 2])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_few_rows_tell_what_many_say(
+    n_classes: int, chromium: browser.Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(condensing, "MOST_ROWS", 50)
+    kind = classification.GaussianProcessClassifier if n_classes else None
+    estimator = (kind or regression.GaussianProcessRegressor)(
+        kernels.Scaled(kernels.RBF(3.0)), max_iter=3, random_state=0
+    )
+    model, rows = panel_cases.fitted(estimator, 120, n_classes), panel_cases.queries(20)
+    payload = what_if.payload(model)
+    assert not isinstance(payload, what_if.Refusal)
+    assert "rows tell of all others" in payload["model"]["note"]
+    found = answers(chromium, tmp_path, payload, rows)
+    if n_classes:
+        np.testing.assert_allclose(np.array(found), model.predict_proba(rows), atol=1e-4)
+    else:
+        assert_same_number(found, model.predict_dist(rows), 1e-3)

@@ -1,0 +1,66 @@
+"""The front door: every name is there, and nothing heavy is fetched before it is asked for."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import posterity
+
+STUB = Path(posterity.__file__).with_suffix(".pyi")
+HEAVY = ("numpy", "scipy", "sklearn", "numba", "polars", "matplotlib", "pandas", "jinja2", "joblib")
+
+
+def loaded_by(code: str) -> set[str]:
+    """The packages a fresh interpreter has imported after running this."""
+    ask = f"{code}\nimport sys\nprint(*sorted({{m.split('.')[0] for m in sys.modules}}))"
+    run = subprocess.run([sys.executable, "-c", ask], capture_output=True, text=True, check=True)
+    return set(run.stdout.split())
+
+
+def test_type_checkers_are_told_the_same_names():
+    tree = ast.parse(STUB.read_text())
+    imported = [n for n in tree.body if isinstance(n, ast.ImportFrom)]
+    names = {alias.name: node.module for node in imported for alias in node.names}
+    assert sorted(names) == posterity.__all__
+    for name, module in names.items():
+        room = getattr(posterity, name)
+        if module != "posterity":
+            assert getattr(sys.modules[module], name) is room
+    listed = next(n.value for n in tree.body if isinstance(n, ast.Assign))
+    assert sorted(ast.literal_eval(listed)) == posterity.__all__
+
+
+def test_importing_the_package_fetches_nothing_heavy():
+    assert not loaded_by("import posterity").intersection(HEAVY)
+
+
+@pytest.mark.parametrize("line", ["--help", "--version", "compare --help", "--nonsense", "fit"])
+def test_the_command_answers_questions_about_itself_before_anything_heavy(line):
+    code = f"""
+from posterity.cli import app
+try:
+    app({line.split()!r})
+except SystemExit:
+    pass
+"""
+    ask = "import contextlib, io\nwith contextlib.redirect_stdout(io.StringIO()):\n    {}"
+    body = "\n    ".join(code.strip().splitlines())
+    assert not loaded_by(ask.format(body)).intersection(HEAVY)
+
+
+def test_a_name_that_is_not_there_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="posterity has no 'Nothing'"):
+        posterity.Nothing  # noqa: B018
+
+
+def test_a_star_brings_every_name():
+    space: dict[str, object] = {}
+    exec("from posterity import *", space)
+    assert set(posterity.__all__) <= set(space)
+
+
+def test_the_names_are_listed():
+    assert set(posterity.__all__) <= set(dir(posterity))
