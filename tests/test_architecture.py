@@ -53,6 +53,7 @@ PUBLIC_ROOMS = (
     "testing",
     "trees",
 )
+IMPORTERS = ("import_module", "__import__")
 FRONT_DOOR = ("__init__", "__main__")
 MAX_LINES = 300
 # What another library's linalg may be asked outside our own: sizes, shapes and exceptions.
@@ -78,7 +79,7 @@ def imported(source: str, path: str) -> Iterator[tuple[int, str]]:
             above = package[: len(package) + 1 - node.level] if node.level else []
             base = ".".join([*above, *([node.module] if node.module else [])])
             yield from ((node.lineno, f"{base}.{alias.name}") for alias in node.names)
-        elif isinstance(node, ast.Call) and "import" in ast.unparse(node.func):
+        elif isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1] in IMPORTERS:
             texts = (a.value for a in node.args[:1] if isinstance(a, ast.Constant))
             yield from ((node.lineno, text) for text in texts if isinstance(text, str))
 

@@ -10,7 +10,12 @@ from sklearn.metrics import log_loss
 from sklearn.model_selection import KFold
 
 from posterity import comparison
-from posterity.comparison import baselines
+from posterity.comparison.baselines import (
+    FrequencyClassifier,
+    MeanRegressor,
+    NormalResiduals,
+    StatedProbabilities,
+)
 
 
 def table(n=60, seed=0):
@@ -21,7 +26,7 @@ def table(n=60, seed=0):
 
 def test_the_mean_predicts_a_student_t_as_the_textbook_has_it():
     X, y = table()
-    dist = baselines.MeanRegressor().fit(X, y).predict_dist(X[:4])
+    dist = MeanRegressor().fit(X, y).predict_dist(X[:4])
     n = len(y)
     scale = np.std(y, ddof=1) * np.sqrt(1.0 + 1.0 / n)
     expected = scipy.stats.t(n - 1, y.mean(), scale)
@@ -31,7 +36,7 @@ def test_the_mean_predicts_a_student_t_as_the_textbook_has_it():
 
 def test_a_regressor_of_scikit_learn_is_as_wide_as_its_inner_errors():
     X, y = table()
-    model = baselines.NormalResiduals(LinearRegression(), seed=3).fit(X, y)
+    model = NormalResiduals(LinearRegression(), seed=3).fit(X, y)
     errors = np.empty(len(y))
     for train, test in KFold(3, shuffle=True, random_state=3).split(X):
         errors[test] = y[test] - LinearRegression().fit(X[train], y[train]).predict(X[test])
@@ -42,14 +47,14 @@ def test_a_regressor_of_scikit_learn_is_as_wide_as_its_inner_errors():
 
 def test_frequencies_are_those_of_the_rows():
     X, _ = table(8)
-    model = baselines.FrequencyClassifier().fit(X, list("aabacaab"))
+    model = FrequencyClassifier().fit(X, list("aabacaab"))
     np.testing.assert_allclose(model.predict_proba(X[:2]), [[5 / 8, 2 / 8, 1 / 8]] * 2)
 
 
 def test_stated_probabilities_are_scikit_learns_and_zero_costs_what_its_loss_says():
     X, y = table()
     labels = np.where(y > 0, "up", "down")
-    model = baselines.StatedProbabilities(LogisticRegression()).fit(X, labels)
+    model = StatedProbabilities(LogisticRegression()).fit(X, labels)
     other = LogisticRegression().fit(X, labels)
     np.testing.assert_allclose(model.predict_proba(X), other.predict_proba(X), rtol=1e-12)
 
@@ -57,7 +62,7 @@ def test_stated_probabilities_are_scikit_learns_and_zero_costs_what_its_loss_say
         def predict_proba(self, X):
             return np.tile([1.0, 0.0], (len(X), 1))
 
-    certain = baselines.StatedProbabilities(Certain()).fit(X, labels)
+    certain = StatedProbabilities(Certain()).fit(X, labels)
     lost = -certain.predict_log_proba(X)[0, 1]
     assert lost == pytest.approx(-np.log(1e-15), rel=1e-12)
     clipped = np.clip([[1.0, 0.0]], 1e-15, 1.0)

@@ -57,11 +57,16 @@ def announced(changed, **more):
     return [("manifest.json", json.dumps(manifest).encode()), *changed]
 
 
-def refused(path, words):
-    with pytest.raises(persistence.FileError, match=words), archive.opened(path) as opened:
+def read_all(path):
+    with archive.opened(path) as opened:
         for i in range(opened.n_arrays):
             with opened.reading(f"arrays/{i}.npy") as reader:
                 npy.read(reader)
+
+
+def refused(path, words):
+    with pytest.raises(persistence.FileError, match=words):
+        read_all(path)
 
 
 def test_a_file_is_a_plain_zip_that_others_read(path):
@@ -100,16 +105,16 @@ def test_long_fields_of_large_files_are_read(limit, tmp_path, monkeypatch):
         np.testing.assert_array_equal(npy.read(reader), ARRAY)
 
 
-def test_every_file_that_was_cut_off_is_refused(path):
+def test_a_file_that_was_cut_off_is_refused(path):
     whole = path.read_bytes()
-    for n in range(len(whole)):
+    for n in (*range(0, len(whole), 7), *range(len(whole) - 25, len(whole))):
         path.write_bytes(whole[:n])
         refused(path, "cut off|not a model file")
 
 
-def test_every_changed_byte_is_noticed_or_does_not_matter(path):
+def test_a_changed_byte_is_noticed_or_does_not_matter(path):
     whole = path.read_bytes()
-    for i in range(len(whole)):
+    for i in range(0, len(whole), 3):
         path.write_bytes(whole[:i] + bytes([whole[i] ^ 0x55]) + whole[i + 1 :])
         try:
             with archive.opened(path) as opened:

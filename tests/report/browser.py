@@ -42,8 +42,11 @@ class Browser:
 
     def settled(self, script: str = "return null", *arguments: Any) -> Any:
         """Run a piece of JavaScript, and wait until what it changed is drawn."""
-        waiting = "const done = arguments[arguments.length - 1]; (function () {%s}).apply(null, arguments);"
-        waiting += "requestAnimationFrame(() => requestAnimationFrame(() => done(null)));"
+        waiting = (
+            "(function () {%s}).apply(null, arguments);"
+            "const done = arguments[arguments.length - 1];"
+            "requestAnimationFrame(() => requestAnimationFrame(() => done(null)));"
+        )
         return self.driver.execute_async_script(waiting % script, *arguments)
 
     def text(self, selector: str) -> str:
@@ -56,15 +59,18 @@ class Browser:
         return [entry["message"] for entry in entries if entry["level"] in ("SEVERE", "WARNING")]
 
     def requests(self) -> list[str]:
-        """Addresses that were asked for since the last call."""
+        """Addresses outside the page that were asked for since the last call."""
         messages = (
             json.loads(entry["message"])["message"] for entry in self.driver.get_log("performance")
         )
         sent = (m["params"] for m in messages if m["method"] == "Network.requestWillBeSent")
-        return [params["request"]["url"] for params in sent]
+        addresses = (params["request"]["url"] for params in sent)
+        return [address for address in addresses if not address.startswith("data:")]
 
     @contextlib.contextmanager
-    def emulating(self, *, media: str = "", scheme: str = "light", width: int = 1000) -> Iterator[None]:
+    def emulating(
+        self, *, media: str = "", scheme: str = "light", width: int = 1000
+    ) -> Iterator[None]:
         """A printer or a screen, light or dark, wide or narrow."""
         features = [{"name": "prefers-color-scheme", "value": scheme}]
         self._tell("Emulation.setEmulatedMedia", media=media, features=features)

@@ -41,7 +41,9 @@ REGRESSORS = {
     "robust": regression.RobustRegression(degrees_of_freedom=4.0),
     "gamma": regression.GammaRegression(),
     "kernel ridge": regression.KernelRidgeRegression(),
-    "relevance vectors": regression.RelevanceVectorRegressor(kernels.RBF(3.0).fixed(), random_state=0),
+    "relevance vectors": regression.RelevanceVectorRegressor(
+        kernels.RBF(3.0).fixed(), random_state=0
+    ),
     "process": regression.GaussianProcessRegressor(max_iter=5, mean="linear", random_state=0),
     "process of a sum": regression.GaussianProcessRegressor(
         SUM + kernels.Linear(0.1) + kernels.White(0.01), max_iter=3, random_state=0
@@ -66,13 +68,19 @@ CLASSIFIERS = {
     "sparse by class": classification.SparseLogisticRegression(columns="per_class"),
     "dual": classification.DualLogisticRegression(),
     "kernel": classification.KernelLogisticRegression(max_iter=5),
-    "relevance vectors": classification.RelevanceVectorClassifier(kernels.RBF(3.0).fixed(), random_state=0),
+    "relevance vectors": classification.RelevanceVectorClassifier(
+        kernels.RBF(3.0).fixed(), random_state=0
+    ),
     "process": classification.GaussianProcessClassifier(
         kernels.Scaled(kernels.RBF(3.0)), max_iter=3, random_state=0
     ),
     "units": classification.IncrementalClassifier(2, n_restarts=0, random_state=0),
     "boosted": classification.LogitBoostClassifier(n_rounds=20, random_state=0),
     "forest": classification.RandomForestClassifier(10, random_state=0),
+    "logistic tree": classification.LogisticTreeClassifier(depth=2, n_restarts=0, random_state=0),
+    "hard gates": classification.LogisticTreeClassifier(
+        depth=1, gates="hard", n_restarts=0, random_state=0
+    ),
     "experts": classification.MixtureOfExpertsClassifier(n_restarts=0, random_state=0),
 }
 
@@ -83,9 +91,7 @@ def chromium() -> Iterator[browser.Browser]:
         yield opened
 
 
-def answers(
-    chromium: browser.Browser, folder: Path, payload: Any, rows: pl.DataFrame
-) -> list[Any]:
+def answers(chromium: browser.Browser, folder: Path, payload: Any, rows: pl.DataFrame) -> list[Any]:
     """What a page says of the rows."""
     assert not isinstance(payload, what_if.Refusal), payload.why
     path = folder / "panel.html"

@@ -166,8 +166,16 @@ class TestKinds:
             "number"
         )
 
+    @pytest.mark.parametrize("kind", [int, float, str])
+    def test_whole_numbers_that_are_all_days_of_the_calendar_are_dates(self, kind):
+        codes = [20_200_101 + 100 * (i % 12) + i % 28 for i in range(N)]
+        seen = column(inferred([kind(code) for code in codes]))
+        assert (seen.kind, seen.style, seen.lenient) == ("date", "compact", False)
+        assert column(inferred([kind(code) for code in codes], number=["it"])).kind == "number"
+        assert column(inferred([kind(code + 90) for code in codes])).kind == "number"
+
     def test_what_a_person_says_is_done(self):
-        codes = [str(20_200_101 + i % 28) for i in range(N)]
+        codes = [str(20_200_101 + i % 9) for i in range(N)]
         assert column(inferred(codes)).kind == "number"
         assert column(inferred(codes, category=["it"])).kind == "category"
         asked = column(inferred(codes, date=["it"]))
@@ -182,6 +190,9 @@ class TestLeftOut:
         assert "no value" in dropped(inferred([None] * N))["it"]
         assert "no value" in dropped(inferred(["NA"] * N))["it"]
         assert inferred([3.0] * N, keep=["it"]).dropped[0].final
+        frame = {"a": ["b"] * N, "c": ["d"] * N, "x": X, "y": Y}
+        said = tables.sentences(tables.infer(frame, "y"), frame)
+        assert "Left out: 'a', 'c', because each has the same value in every row." in said
 
     def test_one_label_or_nothing_says_something(self):
         assert column(inferred(["Y" if i % 3 else None for i in range(N)])).n_distinct == 1

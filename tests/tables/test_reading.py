@@ -219,6 +219,26 @@ def test_first_line_of_numbers_is_a_row(file):
     assert source.read().frame.rows() == [("1", "2.5", "-3e4"), ("4", "5", "6")]
 
 
+def test_lines_above_the_names_are_left_out(file):
+    for title in ("Report of today\n", "Report\n\nof, today\n", "5,3\r\n\r\n"):
+        source = tables.open_source(file(f"{title}a,b,c,d\n1,2,3,4\n5,6,7,8\n\n"))
+        assert source.columns == ("a", "b", "c", "d")
+        assert source.read().frame.height == 2
+        assert "left out" in source.notes[0]
+
+
+def test_rows_with_one_cell_more_than_names_have_names_themselves(file):
+    source = tables.open_source(file("x,y\nr1,1,2\nr2,3,4\n"))
+    assert source.columns == ("Unnamed_1", "x", "y")
+    assert "name of the row" in source.notes[0]
+    assert source.read().frame.row(1) == ("r2", "3", "4")
+
+
+def test_blanks_separate_numbers_under_names(file):
+    assert tables.read(file("x y\n1 2.5\n-3 4e5\n")).rows() == [("1", "2.5"), ("-3", "4e5")]
+    assert tables.read(file("a text\nof words\nin lines\n")).columns == ["a text"]
+
+
 def test_notes_say_what_was_decided(file):
     source = tables.open_source(file("# log\na;a\n1,5;2\n"))
     assert source.separator == ";"
@@ -279,7 +299,7 @@ def test_formats_and_sizes_that_cannot_be_are_refused(file):
         (b'a,"b\n1,2\n', "names of the columns, on line 1"),
         (b"a,b\n1,2\n3,\x00\n", "Line 3 of .* NUL"),
         ("a,b\n1,2\n".encode("utf-16-le"), "Line 1 .* UTF-16"),
-        (b"PK\x03\x04rest", "ZIP archive or an Excel workbook"),
+        (b"PK\x03\x04rest", r"ZIP archive \(Excel workbooks"),
         (b"\xd0\xcf\x11\xe0rest", "old Excel"),
         (b"<!DOCTYPE html><p>", "web page"),
         (b"PAR1 and no more", "damaged or cut short"),

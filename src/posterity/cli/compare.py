@@ -52,7 +52,7 @@ def _compare(plan: Plan, table: table_input.Input) -> comparison.Comparison:
         return comparison.compare(
             table.frame,
             table.schema,
-            (*comparison.baselines(table.schema.task), *chosen),
+            (*comparison.baselines(table.schema.task, seed=plan.request.seed), *chosen),
             folds=plan.folds,
             seed=plan.request.seed,
             budget=plan.budget,

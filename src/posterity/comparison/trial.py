@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from posterity import persistence
+from posterity import linalg, persistence
 from posterity.comparison import budget, measuring
 from posterity.comparison.candidates import Candidate
 from posterity.comparison.folds import Fold, Parts
@@ -113,13 +113,13 @@ def _all_folds(
 
 def _run(candidate: Candidate, fold: Fold, classes: tuple[str, ...], seed: int) -> _Run:
     """Fit to one side of a fold, predict the other."""
-    start = time.perf_counter()
-    estimator = clone(candidate.estimator).fit(fold.X_train, fold.y_train)
-    fitted = time.perf_counter()
-    n = len(fold.y_train)
-    said = measuring.said(
-        estimator, fold.X_test, fold.y_test, fold.rows, classes=classes, n_train=n, seed=seed
-    )
+    n, start = len(fold.y_train), time.perf_counter()
+    with linalg.threads.limited(n):
+        estimator = clone(candidate.estimator).fit(fold.X_train, fold.y_train)
+        fitted = time.perf_counter()
+        said = measuring.said(
+            estimator, fold.X_test, fold.y_test, fold.rows, classes=classes, n_train=n, seed=seed
+        )
     per_row = (time.perf_counter() - fitted) / len(fold.y_test)
     return _Run(estimator, said, fitted - start, 1_000 * per_row)
 

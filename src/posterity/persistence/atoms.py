@@ -31,6 +31,8 @@ _UFUNCS: dict[str, np.ufunc] = {
     )
 }
 _SCALAR = re.compile(r"\|b1|\|[iu]1|<[iu][248]|<f[248]|<c(8|16)|\|S\d{1,7}|<U\d{1,7}")
+_COMPLEX = ("<c8", "<c16")
+_ITEMS = {"b": bool, "i": int, "u": int, "f": float, "c": complex, "S": bytes, "U": str}
 _INT = re.compile(rf"-?[0-9a-f]{{1,{_MAX_HEX}}}", re.ASCII)
 _NAMES = {kind: name for name, kind in _TYPES.items()}
 
@@ -119,10 +121,12 @@ def _scalar(content: list[Any]) -> Any:
     kind, *parts = content
     if not isinstance(kind, str) or not _SCALAR.fullmatch(kind):
         raise ValueError("no type of a scalar")
-    dtype, values = np.dtype(kind), [decoded(part) for part in parts]
-    item = complex(*values) if dtype.kind == "c" else _only(values)
-    found = np.array(item, dtype=dtype)[()]
-    if found.dtype != dtype or encoded(found) != {"scalar": content}:
+    values = [decoded(part) for part in parts]
+    item = complex(*values) if kind in _COMPLEX else _only(values)
+    if type(item) is not _ITEMS[kind[1]]:
+        raise ValueError("the value is not of the type")
+    found = np.dtype(kind).type(item)
+    if encoded(found) != {"scalar": content}:
         raise ValueError("the value is not of the type")
     return found
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from posterity import validation
 from posterity.persistence import atoms, fields, random_states
-from posterity.persistence.encoding import MAX_DEPTH
+from posterity.persistence.encoding import ATOM, Extent
 from posterity.persistence.errors import FileError
 from posterity.persistence.registry import Registry
 
@@ -70,19 +70,17 @@ class _Decoder:
     registry: Registry
     objects: list[Any] = field(default_factory=list)
     arrays: dict[int, NDArray[Any]] = field(default_factory=dict)
-    _depths: list[int] = field(default_factory=list)
-    _deepest: int = 0  # of the parts of the object that is being made
+    _extents: list[Extent] = field(default_factory=list)
+    _parts: list[Extent] = field(default_factory=list)  # of the object that is being made
 
     def add(self, entry: dict[str, Any]) -> None:
         """Make the next object of those before it."""
-        self._deepest = 0
+        self._parts.clear()
         make = _MAKERS.get(frozenset(entry))
         if make is None:
             raise FileError(f"model.json describes no known kind of object: {entry!r:.80}.")
         self.objects.append(make(self, **{f"{key}_": part for key, part in entry.items()}))
-        self._depths.append(self._deepest + 1)
-        if self._depths[-1] > MAX_DEPTH:
-            raise FileError(f"model.json nests objects more than {MAX_DEPTH} deep.")
+        self._extents.append(Extent.around(self._parts))
 
     def value(self, said: Any) -> Any:
         """What a part of the document stands for."""
@@ -93,7 +91,8 @@ class _Decoder:
             if kind == "array":
                 return self._array(content)
             if kind == "function":
-                return self._function(content)
+                return self.registry.found(content)
+        self._parts.append(ATOM)
         return atoms.decoded(said)
 
     def values(self, said: Any) -> list[Any]:
@@ -105,7 +104,7 @@ class _Decoder:
     def _earlier(self, number: Any) -> Any:
         if type(number) is not int or not 0 <= number < len(self.objects):
             raise FileError(f"model.json refers to an object that is not there: {number!r:.40}.")
-        self._deepest = max(self._deepest, self._depths[number])
+        self._parts.append(self._extents[number])
         return self.objects[number]
 
     def _array(self, number: Any) -> NDArray[Any]:
@@ -114,9 +113,6 @@ class _Decoder:
         if number not in self.arrays:
             self.arrays[number] = self.read(number)
         return self.arrays[number]
-
-    def _function(self, name: Any) -> Any:
-        return self.registry.found(name)
 
     def _list(self, list_: Any) -> list[Any]:
         return self.values(list_)
@@ -128,6 +124,7 @@ class _Decoder:
         if not isinstance(dict_, list):
             raise FileError("model.json has a dictionary that is none.")
         pairs = [self.values(pair) for pair in dict_]
+        Extent.around(self._parts)  # before keys are hashed, down to the last of their parts
         try:
             made = {key: part for key, part in pairs}
         except (ValueError, TypeError, RecursionError) as error:

@@ -7,9 +7,9 @@ refer to itself.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import array_api_compat
 import numpy as np
@@ -21,6 +21,33 @@ from posterity.persistence.registry import Registry
 
 MAX_DEPTH = 900
 """How many objects deep an object may be: hashing goes down to the last by recursion."""
+MAX_VALUES = 10_000_000
+"""How many values an object may be made of, shared ones counted wherever they are met."""
+
+
+class Extent(NamedTuple):
+    """How deep an object is, and how many values one meets on the way through it."""
+
+    depth: int = 0
+    n_values: int = 1
+
+    @classmethod
+    def around(cls, parts: Iterable[Extent]) -> Extent:
+        """That of an object made of parts; refused where code that goes through it would not end.
+
+        A few objects that each hold the last one twice stand for more than anyone can count.
+        """
+        found = list(parts)
+        depth = 1 + max((part.depth for part in found), default=0)
+        n_values = 1 + sum(part.n_values for part in found)
+        if depth > MAX_DEPTH:
+            raise FileError(f"Objects are nested more than {MAX_DEPTH} deep.")
+        if n_values > MAX_VALUES:
+            raise FileError(f"An object is made of more than {MAX_VALUES:,} other objects.")
+        return cls(depth, n_values)
+
+
+ATOM = Extent()
 
 
 @dataclass(frozen=True)
@@ -57,7 +84,7 @@ class _Encoder:
     arrays: list[Member] = field(default_factory=list)
     training_rows: int = 0
     _written: dict[int, Any] = field(default_factory=dict)  # by identity, the reference to each
-    _depth: dict[int, int] = field(default_factory=dict)
+    _extents: dict[int, Extent] = field(default_factory=dict)
     _kept: list[Any] = field(default_factory=list)  # so that no identity is used again
     _open: set[int] = field(default_factory=set)
 
@@ -86,7 +113,7 @@ class _Encoder:
                 raise FileError(_sentence(where, reason))
             return True
         if type(value) in (np.ndarray, np.memmap) and value.dtype != np.object_:
-            self._remember(value, {"array": len(self.arrays)}, 0)
+            self._remember(value, {"array": len(self.arrays)}, ATOM)
             self.arrays.append(npy.member(f"arrays/{len(self.arrays)}.npy", value, where))
             return True
         return False
@@ -100,16 +127,14 @@ class _Encoder:
     def _close(self, opened: _Open) -> None:
         """Write an object whose parts are there."""
         value = opened.value
-        depth = 1 + max((self._depth.get(id(part), 0) for _, part in opened.parts), default=0)
-        if depth > MAX_DEPTH:
-            raise FileError(f"{opened.where} is nested more than {MAX_DEPTH} deep.")
+        extent = Extent.around(self._extents.get(id(part), ATOM) for _, part in opened.parts)
         self.objects.append(self._entry(opened))
-        self._remember(value, {"ref": len(self.objects) - 1}, depth)
+        self._remember(value, {"ref": len(self.objects) - 1}, extent)
         self._kept.append(opened.parts)
         self._open.discard(id(value))
 
-    def _remember(self, value: Any, reference: Any, depth: int) -> None:
-        self._written[id(value)], self._depth[id(value)] = reference, depth
+    def _remember(self, value: Any, reference: Any, extent: Extent) -> None:
+        self._written[id(value)], self._extents[id(value)] = reference, extent
         self._kept.append(value)
 
     def _unwritten(self, opened: _Open) -> Iterator[tuple[Any, str]]:
@@ -179,10 +204,13 @@ class _Encoder:
 
 
 def _training_rows(name: str, parts: dict[str, Any]) -> int:
-    """How many rows of training data an object of this name holds; rows in a table are tuples."""
+    """How many rows of training data an object of this name holds.
+
+    Among the values of a table, those that are tuples are whole rows; others are of one column.
+    """
     held = [parts.get(field) for field in registry.TRAINING_ROWS.get(name, "").split()]
     counts = (
-        sum(isinstance(key, tuple) for key in rows) if isinstance(rows, dict) else len(rows)
+        sum(isinstance(value, tuple) for value in rows) if type(rows) is tuple else len(rows)
         for rows in held
         if rows is not None
     )

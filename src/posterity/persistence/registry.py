@@ -105,7 +105,7 @@ TRAINING_ROWS = {  # where rows that a model was fitted to are in it
     "classification.GaussianProcessClassifier": "X_train_",
     "classification.KernelLogisticRegression": "X_train_",
     "classification.RelevanceVectorClassifier": "X_train_ relevance_vectors_",
-    "classification.count_table.CountTable": "places",
+    "classification.count_table.CountTable": "values",
     "features.KernelColumns": "X_train_",
     "latent.KernelKMeans": "X_train_",
     "latent.KernelPCA": "X_train_",

@@ -19,6 +19,7 @@ from posterity.report.story import Story
 
 N_SHOWN = 600  # rows in a picture: enough to see the shape, few enough to see the rows
 _N_LOOKED_AT = 5000  # rows from which ranges and typical values are taken
+_MATTERS = 0.01  # of what is lost without the first input
 _EPOCH = datetime(1970, 1, 1)
 
 
@@ -55,6 +56,12 @@ class Material:
             story.frame[rows],
             some(len(story.held_out.rows), N_SHOWN, rng),
         )
+
+    def leading(self, at_least: int, at_most: int) -> int:
+        """How many inputs are worth a place: those that matter, within limits."""
+        drops = np.array([one.drop for one in self.importance])
+        matter = np.count_nonzero(drops > _MATTERS * drops.max(initial=0.0))
+        return min(max(int(matter), at_least), at_most, len(drops))
 
     @property
     def names(self) -> list[str]:

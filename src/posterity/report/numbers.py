@@ -112,9 +112,13 @@ def _exponent(value: float, digits: int) -> int:
     return int(f"{abs(value):.{digits - 1}e}".partition("e")[2])
 
 
+def power_of_ten(exponent: int) -> str:
+    """A factor, as it stands beside a number."""
+    return f"{TIMES}{_SPACE}10{str(exponent).translate(_SUPERSCRIPTS)}"
+
+
 def _power(value: float, digits: int) -> str:
     mantissa, _, exponent = f"{abs(value):.{digits - 1}e}".partition("e")
     if "." in mantissa:
         mantissa = mantissa.rstrip("0").rstrip(".")
-    power = str(int(exponent)).translate(_SUPERSCRIPTS)
-    return (MINUS if value < 0.0 else "") + f"{mantissa}{_SPACE}{TIMES}{_SPACE}10{power}"
+    return (MINUS if value < 0.0 else "") + mantissa + _SPACE + power_of_ten(int(exponent))

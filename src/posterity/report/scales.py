@@ -15,8 +15,12 @@ from posterity.report import numbers
 _MARGIN = 0.03  # of the range, so that no mark sits on the frame
 _LABEL = 14  # letters of a name that fit below a tick
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_LAST_DAY = 2_900_000.0  # beyond the calendar of datetime, either way
+_FIRST_DAY, _LAST_DAY = -700_000.0, 2_900_000.0  # within the calendar of datetime
+_MONTHS = 75.0  # days, beyond which ticks are at the beginning of months
 _YEAR = 365.2425
+_HOURS = (1, 2, 3, 6, 12, 24, 48, 72, 168, 336, 720)  # between ticks, for short times
+_LONG, _FINE = 1e5, 1e-3  # numbers beyond are marked in units of a power of ten
+_WIDE = 5  # letters, beyond which every second tick is named
 
 
 @dataclass(frozen=True)
@@ -64,7 +68,8 @@ def linear(values: ArrayLike, title: str = "", *, count: int = 5) -> Scale:
 def between(low: float, high: float, title: str = "", *, count: int = 5) -> Scale:
     """An axis of numbers with the ends given."""
     ticks = nice_ticks(low, high, count)
-    return Scale(low, high, tuple(ticks), _labels(ticks), title)
+    labels, unit = _labels(ticks)
+    return Scale(low, high, tuple(ticks), labels, f"{title} ({unit})" if unit else title)
 
 
 def shares(title: str = "", *, low: float = 0.0, high: float = 1.0) -> Scale:
@@ -83,7 +88,7 @@ def days(values: ArrayLike, title: str = "", *, count: int = 4) -> Scale:
     >>> scales.days([0.0, 5 * 365.25]).labels
     ('1970', '1971', '1972', '1973', '1974')
     """
-    low, high = _span(np.clip(np.asarray(values, dtype=np.float64), -700_000.0, _LAST_DAY))
+    low, high = _span(np.clip(np.asarray(values, dtype=np.float64), _FIRST_DAY, _LAST_DAY))
     ticks = [t for t in _day_ticks(low, high, count) if low <= t <= high]
     return Scale(low, high, tuple(ticks), tuple(date(t, high - low) for t in ticks), title)
 
@@ -115,25 +120,31 @@ def nice_ticks(low: float, high: float, count: int = 5) -> list[float]:
 
 def date(day: float, span: float) -> str:
     """A day since 1970 as a date, with as much detail as a range of so many days asks for."""
-    moment = _EPOCH + timedelta(days=min(max(day, -700_000.0), _LAST_DAY))
+    moment = _moment(day)
     if span > 3.0 * _YEAR:
         return f"{moment.year}"
-    if span > 75.0:
+    if span > _MONTHS:
         return f"{moment:%Y-%m}"
-    return f"{moment:%m-%d}" if span > 3.0 else f"{moment:%d. %H:%M}"
+    return f"{moment:%m-%d}" if (moment.hour, moment.minute) == (0, 0) else f"{moment:%H:%M}"
 
 
 def _day_ticks(low: float, high: float, count: int) -> list[float]:
     span = high - low
-    if span <= 75.0:
-        return nice_ticks(low, high, count)
+    if span <= _MONTHS:
+        raw = 24.0 * span / count
+        step = min(_HOURS, key=lambda hours: abs(math.log(hours / raw))) / 24.0
+        return [k * step for k in range(math.ceil(low / step), math.floor(high / step) + 1)]
     unit = 12.0 if span > 3.0 * _YEAR else 1.0  # months
     step = max(1.0, _nice(span / (_YEAR / 12.0) / unit / count)) * unit
-    start, end = (_EPOCH + timedelta(days=d) for d in (low, high))
+    start, end = _moment(low), _moment(high)
     months = np.arange(12 * start.year + start.month - 1, 12 * end.year + end.month + 1)
     chosen = months[months % int(step) == 0]
-    years = [(int(m) // 12, int(m) % 12 + 1) for m in chosen if 12 <= m < 12 * 9999]
-    return [(datetime(y, m, 1, tzinfo=UTC) - _EPOCH).total_seconds() / 86400.0 for y, m in years]
+    firsts = [(int(m) // 12, int(m) % 12 + 1) for m in chosen if 12 <= m < 12 * 9999]
+    return [(datetime(y, m, 1, tzinfo=UTC) - _EPOCH) / timedelta(days=1) for y, m in firsts]
+
+
+def _moment(day: float) -> datetime:
+    return _EPOCH + timedelta(minutes=round(1440.0 * min(max(day, _FIRST_DAY), _LAST_DAY)))
 
 
 def _nice(x: float) -> float:
@@ -155,12 +166,15 @@ def _span(values: ArrayLike) -> tuple[float, float]:
     return low - apart, high + apart
 
 
-def _labels(ticks: Sequence[float]) -> tuple[str, ...]:
-    """All with the decimals that the step has; with powers of ten where numbers are long."""
+def _labels(ticks: Sequence[float]) -> tuple[tuple[str, ...], str]:
+    """With the decimals of their step, and the power of ten that is taken out of long ones."""
     step = min((b - a for a, b in itertools.pairwise(ticks)), default=0.0)
     largest = max((abs(t) for t in ticks), default=0.0)
-    if step <= 0.0 or largest >= 1e6 or step < 1e-4:
-        digits = 3 if step <= 0.0 else 2 + max(0, math.ceil(math.log10(max(largest / step, 1.0))))
-        return tuple(numbers.short(t, digits) for t in ticks)
-    decimals = max(0, -math.floor(math.log10(step) + 1e-9))
-    return tuple(numbers.fixed(t, decimals) for t in ticks)
+    if step <= 0.0:
+        return tuple(numbers.short(t) for t in ticks), ""
+    power = 0 if largest < _LONG and step > _FINE else math.floor(math.log10(largest))
+    decimals = max(0, -math.floor(math.log10(step) - power + 1e-9))
+    texts = [numbers.fixed(t / 10.0**power, decimals) for t in ticks]
+    crowded = max(map(len, texts)) > _WIDE
+    shown = (text if not crowded or k % 2 == 0 else "" for k, text in enumerate(texts))
+    return tuple(shown), numbers.power_of_ten(power) if power else ""

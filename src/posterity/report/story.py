@@ -102,6 +102,13 @@ class Story:
         return 1 + int(row if self.row_numbers is None else self.row_numbers[row])
 
     @property
+    def counting(self) -> str:
+        """A sentence on what row numbers mean."""
+        if self.row_numbers is None and self.n_rows > self.frame.height:
+            return "Rows are counted from 1 within the sample that was read."
+        return "Rows are counted from 1 below the header."
+
+    @property
     def predict_command(self) -> str:
         """What to type for predictions of new rows."""
         return f"posterity predict {shlex.quote(self.model_path)} {shlex.quote(self.source)}"

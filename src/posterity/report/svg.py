@@ -15,7 +15,7 @@ from posterity.report import numbers
 from posterity.report.scales import Scale
 
 _NO_MARKUP = Markup()
-_LETTER = 7.0  # mean width of a letter in labels
+_LETTER = 7.6  # mean width of a letter in labels
 
 
 def element(tag: str, *children: str, **attributes: str | float | None) -> Markup:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from posterity.tables import columns, guards, headers, records, sniffing, streams
+from posterity.tables import columns, guards, headers, preambles, records, sniffing, streams
 
 MAX_RECORD = 1 << 24  # bytes
 
@@ -137,8 +137,8 @@ def _advice(record: bytes, separator: str, *, too_few: bool) -> str:
     if b'\\"' in record:
         return ': a quote inside a quoted cell is written twice, "", not \\".'
     if too_few:
-        return f": an empty cell, too, needs {headers.spoken(separator)} beside it."
-    return f": a cell that holds {headers.spoken(separator)} must stand in quotes."
+        return f": an empty cell, too, needs {preambles.spoken(separator)} beside it."
+    return f": a cell that holds {preambles.spoken(separator)} must stand in quotes."
 
 
 def _strict(block: _Block, chosen: slice, blank: np.ndarray, separator: str) -> bytes:

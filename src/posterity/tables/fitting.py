@@ -19,6 +19,7 @@ from posterity.tables.parts import (
 )
 
 _RARE_COUNT, _RARE_SHARE = 10, 0.01
+_MONTH = 27.0  # days
 _SPREAD = 0.999  # length of the mean direction above which a cycle counts as one point of it
 
 
@@ -109,7 +110,7 @@ def _date(column: Column, present: Array, has_missing: bool) -> DatePart:
         origin,
         scale,
         year=span >= 1.5 * YEAR and _varies(present, YEAR),
-        week=span >= 14.0 and _varies(present, 7.0),
+        week=span >= 14.0 and _varies(present, 7.0) and _gap(present) < _MONTH,
         day=_varies(present, 1.0),
         has_indicator=has_missing,
         style=column.style or "iso",
@@ -121,6 +122,11 @@ def _varies(t: Array, period: float) -> bool:
     """Whether times lie at more than one place of a cycle."""
     angle = phase(t, period)
     return len(t) > 0 and float(np.hypot(np.cos(angle).mean(), np.sin(angle).mean())) < _SPREAD
+
+
+def _gap(t: Array) -> float:
+    """Usual time from one day to the next that is there: monthly figures have no weekdays."""
+    return float(np.median(np.diff(np.unique(np.floor(t)))))
 
 
 def _profile(column: Column, values: Array, present: Array) -> Profile:

@@ -4,9 +4,10 @@ Keys may differ from line to line and a column may turn from whole to broken num
 file, so the whole file is looked through once before its rows are given out.
 """
 
+import itertools
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -14,7 +15,8 @@ import polars as pl
 
 from posterity.tables import columns, headers, sniffing, streams
 
-Row: TypeAlias = dict[str, str | float | None]
+Value: TypeAlias = str | int | float | None
+Row: TypeAlias = dict[str, Value]
 
 MAX_LINE = 1 << 24  # bytes
 _INTEGER, _FLOAT, _BOOLEAN, _TEXT = 1, 2, 4, 8
@@ -29,75 +31,120 @@ _LARGEST = 2**63 - 1
 
 
 @dataclass(frozen=True)
+class Field:
+    """A key, the name of its column, and the type that holds all its values."""
+
+    key: str
+    name: str
+    dtype: type[pl.DataType]
+
+
+@dataclass(frozen=True)
 class Reader:
-    """Lines of which all keys are known, with the type of each."""
+    """Lines of which all keys are known."""
 
     stream: streams.Stream
-    dtypes: tuple[tuple[str, type[pl.DataType]], ...]
+    fields: tuple[Field, ...]
 
     def batches(self, n_rows: int) -> Iterator[pl.DataFrame]:
         """Frames of at most ``n_rows`` rows, in the order of the file."""
         for block in _blocks(self.stream):
-            rows = list(_rows(block, self.stream.name))
+            rows = block.rows()
             for low in range(0, len(rows), n_rows):
-                yield self._frame([row for _, row in rows[low : low + n_rows]])
-
-    def _frame(self, rows: list[Row]) -> pl.DataFrame:
-        """The frame of some rows, a key that a row lacks being missing there."""
-        return pl.DataFrame(
-            [
-                pl.Series(name, [_value(row.get(name), dtype) for row in rows], dtype=dtype)
-                for name, dtype in self.dtypes
-            ]
-        )
+                chosen = rows[low : low + n_rows]
+                yield pl.DataFrame([_series(field, chosen) for field in self.fields])
 
 
 def opened(stream: streams.Stream) -> Reader:
     """Look through the lines for their keys and types."""
     kinds: dict[str, int] = {}
     for block in _blocks(stream):
-        for line, row in _rows(block, stream.name):
-            for key, value in row.items():
-                kind = _KINDS.get(type(value))
-                if kind is None:
-                    raise columns.TableError(
-                        f"Line {line} of {stream.name} has a list or an object under the key "
-                        f"'{key}': give each of its values a key of its own, or take it out."
-                    )
-                kinds[key] = kinds.get(key, 0) | (_FLOAT if _is_large(value) else kind)
+        rows = block.rows()
+        for key in dict.fromkeys(itertools.chain.from_iterable(rows)):
+            values = [row.get(key) for row in rows]
+            kinds[key] = kinds.get(key, 0) | _kind(values, key, block)
     if not kinds:
         raise columns.TableError(f"{stream.name} holds no keys: it has no columns.")
-    return Reader(stream, tuple((key, _DTYPES.get(kind, pl.String)) for key, kind in kinds.items()))
+    names = headers.unique([_sound(key) for key in kinds])
+    dtypes = (_DTYPES.get(kind, pl.String) for kind in kinds.values())
+    return Reader(stream, tuple(map(Field, kinds, names, dtypes)))
 
 
-def _blocks(stream: streams.Stream) -> Iterator[tuple[int, list[bytes]]]:
-    """Whole lines, a piece of the file at a time, with the number of the first."""
-    rest, number = b"", 1
+@dataclass(frozen=True)
+class _Block:
+    """Whole lines of a file, and the number of the first."""
+
+    name: str
+    line: int
+    lines: list[bytes]
+
+    def rows(self) -> list[Row]:
+        """The objects of the lines; blank lines are passed over."""
+        texts = [headers.decoded(text) for text in self.lines if text.strip()]
+        try:
+            found = json.loads(f"[{','.join(texts)}]")  # one call for all is much faster
+        except (ValueError, RecursionError):
+            found = []
+        if len(found) == len(texts) and all(type(row) is dict for row in found):
+            return found
+        return [_row(text, self.name, self.line_of(i)) for i, text in enumerate(texts)]
+
+    def line_of(self, index: int) -> int:
+        """Number of the line that holds a row."""
+        filled = (i for i, text in enumerate(self.lines) if text.strip())
+        return self.line + next(itertools.islice(filled, index, None))
+
+
+def _blocks(stream: streams.Stream) -> Iterator[_Block]:
+    """Whole lines, a piece of the file at a time."""
+    rest, line = b"", 1
     for piece in streams.gathered(stream.pieces(), streams.PIECE):
-        *lines, rest = (rest + piece).split(b"\n")
-        yield number, lines
-        number += len(lines)
+        text = rest + piece
+        sniffing.refuse_binary(text, stream.name, line)
+        *lines, rest = text.split(b"\n")
+        yield _Block(stream.name, line, lines)
+        line += len(lines)
         if len(rest) > MAX_LINE:
             raise columns.TableError(
-                f"Line {number} of {stream.name} is longer than {MAX_LINE:,} bytes: these do not "
+                f"Line {line} of {stream.name} is longer than {MAX_LINE:,} bytes: these do not "
                 "seem to be JSON lines, one object a line."
             )
-    yield number, [rest]
+    yield _Block(stream.name, line, [rest])
 
 
-def _rows(block: tuple[int, list[bytes]], name: str) -> Iterator[tuple[int, Row]]:
-    """The objects of some lines, each with the number of its line; blank lines are passed over."""
-    first, lines = block
-    for line, text in enumerate(lines, start=first):
-        if text.strip():
-            yield line, _row(text, name, line)
+def _kind(values: list[Value], key: str, block: _Block) -> int:
+    """Which kinds of values there are, as a sum; raises where one holds others."""
+    types = set(map(type, values))
+    if not types <= _KINDS.keys():
+        index = next(i for i, value in enumerate(values) if type(value) not in _KINDS)
+        raise columns.TableError(
+            f"Line {block.line_of(index)} of {block.name} has a list or an object under the key "
+            f"'{key}': give each of its values a key of its own, or take it out."
+        )
+    integers = [abs(v) for v in values if isinstance(v, int)] if int in types else []
+    too_large = max(integers, default=0) > _LARGEST
+    return sum(_KINDS[t] for t in types) | (_FLOAT if too_large else 0)
 
 
-def _row(text: bytes, name: str, line: int) -> Row:
+def _series(field: Field, rows: list[Row]) -> pl.Series:
+    """The column of a key, missing where a row lacks it."""
+    values = [row.get(field.key) for row in rows]
+    return pl.Series(field.name, _suited(values, field.dtype), dtype=field.dtype)
+
+
+def _suited(values: list[Value], dtype: type[pl.DataType]) -> Sequence[Value]:
+    """The values as their column's type wants them."""
+    if dtype is pl.String:
+        return [_as_text(value) for value in values]
+    if dtype is pl.Float64 and int in set(map(type, values)):
+        return [_as_float(value) for value in values]
+    return values
+
+
+def _row(text: str, name: str, line: int) -> Row:
     """The object of one line."""
-    sniffing.refuse_binary(text, name, line)
     try:
-        found = json.loads(headers.decoded(text))
+        found = json.loads(text)
     except (ValueError, RecursionError) as error:
         reason = (
             error.msg if isinstance(error, json.JSONDecodeError) else "it cannot be taken apart"
@@ -112,31 +159,26 @@ def _row(text: bytes, name: str, line: int) -> Row:
             f"Line {line} of {name} is {kind}, not an object: write one object a line, as in "
             '{"x": 1, "y": 2}.'
         )
-    return {_sound(key): value for key, value in found.items()}
+    return found
 
 
-def _is_large(value: object) -> bool:
-    """Whether a value is a whole number that 64 bits do not hold."""
-    return type(value) is int and abs(value) > _LARGEST
-
-
-def _value(value: str | float | None, dtype: type[pl.DataType]) -> str | float | None:
-    """A value as its column's type wants it."""
-    if value is None:
-        return None
-    if dtype is pl.String:
-        return _sound(value if isinstance(value, str) else json.dumps(value))
-    return _as_float(value) if dtype is pl.Float64 else value
-
-
-def _as_float(value: str | float) -> float:
+def _as_float(value: Value) -> float | None:
     """A number as floating point, infinite where it is too large."""
+    if not isinstance(value, int):
+        return value if isinstance(value, float) else None
     try:
         return float(value)
     except OverflowError:
-        return math.copysign(math.inf, -1 if str(value).startswith("-") else 1)
+        return math.inf if value > 0 else -math.inf
+
+
+def _as_text(value: Value) -> str | None:
+    """A value as text: numbers and truth values as JSON writes them."""
+    if value is None:
+        return None
+    return _sound(value if isinstance(value, str) else json.dumps(value))
 
 
 def _sound(text: str) -> str:
     """Text without halves of surrogate pairs, which JSON can write and UTF-8 cannot."""
-    return text.encode("utf-8", "replace").decode() if not text.isascii() else text
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()

@@ -10,6 +10,8 @@ from posterity.tables import dates, texts
 from posterity.tables.columns import Column, Kind
 from posterity.tables.texts import Values
 
+_FIRST_DAY, _LAST_DAY = 19000101, 21001231  # whole numbers that may spell a day
+_MANY_DAYS = 10
 _WORTH = 0.5  # share of numbers in some texts from which the whole column is read
 
 
@@ -115,8 +117,21 @@ def _read(cells: pl.Series) -> _Reading:
     if isinstance(kind, pl.Duration):
         return _Reading("number", "lengths of time, in days", "", texts.numbers(cells))
     if kind.is_numeric():
-        return _Reading("number", "numbers", "", texts.numbers(cells))
+        values = texts.numbers(cells)
+        return _spelled_dates(values) or _Reading("number", "numbers", "", values)
     return _Reading("category", "labels")
+
+
+def _spelled_dates(values: Values) -> _Reading | None:
+    """Whole numbers such as 20240131 where all of them are days of the calendar, and many."""
+    present = values.numbers[~np.isnan(values.numbers)]
+    if not len(present) or present.min() < _FIRST_DAY or present.max() > _LAST_DAY:
+        return None
+    days = dates.days(pl.Series(values.numbers, nan_to_null=True), "compact")
+    whole = np.all(present == np.floor(present))
+    if not whole or days.odd.any() or pl.Series(present).n_unique() < _MANY_DAYS:
+        return None
+    return _Reading("date", f"dates written as {dates.WORDS['compact']}", "compact", days)
 
 
 def _read_texts(cells: pl.Series) -> _Reading:
@@ -125,7 +140,7 @@ def _read_texts(cells: pl.Series) -> _Reading:
         style, values = texts.best_numbers(cells)
         if dates.mostly_read(values):
             why = "numbers with a decimal comma" if style else "numbers"
-            return _Reading("number", why, style, values)
+            return _spelled_dates(values) or _Reading("number", why, style, values)
         odd_text = texts.shown(cells[int(values.odd.argmax())])
     found = dates.best_days(cells)
     if found is None:

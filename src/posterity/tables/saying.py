@@ -114,8 +114,9 @@ def _left_out_for(why: str, drops: list[Dropped]) -> str:
     names = _some([repr(drop.name) for drop in drops])
     if why == ASKED:
         return f"Left out as asked: {names}."
+    reason = why.replace("it ", "each ", 1) if len(drops) > 1 and why.startswith("it ") else why
     change = "" if drops[0].final else f" ({option('keep', drops[0].name)} to change)"
-    return f"Left out: {names}, because {why}{change}."
+    return f"Left out: {names}, because {reason}{change}."
 
 
 def _some(names: list[str]) -> str:

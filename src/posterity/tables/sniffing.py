@@ -15,7 +15,7 @@ Format: TypeAlias = Literal["csv", "parquet", "jsonl"]
 
 HEAD = 1 << 20  # bytes that are looked at before a file is read
 SEPARATORS = (",", ";", "\t", "|")
-_RECORDS_LOOKED_AT = 200
+RECORDS_LOOKED_AT = 200
 _SUFFIXES: dict[str, Format] = {
     ".csv": "csv",
     ".tsv": "csv",
@@ -30,7 +30,7 @@ _SUFFIXES: dict[str, Format] = {
 }
 _PARQUET = b"PAR1"
 _STRANGERS = {
-    b"PK\x03\x04": "a ZIP archive or an Excel workbook",
+    b"PK\x03\x04": "a ZIP archive (Excel workbooks and .npz files are)",
     b"\xd0\xcf\x11\xe0": "an old Excel workbook",
     b"%PDF": "a PDF document",
     b"\x89HDF": "an HDF5 file",
@@ -47,6 +47,7 @@ _STRANGERS = {
     b"<html": "a web page",
     b"<?xml": "an XML file",
 }
+_BLANK_SEPARATED = re.compile(rb"[^\n]+\n[-+.\d]+( [-+.\deE]+)+\r?\n[^\n]")  # names, then numbers
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
@@ -118,18 +119,26 @@ def refuse_binary(text: bytes, name: str, line: int) -> None:
 
 
 def separator(head: bytes) -> str | None:
-    """The separator that cuts the first records most evenly; None where none cuts the first."""
+    """The separator that cuts the first records most evenly; None where none does."""
     scores = {candidate: _evenness(head, candidate) for candidate in SEPARATORS}
     best = max(scores, key=lambda candidate: scores[candidate])
-    return best if scores[best] > (0.0, 0) else None
+    if scores[best] > (0.0, 0):
+        return best
+    return " " if _BLANK_SEPARATED.match(head) and _evenness(head, " ")[0] == 1.0 else None
+
+
+def n_cells(text: bytes, separator: str) -> np.ndarray:
+    """How many cells the first records of a text have."""
+    return records.scan(text, separator).n_cells[:RECORDS_LOOKED_AT]
 
 
 def _evenness(head: bytes, candidate: str) -> tuple[float, int]:
-    """Share of records with as many cells as the first, and that number; 0 for a single cell."""
-    n_cells = records.scan(head, candidate).n_cells[:_RECORDS_LOOKED_AT]
-    if not n_cells.size or n_cells[0] == 1:
+    """Share of records with as many cells as the first or the middle one, and that number."""
+    found = n_cells(head, candidate)
+    if not found.size:
         return 0.0, 0
-    return float(np.mean(n_cells == n_cells[0])), int(n_cells[0])
+    typical = {int(found[0]), int(np.sort(found)[found.size // 2])} - {1}
+    return max(((float(np.mean(found == n)), n) for n in typical), default=(0.0, 0))
 
 
 def _with_line_ends(stream: streams.Stream) -> streams.Stream:

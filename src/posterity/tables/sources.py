@@ -208,7 +208,7 @@ def _parquet(path: str | os.PathLike[str], stream: streams.Stream) -> Source:
 def _json_lines(path: str | os.PathLike[str], stream: streams.Stream) -> Source:
     """The source of JSON lines."""
     reader = json_lines.opened(stream)
-    names = tuple(name for name, _ in reader.dtypes)
+    names = tuple(field.name for field in reader.fields)
     return Source(os.fspath(path), "jsonl", names, reader, None, stream.compressed, stream.encoding)
 
 

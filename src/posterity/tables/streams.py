@@ -20,6 +20,7 @@ from typing import IO, Protocol
 from posterity.tables import columns
 
 PIECE = 1 << 21  # bytes of a piece
+_PACKED = 1 << 16  # bytes unpacked at once: what a small member leaves over is copied
 _GZIP = 31  # zlib's sign for a gzip header around the data
 GZIP_MAGIC = b"\x1f\x8b"
 
@@ -131,11 +132,13 @@ def origin(path: str | os.PathLike[str]) -> Origin:
 def gathered(pieces: Iterable[bytes], size: int) -> Iterator[bytes]:
     """The same bytes in pieces of at least ``size``, but for the last."""
     waiting: list[bytes] = []
+    n_waiting = 0
     for piece in pieces:
         waiting.append(piece)
-        if sum(map(len, waiting)) >= size:
+        n_waiting += len(piece)
+        if n_waiting >= size:
             yield b"".join(waiting)
-            waiting = []
+            waiting, n_waiting = [], 0
     if rest := b"".join(waiting):
         yield rest
 
@@ -170,28 +173,39 @@ def on_disk(stream: Stream) -> Iterator[Path]:
 
 def _unpacked(pieces: Iterable[bytes], name: str) -> Iterator[bytes]:
     """Undo gzip, of one or several members, a bounded piece at a time."""
-    unpacker, begun = zlib.decompressobj(_GZIP), False
-    for piece in pieces:
-        rest = piece
+    unpacker = zlib.decompressobj(_GZIP)
+    begun = False
+    for packed in _cut(pieces, _PACKED):
+        rest = packed
         while rest:
             if unpacker.eof:
-                unpacker, begun = zlib.decompressobj(_GZIP), False
-                rest = rest.lstrip(b"\0")  # padding between and after members
+                unpacker, rest = zlib.decompressobj(_GZIP), rest.lstrip(b"\0")  # padding
+                begun = bool(rest)
                 continue
             begun = True
-            try:
-                yield unpacker.decompress(rest, PIECE)
-            except zlib.error as error:
-                raise columns.TableError(
-                    f"{name} is not a sound gzip file ({error}); pack it again, or give the "
-                    "unpacked file."
-                ) from error
+            yield _unpacked_piece(unpacker, rest, name)
             rest = unpacker.unused_data or unpacker.unconsumed_tail
     yield unpacker.flush()
     if begun and not unpacker.eof:
         raise columns.TableError(
             f"{name} ends in the middle of its gzip data: it was cut short. Copy it again."
         )
+
+
+def _unpacked_piece(unpacker: "zlib._Decompress", packed: bytes, name: str) -> bytes:
+    """What comes next of a member; at most a piece, however much it would swell."""
+    try:
+        return unpacker.decompress(packed, PIECE)
+    except zlib.error as error:
+        raise columns.TableError(
+            f"{name} is not a sound gzip file ({error}); pack it again, or give the unpacked file."
+        ) from error
+
+
+def _cut(pieces: Iterable[bytes], size: int) -> Iterator[bytes]:
+    """The same bytes in pieces of at most ``size``."""
+    for piece in pieces:
+        yield from (piece[at : at + size] for at in range(0, len(piece), size))
 
 
 def _from_utf16(pieces: Iterable[bytes]) -> Iterator[bytes]:

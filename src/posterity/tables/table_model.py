@@ -67,6 +67,11 @@ class TableModel(BaseEstimator):
         table = frames.as_frame(frame)
         self.classes_ = self.schema.classes or self._labels_in(table)
         y_all, has_target = self.outcomes(table)
+        if not has_target.any():
+            raise TableError(
+                f"No row of the table has a value for the target {self.schema.target!r}, so there "
+                "is nothing to learn from."
+            )
         rows = table.filter(pl.Series(has_target, dtype=pl.Boolean))
         self.n_rows_, self.n_left_out_ = rows.height, table.height - rows.height
         self.encoder_ = TableEncoder(self.schema.inputs).fit(rows)

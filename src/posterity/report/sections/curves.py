@@ -36,7 +36,11 @@ class Question:
 
 def section(material: Material) -> Section | None:
     """Curves over the most important inputs, from one prediction of all their rows."""
-    asked = [q for name in material.names[:_MOST_INPUTS] if (q := _question(material, name))]
+    asked = [
+        q
+        for name in material.names[: material.leading(3, _MOST_INPUTS)]
+        if (q := _question(material, name))
+    ]
     if not asked:
         return None
     frame = pl.concat([material.rows_of({q.name: q.cells}) for q in asked])
@@ -69,7 +73,7 @@ def _axis(material: Material, asked: Question) -> scales.Scale:
         n = len(asked.labels)
         return scales.names(asked.labels, title, length=12 if n <= 3 else 6 if n <= 6 else 3)
     if material.kind(asked.name) == "date":
-        return scales.days(asked.places, title)
+        return scales.days(asked.places, title, count=3)
     return scales.linear(asked.places, title, count=4)
 
 
@@ -108,6 +112,7 @@ class _Chances:
 
     answers: Array  # (n, C)
     shown: tuple[int, ...]
+    classes: tuple[str, ...]
 
     @classmethod
     def of(cls, material: Material, frame: pl.DataFrame) -> _Chances:
@@ -117,17 +122,17 @@ class _Chances:
             -np.bincount(held.y.astype(np.intp), minlength=p.shape[1]), kind="stable"
         )
         shown = (1,) if p.shape[1] == 2 else tuple(sorted(usual[:_MOST_CLASSES].tolist()))
-        return cls(p, shown)
+        return cls(p, shown, material.story.held_out.classes)
 
     @property
     def lead(self) -> str:
         """How the curves are read."""
         if self.shown == (1,):
-            return "The line is the probability of the second class."
+            return f"The line is the probability of {self.classes[1]}."
         return "Each line is the probability of a class."
 
     def figure(self, material: Material, asked: Question, p: Array) -> Figure:
-        classes = material.story.held_out.classes
+        classes = self.classes
         title = f"P({classes[1]})" if len(classes) == 2 else "probability"
         plot = Plot(_axis(material, asked), scales.shares(numbers.clipped(title, 24)), **_SIZE)
         layers = [layer for c in self.shown for layer in self._line(plot, asked, p[:, c], c)]
@@ -137,7 +142,10 @@ class _Chances:
     def _line(self, plot: Plot, asked: Question, p: Array, c: int) -> list[Markup]:
         name = "accent" if self.shown == (1,) else f"c{c % 8}"
         if asked.labels or len(p) == 1:
-            return [plot.sticks(asked.places, 0.0 * p, p, name), plot.dots(asked.places, p, name)]
+            return [
+                plot.sticks(asked.places, 0.0 * p, p, name),
+                plot.dots(asked.places, p, name, radius=4.0),
+            ]
         return [plot.line(asked.places, p, name)]
 
 

@@ -15,6 +15,7 @@ class Head:
     """What the page opens with."""
 
     title: str
+    source: str
     target: str
     verdict: str
     facts: tuple[tuple[str, str], ...]
@@ -26,6 +27,7 @@ def head(story: Story) -> Head:
     """The top of the page."""
     return Head(
         story.title,
+        story.source,
         story.schema.target,
         _verdict(story),
         tuple(_facts(story)),

@@ -107,9 +107,10 @@ def _cells(W: Array, error: Array | None, d: int) -> list[str]:
 
 def _gains(estimator: Any, names: Sequence[str]) -> Table | None:
     gain = vars(estimator).get("column_gain_")
-    if gain is None or np.shape(gain) != (len(names),) or not np.sum(gain) > 0.0:
+    if gain is None or np.shape(gain) != (len(names),) or not np.max(gain) > 0.0:
         return None
-    share = np.asarray(gain, dtype=np.float64) / np.sum(gain)
+    gained = np.maximum(np.asarray(gain, dtype=np.float64), 0.0)  # a useless column may cost some
+    share = gained / np.sum(gained)
     order = np.argsort(-share, kind="stable")[:_MOST]
     caption = "The share of what all splits gained that is due to each column." + _cut(len(names))
     rows = [Row((names[d], numbers.percent(float(share[d]), 1))) for d in order]

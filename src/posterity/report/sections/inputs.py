@@ -27,7 +27,7 @@ def section(material: Material) -> Section | None:
 
 
 def _figure(material: Material) -> Figure:
-    shown = material.importance[:_MOST]
+    shown = material.importance[: material.leading(5, _MOST)]
     drop = np.array([one.drop for one in shown])
     error = 2.0 * np.nan_to_num([one.error for one in shown])
     y = np.arange(len(shown) - 1, -1, -1, dtype=np.float64)

@@ -26,4 +26,4 @@ def _circumstances(material: Material) -> Table:
     if story.comparison is not None:
         rows.append(Row(("folds", str(story.comparison.folds))))
     rows += [Row(pair) for pair in story.versions]
-    return Table("Circumstances.", ("What", "Value"), tuple(rows), words=(0, 1))
+    return Table("What else the numbers depend on.", ("What", "Value"), tuple(rows), words=(0, 1))

@@ -24,9 +24,7 @@ def section(material: Material) -> Section | None:
     rows = tuple(_row(material, int(k), names, said) for k in order)
     head = ("Row", f"Observed {story.schema.target}", "Predicted", "Log score", *names)
     words = (1, 2, *range(4, 4 + len(names)))
-    caption = "The least expected first. Rows are counted from 1 below the header." + cells.cut(
-        material
-    )
+    caption = f"The least expected first. {story.counting}" + cells.cut(material)
     lead = (
         f"The {numbers.plural(len(rows), 'row')} to which the model gave least. Errors in the data "
         "often stand here, and so do cases of a kind that the inputs do not tell."

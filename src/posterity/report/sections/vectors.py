@@ -22,7 +22,7 @@ def section(material: Material) -> Section | None:
         return None
     shown, names = rows[:_MOST], cells.columns(material)
     target = story.schema.target
-    caption = "Each line is a row of the file." + cells.cut(material)
+    caption = f"Each line is a row of the file. {story.counting}" + cells.cut(material)
     lines = tuple(
         Row(
             (

@@ -9,6 +9,7 @@ import numpy as np
 from posterity import classification
 from posterity.arrays import Array
 from posterity.classification import classes, forest_model, weight_model
+from posterity.inference import logistic_tree_hard
 from posterity.report.what_if import answers, columns, latents, trees
 from posterity.report.what_if.forms import form, linear, process
 from posterity.report.what_if.packing import Json, NoFormError
@@ -80,14 +81,29 @@ def _(model: forest_model.ForestClassifier) -> Json:
 
 @form.register
 def _(model: classification.MixtureOfExpertsClassifier) -> Json:
+    return {"kind": "experts", **_gated(model)}
+
+
+@form.register
+def _(model: classification.LogisticTreeClassifier) -> Json:
+    grown = model._tree
+    tree = grown.tree if isinstance(grown, logistic_tree_hard.HardTree) else grown
     return {
-        "kind": "experts",
+        "kind": "logistic_tree",
+        **_gated(model),
+        "first": tree.first,
+        "steepness": tree.steepness,
+        "hard": tree is not grown,
+    }
+
+
+def _gated(model: Any) -> Json:
+    """Gates and experts, linear in the same columns."""
+    experts = zip(model.expert_coef_, model.expert_intercept_, strict=True)
+    return {
         "columns": columns.of(model.features_),
-        "gates": _lines(model.gate_coef_, model.gate_intercept_),
-        "experts": [
-            _lines(np.atleast_2d(coef), np.atleast_1d(intercept))
-            for coef, intercept in zip(model.expert_coef_, model.expert_intercept_, strict=True)
-        ],
+        "gates": latents.of(np.atleast_2d(model.gate_coef_), np.atleast_1d(model.gate_intercept_)),
+        "experts": [latents.of(np.atleast_2d(w), np.atleast_1d(b)) for w, b in experts],
     }
 
 
@@ -99,7 +115,3 @@ def _weighted(model: Any, space: Json, coef: Array) -> Json:
 
 def _averaged(model: Any) -> Json:
     return answers.of(classes.likelihood_of(len(model.classes_), model.averaging))
-
-
-def _lines(coef: Array, intercept: Array) -> Json:
-    return latents.of(coef, intercept)

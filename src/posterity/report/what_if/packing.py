@@ -86,4 +86,5 @@ def check_room(n_numbers: int, what: str) -> None:
 
 def _holds(dtype: str, values: Array) -> bool:
     with np.errstate(over="ignore", invalid="ignore"):
-        return bool(np.array_equal(values.astype(dtype).astype(np.float64), values))
+        kept = values.astype(dtype).astype(np.float64)
+    return bool(np.array_equal(kept, values, equal_nan=True))

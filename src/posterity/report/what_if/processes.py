@@ -126,5 +126,3 @@ def _triangle(L: Any) -> Json:
         raise NoFormError("The model is on a device; fit it on the host for a panel.")
     check_room(len(L) ** 2 // 2, f"The covariances of {len(L):,} rows")
     return triangle(L)
-
-

@@ -63,6 +63,25 @@ function expertsAnswer({ columns, gates, experts }) {
   };
 }
 
+// Experts on all branches of a tree, each trusted by the product of the gates on its way.
+function treeAnswer({ columns, gates, experts, first, steepness, hard }) {
+  const z = columnsOf(columns);
+  const gate = gates.offset.length ? latentOf(gates) : () => ({ mean: [] });
+  const each = experts.map(latentOf);
+  const open = (s) => (hard ? Number(s > 0) : sigmoid(steepness * s));
+  return (x) => {
+    const at = z(x);
+    const trust = [1];
+    for (const s of gate(at).mean) {
+      const own = trust[(trust.length - 1) / 2];
+      const right = open(s);
+      trust.push(own * (1 - right), own * right);
+    }
+    const said = each.map((expert) => expert(at).mean);
+    return classesAt(said[0].map((_, c) => dot(trust.slice(first), said.map((a) => a[c]))));
+  };
+}
+
 const classesAt = (a) => (a.length === 1 ? twoClasses(a[0], 0, "none") : softmax(a));
 
 // What the model says of encoded inputs.
@@ -70,6 +89,7 @@ function saying(model) {
   if (model.kind === "normal_forest") return normalForest(model);
   if (model.kind === "class_forest") return classForest(model);
   if (model.kind === "experts") return expertsAnswer(model);
+  if (model.kind === "logistic_tree") return treeAnswer(model);
   if (model.kind === "steps") {
     const latent = steps(model);
     return (x) => classesAt(latent(x));

@@ -57,7 +57,7 @@ function numberControl(input, id, row, changed) {
     box: made("input", { id, type: "number", step: "any", inputmode: "decimal" }, row),
     read: (text) => (text.trim() === "" || !Number.isFinite(Number(text)) ? null : Number(text)),
     write: written,
-    say: written,
+    say: (value) => written(value).replace("-", "\u2212"),
   });
 }
 
@@ -108,7 +108,7 @@ function ranged(input, row, changed, { step, box, read, write, say }) {
       if (current === null) return input.indicator ? "" : "never missing before";
       const slack = 1e-9 * (high - low);
       if (current >= low - slack && current <= high + slack) return "";
-      return `outside what was seen: ${say(input.low)} to ${say(input.high)}`;
+      return `outside what was seen: ${say(low)} to ${say(high)}`;
     },
   };
 }

@@ -1,10 +1,10 @@
 // The picture of an answer: a density with its bands, or bars of probabilities.
 
 const SVG = "http://www.w3.org/2000/svg";
-const WIDTH = 640;
+const WIDTH = 480;
 const POINTS = 160;
 const MOST_BARS = 12;
-const LONGEST_NAME = 22;
+const LONGEST_NAME = 18;
 
 function shape(name, attributes, parent) {
   const element = document.createElementNS(SVG, name);
@@ -44,7 +44,7 @@ class Axis {
 }
 
 function drawDensity(svg, axis, said, q, words) {
-  const [height, floor, top] = [220, 186, 14];
+  const [height, floor, top] = [190, 160, 10];
   emptied(svg, height, words);
   axis.reach(q.least, q.most);
   const xs = Array.from(
@@ -72,7 +72,7 @@ function drawDensity(svg, axis, said, q, words) {
     const x = axis.at(mark);
     if (x < 24 || x > WIDTH - 24) continue;
     shape("path", { class: "grid", d: `M${x.toFixed(2)},${floor}v5` }, svg);
-    label(toTheDigit(mark, step * 10), { x: x.toFixed(2), y: floor + 22, class: "tick" }, svg);
+    label(toTheDigit(mark, step * 10), { x: x.toFixed(2), y: floor + 20, class: "tick" }, svg);
   }
 }
 
@@ -80,18 +80,18 @@ function drawBars(svg, names, p, words) {
   const order = p.map((_, c) => c);
   const shown = order.length <= MOST_BARS ? order : order.sort((a, b) => p[b] - p[a]);
   const rows = shown.slice(0, MOST_BARS);
-  emptied(svg, 30 * rows.length + 4, words);
+  emptied(svg, 26 * rows.length, words);
   const longest = Math.max(...names.map((name) => name.length));
-  const left = 20 + 9 * Math.min(Math.max(longest, 4), LONGEST_NAME);
-  const [right, height] = [WIDTH - 80, 20];
+  const left = 16 + 8 * Math.min(Math.max(longest, 4), LONGEST_NAME);
+  const [right, height] = [WIDTH - 64, 18];
   rows.forEach((c, i) => {
-    const y = 30 * i + 5;
+    const y = 26 * i + 4;
     const isLong = names[c].length > LONGEST_NAME;
     const name = isLong ? `${names[c].slice(0, LONGEST_NAME - 1)}\u2026` : names[c];
-    label(name, { x: left - 10, y: y + 15, class: "bar-name" }, svg);
+    label(name, { x: left - 10, y: y + 14, class: "bar-name" }, svg);
     shape("rect", { class: "track", x: left, y, width: right - left, height, rx: 3 }, svg);
     const width = ((right - left) * p[c]).toFixed(2);
     shape("rect", { class: "box", x: left, y, width, height, rx: 3 }, svg);
-    label(percent(p[c]), { x: right + 10, y: y + 15, class: "bar-share" }, svg);
+    label(percent(p[c]), { x: right + 10, y: y + 14, class: "bar-share" }, svg);
   });
 }

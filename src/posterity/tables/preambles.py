@@ -1,0 +1,123 @@
+"""What stands before the names of columns in delimited text, and what separates its cells."""
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+
+from posterity.tables import columns, records, sniffing
+
+_EXCEL = re.compile(rb'sep=([^"\w\s\x80-\xff]|\t)\r?\n', re.IGNORECASE)
+_BLANK_LINES = re.compile(rb"(?: *\r?\n)*")
+_REMARK = re.compile(rb"#[^\n]*\n")
+_WORDS = {"\t": "a tab", " ": "a blank"}
+_MOST_TITLES = 5
+
+
+@dataclass(frozen=True)
+class Preamble:
+    """Where the line of names begins.
+
+    Attributes
+    ----------
+    offset : int
+        Bytes before it.
+    separator : str
+        What stands between cells.
+    row_names : bool
+        Whether rows have one cell more than there are names, as R writes them.
+    notes : tuple of str
+        Sentences about what was found and what was decided.
+    """
+
+    offset: int
+    separator: str
+    row_names: bool
+    notes: tuple[str, ...]
+
+
+def find(head: bytes, separator: str | None, *, tabs: bool, name: str) -> Preamble:
+    """Look past marks, remarks and titles; ``tabs`` says that the file's name promises tabs."""
+    excel = _EXCEL.match(head)
+    start = _after_blank_lines(head, excel.end() if excel else 0, name)
+    body = _after_remarks(head, start)
+    given = separator or (excel[1].decode() if excel else None)
+    if given:
+        _refuse_wrong_separator(head[body:], given, name)
+    chosen = given or _sniffed(head[body:], tabs)
+    n_before, row_names = _titles(head[body:], chosen)
+    notes = {
+        f"Cells are separated by {spoken(chosen)}.": chosen != ",",
+        "Lines that begin with # before the names were left out.": body > start,
+        "Lines before the names, shorter than all others, were left out.": n_before > 0,
+        "Rows have a cell more than there are names: the first is the name of the row.": row_names,
+    }
+    said = tuple(note for note, holds in notes.items() if holds)
+    return Preamble(body + n_before, chosen, row_names, said)
+
+
+def spoken(separator: str) -> str:
+    """A separator as it is called in a sentence."""
+    return _WORDS.get(separator, f"'{separator}'")
+
+
+def _after_blank_lines(head: bytes, start: int, name: str) -> int:
+    """Where the first line with something on it begins."""
+    match = _BLANK_LINES.match(head, start)
+    at = match.end() if match else start
+    if at >= len(head):
+        raise columns.TableError(f"{name} holds no names of columns and no rows: it is blank.")
+    return at
+
+
+def _after_remarks(head: bytes, start: int) -> int:
+    """Where the line of names begins: remarks have another number of cells than what follows."""
+    ends = [start]
+    while match := _REMARK.match(head, ends[-1]):
+        ends.append(match.end())
+    if len(ends) == 1 or ends[-1] >= len(head):
+        return start
+    sep = sniffing.separator(head[ends[-1] :]) or ","
+    last, following = (sniffing.n_cells(head[at:], sep)[:1].tolist() for at in ends[-2:])
+    return ends[-2] if last == following != [1] else ends[-1]
+
+
+def _sniffed(text: bytes, tabs: bool) -> str:
+    """The separator of a text, a comma where there seems to be a single column."""
+    if tabs and b"\t" in text[: text.find(b"\n")]:
+        return "\t"
+    return sniffing.separator(text) or ","
+
+
+def _refuse_wrong_separator(text: bytes, separator: str, name: str) -> None:
+    """Raise where the given separator cuts nothing and another one would."""
+    better = sniffing.separator(text)
+    if better and np.all(sniffing.n_cells(text, separator) == 1):
+        line = text[: text.find(b"\n")].decode("utf-8", "replace").strip()
+        raise columns.TableError(
+            f"With {spoken(separator)} as separator {name} has a single column, '{line[:60]}'; it "
+            f"seems to be separated by {spoken(better)}."
+        )
+
+
+def _titles(text: bytes, separator: str) -> tuple[int, bool]:
+    """Bytes of first lines that are no part of the table; whether names lack that of rows."""
+    found = records.scan(text, separator)
+    filled = np.flatnonzero(~_blank(text, found))[: sniffing.RECORDS_LOOKED_AT]
+    n_cells = found.n_cells[filled]
+    uneven = np.flatnonzero(n_cells != n_cells[-1]) if n_cells.size else filled
+    n_first = int(uneven[-1]) + 1 if uneven.size else 0
+    enough = 1 <= n_first <= _MOST_TITLES and n_cells.size >= n_first + 2
+    if not enough or np.any(n_cells[:n_first] >= n_cells[-1]):
+        return 0, False
+    if n_first == 1 and n_cells[0] == n_cells[-1] - 1:
+        return 0, True
+    return found.start(int(filled[n_first])), False
+
+
+def _blank(text: bytes, found: records.Records) -> np.ndarray:
+    """Which records are lines with nothing on them."""
+    data = np.frombuffer(text, dtype=np.uint8)
+    starts = np.concatenate([[0], found.ends[:-1]]).astype(np.int64)[: len(found)]
+    sizes = found.ends - starts
+    return (sizes == 1) | ((sizes == 2) & (data[starts] == ord("\r")))

@@ -1,0 +1,125 @@
+"""``posterity compare``: from a raw file to a ranking, a report and a model."""
+
+import json
+import shlex
+
+import polars as pl
+import pytest
+
+import posterity
+from posterity import tables
+from posterity.cli import demo
+
+FAST = "--models linear,sparse --folds 3"
+
+
+def test_numbers_are_ranked_reported_and_the_winner_is_saved(run, houses, at):
+    result = run(f"compare houses.csv --target price {FAST}")
+    assert result.exit_code == 0, result.output
+    for words in ("log score", "RMSE", "in 90 %", "evidence", "Take '", "(mean)"):
+        assert words in result.output
+    assert "Next: posterity predict model.posterity houses.csv" in result.output
+    model = posterity.load(at / "model.posterity")
+    assert isinstance(model, tables.TableModel)
+    assert model.n_rows_ == 60
+    page = (at / "report.html").read_text()
+    assert "<!-- posterity report -->" in page[:200]
+    assert "<b>" not in page.split("<body")[1].replace("&lt;b&gt;", "")
+
+
+def test_classes_are_ranked_too(run, flowers):
+    result = run(f"compare flowers.csv -t kind {FAST}")
+    assert result.exit_code == 0, result.output
+    assert "right" in result.output
+    assert "(frequencies)" in result.output
+
+
+def test_a_machine_is_given_json_and_nothing_else(run, houses, at):
+    result = run(f"compare houses.csv --target price {FAST} --json --seed 3")
+    answer = json.loads(result.stdout)
+    assert answer["task"] == "regression"
+    assert answer["inputs"] == {"size": "number", "town": "category", "sold": "date"}
+    scores = [row["log_score"] for row in answer["models"]]
+    assert scores == sorted(scores, reverse=True)
+    assert answer["winner"] in ("linear", "sparse")
+    # The command that is told gives the same again.
+    again = run(*shlex.split(answer["command"])[1:], "--json")
+    repeated = json.loads(again.stdout)
+    assert [row["log_score"] for row in repeated["models"]] == scores
+
+
+def test_what_was_inferred_can_be_overridden(run, houses):
+    line = f"compare houses.csv --target price {FAST} --drop sold --category size --json"
+    answer = json.loads(run(line).stdout)
+    assert answer["inputs"] == {"size": "category", "town": "category"}
+    assert "sold" in answer["dropped"]
+
+
+def test_fewer_rows_are_drawn_and_it_is_said(run, houses):
+    result = run(f"compare houses.csv --target price {FAST} --rows 30")
+    assert "The file has 60 rows; 30 of them" in result.output
+
+
+def test_an_unknown_model_is_a_wrong_use(run, houses, at):
+    result = run("compare houses.csv --target price --models linaer")
+    assert result.exit_code == 2
+    assert "linear" in result.output
+    assert not (at / "report.html").exists()
+
+
+def test_an_unknown_target_is_named_with_its_neighbours(run, houses):
+    result = run("compare houses.csv --target prize")
+    assert result.exit_code == 3
+    assert "'price'" in result.output
+
+
+@pytest.mark.parametrize("name", ["report.html", "model.posterity"])
+def test_a_file_that_is_not_ours_is_never_overwritten(run, houses, at, name):
+    (at / name).write_text("a poem")
+    result = run(f"compare houses.csv --target price {FAST}")
+    assert result.exit_code == 2
+    assert "did not write it" in result.output
+    assert (at / name).read_text() == "a poem"
+    assert run(f"compare houses.csv --target price {FAST} --force").exit_code == 0
+
+
+def test_our_own_files_are_replaced(run, houses):
+    for _ in range(2):
+        assert run(f"compare houses.csv --target price {FAST}").exit_code == 0
+
+
+def test_the_input_is_never_the_output(run, houses, at):
+    before = houses.read_bytes()
+    result = run(f"compare houses.csv --target price {FAST} --force --save houses.csv")
+    assert result.exit_code == 2
+    assert houses.read_bytes() == before
+
+
+def test_an_interruption_leaves_no_half_written_file(run, houses, at, monkeypatch):
+    def interrupted(*args, **kwargs):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("posterity.report.write", interrupted)
+    result = run(f"compare houses.csv --target price {FAST}")
+    assert result.exit_code == 130
+    assert not (at / "report.html").exists()
+    assert not list(at.glob(".*.part"))
+
+
+def test_standard_input_is_read(run, flowers):
+    text = flowers.read_bytes()
+    result = run(f"compare - --target kind {FAST}", input=text)
+    assert result.exit_code == 0, result.output
+
+
+@pytest.mark.parametrize("task", ["regression", "classification"])
+def test_the_demonstration_is_a_comparison_on_a_table_of_its_own(run, at, task, monkeypatch):
+    frame, target = demo.TABLES[task]()
+    monkeypatch.setitem(demo.TABLES, task, lambda: (frame[::5], target))
+    result = run(f"demo --task {task} --folds 2 --time 1s --json")
+    assert result.exit_code == 0, result.output
+    answer = json.loads(result.stdout)
+    assert answer["target"] == target
+    assert (at / answer["report"]).exists()
+    assert posterity.load(at / answer["model"]).schema.target == target
+    assert len(pl.read_csv(at / "posterity-demo" / f"{task}.csv")) == len(frame[::5])

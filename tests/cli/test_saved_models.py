@@ -1,0 +1,177 @@
+"""The words that take a saved model, and fit, which makes it."""
+
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+
+import posterity
+from posterity import tables
+
+FIT = "fit houses.csv --target price --model linear"
+
+
+@pytest.fixture
+def model(run, houses):
+    assert run(FIT).exit_code == 0
+    return houses.parent / "model.posterity"
+
+
+@pytest.fixture
+def classes(run, flowers):
+    assert run("fit flowers.csv --target kind --model linear").exit_code == 0
+    return flowers.parent / "model.posterity"
+
+
+def test_fitting_says_what_was_fitted_and_what_to_type_next(run, houses):
+    result = run(FIT)
+    assert "Fitted 'linear' to 60 rows" in result.output
+    assert "Its log evidence is" in result.output
+    assert "Next: posterity predict model.posterity houses.csv" in result.output
+    answer = json.loads(run(f"{FIT} --json").stdout)
+    assert answer["n_rows"] == 60
+    assert answer["n_bytes"] == (houses.parent / "model.posterity").stat().st_size
+
+
+def test_without_a_name_a_model_is_chosen(run, houses):
+    assert "Fitted 'process'" in run("fit houses.csv --target price").output
+
+
+def test_rows_get_the_distribution_that_python_gives(run, houses, model, at):
+    result = run("predict model.posterity houses.csv --out out.csv --quantiles 0.1,0.5,0.975")
+    assert result.exit_code == 0, result.output
+    out = pl.read_csv(at / "out.csv")
+    before = pl.read_csv(houses)
+    assert out.columns == [
+        *before.columns,
+        *("price_mean", "price_std", "price_q10", "price_q50", "price_q97.5"),
+    ]
+    assert out[before.columns].equals(before)
+    dist = posterity.load(model).predict_dist(tables.read(houses))
+    np.testing.assert_allclose(out["price_mean"], dist.mean(), rtol=1e-12)
+    np.testing.assert_allclose(out["price_std"], dist.standard_deviation(), rtol=1e-12)
+    np.testing.assert_allclose(out["price_q97.5"], dist.icdf(0.975), rtol=1e-12)
+
+
+def test_classes_get_their_probabilities(run, flowers, classes, at):
+    assert run("predict model.posterity flowers.csv -o out.csv").exit_code == 0
+    out = pl.read_csv(at / "out.csv")
+    p = out.select("kind_p_daisy", "kind_p_lily", "kind_p_rose").to_numpy()
+    np.testing.assert_allclose(p.sum(axis=1), 1.0)
+    named = np.array(["daisy", "lily", "rose"])[p.argmax(axis=1)]
+    assert out["kind_predicted"].to_list() == named.tolist()
+
+
+def test_predictions_go_to_standard_output_and_sentences_elsewhere(run, houses, model):
+    result = run("predict model.posterity houses.csv")
+    table = pl.read_csv(result.stdout.encode())
+    assert len(table) == 60
+    assert "60 rows" in result.stderr
+
+
+def test_a_table_without_the_target_is_predicted(run, houses, model, at):
+    pl.read_csv(houses).drop("price").write_csv(at / "new.csv")
+    assert run("predict model.posterity new.csv --out out.parquet").exit_code == 0
+    assert pl.read_parquet(at / "out.parquet")["price_mean"].null_count() == 0
+
+
+def test_a_file_larger_than_a_batch_is_predicted_piece_by_piece(run, houses, model, at):
+    frame = pl.concat([pl.read_csv(houses)] * 1200)  # 72,000 rows, more than one batch
+    frame.write_csv(at / "many.csv")
+    assert run("predict model.posterity many.csv --out out.csv").exit_code == 0
+    mean = pl.read_csv(at / "out.csv")["price_mean"].to_numpy().reshape(1200, 60)
+    np.testing.assert_array_equal(mean, np.tile(mean[:1], (1200, 1)))
+
+
+def test_a_missing_column_is_named(run, houses, model, at):
+    pl.read_csv(houses).drop("town").write_csv(at / "new.csv")
+    result = run("predict model.posterity new.csv")
+    assert result.exit_code == 3
+    assert "'town'" in result.output
+
+
+def test_a_column_that_would_be_doubled_is_named(run, houses, model, at):
+    frame = pl.read_csv(houses).with_columns(pl.lit(1.0).alias("price_mean"))
+    frame.write_csv(at / "new.csv")
+    assert run("predict model.posterity new.csv").exit_code == 3
+    result = run("predict model.posterity new.csv --prefix guess --out out.csv")
+    assert result.exit_code == 0
+    assert "guess_mean" in pl.read_csv(at / "out.csv").columns
+
+
+def test_a_failure_half_way_leaves_what_was_there(run, houses, model, at):
+    (at / "out.csv").write_text("precious")
+    lines = houses.read_text().splitlines()
+    (at / "bad.csv").write_text("\n".join([*lines, "no number,Bern,2024-01-01,1", ""]))
+    result = run("predict model.posterity bad.csv --out out.csv --force")
+    assert result.exit_code == 3
+    assert "no number" in result.output
+    assert (at / "out.csv").read_text() == "precious"
+    assert not list(at.glob(".*.part"))
+
+
+def test_evaluation_scores_known_targets(run, houses, model):
+    result = run("evaluate model.posterity houses.csv --json")
+    answer = json.loads(result.stdout)
+    frame = tables.read(houses)
+    fitted = posterity.load(model)
+    y, _ = fitted.outcomes(frame)
+    dist = fitted.predict_dist(frame)
+    assert answer["log_score"] == pytest.approx(dist.log_prob(y).mean())
+    assert answer["rmse"] == pytest.approx(np.sqrt(np.mean((y - dist.mean()) ** 2)))
+    assert (
+        "only if it was fitted to other rows" in run("evaluate model.posterity houses.csv").output
+    )
+
+
+def test_a_report_is_written_of_a_saved_model(run, houses, model, at):
+    result = run("report model.posterity houses.csv --out page.html")
+    assert result.exit_code == 0, result.output
+    page = (at / "page.html").read_text()
+    assert "posterity report model.posterity houses.csv" in page
+
+
+def test_inspection_shows_what_is_inside(run, model):
+    result = run("inspect model.posterity")
+    for words in ("price (regression)", "BayesianLinearRegression", "log evidence", "numpy"):
+        assert words in result.output
+    assert "training rows inside" in result.output
+    assert json.loads(run("inspect model.posterity --json").stdout)["target"] == "price"
+
+
+def test_the_family_is_listed(run):
+    result = run("models")
+    for name in ("process", "vectors", "forest", "boosted", "RelevanceVectorClassifier"):
+        assert name in result.output
+    listed = json.loads(run("models --json").stdout)["models"]
+    assert {"name", "likelihood", "prior", "feature_space", "inference"} <= set(listed[0])
+
+
+@pytest.mark.parametrize("word", ["predict", "evaluate", "report"])
+def test_a_file_that_is_no_model_exits_with_four(run, houses, word):
+    result = run(f"{word} houses.csv houses.csv")
+    assert result.exit_code == 4
+    assert "Traceback" not in result.output
+
+
+def test_a_model_of_arrays_is_told_apart(run, houses, at):
+    fitted = posterity.LinearRegression().fit([[0.0], [1.0], [2.0]], [0.0, 1.1, 1.9])
+    posterity.save(fitted, at / "line.posterity")
+    result = run("predict line.posterity houses.csv")
+    assert result.exit_code == 4
+    assert "LinearRegression, which takes arrays" in result.output
+
+
+def test_an_error_of_our_own_is_a_sentence_unless_a_traceback_is_asked_for(
+    run, houses, model, monkeypatch
+):
+    def broken(*args, **kwargs):
+        raise RuntimeError("a gear fell off")
+
+    monkeypatch.setattr("posterity.comparison.evaluate", broken)
+    result = run("evaluate model.posterity houses.csv")
+    assert result.exit_code == 1
+    assert "a gear fell off" in result.output
+    monkeypatch.setenv("POSTERITY_TRACEBACK", "1")
+    assert isinstance(run("evaluate model.posterity houses.csv").exception, RuntimeError)

@@ -1,0 +1,57 @@
+"""A fitted model on new rows."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+from posterity import classification, comparison, regression, scoring, tables
+
+
+def table(n=50, seed=0):
+    rng = np.random.default_rng(seed)
+    a, b = rng.normal(size=(2, n))
+    return pl.DataFrame({"a": a, "b": b, "y": a + 0.3 * rng.normal(size=n)})
+
+
+@pytest.fixture(scope="module")
+def model():
+    schema = tables.infer(table(), "y")
+    return tables.TableModel(regression.BayesianLinearRegression(), schema).fit(table())
+
+
+def test_scores_are_those_of_the_predictions(model):
+    new = table(30, seed=1)
+    found = comparison.evaluate(model, new, name="mine")
+    dist, y = model.predict_dist(new), new["y"].to_numpy()
+    assert found.name == "mine"
+    assert found.log_score == pytest.approx(scoring.log_score(dist, y), rel=1e-12)
+    assert found.rmse == pytest.approx(scoring.rmse(dist, y), rel=1e-12)
+    assert found.coverage == pytest.approx(scoring.interval_coverage(dist, y))
+    np.testing.assert_allclose(found.held_out.quantiles[:, 2], dist.median(), rtol=1e-12)
+    assert found.behind == found.fit_seconds == 0.0
+    assert found.n_bytes > 0
+    assert found.code == "BayesianLinearRegression()"
+
+
+def test_rows_without_a_target_are_left_out(model):
+    new = table(6, seed=1)
+    y = new["y"].to_list()
+    y[2] = None
+    found = comparison.evaluate(model, new.with_columns(pl.Series("y", y)))
+    np.testing.assert_array_equal(found.held_out.rows, [0, 1, 3, 4, 5])
+    assert found.name == "BayesianLinearRegression"
+
+
+def test_classes_go_by_their_labels():
+    new = table().with_columns(pl.when(pl.col("y") > 0).then(pl.lit("up")).otherwise(pl.lit("no")))
+    new = new.drop("y").rename({"literal": "y"})
+    schema = tables.infer(new, "y")
+    fitted = tables.TableModel(classification.BayesianLogisticRegression(), schema).fit(new)
+    found = comparison.evaluate(fitted, new)
+    assert found.accuracy == pytest.approx(np.mean(fitted.predict(new) == new["y"].to_numpy()))
+    assert found.held_out.classes == ("no", "up")
+
+
+def test_one_row_is_too_few(model):
+    with pytest.raises(tables.TableError, match="at least two rows"):
+        comparison.evaluate(model, table(1))

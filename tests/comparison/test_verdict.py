@@ -1,0 +1,159 @@
+"""The two sentences, for every way a comparison can end."""
+
+import re
+
+import numpy as np
+import pytest
+
+from posterity import comparison
+from posterity.comparison import measuring
+from posterity.comparison.results import HeldOut
+
+N = 400
+
+
+def of_numbers(name, mean, *, baseline=False, spread=0.0, inside=0.9, seed=1):
+    """A result whose log-probabilities have this mean, beside noise of its own."""
+    noise = np.random.default_rng(seed).normal(size=N)
+    log_prob = mean + spread * (noise - noise.mean()) / noise.std(ddof=1)
+    low, high = 0.05 + 1e-6, 0.95 - 1e-6
+    n_inside = round(inside * N)
+    n_out = N - n_inside
+    pit = np.concatenate(
+        [
+            np.linspace(low, high, n_inside),
+            np.linspace(1e-3, low - 1e-3, n_out // 2),
+            np.linspace(high + 1e-3, 1.0, n_out - n_out // 2),
+        ]
+    )
+    zeros = np.zeros(N)
+    held_out = HeldOut(np.arange(N), zeros, log_prob, zeros, pit)
+    return measuring.result(name, "", held_out, measuring.Costs(), baseline=baseline)
+
+
+def of_classes(name, mean, *, stated=0.8, right=0.8, baseline=False):
+    y = np.where(np.arange(N) < right * N, 0, 1)
+    p = np.tile([stated, 1.0 - stated], (N, 1))
+    held_out = HeldOut(np.arange(N), y, np.full(N, mean), probabilities=p, classes=("a", "b"))
+    return measuring.result(name, "", held_out, measuring.Costs(), baseline=baseline)
+
+
+def said(*results):
+    order = ["mean", "boosting", "linear", "forest", "process", "vectors", "units", "ferns"]
+    ranked = sorted(results, key=lambda one: -one.log_score)
+    return comparison.verdict(ranked, order=order)
+
+
+@pytest.mark.parametrize(
+    "results",
+    [
+        (of_numbers("linear", -1.0),),
+        (of_numbers("linear", -1.0), of_numbers("process", -0.5, spread=0.1)),
+        (of_numbers("linear", -1.0), of_numbers("process", -0.99, spread=1.0)),
+        (of_numbers("linear", -1.0), of_numbers("mean", -0.5, baseline=True)),
+        (of_classes("linear", -1.0), of_classes("mean", -2.0, baseline=True)),
+    ],
+)
+def test_there_are_exactly_two_sentences(results):
+    assert len(re.findall(r"\.(?:\s|$)", said(*results))) == 2
+
+
+def test_a_clear_winner_is_named_with_its_lead():
+    text = said(of_numbers("linear", -1.0), of_numbers("process", -0.5, spread=0.2))
+    assert text.startswith(
+        "Take 'process': it predicts unseen rows better than 'linear', the next, by 0.5 +- 0.01 in "
+    )
+
+
+def test_equals_are_named_and_the_simplest_of_them():
+    text = said(
+        of_numbers("forest", -1.001, spread=1.0, seed=2),
+        of_numbers("process", -1.0, spread=1.0, seed=3),
+        of_numbers("linear", -1.002, spread=1.0, seed=4),
+        of_numbers("vectors", -3.0),
+    )
+    assert (
+        "Take 'process': it predicts unseen rows best, but 'forest' and 'linear' cannot be told "
+        "apart from it (within one standard error), and 'linear' is the simplest of them."
+    ) in text
+
+
+def test_a_winner_that_is_the_simplest_is_said_to_be():
+    text = said(of_numbers("linear", -1.0), of_numbers("process", -1.001, spread=1.0, seed=3))
+    assert "and it is the simplest of them." in text
+
+
+def test_many_equals_are_counted():
+    names = ("linear", "forest", "process", "vectors", "units", "ferns")
+    found = [of_numbers(name, -1.0, spread=1.0, seed=k) for k, name in enumerate(names)]
+    assert re.search(r"'\w+', '\w+', '\w+' and 2 more cannot", said(*found))
+
+
+def test_a_lead_is_paired_row_by_row():
+    shared = np.random.default_rng(5).normal(size=N)
+    results = []
+    for name, lead in (("linear", 0.0), ("process", 0.1)):
+        one = of_numbers(name, 0.0)
+        held_out = HeldOut(
+            one.held_out.rows, one.held_out.y, 5.0 * shared + lead, np.zeros(N), one.held_out.pit
+        )
+        results.append(measuring.result(name, "", held_out, measuring.Costs(), baseline=False))
+    assert "better than 'linear'" in said(*results)
+
+
+def test_a_baseline_that_wins_is_said_plainly():
+    text = said(of_numbers("linear", -1.0), of_numbers("boosting", -0.5, baseline=True))
+    assert text.startswith(
+        "No model of the family predicts unseen rows as well as the baseline 'boosting', which is "
+        "ahead of 'linear', the best of them, by 0.5 "
+    )
+
+
+def test_a_baseline_that_is_hardly_ahead_cannot_be_told_apart():
+    text = said(
+        of_numbers("linear", -1.0), of_numbers("boosting", -0.99, baseline=True, spread=1.0)
+    )
+    assert "Take 'linear', the best of the family, but it cannot be told apart" in text
+
+
+@pytest.mark.parametrize(
+    ("inside", "words"),
+    [
+        (0.90, "held 90 % of the rows held out, so its uncertainty can be trusted"),
+        (0.75, "held 75 % of the rows held out, so they are too narrow"),
+        (0.98, "held 98 % of the rows held out, so they are wider than they need be"),
+    ],
+)
+def test_intervals_are_judged_by_what_they_held(inside, words):
+    assert words in said(of_numbers("linear", -1.0, inside=inside))
+
+
+def test_right_coverage_of_a_wrong_shape_is_noticed():
+    one = of_numbers("linear", -1.0)
+    pit = np.where((one.held_out.pit > 0.05) & (one.held_out.pit < 0.95), 0.9, one.held_out.pit)
+    held_out = HeldOut(one.held_out.rows, one.held_out.y, one.held_out.log_prob, np.zeros(N), pit)
+    text = said(measuring.result("linear", "", held_out, measuring.Costs(), baseline=False))
+    assert "as they should, though shares below other quantiles are off by up to 85 %" in text
+
+
+@pytest.mark.parametrize(
+    ("stated", "right", "words"),
+    [
+        (0.8, 0.8, "80 % sure on average, and right in 80 % of the rows held out, so its prob"),
+        (0.95, 0.7, "so it is surer than it should be"),
+        (0.6, 0.9, "so it is more cautious than it need be"),
+    ],
+)
+def test_probabilities_are_judged_by_how_often_they_were_right(stated, right, words):
+    assert words in said(of_classes("linear", -1.0, stated=stated, right=right))
+
+
+def test_what_was_gained_over_each_baseline_is_a_ratio_of_probabilities():
+    text = said(
+        of_numbers("linear", -1.0),
+        of_numbers("boosting", -1.1, baseline=True),
+        of_numbers("mean", -1.0 - np.log(3.0), baseline=True),
+    )
+    assert text.endswith("a probability 1.11 times that of 'boosting' and 3 times that of 'mean'.")
+    far = said(of_numbers("linear", -1.0), of_numbers("mean", -50.0, baseline=True))
+    assert "over a million times that of 'mean'" in far

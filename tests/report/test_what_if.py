@@ -1,0 +1,151 @@
+"""What a page is given of a model: small, plain, and never silently less than the model."""
+
+import base64
+import inspect
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+from report import panel_cases
+from sklearn.linear_model import Ridge
+
+from posterity import classification, features, kernels, regression, tables
+from posterity.inference import process
+from posterity.report import what_if
+from posterity.report.what_if import condensing, forms, packing
+
+WITHOUT_A_FORM = {"DiscreteClassifier"}  # of counts, not of rows that are encoded to numbers
+
+
+def payload_of(estimator: object, n_classes: int = 0) -> dict[str, object]:
+    found = what_if.payload(panel_cases.fitted(estimator, n_classes=n_classes))
+    assert not isinstance(found, what_if.Refusal), found.why
+    return found
+
+
+@pytest.mark.parametrize(
+    ("values", "kind"),
+    [
+        ([0, 255], "u8"),
+        ([0, 256], "u16"),
+        ([0.5, -1.0, np.inf, np.nan], "f32"),
+        ([-1.0, 70_000.0], "f32"),
+        ([0.1, np.inf], "f64"),
+        ([], "u8"),
+    ],
+)
+def test_packing_takes_the_smallest_type_that_loses_nothing(values: list[float], kind: str) -> None:
+    found = packing.packed(values)
+    dtype = {"u8": "u1", "u16": "<u2", "f32": "<f4", "f64": "<f8"}[found["type"]]
+    assert found["type"] == kind
+    read = np.frombuffer(base64.b64decode(found["data"]), dtype)
+    np.testing.assert_array_equal(read.astype(np.float64), values)
+
+
+def test_a_payload_is_strict_json_with_every_control() -> None:
+    found = payload_of(regression.BayesianLinearRegression())
+    assert json.loads(json.dumps(found, allow_nan=False)) == found
+    assert found["target"] == "y"
+    width, age, kind, day = found["inputs"]  # type: ignore[misc]
+    assert (width["indicator"], age["indicator"]) == (True, False)
+    assert width["low"] < width["start"] < width["high"]
+    assert kind["levels"] == ["x", "y", "z"]
+    assert kind["start"] in kind["levels"]
+    assert (day["written"], day["periods"]) == ("date", [365.2425, 7.0])
+
+
+def test_controls_say_how_dates_and_whole_numbers_are_given() -> None:
+    rng = np.random.default_rng(0)
+    frame = pl.DataFrame(
+        {
+            "clock": [f"{h:02d}:{m:02d}" for h, m in rng.integers((24, 60), size=(50, 2))],
+            "moment": [
+                f"2020-01-{d:02d} {h:02d}:30" for d, h in rng.integers((1, 0), (30, 24), (50, 2))
+            ],
+            "whole": rng.integers(0, 30, 50),
+            "y": rng.normal(size=50),
+        }
+    )
+    schema = tables.infer(frame, "y", date=("clock", "moment"), keep=("whole",))
+    model = tables.TableModel(regression.BayesianLinearRegression(), schema).fit(frame)
+    found = what_if.payload(model, first=["whole", "no such column"])
+    assert not isinstance(found, what_if.Refusal)
+    kinds = {part["name"]: part.get("written", part.get("whole")) for part in found["inputs"]}
+    assert kinds == {"clock": "time", "moment": "datetime", "whole": True}
+    assert found["first"] == ["whole"]
+
+
+def test_classes_are_named_in_the_order_of_their_probabilities() -> None:
+    found = payload_of(classification.LogitBoostClassifier(n_rounds=5), n_classes=3)
+    assert found["classes"] == ["class 0", "class 1", "class 2"]
+
+
+def test_every_estimator_has_a_form_or_is_known_to_have_none() -> None:
+    registered = tuple(forms.form.registry)
+    for room in (regression, classification):
+        for name, found in inspect.getmembers(room, inspect.isclass):
+            public = name in room.__all__ and hasattr(found, "fit")
+            has_form = any(issubclass(found, kind) for kind in registered if kind is not object)
+            assert not public or has_form != (name in WITHOUT_A_FORM), name
+
+
+@pytest.mark.parametrize(
+    ("estimator", "sentence"),
+    [
+        (Ridge(), "A Ridge has no form"),
+        (regression.RandomFernRegressor(random_state=0), "leaves are more than a page"),
+        (regression.DualLinearRegression(lambda A, B: A @ B.T), "a function of the user's"),
+        (regression.GaussianProcessRegressor(kernels.Cosine()), "kernel Cosine()"),
+        (regression.LinearRegression(features=features.Polynomial(3)), "fit all rows exactly"),
+        (
+            regression.RelevanceVectorRegressor(kernels.RBF(3.0).fixed(), query_column=True),
+            "query_column=True",
+        ),
+    ],
+)
+def test_what_does_not_run_in_a_page_is_refused_in_words(estimator: object, sentence: str) -> None:
+    found = what_if.payload(panel_cases.fitted(estimator, 40))
+    assert isinstance(found, what_if.Refusal)
+    assert sentence in found.why
+    assert found.why.endswith(".")
+
+
+def test_a_payload_is_never_larger_than_a_page_should_carry(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    model = panel_cases.fitted(regression.BayesianLinearRegression())
+    monkeypatch.setattr(packing, "LIMIT", 3000)
+    found = what_if.payload(model)
+    assert isinstance(found, what_if.Refusal)
+    assert "more than a page should carry" in found.why
+
+
+def test_what_few_rows_cannot_tell_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(condensing, "MOST_ROWS", 50)
+    monkeypatch.setattr(condensing, "TELLING", 20)
+    estimator = regression.GaussianProcessRegressor(kernels.RBF(0.3).fixed(), random_state=0)
+    found = what_if.payload(panel_cases.fitted(estimator))
+    assert isinstance(found, what_if.Refusal)
+    assert "covariances of 60 rows" in found.why
+
+
+def test_all_rows_tell_all_there_is_to_tell() -> None:
+    kernel = kernels.Scaled(kernels.Matern(2.0, smoothness=0.5), 3.0) + kernels.White(0.1)
+    model = panel_cases.fitted(regression.GaussianProcessRegressor(kernel.fixed()))
+    posterior = model.estimator_.posterior_
+    assert isinstance(posterior, process.ProcessPosterior)
+    condensed = condensing.Condensed.of(posterior, 60)
+    X = model.inputs(panel_cases.queries(30))
+    mean, variance = posterior.latent(X)
+    m, v = condensed.latent(X)
+    np.testing.assert_allclose(m, mean[:, 0], atol=1e-6)
+    np.testing.assert_allclose(v, variance, rtol=1e-6)
+
+
+def test_the_script_can_stand_in_a_page_under_a_strict_policy() -> None:
+    script = what_if.script()
+    for word in ("</", "<!--", "eval(", "Function(", "innerHTML", "insertAdjacentHTML", "http://"):
+        assert word not in script.replace("http://www.w3.org/2000/svg", ""), word
+    assert script.isascii()
+    assert what_if.style().isascii()
