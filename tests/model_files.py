@@ -133,8 +133,9 @@ def changed_document(document, rng):
 
 def renamed(document, rng):
     """One object of another class."""
-    entries = [entry for entry in document.get("objects", []) if isinstance(entry, dict)]
-    entries = [entry for entry in entries if "class" in entry]
+    listed = document.get("objects")
+    known = listed if isinstance(listed, list) else []
+    entries = [entry for entry in known if isinstance(entry, dict) and "class" in entry]
     if entries:
         names = [entry["class"] for entry in entries] + NAMES
         entries[rng.integers(len(entries))]["class"] = names[rng.integers(len(names))]

@@ -122,7 +122,7 @@ def test_differences_are_paired_row_by_row():
 
 
 def test_the_same_seed_gives_the_same_numbers_in_any_order_and_with_time_enough():
-    models = usual("linear", "forest", "units")
+    models = usual("linear", "tree", "units")
     first = compared(numbers(), models, seed=4)
     again = compared(numbers(), models[::-1], seed=4, budget=1e4)
     assert not again.skipped
@@ -158,6 +158,21 @@ def test_where_every_model_fails_it_is_said_why():
         compared(numbers(), models)
 
 
+def test_a_winner_that_cannot_be_fitted_to_all_rows_is_an_error_in_words():
+    class Small(regression.BayesianLinearRegression):
+        def fit(self, X, y, sample_weight=None):
+            if len(y) == 60:
+                raise ValueError("Sixty rows are one too many.")
+            return super().fit(X, y)
+
+    models = (*usual(), comparison.Candidate("small", Small()))
+    with pytest.raises(tables.TableError, match=r"'small' predicts best .* Sixty rows are one"):
+        compared(numbers(), models)
+    small = comparison.Candidate("small", Small(prior_variance=1e-9))
+    found = compared(numbers(), (*usual("linear"), small))
+    assert next(one for one in found.results if one.name == "small").log_evidence is None
+
+
 def test_warnings_are_kept_and_not_shown():
     found = compared(numbers(), (comparison.Candidate("loud", Loud()),))
     assert found.best.warnings == ("This may be wrong.",)
@@ -185,7 +200,7 @@ def test_models_for_other_targets_say_so(name, shift, why):
 
 def test_counts_are_measured_by_the_model_for_counts():
     rng = np.random.default_rng(0)
-    x = rng.normal(size=80)
+    x = rng.normal(size=40)
     table = pl.DataFrame({"x": x, "y": rng.poisson(np.exp(0.5 + 0.8 * x)).astype(float)})
     schema = tables.infer(table, "y", task="regression")
     found = comparison.compare(table, schema, usual("linear", "poisson"))

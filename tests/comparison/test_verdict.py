@@ -80,7 +80,7 @@ def test_equals_are_named_and_the_simplest_of_them():
 
 def test_a_winner_that_is_the_simplest_is_said_to_be():
     text = said(of_numbers("linear", -1.0), of_numbers("process", -1.001, spread=1.0, seed=3))
-    assert "and it is the simplest of them." in text
+    assert "and it is itself the simplest of them." in text
 
 
 def test_many_equals_are_counted():
@@ -154,6 +154,10 @@ def test_what_was_gained_over_each_baseline_is_a_ratio_of_probabilities():
         of_numbers("boosting", -1.1, baseline=True),
         of_numbers("mean", -1.0 - np.log(3.0), baseline=True),
     )
-    assert text.endswith("a probability 1.11 times that of 'boosting' and 3 times that of 'mean'.")
+    assert text.endswith(
+        "a probability 1.11 times that of 'boosting' and 3.00 times that of 'mean'."
+    )
+    many = said(of_numbers("linear", -1.0), of_numbers("mean", -1.0 - np.log(345.0), baseline=True))
+    assert "a probability 345 times that of 'mean'" in many
     far = said(of_numbers("linear", -1.0), of_numbers("mean", -50.0, baseline=True))
     assert "over a million times that of 'mean'" in far

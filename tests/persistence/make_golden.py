@@ -25,7 +25,7 @@ def main() -> None:
     FOLDER.mkdir(exist_ok=True)
     for name, model in golden_models.models().items():
         persistence.save(model, FOLDER / f"{name}.posterity")
-        said = answers(persistence.load(FOLDER / f"{name}.posterity"), golden_models.X)
+        said = answers(persistence.load(FOLDER / f"{name}.posterity"), golden_models.queries(name))
         np.savez(FOLDER / f"{name}.npz", **said)
 
 

@@ -243,7 +243,12 @@ def test_too_many_arrays_are_refused_before_a_file_is_written(monkeypatch):
 
 
 def test_a_folder_is_refused(tmp_path):
-    refused(tmp_path, "is not a file")
+    refused(tmp_path, "not a file")
+
+
+def test_the_refused_file_is_named(path):
+    path.write_bytes(b"")
+    refused(path, r"model\.posterity: This is not a model file")
 
 
 def test_sizes_beyond_the_file_are_refused(path):

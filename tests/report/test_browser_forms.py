@@ -15,8 +15,14 @@ from posterity.report.what_if import condensing
 
 CLOSE = 1e-6
 BY_POINTS = 2e-3  # the model itself averages several classes over points, to 1e-3 or so
-SUM = kernels.Scaled(kernels.Columns(kernels.RBF(2.0), [0, 1])) + (
-    kernels.Matern(3.0, smoothness=1.5) * kernels.Columns(kernels.Periodic(2.0, 1.0), 1)
+SUM = (
+    kernels.Scaled(kernels.Columns(kernels.RBF(2.0), [0, -1]), 2.0)
+    + kernels.Matern(3.0, smoothness=1.5) * kernels.Columns(kernels.Periodic(2.0, 1.0), 1)
+    + kernels.Matern(2.0, smoothness=0.5)
+    + kernels.Matern([2.0] * 12, smoothness=2.5)
+    + kernels.Scaled(kernels.Polynomial(2, offset=1.0), 1e-3)
+    + kernels.Linear(0.1)
+    + kernels.White(0.01)
 )
 REGRESSORS = {
     "least squares": regression.LinearRegression(),
@@ -40,20 +46,28 @@ REGRESSORS = {
     "lq": regression.LqRegression(loss_power=1.5),
     "robust": regression.RobustRegression(degrees_of_freedom=4.0),
     "gamma": regression.GammaRegression(),
+    "gamma, sharper than its mean": regression.GaussianProcessRegressor(
+        kernels.Scaled(kernels.RBF(1.0), 1.0).fixed(), likelihood=likelihoods.Gamma(1000.0)
+    ),
     "kernel ridge": regression.KernelRidgeRegression(),
     "relevance vectors": regression.RelevanceVectorRegressor(
         kernels.RBF(3.0).fixed(), random_state=0
     ),
     "process": regression.GaussianProcessRegressor(max_iter=5, mean="linear", random_state=0),
-    "process of a sum": regression.GaussianProcessRegressor(
-        SUM + kernels.Linear(0.1) + kernels.White(0.01), max_iter=3, random_state=0
-    ),
+    "process of a sum": regression.GaussianProcessRegressor(SUM.fixed(), random_state=0),
     "inducing points": regression.GaussianProcessRegressor(
         kernels.RationalQuadratic(3.0), inducing_points=12, max_iter=3, random_state=0
     ),
     "process, robust": regression.GaussianProcessRegressor(
         kernels.Scaled(kernels.RBF(3.0)),
         likelihood=likelihoods.StudentT(),
+        max_iter=3,
+        random_state=0,
+    ),
+    "process, robust, by few points": regression.GaussianProcessRegressor(
+        kernels.Scaled(kernels.RBF(3.0)),
+        likelihood=likelihoods.StudentT(),
+        inducing_points=10,
         max_iter=3,
         random_state=0,
     ),

@@ -151,6 +151,12 @@ class TestCategories:
         np.testing.assert_array_equal(row[:, -1], [1.0, 1.0])
         np.testing.assert_array_equal(row.sum(axis=1), [1.0, 1.0])
 
+    def test_rare_and_missing_labels_have_columns_of_their_own(self):
+        common = [f"c{i % 30}" for i in range(600)]
+        fitted = encoder("category", [*common, *(f"r{i}" for i in range(100)), None])
+        np.testing.assert_array_equal(encoded(fitted, ["r7", None])[:, -2:], np.eye(2))
+        assert fitted.get_feature_names_out()[-2:].tolist() == ["it other", "it missing"]
+
     def test_at_most_fifty_levels_the_most_frequent_ones(self):
         values = [f"c{i:02}" for i in range(80) for _ in range(100 - i)]
         (part,) = encoder("category", values).parts_
@@ -200,6 +206,8 @@ class TestDates:
             ("1970-01-01 12:00+02:00", 10 / 24),
             ("1970-01-01 12:00-0230", 14.5 / 24),
             ("1970-01-01 12:00:30,5", 0.5 + 30.5 / 86_400),
+            ("1970-01-01 12:30 PM", 12.5 / 24),
+            ("1970-01-01 12:30 am", 0.5 / 24),
             ("1970-02", 31.0),
             ("1970/1/3", 2.0),
         ],

@@ -93,6 +93,10 @@ class TestKinds:
         assert (seen.kind, seen.n_missing, seen.lenient) == ("number", 1, True)
         assert "1 text taken as missing" in seen.why
 
+    def test_a_decimal_comma_needs_more_than_a_draw(self):
+        seen = column(inferred(["oops", *(str(i % 40) for i in range(N - 1))]))
+        assert (seen.kind, seen.style) == ("number", "")
+
     def test_more_odd_texts_make_labels_with_a_note(self):
         values = ["low"] * 5 + ["high"] * 5 + texts(np.tile(X[:5], 10))
         schema = inferred(values)
@@ -172,7 +176,8 @@ class TestKinds:
         seen = column(inferred([kind(code) for code in codes]))
         assert (seen.kind, seen.style, seen.lenient) == ("date", "compact", False)
         assert column(inferred([kind(code) for code in codes], number=["it"])).kind == "number"
-        assert column(inferred([kind(code + 90) for code in codes])).kind == "number"
+        for shift in (90, 1_300_000, -1_300_000):
+            assert column(inferred([kind(code + shift) for code in codes])).kind == "number"
 
     def test_what_a_person_says_is_done(self):
         codes = [str(20_200_101 + i % 9) for i in range(N)]
@@ -284,6 +289,9 @@ class TestLeftOut:
         schema = inferred(X)
         assert dropped(schema) == {"x": "it is a copy of 'it'"}
         assert dropped(inferred([str(value) for value in X])) == {"x": "it is a copy of 'it'"}
+        holes = {"a": [None if i % 3 else 1.5 for i in range(N)], "y": Y}
+        holes["b"] = [0.0 if i % 3 else 1.5 for i in range(N)]
+        assert not tables.infer(holes, "y").dropped
         labels = pl.DataFrame({"a": COLOURS, "b": COLOURS, "y": Y})
         assert dropped(tables.infer(labels, "y")) == {"b": "it is a copy of 'a'"}
 
@@ -463,6 +471,7 @@ def test_pandas_types_with_their_own_missing_values():
         {
             "n": pandas.array([1, None, 3], dtype="Int64"),
             "c": pandas.Categorical(["a", None, "b"]),
+            "k": pandas.Categorical([1, None, 2]),
             "o": ["a", 1, None],
             "z": pandas.to_datetime(["2020-01-01", None, "2020-01-03"]).tz_localize("UTC"),
         }
@@ -470,6 +479,7 @@ def test_pandas_types_with_their_own_missing_values():
     frame = tables.as_frame(table)
     assert frame["n"].to_list() == [1, None, 3]
     assert frame["c"].to_list() == ["a", None, "b"]
+    assert (frame["k"].dtype, frame["k"].to_list()) == (pl.Categorical, ["1", None, "2"])
     assert frame["o"].to_list() == ["a", "1", None]
     assert frame["z"].null_count() == 1
 

@@ -69,8 +69,7 @@ def compare(
     >>> from posterity import comparison, tables
     >>> x = np.linspace(0.0, 9.0, 40)
     >>> table = {"x": x, "y": 2.0 * x + np.random.default_rng(0).normal(size=40)}
-    >>> models = (*comparison.baselines("regression"),
-    ...           *comparison.candidates("regression", 40, 1, names=["linear", "tree"]))
+    >>> models = comparison.candidates("regression", 40, 1, names=["linear", "tree"])
     >>> found = comparison.compare(table, tables.infer(table, "y"), models)
     >>> found.best.name
     'linear'
@@ -169,7 +168,13 @@ def _on_all_rows(
     results = [one.result for one in trials]
     first = next(place for place, one in enumerate(results) if not one.baseline)
     tell(results[first].name)
-    winner, results[first] = _fitted(trials[first], table, schema)
+    try:
+        winner, results[first] = _fitted(trials[first], table, schema)
+    except ValueError as error:
+        raise tables.TableError(
+            f"{results[first].name!r} predicts best and could be fitted to parts of the table, but "
+            f"not to all of it; compare without it. It says: {trial.first_sentence(error)}"
+        ) from error
     for place, one in enumerate(trials):
         time_will_do = trial.WHOLE * one.result.fit_seconds < clock.left()
         if place != first and one.has_evidence and time_will_do:

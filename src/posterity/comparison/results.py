@@ -73,8 +73,8 @@ class Result:
     log_evidence : float or None
         Of all rows, where the model has one that others' can be held against.
     fit_seconds, predict_seconds : float
-        Of one fold: fitting, and predicting 1,000 rows; the median over folds. 0 where the model
-        was fitted before.
+        Of one fold: fitting, and predicting and scoring 1,000 rows; the median over folds. The
+        first is 0 where the model was fitted before.
     n_bytes : int or None
         Size of the saved model: of the fit to all rows where there was one, else of one fold's
         estimator; None where it cannot be saved.

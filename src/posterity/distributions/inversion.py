@@ -11,7 +11,11 @@ _MAX_ITERATIONS = 200
 
 
 def solve_increasing(
-    evaluate: Callable[[Array], tuple[Array, Array]], low: Array, high: Array, rounding: Array
+    evaluate: Callable[[Array], tuple[Array, Array]],
+    low: Array,
+    high: Array,
+    rounding: Array,
+    guess: Array,
 ) -> Array:
     """The smallest x from low to high where an increasing function is not negative.
 
@@ -26,9 +30,11 @@ def solve_increasing(
         Finite; the function is not negative at ``high``.
     rounding : array
         Values of this magnitude count as zero.
+    guess : array
+        Where to begin, from low to high.
     """
     settled = evaluate(low)[0] >= 0.0
-    x = np.where(settled, low, 0.5 * low + 0.5 * high)
+    x = np.where(settled, low, guess)
     step = high - low
     for _ in range(_MAX_ITERATIONS):
         value, slope = evaluate(x)

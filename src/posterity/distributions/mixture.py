@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,6 +16,8 @@ from posterity.distributions import base, inversion, normal, parameters
 from posterity.distributions.continuous import Continuous
 
 _EPS = float(np.finfo(np.float64).eps)
+_COMMON = 1e-3  # chances that are found without logarithms
+_Function: TypeAlias = Callable[[Array], Array]
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -122,31 +124,40 @@ class Mixture(Continuous):
 
     def _icdf(self, p: Array) -> Array:
         quantiles = self.components.icdf(p[..., None])
-        return self._between(quantiles, p, self.logcdf, 1.0)
+        return self._between(quantiles, p, self.cdf, self.logcdf, 1.0)
 
     def _iccdf(self, p: Array) -> Array:
         quantiles = self.components.iccdf(p[..., None])
-        return self._between(quantiles, p, self.logccdf, -1.0)
+        return self._between(quantiles, p, self.ccdf, self.logccdf, -1.0)
 
     def _between(
-        self, quantiles: Array, p: Array, log_f: Callable[[Array], Array], sign: float
+        self, quantiles: Array, p: Array, f: _Function, log_f: _Function, sign: float
     ) -> Array:
-        """Where log_f is log p: between the least and the greatest quantile of the components."""
+        """Where f is p: between the least and the greatest quantile of the components."""
         used = self.log_weights > -np.inf
         low = np.min(np.where(used, quantiles, np.inf), axis=-1)
         high = np.max(np.where(used, quantiles, -np.inf), axis=-1)
         inner = (p > 0.0) & (p < 1.0) & (low < high)
-        log_p = np.log(np.where(inner, p, 0.5))
+        inner_p = np.where(inner, p, 0.5)
 
-        def evaluate(x: Array) -> tuple[Array, Array]:
+        def by_value(x: Array) -> tuple[Array, Array]:
+            with np.errstate(over="ignore", invalid="ignore"):
+                slope = self._weighted(np.exp(self.components.logpdf(_with_axis(x))))
+            return sign * (f(x) / inner_p - 1.0), slope / inner_p
+
+        def by_logarithm(x: Array) -> tuple[Array, Array]:
             log_value = log_f(x)
             with np.errstate(over="ignore", invalid="ignore"):
                 slope = np.exp(self.logpdf(x) - log_value)
-            return sign * (log_value - log_p), slope
+            return sign * (log_value - np.log(inner_p)), slope
 
+        # Logarithms find the quantile of any chance; for common ones they cost ten times the rest.
+        evaluate = by_value if np.all(inner_p >= _COMMON) else by_logarithm
         at_zero, at_one = (low, high) if sign > 0.0 else (high, low)
         start, end = np.where(inner, low, 0.0), np.where(inner, high, 0.0)
-        root = inversion.solve_increasing(evaluate, start, end, 4.0 * _EPS * (1.0 - log_p))
+        guess = np.clip(np.where(inner, self._weighted(quantiles), 0.0), start, end)
+        rounding = 4.0 * _EPS * (1.0 - np.log(inner_p))
+        root = inversion.solve_increasing(evaluate, start, end, rounding, guess)
         return np.where(inner, root, np.where(p > 0.0, at_one, at_zero))
 
     def _breakpoints(self) -> Array:

@@ -126,15 +126,25 @@ class Reader:
 
 @contextlib.contextmanager
 def opened(path: str | os.PathLike[str]) -> Iterator[Archive]:
-    """A model file, looked at only so far as to know that its announcements can be true."""
-    if not stat.S_ISREG(os.stat(path).st_mode):
-        raise FileError(f"{os.fspath(path)!r} is not a file.")
-    with Path(path).open("rb") as file:
-        n_bytes = os.fstat(file.fileno()).st_size
-        places = container.places(file, n_bytes)
-        manifest = _read_manifest(file, places)
-        _compare(manifest, places)
-        yield Archive(manifest, n_bytes, file, places)
+    """A model file, looked at only so far as to know that its announcements can be true.
+
+    Whatever is refused while it is open is refused with its name.
+    """
+    try:
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            raise FileError("This is not a file.")
+        with Path(path).open("rb") as file:
+            yield _archive(file)
+    except FileError as error:
+        raise FileError(f"{os.fspath(path)}: {error}") from error
+
+
+def _archive(file: BinaryIO) -> Archive:
+    n_bytes = os.fstat(file.fileno()).st_size
+    places = container.places(file, n_bytes)
+    manifest = _read_manifest(file, places)
+    _compare(manifest, places)
+    return Archive(manifest, n_bytes, file, places)
 
 
 def _read_manifest(file: BinaryIO, places: dict[str, container.Place]) -> dict[str, Any]:

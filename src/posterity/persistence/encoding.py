@@ -17,7 +17,6 @@ import numpy as np
 from posterity.persistence import atoms, fields, npy, random_states, registry, rowless
 from posterity.persistence.archive import Member
 from posterity.persistence.errors import FileError
-from posterity.persistence.registry import Registry
 
 MAX_DEPTH = 900
 """How many objects deep an object may be: hashing goes down to the last by recursion."""
@@ -60,9 +59,9 @@ class Document:
     training_rows: int  # the most that are together in one place of the model
 
 
-def encode(model: Any, registry: Registry, name: str = "The model") -> Document:
+def encode(model: Any, known: registry.Registry, name: str = "The model") -> Document:
     """Everything that the model is made of, each part once."""
-    encoder = _Encoder(registry)
+    encoder = _Encoder(known)
     encoder.add(model, name)
     root = encoder.reference(model)
     return Document(encoder.objects, root, encoder.arrays, encoder.training_rows)
@@ -79,7 +78,7 @@ class _Open:
 
 @dataclass
 class _Encoder:
-    registry: Registry
+    known: registry.Registry
     objects: list[Any] = field(default_factory=list)
     arrays: list[Member] = field(default_factory=list)
     training_rows: int = 0
@@ -157,9 +156,9 @@ class _Encoder:
         else:
             name = self._known(value, where)
             parts = fields.of(rowless.without(value))
-            fields.check(type(value), parts, types_too=not self.registry.is_own(type(value)))
+            fields.check(type(value), parts, types_too=not self.known.is_own(type(value)))
             self.training_rows = max(self.training_rows, _training_rows(name, parts))
-            yield from ((f".{name}", part) for name, part in parts.items())
+            yield from ((f".{at}", part) for at, part in parts.items())
 
     def _entry(self, opened: _Open) -> Any:
         """An object as the document has it."""
@@ -174,7 +173,7 @@ class _Encoder:
             return {"random": type(value).__name__, "state": parts[0]}
         names = [label.removeprefix(".") for label, _ in opened.parts]
         return {
-            "class": self.registry.name_of(type(value)),
+            "class": self.known.name_of(type(value)),
             "fields": dict(zip(names, parts, strict=True)),
         }
 
@@ -188,7 +187,7 @@ class _Encoder:
     def _name_of_function(self, value: Any) -> str | None:
         """The name of a function, or of a class that stands for itself, if files know it."""
         named = isinstance(value, type) or type(value).__name__ == "function"
-        return self.registry.name_of(value) if named else None
+        return self.known.name_of(value) if named else None
 
     def _known(self, value: Any, where: str) -> str:
         """The name of an object's class; what no file can hold is refused with what to do."""
@@ -198,7 +197,7 @@ class _Encoder:
                 "file does not hold: fit the model to NumPy arrays, without device=."
             )
         cls = type(value)
-        if (name := self.registry.name_of(cls)) is None:
+        if (name := self.known.name_of(cls)) is None:
             raise FileError(_sentence(where, f"a {cls.__module__}.{cls.__qualname__}"))
         return name
 

@@ -116,16 +116,11 @@ def _declared(cls: type) -> tuple[str, ...] | None:
 
 @functools.cache
 def _hints(cls: type) -> dict[str, Any]:
-    """The annotations of what is declared; none where a name in them is for type checkers only."""
-    try:
-        hints = typing.get_type_hints(cls)
-    except NameError:
-        return {}
+    """The annotations of what is declared."""
+    hints = typing.get_type_hints(cls)
     unset = _may_be_unset(cls)
     return {
-        name: hints[name] | None if name in unset else hints[name]
-        for name in _declared(cls) or ()
-        if name in hints
+        name: hints[name] | None if name in unset else hints[name] for name in _declared(cls) or ()
     }
 
 

@@ -101,10 +101,11 @@ def load(path: str | os.PathLike[str], *, classes: Sequence[Any] = ()) -> Any:
     >>> from posterity import persistence
     >>> place = pathlib.Path(tempfile.mkdtemp()) / "other.posterity"
     >>> _ = place.write_text("something else")
-    >>> persistence.load(place)
+    >>> persistence.load(place)  # doctest: +ELLIPSIS
     Traceback (most recent call last):
         ...
-    posterity.persistence.errors.FileError: This is not a model file: it does not begin like one.
+    posterity.persistence.errors.FileError: ...other.posterity: This is not a model file: it does
+    not begin like one.
     """
     registry = Registry(classes)
     with archive.opened(path) as opened:

@@ -18,7 +18,7 @@ def short(value: float | None, digits: int = 3) -> str:
     Examples
     --------
     >>> from posterity.report import numbers
-    >>> [numbers.short(x) for x in (0.0, 1234.5, 0.012345, 12.0)]
+    >>> [numbers.short(x) for x in (0.0, 1234.6, 0.012345, 12.0)]
     ['0', '1235', '0.0123', '12']
     """
     if value is None or math.isnan(value):
@@ -56,7 +56,7 @@ def with_error(value: float, error: float) -> tuple[str, str]:
     Examples
     --------
     >>> from posterity.report import numbers
-    >>> numbers.with_error(1.23456, 0.0123), numbers.with_error(1234.5, 210.0)
+    >>> numbers.with_error(1.23456, 0.0123), numbers.with_error(1234.6, 210.0)
     (('1.235', '0.012'), ('1235', '210'))
     """
     if not (math.isfinite(value) and math.isfinite(error) and error > 0.0):

@@ -19,6 +19,8 @@ _FIRST_DAY, _LAST_DAY = -700_000.0, 2_900_000.0  # within the calendar of dateti
 _MONTHS = 75.0  # days, beyond which ticks are at the beginning of months
 _YEAR = 365.2425
 _HOURS = (1, 2, 3, 6, 12, 24, 48, 72, 168, 336, 720)  # between ticks, for short times
+_STEPS = (1, 2, 3, 6, 12, 24, 60, 120, 240, 600, 1200, 2400, 6000, 12000, 24000)  # months
+_MONDAY = 4.0  # the first one of 1970
 _LONG, _FINE = 1e5, 1e-3  # numbers beyond are marked in units of a power of ten
 _WIDE = 5  # letters, beyond which every second tick is named
 
@@ -85,7 +87,7 @@ def days(values: ArrayLike, title: str = "", *, count: int = 4) -> Scale:
     Examples
     --------
     >>> from posterity.report import scales
-    >>> scales.days([0.0, 5 * 365.25]).labels
+    >>> scales.days([0.0, 4.5 * 365.25]).labels
     ('1970', '1971', '1972', '1973', '1974')
     """
     low, high = _span(np.clip(np.asarray(values, dtype=np.float64), _FIRST_DAY, _LAST_DAY))
@@ -131,14 +133,14 @@ def date(day: float, span: float) -> str:
 def _day_ticks(low: float, high: float, count: int) -> list[float]:
     span = high - low
     if span <= _MONTHS:
-        raw = 24.0 * span / count
-        step = min(_HOURS, key=lambda hours: abs(math.log(hours / raw))) / 24.0
-        return [k * step for k in range(math.ceil(low / step), math.floor(high / step) + 1)]
-    unit = 12.0 if span > 3.0 * _YEAR else 1.0  # months
-    step = max(1.0, _nice(span / (_YEAR / 12.0) / unit / count)) * unit
-    start, end = _moment(low), _moment(high)
-    months = np.arange(12 * start.year + start.month - 1, 12 * end.year + end.month + 1)
-    chosen = months[months % int(step) == 0]
+        apart = _nearest(_HOURS, 24.0 * span / count) / 24.0
+        start = _MONDAY if apart >= 7.0 else 0.0
+        first, last = math.ceil((low - start) / apart), math.floor((high - start) / apart)
+        return [start + k * apart for k in range(first, last + 1)]
+    step = _nearest(_STEPS, span / (_YEAR / 12.0) / count)
+    begin, end = _moment(low), _moment(high)
+    months = np.arange(12 * begin.year + begin.month - 1, 12 * end.year + end.month + 1)
+    chosen = months[months % step == 0]
     firsts = [(int(m) // 12, int(m) % 12 + 1) for m in chosen if 12 <= m < 12 * 9999]
     return [(datetime(y, m, 1, tzinfo=UTC) - _EPOCH) / timedelta(days=1) for y, m in firsts]
 
@@ -147,10 +149,8 @@ def _moment(day: float) -> datetime:
     return _EPOCH + timedelta(minutes=round(1440.0 * min(max(day, _FIRST_DAY), _LAST_DAY)))
 
 
-def _nice(x: float) -> float:
-    """The smallest of 1, 2, 3, 5, 6, 10, 20, 50 ... that is not below x."""
-    power = 10.0 ** math.floor(math.log10(x)) if x > 1.0 else 1.0
-    return next(m * power for m in (1.0, 2.0, 3.0, 5.0, 6.0, 10.0) if m * power >= x)
+def _nearest(steps: Sequence[int], wanted: float) -> int:
+    return min(steps, key=lambda step: abs(math.log(step / wanted)))
 
 
 def _span(values: ArrayLike) -> tuple[float, float]:

@@ -24,7 +24,7 @@ def element(tag: str, *children: str, **attributes: str | float | None) -> Marku
     Examples
     --------
     >>> from posterity.report import svg
-    >>> print(svg.element("text", "a < b", class_="name", x=1.25))
+    >>> print(svg.element("text", "a < b", class_="name", x=1.26))
     <text class="name" x="1.3">a &lt; b</text>
     """
     pairs = ((_name(key), value) for key, value in attributes.items() if value is not None)

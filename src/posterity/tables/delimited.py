@@ -67,9 +67,7 @@ class Reader:
         # A first line of our own: polars takes a text that begins with x^ for a zlib archive.
         first = separator.join(map(str, range(len(names)))).encode()
         with guards.polars_refusing(self.stream.name):
-            frame = pl.read_csv(
-                b"%b\n%b" % (first, text), separator=separator, infer_schema=False, glob=False
-            )
+            frame = pl.read_csv(b"%b\n%b" % (first, text), separator=separator, infer_schema=False)
         if frame.shape != (n_rows, len(names)):
             raise columns.TableError(
                 f"{self.stream.name} was cut into {frame.height:,} rows where {n_rows:,} were "

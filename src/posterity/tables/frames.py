@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from posterity.tables import texts
 from posterity.tables.columns import TableError
 
 
@@ -87,6 +88,9 @@ def _from_pandas(name: str, values: Any) -> pl.Series:
     missing = values.isna().to_numpy()
     cells = values.to_numpy(dtype=object, copy=True)
     cells[missing] = None
+    if values.dtype.name == "category":  # stays one, also where its labels are numbers
+        labels = texts.labels(_from_cells(name, cells.tolist()))
+        return labels.cast(pl.Categorical).rename(name)
     return _from_cells(name, cells.tolist())
 
 

@@ -12,23 +12,22 @@ import numba
 import numpy as np
 
 _OTHER, _SEPARATOR, _NEWLINE, _QUOTE, _BLANK, _RETURN = range(6)
-_START, _PLAIN, _QUOTED, _CLOSED, _BLANKS, _TAIL, _RETURNED = range(7)
+_START, _PLAIN, _QUOTED, _CLOSED, _BLANKS, _RETURNED = range(6)
 _STATE: Final = 7  # mask of the state; above it, what the step means
 _CELL: Final = 8  # a cell ended
 _RECORD: Final = 16  # a record ended
-_ODD: Final = 32  # quotes that a strict reader would refuse
+_ODD: Final = 32  # a quote or a carriage return on which strict readers disagree
 
-_END, _NEXT = _START | _RECORD, _START | _CELL
+_NEXT, _END, _ODDLY = _START | _CELL, _START | _RECORD, _PLAIN | _ODD
 # fmt: off
 _STEPS = np.array([
-    # other        separator     newline  quote           blank         return
-    [_PLAIN,       _NEXT,        _END,    _QUOTED,        _BLANKS,      _PLAIN],        # start
-    [_PLAIN,       _NEXT,        _END,    _PLAIN | _ODD,  _PLAIN,       _PLAIN],        # plain
-    [_QUOTED,      _QUOTED,      _QUOTED, _CLOSED,        _QUOTED,      _QUOTED],       # quoted
-    [_TAIL | _ODD, _NEXT,        _END,    _QUOTED,        _TAIL | _ODD, _RETURNED],     # closed
-    [_PLAIN,       _NEXT,        _END,    _QUOTED | _ODD, _BLANKS,      _PLAIN],        # blanks
-    [_TAIL,        _NEXT,        _END,    _TAIL,          _TAIL,        _TAIL],         # tail
-    [_TAIL | _ODD, _NEXT | _ODD, _END,    _TAIL | _ODD,   _TAIL | _ODD, _TAIL | _ODD],  # returned
+    # other   separator     newline  quote           blank    return
+    [_PLAIN,  _NEXT,        _END,    _QUOTED,        _BLANKS, _RETURNED],  # start of a cell
+    [_PLAIN,  _NEXT,        _END,    _ODDLY,         _PLAIN,  _RETURNED],  # plain
+    [_QUOTED, _QUOTED,      _QUOTED, _CLOSED,        _QUOTED, _QUOTED],    # quoted
+    [_ODDLY,  _NEXT,        _END,    _QUOTED,        _ODDLY,  _RETURNED],  # closed, or a quote
+    [_PLAIN,  _NEXT,        _END,    _QUOTED | _ODD, _BLANKS, _RETURNED],  # blanks at the start
+    [_ODDLY,  _NEXT | _ODD, _END,    _ODDLY,         _ODDLY,  _ODDLY],     # returned
 ], dtype=np.uint8)
 # fmt: on
 _BYTES = {"\n": _NEWLINE, '"': _QUOTE, " ": _BLANK, "\r": _RETURN}
@@ -45,7 +44,7 @@ class Records:
     n_cells : (R,) int64
         How many cells each has.
     odd : (R,) bool
-        Whether it holds quotes that a strict reader would refuse.
+        Whether it holds quotes or carriage returns on which strict readers disagree.
     """
 
     ends: np.ndarray
@@ -92,8 +91,8 @@ def scan(text: bytes, separator: str) -> Records:
 def cells(record: bytes, separator: str) -> list[bytes | None]:
     """The cells of one whole record, quotes taken off; None where nothing at all is written."""
     body = record.removesuffix(b"\n").removesuffix(b"\r")
-    sep = re.escape(separator.encode())
-    cell = re.compile(rb' *"([^"]*(?:""[^"]*)*)"([^%b]*)|([^%b]*)' % (sep, sep))
+    sep, blanks = re.escape(separator.encode()), b"" if separator == " " else b" *"
+    cell = re.compile(rb'%b"([^"]*(?:""[^"]*)*)"([^%b]*)|([^%b]*)' % (blanks, sep, sep))
     found, start = [], 0
     while True:
         match = cell.match(body, start)

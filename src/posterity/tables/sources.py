@@ -10,6 +10,8 @@ import polars as pl
 
 from posterity.tables import delimited, headers, json_lines, parquet, sampling, sniffing, streams
 
+_NEVER = '"\n\r\0.+-_'  # no separators: they have a meaning inside cells
+
 
 class Reader(Protocol):
     """Gives out the rows of a file, in frames of at most a number of rows."""
@@ -37,7 +39,8 @@ class Source:
     compressed : bool
         Whether it is packed with gzip.
     encoding : str
-        "utf-8", "utf-16", or "cp1252" where some lines are no UTF-8; empty for Parquet.
+        "utf-8", "utf-16", or "cp1252" where some of the first lines are no UTF-8; empty for
+        Parquet. A line that is no UTF-8 is read as Windows-1252, wherever it stands.
     notes : tuple of str
         Sentences about what was found and decided.
 
@@ -188,7 +191,7 @@ def _check_arguments(format: str | None, separator: str | None) -> None:
     if format is not None and format not in get_args(sniffing.Format):
         raise ValueError(f"format is {format!r}; it may be 'csv', 'parquet' or 'jsonl'.")
     if separator is not None and (
-        len(separator) != 1 or not separator.isascii() or separator in '"\n\r\0'
+        len(separator) != 1 or not separator.isascii() or separator.isalnum() or separator in _NEVER
     ):
         raise ValueError(
             f"separator is {separator!r}; it must be one character, such as ',' ';' '|' or a tab."

@@ -185,7 +185,6 @@ def _unpacked(pieces: Iterable[bytes], name: str) -> Iterator[bytes]:
             begun = True
             yield _unpacked_piece(unpacker, rest, name)
             rest = unpacker.unused_data or unpacker.unconsumed_tail
-    yield unpacker.flush()
     if begun and not unpacker.eof:
         raise columns.TableError(
             f"{name} ends in the middle of its gzip data: it was cut short. Copy it again."

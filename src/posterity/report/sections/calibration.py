@@ -12,7 +12,7 @@ from posterity.report.sections import reliability
 from posterity.report.sections.blocks import Figure, Figures, Section
 from posterity.report.svg import Plot
 
-_STATED = np.array([*np.arange(0.1, 0.95, 0.05), 0.95, 0.99])
+STATED = np.array([*np.arange(0.1, 0.95, 0.05), 0.95, 0.99])
 _BAND = 0.9  # of what right predictions would give by chance
 _ROWS_A_BIN = 25
 _MOST_CLASSES = 8
@@ -32,11 +32,17 @@ def section(material: Material) -> Section | None:
     return Section("calibration", "How sure it may be", lead, (Figures(figures),))
 
 
+def histogram(pit: Array) -> tuple[Array, Array]:
+    """Edges of bins, and the share of rows in each as a multiple of what is expected."""
+    n_bins = int(np.clip(len(pit) // _ROWS_A_BIN, 4, 20))
+    counts, edges = np.histogram(pit, n_bins, range=(0.0, 1.0))
+    return edges, counts * (n_bins / len(pit))
+
+
 def _transform(pit: Array) -> Figure:
     n = len(pit)
-    n_bins = int(np.clip(n // _ROWS_A_BIN, 4, 20))
-    edges = np.linspace(0.0, 1.0, n_bins + 1)
-    density = np.histogram(pit, edges)[0] * n_bins / n
+    edges, density = histogram(pit)
+    n_bins = len(density)
     low, high = np.array(stats.binom(n, 1.0 / n_bins).interval(_BAND)) * n_bins / n
     plot = Plot(
         scales.shares("predicted chance of a lower value"),
@@ -66,22 +72,22 @@ def _verdict(density: Array, low: float, high: float) -> str:
 def coverage(pit: Array) -> Array:
     """The share of rows within each central interval, at the stated levels."""
     outside = np.abs(2.0 * pit - 1.0)
-    return (outside[:, None] <= _STATED).mean(axis=0)
+    return (outside[:, None] <= STATED).mean(axis=0)
 
 
 def _coverage(pit: Array) -> Figure:
     n = len(pit)
     share = coverage(pit)
-    low, high = np.array(stats.binom(n, _STATED).interval(_BAND)) / n
+    low, high = np.array(stats.binom(n, STATED).interval(_BAND)) / n
     plot = Plot(scales.shares("stated coverage of the interval"), scales.shares("rows inside"))
     layers = [
-        plot.area(_STATED, low, high, "chance"),
+        plot.area(STATED, low, high, "chance"),
         plot.line([0.0, 1.0], [0.0, 1.0], "rule"),
-        plot.line(_STATED, share, "accent"),
-        plot.dots(_STATED, share, "accent"),
+        plot.line(STATED, share, "accent"),
+        plot.dots(STATED, share, "accent"),
     ]
     title = "Coverage of intervals"
-    nominal = int(np.argmin(np.abs(_STATED - 0.9)))
+    nominal = int(np.argmin(np.abs(STATED - 0.9)))
     caption = (
         "How many rows lie in the central interval of each stated coverage. Above the diagonal the "
         "intervals are wider than needed, below they promise too much; the grey band is chance. "

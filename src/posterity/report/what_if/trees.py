@@ -65,26 +65,25 @@ def of_steps(steps: boosting.Steps, family: trees.Family) -> Json:
     return {
         "kind": "steps",
         "offset": numbers(steps.offset),
-        "tests": _tests(family),
+        "tests": _columns(family),
         "which": packed(steps.tests[:, 0]),
         "thresholds": packed(steps.thresholds),
         "values": packed(steps.values),
     }
 
 
-def _tests(family: trees.Family) -> list[list[int]]:
-    """The column of each test, and whether a missing value is the smallest there."""
+def _columns(family: trees.Family) -> list[int]:
+    """The column that each test looks at; encoded inputs are never missing."""
     if not isinstance(family, trees.Columns):
         raise NoFormError(f"Tests of the kind {type(family).__name__} do not run in a page.")
-    catalogue = family.catalogue()
-    columns = family.columns_of(catalogue).tolist()
-    return [[column, int(test >= family.n_columns)] for test, column in enumerate(columns)]
+    places: list[int] = family.columns_of(family.catalogue()).tolist()
+    return places
 
 
 def _nodes(family: trees.Family, grown: structure.Trees) -> tuple[Json, NDArray[np.intp]]:
     """Nodes in the order described above, and the leaves in the order in which they come there."""
     check_room(grown.n_leaves * _BYTES_OF_LEAF // 8, f"{grown.n_leaves:,} leaves")
-    tests = _tests(family)
+    tests = _columns(family)
     visited, order = _walked(grown)
     inner = visited[visited >= 0]
     which = grown.tests[:, 0].astype(np.int64)

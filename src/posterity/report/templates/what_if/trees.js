@@ -1,10 +1,5 @@
 // Forests and boosted steps, as trees.py has it.
 
-// The value that a test compares: a missing one is larger than all others, or smaller.
-function asked(x, [column, lowered]) {
-  return lowered && Number.isNaN(x[column]) ? -Infinity : x[column];
-}
-
 // From the order of nodes: where the second child of each begins, and which leaf each leaf is.
 function grown({ trees, tests, stream, codes, thresholds }) {
   const order = unpacked(stream);
@@ -34,7 +29,7 @@ function grown({ trees, tests, stream, codes, thresholds }) {
     roots.map((root) => {
       let at = root;
       while (order[at] > 0) {
-        const goesFirst = asked(x, tests[order[at] - 1]) <= threshold[at];
+        const goesFirst = x[tests[order[at] - 1]] <= threshold[at];
         at = goesFirst ? at + 1 : second[at];
       }
       return second[at];
@@ -80,7 +75,7 @@ function steps({ offset, tests, which, thresholds, values }) {
     offset.map((start, c) => {
       let total = start;
       for (let k = 0; k < test.length; k++) {
-        const side = asked(x, tests[test[k]]) <= threshold[k] ? 0 : 1;
+        const side = x[tests[test[k]]] <= threshold[k] ? 0 : 1;
         total += value[(2 * k + side) * C + c];
       }
       return total;

@@ -34,9 +34,9 @@ function writtenDate(days, written) {
 }
 
 function readDate(text, written) {
-  const time = Date.parse(`${written === "time" ? `1970-01-01T${text}` : text.slice(0, 16)}Z`);
-  const day = written === "date" ? Date.parse(`${text}T00:00Z`) : time;
-  return Number.isNaN(day) ? null : day / DAY;
+  const moment = { date: `${text}T00:00Z`, datetime: `${text}Z`, time: `1970-01-01T${text}Z` };
+  const time = Date.parse(moment[written]);
+  return Number.isNaN(time) ? null : time / DAY;
 }
 
 // About so many round numbers between two ends.

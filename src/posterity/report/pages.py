@@ -29,6 +29,16 @@ def page(story: Story) -> str:
     ----------
     story : Story
         What to tell.
+
+    Examples
+    --------
+    >>> from posterity import BayesianLinearRegression, comparison, report, tables
+    >>> table = tables.as_frame({"x": [1.0, 2.0, 3.0, 4.0], "y": [2.0, 4.1, 5.9, 8.0]})
+    >>> model = tables.TableModel(BayesianLinearRegression(), tables.infer(table, "y")).fit(table)
+    >>> held_out = comparison.evaluate(model, table).held_out
+    >>> story = report.Story("y, predicted", "posterity report ...", model, table, held_out)
+    >>> report.page(story).splitlines()[:2]
+    ['<!doctype html>', '<!-- posterity report -->']
     """
     found = sections.of(Material.of(story))
     panel = _has_panel(found)
@@ -56,6 +66,18 @@ def write(path: str | os.PathLike[str], story: Story) -> None:
         Where to, such as "report.html". What stands there is replaced.
     story : Story
         What to tell.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from posterity import BayesianLinearRegression, comparison, report, tables
+    >>> table = tables.as_frame({"x": [1.0, 2.0, 3.0, 4.0], "y": [2.0, 4.1, 5.9, 8.0]})
+    >>> model = tables.TableModel(BayesianLinearRegression(), tables.infer(table, "y")).fit(table)
+    >>> held_out = comparison.evaluate(model, table).held_out
+    >>> place = pathlib.Path(tempfile.mkdtemp()) / "report.html"
+    >>> report.write(place, report.Story("y, predicted", "...", model, table, held_out))
+    >>> place.stat().st_size < 2_000_000
+    True
     """
     text = page(story).encode("utf-8", "backslashreplace")  # a file name need not be valid text
     with files.replacing(path) as file:

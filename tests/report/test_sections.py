@@ -1,0 +1,490 @@
+"""Each section says what the numbers say, and says nothing where it does not apply."""
+
+import dataclasses
+import functools
+import json
+import re
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from report import stories
+from scipy import stats
+
+from posterity import comparison, kernels, regression, report
+from posterity.classification import BayesianLogisticRegression, RandomForestClassifier
+from posterity.comparison.results import HeldOut
+from posterity.report import sections
+from posterity.report.material import Material, some
+from posterity.report.sections import (
+    calibration,
+    class_map,
+    classes,
+    curves,
+    head,
+    inner,
+    inputs,
+    panel,
+    prediction,
+    ranking,
+    reliability,
+    reproduce,
+    residuals,
+    surprising,
+    vectors,
+)
+from posterity.report.sections.blocks import Code, Figure, Figures, Items, Panel, Section, Table
+
+
+def looked(story: report.Story) -> Material:
+    return Material.of(story)
+
+
+@functools.cache
+def of_numbers() -> Material:
+    return looked(stories.numbers())
+
+
+@functools.cache
+def of_classes() -> Material:
+    return looked(stories.classes())
+
+
+def figures(section: Section | None) -> tuple[Figure, ...]:
+    assert section is not None
+    return tuple(f for b in section.blocks if isinstance(b, Figures) for f in b.figures)
+
+
+def tables(section: Section | None) -> list[Table]:
+    assert section is not None
+    return [block for block in section.blocks if isinstance(block, Table)]
+
+
+def circles(figure: Figure, name: str) -> int:
+    group = re.search(rf'<g class="dots {name}">(.*?)</g>', figure.picture)
+    return group[1].count("<circle") if group else 0
+
+
+# ---- what all sections stand on
+
+
+def test_inputs_come_by_importance() -> None:
+    assert of_numbers().names[0] == "size"
+    drops = [one.drop for one in of_numbers().importance]
+    assert drops == sorted(drops, reverse=True)
+
+
+def test_typical_values_are_medians_and_commonest_levels() -> None:
+    frame = stories.measurements()
+    typical = of_numbers().typical
+    assert typical["size"] == pytest.approx(frame["size"].median())
+    assert typical["kind"] == frame["kind"].mode()[0]
+    day = frame["felled"].str.to_datetime().median()
+    assert typical["felled"] == day
+
+
+def test_missing_values_are_not_numbers() -> None:
+    values = of_numbers().values("size", stories.measurements())
+    assert np.isnan(values[3])
+    assert np.isnan(values).sum() == stories.measurements()["size"].null_count()
+
+
+def test_rows_to_ask_about_are_typical_but_for_one_column() -> None:
+    frame = of_numbers().rows_of({"size": [1.0, 2.0]})
+    assert frame["size"].to_list() == [1.0, 2.0]
+    assert frame["kind"].n_unique() == frame["felled"].n_unique() == 1
+
+
+def test_quantiles_are_those_of_the_model() -> None:
+    frame = of_numbers().sample[:7]
+    q = of_numbers().quantiles(frame)
+    dist = of_numbers().story.model.predict_dist(frame)
+    assert np.allclose(dist.cdf(q.T), np.array([0.05, 0.25, 0.5, 0.75, 0.95])[:, None])
+
+
+def test_a_few_of_many_are_rising_and_different() -> None:
+    chosen = some(1000, 30, np.random.default_rng(0))
+    assert len(np.unique(chosen)) == 30
+    assert (np.diff(chosen) > 0).all()
+    assert some(5, 30, np.random.default_rng(0)).tolist() == [0, 1, 2, 3, 4]
+
+
+def test_inputs_that_make_no_difference_get_no_place() -> None:
+    importance = [
+        comparison.Importance(f"{k}", drop, 0.1) for k, drop in enumerate((5.0, 1.0, 0.01))
+    ]
+    material = dataclasses.replace(of_numbers(), importance=tuple(importance))
+    assert material.leading(1, 9) == 2
+    assert material.leading(3, 9) == 3
+    assert material.leading(1, 1) == 1
+
+
+# ---- the head
+
+
+def test_the_head_gives_the_verdict_of_the_comparison_or_one_of_its_own() -> None:
+    told = head.head(stories.compared(stories.numbers(), 0.1))
+    assert told.verdict == "Take the best one. It can be trusted."
+    alone = head.head(stories.numbers())
+    held = stories.numbers().held_out
+    inside = np.mean((held.quantiles[:, 0] <= held.y) & (held.y <= held.quantiles[:, 4]))
+    assert f"{100 * inside:.0f}\u202f%" in alone.verdict
+    assert alone.next_command == "posterity predict model.posterity data.csv"
+
+
+def test_file_names_are_quoted_in_commands() -> None:
+    story = dataclasses.replace(stories.numbers(), source="my data; rm -rf.csv")
+    assert story.predict_command == "posterity predict model.posterity 'my data; rm -rf.csv'"
+
+
+# ---- ranking
+
+
+def test_no_ranking_of_one_model() -> None:
+    assert ranking.section(of_numbers()) is None
+
+
+def test_the_ranking_has_a_row_and_a_mark_for_each_model_and_hollow_baselines() -> None:
+    section = ranking.section(looked(stories.compared(stories.numbers(), 0.1, 0.2, 0.3)))
+    table = tables(section)[0]
+    assert [row.mark for row in table.rows] == ["best", "", "", "baseline"]
+    assert all(len(row.cells) == len(table.head) for row in table.rows)
+    figure = figures(section)[0]
+    assert (circles(figure, "accent"), circles(figure, "hollow")) == (3, 1)
+    assert [b.items for b in section.blocks if isinstance(b, Items)] == [
+        ("slow one: no time left",)
+    ]
+
+
+def test_a_hopeless_model_is_an_arrow_at_the_edge() -> None:
+    section = ranking.section(looked(stories.compared(stories.numbers(), 0.1, 0.2, 0.3, 900.0)))
+    figure = figures(section)[0]
+    assert circles(figure, "hollow") == 0
+    assert "\N{LEFTWARDS ARROW} \N{MINUS SIGN}900" in figure.picture
+
+
+# ---- what it predicts
+
+
+def test_dots_outside_their_interval_are_told_apart() -> None:
+    held = of_numbers().story.held_out
+    outside = np.count_nonzero((held.y < held.quantiles[:, 0]) | (held.y > held.quantiles[:, 4]))
+    figure = figures(prediction.section(of_numbers()))[0]
+    assert circles(figure, "warn") == outside
+    assert circles(figure, "ink") == len(held.y) - outside
+
+
+def test_a_band_is_drawn_where_one_input_dominates() -> None:
+    assert prediction.dominant(of_numbers()) == "size"
+    assert len(figures(prediction.section(of_numbers()))) == 2
+    even = tuple(dataclasses.replace(one, drop=1.0) for one in of_numbers().importance)
+    material = dataclasses.replace(of_numbers(), importance=even)
+    assert prediction.dominant(material) is None
+    assert len(figures(prediction.section(material))) == 1
+
+
+def test_pictures_of_many_rows_stay_small() -> None:
+    n = 30_000
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=n)
+    story = stories.told(
+        regression.BayesianLinearRegression(),
+        pl.DataFrame({"x": x, "y": x + rng.normal(size=n)}),
+        "y",
+    )
+    assert len(report.page(story)) < 400_000
+
+
+def test_sections_of_the_other_task_say_nothing() -> None:
+    assert prediction.section(of_classes()) is None
+    assert residuals.section(of_classes()) is None
+    assert classes.section(of_numbers()) is None
+
+
+def test_confusions_count_rows() -> None:
+    held = of_classes().story.held_out
+    titles = {f.title: f for f in figures(classes.section(of_classes()))}
+    words = re.search(r'<g class="words cells">(.*?)</g>', titles["Confusions"].picture)[1]
+    assert sum(map(int, re.findall(r">(\d+)<", words))) == len(held.y)
+    right = np.count_nonzero(held.probabilities.argmax(axis=1) == held.y)
+    boxes = re.findall(r'class="box accent level\d" d="([^"]*)"', titles["Confusions"].picture)
+    assert sum(box.count("M") for box in boxes) == 3
+    assert right > 60
+
+
+def test_the_map_is_covered_once() -> None:
+    figure = class_map.figures(of_classes())[0]
+    boxes = re.findall(r'class="box c\d tile level\d" d="([^"]*)"', figure.picture)
+    sides = re.findall(r"M([\d.]+) ([\d.]+)H([\d.]+)V([\d.]+)H", "".join(boxes))
+    area = sum(abs((float(b) - float(a)) * (float(d) - float(c))) for a, c, b, d in sides)
+    assert area == pytest.approx((440 - 58 - 22) * (300 - 10 - 44), rel=0.02)
+
+
+def test_no_map_of_too_few_numbers_or_too_many_classes() -> None:
+    one = stories.flowers().drop("z")
+    assert class_map.figures(looked(stories.told(BayesianLogisticRegression(), one, "c"))) == []
+    many = stories.flowers(400, classes=9)
+    forest = RandomForestClassifier(5, random_state=0)
+    assert class_map.figures(looked(stories.told(forest, many, "c"))) == []
+
+
+# ---- how sure
+
+
+def test_bins_of_reliability_hold_what_came() -> None:
+    rng = np.random.default_rng(0)
+    stated = rng.random(400)
+    came = rng.random(400) < stated
+    found = reliability.bins(stated, came)
+    assert len(found.stated) == 10
+    assert found.came.mean() == pytest.approx(came.mean())
+    assert (np.diff(found.stated) > 0.0).all()
+    k = np.count_nonzero(came[np.argsort(stated)[:40]])
+    assert found.low[0] == pytest.approx(stats.beta.ppf(0.05, k + 0.5, 40 - k + 0.5))
+    assert found.high[0] == pytest.approx(stats.beta.ppf(0.95, k + 0.5, 40 - k + 0.5))
+
+
+def test_coverage_counts_central_intervals() -> None:
+    pit = np.array([0.5, 0.04, 0.96, 0.2])
+    share = calibration.coverage(pit)
+    assert share[0] == 0.25  # 10 %: from 0.45 to 0.55
+    at_90 = int(np.flatnonzero(np.isclose(calibration.STATED, 0.9))[0])
+    assert share[at_90] == 0.5
+    assert share[-1] == 1.0
+
+
+def test_calibration_has_a_picture_for_either_task() -> None:
+    assert [f.title for f in figures(calibration.section(of_numbers()))] == [
+        "Where values fell in their predictions",
+        "Coverage of intervals",
+    ]
+    assert [f.title for f in figures(calibration.section(of_classes()))] == [
+        "Reliability",
+        "Reliability by class",
+    ]
+
+
+def test_the_shares_of_the_transform_are_those_of_the_rows() -> None:
+    pit = np.repeat([0.1, 0.3, 0.6, 0.9], [10, 20, 30, 40])
+    density = calibration.histogram(pit)[1]
+    assert density.tolist() == pytest.approx([0.4, 0.8, 1.2, 1.6])
+
+
+# ---- residuals
+
+
+def test_standardised_residuals_of_right_predictions_are_normal() -> None:
+    z = residuals.standardised(stats.norm.cdf(np.array([1.0, -2.0, 0.5])))
+    assert z == pytest.approx([-2.0, 0.5, 1.0])
+    assert np.isfinite(residuals.standardised(np.array([0.0, 1.0]))).all()
+
+
+def test_residuals_are_shown_over_prediction_and_first_number() -> None:
+    titles = [f.title for f in figures(residuals.section(of_numbers()))]
+    assert titles == [
+        "Residuals over the prediction",
+        "Residuals over size",
+        "Quantiles of standardised residuals",
+    ]
+    gaps = stories.measurements()["size"].null_count()
+    over = figures(residuals.section(of_numbers()))
+    assert circles(over[0], "ink") - circles(over[1], "ink") == gaps
+
+
+# ---- inputs
+
+
+def test_weights_come_with_their_deviations() -> None:
+    table = inner.table(of_numbers())
+    model = of_numbers().story.model.estimator_
+    draws, _ = model.sample_weights(20_000, random_state=1)
+    names = list(of_numbers().story.model.encoder_.get_feature_names_out())
+    first = names.index(table.rows[0].cells[0])
+    assert first == np.argmax(np.abs(model.coef_))
+    value, error = table.rows[0].cells[1].split(" \N{PLUS-MINUS SIGN} ")
+    assert float(value) == pytest.approx(model.coef_[first], abs=0.1)
+    assert float(error) == pytest.approx(draws[:, first].std(), rel=0.1)
+
+
+def test_weights_of_several_classes_have_a_column_each() -> None:
+    assert inner.table(of_classes()).head == ("Column", "class 0", "class 1", "class 2")
+
+
+def test_only_weights_that_are_not_zero_are_shown() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 8))
+    frame = pl.DataFrame(
+        {**{f"x{j}": X[:, j] for j in range(8)}, "y": X[:, 5] + 0.1 * rng.normal(size=60)}
+    )
+    table = inner.table(looked(stories.told(regression.SparseLinearRegression(), frame, "y")))
+    assert [row.cells[0] for row in table.rows] == ["x5"]
+    assert "1 of 8 columns" in table.caption
+
+
+def test_length_scales_are_found_in_any_part_of_a_kernel() -> None:
+    kernel = 2.0 * kernels.RBF((1.0, 2.0)) + kernels.Matern((3.0, 4.0)) * kernels.RBF(7.0)
+    found = sorted(lengths.tolist() for lengths in inner.length_scales(kernel, 2))
+    assert found == [[1.0, 2.0], [3.0, 4.0]]
+    assert inner.length_scales(None, 2) == []
+
+
+def test_short_length_scales_stand_first() -> None:
+    kernel = kernels.RBF((9.0, 0.5)).fixed()
+    model = regression.GaussianProcessRegressor(kernel, noise_variance=0.1)
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(40, 2))
+    frame = pl.DataFrame({"a": x[:, 0], "b": x[:, 1], "y": np.sin(x[:, 1])})
+    table = inner.table(looked(stories.told(model, frame, "y")))
+    assert [row.cells for row in table.rows] == [("b", "0.5"), ("a", "9")]
+
+
+def test_gains_of_trees_are_shares() -> None:
+    forest = RandomForestClassifier(10, random_state=0)
+    table = inner.table(looked(stories.told(forest, stories.flowers(), "c")))
+    shares = [float(row.cells[1].split("\u202f")[0]) for row in table.rows]
+    assert sum(shares) == pytest.approx(100.0, abs=0.2)
+
+
+def test_importance_has_a_bar_for_each_input() -> None:
+    figure = figures(inputs.section(of_numbers()))[0]
+    box = re.search(r'class="box accent soft" d="([^"]*)"', figure.picture)[1]
+    assert box.count("M") == 3
+
+
+# ---- rows
+
+
+def test_kept_rows_are_those_the_model_has_seen() -> None:
+    material = looked(stories.vectors())
+    rows = vectors.kept(material)
+    model = material.story.model
+    assert rows.min() >= 4  # the first four have no target
+    assert np.allclose(
+        model.inputs(material.story.frame[rows]), model.estimator_.relevance_vectors_
+    )
+    table = tables(vectors.section(material))[0]
+    assert [row.cells[0] for row in table.rows] == [str(row + 1) for row in rows]
+
+
+@pytest.mark.parametrize("change", ["fewer", "reversed"])
+def test_kept_rows_of_another_table_are_not_shown(change: str) -> None:
+    story = stories.vectors()
+    frame = story.frame[:-3] if change == "fewer" else story.frame[4:].reverse()
+    assert (
+        vectors.section(Material(dataclasses.replace(story, frame=frame), (), frame, np.arange(3)))
+        is None
+    )
+
+
+def test_a_model_that_keeps_no_rows_shows_none() -> None:
+    assert vectors.section(of_numbers()) is None
+
+
+def test_the_most_surprising_rows_are_the_least_probable() -> None:
+    story = dataclasses.replace(stories.numbers(), row_numbers=1000 + np.arange(stories.N))
+    table = tables(surprising.section(looked(story)))[0]
+    worst = story.held_out.rows[np.argsort(story.held_out.log_prob)[:10]]
+    assert [row.cells[0] for row in table.rows] == [f"{1001 + row}" for row in worst]
+    assert "below the header" in table.caption
+    part = dataclasses.replace(stories.numbers(), n_rows_in_file=10**6)
+    assert "within the sample" in tables(surprising.section(looked(part)))[0].caption
+
+
+def test_what_was_given_to_classes_is_told() -> None:
+    table = tables(surprising.section(of_classes()))[0]
+    held = of_classes().story.held_out
+    k = int(np.argmin(held.log_prob))
+    assert table.rows[0].cells[1].startswith(f"{held.classes[held.y[k]]} (")
+    best = held.classes[held.probabilities[k].argmax()]
+    assert table.rows[0].cells[2].startswith(f"{best} (")
+
+
+# ---- curves
+
+
+def test_curves_are_what_the_model_says_of_typical_rows() -> None:
+    section = curves.section(of_numbers())
+    assert [f.title for f in figures(section)] == of_numbers().names
+    bands = {f.title: f.picture for f in figures(section)}
+    assert 'class="area outer"' in bands["size"]
+    assert 'class="area outer"' in bands["felled"]
+    assert 'class="stick outer thick"' in bands["kind"]
+
+
+def test_curves_of_two_classes_show_the_second() -> None:
+    two = stories.flowers(classes=2)
+    section = curves.section(looked(stories.told(BayesianLogisticRegression(), two, "c")))
+    assert section.lead.endswith("The line is the probability of class 1.")
+    assert figures(section)[0].legend == ()
+
+
+def test_curves_of_several_classes_have_a_legend() -> None:
+    assert [text for _, text in figures(curves.section(of_classes()))[0].legend] == [
+        "class 0",
+        "class 1",
+        "class 2",
+    ]
+
+
+# ---- the panel and the end
+
+
+def test_a_model_that_does_not_run_in_a_page_says_what_to_type(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    refusal = panel.what_if.Refusal("It is too large.")
+    monkeypatch.setattr(panel.what_if, "payload", lambda model: refusal)
+    section = panel.section(of_numbers())
+    assert not any(isinstance(block, Panel) for block in section.blocks)
+    assert section.blocks[0].text == "It is too large."
+    assert Code("posterity predict model.posterity data.csv") in section.blocks
+
+
+@pytest.mark.parametrize("text", ["</script>", "<!--", "a & b", "\u2028\u2029", "\ud800", "]]>"])
+def test_embedded_json_means_the_same_and_ends_no_script(text: str) -> None:
+    embedded = panel.embedded({text: [text, 1.5]})
+    assert json.loads(embedded) == {text: [text, 1.5]}
+    assert not set("<>&\u2028\u2029") & set(embedded)
+    with pytest.raises(ValueError, match="JSON"):
+        panel.embedded({"x": float("nan")})
+
+
+def test_the_last_section_repeats_command_and_circumstances() -> None:
+    story = stories.compared(dataclasses.replace(stories.numbers(), inferred=("A sentence.",)), 0.1)
+    section = reproduce.section(looked(story))
+    assert [b.text for b in section.blocks if isinstance(b, Code)] == [
+        "posterity report it",
+        "Best()",
+    ]
+    assert Items(("A sentence.",)) in section.blocks
+    cells = dict(row.cells for row in tables(section)[-1].rows)
+    assert cells["folds"] == "5"
+    assert {"seed", "posterity", "numpy", "scikit-learn"} <= set(cells)
+
+
+def test_every_section_is_on_the_page_in_order() -> None:
+    story = stories.compared(stories.numbers(), 0.1, 0.2)
+    names = [section.name for section in sections.of(looked(story))]
+    assert names == [
+        "ranking",
+        "prediction",
+        "calibration",
+        "residuals",
+        "inputs",
+        "curves",
+        "surprises",
+        "what-if-section",
+        "reproduce",
+    ]
+
+
+def measured(**changes: Any) -> HeldOut:
+    return dataclasses.replace(stories.numbers().held_out, **changes)
+
+
+def test_rows_without_a_mean_have_no_residuals() -> None:
+    story = dataclasses.replace(
+        stories.numbers(), held_out=measured(mean=np.full(stories.N, np.nan))
+    )
+    assert residuals.section(looked(story)) is None
