@@ -106,9 +106,17 @@ def test_a_failure_half_way_leaves_what_was_there(run, houses, model, at):
     (at / "bad.csv").write_text("\n".join([*lines, "no number,Bern,2024-01-01,1", ""]))
     result = run("predict model.posterity bad.csv --out out.csv --force")
     assert result.exit_code == 3
+    assert "Row 61, column 'size'" in result.output
     assert "no number" in result.output
     assert (at / "out.csv").read_text() == "precious"
     assert not list(at.glob(".*.part"))
+
+
+def test_a_bad_cell_far_down_is_told_of_its_own_row(run, houses, model, at):
+    header, *rows = houses.read_text().splitlines()
+    many = [*rows * 1000, "no number,Bern,2024-01-01,1", ""]
+    (at / "bad.csv").write_text("\n".join([header, *many]))
+    assert "Row 60001, column 'size'" in run("predict model.posterity bad.csv -o out.csv").output
 
 
 def test_evaluation_scores_known_targets(run, houses, model):

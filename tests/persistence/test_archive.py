@@ -142,6 +142,20 @@ def test_bytes_between_the_members_are_refused(tmp_path):
     refused(place, "does not begin where")
 
 
+def test_bytes_before_the_directory_are_refused(path):
+    whole = path.read_bytes()
+    at = whole.index(b"PK\x01\x02")
+    moved = bytearray(whole[:at] + b"hidden" + whole[at:])
+    struct.pack_into("<L", moved, len(moved) - 6, at + 6)
+    path.write_bytes(moved)
+    refused(path, "belong to no member")
+
+
+def test_a_manifest_that_was_changed_is_refused(path):
+    path.write_bytes(path.read_bytes().replace(b'"notes":[]', b'"notes":{}', 1))
+    refused(path, "checksum")
+
+
 def test_a_compressed_member_is_refused(path):
     found = list(contents(path).items())
     rewrite(path, found, change=lambda info: setattr(info, "compress_type", zipfile.ZIP_DEFLATED))

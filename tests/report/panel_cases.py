@@ -17,6 +17,15 @@ from posterity.report.sections import panel
 
 EPOCH = np.datetime64("1970-01-01")
 LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
+SAID = "return {...document.querySelector('#what-if .said').dataset}"
+SET = """
+const [name, type, value] = arguments;
+const row = [...document.querySelectorAll("#what-if .input")].find(
+  (row) => row.querySelector(".name").textContent === name);
+const control = row.querySelector(type);
+control.value = value;
+control.dispatchEvent(new Event("input", { bubbles: true }));
+"""
 INPUTS = (
     tables.Column("width", "number"),
     tables.Column("age", "number"),

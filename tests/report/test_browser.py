@@ -1,7 +1,6 @@
 """A report, opened by a real browser: it is drawn, it moves, and nothing in the data runs."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -10,26 +9,10 @@ import pytest
 from report import browser, panel_cases
 
 from posterity import classification, comparison, regression, report, tables
-from posterity.report import what_if
 
 SCRIPT = "<script>alert(1)</script>"
 IMAGE = '"><img src=x onerror=alert(1)>'
 HOSTILE = (SCRIPT, IMAGE, "</script><script>alert(2)</script>", "{{ 7 * 7 }}", "\u2028<!--")
-SAID = "return {...document.querySelector('#what-if .said').dataset}"
-SET = """
-const [name, type, value] = arguments;
-const row = [...document.querySelectorAll("#what-if .input")].find(
-  (row) => row.querySelector(".name").textContent === name);
-const control = row.querySelector(type);
-control.value = value;
-control.dispatchEvent(new Event("input", { bubbles: true }));
-"""
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[browser.Browser]:
-    with browser.opened() as opened:
-        yield opened
 
 
 def story(model: tables.TableModel, frame: pl.DataFrame, title: str) -> report.Story:
@@ -83,13 +66,13 @@ def test_the_panel_says_what_the_model_says_of_what_is_set(
     path, model = numbers
     chromium.open(path)
     before = chromium.text("#what-if .said")
-    chromium.settled(SET, "width", "input[type=range]", "1.5")
-    chromium.settled(SET, "age", "input[type=number]", "7.25")
-    chromium.settled(SET, "kind", "select", "0")
-    chromium.settled(SET, "day", "input[type=date]", "2020-02-29")
+    chromium.settled(panel_cases.SET, "width", "input[type=range]", "1.5")
+    chromium.settled(panel_cases.SET, "age", "input[type=number]", "7.25")
+    chromium.settled(panel_cases.SET, "kind", "select", "0")
+    chromium.settled(panel_cases.SET, "day", "input[type=date]", "2020-02-29")
     row = pl.DataFrame({"width": 1.5, "age": 7.25, "kind": "x", "day": "2020-02-29"})
     dist = model.predict_dist(row)
-    told = chromium.run(SAID)
+    told = chromium.run(panel_cases.SAID)
     assert float(told["mean"]) == pytest.approx(dist.mean()[0], rel=1e-6)
     assert float(told["q05"]) == pytest.approx(dist.icdf(0.05)[0], rel=1e-6)
     after = chromium.text("#what-if .said")
@@ -103,13 +86,13 @@ def test_keys_move_a_slider_and_reset_brings_all_back(
     chromium: browser.Browser, numbers: tuple[Path, tables.TableModel]
 ) -> None:
     chromium.open(numbers[0])
-    before = chromium.run(SAID)
+    before = chromium.run(panel_cases.SAID)
     slider = chromium.driver.find_element("css selector", "#what-if input[type=range]")
     slider.send_keys("\ue014" * 10)  # the right arrow
     chromium.settled()
-    assert chromium.run(SAID)["mean"] != before["mean"]
+    assert chromium.run(panel_cases.SAID)["mean"] != before["mean"]
     chromium.settled("document.querySelector('#what-if button').click()")
-    assert chromium.run(SAID) == before
+    assert chromium.run(panel_cases.SAID) == before
 
 
 def test_what_was_never_seen_is_pointed_out_and_an_empty_box_is_missing(
@@ -118,21 +101,35 @@ def test_what_was_never_seen_is_pointed_out_and_an_empty_box_is_missing(
     path, model = numbers
     chromium.open(path)
     assert chromium.text("#what-if .answer .outside") == ""
-    chromium.settled(SET, "age", "input[type=number]", "99")
+    chromium.settled(panel_cases.SET, "age", "input[type=number]", "99")
     assert "outside what the model has seen" in chromium.text("#what-if .answer .outside")
     assert "outside what was seen: 0" in chromium.text("#what-if .is-outside .outside")
-    chromium.settled(SET, "age", "input[type=number]", "5")
-    chromium.settled(SET, "width", "input[type=number]", "")
+    chromium.settled(panel_cases.SET, "age", "input[type=number]", "5")
+    chromium.settled(panel_cases.SET, "width", "input[type=number]", "")
     assert chromium.text("#what-if .answer .outside") == ""  # as some rows had it
-    chromium.settled(SET, "age", "input[type=number]", "")
+    chromium.settled(panel_cases.SET, "age", "input[type=number]", "")
     assert chromium.text("#what-if .is-outside .outside") == "never missing before"
-    chromium.settled(SET, "kind", "select", "missing")
-    chromium.settled(SET, "day", "input[type=date]", "2020-02-29")
+    chromium.settled(panel_cases.SET, "kind", "select", "missing")
+    chromium.settled(panel_cases.SET, "day", "input[type=date]", "2020-02-29")
     row = pl.DataFrame(
         {"width": [None], "age": [None], "kind": [None], "day": ["2020-02-29"]},
         schema_overrides={"width": pl.Float64, "age": pl.Float64, "kind": pl.String},
     )
-    assert float(chromium.run(SAID)["mean"]) == pytest.approx(model.predict(row)[0], rel=1e-6)
+    assert float(chromium.run(panel_cases.SAID)["mean"]) == pytest.approx(
+        model.predict(row)[0], rel=1e-6
+    )
+
+
+def test_there_is_no_answer_where_numbers_end(
+    chromium: browser.Browser, numbers: tuple[Path, tables.TableModel]
+) -> None:
+    chromium.open(numbers[0])
+    before = chromium.text("#what-if .said")
+    chromium.settled(panel_cases.SET, "age", "input[type=number]", "1e308")
+    assert "no answer" in chromium.text("#what-if .said")
+    chromium.settled("document.querySelector('#what-if button').click()")
+    assert chromium.text("#what-if .said") == before
+    assert chromium.complaints() == []
 
 
 def test_names_and_values_of_the_data_stay_text(chromium: browser.Browser, hostile: Path) -> None:
@@ -143,9 +140,9 @@ def test_names_and_values_of_the_data_stay_text(chromium: browser.Browser, hosti
     texts = "return [...document.querySelectorAll(arguments[0])].map((e) => e.textContent)"
     assert chromium.run(texts, "#what-if .name") == [SCRIPT, IMAGE, HOSTILE[2]]
     assert set(HOSTILE[:4]) <= set(chromium.run(texts, "#what-if option"))
-    chromium.settled(SET, IMAGE, "select", "1")
-    chromium.settled(SET, SCRIPT, "input[type=number]", "3")
-    assert sum(json.loads(chromium.run(SAID)["probabilities"])) == pytest.approx(1.0)
+    chromium.settled(panel_cases.SET, IMAGE, "select", "1")
+    chromium.settled(panel_cases.SET, SCRIPT, "input[type=number]", "3")
+    assert sum(json.loads(chromium.run(panel_cases.SAID)["probabilities"])) == pytest.approx(1.0)
     assert chromium.text("#what-if .said strong") in HOSTILE
     assert chromium.run("return document.images.length") == 0
     assert chromium.complaints() == []
@@ -211,65 +208,3 @@ def test_without_scripts_all_but_the_panel_is_there(
         assert len(drawn) > 3
         assert not chromium.driver.find_elements("css selector", "#what-if input")
         assert "posterity predict" in chromium.driver.find_element("id", "what-if-section").text
-
-
-@pytest.fixture(scope="module")
-def many(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, tables.TableModel]:
-    """A panel of twenty inputs: times, moments, and a category of too many levels among them."""
-    rng = np.random.default_rng(0)
-    columns: dict[str, object] = {f"x{i}": rng.normal(size=200) for i in range(17)}
-    columns["clock"] = [f"{h:02d}:{m:02d}" for h, m in rng.integers((24, 60), size=(200, 2))]
-    columns["moment"] = [f"2020-01-{d:02d} {h:02d}:30" for d, h in rng.integers(10, 24, (200, 2))]
-    columns["town"] = [
-        f"town {n}" for n in np.concatenate([np.arange(60), rng.integers(5, size=140)])
-    ]
-    columns["y"] = rng.normal(size=200) + 3.0 * (np.array(columns["town"]) == "town 1")
-    frame = pl.DataFrame(columns)
-    kinds = {"clock": "clock", "moment": "iso"}
-    inputs = tuple(
-        tables.Column(name, "date", style=kinds[name])
-        if name in kinds
-        else tables.Column(name, "category" if name == "town" else "number")
-        for name in frame.columns[:-1]
-    )
-    schema = tables.Schema("y", "regression", inputs)
-    model = tables.TableModel(regression.BayesianLinearRegression(), schema).fit(frame)
-    payload = what_if.payload(model, first=["town", "clock", "moment"])
-    assert not isinstance(payload, what_if.Refusal)
-    path = tmp_path_factory.mktemp("many") / "panel.html"
-    path.write_text(panel_cases.page(payload), encoding="utf-8")
-    return path, model
-
-
-def test_many_inputs_are_folded_and_those_that_matter_come_first(
-    chromium: browser.Browser, many: tuple[Path, tables.TableModel]
-) -> None:
-    chromium.open(many[0])
-    names = "return [...document.querySelectorAll('#what-if .name')].map((e) => e.textContent)"
-    assert chromium.run(names)[:4] == ["town", "clock", "moment", "x0"]
-    assert len(chromium.run(names)) == 20
-    assert chromium.text("#what-if summary") == "8 more inputs"
-    hidden = "return document.querySelectorAll('#what-if details .input').length"
-    assert chromium.run(hidden) == 8
-
-
-@pytest.mark.parametrize(("town", "option"), [("town 1", "town 1"), ("nowhere", "(any other)")])
-def test_times_moments_and_rare_levels_are_what_the_model_takes_them_for(
-    town: str, option: str, chromium: browser.Browser, many: tuple[Path, tables.TableModel]
-) -> None:
-    path, model = many
-    chromium.open(path)
-    place = (
-        "return [...document.querySelectorAll('#what-if option')]"
-        ".find((e) => e.textContent === arguments[0]).value"
-    )
-    chromium.settled(SET, "town", "select", chromium.run(place, option))
-    chromium.settled(SET, "clock", "input[type=time]", "13:45")
-    chromium.settled(SET, "moment", "input[type=datetime-local]", "2020-01-05T06:15")
-    row = {f"x{i}": [0.25] for i in range(17)}
-    for name, (value,) in row.items():
-        chromium.settled(SET, name, "input[type=number]", str(value))
-    frame = pl.DataFrame({**row, "clock": "13:45", "moment": "2020-01-05 06:15", "town": town})
-    expected = model.predict(frame)[0]
-    assert float(chromium.run(SAID)["mean"]) == pytest.approx(expected, rel=1e-6)
-    assert chromium.complaints() == []

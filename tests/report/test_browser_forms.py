@@ -1,6 +1,5 @@
 """The numbers of the panel, computed by a real browser, are those of the model."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -97,12 +96,6 @@ CLASSIFIERS = {
     ),
     "experts": classification.MixtureOfExpertsClassifier(n_restarts=0, random_state=0),
 }
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[browser.Browser]:
-    with browser.opened() as opened:
-        yield opened
 
 
 def answers(chromium: browser.Browser, folder: Path, payload: Any, rows: pl.DataFrame) -> list[Any]:

@@ -76,6 +76,16 @@ def test_controls_say_how_dates_and_whole_numbers_are_given() -> None:
     assert found["first"] == ["whole"]
 
 
+def test_a_column_of_which_nothing_was_seen_starts_as_missing() -> None:
+    frame = panel_cases.frame(30).with_columns(width=pl.lit(None, pl.Float64), age=pl.lit(5.0))
+    estimator = regression.BayesianLinearRegression()
+    found = what_if.payload(tables.TableModel(estimator, panel_cases.schema()).fit(frame))
+    assert not isinstance(found, what_if.Refusal)
+    width, age = found["inputs"][:2]
+    assert (width["low"], width["start"], width["high"]) == (0.0, None, 0.0)
+    assert (age["low"], age["start"], age["high"]) == (5.0, 5.0, 5.0)
+
+
 def test_classes_are_named_in_the_order_of_their_probabilities() -> None:
     found = payload_of(classification.LogitBoostClassifier(n_rounds=5), n_classes=3)
     assert found["classes"] == ["class 0", "class 1", "class 2"]

@@ -534,7 +534,7 @@ def test_sample_is_in_file_order_without_repeats_and_the_same_for_a_seed(file):
     rows = [int(text) for text in sample.frame["i"]]
     assert sample.n_rows == 1000
     assert len(rows) == 100
-    assert rows == sorted(set(rows))
+    assert rows == sorted(set(rows)) == sample.positions.tolist()
     assert source.read(100, seed=3).frame.equals(sample.frame)
     assert not source.read(100, seed=4).frame.equals(sample.frame)
     assert source.read(1000).frame.equals(source.read().frame)

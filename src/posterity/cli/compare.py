@@ -102,7 +102,8 @@ def _story(plan: Plan, table: table_input.Input, found: comparison.Comparison) -
         comparison=found,
         model_path=plan.save,
         source=plan.request.path,
-        n_rows_in_file=table.n_rows,
+        n_rows_in_file=table.sample.n_rows,
+        row_numbers=table.sample.positions,
         inferred=table.sentences,
         seed=plan.request.seed,
     )

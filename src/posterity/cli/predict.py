@@ -51,6 +51,10 @@ def load_model(path: str) -> tables.TableModel:
 
 
 def _answered(plan: Plan, model: tables.TableModel, source: tables.Source) -> Iterator[Any]:
-    shown = progress.track(source.batches(), description="Predicting")
-    for batch in shown:
-        yield tables.with_answers(model, batch, quantiles=plan.quantiles, prefix=plan.prefix)
+    n_above = 0
+    for batch in progress.track(source.batches(), description="Predicting"):
+        try:
+            yield tables.with_answers(model, batch, quantiles=plan.quantiles, prefix=plan.prefix)
+        except tables.CellError as error:
+            raise error.below(n_above) from None
+        n_above += len(batch)

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import polars as pl
 import typer
 
 from posterity import comparison, tables
@@ -57,12 +58,16 @@ def asked(words: Mapping[str, Any]) -> Request:
 
 @dataclass(frozen=True, eq=False)
 class Input:
-    """A table in memory: its rows, how many the file has, and what it was taken to be."""
+    """A table in memory: its rows, and what they were taken to be."""
 
-    frame: Any
-    n_rows: int
+    sample: tables.Sample
     schema: tables.Schema
     sentences: tuple[str, ...]
+
+    @property
+    def frame(self) -> pl.DataFrame:
+        """The rows."""
+        return self.sample.frame
 
 
 def read(request: Request, voice: Voice) -> Input:
@@ -81,7 +86,7 @@ def read(request: Request, voice: Voice) -> Input:
     )
     sentences = (*source.notes, *_amount(sample), *tables.sentences(schema, sample.frame))
     voice.say(*sentences, "")
-    return Input(sample.frame, sample.n_rows, schema, sentences)
+    return Input(sample, schema, sentences)
 
 
 def candidates(
@@ -89,7 +94,7 @@ def candidates(
 ) -> tuple[comparison.Candidate, ...]:
     """The models for a table: those that were named, or the usual ones for its size."""
     schema, frame = table.schema, table.frame
-    classes = frame[schema.target].n_unique() if schema.task == "classification" else 2
+    classes = max(2, len(schema.classes))
     try:
         return comparison.candidates(
             schema.task, len(frame), len(schema.inputs), names=names, n_classes=classes, seed=seed

@@ -169,7 +169,7 @@ def _numbers(dist: Any, y: Array, rows: NDArray[np.intp], rng: np.random.Generat
     mean, log_prob = np.asarray(dist.mean()), _possible(dist.log_prob(y))
     pit = np.asarray(dist.cdf(y))
     if isinstance(dist, distributions.Counts):  # spread over the step of a count, as if measured
-        pit = pit
+        pit = pit - rng.random(len(y)) * dist.pmf(y)
     if not np.all(np.isfinite(mean)):
         raise ValueError("Some predictions are not finite numbers.")
     return HeldOut(rows, y, log_prob, mean, np.clip(pit, 0.0, 1.0))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from posterity.tables.columns import TableError
+from posterity.tables.columns import CellError, TableError
 
 if TYPE_CHECKING:
     from posterity.tables.table_model import TableModel
@@ -40,20 +40,41 @@ def with_answers(
     polars.DataFrame
         For a number ``y`` the columns ``y_mean``, ``y_std`` and ``y_q05`` and so on; for a class
         ``y_predicted`` and one ``y_p_...`` for each class.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from posterity import regression, tables
+    >>> frame = pl.DataFrame({"size": ["1", "2", "3", "4.5"], "price": ["10", "21", "29", "46"]})
+    >>> schema = tables.infer(frame, "price")
+    >>> model = tables.TableModel(regression.BayesianLinearRegression(), schema).fit(frame)
+    >>> tables.with_answers(model, pl.DataFrame({"size": ["2.5"]}), quantiles=[0.9]).columns
+    ['size', 'price_mean', 'price_std', 'price_q90']
     """
     name = model.schema.target if prefix is None else prefix
-    pieces = [frame[start : start + _ROWS] for start in range(0, max(len(frame), 1), _ROWS)]
-    numbers = model.schema.task == "regression"
-    parts = [
-        _numbers(model, p, name, quantiles) if numbers else _classes(model, p, name) for p in pieces
-    ]
-    answers = pl.concat(parts)
+    answers = pl.concat(
+        _answers(model, frame, start, name, quantiles)
+        for start in range(0, max(len(frame), 1), _ROWS)
+    )
     if taken := [column for column in answers.columns if column in frame.columns]:
         raise TableError(
             f"The table already has a column {taken[0]!r}, which is what a prediction would be "
             "called; choose another beginning with --prefix."
         )
     return pl.concat([frame, answers], how="horizontal")
+
+
+def _answers(
+    model: "TableModel", frame: pl.DataFrame, start: int, name: str, quantiles: Sequence[float]
+) -> pl.DataFrame:
+    """Of some rows; what is wrong with one of them is told of its row in the whole table."""
+    piece = frame[start : start + _ROWS]
+    try:
+        if model.schema.task == "regression":
+            return _numbers(model, piece, name, quantiles)
+        return _classes(model, piece, name)
+    except CellError as error:
+        raise error.below(start) from None
 
 
 def _numbers(

@@ -5,6 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
+
+from posterity.arrays import Array
 
 
 @dataclass(frozen=True)
@@ -17,6 +20,8 @@ class Sample:
         The rows, in the order of the file.
     n_rows : int
         How many rows the file has.
+    positions : ndarray of shape (n,), optional
+        Where the rows stand in the file, from 0. None: one after the other.
 
     Examples
     --------
@@ -28,6 +33,7 @@ class Sample:
 
     frame: pl.DataFrame
     n_rows: int
+    positions: NDArray[np.int64] | None = None
 
 
 def everything(batches: Iterable[pl.DataFrame]) -> Sample:
@@ -43,25 +49,26 @@ def reservoir(batches: Iterable[pl.DataFrame], size: int, rng: np.random.Generat
     does not depend on how the batches are cut.
     """
     kept: list[pl.DataFrame] = []
-    draws = np.empty(0)
+    draws, places = np.empty(0), np.empty(0, dtype=np.int64)
     n_seen, limit = 0, np.inf
     for batch in batches:
         new = rng.random(batch.height)
-        n_seen += batch.height
-        inside = new < limit
-        kept.append(batch.filter(pl.Series(inside)))
+        inside = np.flatnonzero(new < limit)
+        kept.append(batch[inside])
         draws = np.concatenate([draws, new[inside]])
+        places = np.concatenate([places, n_seen + inside])
+        n_seen += batch.height
         if draws.size > 2 * size:
-            kept, draws = _smallest(kept, draws, size)
+            kept, draws, places = _smallest(kept, draws, places, size)
             limit = draws.max(initial=0.0)
-    kept, draws = _smallest(kept, draws, size)
-    return Sample(kept[0].rechunk(), n_seen)
+    kept, draws, places = _smallest(kept, draws, places, size)
+    return Sample(kept[0].rechunk(), n_seen, places)
 
 
 def _smallest(
-    frames: list[pl.DataFrame], draws: np.ndarray, size: int
-) -> tuple[list[pl.DataFrame], np.ndarray]:
+    frames: list[pl.DataFrame], draws: Array, places: NDArray[np.int64], size: int
+) -> tuple[list[pl.DataFrame], Array, NDArray[np.int64]]:
     """The rows with the smallest draws, in their order, as a single frame."""
     frame = pl.concat(frames, how="vertical")
     chosen = np.sort(np.argsort(draws, kind="stable")[:size])
-    return [frame[chosen]], draws[chosen]
+    return [frame[chosen]], draws[chosen], places[chosen]

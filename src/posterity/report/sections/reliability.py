@@ -32,7 +32,7 @@ def bins(stated: Array, came: NDArray[np.bool_]) -> Bins:
     groups = [g for g in np.array_split(order, n_bins) if len(g)]
     n = np.array([len(g) for g in groups], dtype=np.float64)
     k = np.array([np.count_nonzero(came[g]) for g in groups], dtype=np.float64)
-    low, high = stats.beta(k + 0.5, n + 0.5).interval(0.9)
+    low, high = stats.beta(k + 0.5, n - k + 0.5).interval(0.9)
     return Bins(np.array([stated[g].mean() for g in groups]), k / n, low, high)
 
 

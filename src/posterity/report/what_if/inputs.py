@@ -23,8 +23,7 @@ def _control(part: parts.Part, profile: Any) -> Json:
     """Name and kind, where it starts, and how its values become columns."""
     if isinstance(part, parts.CategoryPart):
         return _category(part, profile)
-    low, median, high = (float(profile.quantiles[i]) for i in (0, 2, 4))
-    common = {"name": part.name, "low": low, "high": high, "start": median, "scale": part.scale}
+    common = {"name": part.name, "scale": part.scale, **_range(profile)}
     if isinstance(part, parts.DatePart):
         return {
             **common,
@@ -42,6 +41,14 @@ def _control(part: parts.Part, profile: Any) -> Json:
         "indicator": part.has_indicator,
         "whole": _are_whole(profile),
     }
+
+
+def _range(profile: Any) -> Json:
+    """Between what it moves, and where it starts; missing where nothing else was ever seen."""
+    if not profile.quantiles:
+        return {"low": 0.0, "high": 0.0, "start": None}
+    low, _, median, _, high = profile.quantiles
+    return {"low": low, "high": high, "start": median}
 
 
 def _category(part: parts.CategoryPart, profile: Any) -> Json:
@@ -66,5 +73,5 @@ def _written(part: parts.DatePart) -> str:
 
 def _are_whole(profile: Any) -> bool:
     """Whether the least and the largest value are, and so perhaps all between them."""
-    values = np.asarray([profile.quantiles[0], profile.quantiles[-1]])
-    return bool(np.all(values == np.round(values)) and values[1] - values[0] >= _FEW)
+    ends = np.asarray(profile.quantiles)[[0, -1]] if profile.quantiles else np.zeros(2)
+    return bool(np.all(ends == np.round(ends)) and np.ptp(ends) >= _FEW)

@@ -76,10 +76,10 @@ function dateControl(input, id, row, changed) {
 // A slider over what was seen, and a box that takes anything; empty stands for missing.
 function ranged(input, row, changed, { step, box, read, write, say }) {
   const low = step * Math.floor(input.low / step);
-  const high = Math.max(step * Math.ceil(input.high / step), low + step);
+  const high = step * Math.ceil(input.high / step);
   const start = Math.min(Math.max(step * Math.round(input.start / step), low), high);
   const slider = made("input", { type: "range", "aria-label": `${input.name}, slider` }, row);
-  Object.assign(slider, { min: low, max: high, step });
+  Object.assign(slider, { min: low, max: Math.max(high, low + step), step });
   row.insertBefore(slider, box);
   box.placeholder = MISSING;
   let current = null;
@@ -102,11 +102,11 @@ function ranged(input, row, changed, { step, box, read, write, say }) {
   });
   return {
     set,
-    reset: () => set(Number(start.toPrecision(12))),
+    reset: () => set(input.start === null ? null : Number(start.toPrecision(12))),
     value: () => current,
     isStrange() {
       if (current === null) return input.indicator ? "" : "never missing before";
-      const slack = 1e-9 * (high - low);
+      const slack = 1e-9 * step;
       if (current >= low - slack && current <= high + slack) return "";
       return `outside what was seen: ${say(low)} to ${say(high)}`;
     },

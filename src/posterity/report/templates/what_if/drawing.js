@@ -33,7 +33,7 @@ class Axis {
     const outside = this.low === null || low < this.low || high > this.high;
     const lost = !outside && high - low < 0.05 * (this.high - this.low);
     if (outside || lost) {
-      const margin = 0.6 * (high - low);
+      const margin = 0.4 * (high - low);
       [this.low, this.high] = [low - margin, high + margin];
     }
   }

@@ -1,6 +1,7 @@
 // The panel: inputs on one side, what the model says on the other.
 
 const FIRST_SHOWN = 12;
+const NO_ANSWER = "no answer";
 
 function inOrder(data) {
   const places = data.inputs.map((_, i) => i);
@@ -16,13 +17,15 @@ function sayNumber(data, said) {
   const middle = Number.isFinite(said.mean) ? said.mean : q.median;
   const [mean, low, high] = [middle, q.q05, q.q95].map((value) => toTheDigit(value, unit));
   const exact = { mean: middle, sd: said.sd, ...q };
-  return { q, exact, head: mean, rest: `90 % between ${low} and ${high}` };
+  const known = Number.isFinite(q.least) && q.least < q.most;
+  return { known, q, exact, head: mean, rest: `90 % between ${low} and ${high}` };
 }
 
 function sayClass(data, { probabilities }) {
   const best = probabilities.indexOf(Math.max(...probabilities));
   const exact = { probabilities: JSON.stringify(probabilities) };
-  return { exact, head: data.classes[best], rest: `with ${percent(probabilities[best])}` };
+  const known = probabilities.every(Number.isFinite);
+  return { known, exact, head: data.classes[best], rest: `with ${percent(probabilities[best])}` };
 }
 
 function mounted(mount, data) {
@@ -42,11 +45,12 @@ function mounted(mount, data) {
   const update = () => {
     const said = answer(controls.map((control) => control.value()));
     const words = isNumber ? sayNumber(data, said) : sayClass(data, said);
-    head.textContent = words.head;
-    rest.textContent = words.rest;
+    head.textContent = words.known ? words.head : NO_ANSWER;
+    rest.textContent = words.known ? words.rest : "so far from what was seen";
     Object.assign(output.dataset, words.exact);
-    const told = `${data.target}: ${words.head}, ${words.rest}`;
-    if (isNumber) drawDensity(svg, axis, said, words.q, told);
+    const told = `${data.target}: ${head.textContent}, ${rest.textContent}`;
+    if (!words.known) emptied(svg, 1, told);
+    else if (isNumber) drawDensity(svg, axis, said, words.q, told);
     else drawBars(svg, data.classes, said.probabilities, told);
     for (const control of controls) control.look();
     const strange = mount.querySelectorAll(".is-outside").length;

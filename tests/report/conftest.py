@@ -1,0 +1,12 @@
+"""One browser for all tests that look at pages."""
+
+from collections.abc import Iterator
+
+import pytest
+from report import browser
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[browser.Browser]:
+    with browser.opened() as opened:
+        yield opened

@@ -1,0 +1,94 @@
+"""The controls of a panel in a real browser: of every kind, of many, and of none that was seen."""
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from report import browser, panel_cases
+
+from posterity import regression, tables
+from posterity.report import what_if
+
+
+def test_columns_of_one_value_or_none_can_be_moved(
+    chromium: browser.Browser, tmp_path: Path
+) -> None:
+    frame = panel_cases.frame(30).with_columns(width=pl.lit(None, pl.Float64), age=pl.lit(5.0))
+    schema = panel_cases.schema()
+    model = tables.TableModel(regression.BayesianLinearRegression(), schema).fit(frame)
+    payload = what_if.payload(model)
+    assert not isinstance(payload, what_if.Refusal)
+    path = tmp_path / "panel.html"
+    path.write_text(panel_cases.page(payload), encoding="utf-8")
+    chromium.open(path)
+    boxes = (
+        "return [...document.querySelectorAll('#what-if input[type=number]')].map((e) => e.value)"
+    )
+    assert chromium.run(boxes) == ["", "5"]
+    assert chromium.text("#what-if .answer .outside") == ""
+    chromium.settled(panel_cases.SET, "age", "input[type=range]", "6")
+    assert chromium.text("#what-if .is-outside .outside") == "outside what was seen: 5 to 5"
+    assert chromium.complaints() == []
+
+
+@pytest.fixture(scope="module")
+def many(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, tables.TableModel]:
+    """A panel of twenty inputs: times, moments, and a category of too many levels among them."""
+    rng = np.random.default_rng(0)
+    columns: dict[str, object] = {f"x{i}": rng.normal(size=200) for i in range(17)}
+    columns["clock"] = [f"{h:02d}:{m:02d}" for h, m in rng.integers((24, 60), size=(200, 2))]
+    columns["moment"] = [f"2020-01-{d:02d} {h:02d}:30" for d, h in rng.integers(10, 24, (200, 2))]
+    columns["town"] = [
+        f"town {n}" for n in np.concatenate([np.arange(60), rng.integers(5, size=140)])
+    ]
+    columns["y"] = rng.normal(size=200) + 3.0 * (np.array(columns["town"]) == "town 1")
+    frame = pl.DataFrame(columns)
+    kinds = {"clock": "clock", "moment": "iso"}
+    inputs = tuple(
+        tables.Column(name, "date", style=kinds[name])
+        if name in kinds
+        else tables.Column(name, "category" if name == "town" else "number")
+        for name in frame.columns[:-1]
+    )
+    schema = tables.Schema("y", "regression", inputs)
+    model = tables.TableModel(regression.BayesianLinearRegression(), schema).fit(frame)
+    payload = what_if.payload(model, first=["town", "clock", "moment"])
+    assert not isinstance(payload, what_if.Refusal)
+    path = tmp_path_factory.mktemp("many") / "panel.html"
+    path.write_text(panel_cases.page(payload), encoding="utf-8")
+    return path, model
+
+
+def test_many_inputs_are_folded_and_those_that_matter_come_first(
+    chromium: browser.Browser, many: tuple[Path, tables.TableModel]
+) -> None:
+    chromium.open(many[0])
+    names = "return [...document.querySelectorAll('#what-if .name')].map((e) => e.textContent)"
+    assert chromium.run(names)[:4] == ["town", "clock", "moment", "x0"]
+    assert len(chromium.run(names)) == 20
+    assert chromium.text("#what-if summary") == "8 more inputs"
+    hidden = "return document.querySelectorAll('#what-if details .input').length"
+    assert chromium.run(hidden) == 8
+
+
+@pytest.mark.parametrize(("town", "option"), [("town 1", "town 1"), ("nowhere", "(any other)")])
+def test_times_moments_and_rare_levels_are_what_the_model_takes_them_for(
+    town: str, option: str, chromium: browser.Browser, many: tuple[Path, tables.TableModel]
+) -> None:
+    path, model = many
+    chromium.open(path)
+    place = (
+        "return [...document.querySelectorAll('#what-if option')]"
+        ".find((e) => e.textContent === arguments[0]).value"
+    )
+    chromium.settled(panel_cases.SET, "town", "select", chromium.run(place, option))
+    chromium.settled(panel_cases.SET, "clock", "input[type=time]", "13:45")
+    chromium.settled(panel_cases.SET, "moment", "input[type=datetime-local]", "2020-01-05T06:15")
+    row = {f"x{i}": [0.25] for i in range(17)}
+    for name, (value,) in row.items():
+        chromium.settled(panel_cases.SET, name, "input[type=number]", str(value))
+    frame = pl.DataFrame({**row, "clock": "13:45", "moment": "2020-01-05 06:15", "town": town})
+    expected = model.predict(frame)[0]
+    assert float(chromium.run(panel_cases.SAID)["mean"]) == pytest.approx(expected, rel=1e-6)
+    assert chromium.complaints() == []
