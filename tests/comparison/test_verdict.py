@@ -65,6 +65,11 @@ def test_a_clear_winner_is_named_with_its_lead():
     )
 
 
+@pytest.mark.parametrize(("lead", "words"), [(0.015, "better than"), (0.008, "cannot be told")])
+def test_one_standard_error_tells_models_apart(lead, words):
+    assert words in said(of_numbers("linear", -1.0), of_numbers("process", lead - 1.0, spread=0.2))
+
+
 def test_equals_are_named_and_the_simplest_of_them():
     text = said(
         of_numbers("forest", -1.001, spread=1.0, seed=2),

@@ -320,6 +320,7 @@ def test_the_document_of_a_kernel_is_read():
         ({"list": [{"scalar": ["<i4", 1.5]}]}, "value that is none"),
         ({"list": [{"scalar": ["<U9999999", "a"]}]}, "value that is none"),
         ({"list": [{"scalar": []}]}, "value that is none"),
+        ({"list": [{"scalar": ["|b1", 1]}]}, "value that is none"),
         ({"list": [{"scalar": ["|S1", 10**12]}]}, "value that is none"),
         ({"list": [{"dtype": "<M8[s]"}]}, "value that is none"),
         ({"list": [{"type": "os.system"}]}, "value that is none"),

@@ -125,3 +125,15 @@ def test_targets_that_are_all_equal_are_predicted():
     X, _ = line(20)
     model = RobustRegression().fit(X, np.full(20, 3.0))
     np.testing.assert_allclose(model.predict(X), 3.0, atol=0.05)
+
+
+@pytest.mark.parametrize("seed", [42, 53, 71])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_a_step_to_where_there_is_no_mode_is_taken_back(seed):
+    """Heavy tails have hills that end: the search must not end with them."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(30, 6))
+    y = X[:, 0] + rng.standard_t(1.2, size=30)
+    fitted = RobustRegression().fit(X, y)
+    assert np.isfinite(fitted.log_evidence_)
+    assert np.all(fitted.predict(X, return_std=True)[1] > 0.0)

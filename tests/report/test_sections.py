@@ -152,6 +152,7 @@ def test_the_ranking_has_a_row_and_a_mark_for_each_model_and_hollow_baselines() 
     assert all(len(row.cells) == len(table.head) for row in table.rows)
     figure = figures(section)[0]
     assert (circles(figure, "accent"), circles(figure, "hollow")) == (3, 1)
+    assert [text for _, text in figure.legend] == ["models of the family", "baselines"]
     assert [b.items for b in section.blocks if isinstance(b, Items)] == [
         ("slow one: no time left",)
     ]

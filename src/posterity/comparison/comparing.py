@@ -127,7 +127,7 @@ def _measured(
     n_folds = len(parts.folds)
     for place, one in enumerate(candidates):
         is_first = all(done.result.baseline != one.baseline for done in trials)
-        seconds = math.inf if is_first else math.inf
+        seconds = math.inf if is_first else clock.left() - _reserve(trials)
         if seconds <= 0.0:
             skipped.append(Skipped(one.name, "no time left: it was not begun."))
             continue

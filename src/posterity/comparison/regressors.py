@@ -169,7 +169,7 @@ MEMBERS = (
         "closed form, kernel by evidence",
         "N^3 an iteration, or N M^2 with M points", "a smooth function, sure only near the rows",
         lambda size: _process(kernels.Scaled(kernels.RBF()), size),
-        usual_rows=2e4, most_rows=1e5,
+        usual_rows=5e3, most_rows=1e5,
     ),
     Member(
         "process-ard", "regression", "GaussianProcessRegressor", "normal", *_PROCESS,

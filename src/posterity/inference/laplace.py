@@ -29,14 +29,23 @@ class LaplaceFit:
 
     @classmethod
     def of(cls, problem: WeightProblem, start: Array | None = None) -> LaplaceFit:
-        """Find the mode, and factorise there."""
+        """Find the mode, and factorise there.
+
+        Raises ``linalg.NotPositiveDefiniteError`` where no mode was found.
+        """
         if not problem.design.n_columns:
             return cls._of_none(problem)
         found = mode(problem, start)
-        if start is not None and not found.converged:
-            found = mode(problem)  # from a start so far away that no row curves any more
-        assert found.hessian is not None  # as at every end of Newton's method
-        L = linalg.cholesky(found.hessian, max_jitter=0.0)
+        L = _factor(found)
+        if start is not None and (L is None or not found.converged):
+            # From a start so far away that no row curves any more, or on a hill that is no more.
+            found = mode(problem)
+            L = _factor(found)
+        if L is None:
+            raise linalg.NotPositiveDefiniteError(
+                "no mode of the weights was found: where the search for one ended, the posterior "
+                "still rises in some direction. Give the likelihood its scale, or prior_variance."
+            )
         known = replace(found, hessian=None)  # its factor is all that is asked for
         return cls(problem, known, L, found.value + problem.quadratic(found.W))
 
@@ -138,3 +147,12 @@ class LaplaceFit:
         """Latent values of the rows at the mode, and the covariance of z W there."""
         A = self.problem.targets.latents(part @ self.weights.W)
         return A, self.spread(part.rows(0, part.n_rows))
+
+
+def _factor(found: Weights) -> Array | None:
+    """Of the Hessian at a mode; None where the end of the search is none, but a saddle."""
+    assert found.hessian is not None  # as at every end of Newton's method
+    try:
+        return linalg.cholesky(found.hessian, max_jitter=0.0)
+    except linalg.NotPositiveDefiniteError:
+        return None

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from posterity import designs, optimize
+from posterity import designs, linalg, optimize
 from posterity.arrays import Array
 from posterity.inference.laplace import LaplaceFit
 from posterity.inference.weight_prior import WeightPrior
@@ -104,7 +104,10 @@ def maximise(search: LaplaceSearch, *, max_iter: int = 100) -> LearnedLaplace:
         return fit
 
     def objective(x: Array) -> tuple[float, Array]:
-        fit = fit_at(x)
+        try:
+            fit = fit_at(x)
+        except linalg.NotPositiveDefiniteError:
+            return np.inf, np.zeros_like(x)  # the step was too long: no mode there
         return -fit.log_evidence, -search.gradient(fit)
 
     best, x = _GIVEN, search.start

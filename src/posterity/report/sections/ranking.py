@@ -44,7 +44,8 @@ def _figure(found: Comparison) -> Figure:
         "further right is better. Lines are two standard errors of the difference, row by row. "
         "A line that touches zero: the rows cannot tell the two models apart."
     )
-    legend = (("dots accent", "models of the family"), ("dots hollow", "baselines"))
+    both = (("dots accent", "models of the family"), ("dots hollow", "baselines"))
+    legend = both if any(result.baseline for result in found.results) else ()
     return Figure(_picture(found.results, title), title, caption, legend, wide=True)
 
 
