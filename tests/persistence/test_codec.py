@@ -110,7 +110,7 @@ ATOMS = [
 ]
 
 
-@pytest.mark.parametrize("value", ATOMS, ids=repr)
+@pytest.mark.parametrize("value", ATOMS, ids=lambda value: repr(value).partition(" at 0x")[0])
 def test_a_value_without_parts_comes_back(value):
     same(value, through(value))
     same([value], through([value]))

@@ -88,7 +88,7 @@ def test_every_public_part_is_in_the_table():
     assert concrete <= {type(part) for part in PARTS} | set(BASES) | {kernels.Stationary}
 
 
-@pytest.mark.parametrize("part", PARTS, ids=lambda part: repr(part)[:60])
+@pytest.mark.parametrize("part", PARTS, ids=lambda part: repr(part).partition(" at 0x")[0][:60])
 def test_a_part_comes_back_as_it_was(part, tmp_path):
     own = (product, answer, draw)
     persistence.save(part, tmp_path / "part", classes=own)
