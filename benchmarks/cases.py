@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from importlib import util
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,6 +49,13 @@ class Data:
         return Data(X, y, X, y)
 
 
+class Saved(Protocol):
+    """What goes by files to the processes that measure."""
+
+    def save(self, folder: Path) -> None:
+        """Write it to a folder."""
+
+
 @dataclass(frozen=True)
 class Size:
     """How large a task is."""
@@ -67,14 +74,20 @@ class Size:
         return Size(*(max(2, n // 10) for n in (self.rows, self.columns, self.test_rows)))
 
 
+def unjudged(data: Data, prediction: Prediction) -> Scores:
+    """A task whose measurements are all there is."""
+    del data, prediction
+    return {}
+
+
 @dataclass(frozen=True)
 class Task:
     """Data made from a seed, and how predictions on its held-out rows are judged."""
 
     name: str  # what the data are; a table adds the size
     size: Size
-    generate: Callable[[np.random.Generator, Size], Data]
-    score: Callable[[Data, Prediction], Scores]
+    generate: Callable[[np.random.Generator, Size], Saved]
+    score: Callable[[Data, Prediction], Scores] = unjudged
     seed: int = 0
 
     def tenth(self) -> Task:

@@ -42,14 +42,17 @@ FLOORS = (
 )
 FLOOR_OF = {room: level for level, rooms in enumerate(FLOORS) for room in rooms}
 PUBLIC_ROOMS = (
+    "comparison",
     "datasets",
     "displays",
     "distributions",
     "features",
     "kernels",
     "likelihoods",
+    "persistence",
     "priors",
     "scoring",
+    "tables",
     "testing",
     "trees",
 )

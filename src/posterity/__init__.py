@@ -11,6 +11,7 @@ from typing import Any
 # The rooms a user enters, and the names that stand at the front door. They are imported when they
 # are asked for, so that the command answers at once; __init__.pyi tells type checkers the same.
 _ROOMS = (
+    "comparison",
     "datasets",
     "designs",
     "displays",
@@ -19,6 +20,7 @@ _ROOMS = (
     "inference",
     "kernels",
     "likelihoods",
+    "persistence",
     "priors",
     "scoring",
     "tables",

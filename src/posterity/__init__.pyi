@@ -1,6 +1,7 @@
 """The names of the front door, as a type checker reads them."""
 
 from posterity import (
+    comparison,
     datasets,
     designs,
     displays,
@@ -9,6 +10,7 @@ from posterity import (
     inference,
     kernels,
     likelihoods,
+    persistence,
     priors,
     scoring,
     tables,
@@ -101,6 +103,7 @@ __all__ = [
     "SparseLinearRegression",
     "SparseLogisticRegression",
     "Whitening",
+    "comparison",
     "datasets",
     "designs",
     "displays",
@@ -110,6 +113,7 @@ __all__ = [
     "kernels",
     "likelihoods",
     "load",
+    "persistence",
     "priors",
     "save",
     "scoring",

@@ -14,6 +14,29 @@ def test_factors_of_a_batch_reproduce_it_widest_column_first():
     assert np.all(np.isfinite(F))
 
 
+def test_factors_are_the_same_whatever_the_signs_of_eigenvectors(monkeypatch):
+    R = np.random.default_rng(0).standard_normal((50, 4, 4))
+    A = R @ R.transpose(0, 2, 1)
+    F, eigh = eigen.semidefinite_factors(A), np.linalg.eigh
+    lam, V = eigh(A)
+    signs = np.random.default_rng(1).choice([-1.0, 1.0], size=(50, 1, 4))
+    monkeypatch.setattr(np.linalg, "eigh", lambda _: (lam, V * signs))
+    np.testing.assert_array_equal(eigen.semidefinite_factors(A), F)
+    largest = np.take_along_axis(F, np.argmax(np.abs(F), axis=1)[:, None], axis=1)
+    assert np.all(largest > 0.0)
+
+
+def test_of_entries_that_are_equal_but_for_rounding_the_first_is_positive():
+    for eps in (-1e-14, 0.0, 1e-14):
+        F = eigen.semidefinite_factors(np.array([[2.0 + eps, -1.0], [-1.0, 2.0 - eps]]))
+        np.testing.assert_allclose(F, [[1.5**0.5, 0.5**0.5], [-(1.5**0.5), 0.5**0.5]])
+
+
+def test_factors_of_nothing_are_nothing():
+    assert eigen.semidefinite_factors(np.zeros((0, 3, 3))).shape == (0, 3, 3)
+    assert not np.any(eigen.semidefinite_factors(np.zeros((2, 3, 3))))
+
+
 def test_gauss_rules_are_exact_for_polynomials():
     k = np.arange(1.0, 8.0)
     nodes, weights = eigen.gauss_rule(np.sqrt(k))

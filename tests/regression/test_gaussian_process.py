@@ -210,7 +210,7 @@ def test_white_terms_tell_equal_rows_apart():
 def test_further_rows_leave_what_was_learned():
     X, y = data(40)
     model = GaussianProcessRegressor().fit(X[:30], y[:30])
-    kernel, noise, center = model.kernel_, model.noise_variance_, model._targets.center
+    kernel, noise, center = model.kernel_, model.noise_variance_, model.target_center_
     model.partial_fit(X[30:], y[30:])
     assert (model.kernel_, model.noise_variance_) == (kernel, noise)
     by_hand = multivariate_normal(

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 from report import browser, panel_cases
 
-from posterity import regression, tables
+from posterity import classification, regression, tables
 from posterity.report import what_if
 
 
@@ -29,6 +29,35 @@ def test_columns_of_one_value_or_none_can_be_moved(
     assert chromium.text("#what-if .answer .outside") == ""
     chromium.settled(panel_cases.SET, "age", "input[type=range]", "6")
     assert chromium.text("#what-if .is-outside .outside") == "outside what was seen: 5 to 5"
+    assert chromium.complaints() == []
+
+
+@pytest.mark.parametrize("width", [360, 1000])
+def test_names_of_classes_are_told_in_full_or_cut_where_their_bar_begins(
+    width: int, chromium: browser.Browser, tmp_path: Path
+) -> None:
+    names = ["Grignolino", "W" * 60, "\U0001f377" * 40]
+    frame = panel_cases.frame(60, 3)
+    frame = frame.with_columns(y=frame["y"].replace_strict([f"class {c}" for c in range(3)], names))
+    estimator = classification.LogisticRegression()
+    model = tables.TableModel(estimator, panel_cases.schema(3)).fit(frame)
+    payload = what_if.payload(model)
+    assert not isinstance(payload, what_if.Refusal)
+    path = tmp_path / "panel.html"
+    path.write_text(panel_cases.page(payload), encoding="utf-8")
+    with chromium.emulating(width=width):
+        chromium.open(path)
+        bars = chromium.run(
+            "const x = (e) => e.getBBox().x;"
+            "return [...document.querySelectorAll('#what-if .bar-name')].map((e) => ({"
+            " from: x(e), to: x(e) + e.getBBox().width, shown: e.firstChild.textContent,"
+            " whole: e.querySelector('title')?.textContent ?? e.textContent}))"
+        )
+        left = chromium.run("return document.querySelector('#what-if .track').getBBox().x")
+    assert sorted(bar["whole"] for bar in bars) == sorted(names)
+    assert all(0.0 <= bar["from"] < bar["to"] < left for bar in bars)
+    assert {bar["shown"] for bar in bars if bar["shown"] == bar["whole"]} == {"Grignolino"}
+    assert all(bar["shown"].endswith("\u2026") for bar in bars if bar["whole"] != "Grignolino")
     assert chromium.complaints() == []
 
 

@@ -45,6 +45,10 @@ class DualLogisticRegression(WeightClassifier):
     ----------
     dual_coef_ : array of shape (1, N) or (C, N)
         One weight for each training row.
+    row_weights_ : array of shape (N,)
+        How often each training row counts.
+    column_coef_ : array of shape (N, 1) or (N, C)
+        The weights on the centred kernel columns, each column times the root of its row's weight.
     coef_ : array of shape (1, M) or (C, M)
         With the linear kernel: the weights of the features.
     classes_, intercept_, features_, n_iter_, stop_reason_
@@ -86,7 +90,7 @@ class DualLogisticRegression(WeightClassifier):
         super()._fit_features(X, sample_weight)
         columns = feature_spaces.KernelColumns(self.kernel)
         self.kernel_columns_ = columns.fit(self._features_of(X))
-        self._weight = np.ones(len(X)) if sample_weight is None else sample_weight
+        self.row_weights_ = np.ones(len(X)) if sample_weight is None else sample_weight
 
     def _design_of(self, Z: Array) -> Array:
         """The kernel about the centre of the training rows, a column a row.
@@ -96,8 +100,8 @@ class DualLogisticRegression(WeightClassifier):
         """
         K = self._kernel_of(Z)
         if self.fit_intercept:
-            K = K - (K @ self._weight / self._weight.sum())[:, None]
-        return K * np.sqrt(self._weight)
+            K = K - (K @ self.row_weights_ / self.row_weights_.sum())[:, None]
+        return K * np.sqrt(self.row_weights_)
 
     def _kernel_of(self, Z: Array) -> Array:
         return np.asarray(self.kernel_columns_.transform(Z), dtype=np.float64)
@@ -128,12 +132,12 @@ class DualLogisticRegression(WeightClassifier):
         self._adopt(weight_space.learn(space, codes, weights, likelihood, prior_variance=given))
 
     def _mean_at(self, Z: Array) -> Array:
-        return Z @ self._design_coef + self.intercept_
+        return Z @ self.column_coef_ + self.intercept_
 
     def _publish(self, coef: Array, intercept: Array) -> None:
-        self._design_coef = coef
+        self.column_coef_ = coef
         self.intercept_ = np.asarray(intercept) if self.fit_intercept else np.zeros(coef.shape[1])
         # About the centre these sum to zero, so they are also the weights of the kernel itself.
-        self.dual_coef_ = np.ascontiguousarray((coef * np.sqrt(self._weight)[:, None]).T)
+        self.dual_coef_ = np.ascontiguousarray((coef * np.sqrt(self.row_weights_)[:, None]).T)
         if isinstance(self.kernel, str):  # only the linear kernel has weights of the features
             self.coef_ = self.dual_coef_ @ self.kernel_columns_.X_train_  # [P9 9.24]

@@ -80,6 +80,8 @@ class LogisticTreeClassifier(FeatureModel, Classifier):
     leaf_coef_, leaf_intercept_ : array of shape (K + 1, M) and (K + 1,), or with C as above
         The sum of the branches on the way to each leaf: all that is said of a row there, where
         gates are hard.
+    tree_ : Tree or HardTree
+        Gates and branches in the units of standardised features.
     log_posterior_ : float
         Log of likelihood times prior at these weights, constants included.
     n_iter_ : int
@@ -157,17 +159,17 @@ class LogisticTreeClassifier(FeatureModel, Classifier):
     def predict_dist(self, X: ArrayLike) -> distributions.Discrete:
         """The predictive distribution of the class at each row."""
         Z = self._queries(X)
-        return classes.at(self._tree.latents(Z))
+        return classes.at(self.tree_.latents(Z))
 
     def gate_proba(self, X: ArrayLike) -> Array:
         """How far each leaf is trusted at each row, (n, K + 1): the product of its gates."""
         Z = self._queries(X)
-        return self._tree.leaf_trust(Z)
+        return self.tree_.leaf_trust(Z)
 
     def apply(self, X: ArrayLike) -> NDArray[np.intp]:
         """The leaf that is trusted most at each row, (n,), counted from the left."""
         Z = self._queries(X)
-        return self._tree.apply(Z)
+        return self.tree_.apply(Z)
 
     def _check_parameters(self) -> None:
         counts = [("max_depth", 0), ("n_restarts", 0), ("max_iter", 1)]
@@ -208,7 +210,7 @@ class LogisticTreeClassifier(FeatureModel, Classifier):
 
     def _adopt(self, found: logistic_tree_training.TreeFit) -> None:
         """Publish a fit, with weights in the units of the data."""
-        self._tree = found.model
+        self.tree_ = found.model
         self.gate_coef_, self.gate_intercept_ = self._unscaled(found.tree.gates)
         own = 0 if len(self.classes_) == 2 else slice(None)
         experts, leaves = found.tree.experts[:, own], found.tree.leaves()[:, own]

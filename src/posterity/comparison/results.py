@@ -33,6 +33,14 @@ class HeldOut:
         Of every class.
     classes : tuple of str
         Their names; empty for numbers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from posterity import comparison
+    >>> said = comparison.HeldOut(np.arange(2), np.array([0, 1]), log_prob=np.log([0.9, 0.6]))
+    >>> float(np.exp(said.log_prob.mean()).round(3))
+    0.735
     """
 
     rows: NDArray[Any]
@@ -82,6 +90,17 @@ class Result:
         Row by row.
     warnings : tuple of str
         What the fits warned of, each once.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from posterity import BayesianLinearRegression, comparison, tables
+    >>> x = np.linspace(0.0, 1.0, 30)
+    >>> table = {"x": x, "y": 3.0 * x + np.random.default_rng(0).normal(0.0, 0.1, 30)}
+    >>> model = tables.TableModel(BayesianLinearRegression(), tables.infer(table, "y")).fit(table)
+    >>> result = comparison.evaluate(model, table)
+    >>> result.name, result.accuracy, bool(0.05 < result.rmse < 0.2)
+    ('BayesianLinearRegression', None, True)
     """
 
     name: str
@@ -105,7 +124,14 @@ class Result:
 
 @dataclass(frozen=True)
 class Skipped:
-    """A model that was not measured, and why: no time left, or an error in a sentence."""
+    """A model that was not measured, and why: no time left, or an error in a sentence.
+
+    Examples
+    --------
+    >>> from posterity import comparison
+    >>> comparison.Skipped("vectors", "no time left: it was not begun.").name
+    'vectors'
+    """
 
     name: str
     why: str
@@ -133,6 +159,17 @@ class Comparison:
         The best model that is no baseline, fitted to all rows.
     verdict : str
         Which to take and why, in two sentences.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from posterity import comparison, tables
+    >>> x = np.linspace(0.0, 1.0, 30)
+    >>> table = {"x": x, "y": 3.0 * x + np.random.default_rng(0).normal(0.0, 0.1, 30)}
+    >>> models = comparison.candidates("regression", 30, 1, names=["linear", "tree"])
+    >>> found = comparison.compare(table, tables.infer(table, "y"), models, folds=3)
+    >>> [result.name for result in found.results], found.n_rows
+    (['linear', 'tree'], 30)
     """
 
     schema: tables.Schema

@@ -16,9 +16,18 @@ from posterity.distributions import special
 from posterity.likelihoods import spread
 from posterity.likelihoods.base import Likelihood
 
-_END = 10.0  # standard deviations
-_STEP = 0.75
-_NODES, _MOST_NODES = 512, 1024
+END = 10.0
+"""Standard deviations of the latent value to the first node of a mixture."""
+
+STEP = 0.75
+"""Between nodes, in standard deviations of what a component makes of the latent value."""
+
+NODES = 512
+"""For which components are made wide enough."""
+
+MOST_NODES = 1024
+"""That a mixture has at the most."""
+
 _LARGEST_LOG = 340.0  # the square of exp(340) is a number
 
 
@@ -110,7 +119,7 @@ class Gamma(Likelihood):
 
     def _widened(self, v: Array) -> Array:
         """The shape of components wide enough for the nodes to resolve."""
-        most = (_NODES * _STEP / _reach(np.sqrt(v))) ** 2 - 1.0
+        most = (NODES * STEP / _reach(np.sqrt(v))) ** 2 - 1.0
         with np.errstate(divide="ignore"):
             return np.minimum(self._shape, np.maximum(most / v - 3.0, 1.0))
 
@@ -125,15 +134,15 @@ def _normal_nodes(sd: Array, shape: Array) -> tuple[Array, Array]:
     Close enough for components of that shape, and so far to the right that the second moment of
     exp(a), whose integrand has its peak there, is exact.
     """
-    steps = _reach(sd) / _STEP * np.sqrt(1.0 + sd**2 * (shape + 3.0))
-    count = min(int(np.ceil(np.max(steps, initial=1.0))) + 1, _MOST_NODES)
-    t = -_END + _reach(sd)[..., None] * np.linspace(0.0, 1.0, count)
+    steps = _reach(sd) / STEP * np.sqrt(1.0 + sd**2 * (shape + 3.0))
+    count = min(int(np.ceil(np.max(steps, initial=1.0))) + 1, MOST_NODES)
+    t = -END + _reach(sd)[..., None] * np.linspace(0.0, 1.0, count)
     return t, log_softmax(-0.5 * t**2, axis=-1)
 
 
 def _reach(sd: Array) -> Array:
     """From the first node to the last, in standard deviations."""
-    return 2.0 * (_END + sd)
+    return 2.0 * (END + sd)
 
 
 def _log_ratio(y: ArrayLike, a: ArrayLike) -> Array:

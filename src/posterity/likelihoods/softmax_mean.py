@@ -11,8 +11,8 @@ from posterity.arrays import Array
 from posterity.likelihoods import sigmoid_mean
 from posterity.linalg import eigen
 
-# The variance of the widest contrast up to which 2^points are taken for three classes; twice as
-# many for up to five, and four times for more. More would cost milliseconds a row.
+# The variance of the widest contrast up to which 2^points are taken for three classes. More would
+# cost milliseconds a row.
 _POINTS = ((0.0, 0), (1.0, 9), (6.0, 10), (np.inf, 11))
 _EXPECTED_POINTS = 9
 _BLOCK = 2**20  # numbers held at once: 8 MB
@@ -30,13 +30,12 @@ def log_exact(mean: Array, covariance: Array) -> Array:
     """
     if mean.shape[-1] == 2:
         return _log_of_two(mean, covariance)
-    F = contrast_factors(covariance)
-    widest = np.sum(F[..., 0] ** 2, axis=-1)
+    F, widest = contrast_factors(covariance)
     log_p, below = np.empty(mean.shape), -np.inf
     C = mean.shape[-1]
-    for limit, log2_points in _POINTS:
+    for limit, log2_points in tiers(C):
         rows = np.flatnonzero((widest > below) & (widest <= limit))
-        z = _normal_points(C - 1, log2_points and log2_points + (C > 3) + (C > 5))
+        z = normal_points(C - 1, log2_points)
         for block in _blocks(rows, C * z.shape[-1]):
             log_p[block] = _log_average(mean[block], F[block], z)
         below = limit
@@ -59,7 +58,7 @@ def expectations(mean: Array, covariance: Array) -> tuple[Array, Array, Array]:
     """
     n, C = mean.shape
     p_mean, pq_mean, log_sum = np.empty((n, C)), np.empty((n, C)), np.empty(n)
-    B, z = contrasts(C), _normal_points(C - 1, _EXPECTED_POINTS)
+    B, z = contrasts(C), normal_points(C - 1, _EXPECTED_POINTS)
     F = np.matmul(B, eigen.lower_factors(B.T @ covariance @ B))
     for block in _blocks(np.arange(n), C * z.shape[-1]):
         a = np.matmul(F[block], z)
@@ -76,10 +75,25 @@ def expectations(mean: Array, covariance: Array) -> tuple[Array, Array, Array]:
     return p_mean, pq_mean, log_sum
 
 
-def contrast_factors(covariance: Array) -> Array:
-    """F (n, C, C - 1) with F F^T the covariance of the values less their mean, widest first."""
+def contrast_factors(covariance: Array) -> tuple[Array, Array]:
+    """F (n, C, C - 1) with F F^T the covariance of the values less their mean, and its norm (n,).
+
+    The factors are triangular in the contrasts: there is one such, and it follows the covariance
+    smoothly. Where eigenvalues meet, eigenvectors are what a LAPACK makes of rounding.
+    """
     B = contrasts(covariance.shape[-1])
-    return np.matmul(B, eigen.semidefinite_factors(B.T @ covariance @ B))
+    F = eigen.semidefinite_factors(B.T @ covariance @ B)
+    definite = np.matmul(F, np.swapaxes(F, -2, -1))  # differences of large numbers need not be
+    return np.matmul(B, eigen.lower_factors(definite)), np.sum(F[..., 0] ** 2, axis=-1)
+
+
+def tiers(C: int) -> tuple[tuple[float, int], ...]:
+    """The variance of the widest contrast up to which 2^points are taken, and points, ascending.
+
+    Twice as many for more than three classes, and four times for more than five; 0 for one point.
+    """
+    more = (C > 3) + (C > 5)
+    return tuple((limit, points and points + more) for limit, points in _POINTS)
 
 
 def _log_of_two(mean: Array, covariance: Array) -> Array:
@@ -117,8 +131,11 @@ def contrasts(C: int) -> Array:
 
 
 @functools.cache
-def _normal_points(dimension: int, log2_points: int) -> Array:
-    """Standard normal points (dimension, 2^log2_points), evenly spread; for one, the origin."""
+def normal_points(dimension: int, log2_points: int) -> Array:
+    """Standard normal points (dimension, 2^log2_points), evenly spread; for one, the origin.
+
+    The second half mirrors the first; the halves of fewer points are the first of those of more.
+    """
     if log2_points == 0:
         return np.zeros((dimension, 1))
     u = qmc.Sobol(dimension, scramble=True, rng=_SEED).random_base2(log2_points - 1)

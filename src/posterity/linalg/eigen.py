@@ -5,21 +5,32 @@ from scipy import linalg as scipy_linalg
 
 from posterity.arrays import Array
 
+_EQUAL = 1e-6  # entries that differ by less of their size are equally large
+
 
 def semidefinite_factors(A: Array) -> Array:
     """F (..., M, M) with F F^T = A, by decreasing column norm, of semidefinite A (..., M, M).
 
-    Eigenvalues that rounding made negative count as zero.
+    Eigenvalues that rounding made negative count as zero. The first of the largest entries of a
+    column is positive, so that columns of different lengths are the same by all LAPACKs.
 
     Examples
     --------
     >>> F = semidefinite_factors(np.array([[1.0, 2.0], [2.0, 4.0]]))
-    >>> np.abs(F @ F.T).round(12), float(np.linalg.norm(F[:, 1]).round(6))
-    (array([[1., 2.],
-           [2., 4.]]), 0.0)
+    >>> F[:, 0].round(12), float(np.linalg.norm(F[:, 1]).round(6))
+    (array([1., 2.]), 0.0)
     """
     lam, V = np.linalg.eigh(A)
-    return (V * np.sqrt(np.maximum(lam, 0.0))[..., None, :])[..., ::-1]
+    roots = np.sqrt(np.maximum(lam, 0.0))[..., None, :]
+    return (V * np.copysign(roots, _leading_entries(V)))[..., ::-1]
+
+
+def _leading_entries(V: Array) -> Array:
+    """The first of the largest entries of each column, (..., 1, M); rounding parts no equals."""
+    size = np.abs(V)
+    largest = np.max(size, axis=-2, keepdims=True, initial=0.0)
+    places = np.argmax(size >= (1.0 - _EQUAL) * largest, axis=-2)[..., None, :]
+    return np.take_along_axis(V, places, axis=-2)
 
 
 def covariances_of(precisions: Array, least: Array) -> tuple[Array, Array]:

@@ -44,6 +44,10 @@ class DualLinearRegression(PosteriorModel, FlatModel):
     ----------
     dual_coef_ : array of shape (N,) or (K, N)
         One weight for each training row.
+    row_weights_ : array of shape (N,)
+        How often each training row counts.
+    column_coef_ : array of shape (N,) or (K, N)
+        The weights on the centred kernel columns, each column times the root of its row's weight.
     coef_ : array of shape (M,) or (K, M)
         With the linear kernel: the weights of the features.
     intercept_, noise_variance_, features_
@@ -90,7 +94,7 @@ class DualLinearRegression(PosteriorModel, FlatModel):
             raise ValueError(f"prior={self.prior!r} must be one of {PRIORS}.")
         columns = feature_spaces.KernelColumns(self.kernel)
         self.kernel_columns_ = columns.fit(self._features_of(rows.X))
-        self._weight = np.ones(len(rows.X)) if rows.sample_weight is None else rows.sample_weight
+        self.row_weights_ = np.ones(len(rows.X)) if rows.sample_weight is None else rows.sample_weight
 
     def _design_of(self, Z: Array) -> Array:
         """The kernel about the centre of the training rows [J 43], a column a row.
@@ -100,11 +104,11 @@ class DualLinearRegression(PosteriorModel, FlatModel):
         """
         K = np.asarray(self.kernel_columns_.transform(Z), dtype=np.float64)
         if self.fit_intercept:
-            K = K - (K @ self._weight / self._weight.sum())[:, None]
-        return K * np.sqrt(self._weight)
+            K = K - (K @ self.row_weights_ / self.row_weights_.sum())[:, None]
+        return K * np.sqrt(self.row_weights_)
 
     def _mean_at(self, Z: Array) -> Array:
-        return Z @ self._design_coef.T + self.intercept_
+        return Z @ self.column_coef_.T + self.intercept_
 
     def _conclude(self, statistics: designs.Statistics) -> None:
         if self.prior == "normal":
@@ -113,10 +117,10 @@ class DualLinearRegression(PosteriorModel, FlatModel):
             self._maximise_likelihood(statistics, standardize=False)  # [P8 8.45], pseudo-inverse
 
     def _publish(self, coef: Array, intercept: Array) -> None:
-        self._design_coef = self._per_output(np.ascontiguousarray(coef.T))
+        self.column_coef_ = self._per_output(np.ascontiguousarray(coef.T))
         self.intercept_ = self._per_output(intercept) if self.fit_intercept else 0.0
         # About the centre these sum to zero, so they are also the weights of the kernel itself.
-        self.dual_coef_ = self._design_coef * np.sqrt(self._weight)
+        self.dual_coef_ = self.column_coef_ * np.sqrt(self.row_weights_)
         if isinstance(self.kernel, str):  # only the linear kernel has weights of the features
             self.coef_ = self.dual_coef_ @ self.kernel_columns_.X_train_  # [P8 8.41]
 

@@ -91,6 +91,9 @@ class GaussianProcessRegressor(LikelihoodProcess):
         Not set with a likelihood.
     posterior_ : ProcessPosterior or InducingPosterior
         The conditioned process.
+    target_center_, target_scale_ : array of shape (K,)
+        Targets are taken less the centre and divided by the scale before the process sees them. Not
+        set with a likelihood.
 
     Examples
     --------
@@ -170,7 +173,7 @@ class GaussianProcessRegressor(LikelihoodProcess):
         """
         if "posterior_" not in self.__dict__:
             return self.fit(X, y)
-        if not self._has_normal_noise:
+        if not self.has_normal_noise:
             raise TypeError("Rows can be added under normal noise only; fit all rows again.")
         rows, y_rows = self._check_training(X, y, reset=False, min_rows=1)
         if self._training.known_noise is not None:

@@ -127,6 +127,11 @@ class LinearModel(models.FeatureModel, Regressor):
         )
 
     @property
+    def has_known_noise(self) -> bool:
+        """Whether the fit was told the variance of the noise of each row."""
+        return self._known_noise
+
+    @property
     def _is_centred(self) -> bool:
         """Whether the offset is free to follow the centre of the rows."""
         return self.fit_intercept

@@ -61,7 +61,7 @@ class LikelihoodProcess(LearningProcess):
 
     @property
     def _function_variance(self) -> float:
-        if self._has_normal_noise:
+        if self.has_normal_noise:
             return super()._function_variance
         return float(np.var(self._latent(self.X_train_)[0])) or 1.0
 
@@ -109,7 +109,7 @@ class LikelihoodProcess(LearningProcess):
             average where it was known row by row). 0: the noise-free function. Only where no
             likelihood was given.
         """
-        if self._has_normal_noise:
+        if self.has_normal_noise:
             return super().predict_dist(X, noise_variance=noise_variance)
         if noise_variance is not None:
             raise ValueError("The likelihood says how targets scatter: noise_variance has no use.")
@@ -120,7 +120,7 @@ class LikelihoodProcess(LearningProcess):
         return predicted
 
     def predict(self, X: Any, return_std: bool = False, return_cov: bool = False) -> Any:
-        if self._has_normal_noise:
+        if self.has_normal_noise:
             return super().predict(X, return_std, return_cov)
         return Regressor.predict(self, X, return_std, return_cov)
 
@@ -128,7 +128,7 @@ class LikelihoodProcess(LearningProcess):
 
     def predict_latent(self, X: Any) -> distributions.Normal:
         """The latent function at each row; without a likelihood, the noise-free one."""
-        if self._has_normal_noise:
+        if self.has_normal_noise:
             return self._normal_at(X, 0.0)
         mean, variance = self._latent(self._check_rows(X))
         std = np.sqrt(variance)[:, None]
@@ -141,7 +141,7 @@ class LikelihoodProcess(LearningProcess):
 
         With a likelihood, only that of the latent function: ``noise_variance=0.0``.
         """
-        if self._has_normal_noise:
+        if self.has_normal_noise:
             return super().predict_joint(X, noise_variance=noise_variance)
         if noise_variance is None or np.ndim(noise_variance) > 0 or noise_variance != 0.0:
             raise TypeError(
@@ -161,16 +161,17 @@ class LikelihoodProcess(LearningProcess):
         Rows of weight zero are absent; of a row that counts several times, one is left out. Only
         where no likelihood was given.
         """
-        if self._has_normal_noise:
+        if self.has_normal_noise:
             return super().leave_one_out()
         raise TypeError("Leaving one out has a closed form for normal noise only.")
 
     @property
-    def _has_normal_noise(self) -> bool:
+    def has_normal_noise(self) -> bool:
+        """Whether the fit was one without a likelihood."""
         return "likelihood_" not in self.__dict__
 
     def _predict_mean(self, X: Any) -> Any:
-        if self._has_normal_noise:
+        if self.has_normal_noise:
             return super()._predict_mean(X)
         return self.predict_dist(X).mean()
 

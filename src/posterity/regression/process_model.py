@@ -60,6 +60,16 @@ class ProcessModel(KernelRegressor):
     _targets: Targets
     _training: Training
 
+    @property
+    def target_center_(self) -> Array:
+        """What was taken off each target before the process saw it, (K,)."""
+        return self._targets.center
+
+    @property
+    def target_scale_(self) -> Array:
+        """What each target was then divided by, (K,)."""
+        return self._targets.scale
+
     def predict_dist(
         self, X: Any, *, noise_variance: ArrayLike | None = None
     ) -> distributions.Univariate:

@@ -72,17 +72,18 @@ class RidgeRegression(PosteriorModel, StreamedLinearModel):
         return self.fit_intercept and not self.penalize_intercept
 
     @property
-    def _has_ones(self) -> bool:
+    def has_ones(self) -> bool:
+        """Whether the offset is a weight like others, that of a last column of ones."""
         return self.fit_intercept and self.penalize_intercept
 
     def _design_of(self, Z: Array) -> Array:
-        return np.column_stack([Z, np.ones(len(Z))]) if self._has_ones else Z
+        return np.column_stack([Z, np.ones(len(Z))]) if self.has_ones else Z
 
     def _mean_at(self, Z: Array) -> Array:
-        return super()._mean_at(Z[:, :-1] if self._has_ones else Z)
+        return super()._mean_at(Z[:, :-1] if self.has_ones else Z)
 
     def _split(self, coef: Array, intercept: Array) -> tuple[Array, Array]:
-        return (coef[..., :-1, :], coef[..., -1, :]) if self._has_ones else (coef, intercept)
+        return (coef[..., :-1, :], coef[..., -1, :]) if self.has_ones else (coef, intercept)
 
     def _conclude(self, statistics: designs.Statistics) -> None:
         penalty = validation.check_positive(self.penalty, "penalty")

@@ -8,7 +8,16 @@ Task: TypeAlias = Literal["regression", "classification"]
 
 
 class TableError(ValueError):
-    """A file or a table that cannot be used as it was asked; the message says why."""
+    """A file or a table that cannot be used as it was asked; the message says why.
+
+    Examples
+    --------
+    >>> from posterity import tables
+    >>> tables.infer({"x": [1.0, 2.0]}, "y")
+    Traceback (most recent call last):
+        ...
+    posterity.tables.columns.TableError: There is no column 'y' in the table. Its columns are 'x'.
+    """
 
 
 class CellError(TableError):
@@ -22,6 +31,13 @@ class CellError(TableError):
         Its column.
     trouble : str
         What is wrong and what to do, as the end of a sentence.
+
+    Examples
+    --------
+    >>> from posterity import tables
+    >>> error = tables.CellError(3, "size", "'big' is not a number.")
+    >>> str(error.below(100))
+    "Row 103, column 'size': 'big' is not a number."
     """
 
     def __init__(self, row: int, column: str, trouble: str) -> None:
@@ -57,6 +73,12 @@ class Column:
         "dmy", "mdy", "d mon y", "mon d y", "compact" or "clock".
     lenient : bool
         Whether texts that cannot be read count as missing; they are an error otherwise.
+
+    Examples
+    --------
+    >>> from posterity import tables
+    >>> tables.infer({"x": ["1", "2.5", "n/a"], "y": [1.5, 2.0, 3.5]}, "y").inputs[0].n_missing
+    1
     """
 
     name: str
@@ -80,6 +102,13 @@ class Dropped:
         The reason, as the end of a sentence.
     final : bool
         Whether nothing could be learned from it in any case, so that it cannot be kept.
+
+    Examples
+    --------
+    >>> from posterity import tables
+    >>> table = {"x": [1.0, 2.0, 2.5], "unit": ["m", "m", "m"], "y": [1.5, 2.0, 3.5]}
+    >>> tables.infer(table, "y").dropped[0]
+    Dropped(name='unit', why='it has the same value in every row', final=True)
     """
 
     name: str
@@ -107,6 +136,13 @@ class Schema:
         How the target itself is read; None for plain numbers, or plain texts of classes.
     classes : tuple of str
         Labels of the classes in order; empty for those that the fitted rows have.
+
+    Examples
+    --------
+    >>> from posterity import tables
+    >>> schema = tables.infer({"x": ["1", "2.5", "3"], "kind": ["a", "b", "a"]}, "kind")
+    >>> schema.task, schema.classes
+    ('classification', ('a', 'b'))
     """
 
     target: str

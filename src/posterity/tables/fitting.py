@@ -42,6 +42,13 @@ class Profile:
         Labels that have a column of their own; empty for numbers and dates.
     counts : tuple of int
         How often each came.
+
+    Examples
+    --------
+    >>> from posterity import tables
+    >>> encoder = tables.TableEncoder((tables.Column("x", "number"),))
+    >>> encoder.fit({"x": ["1", "2", "3", "9", ""]}).profile_[0].quantiles
+    (1.0, 1.75, 2.5, 4.5, 9.0)
     """
 
     name: str

@@ -38,6 +38,15 @@ class NumberPart:
         "comma" for a decimal comma in texts.
     lenient : bool
         Whether texts that are no numbers count as missing; they are an error otherwise.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from posterity import tables
+    >>> part = tables.NumberPart("size", mean=10.0, scale=2.0, fill=10.0, has_indicator=True)
+    >>> part.encode(pl.Series(["12", "n/a"]))
+    array([[1., 0.],
+           [0., 1.]])
     """
 
     name: str
@@ -86,6 +95,16 @@ class CategoryPart:
         Whether a column stands for all other labels; a row of zeros does where there is none.
     missing : bool
         Whether a column stands for missing labels; a row of zeros does where there is none.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from posterity import tables
+    >>> part = tables.CategoryPart("colour", levels=("blue", "red"), other=True, missing=False)
+    >>> part.encode(pl.Series(["red", "green", None]))
+    array([[0., 1., 0.],
+           [0., 0., 1.],
+           [0., 0., 0.]])
     """
 
     name: str
@@ -146,6 +165,15 @@ class DatePart:
         How texts are written: "iso", "dmy", "mdy", ...
     lenient : bool
         Whether texts that are no dates count as missing; they are an error otherwise.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from posterity import tables
+    >>> cycles = {"year": False, "week": True, "day": False}
+    >>> part = tables.DatePart("sold", 0.0, 10.0, **cycles, has_indicator=False)
+    >>> part.encode(pl.Series(["1970-01-08"]))
+    array([[0.7, 1. , 0. ]])
     """
 
     name: str
@@ -161,11 +189,11 @@ class DatePart:
     @property
     def width(self) -> int:
         """Columns that it makes."""
-        return 1 + 2 * len(self._periods()) + self.has_indicator
+        return 1 + 2 * len(self.periods()) + self.has_indicator
 
     def names(self) -> tuple[str, ...]:
         """Their names."""
-        cycles = [f"{self.name} {f} of {word}" for word in self._periods() for f in ("cos", "sin")]
+        cycles = [f"{self.name} {f} of {word}" for word in self.periods() for f in ("cos", "sin")]
         last = (f"{self.name} missing",) if self.has_indicator else ()
         return (self.name, *cycles, *last)
 
@@ -180,13 +208,14 @@ class DatePart:
         missing = np.isnan(t)
         present = np.where(missing, self.origin, t)
         columns = [_standardised(present, self.origin, self.scale, self.name)]
-        for period in self._periods().values():
+        for period in self.periods().values():
             angle = phase(present, period)
             columns += [np.where(missing, 0.0, f(angle)) for f in (np.cos, np.sin)]
         columns += [missing.astype(np.float64)] if self.has_indicator else []
         return np.column_stack(columns)
 
-    def _periods(self) -> dict[str, float]:
+    def periods(self) -> dict[str, float]:
+        """Length in days of each cycle that is encoded, by its name."""
         cycles = {"year": (self.year, YEAR), "week": (self.week, 7.0), "day": (self.day, 1.0)}
         return {word: period for word, (used, period) in cycles.items() if used}
 

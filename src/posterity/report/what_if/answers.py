@@ -58,10 +58,10 @@ def _(likelihood: likelihoods.Gamma) -> Json:
     return {
         "kind": "gamma",
         "shape": float(likelihood.shape),  # type: ignore[arg-type]
-        "end": gamma._END,
-        "step": gamma._STEP,
-        "nodes": gamma._NODES,
-        "most": gamma._MOST_NODES,
+        "end": gamma.END,
+        "step": gamma.STEP,
+        "nodes": gamma.NODES,
+        "most": gamma.MOST_NODES,
     }
 
 
@@ -95,12 +95,12 @@ def certain() -> Json:
 
 
 def _points(C: int) -> Json:
-    """The half of the points of the largest rule, of which smaller rules take the first."""
-    more = (C > 3) + (C > 5)
-    tiers = [[limit, log2 and log2 + more] for limit, log2 in softmax_mean._POINTS]
-    half = softmax_mean._normal_points(C - 1, tiers[-1][1])
+    """Half of the points of the largest tier, of which smaller ones take the first."""
+    tiers = softmax_mean.tiers(C)
+    _, most = tiers[-1]
+    half = softmax_mean.normal_points(C - 1, most)[:, : 2 ** (most - 1)]
     return {
         "basis": softmax_mean.contrasts(C).tolist(),
         "tiers": [[None if np.isinf(limit) else limit, log2] for limit, log2 in tiers],
-        "points": rounded(half[:, : half.shape[1] // 2]),
+        "points": rounded(half),
     }

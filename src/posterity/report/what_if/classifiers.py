@@ -30,9 +30,9 @@ def _(model: classification.SparseLogisticRegression) -> Json:
 def _(model: classification.DualLogisticRegression) -> Json:
     inner, outer = columns.of(model.features_), columns.of_function(model.kernel_columns_)
     space = columns.centred(
-        {"kind": "chain", "of": [inner, outer]}, model._weight, about_mean=model.fit_intercept
+        {"kind": "chain", "of": [inner, outer]}, model.row_weights_, about_mean=model.fit_intercept
     )
-    return _weighted(model, space, model._design_coef.T)
+    return _weighted(model, space, model.column_coef_.T)
 
 
 @form.register
@@ -86,7 +86,7 @@ def _(model: classification.MixtureOfExpertsClassifier) -> Json:
 
 @form.register
 def _(model: classification.LogisticTreeClassifier) -> Json:
-    grown = model._tree
+    grown = model.tree_
     tree = grown.tree if isinstance(grown, logistic_tree_hard.HardTree) else grown
     return {
         "kind": "logistic_tree",

@@ -29,7 +29,7 @@ def _control(part: parts.Part, profile: Any) -> Json:
             **common,
             "kind": "date",
             "origin": part.origin,
-            "periods": [float(period) for period in part._periods().values()],
+            "periods": [float(period) for period in part.periods().values()],
             "indicator": part.has_indicator,
             "written": _written(part),
         }

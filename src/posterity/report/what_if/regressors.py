@@ -23,7 +23,7 @@ def _(model: posterior_model.PosteriorModel) -> Json:
 @form.register
 def _(model: regression.RidgeRegression) -> Json:
     space, coef = columns.of(model.features_), model.coef_
-    if model._has_ones:
+    if model.has_ones:
         return _conjugate(model, columns.with_ones(space), np.append(coef, 0.0))
     return _conjugate(model, space, coef)
 
@@ -43,7 +43,7 @@ def _(model: flat.FlatModel) -> Json:
 def _(model: regression.DualLinearRegression) -> Json:
     space = _dual_columns(model)
     build = _conjugate if model.prior == "normal" else _least_squares
-    return build(model, space, model._design_coef)
+    return build(model, space, model.column_coef_)
 
 
 @form.register
@@ -87,13 +87,11 @@ def _(model: regression.RelevanceVectorRegressor) -> Json:
 
 @form.register
 def _(model: regression.GaussianProcessRegressor) -> Json:
-    if not model._has_normal_noise:
+    if not model.has_normal_noise:
         return process(model.posterior_, answers.of(model.likelihood_), 1.0)
-    t = model._targets
-    answer = answers.normal(
-        model.noise_variance_, scale=float(t.scale[0]), center=float(t.center[0])
-    )
-    return process(model.posterior_, answer, float(model.noise_variance_ / t.scale[0] ** 2))
+    scale, center = float(model.target_scale_[0]), float(model.target_center_[0])
+    answer = answers.normal(model.noise_variance_, scale=scale, center=center)
+    return process(model.posterior_, answer, float(model.noise_variance_) / scale**2)
 
 
 @form.register
@@ -115,7 +113,7 @@ def _least_squares(model: Any, space: Json, coef: Array) -> Json:
         return linear(space, _mean_only(coef, model.intercept_), answer)
     posterior = latents.spread(model.fit_.weights)
     latent = latents.of(np.atleast_2d(coef), np.atleast_1d(model.intercept_), posterior)
-    if model._known_noise:
+    if model.has_known_noise:
         return linear(space, latent, answers.normal(model.noise_variance_))
     if model.fit_.degrees_of_freedom <= 0:
         raise NoFormError("The weights fit all rows exactly, and leave nothing to tell noise by.")
@@ -127,7 +125,7 @@ def _least_squares(model: Any, space: Json, coef: Array) -> Json:
 def _dual_columns(model: Any) -> Json:
     inner, outer = columns.of(model.features_), columns.of_function(model.kernel_columns_)
     space = {"kind": "chain", "of": [inner, outer]}
-    return columns.centred(space, model._weight, about_mean=model.fit_intercept)
+    return columns.centred(space, model.row_weights_, about_mean=model.fit_intercept)
 
 
 def _mean_only(coef: Array, intercept: Any) -> Json:

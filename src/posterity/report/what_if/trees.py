@@ -35,7 +35,7 @@ def of_numbers(forest: forests.NormalForest) -> Json:
         "kind": "normal_forest",
         "nodes": nodes,
         "means": rounded(forest.leaves.mean[order, 0]),
-        "deviations": rounded(forest._stds[order, 0]),
+        "deviations": rounded(forest.leaf_stds[order, 0]),
         "sharpness": forest.sharpness,
     }
 

@@ -35,7 +35,7 @@ class NormalForest(Forest):
     sharpness: float
 
     @functools.cached_property
-    def _stds(self) -> Array:
+    def leaf_stds(self) -> Array:
         """Standard deviations of the leaves, (L, K)."""
         wider = normal_surroundings.around(self.leaves, self.trees.children)
         v = normal_tuning.variances(wider, self.pooled, self.concentration)
@@ -60,7 +60,7 @@ class NormalForest(Forest):
         found = self.apply(X, n_jobs)
         mean = self.leaves.mean[found]
         center = mean.mean(axis=1, keepdims=True)
-        return center + (mean - center) / self.sharpness**0.5, self._stds[found]
+        return center + (mean - center) / self.sharpness**0.5, self.leaf_stds[found]
 
     def mean(self, X: Any, n_jobs: int | None = None) -> Array:
         """The mean of all trees, (n, K)."""

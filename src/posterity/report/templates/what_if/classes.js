@@ -46,9 +46,8 @@ function softmaxApproximate(mean, S) {
 
 // Over evenly spread points and their mirror images, as many as the width of the normal asks for.
 function softmaxMean(mean, S, { basis, tiers, points }) {
-  const factor = contrastFactor(S, basis);
+  const { factor, widest } = contrasts(S, basis);
   const J = factor.length;
-  const widest = dot(factor[0], factor[0]);
   const [, log2] = tiers.find(([limit]) => limit === null || widest <= limit);
   if (log2 === 0) return softmax(mean);
   const half = 2 ** (log2 - 1);
@@ -67,8 +66,8 @@ function softmaxMean(mean, S, { basis, tiers, points }) {
   return sum.map((value) => value / (2 * half));
 }
 
-// Directions f_j, the widest first, with sum_j f_j f_j^T the covariance of contrasts.
-function contrastFactor(S, basis) {
+// Directions f_j with sum_j f_j f_j^T the covariance of contrasts, as softmax_mean.py has them.
+function contrasts(S, basis) {
   const J = basis[0].length;
   const A = Array.from({ length: J }, (_, i) =>
     Array.from({ length: J }, (_, j) => {
@@ -79,28 +78,37 @@ function contrastFactor(S, basis) {
       return sum;
     }),
   );
-  const { values, vectors } = eigen(A);
-  const order = values.map((_, j) => j).sort((i, j) => values[j] - values[i]);
-  return order.map((j) => {
-    const root = Math.sqrt(Math.max(values[j], 0));
-    return basis.map((row) => root * row.reduce((sum, b, i) => sum + b * vectors[i][j], 0));
-  });
+  const L = lowerFactor(A);
+  const factor = L.map((_, j) => basis.map((row) => dot(row, L.map((entries) => entries[j]))));
+  return { factor, widest: largestEigenvalue(A) };
 }
 
-// Eigenvalues and eigenvectors of a small symmetric matrix, by Jacobi's rotations.
-function eigen(A) {
+// L, lower triangular, with L L^T = A to 1e-12 of its trace, of semidefinite A.
+function lowerFactor(A) {
+  const least = 1e-12 * A.reduce((sum, row, i) => sum + row[i], 0);
+  const L = A.map((row) => row.map(() => 0));
+  for (let j = 0; j < L.length; j++) {
+    const left = (i) => A[i][j] - dot(L[i].slice(0, j), L[j].slice(0, j));
+    L[j][j] = Math.sqrt(Math.max(left(j) + least, least));
+    for (let i = j + 1; i < L.length && L[j][j] > 0; i++) L[i][j] = left(i) / L[j][j];
+  }
+  return L;
+}
+
+// Of a small symmetric matrix, by Jacobi's rotations.
+function largestEigenvalue(matrix) {
+  const A = matrix.map((row) => row.slice());
   const n = A.length;
-  const vectors = A.map((_, i) => A.map((_, j) => (i === j ? 1 : 0)));
   for (let sweep = 0; sweep < 60; sweep++) {
     let off = 0;
     for (let p = 0; p < n; p++) for (let q = p + 1; q < n; q++) off += A[p][q] ** 2;
     if (off === 0 || off < 1e-32 * A.reduce((sum, row, i) => sum + row[i] ** 2, 0)) break;
-    for (let p = 0; p < n; p++) for (let q = p + 1; q < n; q++) rotate(A, vectors, p, q);
+    for (let p = 0; p < n; p++) for (let q = p + 1; q < n; q++) rotate(A, p, q);
   }
-  return { values: A.map((row, i) => row[i]), vectors };
+  return Math.max(...A.map((row, i) => row[i]), 0);
 }
 
-function rotate(A, vectors, p, q) {
+function rotate(A, p, q) {
   if (A[p][q] === 0) return;
   const theta = (A[q][q] - A[p][p]) / (2 * A[p][q]);
   const t = (theta < 0 ? -1 : 1) / (Math.abs(theta) + Math.sqrt(theta * theta + 1));
@@ -110,5 +118,4 @@ function rotate(A, vectors, p, q) {
   for (let k = 0; k < A.length; k++) {
     [A[p][k], A[q][k]] = [c * A[p][k] - s * A[q][k], s * A[p][k] + c * A[q][k]];
   }
-  for (const row of vectors) [row[p], row[q]] = [c * row[p] - s * row[q], s * row[p] + c * row[q]];
 }

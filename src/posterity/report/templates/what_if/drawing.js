@@ -4,7 +4,7 @@ const SVG = "http://www.w3.org/2000/svg";
 const WIDTH = 480;
 const POINTS = 160;
 const MOST_BARS = 12;
-const LONGEST_NAME = 18;
+const WIDEST_NAME = 170;
 
 function shape(name, attributes, parent) {
   const element = document.createElementNS(SVG, name);
@@ -81,17 +81,29 @@ function drawBars(svg, names, p, words) {
   const shown = order.length <= MOST_BARS ? order : order.sort((a, b) => p[b] - p[a]);
   const rows = shown.slice(0, MOST_BARS);
   emptied(svg, 26 * rows.length, words);
-  const longest = Math.max(...names.map((name) => name.length));
-  const left = 16 + 8 * Math.min(Math.max(longest, 4), LONGEST_NAME);
+  const labels = rows.map((c, i) => barName(names[c], 26 * i + 18, svg));
+  const left = 16 + Math.max(24, ...labels.map((text) => text.getComputedTextLength()));
   const [right, height] = [WIDTH - 64, 18];
   rows.forEach((c, i) => {
     const y = 26 * i + 4;
-    const isLong = names[c].length > LONGEST_NAME;
-    const name = isLong ? `${names[c].slice(0, LONGEST_NAME - 1)}\u2026` : names[c];
-    label(name, { x: left - 10, y: y + 14, class: "bar-name" }, svg);
+    labels[i].setAttribute("x", left - 10);
     shape("rect", { class: "track", x: left, y, width: right - left, height, rx: 3 }, svg);
     const width = ((right - left) * p[c]).toFixed(2);
     shape("rect", { class: "box", x: left, y, width, height, rx: 3 }, svg);
     label(percent(p[c]), { x: right + 10, y: y + 14, class: "bar-share" }, svg);
   });
+}
+
+// The name of a bar, cut where it would take the place of the bar; the whole is told on asking.
+function barName(name, y, svg) {
+  const text = shape("text", { y, class: "bar-name" }, svg);
+  const letters = Array.from(name);
+  text.textContent = name;
+  const room = WIDEST_NAME / text.getComputedTextLength();
+  for (let n = Math.floor(room * letters.length); n < letters.length; n--) {
+    text.textContent = `${letters.slice(0, n).join("")}\u2026`;
+    if (n === 0 || text.getComputedTextLength() <= WIDEST_NAME) break;
+  }
+  if (room < 1) shape("title", {}, text).textContent = name;
+  return text;
 }

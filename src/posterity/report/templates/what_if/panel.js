@@ -83,6 +83,7 @@ function mounted(mount, data) {
   });
   const button = made("button", { type: "button" }, form, "Reset");
   button.addEventListener("click", reset);
+  window.addEventListener("resize", changed); // letters have other sizes on narrow screens
   if (data.model.note) made("p", { class: "note" }, result, data.model.note);
   reset();
   // For whoever works with the page from a script: values in, the answer out, in full precision.

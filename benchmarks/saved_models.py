@@ -1,0 +1,153 @@
+"""Fitted models of every shape: a small matrix, a large one, trees, few rows, a whole table.
+
+A model is fitted once a task, in a process of its own, and goes from there to all others.
+"""
+
+from __future__ import annotations
+
+import gc
+import pickle
+import types
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks import bayesian_linear, friedman, mixed_tables
+from benchmarks.cases import Array, Size, Task
+from posterity import tables
+from posterity.classification import BayesianLogisticRegression
+from posterity.regression import (
+    BayesianLinearRegression,
+    GaussianProcessRegressor,
+    RandomForestRegressor,
+    RelevanceVectorRegressor,
+)
+
+TREES = 100
+QUERIES = 50
+_CODE = (type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType, types.MethodType)
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """A fitted model, the rows it was fitted to, and rows to ask it about."""
+
+    model: Any
+    X: Array
+    queries: Any
+
+    def save(self, folder: Path) -> None:
+        """For the processes that measure."""
+        with (folder / "fitted.pickle").open("wb") as file:
+            pickle.dump(self, file)
+
+    @classmethod
+    def load(cls, folder: Path) -> Fitted:
+        """What ``save`` wrote."""
+        with (folder / "fitted.pickle").open("rb") as file:
+            return pickle.load(file)
+
+    def is_like(self, other: Any) -> bool:
+        """Whether another model has the same distribution of each query, to the last bit."""
+        return all(
+            np.array_equal(mine, theirs)
+            for mine, theirs in zip(
+                _said(self.model, self.queries), _said(other, self.queries), strict=True
+            )
+        )
+
+
+def bayesian_line(rng: np.random.Generator, size: Size) -> Fitted:
+    """Its posterior is a matrix of columns by columns."""
+    data = bayesian_linear.few_live_weights(rng, size)
+    return Fitted(BayesianLinearRegression().fit(data.X, data.y), data.X, data.X_test)
+
+
+def logistic(rng: np.random.Generator, size: Size) -> Fitted:
+    """The same for classes; while it is fitted it holds all rows."""
+    data = bayesian_linear.few_live_weights(rng, size)
+    model = BayesianLogisticRegression().fit(data.X, np.where(data.y > 0.0, 1, 0))
+    return Fitted(model, data.X, data.X_test)
+
+
+def process(rng: np.random.Generator, size: Size) -> Fitted:
+    """A matrix of rows by rows, and the rows."""
+    data = friedman.generate(rng, size)
+    return Fitted(GaussianProcessRegressor().fit(data.X, data.y), data.X, data.X_test)
+
+
+def vectors(rng: np.random.Generator, size: Size) -> Fitted:
+    """A few of the rows."""
+    data = friedman.generate(rng, size)
+    model = RelevanceVectorRegressor(random_state=0).fit(data.X, data.y)
+    return Fitted(model, data.X, data.X_test)
+
+
+def forest(rng: np.random.Generator, size: Size) -> Fitted:
+    """A hundred trees, grown to their ends."""
+    data = friedman.generate(rng, size)
+    model = RandomForestRegressor(TREES, random_state=0).fit(data.X, data.y)
+    return Fitted(model, data.X, data.X_test)
+
+
+def table(rng: np.random.Generator, size: Size) -> Fitted:
+    """All that turns a raw table into numbers, around a small model."""
+    frame = mixed_tables.table(rng, size.rows, size.columns)
+    schema = tables.infer(frame, mixed_tables.TARGET)
+    model = tables.TableModel(BayesianLinearRegression(), schema).fit(frame)
+    queries = mixed_tables.table(rng, size.test_rows, size.columns)
+    return Fitted(model, model.inputs(frame), queries)
+
+
+TASKS = (
+    Task("BayesianLinearRegression", Size(1_000, 50, QUERIES), bayesian_line),
+    Task("BayesianLogisticRegression", Size(5_000, 50, QUERIES), logistic),
+    Task("GaussianProcessRegressor", Size(2_000, 8, QUERIES), process),
+    Task("RelevanceVectorRegressor", Size(1_000, 8, QUERIES), vectors),
+    Task(f"RandomForestRegressor of {TREES} trees", Size(20_000, 20, QUERIES), forest),
+    Task("TableModel of numbers, categories and dates", Size(5_000, 12, QUERIES), table),
+)
+
+
+def rows_inside(model: Any, X: Array) -> int:
+    """How many of these rows are in the arrays of a model, whatever it says of itself.
+
+    A row counts where its first cell stands in an array at least as wide as the rows are; or
+    where such an array has a column that is the first of the rows, shifted and scaled.
+    """
+    return max((_rows_in(array, X) for array in arrays_of(model)), default=0)
+
+
+def arrays_of(model: Any) -> Iterator[np.ndarray]:
+    """Every array that can be reached from a model through data, each once."""
+    stack, seen = [model], set()
+    while stack:
+        value = stack.pop()
+        if id(value) in seen or isinstance(value, _CODE):
+            continue
+        seen.add(id(value))
+        if isinstance(value, np.ndarray):
+            yield value
+        stack.extend(gc.get_referents(value))
+
+
+def _rows_in(array: np.ndarray, X: Array) -> int:
+    if array.ndim != 2 or array.dtype.kind != "f" or X.shape[1] not in range(2, array.shape[1] + 1):
+        return 0
+    x = X[:, 0]
+    found = max((int(np.isin(x, column).sum()) for column in array.T), default=0)
+    if len(array) != len(x):
+        return found
+    a, b = array - array.mean(axis=0), x - x.mean()
+    parallel = np.abs(b @ a) > (1.0 - 1e-9) * np.linalg.norm(a, axis=0) * np.linalg.norm(b)
+    constant = np.ptp(array, axis=0) == 0.0
+    return len(x) if np.any(parallel & ~constant) else found
+
+
+def _said(model: Any, queries: Any) -> tuple[Any, ...]:
+    """The distribution that a model has of each query, in numbers."""
+    dist = model.predict_dist(queries)
+    return dist.mean(), dist.variance()
