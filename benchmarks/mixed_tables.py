@@ -30,9 +30,7 @@ def table(rng: np.random.Generator, n_rows: int, n_columns: int) -> pl.DataFrame
     return pl.DataFrame(columns).with_columns(pl.Series(TARGET, y.round(3)))
 
 
-def _numbers(
-    rng: np.random.Generator, n: int, w: np.ndarray
-) -> tuple[str, pl.Series, np.ndarray]:
+def _numbers(rng: np.random.Generator, n: int, w: np.ndarray) -> tuple[str, pl.Series, np.ndarray]:
     x = rng.normal(size=n).round(4)
     return "number", pl.Series(x), w[0] * x
 

@@ -133,13 +133,14 @@ def _task_table(summary: dict[str, dict[str, dict[str, float | None]]]) -> list[
     measured = {key for row in summary.values() for key in row}
     columns = [column for column in COLUMNS if column[0] in measured]
     body = [
-        [name, *(_cell(row.get(key), style) for key, _, style in columns)]
+        [name, *(cell(row.get(key), style) for key, _, style in columns)]
         for name, row in summary.items()
     ]
     return table(["", *(heading for _, heading, _ in columns)], body)
 
 
-def _cell(spread: dict[str, float | None] | None, style: str) -> str:
+def cell(spread: dict[str, float | None] | None, style: str) -> str:
+    """What a table shows of a measurement; a dash where there is none."""
     if spread is None:
         return "-"
     if style == "range":

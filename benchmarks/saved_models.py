@@ -28,6 +28,8 @@ from posterity.regression import (
 
 TREES = 100
 QUERIES = 50
+_OFFSETS = 2  # columns that may stand beside those of the rows
+_TINY = 1e-6  # a column that does not vary is like none
 _CODE = (type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType, types.MethodType)
 
 
@@ -115,8 +117,8 @@ TASKS = (
 def rows_inside(model: Any, X: Array) -> int:
     """How many of these rows are in the arrays of a model, whatever it says of itself.
 
-    A row counts where its first cell stands in an array at least as wide as the rows are; or
-    where such an array has a column that is the first of the rows, shifted and scaled.
+    A row counts where it stands in an array as it was, offset columns beside it or not; all do
+    where such an array has a column that is the first of theirs, shifted and scaled.
     """
     return max((_rows_in(array, X) for array in arrays_of(model)), default=0)
 
@@ -135,16 +137,21 @@ def arrays_of(model: Any) -> Iterator[np.ndarray]:
 
 
 def _rows_in(array: np.ndarray, X: Array) -> int:
-    if array.ndim != 2 or array.dtype.kind != "f" or X.shape[1] not in range(2, array.shape[1] + 1):
+    n_more = array.shape[1] - X.shape[1] if array.ndim == 2 and array.dtype == X.dtype else -1
+    if not 0 <= n_more <= _OFFSETS:
         return 0
-    x = X[:, 0]
-    found = max((int(np.isin(x, column).sum()) for column in array.T), default=0)
-    if len(array) != len(x):
-        return found
+    if len(array) == len(X) and _has_column_like(array, X[:, 0]):
+        return len(X)
+    rows = {row.tobytes() for row in np.ascontiguousarray(X)}
+    windows = (array[:, k : k + X.shape[1]] for k in range(n_more + 1))
+    return max(len(rows & {row.tobytes() for row in window}) for window in windows)
+
+
+def _has_column_like(array: np.ndarray, x: Array) -> bool:
+    """Whether a column is x but for its origin and scale."""
     a, b = array - array.mean(axis=0), x - x.mean()
-    parallel = np.abs(b @ a) > (1.0 - 1e-9) * np.linalg.norm(a, axis=0) * np.linalg.norm(b)
-    constant = np.ptp(array, axis=0) == 0.0
-    return len(x) if np.any(parallel & ~constant) else found
+    lengths = np.linalg.norm(a, axis=0) * np.linalg.norm(b)
+    return bool(np.any(np.abs(b @ a) > np.maximum((1.0 - 1e-9) * lengths, _TINY)))
 
 
 def _said(model: Any, queries: Any) -> tuple[Any, ...]:

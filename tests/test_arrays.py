@@ -22,6 +22,13 @@ def free_on(tmp_path, monkeypatch):
     return free
 
 
+@pytest.mark.parametrize("device", ["nowhere", "cuda:99", "", 3.5])
+def test_a_device_that_is_none_is_refused_in_a_sentence(device):
+    pytest.importorskip("torch")
+    with pytest.raises(ValueError, match=r"device=.* is none that PyTorch can use here"):
+        arrays.to_device(np.zeros(2), device)
+
+
 def test_numpy_arrays_are_recognised_and_come_back_untouched():
     x = np.arange(3.0)
     assert arrays.to_numpy(x) is x

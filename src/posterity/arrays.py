@@ -100,7 +100,13 @@ def to_device(x: NDArray[Any], device: str) -> DeviceArray:
         raise ImportError(
             f"device={device!r} needs PyTorch, which is not installed: pip install 'posterity[gpu]'"
         ) from error
-    return torch.asarray(x, device=device)
+    try:
+        return torch.asarray(x, device=device)
+    except (RuntimeError, AssertionError, TypeError) as error:
+        raise ValueError(
+            f"device={device!r} is none that PyTorch can use here ({str(error).splitlines()[0]}). "
+            "Name another, such as 'cpu' or 'cuda', or leave it None."
+        ) from error
 
 
 def exp_in_place(x: DeviceArray) -> DeviceArray:

@@ -314,6 +314,8 @@ def test_tensors_give_what_arrays_give(n_classes, query_column):
     np.testing.assert_allclose(there.predict_proba(torch.asarray(X)), p, atol=0.02)
     placed = RelevanceVectorClassifier(RBF, device="cpu").fit(X, y)
     assert placed.predict_proba(X).shape == p.shape
+    model.fit(X, y).set_params(device="nowhere")  # the rows of the fit are on the host
+    np.testing.assert_array_equal(model.predict_proba(X), p)
 
 
 def test_an_early_end_is_announced():

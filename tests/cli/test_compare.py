@@ -27,6 +27,16 @@ def test_numbers_are_ranked_reported_and_the_winner_is_saved(run, houses, at):
     assert "<b>" not in page.split("<body")[1].replace("&lt;b&gt;", "")
 
 
+def test_the_columns_of_the_ranking_are_explained_and_what_is_not_in_it(run, at):
+    x = [0.3 * n for n in range(-20, 20)]
+    pl.DataFrame({"x": x, "y": [value + value**3 % 1.0 for value in x]}).write_csv("one.csv")
+    output = run("compare one.csv -t y --models linear,gamma,poisson --folds 3").output
+    told = " ".join(output.split())
+    assert "y from 1 column, 40 rows" in told
+    assert "higher is better" in told
+    assert "Not measured: gamma (it is for numbers above zero, and the least target is -6" in told
+
+
 def test_classes_are_ranked_too(run, flowers):
     result = run(f"compare flowers.csv -t kind {FAST}")
     assert result.exit_code == 0, result.output

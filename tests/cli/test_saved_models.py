@@ -1,6 +1,8 @@
 """The words that take a saved model, and fit, which makes it."""
 
 import json
+import subprocess
+import sys
 
 import numpy as np
 import polars as pl
@@ -183,3 +185,24 @@ def test_an_error_of_our_own_is_a_sentence_unless_a_traceback_is_asked_for(
     assert "a gear fell off" in result.output
     monkeypatch.setenv("POSTERITY_TRACEBACK", "1")
     assert isinstance(run("evaluate model.posterity houses.csv").exception, RuntimeError)
+
+
+@pytest.mark.parametrize("more", ["", " --json"])
+def test_a_listener_who_leaves_does_not_stop_the_work(houses, at, more):
+    line = f"fit houses.csv -t price --model linear --save silent.posterity{more}"
+    assert left_alone(line) == (0, "")
+    assert (at / "silent.posterity").exists()
+
+
+def test_predictions_that_nobody_reads_any_more_end_in_silence(houses, model):
+    code, said = left_alone(f"predict {model} houses.csv")
+    assert (code, "rror" in said) == (0, False)
+
+
+def left_alone(line):
+    """The exit code and the complaints of a command whose output is closed before it begins."""
+    command = [sys.executable, "-c", "from posterity.cli import app; app()", *line.split()]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        process.stdout.close()
+        complaints = process.stderr.read().decode()
+    return process.returncode, complaints

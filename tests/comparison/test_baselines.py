@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import scipy.stats
+import threadpoolctl
 from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LinearRegression, LogisticRegression
@@ -80,3 +81,21 @@ def test_baselines_are_marked_and_can_be_cloned(task):
 def test_boosting_is_scikit_learns_default():
     model = comparison.baselines("classification")[2].estimator.estimator
     assert model.get_params() == HistGradientBoostingClassifier(random_state=0).get_params()
+
+
+@pytest.mark.parametrize("task", ["regression", "classification"])
+def test_boosting_keeps_to_one_thread_also_where_it_predicts(task, monkeypatch):
+    X, y = table()
+    boosting = comparison.baselines(task)[2].estimator
+    model = boosting.fit(X, y if task == "regression" else np.where(y > 0, "up", "down"))
+    word = "predict" if task == "regression" else "predict_proba"
+    answer, threads = getattr(model.estimator_, word), []
+
+    def watched(rows):
+        libraries = threadpoolctl.threadpool_info()
+        threads.extend(one["num_threads"] for one in libraries if one["user_api"] == "openmp")
+        return answer(rows)
+
+    monkeypatch.setattr(model.estimator_, word, watched)
+    model.predict_dist(X)
+    assert set(threads) == {1}

@@ -216,7 +216,7 @@ def test_a_model_that_cannot_end_in_time_is_stopped():
     found = compared(numbers(), models, budget=1.5)
     assert time.perf_counter() - start < 30.0
     assert found.skipped[0].name == "slow"
-    assert "no time left: it was stopped after" in found.skipped[0].why
+    assert "out of time, stopped after" in found.skipped[0].why
 
 
 def test_what_the_first_fold_shows_to_take_too_long_is_not_gone_on_with():
@@ -225,9 +225,32 @@ def test_what_the_first_fold_shows_to_take_too_long_is_not_gone_on_with():
         n_fits = 0
 
     models = (*usual("linear"), comparison.Candidate("slow", RatherSlow()))
-    found = compared(numbers(), models, budget=8.0)
+    found = compared(numbers(), models, budget=5.0)
     assert RatherSlow.n_fits == 1
-    assert "it would have taken" in found.skipped[0].why
+    assert "more were needed, and it had" in found.skipped[0].why
+
+
+def test_a_first_fold_that_compiles_does_not_count_for_the_others():
+    class Compiling(Slow):
+        n_fits = 0
+
+        def fit(self, X, y, sample_weight=None):
+            type(self).seconds = 0.0 if self.n_fits else 1.0
+            return super().fit(X, y, sample_weight)
+
+    models = (*usual("linear"), comparison.Candidate("compiling", Compiling()))
+    found = compared(numbers(), models, budget=5.0)  # six folds like the first take more
+    assert not found.skipped
+
+
+def test_a_dear_model_leaves_time_to_those_after_it():
+    class VerySlow(Slow):
+        seconds = 60.0
+
+    cheap = comparison.Candidate("cheap", regression.LinearRegression())
+    models = (*usual("linear"), comparison.Candidate("slow", VerySlow()), cheap)
+    found = compared(numbers(), models, budget=4.0)
+    assert [one.name for one in found.skipped] == ["slow"]
 
 
 def test_without_time_the_first_baseline_and_the_first_model_are_measured_all_the_same():
@@ -241,7 +264,7 @@ def test_without_time_the_first_baseline_and_the_first_model_are_measured_all_th
     )
     found = compared(numbers(), models, budget=1e-3)
     assert {one.name for one in found.results} == {"mean", "first"}
-    assert found.skipped == (comparison.Skipped("second", "no time left: it was not begun."),)
+    assert found.skipped == (comparison.Skipped("second", "out of time, not begun."),)
 
 
 def test_progress_is_told_before_every_fit_and_at_the_end():

@@ -65,9 +65,21 @@ def test_a_clear_winner_is_named_with_its_lead():
     )
 
 
-@pytest.mark.parametrize(("lead", "words"), [(0.015, "better than"), (0.008, "cannot be told")])
-def test_one_standard_error_tells_models_apart(lead, words):
+@pytest.mark.parametrize(("lead", "words"), [(0.025, "better than"), (0.015, "cannot be told")])
+def test_two_standard_errors_tell_models_apart(lead, words):
     assert words in said(of_numbers("linear", -1.0), of_numbers("process", lead - 1.0, spread=0.2))
+
+
+def test_a_lead_that_nobody_would_notice_is_none_however_sure():
+    text = said(of_numbers("linear", -1.0 - 5e-16), of_numbers("process", -1.0))
+    assert "'linear' cannot be told apart" in text
+
+
+def test_a_baseline_that_is_as_good_for_all_one_can_tell_is_too_close_to_call():
+    noise = of_numbers("mean", -1.01, baseline=True, spread=1.0)
+    text = said(of_numbers("linear", -1.0), noise, of_numbers("boosting", -2.0, baseline=True))
+    assert "times that of 'mean' (too close to call)" in text
+    assert text.endswith("times that of 'boosting'.")
 
 
 def test_equals_are_named_and_the_simplest_of_them():
@@ -79,7 +91,7 @@ def test_equals_are_named_and_the_simplest_of_them():
     )
     assert (
         "Take 'process': it predicts unseen rows best, but 'forest' and 'linear' cannot be told "
-        "apart from it (within one standard error), and 'linear' is the simplest of them."
+        "apart from it (within two standard errors), and 'linear' is the simplest of them."
     ) in text
 
 

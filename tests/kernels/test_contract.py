@@ -2,7 +2,7 @@
 
 import inspect
 import pickle
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -102,6 +102,35 @@ def test_every_public_kernel_is_in_the_table():
     classes = {c for c in public if inspect.isclass(c) and issubclass(c, kernels.Kernel)}
     concrete = {c for c in classes if not inspect.isabstract(c)}
     assert concrete == {type(case.kernel) for case in CASES}
+
+
+FLAGS = {
+    (type(case.kernel), f.name)
+    for case in CASES
+    for f in fields(case.kernel)
+    if isinstance(getattr(case.kernel, f.name), bool)
+}
+
+
+@pytest.mark.parametrize(("kind", "name"), sorted(FLAGS, key=str))
+@pytest.mark.parametrize("value", [2.0, 1, "yes", None, [True]])
+def test_a_flag_is_true_or_false(kind, name, value):
+    kernel = next(case.kernel for case in CASES if type(case.kernel) is kind)
+    with pytest.raises(ValueError, match=rf"{kind.__name__}\.{name}=.* must be True or False"):
+        replace(kernel, **{name: value})
+    assert getattr(replace(kernel, **{name: np.False_}), name) is False
+
+
+def test_a_number_in_the_place_of_a_flag_is_refused():
+    assert {kind for kind, name in FLAGS if name == "ard"} == {
+        kernels.RBF,
+        kernels.Matern,
+        kernels.RationalQuadratic,
+        kernels.Linear,
+        kernels.Categorical,
+    }
+    with pytest.raises(ValueError, match=r"RationalQuadratic\.ard=2\.0 must be True or False"):
+        kernels.RationalQuadratic(1.0, 2.0)
 
 
 @every_kernel

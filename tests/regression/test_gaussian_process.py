@@ -11,7 +11,7 @@ from scipy.stats import multivariate_normal
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
-from posterity import GaussianProcessRegressor, distributions, kernels
+from posterity import GaussianProcessRegressor, arrays, distributions, kernels, likelihoods
 from posterity.inference import process_search
 from posterity.models import relevance
 
@@ -481,11 +481,21 @@ def test_a_device_may_be_named(torch):
     assert isinstance(model.predict(X), np.ndarray)
 
 
+@pytest.mark.parametrize("likelihood", [None, likelihoods.StudentT(4.0, 0.3)])
+def test_queries_are_answered_where_the_rows_of_the_fit_are(likelihood, monkeypatch):
+    X, y = data()
+    model = GaussianProcessRegressor(kernels.RBF(1.0).fixed(), likelihood=likelihood).fit(X, y)
+    expected = model.predict(X, return_std=True)
+    monkeypatch.setattr(arrays, "to_device", None)
+    model.set_params(device="nowhere")
+    np.testing.assert_array_equal(model.predict(X, return_std=True), expected)
+
+
 @pytest.mark.skipif(not SMALL.exists(), reason="the data are not here")
 def test_the_evidence_of_a_known_data_set_is_the_known_one():
     """Snelson's one-dimensional data: other libraries reach the same from many starts."""
-    arrays = np.load(SMALL / "snelson1d.npz")
-    X, y = ((a - a.mean(0)) / a.std(0) for a in (arrays["X"], arrays["y"]))
+    stored = np.load(SMALL / "snelson1d.npz")
+    X, y = ((a - a.mean(0)) / a.std(0) for a in (stored["X"], stored["y"]))
     model = GaussianProcessRegressor(kernels.Scaled(kernels.RBF()), mean="zero").fit(X, y)
     assert model.log_evidence_ == pytest.approx(-89.81, abs=0.01)
 

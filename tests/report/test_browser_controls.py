@@ -39,7 +39,7 @@ def test_names_of_classes_are_told_in_full_or_cut_where_their_bar_begins(
     names = ["Grignolino", "W" * 60, "\U0001f377" * 40]
     frame = panel_cases.frame(60, 3)
     frame = frame.with_columns(y=frame["y"].replace_strict([f"class {c}" for c in range(3)], names))
-    estimator = classification.LogisticRegression()
+    estimator = classification.BayesianLogisticRegression()
     model = tables.TableModel(estimator, panel_cases.schema(3)).fit(frame)
     payload = what_if.payload(model)
     assert not isinstance(payload, what_if.Refusal)

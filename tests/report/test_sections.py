@@ -103,6 +103,24 @@ def test_quantiles_are_those_of_the_model() -> None:
     assert np.allclose(dist.cdf(q.T), np.array([0.05, 0.25, 0.5, 0.75, 0.95])[:, None])
 
 
+@pytest.mark.parametrize(("days", "first"), [(70, 0.0), (9000, 9000.0 - 4 * 41 * 7 / 8)])
+def test_curves_follow_the_cycles_of_a_date(days: int, first: float) -> None:
+    moments = np.datetime64("1970-01-01") + np.arange(days + 1)
+    frame = pl.DataFrame({"day": moments, "y": np.cos(2.0 * np.pi * np.arange(days + 1) / 7.0)})
+    material = looked(stories.told(regression.BayesianLinearRegression(), frame, "y"))
+    grid = material.grid("day", 0.0, float(days), 41)
+    assert grid[0] == pytest.approx(first)
+    assert grid[-1] == days
+    assert np.diff(grid).max() <= 7.0 / 8.0 + 1e-9
+    assert len(grid) <= 4 * 41 + 1
+
+
+def test_curves_of_numbers_have_the_places_they_ask_for() -> None:
+    material = of_numbers()
+    np.testing.assert_allclose(material.grid("size", 1.0, 3.0, 5), [1.0, 1.5, 2.0, 2.5, 3.0])
+    np.testing.assert_allclose(material.grid("size", 2.0, 2.0, 5), [2.0])
+
+
 def test_a_few_of_many_are_rising_and_different() -> None:
     chosen = some(1000, 30, np.random.default_rng(0))
     assert len(np.unique(chosen)) == 30

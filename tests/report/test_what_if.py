@@ -11,7 +11,6 @@ from report import panel_cases
 from sklearn.linear_model import Ridge
 
 from posterity import classification, features, kernels, regression, tables
-from posterity.inference import process
 from posterity.report import what_if
 from posterity.report.what_if import condensing, forms, packing
 
@@ -138,19 +137,6 @@ def test_what_few_rows_cannot_tell_is_refused(monkeypatch: pytest.MonkeyPatch) -
     found = what_if.payload(panel_cases.fitted(estimator))
     assert isinstance(found, what_if.Refusal)
     assert "covariances of 60 rows" in found.why
-
-
-def test_all_rows_tell_all_there_is_to_tell() -> None:
-    kernel = kernels.Scaled(kernels.Matern(2.0, smoothness=0.5), 3.0) + kernels.White(0.1)
-    model = panel_cases.fitted(regression.GaussianProcessRegressor(kernel.fixed()))
-    posterior = model.estimator_.posterior_
-    assert isinstance(posterior, process.ProcessPosterior)
-    condensed = condensing.Condensed.of(posterior, 60)
-    X = model.inputs(panel_cases.queries(30))
-    mean, variance = posterior.latent(X)
-    m, v = condensed.latent(X)
-    np.testing.assert_allclose(m, mean[:, 0], atol=1e-6)
-    np.testing.assert_allclose(v, variance, rtol=1e-6)
 
 
 def test_the_script_can_stand_in_a_page_under_a_strict_policy() -> None:

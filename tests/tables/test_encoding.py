@@ -349,3 +349,12 @@ def test_whatever_the_cells_hold_numbers_or_a_table_error_come_out(fitted_to, as
         return
     assert X.shape == (len(asked_of), len(fitted.get_feature_names_out()))
     assert np.isfinite(X).all()
+
+
+@pytest.mark.parametrize("times", [1, 5])
+def test_dates_that_come_again_are_read_as_each_alone(times):
+    written = ["2024-02-29", "2023-02-29", None, "?", "2024-03-01 06:00", "soon"] * times
+    together = dates.days(pl.Series(written, dtype=pl.String))
+    alone = [dates.days(pl.Series([text], dtype=pl.String)) for text in written]
+    np.testing.assert_array_equal(together.numbers, [one.numbers[0] for one in alone])
+    assert together.odd.tolist() == [bool(one.odd[0]) for one in alone]

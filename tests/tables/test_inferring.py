@@ -489,3 +489,22 @@ def test_what_is_no_table_is_refused():
         tables.as_frame([[1, 2]])
     with pytest.raises(ValueError, match="make no table"):
         tables.as_frame({"a": [1], "b": [1, 2]})
+
+
+def test_rows_that_repeat_others_are_pointed_out():
+    x, noise = np.random.default_rng(0).normal(size=(2, 40))
+    rows = pl.DataFrame({"x": x, "k": ["a", "b"] * 20, "y": x + noise})
+    notes = tables.infer(pl.concat([rows] * 3), "y").notes
+    assert any(note.startswith("80 of 120 rows repeat others exactly") for note in notes)
+    assert not any("repeat" in note for note in tables.infer(rows, "y").notes)
+
+
+def test_rows_of_labels_are_equal_by_nature():
+    frame = pl.DataFrame({"k": ["a", "b"] * 30, "m": ["u", "u", "v"] * 20, "y": ["1", "0"] * 30})
+    assert not any("repeat" in note for note in tables.infer(frame, "y", keep=["k"]).notes)
+
+
+def test_long_names_are_cut_where_they_are_listed():
+    frame = {"x" * 300: [1.0, 2.0, 4.0], "y": [1.5, 2.5, 9.0]}
+    said = tables.sentences(tables.infer(frame, "y"), frame)
+    assert all(len(sentence) < 200 for sentence in said)

@@ -1,13 +1,14 @@
 import pickle
 from dataclasses import replace
 
+import joblib
 import numpy as np
 import pytest
 from scipy import stats
 
 from posterity import datasets
 from posterity.trees.families.columns import Columns
-from posterity.trees.forests import normal_surroundings, normal_tuning
+from posterity.trees.forests import forest, normal_surroundings, normal_tuning
 from posterity.trees.forests.forest import Plan
 from posterity.trees.forests.normal_forest import fit_normals
 from posterity.trees.forests.normal_leaves import NormalLeaves
@@ -38,6 +39,21 @@ def test_numbers_do_not_depend_on_the_number_of_jobs(grown):
     np.testing.assert_array_equal(grown.oob_log_prob, other.oob_log_prob)
     X = np.tile(problem(seed=1)[0], (40, 1))
     np.testing.assert_array_equal(grown.forest.mean(X), other.forest.mean(X, n_jobs=2))
+
+
+def test_no_more_threads_answer_than_there_are_processors_and_work(monkeypatch):
+    asked, parallel = [], joblib.Parallel
+
+    def counted(n_jobs, prefer):
+        asked.append(n_jobs)
+        return parallel(n_jobs=n_jobs, prefer=prefer)
+
+    monkeypatch.setattr(joblib, "Parallel", counted)
+    for cores, n in [(4, 3 * 2048), (2, 3 * 2048), (4, 10 * 2048)]:
+        monkeypatch.setattr(joblib, "cpu_count", lambda cores=cores: cores)
+        blocks = forest.in_blocks(lambda places: places, n, 10**6, 10**9)
+        np.testing.assert_array_equal(np.concatenate(blocks), np.arange(n))
+    assert asked == [3, 2, 4]
 
 
 def test_the_mean_is_that_of_the_members(grown):

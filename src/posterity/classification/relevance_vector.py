@@ -223,7 +223,7 @@ class RelevanceVectorClassifier(models.RelevanceModel, Classifier):
 
     def _latent(self, X: Any) -> tuple[Array, Array]:
         check_is_fitted(self, "posterior_")
-        rows = self._check_rows(X)
+        rows = self._queries(X)
         Z = self._columns_at(rows)
         mean, covariance = self.posterior_.latent(Z)
         if self._query is None:

@@ -81,15 +81,25 @@ def _shown() -> Iterator[Any]:
 
 def _say(found: comparison.Comparison, voice: Voice) -> None:
     schema = found.schema
+    n_inputs = len(schema.inputs)
     title = (
-        f"{schema.target} from {len(schema.inputs)} columns, {found.n_rows:,} rows, "
+        f"{schema.target} from {n_inputs} column{'s' * (n_inputs > 1)}, {found.n_rows:,} rows, "
         f"{found.folds}-fold cross-validated"
     )
     heads = scores.columns(schema.task)
     voice.table(title, heads, (list(scores.cells(result)) for result in found.results))
-    for left in found.skipped:
-        voice.say(f"Not measured: {left.name}. {left.why}")
+    voice.say(scores.legend(schema.task), *_not_measured(found))
     voice.say("", found.verdict)
+
+
+def _not_measured(found: comparison.Comparison) -> Iterator[str]:
+    """Which models are not in the ranking, together where the reason is the same."""
+    names: dict[str, list[str]] = {}
+    for left in found.skipped:
+        names.setdefault(left.why, []).append(left.name)
+    return (
+        f"Not measured: {', '.join(those)} ({why.rstrip('.')})." for why, those in names.items()
+    )
 
 
 def _story(plan: Plan, table: table_input.Input, found: comparison.Comparison) -> report.Story:

@@ -65,6 +65,7 @@ def write_report(plan: Plan, out: str, voice: Voice, *, force: bool) -> None:
         source=plan.path,
         n_rows_in_file=sample.n_rows,
         row_numbers=sample.positions,
+        inferred=tuple(tables.sentences(model.schema, sample.frame)),
         notes=("These scores are honest only if the model was fitted to other rows.",),
         seed=plan.seed,
     )

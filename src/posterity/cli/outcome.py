@@ -4,6 +4,7 @@ import contextlib
 import os
 import sys
 from collections.abc import Iterator
+from typing import IO
 
 import typer
 
@@ -36,7 +37,7 @@ def told() -> Iterator[None]:
         complain("Stopped. Files that were not finished have been removed.")
         raise typer.Exit(STOPPED) from None
     except BrokenPipeError:  # whoever read our output has had enough
-        sys.stderr.close()
+        silence(sys.stdout)
         raise typer.Exit(0) from None
     except Exception as error:
         if os.environ.get(TRACEBACK):
@@ -44,6 +45,13 @@ def told() -> Iterator[None]:
         code, sentence = _ending(error)
         complain(sentence)
         raise typer.Exit(code) from None
+
+
+def silence(stream: IO[str]) -> None:
+    """Let what is still to be written there go nowhere, at the end of Python too."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, stream.fileno())
+    os.close(nowhere)
 
 
 def _ending(error: Exception) -> tuple[int, str]:

@@ -32,8 +32,9 @@ def run(plan: Plan, voice: Voice) -> None:
     source = tables.open_source(plan.path, format=plan.format, separator=plan.separator)
     voice.say(*source.notes)
     n_rows = tables.write_batches(plan.out, _answered(plan, model, source))
-    place = "standard output" if plan.out == "-" else plan.out
-    voice.say(f"{n_rows:,} rows with their predictions are in {place}.")
+    rows = "1 row with its prediction" if n_rows == 1 else f"{n_rows:,} rows with their predictions"
+    verb = "is" if n_rows == 1 else "are"
+    voice.say(f"{rows} {verb} {'on standard output' if plan.out == '-' else f'in {plan.out}'}.")
     if plan.out != "-":
         voice.next("evaluate", plan.model, plan.path)
     voice.give({"rows": n_rows, "out": plan.out, "model": plan.model})

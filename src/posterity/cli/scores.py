@@ -14,6 +14,21 @@ def columns(task: str) -> tuple[str, ...]:
     return ("model", "log score", *shown, "off by", "evidence", "fit", "predict", "size")
 
 
+def legend(task: str) -> str:
+    """What the columns mean."""
+    shown = (
+        "in 90 %: rows within their 90 % intervals; off by: the most that the share of rows below "
+        "a quantile differs from its level"
+        if task == "regression"
+        else "right: rows whose most probable class came; off by: how far stated probabilities are "
+        "from observed shares, on average"
+    )
+    return (
+        "log score: mean log probability of what came, higher is better, +- its standard error; "
+        f"{shown}; predict: of 1,000 rows; in brackets: what the family is held against."
+    )
+
+
 def cells(result: comparison.Result) -> Iterator[str]:
     """One row of the ranking, in the order of ``columns``."""
     yield f"({result.name})" if result.baseline else result.name

@@ -15,7 +15,17 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from posterity.cli import outcome
+
 _UNBOUND = 160  # columns of text that goes to a file or a pipe
+
+
+class _Console(Console):
+    """One that falls silent where nobody listens any more; the work goes on to its end."""
+
+    def on_broken_pipe(self) -> None:
+        """Where rich would end the program."""
+        outcome.silence(self.file)
 
 
 @dataclass(frozen=True)
@@ -36,8 +46,9 @@ class Voice:
     def say(self, *sentences: str) -> None:
         """Print sentences as they are: texts of a file are never taken for markup."""
         if not self.machine:
+            console = self._console()
             for sentence in sentences:
-                self._console().print(Text(sentence), highlight=False)
+                console.print(Text(sentence), highlight=False, soft_wrap=not console.is_terminal)
 
     def table(
         self, title: str, columns: Sequence[str], rows: Iterable[Sequence[str]], *, words: int = 1
@@ -61,8 +72,10 @@ class Voice:
         console.print(out)
 
     def next(self, *words: str) -> None:
-        """The command that a person would type next."""
-        self.say("", f"Next: {shlex.join(['posterity', *words])}")
+        """The command that a person would type next, on one line that can be copied."""
+        if not self.machine:
+            line = Text(f"\nNext: {shlex.join(['posterity', *words])}")
+            self._console().print(line, highlight=False, soft_wrap=True)
 
     def give(self, answer: Mapping[str, Any]) -> None:
         """Print the answer for a machine; nothing where a person listens."""
@@ -71,9 +84,9 @@ class Voice:
             sys.stdout.write("\n")
 
     def _console(self) -> Console:
-        console = Console(stderr=self.aside)
+        console = _Console(stderr=self.aside)
         # A file or a pipe has no edge to be kept within.
-        return console if console.is_terminal else Console(stderr=self.aside, width=_UNBOUND)
+        return console if console.is_terminal else _Console(stderr=self.aside, width=_UNBOUND)
 
 
 def _columns_within(width: int, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> int:

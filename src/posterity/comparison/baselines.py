@@ -1,5 +1,6 @@
 """What a model must beat to be worth its name: constants, and scikit-learn's own."""
 
+import functools
 from typing import Any, Self
 
 import numpy as np
@@ -12,9 +13,9 @@ from sklearn.model_selection import KFold, cross_val_predict
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from posterity import classification, distributions, regression, tables
+from posterity.comparison import measuring
 from posterity.comparison.candidates import Candidate
 
-_SMALLEST = 1e-15  # the least probability that scikit-learn's log_loss counts
 _INNER_FOLDS = 3
 
 
@@ -57,7 +58,9 @@ class NormalResiduals(regression.Regressor):
         """Normal, of one width everywhere."""
         check_is_fitted(self)
         rows = validate_data(self, X, reset=False)
-        return distributions.Normal(self.estimator_.predict(rows), np.sqrt(self.noise_variance_))
+        with _one_thread():
+            mean = self.estimator_.predict(rows)
+        return distributions.Normal(mean, np.sqrt(self.noise_variance_))
 
 
 class FrequencyClassifier(classification.Classifier):
@@ -94,13 +97,21 @@ class StatedProbabilities(classification.Classifier):
     def predict_dist(self, X: Any) -> distributions.Discrete:
         """As stated: a class that was called impossible would cost an infinite loss."""
         check_is_fitted(self)
-        p = self.estimator_.predict_proba(validate_data(self, X, reset=False))
-        return distributions.Categorical.from_logits(np.log(np.maximum(p, _SMALLEST)))
+        rows = validate_data(self, X, reset=False)
+        with _one_thread():
+            p = self.estimator_.predict_proba(rows)
+        return distributions.Categorical.from_logits(np.log(np.maximum(p, measuring.SMALLEST)))
 
 
 def _one_thread() -> Any:
     """Threads of boosting wait for each other, ten times as long where others compute beside."""
-    return threadpoolctl.threadpool_limits(1, user_api="openmp")
+    return _openmp().limit(limits=1)
+
+
+@functools.cache
+def _openmp() -> Any:
+    """Every OpenMP in this process; to look for them takes as long as to predict many rows."""
+    return threadpoolctl.ThreadpoolController().select(user_api="openmp")
 
 
 def constant(task: tables.Task) -> Any:

@@ -18,6 +18,8 @@ from posterity.comparison.results import Comparison, Result, Skipped
 from posterity.comparison.trial import Trial
 from posterity.comparison.verdict import verdict
 
+_SHARE = 0.5  # of the time left, for one model before others: a dear one leaves them some
+
 Progress: TypeAlias = Callable[[int, int, str], None]
 
 
@@ -52,8 +54,9 @@ def compare(
     seed : int, default=0
         Of how rows are dealt.
     budget : float, optional
-        Seconds. What cannot end within them is not begun, or is stopped; but the first baseline,
-        the first model, and the winner's fit to all rows take what they take.
+        Seconds. What cannot end within half of those left, or the last within all, is stopped or
+        not begun; but the first baseline, the first model, and the winner's fit to all rows take
+        what they take.
     report : callable, optional
         Called as ``report(done, total, name)`` before each fit, and once at the end.
 
@@ -127,9 +130,10 @@ def _measured(
     n_folds = len(parts.folds)
     for place, one in enumerate(candidates):
         is_first = all(done.result.baseline != one.baseline for done in trials)
-        seconds = math.inf if is_first else clock.left() - _reserve(trials)
+        share = _SHARE if place < len(candidates) - 1 else 1.0
+        seconds = math.inf if is_first else share * (clock.left() - _reserve(trials))
         if seconds <= 0.0:
-            skipped.append(Skipped(one.name, "no time left: it was not begun."))
+            skipped.append(Skipped(one.name, "out of time, not begun."))
             continue
 
         def step(fold: int, name: str = one.name, begun: int = place * n_folds) -> None:

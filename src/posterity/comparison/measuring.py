@@ -11,7 +11,9 @@ from posterity import classification, distributions
 from posterity.arrays import Array
 from posterity.comparison.results import LEVELS, HeldOut, Result
 
-_SMALLEST = 1e-15  # the least probability that scikit-learn's log_loss counts
+SMALLEST = 1e-15
+"""The least probability that scikit-learn's log_loss counts."""
+
 _IMPOSSIBLE = float(np.log(np.finfo(np.float64).tiny))  # the log of what was said never to come
 _ROWS = 4096  # predicted at once
 _BIN_ROWS, _MOST_BINS = 30, 10
@@ -160,7 +162,7 @@ def _stated(estimator: Any, X: Array) -> Array:
     """Log-probabilities of the classes that were fitted; a pipeline states no distribution."""
     if isinstance(estimator, classification.Classifier):
         return estimator.predict_dist(X).log_probabilities()
-    p = np.maximum(estimator.predict_proba(X), _SMALLEST)
+    p = np.maximum(estimator.predict_proba(X), SMALLEST)
     return distributions.Categorical.from_logits(np.log(p)).log_probabilities()
 
 

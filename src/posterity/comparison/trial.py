@@ -58,7 +58,7 @@ def measure(
             with budget.at_most(seconds):
                 runs = _all_folds(candidate, parts, clock, seed, step)
         except budget.OutOfTime:
-            return Skipped(candidate.name, f"no time left: it was stopped after {_words(seconds)}.")
+            return Skipped(candidate.name, f"out of time, stopped after {_words(seconds)}.")
         except Exception as error:  # whatever a model objects to is said, and the others go on
             return Skipped(candidate.name, first_sentence(error))
     if isinstance(runs, str):
@@ -95,20 +95,33 @@ def comparable_evidence(estimator: Any) -> float | None:
 def _all_folds(
     candidate: Candidate, parts: Parts, clock: budget.Clock, seed: int, step: Callable[[int], None]
 ) -> list[_Run] | str:
-    """Every fold, or why not: after the first it can be told whether time will do."""
+    """Every fold, or why not: after a few it can be told whether time will do."""
     runs: list[_Run] = []
+    seconds: list[float] = []
     for number, fold in enumerate(parts.folds):
         step(number)
+        start = clock.spent()
         runs.append(_run(candidate, fold, parts.classes, seed))
-        if number == 0:
-            ahead = len(parts.folds) - 1 + WHOLE
-            needed = ahead * clock.spent()
-            if needed > clock.left():
-                return (
-                    f"no time left: it would have taken {_words(needed)} more, and there were "
-                    f"{_words(clock.left())}."
-                )
+        seconds.append(clock.spent() - start)
+        if not _time_will_do(seconds, len(parts.folds), clock.left()):
+            ahead = _ahead(seconds, len(parts.folds))
+            return (
+                f"out of time, about {_words(ahead)} more were needed, and it had "
+                f"{_words(clock.left())}."
+            )
     return runs
+
+
+def _ahead(seconds: list[float], n_folds: int) -> float:
+    """What is still to come, at the pace of the fastest fold: the first one may compile."""
+    return (n_folds - len(seconds) + WHOLE) * min(seconds)
+
+
+def _time_will_do(seconds: list[float], n_folds: int, left: float) -> bool:
+    """Whether to go on; after the first fold wherever two more such would fit."""
+    if len(seconds) == 1:
+        return 2.0 * seconds[0] <= left
+    return _ahead(seconds, n_folds) <= left
 
 
 def _run(candidate: Candidate, fold: Fold, classes: tuple[str, ...], seed: int) -> _Run:
@@ -149,4 +162,4 @@ def _unsuited(target: Target, y: NDArray[Any]) -> str | None:
 
 
 def _words(seconds: float) -> str:
-    return f"{max(seconds, 0.0):.3g} s"
+    return f"{max(round(seconds, 1), 0.0):g} s" if seconds < 9.95 else f"{seconds:.0f} s"

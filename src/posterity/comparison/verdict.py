@@ -10,6 +10,8 @@ from posterity.comparison.results import Result
 _NOMINAL = 0.9
 _SLACK = 0.01  # a difference that nobody would act on
 _ODD = 1.63  # sqrt(n) times the Kolmogorov-Smirnov distance: one in a hundred is beyond
+_SURE = 2.0  # standard errors by which models are told apart: several are compared
+_HARDLY = 1e-3  # of a log score, a thousandth of the probability: less is no difference
 _SHOWN = 3  # rivals that are named
 
 
@@ -70,7 +72,7 @@ def _beaten(best: Result, baseline: Result) -> str:
 
 
 def _among_equals(best: Result, equals: Sequence[Result], order: Sequence[str]) -> str:
-    """Where others are within one standard error: the best is named, and the simplest."""
+    """Where others are as good for all one can tell: the best is named, and the simplest."""
     simplest = min((best, *equals), key=lambda one: order.index(one.name))
     shown = [repr(one.name) for one in equals[:_SHOWN]]
     if len(equals) > _SHOWN:
@@ -81,7 +83,7 @@ def _among_equals(best: Result, equals: Sequence[Result], order: Sequence[str]) 
         advice = f"and {simplest.name!r} is the simplest of them"
     return (
         f"Take {best.name!r}: it predicts unseen rows best, but {_listed(shown)} cannot be told "
-        f"apart from it (within one standard error), {advice}."
+        f"apart from it (within two standard errors), {advice}."
     )
 
 
@@ -90,7 +92,9 @@ def _how_sure(best: Result, baselines: Sequence[Result]) -> str:
     trust = _trust_in_numbers(best) if best.coverage is not None else _trust_in_classes(best)
     if not baselines:
         return f"{trust}."
-    shares = [f"{_times(best, one)} times that of {one.name!r}" for one in baselines]
+    shares = [
+        f"{_times(best, one)} times that of {one.name!r}{_doubt(best, one)}" for one in baselines
+    ]
     return f"{trust}; to what came it gave, on average, a probability {_listed(shares)}."
 
 
@@ -131,7 +135,7 @@ def _difference(ahead: Result, behind: Result) -> tuple[float, float]:
 
 def _cannot_be_told_apart(ahead: Result, behind: Result) -> bool:
     mean, error = _difference(ahead, behind)
-    return mean <= error
+    return mean <= max(_SURE * error, _HARDLY)
 
 
 def _ahead(ahead: Result, behind: Result) -> str:
@@ -145,6 +149,12 @@ def _times(best: Result, other: Result) -> str:
     if log_ratio > math.log(1e6):
         return "over a million"
     return f"{math.exp(log_ratio):#.3g}".rstrip(".")
+
+
+def _doubt(best: Result, other: Result) -> str:
+    """A word where being ahead may be chance."""
+    ahead = _difference(best, other)[0] > 0.0
+    return " (too close to call)" if ahead and _cannot_be_told_apart(best, other) else ""
 
 
 def _listed(words: Sequence[str]) -> str:

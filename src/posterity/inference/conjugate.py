@@ -171,7 +171,7 @@ class WeightPosterior:
             mean[block] = P @ self.mean
             np.square(P, out=P)
             variance[block] = P @ self.variance
-            if self._has_unseen:
+            if self.has_unseen:
                 variance[block] += self._unseen(X, P)
         return mean + self.problem.target_center, variance + self.offset_variance
 
@@ -180,7 +180,7 @@ class WeightPosterior:
         X = Z - self.problem.center
         P = X @ self._scaled_directions
         C = np.einsum("ir,rk,jr->kij", P, self.variance, P, optimize=True)
-        if self._has_unseen:
+        if self.has_unseen:
             outside = X / self.problem.scale - P @ self.problem.V.T
             C += self.prior_variance[:, None, None] * (outside @ outside.T)
         return C + self.offset_variance[:, None, None]
@@ -190,7 +190,7 @@ class WeightPosterior:
         p, (r, K) = self.problem, self.mean.shape
         along = self.mean + np.sqrt(self.variance) * rng.standard_normal((size, r, K))
         w = p.V @ along  # (size, M, K)
-        if self._has_unseen:
+        if self.has_unseen:
             free = rng.standard_normal((size, len(p.scale), K)) * np.sqrt(self.prior_variance)
             w += free - p.V @ (p.V.T @ free)
         coef = w / p.scale[:, None]
@@ -198,7 +198,7 @@ class WeightPosterior:
         return coef, p.target_center + noise - np.einsum("m,smk->sk", p.center, coef)
 
     @property
-    def _has_unseen(self) -> bool:
+    def has_unseen(self) -> bool:
         """Whether weights have directions that no row has: there the prior is all there is."""
         M, r = self.problem.V.shape
         return r < M and bool(np.isfinite(self.prior_variance).all())

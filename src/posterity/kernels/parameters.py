@@ -85,6 +85,13 @@ def checked(value: Any, where: str, *, per_column: bool = True) -> Value | None:
     return numbers_given[0] if isinstance(value, numbers.Real) else numbers_given
 
 
+def checked_flag(value: Any, where: str) -> bool:
+    """The value, if it is True or False: a number in its place may be meant for another."""
+    if not isinstance(value, bool | np.bool_):
+        raise ValueError(f"{where}={value!r} must be True or False.")
+    return bool(value)
+
+
 def _is_settled(value: Any) -> bool:
     """Whether the value already is a tuple of floats, and need not be made one."""
     return isinstance(value, tuple) and all(type(v) is float for v in value)

@@ -46,11 +46,6 @@ class StructuredKernel(base.Kernel):
     def _squares(self, X: Sequence[Any]) -> Array:
         """The vector of sum_f f(x)^2."""
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not isinstance(self.normalize, bool):
-            raise ValueError(f"normalize={self.normalize!r} must be True or False.")
-
     @property
     def takes_vectors(self) -> bool:
         """False: rows are objects."""

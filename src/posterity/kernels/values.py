@@ -29,8 +29,10 @@ class ParameterTree:
 
     def __post_init__(self) -> None:
         for f in fields(self):
+            where, given = f"{type(self).__name__}.{f.name}", getattr(self, f.name)
+            if f.type in (bool, "bool"):
+                object.__setattr__(self, f.name, parameters.checked_flag(given, where))
             if f.metadata.get("positive"):
-                where, given = f"{type(self).__name__}.{f.name}", getattr(self, f.name)
                 value = parameters.checked(given, where, per_column=f.metadata["per_column"])
                 object.__setattr__(self, f.name, value)
 

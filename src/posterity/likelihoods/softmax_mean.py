@@ -24,9 +24,9 @@ def log_exact(mean: Array, covariance: Array) -> Array:
     """log of the integral of softmax(a) N(a | mean, covariance) da, (n, C).
 
     For two classes to rounding. For more, by points of a scrambled Sobol sequence and their mirror
-    images, as many as the width of the normal asks for: the error of a probability is below 1e-3
-    for variances up to 5, 2e-3 up to 25 and 4e-3 beyond. Only differences between latent values
-    matter, so that the points have C - 1 coordinates.
+    images, as many as the width of the normal asks for: the error of a probability is at most
+    about 1e-3 for variances up to 5, 2e-3 up to 25 and 4e-3 beyond. Only differences between latent
+    values matter, so that the points have C - 1 coordinates.
     """
     if mean.shape[-1] == 2:
         return _log_of_two(mean, covariance)

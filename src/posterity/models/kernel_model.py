@@ -63,12 +63,15 @@ class KernelModel(BaseEstimator):
         """The kernel with the names of columns, once these are known, turned into positions."""
         return self._kernel_given().bind(getattr(self, "feature_names_in_", None))
 
-    def _check_rows(self, X: Any, *, reset: bool = False, min_rows: int = 1) -> Any:
-        """Rows where they are to be worked on."""
+    def _check_rows(
+        self, X: Any, *, reset: bool = False, min_rows: int = 1, beside: Any = None
+    ) -> Any:
+        """Rows where they are to be worked on: beside those of a fit, or on the device."""
         if self._takes_objects:
             return list(X)
         if not is_on_device(X):
-            return self._placed(validation.check_X(self, X, reset=reset, min_rows=min_rows))
+            rows = validation.check_X(self, X, reset=reset, min_rows=min_rows)
+            return self._placed(rows) if beside is None else arrays.like(beside, rows)
         if reset:
             self.n_features_in_ = int(X.shape[-1])
         return _checked_on_device(X, self.n_features_in_)

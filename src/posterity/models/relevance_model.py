@@ -79,6 +79,10 @@ class RelevanceModel(KernelModel):
             self.X_train_ = training.rows
         return order
 
+    def _queries(self, X: Any) -> Any:
+        """Checked rows, where the vectors are."""
+        return self._check_rows(X, beside=self.relevance_vectors_)
+
     def _columns_at(self, rows: Any) -> Array:
         """The columns of the vectors at checked rows, (n, m), on the host."""
         if not len(self.relevance_):

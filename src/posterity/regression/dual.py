@@ -94,7 +94,8 @@ class DualLinearRegression(PosteriorModel, FlatModel):
             raise ValueError(f"prior={self.prior!r} must be one of {PRIORS}.")
         columns = feature_spaces.KernelColumns(self.kernel)
         self.kernel_columns_ = columns.fit(self._features_of(rows.X))
-        self.row_weights_ = np.ones(len(rows.X)) if rows.sample_weight is None else rows.sample_weight
+        weights = rows.sample_weight
+        self.row_weights_ = np.ones(len(rows.X)) if weights is None else weights
 
     def _design_of(self, Z: Array) -> Array:
         """The kernel about the centre of the training rows [J 43], a column a row.

@@ -113,7 +113,7 @@ class LikelihoodProcess(LearningProcess):
             return super().predict_dist(X, noise_variance=noise_variance)
         if noise_variance is not None:
             raise ValueError("The likelihood says how targets scatter: noise_variance has no use.")
-        mean, variance = self._latent(self._check_rows(X))
+        mean, variance = self._latent(self._check_rows(X, beside=self.X_train_))
         predicted: distributions.Univariate = self.likelihood_.predict(
             self._per_row(mean[:, None]), self._per_row(variance[:, None])
         )
@@ -130,7 +130,7 @@ class LikelihoodProcess(LearningProcess):
         """The latent function at each row; without a likelihood, the noise-free one."""
         if self.has_normal_noise:
             return self._normal_at(X, 0.0)
-        mean, variance = self._latent(self._check_rows(X))
+        mean, variance = self._latent(self._check_rows(X, beside=self.X_train_))
         std = np.sqrt(variance)[:, None]
         return distributions.Normal(self._per_row(mean[:, None]), self._per_row(std))
 
@@ -148,7 +148,7 @@ class LikelihoodProcess(LearningProcess):
                 "Targets of this likelihood are not jointly normal; noise_variance=0.0 asks for "
                 "the latent function."
             )
-        rows = self._check_rows(X)
+        rows = self._check_rows(X, beside=self.X_train_)
         mean = self._latent(rows)[0]
         C = linalg.symmetrize(self.posterior_.covariance(rows))
         if self._single_output:

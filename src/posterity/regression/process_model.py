@@ -129,7 +129,7 @@ class ProcessModel(KernelRegressor):
         self, X: Any, *, noise_variance: ArrayLike | None = None
     ) -> distributions.MultivariateNormal:
         """The joint predictive distribution of all rows; ``noise_variance`` as in predict_dist."""
-        rows, t = self._fitted()._check_rows(X), self._targets
+        rows, t = self._fitted()._check_rows(X, beside=self.X_train_), self._targets
         mean = arrays.to_numpy(self.posterior_.mean(rows)) * t.scale + t.center
         C = arrays.to_numpy(self.posterior_.covariance(rows)) * (t.scale**2)[:, None, None]
         i = np.arange(len(mean))
@@ -147,14 +147,14 @@ class ProcessModel(KernelRegressor):
 
     def _moments(self, X: Any, noise_variance: ArrayLike | None) -> tuple[DeviceArray, DeviceArray]:
         """Mean and variance of the targets, each (n, K), where the process lives."""
-        mean, variance = self._fitted().posterior_.latent(self._check_rows(X))
+        mean, variance = self._fitted().posterior_.latent(self._check_rows(X, beside=self.X_train_))
         t = self._targets
         scale, center = (arrays.like(mean, a) for a in (t.scale, t.center))
         noise = arrays.like(mean, self._noise_at(noise_variance, mean.shape[0]))
         return mean * scale + center, variance[:, None] * scale**2 + noise
 
     def _predict_mean(self, X: Any) -> Any:
-        mean = self._fitted().posterior_.mean(self._check_rows(X))
+        mean = self._fitted().posterior_.mean(self._check_rows(X, beside=self.X_train_))
         t = self._targets
         scale, center = (arrays.like(mean, a) for a in (t.scale, t.center))
         return self._returned(self._per_row(mean * scale + center), X)

@@ -51,7 +51,7 @@ class VectorModel(models.RelevanceModel, KernelRegressor):
 
     def predict_cov(self, X: Any) -> Array:
         """Covariance of the targets between rows, noise on the diagonal: (n, n) or (K, n, n)."""
-        C = self._joint().covariance(self._columns_at(self._check_rows(X)))
+        C = self._joint().covariance(self._columns_at(self._queries(X)))
         i = np.arange(C.shape[1])
         C[:, i, i] += np.atleast_1d(self.noise_variance_)[:, None]
         return C[0] if self._single_output else C
@@ -64,7 +64,7 @@ class VectorModel(models.RelevanceModel, KernelRegressor):
         values : array of shape (n_samples, n) or (n_samples, n, K)
         """
         coef, intercept = self._joint().sample(n_samples, arrays.generator(random_state))
-        values = self._columns_at(self._check_rows(X)) @ coef + intercept[:, None, :]
+        values = self._columns_at(self._queries(X)) @ coef + intercept[:, None, :]
         return values[..., 0] if self._single_output else values
 
     def _joint(self) -> inference.WeightPosterior:
@@ -81,12 +81,12 @@ class VectorModel(models.RelevanceModel, KernelRegressor):
         check_is_fitted(self)
         if self._query is not None:
             return self._per_row(self._latent(X)[0])
-        return self._columns_at(self._check_rows(X)) @ self.dual_coef_.T + self.intercept_
+        return self._columns_at(self._queries(X)) @ self.dual_coef_.T + self.intercept_
 
     def _latent(self, X: Any) -> tuple[Array, Array]:
         """Mean and variance of the noise-free function, each (n, K)."""
         check_is_fitted(self)
-        rows = self._check_rows(X)
+        rows = self._queries(X)
         Z = self._columns_at(rows)
         mean, variance = self.posterior_.latent(Z)
         if self._query is None:

@@ -19,6 +19,8 @@ from posterity.report.story import Story
 
 N_SHOWN = 600  # rows in a picture: enough to see the shape, few enough to see the rows
 _N_LOOKED_AT = 5000  # rows from which ranges and typical values are taken
+_PER_CYCLE = 8  # places of a curve in one year, week or day
+_DENSER = 4  # times as many places as a curve without cycles has, at most
 _MATTERS = 0.01  # of what is lost without the first input
 _EPOCH = datetime(1970, 1, 1)
 
@@ -107,6 +109,19 @@ class Material:
         if self.kind(name) == "number":
             return values.tolist()
         return [_moment(day) for day in values.tolist()]
+
+    def grid(self, name: str, low: float, high: float, n: int) -> Array:
+        """Places of an input at which a curve is drawn, n of them or more.
+
+        Cycles of a date are followed, not missed between places: where they are too many for that,
+        the last of them are shown.
+        """
+        periods = self.part(name).periods().values() if self.kind(name) == "date" else ()
+        if not periods or high <= low:
+            return np.linspace(low, high, n if high > low else 1)
+        step = min(periods) / _PER_CYCLE
+        start = max(low, high - _DENSER * n * step)
+        return np.linspace(start, high, max(n, int(np.ceil((high - start) / step)) + 1))
 
     def rows_of(self, columns: dict[str, Sequence[Any]]) -> pl.DataFrame:
         """Typical rows but for the columns given."""

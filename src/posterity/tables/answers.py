@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from posterity.tables.columns import CellError, TableError
+from posterity.arrays import Array
+from posterity.tables.columns import TableError
 
 if TYPE_CHECKING:
     from posterity.tables.table_model import TableModel
@@ -52,10 +53,12 @@ def with_answers(
     ['size', 'price_mean', 'price_std', 'price_q90']
     """
     name = model.schema.target if prefix is None else prefix
-    answers = pl.concat(
-        _answers(model, frame, start, name, quantiles)
-        for start in range(0, max(len(frame), 1), _ROWS)
-    )
+    X = model.inputs(frame)
+    pieces = [X[start : start + _ROWS] for start in range(0, len(X), _ROWS)]
+    if model.schema.task == "regression":
+        answers = _numbers(model, pieces, name, quantiles)
+    else:
+        answers = _classes(model, pieces, name)
     if taken := [column for column in answers.columns if column in frame.columns]:
         raise TableError(
             f"The table already has a column {taken[0]!r}, which is what a prediction would be "
@@ -64,42 +67,27 @@ def with_answers(
     return pl.concat([frame, answers], how="horizontal")
 
 
-def _answers(
-    model: "TableModel", frame: pl.DataFrame, start: int, name: str, quantiles: Sequence[float]
-) -> pl.DataFrame:
-    """Of some rows; what is wrong with one of them is told of its row in the whole table."""
-    piece = frame[start : start + _ROWS]
-    try:
-        if model.schema.task == "regression":
-            return _numbers(model, piece, name, quantiles)
-        return _classes(model, piece, name)
-    except CellError as error:
-        raise error.below(start) from None
-
-
 def _numbers(
-    model: "TableModel", frame: pl.DataFrame, name: str, quantiles: Sequence[float]
+    model: "TableModel", pieces: Sequence[Array], name: str, quantiles: Sequence[float]
 ) -> pl.DataFrame:
     """Mean, standard deviation and quantiles of a number."""
     labels = [f"{name}_mean", f"{name}_std", *(f"{name}_q{_level(q)}" for q in quantiles)]
-    if not len(frame):
-        return pl.DataFrame(schema=dict.fromkeys(labels, pl.Float64))
-    dist = model.predict_dist(frame)
-    values = [dist.mean(), dist.standard_deviation(), *(dist.icdf(q) for q in quantiles)]
-    return pl.DataFrame(dict(zip(labels, map(np.asarray, values), strict=True)))
+    answers = [np.empty((0, len(labels)))]
+    for X in pieces:
+        dist = model.estimator_.predict_dist(X)
+        columns = [dist.mean(), dist.standard_deviation(), *(dist.icdf(q) for q in quantiles)]
+        answers.append(np.column_stack(columns))
+    return pl.DataFrame(np.concatenate(answers), schema=dict.fromkeys(labels, pl.Float64))
 
 
-def _classes(model: "TableModel", frame: pl.DataFrame, name: str) -> pl.DataFrame:
+def _classes(model: "TableModel", pieces: Sequence[Array], name: str) -> pl.DataFrame:
     """The most probable class and the probability of each."""
     labels = [f"{name}_p_{label}" for label in model.classes_]
-    types = {f"{name}_predicted": pl.String, **dict.fromkeys(labels, pl.Float64)}
-    if not len(frame):
-        return pl.DataFrame(schema=types)
-    p = model.predict_proba(frame)
-    best = [str(model.classes_[place]) for place in np.argmax(p, axis=1)]
-    return pl.DataFrame(
-        {f"{name}_predicted": best, **{label: p[:, c] for c, label in enumerate(labels)}},
-        schema=types,
+    none = np.empty((0, len(labels)))
+    p = np.concatenate([none, *(model.probabilities_of(X) for X in pieces)])
+    best = pl.Series(model.classes_, dtype=pl.String).gather(np.argmax(p, axis=1))
+    return pl.DataFrame(p, schema=dict.fromkeys(labels, pl.Float64)).insert_column(
+        0, best.alias(f"{name}_predicted")
     )
 
 

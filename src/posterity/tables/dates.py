@@ -35,6 +35,7 @@ WORDS = {
     "compact": "yyyymmdd",
 }
 _MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
+_FEW = 0.5  # share of different texts up to which each is read once
 _MANY = 20  # values beside which one that cannot be read is a slip
 _HALF_PAST = 69  # two-digit years from here on are of the last century, as in POSIX
 
@@ -51,8 +52,24 @@ def days(cells: pl.Series, style: str = "iso") -> Values:
     if not texts.is_text(cells):
         return _from_numbers(cells) if cells.dtype.is_numeric() else texts.numbers(cells)
     written = texts.stripped(cells)
+    distinct = written.unique()
+    if len(distinct) > _FEW * len(written):
+        return _from_texts(written, style)
+    # Days come again and again: each is read once.
+    read = _from_texts(distinct, style)
+    places = pl.DataFrame({"text": written}).join(
+        pl.DataFrame({"text": distinct, "place": np.arange(len(distinct))}),
+        on="text",
+        how="left",
+        nulls_equal=True,
+        maintain_order="left",
+    )["place"]
+    return Values(read.numbers[places.to_numpy()], read.odd[places.to_numpy()])
+
+
+def _from_texts(written: pl.Series, style: str) -> Values:
     found = written.str.extract_groups(PATTERNS[style or "iso"]).struct.unnest()
-    values = _day(found, len(cells)) + _time(found, len(cells))
+    values = _day(found, len(written)) + _time(found, len(written))
     unread = np.isnan(values) & written.is_not_null().to_numpy()
     missing = texts.says_missing(written).fill_null(False).to_numpy()
     return Values(values, unread & ~missing)

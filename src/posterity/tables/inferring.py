@@ -85,6 +85,7 @@ def infer(
         if name != target:
             _consider(found, table[name], outcome, wishes, chosen == "classification")
     _ensure_inputs(found, target)
+    _note_copies(found, table, target)
     classes = ordered_labels(outcome.series()) if chosen == "classification" else ()
     inputs, dropped = tuple(found.inputs), tuple(found.dropped)
     return Schema(target, chosen, inputs, dropped, tuple(found.notes), outcome.column, classes)
@@ -186,6 +187,18 @@ def _note_identifier(found: _Found, seen: Look, wishes: _Wishes) -> None:
         found.notes.append(
             f"{name!r} is named like an identifier but repeats: leave it out ({drop}) or read it "
             f"as a category ({category}) unless its size means something."
+        )
+
+
+def _note_copies(found: _Found, table: pl.DataFrame, target: str) -> None:
+    """Rows that repeat others are on both sides of a comparison."""
+    names = [column.name for column in found.inputs]
+    n_copies = suspecting.copies(table.select(*names, target), found.inputs)
+    if n_copies:
+        found.notes.append(
+            f"{n_copies:,} of {table.height:,} rows repeat others exactly: a model that is held "
+            "against a row it has seen looks better than it is. Leave out of the file what is in "
+            "it twice by mistake."
         )
 
 

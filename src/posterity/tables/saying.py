@@ -3,7 +3,7 @@
 import shlex
 from typing import Any
 
-from posterity.tables import frames
+from posterity.tables import frames, texts
 from posterity.tables.columns import Column, Dropped, Schema
 from posterity.tables.parts import MOST_LEVELS
 
@@ -64,14 +64,14 @@ def _target(schema: Schema, n_rows: int) -> str:
         change = "--task classification to change"
         return f"The target {schema.target!r} is a number: regression {on} ({change})."
     n = len(schema.classes)
-    classes = f"one of {n} classes, {_some([repr(label) for label in schema.classes])}"
+    classes = f"one of {n} classes, {_some([texts.shown(label) for label in schema.classes])}"
     change = "--task regression to change"
     return f"The target {schema.target!r} is {classes}: classification {on} ({change})."
 
 
 def _inputs(columns: list[Column], words: tuple[str, str], others: str) -> str:
     n = len(columns)
-    names = _some([repr(column.name) for column in columns])
+    names = _some([texts.shown(column.name) for column in columns])
     start = f"{n} input is read as {words[0]}" if n == 1 else f"{n} inputs are read as {words[1]}"
     return f"{start}: {names} ({others} to change)."
 
@@ -96,7 +96,7 @@ def _missing(schema: Schema) -> list[str]:
     if not columns:
         return []
     total = sum(column.n_missing for column in columns)
-    names = _some([f"{column.name!r} ({column.n_missing:,})" for column in columns])
+    names = _some([f"{texts.shown(column.name)} ({column.n_missing:,})" for column in columns])
     values = "value is" if total == 1 else "values are"
     return [
         f"{total:,} {values} missing in the inputs, which the model takes as they are: {names}."
@@ -111,7 +111,7 @@ def _left_out(schema: Schema) -> list[str]:
 
 
 def _left_out_for(why: str, drops: list[Dropped]) -> str:
-    names = _some([repr(drop.name) for drop in drops])
+    names = _some([texts.shown(drop.name) for drop in drops])
     if why == ASKED:
         return f"Left out as asked: {names}."
     reason = why.replace("it ", "each ", 1) if len(drops) > 1 and why.startswith("it ") else why

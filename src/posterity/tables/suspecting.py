@@ -2,13 +2,14 @@
 
 import hashlib
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 import polars as pl
 
 from posterity.arrays import Array
 from posterity.tables import fitting
+from posterity.tables.columns import Column
 from posterity.tables.looking import Look
 
 _IDENTIFIER = re.compile(
@@ -20,6 +21,8 @@ _TIME = re.compile(r"^(?:t|x|time|step|second|minute|hour|day|week|month|quarter
 _LONG = 30  # letters of a text that is written, not chosen
 _FEW = 20  # rows below which an exact relation may be chance
 _MANY = 100  # different values whose order is the target's by no chance, nor by a close relation
+_RARELY_EQUAL = 0.5  # of the distinct rows have a number of their own
+_SHARE_OF_COPIES = 0.02  # of the rows, below which copies change no score
 _SOME = 2000  # rows that an exact relation must hold in before all are looked at
 
 
@@ -133,3 +136,18 @@ def _determining(both: pl.DataFrame) -> str | None:
     many = both.height >= 30 and both.height >= 5 * n_levels
     exact = many and both.n_unique() == n_levels
     return "its labels determine the target in every row" if exact else None
+
+
+def copies(rows: pl.DataFrame, inputs: Iterable[Column]) -> int:
+    """How many rows repeat another to the last cell, where that can hardly be chance.
+
+    Rows of labels and of small numbers are often equal; a number that is different in most rows
+    is there once in each.
+    """
+    n_distinct = rows.n_unique()
+    is_one_of_many = any(
+        column.kind != "category" and column.n_distinct > _RARELY_EQUAL * n_distinct
+        for column in inputs
+    )
+    n_copies = rows.height - n_distinct
+    return n_copies if is_one_of_many and n_copies > _SHARE_OF_COPIES * rows.height else 0

@@ -119,7 +119,11 @@ class TableModel(BaseEstimator):
         """Probabilities of ``classes_``, (N, C); 0 for a class that no fitted row had."""
         if self.schema.task == "regression":
             raise TypeError("This model predicts a number, not a class; ask predict_dist of it.")
-        given = np.asarray(self._fitted().predict_proba(self._queries(frame)), dtype=np.float64)
+        return self.probabilities_of(self._queries(frame))
+
+    def probabilities_of(self, X: Array) -> Array:
+        """The same of inputs that ``inputs`` has turned into numbers."""
+        given = np.asarray(self._fitted().predict_proba(X), dtype=np.float64)
         known = np.asarray(self.estimator_.classes_, dtype=np.int64)
         if given.shape[1] == len(self.classes_):
             return given

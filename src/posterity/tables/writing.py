@@ -133,12 +133,17 @@ def _write_text(file: IO[bytes], frames: Iterable[pl.DataFrame], kind: Kind) -> 
     """Write the frames as lines; the names of the columns once."""
     n_rows = 0
     for number, frame in enumerate(frames):
-        if kind == "jsonl":
-            frame.write_ndjson(file)
-        else:
-            frame.write_csv(file, include_header=number == 0, separator=_SEPARATORS[kind])
+        # As text first: polars does not say which error of the system it met while writing.
+        file.write(_lines(frame, kind, include_header=number == 0).encode())
         n_rows += frame.height
     return n_rows
+
+
+def _lines(frame: pl.DataFrame, kind: Kind, *, include_header: bool) -> str:
+    """The rows as text."""
+    if kind == "jsonl":
+        return frame.write_ndjson()
+    return frame.write_csv(include_header=include_header, separator=_SEPARATORS[kind])
 
 
 def _write_parquet(file: IO[bytes], frames: Iterable[pl.DataFrame]) -> int:

@@ -63,7 +63,7 @@ def _question(material: Material, name: str) -> Question | None:
     if not len(known):
         return None
     low, high = np.percentile(known, _ENDS)
-    grid = np.linspace(low, high, _GRID) if high > low else np.array([low])
+    grid = material.grid(name, low, high, _GRID)
     return Question(name, grid, material.column(name, grid), ())
 
 

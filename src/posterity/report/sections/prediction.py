@@ -82,17 +82,18 @@ def _band(material: Material) -> list[Figure]:
     name = dominant(material)
     if name is None:
         return []
-    seen = material.values(name, material.measured(material.shown))
-    known = np.isfinite(seen)
-    if not known.any():
+    values = material.values(name, material.measured(material.shown))
+    known = values[np.isfinite(values)]
+    if not len(known):
         return []
-    grid = np.linspace(seen[known].min(), seen[known].max(), _GRID)
+    grid = material.grid(name, known.min(), known.max(), _GRID)
+    beside = values >= grid[0]
     q = material.quantiles(material.rows_of({name: material.column(name, grid)}))
-    y = material.story.held_out.y[material.shown].astype(np.float64)
+    seen, y = values[beside], material.story.held_out.y[material.shown][beside].astype(np.float64)
     axis = scales.days if material.kind(name) == "date" else scales.linear
     target = material.story.schema.target
     plot = Plot(axis(seen, name), scales.linear(np.concatenate([y, q.ravel()]), target))
-    layers = [*bands(plot, grid, q), plot.dots(seen[known], y[known], "ink", radius=2.0)]
+    layers = [*bands(plot, grid, q), plot.dots(seen, y, "ink", radius=2.0)]
     title = f"{target} over {numbers.clipped(name, 40)}"
     others = "" if len(material.names) == 1 else ", all other inputs at typical values"
     caption = (

@@ -63,7 +63,7 @@ def _(posterior: inference.WeightPosterior) -> Json:
         "whose": [0] * r,
         "contrasts": [[1.0]],
         "deviations": numbers(np.sqrt(posterior.variance[:, 0])),
-        "outside": _unseen(posterior),
+        "outside": float(posterior.prior_variance[0]) if posterior.has_unseen else 0.0,
         "base": float(posterior.offset_variance[0]),
     }
 
@@ -143,10 +143,3 @@ def _(fit: pair_fit.PairFit) -> Json:
 def _factor(L: Array) -> Json:
     check_room(len(L) ** 2 // 2, f"The covariances of {len(L):,} weights")
     return triangle(L)
-
-
-def _unseen(posterior: inference.WeightPosterior) -> float:
-    """The variance of weights along directions that no row has."""
-    M, r = posterior.problem.V.shape
-    prior = float(posterior.prior_variance[0])
-    return prior if r < M and np.isfinite(prior) else 0.0

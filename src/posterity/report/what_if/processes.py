@@ -13,7 +13,14 @@ import numpy as np
 
 from posterity import kernels
 from posterity.arrays import Array
-from posterity.inference import inducing, process, process_softmax, projected, site_posterior
+from posterity.inference import (
+    condensed,
+    inducing,
+    process,
+    process_softmax,
+    projected,
+    site_posterior,
+)
 from posterity.report.what_if import condensing, kernel_tree
 from posterity.report.what_if.packing import (
     Json,
@@ -50,7 +57,7 @@ def _(posterior: inducing.InducingPosterior) -> Json:
 
 
 @of.register
-def _(posterior: condensing.Condensed) -> Json:
+def _(posterior: condensed.Condensed) -> Json:
     return {
         **_about(posterior.kernel, posterior.Z, posterior.L),
         "mean": _mean("projections", posterior.m, posterior.shift),

@@ -155,7 +155,7 @@ def in_blocks(
     """The function of all places 0, ..., n - 1, a block at a time, several at once by threads."""
     if n <= min(rows_at_once, _FEW_ROWS):
         return [function(np.arange(n, dtype=np.int32))] if n else []
-    jobs = joblib.effective_n_jobs(n_jobs)
+    jobs = min(joblib.effective_n_jobs(n_jobs), joblib.cpu_count(), -(-n // _FEW_ROWS))
     n_blocks = jobs * -(-n // (rows_at_once * jobs))
     blocks = np.array_split(np.arange(n, dtype=np.int32), n_blocks)
     tasks = (joblib.delayed(function)(block) for block in blocks if len(block))
