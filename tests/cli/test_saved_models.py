@@ -10,6 +10,7 @@ import pytest
 
 import posterity
 from posterity import tables
+from posterity.cli import voice
 
 FIT = "fit houses.csv --target price --model linear"
 
@@ -185,6 +186,14 @@ def test_an_error_of_our_own_is_a_sentence_unless_a_traceback_is_asked_for(
     assert "a gear fell off" in result.output
     monkeypatch.setenv("POSTERITY_TRACEBACK", "1")
     assert isinstance(run("evaluate model.posterity houses.csv").exception, RuntimeError)
+
+
+def test_where_there_is_little_room_names_and_commands_are_still_whole(run, houses, monkeypatch):
+    monkeypatch.setattr(voice, "_UNBOUND", 40)
+    assert "least-squares" in run("models").output
+    told = run(FIT).output
+    assert "\nNext: posterity predict model.posterity houses.csv --out predictions.csv\n" in told
+    assert "\n1 input is read as a date: 'sold' (--category COL to change).\n" in told
 
 
 @pytest.mark.parametrize("more", ["", " --json"])

@@ -49,4 +49,4 @@ def test_more_rows_tell_more_and_few_tell_enough_of_a_smooth_function(fitted):
         m, v = few.latent(QUERIES)
         apart.append(max(np.max(np.abs(m - mean)), np.max(np.abs(v - variance))))
     assert apart[0] > apart[1] > apart[2]
-    assert apart[2] < 1e-3
+    assert apart[2] < 3e-3

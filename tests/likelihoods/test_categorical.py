@@ -169,9 +169,9 @@ def test_points_change_smoothly_where_eigenvalues_meet():
 
 
 def test_a_covariance_that_rounding_made_indefinite_is_no_obstacle():
-    S = np.diag([1.0, 1.0, -1e-9])
-    p = likelihoods.Categorical(3).predict(np.zeros(3), S).probabilities()
-    expected = likelihoods.Categorical(3).predict(np.zeros(3), np.maximum(S, 0.0)).probabilities()
+    m, v = np.array([0.3, -0.2, 0.5, 0.1]), np.array([1.0, -2.0, 0.5, 3.0])
+    S = np.outer(v, v)
+    p, expected = (FOUR.predict(m, A).probabilities() for A in (S - 1e-9 * np.eye(4), S))
     np.testing.assert_allclose(p, expected, atol=1e-6)
 
 

@@ -508,3 +508,31 @@ def test_long_names_are_cut_where_they_are_listed():
     frame = {"x" * 300: [1.0, 2.0, 4.0], "y": [1.5, 2.5, 9.0]}
     said = tables.sentences(tables.infer(frame, "y"), frame)
     assert all(len(sentence) < 200 for sentence in said)
+
+
+@pytest.mark.parametrize(
+    ("written", "is_code"), [("{:05d}", True), ("{:d}", False), ("{:02d}", False), ("1{:04d}", False)]
+)
+def test_numbers_filled_with_zeros_are_pointed_out(written, is_code):
+    values = np.random.default_rng(0).integers(1, 60, 50)
+    y = np.random.default_rng(1).normal(size=50)
+    frame = pl.DataFrame({"zip": [written.format(value) for value in values], "y": y})
+    schema = tables.infer(frame, "y")
+    assert schema.inputs[0].kind == "number"
+    assert any("--category zip" in note for note in schema.notes) == is_code
+    assert not tables.infer(frame, "y", keep=["zip"]).notes
+
+
+def test_a_target_that_is_no_number_is_told():
+    x = np.random.default_rng(0).normal(size=60)
+    frame = pl.DataFrame({"x": x, "y": ["oops", *(f"{value:.3f}" for value in x[1:] ** 2)]})
+    said = tables.sentences(tables.infer(frame, "y"), frame)
+    assert "1 more without a target is left out" in said[0]
+    assert "'y' holds numbers, 1 text taken as missing." in said
+
+
+def test_many_classes_of_one_row_are_counted():
+    labels = ["a", "b"] * 20 + [f"c{n}" for n in range(8)]
+    frame = pl.DataFrame({"x": np.random.default_rng(0).normal(size=48), "y": labels})
+    notes = tables.infer(frame, "y").notes
+    assert any(note.startswith("'c0', 'c1', 'c2', 'c3', 'c4' and 3 more are") for note in notes)

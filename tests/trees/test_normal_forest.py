@@ -56,6 +56,13 @@ def test_no_more_threads_answer_than_there_are_processors_and_work(monkeypatch):
     assert asked == [3, 2, 4]
 
 
+@pytest.mark.parametrize("n_jobs", [0, 2.5, "many"])
+def test_a_number_of_jobs_that_is_none_is_refused_in_words(grown, n_jobs):
+    X = np.tile(problem()[0], (20, 1))
+    with pytest.raises(ValueError, match=r"n_jobs=.* must be a whole number of threads"):
+        grown.forest.mean(X, n_jobs)
+
+
 def test_the_mean_is_that_of_the_members(grown):
     X = problem(seed=1)[0]
     mean, std = grown.forest.members(X)

@@ -4,7 +4,7 @@ import warnings
 from dataclasses import dataclass
 
 from posterity import comparison, persistence, tables
-from posterity.cli import outputs, scores, table_input
+from posterity.cli import amounts, outputs, table_input
 from posterity.cli.outcome import ModelError
 from posterity.cli.voice import Voice
 
@@ -41,7 +41,7 @@ def run(plan: Plan, voice: Voice) -> None:
     voice.say(f"Fitted {chosen.name!r} to {model.n_rows_:,} rows: {chosen.code}.")
     if told.log_evidence is not None:
         voice.say(f"Its log evidence is {told.log_evidence:.2f}.")
-    voice.say(f"The model is {plan.save} ({scores.size(told.n_bytes)}).")
+    voice.say(f"The model is {plan.save} ({amounts.size(told.n_bytes)}).")
     voice.next("predict", plan.save, plan.request.path, "--out", "predictions.csv")
     voice.give(
         {

@@ -4,15 +4,15 @@ from collections.abc import Iterator
 from dataclasses import asdict
 
 from posterity import persistence
-from posterity.cli import scores
+from posterity.cli import amounts
 from posterity.cli.voice import Voice
 
 
 def run(path: str, voice: Voice) -> None:
     """Show what the manifest tells: parameters, evidence, versions and training rows inside."""
     told = persistence.describe(path)
-    voice.say(f"{path}: {told.class_name}, {scores.size(told.n_bytes)}")
-    voice.table("", ("", ""), list(_facts(told)), words=2)
+    voice.say(f"{path}: {told.class_name}, {amounts.size(told.n_bytes)}")
+    voice.facts(_facts(told))
     voice.say(*told.notes)
     voice.give(asdict(told))
 

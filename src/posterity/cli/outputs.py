@@ -30,9 +30,7 @@ def check(path: str, *, force: bool, inputs: tuple[str, ...] = ()) -> None:
     if any(name != "-" and Path(name).exists() and place.samefile(name) for name in inputs):
         raise typer.BadParameter(f"{path!r} is read; the result needs another name.")
     if not force and not is_ours(place):
-        raise typer.BadParameter(
-            f"{path!r} exists and posterity did not write it; take another name, or --force."
-        )
+        raise typer.BadParameter(f"{path!r} exists; take another name, or replace it with --force.")
 
 
 def is_ours(place: Path) -> bool:

@@ -4,8 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from posterity import comparison
-
-_UNITS = ("B", "kB", "MB", "GB")
+from posterity.cli import amounts
 
 
 def columns(task: str) -> tuple[str, ...]:
@@ -40,9 +39,9 @@ def cells(result: comparison.Result) -> Iterator[str]:
         yield "" if result.accuracy is None else f"{100.0 * result.accuracy:.1f} %"
     yield f"{result.calibration:.3f}"
     yield "" if result.log_evidence is None else f"{result.log_evidence:.1f}"
-    yield duration(result.fit_seconds)
-    yield duration(result.predict_seconds)
-    yield "" if result.n_bytes is None else size(result.n_bytes)
+    yield amounts.duration(result.fit_seconds)
+    yield amounts.duration(result.predict_seconds)
+    yield "" if result.n_bytes is None else amounts.size(result.n_bytes)
 
 
 def answer(result: comparison.Result) -> dict[str, Any]:
@@ -53,20 +52,3 @@ def answer(result: comparison.Result) -> dict[str, Any]:
         *("fit_seconds", "predict_seconds", "n_bytes"),
     )
     return {name: getattr(result, name) for name in names}
-
-
-def duration(seconds: float) -> str:
-    """Seconds in the unit that a person reads most easily."""
-    if seconds < 0.0995:
-        return f"{1e3 * seconds:.2g} ms"
-    return f"{seconds:.2g} s" if seconds < 9.95 else f"{seconds:.0f} s"
-
-
-def size(n_bytes: int) -> str:
-    """Bytes in the unit that a person reads most easily."""
-    value = float(n_bytes)
-    for unit in _UNITS[:-1]:
-        if value < 999.5:
-            return f"{value:.3g} {unit}"
-        value /= 1000.0
-    return f"{value:.3g} {_UNITS[-1]}"

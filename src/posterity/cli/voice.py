@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import Any
+from typing import Any, Literal
 
 from rich import box
 from rich.cells import cell_len
@@ -60,16 +60,29 @@ class Voice:
         if self.machine:
             return
         console, body = self._console(), [list(row) for row in rows]
-        shown = (
-            _columns_within(console.width, columns, body) if words < len(columns) else len(columns)
-        )
+        shown = len(columns)
+        if words < shown:
+            shown = _columns_within(console.width, columns, body)
         out = Table(title=Text(title), box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False)
         for place, column in enumerate(columns[:shown]):
             number = place >= words
-            out.add_column(column, justify="right" if number else "left", no_wrap=number)
+            whole = number or place == 0  # names are there to be typed
+            side: Literal["left", "right"] = "right" if number else "left"
+            out.add_column(column, justify=side, no_wrap=whole, overflow="fold")
         for row in body:
             out.add_row(*(Text(cell) for cell in row[:shown]))
         console.print(out)
+        if left := ", ".join(columns[shown:]):
+            self.say(f"There was no room for: {left}.")
+
+    def facts(self, pairs: Iterable[tuple[str, str]]) -> None:
+        """Print what is said of each thing beside its name."""
+        if self.machine:
+            return
+        out = Table.grid(padding=(0, 2))
+        for name, fact in pairs:
+            out.add_row(Text(name), Text(fact))
+        self._console().print(out)
 
     def next(self, *words: str) -> None:
         """The command that a person would type next, on one line that can be copied."""

@@ -150,6 +150,7 @@ def _consider(
         return
     found.inputs.append(seen.column)
     _note_identifier(found, seen, wishes)
+    _note_codes(found, cells, seen, wishes)
 
 
 def _suspicion(found: _Found, seen: Look, target: Look, is_class: bool, said: bool) -> str | None:
@@ -187,6 +188,17 @@ def _note_identifier(found: _Found, seen: Look, wishes: _Wishes) -> None:
         found.notes.append(
             f"{name!r} is named like an identifier but repeats: leave it out ({drop}) or read it "
             f"as a category ({category}) unless its size means something."
+        )
+
+
+def _note_codes(found: _Found, cells: pl.Series, seen: Look, wishes: _Wishes) -> None:
+    """Digits that name something stay numbers, with a note."""
+    name = seen.column.name
+    asked = name in wishes.keep or name in wishes.kinds
+    if not asked and seen.column.kind == "number" and suspecting.are_codes(cells):
+        found.notes.append(
+            f"{name!r} is filled with zeros to one length, like a code: read it as a category "
+            f"({saying.option('category', name)}) unless its size means something."
         )
 
 

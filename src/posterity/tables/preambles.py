@@ -9,7 +9,7 @@ from posterity.tables import columns, records, sniffing
 
 _EXCEL = re.compile(rb'sep=([^"\w\s\x80-\xff]|\t)\r?\n', re.IGNORECASE)
 _BLANK_LINES = re.compile(rb"(?: *\r?\n)*")
-_REMARK = re.compile(rb"#[^\n]*\n")
+_REMARK = re.compile(rb"#[^\n]*\n(?: *\r?\n)*")
 _WORDS = {"\t": "a tab", " ": "a blank"}
 _MOST_TITLES = 5
 

@@ -44,6 +44,7 @@ def sentences(schema: Schema, frame: Any) -> list[str]:
         columns = [column for column in schema.inputs if column.kind == kind]
         if columns:
             said.append(_inputs(columns, words, others))
+    said += _read_specially(schema)
     said += [_special(column) for column in schema.inputs if _is_special(column)][:_SHOWN]
     said += _missing(schema)
     said += _left_out(schema)
@@ -58,7 +59,8 @@ def option(word: str, name: str) -> str:
 
 def _target(schema: Schema, n_rows: int) -> str:
     missing = schema.outcome.n_missing if schema.outcome else 0
-    without = f", {missing:,} more without a target are left out" if missing else ""
+    verb = "is" if missing == 1 else "are"
+    without = f", {missing:,} more without a target {verb} left out" if missing else ""
     on = f"on {n_rows - missing:,} rows{without}"
     if schema.task == "regression":
         change = "--task classification to change"
@@ -74,6 +76,13 @@ def _inputs(columns: list[Column], words: tuple[str, str], others: str) -> str:
     names = _some([texts.shown(column.name) for column in columns])
     start = f"{n} input is read as {words[0]}" if n == 1 else f"{n} inputs are read as {words[1]}"
     return f"{start}: {names} ({others} to change)."
+
+
+def _read_specially(schema: Schema) -> list[str]:
+    """How a target that is a number is written, where that is worth a word."""
+    target = schema.outcome
+    numbers = schema.task == "regression" and target is not None
+    return [_special(target)] if numbers and _is_special(target) else []
 
 
 def _is_special(column: Column) -> bool:

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from posterity.arrays import Array
-from posterity.tables import fitting
+from posterity.tables import fitting, texts
 from posterity.tables.columns import Column
 from posterity.tables.looking import Look
 
@@ -19,6 +19,7 @@ _IDENTIFIER = re.compile(
 _CAMEL = re.compile(r"[a-z](?:Id|ID|Key|Index|Nr|No)$")
 _TIME = re.compile(r"^(?:t|x|time|step|second|minute|hour|day|week|month|quarter|year)s?$", re.I)
 _LONG = 30  # letters of a text that is written, not chosen
+_CODE = 3  # digits of a code; months and days are filled to two
 _FEW = 20  # rows below which an exact relation may be chance
 _MANY = 100  # different values whose order is the target's by no chance, nor by a close relation
 _RARELY_EQUAL = 0.5  # of the distinct rows have a number of their own
@@ -38,6 +39,16 @@ def useless(look: Look) -> str | None:
 def identifying(look: Look) -> str | None:
     """Why a column only names its rows."""
     return _text_trouble(look) if look.labels is not None else _number_trouble(look)
+
+
+def are_codes(cells: pl.Series) -> bool:
+    """Whether texts of digits are all of one length, filled with zeros, like postal codes."""
+    if not texts.is_text(cells):
+        return False
+    some = texts.some(cells)
+    lengths = some.str.len_chars()
+    even = lengths.n_unique() == 1 and lengths[0] >= _CODE
+    return bool(even and some.str.contains(r"^\d+$").all() and some.str.starts_with("0").any())
 
 
 def resembling(look: Look, target: Look, is_class: bool) -> str | None:

@@ -108,6 +108,7 @@ def _check_classes(seen: Look) -> tuple[str, ...]:
     single = sorted(counts.filter(pl.col("count") == 1)["label"].to_list())
     if not single:
         return ()
-    shown = ", ".join(repr(label) for label in single[:5])
+    more = f" and {len(single) - 5} more" if len(single) > 5 else ""
+    shown = ", ".join(texts.shown(label) for label in single[:5]) + more
     some = "is a class" if len(single) == 1 else "are classes"
     return (f"{shown} {some} of the target with a single row, which no model can learn.",)

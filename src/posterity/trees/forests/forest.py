@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import numbers
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -155,8 +156,17 @@ def in_blocks(
     """The function of all places 0, ..., n - 1, a block at a time, several at once by threads."""
     if n <= min(rows_at_once, _FEW_ROWS):
         return [function(np.arange(n, dtype=np.int32))] if n else []
-    jobs = min(joblib.effective_n_jobs(n_jobs), joblib.cpu_count(), -(-n // _FEW_ROWS))
+    jobs = min(_asked(n_jobs), joblib.cpu_count(), -(-n // _FEW_ROWS))
     n_blocks = jobs * -(-n // (rows_at_once * jobs))
     blocks = np.array_split(np.arange(n, dtype=np.int32), n_blocks)
     tasks = (joblib.delayed(function)(block) for block in blocks if len(block))
     return list(joblib.Parallel(n_jobs=jobs, prefer="threads")(tasks))
+
+
+def _asked(n_jobs: int | None) -> int:
+    """How many threads are asked for."""
+    if n_jobs is not None and (not isinstance(n_jobs, numbers.Integral) or n_jobs == 0):
+        raise ValueError(
+            f"n_jobs={n_jobs!r} must be a whole number of threads, -1 for one a processor, or None."
+        )
+    return int(joblib.effective_n_jobs(n_jobs))

@@ -89,7 +89,7 @@ function lowerFactor(A) {
   const L = A.map((row) => row.map(() => 0));
   for (let j = 0; j < L.length; j++) {
     const left = (i) => A[i][j] - dot(L[i].slice(0, j), L[j].slice(0, j));
-    L[j][j] = Math.sqrt(Math.max(left(j) + least, least));
+    L[j][j] = Math.sqrt(Math.max(left(j), 0) + least);
     for (let i = j + 1; i < L.length && L[j][j] > 0; i++) L[i][j] = left(i) / L[j][j];
   }
   return L;

@@ -1,0 +1,20 @@
+"""Seconds and bytes as a person reads them."""
+
+_UNITS = ("B", "kB", "MB", "GB")
+
+
+def duration(seconds: float) -> str:
+    """Seconds in the unit that a person reads most easily."""
+    if seconds < 0.0995:
+        return f"{1e3 * seconds:.2g} ms"
+    return f"{seconds:.2g} s" if seconds < 9.95 else f"{seconds:.0f} s"
+
+
+def size(n_bytes: int) -> str:
+    """Bytes in the unit that a person reads most easily."""
+    value = float(n_bytes)
+    for unit in _UNITS[:-1]:
+        if value < 999.5:
+            return f"{value:.3g} {unit}"
+        value /= 1000.0
+    return f"{value:.3g} {_UNITS[-1]}"
