@@ -70,3 +70,16 @@ def test_few_rows_are_drawn_and_the_seed_decides_which(model):
 def test_without_targets_nothing_can_be_told(model):
     with pytest.raises(tables.TableError, match="At least two rows"):
         importance(model, table(1))
+
+
+def test_a_model_too_slow_for_all_rows_is_asked_about_fewer(model, monkeypatch):
+    asked = []
+    answer = model.estimator_.predict_dist
+    monkeypatch.setattr(
+        model.estimator_, "predict_dist", lambda X: asked.append(len(X)) or answer(X)
+    )
+    assert importance(model, table(200), max_seconds=1e-9)[0].name == "a"
+    assert asked == [200, 30 * 3]  # once as they are, then each of three inputs shuffled once
+    asked.clear()
+    importance(model, table(200), max_seconds=1e9)
+    assert asked == [200, 200 * 3 * 3]

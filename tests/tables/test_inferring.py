@@ -511,7 +511,8 @@ def test_long_names_are_cut_where_they_are_listed():
 
 
 @pytest.mark.parametrize(
-    ("written", "is_code"), [("{:05d}", True), ("{:d}", False), ("{:02d}", False), ("1{:04d}", False)]
+    ("written", "is_code"),
+    [("{:05d}", True), ("{:d}", False), ("{:02d}", False), ("1{:04d}", False)],
 )
 def test_numbers_filled_with_zeros_are_pointed_out(written, is_code):
     values = np.random.default_rng(0).integers(1, 60, 50)

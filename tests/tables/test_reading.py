@@ -259,6 +259,13 @@ def test_lines_above_the_names_are_left_out(file):
         assert "left out" in source.notes[0]
 
 
+@pytest.mark.parametrize("title", ["# made by hand\n\n", "Report\n\n", "# a\n\n# b\r\n \r\n"])
+def test_a_title_over_two_columns_is_no_name_of_rows(title, file):
+    source = tables.open_source(file(f"{title}a,b\n1,2\n3,4\n5,6\n"))
+    assert source.columns == ("a", "b")
+    assert source.read().frame.rows() == [("1", "2"), ("3", "4"), ("5", "6")]
+
+
 def test_rows_with_one_cell_more_than_names_have_names_themselves(file):
     source = tables.open_source(file("x,y\nr1,1,2\nr2,3,4\n"))
     assert source.columns == ("Unnamed_1", "x", "y")

@@ -1,5 +1,6 @@
 """Which inputs a model needs: what its predictions lose when one of them is shuffled."""
 
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +13,7 @@ from posterity.arrays import Array
 from posterity.comparison import measuring
 
 _AT_ONCE = 20_000  # rows predicted together
+_LEAST_ROWS = 30  # that are used however slow the model is
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,7 @@ def importance(
     seed: int = 0,
     max_rows: int = 500,
     n_repeats: int = 3,
+    max_seconds: float | None = None,
 ) -> tuple[Importance, ...]:
     """What each input is worth to a fitted model, the most important first.
 
@@ -64,6 +67,8 @@ def importance(
         Use so many rows at most, drawn at random.
     n_repeats : int, default=3
         Shuffle each column so often.
+    max_seconds : float, optional
+        Shuffle once, and use fewer rows, where a slow model would take longer than about this.
 
     Examples
     --------
@@ -85,14 +90,27 @@ def importance(
         raise tables.TableError(
             f"At least two rows need a value of {model.schema.target!r} to tell what inputs matter."
         )
-    X, y = model.inputs(table[rows]), y_all[rows]
-    shuffles = np.stack([rng.permutation(len(y)) for _ in range(n_repeats)])
-    before = _log_prob(model, X, y)
+    all_X, all_y, start = model.inputs(table[rows]), y_all[rows], time.perf_counter()
+    all_before = _log_prob(model, all_X, all_y)
+    seconds = len(model.schema.inputs) * (time.perf_counter() - start)
+    n, n_shuffles = _affordable(len(rows), n_repeats, seconds, max_seconds)
+    kept = rng.permutation(len(rows))[:n] if n < len(rows) else slice(None)
+    X, y, before = all_X[kept], all_y[kept], all_before[kept]
+    shuffles = np.stack([rng.permutation(len(y)) for _ in range(n_shuffles)])
     found = [
         Importance(name, float(lost.mean()), measuring.standard_error(lost))
         for name, lost in _losses(model, X, y, shuffles, before)
     ]
     return tuple(sorted(found, key=lambda one: -one.drop))
+
+
+def _affordable(
+    n: int, n_repeats: int, seconds: float, max_seconds: float | None
+) -> tuple[int, int]:
+    """Rows and shuffles that time will do for, where shuffling all rows once takes ``seconds``."""
+    if max_seconds is None or n_repeats * seconds <= max_seconds:
+        return n, n_repeats
+    return min(n, max(_LEAST_ROWS, int(n * max_seconds / seconds))), 1
 
 
 def _losses(

@@ -21,6 +21,7 @@ N_SHOWN = 600  # rows in a picture: enough to see the shape, few enough to see t
 _N_LOOKED_AT = 5000  # rows from which ranges and typical values are taken
 _PER_CYCLE = 8  # places of a curve in one year, week or day
 _DENSER = 4  # times as many places as a curve without cycles has, at most
+_MOST_SECONDS = 10.0  # to find which inputs matter; only models that answer slowly need them
 _MATTERS = 0.01  # of what is lost without the first input
 _EPOCH = datetime(1970, 1, 1)
 
@@ -50,7 +51,9 @@ class Material:
     def of(cls, story: Story) -> Material:
         """Look at a story."""
         rng = np.random.default_rng(story.seed)
-        found = comparison.importance(story.model, story.frame, seed=story.seed)
+        found = comparison.importance(
+            story.model, story.frame, seed=story.seed, max_seconds=_MOST_SECONDS
+        )
         rows = some(story.frame.height, _N_LOOKED_AT, rng)
         return cls(
             story,

@@ -68,7 +68,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, X: Any) -> Array:
-        """The table as numbers, (N, n_features_out_)."""
+        """The table as numbers, ``(N, n_features_out_)``."""
         check_is_fitted(self)
         frame = self._frame(X)
         encoded, start = np.empty((frame.height, self.n_features_out_)), 0

@@ -110,7 +110,8 @@ def _titles(text: bytes, separator: str) -> tuple[int, bool]:
     enough = 1 <= n_first <= _MOST_TITLES and n_cells.size >= n_first + 2
     if not enough or np.any(n_cells[:n_first] >= n_cells[-1]):
         return 0, False
-    if n_first == 1 and n_cells[0] == n_cells[-1] - 1:
+    is_followed_at_once = filled[1] == filled[0] + 1
+    if n_first == 1 and n_cells[0] == n_cells[-1] - 1 and is_followed_at_once:
         return 0, True
     return found.start(int(filled[n_first])), False
 

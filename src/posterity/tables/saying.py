@@ -81,8 +81,9 @@ def _inputs(columns: list[Column], words: tuple[str, str], others: str) -> str:
 def _read_specially(schema: Schema) -> list[str]:
     """How a target that is a number is written, where that is worth a word."""
     target = schema.outcome
-    numbers = schema.task == "regression" and target is not None
-    return [_special(target)] if numbers and _is_special(target) else []
+    if schema.task == "classification" or target is None:
+        return []
+    return [_special(target)] if _is_special(target) else []
 
 
 def _is_special(column: Column) -> bool:
