@@ -2,6 +2,7 @@
 
 import shlex
 from dataclasses import dataclass
+from typing import Any
 
 from posterity import comparison, report, tables
 from posterity.cli import outputs, scores
@@ -38,14 +39,13 @@ def run(plan: Plan, voice: Voice) -> None:
     result = comparison.evaluate(model, sample.frame)
     n = len(result.held_out.y)
     title = f"{model.schema.target} of {n:,} rows"
-    # What a fit took is not known of a saved model.
     kept = [c not in ("fit", "size") for c in scores.columns(model.schema.task)]
     heads = [c for c, keep in zip(scores.columns(model.schema.task), kept, strict=True) if keep]
     cells = [c for c, keep in zip(scores.cells(result), kept, strict=True) if keep]
     voice.table(title, heads, [cells])
     voice.say("These numbers say how far to trust the model only if it was fitted to other rows.")
     voice.next("report", plan.model, plan.path)
-    voice.give({"n_rows": n, "target": model.schema.target, **scores.answer(result)})
+    voice.give({"n_rows": n, "target": model.schema.target, **_answer(result)})
 
 
 def write_report(plan: Plan, out: str, voice: Voice, *, force: bool) -> None:
@@ -72,4 +72,9 @@ def write_report(plan: Plan, out: str, voice: Voice, *, force: bool) -> None:
     report.write(out, story)
     voice.say(f"The report is {out}.")
     voice.next("predict", plan.model, plan.path, "--out", "predictions.csv")
-    voice.give({"report": out, "n_rows": len(result.held_out.y), **scores.answer(result)})
+    voice.give({"report": out, "n_rows": len(result.held_out.y), **_answer(result)})
+
+
+def _answer(result: comparison.Result) -> dict[str, Any]:
+    """The scores for a machine; what the fit took is not known of a saved model."""
+    return {**scores.answer(result), "fit_seconds": None}
