@@ -157,3 +157,32 @@ def test_the_average_of_classes_is_their_mixture():
     )
     with pytest.raises(ValueError, match="no axis to average"):
         Bernoulli.from_logit(0.0).average()
+
+
+def _many_normals(n=40, K=30, spread=3.0, seed=0):
+    rng = np.random.default_rng(seed)
+    weights = rng.dirichlet(0.3 * np.ones(K), size=n)
+    weights[:, 0] = 0.0
+    weights /= weights.sum(axis=1, keepdims=True)
+    with np.errstate(divide="ignore"):
+        log_weights = np.log(weights)
+    scale = np.exp(spread * rng.normal(size=(n, K)))
+    return Mixture(Normal(5.0 * rng.normal(size=(n, K)), scale), log_weights)
+
+
+@pytest.mark.parametrize("p", [1e-3, 0.05, 0.5, 0.9, 0.999])
+@pytest.mark.parametrize("spread", [0.3, 3.0])
+def test_quantiles_of_many_normals_are_where_their_chance_is(p, spread):
+    mixture = _many_normals(spread=spread)
+    np.testing.assert_allclose(mixture.cdf(mixture.icdf(p)), p, rtol=1e-12)
+    np.testing.assert_allclose(mixture.ccdf(mixture.iccdf(p)), p, rtol=1e-12)
+
+
+def test_compiled_quantiles_are_those_of_the_general_way(monkeypatch):
+    """The second way knows neither that these are normals nor any compiled code."""
+    mixture, p = _many_normals(), np.array([[0.01], [0.3], [0.97]])
+    compiled = mixture.icdf(p), mixture.iccdf(p)
+    monkeypatch.setattr(Mixture, "_are_spread_normals", lambda self: False)
+    for fast, slow in zip(compiled, (mixture.icdf(p), mixture.iccdf(p)), strict=True):
+        assert fast.shape == (3, 40)
+        np.testing.assert_allclose(fast, slow, rtol=1e-9, atol=1e-9)

@@ -12,7 +12,7 @@ from scipy.special import logsumexp
 
 from posterity import quadrature
 from posterity.arrays import Array
-from posterity.distributions import base, inversion, normal, parameters
+from posterity.distributions import base, inversion, normal, normal_quantiles, parameters
 from posterity.distributions.continuous import Continuous
 
 _EPS = float(np.finfo(np.float64).eps)
@@ -151,14 +151,33 @@ class Mixture(Continuous):
                 slope = np.exp(self.logpdf(x) - log_value)
             return sign * (log_value - np.log(inner_p)), slope
 
-        # Logarithms find the quantile of any chance; for common ones they cost ten times the rest.
-        evaluate = by_value if np.all(inner_p >= _COMMON) else by_logarithm
         at_zero, at_one = (low, high) if sign > 0.0 else (high, low)
         start, end = np.where(inner, low, 0.0), np.where(inner, high, 0.0)
         guess = np.clip(np.where(inner, self._weighted(quantiles), 0.0), start, end)
+        # Logarithms find the quantile of any chance; for common ones they cost ten times the rest.
+        common = bool(np.all(inner_p >= _COMMON))
+        if common and inner.all() and self._are_spread_normals():
+            return self._quantiles_of_normals(inner_p, (start, end, guess), sign)
+        evaluate = by_value if common else by_logarithm
         rounding = 4.0 * _EPS * (1.0 - np.log(inner_p))
         root = inversion.solve_increasing(evaluate, start, end, rounding, guess)
         return np.where(inner, root, np.where(p > 0.0, at_one, at_zero))
+
+    def _are_spread_normals(self) -> bool:
+        """Whether the components are normals, none of them a single point."""
+        return isinstance(self.components, normal.Normal) and bool(np.all(self.components.scale))
+
+    def _quantiles_of_normals(
+        self, p: Array, bracket: tuple[Array, Array, Array], sign: float
+    ) -> Array:
+        """The same in compiled code, for each entry of p."""
+        components: Any = self.components
+        shape = (*p.shape, self.log_weights.shape[-1])
+        parts = (components.location, components.scale, self._weights())
+        m, s, w = (np.broadcast_to(part, shape).reshape(-1, shape[-1]) for part in parts)
+        low, high, guess = (np.ravel(np.broadcast_to(end, p.shape)) for end in bracket)
+        root = normal_quantiles.solve(m, s, w, np.ravel(p), (low, high, guess), sign=sign)
+        return root.reshape(p.shape)
 
     def _breakpoints(self) -> Array:
         per_component = np.moveaxis(self.components._breakpoints(), -1, 0)
