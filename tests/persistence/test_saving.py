@@ -94,7 +94,7 @@ def test_a_model_of_a_data_frame_comes_back(path):
 
 
 def table_model():
-    frame = pl.from_pandas(FRAME).with_columns(price=pl.Series(Y))
+    frame = tables.as_frame(FRAME).with_columns(price=pl.Series(Y))
     schema = tables.infer(frame, "price")
     estimator = posterity.GaussianProcessRegressor(n_restarts=0, max_iter=5)
     return tables.TableModel(estimator, schema).fit(frame), frame

@@ -95,6 +95,7 @@ class Voice:
         if self.machine:
             json.dump(plain(answer), sys.stdout, indent=2, ensure_ascii=False, allow_nan=False)
             sys.stdout.write("\n")
+            sys.stdout.flush()  # who has left is noticed here, not as Python ends
 
     def _console(self) -> Console:
         console = _Console(stderr=self.aside)
