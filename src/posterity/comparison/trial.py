@@ -1,5 +1,7 @@
 """One candidate, fitted to every part of a table but one in turn, and measured on that one."""
 
+import contextlib
+import math
 import time
 import warnings
 from collections.abc import Callable
@@ -17,6 +19,7 @@ from posterity.comparison.folds import Fold, Parts
 from posterity.comparison.members import Target
 from posterity.comparison.results import Result, Skipped
 
+_FEW = 20  # rows, of each class where there are classes
 WHOLE = 2.0  # folds' worth of time that a fit to all rows may take
 
 
@@ -56,6 +59,8 @@ def measure(
         warnings.simplefilter("always")
         try:
             with budget.at_most(seconds):
+                if seconds < math.inf:
+                    _compile(candidate, parts, seed)
                 runs = _all_folds(candidate, parts, clock, seed, step)
         except budget.OutOfTime:
             return Skipped(candidate.name, f"out of time, stopped after {_words(seconds)}.")
@@ -90,6 +95,19 @@ def comparable_evidence(estimator: Any) -> float | None:
     """What other models' can be held against; sparse ones maximise theirs over many precisions."""
     fitted = vars(estimator)
     return None if "precision_" in fitted else fitted.get("log_evidence_")
+
+
+def _compile(candidate: Candidate, parts: Parts, seed: int) -> None:
+    """Fit to a few rows: what is compiled at its first use is not held against the model."""
+    fold = parts.folds[0]
+    groups = fold.y_train if parts.classes else np.zeros(len(fold.y_train))
+    rows = np.concatenate([np.flatnonzero(groups == g)[:_FEW] for g in np.unique(groups)])
+    small = Fold(
+        fold.X_train[rows], fold.y_train[rows], fold.X_test[:2], fold.y_test[:2], fold.rows[:2]
+    )
+    with warnings.catch_warnings(), contextlib.suppress(Exception):
+        warnings.simplefilter("ignore")
+        _run(candidate, small, parts.classes, seed)
 
 
 def _all_folds(
