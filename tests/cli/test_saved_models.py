@@ -130,6 +130,7 @@ def test_evaluation_scores_known_targets(run, houses, model):
     y, _ = fitted.outcomes(frame)
     dist = fitted.predict_dist(frame)
     assert answer["log_score"] == pytest.approx(dist.log_prob(y).mean())
+    assert answer["fit_seconds"] is None  # not known of a saved model
     assert answer["rmse"] == pytest.approx(np.sqrt(np.mean((y - dist.mean()) ** 2)))
     assert (
         "only if it was fitted to other rows" in run("evaluate model.posterity houses.csv").output

@@ -107,7 +107,7 @@ def test_without_averaging_the_mean_counts_alone():
 def test_ten_equal_classes_of_large_variance_have_equal_probabilities():
     ten = likelihoods.Categorical(10)
     p = ten.predict(np.full((1, 10), 7.0), 25.0 * np.eye(10)).probabilities()
-    np.testing.assert_allclose(p, 0.1, atol=2e-3)
+    np.testing.assert_allclose(p, 0.1, atol=1e-3)
 
 
 def test_what_all_latent_values_share_does_not_matter():

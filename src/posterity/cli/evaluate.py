@@ -2,7 +2,6 @@
 
 import shlex
 from dataclasses import dataclass
-from typing import Any
 
 from posterity import comparison, report, tables
 from posterity.cli import outputs, scores
@@ -45,7 +44,7 @@ def run(plan: Plan, voice: Voice) -> None:
     voice.table(title, heads, [cells])
     voice.say("These numbers say how far to trust the model only if it was fitted to other rows.")
     voice.next("report", plan.model, plan.path)
-    voice.give({"n_rows": n, "target": model.schema.target, **_answer(result)})
+    voice.give({"n_rows": n, "target": model.schema.target, **scores.answer(result)})
 
 
 def write_report(plan: Plan, out: str, voice: Voice, *, force: bool) -> None:
@@ -72,9 +71,4 @@ def write_report(plan: Plan, out: str, voice: Voice, *, force: bool) -> None:
     report.write(out, story)
     voice.say(f"The report is {out}.")
     voice.next("predict", plan.model, plan.path, "--out", "predictions.csv")
-    voice.give({"report": out, "n_rows": len(result.held_out.y), **_answer(result)})
-
-
-def _answer(result: comparison.Result) -> dict[str, Any]:
-    """The scores for a machine; what the fit took is not known of a saved model."""
-    return {**scores.answer(result), "fit_seconds": None}
+    voice.give({"report": out, "n_rows": len(result.held_out.y), **scores.answer(result)})

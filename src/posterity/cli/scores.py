@@ -39,7 +39,7 @@ def cells(result: comparison.Result) -> Iterator[str]:
         yield "" if result.accuracy is None else f"{100.0 * result.accuracy:.1f} %"
     yield f"{result.calibration:.3f}"
     yield "" if result.log_evidence is None else f"{result.log_evidence:.1f}"
-    yield amounts.duration(result.fit_seconds)
+    yield "" if result.fit_seconds is None else amounts.duration(result.fit_seconds)
     yield amounts.duration(result.predict_seconds)
     yield "" if result.n_bytes is None else amounts.size(result.n_bytes)
 

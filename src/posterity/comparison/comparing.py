@@ -158,7 +158,12 @@ def _reserve(trials: Sequence[Trial]) -> float:
     """Seconds to be kept for fitting the best so far to all rows."""
     family = (one.result for one in trials if not one.result.baseline)
     best = next(family, None)
-    return 0.0 if best is None else trial.WHOLE * best.fit_seconds
+    return 0.0 if best is None else _whole(best)
+
+
+def _whole(result: Result) -> float:
+    """Seconds that a fit to all rows may take."""
+    return trial.WHOLE * (result.fit_seconds or 0.0)
 
 
 def _on_all_rows(
@@ -180,7 +185,7 @@ def _on_all_rows(
             f"not to all of it; compare without it. It says: {trial.first_sentence(error)}"
         ) from error
     for place, one in enumerate(trials):
-        time_will_do = trial.WHOLE * one.result.fit_seconds < clock.left()
+        time_will_do = _whole(one.result) < clock.left()
         if place != first and one.has_evidence and time_will_do:
             tell(one.result.name)
             with contextlib.suppress(ValueError):  # its scores stand without an evidence

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from posterity import classification, distributions
 from posterity.arrays import Array
 from posterity.comparison.results import LEVELS, HeldOut, Result
+from posterity.scoring import calibration
 
 SMALLEST = 1e-15
 """The least probability that scikit-learn's log_loss counts."""
@@ -23,7 +24,7 @@ _BIN_ROWS, _MOST_BINS = 30, 10
 class Costs:
     """What an estimator took, and what it said while it was fitted."""
 
-    fit_seconds: float = 0.0
+    fit_seconds: float | None = None
     predict_seconds: float = 0.0
     n_bytes: int | None = None
     log_evidence: float | None = None
@@ -115,7 +116,9 @@ def result(name: str, code: str, held_out: HeldOut, costs: Costs, *, baseline: b
         rmse=_rmse(held_out) if numbers else None,
         accuracy=None if numbers else float(np.mean(is_right(held_out))),
         coverage=_coverage(held_out) if numbers else None,
-        calibration=_ks_distance(held_out) if numbers else _calibration_error(held_out),
+        calibration=calibration.distance_from_uniform(np.asarray(held_out.pit))
+        if numbers
+        else _calibration_error(held_out),
         log_evidence=costs.log_evidence,
         fit_seconds=costs.fit_seconds,
         predict_seconds=costs.predict_seconds,
@@ -205,13 +208,6 @@ def _coverage(held_out: HeldOut) -> float:
     """Share of rows within the central interval between the outermost levels."""
     pit = np.asarray(held_out.pit)
     return float(np.mean((pit >= LEVELS[0]) & (pit <= LEVELS[-1])))
-
-
-def _ks_distance(held_out: HeldOut) -> float:
-    """Kolmogorov-Smirnov distance of the transformed outcomes from the uniform distribution."""
-    u = np.sort(np.asarray(held_out.pit))
-    steps = np.arange(len(u) + 1) / len(u)
-    return float(max(np.max(u - steps[:-1]), np.max(steps[1:] - u)))
 
 
 def _calibration_error(held_out: HeldOut) -> float:

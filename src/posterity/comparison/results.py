@@ -80,9 +80,10 @@ class Result:
         stated probability and frequency.
     log_evidence : float or None
         Of all rows, where the model has one that others' can be held against.
-    fit_seconds, predict_seconds : float
-        Of one fold: fitting, and predicting and scoring 1,000 rows; the median over folds. The
-        first is 0 where the model was fitted before.
+    fit_seconds : float or None
+        To fit one fold, the median; None of a model that was fitted before.
+    predict_seconds : float
+        To predict and score 1,000 rows, the median over folds.
     n_bytes : int or None
         Size of the saved model: of the fit to all rows where there was one, else of one fold's
         estimator; None where it cannot be saved.
@@ -115,7 +116,7 @@ class Result:
     coverage: float | None
     calibration: float
     log_evidence: float | None
-    fit_seconds: float
+    fit_seconds: float | None
     predict_seconds: float
     n_bytes: int | None
     held_out: HeldOut

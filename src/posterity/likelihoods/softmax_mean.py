@@ -90,9 +90,9 @@ def contrast_factors(covariance: Array) -> tuple[Array, Array]:
 def tiers(C: int) -> tuple[tuple[float, int], ...]:
     """The variance of the widest contrast up to which 2^points are taken, and points, ascending.
 
-    Twice as many for more than three classes, and four times for more than five; 0 for one point.
+    Twice as many for more than three classes, and eight times for more than five; 0 for one point.
     """
-    more = (C > 3) + (C > 5)
+    more = (C > 3) + 2 * (C > 5)
     return tuple((limit, points and points + more) for limit, points in _POINTS)
 
 

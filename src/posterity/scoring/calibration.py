@@ -126,6 +126,18 @@ def ks_distance(
     >>> scoring.ks_distance(distributions.Normal([0.0, 0.0], 1.0), [0.0, 0.0])
     0.5
     """
-    u = np.sort(pit(dist, y, rng=rng), axis=None)
+    return distance_from_uniform(pit(dist, y, rng=rng))
+
+
+def distance_from_uniform(transformed: Array) -> float:
+    """Kolmogorov-Smirnov distance of transformed outcomes from the uniform distribution.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> distance_from_uniform(np.array([0.2, 0.9]))
+    0.4
+    """
+    u = np.sort(transformed, axis=None)
     steps = np.arange(u.size + 1) / u.size
     return float(max(np.max(u - steps[:-1]), np.max(steps[1:] - u)))
