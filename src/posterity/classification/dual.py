@@ -12,6 +12,7 @@ from posterity.arrays import Array
 from posterity.classification.logistic import announce
 from posterity.classification.weight_model import WeightClassifier, one_of
 from posterity.inference import weight_space
+from posterity.models.dual_design import dual_design
 
 PRIORS = ("normal", "flat")
 
@@ -93,15 +94,9 @@ class DualLogisticRegression(WeightClassifier):
         self.row_weights_ = np.ones(len(X)) if sample_weight is None else sample_weight
 
     def _design_of(self, Z: Array) -> Array:
-        """The kernel about the centre of the training rows, a column a row.
-
-        A row that counts n times has n dual weights on one column, which is one weight of n times
-        the prior variance: the column is scaled by the root of n.
-        """
+        """One column a training row."""
         K = self._kernel_of(Z)
-        if self.fit_intercept:
-            K = K - (K @ self.row_weights_ / self.row_weights_.sum())[:, None]
-        return K * np.sqrt(self.row_weights_)
+        return dual_design(K, self.row_weights_, centred=self.fit_intercept)
 
     def _kernel_of(self, Z: Array) -> Array:
         return np.asarray(self.kernel_columns_.transform(Z), dtype=np.float64)

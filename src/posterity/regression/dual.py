@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from posterity import designs, distributions, inference
 from posterity import features as feature_spaces
 from posterity.arrays import Array
+from posterity.models.dual_design import dual_design
 from posterity.regression.flat import FlatModel
 from posterity.regression.linear_model import Rows
 from posterity.regression.posterior import PosteriorModel
@@ -98,15 +99,9 @@ class DualLinearRegression(PosteriorModel, FlatModel):
         self.row_weights_ = np.ones(len(rows.X)) if weights is None else weights
 
     def _design_of(self, Z: Array) -> Array:
-        """The kernel about the centre of the training rows [J 43], a column a row.
-
-        A row that counts n times has n dual weights on one column, which is one weight of n times
-        the prior variance: the column is scaled by the root of n.
-        """
+        """One column a training row."""
         K = np.asarray(self.kernel_columns_.transform(Z), dtype=np.float64)
-        if self.fit_intercept:
-            K = K - (K @ self.row_weights_ / self.row_weights_.sum())[:, None]
-        return K * np.sqrt(self.row_weights_)
+        return dual_design(K, self.row_weights_, centred=self.fit_intercept)
 
     def _mean_at(self, Z: Array) -> Array:
         return Z @ self.column_coef_.T + self.intercept_
