@@ -130,7 +130,7 @@ def digest(text: str) -> str:
 
 def test_a_page_without_a_panel_runs_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     refusal = pages.what_if.Refusal("No.")
-    monkeypatch.setattr(pages.what_if, "payload", lambda model: refusal)
+    monkeypatch.setattr(pages.what_if, "payload", lambda model, first: refusal)
     text = report.page(stories.numbers())
     assert any("script-src 'none'" in str(a.get("content")) for _, a in Reader(text).elements)
     assert "<script" not in text

@@ -453,11 +453,17 @@ def test_a_model_that_does_not_run_in_a_page_says_what_to_type(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     refusal = panel.what_if.Refusal("It is too large.")
-    monkeypatch.setattr(panel.what_if, "payload", lambda model: refusal)
+    monkeypatch.setattr(panel.what_if, "payload", lambda model, first: refusal)
     section = panel.section(of_numbers())
     assert not any(isinstance(block, Panel) for block in section.blocks)
     assert section.blocks[0].text == "It is too large."
     assert Code("posterity predict model.posterity data.csv") in section.blocks
+
+
+def test_the_inputs_that_matter_most_come_first_in_the_panel():
+    material = of_numbers()
+    block = panel.section(material).blocks[0]
+    assert json.loads(str(block.payload))["first"] == material.names
 
 
 @pytest.mark.parametrize("text", ["</script>", "<!--", "a & b", "\u2028\u2029", "\ud800", "]]>"])

@@ -14,7 +14,7 @@ _UNSAFE = {ord(c): f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"}
 
 def section(material: Material) -> Section:
     """The panel, or why there is none and what to type instead."""
-    found = what_if.payload(material.story.model)
+    found = what_if.payload(material.story.model, first=material.names)
     if isinstance(found, what_if.Refusal):
         blocks: tuple[Block, ...] = (Text(found.why), *_instead(material))
         lead = "This model does not run inside a page."
