@@ -10,8 +10,7 @@ import numpy as np
 from posterity import arrays, kernels
 from posterity.arrays import Array
 from posterity.kernels.rows import between, count
-
-__all__ = ["check_kernel"]
+from posterity.testing.promises import difference, numbers, slope
 
 _STEP = 3e-5
 _ROUNDING = 1e-9  # of the largest entry: what two ways of computing may differ by
@@ -75,17 +74,17 @@ class _Trial:
     def matrices(self) -> None:
         """Shape, symmetry, definiteness, the diagonal, fresh memory, X as before."""
         kernel, X, n = self.kernel, self.X, count(self.X)
-        before = copy.copy(X) if isinstance(X, list | tuple) else _numpy(X).copy()
+        before = copy.copy(X) if isinstance(X, list | tuple) else numbers(X).copy()
         K = kernel(X)
         self.require(tuple(K.shape) == (n, n), f"kernel(X) of {n} rows has shape {tuple(K.shape)}.")
         report = kernels.check_positive_definite(kernel, X)
         self.require(report.ok, str(report))
-        first = _numpy(K).copy()
+        first = numbers(K).copy()
         self.same(kernel.diag(X), np.diagonal(first), "diag(X) is not the diagonal of kernel(X)")
         K *= 2.0
         self.same(kernel(X), first, "writing to kernel(X) changes the next one")
         unchanged = (
-            before == X if isinstance(X, list | tuple) else np.array_equal(_numpy(X), before)
+            before == X if isinstance(X, list | tuple) else np.array_equal(numbers(X), before)
         )
         self.require(bool(unchanged), "calling the kernel changes X.")
 
@@ -94,10 +93,10 @@ class _Trial:
         kernel, X, n = self.kernel, self.X, count(self.X)
         h = n // 2
         head, tail = between(X, 0, h), between(X, h, n)
-        K, block = _numpy(kernel(X)), kernel(head, tail)
+        K, block = numbers(kernel(X)), kernel(head, tail)
         self.same(block, K[:h, h:], "kernel(X, Z) is not a block of the kernel of all rows")
         self.same(
-            kernel(tail, head), _numpy(block).T, "kernel(Z, X) is not kernel(X, Z) transposed"
+            kernel(tail, head), numbers(block).T, "kernel(Z, X) is not kernel(X, Z) transposed"
         )
         self.same(kernel(head), K[:h, :h], "some rows by themselves are not as among all")
         self.same(kernel.diag(tail), np.diagonal(K)[h:], "diag(X) of a row depends on others")
@@ -144,7 +143,7 @@ class _Trial:
         G = self.rng.standard_normal(tuple(like.shape))
 
         def along(e: Array) -> float:
-            return float(np.sum(G * _slope(lambda t: values(self.kernel.at(theta + t * e)))))
+            return float(np.sum(G * slope(lambda t: values(self.kernel.at(theta + t * e)), _STEP)))
 
         return arrays.like(like, G), np.array([along(e) for e in np.eye(len(theta))])
 
@@ -155,27 +154,27 @@ class _Trial:
         G = self.rng.standard_normal((count(X), count(Z)))
 
         def along(u: Array) -> Array:
-            dK = _slope(lambda t: kernel(arrays.like(X, _numpy(X) + t * u), Z))
+            dK = slope(lambda t: kernel(arrays.like(X, numbers(X) + t * u), Z), _STEP)
             return np.sum(G * dK, axis=1)
 
-        found = _numpy(kernel.pullback_inputs(X, Z, arrays.like(kernel(X, Z), G)))
+        found = numbers(kernel.pullback_inputs(X, Z, arrays.like(kernel(X, Z), G)))
         expected = np.stack([along(u) for u in np.diag(units)], axis=1)
         self.close(found * units, expected, "pullback_inputs", "inputs")
 
     def slopes_of_both_sides(self) -> None:
         """The adjoint as all rows move, on both sides of the kernel at once."""
-        kernel, X, rows = self.kernel, self.X, _numpy(self.X)
+        kernel, X, rows = self.kernel, self.X, numbers(self.X)
         G = self.rng.standard_normal((len(rows), len(rows)))
         G += G.T
         U = self.rng.standard_normal(rows.shape) * self.units
-        expected = np.sum(G * _slope(lambda t: kernel(arrays.like(X, rows + t * U))))
-        dX = _numpy(kernel.pullback_inputs(X, None, arrays.like(kernel(X), G)))
+        expected = np.sum(G * slope(lambda t: kernel(arrays.like(X, rows + t * U)), _STEP))
+        dX = numbers(kernel.pullback_inputs(X, None, arrays.like(kernel(X), G)))
         self.close(2.0 * np.sum(dX * U), expected, "pullback_inputs without Z", "inputs")
 
     @property
     def units(self) -> Array:
         """The size of each column."""
-        return np.maximum(np.abs(_numpy(self.X)).max(axis=0), 1e-3)
+        return np.maximum(np.abs(numbers(self.X)).max(axis=0), 1e-3)
 
     def require(self, holds: bool, sentence: str) -> None:
         if not holds:
@@ -190,21 +189,11 @@ class _Trial:
 
     def compare(self, found: Any, expected: Any, sentence: str, tolerance: float) -> None:
         """Raise at the largest difference above the tolerance, relative to the largest entry."""
-        a, b = _numpy(found), _numpy(expected)
-        self.require(a.shape == b.shape, f"{sentence}: shapes {a.shape} and {b.shape}.")
-        if not a.size:
-            return
-        where = np.unravel_index(int(np.argmax(np.abs(a - b))), a.shape)
-        size = max(float(np.abs(b).max()), float(np.abs(_numpy(self.kernel.diag(self.X))).max()))
-        place = f" at [{', '.join(str(i) for i in where)}]" if a.ndim else ""
-        said = f"{sentence}: {a[where]:.6g} and {b[where]:.6g}{place}."
-        self.require(bool(np.abs(a - b)[where] <= tolerance * size), said)
-
-
-def _slope(values: Callable[[float], Any]) -> Array:
-    """The derivative at zero by four values about it; the error is of order step^4."""
-    near, far = (_numpy(values(h)) - _numpy(values(-h)) for h in (_STEP, 2.0 * _STEP))
-    return (8.0 * near - far) / (12.0 * _STEP)
+        largest = (
+            np.abs(numbers(v)).max(initial=0.0) for v in (expected, self.kernel.diag(self.X))
+        )
+        broken = difference(found, expected, sentence, tolerance * max(largest))
+        self.require(not broken, broken)
 
 
 def _parts(kernel: kernels.Kernel) -> Iterator[kernels.Kernel]:
@@ -212,7 +201,3 @@ def _parts(kernel: kernels.Kernel) -> Iterator[kernels.Kernel]:
     yield kernel
     inner = kernel.get_params(deep=True).values()
     yield from (value for value in inner if isinstance(value, kernels.Kernel))
-
-
-def _numpy(values: Any) -> Array:
-    return np.asarray(arrays.to_numpy(values), dtype=np.float64)

@@ -1,0 +1,200 @@
+"""The promises every likelihood keeps, to be tried on one of your own."""
+
+import copy
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from posterity import arrays, likelihoods, quadrature
+from posterity.arrays import Array
+from posterity.testing.promises import difference, numbers, slope
+
+_STEP = 1e-4
+_SLOPE = 1e-5  # what derivatives may differ from differences by
+_INTEGRAL = 1e-6  # what a log-probability may differ from quadrature by
+_DRAWS = 4000
+_DERIVATIVES = (("log_prob", "d1"), ("d1", "d2"), ("d2", "d3"))
+
+
+def check_likelihood(
+    likelihood: likelihoods.Likelihood,
+    y: ArrayLike,
+    a: ArrayLike,
+    *,
+    variances: Sequence[float] = (0.04, 1.0),
+    random_state: Any = 0,
+) -> None:
+    """Raise AssertionError, with a sentence, at the first promise that a likelihood does not keep.
+
+    Values and shapes, derivatives against differences, in the latent value and in what is learned,
+    where learning starts, predictions against quadrature, and samples against predictions.
+
+    Parameters
+    ----------
+    likelihood : Likelihood
+        With a value for each of its parameters.
+    y : array-like of shape (N,)
+        Observations that can occur, not all the same.
+    a : array-like of shape (N,)
+        Latent values under which they are not absurd, within a few units of each other.
+    variances : sequence of floats, default=(0.04, 1.0)
+        Of the latent value, at which predictions are tried.
+    random_state : int or Generator, default=0
+        Of the samples.
+
+    Examples
+    --------
+    >>> from posterity import likelihoods, testing
+    >>> testing.check_likelihood(likelihoods.Poisson(), y=[0, 3, 5], a=[-0.5, 1.0, 1.5])
+    >>> class Careless(likelihoods.Poisson):
+    ...     def d2(self, y, a):
+    ...         return -1.1 * np.exp(a) + 0.0 * np.asarray(y)
+    >>> testing.check_likelihood(Careless(), y=[0, 3, 5], a=[-0.5, 1.0, 1.5])
+    Traceback (most recent call last):
+    AssertionError: Careless(): d2 is not what differences of d1 in a give: -4.92986 and -4.48169
+    at [2].
+    """
+    observed, latent = (np.asarray(v, dtype=np.float64) for v in (y, a))
+    if observed.ndim != 1 or observed.shape != latent.shape or len(observed) < 2:
+        raise ValueError(
+            "check_likelihood needs two or more observations and a latent value for each; got the "
+            f"shapes {observed.shape} and {latent.shape}."
+        )
+    trial = _Trial(likelihood, observed, latent)
+    trial.value()
+    trial.shapes()
+    trial.slopes()
+    trial.parameters()
+    trial.parameter_slopes()
+    trial.steps()
+    trial.constant()
+    trial.predictions(variances)
+    trial.samples(arrays.generator(random_state))
+
+
+@dataclass(frozen=True)
+class _Trial:
+    """A likelihood, and what to try it on."""
+
+    likelihood: likelihoods.Likelihood
+    y: Array
+    a: Array
+
+    def value(self) -> None:
+        """It equals its copy, accepts what can occur, and leaves its arguments alone."""
+        self.require(copy.deepcopy(self.likelihood) == self.likelihood, "a copy is not equal.")
+        self.likelihood.check(self.y)
+        before = self.y.copy(), self.a.copy()
+        for name in ("log_prob", "d1", "d2", "d3"):
+            getattr(self.likelihood, name)(self.y, self.a)
+        unchanged = np.array_equal(before[0], self.y) and np.array_equal(before[1], self.a)
+        self.require(unchanged, "calling it changes y or a.")
+
+    def shapes(self) -> None:
+        """Everything is elementwise and broadcasts."""
+        likelihood, y, a = self.likelihood, self.y[:, None], self.a[None]
+        n = len(self.a)
+        for name in ("log_prob", "d1", "d2", "d3", "step_curvature"):
+            shape = np.shape(getattr(likelihood, name)(y, a))
+            self.require(
+                shape == (n, n),
+                f"{name} of y {y.shape} and a {a.shape} has shape {shape}, not {(n, n)}.",
+            )
+        shape = likelihood.predict(self.a, 0.5).shape
+        self.require(shape == (n,), f"predict of {n} means has shape {shape}.")
+
+    def slopes(self) -> None:
+        """Each derivative in the latent value is that of the one before."""
+
+        def along(name: str) -> Array:
+            return slope(lambda t: getattr(self.likelihood, name)(self.y, self.a + t), _STEP)
+
+        for name, derivative in _DERIVATIVES:
+            found = getattr(self.likelihood, derivative)(self.y, self.a)
+            sentence = f"{derivative} is not what differences of {name} in a give"
+            self.close(found, along(name), sentence)
+
+    def parameters(self) -> None:
+        """They go out and in; what is not given starts between its bounds."""
+        likelihood, theta = self.likelihood, self.likelihood.theta
+        for moved in (theta, theta + 0.1):
+            self.close(likelihood.at(moved).theta, moved, "at(theta) has another theta")
+        unknown = replace(likelihood, **dict.fromkeys(likelihood.names))
+        tuned, bounds = unknown.tuned(self.y, np.ones(len(self.y)))
+        inside = (bounds[:, 0] < tuned.theta) & (tuned.theta < bounds[:, 1])
+        self.require(bool(inside.all()), "a parameter that is not given starts outside its bounds.")
+
+    def parameter_slopes(self) -> None:
+        """Derivatives in the logs of the parameters that can be learned."""
+        theta, slopes = self.likelihood.theta, self.likelihood.slopes(self.y, self.a)
+
+        def along(u: Array, name: str) -> Array:
+            return slope(
+                lambda t: getattr(self.likelihood.at(theta + t * u), name)(self.y, self.a), _STEP
+            )
+
+        for (name, _), found in zip(_DERIVATIVES, slopes, strict=True):
+            expected = [along(u, name) for u in np.eye(len(theta))]
+            sentence = f"slopes of {name} are not what differences in theta give"
+            self.close(found, np.reshape(expected, (len(theta), len(self.a))), sentence)
+
+    def steps(self) -> None:
+        """Newton's steps climb: curvature is positive, and that of d2 where there is one mode."""
+        weight = np.asarray(self.likelihood.step_curvature(self.y, self.a))
+        self.require(bool(np.all(weight > 0.0)), "step_curvature is not positive everywhere.")
+        if self.likelihood.log_concave:
+            curved = -np.asarray(self.likelihood.d2(self.y, self.a))
+            self.close(weight, curved, "log_concave is True, but step_curvature is not -d2")
+
+    def constant(self) -> None:
+        """The latent value that fits all rows best is a stationary point."""
+        value, variance = self.likelihood.null(self.y, np.ones(len(self.y)))
+        d1 = self.likelihood.d1(self.y, value)
+        still = abs(float(np.sum(d1))) <= _SLOPE * float(np.sum(np.abs(d1)))
+        self.require(still, f"null gives {value:.6g}, where the sum of d1 is {np.sum(d1):.6g}.")
+        self.require(variance > 0.0, f"null gives the variance {variance:g}.")
+
+    def predictions(self, variances: Sequence[float]) -> None:
+        """They are the average of the likelihood, with its moments, where it has any."""
+        given = self.likelihood.predict(self.a, 0.0)
+        certain = self.likelihood.log_prob(self.y, self.a)
+        sentence = "predict at variance 0 has another log_prob than the likelihood"
+        self.close(given.log_prob(self.y), certain, sentence)
+        for variance in variances:
+            prediction = self.likelihood.predict(self.a, variance)
+            with np.errstate(over="ignore"):
+                averaged = quadrature.log_expect_wide(
+                    lambda a: self.likelihood.log_prob(self.y, a), self.a, variance, centre=self.a
+                )
+            sentence = f"log_prob of predict at variance {variance:g} is not what quadrature gives"
+            self.close(prediction.log_prob(self.y), averaged, sentence, _INTEGRAL)
+            if np.all(np.isfinite(given.mean())):
+                mean = quadrature.expect_wide(
+                    lambda a: self.likelihood.predict(a, 0.0).mean(), self.a, variance
+                )
+                sentence = f"mean of predict at variance {variance:g} is not what quadrature gives"
+                self.close(prediction.mean(), mean, sentence, _INTEGRAL)
+
+    def samples(self, rng: np.random.Generator) -> None:
+        """They can occur, and have the mean that they should."""
+        given = self.likelihood.predict(self.a, 0.0)
+        drawn = self.likelihood.sample(np.broadcast_to(self.a, (_DRAWS, len(self.a))), rng=rng)
+        self.likelihood.check(np.asarray(drawn, dtype=np.float64).ravel())
+        if not np.all(np.isfinite(given.variance())):
+            return
+        error = np.abs(np.mean(drawn, axis=0) - given.mean())
+        allowed = 6.0 * given.standard_deviation() / np.sqrt(_DRAWS)
+        self.require(bool(np.all(error <= allowed)), "samples have another mean than predictions.")
+
+    def require(self, holds: bool, sentence: str) -> None:
+        if not holds:
+            raise AssertionError(f"{self.likelihood}: {sentence}")
+
+    def close(self, found: Any, expected: Any, sentence: str, tolerance: float = _SLOPE) -> None:
+        """Raise at the largest difference above the tolerance, relative to the largest entry."""
+        allowed = tolerance * max(1.0, float(np.abs(numbers(expected)).max(initial=0.0)))
+        broken = difference(found, expected, sentence, allowed)
+        self.require(not broken, broken)
