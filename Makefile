@@ -7,7 +7,7 @@ ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 PIP := $(BIN)/pip --disable-pip-version-check install --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check lint types bench figures docs clean
+.PHONY: help run test check environment lint types bench figures docs clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -39,7 +39,11 @@ run: $(VENV)/.run ## Compare the family on a table that comes with it, and write
 test: $(VENV)/.dev ## Run every test and every example in a docstring
 	$(ONE_THREAD) $(BIN)/pytest -n auto
 
-check: lint types test ## What a change must pass: ruff, mypy, tests
+check: lint types docs test ## What a change must pass: ruff, mypy, the documentation, tests
+
+# In this order: two installs at once would disturb each other.
+environment: $(VENV)/.dev
+	@$(MAKE) --no-print-directory $(VENV)/.docs
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

@@ -3,10 +3,11 @@
 import json
 from pathlib import Path
 
+import browser
 import numpy as np
 import polars as pl
 import pytest
-from report import browser, panel_cases
+from report import panel_cases
 
 from posterity import classification, comparison, regression, report, tables
 

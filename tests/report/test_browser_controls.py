@@ -2,10 +2,11 @@
 
 from pathlib import Path
 
+import browser
 import numpy as np
 import polars as pl
 import pytest
-from report import browser, panel_cases
+from report import panel_cases
 
 from posterity import classification, regression, tables
 from posterity.report import what_if

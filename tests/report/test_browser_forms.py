@@ -3,10 +3,11 @@
 from pathlib import Path
 from typing import Any
 
+import browser
 import numpy as np
 import polars as pl
 import pytest
-from report import browser, panel_cases
+from report import panel_cases
 
 from posterity import classification, features, kernels, likelihoods, regression
 from posterity.report import what_if

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
+import browser
 import pytest
-from report import browser
 
 
 @pytest.fixture(scope="session")
