@@ -1,6 +1,7 @@
-"""A Gaussian process classifier three ways: exactly, by Laplace, by expectation propagation.
+"""A Gaussian process classifier three ways: exactly, by Laplace, by propagation.  [GPML 3.7]
 
-Exact means by a hundred thousand functions, drawn about the posterior and weighted.  [GPML Sec 3.7]
+Exact means by a hundred thousand functions, drawn about the posterior and weighted. Laplace is too
+cautious, by up to 0.07; expectation propagation lies on the exact curve.
 """
 
 from pathlib import Path
@@ -43,19 +44,21 @@ def exact(n_functions=100_000):
 
 
 log_evidence, p = exact()
+looks = (("Laplace", laplace, "orange", "--"), ("propagation", propagation, "sky", "-"))
+black = displays.COLORS["black"]
 with displays.style():
-    figure, ax = plt.subplots(figsize=(9, 4.6))
-    black = displays.COLORS["black"]
-    ax.plot(queries, p, color=black, lw=3.0, label=f"exact: log evidence {log_evidence:.2f}")
-    for name, model, color, line in (
-        ("Laplace", laplace, "orange", "--"),
-        ("propagation", propagation, "sky", "-"),
-    ):
+    figure, (left, right) = plt.subplots(1, 2, figsize=(9, 4.6), sharex=True)
+    left.plot(queries, p, color=black, lw=3.0, label=f"exact: {log_evidence:.2f}")
+    right.axhline(0.0, color=black, lw=3.0)
+    for name, model, color, line in looks:
         told = model.predict_proba(queries)[:, 1]
-        label = f"{name}: {model.log_evidence_:.2f}"
-        ax.plot(queries, told, line, color=displays.COLORS[color], label=label)
-    ax.plot(X, y, "o", color=black, ms=5)
-    ax.set(xlabel="x", ylabel="probability of the second class", ylim=(-0.05, 1.35))
-    ax.legend(loc="upper right", ncols=3)
+        look = {"color": displays.COLORS[color], "label": f"{name}: {model.log_evidence_:.2f}"}
+        left.plot(queries, told, line, **look)
+        right.plot(queries, told - p, line, **look)
+    left.plot(X, y, "o", color=black, ms=5)
+    left.set(title="Probability", xlabel="x", ylabel="probability of the second class")
+    right.set(title="Less the exact one", xlabel="x", ylabel="difference", ylim=(-0.09, 0.09))
+    names = left.get_legend_handles_labels()
+    figure.legend(*names, loc="outside lower center", ncols=3, title="log evidence")
     OUT.mkdir(exist_ok=True)
     figure.savefig(OUT / "approximations.png")

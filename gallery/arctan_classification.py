@@ -1,4 +1,8 @@
-"""Classes along one input, by the sum of a few arc tangents.  [P9 Fig 9.10]"""
+"""Classes along one input, by the weighted sum of seven arc tangents.  [P9 Fig 9.10]
+
+Each arc tangent is a soft step. Weighted and added they make an activation that rises and falls,
+and its sigmoid is the probability.
+"""
 
 from pathlib import Path
 
@@ -10,28 +14,30 @@ from posterity import BayesianLogisticRegression, displays, features
 OUT = Path(__file__).parent / "out"
 
 rng = np.random.default_rng(1)
-x = np.sort(rng.uniform(0.0, 10.0, size=160))
-truth = np.where((x < 2.0) | ((x > 4.5) & (x < 8.0)), 0.92, 0.06)
+X = np.sort(rng.uniform(0.0, 10.0, size=160))[:, None]
+in_two_places = (X[:, 0] < 2.0) | ((X[:, 0] > 4.5) & (X[:, 0] < 8.0))
+truth = np.where(in_two_places, 0.92, 0.06)
 y = (rng.random(160) < truth).astype(int)
-model = BayesianLogisticRegression(features.Arctan(n_offsets=9)).fit(x[:, None], y)
+model = BayesianLogisticRegression(features.Arctan(n_offsets=7)).fit(X, y)
 
-queries = np.linspace(-0.5, 10.5, 300)[:, None]
-steps = model.features_.transform(queries)
-latent = model.predict_latent(queries)
+display = displays.ProbabilityDisplay.from_estimator(model, X, y, margin=0.02)
+queries = display.x[:, None]
+steps, latent = model.features_.transform(queries), model.predict_latent(queries)
 with displays.style():
-    figure, axes = plt.subplots(1, 3, figsize=(14, 4.2), sharex=True)
-    axes[0].plot(queries, steps, lw=1.4)
-    axes[0].set(title="Nine arc tangents of x", xlabel="x")
+    figure, ((first, second), (third, fourth)) = plt.subplots(2, 2, figsize=(9, 7), sharex=True)
+    first.plot(queries, steps)
+    first.set(title="Seven arc tangents of x", ylabel="value")
+    second.plot(queries, steps * model.coef_[0])
+    second.set(title="Each times its weight", ylabel="share of the activation")
     lower, upper = latent.interval(0.9)
-    blue, black = displays.COLORS["blue"], displays.COLORS["black"]
-    axes[1].plot(queries, steps * model.coef_[0], lw=1.0, alpha=0.7)
-    axes[1].fill_between(queries[:, 0], lower, upper, color=blue, alpha=0.2, lw=0)
-    axes[1].plot(queries, latent.mean(), color=black)
-    axes[1].set(title="Each times its weight, and the latent value", xlabel="x")
-    axes[2].plot(x, truth, "--", color=displays.COLORS["grey"], lw=1.4, label="truth")
-    axes[2].plot(queries, model.predict_proba(queries)[:, 1], color=blue, label="averaged")
-    axes[2].plot(x, y, "|", ms=9, color=displays.COLORS["grey"])
-    axes[2].set(title="Its sigmoid", xlabel="x", ylabel="probability", ylim=(-0.05, 1.25))
-    axes[2].legend(loc="upper right", ncols=2)
+    blue, grey = displays.COLORS["blue"], displays.COLORS["grey"]
+    third.fill_between(display.x, lower, upper, color=blue, alpha=0.18, lw=0)
+    third.plot(queries, latent.mean(), color=blue)
+    third.axhline(0.0, color=grey, lw=1.0)
+    third.set(title="Their sum, and its 90 % interval", xlabel="x", ylabel="activation")
+    display.plot(fourth).set(title="The sigmoid of the sum", ylabel="probability of class 1")
+    fourth.plot(X, truth, "--", color=displays.COLORS["orange"], lw=1.4, label="truth")
+    fourth.set_ylim(-0.06, 1.35)
+    fourth.legend(loc="upper center", ncols=2)
     OUT.mkdir(exist_ok=True)
     figure.savefig(OUT / "arctan_classification.png")

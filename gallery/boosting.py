@@ -1,6 +1,7 @@
 """LogitBoost on oriented steps, 20 angles with 40 offsets each.  [P9 Fig 9.16]
 
-The line is the step that was added last. Sums of steps do not interpolate between rows.
+The green line is the step that was added last. A sum of steps fits the rows ever better, but its
+surface is a patchwork: it does not pass smoothly from one class to the other.
 """
 
 from pathlib import Path
@@ -21,11 +22,11 @@ tests = trees.Orientations(n_angles=20)
 model = LogitBoostClassifier(tests, n_rounds=20, n_offsets=40, learning_rate=1.0).fit(X, y)
 
 with displays.style():
-    figure, axes = plt.subplots(2, 3, figsize=(13, 8.4), sharex=True, sharey=True)
+    figure, axes = plt.subplots(2, 3, figsize=(11, 7), sharex=True, sharey=True)
     for ax, k in zip(axes.flat, (0, 1, 2, 3, 4, 20), strict=True):
         shorter = model.truncated(k)
         surface = displays.DecisionSurfaceDisplay.from_estimator(shorter, X, y, n_grid=400)
-        surface.plot(ax, sure=()).set(xlabel="", ylabel="")
+        surface.plot(ax, sure=()).label_outer()
         gained = shorter.log_likelihoods_[-1] / len(y)
         ax.set_title(f"{k} step{'s' * (k != 1)}: {gained:.2f} nats a row")
         if 0 < k < 20:
@@ -34,6 +35,6 @@ with displays.style():
             answers = w_i * inputs[int(i)] + w_j * inputs[int(j)]
             green = {"colors": displays.COLORS["green"], "linewidths": 2.2, "linestyles": "solid"}
             ax.contour(surface.x0, surface.x1, answers, shorter.steps_.thresholds[-1:], **green)
-    axes[0, 0].legend(loc="lower left", frameon=True)
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
     OUT.mkdir(exist_ok=True)
     figure.savefig(OUT / "boosting.png")

@@ -33,20 +33,20 @@ weather = Scaled(RationalQuadratic(1.0, shape=1.0), 0.2)
 model = GaussianProcessRegressor(trend + season + weather, n_restarts=0).fit(X[:KNOWN], y[:KNOWN])
 sum_of_two, weather = model.kernel_.left, model.kernel_.right
 parts = {"Trend": sum_of_two.left, "Season": sum_of_two.right, "Weather": weather}
+lower, upper = model.predict_interval(X[KNOWN:])
+held = 100 * np.mean((lower <= y[KNOWN:]) & (y[KNOWN:] <= upper))
+band = displays.PredictiveBandDisplay.from_estimator(
+    model, X, coverage=(0.9,), margin=0.0, n_grid=1000
+)
 
 with displays.style():
     layout = [["all", "Trend"], ["all", "Season"], ["all", "Weather"]]
-    figure, axes = plt.subplot_mosaic(layout, figsize=(14, 6), width_ratios=(2, 1), sharex=True)
-    band = displays.PredictiveBandDisplay.from_estimator(
-        model, X, coverage=(0.9,), margin=0.0, n_grid=1000
-    )
-    lower, upper = model.predict_interval(X[KNOWN:])
-    held = 100 * np.mean((lower <= y[KNOWN:]) & (y[KNOWN:] <= upper))
-    title = f"Fifteen years, and ten ahead, of which the 90 % band holds {held:.0f} %"
+    figure, axes = plt.subplot_mosaic(layout, figsize=(11, 5.6), width_ratios=(2, 1), sharex=True)
+    title = f"Ten years ahead: the 90 % band holds {held:.0f} %"
     band.plot(axes["all"]).set(title=title, xlabel="year")
     orange, black = displays.COLORS["orange"], displays.COLORS["black"]
-    axes["all"].plot(X[:KNOWN], y[:KNOWN], ".", ms=5, color=black, label="months fitted")
-    axes["all"].plot(X[KNOWN:], y[KNOWN:], ".", ms=5, color=orange, label="months held out")
+    axes["all"].plot(X[:KNOWN], y[:KNOWN], "o", ms=2.5, color=black, label="months fitted")
+    axes["all"].plot(X[KNOWN:], y[KNOWN:], "x", ms=4, color=orange, label="months held out")
     axes["all"].legend(loc="upper left")
     # The mean of a sum is a sum of means, one for each kernel, with the same dual weights.
     weights = model.posterior_.a[:, 0]

@@ -1,4 +1,8 @@
-"""Counts over time: a Gaussian process for the log of their rate, under a Poisson likelihood."""
+"""Counts over time: a Gaussian process for the log of their rate, under a Poisson likelihood.
+
+Normal noise is as wide at one event a week as at ten, and thinks of fewer than none. The Poisson
+band grows with the rate, is made of whole numbers, and stays above zero.
+"""
 
 from pathlib import Path
 
@@ -21,13 +25,15 @@ models = {
     "Poisson": GaussianProcessRegressor(kernel, likelihood=likelihoods.Poisson()),
 }
 with displays.style():
-    figure, axes = plt.subplots(1, 2, figsize=(13, 4.4), sharey=True)
+    figure, axes = plt.subplots(1, 2, figsize=(9, 4.6), sharey=True)
     for ax, (title, model) in zip(axes, models.items(), strict=True):
         model.fit(X, counts)
-        band = displays.PredictiveBandDisplay.from_estimator(model, X, counts, margin=0.02)
-        band.plot(ax).set(title=title, xlabel="week", ylabel="events", ylim=(-4.0, 25.0))
-        ax.plot(week, rate, "--", lw=1.4, color=displays.COLORS["orange"], label="true rate")
-    axes[1].set_ylabel("")
-    axes[0].legend(loc="upper right", ncols=2)
+        band = displays.PredictiveBandDisplay.from_estimator(model, X, counts, margin=0.0)
+        band.plot(ax).set(title=title, xlabel="week", ylabel="", ylim=(-4.0, 20.0))
+        ax.plot(week, rate, "--", lw=1.6, color=displays.COLORS["orange"], label="true rate")
+        ax.axhline(0.0, color=displays.COLORS["grey"], lw=1.0)
+    axes[0].set_ylabel("events")
+    handles = axes[0].get_legend_handles_labels()
+    figure.legend(*handles, loc="outside lower center", ncols=5, columnspacing=1.4)
     OUT.mkdir(exist_ok=True)
     figure.savefig(OUT / "counts.png")

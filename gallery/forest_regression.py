@@ -1,4 +1,8 @@
-"""A forest of normal leaves: bands as wide as the noise, and doubt where there are no rows."""
+"""A forest of normal leaves: bands as wide as the noise, and doubt where there are no rows.
+
+On the left of the gap the noise grows, and leaves widen with it. Within the gap trees disagree
+about where the function jumps, and that is the larger part of the doubt.
+"""
 
 from pathlib import Path
 
@@ -14,22 +18,26 @@ x = np.sort(np.concatenate([rng.uniform(-4.0, -0.5, 250), rng.uniform(1.5, 4.0, 
 noise = 0.05 + 0.12 * (x + 4.0) * (x < -0.5) + 0.05 * (x > 0.0)
 y = np.sin(1.3 * x) + 0.3 * x + noise * rng.normal(size=500)
 model = RandomForestRegressor(200, min_leaf=10, random_state=0).fit(x[:, None], y)
+band = displays.PredictiveBandDisplay.from_estimator(model, x[:, None], margin=0.1, n_grid=500)
+told = model.predict_dist(band.x[:, None])
+parts = {  # name: standard deviation, line, colour
+    "within trees": (told.aleatoric_variance() ** 0.5, "-", "orange"),
+    "between trees": (told.epistemic_variance() ** 0.5, "-.", "blue"),
+}
 
 with displays.style():
-    figure, axes = plt.subplots(1, 2, figsize=(13, 4.8), sharex=True)
-    band = displays.PredictiveBandDisplay.from_estimator(model, x[:, None], margin=0.1, n_grid=500)
-    band.plot(axes[0]).set_title("A forest of 200 trees")
-    axes[0].plot(x, y, ".", ms=4, color=displays.COLORS["black"], alpha=0.6, label="data")
-    axes[0].legend(loc="upper left")
-    told = model.predict_dist(band.x[:, None])
-    within, between = told.aleatoric_variance() ** 0.5, told.epistemic_variance() ** 0.5
+    figure, (left, right) = plt.subplots(1, 2, figsize=(9, 4.2), sharex=True)
+    left.plot(x, y, "o", ms=2, color=displays.COLORS["black"], label="data")
+    band.plot(left).set(title="A forest of 200 trees", ylim=(-2.6, 2.8))
+    left.legend(loc="upper left", ncols=2)
     grey = displays.COLORS["grey"]
     for part in (x < 0.0, x > 0.0):
-        axes[1].plot(x[part], noise[part], "--", color=grey, lw=1.6)
-    axes[1].plot([], [], "--", color=grey, lw=1.6, label="noise, in truth")
-    axes[1].plot(band.x, within, color=displays.COLORS["orange"], label="within trees")
-    axes[1].plot(band.x, between, color=displays.COLORS["blue"], label="between trees")
-    axes[1].set(title="Its standard deviation, in two parts", xlabel="x", ylim=(0.0, None))
-    axes[1].legend(loc="upper right")
+        right.plot(x[part], noise[part], "--", color=grey)
+    right.plot([], [], "--", color=grey, label="noise, in truth")
+    for name, (deviation, line, color) in parts.items():
+        right.plot(band.x, deviation, line, lw=1.6, color=displays.COLORS[color], label=name)
+    right.set(title="Its deviation, in two parts", xlabel="x", ylim=(0.0, 1.25))
+    right.set_ylabel("standard deviation")
+    right.legend(loc="upper left")
     OUT.mkdir(exist_ok=True)
     figure.savefig(OUT / "forest_regression.png")

@@ -1,4 +1,7 @@
-"""Positive targets: a normal band goes below zero, a gamma band grows.  [P8 Prob 8.1]"""
+"""Positive targets: a normal band goes below zero, a gamma band grows.  [P8 Prob 8.1]
+
+The log evidence says which of the two the rows speak for.
+"""
 
 from pathlib import Path
 
@@ -18,7 +21,7 @@ models = {
     "Gamma": GammaRegression(),
 }
 with displays.style():
-    figure, axes = plt.subplots(1, 2, figsize=(11, 4.4), sharey=True)
+    figure, axes = plt.subplots(1, 2, figsize=(9, 4.2), sharey=True)
     for ax, (title, model) in zip(axes, models.items(), strict=True):
         band = displays.PredictiveBandDisplay.from_estimator(model.fit(X, y), X, y)
         band.plot(ax).set_title(f"{title}: log evidence {model.log_evidence_:.1f}")

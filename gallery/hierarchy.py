@@ -1,4 +1,8 @@
-"""Two people who walk in step: a space for each, one above both, and one person from the other."""
+"""Two people who walk in step: a space for each, one above both, and one from the other.  [G]
+
+Two seconds of both are fitted. After that only the first person is seen, and tells where the
+second one's knee is.
+"""
 
 from pathlib import Path
 
@@ -22,18 +26,19 @@ off = np.sqrt(np.mean((told.mean() - truth[~fitted])[:, 10:] ** 2))
 spaces = {**model.part_embeddings_, "both": model.embedding_}
 blue, black = displays.COLORS["blue"], displays.COLORS["black"]
 with displays.style():
-    figure, axes = plt.subplots(1, 4, figsize=(17, 4.4), width_ratios=(1, 1, 1, 1.5))
-    for ax, (title, Z) in zip(axes, spaces.items(), strict=False):
+    figure, axes = plt.subplot_mosaic("ABC;KKK", figsize=(11, 7))
+    for ax, (title, Z) in zip((axes[key] for key in "ABC"), spaces.items(), strict=True):
         ax.plot(*Z.T, "o-", ms=4, lw=1.0, color=blue)
-        ax.set(title=title.capitalize(), xlabel="latent 0")
-    axes[0].set_ylabel("latent 1")
+        ax.set(title=f"Space of {'the ' * (title != 'both')}{title}", xlabel="latent 0")
+    axes["A"].set_ylabel("latent 1")
+    ax, new = axes["K"], times[~fitted]
     low, high = (ends[:, knee] for ends in told.interval(0.9))
-    axes[3].fill_between(times[~fitted], low, high, color=blue, alpha=0.2, lw=0, label="90 %")
-    axes[3].plot(times[~fitted], told.mean()[:, knee], color=blue, label="from the first person")
-    axes[3].plot(times, truth[:, knee], color=black, lw=1.0, label="truth")
-    axes[3].plot(times[fitted], X[fitted, knee], "o", ms=3, color=black, label="seen")
-    axes[3].set(title=f"Second person's knee: {off:.1f} degrees off", xlabel="seconds")
-    axes[3].set(ylim=(0, 100))
-    axes[3].legend(loc="upper left", ncols=2, fontsize=10)
+    ax.fill_between(new, low, high, color=blue, alpha=0.2, lw=0, label="90 % interval")
+    ax.plot(new, told.mean()[:, knee], color=blue, label="from the first person")
+    ax.plot(times, truth[:, knee], color=black, lw=1.0, label="truth")
+    ax.plot(times[fitted], X[fitted, knee], "o", ms=4, color=black, label="seen")
+    ax.set(title=f"The second person's left knee: {off:.1f} degrees off", ylim=(0, 110))
+    ax.set(xlabel="seconds", ylabel="degrees")
+    ax.legend(loc="upper center", ncols=4)
     OUT.mkdir(exist_ok=True)
     figure.savefig(OUT / "hierarchy.png")

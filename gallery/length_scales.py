@@ -1,7 +1,7 @@
-"""One data set, three processes: what the length scale and the noise explain.  [P8 Fig 8.9]
+"""The length scale of the largest evidence: neither too smooth nor disjointed.  [P8 Fig 8.9]
 
-The data are drawn from the first process. Each of the others is told another length scale, and has
-the signal and the noise that go with it.  [G]
+Nothing but the length scale differs between the three processes. One that is too long cannot bend
+as the rows do; one that is too short forgets each row before it reaches the next.
 """
 
 from pathlib import Path
@@ -9,29 +9,34 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 
-from posterity import GaussianProcessRegressor, displays, distributions, kernels
+from posterity import GaussianProcessRegressor, datasets, displays, kernels
 
 OUT = Path(__file__).parent / "out"
-SETTINGS = {  # length scale, standard deviations of signal and noise
-    "Length scale 1, as drawn": (1.0, 1.0, 0.1),
-    "Length scale 0.3": (0.3, 1.08, 0.00005),
-    "Length scale 3": (3.0, 1.16, 0.89),
+NAME = "kernel__kernel__length_scale"
+
+data = datasets.sinc(40, noise_variance=0.01)
+model = GaussianProcessRegressor((0.3 * kernels.RBF(1.0)).fixed(), 0.01, mean="zero")
+curve = displays.EvidenceDisplay.from_estimator(
+    model, data.X, data.y, param_name=NAME, param_range=np.geomspace(0.1, 10.0, 61)
+)
+shown = {  # title: length scale, colour, marker
+    "Too long": (5.0, "green", "s"),
+    "Too short": (0.2, "pink", "^"),
+    "Largest evidence": (curve.best, "orange", "D"),
 }
 
-rng = np.random.default_rng(5)
-X = (np.linspace(-7.0, 7.0, 20) + rng.uniform(-0.3, 0.3, size=20))[:, None]
-covariance = kernels.RBF(1.0)(X) + 0.1**2 * np.eye(20)
-y = distributions.MultivariateNormal(np.zeros(20), covariance).sample(rng=rng)
-
 with displays.style():
-    figure, axes = plt.subplots(1, 3, figsize=(14, 4.4), sharey=True)
-    for ax, (title, (length, signal, noise)) in zip(axes, SETTINGS.items(), strict=True):
-        kernel = (signal**2 * kernels.RBF(length)).fixed()
-        model = GaussianProcessRegressor(kernel, noise**2, mean="zero").fit(X, y)
-        band = displays.PredictiveBandDisplay.from_estimator(model, X, y, margin=0.05, n_grid=600)
-        evidence = f"log evidence {model.log_evidence_:.1f}"
-        band.plot(ax).set(title=f"{title}: {evidence}", ylabel="", ylim=(-3.2, 3.2))
-    axes[0].set_ylabel("y")
-    axes[0].legend(loc="upper right")
+    figure, axes = plt.subplots(2, 2, figsize=(9, 7.4))
+    curve.plot(axes[0, 0]).set(title="Evidence of the length scale", ylim=(-80, 25))
+    axes[0, 0].legend(loc="lower left")
+    for ax, (title, (length, color, marker)) in zip(axes.flat[1:], shown.items(), strict=True):
+        model.set_params(**{NAME: length}).fit(data.X, data.y)
+        ink = displays.COLORS[color]
+        axes[0, 0].plot(length, model.log_evidence_, marker, ms=9, color=ink)
+        band = displays.PredictiveBandDisplay.from_estimator(
+            model, data.X, data.y, margin=0.0, n_grid=600
+        )
+        band.plot(ax, color=ink).set(title=f"{title}: {length:.2g}", ylim=(-1.2, 1.7))
+    axes[1, 1].legend(loc="upper left")
     OUT.mkdir(exist_ok=True)
     figure.savefig(OUT / "length_scales.png")

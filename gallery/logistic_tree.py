@@ -27,12 +27,12 @@ gate = model.gate_proba(queries)[:, 1]
 panels = (
     ("Left expert", experts[:, 0], 0.0),
     ("Right expert", experts[:, 1], 0.0),
-    ("Gate: trust in the right one", gate, 0.5),
+    ("Gate: trust in the right", gate, 0.5),
     ("Activation", logit(model.predict_proba(queries)[:, 1]), 0.0),
 )
 blue, orange, black = (displays.COLORS[name] for name in ("blue", "orange", "black"))
 with displays.style():
-    figure, axes = plt.subplots(2, 3, figsize=(13, 8.0), sharex=True, sharey=True)
+    figure, axes = plt.subplots(2, 3, figsize=(11, 7), sharex=True, sharey=True)
     drawn = {"origin": "lower", "aspect": "auto"}
     drawn["extent"] = (*surface.x0[[0, -1]], *surface.x1[[0, -1]])
     sides = LinearSegmentedColormap.from_list("sides", [blue, "white", orange])
@@ -40,7 +40,7 @@ with displays.style():
         mark = {"c": color, "marker": marker, "edgecolors": "w", "label": name}
         axes[0, 0].scatter(*X[y == name].T, s=34, linewidths=0.7, **mark)
     axes[0, 0].set_title("Data")
-    axes[0, 0].legend(loc="upper right", frameon=True)
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
     for ax, (title, values, middle) in zip(axes.flat[1:], panels, strict=False):
         Z = values.reshape(len(surface.x1), -1)
         colors = {"cmap": "Greys", "vmin": 0.0, "vmax": 1.0}
@@ -49,6 +49,9 @@ with displays.style():
         figure.colorbar(ax.imshow(Z, **drawn, **colors), ax=ax, shrink=0.85)
         ax.contour(surface.x0, surface.x1, Z, [middle], colors=black, linewidths=1.8)
         ax.set_title(title)
-    surface.plot(axes[1, 2]).set(title="Probability", xlabel="", ylabel="")
+    surface.plot(axes[1, 2]).set(title="Probability")
+    for ax in axes.flat:
+        ax.set(xlabel="x0", ylabel="x1")
+        ax.label_outer()
     OUT.mkdir(exist_ok=True)
     figure.savefig(OUT / "logistic_tree.png")

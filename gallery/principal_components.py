@@ -1,4 +1,8 @@
-"""Handwritten digits: the spectrum, the evidence for each number of components, and two of them."""
+"""Handwritten digits: the spectrum, the evidence for each number of components, and two.  [L]
+
+The evidence drops only the last directions, whose variance is next to none. Two of the others part
+some of the digits already.
+"""
 
 from pathlib import Path
 
@@ -13,7 +17,7 @@ X, y = datasets.load_digits(return_X_y=True)
 model = PCA().fit(X)
 spectrum = displays.SpectrumDisplay.from_estimator(model)
 with displays.style():
-    figure = plt.figure(figsize=(15, 7))
+    figure = plt.figure(figsize=(11, 7))
     left, right = figure.subfigures(1, 2, width_ratios=(1, 2))
     axes = left.subplots(3, 1, sharex=True)
     for ax, show in zip(axes, ("values", "share", "evidence"), strict=True):
@@ -22,10 +26,11 @@ with displays.style():
     axes[2].set_xlabel("components")
     ax = right.subplots()
     displays.LatentMapDisplay.from_estimator(
-        model, X, y, image_shape=(8, 8), n_images=60, margin=0.05
-    ).plot(ax)
+        model, X, y, image_shape=(8, 8), n_images=45, margin=0.05
+    ).plot(ax, legend=False)
     share = 100 * spectrum.share[1]
     ax.set(title=f"The first two: {share:.0f} % of the variance")
     ax.set(xlabel="first component", ylabel="second component")
+    right.legend(*ax.get_legend_handles_labels(), loc="outside right upper", markerscale=1.5)
     OUT.mkdir(exist_ok=True)
     figure.savefig(OUT / "principal_components.png")

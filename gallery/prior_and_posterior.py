@@ -1,4 +1,8 @@
-"""A Gaussian process: functions before any data, and those that are left after some.  [G]"""
+"""A Gaussian process: functions before any data, and those that are left after some.  [G]
+
+Thin lines are draws. Values without noise tie every function to them; noisy ones leave each some
+room, and the band of new values is wider by the noise.
+"""
 
 from pathlib import Path
 
@@ -26,13 +30,14 @@ def after(noise_variance):
 
 
 with displays.style():
-    figure, axes = plt.subplots(1, 3, figsize=(14, 4.4), sharey=True)
-    before.plot(axes[0]).set_title("Before any data: five draws")
-    after(0.0).plot(axes[1]).set_title("Five values without noise: five draws")
-    after(0.1).plot(axes[2]).set_title("The same, under noise of variance 0.1")
-    axes[2].legend(loc="upper right", ncols=2)
+    figure, axes = plt.subplots(1, 3, figsize=(11, 4.2), sharey=True)
+    before.plot(axes[0]).set_title("Before any data")
+    after(0.0).plot(axes[1]).set_title("Five values without noise")
+    after(0.1).plot(axes[2]).set_title("Five values, noise variance 0.1")
     for ax in axes:
-        ax.set(xlim=(-5.0, 5.0), ylim=(-3.2, 3.9), ylabel="")
+        ax.set(xlim=(-5.0, 5.0), ylim=(-3.0, 3.0), ylabel="")
     axes[0].set_ylabel("y")
+    handles = axes[2].get_legend_handles_labels()
+    figure.legend(*handles, loc="outside lower center", ncols=4)
     OUT.mkdir(exist_ok=True)
     figure.savefig(OUT / "prior_and_posterior.png")

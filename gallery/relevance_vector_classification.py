@@ -1,6 +1,7 @@
-"""Forty points, of which a few carry the classifier: rings.  [P9 Fig 9.14]
+"""Forty points, of which a few carry the classifier.  [P9 Fig 9.14]
 
-Beside it the same kernel with a weight for each point.
+On the left each point has a weight; on the right only those with a ring, which part the classes
+nearly as well.
 """
 
 from pathlib import Path
@@ -20,14 +21,15 @@ y = np.repeat(["upper", "lower"], 20)
 kernel = kernels.RBF(1.2).fixed()
 sparse = RelevanceVectorClassifier(kernel).fit(X, y)
 models = {
-    "Kernel logistic regression: 40 points": KernelLogisticRegression(kernel).fit(X, y),
+    "A weight for each of 40 points": KernelLogisticRegression(kernel).fit(X, y),
     f"Relevance vectors: {len(sparse.relevance_)} of 40 points": sparse,
 }
 with displays.style():
-    figure, axes = plt.subplots(1, 2, figsize=(12, 5.2), sharex=True, sharey=True)
+    figure, axes = plt.subplots(1, 2, figsize=(9, 4.4), sharex=True, sharey=True)
     for ax, (title, model) in zip(axes, models.items(), strict=True):
         surface = displays.DecisionSurfaceDisplay.from_estimator(model, X, y, margin=0.2)
-        surface.plot(ax).set(title=title, xlabel="", ylabel="")
-    axes[1].legend(loc="upper right", frameon=True)
+        surface.plot(ax).set(title=title)
+        ax.label_outer()
+    figure.legend(*axes[1].get_legend_handles_labels(), loc="outside lower center", ncols=3)
     OUT.mkdir(exist_ok=True)
     figure.savefig(OUT / "relevance_vector_classification.png")

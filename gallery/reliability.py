@@ -1,6 +1,8 @@
 """Does a probability of 0.9 come true nine times in ten?
 
 Forty sets of eight columns and a hundred rows each, and what was said of new rows of theirs.
+Maximum likelihood is too sure at both ends; probabilities averaged over the posterior come true as
+stated.
 """
 
 from pathlib import Path
@@ -26,7 +28,7 @@ happened = np.concatenate([y_new for _, (_, y_new) in sets])
 models = {"Maximum likelihood": LogisticRegression(), "Bayesian": BayesianLogisticRegression()}
 
 with displays.style():
-    figure, axes = plt.subplots(1, 2, figsize=(10.4, 5.2), sharey=True)
+    figure, axes = plt.subplots(1, 2, figsize=(9, 4.9), sharey=True)
     for ax, (title, model) in zip(axes, models.items(), strict=True):
         told = [model.fit(*rows).predict_proba(X_new)[:, 1] for rows, (X_new, _) in sets]
         p = np.concatenate(told)

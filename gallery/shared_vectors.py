@@ -1,6 +1,7 @@
 """Three outputs, in units of their own, on one set of relevance vectors.  [P8 8.9]
 
-Each output has its own weights and its own noise; which rows are kept is decided for all of them.
+Each output has its own weights and its own noise; which rows are kept, those with
+rings, is decided for all of them.
 """
 
 from pathlib import Path
@@ -23,7 +24,7 @@ x = np.linspace(-0.5, 10.5, 300)[:, None]
 mean, (low, high) = model.predict(x), model.predict_interval(x, coverage=0.9)
 
 with displays.style():
-    figure, axes = plt.subplots(3, 1, figsize=(9, 8), sharex=True)
+    figure, axes = plt.subplots(3, 1, figsize=(9, 7.6), sharex=True)
     black = displays.COLORS["black"]
     for k, (ax, name, color) in enumerate(zip(axes, names, displays.COLORS.values(), strict=False)):
         ax.fill_between(x[:, 0], low[:, k], high[:, k], color=color, alpha=0.2, lw=0)

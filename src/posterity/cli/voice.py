@@ -3,10 +3,12 @@
 import json
 import math
 import shlex
+import shutil
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
+from pathlib import Path
 from typing import Any, Literal
 
 from rich import box
@@ -17,6 +19,7 @@ from rich.text import Text
 
 from posterity.cli import outcome
 
+_NAME = "posterity"
 _UNBOUND = 160  # columns of text that goes to a file or a pipe
 
 
@@ -87,7 +90,7 @@ class Voice:
     def next(self, *words: str) -> None:
         """The command that a person would type next, on one line that can be copied."""
         if not self.machine:
-            line = Text(f"\nNext: {shlex.join(['posterity', *words])}")
+            line = Text(f"\nNext: {shlex.join([program(sys.argv[0]), *words])}")
             self._console().print(line, highlight=False, soft_wrap=True)
 
     def give(self, answer: Mapping[str, Any]) -> None:
@@ -121,3 +124,11 @@ def plain(value: Any) -> Any:
         return value
     number = float(value)
     return number if math.isfinite(number) else None
+
+
+def program(typed: str) -> str:
+    """What to type for the command: its name where a shell finds it, else as it was typed."""
+    if Path(typed).name != _NAME or not Path(typed).is_file():
+        return _NAME
+    found = shutil.which(_NAME)
+    return _NAME if found is not None and Path(found).samefile(typed) else typed

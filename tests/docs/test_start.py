@@ -1,0 +1,56 @@
+"""The first steps are those that exist, and the links of the first pages lead somewhere."""
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from posterity import cli
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+PAGES = ("start", "choosing", "scikit_learn")
+LINK = re.compile(r"\]\((?!https?:)([\w./]*)(?:#([\w-]+))?\)")
+
+
+def text(page):
+    return (DOCS / page).read_text("utf-8")
+
+
+def headings(page):
+    titles = re.findall(r"^#+ (.*)$", text(page), re.M)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+def commands():
+    blocks = re.findall(r"^```sh\n(.*?)^```", text("start.md"), re.M | re.S)
+    return [shlex.split(line) for block in blocks for line in block.splitlines()]
+
+
+def test_four_commands_lead_to_a_report():
+    assert [line[0] for line in commands()[:4]] == ["git", "cd", "make", ".venv/bin/posterity"]
+
+
+def test_every_word_of_make_is_a_target():
+    targets = re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text("utf-8"), re.M)
+    words = [word for line in commands() if line[0] == "make" for word in line[1:]]
+    assert words
+    assert set(words) <= set(targets)
+
+
+@pytest.mark.parametrize("line", [c for c in commands() if "posterity" in c[0]], ids=" ".join)
+def test_every_command_has_the_options_that_it_is_given(line):
+    told = CliRunner().invoke(cli.app, [line[1], "--help"], env={"COLUMNS": "200"})
+    assert told.exit_code == 0
+    assert all(word in told.output for word in line if word.startswith("--"))
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_links_lead_to_pages_and_headings(page):
+    links = LINK.findall(text(f"{page}.md"))
+    assert links
+    for target, anchor in links:
+        assert not target or (DOCS / target).exists(), target
+        assert not anchor or anchor in headings(target or f"{page}.md"), (target, anchor)
