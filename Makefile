@@ -55,9 +55,8 @@ types: $(VENV)/.dev
 bench: $(VENV)/.bench ## Measure posterity beside its peers and write the tables
 	$(BIN)/python -m benchmarks
 
-figures: $(VENV)/.run ## Draw every figure of the gallery into gallery/out
-	@mkdir -p gallery/out
-	@for script in gallery/*.py; do echo "$$script"; $(BIN)/python $$script || exit 1; done
+figures: $(VENV)/.run ## Draw every figure of the gallery into gallery/out and docs/figures
+	$(BIN)/python -m gallery
 
 docs: $(VENV)/.docs ## Build the documentation into docs/_build/html
 	$(BIN)/sphinx-build -W --keep-going --quiet docs docs/_build/html

@@ -4,7 +4,8 @@ import sys
 from importlib.metadata import version as installed_version
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent / "_ext"))
+HERE = Path(__file__).parent
+sys.path[:0] = [str(HERE / "_ext"), str(HERE.parent)]  # extensions read benchmarks and gallery
 
 project = "posterity"
 author = "the posterity developers"
@@ -12,15 +13,22 @@ copyright = f"2026, {author}"
 release = version = installed_version("posterity")
 
 extensions = [
+    "choosing",
     "docstrings",
+    "gallery_pages",
     "mathml",
     "myst_parser",
     "numpydoc",
+    "references",
+    "results",
+    "rooms",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
 ]
 exclude_patterns = ["_build/html"]  # the pages of the interface are written to _build/stubs
 templates_path = ["_templates"]
+
+nitpicky = True  # a reference to nothing is an error
 
 myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 3
@@ -32,5 +40,8 @@ autodoc_member_order = "bysource"
 numpydoc_show_class_members = False
 
 html_theme = "furo"
+html_css_files = ["posterity.css"]
+html_favicon = html_logo = "_static/logo.svg"
+html_static_path = ["_static"]
 html_title = "posterity"
 html_show_sourcelink = False

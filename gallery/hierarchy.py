@@ -30,7 +30,7 @@ with displays.style():
     for ax, (title, Z) in zip((axes[key] for key in "ABC"), spaces.items(), strict=True):
         ax.plot(*Z.T, "o-", ms=4, lw=1.0, color=blue)
         ax.set(title=f"Space of {'the ' * (title != 'both')}{title}", xlabel="latent 0")
-    axes["A"].set_ylabel("latent 1")
+        ax.set_ylabel("latent 1")
     ax, new = axes["K"], times[~fitted]
     low, high = (ends[:, knee] for ends in told.interval(0.9))
     ax.fill_between(new, low, high, color=blue, alpha=0.2, lw=0, label="90 % interval")

@@ -39,7 +39,6 @@ with displays.style():
         band.plot(ax).set(title=f"{m} inducing points", ylim=(-3.2, 2.8))
         places = models[m].inducing_points_[:, 0]
         ax.plot(places, np.full(m, -2.9), "^", ms=8, color=orange, label="inducing points")
-    axes[1].set_ylabel("")
     black = displays.COLORS["black"]
     axes[2].axhline(exact.log_evidence_, color=black, lw=1.4, label="exact")
     axes[2].plot(counts, upper, "v--", color=orange, label="at most")

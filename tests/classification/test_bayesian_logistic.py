@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from posterity import BayesianLogisticRegression, features
+from posterity import BayesianLogisticRegression, designs, features
 
 
 def data(n=120, m=3, n_classes=2, seed=0):
@@ -143,3 +143,52 @@ def test_choices_are_checked():
         BayesianLogisticRegression(prior_variance=-1.0).fit(X, y)
     with pytest.raises(ValueError, match="averaging='mean'"):
         BayesianLogisticRegression(averaging="mean").fit(X, y)
+    with pytest.raises(ValueError, match="inference='exact' must be one of"):
+        BayesianLogisticRegression(inference="exact").fit(X, y)
+
+
+def apart(n=60, m=8, n_classes=3, seed=0):
+    """Classes that hardly overlap, and rows to ask about."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n + 500, m))
+    A = 5.0 * X @ rng.normal(size=(m, n_classes)) + rng.gumbel(size=(n + 500, n_classes))
+    y = np.argmax(A, axis=1)
+    return X[:n], y[:n], X[n:], y[n:]
+
+
+@each_count
+def test_classes_that_hardly_overlap_are_told_apart_with_more_certainty(n_classes):
+    """Laplace's normal is too wide there; the nearest one is not, and its evidence is the same."""
+    gains = []
+    for seed in range(2):
+        X, y, queries, labels = apart(n_classes=n_classes, m=20, seed=seed)
+        scores, evidences = [], set()
+        for inference in ("auto", "laplace"):
+            model = BayesianLogisticRegression(inference=inference, averaging="approximate")
+            p = model.fit(X, y).predict_proba(queries)
+            scores.append(np.mean(np.log(p[np.arange(500), labels])))
+            evidences.add(model.log_evidence_)
+        assert len(evidences) == 1
+        gains.append(scores[0] - scores[1])
+    assert np.mean(gains) > 0.03
+
+
+def test_where_nothing_is_averaged_the_weights_are_the_most_probable():
+    X, y, queries, _ = apart()
+    plain = BayesianLogisticRegression(averaging="none").fit(X, y)
+    laplace = BayesianLogisticRegression(inference="laplace").fit(X, y)
+    np.testing.assert_array_equal(plain.coef_, laplace.coef_)
+    nearest = BayesianLogisticRegression().fit(X, y)
+    assert np.linalg.norm(nearest.coef_) > 1.1 * np.linalg.norm(laplace.coef_)
+    widths = [m.predict_latent(queries).standard_deviation() for m in (nearest, laplace)]
+    assert np.mean(widths[0]) < np.mean(widths[1])
+
+
+@each_count
+def test_rows_in_chunks_have_the_same_nearest_normal(n_classes):
+    X, y, queries, _ = apart(n_classes=n_classes, n=90)
+    blocks = designs.Chunks.from_arrays(X, y.astype(float), rows=32)
+    one, other = BayesianLogisticRegression().fit(X, y), BayesianLogisticRegression().fit(blocks)
+    assert type(one.posterior_.fit).__name__ == "NearestNormal"
+    np.testing.assert_allclose(other.coef_, one.coef_, rtol=1e-5, atol=1e-7)
+    np.testing.assert_allclose(other.predict_proba(queries), one.predict_proba(queries), atol=1e-6)

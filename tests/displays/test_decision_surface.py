@@ -96,6 +96,14 @@ def test_a_class_the_model_does_not_know_is_named():
         surface(by_first_input(), CORNERS, ["a", "z"])
 
 
+def test_a_classifier_of_one_class_is_refused():
+    sure = Told(["a"], lambda X: np.ones((len(X), 1)))
+    with pytest.raises(
+        ValueError, match=r"one class only, \['a'\]: there is nothing to tell apart"
+    ):
+        surface(sure, CORNERS)
+
+
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_colour_is_that_of_the_most_probable_class_and_stronger_the_surer(n_classes):
     display = surface(by_first_input(n_classes=n_classes), CORNERS, margin=0.0, n_grid=201)

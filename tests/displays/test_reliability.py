@@ -4,8 +4,14 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 from scipy import stats
+from sklearn.linear_model import LinearRegression as Peer
 
-from posterity import BayesianLogisticRegression, displays
+from posterity import (
+    BayesianLinearRegression,
+    BayesianLogisticRegression,
+    displays,
+    distributions,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -107,3 +113,70 @@ def test_what_is_no_probability_or_no_outcome_is_named(happened, p, words):
 def test_bins_and_coverage_are_checked(options):
     with pytest.raises(ValueError, match=r"must be >= 1, and coverage=.* in \(0, 1\)"):
         reliability([0, 1], [0.2, 0.4], **options)
+
+
+def of_intervals(prediction, y, **options):
+    return displays.ReliabilityDisplay.from_distribution(prediction, y, **options)
+
+
+def test_intervals_of_right_predictions_hold_their_share():
+    rng = np.random.default_rng(0)
+    inside = []
+    for _ in range(40):
+        mean, spread = rng.normal(size=300), rng.uniform(0.1, 3.0, size=300)
+        display = of_intervals(distributions.Normal(mean, spread), rng.normal(mean, spread))
+        inside.append((display.lower <= display.observed) & (display.observed <= display.upper))
+    assert 0.85 < np.mean(inside) < 0.97  # points of one picture move together
+    np.testing.assert_allclose(display.predicted, np.arange(0.05, 1.0, 0.1))
+    np.testing.assert_array_equal(display.counts, 300.0)
+
+
+def test_shares_and_bands_are_those_of_a_count():
+    y = np.array([-3.0, -0.1, 0.0, 0.2, 1.0])
+    display = of_intervals(distributions.Normal(np.zeros(5), 1.0), y, n_intervals=2, coverage=0.8)
+    np.testing.assert_allclose(display.predicted, [0.25, 0.75])
+    np.testing.assert_allclose(display.observed, [0.6, 0.8])  # |y| below 0.319 and 1.15
+    np.testing.assert_allclose(display.lower, stats.binom.ppf(0.1, 5, [0.25, 0.75]) / 5)
+    np.testing.assert_allclose(display.upper, stats.binom.ppf(0.9, 5, [0.25, 0.75]) / 5)
+
+
+@pytest.mark.parametrize(("factor", "direction"), [(0.4, -1.0), (2.5, 1.0)])
+def test_intervals_that_are_too_narrow_or_too_wide_leave_the_band(factor, direction):
+    y = np.random.default_rng(0).normal(size=500)
+    display = of_intervals(distributions.Normal(np.zeros(500), factor), y)
+    edge = display.lower if direction < 0.0 else display.upper
+    assert (direction * (display.observed - edge) > 0.0).sum() >= 8
+
+
+def test_counts_are_held_by_what_their_intervals_truly_hold():
+    rng = np.random.default_rng(0)
+    rate = rng.uniform(0.5, 4.0, size=4000)
+    display = of_intervals(distributions.Poisson(rate), rng.poisson(rate))
+    assert (display.predicted > np.arange(0.05, 1.0, 0.1)).all()
+    np.testing.assert_allclose(display.observed, display.predicted, atol=0.03)
+    low, high = (stats.poisson.ppf(q, rate) for q in (0.25, 0.75))
+    expected = stats.poisson.cdf(high, rate) - stats.poisson.cdf(low - 1.0, rate)
+    half = of_intervals(distributions.Poisson(rate), rng.poisson(rate), n_intervals=1)
+    np.testing.assert_allclose(half.predicted, [expected.mean()], rtol=1e-8)
+
+
+def test_a_regressor_is_asked_for_its_intervals():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 1))
+    y = X[:, 0] + rng.normal(size=120)
+    model = BayesianLinearRegression().fit(X[:60], y[:60])
+    display = displays.ReliabilityDisplay.from_estimator(model, X[60:], y[60:], n_bins=4)
+    for level, share in zip(display.predicted, display.observed, strict=True):
+        low, high = model.predict_interval(X[60:], coverage=level)
+        assert share == np.mean((low <= y[60:]) & (y[60:] <= high))
+    assert display.plot().get_xlabel() == "probability of a central interval"
+
+
+def test_what_says_no_probability_or_has_other_rows_is_named():
+    X, y = np.eye(3), np.arange(3.0)
+    with pytest.raises(TypeError, match="neither predict_proba nor predict_dist"):
+        displays.ReliabilityDisplay.from_estimator(Peer().fit(X, y), X, y)
+    with pytest.raises(ValueError, match=r"shapes \(3,\) and \(2,\)"):
+        of_intervals(distributions.Normal(y, 1.0), y[:2])
+    with pytest.raises(ValueError, match="n_intervals=0 must be >= 1"):
+        of_intervals(distributions.Normal(y, 1.0), y, n_intervals=0)

@@ -43,7 +43,7 @@ def test_a_process_with_the_linear_kernel_is_logistic_regression(offset, edges):
     y = np.digitize(a + rng.logistic(size=len(a)), edges)
     weight = rng.integers(1, 4, len(y)).astype(float)
     process = GaussianProcessClassifier(**process_of(offset), inference="laplace")
-    regression = BayesianLogisticRegression(**weights_of(offset))
+    regression = BayesianLogisticRegression(**weights_of(offset), inference="laplace")
     if offset:  # columns are centred by the weights that rows have
         weight = np.ones_like(weight)
     process.fit(X, y, weight)

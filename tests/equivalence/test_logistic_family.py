@@ -141,11 +141,26 @@ def test_bayesian_dual_is_a_primal_model_in_rotated_columns(n_classes, fit_inter
     np.testing.assert_allclose(p, q, atol=1e-6)
 
 
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("n", [60, 6])
+def test_dual_and_primal_have_the_same_nearest_normal(n_classes, n):
+    X, a, _, queries = data(n, 8)
+    y = np.digitize(a, np.quantile(a, [0.5] if n_classes == 2 else [0.3, 0.6]))
+    center = X.mean(axis=0)
+    root = np.real(sqrtm((X - center).T @ (X - center)))
+    dual = DualLogisticRegression(prior_variance=2.0).fit(X, y)
+    primal = BayesianLogisticRegression(prior_variance=2.0, standardize=False)
+    primal.fit((X - center) @ root, y)
+    assert dual.posterior_.fit.bound == pytest.approx(primal.posterior_.fit.bound, abs=1e-5)
+    p, q = dual.predict_proba(queries), primal.predict_proba((queries - center) @ root)
+    np.testing.assert_allclose(p, q, atol=1e-5)
+
+
 def test_a_generalized_model_of_two_classes_is_logistic_regression():
     X, a, rng, queries = data()
     y = (a + rng.logistic(size=60) > 0.0).astype(float)
     one = GeneralizedLinearRegression(likelihoods.Bernoulli()).fit(X, y)
-    other = BayesianLogisticRegression().fit(X, y)
+    other = BayesianLogisticRegression(inference="laplace").fit(X, y)
     assert one.log_evidence_ == pytest.approx(other.log_evidence_, abs=1e-9)
     np.testing.assert_allclose(one.predict(queries), other.predict_proba(queries)[:, 1], atol=1e-9)
 

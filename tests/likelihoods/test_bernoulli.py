@@ -76,6 +76,22 @@ def test_the_closed_form_is_within_two_hundredths():
     np.testing.assert_allclose(close, likelihoods.Bernoulli().predict(m, v).mean(), atol=0.02)
 
 
+@pytest.mark.parametrize("variance", [0.0, 1e-3, 0.5, 3.9, 4.1, 15.0, 17.0, 400.0])
+@pytest.mark.parametrize("y", [0.0, 1.0])
+def test_expected_values_agree_with_the_generic_quadrature(variance, y):
+    """[P9 9.2], averaged: the log-probability and its derivatives."""
+    likelihood, mean = likelihoods.Bernoulli(), np.array([-60.0, -3.0, -0.2, 0.0, 1.0, 8.0, 60.0])
+    found = likelihood.expected(y, mean, variance)
+    functions = (
+        lambda a: likelihood.log_prob(y, a),
+        lambda a: likelihood.d1(y, a),
+        lambda a: -likelihood.d2(y, a),
+    )
+    for value, function in zip(found, functions, strict=True):
+        exact = quadrature.expect_wide(function, mean, variance)
+        np.testing.assert_allclose(value, exact, atol=1e-8)
+
+
 def test_the_null_is_the_log_odds_of_the_classes():
     value, variance = likelihoods.Bernoulli().null(
         np.array([1.0, 0.0, 0.0]), np.array([3.0, 0.5, 0.5])

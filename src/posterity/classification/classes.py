@@ -5,6 +5,8 @@ from __future__ import annotations
 from posterity import distributions, likelihoods
 from posterity.arrays import Array
 
+INFERENCES = ("auto", "laplace")
+
 
 def likelihood_of(
     n_classes: int, averaging: str = "exact"
@@ -13,6 +15,13 @@ def likelihood_of(
     if n_classes == 2:
         return likelihoods.Bernoulli(averaging)
     return likelihoods.Categorical(n_classes, averaging)
+
+
+def wants_nearest(inference: str, averaging: str) -> bool:
+    """Whether a fit ends with the normal nearest to the posterior: at the mode there is none."""
+    if inference not in INFERENCES:
+        raise ValueError(f"inference={inference!r} must be one of {INFERENCES}.")
+    return inference == "auto" and averaging != "none"
 
 
 def predicted(

@@ -9,6 +9,7 @@ import numpy as np
 from posterity import designs, models
 from posterity import features as feature_spaces
 from posterity.arrays import Array
+from posterity.classification import classes
 from posterity.classification.logistic import announce
 from posterity.classification.weight_model import WeightClassifier, one_of
 from posterity.inference import weight_space
@@ -41,6 +42,9 @@ class DualLogisticRegression(WeightClassifier):
     averaging : {"exact", "approximate", "none"}, default="exact"
         How probabilities are averaged over the posterior, as in
         :class:`BayesianLogisticRegression`; with a flat prior they are at the best weights.
+    inference : {"auto", "laplace"}, default="auto"
+        End with Laplace's approximation, or with the normal nearest to the posterior, as in
+        :class:`BayesianLogisticRegression`.
 
     Attributes
     ----------
@@ -70,6 +74,8 @@ class DualLogisticRegression(WeightClassifier):
     array([1, 0])
     """
 
+    inference: str = "auto"  # of models in files that were written before there was a choice
+
     def __init__(
         self,
         kernel: Any = "linear",
@@ -79,6 +85,7 @@ class DualLogisticRegression(WeightClassifier):
         prior_variance: float | None = None,
         fit_intercept: bool = True,
         averaging: str = "exact",
+        inference: str = "auto",
     ) -> None:
         self.kernel = kernel
         self.prior = prior
@@ -86,6 +93,7 @@ class DualLogisticRegression(WeightClassifier):
         self.prior_variance = prior_variance
         self.fit_intercept = fit_intercept
         self.averaging = averaging
+        self.inference = inference
 
     def _fit_features(self, X: Array, sample_weight: Array | None) -> None:
         super()._fit_features(X, sample_weight)
@@ -97,6 +105,15 @@ class DualLogisticRegression(WeightClassifier):
         """One column a training row."""
         K = self._kernel_of(Z)
         return dual_design(K, self.row_weights_, centred=self.fit_intercept)
+
+    def _belief(self) -> models.Belief:
+        if not isinstance(self.kernel, str):
+            raise TypeError("Only with kernel='linear' do columns have weights.")
+        return super()._belief()
+
+    def _in_design(self, A: Array, b: Array) -> tuple[Array, Array]:
+        """Weights of columns are sums of those of rows, as the function at a row is."""
+        return self._design_of(A), b
 
     def _kernel_of(self, Z: Array) -> Array:
         return np.asarray(self.kernel_columns_.transform(Z), dtype=np.float64)
@@ -123,8 +140,15 @@ class DualLogisticRegression(WeightClassifier):
             self._publish(*space.original(found.W, problem.targets))
             return
         given = models.given_variance(self.prior_variance, "prior_variance")
-        likelihood = self._likelihood()
-        self._adopt(weight_space.learn(space, codes, weights, likelihood, prior_variance=given))
+        learned = weight_space.learn(
+            space,
+            codes,
+            weights,
+            self._likelihood(),
+            prior_variance=given,
+            nearest=classes.wants_nearest(self.inference, self.averaging),
+        )
+        self._adopt(learned)
 
     def _mean_at(self, Z: Array) -> Array:
         return Z @ self.column_coef_ + self.intercept_

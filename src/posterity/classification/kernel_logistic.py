@@ -36,6 +36,9 @@ class KernelLogisticRegression(models.KernelModel, Classifier):
         :class:`BayesianLogisticRegression`.
     max_iter : int, default=100
         Of the search for the parameters.
+    inference : {"auto", "laplace"}, default="auto"
+        End with Laplace's approximation, or with the normal nearest to the posterior, as in
+        :class:`BayesianLogisticRegression`.
 
     Attributes
     ----------
@@ -67,6 +70,8 @@ class KernelLogisticRegression(models.KernelModel, Classifier):
     array([False,  True])
     """
 
+    inference: str = "auto"  # of models in files that were written before there was a choice
+
     def __init__(
         self,
         kernel: Any = None,
@@ -75,12 +80,14 @@ class KernelLogisticRegression(models.KernelModel, Classifier):
         fit_intercept: bool = True,
         averaging: str = "exact",
         max_iter: int = 100,
+        inference: str = "auto",
     ) -> None:
         self.kernel = kernel
         self.prior_variance = prior_variance
         self.fit_intercept = fit_intercept
         self.averaging = averaging
         self.max_iter = max_iter
+        self.inference = inference
 
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the model.
@@ -109,6 +116,7 @@ class KernelLogisticRegression(models.KernelModel, Classifier):
             bounds,
             models.given_variance(self.prior_variance, "prior_variance"),
             self.fit_intercept,
+            nearest=classes.wants_nearest(self.inference, self.averaging),
         )
         self.posterior_, best = search.maximise(max_iter=self.max_iter)
         self.n_iter_, self.stop_reason_ = max(1, best.n_iter), best.stop_reason

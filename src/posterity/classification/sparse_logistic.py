@@ -136,6 +136,10 @@ class SparseLogisticRegression(StreamedClassifier):
         coef[self.relevance_] = own
         self._publish(coef, intercept)
 
+    def _in_design(self, A: Array, b: Array) -> tuple[Array, Array]:
+        """Weights of columns that are out are zero, and for sure."""
+        return A[:, self.relevance_], b
+
     def _latent(self, Z: Array) -> tuple[Array, Array]:
         """Only the columns that are kept are looked at."""
         posterior: SparsePosterior = self.posterior_

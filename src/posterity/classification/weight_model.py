@@ -16,7 +16,7 @@ from posterity.classification.base import Classifier
 from posterity.inference import weight_space
 
 
-class WeightClassifier(models.FeatureModel, Classifier):
+class WeightClassifier(models.WeighedModel, models.FeatureModel, Classifier):
     """A classifier whose latent values are linear in features of the inputs.
 
     A subclass writes ``_conclude``, which turns columns and classes into fitted attributes.
@@ -71,6 +71,19 @@ class WeightClassifier(models.FeatureModel, Classifier):
             return self.posterior_.latent(Z)
         mean = self._mean_at(Z)
         return mean, np.zeros((*mean.shape, mean.shape[1]))
+
+    def _belief(self) -> models.Belief:
+        if self.posterior_ is None:
+            raise TypeError(
+                f"This {type(self).__name__} has no posterior of its weights, only their best "
+                "values; use BayesianLogisticRegression."
+            )
+        return self.posterior_
+
+    def _outputs(self) -> list[Any]:
+        """Of two classes, the latent value is that of the second."""
+        names: list[Any] = self.classes_.tolist()
+        return names[1:] if len(names) == 2 else names
 
     def _mean_at(self, Z: Array) -> Array:
         return Z @ self.coef_.T + self.intercept_

@@ -7,8 +7,12 @@ Nothing here decides anything about a model, and nothing changes Matplotlib's gl
 
 from posterity.displays.basis import BasisDisplay
 from posterity.displays.decision_surface import DecisionSurfaceDisplay
+from posterity.displays.evidence import EvidenceDisplay
 from posterity.displays.latent_map import LatentMapDisplay
+from posterity.displays.mean_surface import MeanSurfaceDisplay
+from posterity.displays.posterior import PosteriorDisplay
 from posterity.displays.predictive_band import PredictiveBandDisplay
+from posterity.displays.probability import ProbabilityDisplay
 from posterity.displays.reconstruction import ReconstructionDisplay
 from posterity.displays.reliability import ReliabilityDisplay
 from posterity.displays.spectrum import SpectrumDisplay
@@ -18,8 +22,12 @@ __all__ = [
     "COLORS",
     "BasisDisplay",
     "DecisionSurfaceDisplay",
+    "EvidenceDisplay",
     "LatentMapDisplay",
+    "MeanSurfaceDisplay",
+    "PosteriorDisplay",
     "PredictiveBandDisplay",
+    "ProbabilityDisplay",
     "ReconstructionDisplay",
     "ReliabilityDisplay",
     "SpectrumDisplay",

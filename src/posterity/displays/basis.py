@@ -94,5 +94,6 @@ class BasisDisplay:
         axes.plot(self.x, self.values * self.weights if weighted else self.values, lw=1.4)
         if weighted:
             axes.plot(self.x, self.total, color=COLORS["black"], lw=2.4, label="sum, with offset")
-        axes.set(xlabel=self.x_label, xlim=(self.x[0], self.x[-1]))
+        axes.set(xlabel=self.x_label, ylabel="share of y" if weighted else "value")
+        axes.set(xlim=(self.x[0], self.x[-1]))
         return axes

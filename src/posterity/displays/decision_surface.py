@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from posterity.arrays import Array
 from posterity.displays import grid
-from posterity.displays.style import COLORS, CYCLE, axes_or_new
+from posterity.displays.style import COLORS, axes_or_new, class_color, class_marker
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_MARKERS = "os^Dv<>P"
 _PALEST, _STRONGEST = 0.04, 0.62  # how much of a class's colour an even guess and a certainty have
 
 
+@runtime_checkable
 class ProbabilisticClassifier(Protocol):
     """Any fitted classifier with probabilities, of this library or of another."""
 
@@ -96,7 +96,7 @@ class DecisionSurfaceDisplay:
         vectors : bool, default=True
             Ring the relevance vectors of an estimator that has them.
         """
-        rows = grid.two_inputs(X)
+        rows, classes = grid.two_inputs(X), grid.classes(estimator)
         x0, x1 = (grid.span(column, margin=margin, n_grid=n_grid) for column in rows.T)
         queries = np.stack(np.meshgrid(x0, x1), axis=-1).reshape(-1, 2)
         P = np.asarray(estimator.predict_proba(grid.named(estimator, queries)))
@@ -104,9 +104,9 @@ class DecisionSurfaceDisplay:
             x0=x0,
             x1=x1,
             probabilities=P.reshape(n_grid, n_grid, -1),
-            classes=np.asarray(estimator.classes_),
+            classes=classes,
             X=rows if y is not None else np.empty((0, 2)),
-            codes=_places(np.asarray([] if y is None else y).ravel(), estimator.classes_),
+            codes=grid.class_codes([] if y is None else y, classes),
             x_labels=grid.labels(estimator),
             vectors=grid.kept_rows(estimator, 2) if vectors else np.empty((0, 2)),
         )
@@ -133,7 +133,7 @@ class DecisionSurfaceDisplay:
         self._draw_contours(axes, sure)
         for c, name in enumerate(self.classes):
             rows = self.X[self.codes == c]
-            style = {"c": COLORS[_color(c)], "marker": _MARKERS[c % len(_MARKERS)], "label": name}
+            style = {"c": class_color(c), "marker": class_marker(c), "label": name}
             if len(rows):
                 axes.scatter(rows[:, 0], rows[:, 1], s=34, linewidths=0.7, edgecolors="w", **style)
         if len(self.vectors):
@@ -148,7 +148,7 @@ class DecisionSurfaceDisplay:
         from matplotlib.colors import to_rgb
 
         n_classes = len(self.classes)
-        full = np.array([to_rgb(COLORS[_color(c)]) for c in range(n_classes)])
+        full = np.array([to_rgb(class_color(c)) for c in range(n_classes)])
         certainty = (n_classes * self.probabilities.max(axis=2) - 1.0) / (n_classes - 1.0)
         strength = (_PALEST + (_STRONGEST - _PALEST) * certainty)[:, :, None]
         return 1.0 - strength * (1.0 - full[self.probabilities.argmax(axis=2)])
@@ -168,21 +168,3 @@ class DecisionSurfaceDisplay:
         """A contour, where there is one."""
         if values.min() < level < values.max():
             axes.contour(self.x0, self.x1, values, [level], **style)
-
-
-def _color(place: int) -> str:
-    """The name of a class's colour."""
-    return CYCLE[place % len(CYCLE)]
-
-
-def _places(y: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.intp]:
-    """The place of each label among the sorted classes, or a sentence about the first stranger."""
-    places = np.minimum(np.searchsorted(classes, y), len(classes) - 1)
-    strangers = np.flatnonzero(classes[places] != y)
-    if strangers.size:
-        row = strangers[0]
-        raise ValueError(
-            f"Row {row} has the class {y[row]!r}, which the model does not know; "
-            f"it was fitted to {classes.tolist()}."
-        )
-    return places

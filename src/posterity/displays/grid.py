@@ -6,7 +6,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import polars
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from posterity import arrays
 from posterity.arrays import Array
@@ -79,3 +79,28 @@ def labels(estimator: Any) -> tuple[str, str]:
     """The names of two inputs: those of their columns, or x0 and x1."""
     names = getattr(estimator, "feature_names_in_", ("x0", "x1"))
     return str(names[0]), str(names[1])
+
+
+def classes(estimator: Any) -> NDArray[Any]:
+    """What the classes are called, or a sentence where there is only one."""
+    known = np.asarray(estimator.classes_)
+    if len(known) < 2:
+        raise ValueError(
+            f"The classifier knows one class only, {known.tolist()}: there is nothing to tell "
+            "apart."
+        )
+    return known
+
+
+def class_codes(y: ArrayLike, known: NDArray[Any]) -> NDArray[np.intp]:
+    """The place of each label among the sorted classes, or a sentence about the first stranger."""
+    given = np.asarray(y).ravel()
+    places = np.minimum(np.searchsorted(known, given), len(known) - 1)
+    strangers = np.flatnonzero(known[places] != given)
+    if strangers.size:
+        row = strangers[0]
+        raise ValueError(
+            f"Row {row} has the class {given[row]!r}, which the model does not know; "
+            f"it was fitted to {known.tolist()}."
+        )
+    return places

@@ -1,4 +1,4 @@
-"""Whether classes come true as often as a classifier said they would."""
+"""Whether classes and intervals come true as often as a model said they would."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
+from posterity import distributions
 from posterity.arrays import Array
 from posterity.displays.decision_surface import ProbabilisticClassifier
+from posterity.displays.mean_surface import DistributionRegressor
 from posterity.displays.style import COLORS, axes_or_new
 
 if TYPE_CHECKING:
@@ -82,41 +84,88 @@ class ReliabilityDisplay:
         event : str, default="the event"
             A name for the axes.
         """
-        if n_bins < 1 or not 0.0 < coverage < 1.0:
-            raise ValueError(f"n_bins={n_bins} must be >= 1, and coverage={coverage} in (0, 1).")
+        _check_options(n_bins, coverage, "n_bins")
         p, outcome = _checked(happened, probability)
         share_before = (stats.rankdata(p) - 0.5) / len(p)  # the same for equal probabilities
         _, bins = np.unique((n_bins * share_before).astype(np.intp), return_inverse=True)
         counts = np.bincount(bins).astype(np.float64)
         predicted = np.bincount(bins, p) / counts
-        tails = (1.0 - coverage) / 2.0, (1.0 + coverage) / 2.0
-        lower, upper = (stats.binom.ppf(q, counts, predicted) / counts for q in tails)
+        lower, upper = _band(predicted, counts, coverage)
         observed = np.bincount(bins, outcome) / counts
         return cls(predicted, observed, lower, upper, counts, coverage, event)
 
     @classmethod
+    def from_distribution(
+        cls,
+        prediction: distributions.Univariate,
+        y: ArrayLike,
+        *,
+        n_intervals: int = 10,
+        coverage: float = 0.9,
+    ) -> ReliabilityDisplay:
+        """Compare how often central intervals of a prediction held the target with their chance to.
+
+        Intervals of 5 % to 95 %, for the default number. All rows are in each, so that the points
+        move together, unlike those of bins.
+
+        Parameters
+        ----------
+        prediction : Univariate distribution of shape (N,)
+            Of the target of each row.
+        y : array-like of shape (N,)
+            The targets.
+        n_intervals : int, default=10
+            Number of intervals.
+        coverage : float, default=0.9
+            Probability of the band in which right predictions are seen.
+        """
+        _check_options(n_intervals, coverage, "n_intervals")
+        targets = _targets(prediction, y)
+        stated = (np.arange(n_intervals) + 0.5) / n_intervals
+        observed = np.empty(n_intervals)
+        for i, level in enumerate(stated.tolist()):
+            low, high = prediction.interval(level)
+            observed[i] = np.mean((low <= targets) & (targets <= high))
+            if not isinstance(prediction, distributions.Continuous):  # which keeps more than asked
+                stated[i] = _chance(prediction, low, high)
+        counts = np.full(n_intervals, float(len(targets)))
+        lower, upper = _band(stated, counts, coverage)
+        return cls(stated, observed, lower, upper, counts, coverage, "a central interval")
+
+    @classmethod
     def from_estimator(
         cls,
-        estimator: ProbabilisticClassifier,
+        estimator: ProbabilisticClassifier | DistributionRegressor,
         X: Any,
         y: ArrayLike,
         *,
         n_bins: int = 10,
         coverage: float = 0.9,
     ) -> ReliabilityDisplay:
-        """The second class of two; of more classes, whether the most probable one was right.
+        """The second class of two, whether the most probable of more was right, or intervals.
 
         Parameters
         ----------
-        estimator : classifier
-            With ``predict_proba``.
+        estimator : classifier or regressor
+            With ``predict_proba``, or with ``predict_dist``; then it is the intervals that are
+            compared, as in :meth:`from_distribution`.
         X : array-like or data frame of shape (N, D)
             Rows that it was not fitted to.
         y : array-like of shape (N,)
-            Their classes.
-        n_bins, coverage
+            Their classes or targets.
+        n_bins : int, default=10
+            Number of bins, or of intervals.
+        coverage : float, default=0.9
             As in :meth:`from_predictions`.
         """
+        if not isinstance(estimator, ProbabilisticClassifier):
+            if not isinstance(estimator, DistributionRegressor):
+                raise TypeError(
+                    f"{type(estimator).__name__} has neither predict_proba nor predict_dist: there "
+                    "is nothing to compare with what happened."
+                )
+            prediction = estimator.predict_dist(X)
+            return cls.from_distribution(prediction, y, n_intervals=n_bins, coverage=coverage)
         P, classes = np.asarray(estimator.predict_proba(X)), np.asarray(estimator.classes_)
         labels = np.asarray(y).ravel()
         options: dict[str, Any] = {"n_bins": n_bins, "coverage": coverage}
@@ -145,6 +194,36 @@ class ReliabilityDisplay:
         axes.set(xlabel=f"probability of {self.event}", ylabel="share of rows")
         axes.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))
         return axes
+
+
+def _check_options(count: int, coverage: float, name: str) -> None:
+    """How many points, and how wide their band."""
+    if count < 1 or not 0.0 < coverage < 1.0:
+        raise ValueError(f"{name}={count} must be >= 1, and coverage={coverage} in (0, 1).")
+
+
+def _band(p: Array, counts: Array, coverage: float) -> tuple[Array, Array]:
+    """Where the share of so many rows falls if each has this probability."""
+    tails = (1.0 - coverage) / 2.0, (1.0 + coverage) / 2.0
+    lower, upper = (stats.binom.ppf(q, counts, np.minimum(p, 1.0)) / counts for q in tails)
+    return lower, upper
+
+
+def _chance(prediction: distributions.Univariate, low: Array, high: Array) -> float:
+    """That a count lies in its interval, with both of its ends; the average of all rows."""
+    inside = prediction.cdf(high) - prediction.cdf(low) + np.exp(prediction.log_prob(low))
+    return float(np.mean(inside))
+
+
+def _targets(prediction: distributions.Univariate, y: ArrayLike) -> Array:
+    """One for each prediction, or a sentence."""
+    targets = np.asarray(y, dtype=np.float64)
+    if prediction.shape != targets.shape or targets.ndim != 1 or not len(targets):
+        raise ValueError(
+            "One prediction and one target are needed for each row; got the shapes "
+            f"{prediction.shape} and {targets.shape}."
+        )
+    return targets
 
 
 def _checked(happened: ArrayLike, probability: ArrayLike) -> tuple[Array, Array]:

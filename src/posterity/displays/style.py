@@ -24,6 +24,7 @@ COLORS: Mapping[str, str] = MappingProxyType(
     }
 )
 CYCLE = ("blue", "orange", "green", "pink", "sky", "amber", "grey")
+_MARKERS = "os^Dv<>P"
 
 
 def style() -> AbstractContextManager[None]:
@@ -55,6 +56,16 @@ def style() -> AbstractContextManager[None]:
             "savefig.dpi": 150,
         }
     )
+
+
+def class_color(place: int) -> str:
+    """Of a class, by its place among all."""
+    return COLORS[CYCLE[place % len(CYCLE)]]
+
+
+def class_marker(place: int) -> str:
+    """Of a class, by its place among all: colours alone do not tell everyone enough."""
+    return _MARKERS[place % len(_MARKERS)]
 
 
 def axes_or_new(ax: Axes | None) -> Axes:

@@ -11,7 +11,7 @@ sigma2 the noise variance and tau2 the prior variance of each output. A flat pri
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -159,7 +159,8 @@ class WeightPosterior:
         """Posterior variance of the offset at the centre of the features, shape (K,)."""
         sigma2, v, W = self.noise_variance, self.problem.offset_variance, self.problem.total
         proper = np.where(np.isfinite(v), v, 0.0)
-        return np.where(np.isfinite(v), proper * (sigma2 / (sigma2 + W * proper)), sigma2 / W)
+        with np.errstate(divide="ignore"):  # no rows, which leave a proper prior as it is
+            return np.where(np.isfinite(v), proper * (sigma2 / (sigma2 + W * proper)), sigma2 / W)
 
     def latent(self, Z: Array) -> tuple[Array, Array]:
         """Mean and variance of the noise-free function at the queries, each (n, K). [P8 8.12]"""
@@ -177,13 +178,31 @@ class WeightPosterior:
 
     def covariance(self, Z: Array) -> Array:
         """Covariance of the noise-free function between the queries, shape (K, n, n)."""
-        X = Z - self.problem.center
+        return self.joint(Z, np.ones(len(Z)))[1]
+
+    def joint(self, A: Array, b: Array) -> tuple[Array, Array]:
+        """Mean (n, K) and covariance (K, n, n) of A (n, M) times the weights and b (n,) the offset.
+
+        Weights and offset in the units of the data.
+        """
+        p, X = self.problem, A - np.outer(b, self.problem.center)  # about the centre
         P = X @ self._scaled_directions
         C = np.einsum("ir,rk,jr->kij", P, self.variance, P, optimize=True)
         if self.has_unseen:
-            outside = X / self.problem.scale - P @ self.problem.V.T
+            outside = X / p.scale - P @ p.V.T
             C += self.prior_variance[:, None, None] * (outside @ outside.T)
-        return C + self.offset_variance[:, None, None]
+        C += self.offset_variance[:, None, None] * np.outer(b, b)
+        return A @ self.coef + np.outer(b, self.intercept), C
+
+    def before_rows(self) -> WeightPosterior:
+        """What was believed before the rows: the prior, of weights and of offset."""
+        if not np.isfinite(self.prior_variance).all():
+            raise ValueError("A flat prior is no distribution: there is nothing before the rows.")
+        (M, _), K = self.problem.V.shape, len(self.prior_variance)
+        none = replace(
+            self.problem, s=np.zeros(0), V=np.zeros((M, 0)), T=np.zeros((0, K)), total=0.0
+        )
+        return replace(self, problem=none)
 
     def sample(self, size: int, rng: np.random.Generator) -> tuple[Array, Array]:
         """Draws of the weights (size, M, K) and of the offset (size, K)."""

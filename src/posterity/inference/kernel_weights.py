@@ -14,7 +14,9 @@ import numpy as np
 
 from posterity import arrays, designs, kernels, likelihoods, optimize
 from posterity.arrays import Array
+from posterity.inference import nearest_normal
 from posterity.inference.laplace import LaplaceFit
+from posterity.inference.nearest_normal import NearestNormal
 from posterity.inference.weight_prior import WeightPrior
 from posterity.inference.weight_problem import WeightProblem
 from posterity.inference.weight_targets import RowTargets
@@ -27,14 +29,14 @@ _LONGEST = 2.0  # step, in logs
 
 @dataclass(frozen=True)
 class KernelWeights:
-    """A kernel, the prior variance of its columns' weights, and the normal at their mode."""
+    """A kernel, the prior variance of its columns' weights, and their posterior."""
 
     kernel: kernels.Kernel
     X: Any  # N rows
     weights: Array  # (N,)
     center: Array  # (N,), of each column of the kernel less its mean over the rows
     prior_variance: float
-    fit: LaplaceFit
+    fit: LaplaceFit | NearestNormal
 
     def columns(self, X: Any) -> Array:
         """The design at any rows, (n, N + 1) with the offset's ones."""
@@ -59,6 +61,7 @@ class Search:
     bounds: Array  # (P, 2), log
     prior_variance: float | None
     offset: bool
+    nearest: bool = False  # end with the nearest normal; for classes
 
     @property
     def targets(self) -> RowTargets:
@@ -144,7 +147,9 @@ class _Objective:
         s = self._search
         variance, kernel = self._parts(x)
         center = _center(arrays.to_numpy(kernel(s.X)), s.weights, offset=s.offset)
-        return KernelWeights(kernel, s.X, s.weights, center, variance, self.fit(x))
+        laplace = self.fit(x)
+        fit = nearest_normal.nearest(laplace) if s.nearest else laplace
+        return KernelWeights(kernel, s.X, s.weights, center, variance, fit)
 
 
 def _center(K: Array, weights: Array, *, offset: bool) -> Array:

@@ -1,8 +1,7 @@
 """Laplace's approximation in weight space: a normal at the mode of the weights.
 
 Its evidence, the gradient of the evidence in the prior variance, in the parameters of the
-likelihood and in the design itself, and the latent values it predicts. With a normal likelihood it
-is exact.
+likelihood and in the design itself. With a normal likelihood it is exact.
 """
 
 from __future__ import annotations
@@ -15,16 +14,14 @@ import numpy as np
 from posterity import designs, linalg
 from posterity.arrays import Array
 from posterity.inference.newton import mode
+from posterity.inference.weight_normal import WeightNormal
 from posterity.inference.weight_problem import WeightProblem, Weights
 
 
 @dataclass(frozen=True)
-class LaplaceFit:
+class LaplaceFit(WeightNormal):
     """W ~ N(mode, H^-1), with H the Hessian of minus the log posterior there."""
 
-    problem: WeightProblem
-    weights: Weights
-    L: Array  # (M J, M J), L L^T = H
     log_likelihood: float
 
     @classmethod
@@ -69,31 +66,6 @@ class LaplaceFit:
         log_prior = 0.5 * p.prior.log_determinant(p.shape[1]) - p.quadratic(self.weights.W)
         return self.log_likelihood + log_prior - 0.5 * linalg.log_determinant(self.L)
 
-    @cached_property
-    def covariance(self) -> Array:
-        """Of the weights, (M, J, M, J)."""
-        M, J = self.problem.shape
-        return linalg.inverse_from_cholesky(self.L).reshape(M, J, M, J)
-
-    def latent(self, Z: Array) -> tuple[Array, Array]:
-        """Mean (n, C) and covariance (n, C, C) of the latent values at rows of the design."""
-        t = self.problem.targets
-        mean = (Z @ self.weights.W) @ t.Q.T + t.shift
-        return mean, np.matmul(np.matmul(t.Q, self.spread(Z)), t.Q.T)
-
-    def spread(self, Z: Array) -> Array:
-        """Covariance of z W, (n, J, J).  [P9 9.18]"""
-        J = self.problem.shape[1]
-        if J == 1:
-            V = linalg.solve_lower(self.L, np.ascontiguousarray(Z.T))
-            return np.einsum("mn,mn->n", V, V)[:, None, None]
-        S = np.empty((len(Z), J, J))
-        for j in range(J):
-            for k in range(j + 1):
-                S[:, j, k] = np.einsum("nm,nm->n", Z @ self.covariance[:, j, :, k], Z)
-                S[:, k, j] = S[:, j, k]
-        return S
-
     def gradient(self) -> tuple[float, Array]:
         """Of the log evidence: in the log of the prior variance, and in the likelihood's theta."""
         in_theta = self._moves[1]
@@ -108,6 +80,11 @@ class LaplaceFit:
         n, V = p.prior.n_weights, self._moves[0]
         W, variance = self.weights.W[:n], np.einsum("mjmj->mj", self.covariance)[:n]
         return 0.5 - 0.5 * p.prior.per_weight(J) * (W**2 + variance + 2.0 * V[:n] * W)
+
+    @property
+    def lean(self) -> Array:
+        """By how much the posterior mean lies beyond the mode, (M, J), to first order."""
+        return self._moves[0]
 
     @cached_property
     def _moves(self) -> tuple[Array, Array]:

@@ -54,6 +54,15 @@ class WeightPrior:
             H[n:, n:] += self.offset_precision
         return H
 
+    def trace_with(self, covariance: Array) -> float:
+        """The trace of precision times covariance (M, J, M, J)."""
+        J, n = covariance.shape[1], self.n_weights
+        variance = np.einsum("mjmj->mj", covariance)[:n]
+        value = float(np.sum(self.per_weight(J) * variance))
+        if self.offset_precision is None:
+            return value
+        return value + float(np.sum(self.offset_precision * covariance[-1, :, -1, :]))
+
     def log_determinant(self, n_outputs: int) -> float:
         """Of the precision; weights that are free count nothing."""
         J = n_outputs

@@ -15,8 +15,9 @@ import numpy as np
 
 from posterity import designs, likelihoods, linalg, optimize
 from posterity.arrays import Array
-from posterity.inference import laplace_search, newton
+from posterity.inference import laplace_search, nearest_normal, newton
 from posterity.inference.laplace import LaplaceFit
+from posterity.inference.nearest_normal import NearestNormal
 from posterity.inference.weight_prior import WeightPrior
 from posterity.inference.weight_problem import WeightProblem, Weights
 from posterity.inference.weight_targets import RowTargets
@@ -107,8 +108,12 @@ def learn(
     likelihood: likelihoods.Likelihood | likelihoods.Coupled,
     *,
     prior_variance: float | None,
+    nearest: bool = False,
 ) -> Learned:
-    """Weights under a normal prior, by Laplace; what is None is learned by the evidence."""
+    """Weights under a normal prior, by Laplace; what is None is learned by the evidence.
+
+    With ``nearest``, for classes, the posterior is then the nearest normal.
+    """
     ones = np.ones(len(y)) if weights is None else weights
     started, bounds = likelihood.tuned(y, ones)
     targets = RowTargets.of(y, weights, started, offset=space.offset)
@@ -116,7 +121,7 @@ def learn(
         space.design, targets, prior_variance, bounds, space.offset
     )
     found = laplace_search.maximise(search)
-    fit = found.fit
+    fit = nearest_normal.nearest(found.fit) if nearest else found.fit
     coef, intercept = space.original(fit.weights.W, fit.problem.targets)
     posterior = LatentPosterior(space, fit, found.prior_variance)
     return Learned(posterior, coef, intercept, fit.problem.targets.likelihood, found.optimum)
@@ -153,10 +158,10 @@ def maximum_likelihood(
 
 @dataclass(frozen=True)
 class LatentPosterior:
-    """Latent values at any columns, under Laplace's approximation."""
+    """Latent values at any columns, under a normal approximation of the posterior."""
 
     space: WeightSpace
-    fit: LaplaceFit
+    fit: LaplaceFit | NearestNormal
     prior_variance: float
 
     def latent(self, Z: Array) -> tuple[Array, Array]:
@@ -166,6 +171,26 @@ class LatentPosterior:
         if outside is not None:
             covariance += self.prior_variance * outside[:, None, None] * self._identity
         return mean, covariance
+
+    def joint(self, A: Array, b: Array) -> tuple[Array, Array]:
+        """Mean (n, C) and covariance (C, n, n) of A (n, M) times the weights and b (n,) the offset.
+
+        Weights and offset in the units of the data, of each latent value by itself.
+        """
+        space, t = self.space, self.fit.problem.targets
+        X = (A - np.outer(b, space.center)) / space.scale
+        along = X if space.V is None else X @ space.V
+        rows = np.hstack([along, b[:, None]]) if space.offset else along
+        covariance = self.fit.joint(rows)
+        if space.V is not None:
+            outside = X - along @ space.V.T
+            unseen = self.prior_variance * (outside @ outside.T)
+            covariance += np.diagonal(self._identity)[:, None, None] * unseen
+        return (rows @ self.fit.weights.W) @ t.Q.T + np.outer(b, t.shift), covariance
+
+    def before_rows(self) -> LatentPosterior:
+        """What was believed before the rows: the prior, of weights and of offsets."""
+        return replace(self, fit=self.fit.before_rows())
 
     @cached_property
     def _identity(self) -> Array:

@@ -129,6 +129,22 @@ class RowTargets:
         h1 = self.likelihood.step_curvature(y, A) if surely_positive else d2
         return self._weighed(rows, h1)[:, None, None]
 
+    def expected(self, rows: slice, mean: Array, S: Array) -> tuple[Array, Array, Array]:
+        """Value (n,), slope (n, J) and curvature (n, J, J), averaged over latent values of classes.
+
+        These are normal, of mean (n, C), or (n,) for one, and covariance S (n, J, J) of z W.
+        """
+        y, Q, likelihood = self.y[rows], self.Q, self.likelihood
+        if isinstance(likelihood, likelihoods.Coupled):
+            S_latent = np.matmul(np.matmul(Q, S), Q.T)
+            log_p, d1, h = likelihood.expected(y, mean, S_latent)
+            g, h = d1 @ Q, np.matmul(np.matmul(Q.T, h), Q)
+        else:
+            assert isinstance(likelihood, likelihoods.Bernoulli)
+            log_p, d1, h1 = likelihood.expected(y, mean, S[:, 0, 0])
+            g, h = d1[:, None], h1[:, None, None]
+        return log_p, self._weighed(rows, g), self._weighed(rows, h)
+
     def curvature_pullback(self, rows: slice, A: Array, S: Array) -> Array:
         """The gradient in p, (n, J), of the sum of tr(S h), for S (n, J, J)."""
         y = self.y[rows]

@@ -74,7 +74,7 @@ class PCA(principal_model.PrincipalModel):
 
     The evidence is computed when it is asked for: ``log_evidence_`` in a moment, ``log_evidences_``
     for m^3 operations, m = min(N, D), or some two seconds for a thousand columns. Its priors are
-    worth one row: :mod:`posterity.inference.principal_evidence` says which.
+    worth one row: ``posterity.inference.principal_evidence`` says which.
 
     Examples
     --------

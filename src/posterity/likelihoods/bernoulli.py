@@ -71,6 +71,14 @@ class Bernoulli(Likelihood):
         log_Z, slope, curvature = sigmoid_mean.tilted(_signed(y, mean), v)
         return log_Z, sign * slope, curvature
 
+    def expected(
+        self, y: ArrayLike, mean: ArrayLike, variance: ArrayLike
+    ) -> tuple[Array, Array, Array]:
+        """``log_prob``, ``d1`` and minus ``d2``, averaged over a normal latent value."""
+        v = np.asarray(variance, dtype=np.float64)
+        log_p, slope, curvature = sigmoid_mean.expected(_signed(y, mean), v)
+        return log_p, _sign(y) * slope, curvature
+
     def null(self, y: Array, weights: Array) -> tuple[float, float]:
         p1 = float(weights @ y) / float(np.sum(weights))
         p0 = float(weights @ (1.0 - y)) / float(np.sum(weights))

@@ -13,6 +13,7 @@ from posterity.arrays import Array
 from posterity.likelihoods import sigmoid_mean, softmax_mean
 from posterity.likelihoods.coupled import Coupled
 
+_DIFFERENCE = np.array([[1.0, -1.0], [-1.0, 1.0]])
 _TINY = float(np.finfo(np.float64).tiny)
 
 
@@ -88,6 +89,25 @@ class Categorical(Coupled):
         log_p = np.take_along_axis(mean, own, axis=-1)[..., 0] - log_sum
         w = np.sum(pq, axis=-1) / np.maximum(np.sum(p * (1.0 - p), axis=-1), _TINY)
         return log_p, (np.arange(self.n_classes) == own) - p, w, p
+
+    def expected(self, y: ArrayLike, mean: Array, covariance: Array) -> tuple[Array, Array, Array]:
+        if self.n_classes == 2:
+            return self._expected_of_two(y, mean, covariance)
+        p, pp, log_sum = softmax_mean.second_moments(mean, covariance)
+        own = _codes(y, p)
+        log_p = np.take_along_axis(mean, own, axis=-1)[..., 0] - log_sum
+        pp *= -1.0
+        np.einsum("ncc->nc", pp)[...] += p
+        return log_p, (np.arange(self.n_classes) == own) - p, pp
+
+    def _expected_of_two(
+        self, y: ArrayLike, mean: Array, covariance: Array
+    ) -> tuple[Array, Array, Array]:
+        """By the difference of the two, which is one number."""
+        d = np.where(np.asarray(y) > 0, 1.0, -1.0)[:, None] * np.array([-1.0, 1.0])
+        v = np.maximum(np.einsum("nc,ncd,nd->n", d, covariance, d), 0.0)
+        log_p, slope, curvature = sigmoid_mean.expected(np.sum(d * mean, axis=1), v)
+        return log_p, slope[:, None] * d, curvature[:, None, None] * _DIFFERENCE
 
     def predict(self, mean: ArrayLike, covariance: ArrayLike) -> distributions.Categorical:
         m, S = np.asarray(mean, dtype=np.float64), np.asarray(covariance, dtype=np.float64)

@@ -55,6 +55,10 @@ class Coupled(Value, abc.ABC):
         """
 
     @abc.abstractmethod
+    def expected(self, y: ArrayLike, mean: Array, covariance: Array) -> tuple[Array, Array, Array]:
+        """``log_prob`` (n,), ``d1`` (n, C) and minus the Hessian (n, C, C), averaged likewise."""
+
+    @abc.abstractmethod
     def predict(self, mean: ArrayLike, covariance: ArrayLike) -> distributions.Discrete:
         """The distribution of y when a is normal, of mean (..., C), covariance (..., C, C)."""
 

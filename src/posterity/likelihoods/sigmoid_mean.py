@@ -8,14 +8,16 @@ exp(a) moves the mean of the normal by its variance.
 """
 
 import numpy as np
-from scipy.special import erfcx, expit
+from scipy.special import erfcx, expit, log_expit, ndtr
 
+from posterity import quadrature
 from posterity.arrays import Array
 from posterity.linalg import eigen
 
 AVERAGINGS = ("exact", "approximate", "none")
 
 _NARROW, _WIDE = 2.0, 16.0  # the variances from which more nodes are needed, and roles change
+_HERMITE_REACH = 4.0  # variances up to which the log of the sigmoid is close to a polynomial
 _BLOCK = 2048  # rows at once, so that their nodes stay in cache
 _LARGEST_EXPONENT = 700.0
 _SQRT_2PI = float(np.sqrt(2.0 * np.pi))
@@ -69,6 +71,26 @@ def tilted(mean: Array, variance: Array) -> tuple[Array, Array, Array]:
         for small, large in zip((log_p, s, k), of_larger, strict=True)
     )
     return first, second, third
+
+
+def expected(mean: Array, variance: Array) -> tuple[Array, Array, Array]:
+    """Means of log sigmoid(a), sigmoid(-a) and sigmoid(a) sigmoid(-a) over a ~ N(mean, variance).
+
+    The second is the slope of the first in the mean, and the third minus the slope of the second.
+    """
+    log_p, s, _ = _smaller(-np.abs(mean), variance)
+    p = np.exp(log_p)
+    return _mean_log(mean, variance), np.where(mean < 0.0, 1.0 - p, p), p * s
+
+
+def _mean_log(mean: Array, variance: Array) -> Array:
+    """Mean of log sigmoid(a), to 1e-9: -log sigmoid(a) is the mean of max(b - a, 0), b logistic."""
+    narrow = quadrature.expect_hermite(log_expit, mean, np.minimum(variance, _HERMITE_REACH))
+    sd = np.sqrt(np.maximum(variance, _HERMITE_REACH))
+    t = (_LOGISTIC_NODES.reshape(-1, *(1,) * narrow.ndim) - mean) / sd
+    beyond = t * ndtr(t) + np.exp(-0.5 * t**2) / _SQRT_2PI
+    wide = -sd * np.tensordot(_LOGISTIC_WEIGHTS[:, 0], beyond, axes=1)
+    return np.where(variance <= _HERMITE_REACH, narrow, wide)
 
 
 def _smaller(mean: Array, variance: Array) -> tuple[Array, Array, Array]:

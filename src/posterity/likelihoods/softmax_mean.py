@@ -1,6 +1,7 @@
 """The softmax of normal latent values, averaged over them."""
 
 import functools
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,6 +59,28 @@ def expectations(mean: Array, covariance: Array) -> tuple[Array, Array, Array]:
     """
     n, C = mean.shape
     p_mean, pq_mean, log_sum = np.empty((n, C)), np.empty((n, C)), np.empty(n)
+    for block, p, log_total in _at_points(mean, covariance):
+        p_mean[block] = np.mean(p, axis=-1)
+        log_sum[block] = log_total
+        p *= 1.0 - p
+        pq_mean[block] = np.mean(p, axis=-1)
+    return p_mean, pq_mean, log_sum
+
+
+def second_moments(mean: Array, covariance: Array) -> tuple[Array, Array, Array]:
+    """As ``expectations``, with the means of p p^T, (n, C, C), in the second place."""
+    n, C = mean.shape
+    p_mean, pp_mean, log_sum = np.empty((n, C)), np.empty((n, C, C)), np.empty(n)
+    for block, p, log_total in _at_points(mean, covariance):
+        p_mean[block] = np.mean(p, axis=-1)
+        log_sum[block] = log_total
+        pp_mean[block] = np.matmul(p, np.swapaxes(p, 1, 2)) / p.shape[-1]
+    return p_mean, pp_mean, log_sum
+
+
+def _at_points(mean: Array, covariance: Array) -> Iterator[tuple[NDArray[np.intp], Array, Array]]:
+    """Some rows, their softmax at all points, (n, C, points), and the mean of log sum exp."""
+    n, C = mean.shape
     B, z = contrasts(C), normal_points(C - 1, _EXPECTED_POINTS)
     F = np.matmul(B, eigen.lower_factors(B.T @ covariance @ B))
     for block in _blocks(np.arange(n), C * z.shape[-1]):
@@ -65,14 +88,10 @@ def expectations(mean: Array, covariance: Array) -> tuple[Array, Array, Array]:
         a += mean[block, :, None]
         largest = np.max(a, axis=1, keepdims=True)
         a -= largest
-        p = np.exp(a)
+        p = np.exp(a, out=a)
         total = np.sum(p, axis=1, keepdims=True)
         p /= total
-        p_mean[block] = np.mean(p, axis=-1)
-        log_sum[block] = np.mean(largest + np.log(total), axis=(1, 2))
-        p *= 1.0 - p
-        pq_mean[block] = np.mean(p, axis=-1)
-    return p_mean, pq_mean, log_sum
+        yield block, p, np.mean(largest + np.log(total), axis=(1, 2))
 
 
 def contrast_factors(covariance: Array) -> tuple[Array, Array]:

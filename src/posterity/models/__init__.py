@@ -14,11 +14,18 @@ from posterity.models.relevance_model import (
     arranged,
     check_algorithm,
 )
-from posterity.models.streamed_rows import StreamedRows, read_targets, refuse_beside_chunks
+from posterity.models.streamed_rows import (
+    StreamedRows,
+    read_targets,
+    refuse_beside_chunks,
+    refuse_learned,
+)
 from posterity.models.tested_model import ForestModel, TestedModel, checked_groups, present
 from posterity.models.training import Training, given_noise, known_noise
+from posterity.models.weighed_model import Belief, WeighedModel
 
 __all__ = [
+    "Belief",
     "FeatureModel",
     "ForestModel",
     "Frame",
@@ -27,6 +34,7 @@ __all__ = [
     "StreamedRows",
     "TestedModel",
     "Training",
+    "WeighedModel",
     "arranged",
     "check_algorithm",
     "checked_groups",
@@ -40,4 +48,5 @@ __all__ = [
     "present",
     "read_targets",
     "refuse_beside_chunks",
+    "refuse_learned",
 ]

@@ -26,7 +26,7 @@ class FeatureModel(BaseEstimator):
         elif isinstance(self.features, feature_spaces.Features):
             self.features_ = clone(self.features).fit(X, sample_weight=sample_weight)
         else:
-            self.features_ = clone(self.features).fit(X)
+            self.features_ = clone(self.features).fit(X, None)  # which a frozen one asks for
 
     def _move_units(
         self,
@@ -38,6 +38,8 @@ class FeatureModel(BaseEstimator):
         """Let units that are learned find their best places, together with their weights."""
         if not isinstance(self.features_, feature_spaces.Learned):
             return
+        if y.ndim != 1:
+            raise ValueError("Features are learned for one target: fit one model for each.")
         counts = np.ones(len(y)) if sample_weight is None else sample_weight
         found = learned_features.fit(
             self.features_,

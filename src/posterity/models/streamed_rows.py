@@ -31,11 +31,7 @@ class StreamedRows:
         Targets and weights are read once and kept: a number or two a row.
         """
         chunks.require_rereadable(type(model).__name__)
-        if isinstance(model.features, feature_spaces.Learned):
-            raise ValueError(
-                "Features that are learned together with the weights need all rows in memory: fit "
-                "them on a sample first, and pass the features_ of that fit."
-            )
+        refuse_learned(model)
         y, weights = read_targets(model, chunks)
         model._fit_features(_sampled(model, chunks), None)
         mapped = chunks if model.features is None else chunks.map(model._features_of)
@@ -54,6 +50,15 @@ def read_targets(model: BaseEstimator, chunks: designs.Chunks) -> tuple[Array, A
         model.feature_names_in_ = np.asarray(chunks.feature_names, dtype=object)
     weights = [count for count in counts if count is not None]
     return np.concatenate(targets), np.concatenate(weights) if weights else None
+
+
+def refuse_learned(model: FeatureModel) -> None:
+    """Units that move with the weights would be moved anew by every block."""
+    if isinstance(model.features, feature_spaces.Learned):
+        raise ValueError(
+            "Features that are learned together with the weights need all rows in memory: fit "
+            "them on a sample first, and pass sklearn.frozen.FrozenEstimator(fitted.features_)."
+        )
 
 
 def refuse_beside_chunks(*given: Any) -> None:

@@ -145,6 +145,8 @@ def _check_attributes(cls: type, parts: dict[str, Any]) -> None:
         if not plain or hides:
             raise FileError(f"A {cls.__qualname__} cannot have an attribute {name!r:.60}.")
     if issubclass(cls, BaseEstimator):
-        missing = [name for name in inspect.signature(cls).parameters if name not in parts]
+        # A parameter that came after the file has its default as an attribute of the class.
+        known = parts.keys() | {name for base in cls.__mro__ for name in vars(base)}
+        missing = [name for name in inspect.signature(cls).parameters if name not in known]
         if missing:
             raise FileError(f"A {cls.__qualname__} needs {', '.join(missing)}; the file has none.")

@@ -57,6 +57,7 @@ ROOMS = {
     "inference.logistic_tree_hard": "HardTree",
     "inference.maximum_likelihood": "FlatFit",
     "inference.mixture_of_experts": "Mixture",
+    "inference.nearest_normal": "NearestNormal",
     "inference.observations": "Observations",
     "inference.principal": "Principal",
     "inference.process": "ProcessPosterior",

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from posterity import designs, distributions, inference
+from posterity import designs, distributions, inference, models
 from posterity import features as feature_spaces
 from posterity.arrays import Array
 from posterity.models.dual_design import dual_design
@@ -119,6 +119,15 @@ class DualLinearRegression(PosteriorModel, FlatModel):
         self.dual_coef_ = self.column_coef_ * np.sqrt(self.row_weights_)
         if isinstance(self.kernel, str):  # only the linear kernel has weights of the features
             self.coef_ = self.dual_coef_ @ self.kernel_columns_.X_train_  # [P8 8.41]
+
+    def _belief(self) -> models.Belief:
+        if not isinstance(self.kernel, str):
+            raise TypeError("Only with kernel='linear' do columns have weights.")
+        return super()._belief()
+
+    def _in_design(self, A: Array, b: Array) -> tuple[Array, Array]:
+        """Weights of columns are sums of those of rows, as the function at a row is."""
+        return self._design_of(A), b
 
     def _posterior(self) -> inference.WeightPosterior:
         if self.prior == "flat":

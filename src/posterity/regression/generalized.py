@@ -15,7 +15,7 @@ from posterity.inference import weight_space
 from posterity.regression.base import Regressor
 
 
-class LikelihoodRegressor(models.FeatureModel, Regressor):
+class LikelihoodRegressor(models.WeighedModel, models.FeatureModel, Regressor):
     """A regressor whose latent value is linear in features, and has a normal prior.
 
     A subclass says which likelihood it has.
@@ -82,6 +82,12 @@ class LikelihoodRegressor(models.FeatureModel, Regressor):
         """The latent value at each row of X."""
         mean, variance = self._latent(X)
         return distributions.Normal(mean, np.sqrt(variance))
+
+    def _belief(self) -> models.Belief:
+        return self.posterior_
+
+    def _outputs(self) -> range:
+        return range(1)
 
     def _latent(self, X: ArrayLike) -> tuple[Array, Array]:
         check_is_fitted(self)

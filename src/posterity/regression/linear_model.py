@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from posterity import designs, distributions, models, validation
+from posterity import designs, distributions, likelihoods, models, validation
 from posterity.arrays import Array
 from posterity.regression.base import Regressor
 
@@ -116,6 +116,7 @@ class LinearModel(models.FeatureModel, Regressor):
         self._single_output = rows.y.ndim == 1
         self._known_noise = rows.noise_variance is not None
         self._fit_features(rows.X, rows.sample_weight)
+        self._move_units(rows.X, rows.y, rows.sample_weight, likelihoods.Normal())
 
     def _statistics_of(self, rows: Rows) -> designs.Statistics:
         return designs.Statistics.of(

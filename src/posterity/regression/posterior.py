@@ -13,7 +13,7 @@ from posterity.arrays import Array
 from posterity.regression.linear_model import LinearModel
 
 
-class PosteriorModel(LinearModel):
+class PosteriorModel(models.WeighedModel, LinearModel):
     """A linear model that predicts by averaging over a :class:`inference.WeightPosterior`."""
 
     prior_variance: float | None
@@ -88,6 +88,12 @@ class PosteriorModel(LinearModel):
         coef, intercept = self._posterior().sample(n_samples, arrays.generator(random_state))
         values = Z @ coef + intercept[:, None, :]
         return values[..., 0] if self._single_output else values
+
+    def _belief(self) -> models.Belief:
+        return self._posterior()
+
+    def _outputs(self) -> range:
+        return range(len(self.posterior_.noise_variance))
 
     def _posterior(self) -> inference.WeightPosterior:
         check_is_fitted(self)

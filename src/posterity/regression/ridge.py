@@ -85,6 +85,9 @@ class RidgeRegression(PosteriorModel, StreamedLinearModel):
     def _split(self, coef: Array, intercept: Array) -> tuple[Array, Array]:
         return (coef[..., :-1, :], coef[..., -1, :]) if self.has_ones else (coef, intercept)
 
+    def _in_design(self, A: Array, b: Array) -> tuple[Array, Array]:
+        return (np.column_stack([A, b]), np.zeros_like(b)) if self.has_ones else (A, b)
+
     def _conclude(self, statistics: designs.Statistics) -> None:
         penalty = validation.check_positive(self.penalty, "penalty")
         problem = inference.reduce(

@@ -159,6 +159,10 @@ class SparseLinearRegression(PosteriorModel, StreamedLinearModel):
     def _mean_at(self, Z: Array) -> Array:
         return Z @ self.coef_[..., self.relevance_].T + self.intercept_
 
+    def _in_design(self, A: Array, b: Array) -> tuple[Array, Array]:
+        """Weights of columns that are out are zero, and for sure."""
+        return A[:, self.relevance_], b
+
     def _split(self, coef: Array, intercept: Array) -> tuple[Array, Array]:
         """With the weights of the columns that are out, which are zero."""
         *leading, _, K = coef.shape

@@ -7,7 +7,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from posterity import designs, progress, validation
+from posterity import designs, models, progress, validation
 from posterity.arrays import Array
 from posterity.regression.linear_model import LinearModel, Rows
 
@@ -99,6 +99,7 @@ class StreamedLinearModel(LinearModel):
             self._check_columns(rows.X.shape[1], names)
             self._begin_or_continue(rows)
             return
+        models.refuse_learned(self)
         validation.check_X_y(self, rows.X, rows.y)
         if names is not None:
             self.feature_names_in_ = np.asarray(names, dtype=object)

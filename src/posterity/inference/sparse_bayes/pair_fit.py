@@ -8,7 +8,7 @@ of information, which says of their differences just what weights of contrasts a
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -108,6 +108,19 @@ class PairFit:
                 S[:, c, d] = np.einsum("nm,nm->n", block, parts[d])
                 S[:, d, c] = S[:, c, d]
         return self.problem.targets.shift + Z @ self.coef, S
+
+    def joint(self, Z: Array) -> Array:
+        """Covariance of each latent value between rows of the design, (C, n, n)."""
+        used, covariances = self.problem.used, []
+        for in_use, span in zip(used.T, _spans(used.sum(axis=0)), strict=True):
+            part = Z[:, in_use]
+            covariances.append(part @ self.covariance[span, span] @ part.T)
+        return np.stack(covariances)
+
+    def before_rows(self) -> PairFit:
+        """The prior of the weights, about zero, in place of the posterior."""
+        L = np.diag(np.sqrt(self.problem.packed(self.problem.precision)))
+        return replace(self, coef=np.zeros_like(self.coef), L=L)
 
 
 def pair_gram(parts: list[Array], u: Array, weights: Array) -> Array:

@@ -66,6 +66,24 @@ class SparsePosterior:
             return np.tile(self._shift, (len(Z), 1)), np.zeros((len(Z), C, C))
         return self.fit.latent(self.rows(Z))
 
+    def joint(self, A: Array, b: Array) -> tuple[Array, Array]:
+        """Mean (n, C) and covariance (C, n, n) of A (n, m) times the weights and b (n,) the offset.
+
+        Weights and offset in the units of the data, of each latent value by itself.
+        """
+        X = (A - np.outer(b, self.center)) / self.scale
+        rows = np.hstack([X, b[:, None]]) if self.offset else X
+        mean = rows @ self._weights + np.outer(b, self._shift)
+        if not rows.shape[1]:
+            return mean, np.zeros((mean.shape[1], len(A), len(A)))
+        return mean, self.fit.joint(rows)
+
+    def before_rows(self) -> SparsePosterior:
+        """What was believed of these columns before the rows: the prior, of weights and offsets."""
+        if not (len(self.scale) or self.offset):
+            return self
+        return replace(self, fit=self.fit.before_rows())
+
     def original(self) -> tuple[Array, Array]:
         """Mean weights (m, C) and offsets (C,) of the latent values, in the units of the data."""
         W, m = self._weights, len(self.scale)

@@ -13,7 +13,7 @@ import numpy as np
 
 from posterity import inference
 from posterity.arrays import Array
-from posterity.inference import kernel_weights, laplace, weight_space
+from posterity.inference import kernel_weights, weight_normal, weight_space
 from posterity.inference.sparse_bayes import pair_fit
 from posterity.inference.sparse_bayes import posterior as sparse_posterior
 from posterity.report.what_if.packing import (
@@ -117,7 +117,7 @@ def weights(fit: object) -> Json:
 
 
 @weights.register
-def _(fit: laplace.LaplaceFit) -> Json:
+def _(fit: weight_normal.WeightNormal) -> Json:
     M, J = fit.problem.shape
     return {
         "which": np.repeat(np.arange(M), J).tolist(),

@@ -19,7 +19,7 @@ class Columns(family.Family):
     """Tests that look at one column each, q[x; d] = x[d].
 
     While trees grow they see bytes instead of numbers: each column is cut at no more than 254
-    thresholds, see :mod:`posterity.trees.families.binning`.
+    thresholds, see ``posterity.trees.families.binning``.
 
     A column of which values are missing has two tests. In the first, whose number is that of the
     column, a missing value is larger than all others, in the second it is smaller; these are

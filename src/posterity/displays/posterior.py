@@ -1,0 +1,184 @@
+"""What is believed of two weights: regions that hold them with a given chance, and draws."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from posterity import arrays, distributions, linalg, models
+from posterity.arrays import Array
+from posterity.displays.style import COLORS, axes_or_new
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_N_CORNERS = 181
+
+
+@dataclass(frozen=True)
+class PosteriorDisplay:
+    """The joint normal of two weights, as ellipses and draws.
+
+    Parameters
+    ----------
+    mean : array of shape (2,)
+        Of the two weights.
+    covariance : array of shape (2, 2)
+        Theirs.
+    coverage : tuple of floats, ascending
+        Probability that each ellipse holds the weights.
+    names : tuple of two str, default=("w0", "w1")
+        What they are called.
+    draws : array of shape (n, 2)
+        Drawn from the normal; may be empty.
+
+    Examples
+    --------
+    >>> from posterity import BayesianLinearRegression, displays
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0]], [0.1, 0.9, 2.1, 2.9]
+    >>> model = BayesianLinearRegression().fit(X, y)
+    >>> display = displays.PosteriorDisplay.from_estimator(model, n_draws=5, random_state=0)
+    >>> display.names, display.draws.shape
+    (('offset', 'weight of x'), (5, 2))
+    >>> bool(display.covariance[0, 1] < 0.0)
+    True
+    """
+
+    mean: Array
+    covariance: Array
+    coverage: tuple[float, ...]
+    names: tuple[str, str] = ("w0", "w1")
+    draws: Array = field(default_factory=lambda: np.empty((0, 2)))
+
+    @classmethod
+    def from_distribution(
+        cls,
+        normal: distributions.MultivariateNormal,
+        names: tuple[str, str] = ("w0", "w1"),
+        *,
+        coverage: Sequence[float] = (0.5, 0.9),
+        n_draws: int = 0,
+        random_state: Any = None,
+    ) -> PosteriorDisplay:
+        """Any joint normal of two numbers.
+
+        Parameters
+        ----------
+        normal : MultivariateNormal of shape (2,)
+            The belief to show.
+        names : tuple of two str, default=("w0", "w1")
+            What the numbers are called.
+        coverage : sequence of floats, default=(0.5, 0.9)
+            Probability that each ellipse holds them both.
+        n_draws : int, default=0
+            Number of draws to show as points.
+        random_state : int, Generator or None
+            Where the draws come from.
+        """
+        levels = tuple(sorted(float(level) for level in coverage))
+        if not all(0.0 < level < 1.0 for level in levels):
+            raise ValueError(f"coverage={tuple(coverage)} must lie strictly between 0 and 1.")
+        _check(normal, names)
+        draws = normal.sample(n_draws, rng=arrays.generator(random_state))
+        return cls(normal.mean(), np.array(normal.covariance), levels, names, draws)
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: models.WeighedModel,
+        weights: tuple[int | str, int | str] = ("intercept", 0),
+        *,
+        output: Any = None,
+        prior: bool = False,
+        coverage: Sequence[float] = (0.5, 0.9),
+        n_draws: int = 0,
+        random_state: Any = None,
+    ) -> PosteriorDisplay:
+        """Two weights of a fitted linear model, in the units of the data.
+
+        Parameters
+        ----------
+        estimator : linear model
+            With ``weight_distribution``, as Bayesian linear and logistic regression have it.
+        weights : tuple of two, default=("intercept", 0)
+            Which: columns by position or name, and "intercept" for the offset.
+        output : object, optional
+            Which target, by position, or which class. None: the only one; of two classes the
+            second.
+        prior : bool, default=False
+            What was believed before the rows, with the variances that the fit found.
+        coverage, n_draws, random_state
+            As in :meth:`from_distribution`.
+        """
+        if not isinstance(estimator, models.WeighedModel):
+            raise TypeError(
+                f"{type(estimator).__name__} has no normal posterior of weights; use a Bayesian "
+                "linear model, or from_distribution with a normal of your own."
+            )
+        if len(weights) != 2:
+            raise ValueError(f"This display shows two weights; weights={weights!r}.")
+        return cls.from_distribution(
+            estimator.weight_distribution(weights, output=output, prior=prior),
+            (_name(estimator, weights[0]), _name(estimator, weights[1])),
+            coverage=coverage,
+            n_draws=n_draws,
+            random_state=random_state,
+        )
+
+    def ellipse(self, coverage: float) -> Array:
+        """The border of the region of highest density that holds both with this chance, (n, 2)."""
+        directions, size, _ = linalg.thin_svd(self.covariance)
+        angle = np.linspace(0.0, 2.0 * np.pi, _N_CORNERS)
+        circle = np.stack([np.cos(angle), np.sin(angle)])
+        # the squared distance from the mean is chi-squared of two degrees of freedom
+        radius = np.sqrt(-2.0 * np.log1p(-coverage))
+        return self.mean + radius * (directions @ (np.sqrt(size)[:, None] * circle)).T
+
+    def plot(self, ax: Axes | None = None, *, color: str = COLORS["blue"]) -> Axes:
+        """Draw the ellipses, the widest first, the mean and the draws, and return the axes.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw. None: a new figure.
+        color : str, default=blue
+            Of everything but the draws, which are black.
+        """
+        axes = axes_or_new(ax)
+        for level in self.coverage[::-1]:
+            strength = 0.16 + 0.30 * (self.coverage[-1] - level)
+            name, corners = f"{100 * level:g} % region", self.ellipse(level).T
+            axes.fill(*corners, facecolor=color, alpha=strength, lw=0, label=name)
+            axes.plot(*corners, color=color, lw=1.0, alpha=0.7)
+        axes.plot(*self.mean, "+", ms=10, mew=2.0, color=color, label="mean")
+        if len(self.draws):
+            axes.plot(
+                *self.draws.T, "o", ms=4, mec="w", mew=0.5, color=COLORS["black"], label="draws"
+            )
+        axes.set(xlabel=self.names[0], ylabel=self.names[1])
+        return axes
+
+
+def _name(estimator: models.WeighedModel, weight: int | str) -> str:
+    """What a weight is called on an axis."""
+    if weight == "intercept":
+        return "offset"
+    if estimator.features is not None:
+        return f"weight {weight}"
+    if isinstance(weight, str):
+        return f"weight of {weight}"
+    n_columns = np.shape(estimator.coef_)[-1]
+    plain = ["x"] if n_columns == 1 else [f"x{d}" for d in range(n_columns)]
+    return f"weight of {getattr(estimator, 'feature_names_in_', plain)[weight]}"
+
+
+def _check(normal: distributions.MultivariateNormal, names: tuple[str, str]) -> None:
+    """Two numbers, neither of them certain."""
+    if normal.shape != (2,):
+        raise ValueError(f"This display shows a normal of two numbers; got shape {normal.shape}.")
+    for name, variance in zip(names, normal.variance(), strict=True):
+        if variance <= 0.0:
+            raise ValueError(f"The {name} is certain, so that there is no region to draw.")

@@ -1,0 +1,207 @@
+"""The probability of each class along one input, and how sure a classifier is of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import expit
+
+from posterity import arrays, distributions, models
+from posterity.arrays import Array
+from posterity.displays import grid
+from posterity.displays.decision_surface import ProbabilisticClassifier
+from posterity.displays.style import COLORS, axes_or_new, class_color
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_DASHES = ("-", "--", "-.", ":")
+
+
+@runtime_checkable
+class LatentClassifier(Protocol):
+    """A classifier that knows how sure it is of its latent values."""
+
+    def predict_latent(self, X: Any) -> distributions.Normal: ...
+
+
+@dataclass(frozen=True)
+class ProbabilityDisplay:
+    """Class probabilities along one input, and the rows that they come from.
+
+    Parameters
+    ----------
+    x : array of shape (n,)
+        Where the probabilities were asked for.
+    probabilities : array of shape (n, C)
+        Of each class.
+    classes : array of shape (C,)
+        What the classes are called.
+    coverage : float
+        Chance that the probability of the second of two classes lies in the band.
+    lower, upper : arrays of shape (n,)
+        Ends of the band; empty where the classifier knows none.
+    functions : array of shape (n_functions, n)
+        Probabilities of the second class under weights from the posterior; may be empty.
+    x_train : array of shape (N,)
+        The rows to show; may be empty.
+    codes : array of shape (N,)
+        The class of each, by its place in ``classes``.
+    x_label : str, default="x"
+        Name of the input.
+
+    Examples
+    --------
+    >>> from posterity import BayesianLogisticRegression, displays
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0]], ["no", "no", "yes", "yes"]
+    >>> model = BayesianLogisticRegression().fit(X, y)
+    >>> display = displays.ProbabilityDisplay.from_estimator(model, X, y, n_grid=50)
+    >>> display.probabilities.shape, display.lower.shape
+    ((50, 2), (50,))
+    """
+
+    x: Array
+    probabilities: Array
+    classes: NDArray[Any]
+    coverage: float
+    lower: Array
+    upper: Array
+    functions: Array
+    x_train: Array
+    codes: NDArray[np.intp]
+    x_label: str = "x"
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: ProbabilisticClassifier,
+        X: ArrayLike,
+        y: ArrayLike | None = None,
+        *,
+        coverage: float = 0.9,
+        n_functions: int = 0,
+        random_state: Any = None,
+        margin: float = 0.1,
+        n_grid: int = 200,
+    ) -> ProbabilityDisplay:
+        """Ask a fitted classifier for its probabilities along the range of X.
+
+        Parameters
+        ----------
+        estimator : classifier
+            Fitted on one input, with ``predict_proba``; with ``predict_latent`` there is a band.
+        X : array-like of shape (N, 1)
+            Rows whose range is drawn, the training rows as a rule.
+        y : array-like of shape (N,), optional
+            Their classes; the rows are then shown.
+        coverage : float, default=0.9
+            Of the band: the interval of the latent value, through the sigmoid.
+        n_functions : int, default=0
+            Number of curves to draw from the posterior of the weights, of two classes.
+        random_state : int, Generator or None
+            Where they come from.
+        margin : float, default=0.1
+            How far to look beyond the rows, as a share of their range.
+        n_grid : int, default=200
+            Number of points.
+        """
+        if not 0.0 < coverage < 1.0:
+            raise ValueError(f"coverage={coverage} must lie strictly between 0 and 1.")
+        x_train = grid.single_input(X)
+        x = grid.span(x_train, margin=margin, n_grid=n_grid)
+        rows, classes = grid.rows(estimator, x), grid.classes(estimator)
+        lower, upper = _band(estimator, rows, coverage)
+        return cls(
+            x=x,
+            probabilities=np.asarray(estimator.predict_proba(rows)),
+            classes=classes,
+            coverage=coverage,
+            lower=lower,
+            upper=upper,
+            functions=_functions(estimator, x, n_functions, random_state),
+            x_train=np.empty(0) if y is None else x_train,
+            codes=grid.class_codes([] if y is None else y, classes),
+            x_label=grid.label(estimator),
+        )
+
+    def plot(self, ax: Axes | None = None, *, color: str = COLORS["blue"]) -> Axes:
+        """Draw band, curves and rows, and return the axes.
+
+        Of two classes the curve is that of the second, and rows are marks at no and at full
+        probability. Of more each class has a curve, and rows are ticks below in its colour.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw. None: a new figure.
+        color : str, default=blue
+            Of the band and of the curve of two classes.
+        """
+        axes = axes_or_new(ax)
+        if len(self.classes) == 2:
+            self._draw_second(axes, color)
+        else:
+            self._draw_each(axes)
+        axes.set(xlabel=self.x_label, xlim=(self.x[0], self.x[-1]))
+        return axes
+
+    def _draw_second(self, axes: Axes, color: str) -> None:
+        """Of two classes one curve says all."""
+        if len(self.lower):
+            name = f"{100 * self.coverage:g} % interval"
+            axes.fill_between(
+                self.x, self.lower, self.upper, color=color, alpha=0.18, lw=0, label=name
+            )
+        for values in self.functions:
+            axes.plot(self.x, values, color=color, lw=0.9, alpha=0.7)
+        axes.plot(self.x, self.probabilities[:, 1], color=color, label="probability")
+        if len(self.x_train):
+            black = COLORS["black"]
+            axes.plot(self.x_train, self.codes, "o", ms=5, color=black, label="data")
+        axes.set(ylabel=f"probability of {self.classes[1]}", ylim=(-0.06, 1.06))
+
+    def _draw_each(self, axes: Axes) -> None:
+        """A curve and a row of ticks of each class."""
+        for c, name in enumerate(self.classes):
+            line: dict[str, Any] = {"color": class_color(c), "ls": _DASHES[c % len(_DASHES)]}
+            axes.plot(self.x, self.probabilities[:, c], label=str(name), **line)
+            own = self.x_train[self.codes == c]
+            if len(own):
+                height = np.full(len(own), -0.05 * (c + 1))
+                axes.plot(own, height, "|", ms=8, mew=1.5, color=class_color(c))
+        bottom = -0.05 * (len(self.classes) + 1) if len(self.x_train) else -0.06
+        axes.set(ylabel="probability", ylim=(bottom, 1.06), yticks=np.linspace(0.0, 1.0, 6))
+
+
+def _band(estimator: Any, rows: Any, coverage: float) -> tuple[Array, Array]:
+    """The interval of the latent value of two classes, through the sigmoid; or nothing."""
+    if len(estimator.classes_) != 2 or not isinstance(estimator, LatentClassifier):
+        return np.empty(0), np.empty(0)
+    latent = estimator.predict_latent(rows)
+    if not np.any(latent.standard_deviation()):  # a single set of weights
+        return np.empty(0), np.empty(0)
+    low, high = latent.interval(coverage)
+    return expit(low), expit(high)
+
+
+def _functions(estimator: Any, x: Array, n_functions: int, random_state: Any) -> Array:
+    """Curves of the second class under weights from the posterior, (n_functions, n)."""
+    if not n_functions:
+        return np.empty((0, len(x)))
+    if len(estimator.classes_) != 2:
+        raise ValueError("Curves from the posterior are drawn of two classes; use n_functions=0.")
+    if not isinstance(estimator, models.WeighedModel):
+        raise TypeError(
+            f"{type(estimator).__name__} has no posterior of weights to draw from; "
+            "use n_functions=0, or BayesianLogisticRegression."
+        )
+    features = estimator.features_
+    Z = x[:, None] if features is None else np.asarray(features.transform(x[:, None]))
+    design = np.hstack([np.ones((len(x), int(estimator.fit_intercept))), Z])
+    weights = estimator.weight_distribution().sample(
+        n_functions, rng=arrays.generator(random_state)
+    )
+    return expit(weights @ design.T)

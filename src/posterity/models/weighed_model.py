@@ -1,0 +1,127 @@
+"""What estimators share whose weights have a normal posterior: that posterior, asked by name."""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Sequence
+from typing import Any, Protocol, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from posterity import distributions, linalg
+from posterity.arrays import Array
+
+OFFSET = "intercept"
+
+
+class Belief(Protocol):
+    """A normal belief about weights and offset."""
+
+    def joint(self, A: Array, b: Array) -> tuple[Array, Array]:
+        """Mean (n, C) and covariance (C, n, n) of A times the weights and b the offset."""
+
+    def before_rows(self) -> Self:
+        """What was believed before the rows."""
+
+
+class WeighedModel(BaseEstimator, abc.ABC):
+    """An estimator that is linear in columns, and unsure of their weights."""
+
+    fit_intercept: bool
+    features: Any
+    coef_: Array
+
+    def weight_distribution(
+        self, weights: Sequence[int | str] | None = None, *, output: Any = None, prior: bool = False
+    ) -> distributions.MultivariateNormal:
+        """The joint normal of weights and offset in the units of the data.
+
+        Parameters
+        ----------
+        weights : sequence of int or str, optional
+            Which: columns by position or name, and "intercept" for the offset. None: the offset, if
+            there is one, and then the weight of every column.
+        output : object, optional
+            Which target, by position, or which class. None: the only one; of two classes the
+            second.
+        prior : bool, default=False
+            What was believed before the rows, with the variances that the fit found.
+
+        Returns
+        -------
+        belief : MultivariateNormal
+            Of as many numbers as weights were asked for.
+
+        Examples
+        --------
+        >>> from posterity import BayesianLinearRegression
+        >>> X, y = [[0.0], [1.0], [2.0], [3.0]], [0.1, 0.9, 2.1, 2.9]
+        >>> model = BayesianLinearRegression().fit(X, y)
+        >>> belief = model.weight_distribution(["intercept", 0])
+        >>> bool(belief.covariance[0, 1] < 0.0)  # a steeper line begins lower
+        True
+        """
+        check_is_fitted(self)
+        belief = self._belief()
+        A, b = self._sums(weights)
+        k = _place(self._outputs(), output)
+        mean, covariance = (belief.before_rows() if prior else belief).joint(*self._in_design(A, b))
+        return distributions.MultivariateNormal(mean[:, k], linalg.symmetrize(covariance[k]))
+
+    @abc.abstractmethod
+    def _belief(self) -> Belief:
+        """Of the weights of the design, after the rows."""
+
+    @abc.abstractmethod
+    def _outputs(self) -> Sequence[Any]:
+        """What the latent values are called."""
+
+    def _in_design(self, A: Array, b: Array) -> tuple[Array, Array]:
+        """The same sums of the weights of the design, from sums of those of the features."""
+        return A, b
+
+    def _sums(self, weights: Sequence[int | str] | None) -> tuple[Array, Array]:
+        """One row a weight: with how much of each column's weight, (n, M), and of the offset."""
+        M = np.shape(self.coef_)[-1]
+        if weights is None:
+            weights = [*([OFFSET] if self.fit_intercept else []), *range(M)]
+        A, b = np.zeros((len(weights), M)), np.zeros(len(weights))
+        for i, weight in enumerate(weights):
+            if isinstance(weight, str) and weight == OFFSET:
+                b[i] = self._offset_share()
+            else:
+                A[i, self._column(weight, M)] = 1.0
+        return A, b
+
+    def _offset_share(self) -> float:
+        if self.fit_intercept:
+            return 1.0
+        raise ValueError("The model has no offset: it was fitted with fit_intercept=False.")
+
+    def _column(self, weight: Any, M: int) -> int:
+        """The position of a column that is told by position or by name."""
+        names = getattr(self, "feature_names_in_", None) if self.features is None else None
+        if isinstance(weight, str) and names is not None and weight in names:
+            return list(names).index(weight)
+        if isinstance(weight, int | np.integer) and -M <= weight < M:
+            return int(weight)
+        known = "" if names is None else f", or one of the names {', '.join(map(str, names))}"
+        raise ValueError(
+            f"There is no weight {weight!r}: give a position from 0 to {M - 1}{known}, or "
+            f"{OFFSET!r} for the offset."
+        )
+
+
+def _place(outputs: Sequence[Any], output: Any) -> int:
+    """Which of the outputs is asked for; None is enough where there is one."""
+    named = ", ".join(repr(name) for name in outputs)
+    if output is None:
+        if len(outputs) == 1:
+            return 0
+        raise ValueError(f"The model has several outputs; say which: output= one of {named}.")
+    found = [k for k, name in enumerate(outputs) if name == output]
+    if not found:
+        raise ValueError(f"output={output!r} must be one of {named}.")
+    return found[0]
