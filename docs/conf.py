@@ -18,6 +18,7 @@ extensions = [
     "gallery_pages",
     "mathml",
     "myst_parser",
+    "names",
     "numpydoc",
     "references",
     "results",
@@ -45,3 +46,5 @@ html_favicon = html_logo = "_static/logo.svg"
 html_static_path = ["_static"]
 html_title = "posterity"
 html_show_sourcelink = False
+html_show_search_summary = False  # browsers refuse to fetch pages for it from a disk
+html_search_scorer = str(HERE / "_static" / "scorer.js")

@@ -6,6 +6,7 @@ from typing import Any
 from sphinx.application import Sphinx
 
 LITERAL = re.compile(r"(``.*?``)")
+SET_BY_METHODS = re.compile(r"(, )?\*, (held=\(\), limits=\(\)(, positions=None)?|unit=None)(?=\))")
 
 
 def escape_bars(line: str) -> str:
@@ -29,9 +30,18 @@ def skip_foreign(
     return None if module.split(".")[0] == "posterity" else True
 
 
+def without_fields(
+    app: Sphinx, what: str, name: str, obj: Any, options: Any, signature: str, returned: str
+) -> tuple[str, str] | None:
+    """A signature without fields that only methods set: ``fixed``, ``bounded``, ``fitted``."""
+    shown = SET_BY_METHODS.sub("", signature or "")
+    return (shown, returned) if shown != (signature or "") else None
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Connect both to autodoc; escaping comes before numpydoc turns sections into lists."""
+    """Connect all to autodoc; escaping comes before numpydoc turns sections into lists."""
     app.setup_extension("sphinx.ext.autodoc")
     app.connect("autodoc-process-docstring", read_as_text, priority=100)
     app.connect("autodoc-skip-member", skip_foreign)
+    app.connect("autodoc-process-signature", without_fields)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

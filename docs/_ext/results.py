@@ -84,7 +84,7 @@ class MeasuredWithDirective(SphinxDirective):
 
 
 def _host(m: dict[str, object]) -> str:
-    return f"{m['cpu']}, {m['cores']} cores, {m['memory_gib']} GiB, {m['os']}"
+    return f"{m['cpu']}, {m['cores']} cores, {m['memory_gib']} GiB, {str(m['os']).split()[0]}"
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

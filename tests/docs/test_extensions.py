@@ -39,6 +39,17 @@ def test_absolute_values_are_escaped_outside_literals(extensions):
     assert extensions[0].escape_bars("|w| of ``a | b``") == r"\|w\| of ``a | b``"
 
 
+def test_what_only_methods_set_is_not_in_a_signature(extensions):
+    def shown(signature):
+        return extensions[0].without_fields(None, "class", "", None, None, signature, "")
+
+    assert shown("(length_scale=None, *, held=(), limits=())") == ("(length_scale=None)", "")
+    assert shown("(*, held=(), limits=())") == ("()", "")
+    assert shown("(k, columns, *, held=(), limits=(), positions=None)") == ("(k, columns)", "")
+    assert shown("(n_angles=20, *, unit=None)") == ("(n_angles=20)", "")
+    assert shown("(X, *, prior=False)") is None
+
+
 def test_names_of_a_script_are_found_under_whatever_name(extensions):
     assert list(extensions[1].names_used(SCRIPT)) == [
         "posterity.LinearRegression",

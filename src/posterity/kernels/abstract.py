@@ -28,6 +28,7 @@ class Tangent:
 
     Examples
     --------
+    >>> import numpy as np
     >>> from posterity.kernels import Linear
     >>> X = np.array([[1.0], [3.0]])
     >>> tangent = Linear(2.0).tangent(X)

@@ -27,6 +27,7 @@ class Kernel(AbstractKernel):
 
     Examples
     --------
+    >>> import numpy as np
     >>> from posterity.kernels import RBF, Linear, Periodic
     >>> kernel = 2.0 * RBF(0.5) + Linear(1.0) * Periodic(1.0)
     >>> kernel

@@ -51,6 +51,7 @@ def positive(
     Examples
     --------
     >>> from dataclasses import dataclass
+    >>> import numpy as np
     >>> from posterity import kernels
     >>> @dataclass(frozen=True)
     ... class Triangle(kernels.Kernel):

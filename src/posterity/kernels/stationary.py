@@ -140,6 +140,7 @@ class RBF(Stationary):
 
     Examples
     --------
+    >>> import numpy as np
     >>> from posterity.kernels import RBF
     >>> RBF(2.0)(np.array([[0.0], [2.0]])).round(4)
     array([[1.    , 0.6065],
@@ -175,6 +176,7 @@ class Matern(Stationary):
 
     Examples
     --------
+    >>> import numpy as np
     >>> from posterity.kernels import Matern
     >>> Matern(2.0, smoothness=0.5)(np.array([[0.0], [2.0]])).round(4)
     array([[1.    , 0.3679],
@@ -219,6 +221,7 @@ class RationalQuadratic(Stationary):
 
     Examples
     --------
+    >>> import numpy as np
     >>> from posterity.kernels import RationalQuadratic
     >>> RationalQuadratic(2.0, shape=1.0)(np.array([[0.0], [2.0]])).round(4)
     array([[1.    , 0.6667],

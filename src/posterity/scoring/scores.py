@@ -64,6 +64,8 @@ def brier(
         Predictions of classes, the probability of class 1, or the probabilities of all classes.
     y : array-like of shape (n,)
         Class numbers.
+    sample_weight : array-like of shape (n,), optional
+        How much each row counts in the mean.
 
     Examples
     --------

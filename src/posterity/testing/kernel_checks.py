@@ -38,6 +38,7 @@ def check_kernel(
     Examples
     --------
     >>> from dataclasses import dataclass
+    >>> import numpy as np
     >>> from posterity import kernels, testing
     >>> @dataclass(frozen=True)
     ... class Brownian(kernels.Kernel):

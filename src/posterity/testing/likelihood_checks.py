@@ -47,6 +47,7 @@ def check_likelihood(
 
     Examples
     --------
+    >>> import numpy as np
     >>> from posterity import likelihoods, testing
     >>> testing.check_likelihood(likelihoods.Poisson(), y=[0, 3, 5], a=[-0.5, 1.0, 1.5])
     >>> class Careless(likelihoods.Poisson):

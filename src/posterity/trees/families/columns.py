@@ -28,6 +28,7 @@ class Columns(family.Family):
     Examples
     --------
     >>> import numpy as np
+    >>> from posterity.trees import Columns
     >>> X = np.array([[1.0, 5.0], [2.0, 4.0], [3.0, np.nan]])
     >>> columns = Columns().fitted(X)
     >>> columns.catalogue().ravel()

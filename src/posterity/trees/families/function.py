@@ -39,6 +39,7 @@ class Function(family.Family):
     Rows are images, and a test compares two of their pixels:
 
     >>> import numpy as np
+    >>> from posterity.trees import Function
     >>> def brighter(images, place, test):
     ...     return images[place, test[0], test[1]] - images[place, test[2], test[3]]
     >>> def pixels(n, rng):

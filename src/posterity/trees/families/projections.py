@@ -87,6 +87,7 @@ class Differences(Linear):
     Examples
     --------
     >>> import numpy as np
+    >>> from posterity.trees import Differences
     >>> Differences().fitted(np.eye(3)).catalogue()
     array([[ 0.,  1.,  1., -1.],
            [ 0.,  2.,  1., -1.],
@@ -133,6 +134,7 @@ class Projections(Linear):
     Examples
     --------
     >>> import numpy as np
+    >>> from posterity.trees import Projections
     >>> X = np.array([[0.0, 1.0, 5.0], [2.0, 3.0, 9.0]])
     >>> Projections().fitted(X).draw(1, 2, np.random.default_rng(0)).round(1)
     array([[[ 2. ,  0. ,  0.1, -0.1],
@@ -174,6 +176,7 @@ class Orientations(Linear):
     Examples
     --------
     >>> import numpy as np
+    >>> from posterity.trees import Orientations
     >>> square = np.array([[-1.0, -1.0], [-1.0, 1.0], [1.0, -1.0], [1.0, 1.0]])
     >>> Orientations(n_angles=4).fitted(square).catalogue().round(2)
     array([[ 0.  ,  0.  ,  1.  ,  0.  ],
