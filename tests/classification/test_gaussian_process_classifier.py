@@ -12,6 +12,8 @@ from sklearn.model_selection import GridSearchCV
 
 from posterity import GaussianProcessClassifier, kernels
 from posterity.inference import latent_search
+from posterity.inference.laplace import LaplaceFit
+from posterity.inference.nearest_normal import NearestNormal
 from posterity.inference.process_laplace import LaplacePosterior
 from posterity.inference.process_propagation import PropagationPosterior
 from posterity.inference.process_variational import VariationalPosterior
@@ -155,6 +157,20 @@ def test_points_at_all_rows_are_the_exact_process(n_classes, mean):
         np.testing.assert_allclose(
             carried.predict_proba(queries), exact.predict_proba(queries), atol=1e-7
         )
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_auto_ends_with_the_nearest_normal_where_points_carry_the_functions(n_classes):
+    X, y = data(n_classes=n_classes)
+    kernel = (40.0 * kernels.RBF(1.2)).fixed()
+    model = GaussianProcessClassifier(kernel, inducing_points=8)
+    auto = model.fit(X, y).posterior_.fit
+    laplace = clone(model).set_params(inference="laplace").fit(X, y)
+    assert isinstance(auto, NearestNormal)
+    assert isinstance(laplace.posterior_.fit, LaplaceFit)
+    assert model.log_evidence_ == laplace.log_evidence_
+    sure = clone(model).set_params(averaging="none").fit(X, y)
+    np.testing.assert_array_equal(sure.posterior_.fit.weights.W, laplace.posterior_.fit.weights.W)
 
 
 def test_points_given_are_kept_and_one_is_enough():

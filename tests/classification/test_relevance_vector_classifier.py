@@ -6,7 +6,7 @@ import pickle
 import numpy as np
 import pytest
 from scipy.special import expit
-from sklearn.datasets import load_iris
+from sklearn.datasets import load_iris, load_wine
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import log_loss
 
@@ -224,7 +224,7 @@ def test_log_loss_is_near_that_of_the_truth(n_classes):
 
 def test_probabilities_are_averaged_over_the_posterior():
     X, y = rings(60)
-    model = RelevanceVectorClassifier(RBF).fit(X, y)
+    model = RelevanceVectorClassifier(RBF, inference="laplace").fit(X, y)
     sure = RelevanceVectorClassifier(RBF, averaging="none").fit(X, y)
     latent = model.predict_latent(X)
     np.testing.assert_allclose(sure.predict_proba(X)[:, 1], expit(latent.mean()), atol=1e-9)
@@ -234,6 +234,36 @@ def test_probabilities_are_averaged_over_the_posterior():
         size=200_000
     )
     assert p[0] == pytest.approx(np.mean(expit(a)), abs=2e-3)
+
+
+@each_sharing
+def test_the_nearest_normal_keeps_vectors_and_evidence_and_tells_more(vectors):
+    X, y = load_wine(return_X_y=True)
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    kernel = kernels.RBF(4.0).fixed()
+    both = [
+        RelevanceVectorClassifier(kernel, vectors=vectors, inference=inference).fit(X[::2], y[::2])
+        for inference in ("auto", "laplace")
+    ]
+    np.testing.assert_array_equal(both[0].relevance_, both[1].relevance_)
+    np.testing.assert_array_equal(both[0].precision_, both[1].precision_)
+    assert both[0].log_evidence_ == both[1].log_evidence_
+    losses = [log_loss(y[1::2], model.predict_proba(X[1::2])) for model in both]
+    assert losses[0] < losses[1] - 0.05
+
+
+@each_count
+def test_the_query_column_of_the_nearest_normal_doubts_far_away(n_classes):
+    X, y = rings(50, n_classes)
+    model = RelevanceVectorClassifier(RBF, query_column=True).fit(X, y)
+    assert type(model.posterior_.fit).__name__ == "NearestNormal"
+    plain = RelevanceVectorClassifier(RBF).fit(X, y)
+    near, far = X, X + 100.0
+    spread = [
+        m.predict_latent(rows).standard_deviation() for rows in (near, far) for m in (model, plain)
+    ]
+    assert np.all(spread[0] >= spread[1] * (1.0 - 1e-9))
+    assert np.min(spread[2]) > 2.0 * np.max(spread[3])
 
 
 @each_count

@@ -239,7 +239,7 @@ def test_each_class_chooses_its_own_columns():
 
 def test_probabilities_are_averaged_over_the_posterior():
     X, y = data(60)
-    model = SparseLogisticRegression().fit(X, y)
+    model = SparseLogisticRegression(inference="laplace").fit(X, y)
     sure = SparseLogisticRegression(averaging="none").fit(X, y)
     p, q = model.predict_proba(X)[:, 1], sure.predict_proba(X)[:, 1]
     np.testing.assert_allclose(q, expit(model.predict_latent(X).mean()), atol=1e-12)
@@ -248,6 +248,89 @@ def test_probabilities_are_averaged_over_the_posterior():
     latent = model.predict_latent(X[:1])
     a = latent.mean() + latent.standard_deviation() * np.random.default_rng(0).normal(size=200_000)
     assert p[0] == pytest.approx(np.mean(expit(a)), abs=2e-3)
+
+
+def apart(n_classes, seed=0):
+    """Rows of classes that hardly overlap: few to learn from, many to be judged by."""
+    rng = np.random.default_rng(seed)
+    centres = 1.6 * rng.normal(size=(n_classes, 6))
+    y = np.arange(45) % n_classes
+    labels = np.arange(600) % n_classes
+    X = centres[y] + rng.normal(size=(45, 6))
+    return X, y, centres[labels] + rng.normal(size=(600, 6)), labels
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_classes_that_hardly_overlap_are_told_apart_with_more_certainty(n_classes):
+    losses = []
+    for seed in range(4):
+        X, y, queries, labels = apart(n_classes, seed)
+        both = [SparseLogisticRegression(inference=how).fit(X, y) for how in ("auto", "laplace")]
+        losses.append([log_loss(labels, model.predict_proba(queries)) for model in both])
+    nearest, laplace = np.mean(losses, axis=0)
+    assert nearest < laplace - 0.01
+
+
+@pytest.mark.parametrize("columns", ["shared", "per_class"])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_columns_and_evidence_are_those_of_laplace(n_classes, columns):
+    X, y, _, _ = apart(n_classes)
+    nearest, laplace = (
+        SparseLogisticRegression(columns=columns, inference=how).fit(X, y)
+        for how in ("auto", "laplace")
+    )
+    np.testing.assert_array_equal(nearest.relevance_, laplace.relevance_)
+    np.testing.assert_array_equal(nearest.precision_, laplace.precision_)
+    assert nearest.log_evidence_ == laplace.log_evidence_
+    assert np.max(np.abs(nearest.coef_ - laplace.coef_)) > 0.1
+
+
+@pytest.mark.parametrize("columns", ["shared", "per_class"])
+def test_where_nothing_is_averaged_the_weights_are_the_most_probable(columns):
+    X, y, queries, _ = apart(3)
+    plain = SparseLogisticRegression(columns=columns, averaging="none").fit(X, y)
+    laplace = SparseLogisticRegression(columns=columns, inference="laplace").fit(X, y)
+    np.testing.assert_array_equal(plain.coef_, laplace.coef_)
+    nearest = SparseLogisticRegression(columns=columns).fit(X, y)
+    assert np.linalg.norm(nearest.coef_) > 1.02 * np.linalg.norm(laplace.coef_)
+    widths = [m.predict_latent(queries).standard_deviation() for m in (nearest, laplace)]
+    assert np.mean(widths[0]) < np.mean(widths[1])
+
+
+def test_rows_in_chunks_have_the_same_nearest_normal():
+    X, y, queries, _ = apart(2)
+    one = SparseLogisticRegression().fit(X, y)
+    blocks = designs.Chunks.from_arrays(X, y.astype(float), rows=16)
+    other = SparseLogisticRegression().fit(blocks)
+    assert type(one.posterior_.fit).__name__ == "NearestNormal"
+    np.testing.assert_allclose(other.coef_, one.coef_, rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(other.predict_proba(queries), one.predict_proba(queries), atol=1e-5)
+
+
+@pytest.mark.parametrize("columns", ["shared", "per_class"])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_row_that_counts_twice_is_two_rows(n_classes, columns):
+    X, y, queries, _ = apart(n_classes)
+    counts = np.where(np.arange(45) % 4 == 0, 2, 1)
+    model = SparseLogisticRegression(columns=columns)
+    weighted = model.fit(X, y, counts).predict_proba(queries)
+    assert type(model.posterior_.fit).__name__.startswith("Nearest")
+    repeated = model.fit(X.repeat(counts, 0), y.repeat(counts)).predict_proba(queries)
+    np.testing.assert_allclose(weighted, repeated, atol=1e-5)
+
+
+@pytest.mark.parametrize("columns", ["shared", "per_class"])
+def test_beliefs_about_weights_are_those_of_the_nearest_normal(columns):
+    X, y, _, _ = apart(3)
+    model = SparseLogisticRegression(columns=columns).fit(X, y)
+    assert type(model.posterior_.fit).__name__.startswith("Nearest")
+    belief = model.weight_distribution(output=1)
+    np.testing.assert_allclose(belief.mean(), np.append(model.intercept_[1], model.coef_[1]))
+    before = model.weight_distribution(output=1, prior=True)
+    kept = 1 + model.relevance_
+    spread = [np.diagonal(b.covariance)[kept] for b in (belief, before)]
+    assert np.all(spread[0] <= spread[1] * (1.0 + 1e-9))
+    np.testing.assert_allclose(before.mean()[kept], 0.0)
 
 
 def test_log_loss_is_near_that_of_the_truth_and_below_that_of_a_dense_model():

@@ -171,6 +171,49 @@ def test_its_bound_is_that_of_draws_and_above_that_of_laplace(n_classes, offset)
 
 
 @each_count
+def test_with_a_remainder_the_bound_is_that_of_draws_of_both(n_classes):
+    problem = problem_of(n_classes, n=30)
+    remainder = np.random.default_rng(3).uniform(0.0, 4.0, 30)
+    fit = nearest(LaplaceFit.of(problem), remainder=remainder, tol=1e-6)
+    z = normal_points(20_000, len(fit.L))
+    root = np.linalg.inv(np.tril(fit.L)).T
+    draws = fit.weights.W.reshape(-1) + z @ root.T
+    A, y = latents(problem, draws), problem.targets.y.astype(int)
+    noise = np.random.default_rng(4).standard_normal(A.shape)
+    if n_classes == 2:
+        noise[:, :, 0] = 0.0
+    log_p = log_softmax(A + np.sqrt(remainder)[:, None] * noise, axis=2)
+    plain = log_softmax(A, axis=2)
+    lost = np.mean((log_p - plain)[:, np.arange(30), y], axis=0).sum()
+    without = bound_by_draws(problem, fit.weights.W.reshape(-1), root, z)
+    assert fit.bound == pytest.approx(without + lost, abs=0.1)
+    unaware = nearest(LaplaceFit.of(problem), tol=1e-6)
+    assert np.linalg.norm(fit.weights.W) > np.linalg.norm(unaware.weights.W)
+
+
+@each_count
+def test_the_lean_is_to_where_rows_curve_less_on_average(n_classes):
+    """H^-1 times the slope of -tr(S h) / 2, S the covariance of all latent values of a row."""
+    laplace = LaplaceFit.of(problem_of(n_classes))
+    t, W = laplace.problem.targets, laplace.weights.W
+    Z, J = laplace.problem.design.rows(0, 12), W.shape[1]
+    remainder = np.random.default_rng(3).uniform(0.0, 4.0, 12)
+    for v in (None, remainder):
+        S = laplace.spread(Z) + (0.0 if v is None else v[:, None, None] * np.eye(J))
+
+        def value(x, S=S):
+            A = t.latents(Z @ x.reshape(W.shape))
+            return -0.5 * np.sum(S * t.curvature(slice(0, 12), A))
+
+        steps = 1e-5 * np.eye(W.size)
+        at = W.reshape(-1)
+        slope = [(value(at + h) - value(at - h)) / 2e-5 for h in steps]
+        H = np.tril(laplace.L) @ np.tril(laplace.L).T
+        expected = np.linalg.solve(H, slope).reshape(W.shape)
+        np.testing.assert_allclose(laplace.lean(v), expected, rtol=1e-5, atol=1e-8)
+
+
+@each_count
 def test_probabilities_are_nearer_to_exact_ones_than_those_of_laplace(n_classes):
     problem = problem_of(n_classes, n=25)
     laplace = LaplaceFit.of(problem)

@@ -1,5 +1,6 @@
 """A latent process carried by points: all rows are exact, fewer are a process of lower rank."""
 
+import functools
 from dataclasses import replace
 
 import numpy as np
@@ -8,10 +9,12 @@ from latent_oracles import DenseLaplace
 from weight_oracles import DenseWeights
 
 from posterity import kernels, likelihoods, linalg
-from posterity.inference import projected
+from posterity.inference import nearest_normal, projected
 from posterity.inference.latent_targets import LatentTargets
 from posterity.inference.process_laplace import LaplacePosterior
+from posterity.inference.process_propagation import PropagationPosterior
 from posterity.inference.process_softmax import SoftmaxPosterior
+from posterity.inference.process_variational import VariationalPosterior
 from posterity.inference.projected import ProjectedPosterior
 
 KERNEL = 3.0 * kernels.Matern([0.9, 1.4], smoothness=1.5)
@@ -211,3 +214,101 @@ def test_a_posterior_says_how_it_was_found():
     carried = ProjectedPosterior.condition(KERNEL, TWO, X, targets, X[:3])
     assert carried.n_iter > 0
     assert carried.stop_reason
+
+
+def sharp(n=40):
+    """Rows of two classes that hardly overlap, and a kernel under which they are sure."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, 2))
+    y = (np.hypot(*X.T) + 0.1 * rng.logistic(size=n) > 1.1).astype(float)
+    return X, LatentTargets.of(y, rng.integers(1, 3, n).astype(float), TWO, offset=True)
+
+
+def bound_in_values(kernel, X, targets, points, mean, S):
+    """E[log p(y | f)] - KL(q(u) | p(u)), for q(u) = N(mean, S) of the values at points and offset.
+
+    Rows vary as the process does given u.
+    """
+    Kuu, m = kernel(points), len(points)
+    P = np.linalg.solve(Kuu, kernel(points, X)).T
+    left = kernel.diag(X) - np.einsum("nm,mk,nk->n", P, Kuu, P)
+    B = np.hstack([P, np.ones((len(X), 1))])
+    prior = np.zeros((m + 1, m + 1))
+    prior[:m, :m], prior[m, m] = Kuu, targets.offset_variance[0]
+    nodes, shares = np.polynomial.hermite_e.hermegauss(150)
+    sd = np.sqrt(np.einsum("nm,mk,nk->n", B, S, B) + left)
+    a = (targets.shift[0] + B @ mean)[:, None] + sd[:, None] * nodes
+    log_p = TWO.log_prob(targets.y[:, None], a) @ (shares / shares.sum())
+    distance = mean @ np.linalg.solve(prior, mean) + np.trace(np.linalg.solve(prior, S)) - m - 1
+    distance += np.linalg.slogdet(prior)[1] - np.linalg.slogdet(S)[1]
+    return targets.weights @ log_p - 0.5 * distance
+
+
+def test_the_nearest_normal_maximises_the_bound_of_the_whole_process(monkeypatch):
+    X, targets = sharp()
+    points, kernel = X[:4], 40.0 * kernels.RBF(1.2)
+    exactly = functools.partial(nearest_normal.nearest, tol=1e-13)
+    monkeypatch.setattr(nearest_normal, "nearest", exactly)
+    carried = ProjectedPosterior.condition(kernel, TWO, X, targets, points, nearest=True)
+    fit, lower = carried.fit, np.tril_indices(5)
+
+    def bound(x):
+        R = np.zeros((5, 5))
+        R[lower] = x[5:]
+        return bound_in_values(kernel, X, targets, points, x[:5], R @ R.T)
+
+    T = np.zeros((5, 5))  # makes of the weights the values at the points, and the offset
+    T[:4, :4], T[4, 4] = np.tril(carried.L), 1.0
+    S = T @ np.linalg.inv(np.tril(fit.L) @ np.tril(fit.L).T) @ T.T
+    x = np.append(T @ fit.weights.W[:, 0], np.linalg.cholesky(S)[lower])
+    assert fit.bound == pytest.approx(bound(x), abs=1e-5)
+    slope = [(bound(x + h) - bound(x - h)) / 2e-4 for h in 1e-4 * np.eye(len(x))]
+    np.testing.assert_allclose(slope, 0.0, atol=5e-4)
+
+
+def test_the_nearest_normal_is_nearer_to_propagation_and_its_bound_rises_with_the_points():
+    X, targets = sharp()
+    single = replace(targets, weights=np.ones(len(X)))
+    kernel = 40.0 * kernels.RBF(1.2)
+    full = PropagationPosterior.condition(kernel, TWO, X, single)
+    queries = np.random.default_rng(5).normal(size=(100, 2))
+    exact = TWO.predict(*full.latent(queries)).probabilities()
+    bounds = []
+    for m in (4, 8, 40):
+        errors = []
+        for nearest in (True, False):
+            carried = ProjectedPosterior.condition(kernel, TWO, X, single, X[:m], nearest=nearest)
+            mean, S = carried.latent(queries)
+            p = TWO.predict(mean[:, 0], S[:, 0, 0]).probabilities()
+            errors.append(np.mean(np.abs(p - exact)))
+            if nearest:
+                bounds.append(carried.fit.bound)
+        assert errors[0] < 0.8 * errors[1]
+    assert np.all(np.diff(bounds) > 0.0)
+    assert bounds[-1] < full.log_evidence + 0.05
+
+
+def test_the_nearest_normal_of_several_classes_knows_what_points_leave():
+    X, targets, queries = data(THREE, n=60)
+    kernel = 30.0 * kernels.RBF([0.9, 1.4])
+    exact = VariationalPosterior.condition(kernel, THREE, X, targets)
+    p = THREE.predict(*exact.latent(queries)).probabilities()
+    errors = []
+    for nearest in (True, False):
+        carried = ProjectedPosterior.condition(kernel, THREE, X, targets, X, nearest=nearest)
+        found = THREE.predict(*carried.latent(queries)).probabilities()
+        errors.append(np.max(np.abs(found - p)))
+    assert errors[0] < 0.03
+    assert errors[1] > 2.0 * errors[0]
+
+
+def test_rows_that_count_twice_are_two_rows_to_the_nearest_normal():
+    X, targets = sharp()
+    counts = targets.weights.astype(int)
+    again = replace(targets, y=targets.y.repeat(counts), weights=np.ones(counts.sum()))
+    one = ProjectedPosterior.condition(KERNEL, TWO, X, targets, X[:5], nearest=True)
+    other = ProjectedPosterior.condition(
+        KERNEL, TWO, X.repeat(counts, 0), again, X[:5], nearest=True
+    )
+    assert one.fit.bound == pytest.approx(other.fit.bound, abs=1e-8)
+    np.testing.assert_allclose(one.latent(FAR)[0], other.latent(FAR)[0], atol=1e-7)

@@ -333,3 +333,15 @@ def test_rows_that_are_objects_are_counted():
     assert encoding.encode(joint, known).training_rows == 2
     apart = posterity.DiscreteClassifier(independent=True).fit(table, [0, 1, 1])
     assert encoding.encode(apart, known).training_rows == 0
+
+
+@pytest.mark.parametrize("columns", ["shared", "per_class"])
+def test_a_sparse_classifier_keeps_its_nearest_normal(columns, tmp_path):
+    codes = np.digitize(Y, [-1.5, 1.5])
+    model = posterity.SparseLogisticRegression(columns=columns).fit(X, codes)
+    kind = {"shared": "NearestNormal", "per_class": "NearestPairs"}[columns]
+    assert type(model.posterior_.fit).__name__ == kind
+    persistence.save(model, tmp_path / "model.posterity")
+    again = persistence.load(tmp_path / "model.posterity")
+    np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
+    assert again.posterior_.fit.bound == model.posterior_.fit.bound

@@ -12,7 +12,7 @@ from sklearn.linear_model import Ridge
 
 from posterity import classification, features, kernels, regression, tables
 from posterity.report import what_if
-from posterity.report.what_if import condensing, forms, packing
+from posterity.report.what_if import condensing, forms, latents, packing
 
 WITHOUT_A_FORM = {"DiscreteClassifier"}  # of counts, not of rows that are encoded to numbers
 
@@ -118,6 +118,18 @@ def test_what_does_not_run_in_a_page_is_refused_in_words(estimator: object, sent
     assert isinstance(found, what_if.Refusal)
     assert sentence in found.why
     assert found.why.endswith(".")
+
+
+@pytest.mark.parametrize("columns", ["shared", "per_class"])
+def test_the_nearest_normal_is_told_as_laplaces_is(columns: str) -> None:
+    X = np.random.default_rng(0).normal(size=(40, 3))
+    y, told = np.digitize(X[:, 0] - 2.0 * X[:, 1], [-1.5, 1.5]), []
+    for how in ("auto", "laplace"):
+        model = classification.SparseLogisticRegression(columns=columns, inference=how).fit(X, y)
+        told.append(latents.spread(model.posterior_))
+    assert type(model.posterior_.fit).__name__ in ("LaplaceFit", "PairFit")
+    differ = {name for name in told[0].keys() | told[1].keys() if told[0][name] != told[1][name]}
+    assert differ == {"lower"}
 
 
 def test_a_payload_is_never_larger_than_a_page_should_carry(

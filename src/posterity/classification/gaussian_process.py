@@ -47,7 +47,8 @@ class GaussianProcessClassifier(models.KernelModel, Classifier):
         Carry the functions by M points instead of all rows: for more rows than a matrix of their
         covariances has room for. A number: so many are chosen among the rows. The parameters are
         then learned on as many rows as there are points, or a thousand; ``log_evidence_`` is that
-        of the functions which the points carry. Uses Laplace.
+        of the functions which the points carry, to Laplace's approximation. "auto" ends with the
+        normal nearest to the posterior, the others with Laplace's.
     learning_rows : int, optional
         Learn the parameters on so many rows, drawn at random with every class in proportion, and
         then condition on all: parameters need fewer rows than functions do. None: on all rows.

@@ -1,4 +1,4 @@
-"""Bernoulli or categorical likelihood x sparse prior x the columns of a kernel x Laplace."""
+"""Bernoulli or categorical likelihood x sparse prior x a kernel's columns x the nearest normal."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from posterity.classification import classes, sparse_choice
 from posterity.classification.base import Classifier
 from posterity.classification.weight_model import one_of
 from posterity.inference.laplace import LaplaceFit
+from posterity.inference.nearest_normal import NearestNormal
 from posterity.inference.sparse_bayes.chosen import Chosen
 from posterity.inference.sparse_bayes.posterior import Fit, SparsePosterior
 from posterity.inference.sparse_bayes.query import QueryColumn
@@ -69,6 +70,10 @@ class RelevanceVectorClassifier(models.RelevanceModel, Classifier):
         order in which columns are made where they do not fit into memory.
     device : str, optional
         Where kernels are worked out, such as "cuda". None: where the rows are.
+    inference : {"auto", "laplace"}, default="auto"
+        Vectors and kernel are chosen by Laplace's evidence. End with Laplace's approximation, or
+        with the normal nearest to the posterior of the weights, as in
+        :class:`BayesianLogisticRegression`.
 
     Attributes
     ----------
@@ -111,6 +116,7 @@ class RelevanceVectorClassifier(models.RelevanceModel, Classifier):
 
     posterior_: SparsePosterior
     _query: QueryColumn | None
+    inference: str = "auto"  # of models in files that were written before there was a choice
 
     def __init__(
         self,
@@ -126,6 +132,7 @@ class RelevanceVectorClassifier(models.RelevanceModel, Classifier):
         max_iter: int = 1000,
         random_state: Any = None,
         device: str | None = None,
+        inference: str = "auto",
     ) -> None:
         self.kernel = kernel
         self.vectors = vectors
@@ -138,6 +145,7 @@ class RelevanceVectorClassifier(models.RelevanceModel, Classifier):
         self.max_iter = max_iter
         self.random_state = random_state
         self.device = device
+        self.inference = inference
 
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the model.
@@ -152,6 +160,7 @@ class RelevanceVectorClassifier(models.RelevanceModel, Classifier):
             How often each row counts: an integer weight equals repeating the row.
         """
         choice = self._choice()
+        nearest = classes.wants_nearest(self.inference, self.averaging)
         rows = self._check_rows(X, reset=True)
         weights = models.checked_weights(sample_weight, kernels.rows.count(rows))
         codes = self._learn_classes(y, len(weights), weights)
@@ -168,7 +177,9 @@ class RelevanceVectorClassifier(models.RelevanceModel, Classifier):
         kernel, chosen, fit = self._chosen(training, targets, choice)
         sparse_choice.announce(self, chosen, "vector", calls=2)
         order = self._adopt_vectors(kernel, chosen.places, training)
-        posterior = SparsePosterior.of(chosen, fit, order, offset=self.fit_intercept)
+        posterior = SparsePosterior.of(
+            chosen, fit, order, offset=self.fit_intercept, nearest=nearest
+        )
         self._query = self._query_column(posterior) if self.query_column else None
         self._publish(posterior.without_rows())
         return self
@@ -189,9 +200,9 @@ class RelevanceVectorClassifier(models.RelevanceModel, Classifier):
         return kernel, *choice.among(candidates, targets)
 
     def _query_column(self, posterior: SparsePosterior) -> QueryColumn:
-        assert isinstance(posterior.fit, LaplaceFit)  # of shared vectors
+        assert isinstance(posterior.fit, LaplaceFit | NearestNormal)  # of shared vectors
         A = posterior.fit.problem.design.rows(0, posterior.fit.problem.design.n_rows)
-        return QueryColumn.of_laplace(
+        return QueryColumn.of_fit(
             self.kernel_, self.X_train_, A, posterior.fit, centred=self.fit_intercept
         )
 

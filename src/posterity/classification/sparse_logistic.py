@@ -1,4 +1,4 @@
-"""Bernoulli or categorical likelihood x sparse prior x any features x Laplace."""
+"""Bernoulli or categorical likelihood x sparse prior x any features x the nearest normal."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from posterity import designs, models, priors
 from posterity.arrays import Array
-from posterity.classification import sparse_choice
+from posterity.classification import classes, sparse_choice
 from posterity.classification.weight_model import StreamedClassifier, one_of
 from posterity.inference.sparse_bayes.posterior import SparsePosterior
 from posterity.inference.weight_targets import RowTargets
@@ -46,6 +46,10 @@ class SparseLogisticRegression(StreamedClassifier):
         textbook's alternation, beginning with all of them, which is slower.
     max_iter : int, default=1000
         Passes over the columns.
+    inference : {"auto", "laplace"}, default="auto"
+        The columns are chosen by Laplace's evidence. End with Laplace's approximation, or with the
+        normal nearest to the posterior of their weights, as in
+        :class:`BayesianLogisticRegression`.
 
     Attributes
     ----------
@@ -87,6 +91,7 @@ class SparseLogisticRegression(StreamedClassifier):
 
     relevance_: NDArray[np.intp]
     posterior_: Any  # a SparsePosterior, which is no LatentPosterior
+    inference: str = "auto"  # of models in files that were written before there was a choice
 
     def __init__(
         self,
@@ -98,6 +103,7 @@ class SparseLogisticRegression(StreamedClassifier):
         averaging: str = "exact",
         algorithm: str = "sequential",
         max_iter: int = 1000,
+        inference: str = "auto",
     ) -> None:
         self.features = features
         self.degrees_of_freedom = degrees_of_freedom
@@ -106,9 +112,11 @@ class SparseLogisticRegression(StreamedClassifier):
         self.averaging = averaging
         self.algorithm = algorithm
         self.max_iter = max_iter
+        self.inference = inference
 
     def _conclude(self, design: designs.Design, codes: Array, weights: Array | None) -> None:
         models.check_algorithm(self.algorithm, self.max_iter)
+        nearest = classes.wants_nearest(self.inference, self.averaging)
         per_class = one_of(self.columns, "columns", sparse_choice.SHARING) == "per_class"
         n_own = len(self.classes_) if per_class and len(self.classes_) > 2 else 1
         choice = sparse_choice.SparseChoice(
@@ -128,11 +136,15 @@ class SparseLogisticRegression(StreamedClassifier):
         sparse_choice.announce(self, chosen, "column", calls=4)
         order = np.argsort(chosen.places)
         self.relevance_ = chosen.places[order]
-        found = SparsePosterior.of(chosen, fit, order, offset=self.fit_intercept).without_rows()
+        found = SparsePosterior.of(chosen, fit, order, offset=self.fit_intercept, nearest=nearest)
+        self._keep(found.without_rows(), design.n_columns)
+
+    def _keep(self, found: SparsePosterior, n_columns: int) -> None:
+        """Set what the posterior of the kept columns tells."""
         self.posterior_, self.precision_ = found, found.precision
         self.log_evidence_ = found.log_evidence
         own, intercept = found.original()
-        coef = np.zeros((design.n_columns, own.shape[1]))
+        coef = np.zeros((n_columns, own.shape[1]))
         coef[self.relevance_] = own
         self._publish(coef, intercept)
 

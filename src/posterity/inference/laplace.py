@@ -81,10 +81,28 @@ class LaplaceFit(WeightNormal):
         W, variance = self.weights.W[:n], np.einsum("mjmj->mj", self.covariance)[:n]
         return 0.5 - 0.5 * p.prior.per_weight(J) * (W**2 + variance + 2.0 * V[:n] * W)
 
-    @property
-    def lean(self) -> Array:
-        """By how much the posterior mean lies beyond the mode, (M, J), to first order."""
-        return self._moves[0]
+    def told(self, Z: Array) -> tuple[Array, Array]:
+        """Slope (N, J) and curvature (N, J, J) of all rows in z W, at the mode."""
+        t, every = self.problem.targets, slice(0, len(Z))
+        A = t.latents(Z @ self.weights.W)
+        return t.slope(every, A), t.curvature(every, A)
+
+    def lean(self, remainder: Array | None = None) -> Array:
+        """By how much the posterior mean lies beyond the mode, (M, J), to first order.
+
+        Latent values may vary, by ``remainder`` (N,), beyond what the weights make of them.
+        """
+        if remainder is None:
+            return self._moves[0]
+        v, t, (M, J) = remainder, self.problem.targets, self.problem.shape
+
+        def terms(rows: slice, part: designs.Design) -> list[Array | float]:
+            A = t.latents(part @ self.weights.W)
+            S = v[rows, None, None] * np.eye(J)
+            return [part.rmatvec(-0.5 * t.curvature_pullback(rows, A, S))]
+
+        (c,) = self.problem.design.total(terms)
+        return self._moves[0] + linalg.solve_cholesky(self.L, c.reshape(-1)).reshape(M, J)
 
     @cached_property
     def _moves(self) -> tuple[Array, Array]:

@@ -1,7 +1,7 @@
 """A latent Gaussian process carried by M points, for more rows than their covariances have room.
 
 The function is a weighted sum of the kernel about the points, so that inference is that of weights
-in M columns, by Laplace and for any likelihood; where the points do not reach, the variance of the
+in M columns, for any likelihood; where the points do not reach, the variance of the
 process itself is added to predictions. [GPML 8.3.4]
 """
 
@@ -14,9 +14,10 @@ import numpy as np
 
 from posterity import designs, kernels, likelihoods, linalg
 from posterity.arrays import Array
-from posterity.inference import blocks, inducing_selection
+from posterity.inference import blocks, inducing_selection, nearest_normal
 from posterity.inference.laplace import LaplaceFit
 from posterity.inference.latent_targets import LatentTargets
+from posterity.inference.nearest_normal import NearestNormal
 from posterity.inference.weight_prior import WeightPrior
 from posterity.inference.weight_problem import WeightProblem
 from posterity.inference.weight_targets import RowTargets
@@ -31,7 +32,7 @@ class ProjectedPosterior:
     kernel: kernels.Kernel
     points: Any  # M rows
     L: Array  # (M, M), the factor of their covariance
-    fit: LaplaceFit
+    fit: LaplaceFit | NearestNormal
 
     @classmethod
     def condition(
@@ -41,8 +42,13 @@ class ProjectedPosterior:
         X: Any,
         targets: LatentTargets,
         points: Any,
+        *,
+        nearest: bool = False,
     ) -> ProjectedPosterior:
-        """Find the mode of the weights of all rows; N M doubles are held."""
+        """By Laplace, or by the nearest normal, for classes; N M doubles are held.
+
+        The nearest normal knows that rows vary beyond what the points carry, as predictions say.
+        """
         L = linalg.cholesky(kernel(points))
         Z = _columns(kernel, X, points, L)
         counts = None if np.all(targets.weights == 1.0) else targets.weights
@@ -57,16 +63,20 @@ class ProjectedPosterior:
         design = designs.Standardized(designs.Dense(Z), np.zeros(M), np.ones(M), offset)
         # The columns are those of independent weights of unit variance.
         prior = WeightPrior(1.0, design.n_columns, rows.offset_precision if offset else None)
-        return cls(kernel, points, L, LaplaceFit.of(WeightProblem(design, rows, prior)))
+        fit = LaplaceFit.of(WeightProblem(design, rows, prior))
+        if not nearest:
+            return cls(kernel, points, L, fit)
+        left = _left(kernel, X, Z)
+        return cls(kernel, points, L, nearest_normal.nearest(fit, remainder=left))
 
     @property
     def log_evidence(self) -> float:
-        """log p(y) of the function that the points carry, all constants included."""
+        """log p(y) of the function that the points carry, to Laplace's approximation."""
         return self.fit.log_evidence
 
     @property
     def n_iter(self) -> int:
-        """Newton steps to the mode."""
+        """Steps to the mode, or from there to the nearest normal."""
         return self.fit.weights.n_iter
 
     @property
@@ -80,8 +90,7 @@ class ProjectedPosterior:
         What points carry in common for all of several classes, which no row tells of, is left out.
         """
         Z = _columns(self.kernel, X, self.points, self.L)
-        prior = self.kernel.diag(X)
-        left = linalg.nonnegative(prior - np.einsum("nm,nm->n", Z, Z), prior)
+        left = _left(self.kernel, X, Z)
         mean, covariance = self.fit.latent(self._with_offset(Z))
         C = mean.shape[1]
         return mean, covariance + left[:, None, None] * np.eye(C)
@@ -102,6 +111,12 @@ def choose_points(kernel: kernels.Kernel, X: Any, n_points: int, rng: np.random.
     """Rows whose values the others say least about; fewer where these say it all."""
     places = inducing_selection.select_greedily(kernel, X, n_points, rng=rng)
     return kernels.rows.chosen(X, np.sort(places))
+
+
+def _left(kernel: kernels.Kernel, X: Any, Z: Array) -> Array:
+    """The variance of the process at rows where the points do not reach, (n,)."""
+    prior = kernel.diag(X)
+    return linalg.nonnegative(prior - np.einsum("nm,nm->n", Z, Z), prior)
 
 
 def _columns(kernel: kernels.Kernel, X: Any, points: Any, L: Array) -> Array:

@@ -76,9 +76,21 @@ class LatentProcess:
             return self._conditioned(learned, training, targets), learned
         points = self._points(learned.kernel, training.rows, rng)
         carried = projected.ProjectedPosterior.condition(
-            learned.kernel, learned.likelihood, training.rows, targets, points
+            learned.kernel,
+            learned.likelihood,
+            training.rows,
+            targets,
+            points,
+            nearest=self._wants_nearest,
         )
         return carried, learned
+
+    @property
+    def _wants_nearest(self) -> bool:
+        """Whether points end with the nearest normal: for classes, and not at the mode."""
+        if not isinstance(self.likelihood, likelihoods.Bernoulli | likelihoods.Categorical):
+            return False
+        return self.approximation == "auto" and self.likelihood.averaging != "none"
 
     def _conditioned(self, learned: Any, training: Training, targets: LatentTargets) -> Any:
         """The posterior of all rows; "auto" ends with a better one than Laplace's where it can."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,12 +65,49 @@ class PairProblem:
 
 
 @dataclass(frozen=True)
-class PairFit:
-    """Weights of all pairs in use ~ N(mode, H^-1), class after class."""
+class PairNormal:
+    """Weights of all pairs in use ~ N(coef, H^-1), class after class."""
 
     problem: PairProblem
     coef: Array  # (m, C), the offsets, where there are any, last; zero where a pair is not in use
     L: Array  # (P, P), L L^T = H
+
+    @cached_property
+    def covariance(self) -> Array:
+        """Of the weights in use, (P, P)."""
+        return linalg.inverse_from_cholesky(self.L)
+
+    def latent(self, Z: Array) -> tuple[Array, Array]:
+        """Mean (n, C) and covariance (n, C, C) of the latent values at rows of the design."""
+        used = self.problem.used
+        C, spans = used.shape[1], spans_of(used.sum(axis=0))
+        parts = [Z[:, in_use] for in_use in used.T]
+        S = np.empty((len(Z), C, C))
+        for c in range(C):
+            for d in range(c + 1):
+                block = parts[c] @ self.covariance[spans[c], spans[d]]
+                S[:, c, d] = np.einsum("nm,nm->n", block, parts[d])
+                S[:, d, c] = S[:, c, d]
+        return self.problem.targets.shift + Z @ self.coef, S
+
+    def joint(self, Z: Array) -> Array:
+        """Covariance of each latent value between rows of the design, (C, n, n)."""
+        used, covariances = self.problem.used, []
+        for in_use, span in zip(used.T, spans_of(used.sum(axis=0)), strict=True):
+            part = Z[:, in_use]
+            covariances.append(part @ self.covariance[span, span] @ part.T)
+        return np.stack(covariances)
+
+    def before_rows(self) -> Self:
+        """The prior of the weights, about zero, in place of the posterior."""
+        L = np.diag(np.sqrt(self.problem.packed(self.problem.precision)))
+        return replace(self, coef=np.zeros_like(self.coef), L=L)
+
+
+@dataclass(frozen=True)
+class PairFit(PairNormal):
+    """The normal at the mode."""
+
     log_likelihood: float
     converged: bool
 
@@ -91,36 +129,12 @@ class PairFit:
         log_prior = 0.5 * float(np.sum(np.log(h)) - np.sum(h * x * x))
         return self.log_likelihood + log_prior - 0.5 * linalg.log_determinant(self.L)
 
-    @cached_property
-    def covariance(self) -> Array:
-        """Of the weights in use, (P, P)."""
-        return linalg.inverse_from_cholesky(self.L)
-
-    def latent(self, Z: Array) -> tuple[Array, Array]:
-        """Mean (n, C) and covariance (n, C, C) of the latent values at rows of the design."""
-        used = self.problem.used
-        C, spans = used.shape[1], _spans(used.sum(axis=0))
-        parts = [Z[:, in_use] for in_use in used.T]
-        S = np.empty((len(Z), C, C))
-        for c in range(C):
-            for d in range(c + 1):
-                block = parts[c] @ self.covariance[spans[c], spans[d]]
-                S[:, c, d] = np.einsum("nm,nm->n", block, parts[d])
-                S[:, d, c] = S[:, c, d]
-        return self.problem.targets.shift + Z @ self.coef, S
-
-    def joint(self, Z: Array) -> Array:
-        """Covariance of each latent value between rows of the design, (C, n, n)."""
-        used, covariances = self.problem.used, []
-        for in_use, span in zip(used.T, _spans(used.sum(axis=0)), strict=True):
-            part = Z[:, in_use]
-            covariances.append(part @ self.covariance[span, span] @ part.T)
-        return np.stack(covariances)
-
-    def before_rows(self) -> PairFit:
-        """The prior of the weights, about zero, in place of the posterior."""
-        L = np.diag(np.sqrt(self.problem.packed(self.problem.precision)))
-        return replace(self, coef=np.zeros_like(self.coef), L=L)
+    def lean(self) -> Array:
+        """By how much the posterior mean lies beyond the mode, (P,), to first order."""
+        p = self.problem
+        A, S = self.latent(p.Z)
+        c = -0.5 * p.row_weights * p.likelihood.curvature_pullback(p.targets.y, A, S)
+        return linalg.solve_cholesky(self.L, p.packed(p.Z.T @ c))
 
 
 def pair_gram(parts: list[Array], u: Array, weights: Array) -> Array:
@@ -130,13 +144,13 @@ def pair_gram(parts: list[Array], u: Array, weights: Array) -> Array:
     """
     R = np.hstack([u[:, c, None] * Z for c, Z in enumerate(parts)]) * np.sqrt(weights)
     H = -(R.T @ R)
-    for c, (span, Z) in enumerate(zip(_spans([Z.shape[1] for Z in parts]), parts, strict=True)):
+    for c, (span, Z) in enumerate(zip(spans_of([Z.shape[1] for Z in parts]), parts, strict=True)):
         own = np.sqrt(u[:, c, None] * weights) * Z
         H[span, span] += own.T @ own
     return H
 
 
-def _spans(sizes: list[int] | NDArray[np.intp]) -> list[slice]:
+def spans_of(sizes: list[int] | NDArray[np.intp]) -> list[slice]:
     """Where each class stands among all pairs."""
     ends = np.cumsum(sizes)
     return [slice(int(end - size), int(end)) for end, size in zip(ends, sizes, strict=True)]

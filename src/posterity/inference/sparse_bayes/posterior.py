@@ -1,7 +1,7 @@
 """Latent values of a sparse model: the posterior of the columns it kept, and of nothing else.
 
-Prediction needs no rows: what they had to say of the weights is in the mode, and in the factor of
-the Hessian there.
+Prediction needs no rows: what they had to say of the weights is in their mean, and in the factor of
+their precision.
 """
 
 from __future__ import annotations
@@ -13,11 +13,16 @@ from numpy.typing import NDArray
 
 from posterity import designs, linalg
 from posterity.arrays import Array
+from posterity.inference import nearest_normal
 from posterity.inference.laplace import LaplaceFit
+from posterity.inference.nearest_normal import NearestNormal
+from posterity.inference.sparse_bayes import pair_nearest
 from posterity.inference.sparse_bayes.chosen import Chosen
-from posterity.inference.sparse_bayes.pair_fit import PairFit
+from posterity.inference.sparse_bayes.pair_fit import PairFit, PairNormal
+from posterity.inference.sparse_bayes.pair_nearest import NearestPairs
 
 Fit = LaplaceFit | PairFit
+Concluded = Fit | NearestNormal | NearestPairs
 
 
 @dataclass(frozen=True)
@@ -28,26 +33,35 @@ class SparsePosterior:
     center: Array  # (m,)
     scale: Array  # (m,)
     offset: bool
-    fit: Fit  # of the standardised columns and, where there is an offset, ones
+    fit: Concluded  # of the standardised columns and, where there is an offset, ones
 
     @classmethod
     def of(
-        cls, chosen: Chosen, fit: Fit, order: NDArray[np.intp], *, offset: bool
+        cls,
+        chosen: Chosen,
+        fit: Fit,
+        order: NDArray[np.intp],
+        *,
+        offset: bool,
+        nearest: bool = False,
     ) -> SparsePosterior:
-        """From what an engine found, its columns in another order."""
+        """From what an engine found, its columns in another order.
+
+        With ``nearest``, for classes, the posterior is then the nearest normal.
+        """
         columns = np.append(order, np.arange(len(order), len(order) + offset))
         return cls(
             chosen.precision[order],
             chosen.center[order],
             chosen.scale[order],
             offset,
-            _pairs_of(fit, columns) if isinstance(fit, PairFit) else _weights_of(fit, columns),
+            _concluded(fit, columns, nearest=nearest),
         )
 
     def without_rows(self) -> SparsePosterior:
         """The same, for prediction only: of the size of the columns in use."""
         targets = self.fit.problem.targets.chosen(np.zeros(0, dtype=np.intp))
-        if isinstance(self.fit, PairFit):
+        if isinstance(self.fit, PairNormal):
             pairs = replace(self.fit.problem, Z=self.fit.problem.Z[:0].copy(), targets=targets)
             return replace(self, fit=replace(self.fit, problem=pairs))
         empty = designs.Dense(np.empty((0, self.fit.problem.design.n_columns)))
@@ -108,9 +122,18 @@ class SparsePosterior:
     @property
     def _weights(self) -> Array:
         """Of the latent values, (m, C), the offsets last."""
-        if isinstance(self.fit, PairFit):
+        if isinstance(self.fit, PairNormal):
             return self.fit.coef
         return self.fit.weights.W @ self.contrasts.T
+
+
+def _concluded(fit: Fit, columns: NDArray[np.intp], *, nearest: bool) -> Concluded:
+    """The fit with its columns in this order, or the nearest normal from there."""
+    if isinstance(fit, PairFit):
+        pairs = _pairs_of(fit, columns)
+        return pair_nearest.nearest(pairs) if nearest else pairs
+    weights = _weights_of(fit, columns)
+    return nearest_normal.nearest(weights) if nearest else weights
 
 
 def _weights_of(fit: LaplaceFit, columns: NDArray[np.intp]) -> LaplaceFit:

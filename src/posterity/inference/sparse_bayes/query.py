@@ -17,6 +17,7 @@ from posterity import arrays, kernels, linalg
 from posterity.arrays import Array
 from posterity.inference.conjugate import WeightPosterior
 from posterity.inference.laplace import LaplaceFit
+from posterity.inference.nearest_normal import NearestNormal
 from posterity.linalg import eigen
 
 _BLOCK_VALUES = 1 << 21  # queries meet the rows 16 MiB at a time
@@ -26,8 +27,8 @@ _BLOCK_VALUES = 1 << 21  # queries meet the rows 16 MiB at a time
 class QueryColumn:
     """A normal posterior of weights, ready for one more column with a weight for each of J values.
 
-    The weights have a normal prior, and the rows curve about the mode as minus the Hessian of
-    their log likelihood says: exactly for normal noise, by Laplace's approximation otherwise.
+    The weights have a normal prior, and the rows curve as minus the Hessian of their log likelihood
+    says: exactly for normal noise, otherwise at the mode or on average over the posterior.
     """
 
     kernel: kernels.Kernel
@@ -84,8 +85,14 @@ class QueryColumn:
         )
 
     @classmethod
-    def of_laplace(
-        cls, kernel: kernels.Kernel, rows: Any, A: Array, fit: LaplaceFit, *, centred: bool
+    def of_fit(
+        cls,
+        kernel: kernels.Kernel,
+        rows: Any,
+        A: Array,
+        fit: LaplaceFit | NearestNormal,
+        *,
+        centred: bool,
     ) -> QueryColumn:
         """For any likelihood; its outputs are the contrasts of the latent values.
 
@@ -95,14 +102,15 @@ class QueryColumn:
         rows : array of shape (N, D), or N objects
         A : array of shape (N, p)
             The design of the fit: its columns, then that of the offset if there is one.
-        fit : LaplaceFit
+        fit : LaplaceFit or NearestNormal
+            Rows curve as they do at the mode, or on average over the normal.
         centred : bool
             Whether columns are measured about their weighted mean.
         """
         prior, t, J = fit.problem.prior, fit.problem.targets, fit.problem.shape[1]
         weights = np.ones(len(A)) if t.weights is None else t.weights
-        share, every = weights / np.sum(weights), slice(0, len(A))
-        latents = t.latents(A @ fit.weights.W)
+        share = weights / np.sum(weights)
+        slope, curvature = fit.told(A)
         variances = np.mean(1.0 / prior.per_weight(J), axis=1)
         return cls(
             kernel,
@@ -110,8 +118,8 @@ class QueryColumn:
             share if centred else None,
             A,
             fit.L,
-            t.curvature(every, latents),
-            t.slope(every, latents)[:, :, None],
+            curvature,
+            slope[:, :, None],
             float(share @ (A[:, : prior.n_weights] ** 2) @ variances),
         )
 

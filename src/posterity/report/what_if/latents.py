@@ -129,7 +129,7 @@ def _(fit: weight_normal.WeightNormal) -> Json:
 
 
 @weights.register
-def _(fit: pair_fit.PairFit) -> Json:
+def _(fit: pair_fit.PairNormal) -> Json:
     whose, which = np.nonzero(fit.problem.used.T)
     return {
         "which": which.tolist(),

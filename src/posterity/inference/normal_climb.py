@@ -1,0 +1,128 @@
+"""The climb to the normal that is nearest to a posterior of weights, whatever the weights are of.
+
+Laplace's normal sits at the mode and has the curvature of the mode. Where classes hardly overlap
+the rows are sure there and hardly curve: the normal is far too wide, and what is averaged over it
+too near to even. The normal q that is nearest in the sense of Kullback and Leibler has
+precision x mean = Z^T E_q[slope] and a Hessian of precision + Z^T E_q[curvature] Z, both averaged
+over itself [OA 2.10]. It is found from Laplace's by damped replacement of both sides, along which
+the lower bound of the evidence rises: a step is one pass over the rows, as one of Newton's is.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from posterity import linalg, optimize
+from posterity.arrays import Array
+
+TOLERANCE = 1e-3  # nats a row
+MAX_STEPS = 60
+_FASTER, _SLOWER = 1.25, 0.5  # of the pace, after a step that gained and one that did not
+_SETTLED = 2  # steps in a row that make no difference: one may have gone too far by just so much
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a pass over the rows says of a normal of P weights."""
+
+    bound: float  # of log p(y), from below
+    slope: Array  # (P,), of the bound in the mean
+    hessian: Array  # (P, P), that averages over the normal ask for
+
+
+Question = Callable[[Array, Array], Answer]  # of the mean (P,) and of L (P, P), L L^T = H
+
+
+@dataclass(frozen=True)
+class Start:
+    """Laplace's normal, from which a climb begins."""
+
+    mode: Array  # (P,)
+    L: Array  # (P, P), L L^T = H
+    lean: Array  # (P,), by how much the mean lies beyond the mode, to first order
+    total_weight: float  # of the rows
+
+    @property
+    def loss(self) -> float:
+        """Nats, over all rows, that predictions at the mode lose to those at the mean."""
+        return 0.5 * float(np.sum((self.lean @ np.tril(self.L)) ** 2))
+
+
+@dataclass(frozen=True)
+class End:
+    """Where a climb ended, and why."""
+
+    mean: Array  # (P,)
+    L: Array
+    bound: float
+    largest_slope: float
+    n_steps: int
+    stop_reason: str
+    converged: bool
+
+
+def climb(start: Start, ask: Question, *, tol: float, max_steps: int) -> End | None:
+    """Step after step; None where rows are so many for each weight that none is worth its pass.
+
+    Parameters
+    ----------
+    start : Start
+        Of classes, under a prior that is not flat.
+    ask : callable
+        ``ask(mean, L)`` answers for the normal of that mean and of precision L L^T.
+    tol : float
+        Nats a row that make no difference. No step is taken where predictions at the mode lose no
+        more than that to those at the mean, to first order; no further one where steps have
+        changed the bound by less.
+    max_steps : int
+        Warns with ``optimize.ConvergenceWarning`` where these do not suffice.
+    """
+    least = tol * start.total_weight
+    if not start.L.size or start.loss < least:
+        return None
+    with linalg.limited(len(start.L)):
+        return _climbed(_Place.of(start, ask), ask, least, max_steps)
+
+
+def _climbed(start: _Place, ask: Question, least: float, max_steps: int) -> End:
+    """At the pace at which the bound rises."""
+    at, pace, gain, n_steps, settled = start, 1.0, np.inf, 0, 0
+    while settled < _SETTLED and n_steps < max_steps:
+        trial = at.moved(pace, ask)
+        gain = trial.answer.bound - at.answer.bound
+        settled = settled + 1 if abs(gain) < least else 0
+        at, pace = (trial, min(1.0, _FASTER * pace)) if gain > 0.0 else (at, _SLOWER * pace)
+        n_steps += 1
+    converged = settled == _SETTLED
+    reason = f"the last of {n_steps} steps changed the bound by {gain:.1g} nats"
+    if not converged:
+        message = f"the nearest normal was not found: {reason}; inference='laplace' does without"
+        warnings.warn(message, optimize.ConvergenceWarning, stacklevel=5)
+    largest = float(np.max(np.abs(at.answer.slope)))
+    return End(at.mean, at.L, at.answer.bound, largest, n_steps, reason, converged)
+
+
+@dataclass(frozen=True)
+class _Place:
+    """A normal, and what the rows say of it."""
+
+    mean: Array
+    H: Array
+    L: Array
+    answer: Answer
+
+    @classmethod
+    def of(cls, start: Start, ask: Question) -> _Place:
+        L = np.tril(start.L)
+        return cls(start.mode, L @ L.T, start.L, ask(start.mode, start.L))
+
+    def moved(self, pace: float, ask: Question) -> _Place:
+        """Some of the way to what is asked for: the mean by the Hessian that is reached."""
+        H = self.H + pace * (self.answer.hessian - self.H)
+        L = linalg.cholesky(H, max_jitter=0.0)
+        mean = self.mean + pace * linalg.solve_cholesky(L, self.answer.slope)
+        return _Place(mean, H, L, ask(mean, L))
