@@ -14,13 +14,13 @@ _KERNEL_ROWS = 5_000  # of a matrix with an entry for each pair of rows
 _TREES, _FERNS, _UNITS, _ROUNDS, _BINS = 100, 50, 10, 100, 4
 
 _CHOICE = "Bernoulli, categorical"
-_LAPLACE = (_CHOICE, "normal", "explicit", "Laplace, by evidence")
+_NORMAL = (_CHOICE, "normal", "explicit", "nearest normal, by evidence")
 _SPARSE = (_CHOICE, "Student-t through hidden precisions")
 _PROCESS = (
     _CHOICE,
     "normal, over functions",
     "kernel, or inducing points",
-    "Laplace or expectation propagation",
+    "expectation propagation, or nearest normal",
 )
 _LEAVES = ("categorical", "Dirichlet")
 
@@ -43,7 +43,7 @@ def _counts(size: Size) -> Any:
 
 MEMBERS = (
     Member(
-        "linear", "classification", "BayesianLogisticRegression", *_LAPLACE,
+        "linear", "classification", "BayesianLogisticRegression", *_NORMAL,
         "N D^2 C^2 an iteration", "first: the standard against which to hold the others",
         lambda size: classification.BayesianLogisticRegression(),
         usual_rows=1e6,
@@ -56,21 +56,21 @@ MEMBERS = (
     ),
     Member(
         "sparse", "classification", "SparseLogisticRegression", *_SPARSE,
-        "explicit, few columns kept", "Laplace, precisions by evidence",
+        "explicit, few columns kept", "nearest normal, precisions by evidence",
         "N D m, m columns kept", "few of many inputs matter, and which ones is of interest",
         lambda size: classification.SparseLogisticRegression(),
         usual_rows=1e5,
     ),
     Member(
         "additive", "classification", "BayesianLogisticRegression", _CHOICE, "normal",
-        "bumps along each column", "Laplace, by evidence",
+        "bumps along each column", "nearest normal, by evidence",
         "N D^2 C^2 an iteration", "a curve in every input, and their sum",
         lambda size: classification.BayesianLogisticRegression(features.Radial(6)),
         most_rows=1e5, most_columns=100,
     ),
     Member(
         "quadratic", "classification", "BayesianLogisticRegression", _CHOICE, "normal",
-        "squares and products", "Laplace, by evidence",
+        "squares and products", "nearest normal, by evidence",
         "N D^4 C^2 an iteration", "inputs act together, and are few",
         lambda size: classification.BayesianLogisticRegression(features.Polynomial(2)),
         usual_rows=3e4, usual_columns=20, most_rows=1e5, most_columns=40,
@@ -139,21 +139,21 @@ MEMBERS = (
     ),
     Member(
         "dual", "classification", "DualLogisticRegression",
-        _CHOICE, "normal", "one weight an example", "Laplace",
+        _CHOICE, "normal", "one weight an example", "nearest normal",
         "N^3 an iteration", "more columns than rows",
         lambda size: classification.DualLogisticRegression(),
         most_rows=_KERNEL_ROWS,
     ),
     Member(
         "kernel-logistic", "classification", "KernelLogisticRegression",
-        _CHOICE, "normal", "kernel columns", "Laplace, variance by evidence",
+        _CHOICE, "normal", "kernel columns", "nearest normal, variance by evidence",
         "N^3 an iteration", "a smooth border, every row kept",
         lambda size: classification.KernelLogisticRegression(kernels.RBF().fixed()),
         most_rows=_KERNEL_ROWS,
     ),
     Member(
         "vectors", "classification", "RelevanceVectorClassifier", *_SPARSE,
-        "kernel columns, few rows kept", "Laplace, precisions by evidence",
+        "kernel columns, few rows kept", "nearest normal, precisions by evidence",
         "N^2 + N m^2, m rows kept", "a smooth border that must predict fast from a small file",
         lambda size: classification.RelevanceVectorClassifier(
             kernels.RBF().fixed(), random_state=size.seed
@@ -162,7 +162,7 @@ MEMBERS = (
     ),
     Member(
         "vectors-learned", "classification", "RelevanceVectorClassifier", *_SPARSE,
-        "kernel columns, few rows kept", "Laplace, precisions and kernel by evidence",
+        "kernel columns, few rows kept", "nearest normal, precisions and kernel by evidence",
         "N^2 + N m^2 a kernel tried", "the same, where the width of the kernel matters",
         lambda size: classification.RelevanceVectorClassifier(random_state=size.seed),
         most_rows=_KERNEL_ROWS,
