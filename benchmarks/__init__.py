@@ -19,5 +19,5 @@ BENCHMARKS = (
         "regression_forests",
     ),
     *("principal", "latent_variables", "oil_flow", "motion"),
-    *("saving", "command"),
+    *("saving", "command", "choosing"),
 )

@@ -24,6 +24,7 @@ HIDDEN = (
     *("fit_cpu_s", "predict_cpu_s", "evaluation_cpu_s", "save_cpu_s", "load_cpu_s", "cpu_s"),
     *("floor_wall_s", "save_peak_mib", "load_peak_mib", "row_2_ms", "added_mib", "repeat", "rows"),
     *("variance", "length_scale", "tolerance", "evaluations", "iterations", "steps"),
+    *("best_other", "best_peer"),
 )
 _FURTHER = {
     "peak_mib": "memory, MiB",
@@ -56,6 +57,9 @@ _FURTHER = {
     "kernel ridge": "kernel ridge, %",
     "published": "published, %",
     "coverage_50": "50 % coverage",
+    "leads_to": "the figure leads to",
+    "ahead_of_others": "best other",
+    "ahead_of_peers": "scikit-learn",
 }
 _STYLES = {key: style for key, _, style in report.COLUMNS if style != report.RATIO}
 _HEADINGS = {key: heading for key, heading, style in report.COLUMNS if style != report.RATIO}
@@ -128,8 +132,10 @@ def cell(table: Table, contender: str, column: Column) -> str:
 
 
 def ratio(table: Table, contender: str, key: str) -> float | None:
-    """How many times the first contender's measurement; None where there is none."""
-    own, first = table.rows[contender].get(key), next(iter(table.rows.values())).get(key)
+    """How many times posterity's measurement, which stands first; None where there is none."""
+    own = table.rows[contender].get(key)
+    name, measured = next(iter(table.rows.items()))
+    first = measured.get(key) if is_ours(name) else None
     return own / first if isinstance(own, float) and isinstance(first, float) and first else None
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from benchmarks import advice
 from benchmarks.options import HERE
 
 RESULTS = HERE / "results"
@@ -196,6 +197,12 @@ def _device_cholesky(record: dict[str, Any]) -> Iterable[Table]:
         yield Table(f"{run['library']}, {run['n']:,} rows", rows)
 
 
+def _choosing(record: dict[str, Any]) -> Iterable[Table]:
+    """The questions are the tasks, and the sets that answer them with yes the rows."""
+    for question, sets in advice.rows(record).items():
+        yield Table(question, {name: dict(cells) for name, cells in sets.items()})
+
+
 _READERS: dict[str, Callable[[dict[str, Any]], Iterable[Table]]] = {
     "out_of_core": _of_processes,
     "out_of_core_logistic": _of_processes,
@@ -208,6 +215,7 @@ _READERS: dict[str, Callable[[dict[str, Any]], Iterable[Table]]] = {
     "uci_regression": _uci,
     "nist": _nist,
     "calibration": _calibration,
+    "choosing": _choosing,
     "device_process": _device_process,
     "device_cholesky": _device_cholesky,
 }

@@ -2,6 +2,7 @@
 
 import json
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from benchmarks.options import Options
 from posterity import comparison, tables
 from posterity.regression import RidgeRegression
 
+PAGE = (Path(__file__).parents[2] / "docs" / "choosing.md").read_text("utf-8")
 FEW = ("linear", "sparse-quadratic")
 
 
@@ -219,3 +221,59 @@ def test_the_table_of_the_documentation_has_a_row_a_set_below_its_question(tmp_p
     assert cells == ["Toy", "1.00 +- 0.10", "0.50 +- 0.10"]
     assert columns[0].heading == "the figure leads to"
     assert not compact.columns(result, "speed")
+
+
+def measured(name, rows, model, key="log_score"):
+    for found in readings.read("choosing").record["tasks"]:
+        if (found["name"], found["rows"]) == (name, rows):
+            return found["models"][model][key]
+    raise LookupError(name)
+
+
+def test_the_page_says_how_often_the_figure_was_right():
+    found = advice.standing(readings.read("choosing").record)
+    assert f"On {found.of_others} of the {found.sets} sets no other model of the family" in PAGE
+    assert f"clearly ahead, and on {found.of_peers} neither of scikit-learn's" in PAGE
+    assert f"On {found.of_linear} of the {found.sets} sets [below](#checked) nothing" in PAGE
+
+
+@pytest.mark.parametrize(
+    ("sentence", "sizes"),
+    [
+        ("behind a process by {:.2f} on the waves", [("waves", 300, "process", "ahead")]),
+        ("and by {:.2f} on the bananas", [("bananas", 300, "process-ard", "ahead")]),
+        (
+            "ahead of the forest by {:.2f}, and boosted trees by {:.2f}",
+            [
+                ("Friedman's first", 30_000, "process-ard", "ahead"),
+                ("Friedman's first", 30_000, "sklearn-boosting", "ahead"),
+            ],
+        ),
+        ("ahead of such a process by {:.2f}", [("clusters", 30_000, "process", "ahead")]),
+        (
+            "is {:.3f}, of a process of 200 points {:.3f}, of the logistic regression {:.3f}",
+            [("digits", 1_797, model) for model in ("forest", "process", "linear")],
+        ),
+        (
+            "a log loss of {:.3f} against {:.3f}",
+            [("breast cancer", 569, model) for model in ("process-ard", "linear")],
+        ),
+        (
+            "-{:.1f} against -{:.1f} of the line",
+            [("breast cancer", 569, model, "log_evidence") for model in ("process-ard", "linear")],
+        ),
+    ],
+    ids=lambda value: value[:20] if isinstance(value, str) else "",
+)
+def test_numbers_within_sentences_are_those_of_the_results(sentence, sizes):
+    numbers = [abs(measured(*size)) for size in sizes]
+    assert sentence.format(*numbers) in " ".join(PAGE.split())
+
+
+def test_every_set_of_the_results_answers_as_the_figure_asks_today():
+    record = readings.read("choosing").record
+    said = [(one["name"], one["question"], one["leads_to"]) for one in record["tasks"]]
+    asked = [(choosing.question(p), choosing.leaf(p)) for p in PROBLEMS]
+    names = [problem.name for problem in PROBLEMS]
+    expected = [(" ".join(q.lines), leaf.name) for q, leaf in asked]
+    assert said == [(name, *rest) for name, rest in zip(names, expected, strict=True)]

@@ -6,7 +6,7 @@ import pickle
 import numpy as np
 import pytest
 from scipy.special import expit
-from sklearn.datasets import load_iris, load_wine
+from sklearn.datasets import load_iris, load_wine, make_classification
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import log_loss
 
@@ -252,11 +252,25 @@ def test_the_nearest_normal_keeps_vectors_and_evidence_and_tells_more(vectors):
     assert losses[0] < losses[1] - 0.05
 
 
+def test_of_two_classes_the_width_of_laplace_makes_up_for_precisions_led_astray():
+    """Ten columns of which few matter, sixty rows: the learned precisions are far too small."""
+    losses = []
+    for seed in range(4):
+        X, y = make_classification(660, 10, n_informative=4, class_sep=1.5, random_state=seed)
+        model = RelevanceVectorClassifier(kernels.RBF(3.0).fixed()).fit(X[:60], y[:60])
+        laplace = RelevanceVectorClassifier(kernels.RBF(3.0).fixed(), inference="laplace")
+        p = model.predict_proba(X[60:])
+        np.testing.assert_array_equal(p, laplace.fit(X[:60], y[:60]).predict_proba(X[60:]))
+        losses.append(log_loss(y[60:], p))
+    assert np.mean(losses) < np.log(2.0)  # a model that claims too much does worse than none
+
+
 @each_count
 def test_the_query_column_of_the_nearest_normal_doubts_far_away(n_classes):
     X, y = rings(50, n_classes)
     model = RelevanceVectorClassifier(RBF, query_column=True).fit(X, y)
-    assert type(model.posterior_.fit).__name__ == "NearestNormal"
+    ending = {2: "LaplaceFit", 3: "NearestNormal"}[n_classes]
+    assert type(model.posterior_.fit).__name__ == ending
     plain = RelevanceVectorClassifier(RBF).fit(X, y)
     near, far = X, X + 100.0
     spread = [

@@ -17,11 +17,14 @@ def likelihood_of(
     return likelihoods.Categorical(n_classes, averaging)
 
 
-def wants_nearest(inference: str, averaging: str) -> bool:
-    """Whether a fit ends with the normal nearest to the posterior: at the mode there is none."""
+def wants_nearest(inference: str, averaging: str, *, few: bool = False) -> bool:
+    """Whether a fit ends with the normal nearest to the posterior: at the mode there is none.
+
+    Nor where classes are ``few``, in models that say so.
+    """
     if inference not in INFERENCES:
         raise ValueError(f"inference={inference!r} must be one of {INFERENCES}.")
-    return inference == "auto" and averaging != "none"
+    return inference == "auto" and averaging != "none" and not few
 
 
 def predicted(

@@ -71,9 +71,9 @@ class RelevanceVectorClassifier(models.RelevanceModel, Classifier):
     device : str, optional
         Where kernels are worked out, such as "cuda". None: where the rows are.
     inference : {"auto", "laplace"}, default="auto"
-        Vectors and kernel are chosen by Laplace's evidence. End with Laplace's approximation, or
-        with the normal nearest to the posterior of the weights, as in
-        :class:`BayesianLogisticRegression`.
+        Vectors and kernel are chosen by Laplace's evidence. "auto" ends with the normal nearest to
+        the posterior of the weights, as in :class:`BayesianLogisticRegression`, for three classes
+        and more; of two, Laplace's width makes up for precisions that few rows have led astray.
 
     Attributes
     ----------
@@ -160,10 +160,10 @@ class RelevanceVectorClassifier(models.RelevanceModel, Classifier):
             How often each row counts: an integer weight equals repeating the row.
         """
         choice = self._choice()
-        nearest = classes.wants_nearest(self.inference, self.averaging)
         rows = self._check_rows(X, reset=True)
         weights = models.checked_weights(sample_weight, kernels.rows.count(rows))
         codes = self._learn_classes(y, len(weights), weights)
+        nearest = classes.wants_nearest(self.inference, self.averaging, few=len(self.classes_) < 3)
         training = models.Training.present(rows, codes[:, None], weights, None)
         if not self._kernel_given().tells_rows_apart:
             training = models.arranged(training.merged())
