@@ -1,6 +1,5 @@
 """A surface holds a classifier's own probabilities, and shows which class and how surely."""
 
-import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,17 +9,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from posterity import BayesianLogisticRegression, RelevanceVectorClassifier, displays, kernels
-
-
-@pytest.fixture(autouse=True)
-def without_a_screen():
-    """Draw into memory, and close what was drawn."""
-    import matplotlib.pyplot as plt
-
-    with mpl.rc_context():
-        plt.switch_backend("Agg")
-        yield
-        plt.close("all")
 
 
 class Told:

@@ -17,17 +17,6 @@ from posterity import (
 )
 
 
-@pytest.fixture(autouse=True)
-def without_a_screen():
-    """Draw into memory, and close what was drawn."""
-    import matplotlib.pyplot as plt
-
-    with mpl.rc_context():
-        plt.switch_backend("Agg")
-        yield
-        plt.close("all")
-
-
 @pytest.fixture
 def rows():
     rng = np.random.default_rng(0)

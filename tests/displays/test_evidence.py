@@ -1,6 +1,5 @@
 """A curve of the evidence is that of refits, and its best value is marked."""
 
-import matplotlib as mpl
 import numpy as np
 import pytest
 
@@ -12,17 +11,6 @@ from posterity import (
     features,
     kernels,
 )
-
-
-@pytest.fixture(autouse=True)
-def without_a_screen():
-    """Draw into memory, and close what was drawn."""
-    import matplotlib.pyplot as plt
-
-    with mpl.rc_context():
-        plt.switch_backend("Agg")
-        yield
-        plt.close("all")
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,5 @@
 """A map holds the places of rows and a model's own doubt, and is bright where that is small."""
 
-import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,17 +10,6 @@ from sklearn.decomposition import PCA as Peer
 from posterity import displays, distributions
 from posterity.displays import latents
 from posterity.latent.gplvm import GPLVM
-
-
-@pytest.fixture(autouse=True)
-def without_a_screen():
-    """Draw into memory, and close what was drawn."""
-    import matplotlib.pyplot as plt
-
-    with mpl.rc_context():
-        plt.switch_backend("Agg")
-        yield
-        plt.close("all")
 
 
 class Curved:

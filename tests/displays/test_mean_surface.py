@@ -1,6 +1,5 @@
 """A surface holds a regressor's own mean and deviation, and rows share the scale of the mean."""
 
-import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import pytest
@@ -13,17 +12,6 @@ from posterity import (
     displays,
     kernels,
 )
-
-
-@pytest.fixture(autouse=True)
-def without_a_screen():
-    """Draw into memory, and close what was drawn."""
-    import matplotlib.pyplot as plt
-
-    with mpl.rc_context():
-        plt.switch_backend("Agg")
-        yield
-        plt.close("all")
 
 
 @pytest.fixture(scope="module")

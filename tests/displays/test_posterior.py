@@ -1,6 +1,5 @@
 """Ellipses hold two weights as often as they say, and draws come from the same normal."""
 
-import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import pytest
@@ -15,18 +14,6 @@ from posterity import (
     distributions,
     features,
 )
-
-
-@pytest.fixture(autouse=True)
-def without_a_screen():
-    """Draw into memory, and close what was drawn."""
-    import matplotlib.pyplot as plt
-
-    with mpl.rc_context():
-        plt.switch_backend("Agg")
-        yield
-        plt.close("all")
-
 
 NORMAL = distributions.MultivariateNormal([3.0, -100.0], [[4.0, -30.0], [-30.0, 400.0]])
 

@@ -1,6 +1,5 @@
 """Curves hold a classifier's own probabilities, and the band its doubt about them."""
 
-import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import pytest
@@ -18,17 +17,6 @@ from posterity import (
     features,
     kernels,
 )
-
-
-@pytest.fixture(autouse=True)
-def without_a_screen():
-    """Draw into memory, and close what was drawn."""
-    import matplotlib.pyplot as plt
-
-    with mpl.rc_context():
-        plt.switch_backend("Agg")
-        yield
-        plt.close("all")
 
 
 @pytest.fixture(scope="module")

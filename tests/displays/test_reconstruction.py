@@ -1,23 +1,10 @@
 """Reconstructions are a model's own, strip under strip or line over line."""
 
-import matplotlib as mpl
 import numpy as np
 import pytest
 from sklearn.decomposition import PCA as Peer
 
 from posterity import displays, distributions
-
-
-@pytest.fixture(autouse=True)
-def without_a_screen():
-    """Draw into memory, and close what was drawn."""
-    import matplotlib.pyplot as plt
-
-    with mpl.rc_context():
-        plt.switch_backend("Agg")
-        yield
-        plt.close("all")
-
 
 X = np.random.default_rng(0).normal(size=(12, 6)) + 3.0
 

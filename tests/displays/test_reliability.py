@@ -1,6 +1,5 @@
 """Observed frequencies beside stated probabilities, and how far apart chance alone puts them."""
 
-import matplotlib as mpl
 import numpy as np
 import pytest
 from scipy import stats
@@ -12,17 +11,6 @@ from posterity import (
     displays,
     distributions,
 )
-
-
-@pytest.fixture(autouse=True)
-def without_a_screen():
-    """Draw into memory, and close what was drawn."""
-    import matplotlib.pyplot as plt
-
-    with mpl.rc_context():
-        plt.switch_backend("Agg")
-        yield
-        plt.close("all")
 
 
 def reliability(happened, p, **options):

@@ -1,6 +1,5 @@
 """A spectrum holds what a model says of its components, and marks how many it keeps."""
 
-import matplotlib as mpl
 import numpy as np
 import pytest
 from matplotlib.colors import to_rgba
@@ -8,17 +7,6 @@ from sklearn.decomposition import PCA as Peer
 
 from posterity import displays
 from posterity.latent.pca import PCA
-
-
-@pytest.fixture(autouse=True)
-def without_a_screen():
-    """Draw into memory, and close what was drawn."""
-    import matplotlib.pyplot as plt
-
-    with mpl.rc_context():
-        plt.switch_backend("Agg")
-        yield
-        plt.close("all")
 
 
 class Weighed:

@@ -97,8 +97,7 @@ class DecisionSurfaceDisplay:
             Ring the relevance vectors of an estimator that has them.
         """
         rows, classes = grid.two_inputs(X), grid.classes(estimator)
-        x0, x1 = (grid.span(column, margin=margin, n_grid=n_grid) for column in rows.T)
-        queries = np.stack(np.meshgrid(x0, x1), axis=-1).reshape(-1, 2)
+        x0, x1, queries = grid.square(rows, margin=margin, n_grid=n_grid)
         P = np.asarray(estimator.predict_proba(grid.named(estimator, queries)))
         return cls(
             x0=x0,
@@ -136,9 +135,7 @@ class DecisionSurfaceDisplay:
             style = {"c": class_color(c), "marker": class_marker(c), "label": name}
             if len(rows):
                 axes.scatter(rows[:, 0], rows[:, 1], s=34, linewidths=0.7, edgecolors="w", **style)
-        if len(self.vectors):
-            ring: dict[str, Any] = {"s": 130, "facecolors": "none", "edgecolors": COLORS["black"]}
-            axes.scatter(*self.vectors.T, linewidths=1.7, label=grid.RING, **ring)
+        grid.draw_rings(axes, self.vectors)
         axes.set(xlabel=self.x_labels[0], ylabel=self.x_labels[1])
         axes.set(xlim=extent[:2], ylim=extent[2:])
         return axes

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 import polars
@@ -10,6 +10,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from posterity import arrays
 from posterity.arrays import Array
+from posterity.displays.style import COLORS
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 RING = "relevance vectors"  # what the legend calls them
 
@@ -51,11 +55,24 @@ def kept_rows(estimator: Any, n_inputs: int) -> Array:
     return np.asarray(kept, dtype=np.float64).reshape(-1, n_inputs)
 
 
+def draw_rings(axes: Axes, vectors: Array) -> None:
+    """Rings about relevance vectors (m, 2), where there are any."""
+    if len(vectors):
+        ring: dict[str, Any] = {"s": 130, "facecolors": "none", "edgecolors": COLORS["black"]}
+        axes.scatter(*vectors.T, linewidths=1.7, label=RING, **ring)
+
+
 def span(x: Array, *, margin: float, n_grid: int) -> Array:
     """Evenly spaced values from end to end of x, and this share of its range beyond each end."""
     low, high = float(x.min()), float(x.max())
     beyond = margin * (high - low)
     return np.linspace(low - beyond, high + beyond, n_grid)
+
+
+def square(X: Array, *, margin: float, n_grid: int) -> tuple[Array, Array, Array]:
+    """Values of two inputs about their ranges in X, and all pairs of them: n, n and (n * n, 2)."""
+    x0, x1 = (span(column, margin=margin, n_grid=n_grid) for column in X.T)
+    return x0, x1, np.stack(np.meshgrid(x0, x1), axis=-1).reshape(-1, 2)
 
 
 def rows(estimator: Any, x: Array) -> Any:

@@ -105,8 +105,7 @@ class MeanSurfaceDisplay:
             Ring the relevance vectors of an estimator that has them.
         """
         given = grid.two_inputs(X)
-        x0, x1 = (grid.span(column, margin=margin, n_grid=n_grid) for column in given.T)
-        queries = np.stack(np.meshgrid(x0, x1), axis=-1).reshape(-1, 2)
+        x0, x1, queries = grid.square(given, margin=margin, n_grid=n_grid)
         mean, deviation = _moments(estimator, grid.named(estimator, queries))
         return cls(
             x0=x0,
@@ -165,9 +164,7 @@ class MeanSurfaceDisplay:
             axes.scatter(first, second, s=42, c=self.y, edgecolors="w", label="data", **look)
         elif len(self.X):
             axes.scatter(first, second, s=12, c=black, label="data")
-        if len(self.vectors):
-            ring: dict[str, Any] = {"s": 130, "facecolors": "none", "edgecolors": black}
-            axes.scatter(*self.vectors.T, linewidths=1.7, label=grid.RING, **ring)
+        grid.draw_rings(axes, self.vectors)
 
     def _scale(self, values: Array, show: str) -> Normalize:
         """From the least to the largest that is shown, of the targets too."""
