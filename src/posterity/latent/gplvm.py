@@ -78,7 +78,8 @@ class GPLVM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, models.KernelMode
     effective_components_ : array of int
         The dimensions that matter, the most relevant first.
     log_posterior_ : float
-        "map": log density of rows and latent points together, which the search maximised.
+        "map": log density of rows and latent points together, which the search maximised, and
+        the term of their spread without which points would shrink.
     log_evidence_ : float
         "variational": a lower bound of the log density of the rows, all constants included.
     restarts_ : array of shape (1 + n_restarts,)
