@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from posterity import DualLogisticRegression, kernels
+from posterity import DualLogisticRegression, features, kernels
 from posterity.classification import SeparationWarning
 
 
@@ -78,3 +78,13 @@ def test_choices_are_checked():
     X, y, _ = data()
     with pytest.raises(ValueError, match="prior='laplace' must be one of"):
         DualLogisticRegression(prior="laplace").fit(X, y)
+
+
+def test_the_kernel_acts_on_units_where_they_have_ended():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 2))
+    y = np.hypot(*X.T) < 1.0
+    units = features.LearnedArctan(3, random_state=0)
+    model = DualLogisticRegression(features=units).fit(X, y)
+    np.testing.assert_array_equal(model.kernel_columns_.X_train_, model.features_.transform(X))
+    assert np.mean(model.predict(X) == y) > 0.9

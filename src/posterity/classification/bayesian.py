@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from posterity import arrays, designs, models
+from posterity import arrays, designs
 from posterity.arrays import Array
-from posterity.classification import classes
 from posterity.classification.weight_model import StreamedClassifier
 from posterity.inference import weight_space
 
@@ -96,16 +95,7 @@ class BayesianLogisticRegression(StreamedClassifier):
         space = weight_space.WeightSpace.of(
             design, weights, offset=self.fit_intercept, standardize=self.standardize
         )
-        given = models.given_variance(self.prior_variance, "prior_variance")
-        learned = weight_space.learn(
-            space,
-            codes,
-            weights,
-            self._likelihood(),
-            prior_variance=given,
-            nearest=classes.wants_nearest(self.inference, self.averaging),
-        )
-        self._adopt(learned)
+        self._learn(space, codes, weights, self.prior_variance, self.inference)
 
     def sample_weights(self, n_samples: int = 1, random_state: Any = None) -> tuple[Array, Array]:
         """Draws from the posterior of the weights and of the offsets, in the units of the data.

@@ -7,18 +7,15 @@ from typing import Any
 import numpy as np
 
 from posterity import designs, models
-from posterity import features as feature_spaces
 from posterity.arrays import Array
-from posterity.classification import classes
 from posterity.classification.logistic import announce
 from posterity.classification.weight_model import WeightClassifier, one_of
 from posterity.inference import weight_space
-from posterity.models.dual_design import dual_design
 
 PRIORS = ("normal", "flat")
 
 
-class DualLogisticRegression(WeightClassifier):
+class DualLogisticRegression(models.DualModel, WeightClassifier):
     """Logistic regression with one weight for each training row, on inner products or a kernel.
 
     Latent values are ``kernel(X, X_train) @ dual_coef_.T + intercept_``. With the linear kernel and
@@ -95,29 +92,6 @@ class DualLogisticRegression(WeightClassifier):
         self.averaging = averaging
         self.inference = inference
 
-    def _fit_features(self, X: Array, sample_weight: Array | None) -> None:
-        super()._fit_features(X, sample_weight)
-        columns = feature_spaces.KernelColumns(self.kernel)
-        self.kernel_columns_ = columns.fit(self._features_of(X))
-        self.row_weights_ = np.ones(len(X)) if sample_weight is None else sample_weight
-
-    def _design_of(self, Z: Array) -> Array:
-        """One column a training row."""
-        K = self._kernel_of(Z)
-        return dual_design(K, self.row_weights_, centred=self.fit_intercept)
-
-    def _belief(self) -> models.Belief:
-        if not isinstance(self.kernel, str):
-            raise TypeError("Only with kernel='linear' do columns have weights.")
-        return super()._belief()
-
-    def _in_design(self, A: Array, b: Array) -> tuple[Array, Array]:
-        """Weights of columns are sums of those of rows, as the function at a row is."""
-        return self._design_of(A), b
-
-    def _kernel_of(self, Z: Array) -> Array:
-        return np.asarray(self.kernel_columns_.transform(Z), dtype=np.float64)
-
     def _conclude(self, design: designs.Design, codes: Array, weights: Array | None) -> None:
         for name in ("coef_", "log_evidence_", "prior_variance_", "log_likelihood_", "separable_"):
             self.__dict__.pop(name, None)  # what an earlier fit with another prior or kernel had
@@ -139,16 +113,7 @@ class DualLogisticRegression(WeightClassifier):
             self.log_likelihood_ = found.value + problem.quadratic(found.W)
             self._publish(*space.original(found.W, problem.targets))
             return
-        given = models.given_variance(self.prior_variance, "prior_variance")
-        learned = weight_space.learn(
-            space,
-            codes,
-            weights,
-            self._likelihood(),
-            prior_variance=given,
-            nearest=classes.wants_nearest(self.inference, self.averaging),
-        )
-        self._adopt(learned)
+        self._learn(space, codes, weights, self.prior_variance, self.inference)
 
     def _mean_at(self, Z: Array) -> Array:
         return Z @ self.column_coef_ + self.intercept_

@@ -16,7 +16,7 @@ from posterity.classification.base import Classifier
 from posterity.inference import weight_space
 
 
-class WeightClassifier(models.WeighedModel, models.FeatureModel, Classifier):
+class WeightClassifier(models.WeighedModel, Classifier):
     """A classifier whose latent values are linear in features of the inputs.
 
     A subclass writes ``_conclude``, which turns columns and classes into fitted attributes.
@@ -100,8 +100,23 @@ class WeightClassifier(models.WeighedModel, models.FeatureModel, Classifier):
         """Of as many classes as there are."""
         return classes.likelihood_of(len(self.classes_), self.averaging)
 
-    def _adopt(self, learned: weight_space.Learned) -> None:
-        """Set what a posterior of the weights tells."""
+    def _learn(
+        self,
+        space: weight_space.WeightSpace,
+        codes: Array,
+        weights: Array | None,
+        prior_variance: Any,
+        inference: str,
+    ) -> None:
+        """Find the posterior under a normal prior, its variance by the evidence if not given."""
+        learned = weight_space.learn(
+            space,
+            codes,
+            weights,
+            self._likelihood(),
+            prior_variance=models.given_variance(prior_variance, "prior_variance"),
+            nearest=classes.wants_nearest(inference, self.averaging),
+        )
         self.posterior_ = learned.posterior
         self.prior_variance_ = learned.posterior.prior_variance
         self.log_evidence_ = learned.log_evidence

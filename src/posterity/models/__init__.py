@@ -1,5 +1,6 @@
 """What regressors and classifiers share: rows and kernels, rows and features."""
 
+from posterity.models.dual_model import DualModel
 from posterity.models.feature_model import FeatureModel, given_variance
 from posterity.models.kernel_model import (
     KernelModel,
@@ -26,6 +27,7 @@ from posterity.models.weighed_model import Belief, WeighedModel
 
 __all__ = [
     "Belief",
+    "DualModel",
     "FeatureModel",
     "ForestModel",
     "Frame",

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from typing import Any, Protocol, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from posterity import distributions, linalg
 from posterity.arrays import Array
+from posterity.models.feature_model import FeatureModel
 
 OFFSET = "intercept"
 
@@ -26,11 +26,10 @@ class Belief(Protocol):
         """What was believed before the rows."""
 
 
-class WeighedModel(BaseEstimator, abc.ABC):
+class WeighedModel(FeatureModel, abc.ABC):
     """An estimator that is linear in columns, and unsure of their weights."""
 
     fit_intercept: bool
-    features: Any
     coef_: Array
 
     def weight_distribution(

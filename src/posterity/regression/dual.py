@@ -8,9 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from posterity import designs, distributions, inference, models
-from posterity import features as feature_spaces
 from posterity.arrays import Array
-from posterity.models.dual_design import dual_design
 from posterity.regression.flat import FlatModel
 from posterity.regression.linear_model import Rows
 from posterity.regression.posterior import PosteriorModel
@@ -18,7 +16,7 @@ from posterity.regression.posterior import PosteriorModel
 PRIORS = ("normal", "flat")
 
 
-class DualLinearRegression(PosteriorModel, FlatModel):
+class DualLinearRegression(models.DualModel, PosteriorModel, FlatModel):
     """Regression with one weight for each training row, on inner products or a kernel.
 
     The mean is ``kernel(X, X_train) @ dual_coef_ + intercept_``. With the linear kernel and a
@@ -93,15 +91,6 @@ class DualLinearRegression(PosteriorModel, FlatModel):
         super()._begin(rows)
         if self.prior not in PRIORS:
             raise ValueError(f"prior={self.prior!r} must be one of {PRIORS}.")
-        columns = feature_spaces.KernelColumns(self.kernel)
-        self.kernel_columns_ = columns.fit(self._features_of(rows.X))
-        weights = rows.sample_weight
-        self.row_weights_ = np.ones(len(rows.X)) if weights is None else weights
-
-    def _design_of(self, Z: Array) -> Array:
-        """One column a training row."""
-        K = np.asarray(self.kernel_columns_.transform(Z), dtype=np.float64)
-        return dual_design(K, self.row_weights_, centred=self.fit_intercept)
 
     def _mean_at(self, Z: Array) -> Array:
         return Z @ self.column_coef_.T + self.intercept_
@@ -119,15 +108,6 @@ class DualLinearRegression(PosteriorModel, FlatModel):
         self.dual_coef_ = self.column_coef_ * np.sqrt(self.row_weights_)
         if isinstance(self.kernel, str):  # only the linear kernel has weights of the features
             self.coef_ = self.dual_coef_ @ self.kernel_columns_.X_train_  # [P8 8.41]
-
-    def _belief(self) -> models.Belief:
-        if not isinstance(self.kernel, str):
-            raise TypeError("Only with kernel='linear' do columns have weights.")
-        return super()._belief()
-
-    def _in_design(self, A: Array, b: Array) -> tuple[Array, Array]:
-        """Weights of columns are sums of those of rows, as the function at a row is."""
-        return self._design_of(A), b
 
     def _posterior(self) -> inference.WeightPosterior:
         if self.prior == "flat":

@@ -15,7 +15,7 @@ from posterity.inference import weight_space
 from posterity.regression.base import Regressor
 
 
-class LikelihoodRegressor(models.WeighedModel, models.FeatureModel, Regressor):
+class LikelihoodRegressor(models.WeighedModel, Regressor):
     """A regressor whose latent value is linear in features, and has a normal prior.
 
     A subclass says which likelihood it has.

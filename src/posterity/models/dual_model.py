@@ -1,0 +1,56 @@
+"""What dual models share: one column, and one weight, for each training row."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from posterity import features as feature_spaces
+from posterity import likelihoods
+from posterity.arrays import Array
+from posterity.models.weighed_model import WeighedModel
+
+
+class DualModel(WeighedModel):
+    """An estimator that is linear in the kernel between queries and training rows."""
+
+    kernel: Any
+    kernel_columns_: feature_spaces.KernelColumns
+    row_weights_: Array
+
+    def _move_units(
+        self,
+        X: Array,
+        y: Array,
+        sample_weight: Array | None,
+        likelihood: likelihoods.Likelihood | likelihoods.Coupled,
+    ) -> None:
+        """The last step of the features: the kernel acts on them where they have ended."""
+        super()._move_units(X, y, sample_weight, likelihood)
+        self.kernel_columns_ = feature_spaces.KernelColumns(self.kernel).fit(self._features_of(X))
+        self.row_weights_ = np.ones(len(X)) if sample_weight is None else sample_weight
+
+    def _kernel_of(self, Z: Array) -> Array:
+        """Between rows and training rows, (n, N)."""
+        return np.asarray(self.kernel_columns_.transform(Z), dtype=np.float64)
+
+    def _design_of(self, Z: Array) -> Array:
+        """One column a training row, about their centre where there is an offset.
+
+        A row that counts n times has n dual weights on one column, which is one weight of n times
+        the prior variance: the column is scaled by the root of n.
+        """
+        K, w = self._kernel_of(Z), self.row_weights_
+        about = (K @ w / w.sum())[:, None] if self.fit_intercept else 0.0  # [J 43]
+        return (K - about) * np.sqrt(w)
+
+    def _sums(self, weights: Sequence[int | str] | None) -> tuple[Array, Array]:
+        if not isinstance(self.kernel, str):
+            raise TypeError("Only with kernel='linear' do columns have weights.")
+        return super()._sums(weights)
+
+    def _in_design(self, A: Array, b: Array) -> tuple[Array, Array]:
+        """Weights of columns are sums of those of rows, as the function at a row is."""
+        return self._design_of(A), b
