@@ -59,6 +59,14 @@ def selected(Z, folder):
     return designs.Selected(designs.Chunked(designs.Chunks.from_arrays(wide, rows=5)), places)
 
 
+def on_dask(Z, folder):
+    """Uneven partitions, one of them empty, with columns made where they are."""
+    da = pytest.importorskip("dask.array")
+    half = len(Z) // 2
+    X = da.from_array(2.0 * Z, chunks=((half, 0, len(Z) - half), (Z.shape[1],)))
+    return designs.DaskDesign(designs.Partitions.of(X).map(lambda block: 0.5 * block))
+
+
 CASES = [
     dense,
     chunked_arrays,
@@ -67,6 +75,7 @@ CASES = [
     chunked_mapped,
     standardized,
     selected,
+    on_dask,
 ]
 SIZES = [(N, M), (1, M), (N, 1), (5, M), (3, 7)]
 
@@ -179,7 +188,7 @@ def test_parts_answer_for_their_rows(make, Z, rng):
 def test_totals_are_sums_over_all_rows(make, Z, rng):
     design, w = make(Z), rng.standard_normal(Z.shape[1])
 
-    def terms(rows, part):
+    def terms(part):
         r = (part @ w) ** 2
         return [float(np.sum(r)), part.rmatvec(r)]
 
@@ -190,6 +199,7 @@ def test_totals_are_sums_over_all_rows(make, Z, rng):
 
 def test_chosen_rows_are_a_design_in_memory(make, Z):
     places = np.arange(0, len(Z), 2)
-    chosen = make(Z).chosen(places)
+    chosen, (values,) = make(Z).chosen(places, np.arange(len(Z)))
+    np.testing.assert_array_equal(values, places)
     assert chosen.in_memory
     np.testing.assert_array_equal(chosen.rows(0, len(places)), Z[places])

@@ -41,7 +41,7 @@ def test_answers_are_those_of_the_standardised_matrix(center, offset):
     np.testing.assert_allclose(design @ W, A @ W, rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(design.rmatvec(R), A.T @ R, rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(design.gram(h), A.T @ (h[:, None] * A), rtol=1e-8, atol=1e-8)
-    (G,) = design.total(lambda rows, part: [part.gram(h[rows])])
+    (G,) = design.total(lambda part, h: [part.gram(h)], h)
     np.testing.assert_allclose(G, A.T @ (h[:, None] * A), rtol=1e-8, atol=1e-8)
 
 
@@ -64,7 +64,7 @@ def test_threads_share_the_parts_and_change_nothing():
     w = np.random.default_rng(1).standard_normal(40)
     design = designs.Dense(Z)
 
-    def terms(rows, part):
+    def terms(part):
         return [part.rmatvec(np.tanh(part @ w))]
 
     assert len(list(design.parts())) > 2

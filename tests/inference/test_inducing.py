@@ -5,7 +5,8 @@ import pytest
 from scipy import stats
 
 from posterity import arrays, kernels
-from posterity.inference import inducing, inducing_rows
+from posterity.inference import inducing, inducing_observed, inducing_rows
+from posterity.inference.inducing_observed import Held
 from posterity.inference.observations import Observations
 from posterity.kernels import strings
 
@@ -81,22 +82,22 @@ def slopes(function, x, step=1e-5):
 
 
 def test_bound_is_that_of_the_dense_formula(kernel, X, y, Z):
-    value, _, _ = inducing.bound(kernel, NOISE, X, y, Z)
+    value, _, _ = inducing.bound(kernel, NOISE, Held(X, y), Z)
     assert value == pytest.approx(dense_bound(kernel, NOISE, X, y, Z), rel=1e-9)
 
 
 def test_slope_in_parameters_and_noise_is_that_of_differences(kernel, X, y, Z):
     def value(x):
-        return inducing.bound(kernel.at(x[:-1]), np.exp(x[-1]), X, y, Z)[0]
+        return inducing.bound(kernel.at(x[:-1]), np.exp(x[-1]), Held(X, y), Z)[0]
 
-    _, gradient, _ = inducing.bound(kernel, NOISE, X, y, Z)
+    _, gradient, _ = inducing.bound(kernel, NOISE, Held(X, y), Z)
     expected = slopes(value, np.append(kernel.theta, np.log(NOISE)))
     assert gradient == pytest.approx(expected, rel=1e-6, abs=1e-6 * np.abs(expected).max())
 
 
 def test_slope_in_points_is_that_of_differences(kernel, X, y, Z):
-    _, _, gradient = inducing.bound(kernel, NOISE, X, y, Z)
-    expected = slopes(lambda points: inducing.bound(kernel, NOISE, X, y, points)[0], Z)
+    _, _, gradient = inducing.bound(kernel, NOISE, Held(X, y), Z)
+    expected = slopes(lambda points: inducing.bound(kernel, NOISE, Held(X, y), points)[0], Z)
     assert gradient == pytest.approx(expected, abs=1e-6 * np.abs(expected).max())
 
 
@@ -105,28 +106,28 @@ def test_slopes_know_that_jitter_grows_with_the_kernel(monkeypatch, kernel, X, y
 
     def value(x):
         points = x[P:].reshape(M, D)
-        return inducing.bound(kernel.at(x[:P]), NOISE, X, y, points)[0]
+        return inducing.bound(kernel.at(x[:P]), NOISE, Held(X, y), points)[0]
 
     P = len(kernel.theta)
-    _, gradient, points = inducing.bound(kernel, NOISE, X, y, Z)
+    _, gradient, points = inducing.bound(kernel, NOISE, Held(X, y), Z)
     expected = slopes(value, np.append(kernel.theta, Z))
     found = np.append(gradient[:P], points)
     assert found == pytest.approx(expected, abs=1e-6 * np.abs(expected).max())
 
 
 def test_blocks_change_nothing(monkeypatch, kernel, X, y, Z):
-    whole = inducing.bound(kernel, NOISE, X, y, Z)
-    monkeypatch.setattr(inducing_rows, "_CPU_VALUES", 0)
-    monkeypatch.setattr(inducing_rows, "_LEAST_ROWS", 3)
-    for one, other in zip(inducing.bound(kernel, NOISE, X, y, Z), whole, strict=True):
+    whole = inducing.bound(kernel, NOISE, Held(X, y), Z)
+    monkeypatch.setattr(inducing_observed, "_CPU_VALUES", 0)
+    monkeypatch.setattr(inducing_observed, "_LEAST_ROWS", 3)
+    for one, other in zip(inducing.bound(kernel, NOISE, Held(X, y), Z), whole, strict=True):
         assert one == pytest.approx(other, rel=1e-10, abs=1e-8)
 
 
 def test_slices_cover_the_rows_once(X):
-    places = inducing_rows.slices(10_001, 512, X)
+    places = inducing_observed.slices(10_001, 512, X)
     assert len(places) > 1
     assert np.array_equal(np.concatenate([np.arange(10_001)[i] for i in places]), np.arange(10_001))
-    assert inducing_rows.slices(1, 512, X) == [slice(0, 1)]
+    assert inducing_observed.slices(1, 512, X) == [slice(0, 1)]
 
 
 @pytest.mark.parametrize("library", ["torch"])
@@ -135,20 +136,20 @@ def test_other_libraries_give_the_same_numbers(library, kernel, X, y, Z):
     on_device = Observations(torch.asarray(y.Y), torch.asarray(y.spread), y.repeats, y.log_constant)
     X_device, Z_device = torch.asarray(X), torch.asarray(Z)
     for one, other in zip(
-        inducing.bound(kernel, NOISE, X_device, on_device, Z_device),
-        inducing.bound(kernel, NOISE, X, y, Z),
+        inducing.bound(kernel, NOISE, Held(X_device, on_device), Z_device),
+        inducing.bound(kernel, NOISE, Held(X, y), Z),
         strict=True,
     ):
         assert arrays.to_numpy(one) == pytest.approx(other, rel=1e-8, abs=1e-6)
-    posterior = inducing.condition(kernel, NOISE, X_device, on_device, Z_device)
-    expected = inducing.condition(kernel, NOISE, X, y, Z)
+    posterior = inducing.condition(kernel, NOISE, Held(X_device, on_device), Z_device)
+    expected = inducing.condition(kernel, NOISE, Held(X, y), Z)
     assert isinstance(posterior.latent(X_device)[1], torch.Tensor)
     for one, other in zip(posterior.latent(X_device), expected.latent(X), strict=True):
         assert arrays.to_numpy(one) == pytest.approx(other, abs=1e-7)
 
 
 def test_points_at_all_rows_are_exact(kernel, X, y):
-    posterior = inducing.condition(kernel, NOISE, X, y, X)
+    posterior = inducing.condition(kernel, NOISE, Held(X, y), X)
     exact = log_normal(y, kernel(X), NOISE)
     assert posterior.log_evidence == pytest.approx(exact, abs=1e-4)
     assert posterior.gap == pytest.approx(0.0, abs=1e-3)
@@ -164,7 +165,7 @@ def test_points_at_all_rows_are_exact(kernel, X, y):
 
 
 def test_posterior_is_that_of_weights_at_the_points(kernel, X, y, Z):
-    posterior = inducing.condition(kernel, NOISE, X, y, Z)
+    posterior = inducing.condition(kernel, NOISE, Held(X, y), Z)
     queries = np.random.default_rng(0).normal(size=(11, D))
     K_uu = kernel(Z) + JITTER * np.mean(kernel.diag(Z)) * np.eye(M)
     K_uf, k, precision = kernel(Z, X), kernel(queries, Z), 1.0 / (NOISE * y.spread)
@@ -178,7 +179,7 @@ def test_posterior_is_that_of_weights_at_the_points(kernel, X, y, Z):
 
 @pytest.mark.parametrize("n_points", [1, 3, 10, 25])
 def test_evidence_is_between_the_bounds(n_points, kernel, X, y):
-    posterior = inducing.condition(kernel, NOISE, X, y, X[:n_points])
+    posterior = inducing.condition(kernel, NOISE, Held(X, y), X[:n_points])
     exact = log_normal(y, kernel(X), NOISE)
     assert posterior.log_evidence <= exact + 1e-6
     assert exact <= posterior.log_evidence + posterior.gap + 1e-6
@@ -191,21 +192,23 @@ def test_upper_bound_is_that_of_the_dense_formula(kernel, X, y, Z):
     _, log_det = np.linalg.slogdet(Q + np.diag(noise))
     constant = N * np.log(2.0 * np.pi)
     upper = -0.5 * (y.n_outputs * (log_det + constant) + np.trace(y.Y.T @ wide @ y.Y))
-    posterior = inducing.condition(kernel, NOISE, X, y, Z)
+    posterior = inducing.condition(kernel, NOISE, Held(X, y), Z)
     found = posterior.log_evidence + posterior.gap - y.log_apart(NOISE)[0]
     assert found == pytest.approx(upper, rel=1e-8)
 
 
 def test_another_point_raises_the_bound(kernel, X, y):
-    values = [inducing.condition(kernel, NOISE, X, y, X[:m]).log_evidence for m in range(1, 20)]
+    values = [
+        inducing.condition(kernel, NOISE, Held(X, y), X[:m]).log_evidence for m in range(1, 20)
+    ]
     assert np.all(np.diff(values) > -1e-6 * np.abs(values[1:]))
 
 
 def test_order_of_points_and_rows_does_not_matter(kernel, X, y, Z):
     rows = np.random.default_rng(1).permutation(N)
     shuffled = Observations(y.Y[rows], y.spread[rows], y.repeats, y.log_constant)
-    one = inducing.bound(kernel, NOISE, X, y, Z)
-    other = inducing.bound(kernel, NOISE, X[rows], shuffled, Z[::-1])
+    one = inducing.bound(kernel, NOISE, Held(X, y), Z)
+    other = inducing.bound(kernel, NOISE, Held(X[rows], shuffled), Z[::-1])
     assert one[0] == pytest.approx(other[0], rel=1e-10)
     assert one[1] == pytest.approx(other[1], rel=1e-7, abs=1e-6)
     assert one[2] == pytest.approx(other[2][::-1], rel=1e-6, abs=1e-5)
@@ -215,22 +218,22 @@ def test_weights_are_repetitions(rng, kernel, X, Z):
     counts, Y = rng.integers(1, 4, N), rng.normal(size=(N, 2))
     weighted = Observations.of(Y, weights=counts.astype(float))
     repeated = Observations.of(np.repeat(Y, counts, axis=0))
-    one = inducing.bound(kernel, NOISE, X, weighted, Z)
-    other = inducing.bound(kernel, NOISE, np.repeat(X, counts, axis=0), repeated, Z)
+    one = inducing.bound(kernel, NOISE, Held(X, weighted), Z)
+    other = inducing.bound(kernel, NOISE, Held(np.repeat(X, counts, axis=0), repeated), Z)
     for a, b in zip(one, other, strict=True):
         assert a == pytest.approx(b, rel=1e-7, abs=1e-5)
 
 
 def test_points_given_twice_say_no_more_than_once(kernel, X, y, Z):
-    once = inducing.condition(kernel, NOISE, X, y, Z)
-    twice = inducing.condition(kernel, NOISE, X, y, np.concatenate([Z, Z]))
+    once = inducing.condition(kernel, NOISE, Held(X, y), Z)
+    twice = inducing.condition(kernel, NOISE, Held(X, y), np.concatenate([Z, Z]))
     assert twice.log_evidence == pytest.approx(once.log_evidence, rel=1e-5)
     assert twice.latent(X)[0] == pytest.approx(once.latent(X)[0], abs=1e-4)
 
 
 def test_one_row_and_one_point(kernel):
     x, y = np.array([[0.3, -0.2]]), Observations.of(np.array([[0.7]]))
-    posterior = inducing.condition(kernel, NOISE, x, y, x)
+    posterior = inducing.condition(kernel, NOISE, Held(x, y), x)
     assert posterior.log_evidence == pytest.approx(log_normal(y, kernel(x), NOISE), abs=1e-6)
     k = kernel(x)[0, 0]
     mean, variance = posterior.latent(x)
@@ -241,7 +244,7 @@ def test_one_row_and_one_point(kernel):
 def test_variance_is_never_negative_where_rows_say_everything():
     X = np.linspace(0.0, 1.0, 200)[:, None]
     y = Observations.of(np.sin(3.0 * X))
-    _, variance = inducing.condition(kernels.RBF(2.0), 1e-10, X, y, X[::4]).latent(X)
+    _, variance = inducing.condition(kernels.RBF(2.0), 1e-10, Held(X, y), X[::4]).latent(X)
     assert np.all(variance >= 0.0)
     assert variance.max() < 1e-6
 
@@ -250,10 +253,10 @@ def test_kernels_of_objects_have_no_slope_in_points():
     words = ["anna", "anne", "hanna", "otto", "ottilie", "anton"]
     kernel = strings.Spectrum(length=2)
     y = Observations.of(np.arange(6.0)[:, None] / 6.0)
-    value, gradient, points = inducing.bound(kernel, NOISE, words, y, words[:3])
+    value, gradient, points = inducing.bound(kernel, NOISE, Held(words, y), words[:3])
     assert points is None
     assert gradient.shape == (len(kernel.theta) + 1,)
     assert value == pytest.approx(dense_bound(kernel, NOISE, words, y, words[:3]), rel=1e-9)
-    mean, variance = inducing.condition(kernel, NOISE, words, y, words[:3]).latent(words)
+    mean, variance = inducing.condition(kernel, NOISE, Held(words, y), words[:3]).latent(words)
     assert mean.shape == (6, 1)
     assert variance.shape == (6,)

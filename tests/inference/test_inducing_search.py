@@ -5,6 +5,7 @@ import pytest
 
 from posterity import arrays, kernels
 from posterity.inference import inducing, inducing_search, process_search
+from posterity.inference.inducing_observed import Held
 from posterity.inference.observations import Observations
 from posterity.kernels import strings
 
@@ -34,7 +35,7 @@ def seeded():
 
 def evidence(p, learned):
     return inducing.condition(
-        p.total(learned.kernel), learned.noise_variance, p.X, p.observations, learned.Z
+        p.total(learned.kernel), learned.noise_variance, Held(p.X, p.observations), learned.Z
     ).log_evidence
 
 
@@ -70,7 +71,7 @@ def test_given_points_are_the_start(wave):
 
 def test_points_are_chosen_again_as_the_kernel_changes(wave):
     """A long length scale needs few points; the data want a shorter one, which needs more."""
-    search = inducing_search._Search(wave, moving=True, rng=seeded())
+    search = inducing_search._Search(wave, Held(wave.X, wave.observations), moving=True)
     theta = np.log([1.0, 6.0, 0.1])
     theta_found, Z, best = search.with_choice(theta, 40, 60)
     exact = process_search.maximise(wave, rng=seeded())

@@ -39,7 +39,7 @@ def test_the_gradient_vanishes_at_the_end(n_classes, precision):
     found, t = newton.mode(problem), problem.targets
     assert found.converged
     assert not found.separable
-    slope = Z.T @ t.slope(slice(0, 60), t.latents(Z @ found.W)) - problem.prior.times(found.W)
+    slope = Z.T @ t.slope(t.latents(Z @ found.W)) - problem.prior.times(found.W)
     assert np.max(np.abs(slope)) < 1e-10
     assert found.largest_slope < 1e-10
     log_p = t.likelihood.log_prob(y, t.latents(Z @ found.W))

@@ -153,7 +153,7 @@ def test_chunks_give_what_memory_does(low):
     X, weights = rows(500, 6, low=low), np.random.default_rng(1).uniform(0.0, 2.0, 500)
     weights[:70] = 0.0
     chunks = designs.Chunks.from_arrays(X, sample_weight=weights, rows=60)
-    streamed = routes.by_columns(Streamed(chunks, 500), all_axes)
+    streamed = routes.by_columns(Streamed(chunks), all_axes)
     memory = routes.by_columns(InMemory(X[70:], weights[70:]), all_axes)
     np.testing.assert_allclose(streamed.variances, memory.variances, rtol=1e-8)
     np.testing.assert_allclose(streamed.axes, memory.axes, atol=1e-6)

@@ -196,7 +196,7 @@ def test_chunks_are_added_and_their_columns_compared():
         pca.partial_fit(designs.Chunks.from_arrays(X[:, :5]))
     with pytest.raises(ValueError, match="are not those that were fitted"):
         pca.partial_fit(designs.Chunks.from_arrays(X, feature_names=list("bacdef")))
-    with pytest.raises(ValueError, match="their own weights"):
+    with pytest.raises(ValueError, match="their own targets and weights"):
         pca.partial_fit(designs.Chunks.from_arrays(X), sample_weight=np.ones(120))
     with pytest.raises(ValueError, match="rows in memory"):
         PCA(2, method="rows").fit(designs.Chunks.from_arrays(X))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import abc
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,11 +11,16 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
-from posterity import arrays, distributions
+from posterity import arrays, distributions, models, validation
 from posterity.arrays import Array
 
 
-class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
+def _latent_shape(model: Any) -> tuple[int, ...]:
+    """One latent value says which of two classes, one for each which of several."""
+    return () if len(model.classes_) == 2 else (len(model.classes_),)
+
+
+class Classifier(models.LazyQueries, ClassifierMixin, BaseEstimator, abc.ABC):
     """A scikit-learn classifier whose prediction is a distribution over the classes.
 
     A subclass writes ``fit`` and ``predict_dist``; classes and probabilities follow from the
@@ -23,6 +28,15 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
     """
 
     classes_: NDArray[Any]
+    _lazy_answers: ClassVar[dict[str, models.Answer]] = {
+        "predict": models.ArrayAnswer(lambda model: (), lambda model: model.classes_.dtype),
+        "predict_dist": models.DistributionAnswer(
+            lambda model: (), lambda model: len(model.classes_)
+        ),
+        "predict_latent": models.DistributionAnswer(_latent_shape),
+        "predict_log_proba": models.Derived(),
+        "predict_proba": models.Derived(),
+    }
 
     @abc.abstractmethod
     def predict_dist(self, X: Any) -> distributions.Discrete:
@@ -47,15 +61,22 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         """Set ``classes_`` from the rows that count, and return each row's place in them, (N,)."""
         labels = checked_labels(self, y, n_rows)
         counted = labels if weights is None else labels[weights > 0.0]
-        self.classes_ = np.unique(counted)
-        if len(self.classes_) < 2:
+        self._set_classes(np.unique(counted))
+        return codes_of(self.classes_, labels)
+
+    def _set_classes(self, classes: NDArray[Any]) -> None:
+        """Set ``classes_`` to these, in increasing order."""
+        if len(classes) < 2:
             raise ValueError(
-                f"y holds only one class, {self.classes_.tolist()[0]!r}; a classifier needs at "
-                "least two."
+                f"y holds only one class, {classes.tolist()[0]!r}; a classifier needs at least two."
             )
-        # A row that does not count may have a class of its own.
-        places = np.searchsorted(self.classes_, labels)
-        return np.minimum(places, len(self.classes_) - 1).astype(np.float64)
+        self.classes_ = classes
+
+
+def codes_of(classes: NDArray[Any], labels: NDArray[Any]) -> Array:
+    """The place of each label among the classes, (N,); a row that does not count may have none."""
+    places = np.searchsorted(classes, labels)
+    return np.minimum(places, len(classes) - 1).astype(np.float64)
 
 
 def checked_labels(estimator: BaseEstimator, y: ArrayLike | None, n_rows: int) -> NDArray[Any]:
@@ -65,6 +86,7 @@ def checked_labels(estimator: BaseEstimator, y: ArrayLike | None, n_rows: int) -
             f"This {type(estimator).__name__} estimator requires y to be passed, "
             "but the target y is None."
         )
+    validation.refuse_collection_beside_rows(y, "y")
     labels: NDArray[Any] = column_or_1d(arrays.to_numpy(y), warn=True)
     _refuse_missing(labels)
     check_classification_targets(labels)

@@ -91,7 +91,7 @@ class BayesianLogisticRegression(StreamedClassifier):
         self.averaging = averaging
         self.inference = inference
 
-    def _conclude(self, design: designs.Design, codes: Array, weights: Array | None) -> None:
+    def _conclude(self, design: designs.Design, codes: Any, weights: Any) -> None:
         space = weight_space.WeightSpace.of(
             design, weights, offset=self.fit_intercept, standardize=self.standardize
         )

@@ -9,7 +9,6 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from posterity import designs
-from posterity.arrays import Array
 from posterity.classification.weight_model import StreamedClassifier, one_of
 from posterity.inference import laplace, weight_problem, weight_space
 
@@ -98,7 +97,7 @@ class LogisticRegression(StreamedClassifier):
         self.predictive = predictive
         self.max_iter = max_iter
 
-    def _conclude(self, design: designs.Design, codes: Array, weights: Array | None) -> None:
+    def _conclude(self, design: designs.Design, codes: Any, weights: Any) -> None:
         averaged = one_of(self.predictive, "predictive", PREDICTIVES) == "averaged"
         space = weight_space.WeightSpace.of(design, weights, offset=self.fit_intercept)
         problem, found = weight_space.maximum_likelihood(

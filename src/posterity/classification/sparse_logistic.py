@@ -114,7 +114,7 @@ class SparseLogisticRegression(StreamedClassifier):
         self.max_iter = max_iter
         self.inference = inference
 
-    def _conclude(self, design: designs.Design, codes: Array, weights: Array | None) -> None:
+    def _conclude(self, design: designs.Design, codes: Any, weights: Any) -> None:
         models.check_algorithm(self.algorithm, self.max_iter)
         nearest = classes.wants_nearest(self.inference, self.averaging)
         per_class = one_of(self.columns, "columns", sparse_choice.SHARING) == "per_class"

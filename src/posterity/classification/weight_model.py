@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+import functools
 from typing import Any, Self
 
 import numpy as np
@@ -12,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from posterity import designs, distributions, likelihoods, models, validation
 from posterity.arrays import Array
 from posterity.classification import classes
-from posterity.classification.base import Classifier
+from posterity.classification.base import Classifier, codes_of
 from posterity.inference import weight_space
 
 
@@ -29,8 +30,8 @@ class WeightClassifier(models.WeighedModel, Classifier):
     posterior_: weight_space.LatentPosterior | None
 
     @abc.abstractmethod
-    def _conclude(self, design: designs.Design, codes: Array, weights: Array | None) -> None:
-        """Set the fitted attributes."""
+    def _conclude(self, design: designs.Design, codes: Any, weights: Any) -> None:
+        """Set the fitted attributes, from classes (N,) by number, or Tallied."""
 
     def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the model.
@@ -103,8 +104,8 @@ class WeightClassifier(models.WeighedModel, Classifier):
     def _learn(
         self,
         space: weight_space.WeightSpace,
-        codes: Array,
-        weights: Array | None,
+        codes: Any,
+        weights: Any,
         prior_variance: Any,
         inference: str,
     ) -> None:
@@ -138,23 +139,36 @@ class StreamedClassifier(WeightClassifier):
 
         Parameters
         ----------
-        X : array-like or data frame of shape (N, D), or :class:`posterity.designs.Chunks`
+        X : array-like or data frame of shape (N, D), :class:`posterity.designs.Chunks`, or Dask's
             Inputs; chunks bring their own targets and weights and never sit in memory at once.
+            Rows of a Dask array or data frame stay on the workers, with those of y and weights.
         y : array-like of shape (N,)
             Classes: numbers or names.
         sample_weight : array-like of shape (N,), optional
             How often each row counts: an integer weight equals repeating the row.
         """
-        if not isinstance(X, designs.Chunks):
+        source = models.streamed(X, y, sample_weight)
+        if source is None:
             return self._fit_rows(X, y, sample_weight)
-        models.refuse_beside_chunks(y, sample_weight)
-        return self._fit_chunks(X)
+        return self._fit_streamed(source)
 
-    def _fit_chunks(self, chunks: designs.Chunks) -> Self:
-        streamed = models.StreamedRows.of(self, chunks)
-        codes = self._learn_classes(streamed.y, len(streamed.y), streamed.weights)
-        self._conclude(streamed.design, codes, streamed.weights)
+    def _fit_streamed(self, source: models.Source) -> Self:
+        if isinstance(source, designs.Partitions):
+            rows = self._on_workers(source)
+            codes = rows.y
+        else:
+            rows = models.StreamedRows.of(self, source)
+            codes = self._learn_classes(rows.y, len(rows.y), rows.weights)
+        self._conclude(rows.design, codes, rows.weights)
         return self
+
+    def _on_workers(self, partitions: designs.Partitions) -> models.StreamedRows:
+        """Classes are counted where the rows are, and numbered there at every pass."""
+        values, counts = partitions.tally()
+        self._set_classes(values)
+        encoded = partitions.encoded(functools.partial(codes_of, values))
+        codes = np.arange(len(values), dtype=np.float64)
+        return models.StreamedRows.of_partitions(self, encoded, codes, counts)
 
 
 def one_of(value: str, name: str, allowed: tuple[str, ...]) -> str:

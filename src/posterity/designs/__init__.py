@@ -1,33 +1,41 @@
 """The feature matrix Z, seen only through four questions, wherever its rows are.
 
 ``Dense`` holds it in memory and ``Chunked`` reads it block by block from ``Chunks``: arrays,
-iterators or Parquet files that never sit in memory at once. ``Statistics`` is what a linear model
+iterators or Parquet files that never sit in memory at once. ``DaskDesign`` asks workers who hold
+``Partitions`` of Dask arrays or data frames. ``Statistics`` is what a linear model
 keeps of the rows it has seen. ``Candidates`` are columns to choose from: of a matrix, or a
 kernel's, standardised, and streamed where they would not fit in memory together.
 """
 
-from posterity.designs.base import Design
+from posterity.designs.base import Along, Design, Least, Values
 from posterity.designs.blocks import Block
 from posterity.designs.candidates import Candidates
 from posterity.designs.chunked import Chunked
 from posterity.designs.chunks import Chunks
 from posterity.designs.columns import Columns, KernelColumns, MatrixColumns
+from posterity.designs.dask_design import DaskDesign
 from posterity.designs.dense import Dense
+from posterity.designs.partitions import Partitions
 from posterity.designs.selected import Selected
 from posterity.designs.standardized import Standardized
 from posterity.designs.statistics import Statistics
 
 __all__ = [
+    "Along",
     "Block",
     "Candidates",
     "Chunked",
     "Chunks",
     "Columns",
+    "DaskDesign",
     "Dense",
     "Design",
     "KernelColumns",
+    "Least",
     "MatrixColumns",
+    "Partitions",
     "Selected",
     "Standardized",
     "Statistics",
+    "Values",
 ]

@@ -11,15 +11,41 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TypeAlias
+from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from posterity.arrays import Array
+from posterity.designs.blocks import Block
 
-PartFunction: TypeAlias = Callable[[slice, "Design"], Sequence[Array | float]]
-"""From which rows, and these rows as a design, to terms of sums."""
+PartFunction: TypeAlias = Callable[..., Sequence["Array | float | Least"]]
+"""From some rows as a design, and the values that go along with them, to terms of a total."""
+
+
+@dataclass(frozen=True)
+class Least:
+    """A term of which not the sum over the parts is asked for, but the smallest."""
+
+    value: float
+
+
+@dataclass(frozen=True)
+class Along:
+    """One value a row that nobody holds for all rows: it is found from a block where that is.
+
+    Parameters
+    ----------
+    of : callable
+        From a :class:`Block` to one value for each of its rows.
+    """
+
+    of: Callable[[Block], NDArray[Any]]
+
+
+Values: TypeAlias = NDArray[Any] | Along | None
+"""What goes along with the rows of a design, such as targets; None where there is nothing."""
 
 
 class Design(abc.ABC):
@@ -87,13 +113,15 @@ class Design(abc.ABC):
         """Whether a pass over the rows is cheap."""
         return False
 
-    def chosen(self, places: NDArray[np.intp]) -> Design:
-        """The rows of these numbers, in increasing order, as a design in memory."""
+    def chosen(
+        self, places: NDArray[np.intp], *along: Values
+    ) -> tuple[Design, list[NDArray[Any] | None]]:
+        """The rows of these numbers, in increasing order, as a design in memory; their values."""
         # Imported here: it is a design itself.
         from posterity.designs.dense import Dense
 
         found = [Z[places[_within(places, rows)] - rows.start] for rows, Z in self.blocks()]
-        return Dense(np.concatenate(found))
+        return Dense(np.concatenate(found)), at(places, along)
 
     def parts(self) -> Iterator[tuple[slice, Design]]:
         """Pairs (which rows, these rows as a design in memory), in the order of ``blocks``."""
@@ -103,13 +131,22 @@ class Design(abc.ABC):
         for rows, Z in self.blocks():
             yield rows, Dense(Z)
 
-    def total(self, function: PartFunction) -> list[Array]:
-        """The sums, over all parts, of what ``function(rows, part)`` returns: one pass.
+    def total(self, function: PartFunction, *along: Values) -> list[Any]:
+        """The sums, over all parts, of what ``function(part, *values)`` returns: one pass.
 
         What asks several questions whose answers depend on each other, such as Z^T r with r made of
         Z w, asks them of each part while it is at hand.
+
+        Parameters
+        ----------
+        function : callable
+            From a part of the rows as a design, and the values of these rows, to terms; of those
+            that are :class:`Least` the smallest is kept. It may run in another thread, or process,
+            and must leave nothing behind but what it returns.
+        along : array of shape (N, ...), Along or None
+            Values of all rows; each part is given its own, or None.
         """
-        return added(function(rows, part) for rows, part in self.parts())
+        return totalled(function(part, *at(rows, along)) for rows, part in self.parts())
 
     def _check_range(self, start: int, stop: int) -> None:
         """Raise unless start, ..., stop - 1 are rows."""
@@ -126,16 +163,37 @@ def _within(places: NDArray[np.intp], rows: slice) -> slice:
     return slice(int(first), int(last))
 
 
-def added(terms: Iterable[Sequence[Array | float]]) -> list[Array]:
-    """The sums of several sequences of terms, entry by entry."""
-    sums: list[Array] = []
+def at(rows: slice | NDArray[np.intp], along: Sequence[Values]) -> list[NDArray[Any] | None]:
+    """The values of these rows."""
+    return [None if values is None else _held(values)[rows] for values in along]
+
+
+def _held(values: NDArray[Any] | Along) -> NDArray[Any]:
+    """Values in memory: others can be found only where blocks are made."""
+    assert not isinstance(values, Along)
+    return values
+
+
+def totalled(terms: Iterable[Sequence[Array | float | Least]]) -> list[Any]:
+    """The sums, and the smallest of what is :class:`Least`, of several sequences of terms."""
+    kept: list[Any] = []
     for some in terms:
-        if not sums:
-            sums = [np.array(term, dtype=np.float64) for term in some]
-            continue
-        for kept, term in zip(sums, some, strict=True):
-            kept += term
-    return sums
+        kept = joined(kept, some) if kept else [_own(term) for term in some]
+    return kept
+
+
+def joined(kept: list[Any], some: Sequence[Array | float | Least]) -> list[Any]:
+    """The terms of both, summed into what is kept."""
+    for i, term in enumerate(some):
+        if isinstance(term, Least):
+            kept[i] = Least(min(kept[i].value, term.value))
+        else:
+            kept[i] += term
+    return kept
+
+
+def _own(term: Array | float | Least) -> Array | Least:
+    return term if isinstance(term, Least) else np.array(term, dtype=np.float64)
 
 
 def _weighted_gram(Z: Array, weights: Array | None) -> Array:

@@ -122,19 +122,23 @@ class Form:
         target_shape = None if y is None else y.shape[1:]
         return cls(n_features, target_shape, sample_weight is not None, feature_names, target_names)
 
-    def block(self, raw: Parts, first_row: int) -> Block:
-        """The rows as finite float64 arrays of this form."""
-        where = f"the block that begins at row {first_row}"
+    def block(self, raw: Parts, first_row: int, *, piece: str | None = None) -> Block:
+        """The rows as finite float64 arrays of this form.
+
+        Errors count rows from ``first_row``, or name the ``piece`` and count within it.
+        """
+        where = piece or f"the block that begins at row {first_row}"
+        at = _Place(where, 0 if piece else first_row, f" of {piece}" if piece else "")
         X, y, sample_weight = raw
         _same(X.shape[1:], (self.n_features,), "X", where)
         _same(None if y is None else y.shape[1:], self.target_shape, "y", where)
         _same(sample_weight is not None, self.weighted, "sample_weight", where)
-        X_block = _finite(X, "column", self.feature_names, where, first_row)
-        y_block = None if y is None else _finite(y, "target", self.target_names, where, first_row)
+        X_block = _finite(X, "column", self.feature_names, at)
+        y_block = None if y is None else _finite(y, "target", self.target_names, at)
         if sample_weight is None:
             return Block(X_block, y_block, None, first_row)
-        weight = _finite(sample_weight, "sample_weight", None, where, first_row)
-        _check_not_negative(weight, first_row)
+        weight = _finite(sample_weight, "sample_weight", None, at)
+        _check_not_negative(weight, at)
         return Block(X_block, y_block, weight, first_row)
 
 
@@ -153,11 +157,22 @@ def _same(found: object, expected: object, name: str, where: str) -> None:
     )
 
 
-def _finite(
-    x: NDArray[Any], kind: str, names: tuple[str, ...] | None, where: str, first_row: int
-) -> Array:
+@dataclass(frozen=True)
+class _Place:
+    """Where rows are, for a person who has to find one of them."""
+
+    where: str
+    first_row: int
+    of: str  # what follows the number of a row
+
+    def row(self, i: int) -> str:
+        """A row in words."""
+        return f"row {self.first_row + i}{self.of}"
+
+
+def _finite(x: NDArray[Any], kind: str, names: tuple[str, ...] | None, at: _Place) -> Array:
     """As float64, not copied where it already is; the first value that is not finite is named."""
-    values = _floats(x, kind, where)
+    values = _floats(x, kind, at.where)
     finite = np.isfinite(values)
     if finite.all():
         return values
@@ -165,7 +180,7 @@ def _finite(
     value = values[(row, *column)]
     problem, cure = ("NaN", "fill in") if np.isnan(value) else ("infinite", "clip")
     raise ValueError(
-        f"{_label(kind, names, column)}, row {first_row + row} is {problem}; "
+        f"{_label(kind, names, column)}, {at.row(row)} is {problem}; "
         f"{cure} such values or drop their rows first."
     )
 
@@ -191,11 +206,11 @@ def _label(kind: str, names: tuple[str, ...] | None, column: list[Any]) -> str:
     return f"{kind} {j}" if column else kind
 
 
-def _check_not_negative(weight: Array, first_row: int) -> None:
+def _check_not_negative(weight: Array, at: _Place) -> None:
     """Name the first row of negative weight."""
     if weight.size and weight.min() < 0.0:
         row = int(np.argmax(weight < 0.0))
         raise ValueError(
-            f"sample_weight, row {first_row + row} is {weight[row]:g}; weights must not be "
+            f"sample_weight, {at.row(row)} is {weight[row]:g}; weights must not be "
             "negative. Give the weight 0 to rows that should not count."
         )

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import numbers
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,6 +18,8 @@ from posterity.designs.blocks import Block, Form
 
 if TYPE_CHECKING:
     from posterity.designs.parquet import Paths
+
+T = TypeVar("T")
 
 _ROWS = 65_536
 
@@ -226,6 +229,36 @@ class Chunks:
         """
         mapped = sources.Mapped(self.source, self.form, transform)
         return self._of(mapped, _tuple(feature_names), self.target_names)
+
+    def reduce(
+        self,
+        function: Callable[[Block], T],
+        merge: Callable[[T, T], T],
+        *,
+        description: str = "Reading rows",
+    ) -> T:
+        """What ``function`` returns of each block, merged in order: one pass.
+
+        Parameters
+        ----------
+        function : callable
+            Of a :class:`Block`.
+        merge : callable
+            Of two answers, that of the earlier rows first.
+        description : str
+            What is being done, shown beside a bar where a person is watching.
+
+        Examples
+        --------
+        >>> import operator
+        >>> import numpy as np
+        >>> from posterity import designs
+        >>> chunks = designs.Chunks.from_arrays(np.arange(10.0).reshape(-1, 1), rows=4)
+        >>> float(chunks.reduce(lambda block: block.X.sum(), operator.add))
+        45.0
+        """
+        blocks = progress.track(self, total=self.n_rows, description=description)
+        return functools.reduce(merge, (function(block) for block in blocks))
 
     def sample(self, n: int, rng: np.random.Generator) -> Block:
         """A sample of n rows, or of all where there are fewer; each set of n is equally likely.

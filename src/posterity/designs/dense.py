@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,9 +73,11 @@ class Dense(base.Design):
         """True."""
         return True
 
-    def chosen(self, places: NDArray[np.intp]) -> Dense:
+    def chosen(
+        self, places: NDArray[np.intp], *along: base.Values
+    ) -> tuple[Dense, list[NDArray[Any] | None]]:
         """A copy of these rows."""
-        return Dense(self.Z[places])
+        return Dense(self.Z[places]), base.at(places, along)
 
     def parts(self) -> Iterator[tuple[slice, Dense]]:
         """Views that stay in the cache of a core, but have no fewer rows than columns."""
@@ -84,15 +87,19 @@ class Dense(base.Design):
             rows = slice(start, min(start + size, self.n_rows))
             yield rows, Dense(self.Z[rows])
 
-    def total(self, function: base.PartFunction) -> list[Array]:
+    def total(self, function: base.PartFunction, *along: base.Values) -> list[Any]:
         """The sums over all parts, added in order; threads share the parts where there are many."""
         parts = list(self.parts())
+
+        def answer(rows: slice, part: Dense) -> Any:
+            return function(part, *base.at(rows, along))
+
         workers = min(linalg.threads.available(), len(parts))
         with linalg.limited(0 if len(parts) > 1 else self.n_rows):
             if workers < 2:
-                return base.added(function(*part) for part in parts)
+                return base.totalled(answer(*part) for part in parts)
             with ThreadPoolExecutor(workers) as pool:
-                return base.added(pool.map(lambda part: function(*part), parts))
+                return base.totalled(pool.map(lambda part: answer(*part), parts))
 
     def rows(self, start: int, stop: int) -> Array:
         """A view of rows start, ..., stop - 1."""

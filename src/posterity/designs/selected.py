@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,20 +53,23 @@ class Selected(base.Design):
         """Whether the columns that are selected are."""
         return self.design.in_memory
 
-    def chosen(self, places: NDArray[np.intp]) -> Selected:
+    def chosen(
+        self, places: NDArray[np.intp], *along: base.Values
+    ) -> tuple[Selected, list[NDArray[Any] | None]]:
         """These columns of these rows."""
-        return Selected(self.design.chosen(places), self.places)
+        rows, values = self.design.chosen(places, *along)
+        return Selected(rows, self.places), values
 
     def blocks(self) -> Iterator[tuple[slice, Array]]:
         """Copies, one at a time."""
         for rows, Z in self.design.blocks():
             yield rows, Z[:, self.places]
 
-    def total(self, function: base.PartFunction) -> list[Array]:
-        def selected(rows: slice, part: base.Design) -> Sequence[Array | float]:
-            return function(rows, Dense(part.rows(0, part.n_rows)[:, self.places]))
+    def total(self, function: base.PartFunction, *along: base.Values) -> list[Any]:
+        def selected(part: base.Design, *values: Any) -> Sequence[Array | float | base.Least]:
+            return function(Dense(part.rows(0, part.n_rows)[:, self.places]), *values)
 
-        return self.design.total(selected)
+        return self.design.total(selected, *along)
 
     def rows(self, start: int, stop: int) -> Array:
         """Rows start, ..., stop - 1 of these columns."""

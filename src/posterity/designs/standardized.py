@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,7 +56,7 @@ class Standardized(base.Design):
 
     @classmethod
     def of(
-        cls, design: base.Design, weights: Array | None = None, *, offset: bool, scaled: bool = True
+        cls, design: base.Design, weights: base.Values = None, *, offset: bool, scaled: bool = True
     ) -> Standardized:
         """Centred on the weighted mean where there is an offset; scaled to unit mean square.
 
@@ -84,9 +85,12 @@ class Standardized(base.Design):
         """Whether the columns that are standardised are."""
         return self.design.in_memory
 
-    def chosen(self, places: NDArray[np.intp]) -> Standardized:
+    def chosen(
+        self, places: NDArray[np.intp], *along: base.Values
+    ) -> tuple[Standardized, list[NDArray[Any] | None]]:
         """These rows, standardised by the same centre and scale."""
-        return self._of(self.design.chosen(places))
+        rows, values = self.design.chosen(places, *along)
+        return self._of(rows), values
 
     def blocks(self) -> Iterator[tuple[slice, Array]]:
         """Standardised copies, one at a time."""
@@ -98,11 +102,11 @@ class Standardized(base.Design):
         for rows, Z in self.design.blocks():
             yield rows, self._part(Z)
 
-    def total(self, function: base.PartFunction) -> list[Array]:
-        def standardised(rows: slice, part: base.Design) -> Sequence[Array | float]:
-            return function(rows, self._part(part.rows(0, part.n_rows)))
+    def total(self, function: base.PartFunction, *along: base.Values) -> list[Any]:
+        def standardised(part: base.Design, *values: Any) -> Sequence[Array | float | base.Least]:
+            return function(self._part(part.rows(0, part.n_rows)), *values)
 
-        return self.design.total(standardised)
+        return self.design.total(standardised, *along)
 
     def rows(self, start: int, stop: int) -> Array:
         """Rows start, ..., stop - 1, standardised."""
@@ -160,20 +164,19 @@ class Standardized(base.Design):
 
 
 def _moments(
-    design: base.Design, weights: Array | None, *, centred: bool
+    design: base.Design, weights: base.Values, *, centred: bool
 ) -> tuple[Array, Array, NDArray[np.bool_]]:
     """Weighted mean, or zero, root mean square about it, and whether it varies, of each column."""
     first = design.rows(0, min(design.n_rows, 1000)).mean(axis=0)
 
-    def sums(rows: slice, part: base.Design) -> list[Array]:
+    def sums(part: base.Design, weight: Array | None) -> list[Array | float]:
         D = part.rows(0, part.n_rows) - first
-        w = np.ones(len(D)) if weights is None else weights[rows]
+        w = np.ones(len(D)) if weight is None else weight
         sum_of_rows = w @ D
         np.square(D, out=D)
-        return [sum_of_rows, w @ D]
+        return [sum_of_rows, w @ D, float(np.sum(w))]
 
-    total = float(design.n_rows) if weights is None else float(np.sum(weights))
-    s1, s2 = design.total(sums)
+    s1, s2, total = design.total(sums, weights)
     drift, square = s1 / total, s2 / total
     mean = first + drift
     about = square - drift**2 if centred else square + 2.0 * first * drift + first**2

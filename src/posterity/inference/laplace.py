@@ -16,6 +16,7 @@ from posterity.arrays import Array
 from posterity.inference.newton import mode
 from posterity.inference.weight_normal import WeightNormal
 from posterity.inference.weight_problem import WeightProblem, Weights
+from posterity.inference.weight_targets import RowTargets
 
 
 @dataclass(frozen=True)
@@ -49,13 +50,13 @@ class LaplaceFit(WeightNormal):
     @classmethod
     def _of_none(cls, problem: WeightProblem) -> LaplaceFit:
         """No weights at all: the rows at their shift."""
-        t, J = problem.targets, problem.shape[1]
+        J = problem.shape[1]
 
-        def terms(rows: slice, part: designs.Design) -> list[Array | float]:
+        def terms(part: designs.Design, t: RowTargets) -> list[float]:
             A = t.latents(np.zeros((part.n_rows, J)))
-            return [t.summed(rows, t.value_and_slope(rows, A)[0])]
+            return [t.summed(t.value_and_slope(A)[0])]
 
-        value = float(problem.design.total(terms)[0])
+        value = float(problem.targets.total(problem.design, terms)[0])
         none = Weights(np.zeros((0, J)), value, 0.0, 0, "there are no weights", converged=True)
         return cls(problem, none, np.zeros((0, 0)), value)
 
@@ -83,9 +84,9 @@ class LaplaceFit(WeightNormal):
 
     def told(self, Z: Array) -> tuple[Array, Array]:
         """Slope (N, J) and curvature (N, J, J) of all rows in z W, at the mode."""
-        t, every = self.problem.targets, slice(0, len(Z))
+        t = self.problem.targets
         A = t.latents(Z @ self.weights.W)
-        return t.slope(every, A), t.curvature(every, A)
+        return t.slope(A), t.curvature(A)
 
     def lean(self, remainder: Array | None = None) -> Array:
         """By how much the posterior mean lies beyond the mode, (M, J), to first order.
@@ -94,30 +95,29 @@ class LaplaceFit(WeightNormal):
         """
         if remainder is None:
             return self._moves[0]
-        v, t, (M, J) = remainder, self.problem.targets, self.problem.shape
+        (M, J), W = self.problem.shape, self.weights.W
 
-        def terms(rows: slice, part: designs.Design) -> list[Array | float]:
-            A = t.latents(part @ self.weights.W)
-            S = v[rows, None, None] * np.eye(J)
-            return [part.rmatvec(-0.5 * t.curvature_pullback(rows, A, S))]
+        def terms(part: designs.Design, t: RowTargets, v: Array) -> list[Array]:
+            S = v[:, None, None] * np.eye(J)
+            return [part.rmatvec(-0.5 * t.curvature_pullback(t.latents(part @ W), S))]
 
-        (c,) = self.problem.design.total(terms)
+        (c,) = self.problem.targets.total(self.problem.design, terms, remainder)
         return self._moves[0] + linalg.solve_cholesky(self.L, c.reshape(-1)).reshape(M, J)
 
     @cached_property
     def _moves(self) -> tuple[Array, Array]:
         """H^-1 times the gradient in W of -0.5 log det H, (M, J), and the gradient in theta."""
-        t, (M, J) = self.problem.targets, self.problem.shape
-        n_theta = len(t.likelihood.names)
+        p, (M, J) = self.problem, self.problem.shape
+        n_theta = len(p.targets.likelihood.names)
 
-        def terms(rows: slice, part: designs.Design) -> list[Array | float]:
+        def terms(part: designs.Design, t: RowTargets) -> list[Array]:
             A, S = self._at(part)
-            c = -0.5 * t.curvature_pullback(rows, A, S)
-            value, slope, curvature = t.parameter_slopes(rows, A)
+            c = -0.5 * t.curvature_pullback(A, S)
+            value, slope, curvature = t.parameter_slopes(A)
             explicit = value.sum(axis=1) - 0.5 * curvature @ S[:, 0, 0]
             return [part.rmatvec(c), explicit, part.rmatvec(slope.T)]
 
-        c, explicit, R = self.problem.design.total(terms)
+        c, explicit, R = p.targets.total(p.design, terms)
         V = linalg.solve_cholesky(self.L, c.reshape(-1)).reshape(M, J)
         return V, explicit + np.einsum("mp,m->p", R.reshape(M, n_theta), V[:, 0])
 
@@ -125,11 +125,9 @@ class LaplaceFit(WeightNormal):
         """dL/dZ, (N, M), of the log evidence in the design of all rows, which is Z."""
         t, W = self.problem.targets, self.weights.W
         M, J = self.problem.shape
-        rows = slice(0, len(Z))
-        part = designs.Dense(Z)
-        A, S = self._at(part)
-        R, h = t.slope(rows, A), t.curvature(rows, A)
-        c = -0.5 * t.curvature_pullback(rows, A, S)
+        A, S = self._at(designs.Dense(Z))
+        R, h = t.slope(A), t.curvature(A)
+        c = -0.5 * t.curvature_pullback(A, S)
         V = linalg.solve_cholesky(self.L, (Z.T @ c).reshape(-1)).reshape(M, J)
         moved = np.matmul(h, (Z @ V)[:, :, None])[:, :, 0]
         G = (R + c - moved) @ W.T + R @ V.T

@@ -14,6 +14,7 @@ from posterity.inference.laplace import LaplaceFit
 from posterity.inference.normal_climb import MAX_STEPS, TOLERANCE
 from posterity.inference.weight_normal import WeightNormal
 from posterity.inference.weight_problem import WeightProblem, Weights, weighted_gram
+from posterity.inference.weight_targets import RowTargets
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,7 @@ class NearestNormal(WeightNormal):
     def told(self, Z: Array) -> tuple[Array, Array]:
         """Slope (N, J) and curvature (N, J, J) of all rows in z W, averaged over this normal."""
         t = self.problem.targets
-        _, slope, h = t.expected(slice(0, len(Z)), t.latents(Z @ self.weights.W), self.spread(Z))
+        _, slope, h = t.expected(t.latents(Z @ self.weights.W), self.spread(Z))
         return slope, h
 
 
@@ -65,17 +66,17 @@ def nearest(
 
 def _asked(p: WeightProblem, remainder: Array | None, x: Array, L: Array) -> normal_climb.Answer:
     """One pass over the rows."""
-    W, t, J = x.reshape(p.shape), p.targets, p.shape[1]
+    W, J = x.reshape(p.shape), p.shape[1]
     normal = WeightNormal(p, Weights(W, np.nan, np.nan, 0, "", converged=False), L)
 
-    def terms(rows: slice, part: designs.Design) -> list[Array | float]:
+    def terms(part: designs.Design, t: RowTargets, v: Array | None) -> list[Array | float]:
         spread = normal.spread(part.rows(0, part.n_rows))
-        if remainder is not None:
-            spread += remainder[rows, None, None] * np.eye(J)
-        log_p, slope, h = t.expected(rows, t.latents(part @ W), spread)
-        return [t.summed(rows, log_p), part.rmatvec(slope), weighted_gram(part, h)]
+        if v is not None:
+            spread += v[:, None, None] * np.eye(J)
+        log_p, slope, h = t.expected(t.latents(part @ W), spread)
+        return [t.summed(log_p), part.rmatvec(slope), weighted_gram(part, h)]
 
-    value, slope, gram = p.design.total(terms)
+    value, slope, gram = p.targets.total(p.design, terms, remainder)
     log_ratio = p.prior.log_determinant(J) - linalg.log_determinant(L)
     distance = 2.0 * p.quadratic(W) + p.prior.trace_with(normal.covariance) - W.size - log_ratio
     in_mean = (slope - p.prior.times(W)).reshape(-1)

@@ -20,6 +20,7 @@ from posterity.inference.weight_problem import (
     Weights,
     weights_at,
 )
+from posterity.inference.weight_targets import RowTargets
 
 _MAX_ITER = 100
 _NEARLY = 1e-8
@@ -114,18 +115,15 @@ def _nearly_separable(passes: Passes, x: Array) -> bool:
 
 def _effect(problem: WeightProblem, step: Array) -> tuple[float, float]:
     """By how much a step moves a row at most, and favours what was observed at least."""
-    t, W = problem.targets, step.reshape(problem.shape)
-    margins: list[float] = []
-    reach: list[float] = []
+    W = step.reshape(problem.shape)
 
-    def look(rows: slice, part: designs.Design) -> list[Array | float]:
+    def look(part: designs.Design, t: RowTargets) -> list[designs.Least]:
         P = part @ W
-        margins.append(t.margin(rows, t.steps(P)))
-        reach.append(float(np.max(np.abs(P), initial=0.0)))
-        return [0.0]
+        reach = float(np.max(np.abs(P), initial=0.0))
+        return [designs.Least(-reach), designs.Least(t.margin(t.steps(P)))]
 
-    problem.design.total(look)
-    return max(reach), min(margins)
+    reach, margin = problem.targets.total(problem.design, look)
+    return -reach.value, margin.value
 
 
 def _last_step(passes: Passes, x: Array) -> Array:

@@ -7,17 +7,20 @@ digits that squares lose. Those in memory can be asked for the rows about their 
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Protocol
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Protocol, TypeVar
 
 import numpy as np
 
-from posterity import designs, linalg, progress
+from posterity import designs, linalg
 from posterity.arrays import Array
 from posterity.designs import centred
 from posterity.designs.centred import Centred
 from posterity.designs.moments import Moments
+
+T = TypeVar("T")
 
 
 class Source(Protocol):
@@ -71,35 +74,51 @@ class InMemory:
 
 @dataclass(frozen=True)
 class Streamed:
-    """The rows of chunks that can be read again, more of them than columns."""
+    """Rows that are read block by block, as often as need be, or that lie on workers."""
 
-    chunks: designs.Chunks
-    n_rows: int
+    rows: designs.Chunks | designs.Partitions
 
     @property
     def shape(self) -> tuple[int, int]:
-        """N and D."""
-        return self.n_rows, self.chunks.n_features
+        """N, of rows that count, and D."""
+        return self._moments.n_rows, self.rows.n_features
+
+    @cached_property
+    def _moments(self) -> Moments:
+        """By one pass."""
+        return summed(self.rows, Moments.of, Moments.merge)
 
     def moments(self) -> Moments:
-        """By one pass."""
-        parts = (Moments.of(*block) for block in self._blocks())
-        first = next(parts, None)
-        if first is None:
-            raise ValueError("The chunks hold no rows of positive weight.")
-        return functools.reduce(Moments.merge, parts, first)
+        """Whose scatter belongs to the caller."""
+        return replace(self._moments, scatter=self._moments.scatter.copy())
 
     def factor(self, mean: Array) -> Array:
         """By another pass."""
-        blocks = (A for block in self._blocks() for A in _about(*block, mean))
-        return _factor(blocks, self.chunks.n_features)
 
-    def _blocks(self) -> Iterator[tuple[Array, Array | None]]:
-        """The rows of each block that count, and their weights."""
-        for block in progress.track(self.chunks, total=self.n_rows, description="Reading rows"):
-            rows, weights = counting(block.X, block.sample_weight)
-            if len(rows):
-                yield rows, weights
+        def of_rows(X: Array, weights: Array | None) -> Array:
+            return _factor(_about(X, weights, mean), X.shape[1])
+
+        return summed(self.rows, of_rows, linalg.merge_factors)
+
+
+def summed(
+    rows: designs.Chunks | designs.Partitions,
+    function: Callable[[Array, Array | None], T],
+    merge: Callable[[T, T], T],
+) -> T:
+    """What ``function(X, weights)`` makes of the rows of each block that count, merged."""
+
+    def of_block(block: designs.Block) -> T | None:
+        X, weights = counting(block.X, block.sample_weight)
+        return function(X, weights) if len(X) else None
+
+    def of_both(a: T | None, b: T | None) -> T | None:
+        return b if a is None else a if b is None else merge(a, b)
+
+    total = rows.reduce(of_block, of_both)
+    if total is None:
+        raise ValueError("There are no rows of positive weight.")
+    return total
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ from posterity.inference.weight_problem import (
     weighted_gram,
     weights_at,
 )
+from posterity.inference.weight_targets import RowTargets
 
 _SAMPLED_ROWS = 5_000
 _ROWS_A_WEIGHT = 40  # of the sample, at least
@@ -76,10 +77,11 @@ def _sampled(problem: WeightProblem) -> WeightProblem:
     """A sample of the rows, with a prior: it may be separable where all rows are not."""
     n, size = problem.design.n_rows, _sample_size(problem)
     rows = np.sort(np.random.default_rng(0).choice(n, size, replace=False))
+    design, targets = problem.targets.chosen(problem.design, rows)
     return replace(
         problem,
-        design=problem.design.chosen(rows),
-        targets=problem.targets.chosen(rows),
+        design=design,
+        targets=targets,
         prior=replace(
             problem.prior, precision=np.maximum(problem.prior.precision, _SAMPLE_PRECISION)
         ),
@@ -128,14 +130,11 @@ class _Whole:
 
     @classmethod
     def of(cls, sample: WeightProblem, W: Array, total: float) -> _Whole:
-        t = sample.targets
+        def terms(part: designs.Design, t: RowTargets) -> list[Array]:
+            return [weighted_gram(part, t.curvature(t.latents(part @ W), surely_positive=True))]
 
-        def terms(rows: slice, part: designs.Design) -> list[Array | float]:
-            h = t.curvature(rows, t.latents(part @ W), surely_positive=True)
-            return [weighted_gram(part, h)]
-
-        (H,) = sample.design.total(terms)
-        H *= total / t.total_weight
+        (H,) = sample.targets.total(sample.design, terms)
+        H *= total / sample.targets.total_weight
         return cls(_factor(sample.prior.add_to(H)))
 
     def weights(self, U: Array) -> Array:
@@ -156,15 +155,15 @@ class _Kronecker:
 
     @classmethod
     def of(cls, sample: WeightProblem, W: Array, total: float) -> _Kronecker:
-        t, J = sample.targets, sample.targets.n_outputs
+        J = sample.targets.n_outputs
 
-        def terms(rows: slice, part: designs.Design) -> list[Array | float]:
-            h = t.curvature(rows, t.latents(part @ W), surely_positive=True)
+        def terms(part: designs.Design, t: RowTargets) -> list[Array]:
+            h = t.curvature(t.latents(part @ W), surely_positive=True)
             return [part.gram(np.trace(h, axis1=1, axis2=2) / J), np.sum(h, axis=0)]
 
-        G, V = sample.design.total(terms)
+        G, V = sample.targets.total(sample.design, terms)
         V *= J / max(float(np.trace(V)), np.finfo(np.float64).tiny)
-        G *= total / t.total_weight
+        G *= total / sample.targets.total_weight
         prior, i = sample.prior, np.arange(len(G))
         own = np.full(len(G), np.mean(prior.precision))
         own[: prior.n_weights] = np.mean(prior.per_weight(J), axis=1)

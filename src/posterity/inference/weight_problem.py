@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -114,31 +115,45 @@ class Passes:
             return
         p = self.problem
         W = x.reshape(p.shape)
-        told_apart: list[bool] = []
         may_separate = p.prior.is_flat and p.targets.are_classes
-
-        def terms(rows: slice, part: designs.Design) -> list[Array | float]:
-            t, P = p.targets, part @ W
-            A = t.latents(P)
-            log_p, slope = t.value_and_slope(rows, A)
-            if may_separate:
-                told_apart.append(t.are_told_apart(rows, A, log_p))
-            sums: list[Array | float] = [t.summed(rows, log_p), part.rmatvec(slope)]
-            if self._hessian:
-                h = t.curvature(rows, A, surely_positive=self._positive)
-                sums.append(weighted_gram(part, h))
-            return sums
-
-        sums = p.design.total(terms)
-        self._value = p.quadratic(W) - float(sums[0])
-        self._gradient = (p.prior.times(W) - sums[1]).reshape(-1)
+        ask = _Asked(W, may_separate, self._hessian, self._positive)
+        value, slope, told_apart, *gram = p.targets.total(p.design, ask)
+        self._value = p.quadratic(W) - float(value)
+        self._gradient = (p.prior.times(W) - slope).reshape(-1)
         if self._hessian:
-            self.H = p.prior.add_to(sums[2])
+            self.H = p.prior.add_to(gram[0])
             if self._held is not None:
                 self.H += self._held
         self._x = x.copy()
-        if may_separate and all(told_apart):
+        if may_separate and told_apart.value:
             raise SeparatedError(self._x)
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """What a pass asks of each part: all that it takes with it."""
+
+    W: Array  # (M, J)
+    may_separate: bool
+    hessian: bool
+    surely_positive: bool
+
+    def __call__(
+        self, part: designs.Design, t: RowTargets
+    ) -> Sequence[Array | float | designs.Least]:
+        """Value, gradient, whether every row is told apart, and the Hessian where it is wanted."""
+        A = t.latents(part @ self.W)
+        log_p, slope = t.value_and_slope(A)
+        told_apart = self.may_separate and t.are_told_apart(A, log_p)
+        sums: list[Array | float | designs.Least] = [
+            t.summed(log_p),
+            part.rmatvec(slope),
+            designs.Least(float(told_apart)),
+        ]
+        if self.hessian:
+            h = t.curvature(A, surely_positive=self.surely_positive)
+            sums.append(weighted_gram(part, h))
+        return sums
 
 
 def weighted_gram(design: designs.Design, h: Array) -> Array:

@@ -20,7 +20,7 @@ from posterity.inference.laplace import LaplaceFit
 from posterity.inference.nearest_normal import NearestNormal
 from posterity.inference.weight_prior import WeightPrior
 from posterity.inference.weight_problem import WeightProblem, Weights
-from posterity.inference.weight_targets import RowTargets
+from posterity.inference.weight_targets import RowTargets, Tallied, counted
 
 _EPS = float(np.finfo(np.float64).eps)
 
@@ -39,7 +39,7 @@ class WeightSpace:
     def of(
         cls,
         design: designs.Design,
-        weights: Array | None = None,
+        weights: designs.Values = None,
         *,
         offset: bool,
         standardize: bool = True,
@@ -103,8 +103,8 @@ class Learned:
 
 def learn(
     space: WeightSpace,
-    y: Array,
-    weights: Array | None,
+    y: Array | Tallied,
+    weights: designs.Values,
     likelihood: likelihoods.Likelihood | likelihoods.Coupled,
     *,
     prior_variance: float | None,
@@ -114,8 +114,7 @@ def learn(
 
     With ``nearest``, for classes, the posterior is then the nearest normal.
     """
-    ones = np.ones(len(y)) if weights is None else weights
-    started, bounds = likelihood.tuned(y, ones)
+    started, bounds = likelihood.tuned(*counted(y, weights))
     targets = RowTargets.of(y, weights, started, offset=space.offset)
     search = laplace_search.LaplaceSearch(
         space.design, targets, prior_variance, bounds, space.offset
@@ -129,8 +128,8 @@ def learn(
 
 def maximum_likelihood(
     space: WeightSpace,
-    y: Array,
-    weights: Array | None,
+    y: Array | Tallied,
+    weights: designs.Values,
     likelihood: likelihoods.Likelihood | likelihoods.Coupled,
     *,
     exactly: bool,

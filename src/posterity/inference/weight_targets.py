@@ -8,26 +8,42 @@ has it, and adds nothing to the evidence.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, softmax
 
-from posterity import likelihoods
+from posterity import designs, likelihoods
 from posterity.arrays import Array
 from posterity.likelihoods import softmax_mean
 
 _SURE = 1e-3  # of a class, or of another
 
+PartTerms: TypeAlias = Callable[..., Sequence[Array | float | designs.Least]]
+"""From a part of a design, its targets, and what else goes along, to terms of a total."""
+
+
+@dataclass(frozen=True)
+class Tallied(designs.Along):
+    """Targets that lie with their rows, wherever that is, and how often each value counts."""
+
+    values: NDArray[Any]
+    counts: Array
+
 
 @dataclass(frozen=True)
 class RowTargets:
-    """N observations, how often each counts, and how z W becomes the latent values of a row."""
+    """N observations, how often each counts, and how z W becomes the latent values of a row.
 
-    y: NDArray[Any]  # (N,)
-    weights: Array | None  # (N,); None: one each
+    What is asked of rows is asked of targets in memory; :meth:`total` brings each part of a design
+    together with those of its rows, wherever they are.
+    """
+
+    y: Any  # (N,), or Tallied
+    weights: Any  # (N,), or Along; None: one each
     likelihood: likelihoods.Likelihood | likelihoods.Coupled
     shift: Array  # (C,)
     Q: Array  # (C, J)
@@ -36,14 +52,14 @@ class RowTargets:
     @classmethod
     def of(
         cls,
-        y: NDArray[Any],
-        weights: Array | None,
+        y: NDArray[Any] | Tallied,
+        weights: designs.Values,
         likelihood: likelihoods.Likelihood | likelihoods.Coupled,
         *,
         offset: bool,
     ) -> RowTargets:
         """About the latent values that fit all rows best, or about zero without an offset."""
-        value, variance = likelihood.null(y, np.ones(len(y)) if weights is None else weights)
+        value, variance = likelihood.null(*counted(y, weights))
         shift, spread = np.atleast_1d(value), np.atleast_1d(variance)
         C = len(shift)
         Q = softmax_mean.contrasts(C) if C > 1 else np.ones((1, 1))
@@ -73,7 +89,7 @@ class RowTargets:
     @property
     def total_weight(self) -> float:
         """How many rows there are when each is repeated by its weight."""
-        return float(len(self.y)) if self.weights is None else float(np.sum(self.weights))
+        return float(np.sum(counted(self.y, self.weights)[1]))
 
     @property
     def offset_precision(self) -> Array:
@@ -89,10 +105,35 @@ class RowTargets:
         """The scale of latent values on which a prior variance is to be looked for."""
         return float(np.mean(self.offset_variance))
 
-    def chosen(self, rows: NDArray[np.intp]) -> RowTargets:
-        """These rows alone, about the same shift."""
+    def total(
+        self, design: designs.Design, function: PartTerms, *along: designs.Values
+    ) -> list[Any]:
+        """The sums over all parts of ``function(part, targets, *values)``: one pass.
+
+        ``targets`` are those of the rows of the part, about the same shift.
+        """
+        of_all = replace(self, y=None, weights=None)  # what a function takes with it
+
+        def terms(part: designs.Design, y: Any, weights: Any, *values: Any) -> Any:
+            return function(part, replace(of_all, y=y, weights=weights), *values)
+
+        return design.total(terms, self.y, self.weights, *along)
+
+    def at(self, rows: NDArray[np.intp]) -> RowTargets:
+        """These rows alone, of targets in memory, about the same shift."""
         weights = None if self.weights is None else self.weights[rows]
         return replace(self, y=self.y[rows], weights=weights)
+
+    def without_rows(self) -> RowTargets:
+        """The shift and the likelihood alone."""
+        return replace(self, y=np.empty(0), weights=None if self.weights is None else np.empty(0))
+
+    def chosen(
+        self, design: designs.Design, rows: NDArray[np.intp]
+    ) -> tuple[designs.Design, RowTargets]:
+        """These rows alone, in increasing order and in memory, about the same shift."""
+        few, (y, weights) = design.chosen(rows, self.y, self.weights)
+        return few, replace(self, y=y, weights=weights)
 
     def latents(self, P: Array) -> Array:
         """a = shift + Q p of each row, (n, C), or (n,) for one latent value."""
@@ -103,38 +144,38 @@ class RowTargets:
         """Q p: by how much latent values change, (n, C) or (n,)."""
         return P @ self.Q.T if isinstance(self.likelihood, likelihoods.Coupled) else P[:, 0]
 
-    def value_and_slope(self, rows: slice, A: Array) -> tuple[Array, Array]:
+    def value_and_slope(self, A: Array) -> tuple[Array, Array]:
         """log p(y | a) of each row, (n,), and the gradient in p of their weighted sum, (n, J)."""
-        log_p, d1 = self.likelihood.value_and_slope(self.y[rows], A)
-        g = self._weighed(rows, d1)
+        log_p, d1 = self.likelihood.value_and_slope(self.y, A)
+        g = self._weighed(d1)
         return log_p, g @ self.Q if g.ndim == 2 else g[:, None]
 
-    def summed(self, rows: slice, log_p: Array) -> float:
+    def summed(self, log_p: Array) -> float:
         """The sum over rows, each as often as it counts."""
-        return float(np.sum(log_p) if self.weights is None else self.weights[rows] @ log_p)
+        return float(np.sum(log_p) if self.weights is None else self.weights @ log_p)
 
-    def slope(self, rows: slice, A: Array) -> Array:
+    def slope(self, A: Array) -> Array:
         """The gradient in p, (n, J)."""
-        return self.value_and_slope(rows, A)[1]
+        return self.value_and_slope(A)[1]
 
-    def curvature(self, rows: slice, A: Array, *, surely_positive: bool = False) -> Array:
+    def curvature(self, A: Array, *, surely_positive: bool = False) -> Array:
         """Minus the Hessian in p, (n, J, J); with weights that are positive in any case."""
-        y = self.y[rows]
+        y = self.y
         if isinstance(self.likelihood, likelihoods.Coupled):
             u, Q = self.likelihood.curvature(y, A), self.Q
             q = u @ Q
             h = np.matmul(Q.T, u[:, :, None] * Q) - q[:, :, None] * q[:, None, :]
-            return self._weighed(rows, h)
+            return self._weighed(h)
         d2 = -self.likelihood.d2(y, A)
         h1 = self.likelihood.step_curvature(y, A) if surely_positive else d2
-        return self._weighed(rows, h1)[:, None, None]
+        return self._weighed(h1)[:, None, None]
 
-    def expected(self, rows: slice, mean: Array, S: Array) -> tuple[Array, Array, Array]:
+    def expected(self, mean: Array, S: Array) -> tuple[Array, Array, Array]:
         """Value (n,), slope (n, J) and curvature (n, J, J), averaged over latent values of classes.
 
         These are normal, of mean (n, C), or (n,) for one, and covariance S (n, J, J) of z W.
         """
-        y, Q, likelihood = self.y[rows], self.Q, self.likelihood
+        y, Q, likelihood = self.y, self.Q, self.likelihood
         if isinstance(likelihood, likelihoods.Coupled):
             S_latent = np.matmul(np.matmul(Q, S), Q.T)
             log_p, d1, h = likelihood.expected(y, mean, S_latent)
@@ -143,25 +184,25 @@ class RowTargets:
             assert isinstance(likelihood, likelihoods.Bernoulli)
             log_p, d1, h1 = likelihood.expected(y, mean, S[:, 0, 0])
             g, h = d1[:, None], h1[:, None, None]
-        return log_p, self._weighed(rows, g), self._weighed(rows, h)
+        return log_p, self._weighed(g), self._weighed(h)
 
-    def curvature_pullback(self, rows: slice, A: Array, S: Array) -> Array:
+    def curvature_pullback(self, A: Array, S: Array) -> Array:
         """The gradient in p, (n, J), of the sum of tr(S h), for S (n, J, J)."""
-        y = self.y[rows]
+        y = self.y
         if isinstance(self.likelihood, likelihoods.Coupled):
             S_latent = np.matmul(np.matmul(self.Q, S), self.Q.T)
             g = self.likelihood.curvature_pullback(y, A, S_latent)
-            return self._weighed(rows, g) @ self.Q
+            return self._weighed(g) @ self.Q
         g1 = -self.likelihood.d3(y, A) * S[:, 0, 0]
-        return self._weighed(rows, g1)[:, None]
+        return self._weighed(g1)[:, None]
 
-    def parameter_slopes(self, rows: slice, A: Array) -> tuple[Array, Array, Array]:
+    def parameter_slopes(self, A: Array) -> tuple[Array, Array, Array]:
         """Derivatives in the likelihood's theta of value, slope and curvature, each (P, n)."""
         if isinstance(self.likelihood, likelihoods.Coupled):
             none = np.empty((0, len(A)))
             return none, none, none
-        value, d1, d2 = self.likelihood.slopes(self.y[rows], A)
-        w = 1.0 if self.weights is None else self.weights[rows]
+        value, d1, d2 = self.likelihood.slopes(self.y, A)
+        w = 1.0 if self.weights is None else self.weights
         return w * value, w * d1, -w * d2
 
     def undecided(self, P: Array) -> Array:
@@ -170,18 +211,18 @@ class RowTargets:
         p = expit(A)[:, None] if A.ndim == 1 else softmax(A, axis=1)
         return (p * (1.0 - p) > _SURE).astype(np.float64)
 
-    def are_told_apart(self, rows: slice, A: Array, log_p: Array) -> bool:
+    def are_told_apart(self, A: Array, log_p: Array) -> bool:
         """Whether every row finds its own class more probable than any other."""
-        counted = log_p if self.weights is None else log_p[self.weights[rows] > 0.0]
+        counted = log_p if self.weights is None else log_p[self.weights > 0.0]
         if np.min(counted, initial=0.0) <= -np.log(max(2, len(self.shift))):
             return False  # an even chance, or less
-        return self.margin(rows, A) > 0.0
+        return self.margin(A) > 0.0
 
-    def margin(self, rows: slice, A: Array) -> float:
+    def margin(self, A: Array) -> float:
         """By how much latent values favour what was observed, in the row where they do least."""
-        y = self.y[rows]
+        y = self.y
         if self.weights is not None:
-            A, y = A[self.weights[rows] > 0.0], y[self.weights[rows] > 0.0]
+            A, y = A[self.weights > 0.0], y[self.weights > 0.0]
         if A.ndim == 1:
             return float(np.min(np.where(y > 0, A, -A), initial=np.inf))
         own = y.astype(np.intp)[:, None]
@@ -189,8 +230,15 @@ class RowTargets:
         np.put_along_axis(others, own, -np.inf, axis=1)
         return float(np.min(a - others.max(axis=1), initial=np.inf))
 
-    def _weighed(self, rows: slice, g: Array) -> Array:
+    def _weighed(self, g: Array) -> Array:
         if self.weights is None:
             return g
-        w = self.weights[rows]
+        w = self.weights
         return g * w.reshape(-1, *(1,) * (g.ndim - 1))
+
+
+def counted(y: NDArray[Any] | Tallied, weights: designs.Values) -> tuple[NDArray[Any], Array]:
+    """Targets, and how often each counts: row by row, or value by value where they are tallied."""
+    if isinstance(y, Tallied):
+        return y.values, y.counts
+    return y, np.ones(len(y)) if weights is None else np.asarray(weights)

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import abc
 import warnings
-from typing import Self, TypeAlias
+from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from posterity import designs, progress, validation
+from posterity import designs, models, validation
 from posterity.arrays import Array
 from posterity.inference import principal_sources as sources
 from posterity.inference.principal import Principal
+from posterity.latent import lazy_forms
 
 AnySource: TypeAlias = sources.InMemory | sources.Streamed | sources.Factored
 
@@ -22,27 +23,33 @@ _MISSING = "Or use GPLVM(kernel=kernels.Linear()), principal components that kno
 
 
 class PrincipalModel(
-    ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, metaclass=abc.ABCMeta
+    models.LazyQueries,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    BaseEstimator,
+    metaclass=abc.ABCMeta,
 ):
     """A transformer by principal axes, learned from an array, from chunks, or bit by bit."""
 
     mean_: Array
     n_components_: int
+    _lazy_answers: ClassVar[dict[str, models.Answer]] = lazy_forms.TRANSFORMERS
     _principal: Principal
     _statistics: designs.Statistics | None
 
     def fit(
         self,
-        X: ArrayLike | designs.Chunks,
-        y: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
     ) -> Self:
         """Learn the mean and the axes.
 
         Parameters
         ----------
-        X : array-like or data frame of shape (N, D), or :class:`posterity.designs.Chunks`
-            Rows; those of chunks never sit in memory at once, and bring their own weights.
+        X : array-like or data frame of shape (N, D), :class:`posterity.designs.Chunks`, or Dask's
+            Rows; those of chunks never sit in memory at once, and bring their own weights. Rows of
+            a Dask array or data frame stay on the workers, with those of the weights.
         y : ignored
             For pipelines.
         sample_weight : array-like of shape (N,), optional
@@ -50,17 +57,18 @@ class PrincipalModel(
         """
         self._check_parameters()
         self._statistics = None
-        if isinstance(X, designs.Chunks):
-            self._learn(self._chunked(X, sample_weight))
+        rows = models.streamed(X, None, sample_weight)
+        if rows is not None:
+            self._learn(self._streamed(rows))
         else:
             self._learn(sources.InMemory(*self._checked(X, sample_weight, reset=True)))
         return self
 
     def partial_fit(
         self,
-        X: ArrayLike | designs.Chunks,
-        y: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
     ) -> Self:
         """Add rows to those of earlier calls; the result is that of one fit on all of them.
 
@@ -127,53 +135,28 @@ class PrincipalModel(
     def _readable(self, X: ArrayLike, *, reset: bool, min_rows: int) -> Array:
         return validation.check_X(self, X, reset=reset, min_rows=min_rows, advice=_MISSING)
 
-    def _chunked(self, chunks: designs.Chunks, sample_weight: ArrayLike | None) -> AnySource:
+    def _streamed(self, rows: models.Source) -> AnySource:
         """Moments of many rows, read again where need be; a factor of few, or of a generator."""
-        n_rows = chunks.n_rows
-        if n_rows is None or n_rows <= chunks.n_features or not chunks.rereadable:
-            return sources.Factored.of(self._summed(chunks, sample_weight, first=True))
-        self._open(chunks, sample_weight, first=True)
-        return sources.Streamed(chunks, n_rows)
+        models.learn_columns(self, rows)
+        n_rows = rows.n_rows
+        if n_rows is None or n_rows <= rows.n_features or not rows.rereadable:
+            return sources.Factored.of(_merged_statistics(rows))
+        return sources.Streamed(rows)
 
-    def _summed(
-        self, X: ArrayLike | designs.Chunks, sample_weight: ArrayLike | None, *, first: bool
-    ) -> designs.Statistics:
+    def _summed(self, X: Any, sample_weight: Any, *, first: bool) -> designs.Statistics:
         """Statistics of rows that will not be seen again."""
-        if not isinstance(X, designs.Chunks):
+        rows = models.streamed(X, None, sample_weight)
+        if rows is None:
             return _statistics(*self._checked(X, sample_weight, reset=first))
-        self._open(X, sample_weight, first=first)
-        total: designs.Statistics | None = None
-        for block in progress.track(X, total=X.n_rows, description="Reading rows"):
-            rows, weights = sources.counting(block.X, block.sample_weight)
-            if len(rows):
-                part = _statistics(rows, weights)
-                total = part if total is None else total.merge(part)
-        if total is None:
-            raise ValueError("The chunks hold no rows of positive weight.")
-        return total
-
-    def _open(
-        self, chunks: designs.Chunks, sample_weight: ArrayLike | None, *, first: bool
-    ) -> None:
-        """Learn or compare the columns, without reading a row."""
-        if sample_weight is not None:
-            raise ValueError("Chunks bring their own weights: pass nothing else.")
-        names = chunks.feature_names
-        fitted = getattr(self, "feature_names_in_", None)
         if first:
-            validation.check_X(self, np.zeros((1, chunks.n_features)), reset=True)
-            if names is not None:
-                self.feature_names_in_ = np.asarray(names, dtype=object)
-        elif chunks.n_features != self.n_features_in_:
-            raise ValueError(
-                f"The chunks have {chunks.n_features} features, but {type(self).__name__} is "
-                f"expecting {self.n_features_in_} features."
-            )
-        elif names is not None and fitted is not None and list(names) != list(fitted):
-            raise ValueError(
-                f"The feature names of the chunks, {list(names)}, are not those that were fitted, "
-                f"{list(fitted)}: name the columns in that order with features=[...]."
-            )
+            models.learn_columns(self, rows)
+        else:
+            models.check_columns(self, rows)
+        return _merged_statistics(rows)
+
+
+def _merged_statistics(rows: models.Source) -> designs.Statistics:
+    return sources.summed(rows, _statistics, designs.Statistics.merge)
 
 
 def _statistics(rows: Array, weights: Array | None) -> designs.Statistics:

@@ -16,10 +16,15 @@ from posterity.models.relevance_model import (
     check_algorithm,
 )
 from posterity.models.streamed_rows import (
+    Source,
     StreamedRows,
+    check_columns,
+    learn_columns,
     read_targets,
     refuse_beside_chunks,
     refuse_learned,
+    sampled,
+    streamed,
 )
 from posterity.models.tested_model import ForestModel, TestedModel, checked_groups, present
 from posterity.models.training import Training, given_noise, known_noise
@@ -33,12 +38,14 @@ __all__ = [
     "Frame",
     "KernelModel",
     "RelevanceModel",
+    "Source",
     "StreamedRows",
     "TestedModel",
     "Training",
     "WeighedModel",
     "arranged",
     "check_algorithm",
+    "check_columns",
     "checked_groups",
     "checked_weights",
     "distinct",
@@ -47,8 +54,11 @@ __all__ = [
     "is_on_device",
     "joined",
     "known_noise",
+    "learn_columns",
     "present",
     "read_targets",
     "refuse_beside_chunks",
     "refuse_learned",
+    "sampled",
+    "streamed",
 ]

@@ -1,9 +1,13 @@
-"""Rows that are read block by block, as estimators linear in features see them."""
+"""Rows that are not in memory all at once, as estimators linear in features see them.
+
+They come as :class:`posterity.designs.Chunks`, read block by block, or as Dask collections, whose
+partitions stay on the workers.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -11,9 +15,21 @@ from sklearn.base import BaseEstimator
 from posterity import designs, progress, validation
 from posterity import features as feature_spaces
 from posterity.arrays import Array
+from posterity.designs import dask_graph
+from posterity.inference.weight_targets import Tallied
 from posterity.models.feature_model import FeatureModel
 
+Source: TypeAlias = designs.Chunks | designs.Partitions
+
 _SAMPLE_ROWS = 100_000  # features such as k-means centres are fitted on this many rows of a stream
+
+
+def streamed(X: Any, y: Any, sample_weight: Any) -> Source | None:
+    """The rows, where they are not in memory all at once; None where they are."""
+    if isinstance(X, designs.Chunks | designs.Partitions):
+        refuse_beside_chunks(y, sample_weight)
+        return X
+    return designs.Partitions.of(X, y, sample_weight) if dask_graph.is_collection(X) else None
 
 
 @dataclass(frozen=True)
@@ -21,33 +37,68 @@ class StreamedRows:
     """A design that is read anew at every pass, and the targets and weights of its rows."""
 
     design: designs.Design
-    y: Array  # (N,)
-    weights: Array | None  # (N,)
+    y: Any  # (N,), or Tallied
+    weights: Any  # (N,), or Along; None: one each
 
     @classmethod
-    def of(cls, model: FeatureModel, chunks: designs.Chunks) -> StreamedRows:
-        """From chunks that can be read more than once; the model learns its columns and features.
+    def of(cls, model: FeatureModel, source: Source) -> StreamedRows:
+        """From rows that can be read more than once; the model learns its columns and features.
 
-        Targets and weights are read once and kept: a number or two a row.
+        Targets and weights of chunks are read once and kept: a number or two a row. Those of
+        partitions stay where they are, and must be of few distinct values, which are counted.
         """
-        chunks.require_rereadable(type(model).__name__)
+        if isinstance(source, designs.Partitions):
+            return cls.of_partitions(model, source, *source.tally())
+        source.require_rereadable(type(model).__name__)
         refuse_learned(model)
-        y, weights = read_targets(model, chunks)
-        model._fit_features(_sampled(model, chunks), None)
-        mapped = chunks if model.features is None else chunks.map(model._features_of)
+        y, weights = read_targets(model, source)
+        model._fit_features(sampled(model, source), None)
+        mapped = source if model.features is None else source.map(model._features_of)
         return cls(designs.Chunked(mapped), y, weights)
+
+    @classmethod
+    def of_partitions(
+        cls, model: FeatureModel, partitions: designs.Partitions, values: Any, counts: Array
+    ) -> StreamedRows:
+        """From partitions whose targets have these distinct values, counting so often each."""
+        learn_columns(model, partitions)
+        refuse_learned(model)
+        model._fit_features(sampled(model, partitions), None)
+        mapped = partitions if model.features is None else partitions.map(model._features_of)
+        weights = designs.Along(weights_of) if partitions.form.weighted else None
+        return cls(designs.DaskDesign(mapped), Tallied(targets_of, values, counts), weights)
+
+
+def learn_columns(model: BaseEstimator, source: Source) -> None:
+    """Set how many columns there are and what they are called, without reading a row."""
+    validation.check_X(model, np.zeros((1, source.n_features)), reset=True)
+    if source.feature_names is not None:
+        model.feature_names_in_ = np.asarray(source.feature_names, dtype=object)
+
+
+def check_columns(model: BaseEstimator, source: Source) -> None:
+    """Rows that come later must have the columns of the first rows, in their order."""
+    kind = "chunks" if isinstance(source, designs.Chunks) else "partitions"
+    names, fitted = source.feature_names, getattr(model, "feature_names_in_", None)
+    if source.n_features != model.n_features_in_:
+        raise ValueError(
+            f"The {kind} have {source.n_features} features, but {type(model).__name__} is "
+            f"expecting {model.n_features_in_} features."
+        )
+    if names is not None and fitted is not None and list(names) != list(fitted):
+        raise ValueError(
+            f"The feature names of the {kind}, {list(names)}, are not those that were fitted, "
+            f"{list(fitted)}: name the columns in that order with features=[...]."
+        )
 
 
 def read_targets(model: BaseEstimator, chunks: designs.Chunks) -> tuple[Array, Array | None]:
     """Targets (N,) and weights of all rows, a number or two each; the model learns its columns."""
     targets, counts = [], []
     for block in progress.track(chunks, total=chunks.n_rows, description="Reading targets"):
-        targets.append(_targets(block))
+        targets.append(targets_of(block))
         counts.append(block.sample_weight)
-        if len(targets) == 1:
-            validation.check_X(model, block.X, reset=True)
-    if chunks.feature_names is not None:
-        model.feature_names_in_ = np.asarray(chunks.feature_names, dtype=object)
+    learn_columns(model, chunks)
     weights = [count for count in counts if count is not None]
     return np.concatenate(targets), np.concatenate(weights) if weights else None
 
@@ -67,16 +118,22 @@ def refuse_beside_chunks(*given: Any) -> None:
         raise ValueError("Chunks bring their own targets and weights: pass nothing else.")
 
 
-def _sampled(model: FeatureModel, chunks: designs.Chunks) -> Array:
+def sampled(model: FeatureModel, source: Source) -> Array:
     """Rows to fit features on; any will do where there is nothing to fit."""
     if model.features is None:
-        return np.empty((0, chunks.n_features))
-    return chunks.sample(_SAMPLE_ROWS, np.random.default_rng(0)).X
+        return np.empty((0, source.n_features))
+    return source.sample(_SAMPLE_ROWS, np.random.default_rng(0)).X
 
 
-def _targets(block: designs.Block) -> Array:
+def targets_of(block: designs.Block) -> Array:
+    """One target a row."""
     if block.y is None:
-        raise ValueError("The chunks hold no targets: give them a y, or name the target column.")
+        raise ValueError("The rows hold no targets: give them a y, or name the target column.")
     if block.y.ndim != 1:
-        raise ValueError(f"The chunks hold {block.y.shape[1]} targets; name one column.")
+        raise ValueError(f"The rows hold {block.y.shape[1]} targets; name one column.")
     return block.y
+
+
+def weights_of(block: designs.Block) -> Array:
+    """How often each row counts."""
+    return np.ones(len(block)) if block.sample_weight is None else block.sample_weight

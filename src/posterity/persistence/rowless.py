@@ -16,8 +16,6 @@ from posterity import designs
 from posterity.inference.weight_problem import WeightProblem
 from posterity.inference.weight_space import WeightSpace
 
-_NO_ROWS = np.zeros(0, dtype=np.intp)
-
 
 def without(value: Any) -> Any:
     """The value as it goes into a file: most are their own."""
@@ -27,7 +25,7 @@ def without(value: Any) -> Any:
 
 def _problem(problem: WeightProblem) -> WeightProblem:
     empty = designs.Dense(np.empty((0, problem.design.n_columns)))
-    return replace(problem, design=empty, targets=problem.targets.chosen(_NO_ROWS))
+    return replace(problem, design=empty, targets=problem.targets.without_rows())
 
 
 def _space(space: WeightSpace) -> WeightSpace:

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from posterity import designs, distributions, inference, likelihoods, models, validation
 from posterity.arrays import Array
 from posterity.inference import weight_space
+from posterity.inference.weight_targets import counted
 from posterity.regression.base import Regressor
 
 
@@ -35,16 +36,17 @@ class LikelihoodRegressor(models.WeighedModel, Regressor):
 
         Parameters
         ----------
-        X : array-like or data frame of shape (N, D), or :class:`posterity.designs.Chunks`
+        X : array-like or data frame of shape (N, D), :class:`posterity.designs.Chunks`, or Dask's
             Inputs; chunks bring their own targets and weights and never sit in memory at once.
+            Rows of a Dask array or data frame stay on the workers; targets there must be counts.
         y : array-like of shape (N,)
             Targets.
         sample_weight : array-like of shape (N,), optional
             How often each row counts: an integer weight equals repeating the row.
         """
-        if isinstance(X, designs.Chunks):
-            models.refuse_beside_chunks(y, sample_weight)
-            streamed = models.StreamedRows.of(self, X)
+        source = models.streamed(X, y, sample_weight)
+        if source is not None:
+            streamed = models.StreamedRows.of(self, source)
             return self._conclude(streamed.design, streamed.y, streamed.weights)
         rows, targets = validation.check_X_y(self, X, y, min_rows=2, multi_output=False)
         weights = validation.check_sample_weight(sample_weight, len(rows))
@@ -52,9 +54,9 @@ class LikelihoodRegressor(models.WeighedModel, Regressor):
         self._move_units(rows, targets, weights, self._likelihood())
         return self._conclude(designs.Dense(self._features_of(rows)), targets, weights)
 
-    def _conclude(self, design: designs.Design, y: Array, weights: Array | None) -> Self:
+    def _conclude(self, design: designs.Design, y: Any, weights: Any) -> Self:
         likelihood = self._likelihood()
-        likelihood.check(y)
+        likelihood.check(counted(y, weights)[0])
         learned = weight_space.learn(
             inference.WeightSpace.of(
                 design, weights, offset=self.fit_intercept, standardize=self.standardize

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.metaestimators import available_if
 
-from posterity import arrays, designs, distributions, inference, optimize, validation
+from posterity import arrays, designs, distributions, inference, models, optimize, validation
 from posterity.arrays import Array
 from posterity.inference import minkowski
 from posterity.regression.linear_model import Rows
@@ -124,9 +124,9 @@ class LqRegression(StreamedLinearModel):
     @available_if(_statistics_merge)
     def partial_fit(
         self,
-        X: ArrayLike | designs.Chunks,
-        y: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
         noise_variance: ArrayLike | None = None,
     ) -> Self:
         """Add rows to those seen so far; for a loss power of 2 only, whose statistics merge."""
@@ -141,10 +141,10 @@ class LqRegression(StreamedLinearModel):
             raise ValueError("noise_variance is known of normal noise only: use loss_power=2.")
         super()._begin(rows)
 
-    def _statistics_of_chunks(self, chunks: designs.Chunks) -> designs.Statistics:
+    def _statistics_of_source(self, source: models.Source) -> designs.Statistics:
         if self.loss_power != 2.0:
             raise ValueError(_AT_ONCE)
-        return super()._statistics_of_chunks(chunks)
+        return super()._statistics_of_source(source)
 
     def _conclude(self, statistics: designs.Statistics) -> None:
         """Squares need the statistics only; other losses wait for the rows."""

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from posterity import designs, models, progress, validation
+from posterity import designs, models, progress
 from posterity.arrays import Array
 from posterity.regression.linear_model import LinearModel, Rows
-
-_SAMPLE_ROWS = 100_000  # features such as k-means centres are fitted on this many rows of a stream
 
 
 class StreamedLinearModel(LinearModel):
@@ -19,17 +17,18 @@ class StreamedLinearModel(LinearModel):
 
     def fit(
         self,
-        X: ArrayLike | designs.Chunks,
-        y: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
         noise_variance: ArrayLike | None = None,
     ) -> Self:
         """Fit the model.
 
         Parameters
         ----------
-        X : array-like or data frame of shape (N, D), or :class:`posterity.designs.Chunks`
+        X : array-like or data frame of shape (N, D), :class:`posterity.designs.Chunks`, or Dask's
             Inputs; chunks bring their own targets and weights and never sit in memory at once.
+            Rows of a Dask array or data frame stay on the workers, with those of y and weights.
         y : array-like of shape (N,) or (N, K)
             Targets.
         sample_weight : array-like of shape (N,), optional
@@ -42,9 +41,9 @@ class StreamedLinearModel(LinearModel):
 
     def partial_fit(
         self,
-        X: ArrayLike | designs.Chunks,
-        y: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
         noise_variance: ArrayLike | None = None,
     ) -> Self:
         """Add rows to those seen so far; the result is that of one fit on all of them.
@@ -57,15 +56,15 @@ class StreamedLinearModel(LinearModel):
 
     def _add(
         self,
-        X: ArrayLike | designs.Chunks,
-        y: ArrayLike | None,
-        sample_weight: ArrayLike | None,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
         noise_variance: ArrayLike | None,
     ) -> Self:
-        if isinstance(X, designs.Chunks):
-            if y is not None or sample_weight is not None or noise_variance is not None:
-                raise ValueError("Chunks bring their own targets and weights: pass nothing else.")
-            self._merge(self._statistics_of_chunks(X))
+        source = models.streamed(X, y, sample_weight)
+        if source is not None:
+            _refuse_noise(noise_variance)
+            self._merge(self._statistics_of_source(source))
             return self
         first = self._statistics is None
         rows = self._check_rows(X, y, sample_weight, noise_variance, first=first)
@@ -80,46 +79,34 @@ class StreamedLinearModel(LinearModel):
         self._statistics = merged
         self._conclude(merged)
 
-    def _statistics_of_chunks(self, chunks: designs.Chunks) -> designs.Statistics:
+    def _statistics_of_source(self, source: models.Source) -> designs.Statistics:
+        """Of rows that are not in memory all at once."""
+        if isinstance(source, designs.Partitions):
+            self._open(source, np.empty((0, *(source.form.target_shape or ()))))
+            return source.reduce(self._statistics_of_block, designs.Statistics.merge)
         total: designs.Statistics | None = None
-        for block in progress.track(chunks, total=chunks.n_rows, description="Reading rows"):
-            rows = Rows(block.X, _targets(block), block.sample_weight, None)
+        for block in progress.track(source, total=source.n_rows, description="Reading rows"):
             if total is None:
-                self._open(chunks, rows)
-            part = self._statistics_of(rows)
+                self._open(source, _targets(block), block.X)
+            part = self._statistics_of_block(block)
             total = part if total is None else total.merge(part)
         if total is None:
             raise ValueError("The chunks hold no rows.")
         return total
 
-    def _open(self, chunks: designs.Chunks, rows: Rows) -> None:
-        """Learn the columns from the first block; the features from a sample of all blocks."""
-        names = chunks.feature_names
+    def _statistics_of_block(self, block: designs.Block) -> designs.Statistics:
+        return self._statistics_of(Rows(block.X, _targets(block), block.sample_weight, None))
+
+    def _open(self, source: models.Source, y: Array, X: Array | None = None) -> None:
+        """Learn the columns; the features from a sample of all rows, or from the first of them."""
         if self._statistics is not None:
-            self._check_columns(rows.X.shape[1], names)
-            self._begin_or_continue(rows)
+            models.check_columns(self, source)
+            self._begin_or_continue(Rows(np.empty((0, source.n_features)), y, None, None))
             return
         models.refuse_learned(self)
-        validation.check_X_y(self, rows.X, rows.y)
-        if names is not None:
-            self.feature_names_in_ = np.asarray(names, dtype=object)
-        sampled = self.features is not None and chunks.rereadable
-        X = chunks.sample(_SAMPLE_ROWS, np.random.default_rng(0)).X if sampled else rows.X
-        self._begin_or_continue(Rows(X, rows.y, None, None))
-
-    def _check_columns(self, n_columns: int, names: tuple[str, ...] | None) -> None:
-        """Chunks that come later must have the columns of the first rows, in their order."""
-        if n_columns != self.n_features_in_:
-            raise ValueError(
-                f"The chunks have {n_columns} features, but {type(self).__name__} is expecting "
-                f"{self.n_features_in_} features."
-            )
-        fitted = getattr(self, "feature_names_in_", None)
-        if names is not None and fitted is not None and list(names) != list(fitted):
-            raise ValueError(
-                f"The feature names of the chunks, {list(names)}, are not those that were fitted, "
-                f"{list(fitted)}: name the columns in that order with features=[...]."
-            )
+        models.learn_columns(self, source)
+        first = models.sampled(self, source) if source.rereadable or X is None else X
+        self._begin_or_continue(Rows(first, y, None, None))
 
     def _begin_or_continue(self, rows: Rows) -> None:
         if self._statistics is None:
@@ -131,7 +118,16 @@ class StreamedLinearModel(LinearModel):
             raise ValueError("The targets changed between one and two dimensions.")
 
 
+def _refuse_noise(noise_variance: ArrayLike | None) -> None:
+    """Rows that are read block by block bring targets and weights, and nothing else."""
+    if noise_variance is not None:
+        raise ValueError(
+            "Chunks and Dask collections bring their own targets and weights: noise_variance by "
+            "row is for rows in memory."
+        )
+
+
 def _targets(block: designs.Block) -> Array:
     if block.y is None:
-        raise ValueError("The chunks hold no targets: give them a y, or name the target column.")
+        raise ValueError("The rows hold no targets: give them a y, or name the target column.")
     return block.y

@@ -6,6 +6,7 @@ from scipy import stats
 
 from posterity import kernels
 from posterity.inference import inducing
+from posterity.inference.inducing_observed import Held
 from posterity.inference.latents.inducing_outputs import InducingOutputs
 from posterity.inference.observations import Observations
 
@@ -97,7 +98,7 @@ def test_each_column_is_bounded_by_the_rows_it_has(kernel, Y, X, Z):
     for y in Y.T:
         seen = ~np.isnan(y)
         alone = Observations.of(y[seen, None])
-        expected += inducing.bound(kernel, NOISE, X[seen], alone, Z)[0]
+        expected += inducing.bound(kernel, NOISE, Held(X[seen], alone), Z)[0]
     assert bound(X, bound.start)[0] == pytest.approx(expected, rel=1e-10)
 
 
@@ -154,7 +155,7 @@ def test_decoder_predicts_each_column_from_the_rows_it_has(kernel, Y, X, Z, rng)
     mean, variance = bound.decoder(X, bound.start).predict(X_new)
     for d, y in enumerate(Y.T):
         seen = ~np.isnan(y)
-        alone = inducing.condition(kernel, NOISE, X[seen], Observations.of(y[seen, None]), Z)
+        alone = inducing.condition(kernel, NOISE, Held(X[seen], Observations.of(y[seen, None])), Z)
         expected_mean, expected_variance = alone.latent(X_new)
         assert mean[:, [d]] == pytest.approx(expected_mean, abs=1e-8)
         assert variance[:, d] == pytest.approx(expected_variance, abs=1e-8)
@@ -189,8 +190,8 @@ def test_rows_in_blocks_are_as_all_together(monkeypatch, Y, X, Z, rng):
     bound = term(KERNELS["product"], Y, Z)
     decoder, X_new, Y_new = bound.decoder(X, bound.start), X[:11] + 0.1, Y[:11]
     answers = [*bound(X, bound.start), *decoder.predict(X_new), *decoder.log_density(X_new, Y_new)]
-    monkeypatch.setattr("posterity.inference.inducing_rows._CPU_VALUES", 0)
-    monkeypatch.setattr("posterity.inference.inducing_rows._LEAST_ROWS", 3)
+    monkeypatch.setattr("posterity.inference.inducing_observed._CPU_VALUES", 0)
+    monkeypatch.setattr("posterity.inference.inducing_observed._LEAST_ROWS", 3)
     again = [*bound(X, bound.start), *decoder.predict(X_new), *decoder.log_density(X_new, Y_new)]
     for one, other in zip(answers, again, strict=True):
         assert one == pytest.approx(other, rel=1e-8, abs=1e-8)

@@ -8,6 +8,7 @@ import pytest
 
 from posterity import kernels, linalg
 from posterity.inference import inducing
+from posterity.inference.inducing_observed import Held
 from posterity.inference.latents.terms import StandardNormalPrior
 from posterity.inference.latents.trajectories import TrajectoryPrior
 from posterity.inference.latents.variational import bound, expectations
@@ -42,7 +43,7 @@ def test_of_sure_inputs_it_is_that_of_titsias(problem, kernel, monkeypatch):
     Y, m, _, Z = problem
     observed, sure = Observed.of(Y), np.full((N, Q), 1e-13)
     found = bound.of_outputs(observed, kernel, 0.1, Points(m, sure, Z, observed.weights))
-    expected, gradient, points = inducing.bound(kernel, 0.1, m, Observations.of(Y), Z)
+    expected, gradient, points = inducing.bound(kernel, 0.1, Held(m, Observations.of(Y)), Z)
     assert found.value == pytest.approx(expected, rel=1e-7)
     np.testing.assert_allclose(np.append(found.theta, found.log_noise), gradient, rtol=1e-5)
     np.testing.assert_allclose(found.Z, points, rtol=1e-4, atol=1e-5)

@@ -8,6 +8,7 @@ import pytest
 
 from posterity import kernels, optimize
 from posterity.inference import inducing
+from posterity.inference.inducing_observed import Held
 from posterity.inference.latents.variational import bound, posterior
 from posterity.inference.observations import Observations
 
@@ -52,7 +53,7 @@ def test_at_sure_training_points_it_is_the_process_through_its_points(kernel, mo
     monkeypatch.setattr(bound, "_JITTER", 2.0**-26)  # that of the process
     Y, found = make(kernel, S=1e-13)
     X = np.random.default_rng(0).standard_normal((7, Q))
-    sure = inducing.condition(kernel, 0.05, found.m, Observations.of(Y), found.Z)
+    sure = inducing.condition(kernel, 0.05, Held(found.m, Observations.of(Y)), found.Z)
     expected_mean, expected_variance = sure.latent(X)
     mean, variance = found.predict(X)
     np.testing.assert_allclose(mean, expected_mean, atol=1e-6)

@@ -93,16 +93,15 @@ def _by_accident(fit: LaplaceFit) -> float:
     downwards, and Laplace's evidence grows without end. A posterior may be wider than rows that all
     curve downwards would make it, but not by any factor.
     """
-    p = fit.problem
-    t = p.targets
-    if t.is_concave or not p.design.n_columns:
+    p, W = fit.problem, fit.weights.W
+    if p.targets.is_concave or not p.design.n_columns:
         return 0.0
 
-    def terms(rows: slice, part: designs.Design) -> list[Array | float]:
-        b = t.curvature(rows, t.latents(part @ fit.weights.W), surely_positive=True)
+    def terms(part: designs.Design, t: RowTargets) -> list[Array]:
+        b = t.curvature(t.latents(part @ W), surely_positive=True)
         return [part.gram(b[:, 0, 0])]
 
-    (A,) = p.design.total(terms)
+    (A,) = p.targets.total(p.design, terms)
     L = linalg.cholesky(p.prior.add_to(A), max_jitter=0.0)
     ratio = linalg.thin_svd(linalg.solve_lower(L, fit.L))[1] ** 2
     return 0.5 * float(np.sum(np.log(np.maximum(_FLATTEST / ratio, 1.0))))

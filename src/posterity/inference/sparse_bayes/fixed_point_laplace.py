@@ -82,11 +82,11 @@ class LaplaceModel(Model):
     def offers(self, state: State) -> tuple[Array, Array]:
         assert isinstance(state, LaplaceState)
         fit, t, Z = state.fit, self.targets, self.Z
-        rows, J = slice(0, len(Z)), self.n_outputs
+        J = self.n_outputs
         X = fit.problem.design.rows(0, len(Z))
         A = t.latents(X @ fit.weights.W)
-        d, b = t.slope(rows, A), t.curvature(rows, A)
-        c = -0.5 * t.curvature_pullback(rows, A, fit.spread(X))
+        d, b = t.slope(A), t.curvature(A)
+        c = -0.5 * t.curvature_pullback(A, fit.spread(X))
         V = linalg.solve_cholesky(fit.L, (X.T @ c).reshape(-1)).reshape(X.shape[1], J)
         moved = np.matmul(b, (X @ V)[:, :, None])[:, :, 0]
         square = (Z * Z).T @ np.einsum("njj->n", b)

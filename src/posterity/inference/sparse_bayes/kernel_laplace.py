@@ -26,7 +26,7 @@ _COARSE = 0.1  # nats, where kernels are only compared
 
 @dataclass(frozen=True)
 class _LatentRows:
-    """Rows, which are the candidates too, and their targets."""
+    """Rows, which are the candidates too where there are no others, and their targets."""
 
     rows: Any
     targets: RowTargets
@@ -35,7 +35,13 @@ class _LatentRows:
     rng: np.random.Generator
     tol: float = 1e-2
     max_iter: int = 200
-    centres: NDArray[np.intp] | None = None  # rows that are candidates; None: all are
+    pool: Any = None  # the candidates; None: the rows
+    centres: NDArray[np.intp] | None = None  # which of the candidates are left; None: all
+
+    @property
+    def candidates(self) -> Any:
+        """What columns are about."""
+        return self.rows if self.pool is None else self.pool
 
     @property
     def total_weight(self) -> float:
@@ -45,7 +51,7 @@ class _LatentRows:
     def among(self, places: NDArray[np.intp]) -> Self:
         """The same on these rows."""
         chosen = kernels.rows.chosen(self.rows, places)
-        return replace(self, rows=chosen, targets=self.targets.chosen(places))
+        return replace(self, rows=chosen, targets=self.targets.at(places))
 
     def counted(self, factor: float) -> Self:
         """The same with all rows counted so many times as much."""
@@ -54,11 +60,12 @@ class _LatentRows:
         return replace(self, targets=replace(t, weights=factor * weights))
 
     def confined(self, places: NDArray[np.intp]) -> Self:
-        """The same with these rows as the only candidates, by their order."""
+        """The same with these as the only candidates, by their order."""
         return replace(self, centres=places)
 
     def _candidates(self, kernel: kernels.Kernel) -> designs.Candidates:
-        about = None if self.centres is None else kernels.rows.chosen(self.rows, self.centres)
+        pool = self.candidates
+        about = pool if self.centres is None else kernels.rows.chosen(pool, self.centres)
         columns = designs.KernelColumns(kernel, self.rows, about)
         weights = self.targets.weights
         return designs.Candidates.of(columns, weights, centred=self.offset, rng=self.rng)
@@ -108,7 +115,7 @@ class LaplaceEngine(_LatentRows):
             kernel,
             moving,
             self.rows,
-            kernels.rows.chosen(self.rows, fitted.chosen.places),
+            kernels.rows.chosen(self.candidates, fitted.chosen.places),
             self.targets.weights,
             self.offset,
             self.prior,

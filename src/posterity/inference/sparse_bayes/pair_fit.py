@@ -203,5 +203,5 @@ class _Passes:
         p = self.problem
         self._A = p.latents(x)
         log_p, d1 = p.likelihood.value_and_slope(p.targets.y, self._A)
-        self.log_likelihood = p.targets.summed(slice(None), log_p)
+        self.log_likelihood = p.targets.summed(log_p)
         self._slope, self._x = p.row_weights * d1, x.copy()

@@ -42,7 +42,7 @@ def _asked(p: PairProblem, x: Array, L: Array) -> normal_climb.Answer:
     """One pass over the rows."""
     normal, h = PairNormal(p, p.unpacked(x), L), p.packed(p.precision)
     log_p, d1, curvature = p.likelihood.expected(p.targets.y, *normal.latent(p.Z))
-    value = p.targets.summed(slice(None), log_p)
+    value = p.targets.summed(log_p)
     slope = p.packed(p.Z.T @ (p.row_weights * d1)) - h * x
     H = _gram(p.parts, p.row_weights[:, :, None] * curvature)
     H[np.diag_indices_from(H)] += h

@@ -60,7 +60,7 @@ class SparsePosterior:
 
     def without_rows(self) -> SparsePosterior:
         """The same, for prediction only: of the size of the columns in use."""
-        targets = self.fit.problem.targets.chosen(np.zeros(0, dtype=np.intp))
+        targets = self.fit.problem.targets.without_rows()
         if isinstance(self.fit, PairNormal):
             pairs = replace(self.fit.problem, Z=self.fit.problem.Z[:0].copy(), targets=targets)
             return replace(self, fit=replace(self.fit, problem=pairs))

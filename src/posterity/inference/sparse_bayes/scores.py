@@ -26,6 +26,7 @@ from posterity.designs.candidates import Block
 from posterity.inference.laplace import LaplaceFit
 from posterity.inference.sparse_bayes import sequential
 from posterity.inference.sparse_bayes.sequential import CURVED, DEPENDENT, Moments
+from posterity.inference.weight_targets import RowTargets
 
 Places = NDArray[np.intp]
 
@@ -67,13 +68,12 @@ class RowSlopes:
     c: Array  # (n,)
 
     @classmethod
-    def of(cls, fit: LaplaceFit, rows: slice, Z: Array) -> RowSlopes:
-        """Of these rows, whose columns in use, ones included, are Z."""
-        t = fit.problem.targets
+    def of(cls, fit: LaplaceFit, t: RowTargets, Z: Array) -> RowSlopes:
+        """Of rows of these targets, whose columns in use, ones included, are Z."""
         A = t.latents(Z @ fit.weights.W)
-        d = t.slope(rows, A)[:, 0]
-        b = t.curvature(rows, A, surely_positive=not t.is_concave)[:, 0, 0]
-        c = -0.5 * t.curvature_pullback(rows, A, fit.spread(Z))[:, 0]
+        d = t.slope(A)[:, 0]
+        b = t.curvature(A, surely_positive=not t.is_concave)[:, 0, 0]
+        c = -0.5 * t.curvature_pullback(A, fit.spread(Z))[:, 0]
         return cls(d, b, c)
 
 
@@ -90,7 +90,7 @@ class Scorer:
         """At the mode."""
         design = fit.problem.design
         Z = design.rows(0, design.n_rows)
-        return cls(Z, fit, RowSlopes.of(fit, slice(0, len(Z)), Z))
+        return cls(Z, fit, RowSlopes.of(fit, fit.problem.targets, Z))
 
     def scores(self, block: Block) -> tuple[Array, Array]:
         """S (b,), zero where others replace a column, and Q beside C (b, 2)."""
@@ -159,11 +159,11 @@ def working_design(
     ones = np.arange(M, design.n_columns)
     used = np.append(places, ones)
 
-    def terms(rows: slice, part: designs.Design) -> list[Array | float]:
-        r = RowSlopes.of(fit, rows, part.rows(0, part.n_rows)[:, used])
+    def terms(part: designs.Design, t: RowTargets) -> list[Array]:
+        r = RowSlopes.of(fit, t, part.rows(0, part.n_rows)[:, used])
         return [part.gram(r.b), part.rmatvec(r.d), part.rmatvec(r.c)]
 
-    A, d, c = design.total(terms)
+    A, d, c = fit.problem.targets.total(design, terms)
     beside = _Beside(A[np.ix_(used, used)], c[used], fit)
     S, Q = beside.scores(np.diagonal(A), A[:, used], d, c)
     S[used] = 0.0

@@ -83,11 +83,10 @@ class SharedScores:
 
     def __init__(self, fit: LaplaceFit) -> None:
         t, design = fit.problem.targets, fit.problem.design
-        rows = slice(0, design.n_rows)
         self.fit, self.Z = fit, design.rows(0, design.n_rows)
         A = t.latents(self.Z @ fit.weights.W)
-        self.slope, self.h = t.slope(rows, A), t.curvature(rows, A)
-        self.c = -0.5 * t.curvature_pullback(rows, A, fit.spread(self.Z))
+        self.slope, self.h = t.slope(A), t.curvature(A)
+        self.c = -0.5 * t.curvature_pullback(A, fit.spread(self.Z))
         moved = (self.Z.T @ self.c).reshape(-1)
         self._moved = linalg.solve_cholesky(fit.L, moved) if len(moved) else moved
 

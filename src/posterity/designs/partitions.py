@@ -1,0 +1,256 @@
+"""Rows of Dask collections: checked where they lie, and worked on by whoever holds them.
+
+A partition is never sent to the client. What is asked of it travels to the worker as a function of
+its :class:`Block`; what the function returns is merged with the answers of other partitions on the
+workers, and one answer comes back.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from posterity.arrays import Array
+from posterity.designs import blocks, dask_graph, dask_pieces
+from posterity.designs.blocks import Block, Form, Parts
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How a worker makes a block of the raw parts of a partition."""
+
+    form: Form
+    encode: Callable[[NDArray[Any]], Array] | None = None  # of targets that are no numbers
+    transforms: tuple[Callable[[Array], Array], ...] = ()
+
+    def parts(self, raw: Sequence[Any], number: int) -> Parts:
+        """As arrays of one length, of the columns that all partitions have."""
+        if self.form.feature_names is not None:
+            dask_pieces.check_names(raw[0], self.form.feature_names, _name(number))
+        X, y, sample_weight = raw
+        return blocks.parts(X, y, sample_weight, _name(number))
+
+    def block(self, parts: Parts, number: int, first_row: int = 0) -> Block:
+        """Checked, encoded and transformed; errors name the partition and the row within it."""
+        X, y, sample_weight = parts
+        if y is not None and self.encode is not None:
+            y = self.encode(y)
+        block = self.form.block((X, y, sample_weight), 0, piece=_name(number))
+        Z = block.X
+        for transform in self.transforms:
+            Z = transform(Z)
+        return replace(block, X=Z, first_row=first_row)
+
+
+@dataclass(frozen=True, eq=False)
+class Partitions:
+    """The rows of Dask arrays or data frames, with targets and weights where there are any.
+
+    Made by :meth:`of`, which reads nothing. Iterating is not possible, on purpose: rows stay on the
+    workers, and :meth:`reduce` brings back what they sum up to.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> import numpy as np
+    >>> from posterity import designs
+    >>> X = da.from_array(np.arange(10.0).reshape(5, 2), chunks=(2, 2))
+    >>> rows = designs.Partitions.of(X, X[:, 0])
+    >>> rows.n_features, rows.n_rows
+    (2, 5)
+    >>> rows.reduce(lambda block: block.y.sum(), lambda a, b: a + b)
+    np.float64(20.0)
+    """
+
+    pieces: tuple[Any, ...]  # delayed: the raw (X, y, sample_weight) of each partition
+    recipe: Recipe
+    known_lengths: tuple[int, ...] | None  # None: a pass would tell
+
+    @classmethod
+    def of(cls, X: Any, y: Any = None, sample_weight: Any = None) -> Partitions:
+        """From collections whose partitions hold the same rows, without reading any.
+
+        Parameters
+        ----------
+        X : dask array or data frame of shape (N, D)
+            Inputs.
+        y : dask array, series or data frame, of shape (N,) or (N, K), optional
+            Targets.
+        sample_weight : dask array or series of shape (N,), optional
+            Weights.
+        """
+        found = dask_pieces.aligned(X, y, sample_weight)
+        return cls(found.pieces, Recipe(found.form), found.lengths)
+
+    @property
+    def form(self) -> Form:
+        """Of the blocks before they are transformed."""
+        return self.recipe.form
+
+    @property
+    def n_features(self) -> int:
+        """The number of columns of X, as it was given."""
+        return self.form.n_features
+
+    @property
+    def feature_names(self) -> tuple[str, ...] | None:
+        """The names of the columns of X, where they have any."""
+        return self.form.feature_names
+
+    @property
+    def rereadable(self) -> bool:
+        """True: Dask makes a partition anew whenever it is asked for."""
+        return True
+
+    @cached_property
+    def lengths(self) -> tuple[int, ...]:
+        """Rows of each partition; by a pass where the collection does not know."""
+        if self.known_lengths is not None:
+            return self.known_lengths
+        return tuple(self._merged(_Length(self.recipe), _joined, "Counting rows"))
+
+    @property
+    def n_rows(self) -> int:
+        """N; by a pass where the collection does not know."""
+        return sum(self.lengths)
+
+    def counted(self) -> Partitions:
+        """The same, with every block told which row of all it begins with."""
+        return replace(self, known_lengths=self.lengths)
+
+    def encoded(self, encode: Callable[[NDArray[Any]], Array]) -> Partitions:
+        """The same rows with ``encode(y)`` in place of the targets, such as numbers of classes."""
+        return replace(self, recipe=replace(self.recipe, encode=encode))
+
+    def map(self, transform: Callable[[Array], Array]) -> Partitions:
+        """The same rows with ``transform(X)``, of as many rows, in place of X."""
+        transforms = (*self.recipe.transforms, transform)
+        return replace(self, recipe=replace(self.recipe, transforms=transforms))
+
+    def reduce(
+        self,
+        function: Callable[[Block], T],
+        merge: Callable[[T, T], T],
+        *,
+        description: str = "Reading rows",
+    ) -> T:
+        """What ``function`` returns of each partition, merged on the workers.
+
+        Parameters
+        ----------
+        function : callable
+            Of a :class:`Block` of at least one row. It is sent to the workers: what it refers to
+            should be small.
+        merge : callable
+            Of two answers, those of earlier rows first.
+        description : str
+            What is being done, shown beside a bar where a person is watching.
+        """
+        lengths = self.known_lengths
+        firsts = None if lengths is None else np.cumsum([0, *lengths[:-1]])
+        total = self._merged(_Answer(self.recipe, function, firsts), _either(merge), description)
+        if total is None:
+            raise ValueError("the partitions hold no rows; pass at least one.")
+        return total[0]
+
+    def tally(self) -> tuple[NDArray[Any], Array]:
+        """The distinct targets, sorted, and how often each counts: one pass."""
+        found: dask_pieces.Tally = self._merged(
+            dask_pieces.tally, dask_pieces.added_tallies, "Reading targets"
+        )
+        return found
+
+    def chosen(self, places: NDArray[np.intp]) -> Block:
+        """The rows of these numbers, at least one, in increasing order, brought into memory."""
+        firsts = np.cumsum([0, *self.lengths])
+        share = np.searchsorted(places, firsts)
+        spans = zip(itertools.pairwise(share), firsts[:-1], strict=True)
+        within = [places[a:b] - first for (a, b), first in spans]
+        found = self._merged(_Rows(self.recipe, within), _joined, "Sampling rows")
+        parts = zip(*(block.parts for block in found), strict=True)
+        X, y, w = (None if p[0] is None else np.concatenate(p) for p in map(tuple, parts))
+        assert X is not None
+        return Block(X, y, w, first_row=0)
+
+    def sample(self, n: int, rng: np.random.Generator) -> Block:
+        """A sample of n rows, or all where there are fewer; each set of n is equally likely."""
+        N = self.n_rows
+        places = np.arange(N) if n >= N else np.sort(rng.choice(N, n, replace=False))
+        return self.chosen(places)
+
+    def __repr__(self) -> str:
+        return f"Partitions(n_partitions={len(self.pieces)}, n_features={self.n_features})"
+
+    def _merged(self, work: Any, merge: Any, description: str) -> Any:
+        return dask_graph.merged(self.pieces, work, merge, description=description)
+
+
+@dataclass(frozen=True)
+class _Length:
+    """How many rows a partition has."""
+
+    recipe: Recipe
+
+    def __call__(self, raw: Sequence[Any], number: int) -> list[int]:
+        return [len(self.recipe.parts(raw, number)[0])]
+
+
+@dataclass(frozen=True)
+class _Answer:
+    """What a function says of a block; None of one without rows."""
+
+    recipe: Recipe
+    function: Callable[[Block], Any]
+    firsts: NDArray[np.intp] | None  # of each partition, where they are known
+
+    def __call__(self, raw: Sequence[Any], number: int) -> tuple[Any] | None:
+        parts = self.recipe.parts(raw, number)
+        if not len(parts[0]):
+            return None
+        first = 0 if self.firsts is None else int(self.firsts[number])
+        return (self.function(self.recipe.block(parts, number, first)),)
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """Some rows of each partition, told by their places within it."""
+
+    recipe: Recipe
+    within: list[NDArray[np.intp]]
+
+    def __call__(self, raw: Sequence[Any], number: int) -> list[Block]:
+        i = self.within[number]
+        if not len(i):
+            return []
+        parts = blocks.each(self.recipe.parts(raw, number), lambda part: part[i])
+        return [self.recipe.block(parts, number)]
+
+
+def _name(number: int) -> str:
+    return f"partition {number}"
+
+
+def _joined(a: list[Any], b: list[Any]) -> list[Any]:
+    return a + b
+
+
+def _either(merge: Callable[[T, T], T]) -> Callable[[Any, Any], Any]:
+    return functools.partial(_merge_present, merge)
+
+
+def _merge_present(
+    merge: Callable[[T, T], T], a: tuple[T] | None, b: tuple[T] | None
+) -> tuple[T] | None:
+    """Partitions without rows have nothing to say."""
+    if a is None or b is None:
+        return b if a is None else a
+    return (merge(a[0], b[0]),)
