@@ -7,6 +7,7 @@ and CuPy arrays, and leaves them on the device where it found them.
 import importlib
 import numbers
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -57,6 +58,34 @@ def free_memory(x: DeviceArray) -> int | None:
         return _free_for_torch(x.device)
     on_host = array_api_compat.is_numpy_array(x) or str(array_api_compat.device(x)) == "cpu"
     return _free_on_host() if on_host else None
+
+
+def is_collection(x: Any) -> bool:
+    """Whether x is an array, a data frame or a bag of Dask; without importing Dask.
+
+    Examples
+    --------
+    >>> is_collection(np.zeros(3))
+    False
+    """
+    dask = sys.modules.get("dask")  # whoever has a collection has imported it
+    return dask is not None and bool(dask.is_dask_collection(x))
+
+
+def is_missing(values: NDArray[Any]) -> NDArray[np.bool_]:
+    """Where there is nothing: None, NaN or whatever a library of tables writes for it.
+
+    Examples
+    --------
+    >>> is_missing(np.array(["a", None, float("nan")], dtype=object))
+    array([False,  True,  True])
+    """
+    if values.dtype.kind in "fc":
+        return ~np.isfinite(values)
+    if values.dtype.kind in "biuUS":
+        return np.zeros(values.shape, dtype=np.bool_)
+    # What is missing equals nothing, not even itself, or cannot say: so does pandas.NA.
+    return np.array([v is None or (v == v) is not True for v in values.tolist()], dtype=np.bool_)
 
 
 def generator(random_state: Any) -> np.random.Generator:

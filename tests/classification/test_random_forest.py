@@ -234,6 +234,8 @@ def test_parts_of_rows_need_whole_weights_and_chunks_bring_their_own():
         forest(bootstrap=False, max_samples=0.5).fit(X, y, sample_weight=np.full(30, 0.7))
     chunks = Chunks.from_arrays(X, (y == "alike").astype(float), rows=10)
     with pytest.raises(ValueError, match="Chunks bring their own targets"):
+        forest().fit(chunks, y)
+    with pytest.raises(ValueError, match="groups are taken only with rows in memory"):
         forest().fit(chunks, groups=np.zeros(30))
     X[4, 1] = np.nan
     with pytest.raises(ValueError, match="column 1, row 4 is NaN"):

@@ -142,11 +142,20 @@ def test_rows_read_in_chunks_give_the_model_of_rows_in_memory(fit_intercept, wei
     np.testing.assert_allclose(streamed.predict_proba(X), p, atol=5e-3)
 
 
+def test_three_classes_choose_the_same_columns_in_chunks():
+    X, y = data(n_classes=3)
+    near = SparseLogisticRegression().fit(X, y)
+    far = SparseLogisticRegression().fit(designs.Chunks.from_arrays(X, y.astype(float), rows=60))
+    np.testing.assert_array_equal(far.relevance_, near.relevance_)
+    np.testing.assert_allclose(far.coef_, near.coef_, rtol=1e-8, atol=1e-10)
+    assert far.log_evidence_ == pytest.approx(near.log_evidence_, rel=1e-12)
+
+
 def test_what_chunks_cannot_do_gets_a_sentence():
     X, y = data(n_classes=3)
     chunks = designs.Chunks.from_arrays(X, y.astype(float), rows=60)
-    with pytest.raises(ValueError, match=r"3 classes.*all rows in memory"):
-        SparseLogisticRegression().fit(chunks)
+    with pytest.raises(ValueError, match="'per_class' needs all rows in memory"):
+        SparseLogisticRegression(columns="per_class").fit(chunks)
     two = designs.Chunks.from_arrays(X, (y > 0).astype(float), rows=60)
     with pytest.raises(ValueError, match="'alternating' needs all rows in memory"):
         SparseLogisticRegression(algorithm="alternating").fit(two)

@@ -2,7 +2,8 @@
 
 import contextlib
 import importlib.util
-from collections.abc import Iterator
+import logging
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -13,25 +14,29 @@ if importlib.util.find_spec("distributed") is None:
 
 
 @contextlib.contextmanager
-def started(n_workers: int = 2, **settings: Any) -> Iterator[Any]:
-    """Worker processes of one thread each, with nannies, all gone at the end."""
+def _started() -> Iterator[Any]:
     import distributed
 
     with distributed.LocalCluster(
-        n_workers=n_workers,
+        n_workers=2,
         threads_per_worker=1,
         processes=True,
         dashboard_address="127.0.0.1:0",  # None would be port 8787, and a warning where it is taken
-        silence_logs=50,
-        **settings,
+        silence_logs=logging.CRITICAL,
     ) as cluster:
         yield cluster
 
 
 @pytest.fixture(scope="session")
+def started() -> Callable[[], contextlib.AbstractContextManager[Any]]:
+    """Starts two worker processes of one thread each, with nannies; all are gone at the end."""
+    return _started
+
+
+@pytest.fixture(scope="session")
 def cluster() -> Iterator[Any]:
     """Two workers for whoever does not harm them."""
-    with started() as cluster:
+    with _started() as cluster:
         yield cluster
 
 

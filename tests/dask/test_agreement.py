@@ -127,6 +127,16 @@ def test_worker_processes(model):
     compare(model, rows, dask_rows.as_arrays(rows))
 
 
+def test_rows_that_were_persisted(client):
+    rows = dask_rows.measured(N=800)
+    far = [part.persist() for part in dask_rows.as_arrays(rows).parts]
+    found = posterity.BayesianLinearRegression().fit(*far)
+    near = posterity.BayesianLinearRegression().fit(*rows.parts)
+    assert_same(found, near, rows.X[:20])
+    lazily = found.predict_dist(far[0])
+    np.testing.assert_allclose(lazily.mean().compute(), near.predict(rows.X), rtol=1e-9)
+
+
 @pytest.mark.usefixtures("here")
 class TestPCA:
     @pytest.mark.parametrize("n_rows", [600, 4])

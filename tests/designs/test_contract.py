@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 
 from posterity import designs
+from posterity.designs import base
 
 N, M = 23, 4
 
@@ -203,3 +204,13 @@ def test_chosen_rows_are_a_design_in_memory(make, Z):
     np.testing.assert_array_equal(values, places)
     assert chosen.in_memory
     np.testing.assert_array_equal(chosen.rows(0, len(places)), Z[places])
+
+
+def test_totals_that_are_joined_stay_as_they_are():
+    """A task of a cluster that is run again must find what it found before."""
+    a = [np.ones((2, 2)), designs.Least(3.0)]
+    b = [np.full((2, 2), 2.0), designs.Least(-1.0)]
+    total = base.joined(a, b)
+    np.testing.assert_array_equal(total[0], np.full((2, 2), 3.0))
+    assert total[1].value == -1.0
+    np.testing.assert_array_equal(a[0], np.ones((2, 2)))

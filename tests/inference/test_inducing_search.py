@@ -153,3 +153,17 @@ def test_reach_is_the_length_scale(rng):
     assert reach == pytest.approx(lengths, rel=1e-2)
     everywhere = inducing_search._reach(kernels.Constant(1.0), X)
     assert everywhere == pytest.approx(10.0 * X.std(axis=0), rel=1e-6)
+
+
+def test_a_sample_is_searched_and_the_bound_is_of_all_rows(wave):
+    sample = wave.among(np.arange(0, 150, 3))
+    held = Held(wave.X, wave.observations)
+    learned = inducing_search.maximise(sample, 12, held, rng=seeded())
+    assert evidence(wave, learned) == pytest.approx(-learned.optimum.value, abs=1e-6)
+    whole = inducing_search.maximise(wave, 12, rng=seeded())
+    assert learned.optimum.value == pytest.approx(whole.optimum.value, abs=0.1)
+    search = inducing_search._Search(sample, held, moving=True)
+    theta, Z = learned.optimum.x, search.chosen(learned.optimum.x, 5)
+    assert np.isin(Z, sample.X).all()
+    of_all = inducing.bound(*wave.at(theta), held, Z)[0]
+    assert search.value(theta, Z) == pytest.approx(of_all)

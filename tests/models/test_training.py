@@ -105,3 +105,29 @@ def test_importance_is_weight_over_known_noise():
     np.testing.assert_array_equal(training().importance, present.weights)
     assert present.mean_known_noise == pytest.approx(np.average(known[1:], weights=present.weights))
     assert training().mean_known_noise is None
+
+
+def test_a_sample_is_drawn_among_the_rows_as_they_were_given():
+    known = np.array([1.0, 1.0, 2.0, 1.0, 1.0, 2.0])
+    merged = training(known=known).merged()
+    assert merged.sampled(5, np.random.default_rng(0)) is merged
+    sample = merged.sampled(3, np.random.default_rng(0))
+    drawn = np.sort(np.random.default_rng(0).choice(5, 3, replace=False))
+    np.testing.assert_array_equal(sample.numbers, merged.numbers[drawn])
+    np.testing.assert_array_equal(sample.rows[sample.places], ROWS[sample.numbers])
+    np.testing.assert_array_equal(sample.Y[sample.places], Y[sample.numbers])
+    np.testing.assert_array_equal(sample.known_noise[sample.places], known[sample.numbers])
+    assert len(np.unique(np.hstack([sample.rows, sample.Y]), axis=0)) == len(sample.rows)
+    assert np.isin(sample.weights, merged.weights).all()
+
+
+def test_targets_are_observed_in_units_of_their_scale():
+    known = np.array([1.0, 1.0, 2.0, 5.0, 1.0, 4.0])
+    given = training(known=known)
+    held = given.observed(np.array([0.5]), np.array([2.0]))
+    np.testing.assert_allclose(held.observations.Y, (given.Y - 0.5) / 2.0)
+    np.testing.assert_allclose(held.observations.spread, known[1:] / 4.0 / given.weights)
+    np.testing.assert_array_equal(held.X, given.rows)
+    assert given.total_weight == given.weights.sum()
+    moments = given.target_moments
+    np.testing.assert_allclose(moments.mean, np.average(given.Y, axis=0, weights=given.importance))

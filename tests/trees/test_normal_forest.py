@@ -44,9 +44,9 @@ def test_numbers_do_not_depend_on_the_number_of_jobs(grown):
 def test_no_more_threads_answer_than_there_are_processors_and_work(monkeypatch):
     asked, parallel = [], joblib.Parallel
 
-    def counted(n_jobs, prefer):
+    def counted(n_jobs, require):
         asked.append(n_jobs)
-        return parallel(n_jobs=n_jobs, prefer=prefer)
+        return parallel(n_jobs=n_jobs, require=require)
 
     monkeypatch.setattr(joblib, "Parallel", counted)
     for cores, n in [(4, 3 * 2048), (2, 3 * 2048), (4, 10 * 2048)]:

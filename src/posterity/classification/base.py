@@ -24,7 +24,9 @@ class Classifier(models.LazyQueries, ClassifierMixin, BaseEstimator, abc.ABC):
     """A scikit-learn classifier whose prediction is a distribution over the classes.
 
     A subclass writes ``fit`` and ``predict_dist``; classes and probabilities follow from the
-    distribution, which numbers the classes in the order of ``classes_``.
+    distribution, which numbers the classes in the order of ``classes_``. Of Dask arrays and data
+    frames all of these are lazy: Dask arrays, and for ``predict_dist`` a
+    :class:`posterity.distributions.PartitionedClasses`.
     """
 
     classes_: NDArray[Any]
@@ -97,13 +99,10 @@ def checked_labels(estimator: BaseEstimator, y: ArrayLike | None, n_rows: int) -
 
 def _refuse_missing(labels: NDArray[Any]) -> None:
     """A row without a class teaches nothing: it is for the user to drop."""
-    if labels.dtype.kind == "f":
-        missing = ~np.isfinite(labels)
-    else:
-        missing = np.array([label is None or label != label for label in labels.tolist()])
-    rows = np.flatnonzero(missing)
+    rows = np.flatnonzero(arrays.is_missing(labels))
     if rows.size:
-        kind = "infinity" if labels[rows[0]] in (np.inf, -np.inf) else "NaN"
+        first = labels[rows[0]]
+        kind = "infinity" if isinstance(first, float) and np.isinf(first) else "NaN"
         raise ValueError(
             f"Input y contains {kind}: row {rows[0]} has no class. Drop such rows ({rows.size})."
         )

@@ -9,6 +9,8 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
+from posterity import validation
+
 Columns: TypeAlias = list[list[Hashable]]
 """D columns of N categories each."""
 
@@ -21,6 +23,7 @@ def check_columns(estimator: BaseEstimator, X: Any, *, reset: bool) -> tuple[Col
     >>> check_columns(BaseEstimator(), [["a", 1], ["b", 1]], reset=True)
     ([['a', 'b'], [1, 1]], 2)
     """
+    validation.refuse_collection(X, type(estimator).__name__, learned=reset)
     # Of a list or a frame that holds both, NumPy would turn the numbers into words.
     dtype = None if isinstance(X, np.ndarray) else object
     table = validate_data(estimator, X, reset=reset, dtype=dtype, ensure_all_finite=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -10,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from posterity import arrays, designs, distributions, models, validation
 from posterity.arrays import Array
-from posterity.classification.base import Classifier
+from posterity.classification.base import Classifier, codes_of
 from posterity.trees import forests
 
 
@@ -30,12 +31,13 @@ class ForestClassifier(models.ForestModel, Classifier):
 
         Parameters
         ----------
-        X : array-like or data frame of shape (N, D), or :class:`posterity.designs.Chunks`
+        X : array-like or data frame of shape (N, D), :class:`posterity.designs.Chunks`, or Dask's
             Inputs, where NaN is a missing value; or rows of any kind that ``tests`` takes. Chunks
             bring their own targets and weights, hold no NaN, and never sit in memory at once: each
             tree grows from a sample of them, of 65,536 rows unless ``max_samples`` says otherwise.
             Its leaves count that sample or all rows, whichever predicts rows better that were not
-            seen.
+            seen. Rows of a Dask array or data frame do the same on the workers, where trees grow
+            each from a sample of all partitions: these may be sorted in any way.
         y : array-like of shape (N,)
             Classes: numbers or names.
         sample_weight : array-like of shape (N,), optional
@@ -45,9 +47,10 @@ class ForestClassifier(models.ForestModel, Classifier):
             in the bag of a tree together or out of it. Without it rows that are alike vouch for
             each other, and what is learned out of the bag is too sure for groups not yet seen.
         """
-        if isinstance(X, designs.Chunks):
-            models.refuse_beside_chunks(y, sample_weight, groups)
-            return self._fit_chunks(X)
+        source = models.streamed(X, y, sample_weight)
+        if source is not None:
+            models.refuse_groups(groups)
+            return self._fit_streamed(source)
         given = self._check_rows(X, reset=True)
         counts = validation.check_sample_weight(sample_weight, len(given))
         all_codes = self._learn_classes(y, len(given), counts)
@@ -81,6 +84,17 @@ class ForestClassifier(models.ForestModel, Classifier):
         """The leaf of each row in each tree, (n, T), leaves being numbered through all trees."""
         check_is_fitted(self, "forest_")
         return self.forest_.apply(self._check_rows(X, reset=False), self.n_jobs)
+
+    def _fit_streamed(self, source: models.Source) -> Self:
+        if isinstance(source, designs.Chunks):
+            return self._fit_chunks(source)
+        found = forests.survey.of_classes(source)
+        self._set_classes(found.targets[0])
+        models.learn_columns(self, source)
+        rows, rng = found.encoded(partial(codes_of, self.classes_)), self.random_state
+        return self._adopt(
+            forests.fit_class_partitions(self._family(), rows, self._plan, arrays.generator(rng))
+        )
 
     def _fit_chunks(self, chunks: designs.Chunks) -> Self:
         chunks.require_rereadable(type(self).__name__)

@@ -65,8 +65,9 @@ class RandomForestClassifier(ForestClassifier):
         without a bootstrap.
     oob_accuracy_ : float
         How often these were right.
-    oob_log_prob_ : array of shape (N,)
+    oob_log_prob_ : array of shape (N,), or None
         Log-probability of each row's class by the same trees; NaN where all trees saw the row.
+        None where rows stayed on the workers of Dask: nobody holds a number for each of them.
     column_gain_ : array of shape (D,) or None
         Log-likelihood, in nats, that tests of each column gained in training.
 

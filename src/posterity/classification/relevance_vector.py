@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from posterity import arrays, designs, distributions, kernels, models
 from posterity.arrays import Array
 from posterity.classification import classes, sparse_choice
-from posterity.classification.base import Classifier
+from posterity.classification.candidate_vectors import CandidateVectors, Found
 from posterity.classification.weight_model import one_of
 from posterity.inference.laplace import LaplaceFit
 from posterity.inference.nearest_normal import NearestNormal
@@ -21,7 +20,7 @@ from posterity.inference.sparse_bayes.query import QueryColumn
 from posterity.inference.weight_targets import RowTargets
 
 
-class RelevanceVectorClassifier(models.RelevanceModel, Classifier):
+class RelevanceVectorClassifier(CandidateVectors):
     """Classification by few of the rows: latent functions are sums of a kernel about these.
 
     Every row offers a column ``kernel(X, row)``, whose weight has a prior precision of its own. The
@@ -74,6 +73,11 @@ class RelevanceVectorClassifier(models.RelevanceModel, Classifier):
         Vectors and kernel are chosen by Laplace's evidence. "auto" ends with the normal nearest to
         the posterior of the weights, as in :class:`BayesianLogisticRegression`, for three classes
         and more; of two, Laplace's width makes up for precisions that few rows have led astray.
+    candidates : int, or array-like of shape (M, D), optional
+        What may become a vector. None: any row. A number: so many rows, drawn at random. Else these
+        rows, which need not be rows of X. Rows of two classes may then lie in Dask collections, for
+        which candidates must be given. A kernel is learned on 5,000 rows at most, drawn at random;
+        vectors are chosen by all rows.
 
     Attributes
     ----------
@@ -82,7 +86,8 @@ class RelevanceVectorClassifier(models.RelevanceModel, Classifier):
     kernel_ : Kernel
         With every parameter set or learned.
     relevance_ : array of shape (m,)
-        The numbers of the rows that are kept, in increasing order; of equal rows the first.
+        The numbers of the rows that are kept, in increasing order; of equal rows the first. Where
+        ``candidates`` are given as rows, the numbers of those.
     relevance_vectors_ : array of shape (m, D), or list
         These rows.
     dual_coef_ : array of shape (1, m) or (C, m)
@@ -133,6 +138,7 @@ class RelevanceVectorClassifier(models.RelevanceModel, Classifier):
         random_state: Any = None,
         device: str | None = None,
         inference: str = "auto",
+        candidates: Any = None,
     ) -> None:
         self.kernel = kernel
         self.vectors = vectors
@@ -146,48 +152,65 @@ class RelevanceVectorClassifier(models.RelevanceModel, Classifier):
         self.random_state = random_state
         self.device = device
         self.inference = inference
+        self.candidates = candidates
 
-    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit the model.
 
         Parameters
         ----------
-        X : array-like or data frame of shape (N, D), or a sequence of N objects
-            Inputs.
+        X : array-like or data frame of shape (N, D), a sequence of N objects, or Dask's
+            Inputs. Rows of a Dask array or data frame stay on the workers, with those of y and
+            weights; this needs ``candidates``, and two classes.
         y : array-like of shape (N,)
             Classes: numbers or names.
         sample_weight : array-like of shape (N,), optional
             How often each row counts: an integer weight equals repeating the row.
         """
         choice = self._choice()
-        rows = self._check_rows(X, reset=True)
-        weights = models.checked_weights(sample_weight, kernels.rows.count(rows))
-        codes = self._learn_classes(y, len(weights), weights)
-        nearest = classes.wants_nearest(self.inference, self.averaging, few=len(self.classes_) < 3)
-        training = models.Training.present(rows, codes[:, None], weights, None)
-        if not self._kernel_given().tells_rows_apart:
-            training = models.arranged(training.merged())
-        targets = RowTargets.of(
-            training.Y[:, 0], training.weights, self._likelihood(), offset=self.fit_intercept
-        )
-        if self.query_column and choice.is_own(targets):
-            raise ValueError(
-                "query_column=True is for vectors that the classes share; use vectors='shared'."
-            )
-        kernel, chosen, fit = self._chosen(training, targets, choice)
+        nearest = classes.wants_nearest(self.inference, self.averaging)
+        source = models.streamed(X, y, sample_weight)
+        if source is None:
+            chosen, fit, order = self._found(X, y, sample_weight, choice)
+        else:
+            chosen, fit, order = self._found_on_workers(self._on_workers(source), choice)
         sparse_choice.announce(self, chosen, "vector", calls=2)
-        order = self._adopt_vectors(kernel, chosen.places, training)
         posterior = SparsePosterior.of(
-            chosen, fit, order, offset=self.fit_intercept, nearest=nearest
+            chosen,
+            fit,
+            order,
+            offset=self.fit_intercept,
+            nearest=nearest and len(self.classes_) > 2,
         )
         self._query = self._query_column(posterior) if self.query_column else None
         self._publish(posterior.without_rows())
         return self
 
+    def _found(
+        self, X: Any, y: Any, sample_weight: Any, choice: sparse_choice.SparseChoice
+    ) -> Found:
+        """The vectors of rows in memory."""
+        rows = self._check_rows(X, reset=True)
+        weights = models.checked_weights(sample_weight, kernels.rows.count(rows))
+        codes = self._learn_classes(y, len(weights), weights)
+        given = models.GivenRows(rows, codes[:, None], weights)
+        training = given.present()
+        if not self._kernel_given().tells_rows_apart:
+            training = models.arranged(training.merged())
+        targets = self._targets(training.Y[:, 0], training.weights)
+        if self.query_column and choice.is_own(targets):
+            raise ValueError(
+                "query_column=True is for vectors that the classes share; use vectors='shared'."
+            )
+        if self.candidates is not None:
+            return self._found_among(given, training, targets, choice)
+        kernel, chosen, fit = self._chosen(training, targets, choice)
+        return chosen, fit, self._adopt_vectors(kernel, chosen.places, training)
+
     def _chosen(
         self, training: models.Training, targets: RowTargets, choice: sparse_choice.SparseChoice
     ) -> tuple[kernels.Kernel, Chosen, Fit]:
-        """The kernel, in the units of the rows, and its vectors."""
+        """The kernel, in the units of the rows, and its vectors among all of them."""
         frame, rng = self._frame(training), arrays.generator(self.random_state)
         learned = choice.with_kernel(frame.rows, targets, frame.kernel, rng)
         kernel = frame.in_given_units(learned.kernel)
@@ -242,6 +265,3 @@ class RelevanceVectorClassifier(models.RelevanceModel, Classifier):
         Q = self.posterior_.contrasts
         step, spread = self._query.changes(rows, self.posterior_.rows(Z))
         return mean + step[:, :, 0] @ Q.T, covariance + Q @ spread @ Q.T
-
-    def _likelihood(self) -> Any:
-        return classes.likelihood_of(len(self.classes_), self.averaging)

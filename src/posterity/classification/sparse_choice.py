@@ -81,17 +81,17 @@ class SparseChoice:
             )
 
     def of_design(self, design: designs.Design, targets: RowTargets) -> tuple[Chosen, Fit]:
-        """The columns of largest evidence where rows of two classes are read block by block."""
-        if isinstance(targets.likelihood, likelihoods.Coupled):
+        """The columns of largest evidence where rows are not in memory all at once."""
+        if self.is_own(targets):
             raise ValueError(
-                f"The chunks hold {len(targets.shift)} classes; a choice of columns for more than "
-                "two needs all rows in memory: pass arrays, a sample of the rows for example."
+                "columns='per_class' needs all rows in memory: pass arrays, a sample of the rows "
+                "for example, or let the classes share their columns."
             )
         if self.alternating:
-            raise ValueError(
-                "algorithm='alternating' needs all rows in memory; use 'sequential' for chunks."
-            )
-        return sparse_laplace.maximise_design(
+            raise ValueError("algorithm='alternating' needs all rows in memory; use 'sequential'.")
+        coupled = isinstance(targets.likelihood, likelihoods.Coupled)
+        maximise = sparse_softmax.maximise_design if coupled else sparse_laplace.maximise_design
+        return maximise(
             design, targets, offset=self.offset, prior=self.prior, max_iter=self.max_iter
         )
 

@@ -178,18 +178,26 @@ def totalled(terms: Iterable[Sequence[Array | float | Least]]) -> list[Any]:
     """The sums, and the smallest of what is :class:`Least`, of several sequences of terms."""
     kept: list[Any] = []
     for some in terms:
-        kept = joined(kept, some) if kept else [_own(term) for term in some]
+        if not kept:
+            kept = [_own(term) for term in some]
+            continue
+        for i, term in enumerate(some):
+            if isinstance(term, Least):
+                kept[i] = _least(kept[i], term)
+            else:
+                kept[i] += term
     return kept
 
 
-def joined(kept: list[Any], some: Sequence[Array | float | Least]) -> list[Any]:
-    """The terms of both, summed into what is kept."""
-    for i, term in enumerate(some):
-        if isinstance(term, Least):
-            kept[i] = Least(min(kept[i].value, term.value))
-        else:
-            kept[i] += term
-    return kept
+def joined(a: list[Any], b: list[Any]) -> list[Any]:
+    """The total of two totals, which stay as they are: a task that is run again finds them so."""
+    return [
+        _least(x, y) if isinstance(y, Least) else x + y for x, y in zip(a, b, strict=True)
+    ]
+
+
+def _least(a: Least, b: Least) -> Least:
+    return a if a.value <= b.value else b
 
 
 def _own(term: Array | float | Least) -> Array | Least:

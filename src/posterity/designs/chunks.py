@@ -239,14 +239,7 @@ class Chunks:
     ) -> T:
         """What ``function`` returns of each block, merged in order: one pass.
 
-        Parameters
-        ----------
-        function : callable
-            Of a :class:`Block`.
-        merge : callable
-            Of two answers, that of the earlier rows first.
-        description : str
-            What is being done, shown beside a bar where a person is watching.
+        As :meth:`Partitions.reduce`, in this process.
 
         Examples
         --------

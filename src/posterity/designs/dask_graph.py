@@ -7,12 +7,15 @@ stands in the graph once. Where a worker is lost its pieces are made again from 
 
 from __future__ import annotations
 
+import functools
 import sys
+import uuid
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from posterity import progress
+from posterity.distributions import dask_rows
 
 T = TypeVar("T")
 
@@ -23,29 +26,47 @@ _DIED = (
 )
 
 
-def is_collection(x: Any) -> bool:
-    """Whether x is an array, a data frame or a bag of Dask; without importing Dask."""
-    dask = sys.modules.get("dask")
-    return dask is not None and bool(dask.is_dask_collection(x))
-
-
 def merged(
     pieces: Sequence[Any],
     work: Callable[[Any, int], T],
     merge: Callable[[T, T], T],
     *,
     description: str,
+    only: Sequence[int] | None = None,
 ) -> T:
-    """``merge`` of ``work(piece, number)`` of all pieces, made where the pieces are."""
+    """``merge`` of ``work(piece, number)`` of all pieces, made where the pieces are.
+
+    A piece is delayed, a list of delayed parts, or anything small. Where only some of them, by
+    number, have anything to say, no other is made.
+    """
     import dask
+    from dask._task_spec import TaskRef
+    from dask.delayed import Delayed
 
     shared, join = (dask.delayed(f, traverse=False, pure=False) for f in (work, merge))
-    run, fold = dask.delayed(_run, pure=False), dask.delayed(_fold, pure=False)
-    level = [run(shared, piece, number) for number, piece in enumerate(pieces)]
+    numbers = range(len(pieces)) if only is None else only
+    name = f"merged-{uuid.uuid4().hex}"
+    layer = {
+        (name, 0, i): dask_rows.task((name, 0, i), _run, shared, pieces[i], i) for i in numbers
+    }
+    level = list(layer)
     while len(level) > 1:
-        level = [fold(join, level[i : i + _FAN_IN]) for i in range(0, len(level), _FAN_IN)]
-    answer: T = computed(level[0], description=description)
+        folds = [level[i : i + _FAN_IN] for i in range(0, len(level), _FAN_IN)]
+        level = [(name, level[0][1] + 1, i) for i in range(len(folds))]
+        for key, those in zip(level, folds, strict=True):
+            layer[key] = dask_rows.task(key, _fold, join, *map(TaskRef, those))
+    # One layer for all pieces: thousands would take longer to go through than the work itself.
+    delayed = [part for i in numbers for part in _delayed_in(pieces[i])]
+    graph = dask_rows.layered(name, layer, (shared, join), delayed)
+    answer: T = computed(Delayed(level[0], graph, layer=name), description=description)
     return answer
+
+
+def _delayed_in(piece: Any) -> list[Any]:
+    import dask
+
+    parts = piece if isinstance(piece, list) else [piece]
+    return [part for part in parts if dask.is_dask_collection(part)]
 
 
 def computed(task: Any, *, description: str) -> Any:
@@ -91,8 +112,5 @@ def _run(work: Callable[[Any, int], T], piece: Any, number: int) -> T:
     return work(piece, number)
 
 
-def _fold(merge: Callable[[T, T], T], answers: list[T]) -> T:
-    total = answers[0]
-    for answer in answers[1:]:
-        total = merge(total, answer)
-    return total
+def _fold(merge: Callable[[T, T], T], *answers: T) -> T:
+    return functools.reduce(merge, answers)

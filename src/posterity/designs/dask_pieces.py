@@ -1,4 +1,4 @@
-"""Dask collections cut into pieces of the same rows, one delayed tuple a partition."""
+"""Dask collections cut into pieces of the same rows, each a list of delayed parts."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 
 from posterity import arrays
 from posterity.arrays import Array
-from posterity.designs import blocks, dask_graph
+from posterity.designs import blocks
 from posterity.designs.blocks import Form
 
 Tally: TypeAlias = tuple[NDArray[Any], Array]
 """Distinct targets in increasing order, and how often each counts."""
 
+CLASS, COUNT = "class", "count"
 NAMES = ("X", "y", "sample_weight")
 
 
@@ -24,36 +25,33 @@ NAMES = ("X", "y", "sample_weight")
 class Aligned:
     """Pieces whose parts hold the same rows, and what is known of them before any is read."""
 
-    pieces: tuple[Any, ...]
+    pieces: tuple[list[Any], ...]
     form: Form
     lengths: tuple[int, ...] | None
 
 
 def aligned(X: Any, y: Any, sample_weight: Any) -> Aligned:
     """One piece a partition of X; arrays are cut at the rows where X is."""
-    import dask
-
     _check_kinds((X, y, sample_weight))
     rows = _whole_rows(X)
     form = Form.of(_like(rows, y, sample_weight), _columns(X), _columns(y))
     delayed = _delayed([rows, _cut_as(y, rows, "y"), _cut_as(sample_weight, rows, NAMES[2])])
     _check_counts(delayed)
-    pack = dask.delayed(tuple, pure=False)
     pieces = (
-        pack([None if parts is None else parts[i] for parts in delayed])
+        [None if parts is None else parts[i] for parts in delayed]
         for i in range(len(delayed[0] or ()))
     )
     return Aligned(tuple(pieces), form, _lengths(rows))
 
 
-def tally(raw: Sequence[Any], number: int) -> Tally:
-    """How often each class among the targets of a partition counts; a row without one is named."""
+def tally(raw: Sequence[Any], number: int, *, kind: str = CLASS) -> Tally:
+    """How often each target of a partition counts; a row that has none of this kind is named."""
     where = f"partition {number}"
     X, targets, weight = raw
     _, y, sample_weight = blocks.parts(X, targets, weight, where)
     if y is None or y.ndim != 1:
-        raise ValueError(f"y of {where} must hold one class a row.")
-    _check_labels(y, where)
+        raise ValueError(f"y of {where} must hold one {kind} a row.")
+    _check_labels(y, where, kind)
     weights = np.ones(len(y)) if sample_weight is None else sample_weight
     counting = weights > 0.0
     return _tallied(y[counting], weights[counting])
@@ -83,27 +81,27 @@ def check_names(X: Any, expected: tuple[str, ...], where: str) -> None:
     )
 
 
-def _check_labels(y: NDArray[Any], where: str) -> None:
-    """Every row has a class, which is no number on a scale."""
-    is_float = y.dtype.kind == "f"
-    missing = ~np.isfinite(y) if is_float else np.array([v is None or v != v for v in y.tolist()])
+def _check_labels(y: NDArray[Any], where: str, kind: str) -> None:
+    """Every row has a class or a count, which is no number on a scale."""
+    missing = arrays.is_missing(y)
     if missing.any():
         row = int(np.argmax(missing))
         raise ValueError(
-            f"y of {where}, row {row} has no class; drop such rows ({int(missing.sum())} there)."
+            f"y of {where}, row {row} has no {kind}; drop such rows ({int(missing.sum())} there)."
         )
-    if is_float and np.any(y != np.round(y)):
+    if y.dtype.kind == "f" and np.any(y != np.round(y)):
         row = int(np.argmax(y != np.round(y)))
+        cure = "use a regressor" if kind == CLASS else "use designs.Chunks, or a sample in memory"
         raise ValueError(
-            f"Unknown label type: y of {where}, row {row} is {y[row]:g}, which is no class but a "
-            "number on a scale; use a regressor, or cut the scale into classes."
+            f"Unknown label type: y of {where}, row {row} is {y[row]:g}, which is no {kind} but a "
+            f"number on a scale; {cure}."
         )
 
 
 def _check_kinds(given: Sequence[Any]) -> None:
     """All of them lie on the workers, or none."""
     for name, part in zip(NAMES, given, strict=True):
-        if part is not None and not dask_graph.is_collection(part):
+        if part is not None and not arrays.is_collection(part):
             raise TypeError(
                 f"X is a Dask collection but {name} is a {type(part).__name__}, which is in "
                 f"memory here: pass dask.array.from_array({name}, chunks=X.chunks[0]), or a "

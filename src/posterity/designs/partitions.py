@@ -71,7 +71,7 @@ class Partitions:
     np.float64(20.0)
     """
 
-    pieces: tuple[Any, ...]  # delayed: the raw (X, y, sample_weight) of each partition
+    pieces: tuple[list[Any], ...]  # of each partition X, y, sample_weight, delayed or None
     recipe: Recipe
     known_lengths: tuple[int, ...] | None  # None: a pass would tell
 
@@ -162,10 +162,11 @@ class Partitions:
             raise ValueError("the partitions hold no rows; pass at least one.")
         return total[0]
 
-    def tally(self) -> tuple[NDArray[Any], Array]:
-        """The distinct targets, sorted, and how often each counts: one pass."""
+    def tally(self, *, kind: str = dask_pieces.CLASS) -> tuple[NDArray[Any], Array]:
+        """The distinct targets, classes or counts, sorted, and how often each counts: one pass."""
+        work = functools.partial(dask_pieces.tally, kind=kind)
         found: dask_pieces.Tally = self._merged(
-            dask_pieces.tally, dask_pieces.added_tallies, "Reading targets"
+            work, dask_pieces.added_tallies, "Reading targets"
         )
         return found
 
@@ -175,7 +176,14 @@ class Partitions:
         share = np.searchsorted(places, firsts)
         spans = zip(itertools.pairwise(share), firsts[:-1], strict=True)
         within = [places[a:b] - first for (a, b), first in spans]
-        found = self._merged(_Rows(self.recipe, within), _joined, "Sampling rows")
+        asked = [number for number, i in enumerate(within) if len(i)]
+        found = dask_graph.merged(
+            self.pieces,
+            _Rows(self.recipe, within),
+            _joined,
+            description="Sampling rows",
+            only=asked,
+        )
         parts = zip(*(block.parts for block in found), strict=True)
         X, y, w = (None if p[0] is None else np.concatenate(p) for p in map(tuple, parts))
         assert X is not None
@@ -229,8 +237,6 @@ class _Rows:
 
     def __call__(self, raw: Sequence[Any], number: int) -> list[Block]:
         i = self.within[number]
-        if not len(i):
-            return []
         parts = blocks.each(self.recipe.parts(raw, number), lambda part: part[i])
         return [self.recipe.block(parts, number)]
 

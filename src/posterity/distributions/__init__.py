@@ -12,6 +12,7 @@ from posterity.distributions.general_normal import GeneralNormal
 from posterity.distributions.mixture import Mixture
 from posterity.distributions.multivariate_normal import MultivariateNormal
 from posterity.distributions.normal import Normal
+from posterity.distributions.partitioned import Partitioned, PartitionedClasses
 from posterity.distributions.poisson import Poisson, PoissonLogNormal
 from posterity.distributions.student_t import StudentT
 from posterity.distributions.univariate import Univariate
@@ -29,6 +30,8 @@ __all__ = [
     "Mixture",
     "MultivariateNormal",
     "Normal",
+    "Partitioned",
+    "PartitionedClasses",
     "Poisson",
     "PoissonLogNormal",
     "StudentT",

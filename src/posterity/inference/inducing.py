@@ -18,12 +18,13 @@ import numpy as np
 
 from posterity import kernels, linalg
 from posterity.arrays import Array, DeviceArray, namespace
-from posterity.inference import inducing_rows
-from posterity.inference.observations import Observations
+from posterity.inference import inducing_observed, inducing_rows
+from posterity.inference.inducing_observed import Observed
+from posterity.inference.inducing_rows import Carrier
 
 
 def bound(
-    kernel: kernels.Kernel, noise_variance: float, X: Any, observations: Observations, Z: Any
+    kernel: kernels.Kernel, noise_variance: float, observed: Observed, Z: Any
 ) -> tuple[float, Array, DeviceArray | None]:
     """The lower bound of log p(Y), all constants and outputs included, and its gradients.
 
@@ -31,10 +32,10 @@ def bound(
     ----------
     kernel : Kernel
     noise_variance : float
-        Of row n this times ``observations.spread[n]``.
-    X : array (N, D), or a sequence of objects where the kernel takes those
-    observations : Observations
-    Z : like X, M rows
+        Of a row this times its spread.
+    observed : Observed
+        The rows, in memory or elsewhere, and what was observed there.
+    Z : array (M, D), or a sequence of objects where the kernel takes those
         The inducing points.
 
     Returns
@@ -47,21 +48,21 @@ def bound(
 
     Examples
     --------
+    >>> from posterity.inference.observations import Observations
     >>> X = np.linspace(0.0, 1.0, 50)[:, None]
-    >>> y = Observations.of(np.sin(6.0 * X))
-    >>> value, gradient, point_gradient = bound(kernels.RBF(0.5), 0.1, X, y, X[::10])
+    >>> rows = inducing_observed.Held(X, Observations.of(np.sin(6.0 * X)))
+    >>> value, gradient, point_gradient = bound(kernels.RBF(0.5), 0.1, rows, X[::10])
     >>> round(value, 2), gradient.shape, point_gradient.shape
     (-10.31, (2,), (5, 1))
     """
-    rows = inducing_rows.Rows(kernel, noise_variance, X, observations, Z)
     with linalg.threads.limited(len(Z)):
-        summary = inducing_rows.Summary.of(rows)
+        summary = inducing_rows.Summary.of(Carrier(kernel, noise_variance, Z), observed)
         theta, points = summary.pulled_back()
         return summary.log_bound(), np.append(theta, summary.noise_slope()), points
 
 
 def condition(
-    kernel: kernels.Kernel, noise_variance: float, X: Any, observations: Observations, Z: Any
+    kernel: kernels.Kernel, noise_variance: float, observed: Observed, Z: Any
 ) -> InducingPosterior:
     """The posterior of the function given the rows, as far as the inducing points carry it.
 
@@ -69,16 +70,16 @@ def condition(
 
     Examples
     --------
+    >>> from posterity.inference.observations import Observations
     >>> X = np.linspace(0.0, 1.0, 50)[:, None]
-    >>> y = Observations.of(np.sin(6.0 * X))
-    >>> posterior = condition(kernels.RBF(0.5), 0.1, X, y, X[::10])
+    >>> rows = inducing_observed.Held(X, Observations.of(np.sin(6.0 * X)))
+    >>> posterior = condition(kernels.RBF(0.5), 0.1, rows, X[::10])
     >>> mean, variance = posterior.latent(np.array([[0.25]]))
     >>> round(float(mean[0, 0]), 2), round(float(variance[0]), 3)
     (0.83, 0.005)
     """
-    rows = inducing_rows.Rows(kernel, noise_variance, X, observations, Z)
     with linalg.threads.limited(len(Z)):
-        s = inducing_rows.Summary.of(rows)
+        s = inducing_rows.Summary.of(Carrier(kernel, noise_variance, Z), observed)
         return InducingPosterior(kernel, Z, s.L, s.L_B, s.m, s.log_bound(), s.gap())
 
 
@@ -101,7 +102,7 @@ class InducingPosterior:
 
     def latent(self, X: Any) -> tuple[DeviceArray, DeviceArray]:
         """Mean (n, K) and variance (n,) of the noise-free function."""
-        places = inducing_rows.slices(len(X), self.n_inducing, self.m)
+        places = inducing_observed.slices(len(X), self.n_inducing, self.m)
         means, variances = zip(*(self._latent(X[i]) for i in places), strict=True)
         xp = namespace(self.m)
         return xp.concat(means), xp.concat(variances)
@@ -109,7 +110,7 @@ class InducingPosterior:
     def mean(self, X: Any) -> DeviceArray:
         """Mean (n, K) of the noise-free function."""
         w = linalg.solve_lower_transposed(self.L, self.m)  # (M, K)
-        places = inducing_rows.slices(len(X), self.n_inducing, self.m)
+        places = inducing_observed.slices(len(X), self.n_inducing, self.m)
         return namespace(w).concat([self.kernel(X[i], self.Z) @ w for i in places])
 
     def leave_one_out(self) -> tuple[DeviceArray, DeviceArray]:

@@ -7,59 +7,43 @@ B = I + A A^T = L_B L_B^T, y = S Y the whitened targets, m = B^-1 A y.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import array_api_compat
-import numpy as np
 
 from posterity import kernels, linalg
 from posterity.arrays import Array, DeviceArray, namespace
-from posterity.inference.observations import Observations
+from posterity.inference.inducing_observed import Observed
 from posterity.linalg import products
-
-_CPU_VALUES = 1 << 19  # of K_uf at a time: 4 MiB
-_DEVICE_VALUES = 1 << 25
-_LEAST_ROWS = 64
-
-
-def slices(n_rows: int, n_points: int, like: DeviceArray) -> list[slice]:
-    """Blocks of rows whose kernel with the points fits a cache, or fills a device."""
-    values = _CPU_VALUES if array_api_compat.is_numpy_array(like) else _DEVICE_VALUES
-    size = max(_LEAST_ROWS, values // n_points)
-    return [slice(i, min(i + size, n_rows)) for i in range(0, n_rows, size)]
 
 
 @dataclass(frozen=True)
-class Rows:
-    """Observed rows, a kernel, and the points that are to stand for the rows."""
+class Carrier:
+    """A kernel, the noise, and the points that are to stand for observed rows."""
 
     kernel: kernels.Kernel
     noise_variance: float
-    X: Any  # (N, D), or a sequence of N objects
-    observations: Observations
     Z: Any  # (M, D), or a sequence of M objects
-
-    def blocks(self) -> Iterator[tuple[Any, DeviceArray, DeviceArray]]:
-        """X, the diagonal of S, and y, a block at a time."""
-        o = self.observations
-        for i in slices(o.n_rows, len(self.Z), o.Y):
-            root = (self.noise_variance * o.spread[i]) ** -0.5
-            yield self.X[i], root, root[:, None] * o.Y[i]
 
     def factor(self) -> DeviceArray:
         """L."""
         K = self.kernel(self.Z)
         return linalg.cholesky(K + _jitter(K) * _mean_diagonal(K) * _identity(K), max_jitter=0.0)
 
+    def whitened(self, Y: DeviceArray, spread: DeviceArray) -> tuple[DeviceArray, DeviceArray]:
+        """The diagonal of S, and y, of some rows."""
+        root = (self.noise_variance * spread) ** -0.5
+        return root, root[:, None] * Y
+
 
 @dataclass(frozen=True)
 class Summary:
     """The sums over all rows from which the bound, the posterior and the adjoint are made."""
 
-    rows: Rows
+    carrier: Carrier
+    observed: Observed
     L: DeviceArray  # (M, M)
     AAt: DeviceArray  # (M, M)
     Ay: DeviceArray  # (M, K)
@@ -68,10 +52,11 @@ class Summary:
     log_noise: float  # sum of log s_n
 
     @classmethod
-    def of(cls, rows: Rows, L: DeviceArray | None = None) -> Summary:
+    def of(cls, carrier: Carrier, observed: Observed, L: DeviceArray | None = None) -> Summary:
         """The first pass; L where it is known already."""
-        factor = rows.factor() if L is None else L
-        return cls(rows, factor, *_sums(rows, factor))
+        factor = carrier.factor() if L is None else L
+        sums = observed.total(_Sums(carrier, factor), len(carrier.Z))
+        return cls(carrier, observed, factor, *sums)
 
     @cached_property
     def L_B(self) -> DeviceArray:
@@ -95,10 +80,10 @@ class Summary:
 
     def log_bound(self) -> float:
         """log N(Y | 0, Q + s) - t / 2 of each output.  [TI 9]"""
-        o = self.rows.observations
+        o = self.observed
         each = o.n_rows * math.log(2.0 * math.pi) + self.log_noise
         each += linalg.log_determinant(self.L_B) + self.unseen
-        apart, _ = o.log_apart(self.rows.noise_variance)
+        apart, _ = o.log_apart(self.carrier.noise_variance)
         return apart - 0.5 * (o.n_outputs * each + self.squares - self.explained)
 
     def gap(self) -> float:
@@ -112,56 +97,40 @@ class Summary:
         wide = linalg.cholesky(self.AAt + (1.0 + t) * _identity(self.AAt))
         explained = _total(linalg.quadratic_form(wide, self.Ay))
         quadratic = (self.squares - explained) / (1.0 + t)
-        n_outputs = self.rows.observations.n_outputs
+        n_outputs = self.observed.n_outputs
         return max(0.0, 0.5 * (n_outputs * t + self.squares - self.explained - quadratic))
 
     def noise_slope(self) -> float:
         """The derivative of the bound in log noise_variance."""
-        o = self.rows.observations
+        o = self.observed
         decided = self.L.shape[0] - _trace(linalg.inverse_from_cholesky(self.L_B))
         each = self.unseen + decided - o.n_rows
-        _, apart = o.log_apart(self.rows.noise_variance)
+        _, apart = o.log_apart(self.carrier.noise_variance)
         data = self.squares - self.explained - _total(self.m**2)
         return apart + 0.5 * (o.n_outputs * each + data)
 
     def pulled_back(self) -> tuple[Array, DeviceArray | None]:
         """dL/dtheta (P,), and dL/dZ (M, D), of the bound: the second pass."""
-        total = _Adjoint(self.rows)
-        self._visit(total.add)
+        theta, points = self.observed.total(self._adjoint(), len(self.carrier.Z))
         theta_u, points_u = self._through_points()
-        points = total.points + points_u if self.rows.kernel.takes_vectors else None
-        return total.theta + theta_u, points
+        return theta + theta_u, points + points_u if self.carrier.kernel.takes_vectors else None
 
     def pulled_back_to_inputs(self) -> tuple[Array, DeviceArray, DeviceArray]:
         """dL/dtheta (P,), dL/dZ (M, D) and dL/dX (N, D) of the bound, of a kernel of vectors."""
-        total = _InputAdjoint(self.rows)
-        self._visit(total.add)
+        adjoint = _InputAdjoint(self._adjoint())
+        theta, points, inputs = self.observed.total(adjoint, len(self.carrier.Z))
         theta_u, points_u = self._through_points()
-        inputs = namespace(*total.inputs).concat(total.inputs)
-        return total.theta + theta_u, total.points + points_u, inputs
+        return theta + theta_u, points + points_u, namespace(*inputs).concat(inputs)
 
-    def _visit(self, add: Callable[[Any, kernels.Tangent, DeviceArray, DeviceArray], None]) -> None:
-        """Pass on X, the tangent of K_uf, G = dL/dK_uf and g = dL/d diag(K), block by block.
-
-        G = (P K_uf S + alpha (y - S K_fu alpha)^T) S, with alpha = L^-T m and P for each output;
-        g_n = -1 / (2 s_n) for each output.
-        """
-        rows, n_outputs = self.rows, self.rows.observations.n_outputs
-        P, alpha = self._precision_gain(), linalg.solve_lower_transposed(self.L, self.m)
-        for X, root, y in rows.blocks():
-            tangent = rows.kernel.tangent(rows.Z, X)
-            C = tangent.value * root
-            residual = y - product(C.T, alpha)
-            G = product(C.T, n_outputs * P).T
-            G += product(residual, alpha.T).T
-            G *= root
-            add(X, tangent, G, -0.5 * n_outputs * root**2)
+    def _adjoint(self) -> _Adjoint:
+        gain = self.observed.n_outputs * self._precision_gain()
+        return _Adjoint(self.carrier, gain, linalg.solve_lower_transposed(self.L, self.m))
 
     def _through_points(self) -> tuple[Array, DeviceArray | float]:
         """The adjoint of K_uu: G = -1/2 L^-T (A A^T B^-1 A A^T + m m^T) L^-1, each output."""
-        kernel, Z = self.rows.kernel, self.rows.Z
+        kernel, Z = self.carrier.kernel, self.carrier.Z
         W = linalg.solve_lower(self.L_B, self.AAt)
-        inner = self.rows.observations.n_outputs * gram(W) + product(self.m, self.m.T)
+        inner = self.observed.n_outputs * gram(W) + product(self.m, self.m.T)
         G = -0.5 * _both_sides(self.L, inner)
         G = G + (_jitter(G) * _mean_diagonal(G)) * _identity(G)
         tangent = kernel.tangent(Z)
@@ -174,50 +143,69 @@ class Summary:
         return _both_sides(self.L, _identity(inverse) - inverse)
 
 
-class _Adjoint:
-    """dL/dtheta and dL/dZ through K_uf and the diagonal of K, as blocks are added."""
+@dataclass(frozen=True)
+class _Sums:
+    """A A^T, A y, and the numbers of :class:`Summary`, of some rows."""
 
-    def __init__(self, rows: Rows) -> None:
-        self._kernel = rows.kernel
-        self.theta = np.zeros(len(rows.kernel.theta))
-        self.points: DeviceArray | float = 0.0
+    carrier: Carrier
+    L: DeviceArray
 
-    def add(self, X: Any, tangent: kernels.Tangent, G: DeviceArray, g: DeviceArray) -> None:
-        """The part of a block."""
-        self.theta += tangent.parameters(G)
-        self.theta += self._kernel.diag_pullback(X, g)
-        if self._kernel.takes_vectors:
-            self.points = self.points + tangent.inputs(G)
-
-
-class _InputAdjoint(_Adjoint):
-    """And dL/dX of every block."""
-
-    def __init__(self, rows: Rows) -> None:
-        super().__init__(rows)
-        self._Z = rows.Z
-        self.inputs: list[DeviceArray] = []
-
-    def add(self, X: Any, tangent: kernels.Tangent, G: DeviceArray, g: DeviceArray) -> None:
-        super().add(X, tangent, G, g)
-        across = self._kernel.pullback_inputs(X, self._Z, G.T)
-        self.inputs.append(across + self._kernel.diag_pullback_inputs(X, g))
-
-
-def _sums(rows: Rows, L: DeviceArray) -> tuple[DeviceArray, DeviceArray, float, float, float]:
-    """A A^T, A y, and the numbers of :class:`Summary`, over all rows."""
-    xp = namespace(L)
-    AAt, Ay, squares, prior, log_noise = xp.zeros_like(L), 0.0, 0.0, 0.0, 0.0
-    for X, root, y in rows.blocks():
-        K_fu = rows.kernel(X, rows.Z)
+    def __call__(self, X: Any, Y: DeviceArray, spread: DeviceArray) -> list[Any]:
+        kernel, xp = self.carrier.kernel, namespace(self.L)
+        root, y = self.carrier.whitened(Y, spread)
+        K_fu = kernel(X, self.carrier.Z)
         K_fu *= root[:, None]
-        At = linalg.solve_lower(L, K_fu.T).T
-        AAt += gram(At)
-        Ay = Ay + product(At.T, y)
-        squares += _total(y * y)
-        prior += _total(rows.kernel.diag(X) * root**2)
-        log_noise -= 2.0 * _total(xp.log(root))
-    return AAt, Ay, squares, prior, log_noise
+        At = linalg.solve_lower(self.L, K_fu.T).T
+        prior, log_noise = _total(kernel.diag(X) * root**2), -2.0 * _total(xp.log(root))
+        return [gram(At), product(At.T, y), _total(y * y), prior, log_noise]
+
+
+@dataclass(frozen=True)
+class _Adjoint:
+    """dL/dtheta and dL/dZ through K_uf and the diagonal of K, of some rows.
+
+    G = dL/dK_uf = (P K_uf S + alpha (y - S K_fu alpha)^T) S, with alpha = L^-T m and P for each
+    output; g_n = dL/dk_nn = -1 / (2 s_n) for each output.
+    """
+
+    carrier: Carrier
+    gain: DeviceArray  # (M, M), the sum of P over outputs
+    alpha: DeviceArray  # (M, K)
+
+    def __call__(self, X: Any, Y: DeviceArray, spread: DeviceArray) -> list[Any]:
+        return self.terms(X, *self.of_kernel(X, Y, spread))
+
+    def terms(self, X: Any, tangent: kernels.Tangent, G: DeviceArray, g: DeviceArray) -> list[Any]:
+        """Of parameters and points."""
+        kernel = self.carrier.kernel
+        theta = tangent.parameters(G) + kernel.diag_pullback(X, g)
+        return [theta, tangent.inputs(G) if kernel.takes_vectors else 0.0]
+
+    def of_kernel(
+        self, X: Any, Y: DeviceArray, spread: DeviceArray
+    ) -> tuple[kernels.Tangent, DeviceArray, DeviceArray]:
+        """The tangent of K_uf, G and g."""
+        tangent = self.carrier.kernel.tangent(self.carrier.Z, X)
+        root, y = self.carrier.whitened(Y, spread)
+        C = tangent.value * root
+        G = product(C.T, self.gain).T
+        G += product(y - product(C.T, self.alpha), self.alpha.T).T
+        G *= root
+        return tangent, G, -0.5 * Y.shape[1] * root**2
+
+
+@dataclass(frozen=True)
+class _InputAdjoint:
+    """And dL/dX of every row."""
+
+    adjoint: _Adjoint
+
+    def __call__(self, X: Any, Y: DeviceArray, spread: DeviceArray) -> list[Any]:
+        carrier = self.adjoint.carrier
+        tangent, G, g = self.adjoint.of_kernel(X, Y, spread)
+        across = carrier.kernel.pullback_inputs(X, carrier.Z, G.T)
+        inputs = across + carrier.kernel.diag_pullback_inputs(X, g)
+        return [*self.adjoint.terms(X, tangent, G, g), [inputs]]
 
 
 def gram(A: DeviceArray) -> DeviceArray:

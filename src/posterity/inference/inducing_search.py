@@ -3,6 +3,9 @@
 A climb on a thousand rows without inducing points brings the parameters close. Points are then
 chosen greedily, and everything climbs together, a few steps at a time: while a fresh choice of
 points, made by the kernel as it has become, beats the points as they have moved, it replaces them.
+
+Of very many rows a sample in memory tells where they lie and how large values are. Only the bound
+is of all of them, and may be summed wherever they are.
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ import numpy as np
 from posterity import arrays, kernels, linalg, optimize
 from posterity.arrays import Array, to_numpy
 from posterity.inference import inducing, inducing_selection, process_search
+from posterity.inference.inducing_observed import Held, Observed
 
 _COARSE_ROWS = 1000
 _ROUND = 10  # iterations before points are chosen again
@@ -42,6 +46,7 @@ class LearnedPoints:
 def maximise(
     problem: process_search.Problem,
     points: int | Any,
+    observed: Observed | None = None,
     *,
     optimise_points: bool = True,
     starts: Sequence[Array] = (),
@@ -57,6 +62,8 @@ def maximise(
         Rows, observations, kernel and noise, and between what they may be tuned.
     points : int, or like the rows
         How many to choose at most, or the inducing points to start from.
+    observed : Observed, optional
+        The rows that the bound is of, where those of the problem are but a sample of them.
     optimise_points : bool, default=True
         Whether they move; points of kernels that take objects never do.
     starts : sequence of array (P,)
@@ -79,7 +86,8 @@ def maximise(
         rng=rng,
         announce=False,
     )
-    search = _Search(problem, optimise_points and problem.kernel.takes_vectors, rng)
+    moving = optimise_points and problem.kernel.takes_vectors
+    search = _Search(problem, observed or Held(problem.X, problem.observations), moving)
     if isinstance(points, int | np.integer):
         theta, Z, best = search.with_choice(coarse.optimum.x, int(points), max_iter)
     else:
@@ -93,8 +101,8 @@ class _Search:
     """Climbs of the bound over log parameters and, where they move, inducing points."""
 
     problem: process_search.Problem
+    observed: Observed
     moving: bool
-    rng: np.random.Generator
 
     def with_choice(
         self, theta: Array, n_points: int, max_iter: int
@@ -117,20 +125,20 @@ class _Search:
         """Rows that the kernel at theta finds hardest to tell from others."""
         X, (kernel, _) = self.problem.X, self.problem.at(theta)
         total = self.problem.total(kernel)
-        indices = inducing_selection.select_greedily(total, X, n_points, rng=self.rng)
+        indices = inducing_selection.select_greedily(total, X, n_points)
         return kernels.rows.chosen(X, indices)
 
     def value(self, theta: Array, Z: Any) -> float:
         """The bound."""
         kernel, noise = self.problem.at(theta)
-        p = self.problem
-        return inducing.condition(p.total(kernel), noise, p.X, p.observations, Z).log_evidence
+        total = self.problem.total(kernel)
+        return inducing.condition(total, noise, self.observed, Z).log_evidence
 
     def climb(self, theta: Array, Z: Any, max_iter: int) -> tuple[Array, Any, optimize.Optimum]:
         """L-BFGS from there."""
         P, p = len(theta), self.problem
         reach = _reach(p.total(p.at(theta)[0]), p.X) if self.moving else None
-        bound = _Bound(p, Z, P, reach)
+        bound = _Bound(p, self.observed, Z, P, reach)
         if not bound.n_variables:
             given = optimize.Optimum(theta, bound(theta)[0], theta, 0, "everything was given", True)
             return theta, Z, given
@@ -157,6 +165,7 @@ class _Bound:
     """
 
     problem: process_search.Problem
+    observed: Observed
     Z: Any
     n_parameters: int
     reach: Array | None  # (D,); None: points stay
@@ -180,7 +189,7 @@ class _Bound:
         kernel, noise = p.at(x[:P])
         try:
             value, gradient, slopes = inducing.bound(
-                p.total(kernel), noise, p.X, p.observations, self.points(x)
+                p.total(kernel), noise, self.observed, self.points(x)
             )
         except linalg.NotPositiveDefiniteError:
             return np.inf, np.zeros_like(x)

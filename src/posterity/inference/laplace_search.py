@@ -6,7 +6,6 @@ decade, and BFGS on the exact gradient the place. Each mode is sought from the o
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 
 from posterity import designs, linalg, optimize
 from posterity.arrays import Array
+from posterity.inference import foresight
 from posterity.inference.laplace import LaplaceFit
 from posterity.inference.weight_prior import WeightPrior
 from posterity.inference.weight_problem import WeightProblem
@@ -76,17 +76,18 @@ class LaplaceSearch:
     def at(self, x: Array, start: Array | None) -> LaplaceFit:
         """The approximation at log parameters, its mode sought from ``start``."""
         learns = self.prior_variance is None
-        variance = float(np.exp(x[0])) if learns else float(self.prior_variance or 0.0)
         likelihood = self.targets.likelihood
         theta = likelihood.theta
         theta[self.free] = x[learns:]
         targets = replace(self.targets, likelihood=likelihood.at(theta))
-        prior = WeightPrior(
-            1.0 / variance,
-            self.design.n_columns,
-            self.targets.offset_precision if self.offset else None,
-        )
-        return LaplaceFit.of(WeightProblem(self.design, targets, prior), start)
+        return LaplaceFit.of(WeightProblem(self.design, targets, self.prior(x)), start)
+
+    def prior(self, x: Array) -> WeightPrior:
+        """At log parameters."""
+        learned = self.prior_variance is None
+        variance = float(np.exp(x[0])) if learned else float(self.prior_variance or 0.0)
+        offset = self.targets.offset_precision if self.offset else None
+        return WeightPrior(1.0 / variance, self.design.n_columns, offset)
 
     def gradient(self, fit: LaplaceFit) -> Array:
         """Of the log evidence in all that is searched."""
@@ -96,29 +97,18 @@ class LaplaceSearch:
 
 def maximise(search: LaplaceSearch, *, max_iter: int = 100) -> LearnedLaplace:
     """Scan the prior variance, where it is not given, and climb from the best."""
-    modes: list[Array | None] = [None]
-
-    def fit_at(x: Array) -> LaplaceFit:
-        fit = search.at(x, modes[0])
-        modes[0] = fit.weights.W
-        return fit
-
-    def objective(x: Array) -> tuple[float, Array]:
-        try:
-            fit = fit_at(x)
-        except linalg.NotPositiveDefiniteError:
-            return np.inf, np.zeros_like(x)  # the step was too long: no mode there
-        return -fit.log_evidence, -search.gradient(fit)
-
+    fits = _Fits(search)
     best, x = _GIVEN, search.start
     if len(x):
+        inverse_hessian = None
         if search.prior_variance is None:
-            x = _scanned(search, fit_at)
+            x, inverse_hessian = fits.foreseen() if fits.sees_ahead else (fits.scanned(), None)
         best = optimize.minimise_bfgs(
-            objective,
+            fits.objective,
             x,
             bounds=search.limits,
             names=search.names,
+            inverse_hessian=inverse_hessian,
             longest_step=_LONGEST,
             max_iter=max_iter,
             tol=0.1 * _LEAST_GAIN,
@@ -126,11 +116,56 @@ def maximise(search: LaplaceSearch, *, max_iter: int = 100) -> LearnedLaplace:
         )
         x = best.x
     given = search.prior_variance
-    return LearnedLaplace(fit_at(x), float(np.exp(x[0])) if given is None else given, best)
+    return LearnedLaplace(fits.at(x), float(np.exp(x[0])) if given is None else given, best)
 
 
-def _scanned(search: LaplaceSearch, fit_at: Callable[[Array], LaplaceFit]) -> Array:
-    """The start, with the prior variance of the decade of the largest evidence."""
-    points = [search.start + np.append(d, np.zeros(len(search.start) - 1)) for d in _DECADES]
-    evidences = [fit_at(point).log_evidence for point in points]
-    return points[int(np.argmax(evidences))]
+class _Fits:
+    """One fit after the other, each sought from where the last one points."""
+
+    def __init__(self, search: LaplaceSearch) -> None:
+        self._search = search
+        self._last: tuple[Array, LaplaceFit] | None = None
+        n_weights = search.design.n_columns * search.targets.n_outputs
+        rows = search.targets.total_weight
+        # Where the likelihood is learned, too, what is foreseen of the weights alone is not enough.
+        self.sees_ahead = not np.any(search.free) and foresight.is_trusted(rows, n_weights)
+
+    def at(self, x: Array) -> LaplaceFit:
+        """At log parameters; the last fit itself where they are the same."""
+        if self._last is not None and np.array_equal(self._last[0], x):
+            return self._last[1]
+        fit = self._search.at(x, self._start(x))
+        self._last = x.copy(), fit
+        return fit
+
+    def _start(self, x: Array) -> Array | None:
+        if self._last is None:
+            return None
+        fit = self._last[1]
+        if not (self.sees_ahead and fit.L.size):
+            return fit.weights.W
+        return foresight.Foresight(fit).mode(self._search.prior(x))
+
+    def objective(self, x: Array) -> tuple[float, Array]:
+        """Minus the log evidence and its gradient."""
+        try:
+            fit = self.at(x)
+        except linalg.NotPositiveDefiniteError:
+            return np.inf, np.zeros_like(x)  # the step was too long: no mode there
+        return -fit.log_evidence, -self._search.gradient(fit)
+
+    def scanned(self) -> Array:
+        """The start, with the prior variance of the decade of the largest evidence."""
+        start = self._search.start
+        points = [start + np.append(d, np.zeros(len(start) - 1)) for d in _DECADES]
+        evidences = [self.at(point).log_evidence for point in points]
+        return points[int(np.argmax(evidences))]
+
+    def foreseen(self) -> tuple[Array, Array]:
+        """The prior variance that one fit foresees, and how sure that is."""
+        start = self._search.start
+        fit = self.at(start)
+        best, curvature = foresight.Foresight(fit).best_log_variance(
+            start[0] + _DECADES, self._search.limits[0]
+        )
+        return np.array([best]), np.array([[1.0 / curvature]])

@@ -186,7 +186,7 @@ def _probe(
     if len(points) == 1:
         return []
     tasks = (joblib.delayed(_first_steps)(problem, point, max_iter) for point in points)
-    return list(joblib.Parallel(n_jobs=n_jobs, prefer="threads")(tasks))
+    return list(joblib.Parallel(n_jobs=n_jobs, require="sharedmem")(tasks))
 
 
 def _first_steps(problem: Searchable, point: Array, max_iter: int) -> optimize.Optimum:

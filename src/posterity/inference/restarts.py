@@ -40,7 +40,7 @@ def minimise(
         joblib.delayed(_search)(value_and_gradient, start, max_iter, _COARSE_GAIN)
         for start in starts
     )
-    ends = list(joblib.Parallel(n_jobs=n_jobs, prefer="threads")(tasks))
+    ends = list(joblib.Parallel(n_jobs=n_jobs, require="sharedmem")(tasks))
     best = min(ends, key=lambda end: end.value)
     if best.converged:
         bottom = _search(value_and_gradient, best.x, max_iter, _FINE_GAIN)

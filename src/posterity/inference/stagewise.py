@@ -163,7 +163,7 @@ class _Fitter:
             least_gain=_SETTLED,
             announce=False,
         )
-        heats = joblib.Parallel(n_jobs=self.n_jobs, prefer="threads")(
+        heats = joblib.Parallel(n_jobs=self.n_jobs, require="sharedmem")(
             joblib.delayed(heat)(start) for start in starts
         )
         ahead = min(heats, key=lambda end: end.value)

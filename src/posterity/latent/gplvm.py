@@ -6,20 +6,19 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from posterity import arrays, distributions, models, validation
+from posterity import arrays, distributions, validation
 from posterity.arrays import Array
-from posterity.latent import latent_fit, latent_training, left_out, motion
+from posterity.latent import latent_fit, latent_training, lazy_forms, left_out, motion, transformer
 from posterity.latent.output_frame import OutputFrame, RowsSeen
 
 _LEAST_ROWS = 3
 _EFFECTIVE = 1e-2  # relevance, in units of the largest, of a dimension that counts
 
 
-class GPLVM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, models.KernelModel):
+class GPLVM(transformer.KernelTransformer):
     """Few unknown coordinates of each row, of which every column is a smooth function.
 
     Every column is a draw of one Gaussian process whose inputs, the latent points, are not known:
@@ -105,6 +104,7 @@ class GPLVM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, models.KernelMode
     """
 
     _kernel_parameters = ("kernel", "dynamics", "back_constraints")
+    _lazy_answers = lazy_forms.PROCESSES
 
     def __init__(
         self,

@@ -6,16 +6,15 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from posterity import arrays, distributions, kernels, models, validation
+from posterity import arrays, distributions, kernels, validation
 from posterity.arrays import Array
 from posterity.inference.latents import hierarchy, terms
 from posterity.inference.latents.descent import Descent
 from posterity.inference.latents.trajectories import TrajectoryPrior
-from posterity.latent import motion
+from posterity.latent import lazy_forms, motion, transformer
 from posterity.latent.output_frame import OutputFrame, RowsSeen
 from posterity.latent.parts import Parts
 
@@ -23,7 +22,7 @@ _LEAST_ROWS = 3
 _ROOT_KERNEL = kernels.RBF()
 
 
-class HierarchicalGPLVM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, models.KernelModel):
+class HierarchicalGPLVM(transformer.KernelTransformer):
     """Parts that move each in their own way, and what they have in common.
 
     Columns come in parts: the limbs of a body, the dancers of a pair, the sensors of each machine.
@@ -104,6 +103,7 @@ class HierarchicalGPLVM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, model
     """
 
     _kernel_parameters = ("kernel", "root_kernel", "dynamics")
+    _lazy_answers = lazy_forms.HIERARCHIES
 
     def __init__(
         self,

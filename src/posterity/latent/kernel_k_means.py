@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numbers
 import warnings
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,7 +16,7 @@ from posterity.arrays import Array
 from posterity.inference import kernel_clusters, kernel_components
 
 
-class KernelKMeans(ClusterMixin, models.KernelModel):
+class KernelKMeans(models.LazyQueries, ClusterMixin, models.KernelModel):
     """Groups of rows that are alike to a kernel.
 
     Rows are so divided that the squared distances of their features from the mean of their group
@@ -69,6 +69,10 @@ class KernelKMeans(ClusterMixin, models.KernelModel):
 
     _clusters: kernel_clusters.Clusters
     _means: Array
+
+    _lazy_answers: ClassVar[dict[str, models.Answer]] = {
+        "predict": models.ArrayAnswer(lambda model: (), lambda model: np.intp)
+    }
 
     def __init__(
         self,

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import functools
 import numbers
 import warnings
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from posterity import arrays, kernels, linalg, models, optimize, validation
 from posterity.arrays import Array
 from posterity.inference import kernel_components, preimages
+from posterity.latent import lazy_forms, transformer
 
 
 def _rows_can_move(model: KernelPCA) -> bool:
@@ -27,7 +28,7 @@ def _rows_can_move(model: KernelPCA) -> bool:
     return True
 
 
-class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, models.KernelModel):
+class KernelPCA(transformer.KernelTransformer):
     """Curved coordinates: principal components of the features that a kernel stands for.
 
     A component is a direction of the feature space, of length one, in which the centred features
@@ -139,6 +140,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, models.Kernel
         return T
 
     @available_if(_rows_can_move)
+    @functools.partial(models.asked, answer=lazy_forms.ROWS)
     def inverse_transform(self, X: ArrayLike) -> Array:
         """The rows (n, D) whose features are nearest to the points with scores X.
 

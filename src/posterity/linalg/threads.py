@@ -13,6 +13,7 @@ import threading
 from collections.abc import Iterator
 from typing import Any
 
+import joblib
 import scipy.linalg  # noqa: F401  (its BLAS must be loaded before the libraries are listed)
 import threadpoolctl
 
@@ -69,3 +70,18 @@ def _has_threads(blas: Any) -> bool:
 def available() -> int:
     """How many threads BLAS has been given, and so how many this process may keep busy."""
     return max((library["num_threads"] or 1 for library in _blas().info()), default=1)
+
+
+def asked(n_jobs: int | None) -> int:
+    """How many threads of this process ``n_jobs`` asks for.
+
+    Other than what ``joblib.effective_n_jobs`` says this does not depend on a backend that a user
+    has chosen for other work, such as a cluster's: threads share the memory of one machine.
+
+    Examples
+    --------
+    >>> asked(2), asked(None)
+    (2, 1)
+    """
+    backend, default = joblib.parallel.get_active_backend(require="sharedmem")
+    return int(backend.effective_n_jobs(default if n_jobs is None else n_jobs))

@@ -1,5 +1,7 @@
 """What regressors and classifiers share: rows and kernels, rows and features."""
 
+from posterity.models.candidate_rows import CentredColumns, GivenRows, PartitionRows, Pool
+from posterity.models.column_moments import ColumnMoments
 from posterity.models.dual_model import DualModel
 from posterity.models.feature_model import FeatureModel, given_variance
 from posterity.models.kernel_model import (
@@ -9,6 +11,16 @@ from posterity.models.kernel_model import (
     is_on_device,
     joined,
 )
+from posterity.models.lazy_answers import (
+    Answer,
+    ArrayAnswer,
+    Derived,
+    DistributionAnswer,
+    Question,
+    Refusal,
+)
+from posterity.models.lazy_queries import LazyQueries, asked
+from posterity.models.partitioned_training import PartitionedTraining
 from posterity.models.relevance_model import (
     Frame,
     RelevanceModel,
@@ -26,17 +38,36 @@ from posterity.models.streamed_rows import (
     sampled,
     streamed,
 )
-from posterity.models.tested_model import ForestModel, TestedModel, checked_groups, present
+from posterity.models.tested_model import (
+    ForestModel,
+    TestedModel,
+    checked_groups,
+    present,
+    refuse_groups,
+)
 from posterity.models.training import Training, given_noise, known_noise
 from posterity.models.weighed_model import Belief, WeighedModel
 
 __all__ = [
+    "Answer",
+    "ArrayAnswer",
     "Belief",
+    "CentredColumns",
+    "ColumnMoments",
+    "Derived",
+    "DistributionAnswer",
     "DualModel",
     "FeatureModel",
     "ForestModel",
     "Frame",
+    "GivenRows",
     "KernelModel",
+    "LazyQueries",
+    "PartitionRows",
+    "PartitionedTraining",
+    "Pool",
+    "Question",
+    "Refusal",
     "RelevanceModel",
     "Source",
     "StreamedRows",
@@ -44,6 +75,7 @@ __all__ = [
     "Training",
     "WeighedModel",
     "arranged",
+    "asked",
     "check_algorithm",
     "check_columns",
     "checked_groups",
@@ -58,6 +90,7 @@ __all__ = [
     "present",
     "read_targets",
     "refuse_beside_chunks",
+    "refuse_groups",
     "refuse_learned",
     "sampled",
     "streamed",

@@ -68,6 +68,7 @@ class KernelModel(BaseEstimator):
     ) -> Any:
         """Rows where they are to be worked on: beside those of a fit, or on the device."""
         if self._takes_objects:
+            validation.refuse_collection(X, type(self).__name__, learned=reset)
             return list(X)
         if not is_on_device(X):
             rows = validation.check_X(self, X, reset=reset, min_rows=min_rows)
@@ -106,8 +107,10 @@ def checked_weights(sample_weight: ArrayLike | None, n: int) -> Array:
 
 
 def is_on_device(X: Any) -> bool:
-    """Whether X is an array of another library than NumPy's."""
-    return array_api_compat.is_array_api_obj(X) and not array_api_compat.is_numpy_array(X)
+    """Whether X is an array of another library than NumPy's, and not in pieces elsewhere."""
+    if array_api_compat.is_numpy_array(X) or arrays.is_collection(X):
+        return False
+    return bool(array_api_compat.is_array_api_obj(X))
 
 
 def _checked_on_device(X: DeviceArray, columns: int) -> DeviceArray:

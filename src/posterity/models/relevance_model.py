@@ -8,9 +8,12 @@ from typing import Any
 import array_api_compat
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
 
-from posterity import arrays, kernels, priors, validation
+from posterity import arrays, designs, kernels, priors, validation
 from posterity.arrays import Array, DeviceArray, namespace
+from posterity.models import candidate_rows, kernel_model, streamed_rows
+from posterity.models.candidate_rows import Pool
 from posterity.models.kernel_model import KernelModel
 from posterity.models.training import Training
 
@@ -24,6 +27,10 @@ class Frame:
     rows: Any
     kernel: kernels.Kernel
     spread: Array | None  # (D,), the units; None: those of the rows as they were given
+
+    def of(self, rows: Any) -> Any:
+        """Other rows in these units."""
+        return rows if self.spread is None else rows / arrays.like(rows, self.spread)
 
     def in_given_units(self, kernel: kernels.Kernel) -> kernels.Kernel:
         """The kernel that makes of the rows as given what this one makes of them here."""
@@ -44,6 +51,7 @@ class RelevanceModel(KernelModel):
     algorithm: str
     max_iter: int
     random_state: Any
+    candidates: Any = None  # of models in files that were written before there was a choice
     kernel_: kernels.Kernel
     relevance_: NDArray[np.intp]
     relevance_vectors_: Any
@@ -63,6 +71,41 @@ class RelevanceModel(KernelModel):
         spread = _spreads(training.rows, training.weights)
         return Frame(training.rows / arrays.like(training.rows, spread), kernels.RBF(), spread)
 
+    def _arranged(self, training: Training) -> Training:
+        """Equal rows made one, where the kernel does not tell them apart, in an order of their own.
+
+        Then neither repetitions nor the order that rows came in make a difference.
+        """
+        apart = self._kernel_given().tells_rows_apart
+        return arranged(training if apart else training.merged())
+
+    def _on_workers(self, source: Any) -> designs.Partitions:
+        """Rows that stay on the workers, where that can be; the model learns their columns."""
+        if not isinstance(source, designs.Partitions):
+            raise TypeError(
+                f"{type(self).__name__} reads no chunks: pass arrays, or Dask collections."
+            )
+        if self._takes_objects:
+            raise ValueError(f"The kernel {self.kernel} compares objects, which Dask has none of.")
+        if self.candidates is None:
+            raise ValueError(
+                "Rows on workers cannot all become vectors: give candidates=, a number of rows to "
+                "draw, such as 500, or the rows themselves."
+            )
+        if self.query_column:
+            raise ValueError("query_column=True keeps all rows, so that they must be in memory.")
+        if source.form.target_shape is None:
+            raise ValueError("The rows have no targets: pass y, a Dask collection like X.")
+        self._checked_prior()
+        streamed_rows.learn_columns(self, source)
+        return source
+
+    def _frame_of_sample(self, pool: Pool) -> tuple[Frame, Training]:
+        """Where the kernel of candidates is learned, and the rows that teach it."""
+        assert pool.sample is not None
+        training = self._arranged(pool.sample)
+        return self._frame(training), training
+
     def _adopt_vectors(
         self, kernel: kernels.Kernel, places: NDArray[np.intp], training: Training
     ) -> NDArray[np.intp]:
@@ -77,6 +120,45 @@ class RelevanceModel(KernelModel):
         self.__dict__.pop("X_train_", None)  # of an earlier fit
         if self.query_column:
             self.X_train_ = training.rows
+        return order
+
+    def _pool(
+        self, source: candidate_rows.Source, rng: np.random.Generator, beside: Any = None
+    ) -> Pool:
+        """The candidates, beside rows in memory, and a sample where their kernel is learned."""
+        asked, kernel = self.candidates, self._bound_kernel()
+        candidate_rows.check_candidates(asked)
+        unset = any(value is None for value in kernel.get_params().values())
+        given = asked if candidate_rows.is_count(asked) else self._checked_candidates(beside)
+        return Pool.of(given, source, rng, learns=bool(unset or kernel.names))
+
+    def _checked_candidates(self, beside: Any) -> Any:
+        """Rows of as many columns as those of the fit."""
+        if self._takes_objects:
+            return list(self.candidates)
+        if kernel_model.is_on_device(self.candidates):
+            return self._check_rows(self.candidates)
+        try:
+            rows = validation.check_X(seen := BaseEstimator(), self.candidates, reset=True)
+        except ValueError as error:
+            raise ValueError(f"In candidates: {error}") from error
+        if rows.shape[1] != self.n_features_in_:
+            raise ValueError(
+                f"candidates have {rows.shape[1]} columns, but X has {self.n_features_in_}."
+            )
+        own, others = (list(getattr(one, "feature_names_in_", ())) for one in (seen, self))
+        if own and others and own != others:
+            raise ValueError(f"candidates have the columns {own}, but X has {others}.")
+        return rows if beside is None else arrays.like(beside, rows)
+
+    def _adopt_candidates(
+        self, kernel: kernels.Kernel, places: NDArray[np.intp], pool: Pool
+    ) -> NDArray[np.intp]:
+        """Set what prediction needs; the order in which the vectors at these places now stand."""
+        order = np.argsort(pool.numbers[places], kind="stable")
+        self.kernel_, self.relevance_ = kernel, pool.numbers[places[order]]
+        self.relevance_vectors_ = kernels.rows.chosen(pool.centres, places[order])
+        self.__dict__.pop("X_train_", None)  # of an earlier fit
         return order
 
     def _queries(self, X: Any) -> Any:

@@ -6,16 +6,17 @@ partitions stay on the workers.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 
-from posterity import designs, progress, validation
+from posterity import arrays, designs, progress, validation
 from posterity import features as feature_spaces
 from posterity.arrays import Array
-from posterity.designs import dask_graph
+from posterity.designs import dask_pieces
 from posterity.inference.weight_targets import Tallied
 from posterity.models.feature_model import FeatureModel
 
@@ -29,7 +30,7 @@ def streamed(X: Any, y: Any, sample_weight: Any) -> Source | None:
     if isinstance(X, designs.Chunks | designs.Partitions):
         refuse_beside_chunks(y, sample_weight)
         return X
-    return designs.Partitions.of(X, y, sample_weight) if dask_graph.is_collection(X) else None
+    return designs.Partitions.of(X, y, sample_weight) if arrays.is_collection(X) else None
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,7 @@ class StreamedRows:
         partitions stay where they are, and must be of few distinct values, which are counted.
         """
         if isinstance(source, designs.Partitions):
-            return cls.of_partitions(model, source, *source.tally())
+            return cls.of_partitions(model, source, *source.tally(kind=dask_pieces.COUNT))
         source.require_rereadable(type(model).__name__)
         refuse_learned(model)
         y, weights = read_targets(model, source)
@@ -64,9 +65,16 @@ class StreamedRows:
         learn_columns(model, partitions)
         refuse_learned(model)
         model._fit_features(sampled(model, partitions), None)
-        mapped = partitions if model.features is None else partitions.map(model._features_of)
+        mapped = partitions if model.features is None else partitions.map(_transform(model))
         weights = designs.Along(weights_of) if partitions.form.weighted else None
         return cls(designs.DaskDesign(mapped), Tallied(targets_of, values, counts), weights)
+
+
+def _transform(model: FeatureModel) -> Callable[[Array], Array]:
+    """From inputs to features, without what else the model knows."""
+    bare = clone(model)
+    bare.features_ = model.features_
+    return bare._features_of
 
 
 def learn_columns(model: BaseEstimator, source: Source) -> None:

@@ -176,6 +176,15 @@ def present(
     return rows[kept], target[kept], weights[kept], None if groups is None else groups[kept]
 
 
+def refuse_groups(groups: Any) -> None:
+    """Rows of one group lie in many blocks, and would have to be found before any tree draws."""
+    if groups is not None:
+        raise ValueError(
+            "groups are taken only with rows in memory: fit on a sample, or leave them out and "
+            "judge the forest by groups that it has not seen."
+        )
+
+
 def checked_groups(
     groups: ArrayLike | None, n_rows: int, weights: Array | None = None
 ) -> NDArray[np.int32] | None:
@@ -211,9 +220,9 @@ def _refuse_nameless(names: NDArray[Any]) -> None:
         )
 
 
-def _in_place(values: Array, weights: Array | None) -> Array:
+def _in_place(values: Array | None, weights: Array | None) -> Array | None:
     """Of every row as it was given, NaN where it does not count."""
-    if weights is None:
+    if weights is None or values is None:
         return values
     kept = weights > 0.0
     everywhere = np.full(len(weights), np.nan)

@@ -8,9 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from posterity import kernels, validation
+from posterity import arrays, kernels, validation
 from posterity.arrays import Array
+from posterity.inference.inducing_observed import Held
+from posterity.inference.observations import Observations
 from posterity.models import kernel_model
+from posterity.models.column_moments import ColumnMoments
 
 
 @dataclass(frozen=True)
@@ -124,6 +127,39 @@ class Training:
     def _number(self, place: np.intp) -> int:
         """Of the first row given that stands there."""
         return int(self.numbers[np.argmax(self.places == place)])
+
+    def sampled(self, n: int, rng: np.random.Generator) -> Training:
+        """At most n of the rows, drawn as they were given; all where there are no more."""
+        if len(self.numbers) <= n:
+            return self
+        drawn = np.sort(rng.choice(len(self.numbers), n, replace=False))
+        kept = np.unique(self.places[drawn])
+        return Training(
+            kernels.rows.chosen(self.rows, kept),
+            self.Y[kept],
+            self.weights[kept],
+            None if self.known_noise is None else self.known_noise[kept],
+            np.searchsorted(kept, self.places[drawn]),
+            self.numbers[drawn],
+        )
+
+    def observed(self, centre: Array, scale: Array) -> Held:
+        """The rows as inference sees them, the targets less the centre and divided by the scale."""
+        Y = (self.Y - centre) / scale
+        like = Y if isinstance(self.rows, list) else self.rows
+        known = None if self.known_noise is None else self.known_noise / scale[0] ** 2
+        y = Observations.of(arrays.like(like, Y), weights=self.weights, known_noise=known)
+        return Held(self.rows, y)
+
+    @property
+    def target_moments(self) -> ColumnMoments:
+        """Of the targets, a row counted by its importance."""
+        return ColumnMoments.of(self.Y, self.importance)
+
+    @property
+    def total_weight(self) -> float:
+        """How many rows there are, each counted by its weight."""
+        return float(np.sum(self.weights))
 
     @property
     def importance(self) -> Array:

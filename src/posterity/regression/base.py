@@ -1,24 +1,51 @@
 """What every regressor answers, all of it derived from one predictive distribution."""
 
 import abc
-from typing import Any
+import functools
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, RegressorMixin
 
-from posterity import distributions
+from posterity import distributions, models
 from posterity.arrays import Array
 
 
-class Regressor(RegressorMixin, BaseEstimator, abc.ABC):
+def _target_shape(model: Any) -> tuple[int, ...]:
+    return model._target_shape
+
+
+def _n_answers(question: models.Question) -> int:
+    """Means only, or standard deviations with them."""
+    return 2 if question.given.get("return_std") else 1
+
+
+def _refuse_pairs(question: models.Question) -> None:
+    if question.given.get("return_cov"):
+        models.Refusal("with return_cov=True answers of all pairs of rows").lazily(question)
+
+
+def _quantiles(dist: distributions.Univariate, levels: Array) -> Array:
+    return np.stack([dist.icdf(level) for level in levels], axis=-1)
+
+
+class Regressor(models.LazyQueries, RegressorMixin, BaseEstimator, abc.ABC):
     """A scikit-learn regressor whose prediction is a distribution.
 
     A subclass writes ``fit`` and ``predict_dist``; means, standard deviations, intervals and
-    quantiles follow from the distribution.
+    quantiles follow from the distribution. Of Dask arrays and data frames all of these are lazy:
+    Dask arrays, and for ``predict_dist`` a :class:`posterity.distributions.Partitioned`.
     """
 
     noise_variance_: Any
+    _lazy_answers: ClassVar[dict[str, models.Answer]] = {
+        "predict": models.ArrayAnswer(_target_shape, count=_n_answers, check=_refuse_pairs),
+        "predict_dist": models.DistributionAnswer(_target_shape),
+        "predict_interval": models.Derived(),
+        "predict_latent": models.DistributionAnswer(_target_shape),
+        "predict_quantiles": models.Derived(),
+    }
 
     @abc.abstractmethod
     def predict_dist(self, X: ArrayLike) -> distributions.Univariate:
@@ -84,7 +111,17 @@ class Regressor(RegressorMixin, BaseEstimator, abc.ABC):
         levels = np.atleast_1d(np.asarray(quantiles, dtype=np.float64))
         if not np.all((levels > 0.0) & (levels < 1.0)):
             raise ValueError(f"Quantiles lie strictly between 0 and 1; got {levels.tolist()}.")
-        return np.stack([dist.icdf(level) for level in levels], axis=-1)
+        if isinstance(dist, distributions.Partitioned):
+            shape = (*dist.outputs, len(levels))
+            return dist.map(functools.partial(_quantiles, levels=levels), shape)
+        return _quantiles(dist, levels)
+
+    @property
+    def _target_shape(self) -> tuple[int, ...]:
+        """Of the target of one row: () or (K,), told by the variances of the noise."""
+        if getattr(self, "noise_variance_", None) is not None:
+            return np.shape(self.noise_variance_)
+        return () if getattr(self, "_single_output", True) else (1,)
 
     def _predict_mean(self, X: ArrayLike) -> Array:
         return self.predict_dist(X).mean()

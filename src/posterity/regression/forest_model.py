@@ -31,11 +31,13 @@ class ForestRegressor(models.ForestModel, Regressor):
 
         Parameters
         ----------
-        X : array-like or data frame of shape (N, D), or :class:`posterity.designs.Chunks`
+        X : array-like or data frame of shape (N, D), :class:`posterity.designs.Chunks`, or Dask's
             Inputs, where NaN is a missing value; or rows of any kind that ``tests`` takes. Chunks
             bring their own targets and weights, hold no NaN, and never sit in memory at once: each
             tree grows from a sample of them, of 65,536 rows unless ``max_samples`` says otherwise,
-            and all rows are counted in its leaves.
+            and all rows are counted in its leaves. Rows of a Dask array or data frame do the same
+            on the workers, where trees grow each from a sample of all partitions: these may be
+            sorted in any way.
         y : array-like of shape (N,) or (N, K)
             Targets; several share the trees.
         sample_weight : array-like of shape (N,), optional
@@ -45,9 +47,10 @@ class ForestRegressor(models.ForestModel, Regressor):
             in the bag of a tree together or out of it. Without it rows that are alike vouch for
             each other, and what is learned out of the bag is too sure for groups not yet seen.
         """
-        if isinstance(X, designs.Chunks):
-            models.refuse_beside_chunks(y, sample_weight, groups)
-            return self._fit_chunks(X)
+        source = models.streamed(X, y, sample_weight)
+        if source is not None:
+            models.refuse_groups(groups)
+            return self._fit_streamed(source)
         given = self._check_rows(X, reset=True)
         targets = validation.check_targets(self, y, len(given))
         counts = validation.check_sample_weight(sample_weight, len(given))
@@ -79,10 +82,23 @@ class ForestRegressor(models.ForestModel, Regressor):
         check_is_fitted(self, "forest_")
         return self.forest_.apply(self._check_rows(X, reset=False), self.n_jobs)
 
+    @property
+    def _target_shape(self) -> tuple[int, ...]:
+        return () if self._is_flat else self.forest_.pooled.shape
+
     def _predict_mean(self, X: ArrayLike) -> Array:
         check_is_fitted(self, "forest_")
         mean = self.forest_.mean(self._check_rows(X, reset=False), self.n_jobs)
         return mean[:, 0] if self._is_flat else mean
+
+    def _fit_streamed(self, source: models.Source) -> Self:
+        if isinstance(source, designs.Chunks):
+            return self._fit_chunks(source)
+        found = forests.survey.of_numbers(source)
+        self._is_flat = source.form.target_shape == ()
+        models.learn_columns(self, source)
+        rng = arrays.generator(self.random_state)
+        return self._adopt(forests.fit_normal_partitions(self._family(), found, self._plan, rng))
 
     def _fit_chunks(self, chunks: designs.Chunks) -> Self:
         chunks.require_rereadable(type(self).__name__)

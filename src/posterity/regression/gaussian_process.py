@@ -7,10 +7,10 @@ from typing import Any, Self
 from numpy.typing import ArrayLike
 
 from posterity import kernels, models
-from posterity.regression.process_likelihood import LikelihoodProcess
+from posterity.regression.process_rows import RowsProcess
 
 
-class GaussianProcessRegressor(LikelihoodProcess):
+class GaussianProcessRegressor(RowsProcess):
     """Regression by a Gaussian process: a prior over functions, conditioned on the rows.
 
     The function has a normal prior whose covariance is the kernel; the noise is normal. Kernel
@@ -37,7 +37,10 @@ class GaussianProcessRegressor(LikelihoodProcess):
         Carry the function by M points instead of all rows: for more rows than a matrix of their
         covariances has room for. A number: at most so many are chosen among the rows, fewer where
         these say it all, and then moved. Points given are moved from there. ``log_evidence_`` is
-        then a lower bound. Let ``noise_variance`` carry the noise, not a ``White`` kernel. With a
+        then a lower bound, of all rows; where a search starts and among which points to choose is
+        told by 20,000 of them at most. Rows of Dask collections stay on the workers, who make two
+        passes over them for each step: ``persist`` what is dear to make. Let ``noise_variance``
+        carry the noise, not a ``White`` kernel. With a
         ``likelihood`` points stay where they are, parameters are learned on as many rows or a
         thousand, and ``log_evidence_`` is that of the function which the points carry.
     normalize_y : bool, default=False
@@ -58,7 +61,7 @@ class GaussianProcessRegressor(LikelihoodProcess):
         arrays stay on their device.
     random_state : int, Generator or None, default=0
         Of the random starts, and of the rows on which searches begin where there are at least a
-        thousand. The same number, the same fit.
+        thousand. The same number, the same fit, wherever the rows are.
 
     Attributes
     ----------
@@ -82,7 +85,7 @@ class GaussianProcessRegressor(LikelihoodProcess):
     restarts_log_evidence_ : array
         What the first steps of each search reached, on the rows it began with.
     X_train_ : array of shape (N, D), or list
-        The rows.
+        The rows; of more than 20,000 on Dask, a sample of so many.
     inducing_points_ : array of shape (M, D), or list
         Where the function is carried, with ``inducing_points``.
     evidence_gap_ : float
@@ -148,7 +151,9 @@ class GaussianProcessRegressor(LikelihoodProcess):
         Parameters
         ----------
         X : array-like or data frame of shape (N, D), or a sequence of N objects
-            Inputs; PyTorch and CuPy arrays stay on their device.
+            Inputs; PyTorch and CuPy arrays stay on their device. With ``inducing_points`` also a
+            Dask array or data frame, with y and weights that are cut alike: up to 20,000 rows are
+            brought here, and more are summed up by the workers.
         y : array-like of shape (N,) or (N, K)
             Targets.
         sample_weight : array-like of shape (N,), optional
@@ -156,14 +161,13 @@ class GaussianProcessRegressor(LikelihoodProcess):
         noise_variance : array-like of shape (N,), optional
             Known variance of the noise of each row. The noise is then not learned.
         """
+        source = models.streamed(X, y, sample_weight)
+        if source is not None:
+            return self._fit_source(source, noise_variance)
         least = self._least_rows(noise_is_known=noise_variance is not None)
         rows, y_rows = self._check_training(X, y, reset=True, min_rows=least)
-        weights = models.checked_weights(sample_weight, len(y_rows))
         known = models.known_noise(noise_variance, len(y_rows))
-        self._single_output = y_rows.ndim == 1
-        given = models.Training.present(rows, y_rows.reshape(len(y_rows), -1), weights, known)
-        self._settle(self._distinct(given))
-        return self
+        return self._fit_rows(rows, y_rows, sample_weight, known)
 
     def partial_fit(self, X: Any, y: ArrayLike) -> Self:
         """Condition on further rows, the kernel and the noise kept as they are.
@@ -175,31 +179,21 @@ class GaussianProcessRegressor(LikelihoodProcess):
             return self.fit(X, y)
         if not self.has_normal_noise:
             raise TypeError("Rows can be added under normal noise only; fit all rows again.")
+        if self._training is None:
+            raise TypeError(
+                "The rows of the fit stayed on the workers of Dask; fit all rows again to add some."
+            )
         rows, y_rows = self._check_training(X, y, reset=False, min_rows=1)
         if self._training.known_noise is not None:
             raise ValueError("Rows of known noise were fitted; fit all rows again to add others.")
         training = self._training.followed_by(rows, y_rows.reshape(len(y_rows), -1))
-        observations = self._observations(training)
+        observed = self._observed(training)
         if self.inducing_points is None:
-            posterior = self.posterior_.extended(training.rows, observations)
+            posterior = self.posterior_.extended(observed.X, observed.observations)
         else:
-            posterior = self._condition(self.posterior_.kernel, training.rows, observations)
-        self._adopt(posterior, training)
+            posterior = self._condition(self.posterior_.kernel, observed)
+        self._adopt(posterior, training, training)
         return self
-
-    def _distinct(self, given: models.Training) -> models.Training:
-        """Equal rows made one where the kernel cannot tell them apart."""
-        exact = self.noise_variance == 0.0 and given.known_noise is None
-        if exact:
-            given.require_single()
-        if self._kernel_given().tells_rows_apart:
-            return given
-        return given.interpolated() if exact else given.merged()
-
-    def _least_rows(self, *, noise_is_known: bool) -> int:
-        """One row tells nothing of parameters."""
-        learns_noise = self.noise_variance is None and not noise_is_known
-        return 2 if learns_noise or self._kernel_given().names else 1
 
     def _default_kernel(self) -> kernels.Kernel:
         return kernels.Scaled(kernels.RationalQuadratic(ard=True))

@@ -23,6 +23,7 @@ class KernelRegressor(models.KernelModel, Regressor):
         if not self._takes_objects and not models.is_on_device(X):
             rows, targets = validation.check_X_y(self, X, y, reset=reset, min_rows=min_rows)
             return self._placed(rows), targets
+        validation.refuse_collection(X, type(self).__name__, learned=reset)
         places = np.arange(kernels.rows.count(X), dtype=np.float64)[:, None]
         host_y = arrays.to_numpy(y) if models.is_on_device(y) else y
         _, targets = validation.check_X_y(BaseEstimator(), places, host_y, min_rows=min_rows)

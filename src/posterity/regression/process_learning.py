@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import numbers
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from posterity import arrays, kernels, models
 from posterity.arrays import Array
 from posterity.inference import inducing, inducing_search, process, process_search
+from posterity.inference.inducing_observed import Held, Observed
 from posterity.models import relevance
 from posterity.regression import process_mean
 from posterity.regression.process_model import ProcessModel, Targets
 
+Rows: TypeAlias = models.Training | models.PartitionedTraining
+
+_SHOWN_ROWS = 20_000  # of more, a sample shows a search through points where they lie
 _NOISE_START = 0.1  # of the variance of the targets
 _NOISE_RANGE = (1e-8, 10.0)
 
@@ -31,26 +35,40 @@ class LearningProcess(ProcessModel):
     n_jobs: int | None
     random_state: Any
 
-    def _settle(self, training: models.Training) -> None:
+    def _settle(self, training: Rows) -> None:
         """Learn what is to be learned, and condition."""
         self._targets = Targets.of(
-            training.Y,
-            training.importance,
-            centred=self.mean != "zero",
-            scaled=self.normalize_y,
+            training.target_moments, centred=self.mean != "zero", scaled=self.normalize_y
         )
-        observations = self._observations(training)
-        problem = self._problem(training, observations)
         rng = arrays.generator(self.random_state)
+        shown = self._shown(training, rng)
+        observed = self._observed(training)
+        problem = self._problem(shown, observed if shown is training else self._observed(shown))
         starts = process_search.random_starts(problem, self.n_restarts, rng)
-        learned = self._search(problem, starts, rng)
+        learned = self._search(problem, observed, starts, rng)
         self._learned_noise = learned.noise_variance
-        total = problem.total(learned.kernel)
-        self._adopt(self._condition(total, training.rows, observations), training)
+        posterior = self._condition(problem.total(learned.kernel), observed)
+        self._adopt(posterior, training, shown)
         self._report(learned)
 
+    def _shown(self, training: Rows, rng: np.random.Generator) -> models.Training:
+        """The rows from which a search starts: of very many that are to be summed up, a sample."""
+        if self.inducing_points is None and isinstance(training, models.Training):
+            return training
+        return training.sampled(self._shown_rows, rng)
+
+    @property
+    def _shown_rows(self) -> int:
+        """How many; among them are points to be chosen."""
+        points = self.inducing_points
+        return max(_SHOWN_ROWS, int(points) if isinstance(points, numbers.Integral) else 0)
+
     def _search(
-        self, problem: process_search.Problem, starts: list[Array], rng: np.random.Generator
+        self,
+        problem: process_search.Problem,
+        observed: Observed,
+        starts: list[Array],
+        rng: np.random.Generator,
     ) -> Any:
         """What is learned from all rows, or through inducing points."""
         self.__dict__.pop("inducing_points_", None)  # of an earlier fit
@@ -61,6 +79,7 @@ class LearningProcess(ProcessModel):
         learned = inducing_search.maximise(
             problem,
             self._points(),
+            observed,
             starts=starts,
             max_iter=self.max_iter or 100,
             n_jobs=self.n_jobs,
@@ -77,17 +96,15 @@ class LearningProcess(ProcessModel):
             raise ValueError(f"inducing_points={self.inducing_points} must be at least 1.")
         return int(self.inducing_points)
 
-    def _condition(
-        self, kernel: kernels.Kernel, rows: Any, observations: process.Observations
-    ) -> Any:
+    def _condition(self, kernel: kernels.Kernel, observed: Observed) -> Any:
         noise = self._learned_noise
-        if self.inducing_points is None:
-            return process.ProcessPosterior.condition(kernel, noise, rows, observations)
-        return inducing.condition(kernel, noise, rows, observations, self.inducing_points_)
+        if isinstance(observed, Held) and self.inducing_points is None:
+            return process.ProcessPosterior.condition(
+                kernel, noise, observed.X, observed.observations
+            )
+        return inducing.condition(kernel, noise, observed, self.inducing_points_)
 
-    def _problem(
-        self, training: models.Training, observations: process.Observations
-    ) -> process_search.Problem:
+    def _problem(self, training: models.Training, observed: Held) -> process_search.Problem:
         """What is searched, from where, and between what."""
         v = self._targets.variance
         asked = self._asked
@@ -104,7 +121,7 @@ class LearningProcess(ProcessModel):
             noise = float(np.clip(self._learned_noise, low, high))
         return process_search.Problem(
             training.rows,
-            observations,
+            observed.observations,
             started,
             bounds,
             noise,
@@ -117,20 +134,15 @@ class LearningProcess(ProcessModel):
         """What must be as it was for a warm start to go on from there."""
         return self._bound_kernel(), getattr(self, "n_features_in_", None)
 
-    def _observations(self, training: models.Training) -> process.Observations:
-        t, known = self._targets, training.known_noise
-        if known is not None:
-            if self.normalize_y and len(t.scale) > 1:
-                raise ValueError(
-                    "Known noise is in the units of one output; with several, and "
-                    "normalize_y=True, fit each by itself."
-                )
-            known = known / t.scale[0] ** 2
-        scaled = (training.Y - t.center) / t.scale
-        like = training.rows if not isinstance(training.rows, list) else scaled
-        return process.Observations.of(
-            arrays.like(like, scaled), weights=training.weights, known_noise=known
-        )
+    def _observed(self, training: Rows) -> Any:
+        """The rows as inference sees them."""
+        t = self._targets
+        if training.known_noise is not None and self.normalize_y and len(t.scale) > 1:
+            raise ValueError(
+                "Known noise is in the units of one output; with several, and "
+                "normalize_y=True, fit each by itself."
+            )
+        return training.observed(t.center, t.scale)
 
     def _report(self, learned: process_search.Learned) -> None:
         """Say what was found and how."""
@@ -150,13 +162,15 @@ class LearningProcess(ProcessModel):
         """What a change of the function is measured by."""
         return self._targets.variance
 
-    def _adopt(self, posterior: Any, training: models.Training) -> None:
-        self.posterior_, self._training, self.X_train_ = posterior, training, training.rows
+    def _adopt(self, posterior: Any, training: Rows, shown: models.Training) -> None:
+        """Keep the process, and the rows that are in memory."""
+        held = training if isinstance(training, models.Training) else None
+        self.posterior_, self._training, self.X_train_ = posterior, held, (held or shown).rows
         t, known = self._targets, training.mean_known_noise
         noise = self._learned_noise * t.scale**2
         if known is not None:
             noise = np.full_like(t.scale, known)
         self.noise_variance_ = self._per_output(noise)
-        jacobian = float(np.sum(training.weights)) * float(np.sum(np.log(t.scale)))
+        jacobian = training.total_weight * float(np.sum(np.log(t.scale)))
         self.log_evidence_ = posterior.log_evidence - jacobian
         self.evidence_gap_ = 0.0 if self.inducing_points is None else posterior.gap

@@ -11,7 +11,7 @@ from posterity import arrays, distributions, likelihoods, linalg, models
 from posterity.arrays import Array
 from posterity.models import latent_process
 from posterity.regression.base import Regressor
-from posterity.regression.process_learning import LearningProcess
+from posterity.regression.process_learning import LearningProcess, Rows
 
 # What a fit without a likelihood leaves.
 _OF_NORMAL_NOISE = (
@@ -29,11 +29,12 @@ class LikelihoodProcess(LearningProcess):
     likelihood: Any
     likelihood_: likelihoods.Likelihood
 
-    def _settle(self, training: models.Training) -> None:
+    def _settle(self, training: Rows) -> None:
         if self.likelihood is None:
             self.__dict__.pop("likelihood_", None)  # of an earlier fit
             super()._settle(training)
             return
+        assert isinstance(training, models.Training)  # others were refused
         if self.noise_variance is not None or training.known_noise is not None:
             raise ValueError("noise_variance is that of normal noise: give it to the likelihood.")
         asked = self._asked

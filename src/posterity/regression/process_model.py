@@ -10,9 +10,8 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from posterity import arrays, distributions, linalg
+from posterity import arrays, distributions, linalg, models
 from posterity.arrays import Array, DeviceArray, namespace
-from posterity.models import Training
 from posterity.regression.kernel_model import KernelRegressor
 
 _EPS = float(np.finfo(np.float64).eps)
@@ -28,17 +27,16 @@ class Targets:
     variance: float  # of the centred and scaled targets, averaged over outputs
 
     @classmethod
-    def of(cls, Y: Array, importance: Array, *, centred: bool, scaled: bool) -> Targets:
-        """Centre, scale and variance of the targets, a row counted by its importance."""
-        w = importance
-        mean = np.average(Y, axis=0, weights=w)
+    def of(cls, moments: models.ColumnMoments, *, centred: bool, scaled: bool) -> Targets:
+        """Centre, scale and variance of targets with these moments."""
+        mean = moments.mean
         center = mean if centred else np.zeros_like(mean)
-        _check_range(np.max(np.abs(Y - center), axis=0))
+        _check_range(np.maximum(np.abs(moments.low - center), np.abs(moments.high - center)))
         # What does not vary at all is known to rounding, not better.
         floor = (_EPS * np.where(mean == 0.0, 1.0, mean)) ** 2
-        spread2 = np.maximum(np.average((Y - mean) ** 2, axis=0, weights=w), floor)
+        spread2 = np.maximum(moments.variance, floor)
         scale = np.sqrt(spread2) if scaled else np.ones_like(mean)
-        about = np.maximum(np.average((Y - center) ** 2, axis=0, weights=w), floor)
+        about = np.maximum(moments.variance + (mean - center) ** 2, floor)
         return cls(center, scale, float(np.mean(about / scale**2)))
 
 
@@ -58,7 +56,7 @@ class ProcessModel(KernelRegressor):
     X_train_: Any
     posterior_: Any
     _targets: Targets
-    _training: Training
+    _training: models.Training | None  # None where the rows stayed on the workers of Dask
 
     @property
     def target_center_(self) -> Array:
@@ -108,6 +106,7 @@ class ProcessModel(KernelRegressor):
         Rows of weight zero are absent; of a row that counts several times, one is left out.
         """
         mean, variance = (arrays.to_numpy(a) for a in self._fitted().posterior_.leave_one_out())
+        assert self._training is not None  # a process that answers this has its rows
         t, places = self._targets, self._training.places
         std = np.sqrt(variance)[places, None] * t.scale
         mean_given = mean[places] * t.scale + t.center

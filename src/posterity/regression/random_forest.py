@@ -66,8 +66,9 @@ class RandomForestRegressor(ForestRegressor):
         a bootstrap.
     oob_rmse_ : float
         Root mean square error of the same trees.
-    oob_log_prob_ : array of shape (N,)
+    oob_log_prob_ : array of shape (N,), or None
         Log-density of each row's target by the same trees; NaN where all trees saw the row.
+        None where rows stayed on the workers of Dask: nobody holds a number for each of them.
     column_gain_ : array of shape (D,) or None
         Log-likelihood, in nats, that tests of each column gained in training.
 

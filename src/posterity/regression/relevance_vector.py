@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from posterity import arrays, designs, kernels, models
@@ -13,13 +12,11 @@ from posterity.inference.sparse_bayes import budget
 from posterity.inference.sparse_bayes import kernel_search as sparse_kernel
 from posterity.inference.sparse_bayes.chosen import Chosen
 from posterity.inference.sparse_bayes.kernel_normal import NormalEngine
-from posterity.inference.sparse_bayes.query import QueryColumn
 from posterity.regression import sparse_noise
-from posterity.regression.sparse_noise import Noise
-from posterity.regression.vector_model import VectorModel
+from posterity.regression.candidate_vectors import CandidateVectors
 
 
-class RelevanceVectorRegressor(VectorModel):
+class RelevanceVectorRegressor(CandidateVectors):
     """Regression on a few kernel functions, each centred at a training row.
 
     The mean is ``kernel_(X, relevance_vectors_) @ dual_coef_ + intercept_``. Each weight has a
@@ -58,11 +55,17 @@ class RelevanceVectorRegressor(VectorModel):
         the order in which rows are looked at where their kernel matrix does not fit in memory.
     device : str, optional
         Where to compute kernels, as PyTorch calls it ("cuda"). None: where X lies.
+    candidates : int, or array-like of shape (M, D), optional
+        What may become a vector. None: any row. A number: so many rows, drawn at random. Else these
+        rows, which need not be rows of X. One pass over all rows then tells all that there is to
+        know, so that rows may lie in Dask collections, for which candidates must be given. A kernel
+        is learned on 5,000 rows at most, drawn at random; vectors are chosen by all rows.
 
     Attributes
     ----------
     relevance_ : array of int, of shape (m,)
-        Which rows of X the vectors are, in increasing order; of equal rows the first.
+        Which rows of X the vectors are, in increasing order; of equal rows the first. Where
+        ``candidates`` are given as rows, which of these.
     relevance_vectors_ : array of shape (m, D), or list
         These rows.
     dual_coef_ : array of shape (m,) or (K, m)
@@ -122,6 +125,7 @@ class RelevanceVectorRegressor(VectorModel):
         max_iter: int = 1000,
         random_state: Any = None,
         device: str | None = None,
+        candidates: Any = None,
     ) -> None:
         self.kernel = kernel
         self.degrees_of_freedom = degrees_of_freedom
@@ -133,20 +137,22 @@ class RelevanceVectorRegressor(VectorModel):
         self.max_iter = max_iter
         self.random_state = random_state
         self.device = device
+        self.candidates = candidates
 
     def fit(
         self,
         X: Any,
-        y: ArrayLike,
-        sample_weight: ArrayLike | None = None,
+        y: Any = None,
+        sample_weight: Any = None,
         noise_variance: ArrayLike | None = None,
     ) -> Self:
         """Fit the model.
 
         Parameters
         ----------
-        X : array-like or data frame of shape (N, D), or a sequence of N objects
-            Inputs; PyTorch and CuPy arrays stay on their device.
+        X : array-like or data frame of shape (N, D), a sequence of N objects, or Dask's
+            Inputs; PyTorch and CuPy arrays stay on their device. Rows of a Dask array or data frame
+            stay on the workers, with those of y and weights; this needs ``candidates``.
         y : array-like of shape (N,) or (N, K)
             Targets.
         sample_weight : array-like of shape (N,), optional
@@ -154,25 +160,24 @@ class RelevanceVectorRegressor(VectorModel):
         noise_variance : array-like of shape (N,), optional
             Known variance of the noise of each row. The noise is then not learned.
         """
+        source = models.streamed(X, y, sample_weight)
+        if source is not None:
+            return self._fit_partitions(self._on_workers(source), noise_variance)
         rows, targets = self._check_training(X, y, reset=True, min_rows=2)
         weights = models.checked_weights(sample_weight, len(targets))
         known = models.known_noise(noise_variance, len(targets))
         self._single_output = targets.ndim == 1
-        given = models.Training.present(rows, targets.reshape(len(targets), -1), weights, known)
-        tell_apart = self._kernel_given().tells_rows_apart
-        training = models.arranged(given if tell_apart else given.merged())
-        noise = Noise.of(
-            models.given_variance(self.noise_variance, "noise_variance"),
-            by_row=known is not None,
-            count=float(np.sum(training.weights)),
-            total=float(np.sum(training.importance)),
-        )
-        self._settle(training, noise)
+        given = models.GivenRows(rows, targets.reshape(len(targets), -1), weights, known)
+        training = self._arranged(given.present())
+        if self.candidates is None:
+            self._settle(training)
+        else:
+            self._fit_among(given, training)
         return self
 
-    def _settle(self, training: models.Training, noise: Noise) -> None:
-        """Learn the kernel, choose vectors, and condition their weights."""
-        frame = self._frame(training)
+    def _settle(self, training: models.Training) -> None:
+        """Learn the kernel, choose vectors among all rows, and condition their weights."""
+        frame, noise = self._frame(training), self._noise_of(training)
         rng = arrays.generator(self.random_state)
         engine = self._engine(frame, training, noise, rng)
         learned = sparse_kernel.learn(engine, frame.kernel, rng=rng)
@@ -182,33 +187,6 @@ class RelevanceVectorRegressor(VectorModel):
         if self.algorithm == "alternating":
             found = _alternated(engine, learned.kernel)
         order = self._adopt_vectors(frame.in_given_units(learned.kernel), found.places, training)
-        chosen = sparse_noise.ordered(found, order)
-        self.precision_, self.n_iter_ = chosen.precision, max(1, chosen.n_iter)
-        self.stop_reason_ = sparse_noise.stop_reason(chosen)
-        self._condition(chosen, training, noise)
-
-    def _engine(
-        self,
-        frame: models.Frame,
-        training: models.Training,
-        noise: Noise,
-        rng: np.random.Generator,
-    ) -> NormalEngine:
-        about = training.Y - training.Y[0] if self.fit_intercept else training.Y
-        units = sparse_noise.units(about)
-        return NormalEngine(
-            frame.rows,
-            about / units,
-            noise.unit * training.importance,
-            self.fit_intercept,
-            noise.variances(units),
-            self._checked_prior(),
-            rng,
-            max_iter=self.max_iter,
-        )
-
-    def _condition(self, chosen: Chosen, training: models.Training, noise: Noise) -> None:
-        """The posterior of the weights of the vectors, and what it says."""
         columns = self._columns_at(training.rows)
         statistics = designs.Statistics.of(
             columns,
@@ -217,27 +195,11 @@ class RelevanceVectorRegressor(VectorModel):
             noise_variance=training.known_noise,
             shift=self.fit_intercept,
         )
-        posterior, self.log_evidence_ = noise.posterior(
-            statistics, chosen, fit_intercept=self.fit_intercept
-        )
-        self.posterior_ = posterior
-        self.dual_coef_ = self._per_output(np.ascontiguousarray(posterior.coef.T))
-        self.intercept_ = self._per_output(posterior.intercept) if self.fit_intercept else 0.0
-        known = training.mean_known_noise
-        self.noise_variance_ = self._per_output(
-            posterior.noise_variance if known is None else np.full(training.Y.shape[1], known)
-        )
-        self._query = None
+        chosen = sparse_noise.ordered(found, order)
+        self.stop_reason_ = sparse_noise.stop_reason(chosen)
+        self._conclude(statistics, chosen, noise, by_row=training.known_noise is not None)
         if self.query_column:
-            self._query = QueryColumn.of_normal(
-                self.kernel_,
-                training.rows,
-                columns,
-                training.Y,
-                training.importance,
-                posterior,
-                centred=self.fit_intercept,
-            )
+            self._keep_query(training, columns)
 
 
 def _alternated(engine: NormalEngine, kernel: kernels.Kernel) -> Chosen:

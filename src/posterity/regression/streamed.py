@@ -6,6 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.base import clone
 
 from posterity import designs, models, progress
 from posterity.arrays import Array
@@ -83,7 +84,9 @@ class StreamedLinearModel(LinearModel):
         """Of rows that are not in memory all at once."""
         if isinstance(source, designs.Partitions):
             self._open(source, np.empty((0, *(source.form.target_shape or ()))))
-            return source.reduce(self._statistics_of_block, designs.Statistics.merge)
+            bare = clone(self)  # what travels needs no more than this
+            bare.features_ = self.features_
+            return source.reduce(bare._statistics_of_block, designs.Statistics.merge)
         total: designs.Statistics | None = None
         for block in progress.track(source, total=source.n_rows, description="Reading rows"):
             if total is None:

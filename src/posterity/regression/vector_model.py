@@ -8,10 +8,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from posterity import arrays, distributions, inference, models
+from posterity import arrays, designs, distributions, inference, models
 from posterity.arrays import Array
+from posterity.inference.sparse_bayes.chosen import Chosen
 from posterity.inference.sparse_bayes.query import QueryColumn
 from posterity.regression.kernel_model import KernelRegressor
+from posterity.regression.sparse_noise import Noise
 
 
 class VectorModel(models.RelevanceModel, KernelRegressor):
@@ -21,6 +23,35 @@ class VectorModel(models.RelevanceModel, KernelRegressor):
     dual_coef_: Array
     intercept_: Any
     _query: QueryColumn | None
+
+    def _conclude(
+        self, statistics: designs.Statistics, chosen: Chosen, noise: Noise, *, by_row: bool
+    ) -> None:
+        """Set the weights of the chosen columns, whose statistics these are, and what they say.
+
+        Where noise is known row by row, predictions have its average.
+        """
+        posterior, self.log_evidence_ = noise.posterior(
+            statistics, chosen, fit_intercept=self.fit_intercept
+        )
+        self.posterior_, self._query = posterior, None
+        self.precision_, self.n_iter_ = chosen.precision, max(1, chosen.n_iter)
+        self.dual_coef_ = self._per_output(np.ascontiguousarray(posterior.coef.T))
+        self.intercept_ = self._per_output(posterior.intercept) if self.fit_intercept else 0.0
+        average = np.full(len(posterior.noise_variance), statistics.noise_sum / statistics.count)
+        self.noise_variance_ = self._per_output(average if by_row else posterior.noise_variance)
+
+    def _keep_query(self, training: models.Training, columns: Array) -> None:
+        """Give each query a column of its own, beside those of the vectors at the rows."""
+        self._query = QueryColumn.of_normal(
+            self.kernel_,
+            training.rows,
+            columns,
+            training.Y,
+            training.importance,
+            self.posterior_,
+            centred=self.fit_intercept,
+        )
 
     def predict_dist(
         self, X: Any, *, noise_variance: ArrayLike | None = None

@@ -21,6 +21,7 @@ from posterity.validation.consistency import (
     require_positive,
     require_within,
 )
+from posterity.validation.refusals import refuse_collection, refuse_collection_beside_rows
 
 __all__ = [
     "Checked",
@@ -31,6 +32,8 @@ __all__ = [
     "check_positive",
     "check_sample_weight",
     "check_targets",
+    "refuse_collection",
+    "refuse_collection_beside_rows",
     "require",
     "require_array",
     "require_count",

@@ -46,6 +46,7 @@ def check_X(
     array([[1., 2.],
            [3., 4.]])
     """
+    refusals.refuse_collection(X, type(estimator).__name__, learned=reset)
     plain = not reset and _is_plain(X, estimator, min_rows)
     checked: Array = np.asarray(X) if plain else _validated(estimator, X, reset, min_rows, advice)
     refusals.refuse_non_finite(checked, X, "X", allow_missing=allow_missing, advice=advice)
@@ -159,6 +160,7 @@ def check_coordinates(estimator: BaseEstimator, X: ArrayLike, n_components: int)
     >>> validation.check_coordinates(BaseEstimator(), [[0, 1]], 2)
     array([[0., 1.]])
     """
+    refusals.refuse_collection_beside_rows(X, "X")
     try:
         points: Array = check_array(
             X, dtype=np.float64, ensure_all_finite=False, ensure_min_features=0, estimator=estimator
@@ -259,6 +261,7 @@ def _column(values: ArrayLike, name: str, n_rows: int) -> Array:
 
 def _floats(data: ArrayLike, name: str) -> Array:
     """A finite float64 array of any shape up to two axes."""
+    refusals.refuse_collection_beside_rows(data, name)
     try:
         values: Array = check_array(
             data,

@@ -7,10 +7,20 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from posterity import arrays
 from posterity.arrays import Array
 
 _FILL = "Fill or drop missing values first, e.g. with sklearn.impute.SimpleImputer."
 _CLIP = "Clip or drop infinite values first."
+_LEARNED = (
+    "{model} keeps its rows in memory, and X is a Dask collection: pass X.compute(), or a sample "
+    "of the rows. Linear and logistic models, forests, and processes through inducing points learn "
+    "from Dask collections as they are."
+)
+_ASKED = (
+    "X is a Dask collection, and {model} answers here for rows in memory: pass X.compute(), or one "
+    "partition after the other."
+)
 
 
 def refuse_where(bad: NDArray[np.bool_], values: Array, name: str, rule: str) -> None:
@@ -18,6 +28,20 @@ def refuse_where(bad: NDArray[np.bool_], values: Array, name: str, rule: str) ->
     rows = np.flatnonzero(bad)
     if rows.size:
         raise ValueError(f"{name} is {values[rows[0]]:g} in row {rows[0]}{_others(rows)}; {rule}.")
+
+
+def refuse_collection(X: Any, model: str, *, learned: bool) -> None:
+    """NumPy would silently bring rows of Dask here, however many there are."""
+    if arrays.is_collection(X):
+        raise TypeError((_LEARNED if learned else _ASKED).format(model=model))
+
+
+def refuse_collection_beside_rows(values: Any, name: str) -> None:
+    """Likewise what goes with rows that are in memory."""
+    if arrays.is_collection(values):
+        raise TypeError(
+            f"{name} is a Dask collection, and is needed in memory: pass {name}.compute()."
+        )
 
 
 def refuse_duplicated_names(X: Any) -> None:

@@ -137,7 +137,7 @@ def shared_model(offset, precision=(0.5, 2.0, 1.0)):
     targets = RowTargets.of(y, weights, likelihoods.Categorical(3), offset=offset)
     A = np.hstack([Z[:, :2], np.ones((30, int(offset)))])
     h = np.array(precision[:2])
-    return SharedModel.of(np.arange(2), h, A, targets, CLASSICAL), Z[:, 2:]
+    return SharedModel.of(np.arange(2), h, designs.Dense(A), targets, CLASSICAL), Z[:, 2:]
 
 
 @each_offset
@@ -161,7 +161,8 @@ def test_shared_scores_are_the_derivative_of_the_evidence(offset):
     S, q = SharedScores(model.fit).exact(z)
     Q, C = q[0].T
     p = model.fit.problem
-    both = np.hstack([p.design.rows(0, 30)[:, :2], z, np.ones((30, int(offset)))])
+    columns = [p.design.rows(0, 30)[:, :2], z, np.ones((30, int(offset)))]
+    both = designs.Dense(np.hstack(columns))
     eps = 1e-6
     grown = SharedModel.of(
         np.arange(3), np.append(model.precision, 1.0 / eps), both, p.targets, CLASSICAL
@@ -216,7 +217,9 @@ def test_offsets_of_pairs_are_told_what_offsets_of_contrasts_are():
         used=np.vstack([none, np.ones((1, 3), dtype=bool)]),
         precision=1.0 / targets.offset_variance[None],
     )
-    shared = SharedModel.of(np.arange(0), np.zeros(0), np.ones((30, 1)), targets, CLASSICAL)
+    shared = SharedModel.of(
+        np.arange(0), np.zeros(0), designs.Dense(np.ones((30, 1))), targets, CLASSICAL
+    )
     assert PairFit.of(problem).log_evidence == pytest.approx(shared.fit.log_evidence, rel=1e-10)
 
 
@@ -510,3 +513,16 @@ def test_parts_of_a_step_move_variances_evenly():
     half, quarter = sparse_ascent.partial(h, new)
     np.testing.assert_allclose(half, [8.0, 2.0, np.inf, 2.0])
     np.testing.assert_allclose(quarter, [16.0, 4.0 / 3.0, np.inf, 2.0])
+
+
+def test_the_best_precision_has_all_digits():
+    """Against a root of the derivative in higher precision."""
+    mpmath = pytest.importorskip("mpmath")
+    s, u = np.array([[0.7, 3.0, 11.0]]), np.array([[2.0, 40.0, 90.0]])
+    (h,), _ = sparse_blocks.best_precisions(s, u, priors.Sparse(0.5))
+
+    def slope(x):
+        terms = [si / (x + si) - ui * x / (x + si) ** 2 for si, ui in zip(s[0], u[0], strict=True)]
+        return sum(terms) / 2 + mpmath.mpf(0.25) * (1 - x)
+
+    assert float(mpmath.findroot(slope, float(h))) == pytest.approx(h, rel=1e-13)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from posterity import kernels, linalg
 from posterity.arrays import Array
-from posterity.inference import inducing_rows
+from posterity.inference import inducing_observed, inducing_rows
 from posterity.inference.latents import curvature, observed
 from posterity.inference.observations import Observations
 
@@ -128,12 +128,10 @@ class InducingOutputs:
         self, X: Array, own: Array
     ) -> Iterator[tuple[observed.Group, inducing_rows.Summary]]:
         """What the rows of each group say; all share the factor of K_uu."""
-        kernel, noise, Z = self.at(own)
-        L = None
+        carrier, L = inducing_rows.Carrier(*self.at(own)), None
         for group in self._groups:
-            y = Observations.of(group.Y)
-            rows = inducing_rows.Rows(kernel, noise, X[group.rows], y, Z)
-            summary = inducing_rows.Summary.of(rows, L)
+            held = inducing_observed.Held(X[group.rows], Observations.of(group.Y))
+            summary = inducing_rows.Summary.of(carrier, held, L)
             L = summary.L
             yield group, summary
 
@@ -162,7 +160,7 @@ class InducingDecoder:
         """Mean and variance of the noise-free function at X (n, Q), each (n, D)."""
         mean, variance = np.empty((2, len(X), self.n_outputs))
         with linalg.limited(len(self.Z)):
-            for i in inducing_rows.slices(len(X), len(self.Z), X):
+            for i in inducing_observed.slices(len(X), len(self.Z), X):
                 a, unseen = self._projected(X[i], self.kernel(X[i], self.Z))
                 for part in self.parts:
                     b = linalg.solve_lower(part.L_B, a)
@@ -174,7 +172,7 @@ class InducingDecoder:
         """Of each row, (n,): the log density of its outputs that are not NaN; its gradient."""
         value, gradient = np.empty(len(X)), np.empty_like(X)
         with linalg.limited(len(self.Z)):
-            for i in inducing_rows.slices(len(X), len(self.Z), X):
+            for i in inducing_observed.slices(len(X), len(self.Z), X):
                 value[i], gradient[i] = self._log_density(X[i], Y[i])
         return value, gradient
 

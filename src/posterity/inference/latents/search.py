@@ -112,7 +112,7 @@ def maximise(
         Where the best climb did not end by itself.
     """
     climbs = (joblib.delayed(_climb)(copy.deepcopy(problem), X, max_iter) for X in starts)
-    ends = list(joblib.Parallel(n_jobs=n_jobs, prefer="threads")(climbs))
+    ends = list(joblib.Parallel(n_jobs=n_jobs, require="sharedmem")(climbs))
     best = optimize.optimum.announced(min(ends, key=lambda end: end.value))
     X, own = problem.unpacked(best.x)
     heights = -np.array([end.value for end in ends])

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
 from posterity.arrays import Array
-from posterity.designs.candidates import Block, Candidates
 
 _HALVINGS = (0.5, 0.25)
 _LEAST = 0.1  # of the tolerance: what a step must gain to be taken
@@ -24,8 +23,16 @@ class Valued(Protocol):
 
 
 Model = TypeVar("Model", bound=Valued)
-Propose = Callable[[Model, Block, bool], Iterator[Model]]
+Block = TypeVar("Block", covariant=True)
+Propose = Callable[[Model, Any, bool], Iterator[Model]]
 """From a model, a block and whether to look at all of its columns, to models, boldest first."""
+
+
+class Blocks(Protocol[Block]):
+    """Columns to choose from, some at a time."""
+
+    def blocks(self) -> Iterator[Block]:
+        """Every column once."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +53,7 @@ class Ascent(Generic[Model]):
 
 def ascend(
     model: Model,
-    candidates: Candidates,
+    candidates: Blocks[Any],
     propose: Propose[Model],
     *,
     tol: float,

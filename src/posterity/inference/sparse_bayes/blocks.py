@@ -29,6 +29,8 @@ _DEPENDENT = 1e-11  # of its square: what is left of a column that others can re
 _GRID = 10.0 ** np.arange(-8.0, 8.01, 0.25)  # precisions, in units of the mean sparsity
 _GOLDEN = 0.5 * (np.sqrt(5.0) - 1.0)
 _SECTIONS = 36
+_LEVELLINGS = 2  # Newton steps at the end
+_CLOSE = 1e-4  # of the log precision: as far as those may go
 _EQUAL = 1e-6  # of a gain
 _TINY = float(np.finfo(np.float64).tiny)
 
@@ -122,10 +124,32 @@ def best_precisions(s: Array, u: Array, prior: priors.Sparse) -> tuple[Array, Ar
         at_x = gains_at(np.exp(x), s, u, prior)
         left, right = np.where(falls, x, right), np.where(falls, left, x)
         at_left, at_right = np.where(falls, at_x, at_right), np.where(falls, at_left, at_x)
-    h = np.exp(0.5 * (low + high))
+    h = np.exp(_levelled(0.5 * (low + high), s, u, prior))
     gain = gains_at(h, s, u, prior)
     out = ~(gain > 0.0)
     return np.where(out, np.inf, h), np.where(out, 0.0, gain)
+
+
+def _levelled(t: Array, s: Array, u: Array, prior: priors.Sparse) -> Array:
+    """Log precisions at which the gain is level, from close by.
+
+    Where a gain is largest it hardly changes, so that comparing gains tells half of the digits.
+    """
+    for _ in range(_LEVELLINGS):
+        slope, curvature = _slopes(np.exp(t), s, u, prior.degrees_of_freedom)
+        step = np.divide(slope, curvature, out=np.zeros_like(t), where=curvature < 0.0)
+        t = np.where(np.abs(step) < _CLOSE, t - step, t)
+    return t
+
+
+def _slopes(h: Array, s: Array, u: Array, nu: float) -> tuple[Array, Array]:
+    """First and second derivative of the gain in the log precision, (b,)."""
+    x = h[:, None]
+    share = x / (x + s)
+    slope = 0.5 * np.sum((1.0 - share) - u * share / (x + s), axis=1) + 0.5 * nu * (1.0 - h)
+    change = share * (1.0 - share)
+    curvature = -0.5 * np.sum(change + u * share * (s - x) / (x + s) ** 2, axis=1) - 0.5 * nu * h
+    return slope, curvature
 
 
 def axes(S: Array, q: Array) -> tuple[Array, Array]:

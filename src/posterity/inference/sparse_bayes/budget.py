@@ -15,7 +15,7 @@ import numpy as np
 
 from posterity import kernels
 from posterity.inference.sparse_bayes import kernel_search
-from posterity.inference.sparse_bayes.engine import Engine, Fitted
+from posterity.inference.sparse_bayes.engine import Chooser, Fitted
 from posterity.inference.sparse_bayes.kernel_search import Learned
 
 _BISECTIONS = 8
@@ -24,7 +24,7 @@ _FEWEST_ROWS = 3.0  # that are left when all are counted less
 F = TypeVar("F")
 
 
-def within(engine: Engine[F], learned: Learned[F], max_vectors: int) -> Learned[F]:
+def within(engine: Chooser[F], learned: Learned[F], max_vectors: int) -> Learned[F]:
     """What was learned if it has no more vectors, else a model of that kernel which has fewer."""
     if len(learned.chosen.places) <= max_vectors:
         return learned
@@ -32,7 +32,7 @@ def within(engine: Engine[F], learned: Learned[F], max_vectors: int) -> Learned[
     return replace(learned, chosen=fewer.chosen, fit=fewer.fit)
 
 
-def _limited(engine: Engine[F], kernel: kernels.Kernel, max_vectors: int) -> Fitted[F]:
+def _limited(engine: Chooser[F], kernel: kernels.Kernel, max_vectors: int) -> Fitted[F]:
     """As many vectors as are allowed, or about as many."""
     best: Fitted[F] | None = None
     low, high = float(np.log(_FEWEST_ROWS / engine.total_weight)), 0.0
@@ -51,7 +51,7 @@ def _limited(engine: Engine[F], kernel: kernels.Kernel, max_vectors: int) -> Fit
     return _in_full(engine, kernel, best)
 
 
-def _in_full(engine: Engine[F], kernel: kernels.Kernel, fewer: Fitted[F]) -> Fitted[F]:
+def _in_full(engine: Chooser[F], kernel: kernels.Kernel, fewer: Fitted[F]) -> Fitted[F]:
     """The same vectors, but for some that are not needed, with precisions that all rows ask for."""
     places = fewer.chosen.places
     start = replace(fewer.chosen, places=np.arange(len(places)))

@@ -24,19 +24,12 @@ class Fitted(Generic[F]):
     n_precisions: int
 
 
-class Engine(Protocol[F]):
-    """Rows, what was observed there, and how vectors are chosen for one kernel."""
-
-    @property
-    def rows(self) -> Any:
-        """Rows, which are the candidates too."""
+class Chooser(Protocol[F]):
+    """What was observed, and how vectors are chosen for one kernel."""
 
     @property
     def total_weight(self) -> float:
         """How many rows there are when each is repeated by its weight."""
-
-    def among(self, places: NDArray[np.intp]) -> Self:
-        """The same on these rows."""
 
     def maximise(self, kernel: kernels.Kernel, start: Chosen | None, *, coarse: bool) -> Fitted[F]:
         """The vectors of the largest evidence; coarsely where only to be compared."""
@@ -45,7 +38,18 @@ class Engine(Protocol[F]):
         """The same with all rows counted so many times as much."""
 
     def confined(self, places: NDArray[np.intp]) -> Self:
-        """The same with these rows as the only candidates, by their order."""
+        """The same with these as the only candidates, by their order."""
+
+
+class Engine(Chooser[F], Protocol[F]):
+    """One for any kernel, and for parts of the rows."""
+
+    @property
+    def rows(self) -> Any:
+        """Rows, which are the candidates too where there are no others."""
+
+    def among(self, places: NDArray[np.intp]) -> Self:
+        """The same on these rows."""
 
     def climb(
         self, kernel: kernels.Kernel, moving: NDArray[np.bool_], fitted: Fitted[Any]

@@ -22,7 +22,7 @@ _COARSE = 0.1  # nats, where kernels are only compared
 
 @dataclass(frozen=True)
 class NormalEngine:
-    """Rows, which are the candidates too, and K outputs that share their vectors.
+    """Rows, which are the candidates too where there are no others, and K outputs.
 
     Examples
     --------
@@ -45,7 +45,13 @@ class NormalEngine:
     rng: np.random.Generator
     tol: float = 1e-3
     max_iter: int = 1000
-    centres: NDArray[np.intp] | None = None  # rows that are candidates; None: all are
+    pool: Any = None  # the candidates; None: the rows
+    centres: NDArray[np.intp] | None = None  # which of the candidates are left; None: all
+
+    @property
+    def candidates(self) -> Any:
+        """What columns are about."""
+        return self.rows if self.pool is None else self.pool
 
     @property
     def total_weight(self) -> float:
@@ -64,14 +70,15 @@ class NormalEngine:
         return replace(self, weights=factor * weights)
 
     def confined(self, places: NDArray[np.intp]) -> NormalEngine:
-        """The same with these rows as the only candidates, by their order."""
+        """The same with these as the only candidates, by their order."""
         return replace(self, centres=places)
 
     def maximise(
         self, kernel: kernels.Kernel, start: Chosen | None, *, coarse: bool
     ) -> Fitted[None]:
         """The vectors of the largest evidence; coarsely where only to be compared."""
-        about = None if self.centres is None else kernels.rows.chosen(self.rows, self.centres)
+        pool = self.candidates
+        about = pool if self.centres is None else kernels.rows.chosen(pool, self.centres)
         columns = designs.KernelColumns(kernel, self.rows, about)
         candidates = designs.Candidates.of(
             columns, self.weights, centred=self.centred, rng=self.rng
@@ -102,7 +109,7 @@ class NormalEngine:
             kernel,
             moving,
             self.rows,
-            kernels.rows.chosen(self.rows, fitted.chosen.places),
+            kernels.rows.chosen(self.candidates, fitted.chosen.places),
             self.weights,
             self.centred,
             self.prior,

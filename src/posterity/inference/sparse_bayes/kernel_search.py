@@ -23,10 +23,12 @@ from numpy.typing import NDArray
 from posterity import kernels, linalg, optimize
 from posterity.arrays import Array
 from posterity.inference.sparse_bayes.chosen import COST, Chosen
-from posterity.inference.sparse_bayes.engine import Engine, Fitted
+from posterity.inference.sparse_bayes.engine import Chooser, Engine, Fitted
+
+MANY_ROWS = 5000
+"""From which a part of the rows finds the kernel, and all of them only its vectors."""
 
 _FEW_ROWS = 1000  # for the scan
-_MANY_ROWS = 5000  # from which a part finds the kernel, and all rows only its vectors
 _OCTAVES = np.arange(-2.0, 2.75, 0.5)
 _STEPS = (0.5, 0.25)  # octaves, from the best of the scan
 _ROUNDS = 3  # of climbs at most: each is followed by a whole fit
@@ -81,9 +83,7 @@ def learn(engine: Engine[F], kernel: kernels.Kernel, *, rng: np.random.Generator
     started, bounds = kernel.tuned(engine.rows)
     moving = _identified(started)
     if not np.any(moving):
-        search = _Search(engine, started, bounds, moving)
-        found = search.at(started.theta)
-        return search.learned(found, "every parameter was given")
+        return given(engine, started)
     n = kernels.rows.count(engine.rows)
     order = rng.permutation(n)
 
@@ -91,15 +91,21 @@ def learn(engine: Engine[F], kernel: kernels.Kernel, *, rng: np.random.Generator
         of = engine if size >= n else engine.among(np.sort(order[:size]))
         return _Search(of, started, bounds, moving)
 
-    few, many, whole = part(_FEW_ROWS), part(_MANY_ROWS), part(n)
+    few, many, whole = part(_FEW_ROWS), part(MANY_ROWS), part(n)
     octave, scanned = few.scan()
     best = many.walk(octave)
     best, rounds, reason = many.refine(best)
     if many.engine is not engine:
         best = whole.at(best.kernel.theta)
-    learned = whole.learned(best, reason)
+    learned = _earned(engine, best, reason)
     n_fits = few.n_fits + many.n_fits + whole.n_fits
     return replace(learned, n_iter=n_fits, scanned=scanned, rounds=rounds)
+
+
+def given(engine: Chooser[F], kernel: kernels.Kernel) -> Learned[F]:
+    """The vectors of a kernel whose parameters are all set."""
+    fitted = engine.maximise(kernel, None, coarse=False)
+    return _earned(engine, _found(kernel, fitted), "every parameter was given")
 
 
 @dataclass(frozen=True)
@@ -137,10 +143,8 @@ class _Search(Generic[F]):
     ) -> _Found[F]:
         """The model of the kernel there, of which so many length scales left the others."""
         kernel = self.started.at(theta) if len(theta) else self.started
-        fitted = self.engine.maximise(kernel, start, coarse=coarse)
         self.n_fits += 1
-        cost = COST * (fitted.n_precisions + n_untied)
-        return _Found(kernel, fitted, fitted.chosen.value - cost)
+        return _found(kernel, self.engine.maximise(kernel, start, coarse=coarse), n_untied)
 
     def moved(self, octaves: float) -> Array:
         """Log parameters with all length scales longer by so many octaves, within bounds."""
@@ -237,19 +241,26 @@ class _Search(Generic[F]):
         low, high = np.minimum(log_h, middle - _REACH), np.maximum(log_h, middle + _REACH)
         return [*zip(low, high, strict=True), *map(tuple, self.bounds[self.moving])]
 
-    def learned(self, found: _Found[F], reason: str) -> Learned[F]:
-        """What was found, as it is told; nothing at all, where vectors do not earn their cost."""
-        fitted, criterion, why = found.fitted, found.criterion, reason
-        none = nothing(self.engine, found.kernel)
-        m = fitted.n_precisions
-        least = min(COST * m, max(_BEYOND_DOUBT, _NOISE_EARNS * m))
-        if fitted.chosen.value < none.chosen.value + least:
-            fitted, criterion = none, none.chosen.value
-            why = none.chosen.stop_reason
-        return Learned(found.kernel, fitted.chosen, fitted.fit, criterion, self.n_fits, why)
+
+def _found(kernel: kernels.Kernel, fitted: Fitted[F], n_untied: int = 0) -> _Found[F]:
+    """A kernel of which so many length scales left the others."""
+    cost = COST * (fitted.n_precisions + n_untied)
+    return _Found(kernel, fitted, fitted.chosen.value - cost)
 
 
-def nothing(engine: Engine[F], kernel: kernels.Kernel) -> Fitted[F]:
+def _earned(engine: Chooser[F], found: _Found[F], reason: str) -> Learned[F]:
+    """What was found, as it is told; nothing at all, where vectors do not earn their cost."""
+    fitted, criterion, why = found.fitted, found.criterion, reason
+    none = nothing(engine, found.kernel)
+    m = fitted.n_precisions
+    least = min(COST * m, max(_BEYOND_DOUBT, _NOISE_EARNS * m))
+    if fitted.chosen.value < none.chosen.value + least:
+        fitted, criterion = none, none.chosen.value
+        why = none.chosen.stop_reason
+    return Learned(found.kernel, fitted.chosen, fitted.fit, criterion, 1, why)
+
+
+def nothing(engine: Chooser[F], kernel: kernels.Kernel) -> Fitted[F]:
     """The model that has no vectors, because there are none to choose from."""
     none = engine.confined(np.empty(0, dtype=np.intp)).maximise(kernel, None, coarse=True)
     reason = "no vectors raise the evidence by as much as they cost"

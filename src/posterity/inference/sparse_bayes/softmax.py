@@ -7,17 +7,21 @@ Where each class is to have its own columns, see ``sparse_pairs``.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
-from posterity import linalg, priors
+from posterity import designs, linalg, priors
 from posterity.arrays import Array
-from posterity.designs.candidates import Block, Candidates
+from posterity.designs.candidates import Candidates
 from posterity.inference.laplace import LaplaceFit
 from posterity.inference.sparse_bayes import ascent, blocks
 from posterity.inference.sparse_bayes.chosen import Chosen
+from posterity.inference.sparse_bayes.scores import selected
+from posterity.inference.sparse_bayes.softmax_design import AllColumns, DesignScores
 from posterity.inference.sparse_bayes.softmax_scores import SharedModel, SharedScores, SharedWork
 from posterity.inference.weight_targets import RowTargets
 
@@ -66,36 +70,76 @@ def maximise(
     places = np.zeros(0, dtype=np.intp) if start is None else start.places
     precision = np.zeros(0) if start is None else start.precision
     Z = np.hstack([candidates.chosen(places).host(), np.ones((candidates.n_rows, int(offset)))])
-    begun = SharedModel.of(places, precision, Z, targets, prior)
-    search = _Search(prior, tol)
+    begun = SharedModel.of(places, precision, designs.Dense(Z), targets, prior)
+    search = _Search(prior, tol, lambda model: SharedScores(model.fit))
     with linalg.limited(candidates.n_rows):
         end = ascent.ascend(begun, candidates, search.propose, tol=tol, max_iter=max_iter)
+    columns = candidates.chosen(end.model.places)
+    return _chosen(end, columns.center, columns.scale), end.model.fit
+
+
+def maximise_design(
+    design: designs.Design,
+    targets: RowTargets,
+    *,
+    offset: bool,
+    prior: priors.Sparse,
+    tol: float = _TOL,
+    max_iter: int = _MAX_ITER,
+) -> tuple[Chosen, LaplaceFit]:
+    """The same where rows are many and columns few: one pass tells all that the columns offer.
+
+    The columns are standardised here; the design is that of the raw ones, wherever its rows are.
+    """
+    columns = designs.Standardized.of(design, targets.weights, offset=offset)
+    none = np.zeros(0, dtype=np.intp)
+    begun = SharedModel.of(none, np.zeros(0), selected(columns, none), targets, prior)
+    offered = AllColumns(np.arange(design.n_columns))
+    search = _Search(prior, tol, lambda model: DesignScores.of(columns, model))
+    end = ascent.ascend(begun, offered, search.propose, tol=tol, max_iter=max_iter)
+    used = end.model.places
+    return _chosen(end, columns.center[used], columns.scale[used]), end.model.fit
+
+
+def _chosen(end: ascent.Ascent[SharedModel], center: Array, scale: Array) -> Chosen:
     model = end.model
-    columns = candidates.chosen(model.places)
-    chosen = Chosen(
+    return Chosen(
         model.places,
         model.precision,
-        columns.center,
-        columns.scale,
+        center,
+        scale,
         model.value,
         end.n_iter,
         end.stop_reason,
         end.converged,
     )
-    return chosen, model.fit
+
+
+class _Scores(Protocol):
+    """What columns offer beside those in use."""
+
+    def quick(self, block: Any) -> Array:
+        """A rank, (b,)."""
+
+    def gains(self, block: Any, within: NDArray[np.intp], prior: priors.Sparse) -> Array:
+        """What columns of a block, by their positions, would gain, (k,)."""
+
+    def work(self, model: SharedModel, block: Any, short: NDArray[np.intp]) -> SharedWork:
+        """The columns in use, and those of these positions in a block."""
 
 
 @dataclass(frozen=True)
 class _Search:
     prior: priors.Sparse
     tol: float
+    look: Callable[[SharedModel], _Scores]
 
-    def propose(self, model: SharedModel, block: Block, thorough: bool) -> Iterator[SharedModel]:
+    def propose(self, model: SharedModel, block: Any, thorough: bool) -> Iterator[SharedModel]:
         """All steps, the best of them alone, and parts of it."""
-        scores = SharedScores(model.fit)
+        scores = self.look(model)
         gains = self._gains(model, scores, block, thorough)
         best = np.argsort(-gains, kind="stable")[:_SHORTLIST]
-        work = SharedWork.of(model, scores, block, best[gains[best] > self.tol])
+        work = scores.work(model, block, best[gains[best] > self.tol])
         steps = self._steps(work, _MAX_STEPS)
         if not steps.n_steps:
             return
@@ -117,7 +161,7 @@ class _Search:
         )
 
     def _gains(
-        self, model: SharedModel, scores: SharedScores, block: Block, thorough: bool
+        self, model: SharedModel, scores: _Scores, block: Any, thorough: bool
     ) -> Array:
         """What each column of a block would gain, (b,); zero where not asked."""
         free = block.varies & ~np.isin(block.places, model.places)

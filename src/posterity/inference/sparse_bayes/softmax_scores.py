@@ -6,6 +6,7 @@ log likelihood of a row is h_n (J, J), its gradient d_n, and c_n is what moves w
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,6 +24,7 @@ from posterity.inference.weight_targets import RowTargets
 
 _COLUMNS_AT_ONCE = 128
 _APPROACH = 60  # gradients
+_DEAR = 1e7  # operations of a Hessian
 _NEAR = 3e-5  # slope, in units of the posterior's standard deviations
 _DEPENDENT = 1e-11  # of its square: what is left of a column that others can replace
 
@@ -41,23 +43,31 @@ class SharedModel:
         cls,
         places: NDArray[np.intp],
         precision: Array,
-        Z: Array,
+        design: designs.Design,
         targets: RowTargets,
         prior: priors.Sparse,
         start: Array | None = None,
         A: Array | None = None,
     ) -> SharedModel:
-        """Of these columns, followed in Z by ones where there is an offset.
+        """Of these columns, followed in the design by ones where there is an offset.
 
         The mode is sought from ``start``, where the Hessian of minus the log likelihood is like A.
         """
-        offset = targets.offset_precision if Z.shape[1] > len(places) else None
-        given = WeightPrior(precision, Z.shape[1], offset)
-        problem = WeightProblem(designs.Dense(Z), targets, given)
-        near = start if start is None or A is None else _approached(problem, A, start)
+        offset = targets.offset_precision if design.n_columns > len(places) else None
+        given = WeightPrior(precision, design.n_columns, offset)
+        problem = WeightProblem(design, targets, given)
+        near = start
+        if start is not None and A is not None and _is_dear(problem):
+            near = _approached(problem, A, start)
         fit = LaplaceFit.of(problem, near)
         value = fit.log_evidence + prior.total(precision)
         return cls(places, precision, fit, value)
+
+
+def _is_dear(problem: WeightProblem) -> bool:
+    """Whether gradients alone are much cheaper than Hessians, where both need a pass."""
+    M, J = problem.shape
+    return problem.design.in_memory and problem.design.n_rows * float(M * J) ** 2 > _DEAR
 
 
 def _approached(problem: WeightProblem, A: Array, start: Array) -> Array:
@@ -99,17 +109,9 @@ class SharedScores:
     def exact(self, Z: Array) -> tuple[Array, Array]:
         """S (b, J, J), and Q beside C (b, J, 2), of standardised columns Z (N, b).  [TF 2003]"""
         b, J = Z.shape[1], self.h.shape[1]
-        S = ((Z * Z).T @ self.h.reshape(-1, J * J)).reshape(b, J, J)
-        Q, C = Z.T @ self.slope, Z.T @ self.c
-        least = _DEPENDENT * np.einsum("bjj->b", S)
-        if self.Z.shape[1]:
-            G = self._products(Z)
-            T = linalg.solve_lower(self.fit.L, np.ascontiguousarray(G.T))
-            R = T.T.reshape(b, J, -1)
-            S -= np.matmul(R, R.transpose(0, 2, 1))
-            C -= (G @ self._moved).reshape(b, J)
-        S[np.einsum("bjj->b", S) <= least] = 0.0
-        return S, np.stack([Q, C], axis=2)
+        squares = ((Z * Z).T @ self.h.reshape(-1, J * J)).reshape(b, J, J)
+        S, C = beside(squares, Z.T @ self.c, self._products(Z), self.fit, self._moved)
+        return S, np.stack([Z.T @ self.slope, C], axis=2)
 
     def _products(self, Z: Array) -> Array:
         """Z^T h (columns in use), (b J, m J)."""
@@ -126,11 +128,44 @@ class SharedScores:
         gains = np.zeros(len(within))
         for i in range(0, len(within), _COLUMNS_AT_ONCE):
             some = slice(i, i + _COLUMNS_AT_ONCE)
-            s, q = blocks.axes(*self.exact(block.part(within[some])))
-            left = np.sum(s, axis=1) > 0.0
-            u = blocks.curved(q[left])
-            gains[some][left] = blocks.best_precisions(s[left], u, prior)[1]
+            gains[some] = gross_gains(*self.exact(block.part(within[some])), prior)
         return np.maximum(gains - prior.price(self.fit.problem.prior.n_weights), 0.0)
+
+    def work(self, model: SharedModel, block: Block, short: NDArray[np.intp]) -> SharedWork:
+        """The columns in use, and those of these positions in a block."""
+        m = len(model.places)
+        Z = np.hstack([self.Z[:, :m], block.part(short), self.Z[:, m:]])
+        H = weighted_gram(designs.Dense(Z), self.h)
+
+        def design(columns: NDArray[np.intp]) -> designs.Design:
+            return designs.Dense(Z[:, columns])
+
+        places = block.places[short]
+        return SharedWork.of(model, places, H, Z.T @ self.slope, Z.T @ self.c, design)
+
+
+def gross_gains(S: Array, Q: Array, prior: priors.Sparse) -> Array:
+    """Of columns of sparsities S (b, J, J) and qualities Q (b, J, 2), before they pay, (b,)."""
+    s, q = blocks.axes(S, Q)
+    left = np.sum(s, axis=1) > 0.0
+    gains = np.zeros(len(s))
+    gains[left] = blocks.best_precisions(s[left], blocks.curved(q[left]), prior)[1]
+    return gains
+
+
+def beside(
+    S: Array, C: Array, G: Array, fit: LaplaceFit, moved: Array
+) -> tuple[Array, Array]:
+    """S (b, J, J) and C (b, J) of columns that see G (b J, m J) of those in use.  [TF 2003]"""
+    b, J = C.shape
+    least = _DEPENDENT * np.einsum("bjj->b", S)
+    if G.shape[1]:
+        T = linalg.solve_lower(fit.L, np.ascontiguousarray(G.T))
+        R = T.T.reshape(b, J, G.shape[1])
+        S = S - np.matmul(R, R.transpose(0, 2, 1))
+        C = C - (G @ moved).reshape(b, J)
+    S[np.einsum("bjj->b", S) <= least] = 0.0
+    return S, C
 
 
 @dataclass(frozen=True)
@@ -139,45 +174,48 @@ class SharedWork:
 
     places: NDArray[np.intp]  # (w,)
     h: Array  # (w,), infinite where a column is out
-    Z: Array  # (N, w or w + 1)
     W: Array  # (w or w + 1, J): weights so far
     A: Array  # (w or w + 1, J, w or w + 1, J): the Hessian of minus the log likelihood
     moments: BlockMoments  # of the w columns; the offset is in for good
     targets: RowTargets
+    design: Callable[[NDArray[np.intp]], designs.Design]  # of some of the w or w + 1
 
     @classmethod
     def of(
         cls,
         model: SharedModel,
-        scores: SharedScores,
-        block: Block,
-        short: NDArray[np.intp],
+        places: NDArray[np.intp],
+        H: Array,
+        slope: Array,
+        c: Array,
+        design: Callable[[NDArray[np.intp]], designs.Design],
     ) -> SharedWork:
-        """With the columns of these positions in a block."""
-        p, m, n = model.fit.problem, len(model.places), len(short)
-        Z = np.hstack([scores.Z[:, :m], block.part(short), scores.Z[:, m:]])
+        """With columns at these places on the shortlist.
+
+        From the Hessian H (w J, w J) and from the sums over rows, (w, J), of all columns times
+        slopes and times c.
+        """
+        p, m, n = model.fit.problem, len(model.places), len(places)
         W = np.insert(model.fit.weights.W, [m] * n, np.zeros(n)[:, None], axis=0)
         w, J = W.shape
-        H = weighted_gram(designs.Dense(Z), scores.h)
-        b = (H @ W.reshape(-1)).reshape(w, J) + Z.T @ scores.slope
+        b = (H @ W.reshape(-1)).reshape(w, J) + slope
         A = H.reshape(w, J, w, J)
-        moments = BlockMoments(A, np.stack([b, Z.T @ scores.c], axis=2))
+        moments = BlockMoments(A, np.stack([b, c], axis=2))
         if p.prior.offset_precision is not None:
             moments = moments.without_last(p.prior.offset_precision)
         h = np.append(model.precision, np.full(n, np.inf))
-        places = np.append(model.places, block.places[short])
-        return cls(places, h, Z, W, A, moments, p.targets)
+        return cls(np.append(model.places, places), h, W, A, moments, p.targets, design)
 
     def model(self, h: Array, prior: priors.Sparse) -> SharedModel:
         """The columns of finite precision, at precisions h."""
         kept, w = np.isfinite(h), len(h)
-        columns = np.append(np.flatnonzero(kept), np.arange(w, self.Z.shape[1]))
+        columns = np.append(np.flatnonzero(kept), np.arange(w, len(self.W)))
         J = np.arange(self.W.shape[1])
         n = len(columns) * len(J)
         return SharedModel.of(
             self.places[kept],
             h[kept],
-            self.Z[:, columns],
+            self.design(columns),
             self.targets,
             prior,
             self.W[columns],

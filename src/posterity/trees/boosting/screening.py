@@ -13,11 +13,11 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-import joblib
 import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from posterity import linalg
 from posterity.arrays import Array
 
 Codes = NDArray[np.uint8]
@@ -68,7 +68,7 @@ class Screen:
     def opened(cls, codes: Codes, weights: Array, n_jobs: int | None) -> Iterator[Screen]:
         """A screen whose threads end with the context; small work gets none."""
         most = max(1, codes.size // _WORTH_A_THREAD)
-        n_threads = min(joblib.effective_n_jobs(n_jobs), most, len(codes))
+        n_threads = min(linalg.threads.asked(n_jobs), most, len(codes))
         ends = np.linspace(0, len(codes), n_threads + 1).astype(int).tolist()
         blocks = [slice(*pair) for pair in itertools.pairwise(ends)]
         if n_threads == 1:

@@ -1,8 +1,10 @@
 """Many trees: their leaves, the way to them, and what rows not seen teach."""
 
+from posterity.trees.forests import survey
 from posterity.trees.forests.class_forest import ClassForest, FittedClasses, fit_classes
 from posterity.trees.forests.forest import Forest, Plan
 from posterity.trees.forests.normal_forest import FittedNormals, NormalForest, fit_normals
+from posterity.trees.forests.partitioned import fit_class_partitions, fit_normal_partitions
 from posterity.trees.forests.streamed import fit_class_chunks, fit_normal_chunks, fitted_family
 
 __all__ = [
@@ -13,8 +15,11 @@ __all__ = [
     "NormalForest",
     "Plan",
     "fit_class_chunks",
+    "fit_class_partitions",
     "fit_classes",
     "fit_normal_chunks",
+    "fit_normal_partitions",
     "fit_normals",
     "fitted_family",
+    "survey",
 ]

@@ -18,9 +18,8 @@ from posterity.trees.forests.class_average import Tables
 from posterity.trees.forests.class_leaves import ClassLeaves
 from posterity.trees.forests.class_tuning import Counts, Unseen
 from posterity.trees.forests.forest import Forest, Plan
-from posterity.trees.growth.class_splits import Classes
+from posterity.trees.forests.kinds import OfClasses
 
-_PRIOR_WEIGHT = 1.0  # rows: small sides of a split pay for their probabilities
 _MOST_NUMBERS = 1 << 22  # probabilities that are worked on at once
 
 
@@ -71,7 +70,7 @@ class FittedClasses:
     """A forest, and how it does on rows by those of its trees that have not seen them."""
 
     forest: ClassForest
-    oob_log_prob: Array  # (N,), of the own class; NaN where every tree has seen the row
+    oob_log_prob: Array | None  # (N,), of the own class; NaN where every tree has seen the row
     oob_log_score: float
     oob_accuracy: float
 
@@ -122,7 +121,8 @@ def fit_classes(
     """
     w = np.ones(len(codes)) if weights is None else weights
     rows = family.prepared(X)
-    planted = planted_on(family, rows, codes, w, n_classes, plan, rng, groups=groups)
+    kind = OfClasses(n_classes)
+    planted = forest.plant(family, rows, codes, w, kind, plan, rng, groups=groups)
     leaves, base = ClassLeaves.joined(planted.leaves), frequencies(codes, w, n_classes)
     left_out = out_of_bag.OutOfBag(Forest(family, planted.trees).router, X, planted.seen)
 
@@ -142,39 +142,6 @@ def fit_classes(
     grown = ClassForest(family, planted.trees, leaves, base, s, beta)
     return FittedClasses(
         grown, log_prob, out_of_bag.mean(log_prob, w), out_of_bag.mean(is_right, w)
-    )
-
-
-def planted_on(
-    family: Family,
-    rows: Any,
-    codes: NDArray[np.int32],
-    weights: Array,
-    n_classes: int,
-    plan: Plan,
-    rng: np.random.Generator,
-    *,
-    groups: NDArray[np.int32] | None = None,
-    positions: NDArray[np.int32] | None = None,
-) -> forest.Planted[ClassLeaves]:
-    """Trees that tell classes apart; see :func:`posterity.trees.forests.forest.plant`."""
-
-    def summary(
-        leaf: NDArray[np.int32], target: NDArray[Any], counts: Array, n_leaves: int
-    ) -> ClassLeaves:
-        return ClassLeaves.of(leaf, target, counts, n_leaves, n_classes)
-
-    return forest.plant(
-        family,
-        rows,
-        codes,
-        weights,
-        Classes(n_classes, _PRIOR_WEIGHT),
-        summary,
-        plan,
-        rng,
-        groups=groups,
-        positions=positions,
     )
 
 

@@ -12,16 +12,19 @@ import joblib
 import numpy as np
 from numpy.typing import NDArray
 
-from posterity import progress, validation
+from posterity import linalg, progress, validation
 from posterity.arrays import Array
 from posterity.trees.families.family import Family, Places
 from posterity.trees.forests import routing, sampling
+from posterity.trees.forests.class_leaves import ClassLeaves
+from posterity.trees.forests.kinds import Kind
+from posterity.trees.forests.normal_leaves import NormalLeaves
 from posterity.trees.growth import growing
 from posterity.trees.structure import Trees
 
 _FEW_ROWS = 2048  # which one thread is done with before others have begun
 
-L = TypeVar("L")
+L = TypeVar("L", ClassLeaves, NormalLeaves)
 R = TypeVar("R")
 
 
@@ -53,6 +56,20 @@ class Plan:
         if groups is None:
             return sampling.draw(weights, size, rng, bootstrap=self.bootstrap)
         return sampling.draw_groups(weights, groups, size, rng, bootstrap=self.bootstrap)
+
+    def grown(
+        self,
+        family: Family,
+        rows: Any,
+        places: Places,
+        target: NDArray[Any],
+        counts: Array,
+        kind: Kind[L],
+        rng: np.random.Generator,
+    ) -> tuple[Trees, L]:
+        """One tree of these places among the rows, and what its leaves know of them."""
+        grown = self.grow(family, rows, places, target, counts, kind.criterion, self.rules, rng)
+        return grown.tree, kind.leaves(grown.leaf, target, counts, grown.tree.n_leaves)
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,8 +121,7 @@ def plant(
     rows: Any,
     target: NDArray[Any],
     weights: Array,
-    criterion: growing.Criterion,
-    summary: Callable[[NDArray[np.int32], NDArray[Any], Array, int], L],
+    kind: Kind[L],
     plan: Plan,
     rng: np.random.Generator,
     *,
@@ -114,16 +130,17 @@ def plant(
 ) -> Planted[L]:
     """Grow all trees; tree t depends on the t-th child of ``rng`` alone.
 
+    They grow by threads, or wherever joblib's backend takes them: rows are arguments of each task,
+    so that a backend can send them there once.
+
     Parameters
     ----------
     family, rows
         Tests, and the rows that they were prepared for.
     target, weights : array (N, ...), array (N,)
         What leaves are to tell apart, and how often each row is there.
-    criterion
-        What makes a good split.
-    summary : callable
-        Leaf, target and weight of rows, and the number of leaves, to what the leaves know.
+    kind : Kind
+        What makes a good split, and what leaves know.
     plan : Plan
     rng : numpy.random.Generator
     groups : array (N,), optional
@@ -131,23 +148,34 @@ def plant(
     positions : array (N,), optional
         Where among ``rows`` each row stands, when they are only those that some tree draws.
     """
-
-    def one(rng: np.random.Generator) -> tuple[Trees, L, NDArray[np.uint8]]:
-        drawn, counts = plan.draw(weights, rng, groups)
-        places, y = drawn if positions is None else positions[drawn], target[drawn]
-        grown = plan.grow(family, rows, places, y, counts, criterion, plan.rules, rng)
-        seen = np.zeros(len(weights), dtype=np.bool_)
-        seen[drawn] = True
-        leaves = summary(grown.leaf, y, counts, grown.tree.n_leaves)
-        return grown.tree, leaves, np.packbits(seen)
-
-    tasks = (joblib.delayed(one)(child) for child in rng.spawn(plan.n_trees))
+    given = (family, rows, target, weights, groups, positions, kind, plan)
+    tasks = (joblib.delayed(_planted)(*given, child) for child in rng.spawn(plan.n_trees))
     working = joblib.Parallel(n_jobs=plan.n_jobs, prefer="threads", return_as="generator")(tasks)
     tracked = progress.track(
         working, total=plan.n_trees, description="Growing trees", unit="trees", size=lambda _: 1
     )
     trees, leaves, seen = zip(*tracked, strict=True)
     return Planted(Trees.joined(trees), list(leaves), np.stack(seen))
+
+
+def _planted(
+    family: Family,
+    rows: Any,
+    target: NDArray[Any],
+    weights: Array,
+    groups: NDArray[np.int32] | None,
+    positions: NDArray[np.int32] | None,
+    kind: Kind[L],
+    plan: Plan,
+    rng: np.random.Generator,
+) -> tuple[Trees, L, NDArray[np.uint8]]:
+    """One tree, its leaves, and the rows that it has seen."""
+    drawn, counts = plan.draw(weights, rng, groups)
+    places = drawn if positions is None else positions[drawn]
+    tree, leaves = plan.grown(family, rows, places, target[drawn], counts, kind, rng)
+    seen = np.zeros(len(weights), dtype=np.bool_)
+    seen[drawn] = True
+    return tree, leaves, np.packbits(seen)
 
 
 def in_blocks(
@@ -160,7 +188,7 @@ def in_blocks(
     n_blocks = jobs * -(-n // (rows_at_once * jobs))
     blocks = np.array_split(np.arange(n, dtype=np.int32), n_blocks)
     tasks = (joblib.delayed(function)(block) for block in blocks if len(block))
-    return list(joblib.Parallel(n_jobs=jobs, prefer="threads")(tasks))
+    return list(joblib.Parallel(n_jobs=jobs, require="sharedmem")(tasks))
 
 
 def _asked(n_jobs: int | None) -> int:
@@ -169,4 +197,4 @@ def _asked(n_jobs: int | None) -> int:
         raise ValueError(
             f"n_jobs={n_jobs!r} must be a whole number of threads, -1 for one a processor, or None."
         )
-    return int(joblib.effective_n_jobs(n_jobs))
+    return linalg.threads.asked(n_jobs)

@@ -14,9 +14,9 @@ from posterity.arrays import Array
 from posterity.trees.families.family import Family, Places
 from posterity.trees.forests import forest, normal_surroundings, normal_tuning, out_of_bag
 from posterity.trees.forests.forest import Forest, Plan
+from posterity.trees.forests.kinds import OfNumbers
 from posterity.trees.forests.normal_leaves import NormalLeaves
 from posterity.trees.forests.normal_tuning import Learned, Members
-from posterity.trees.growth.normal_splits import Normals
 from posterity.trees.structure import Trees
 
 LEARNING = 8  # numbers held of each row and tree while concentration and sharpness are learned
@@ -80,7 +80,7 @@ class FittedNormals:
     """A forest, and how it does on rows by those of its trees that have not seen them."""
 
     forest: NormalForest
-    oob_log_prob: Array  # (N,), of all targets of a row; NaN where every tree has seen it
+    oob_log_prob: Array | None  # (N,), of all targets of a row; NaN where every tree has seen it
     oob_log_score: float
     oob_rmse: float
 
@@ -126,14 +126,15 @@ def fit_normals(
     (1, 20, 1)
     """
     w = np.ones(len(Y)) if weights is None else weights
-    rows, criterion, summary = family.prepared(X), Normals(), NormalLeaves.of
-    planted = forest.plant(family, rows, Y, w, criterion, summary, plan, rng, groups=groups)
-    leaves, wider, pooled = completed(NormalLeaves.joined(planted.leaves), planted.trees, Y, w)
+    rows = family.prepared(X)
+    planted = forest.plant(family, rows, Y, w, OfNumbers(), plan, rng, groups=groups)
+    own = NormalLeaves.joined(planted.leaves)
+    leaves, wider, pooled = completed(own, planted.trees, variance(Y, w))
     left_out = out_of_bag.OutOfBag(Forest(family, planted.trees).router, X, planted.seen)
 
     def members(places: Places) -> Members:
-        found, own = left_out.leaves(places), np.zeros(len(places))
-        return Members.of(leaves, wider, found, Y[places], w[places], own, pooled)
+        found, nothing = left_out.leaves(places), np.zeros(len(places))
+        return Members.of(leaves, wider, found, Y[places], w[places], nothing, pooled)
 
     width = plan.n_trees * Y.shape[1]
     sample = members(out_of_bag.some(len(Y), LEARNING * width))
@@ -151,15 +152,20 @@ def fit_normals(
     )
 
 
+def variance(Y: Array, weights: Array) -> Array:
+    """Of all targets, whatever their leaf, (K,)."""
+    center = np.average(Y, axis=0, weights=weights)
+    spread: Array = np.average((Y - center) ** 2, axis=0, weights=weights)
+    return spread
+
+
 def completed(
-    leaves: NormalLeaves, trees: Trees, Y: Array, weights: Array
+    leaves: NormalLeaves, trees: Trees, overall: Array
 ) -> tuple[NormalLeaves, NormalLeaves, Array]:
     """The leaves with those filled to which nothing came, what is around each of them, and the
-    variance there, (K,)."""
-    center = np.average(Y, axis=0, weights=weights)
-    variance = np.average((Y - center) ** 2, axis=0, weights=weights)
+    variance there, (K,); ``overall`` is that of all rows."""
     wider = normal_surroundings.around(leaves, trees.children)
-    return leaves.filled(wider.mean), wider, wider.pooled_variance(variance)
+    return leaves.filled(wider.mean), wider, wider.pooled_variance(overall)
 
 
 def judged(members: Members, learned: Learned) -> tuple[Array, Array]:

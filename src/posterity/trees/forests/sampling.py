@@ -32,9 +32,13 @@ def size(weights: Array, max_samples: float | None) -> int:
     >>> size(weights, None), size(weights, 5), size(weights, 0.1), size(0.01 * weights, None)
     (20, 5, 2, 10)
     """
+    return share(rows(weights), max_samples)
+
+
+def share(total: float, max_samples: float | None) -> int:
+    """How many of so many rows to draw; see :func:`size`."""
     if isinstance(max_samples, int | np.integer):
         return int(max_samples)
-    total = _rows(weights)
     if total >= _MOST:
         raise ValueError(
             f"The weights sum to {total:g} rows, more than can be drawn; scale them down."
@@ -65,7 +69,7 @@ def draw(weights: Array, size: int, rng: np.random.Generator, *, bootstrap: bool
     """
     if bootstrap:
         return _bag(_with_replacement(weights, size, rng))
-    if size >= _rows(weights):
+    if size >= rows(weights):
         return _bag(weights)
     return _bag(_without_replacement(weights, size, rng))
 
@@ -97,17 +101,21 @@ def draw_groups(
     Bag(places=array([0, 1, 2, 3], dtype=int32), weights=array([1., 1., 1., 1.]))
     """
     each = np.ones(int(groups.max()) + 1)
-    n_drawn = max(round(size / _rows(weights) * len(each)), 1)
+    n_drawn = max(round(size / rows(weights) * len(each)), 1)
     drawn = draw(each, n_drawn, rng, bootstrap=bootstrap)
     times = np.zeros(len(each))
     times[drawn.places] = drawn.weights
     return _bag(weights * times[groups])
 
 
-def _rows(weights: Array) -> float:
+def rows(weights: Array) -> float:
     """How many there are to draw from."""
-    whole = np.array_equal(weights, np.rint(weights))
-    return float(weights.sum()) if whole else float(np.count_nonzero(weights))
+    return float(weights.sum()) if is_whole(weights) else float(np.count_nonzero(weights))
+
+
+def is_whole(weights: Array) -> bool:
+    """Whether weights say how often rows are there, and not only how much each counts."""
+    return np.array_equal(weights, np.rint(weights))
 
 
 def _with_replacement(weights: Array, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
@@ -124,15 +132,20 @@ def _with_replacement(weights: Array, size: int, rng: np.random.Generator) -> ND
 
 def _without_replacement(weights: Array, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
     copies = weights.astype(np.int64)
-    if not np.array_equal(copies, weights):
-        raise ValueError(
-            "Rows can be drawn without replacement only where weights are whole numbers, which "
-            "say how often a row is there; pass bootstrap=True, or max_samples=None."
-        )
+    require_whole(np.array_equal(copies, weights))
     if copies.max() == 1:
         present = np.flatnonzero(copies)
         return np.bincount(rng.choice(present, size, replace=False), minlength=len(weights))
     return rng.multivariate_hypergeometric(copies, size, method="marginals")
+
+
+def require_whole(whole: bool) -> None:
+    """Raise ValueError where weights do not say how often rows are there."""
+    if not whole:
+        raise ValueError(
+            "Rows can be drawn without replacement only where weights are whole numbers, which "
+            "say how often a row is there; pass bootstrap=True, or max_samples=None."
+        )
 
 
 def _bag(counts: NDArray[np.int64] | Array) -> Bag:

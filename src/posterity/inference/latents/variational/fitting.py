@@ -83,13 +83,13 @@ def fit(
     >>> found.m.shape, 0.003 < found.noise_variance < 0.03, found.optimum.converged
     ((30, 1), True, True)
     """
-    observed, threads = Observed.of(Y), joblib.effective_n_jobs(n_jobs)
+    observed, threads = Observed.of(Y), linalg.threads.asked(n_jobs)
     problem = Problem(observed, kernel, kernel_bounds, noise_variance, noise_bounds, prior)
     starts = [m0] + [_near(m0, rng) for _ in range(n_restarts - 1)]
     ahead = min(_ROUND, max_iter)
     alone = replace(problem, n_jobs=threads) if n_restarts == 1 else problem
     climbs = (joblib.delayed(_climb)(alone, alone.start(m, n_inducing), ahead) for m in starts)
-    ends = joblib.Parallel(n_jobs=threads, prefer="threads")(climbs)
+    ends = joblib.Parallel(n_jobs=threads, require="sharedmem")(climbs)
     state, optimum = min(ends, key=lambda end: end[1].value)
     heights = -np.array([end[1].value for end in ends])
     if not optimum.converged and max_iter > ahead:

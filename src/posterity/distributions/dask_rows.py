@@ -1,0 +1,159 @@
+"""Rows of Dask collections, one delayed piece a partition, and answers put together lazily."""
+
+from __future__ import annotations
+
+import math
+import uuid
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from posterity import arrays
+
+
+@dataclass(frozen=True)
+class Cut:
+    """The partitions of a collection; nothing of them is read."""
+
+    pieces: tuple[Any, ...]  # delayed
+    lengths: tuple[float, ...]  # rows of each, NaN where only reading would tell
+
+    @classmethod
+    def of(cls, rows: Any, name: str = "X") -> Cut:
+        """From an array, a data frame, a series or a bag."""
+        from dask.delayed import Delayed
+
+        if isinstance(rows, Delayed):
+            raise TypeError(
+                f"{name} is delayed, so that Dask knows no partitions of it: make it an array or a "
+                "data frame, such as with dask.array.from_delayed."
+            )
+        if _is_array(rows):
+            cut = max(rows.numblocks[1:], default=1) > 1
+            whole = rows.rechunk(dict.fromkeys(range(1, rows.ndim), -1)) if cut else rows
+            # Not optimised here: the graph that is computed in the end is, as a whole.
+            pieces = whole.to_delayed(optimize_graph=False).ravel()
+            return cls(tuple(pieces), tuple(float(n) for n in whole.chunks[0]))
+        found = tuple(rows.to_delayed())
+        return cls(found, (math.nan,) * len(found))
+
+    @property
+    def n_rows(self) -> float:
+        """All rows; NaN where only reading would tell."""
+        return sum(self.lengths)
+
+    def alike(self, values: Any, name: str) -> tuple[Any, ...]:
+        """What goes with each piece of a value for each row: cut at the same rows, or refused."""
+        if not arrays.is_collection(values):
+            raise TypeError(
+                f"{name} has a value for each row and is in memory, but the rows lie in "
+                f"partitions: pass a Dask array that is cut as they are, such as "
+                f"dask.array.from_array({name}, chunks=...), or one number for all."
+            )
+        if _is_array(values) and not values.ndim:
+            return (values.to_delayed().item(),) * len(self.pieces)
+        if _is_array(values):
+            self._check_rows(values, name)
+            known = not math.isnan(self.n_rows + sum(values.chunks[0]))
+            values = values.rechunk({0: tuple(map(int, self.lengths))}) if known else values
+        pieces = Cut.of(values, name).pieces
+        if len(pieces) != len(self.pieces):
+            raise ValueError(
+                f"{name} has {len(pieces)} partitions and the rows {len(self.pieces)}: take both "
+                "from one data frame, or repartition them alike."
+            )
+        return pieces
+
+    def _check_rows(self, values: Any, name: str) -> None:
+        """Refuse another number of rows, where both are known."""
+        n = values.shape[0]
+        if not (math.isnan(n) or math.isnan(self.n_rows) or n == self.n_rows):
+            raise ValueError(f"{name} has {n} rows, but there are {self.n_rows:.0f}.")
+
+
+def goes_by_row(value: Any) -> bool:
+    """Whether an argument has a value for each row, and is not one for all."""
+    return arrays.is_collection(value) or (not isinstance(value, str) and np.ndim(value) > 0)
+
+
+def each(function: Callable[..., Any], *columns: Sequence[Any]) -> tuple[Any, ...]:
+    """``function(number, *pieces)`` of each partition, delayed.
+
+    The function, and what it refers to, stands in the graph once, and all partitions are one layer
+    of it: thousands of layers would take longer to go through than most predictions.
+    """
+    import dask
+    from dask.delayed import Delayed
+
+    shared = dask.delayed(function, pure=False, traverse=False)
+    name = f"{type(function).__name__.lower()}-{uuid.uuid4().hex}"
+    rows = list(enumerate(zip(*columns, strict=True)))
+    layer = {(name, i): task((name, i), _run, shared, i, *pieces) for i, pieces in rows}
+    graph = layered(name, layer, (shared,), *columns)
+    return tuple(Delayed((name, i), graph, layer=name) for i, _ in rows)
+
+
+def stacked(
+    pieces: Sequence[Any],
+    lengths: Sequence[float],
+    shape: tuple[int, ...] = (),
+    dtype: DTypeLike = np.float64,
+    before: tuple[int, ...] = (),
+) -> Any:
+    """One Dask array of delayed arrays of shape (*before, length, *shape), along their rows."""
+    import dask.array
+
+    # Not by concatenate, which would leave out partitions without rows: those of X are all there.
+    name = f"rows-{uuid.uuid4().hex}"
+    first, last = (0,) * len(before), (0,) * len(shape)
+    keys = [(name, *first, i, *last) for i in range(len(pieces))]
+    layer = {key: task(key, _same, piece) for key, piece in zip(keys, pieces, strict=True)}
+    rows = tuple(n if math.isnan(n) else int(n) for n in lengths)
+    chunks = (*((n,) for n in before), rows, *((n,) for n in shape))
+    meta = np.empty((0,) * len(chunks), dtype=dtype)
+    return dask.array.Array(layered(name, layer, pieces), name, chunks, meta=meta)
+
+
+def task(key: Any, function: Callable[..., Any], *arguments: Any) -> Any:
+    """A task of a graph. What is delayed stands in it by its key, also within lists.
+
+    A key that stood there as a plain tuple would be taken for one where the graph has a task of
+    that name, and partitions that were persisted have none.
+    """
+    from dask._task_spec import Task
+
+    return Task(key, function, *(_referred(argument) for argument in arguments))
+
+
+def _referred(argument: Any) -> Any:
+    import dask
+    from dask._task_spec import List, TaskRef
+
+    if isinstance(argument, list):
+        return List(*(_referred(part) for part in argument))
+    return TaskRef(argument.key) if dask.is_dask_collection(argument) else argument
+
+
+def layered(name: str, layer: dict[Any, Any], *columns: Sequence[Any]) -> Any:
+    """A graph of the layer upon those that delayed pieces are of: each of these once."""
+    from dask.highlevelgraph import HighLevelGraph
+
+    below = {piece.__dask_layers__(): piece for column in columns for piece in column}
+    return HighLevelGraph.from_collections(name, layer, dependencies=list(below.values()))
+
+
+def _run(function: Callable[..., Any], number: int, *pieces: Any) -> Any:
+    return function(number, *pieces)
+
+
+def _same(piece: Any) -> Any:
+    return piece
+
+
+def _is_array(collection: Any) -> bool:
+    import dask.array
+
+    return isinstance(collection, dask.array.Array)

@@ -1,0 +1,211 @@
+"""Predictions that lie in partitions: asked at once, made where the rows are when it is time."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from posterity.distributions import base, dask_rows, joining, parameters, partition_answers
+from posterity.distributions.averaged_categorical import AveragedCategorical
+from posterity.distributions.base import Distribution
+from posterity.distributions.continuous import Continuous
+from posterity.distributions.counts import Counts
+from posterity.distributions.discrete import Discrete
+from posterity.distributions.mixture import Mixture
+from posterity.distributions.univariate import Univariate
+
+
+def _asked(method: Callable[..., Any], dtype: DTypeLike = np.float64) -> Callable[..., Any]:
+    """The method of a distribution, asked of every partition: a lazy Dask array."""
+    parameters = inspect.signature(method)
+
+    @functools.wraps(method)
+    def ask(self: Partitioned, *args: Any, **kwargs: Any) -> Any:
+        given = parameters.bind(self, *args, **kwargs).arguments
+        beside = {name: given[name] for name in list(given)[1:]}
+        return self._ask(method.__name__, beside, dtype=dtype)
+
+    return ask
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Partitioned:
+    """What ``predict_dist`` returns of Dask rows: a distribution for each of their partitions.
+
+    It is asked like the distribution of all rows, and answers with Dask arrays, which are lazy:
+    nothing is computed before they are, and arrays that are computed together share the
+    predictions. Where a question goes by row (``log_prob(y)``), y is a Dask array or series cut
+    into the same partitions, or one number for all.
+
+    What family the predictions are of is known where they are made: a question that it has no
+    answer to is refused when it is computed.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> import posterity
+    >>> model = posterity.BayesianLinearRegression().fit([[0.0], [1.0], [2.0]], [0.1, 0.9, 2.1])
+    >>> X = da.arange(6, chunks=2).reshape(6, 1)
+    >>> prediction = model.predict_dist(X)
+    >>> prediction
+    Partitioned(shape=(6,), n_partitions=3)
+    >>> mean, std = prediction.mean(), prediction.standard_deviation()
+    >>> mean.compute().round(2)
+    array([0.05, 1.03, 2.02, 3.01, 3.99, 4.98])
+    >>> prediction.compute()
+    Normal(shape=(6,))
+    """
+
+    parts: tuple[Any, ...]  # delayed: a distribution, or None of a partition without rows
+    lengths: tuple[float, ...]  # NaN where only reading would tell
+    outputs: tuple[int, ...] = ()  # further axes of the batch
+
+    mean = _asked(Distribution.mean)
+    variance = _asked(Distribution.variance)
+    standard_deviation = _asked(Distribution.standard_deviation)
+    log_prob = _asked(Distribution.log_prob)
+    entropy = _asked(Distribution.entropy)
+    cdf = _asked(Univariate.cdf)
+    ccdf = _asked(Univariate.ccdf)
+    logcdf = _asked(Univariate.logcdf)
+    logccdf = _asked(Univariate.logccdf)
+    icdf = _asked(Univariate.icdf)
+    iccdf = _asked(Univariate.iccdf)
+    median = _asked(Univariate.median)
+    pdf = _asked(Continuous.pdf)
+    logpdf = _asked(Continuous.logpdf)
+    crps = _asked(Continuous.crps)
+    pmf = _asked(Counts.pmf)
+    logpmf = _asked(Counts.logpmf)
+    aleatoric_variance = _asked(Mixture.aleatoric_variance)
+    epistemic_variance = _asked(Mixture.epistemic_variance)
+
+    def interval(self, coverage: float = 0.9) -> tuple[Any, Any]:
+        """Lower and upper end of the central interval: as much outside on either side."""
+        outside = 0.5 * (1.0 - parameters.coverage(coverage))
+        return self.icdf(outside), self.iccdf(outside)
+
+    def sample(self, shape: int | tuple[int, ...] = (), *, rng: np.random.Generator) -> Any:
+        """Independent draws, of shape ``(*shape, *self.shape)``; the same however often computed.
+
+        Each partition has random numbers of its own, so that other partitions of the same rows
+        draw others.
+        """
+        before = base.draw_shape(shape, ())
+        seed = np.random.SeedSequence(rng.integers(2**32, size=4).tolist())
+        seeds = seed.spawn(len(self.parts))
+        drawn = partition_answers.Drawn(before, seeds, self.outputs, self._draws)
+        pieces = dask_rows.each(drawn, self.parts)
+        return dask_rows.stacked(pieces, self.lengths, self.outputs, self._draws, before=before)
+
+    def map(
+        self,
+        function: Callable[[Any], Any],
+        shape: tuple[int, ...] = (),
+        dtype: DTypeLike = np.float64,
+    ) -> Any:
+        """A Dask array of what a function says of the distribution of each partition.
+
+        Parameters
+        ----------
+        function : callable
+            Of a distribution, such as ``lambda prediction: prediction.location``: an array whose
+            first axis is that of its rows. It is sent to the workers.
+        shape : tuple of int
+            Of what it says of one row.
+        dtype : dtype
+            Of the numbers.
+        """
+        pieces = dask_rows.each(partition_answers.Mapped(function, shape, dtype), self.parts)
+        return dask_rows.stacked(pieces, self.lengths, shape, dtype)
+
+    def compute(self) -> Any:
+        """The distribution of all rows, brought into memory."""
+        import dask
+
+        found = [part for part in dask.compute(*self.parts) if part is not None]
+        if not found:
+            raise ValueError("The partitions hold no rows, so that there is nothing to predict.")
+        return joining.joined(found)
+
+    def persist(self) -> Self:
+        """The same, with the predictions made and kept where they are: in the workers' memory."""
+        import dask
+
+        return replace(self, parts=tuple(dask.persist(*self.parts)))
+
+    def to_delayed(self) -> list[Any]:
+        """A delayed distribution for each partition; None of one without rows."""
+        return list(self.parts)
+
+    @property
+    def shape(self) -> tuple[float, ...]:
+        """Shape of the batch; the number of rows is NaN where only reading would tell."""
+        n = sum(self.lengths)
+        return (n if math.isnan(n) else int(n), *self.outputs)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(shape={self.shape}, n_partitions={len(self.parts)})"
+
+    @property
+    def _draws(self) -> DTypeLike:
+        """The type of a draw."""
+        return np.float64
+
+    def _ask(
+        self,
+        name: str,
+        given: dict[str, Any],
+        *,
+        shape: tuple[int, ...] = (),
+        dtype: DTypeLike = np.float64,
+    ) -> Any:
+        """What the method of this name says of each row, given values of each or one for all."""
+        cut = dask_rows.Cut(self.parts, self.lengths)
+        rows = [cut.alike(v, key) for key, v in given.items() if dask_rows.goes_by_row(v)]
+        constants = tuple(v for v in given.values() if not dask_rows.goes_by_row(v))
+        form = (*self.outputs, *shape), dtype
+        asked = partition_answers.Asked(name, constants, *form)
+        return dask_rows.stacked(dask_rows.each(asked, self.parts, *rows), self.lengths, *form)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PartitionedClasses(Partitioned):
+    """Predictions of a class for each row of a Dask collection; see :class:`Partitioned`.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> import posterity
+    >>> model = posterity.LogisticRegression().fit([[0.0], [1.0], [2.0], [3.0]], [0, 1, 0, 1])
+    >>> prediction = model.predict_dist(da.arange(6, chunks=2).reshape(6, 1))
+    >>> prediction.probabilities()
+    dask.array<rows, shape=(6, 2), dtype=float64, chunksize=(2, 2), chunktype=numpy.ndarray>
+    >>> prediction.mode().compute()
+    array([0, 0, 1, 1, 1, 1])
+    """
+
+    n_classes: int = 2
+
+    mode = _asked(Discrete.mode, np.intp)
+    aleatoric_entropy = _asked(AveragedCategorical.aleatoric_entropy)
+    epistemic_entropy = _asked(AveragedCategorical.epistemic_entropy)
+
+    def probabilities(self) -> Any:
+        """Probability of every class, shape ``(*shape, C)``."""
+        return self._ask("probabilities", {}, shape=(self.n_classes,))
+
+    def log_probabilities(self) -> Any:
+        """Log-probability of every class, shape ``(*shape, C)``."""
+        return self._ask("log_probabilities", {}, shape=(self.n_classes,))
+
+    @property
+    def _draws(self) -> DTypeLike:
+        return np.intp

@@ -1,0 +1,95 @@
+"""Observed rows that lie in the partitions of Dask collections, and stay there."""
+
+from __future__ import annotations
+
+import operator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from posterity import designs
+from posterity.arrays import Array
+from posterity.inference.inducing_observed import Held, Observed, PartFunction
+from posterity.inference.observations import Observations
+
+
+@dataclass(frozen=True)
+class Partitioned(Observed):
+    """Rows on workers, who add up what is asked of them: one pass, and one answer back.
+
+    Parameters
+    ----------
+    partitions : Partitions
+        With targets. Rows of weight zero are absent.
+    centre, scale : array of shape (K,)
+        Taken off the targets, and what they are then divided by.
+    n_present : int
+        How many rows are not of weight zero.
+    repeats : Observations
+        Without rows: what weights add to the log evidence.
+    """
+
+    partitions: designs.Partitions
+    centre: Array
+    scale: Array
+    n_present: int
+    repeats: Observations
+
+    @property
+    def n_rows(self) -> int:
+        """N."""
+        return self.n_present
+
+    @property
+    def n_outputs(self) -> int:
+        """K."""
+        return self.repeats.n_outputs
+
+    def log_apart(self, noise_variance: float) -> tuple[float, float]:
+        """What repeated rows add to the log evidence, and its slope in log noise_variance."""
+        return self.repeats.log_apart(noise_variance)
+
+    def total(self, function: PartFunction, n_points: int) -> list[Any]:
+        """On the workers: block by block within a partition, and partitions in a tree."""
+        terms = _Terms(function, n_points, self.centre, self.scale)
+        total = self.partitions.reduce(terms, added, description="Summing over rows")
+        assert total is not None  # some row counts: it was seen to
+        return total
+
+
+def present(block: designs.Block) -> tuple[Array, Array, Array]:
+    """The rows of a block that count: inputs, targets (n, K) and weights."""
+    if block.y is None:
+        raise ValueError("There are no targets: pass y as a Dask collection beside X.")
+    Y, w = block.y.reshape(len(block), -1), block.sample_weight
+    if w is None:
+        return block.X, Y, np.ones(len(block))
+    if np.all(w > 0.0):
+        return block.X, Y, w
+    kept = w > 0.0
+    return block.X[kept], Y[kept], w[kept]
+
+
+@dataclass(frozen=True)
+class _Terms:
+    """What a function says of a partition; None where no row of it counts."""
+
+    function: PartFunction
+    n_points: int
+    centre: Array
+    scale: Array
+
+    def __call__(self, block: designs.Block) -> list[Any] | None:
+        X, Y, weights = present(block)
+        if not len(X):
+            return None
+        observations = Observations.of((Y - self.centre) / self.scale, weights=weights)
+        return Held(X, observations).total(self.function, self.n_points)
+
+
+def added(a: list[Any] | None, b: list[Any] | None) -> list[Any] | None:
+    """The terms of both; neither is changed, as a scheduler may ask for it again."""
+    if a is None or b is None:
+        return b if a is None else a
+    return [operator.add(x, y) for x, y in zip(a, b, strict=True)]

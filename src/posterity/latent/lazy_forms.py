@@ -1,0 +1,50 @@
+"""The forms of what latent models answer, known before rows that lie in partitions are read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from posterity import models
+
+
+def _latent(model: Any) -> tuple[int, ...]:
+    """The shape of the latent point of a row."""
+    return (int(model._n_features_out),)
+
+
+def _row(model: Any) -> tuple[int, ...]:
+    """The shape of a row."""
+    return (int(model.n_features_in_),)
+
+
+def _refuse_paths(question: models.Question) -> None:
+    """Rows of a motion, told by times or groups, are placed together; partitions may cut it."""
+    if any(value is not None for value in question.given.values()):
+        models.Refusal("places rows of one motion together").lazily(question)
+
+
+def _refuse_motion(question: models.Question) -> None:
+    """Where all rows are of one motion unless told otherwise."""
+    _refuse_paths(question)
+    if getattr(question.model, "dynamics_", None) is not None:
+        models.Refusal("with dynamics places rows of one motion together").lazily(question)
+
+
+ROWS = models.ArrayAnswer(_row)
+TRANSFORMERS: dict[str, models.Answer] = {
+    "inverse_transform": ROWS,
+    "inverse_transform_dist": models.DistributionAnswer(_row),
+    "reconstruction_error": models.ArrayAnswer(lambda model: ()),
+    "score_samples": models.ArrayAnswer(lambda model: ()),
+    "transform": models.ArrayAnswer(_latent),
+}
+PROCESSES: dict[str, models.Answer] = {
+    "inverse_transform": models.DistributionAnswer(_row),
+    "score_samples": models.ArrayAnswer(lambda model: ()),
+    "transform": models.ArrayAnswer(_latent, check=_refuse_motion),
+    "transform_dist": models.DistributionAnswer(_latent, check=_refuse_motion),
+}
+HIERARCHIES: dict[str, models.Answer] = {
+    "inverse_transform": models.DistributionAnswer(_row),
+    "transform": models.ArrayAnswer(_latent, check=_refuse_paths),
+}

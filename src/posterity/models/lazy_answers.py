@@ -1,0 +1,151 @@
+"""What a fitted model says of rows that lie in partitions, told before any of it is computed.
+
+A Dask array must know its type and how many axes it has before there is a number in it. Both are
+those of the fitted model, which knows how many targets, classes or axes it has: no row is made up
+to try it out, because not every model would take one.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import DTypeLike
+from sklearn.utils.validation import check_is_fitted
+
+from posterity import arrays, distributions
+from posterity.distributions import dask_rows
+
+Shape: TypeAlias = Callable[[Any], tuple[int, ...]]  # of what a model says of one row
+
+
+@dataclass(frozen=True)
+class Question:
+    """A method of a fitted model, and what it was given beside the rows."""
+
+    model: Any
+    method: str
+    X: Any
+    given: dict[str, Any]
+
+    def __post_init__(self) -> None:
+        check_is_fitted(self.model)
+
+    def ask(self, empty: Any) -> tuple[dask_rows.Cut, tuple[Any, ...]]:
+        """The partitions, and for each a delayed answer; ``empty`` of one without rows."""
+        cut = dask_rows.Cut.of(self.X)
+        by_row = [name for name, value in self.given.items() if dask_rows.goes_by_row(value)]
+        columns = [cut.alike(self.given[name], name) for name in by_row]
+        constant = {name: value for name, value in self.given.items() if name not in by_row}
+        # A copy: a later fit of the same object shall not change what was asked before.
+        call = _Call(copy.copy(self.model), self.method, constant, tuple(by_row), empty)
+        return cut, dask_rows.each(call, cut.pieces, *columns)
+
+
+@dataclass(frozen=True)
+class ArrayAnswer:
+    """An array with an entry for each row, or ``count`` arrays; ``check`` may refuse a question."""
+
+    shape: Shape
+    dtype: Callable[[Any], DTypeLike] = lambda model: np.float64
+    count: Callable[[Question], int] = lambda question: 1
+    check: Callable[[Question], None] = lambda question: None
+
+    def lazily(self, question: Question) -> Any:
+        """A Dask array, or as many as there are answers."""
+        self.check(question)
+        shape, dtype = self.shape(question.model), self.dtype(question.model)
+        count = self.count(question)
+        nothing = np.empty((0, *shape), dtype=dtype)
+        cut, pieces = question.ask(nothing if count == 1 else (nothing,) * count)
+        if count == 1:
+            return dask_rows.stacked(pieces, cut.lengths, shape, dtype)
+        return tuple(
+            dask_rows.stacked(dask_rows.each(_Item(i), pieces), cut.lengths, shape, dtype)
+            for i in range(count)
+        )
+
+
+@dataclass(frozen=True)
+class DistributionAnswer:
+    """A distribution over one value for each row, or several."""
+
+    shape: Shape
+    n_classes: Callable[[Any], int] | None = None
+    check: Callable[[Question], None] = lambda question: None
+
+    def lazily(self, question: Question) -> distributions.Partitioned:
+        """A distribution for each partition."""
+        self.check(question)
+        shape = self.shape(question.model)
+        cut, pieces = question.ask(None)
+        parts = tuple(pieces), cut.lengths, shape
+        if self.n_classes is None:
+            return distributions.Partitioned(*parts)
+        return distributions.PartitionedClasses(*parts, self.n_classes(question.model))
+
+
+@dataclass(frozen=True)
+class Derived:
+    """An answer that the method makes of a lazy distribution as it does of one in memory."""
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """No answer, because rows are needed together."""
+
+    reason: str = "answers of rows that are in memory together"
+
+    def lazily(self, question: Question) -> Any:
+        """An error that says what to do."""
+        name = f"{type(question.model).__name__}.{question.method}"
+        raise TypeError(
+            f"{name} {self.reason}, but X is a Dask {type(question.X).__name__}: pass rows that "
+            "fit into memory, such as those of one partition, X.partitions[0].compute()."
+        )
+
+
+Lazy: TypeAlias = ArrayAnswer | DistributionAnswer | Refusal
+Answer: TypeAlias = Lazy | Derived
+
+
+@dataclass(frozen=True)
+class _Call:
+    """What every partition needs of a question."""
+
+    model: Any
+    method: str
+    given: dict[str, Any]
+    by_row: tuple[str, ...]
+    empty: Any
+
+    def __call__(self, number: int, rows: Any, *values: Any) -> Any:
+        if len(rows) == 0:
+            return self.empty
+        own = {name: arrays.to_numpy(v) for name, v in zip(self.by_row, values, strict=True)}
+        try:
+            answer = getattr(self.model, self.method)(rows, **self.given, **own)
+        except (TypeError, ValueError) as error:
+            kind = TypeError if isinstance(error, TypeError) else ValueError
+            raise kind(f"In partition {number} of X: {error}") from error
+        if isinstance(answer, distributions.Distribution):
+            return answer
+        return tuple(map(_plain, answer)) if isinstance(answer, tuple) else _plain(answer)
+
+
+@dataclass(frozen=True)
+class _Item:
+    """One of several answers of a partition."""
+
+    place: int
+
+    def __call__(self, number: int, answers: tuple[Any, ...]) -> Any:
+        return answers[self.place]
+
+
+def _plain(answer: Any) -> Any:
+    """An array in memory, whatever form the model was told to answer in."""
+    return np.asarray(arrays.to_numpy(answer))

@@ -1,0 +1,112 @@
+"""The rows a process is conditioned on, where they lie in partitions of Dask collections."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from posterity import designs
+from posterity.arrays import Array
+from posterity.inference import inducing_partitions
+from posterity.inference.observations import Observations
+from posterity.models.column_moments import ColumnMoments
+from posterity.models.training import Training
+
+
+@dataclass(frozen=True, eq=False)
+class PartitionedTraining:
+    """What a process asks of its rows, answered by workers who hold them.
+
+    Parameters
+    ----------
+    partitions : Partitions
+        With targets.
+    merges : bool
+        Whether equal rows of a sample are to be made one.
+    """
+
+    partitions: designs.Partitions
+    merges: bool
+
+    @property
+    def known_noise(self) -> None:
+        """Noise is not known row by row."""
+
+    @property
+    def mean_known_noise(self) -> None:
+        """Noise is not known row by row."""
+
+    @property
+    def target_moments(self) -> ColumnMoments:
+        """Of the targets of all rows that count."""
+        return self._counted.moments
+
+    @property
+    def total_weight(self) -> float:
+        """How many rows there are, each counted by its weight."""
+        return self._counted.moments.weight
+
+    def observed(self, centre: Array, scale: Array) -> inducing_partitions.Partitioned:
+        """The rows as inference sees them, on the workers."""
+        count = self._counted
+        no_rows = np.empty((0, len(centre)))
+        repeats = Observations(no_rows, no_rows[:, 0], count.repeats, count.log_constant)
+        return inducing_partitions.Partitioned(
+            self.partitions, centre, scale, count.n_rows, repeats
+        )
+
+    def sampled(self, n: int, rng: np.random.Generator) -> Training:
+        """At most n rows, drawn at random and brought here."""
+        block = self.partitions.sample(n, rng)
+        X, Y, weights = inducing_partitions.present(block)
+        if not len(X):
+            raise ValueError(
+                f"None of {n} rows drawn at random counts: drop the rows of weight zero first."
+            )
+        sample = Training.present(X, Y, weights, None)
+        return sample.merged() if self.merges else sample
+
+    @cached_property
+    def _counted(self) -> _Count:
+        found = self.partitions.reduce(_counted, _merged, description="Reading targets")
+        if found is None:
+            raise ValueError(
+                "sample_weight is zero in every row; at least one weight must be positive."
+            )
+        return found
+
+
+@dataclass(frozen=True)
+class _Count:
+    """What is known of targets and weights without their rows."""
+
+    moments: ColumnMoments
+    n_rows: int
+    repeats: float
+    log_constant: float
+
+    def merge(self, other: _Count) -> _Count:
+        """Of both sets of rows together."""
+        return _Count(
+            self.moments.merge(other.moments),
+            self.n_rows + other.n_rows,
+            self.repeats + other.repeats,
+            self.log_constant + other.log_constant,
+        )
+
+
+def _counted(block: designs.Block) -> _Count | None:
+    """Of one partition; None where no row of it counts."""
+    X, Y, weights = inducing_partitions.present(block)
+    if not len(X):
+        return None
+    o = Observations.of(Y, weights=weights)
+    return _Count(ColumnMoments.of(Y, weights), len(Y), o.repeats, o.log_constant)
+
+
+def _merged(a: _Count | None, b: _Count | None) -> _Count | None:
+    if a is None or b is None:
+        return b if a is None else a
+    return a.merge(b)

@@ -1,0 +1,137 @@
+"""A first look at the rows of Dask collections: how many each partition has, and what to tell."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from posterity.arrays import Array
+from posterity.designs import Block, Partitions, dask_graph, dask_pieces
+from posterity.designs.dask_pieces import Tally
+from posterity.designs.partitions import Recipe
+from posterity.trees.forests import sampling
+from posterity.trees.forests.kinds import OfNumbers
+from posterity.trees.forests.normal_leaves import NormalLeaves
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, eq=False)
+class Shares:
+    """What each of P partitions has of the rows."""
+
+    lengths: NDArray[np.int64]  # (P,)
+    weights: Array  # (P,), in all
+    present: NDArray[np.int64]  # (P,), rows that count
+    are_whole: bool  # whether all weights say how often rows are there
+
+    @property
+    def rows(self) -> Array:
+        """How many there are to draw from, (P,); see :func:`sampling.rows`."""
+        return self.weights if self.are_whole else self.present.astype(np.float64)
+
+    def joined(self, other: Shares) -> Shares:
+        """Those of partitions that follow each other."""
+        return Shares(
+            np.concatenate([self.lengths, other.lengths]),
+            np.concatenate([self.weights, other.weights]),
+            np.concatenate([self.present, other.present]),
+            self.are_whole and other.are_whole,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Surveyed(Generic[T]):
+    """The rows, with their numbers known, the shares of partitions, and what targets amount to."""
+
+    partitions: Partitions
+    shares: Shares
+    targets: T
+
+    def encoded(self, encode: Callable[[NDArray[Any]], Array]) -> Surveyed[T]:
+        """The same rows with ``encode(y)`` in place of their targets."""
+        return replace(self, partitions=self.partitions.encoded(encode))
+
+
+def of_classes(partitions: Partitions) -> Surveyed[Tally]:
+    """Which classes there are, sorted, and how often each counts: one pass."""
+    found = _surveyed(partitions.encoded(_unread), _tally, dask_pieces.added_tallies)
+    return replace(found, partitions=replace(found.partitions, recipe=partitions.recipe))
+
+
+def of_numbers(partitions: Partitions) -> Surveyed[NormalLeaves]:
+    """Weight, mean and squared deviations of all targets, as one leaf: one pass."""
+    return _surveyed(partitions, _moments, NormalLeaves.added)
+
+
+def weights_of(block: Block) -> Array:
+    """One a row, whether they were given or not."""
+    return np.ones(len(block)) if block.sample_weight is None else block.sample_weight
+
+
+def _surveyed(
+    partitions: Partitions,
+    look: Callable[[Any, int, Block], T],
+    merge: Callable[[T, T], T],
+) -> Surveyed[T]:
+    if partitions.form.target_shape is None:
+        raise ValueError("The rows have no targets: pass y, on Dask as X is.")
+    shares, targets = dask_graph.merged(
+        partitions.pieces,
+        _Look(partitions.recipe, look),
+        _Merge(merge),
+        description="Reading targets",
+    )
+    if not shares.lengths.any():
+        raise ValueError("the partitions hold no rows; pass at least one.")
+    if not shares.present.any():
+        raise ValueError(
+            "sample_weight is zero in every row; at least one weight must be positive."
+        )
+    known = replace(partitions, known_lengths=tuple(shares.lengths.tolist()))
+    return Surveyed(known, shares, targets)
+
+
+@dataclass(frozen=True)
+class _Look(Generic[T]):
+    """What one partition has."""
+
+    recipe: Recipe
+    look: Callable[[Any, int, Block], T]
+
+    def __call__(self, raw: Any, number: int) -> tuple[Shares, T]:
+        block = self.recipe.block(self.recipe.parts(raw, number), number)
+        w = weights_of(block)
+        counts = np.array([len(w)]), np.array([w.sum()]), np.array([np.count_nonzero(w)])
+        return Shares(*counts, sampling.is_whole(w)), self.look(raw, number, block)
+
+
+@dataclass(frozen=True)
+class _Merge(Generic[T]):
+    """What neighbours have together."""
+
+    targets: Callable[[T, T], T]
+
+    def __call__(self, one: tuple[Shares, T], other: tuple[Shares, T]) -> tuple[Shares, T]:
+        return one[0].joined(other[0]), self.targets(one[1], other[1])
+
+
+def _tally(raw: Any, number: int, block: Block) -> Tally:
+    del block
+    return dask_pieces.tally(raw, number)
+
+
+def _moments(raw: Any, number: int, block: Block) -> NormalLeaves:
+    del raw, number
+    assert block.y is not None
+    kind, leaf = OfNumbers(), np.zeros(len(block), dtype=np.int32)
+    return kind.leaves(leaf, kind.targets(block.y), weights_of(block), 1)
+
+
+def _unread(y: NDArray[Any]) -> Array:
+    """Nothing in place of classes, which are no numbers yet."""
+    return np.zeros(y.shape)
