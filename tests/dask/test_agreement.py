@@ -211,7 +211,7 @@ def test_dear_fits_agree(here, monkeypatch):
 
 def test_targets_in_memory_are_refused(here):
     rows = dask_rows.measured()
-    with pytest.raises(TypeError, match="y is a ndarray, which is in memory"):
+    with pytest.raises(TypeError, match="y has a value for each row and is in memory"):
         posterity.LinearRegression().fit(dask_rows.as_arrays(rows).X, rows.y)
 
 
@@ -225,3 +225,10 @@ def test_noise_by_row_is_refused(here):
     far = dask_rows.as_arrays(dask_rows.measured())
     with pytest.raises(ValueError, match="noise_variance by row"):
         posterity.BayesianLinearRegression().fit(far.X, far.y, noise_variance=far.y)
+
+
+def test_features_made_on_the_workers(client):
+    """How many columns they make is known before anything travels, and asked of one partition."""
+    rows = dask_rows.classified(N=900, D=3)
+    model = posterity.BayesianLogisticRegression(features.Polynomial(2))
+    compare(model, rows, dask_rows.as_frames(rows))

@@ -90,7 +90,11 @@ def test_a_sample_has_no_row_twice_and_brings_targets():
 
 @pytest.mark.parametrize(
     "labels",
-    [np.array([3, 1, 3, 2], dtype=np.int32), np.array(["b", "a", "b", "c"]), np.array([True, False])],
+    [
+        np.array([3, 1, 3, 2], dtype=np.int32),
+        np.array(["b", "a", "b", "c"]),
+        np.array([True, False]),
+    ],
     ids=["whole", "text", "truth"],
 )
 def test_classes_are_tallied_with_their_type(labels):
@@ -117,9 +121,9 @@ def test_a_row_without_a_class_is_named(nothing):
 def test_partitions_that_do_not_match_are_refused():
     rows = dask_rows.measured()
     far = dask_rows.as_frames(rows)
-    with pytest.raises(ValueError, match="X 5, y 2"):
+    with pytest.raises(ValueError, match="y has 2 partitions and the rows 5"):
         designs.Partitions.of(far.X, da.from_array(rows.y, chunks=200))
-    with pytest.raises(ValueError, match="y has 399 rows, but X has 400"):
+    with pytest.raises(ValueError, match="y has 399 rows, but there are 400"):
         designs.Partitions.of(
             da.from_array(rows.X, chunks=(100, 3)), da.from_array(rows.y[1:], chunks=100)
         )

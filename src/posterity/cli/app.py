@@ -59,6 +59,7 @@ def compare(
     rows: options.Rows = options.ROWS,
     format: options.FormatOption = None,
     separator: options.Separator = None,
+    dask: options.Dask = None,
     report: options.ReportOut = "report.html",
     save: options.ModelOut = "model.posterity",
     force: options.Force = False,
@@ -92,6 +93,7 @@ def fit(
     rows: options.Rows = options.ROWS,
     format: options.FormatOption = None,
     separator: options.Separator = None,
+    dask: options.Dask = None,
     save: options.ModelOut = "model.posterity",
     force: options.Force = False,
     json: options.Json = False,
@@ -110,7 +112,12 @@ def predict(
     model: options.Model,
     data: options.Data,
     out: Annotated[
-        str, typer.Option("--out", "-o", help="A file, its kind by its name; - for output as CSV.")
+        str,
+        typer.Option(
+            "--out",
+            "-o",
+            help="A file, its kind by its name; - for output as CSV. With --dask a folder.",
+        ),
     ] = "-",
     quantiles: options.Quantiles = options.LEVELS,
     prefix: Annotated[
@@ -119,6 +126,7 @@ def predict(
     ] = None,
     format: options.FormatOption = None,
     separator: options.Separator = None,
+    dask: options.Dask = None,
     force: options.Force = False,
     json: options.Json = False,
 ) -> None:
@@ -130,7 +138,7 @@ def predict(
         from posterity.cli import predict as work
         from posterity.cli import voice
 
-        plan = work.Plan(model, data, out, levels, prefix, format, separator, force)
+        plan = work.Plan(model, data, out, levels, prefix, format, separator, dask, force)
         work.run(plan, voice.Voice(json, aside=out == "-"))
 
 

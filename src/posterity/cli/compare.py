@@ -1,14 +1,23 @@
 """``posterity compare``: which model of the family explains these data?"""
 
 import shlex
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from posterity import comparison, persistence, progress, report
 from posterity.cli import outputs, scores, table_input
 from posterity.cli.voice import Voice
+
+if TYPE_CHECKING:
+    from posterity.cli import spread_input
+
+
+_THROUGH = "Rows are counted through all files, in the order of their names."
+
+Table: TypeAlias = "table_input.Input | spread_input.SpreadInput"
 
 
 @dataclass(frozen=True)
@@ -35,29 +44,39 @@ def run(plan: Plan, voice: Voice) -> None:
     """Read, compare, say which to take, save it and write the report."""
     for path in (plan.report, plan.save):
         outputs.check(path, force=plan.force, inputs=(plan.request.path,))
-    table = table_input.read(plan.request, voice)
-    found = _compare(plan, table)
+    with table_input.opened(plan.request, voice, folds=plan.folds) as table:
+        found = _compare(plan, table)
     _say(found, voice)
     persistence.save(found.winner, plan.save)
     report.write(plan.report, _story(plan, table, found))
     voice.say("", f"The report is {plan.report}, the model {plan.save}.")
-    voice.next("predict", plan.save, plan.request.path, "--out", "predictions.csv")
+    voice.next("predict", plan.save, plan.request.path, *plan.request.answers())
     voice.give(_answer(plan, table, found))
 
 
-def _compare(plan: Plan, table: table_input.Input) -> comparison.Comparison:
+def _compare(plan: Plan, table: Table) -> comparison.Comparison:
     names = tuple(name.strip() for name in plan.models.split(",")) if plan.models else None
-    chosen = table_input.candidates(table, names, plan.request.seed)
-    with _shown() as tell:
-        return comparison.compare(
-            table.frame,
-            table.schema,
-            (*comparison.baselines(table.schema.task, seed=plan.request.seed), *chosen),
-            folds=plan.folds,
-            seed=plan.request.seed,
-            budget=plan.budget,
-            report=tell,
-        )
+    seed = plan.request.seed
+    chosen = (*table.baselines(seed), *table.candidates(names, seed))
+    shown = _shown if plan.request.dask is None else _named
+    with shown() as tell:
+        return table.compared(chosen, folds=plan.folds, seed=seed, budget=plan.budget, report=tell)
+
+
+@contextmanager
+def _named() -> Iterator[Any]:
+    """A line for each model, between the bars that show what the workers do."""
+    if not progress.watched():
+        yield None
+        return
+    names: list[str] = []
+
+    def tell(done: int, total: int, name: str) -> None:
+        if name and name not in names[-1:]:
+            names.append(name)
+            sys.stderr.write(f"{name} ({done} of {total} fits done)\n")
+
+    yield tell
 
 
 @contextmanager
@@ -82,9 +101,11 @@ def _shown() -> Iterator[Any]:
 def _say(found: comparison.Comparison, voice: Voice) -> None:
     schema = found.schema
     n_inputs = len(schema.inputs)
+    measured = len(found.best.held_out.y)
+    part = f", measured on {measured:,} of them" if measured < found.n_rows else ""
     title = (
         f"{schema.target} from {n_inputs} column{'s' * (n_inputs > 1)}, {found.n_rows:,} rows, "
-        f"{found.folds}-fold cross-validated"
+        f"{found.folds}-fold cross-validated{part}"
     )
     heads = scores.columns(schema.task)
     voice.table(title, heads, (list(scores.cells(result)) for result in found.results))
@@ -102,7 +123,7 @@ def _not_measured(found: comparison.Comparison) -> Iterator[str]:
     )
 
 
-def _story(plan: Plan, table: table_input.Input, found: comparison.Comparison) -> report.Story:
+def _story(plan: Plan, table: Table, found: comparison.Comparison) -> report.Story:
     return report.Story(
         title=f"{found.schema.target}, predicted",
         command=plan.command(),
@@ -115,11 +136,12 @@ def _story(plan: Plan, table: table_input.Input, found: comparison.Comparison) -
         n_rows_in_file=table.sample.n_rows,
         row_numbers=table.sample.positions,
         inferred=table.sentences,
+        notes=() if plan.request.dask is None else (_THROUGH,),
         seed=plan.request.seed,
     )
 
 
-def _answer(plan: Plan, table: table_input.Input, found: comparison.Comparison) -> dict[str, Any]:
+def _answer(plan: Plan, table: Table, found: comparison.Comparison) -> dict[str, Any]:
     schema = found.schema
     return {
         "target": schema.target,

@@ -6,7 +6,7 @@ from posterity.cli.voice import Voice
 _HEADS = ("name", "class", "likelihood / prior / features", "take it")
 _TOLD = (
     *("name", "task", "estimator", "likelihood", "prior", "feature_space", "inference"),
-    *("cost", "advice"),
+    *("cost", "advice", "on_dask"),
 )
 
 

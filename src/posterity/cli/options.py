@@ -24,6 +24,7 @@ class Format(enum.StrEnum):
 
 _SECONDS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
 _TABLE = "The table"
+_DASK = "Many rows"
 _FILES = "Files"
 
 
@@ -140,6 +141,17 @@ ReportOut = Annotated[
 ]
 ModelOut = Annotated[
     str, typer.Option("--save", help="Where the model goes.", rich_help_panel=_FILES)
+]
+Dask = Annotated[
+    str | None,
+    typer.Option(
+        "--dask",
+        metavar="ADDRESS",
+        help="Work on Dask: local, or the scheduler's tcp://host:port. DATA is then a Parquet "
+        "file or a folder of them, and --rows the sample from which columns are understood.",
+        rich_help_panel=_DASK,
+        show_default=False,
+    ),
 ]
 ROWS = 100_000
 LEVELS = "0.05,0.25,0.5,0.75,0.95"

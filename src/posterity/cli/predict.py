@@ -21,23 +21,49 @@ class Plan:
     prefix: str | None
     format: str | None
     separator: str | None
+    dask: str | None
     force: bool
 
 
 def run(plan: Plan, voice: Voice) -> None:
     """Predict batch by batch, so that a file may be larger than memory."""
+    if plan.dask is not None:
+        _run_on_workers(plan, plan.dask, voice)
+        return
     if plan.out != "-":
         outputs.check(plan.out, force=plan.force, inputs=(plan.path, plan.model))
     model = load_model(plan.model)
     source = tables.open_source(plan.path, format=plan.format, separator=plan.separator)
     voice.say(*source.notes)
     n_rows = tables.write_batches(plan.out, _answered(plan, model, source))
-    rows = "1 row with its prediction" if n_rows == 1 else f"{n_rows:,} rows with their predictions"
-    verb = "is" if n_rows == 1 else "are"
-    voice.say(f"{rows} {verb} {'on standard output' if plan.out == '-' else f'in {plan.out}'}.")
+    voice.say(_told(n_rows, "on standard output" if plan.out == "-" else f"in {plan.out}"))
     if plan.out != "-":
         voice.next("evaluate", plan.model, plan.path)
     voice.give({"rows": n_rows, "out": plan.out, "model": plan.model})
+
+
+def _run_on_workers(plan: Plan, dask: str, voice: Voice) -> None:
+    """Workers read, predict and write, each its own partitions."""
+    from posterity.cli import cluster, spread_input
+
+    address = spread_input.refuse_text(dask, plan.path, plan.format, plan.separator)
+    outputs.check_folder(plan.out, force=plan.force, inputs=(plan.path,))
+    model = load_model(plan.model)
+    source = tables.open_partitions(plan.path)
+    voice.say(*source.notes)
+    with cluster.connected(address, voice):
+        n_rows, n_files = tables.write_answers(
+            plan.out, model, source, quantiles=plan.quantiles, prefix=plan.prefix
+        )
+    files = "1 file" if n_files == 1 else f"{n_files:,} files"
+    voice.say(_told(n_rows, f"in {files} in {plan.out}"))
+    voice.give({"rows": n_rows, "files": n_files, "out": plan.out, "model": plan.model})
+
+
+def _told(n_rows: int, where: str) -> str:
+    if n_rows == 1:
+        return f"1 row with its prediction is {where}."
+    return f"{n_rows:,} rows with their predictions are {where}."
 
 
 def load_model(path: str) -> tables.TableModel:

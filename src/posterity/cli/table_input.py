@@ -1,8 +1,9 @@
 """A file, read and understood, with what was understood said aloud."""
 
+import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import typer
@@ -10,8 +11,12 @@ import typer
 from posterity import comparison, tables
 from posterity.cli.voice import Voice
 
+if TYPE_CHECKING:
+    from posterity.cli import spread_input
+
+_MOST_ROWS = 2_000  # for which a Gaussian process is the first choice; a forest beyond
 _LISTS = ("number", "category", "date", "drop", "keep")
-_TEXTS = ("task", "format", "separator")
+_TEXTS = ("task", "format", "separator", "dask")
 
 
 @dataclass(frozen=True)
@@ -29,6 +34,7 @@ class Request:
     rows: int | None = None
     format: str | None = None
     separator: str | None = None
+    dask: str | None = None
     seed: int = 0
 
     def words(self) -> Iterator[str]:
@@ -42,6 +48,12 @@ class Request:
                 yield from (f"--{name}", column)
         yield from ("--rows", "all" if self.rows is None else str(self.rows))
         yield from ("--seed", str(self.seed))
+
+    def answers(self) -> tuple[str, ...]:
+        """What to type for predictions of such a table, behind its name."""
+        if self.dask is None:
+            return ("--out", "predictions.csv")
+        return ("--dask", self.dask, "--out", "predictions")
 
 
 def asked(words: Mapping[str, Any]) -> Request:
@@ -69,13 +81,73 @@ class Input:
         """The rows."""
         return self.sample.frame
 
+    def candidates(
+        self, names: Sequence[str] | None, seed: int
+    ) -> tuple[comparison.Candidate, ...]:
+        """The models that were named, or the usual ones for the size of the table."""
+        return chosen(self.schema, len(self.frame), names=names, seed=seed)
+
+    def baselines(self, seed: int) -> tuple[comparison.Candidate, ...]:
+        """What the family is held against."""
+        return comparison.baselines(self.schema.task, seed=seed)
+
+    def first_choice(self) -> str:
+        """The model to begin with."""
+        return "process" if len(self.frame) <= _MOST_ROWS else "forest"
+
+    def fitted(self, estimator: Any) -> tables.TableModel:
+        """Fitted to all rows."""
+        return tables.TableModel(estimator, self.schema).fit(self.frame)
+
+    def compared(
+        self,
+        candidates: Sequence[comparison.Candidate],
+        *,
+        folds: int,
+        seed: int,
+        budget: float | None,
+        report: Any,
+    ) -> comparison.Comparison:
+        """Each fitted to all parts of the table but one, and measured on that one."""
+        return comparison.compare(
+            self.frame,
+            self.schema,
+            candidates,
+            folds=folds,
+            seed=seed,
+            budget=budget,
+            report=report,
+        )
+
+
+@contextlib.contextmanager
+def opened(
+    request: Request, voice: Voice, *, folds: int = 1
+) -> Iterator["Input | spread_input.SpreadInput"]:
+    """The table, in memory or on the workers of a cluster, which is there as long as the block."""
+    if request.dask is None:
+        yield read(request, voice)
+        return
+    from posterity.cli import spread_input
+
+    with spread_input.opened(request, voice, folds=folds) as table:
+        yield table
+
 
 def read(request: Request, voice: Voice) -> Input:
     """Read the file, infer what it holds and say so."""
     source = tables.open_source(request.path, format=request.format, separator=request.separator)
     sample = source.read(request.rows, seed=request.seed)
-    schema = tables.infer(
-        sample.frame,
+    schema = inferred(sample.frame, request)
+    sentences = (*source.notes, *_amount(sample), *tables.sentences(schema, sample.frame))
+    voice.say(*sentences, "")
+    return Input(sample, schema, sentences)
+
+
+def inferred(frame: pl.DataFrame, request: Request) -> tables.Schema:
+    """What the table is taken to be, with what the user said of it."""
+    return tables.infer(
+        frame,
         request.target,
         task=request.task,
         number=request.number,
@@ -84,20 +156,26 @@ def read(request: Request, voice: Voice) -> Input:
         drop=request.drop,
         keep=request.keep,
     )
-    sentences = (*source.notes, *_amount(sample), *tables.sentences(schema, sample.frame))
-    voice.say(*sentences, "")
-    return Input(sample, schema, sentences)
 
 
-def candidates(
-    table: Input, names: Sequence[str] | None, seed: int
+def chosen(
+    schema: tables.Schema,
+    n_rows: int,
+    *,
+    names: Sequence[str] | None,
+    seed: int,
+    on_dask: bool = False,
 ) -> tuple[comparison.Candidate, ...]:
     """The models for a table: those that were named, or the usual ones for its size."""
-    schema, frame = table.schema, table.frame
-    classes = max(2, len(schema.classes))
     try:
         return comparison.candidates(
-            schema.task, len(frame), len(schema.inputs), names=names, n_classes=classes, seed=seed
+            schema.task,
+            n_rows,
+            len(schema.inputs),
+            names=names,
+            n_classes=max(2, len(schema.classes)),
+            seed=seed,
+            on_dask=on_dask,
         )
     except ValueError as error:
         raise typer.BadParameter(str(error)) from None

@@ -13,6 +13,7 @@ from posterity.comparison.family import family
 from posterity.comparison.importance import Importance, importance
 from posterity.comparison.members import Member
 from posterity.comparison.results import LEVELS, Comparison, HeldOut, Result, Skipped
+from posterity.comparison.spread import compare_spread
 from posterity.comparison.verdict import verdict
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "baselines",
     "candidates",
     "compare",
+    "compare_spread",
     "evaluate",
     "family",
     "importance",

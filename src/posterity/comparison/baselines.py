@@ -12,9 +12,10 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.model_selection import KFold, cross_val_predict
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from posterity import classification, distributions, regression, tables
+from posterity import arrays, classification, designs, distributions, regression, tables
 from posterity.comparison import measuring
 from posterity.comparison.candidates import Candidate
+from posterity.designs.moments import Moments
 
 _INNER_FOLDS = 3
 
@@ -24,9 +25,19 @@ class MeanRegressor(regression.Regressor):
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Take the mean and the variance."""
+        if arrays.is_collection(X):
+            return self._fit_on_workers(X, y)
         _, targets = validate_data(self, X, y, y_numeric=True)
         self.mean_, self.n_rows_ = float(np.mean(targets)), len(targets)
         self.noise_variance_ = float(np.var(targets, ddof=1))
+        return self
+
+    def _fit_on_workers(self, X: Any, y: Any) -> Self:
+        """The same of rows that stay where they are."""
+        seen = designs.Partitions.of(X, y).reduce(_moments, Moments.merge)
+        self.n_features_in_ = X.shape[1]
+        self.mean_, self.n_rows_ = float(seen.mean[0]), seen.n_rows
+        self.noise_variance_ = float(seen.scatter[0, 0]) / (seen.n_rows - 1.0)
         return self
 
     def predict_dist(self, X: ArrayLike) -> distributions.Univariate:
@@ -68,9 +79,18 @@ class FrequencyClassifier(classification.Classifier):
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Count the classes."""
+        if arrays.is_collection(X):
+            return self._fit_on_workers(X, y)
         rows = validate_data(self, X)
         places = self._learn_classes(y, len(rows))
         self.frequencies_ = np.bincount(places.astype(np.intp)) / len(places)
+        return self
+
+    def _fit_on_workers(self, X: Any, y: Any) -> Self:
+        """The same of rows that stay where they are."""
+        self.n_features_in_ = X.shape[1]
+        self.classes_, counts = designs.Partitions.of(X, y).tally()
+        self.frequencies_ = counts / counts.sum()
         return self
 
     def predict_dist(self, X: Any) -> distributions.Discrete:
@@ -103,6 +123,10 @@ class StatedProbabilities(classification.Classifier):
         return distributions.Categorical.from_logits(np.log(np.maximum(p, measuring.SMALLEST)))
 
 
+def _moments(block: designs.Block) -> Moments:
+    return Moments.of(np.asarray(block.y)[:, None])
+
+
 def _one_thread() -> Any:
     """Threads of boosting wait for each other, ten times as long where others compute beside."""
     return _openmp().limit(limits=1)
@@ -119,7 +143,7 @@ def constant(task: tables.Task) -> Any:
     return MeanRegressor() if task == "regression" else FrequencyClassifier()
 
 
-def baselines(task: tables.Task, *, seed: int = 0) -> tuple[Candidate, ...]:
+def baselines(task: tables.Task, *, seed: int = 0, on_dask: bool = False) -> tuple[Candidate, ...]:
     """What the family is held against.
 
     For numbers: "mean", the mean of all targets with a Student-t about it, and scikit-learn's
@@ -133,6 +157,8 @@ def baselines(task: tables.Task, *, seed: int = 0) -> tuple[Candidate, ...]:
         What is predicted.
     seed : int, default=0
         Of inner folds and of boosting.
+    on_dask : bool, default=False
+        Whether the rows lie on the workers of a Dask cluster: scikit-learn's are then left out.
 
     Examples
     --------
@@ -156,4 +182,5 @@ def baselines(task: tables.Task, *, seed: int = 0) -> tuple[Candidate, ...]:
                 HistGradientBoostingClassifier(random_state=seed)
             ),
         }
-    return tuple(Candidate(name, model, baseline=True) for name, model in models.items())
+    shown = list(models)[:1] if on_dask else list(models)
+    return tuple(Candidate(name, models[name], baseline=True) for name in shown)

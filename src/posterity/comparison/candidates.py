@@ -53,6 +53,7 @@ def candidates(
     names: Sequence[str] | None = None,
     n_classes: int = 2,
     seed: int = 0,
+    on_dask: bool = False,
 ) -> tuple[Candidate, ...]:
     """The models to measure on a table of this size, from the cheap to the dear.
 
@@ -69,6 +70,9 @@ def candidates(
         How many classes there are.
     seed : int, default=0
         Of what the models draw at random.
+    on_dask : bool, default=False
+        Whether the rows lie on the workers of a Dask cluster, so that only models are taken which
+        need not have them in one memory.
 
     Examples
     --------
@@ -78,7 +82,7 @@ def candidates(
     >>> comparison.candidates("regression", 100, 8, names=["ridge"])[0].estimator
     RidgeRegression()
     """
-    size = Size(n_rows, n_columns, n_classes, seed)
+    size = Size(n_rows, n_columns, n_classes, seed, on_dask)
     return tuple(
         Candidate(member.name, member.make(size), target=member.target)
         for member in _chosen(family(task), size, names)
@@ -95,11 +99,24 @@ def _chosen(members: tuple[Member, ...], size: Size, names: Sequence[str] | None
     for name in names:
         if name != ALL and name not in known:
             raise ValueError(_unknown(name, known))
+    if size.spread:
+        _refuse_in_memory(members, names)
     return [
         member
         for member in members
         if member.name in names or (ALL in names and member.is_possible(size))
     ]
+
+
+def _refuse_in_memory(members: Sequence[Member], names: Sequence[str]) -> None:
+    """Say which models can be fitted by workers, where one was named that cannot."""
+    others = [one.name for one in members if one.name in names and not one.on_dask]
+    if others:
+        fit = ", ".join(one.name for one in members if one.on_dask)
+        raise ValueError(
+            f"{others[0]!r} needs all rows in one memory, so that it is not fitted on Dask; those "
+            f"that are: {fit}. Without --dask it is fitted to a sample of the rows."
+        )
 
 
 def _unknown(name: str, known: list[str]) -> str:

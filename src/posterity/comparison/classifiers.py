@@ -47,12 +47,14 @@ MEMBERS = (
         "N D^2 C^2 an iteration", "first: the standard against which to hold the others",
         lambda size: classification.BayesianLogisticRegression(),
         usual_rows=1e6,
+        on_dask=True,
     ),
     Member(
         "logistic", "classification", "LogisticRegression",
         _CHOICE, "flat", "explicit", "Newton",
         "N D^2 C^2 an iteration", "many more rows than columns; the textbook's answer is wanted",
         lambda size: classification.LogisticRegression(),
+        on_dask=True,
     ),
     Member(
         "sparse", "classification", "SparseLogisticRegression", *_SPARSE,
@@ -60,6 +62,7 @@ MEMBERS = (
         "N D m, m columns kept", "few of many inputs matter, and which ones is of interest",
         lambda size: classification.SparseLogisticRegression(),
         usual_rows=1e5,
+        on_dask=True,
     ),
     Member(
         "additive", "classification", "BayesianLogisticRegression", _CHOICE, "normal",
@@ -67,6 +70,7 @@ MEMBERS = (
         "N D^2 C^2 an iteration", "a curve in every input, and their sum",
         lambda size: classification.BayesianLogisticRegression(features.Radial(6)),
         most_rows=1e5, most_columns=100,
+        on_dask=True,
     ),
     Member(
         "quadratic", "classification", "BayesianLogisticRegression", _CHOICE, "normal",
@@ -74,6 +78,7 @@ MEMBERS = (
         "N D^4 C^2 an iteration", "inputs act together, and are few",
         lambda size: classification.BayesianLogisticRegression(features.Polynomial(2)),
         usual_rows=3e4, usual_columns=20, most_rows=1e5, most_columns=40,
+        on_dask=True,
     ),
     Member(
         "counts", "classification", "DiscreteClassifier",
@@ -89,18 +94,21 @@ MEMBERS = (
             _TREES, n_jobs=-1, random_state=size.seed
         ),
         usual_rows=1e6,
+        on_dask=True,
     ),
     Member(
         "tree", "classification", "RandomTreeClassifier", *_LEAVES,
         "random tests", "greedy, splits by evidence",
         "N log N", "one tree that can be drawn",
         lambda size: classification.RandomTreeClassifier(random_state=size.seed),
+        on_dask=True,
     ),
     Member(
         "ferns", "classification", "RandomFernClassifier", *_LEAVES,
         "one random test a level", "greedy, averaged",
         "N a fern", "predictions must be very fast",
         lambda size: classification.RandomFernClassifier(_FERNS, random_state=size.seed),
+        on_dask=True,
     ),
     Member(
         "boosted", "classification", "LogitBoostClassifier",

@@ -4,10 +4,8 @@ import contextlib
 import math
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
-
-import polars as pl
 
 from posterity import tables
 from posterity.comparison import budget as budgets
@@ -78,25 +76,49 @@ def compare(
     'linear'
     """
     table, clock = tables.as_frame(frame), budgets.Clock(budget)
+    ground = Ground(
+        schema,
+        parting.split(table, schema, folds, seed),
+        lambda estimator: tables.TableModel(estimator, schema).fit(table),
+    )
+    return ranked_on(ground, candidates, clock, seed=seed, report=report)
+
+
+@dataclass(frozen=True, eq=False)
+class Ground:
+    """What models are measured on: parts of a table, and a way to fit one to all of it."""
+
+    schema: tables.Schema
+    parts: parting.Parts
+    fitted: Callable[[Any], tables.TableModel]
+
+
+def ranked_on(
+    ground: Ground,
+    candidates: Sequence[Candidate],
+    clock: budgets.Clock,
+    *,
+    seed: int,
+    report: Progress | None,
+) -> Comparison:
+    """Every candidate on the same ground, and the best fitted to all of it."""
     _refuse_repeated([one.name for one in candidates])
-    parts = parting.split(table, schema, folds, seed)
+    parts = ground.parts
     total = len(candidates) * len(parts.folds) + 1
     tell: Progress = report or _silent
     trials, skipped = _measured(candidates, parts, clock, seed, tell)
     if not any(not one.result.baseline for one in trials):
         raise tables.TableError(_no_model(skipped))
-    winner, results = _on_all_rows(
-        trials, table, schema, clock, lambda name: tell(total - 1, total, name)
-    )
+    winner, results = _on_all_rows(trials, ground, clock, lambda name: tell(total - 1, total, name))
     ranked = behind_best(results)
     tell(total, total, "")
     return Comparison(
-        schema=schema,
+        schema=ground.schema,
         results=ranked,
         skipped=tuple(skipped),
         folds=len(parts.folds),
         seed=seed,
-        n_rows=len(parts.y),
+        n_rows=parts.n_rows,
         seconds=clock.spent(),
         winner=winner,
         verdict=verdict(ranked, order=[one.name for one in candidates]),
@@ -168,8 +190,7 @@ def _whole(result: Result) -> float:
 
 def _on_all_rows(
     trials: Sequence[Trial],
-    table: pl.DataFrame,
-    schema: tables.Schema,
+    ground: Ground,
     clock: budgets.Clock,
     tell: Callable[[str], None],
 ) -> tuple[tables.TableModel, list[Result]]:
@@ -178,7 +199,7 @@ def _on_all_rows(
     first = next(place for place, one in enumerate(results) if not one.baseline)
     tell(results[first].name)
     try:
-        winner, results[first] = _fitted(trials[first], table, schema)
+        winner, results[first] = _fitted(trials[first], ground)
     except ValueError as error:
         raise tables.TableError(
             f"{results[first].name!r} predicts best and could be fitted to parts of the table, but "
@@ -189,17 +210,15 @@ def _on_all_rows(
         if place != first and one.has_evidence and time_will_do:
             tell(one.result.name)
             with contextlib.suppress(ValueError):  # its scores stand without an evidence
-                _, results[place] = _fitted(one, table, schema)
+                _, results[place] = _fitted(one, ground)
     return winner, results
 
 
-def _fitted(
-    one: Trial, table: pl.DataFrame, schema: tables.Schema
-) -> tuple[tables.TableModel, Result]:
+def _fitted(one: Trial, ground: Ground) -> tuple[tables.TableModel, Result]:
     """The model of all rows, and the result with its evidence and size; quantiles of the best."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        model = tables.TableModel(one.candidate.estimator, schema).fit(table)
+        model = ground.fitted(one.candidate.estimator)
     said = (*one.result.warnings, *(str(warning.message) for warning in caught))
     evidence = trial.comparable_evidence(model.estimator_)
     held_out = one.result.held_out if one.said is None else one.said.with_quantiles()

@@ -18,8 +18,8 @@ _FEWEST_ROWS = 10
 class Fold:
     """Numbers to fit to, and numbers to predict, encoded as the former alone would have it."""
 
-    X_train: Array
-    y_train: NDArray[Any]
+    X_train: Any  # an array, in memory or of Dask
+    y_train: Any
     X_test: Array
     y_test: NDArray[Any]
     rows: NDArray[np.intp]  # of the table, those of the test
@@ -32,6 +32,7 @@ class Parts:
     folds: tuple[Fold, ...]
     y: NDArray[Any]
     classes: tuple[str, ...]
+    n_rows: int  # that are fitted to, in all parts but one
 
 
 def split(frame: pl.DataFrame, schema: tables.Schema, n_folds: int, seed: int) -> Parts:
@@ -48,7 +49,7 @@ def split(frame: pl.DataFrame, schema: tables.Schema, n_folds: int, seed: int) -
     part_of = dealt(y if whole.classes_ else np.zeros(len(y)), min(n_folds, len(y) // 2), seed)
     parts = range(int(part_of.max()) + 1)
     folds = tuple(_fold(frame, schema, present, y, part_of == part) for part in parts)
-    return Parts(folds, y, whole.classes_)
+    return Parts(folds, y, whole.classes_, len(y))
 
 
 def dealt(groups: NDArray[Any], n_folds: int, seed: int) -> NDArray[np.intp]:

@@ -7,17 +7,20 @@ from typing import Any, Literal, TypeAlias
 
 from posterity import tables
 
+_MANY = 100_000
+
 Target: TypeAlias = Literal["any", "positive", "counts"]
 
 
 @dataclass(frozen=True)
 class Size:
-    """How large a table is, and the seed of what is drawn at random."""
+    """How large a table is, where it is, and the seed of what is drawn at random."""
 
     n_rows: int
     n_columns: int
     n_classes: int = 2
     seed: int = 0
+    spread: bool = False  # over the workers of a cluster
 
     @property
     def work(self) -> int:
@@ -50,6 +53,8 @@ class Member:
         pairs of classes) and in columns; 0 rows: never.
     most_rows, most_columns : float
         The largest table on which "all" means it too.
+    on_dask : bool
+        Whether workers of a Dask cluster can fit it to rows that never lie in one memory.
 
     Examples
     --------
@@ -74,11 +79,19 @@ class Member:
     usual_columns: float = math.inf
     most_rows: float = math.inf
     most_columns: float = math.inf
+    on_dask: bool = False
 
     def is_usual(self, size: Size) -> bool:
-        """Whether it is measured on such a table without being asked for by name."""
-        return size.work <= self.usual_rows and size.n_columns <= self.usual_columns
+        """Whether it is measured on such a table without being asked for by name.
+
+        On workers, however many rows they share, it is so where many rows are no trouble to it.
+        """
+        rows = _MANY if size.spread else size.work
+        suits = rows <= self.usual_rows and size.n_columns <= self.usual_columns
+        return suits and (self.on_dask or not size.spread)
 
     def is_possible(self, size: Size) -> bool:
         """Whether a fit to such a table can end within reason."""
+        if size.spread:
+            return self.on_dask and size.n_columns <= self.most_columns
         return size.work <= self.most_rows and size.n_columns <= self.most_columns

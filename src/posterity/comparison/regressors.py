@@ -20,7 +20,7 @@ _LEAVES = ("normal leaves", "pooled variance")
 
 def _process(kernel: Any, size: Size, likelihood: Any = None) -> Any:
     """Exact, or carried by points where rows are many."""
-    many = size.n_rows > _EXACT_ROWS
+    many = size.spread or size.n_rows > _EXACT_ROWS
     return regression.GaussianProcessRegressor(
         kernel,
         likelihood=likelihood,
@@ -49,24 +49,28 @@ MEMBERS = (
         "N D^2", "first: a line in every input, and the standard against which to hold the others",
         lambda size: regression.BayesianLinearRegression(),
         usual_rows=1e7,
+        on_dask=True,
     ),
     Member(
         "least-squares", "regression", "LinearRegression",
         "normal", "flat", "explicit", "closed form",
         "N D^2", "many more rows than columns; the textbook's answer is wanted",
         lambda size: regression.LinearRegression(),
+        on_dask=True,
     ),
     Member(
         "ridge", "regression", "RidgeRegression",
         "normal", "normal, tied to the noise", "explicit", "closed form",
         "N D^2", "the penalty is known",
         lambda size: regression.RidgeRegression(),
+        on_dask=True,
     ),
     Member(
         "lasso", "regression", "LqRegression",
         "powers of the error", "powers of the weight", "explicit", "point estimate",
         "N D^2", "the penalty is known; otherwise sparse",
         _lasso,
+        on_dask=True,
     ),
     Member(
         "sparse", "regression", "SparseLinearRegression", *_SPARSE,
@@ -74,6 +78,7 @@ MEMBERS = (
         "N D m, m columns kept", "few of many inputs matter, and which ones is of interest",
         lambda size: regression.SparseLinearRegression(),
         usual_rows=1e6,
+        on_dask=True,
     ),
     Member(
         "additive", "regression", "BayesianLinearRegression", "normal", "normal",
@@ -81,6 +86,7 @@ MEMBERS = (
         "N D^2", "a curve in every input, and their sum",
         lambda size: regression.BayesianLinearRegression(features=features.Radial(6)),
         usual_rows=1e5, usual_columns=100, most_columns=500,
+        on_dask=True,
     ),
     Member(
         "quadratic", "regression", "BayesianLinearRegression", "normal", "normal",
@@ -88,6 +94,7 @@ MEMBERS = (
         "N D^4", "inputs act together, and are few",
         lambda size: _quadratic(regression.BayesianLinearRegression),
         most_columns=_PAIR_COLUMNS,
+        on_dask=True,
     ),
     Member(
         "sparse-quadratic", "regression", "SparseLinearRegression", *_SPARSE,
@@ -95,12 +102,14 @@ MEMBERS = (
         "N D^2 m, m products kept", "some inputs act together; which ones is of interest",
         lambda size: _quadratic(regression.SparseLinearRegression),
         usual_rows=1e5, usual_columns=40, most_columns=_PAIR_COLUMNS,
+        on_dask=True,
     ),
     Member(
         "robust", "regression", "RobustRegression", "Student-t: outliers", *_LAPLACE,
         "N D^2 an iteration", "some targets are far off, by mistake or by nature",
         lambda size: regression.RobustRegression(),
         usual_rows=1e5,
+        on_dask=True,
     ),
     Member(
         "gamma", "regression", "GammaRegression", "gamma: positive amounts", *_LAPLACE,
@@ -113,6 +122,7 @@ MEMBERS = (
         "N D^2 an iteration", "counts of events",
         lambda size: regression.GeneralizedLinearRegression(likelihoods.Poisson()),
         target="counts", usual_rows=1e5,
+        on_dask=True,
     ),
     Member(
         "median", "regression", "LqRegression",
@@ -128,18 +138,21 @@ MEMBERS = (
             _TREES, n_jobs=-1, random_state=size.seed
         ),
         usual_rows=1e5,
+        on_dask=True,
     ),
     Member(
         "tree", "regression", "RandomTreeRegressor", *_LEAVES,
         "random tests", "greedy, splits by evidence",
         "N log N", "one tree that can be drawn",
         lambda size: regression.RandomTreeRegressor(random_state=size.seed),
+        on_dask=True,
     ),
     Member(
         "ferns", "regression", "RandomFernRegressor", *_LEAVES,
         "one random test a level", "greedy, averaged",
         "N a fern", "predictions must be very fast",
         lambda size: regression.RandomFernRegressor(_TREES, random_state=size.seed),
+        on_dask=True,
     ),
     Member(
         "units", "regression", "IncrementalRegressor",
@@ -170,6 +183,7 @@ MEMBERS = (
         "N^3 an iteration, or N M^2 with M points", "a smooth function, sure only near the rows",
         lambda size: _process(kernels.Scaled(kernels.RBF()), size),
         usual_rows=5e3, most_rows=1e5,
+        on_dask=True,
     ),
     Member(
         "process-ard", "regression", "GaussianProcessRegressor", "normal", *_PROCESS,
@@ -177,6 +191,7 @@ MEMBERS = (
         "N^3 an iteration, or N M^2 with M points", "a smooth function of inputs, few of them",
         lambda size: _process(None, size),
         usual_rows=2e4, usual_columns=40, most_rows=1e5,
+        on_dask=True,
     ),
     Member(
         "process-robust", "regression", "GaussianProcessRegressor", "Student-t: outliers",

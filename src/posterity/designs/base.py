@@ -191,9 +191,7 @@ def totalled(terms: Iterable[Sequence[Array | float | Least]]) -> list[Any]:
 
 def joined(a: list[Any], b: list[Any]) -> list[Any]:
     """The total of two totals, which stay as they are: a task that is run again finds them so."""
-    return [
-        _least(x, y) if isinstance(y, Least) else x + y for x, y in zip(a, b, strict=True)
-    ]
+    return [_least(x, y) if isinstance(y, Least) else x + y for x, y in zip(a, b, strict=True)]
 
 
 def _least(a: Least, b: Least) -> Least:

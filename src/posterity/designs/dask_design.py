@@ -5,7 +5,6 @@ from __future__ import annotations
 import operator
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -53,12 +52,10 @@ class DaskDesign(base.Design):
         """N, by a pass over the rows where the collection does not know it."""
         return self.partitions.n_rows
 
-    @cached_property
+    @property
     def n_columns(self) -> int:
         """M."""
-        if not self.partitions.recipe.transforms:
-            return self.partitions.n_features
-        return self.rows(0, 1).shape[1]
+        return self.partitions.width
 
     def blocks(self) -> Iterator[tuple[slice, Array]]:
         """One partition after the other, brought here; for looking, not for learning."""
@@ -83,6 +80,7 @@ class DaskDesign(base.Design):
 
     def total(self, function: base.PartFunction, *along: base.Values) -> list[Any]:
         """Summed on the workers, partition by partition and then in a tree."""
+        assert self.n_columns >= 0  # asked before the function travels, which may hold the design
         held = any(isinstance(values, np.ndarray) for values in along)
         rows = self.partitions.counted() if held else self.partitions
         return rows.reduce(_Terms(function, along), base.joined)
@@ -109,7 +107,9 @@ class DaskDesign(base.Design):
             base.check_length(values, self.n_rows, name, "rows")
 
     def __reduce__(self) -> tuple[type[Dense], tuple[Array]]:
-        return Dense, (np.empty((0, self.n_columns)),)
+        # A pass that begins while a graph is being packed would wait for it, and it for the pass.
+        known = self.partitions.known_width
+        return Dense, (np.empty((0, 0 if known is None else known)),)
 
 
 @dataclass(frozen=True)

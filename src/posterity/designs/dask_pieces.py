@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -13,12 +14,12 @@ from posterity import arrays
 from posterity.arrays import Array
 from posterity.designs import blocks
 from posterity.designs.blocks import Form
+from posterity.distributions import dask_rows
 
 Tally: TypeAlias = tuple[NDArray[Any], Array]
 """Distinct targets in increasing order, and how often each counts."""
 
 CLASS, COUNT = "class", "count"
-NAMES = ("X", "y", "sample_weight")
 
 
 @dataclass(frozen=True)
@@ -32,16 +33,27 @@ class Aligned:
 
 def aligned(X: Any, y: Any, sample_weight: Any) -> Aligned:
     """One piece a partition of X; arrays are cut at the rows where X is."""
-    _check_kinds((X, y, sample_weight))
-    rows = _whole_rows(X)
-    form = Form.of(_like(rows, y, sample_weight), _columns(X), _columns(y))
-    delayed = _delayed([rows, _cut_as(y, rows, "y"), _cut_as(sample_weight, rows, NAMES[2])])
-    _check_counts(delayed)
-    pieces = (
-        [None if parts is None else parts[i] for parts in delayed]
-        for i in range(len(delayed[0] or ()))
+    rows, targets, weights = _optimised(X, y, sample_weight)
+    cut = dask_rows.Cut.of(rows)
+    none = (None,) * len(cut.pieces)
+    columns = (
+        cut.pieces,
+        none if y is None else cut.alike(targets, "y"),
+        none if sample_weight is None else cut.alike(weights, "sample_weight"),
     )
-    return Aligned(tuple(pieces), form, _lengths(rows))
+    form = Form.of(_like(X, y, sample_weight), _columns(X), _columns(y))
+    known = not math.isnan(cut.n_rows)
+    lengths = tuple(int(n) for n in cut.lengths) if known else None
+    return Aligned(tuple(map(list, zip(*columns, strict=True))), form, lengths)
+
+
+def _optimised(*parts: Any) -> tuple[Any, ...]:
+    """The parts, arrays together: what all of them are made of is then made once."""
+    import dask
+
+    together = [part for part in parts if _is_array(part)]
+    found = iter(dask.optimize(*together))
+    return tuple(next(found) if _is_array(part) else part for part in parts)
 
 
 def tally(raw: Sequence[Any], number: int, *, kind: str = CLASS) -> Tally:
@@ -98,76 +110,15 @@ def _check_labels(y: NDArray[Any], where: str, kind: str) -> None:
         )
 
 
-def _check_kinds(given: Sequence[Any]) -> None:
-    """All of them lie on the workers, or none."""
-    for name, part in zip(NAMES, given, strict=True):
-        if part is not None and not arrays.is_collection(part):
-            raise TypeError(
-                f"X is a Dask collection but {name} is a {type(part).__name__}, which is in "
-                f"memory here: pass dask.array.from_array({name}, chunks=X.chunks[0]), or a "
-                "column of the same Dask data frame."
-            )
+def _is_array(part: Any) -> bool:
+    import dask.array
 
-
-def _whole_rows(X: Any) -> Any:
-    """Arrays may be cut along the columns, too; rows are needed whole."""
-    if _is_frame(X) or X.ndim != 2 or X.numblocks[1] == 1:
-        return X
-    return X.rechunk({1: -1})
-
-
-def _cut_as(part: Any, X: Any, name: str) -> Any:
-    """An array, cut at the rows where X is; what is not known before it is read is checked then."""
-    if part is None or _lengths(part) is None or _lengths(X) is None:
-        return part
-    if part.shape[0] != X.shape[0]:
-        raise ValueError(f"{name} has {part.shape[0]} rows, but X has {X.shape[0]}.")
-    return part.rechunk({0: X.chunks[0], **({1: -1} if part.ndim == 2 else {})})
-
-
-def _delayed(parts: Sequence[Any]) -> list[list[Any] | None]:
-    """The partitions of each part; arrays together, so that what all are made of is made once."""
-    import dask
-
-    optimised = iter(dask.optimize(*(p for p in parts if p is not None and not _is_frame(p))))
-    found: list[list[Any] | None] = []
-    for part in parts:
-        if part is None:
-            found.append(None)
-        elif _is_frame(part):
-            found.append(list(part.to_delayed()))
-        else:
-            found.append(list(next(optimised).to_delayed(optimize_graph=False).ravel()))
-    return found
-
-
-def _check_counts(delayed: Sequence[list[Any] | None]) -> None:
-    counts = {name: len(d) for name, d in zip(NAMES, delayed, strict=True) if d is not None}
-    if len(set(counts.values())) > 1:
-        words = ", ".join(f"{name} {n}" for name, n in counts.items())
-        raise ValueError(
-            f"X, y and weights must be cut into the same partitions, but there are: {words}. "
-            "Take them from one data frame, or repartition them alike."
-        )
-
-
-def _lengths(X: Any) -> tuple[int, ...] | None:
-    """Rows of each partition, where they are known without reading."""
-    if _is_frame(X) or any(np.isnan(n) for n in X.chunks[0]):
-        return None
-    return tuple(int(n) for n in X.chunks[0])
-
-
-def _is_frame(collection: Any) -> bool:
-    """A data frame or a series; all other collections of rows are arrays."""
-    import dask.array as da
-
-    return not isinstance(collection, da.Array)
+    return isinstance(part, dask.array.Array)
 
 
 def _columns(collection: Any) -> tuple[str, ...] | None:
     """Names, where a collection has them and they are words."""
-    if collection is None or not _is_frame(collection):
+    if collection is None or _is_array(collection):
         return None
     meta = collection._meta
     names = list(meta.columns) if meta.ndim == 2 else [meta.name]
@@ -186,5 +137,5 @@ def _empty(part: Any) -> NDArray[Any] | None:
     if part is None:
         return None
     meta = arrays.to_numpy(part._meta)
-    width = meta.shape[1:] if _is_frame(part) else tuple(int(n) for n in part.shape[1:])
+    width = tuple(int(n) for n in part.shape[1:]) if _is_array(part) else meta.shape[1:]
     return np.empty((0, *width), dtype=meta.dtype)

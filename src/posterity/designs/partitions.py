@@ -123,6 +123,29 @@ class Partitions:
         """N; by a pass where the collection does not know."""
         return sum(self.lengths)
 
+    @property
+    def known_width(self) -> int | None:
+        """The number of columns of blocks, where it is known without reading one."""
+        found = self.__dict__.get("width")
+        return found if self.recipe.transforms else self.n_features
+
+    @cached_property
+    def width(self) -> int:
+        """The number of columns of blocks; by the first of them, where they are transformed."""
+        if not self.recipe.transforms:
+            return self.n_features
+        for number in range(len(self.pieces)):
+            found = dask_graph.merged(
+                self.pieces,
+                _Answer(self.recipe, _width, None),
+                _joined,
+                description="Reading rows",
+                only=[number],
+            )
+            if found is not None:
+                return int(found[0])
+        raise ValueError("the partitions hold no rows; pass at least one.")
+
     def counted(self) -> Partitions:
         """The same, with every block told which row of all it begins with."""
         return replace(self, known_lengths=self.lengths)
@@ -165,9 +188,7 @@ class Partitions:
     def tally(self, *, kind: str = dask_pieces.CLASS) -> tuple[NDArray[Any], Array]:
         """The distinct targets, classes or counts, sorted, and how often each counts: one pass."""
         work = functools.partial(dask_pieces.tally, kind=kind)
-        found: dask_pieces.Tally = self._merged(
-            work, dask_pieces.added_tallies, "Reading targets"
-        )
+        found: dask_pieces.Tally = self._merged(work, dask_pieces.added_tallies, "Reading targets")
         return found
 
     def chosen(self, places: NDArray[np.intp]) -> Block:
@@ -239,6 +260,10 @@ class _Rows:
         i = self.within[number]
         parts = blocks.each(self.recipe.parts(raw, number), lambda part: part[i])
         return [self.recipe.block(parts, number)]
+
+
+def _width(block: Block) -> int:
+    return block.X.shape[1]
 
 
 def _name(number: int) -> str:

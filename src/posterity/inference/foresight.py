@@ -1,8 +1,8 @@
 """What other prior variances would find, foreseen from one mode without another pass.
 
 About the mode W0 of many rows the log likelihood is a quadratic in W to high accuracy, with
-gradient P0 W0 and Hessian -A, where P0 is the precision of the prior and A + P0 the Hessian that was
-factorised there. Under another precision P the mode is then (A + P)^-1 (A + P0) W0.
+gradient P0 W0 and Hessian -A, where P0 is the precision of the prior and A + P0 the Hessian that
+was factorised there. Under another precision P the mode is then (A + P)^-1 (A + P0) W0.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _CLOSE = 1e-6  # of the log variance
 _LEAST_CURVATURE = 1e-2  # nats: flatter than any that a step could trust
 
 
-def is_trusted(n_rows: int, n_weights: int) -> bool:
+def is_trusted(n_rows: float, n_weights: int) -> bool:
     """Whether rows are many for each weight."""
     return n_rows >= _ENOUGH * n_weights
 

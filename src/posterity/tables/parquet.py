@@ -1,6 +1,6 @@
 """Rows of Parquet files, a slice at a time, with the types the file gives them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,16 +26,28 @@ class Reader:
                 height = _scan(path).select(pl.len()).collect().item()
             for offset in range(0, max(height, 1), n_rows):
                 with guards.polars_refusing(self.stream.name):
-                    rows = _scan(path).select(self.names).slice(offset, n_rows)
-                    frame = rows.with_columns(_plain(rows.collect_schema())).collect()
+                    frame = between(path, self.names, offset, n_rows)
                 yield frame
+
+
+def between(path: Path, names: Sequence[str], start: int, n_rows: int) -> pl.DataFrame:
+    """Rows of a file from one on, at most so many, of these columns."""
+    rows = _scan(path).select(names).slice(start, n_rows)
+    return rows.with_columns(_plain(rows.collect_schema())).collect()
+
+
+def shape(path: Path) -> tuple[int, dict[str, pl.DataType]]:
+    """How many rows a file has, and the columns that can be used with the types they come in."""
+    schema = _scan(path).collect_schema()
+    n_rows = int(_scan(path).select(pl.len()).collect().item())
+    return n_rows, {name: _type(schema[name]) for name in _usable(schema)}
 
 
 def opened(stream: streams.Stream) -> Reader:
     """Read which columns a file has; lists, structures and bytes are left out."""
     with streams.on_disk(stream) as path, guards.polars_refusing(stream.name):
         schema = _scan(path).collect_schema()
-    usable = tuple(n for n, t in schema.items() if not t.is_nested() and t != pl.Binary)
+    usable = _usable(schema)
     if not usable:
         raise columns.TableError(
             f"{stream.name} has no column of numbers, text, dates or truth values."
@@ -48,8 +60,17 @@ def _scan(path: Path) -> pl.LazyFrame:
     return pl.scan_parquet(path, glob=False, hive_partitioning=False)
 
 
+def _usable(schema: pl.Schema) -> tuple[str, ...]:
+    return tuple(n for n, t in schema.items() if not t.is_nested() and t != pl.Binary)
+
+
 def _plain(schema: pl.Schema) -> list[pl.Expr]:
     """Categories as text and decimals as floating point, as the other formats have them."""
-    texts = [pl.col(n).cast(pl.String) for n, t in schema.items() if isinstance(t, _TO_TEXT)]
-    decimals = [n for n, t in schema.items() if isinstance(t, pl.Decimal)]
-    return texts + [pl.col(n).cast(pl.Float64) for n in decimals]
+    changed = {name: _type(kind) for name, kind in schema.items() if _type(kind) != kind}
+    return [pl.col(name).cast(kind) for name, kind in changed.items()]
+
+
+def _type(kind: pl.DataType) -> pl.DataType:
+    if isinstance(kind, _TO_TEXT):
+        return pl.String()
+    return pl.Float64() if isinstance(kind, pl.Decimal) else kind

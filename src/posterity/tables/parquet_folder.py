@@ -1,0 +1,106 @@
+"""Which Parquet files a folder holds, and whether they are one table."""
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from posterity.tables import guards, parquet, streams
+from posterity.tables.columns import TableError
+
+_SUFFIXES = (".parquet", ".pq")
+
+
+@dataclass(frozen=True)
+class File:
+    """A Parquet file, and how many rows its footer says it has."""
+
+    path: str
+    name: str
+    n_rows: int
+
+
+def looked_at(root: Path) -> tuple[tuple[File, ...], tuple[str, ...], tuple[str, ...]]:
+    """The files with rows, the columns that all have, and sentences about them."""
+    with streams.readable(str(root)):
+        root.stat()
+        places = list(_found(root)) if root.is_dir() else [root]
+    if not places:
+        raise TableError(
+            f"There are no Parquet files in {root}: none ends in {' or '.join(_SUFFIXES)}."
+        )
+    shapes = [_shape(place) for place in places]
+    columns, extra = _common(places, [types for _, types in shapes])
+    files = tuple(
+        File(os.path.abspath(place), str(place), n_rows)
+        for place, (n_rows, _) in zip(places, shapes, strict=True)
+        if n_rows
+    )
+    if not files:
+        raise TableError(f"There are no rows in {root}.")
+    return files, columns, tuple(_notes(root, places, extra))
+
+
+def _found(root: Path) -> Iterator[Path]:
+    """The Parquet files below a folder, in the order of their names."""
+    for place in sorted(root.rglob("*")):
+        inside = place.relative_to(root).parts
+        hidden = any(part.startswith((".", "_")) for part in inside)
+        if not hidden and place.suffix.lower() in _SUFFIXES and place.is_file():
+            yield place
+
+
+def _shape(place: Path) -> tuple[int, dict[str, pl.DataType]]:
+    with guards.polars_refusing(str(place)):
+        return parquet.shape(place)
+
+
+def _common(
+    places: Sequence[Path], schemas: Sequence[dict[str, pl.DataType]]
+) -> tuple[tuple[str, ...], list[str]]:
+    """The columns of the first file, which all must have, and what some have besides."""
+    first = schemas[0]
+    if not first:
+        raise TableError(f"{places[0]} has no column of numbers, text, dates or truth values.")
+    extra: dict[str, None] = {}
+    for place, schema in zip(places, schemas, strict=True):
+        if lacking := [name for name in first if name not in schema]:
+            raise TableError(
+                f"{place} has no column {lacking[0]!r}, which {places[0]} has: all files must "
+                "have the same columns."
+            )
+        extra.update(dict.fromkeys(name for name in schema if name not in first))
+        for name, kind in first.items():
+            _check_types(name, (places[0], kind), (place, schema[name]))
+    return tuple(first), list(extra)
+
+
+def _check_types(name: str, a: tuple[Path, pl.DataType], b: tuple[Path, pl.DataType]) -> None:
+    """Whole numbers and fractions go together; numbers and texts would be other labels."""
+    kinds = {_family(a[1]), _family(b[1])} - {"nothing"}
+    if len(kinds) > 1:
+        raise TableError(
+            f"Column {name!r} is {a[1]} in {a[0]} but {b[1]} in {b[0]}: save the files with the "
+            "same types."
+        )
+
+
+def _family(kind: pl.DataType) -> str:
+    """What kinds of values can stand in one column; columns without any go with all."""
+    if kind == pl.Null:
+        return "nothing"
+    if kind.is_numeric():
+        return "number"
+    if isinstance(kind, pl.Datetime):
+        return f"time {kind.time_zone}"
+    return "time None" if kind == pl.Date else str(kind)
+
+
+def _notes(root: Path, places: Sequence[Path], extra: Sequence[str]) -> Iterator[str]:
+    if extra:
+        yield f"Columns that only some files have are left out: {', '.join(map(repr, extra))}."
+    below = (part for place in places for part in place.relative_to(root).parts[:-1])
+    if named := next((part for part in below if "=" in part), None):
+        yield f"What stands only in the names of folders, such as {named!r}, is not read."

@@ -1,0 +1,124 @@
+"""What a model says of the rows of partitions, written by the workers: one file a partition."""
+
+import contextlib
+import operator
+import os
+import shutil
+import uuid
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from posterity import files
+from posterity.designs import dask_graph
+from posterity.tables.answers import QUANTILES, with_answers
+from posterity.tables.columns import CellError, TableError
+from posterity.tables.frames import require
+from posterity.tables.partitioned import Partition, PartitionedSource
+from posterity.tables.table_model import TableModel
+
+_NUMBERS = 16  # of a row that are predicted, besides its columns
+
+
+def write_answers(
+    folder: str | os.PathLike[str],
+    model: TableModel,
+    source: PartitionedSource,
+    *,
+    quantiles: Sequence[float] = QUANTILES,
+    prefix: str | None = None,
+) -> tuple[int, int]:
+    """Write the rows of a table with what is predicted of each, as Parquet files in a folder.
+
+    The files are named part-00000.parquet and so on, in the order of the rows. Workers write them
+    to a hidden folder within, whence they are moved when all are there: whatever goes wrong, the
+    folder is as it was before. Files of such names that are there are replaced.
+
+    Parameters
+    ----------
+    folder : str or path
+        Made where it is not there. Workers must see it at the same place.
+    model : TableModel
+        Fitted.
+    source : PartitionedSource
+        From ``open_partitions``.
+    quantiles : sequence of float
+        Which quantiles of a number to add.
+    prefix : str, optional
+        What the names of new columns begin with; the name of the target by default.
+
+    Returns
+    -------
+    n_rows, n_files : int
+        What was written.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import polars as pl
+    >>> from posterity import RidgeRegression, tables
+    >>> place = pathlib.Path(tempfile.mkdtemp())
+    >>> frame = pl.DataFrame({"x": [1.0, 2.0, 4.0], "y": [1.5, 3.0, 6.5]})
+    >>> frame.write_parquet(place / "rows.parquet")
+    >>> model = tables.TableModel(RidgeRegression(), tables.infer(frame, "y", keep=["x"]))
+    >>> source = tables.open_partitions(place / "rows.parquet")
+    >>> tables.write_answers(place / "out", model.fit(frame), source, quantiles=[0.5])
+    (3, 1)
+    >>> pl.read_parquet(place / "out" / "part-00000.parquet").columns
+    ['x', 'y', 'y_mean', 'y_std', 'y_q50']
+    """
+    require(source.empty(), (column.name for column in model.schema.inputs))
+    encoded = model.encoder_.n_features_out_
+    partitions = source.partitions(len(source.columns) + encoded + _NUMBERS)
+    with _whole(Path(os.path.abspath(folder))) as hidden:
+        work = _Answer(model, source.columns, tuple(quantiles), prefix, str(hidden))
+        n_rows = dask_graph.merged(partitions, work, operator.add, description="Predicting")
+    return n_rows, len(partitions)
+
+
+@dataclass(frozen=True, eq=False)
+class _Answer:
+    """What a worker does: read, predict, write, and say how many rows there were."""
+
+    model: TableModel
+    columns: tuple[str, ...]
+    quantiles: tuple[float, ...]
+    prefix: str | None
+    folder: str
+
+    def __call__(self, partition: Partition, number: int) -> int:
+        frame = partition.read(self.columns)
+        try:
+            answered = with_answers(self.model, frame, quantiles=self.quantiles, prefix=self.prefix)
+        except CellError as error:
+            raise partition.located(error) from None
+        place = Path(self.folder)
+        if not place.is_dir():
+            raise TableError(
+                f"A worker finds no folder {place.parent}: all workers must see it at the same "
+                "place, such as a folder that is shared."
+            )
+        with files.replacing(place / f"part-{number:05d}.parquet") as file:
+            answered.write_parquet(file)
+        return answered.height
+
+
+@contextlib.contextmanager
+def _whole(folder: Path) -> Iterator[Path]:
+    """A hidden folder whose files are moved to the one it is in when the block ends well."""
+    made = not folder.exists()
+    hidden = folder / f".posterity-{uuid.uuid4().hex[:12]}"
+    hidden.mkdir(parents=True)
+    try:
+        yield hidden
+        new = sorted(place.name for place in hidden.glob("part-*.parquet"))
+        for name in new:
+            os.replace(hidden / name, folder / name)
+        for old in folder.glob("part-*.parquet"):
+            if old.name not in new:
+                old.unlink()
+    finally:
+        shutil.rmtree(hidden, ignore_errors=True)
+        if made:
+            with contextlib.suppress(OSError):  # not empty: all went well
+                folder.rmdir()

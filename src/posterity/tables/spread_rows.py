@@ -1,0 +1,199 @@
+"""The rows of partitions as numbers, made on the workers that fit a model to them."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from posterity.arrays import Array
+from posterity.tables.columns import CellError, Schema, TableError
+from posterity.tables.encoding import TableEncoder
+from posterity.tables.partitioned import Partition, PartitionedSource
+from posterity.tables.spread_targets import Targets, dealt
+from posterity.tables.table_model import TableModel
+
+
+@dataclass(frozen=True, eq=False)
+class SpreadRows:
+    """All rows of a table in partitions that have a target, encoded by the workers.
+
+    What the columns hold, and how they are encoded, is learned from a sample; classes and the
+    number of rows come from all of them.
+
+    Attributes
+    ----------
+    model : TableModel
+        All but its estimator fitted.
+    targets : Targets
+        What is known of the targets of all rows.
+    pieces : tuple of dask.delayed.Delayed
+        The encoded rows of each partition that has any.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import polars as pl
+    >>> from posterity import RidgeRegression, tables
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> for name, x in (("a", [1.0, 2.0, 4.0]), ("b", [3.0, 0.5])):
+    ...     frame = pl.DataFrame({"x": x, "y": [2.0 * value for value in x]})
+    ...     frame.write_parquet(folder / f"{name}.parquet")
+    >>> source = tables.open_partitions(folder)
+    >>> sample = source.sample(None)
+    >>> schema = tables.infer(sample.frame, "y", keep=["x"])
+    >>> rows = tables.SpreadRows.of(source, sample.frame, schema)
+    >>> rows.n_rows, rows.fitted(RidgeRegression()).n_rows_
+    (5, 5)
+    """
+
+    model: TableModel
+    targets: Targets
+    pieces: tuple[Any, ...]
+
+    @classmethod
+    def of(
+        cls,
+        source: PartitionedSource,
+        frame: pl.DataFrame,
+        schema: Schema,
+        *,
+        folds: int = 1,
+        seed: int = 0,
+    ) -> "SpreadRows":
+        """From a table, a sample of its rows and what they were taken to be.
+
+        The column of targets is read once. Rows are dealt into ``folds`` parts by their places in
+        the files: the same seed deals them alike, however the files are cut.
+        """
+        width = _width(schema, frame)
+        partitions = source.partitions(width)
+        targets = Targets.of(partitions, schema, folds=folds, seed=seed)
+        prepared = _prepared(replace(schema, classes=targets.classes), targets, frame)
+        return cls(prepared, targets, _encoded(prepared, targets))
+
+    @property
+    def schema(self) -> Schema:
+        """What the table was taken to be, with the classes of all rows."""
+        return self.model.schema
+
+    @property
+    def n_rows(self) -> int:
+        """That have a target."""
+        return int(self.targets.lengths.sum())
+
+    @property
+    def n_bytes(self) -> int:
+        """Of the rows once encoded."""
+        return 8 * self.n_rows * (self.model.encoder_.n_features_out_ + 1)
+
+    def kept(self) -> "SpreadRows":
+        """The same, its rows read once and then held in the memory of the workers."""
+        from dask.base import persist
+
+        return replace(self, pieces=tuple(persist(*self.pieces)))
+
+    def arrays(self, without: int | None = None) -> tuple[Any, Any]:
+        """Dask arrays X (N, D) and y (N,) of all rows, or of those outside one part."""
+        import dask.array as da
+        from dask.delayed import delayed
+
+        take = delayed(_taken, pure=False)
+        width, kind = self.model.encoder_.n_features_out_, self.targets.dtype
+        lengths = self.targets.lengths[self.targets.lengths.sum(axis=1) > 0]
+        X, y = [], []
+        for piece, of_folds in zip(self.pieces, lengths, strict=True):
+            n = int(of_folds.sum() - (0 if without is None else of_folds[without]))
+            both = take(piece, without)
+            X.append(da.from_delayed(both[0], (n, width), dtype=np.float64))
+            y.append(da.from_delayed(both[1], (n,), dtype=kind))
+        return da.concatenate(X), da.concatenate(y)
+
+    def fitted(self, estimator: Any) -> TableModel:
+        """The estimator, fitted by the workers to all rows, as a model of raw tables."""
+        X, y = self.arrays()
+        found = TableModel(estimator, self.schema)
+        prepared = self.model
+        found.classes_, found.encoder_ = prepared.classes_, prepared.encoder_
+        found.profile_ = prepared.profile_
+        found.n_rows_, found.n_left_out_ = self.n_rows, self.targets.n_left_out
+        found.estimator_ = clone(estimator).fit(X, y)
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """The rows of a partition that have a target, and the part each was dealt into."""
+
+    X: Array
+    y: NDArray[Any]
+    part: NDArray[np.intp]
+
+
+@dataclass(frozen=True, eq=False)
+class _Encode:
+    """How a worker makes numbers of a partition."""
+
+    model: TableModel
+    folds: int
+    seed: int
+
+    def __call__(self, partition: Partition) -> _Rows:
+        schema = self.model.schema
+        names = [*(column.name for column in schema.inputs), schema.target]
+        frame = partition.read(list(dict.fromkeys(names)))
+        try:
+            y, has_target = self.model.outcomes(frame)
+        except CellError as error:
+            raise partition.located(error) from None
+        rows = np.flatnonzero(has_target)
+        try:
+            X = self.model.inputs(frame[rows])
+        except CellError as error:
+            within = CellError(int(rows[error.row - 1]) + 1, error.column, error.trouble)
+            raise partition.located(within) from None
+        return _Rows(X, y[rows], dealt(partition.first + rows, self.folds, self.seed))
+
+
+def _encoded(model: TableModel, targets: Targets) -> tuple[Any, ...]:
+    """One task for each partition that has rows to learn from."""
+    from dask.delayed import delayed
+
+    work = _Encode(model, targets.folds, targets.seed)
+    shared, run = delayed(work, traverse=False, pure=False), delayed(_run, pure=False)
+    return tuple(run(shared, one) for one in targets.present)
+
+
+def _run(work: _Encode, partition: Partition) -> _Rows:
+    return work(partition)
+
+
+def _taken(rows: _Rows, without: int | None) -> tuple[Array, NDArray[Any]]:
+    if without is None:
+        return rows.X, rows.y
+    outside = rows.part != without
+    return rows.X[outside], rows.y[outside]
+
+
+def _prepared(schema: Schema, targets: Targets, frame: pl.DataFrame) -> TableModel:
+    """A model that lacks only its estimator; what encodes the inputs learns from a sample."""
+    if not targets.lengths.sum():
+        raise TableError(
+            f"No row of the table has a value for the target {schema.target!r}, so there is "
+            "nothing to learn from."
+        )
+    model = TableModel(None, schema)
+    model.classes_ = schema.classes
+    _, has_target = model.outcomes(frame)
+    rows = frame.filter(pl.Series(has_target, dtype=pl.Boolean))
+    model.encoder_ = TableEncoder(schema.inputs).fit(rows)
+    model.profile_ = model.encoder_.profile_
+    return model
+
+
+def _width(schema: Schema, frame: pl.DataFrame) -> int:
+    """Numbers that a row is made of, raw and encoded."""
+    encoder = TableEncoder(schema.inputs).fit(frame)
+    return len(schema.inputs) + 1 + encoder.n_features_out_

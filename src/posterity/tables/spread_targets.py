@@ -1,0 +1,135 @@
+"""What the targets of all partitions say before a model is fitted: how many, which classes."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from posterity.designs import dask_graph
+from posterity.tables import texts
+from posterity.tables.columns import CellError, Column, Schema, TableError
+from posterity.tables.partitioned import Partition
+from posterity.tables.table_model import ordered_labels
+from posterity.tables.targets import MOST_CLASSES
+
+_GOLDEN = 0x9E3779B97F4A7C15  # odd, and far from any pattern: successive seeds lie far apart
+
+
+@dataclass(frozen=True, eq=False)
+class Targets:
+    """The targets of a table in partitions, in numbers that do not grow with its rows.
+
+    Attributes
+    ----------
+    partitions : tuple of Partition
+        Where they lie.
+    lengths : ndarray of shape (P, folds)
+        Rows that have a target, of each partition and each part they are dealt into.
+    classes : tuple of str
+        All labels in order; empty for numbers.
+    seed : int
+        Of how rows are dealt.
+    """
+
+    partitions: tuple[Partition, ...]
+    lengths: NDArray[np.intp]
+    classes: tuple[str, ...]
+    seed: int
+
+    @classmethod
+    def of(
+        cls, partitions: Sequence[Partition], schema: Schema, *, folds: int, seed: int
+    ) -> "Targets":
+        """Read the column of targets, by the workers: one pass."""
+        work = _Look(schema, folds, seed)
+        found = dask_graph.merged(partitions, work, _Seen.joined, description="Reading targets")
+        labels = pl.Series(list(found.labels), dtype=pl.String)
+        if len(labels) > MOST_CLASSES:
+            raise TableError(
+                f"The target {schema.target!r} has {len(labels)} different values, too many for "
+                f"classes (at most {MOST_CLASSES}): join rare ones, or take another column."
+            )
+        lengths = np.array(found.lengths, dtype=np.intp)
+        return cls(tuple(partitions), lengths, ordered_labels(labels), seed)
+
+    @property
+    def folds(self) -> int:
+        """Parts that rows are dealt into."""
+        return int(self.lengths.shape[1])
+
+    @property
+    def present(self) -> tuple[Partition, ...]:
+        """Partitions that have rows with a target."""
+        counts = self.lengths.sum(axis=1)
+        return tuple(one for one, n in zip(self.partitions, counts, strict=True) if n)
+
+    @property
+    def n_left_out(self) -> int:
+        """Rows without a target."""
+        return sum(one.n_rows for one in self.partitions) - int(self.lengths.sum())
+
+    @property
+    def dtype(self) -> Any:
+        """Numbers, or places among the classes."""
+        return np.int64 if self.classes else np.float64
+
+
+def dealt(positions: NDArray[np.intp], folds: int, seed: int) -> NDArray[np.intp]:
+    """The part of each row, by its place in the table: as if drawn at random, but known anywhere.
+
+    The places are scrambled as by SplitMix64, whose outputs pass for independent draws.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> np.bincount(dealt(np.arange(3000), 3, seed=0)).round(-2).tolist()
+    [1000, 1000, 1000]
+    """
+    start = np.uint64((seed + 1) * _GOLDEN % 2**64)
+    z = start + (positions.astype(np.uint64) + np.uint64(1)) * np.uint64(_GOLDEN)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    scrambled = z ^ (z >> np.uint64(31))
+    return ((scrambled >> np.uint64(33)) % np.uint64(folds)).astype(np.intp)
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """Of some partitions: rows with a target in each, and how often each label came."""
+
+    lengths: list[list[int]]
+    labels: Counter[str]
+
+    def joined(self, later: "_Seen") -> "_Seen":
+        return _Seen(self.lengths + later.lengths, self.labels + later.labels)
+
+
+@dataclass(frozen=True)
+class _Look:
+    """What a worker finds in the targets of a partition."""
+
+    schema: Schema
+    folds: int
+    seed: int
+
+    def __call__(self, partition: Partition, number: int) -> _Seen:
+        cells = partition.read([self.schema.target])[self.schema.target]
+        try:
+            has_target, labels = self._read(cells)
+        except CellError as error:
+            raise partition.located(error) from None
+        places = partition.first + np.flatnonzero(has_target)
+        counts = np.bincount(dealt(places, self.folds, self.seed), minlength=self.folds)
+        return _Seen([counts.tolist()], labels)
+
+    def _read(self, cells: pl.Series) -> tuple[NDArray[np.bool_], Counter[str]]:
+        if self.schema.task == "regression":
+            column = self.schema.outcome or Column(self.schema.target, "number")
+            return ~np.isnan(texts.checked(cells, column)), Counter()
+        column = self.schema.outcome or Column(self.schema.target, "category")
+        labels = texts.labels(cells, column)
+        return labels.is_not_null().to_numpy(), Counter(labels.drop_nulls().to_list())
