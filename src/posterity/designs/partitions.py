@@ -135,15 +135,10 @@ class Partitions:
         if not self.recipe.transforms:
             return self.n_features
         for number in range(len(self.pieces)):
-            found = dask_graph.merged(
-                self.pieces,
-                _Answer(self.recipe, _width, None),
-                _joined,
-                description="Reading rows",
-                only=[number],
-            )
+            work = _Answer(self.recipe, _width, None)
+            found: tuple[int] | None = self._merged(work, _either(max), "Reading rows", [number])
             if found is not None:
-                return int(found[0])
+                return found[0]
         raise ValueError("the partitions hold no rows; pass at least one.")
 
     def counted(self) -> Partitions:
@@ -198,13 +193,7 @@ class Partitions:
         spans = zip(itertools.pairwise(share), firsts[:-1], strict=True)
         within = [places[a:b] - first for (a, b), first in spans]
         asked = [number for number, i in enumerate(within) if len(i)]
-        found = dask_graph.merged(
-            self.pieces,
-            _Rows(self.recipe, within),
-            _joined,
-            description="Sampling rows",
-            only=asked,
-        )
+        found = self._merged(_Rows(self.recipe, within), _joined, "Sampling rows", asked)
         parts = zip(*(block.parts for block in found), strict=True)
         X, y, w = (None if p[0] is None else np.concatenate(p) for p in map(tuple, parts))
         assert X is not None
@@ -219,8 +208,10 @@ class Partitions:
     def __repr__(self) -> str:
         return f"Partitions(n_partitions={len(self.pieces)}, n_features={self.n_features})"
 
-    def _merged(self, work: Any, merge: Any, description: str) -> Any:
-        return dask_graph.merged(self.pieces, work, merge, description=description)
+    def _merged(
+        self, work: Any, merge: Any, description: str, only: Sequence[int] | None = None
+    ) -> Any:
+        return dask_graph.merged(self.pieces, work, merge, description=description, only=only)
 
 
 @dataclass(frozen=True)

@@ -160,9 +160,7 @@ class _Search:
             max_steps=max_steps,
         )
 
-    def _gains(
-        self, model: SharedModel, scores: _Scores, block: Any, thorough: bool
-    ) -> Array:
+    def _gains(self, model: SharedModel, scores: _Scores, block: Any, thorough: bool) -> Array:
         """What each column of a block would gain, (b,); zero where not asked."""
         free = block.varies & ~np.isin(block.places, model.places)
         within = np.flatnonzero(free)

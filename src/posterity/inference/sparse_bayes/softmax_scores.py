@@ -153,9 +153,7 @@ def gross_gains(S: Array, Q: Array, prior: priors.Sparse) -> Array:
     return gains
 
 
-def beside(
-    S: Array, C: Array, G: Array, fit: LaplaceFit, moved: Array
-) -> tuple[Array, Array]:
+def beside(S: Array, C: Array, G: Array, fit: LaplaceFit, moved: Array) -> tuple[Array, Array]:
     """S (b, J, J) and C (b, J) of columns that see G (b J, m J) of those in use.  [TF 2003]"""
     b, J = C.shape
     least = _DEPENDENT * np.einsum("bjj->b", S)

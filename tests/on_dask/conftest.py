@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-# Not find_spec("dask"): this very folder would be found under that name where Dask is missing.
 if importlib.util.find_spec("distributed") is None:
     collect_ignore_glob = ["test_*.py"]
 
