@@ -133,6 +133,7 @@ def _story(plan: Plan, table: Table, found: comparison.Comparison) -> report.Sto
         comparison=found,
         model_path=plan.save,
         source=plan.request.path,
+        dask=plan.request.dask,
         n_rows_in_file=table.sample.n_rows,
         row_numbers=table.sample.positions,
         inferred=table.sentences,

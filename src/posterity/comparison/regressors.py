@@ -109,7 +109,6 @@ MEMBERS = (
         "N D^2 an iteration", "some targets are far off, by mistake or by nature",
         lambda size: regression.RobustRegression(),
         usual_rows=1e5,
-        on_dask=True,
     ),
     Member(
         "gamma", "regression", "GammaRegression", "gamma: positive amounts", *_LAPLACE,

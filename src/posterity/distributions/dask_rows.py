@@ -37,7 +37,8 @@ class Cut:
             # Not optimised here: the graph that is computed in the end is, as a whole.
             pieces = whole.to_delayed(optimize_graph=False).ravel()
             return cls(tuple(pieces), tuple(float(n) for n in whole.chunks[0]))
-        found = tuple(rows.to_delayed())
+        # Optimised alone, X and y would be read from files that Dask joins differently for each.
+        found = tuple(rows.to_delayed(optimize_graph=False))
         return cls(found, (math.nan,) * len(found))
 
     @property

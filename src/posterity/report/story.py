@@ -41,6 +41,8 @@ class Story:
         Where the model was saved, for the commands that a reader may type.
     source : str, default="data.csv"
         The file that the rows came from, for the same commands.
+    dask : str, optional
+        The cluster that worked on the rows, for the same commands.
     n_rows_in_file : int, optional
         None: as many as ``frame`` has.
     row_numbers : ndarray of shape (n,), optional
@@ -63,6 +65,7 @@ class Story:
     comparison: results.Comparison | None = None
     model_path: str = "model.posterity"
     source: str = "data.csv"
+    dask: str | None = None
     n_rows_in_file: int | None = None
     row_numbers: NDArray[Any] | None = None
     inferred: tuple[str, ...] = ()
@@ -111,4 +114,5 @@ class Story:
     @property
     def predict_command(self) -> str:
         """What to type for predictions of new rows."""
-        return f"posterity predict {shlex.quote(self.model_path)} {shlex.quote(self.source)}"
+        words = ["posterity", "predict", self.model_path, self.source]
+        return shlex.join([*words, *(() if self.dask is None else ("--dask", self.dask))])

@@ -86,6 +86,7 @@ def dealt(positions: NDArray[np.intp], folds: int, seed: int) -> NDArray[np.intp
     Examples
     --------
     >>> import numpy as np
+    >>> from posterity.tables import dealt
     >>> np.bincount(dealt(np.arange(3000), 3, seed=0)).round(-2).tolist()
     [1000, 1000, 1000]
     """
