@@ -1,5 +1,6 @@
 """How long work shows itself: a bar on stderr when a person is watching, nothing when not."""
 
+import contextlib
 import os
 import sys
 import time
@@ -78,6 +79,21 @@ def _drawn(
     size: Callable[[Any], int],
 ) -> Iterator[Any]:
     """The items, with a bar that counts an item once the caller has come back for the next."""
+    with bar(description) as draw:
+        start, done = time.monotonic(), 0
+        draw(done, total, "")
+        for item in iterable:
+            yield item
+            done += size(item)
+            draw(done, total, _count(done, start, unit))
+
+
+@contextlib.contextmanager
+def bar(description: str) -> Iterator[Callable[[int, int | None, str], None]]:
+    """A function that draws how much of how much is done, and words on it, on stderr.
+
+    Nothing is left of the bar at the end.
+    """
     # Imported here: only a watched run pays for rich.
     from rich import console, progress
 
@@ -90,13 +106,13 @@ def _drawn(
     )
     # Its own console, so that one tracked loop may run inside another.
     stderr = console.Console(stderr=True)
-    with progress.Progress(*columns, console=stderr, transient=True) as bar:
-        task = bar.add_task(description, total=total, count="")
-        start, done = time.monotonic(), 0
-        for item in iterable:
-            yield item
-            done += size(item)
-            bar.update(task, completed=done, count=_count(done, start, unit))
+    with progress.Progress(*columns, console=stderr, transient=True) as drawn:
+        task = drawn.add_task(description, total=None, count="")
+
+        def draw(done: int, total: int | None, words: str) -> None:
+            drawn.update(task, completed=done, total=total, count=words)
+
+        yield draw
 
 
 def _count(done: int, start: float, unit: str) -> str:

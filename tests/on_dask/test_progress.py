@@ -10,6 +10,7 @@ import pytest
 dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
 
+from posterity import progress  # noqa: E402
 from posterity.designs import dask_graph, dask_progress  # noqa: E402
 
 pytestmark = pytest.mark.xdist_group("dask")
@@ -90,7 +91,7 @@ def test_nothing_is_drawn_where_nobody_watches(client, person):
 
 
 def test_short_work_draws_nothing_and_asks_nothing(client, person):
-    person.setattr(dask_progress, "_bar", pytest.fail)
+    person.setattr(progress, "bar", pytest.fail)
     assert seen(Terminal(), work=at_once) == (sum(range(12)), "")
 
 
@@ -125,7 +126,7 @@ def test_an_interrupted_wait_leaves_no_work_behind(client, person):
     def interrupt(description):
         raise KeyboardInterrupt
 
-    person.setattr(dask_progress, "_bar", interrupt)
+    person.setattr(progress, "bar", interrupt)
     with pytest.raises(KeyboardInterrupt):
         seen(Terminal())
     assert settles(lambda: n_tasks(client), 0)

@@ -12,6 +12,8 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from posterity import progress
+
 _PATIENCE = 0.25  # seconds that work may take without showing itself
 _INTERVAL = 0.2  # seconds between two reports of the scheduler
 _LAST_WORD = 1.0  # seconds in which a scheduler that was asked answers
@@ -33,8 +35,12 @@ def show(future: Any, description: str) -> None:
     with contextlib.suppress(Exception, asyncio.CancelledError):
         if _ended(future, _PATIENCE):
             return
-        with _bar(description) as draw, _heard(future, draw):
+        with progress.bar(description) as draw, _heard(future, _drawn_by(draw)):
             _ended(future, None)
+
+
+def _drawn_by(draw: Callable[[int, int | None, str], None]) -> Draw:
+    return lambda done, total: draw(done, total, f"{done:,} of {total:,} tasks")
 
 
 def _ended(future: Any, timeout: float | None) -> bool:
@@ -46,28 +52,6 @@ def _ended(future: Any, timeout: float | None) -> bool:
     except TimeoutError:
         return False
     return True
-
-
-@contextlib.contextmanager
-def _bar(description: str) -> Iterator[Draw]:
-    """A function that draws how many tasks of how many are done; nothing is left at the end."""
-    from rich import console, progress
-
-    columns = (
-        progress.TextColumn("{task.description}"),
-        progress.BarColumn(),
-        progress.TaskProgressColumn(),
-        progress.TextColumn("{task.fields[count]}"),
-        progress.TimeRemainingColumn(),
-    )
-    stderr = console.Console(stderr=True)
-    with progress.Progress(*columns, console=stderr, transient=True) as bar:
-        task = bar.add_task(description, total=None, count="")
-
-        def draw(done: int, total: int) -> None:
-            bar.update(task, completed=done, total=total, count=f"{done:,} of {total:,} tasks")
-
-        yield draw
 
 
 @contextlib.contextmanager

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from posterity import linalg
 from posterity.arrays import Array
@@ -98,6 +99,13 @@ class Statistics:
             log_noise=self.log_noise + other.log_noise,
             noise_sum=self.noise_sum + other.noise_sum,
         )
+
+    def selected(self, places: NDArray[np.intp]) -> Statistics:
+        """The statistics of these features, and of all targets."""
+        n_targets = len(self.shift) - self.n_features
+        columns = np.concatenate([places, self.n_features + np.arange(n_targets)])
+        factor = np.hstack([self.factor[:, :1], self.factor[:, 1 + columns]])
+        return replace(self, factor=factor, shift=self.shift[columns], n_features=len(places))
 
     def gram(self) -> Array:
         """The weighted Gram matrix of the rows [1, Z, Y], with the shift undone."""

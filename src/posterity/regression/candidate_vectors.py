@@ -11,7 +11,7 @@ from posterity import arrays, designs, kernels, models
 from posterity.inference.sparse_bayes import budget
 from posterity.inference.sparse_bayes import kernel_search as sparse_kernel
 from posterity.inference.sparse_bayes.kernel_normal import NormalEngine
-from posterity.regression import sparse_noise, statistics_engine
+from posterity.regression import sparse_noise
 from posterity.regression.sparse_linear import EqualRows
 from posterity.regression.sparse_noise import Noise
 from posterity.regression.statistics_engine import BlockStatistics, StatisticsEngine
@@ -89,7 +89,7 @@ class CandidateVectors(VectorModel):
         order = self._adopt_candidates(kernel, found.places, pool)
         chosen = sparse_noise.ordered(found, order)
         self.stop_reason_ = sparse_noise.stop_reason(chosen)
-        kept = statistics_engine.selected(statistics, chosen.places)
+        kept = statistics.selected(chosen.places)
         self._conclude(kept, chosen, noise, by_row=by_row)
 
     def _noise_of(self, training: models.Training) -> Noise:

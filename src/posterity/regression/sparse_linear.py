@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -125,7 +125,7 @@ class SparseLinearRegression(PosteriorModel, StreamedLinearModel):
         chosen = sparse_noise.ordered(found, np.argsort(found.places))
         self.relevance_, self.precision_ = chosen.places, chosen.precision
         self._n_columns = statistics.n_features
-        kept = _selected(statistics, chosen.places)
+        kept = statistics.selected(chosen.places)
         posterior, evidence = noise.posterior(kept, chosen, fit_intercept=self.fit_intercept)
         self._adopt(posterior, kept)
         self.log_evidence_, self.n_iter_ = evidence, max(1, chosen.n_iter)
@@ -210,13 +210,3 @@ def _about_zero(B: Array) -> Array:
     rows = np.outer(v * (-2.0 / (v @ v)), v[1:] @ B)  # [GVL 5.1]
     rows[1:] += B
     return rows
-
-
-def _selected(statistics: designs.Statistics, places: NDArray[np.intp]) -> designs.Statistics:
-    """Of these features, and of all targets."""
-    n_targets = len(statistics.shift) - statistics.n_features
-    columns = np.concatenate([places, statistics.n_features + np.arange(n_targets)])
-    factor = np.hstack([statistics.factor[:, :1], statistics.factor[:, 1 + columns]])
-    return replace(
-        statistics, factor=factor, shift=statistics.shift[columns], n_features=len(places)
-    )

@@ -125,13 +125,3 @@ class BlockStatistics:
             total = part if total is None else total.merge(part)
         assert total is not None  # blocks have rows
         return total
-
-
-def selected(statistics: designs.Statistics, places: NDArray[np.intp]) -> designs.Statistics:
-    """Of these columns, and of all targets."""
-    n_targets = len(statistics.shift) - statistics.n_features
-    columns = np.concatenate([places, statistics.n_features + np.arange(n_targets)])
-    factor = np.hstack([statistics.factor[:, :1], statistics.factor[:, 1 + columns]])
-    return replace(
-        statistics, factor=factor, shift=statistics.shift[columns], n_features=len(places)
-    )
