@@ -111,7 +111,7 @@ def test_the_climb_begins_in_the_best_decade(case):
     def evidence(x):
         return search.at(x, None).log_evidence
 
-    start = laplace_search._scanned(search, lambda x: search.at(x, None))
+    start = laplace_search._Fits(search).scanned()
     for decade in np.log(10.0) * np.arange(1.0, -4.5, -1.0):
         other = search.start.copy()
         other[0] += decade
