@@ -20,4 +20,5 @@ BENCHMARKS = (
     ),
     *("principal", "latent_variables", "oil_flow", "motion"),
     *("saving", "command", "choosing"),
+    *("dask_peers", "dask_rows", "dask_scaling"),
 )

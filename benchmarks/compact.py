@@ -18,6 +18,8 @@ SPEED = (
     *("times_floor", "matrices", "wall_s", "complete_wall_s", "matrix_s", "rows_per_s"),
     *("mb_per_s", *MEMORY, "gigabytes", "teraflops", "tflops", "extra_memory_of_matrix"),
     *("file_bytes", "pickle_mb", "rows_inside"),
+    *("passes", "worker_peak_mib", "received_kib", "sent_kib", "made_share"),
+    *("one_worker_s", "two_workers_s", "efficiency"),
 )
 # CPU seconds and parts of other columns stay in the files.
 HIDDEN = (
@@ -60,11 +62,18 @@ _FURTHER = {
     "leads_to": "the figure leads to",
     "ahead_of_others": "best other",
     "ahead_of_peers": "scikit-learn",
+    "worker_peak_mib": "largest worker, MiB",
+    "made_share": "share of making rows",
+    "one_worker_s": "one worker, s",
+    "two_workers_s": "two, s",
+    "efficiency": "one / two",
+    "deviations_rms": "errors in deviations, rms",
+    "deviations_max": "largest",
 }
 _STYLES = {key: style for key, _, style in report.COLUMNS if style != report.RATIO}
 _HEADINGS = {key: heading for key, heading, style in report.COLUMNS if style != report.RATIO}
 _SMALL = ("gradient_norm", "variance_error", "plane_sine", "largest_weight_error", "offset_error")
-_COUNTS = ("errors", "dimensions", "kept", "vectors", "file_bytes", "rows_inside")
+_COUNTS = ("errors", "dimensions", "kept", "vectors", "file_bytes", "rows_inside", "passes")
 
 
 @dataclass(frozen=True)

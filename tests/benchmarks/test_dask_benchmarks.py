@@ -48,6 +48,13 @@ def test_blocks_differ_and_entries_fill_their_range():
     np.testing.assert_allclose(X.mean(axis=0), 0.0, atol=8e-3)
 
 
+def test_columns_share_the_directions_that_are_said():
+    source = dataclasses.replace(RELATED, rows=200_000, block_rows=100_000, columns=6)
+    expected = (np.eye(6) + source.axes.T @ source.axes) / 3.0
+    found = np.cov(source.in_memory("numbers")[0].T)
+    np.testing.assert_allclose(found, expected, atol=0.02 * expected.max())
+
+
 def test_targets_are_of_the_model_that_is_said():
     source = dataclasses.replace(SOURCE, rows=200_000, block_rows=100_000)
     X, y = source.in_memory("numbers")

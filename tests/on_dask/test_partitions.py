@@ -142,3 +142,17 @@ def test_a_design_leaves_its_rows_behind_when_it_travels():
     travelled = pickle.loads(pickle.dumps(design))
     assert (travelled.n_rows, travelled.n_columns) == (0, 3)
     assert len(pickle.dumps(design)) < 500
+
+
+def test_what_inputs_and_targets_are_made_of_is_made_once():
+    made = []
+
+    def make(block_id=(0, 0)):
+        made.append(block_id)
+        return np.full((5, 2), float(block_id[0]))
+
+    X = da.map_blocks(make, chunks=((5, 5, 5), (2,)), dtype=float, meta=np.empty((0, 0)))
+    y = (X[:, 0] - 1.0) * 2.0
+    partitions = designs.Partitions.of(X, y, abs(y) + 1.0)
+    assert partitions.reduce(lambda block: float(block.y.sum()), operator.add) == 0.0
+    assert len([one for one in made if one is not None]) == 3

@@ -52,7 +52,9 @@ def _optimised(*parts: Any) -> tuple[Any, ...]:
     import dask
 
     together = [part for part in parts if _is_array(part)]
-    found = iter(dask.optimize(*together))
+    # Fusing tasks would put a copy of what makes X into what makes y of it.
+    with dask.config.set({"optimization.fuse.active": False}):
+        found = iter(dask.optimize(*together))
     return tuple(next(found) if _is_array(part) else part for part in parts)
 
 
