@@ -5,7 +5,7 @@ import pickle
 import dask_rows
 import numpy as np
 import pytest
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier
 
 import posterity
 from posterity import features, likelihoods
@@ -33,6 +33,15 @@ CLASSIFIERS = [
     posterity.BayesianLogisticRegression(features.Polynomial(2), standardize=False),
     posterity.SparseLogisticRegression(),
 ]
+ON_WORKERS = (
+    "LinearRegression",
+    "RidgeRegression",
+    "BayesianLinearRegression",
+    "SparseLinearRegression",
+    "LogisticRegression",
+    "BayesianLogisticRegression",
+    "SparseLogisticRegression",
+)
 FITTED = (
     "classes_",
     "coef_",
@@ -119,10 +128,11 @@ def test_data_frames_bring_names(model, here):
     assert list(names) == list(dask_rows.NAMES[:3])
 
 
-@pytest.mark.parametrize("model", REGRESSORS[::3] + CLASSIFIERS[::2], ids=short)
+@pytest.mark.parametrize("kind", ON_WORKERS)
 @pytest.mark.usefixtures("client")
-def test_worker_processes(model):
-    make = dask_rows.classified if model in CLASSIFIERS else dask_rows.measured
+def test_worker_processes(kind):
+    model = getattr(posterity, kind)()
+    make = dask_rows.classified if is_classifier(model) else dask_rows.measured
     rows = make(N=2000, D=6)
     compare(model, rows, dask_rows.as_arrays(rows))
 

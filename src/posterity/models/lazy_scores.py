@@ -23,15 +23,12 @@ Terms: TypeAlias = Any  # what a score is made of: a Mean or a Spread
 
 def score(model: Any, X: Any, y: Any = None, sample_weight: Any = None) -> float:
     """What ``model.score`` is of all rows together: R^2, accuracy, or mean log density."""
-    import dask
-
     check_is_fitted(model)
     terms, cut = _terms_of(model), dask_rows.Cut.of(X)
     none = (None,) * len(cut.pieces)
     targets = none if terms is _densities else cut.alike(y, "y")
     weights = none if sample_weight is None else cut.alike(sample_weight, "sample_weight")
-    pack = dask.delayed(tuple, pure=False)
-    pieces = [pack(list(parts)) for parts in zip(cut.pieces, targets, weights, strict=True)]
+    pieces = [list(parts) for parts in zip(cut.pieces, targets, weights, strict=True)]
     total = dask_graph.merged(pieces, _Work(model, terms), _merged, description="Scoring rows")
     if total is None:
         raise ValueError("The partitions hold no rows that count, so that there is no score.")
@@ -100,7 +97,7 @@ class _Work:
     model: Any
     terms: Callable[..., Terms]
 
-    def __call__(self, piece: tuple[Any, Any, Any], number: int) -> Terms | None:
+    def __call__(self, piece: list[Any], number: int) -> Terms | None:
         rows, *others = piece
         if len(rows) == 0:
             return None
