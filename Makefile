@@ -37,7 +37,7 @@ run: $(VENV)/.run ## Compare the family on a table that comes with it, and write
 	@$(BIN)/posterity demo
 
 test: $(VENV)/.dev ## Run every test and every example in a docstring
-	$(ONE_THREAD) $(BIN)/pytest -n auto --dist loadgroup
+	$(ONE_THREAD) $(BIN)/pytest -n auto
 
 check: lint types docs test ## What a change must pass: ruff, mypy, the documentation, tests
 

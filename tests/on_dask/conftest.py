@@ -32,6 +32,18 @@ def started() -> Callable[[], contextlib.AbstractContextManager[Any]]:
     return _started
 
 
+@pytest.fixture(autouse=True)
+def _scheduler() -> Iterator[None]:
+    """Leaves Dask the scheduler that it had: clients that close in another order do not."""
+    import dask
+
+    before = dask.config.get("scheduler", None)
+    yield
+    dask.config.config.pop("scheduler", None)
+    if before is not None:
+        dask.config.config["scheduler"] = before
+
+
 @pytest.fixture(scope="session")
 def cluster() -> Iterator[Any]:
     """Two workers for whoever does not harm them."""
