@@ -152,3 +152,13 @@ def test_cupy_has_what_is_free_and_what_it_keeps_unused():
     del y
     assert room - less >= 1 << 23
     assert arrays.free_memory(x) == room
+
+
+def test_objects_are_missing_where_they_equal_nothing():
+    pandas = pytest.importorskip("pandas")
+    there = [np.int64(3), np.str_("a"), "b", 0, False, (1, 2)]
+    absent = [None, float("nan"), np.float64("nan"), pandas.NA, pandas.NaT]
+    values = np.empty(len(there) + len(absent), dtype=object)
+    values[:] = [*there, *absent]
+    expected = [False] * len(there) + [True] * len(absent)
+    np.testing.assert_array_equal(arrays.is_missing(values), expected)

@@ -84,8 +84,15 @@ def is_missing(values: NDArray[Any]) -> NDArray[np.bool_]:
         return ~np.isfinite(values)
     if values.dtype.kind in "biuUS":
         return np.zeros(values.shape, dtype=np.bool_)
-    # What is missing equals nothing, not even itself, or cannot say: so does pandas.NA.
-    return np.array([v is None or (v == v) is not True for v in values.tolist()], dtype=np.bool_)
+    return np.array([v is None or not _equals_itself(v) for v in values.tolist()], dtype=np.bool_)
+
+
+def _equals_itself(value: Any) -> bool:
+    """False of NaN, and of what cannot say, such as pandas.NA."""
+    try:
+        return bool(value == value)
+    except TypeError:
+        return False
 
 
 def generator(random_state: Any) -> np.random.Generator:

@@ -293,6 +293,7 @@ def test_models_that_need_all_rows_in_memory_are_refused_with_those_that_do_not(
     [
         ("fit - --target price --dask local", "Parquet"),
         ("fit sales --target price --separator ; --dask local", "Parquet"),
+        ("fit sales.csv --target price --dask local", "save the table as Parquet"),
         ("predict model.posterity sales --dask local", "--out FOLDER"),
         ("predict model.posterity sales --out sales --dask local", "that is read"),
         ("predict model.posterity sales --out sales/new --dask local", "that is read"),

@@ -1,6 +1,7 @@
 """A table in Parquet files that the workers of a Dask cluster read, and what it was taken for."""
 
 import contextlib
+import pathlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +12,8 @@ import typer
 from posterity import comparison, tables
 from posterity.cli import amounts, cluster, table_input
 from posterity.cli.voice import Voice
+
+_TEXT = (".csv", ".tsv", ".txt", ".gz", ".json", ".jsonl", ".ndjson")
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +102,8 @@ def opened(request: table_input.Request, voice: Voice, *, folds: int = 1) -> Ite
 def refuse_text(address: str | None, path: str, format: str | None, separator: str | None) -> str:
     """The address, where what is to be read there can be cut without reading it."""
     assert address is not None
-    if path == "-" or format not in (None, "parquet") or separator is not None:
+    named = format is None and pathlib.PurePath(path).suffix.lower() in _TEXT
+    if path == "-" or named or format not in (None, "parquet") or separator is not None:
         raise typer.BadParameter(
             "with --dask the data are a Parquet file, or a folder of them, which workers can read "
             "in parts: save the table as Parquet."
