@@ -4,6 +4,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 # Test workers share two cores; one BLAS thread each is faster than two workers of two threads.
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
+# One more than there are cores: some tests wait for a browser, or for workers of their own.
+WORKERS := $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 PIP := $(BIN)/pip --disable-pip-version-check install --quiet
 
 .DEFAULT_GOAL := help
@@ -37,7 +39,7 @@ run: $(VENV)/.run ## Compare the family on a table that comes with it, and write
 	@$(BIN)/posterity demo
 
 test: $(VENV)/.dev ## Run every test and every example in a docstring
-	$(ONE_THREAD) $(BIN)/pytest -n auto
+	$(ONE_THREAD) $(BIN)/pytest -n $(WORKERS)
 
 check: lint types docs test ## What a change must pass: ruff, mypy, the documentation, tests
 

@@ -178,9 +178,11 @@ def test_an_odd_partition_is_named_from_a_worker_too(client):
 
 
 LONG_FIT = """
-    import sys, time
+    import signal, sys, time
     import dask.array as da, distributed
     from posterity import LogisticRegression
+
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # which jobs in the background lack
 
     def slowly(X):
         time.sleep(0.1)
