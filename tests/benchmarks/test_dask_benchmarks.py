@@ -14,8 +14,6 @@ from sklearn import linear_model  # noqa: E402
 
 from posterity import BayesianLinearRegression, BayesianLogisticRegression  # noqa: E402
 
-pytestmark = pytest.mark.xdist_group("dask")
-
 SOURCE = dask_source.Source(2_500, 4, 1_000)
 RELATED = dask_source.Source(2_500, 30, 1_000, directions=10, dtype="float64")
 KINDS = ("numbers", "classes")

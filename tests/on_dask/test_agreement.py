@@ -14,7 +14,6 @@ from posterity.inference import weight_approach
 dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
 
-pytestmark = pytest.mark.xdist_group("dask")
 
 TOLERANCE = 1e-8
 REGRESSORS = [

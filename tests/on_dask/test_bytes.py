@@ -19,8 +19,6 @@ from posterity import (  # noqa: E402
     LogisticRegression,
 )
 
-pytestmark = pytest.mark.xdist_group("dask")
-
 MODELS = {
     "logistic": LogisticRegression(),
     "bayesian logistic": BayesianLogisticRegression(prior_variance=1.0),

@@ -24,7 +24,6 @@ from posterity.tables import partitioned
 dask = pytest.importorskip("dask")
 cloudpickle = pytest.importorskip("cloudpickle")
 
-pytestmark = pytest.mark.xdist_group("dask")
 
 LENGTHS = (300, 120, 0, 441, 77)
 

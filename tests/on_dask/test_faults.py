@@ -25,8 +25,6 @@ from posterity import (  # noqa: E402
     designs,
 )
 
-pytestmark = pytest.mark.xdist_group("dask")
-
 
 @pytest.fixture(scope="module")
 def mortal(started):

@@ -17,7 +17,6 @@ from posterity.trees.growth import growing
 
 dask = pytest.importorskip("dask")
 
-pytestmark = pytest.mark.xdist_group("dask")
 
 TRAINING = 1500
 CLASSIFIERS = [

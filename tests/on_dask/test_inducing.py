@@ -17,7 +17,6 @@ from posterity.models import PartitionedTraining
 from posterity.regression import process_learning
 
 dask = pytest.importorskip("dask")
-pytestmark = pytest.mark.xdist_group("dask")
 
 KERNEL = (2.0 * kernels.RBF([0.6, 1.5])).fixed()
 FEW = 150  # rows that a search looks at, where a test makes them few

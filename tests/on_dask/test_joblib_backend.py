@@ -12,7 +12,6 @@ from posterity import displays, linalg
 dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
 
-pytestmark = pytest.mark.xdist_group("dask")
 
 SEARCHES = [
     (posterity.BayesianLinearRegression(), {"prior_variance": [0.1, 1.0, None]}),

@@ -12,7 +12,6 @@ from posterity import distributions, kernels, likelihoods
 dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
 pytestmark = [
-    pytest.mark.xdist_group("dask"),
     pytest.mark.filterwarnings("ignore:stopped after"),  # latent points are not at their best
 ]
 

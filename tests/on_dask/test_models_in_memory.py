@@ -9,7 +9,6 @@ from posterity.kernels import strings
 
 dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
-pytestmark = pytest.mark.xdist_group("dask")
 
 REGRESSORS = ("DualLinearRegression", "IncrementalRegressor", "KernelRidgeRegression")
 CLASSIFIERS = (

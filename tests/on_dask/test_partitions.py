@@ -13,8 +13,6 @@ da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")
 pd = pytest.importorskip("pandas")
 
-pytestmark = pytest.mark.xdist_group("dask")
-
 
 @pytest.fixture(autouse=True)
 def here():

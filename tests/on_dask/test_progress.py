@@ -13,8 +13,6 @@ distributed = pytest.importorskip("distributed")
 from posterity import progress  # noqa: E402
 from posterity.designs import dask_graph, dask_progress  # noqa: E402
 
-pytestmark = pytest.mark.xdist_group("dask")
-
 
 class Terminal(io.StringIO):
     def isatty(self):

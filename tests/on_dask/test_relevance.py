@@ -14,7 +14,6 @@ dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")
 
-pytestmark = pytest.mark.xdist_group("dask")
 
 KERNEL = kernels.RBF((0.7, 7.0)).fixed()
 CUTS = (120, 0, 200, 80)

@@ -80,7 +80,7 @@ class DaskDesign(base.Design):
 
     def total(self, function: base.PartFunction, *along: base.Values) -> list[Any]:
         """Summed on the workers, partition by partition and then in a tree."""
-        assert self.n_columns >= 0  # asked before the function travels, which may hold the design
+        self.partitions.find_width()  # before the function travels, which may hold the design
         held = any(isinstance(values, np.ndarray) for values in along)
         rows = self.partitions.counted() if held else self.partitions
         return rows.reduce(_Terms(function, along), base.joined)

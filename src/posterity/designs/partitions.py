@@ -141,6 +141,10 @@ class Partitions:
                 return found[0]
         raise ValueError("the partitions hold no rows; pass at least one.")
 
+    def find_width(self) -> int:
+        """Read a block now, where the number of columns is not known without."""
+        return self.width
+
     def counted(self) -> Partitions:
         """The same, with every block told which row of all it begins with."""
         return replace(self, known_lengths=self.lengths)
