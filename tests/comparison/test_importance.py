@@ -5,6 +5,7 @@ import polars as pl
 import pytest
 
 from posterity import classification, comparison, regression, tables
+from posterity.comparison import folds
 
 importance = comparison.importance
 
@@ -23,11 +24,16 @@ def model():
     return tables.TableModel(regression.BayesianLinearRegression(), schema).fit(table())
 
 
+def partners(n, rng):
+    """The row before each row in a random ring, some steps away."""
+    ring, steps = list(rng.permutation(n)), rng.integers(1, n)
+    return [int(ring[(ring.index(row) - steps) % n]) for row in range(n)]
+
+
 def by_hand(model, frame, name, seed, n_repeats):
     """The same shuffles, each by a table of its own."""
     rng = np.random.default_rng(seed)
-    rows = np.sort(rng.choice(len(frame), len(frame), replace=False))
-    shuffles = [rng.permutation(len(rows)) for _ in range(n_repeats)]
+    shuffles = [partners(len(frame), rng) for _ in range(n_repeats)]
     y = frame["y"].to_numpy()
     before = model.predict_dist(frame).log_prob(y)
     mixed = [frame.with_columns(frame[name][order].alias(name)) for order in shuffles]
@@ -79,7 +85,52 @@ def test_a_model_too_slow_for_all_rows_is_asked_about_fewer(model, monkeypatch):
         model.estimator_, "predict_dist", lambda X: asked.append(len(X)) or answer(X)
     )
     assert importance(model, table(200), max_seconds=1e-9)[0].name == "a"
-    assert asked == [200, 30 * 3]  # once as they are, then each of three inputs shuffled once
+    assert asked == [200, 30, 30 * 3]  # unshuffled, then each of three inputs shuffled once
     asked.clear()
     importance(model, table(200), max_seconds=1e9)
     assert asked == [200, 200 * 3 * 3]
+
+
+def test_no_row_keeps_its_own_value(model):
+    """Two rows can only swap: the decrease does not shrink where rows are few."""
+    new = table(2, seed=3)
+    y = new["y"].to_numpy()
+    swapped = new.with_columns(new["a"][[1, 0]].alias("a"))
+    lost = model.predict_dist(new).log_prob(y) - model.predict_dist(swapped).log_prob(y)
+    found = {one.name: one.drop for one in importance(model, new)}
+    assert found["a"] == pytest.approx(lost.mean(), rel=1e-9)
+
+
+def test_columns_of_noise_are_worth_nothing_to_the_winner_of_a_comparison():
+    """Measured on the fitted rows, a model of 20 columns of noise seems to need each of them."""
+    rng = np.random.default_rng(4)
+    names = [f"noise {i}" for i in range(20)]
+    new = pl.DataFrame({**{n: rng.normal(size=60) for n in names}, "a": rng.normal(size=60)})
+    new = new.with_columns((pl.col("a") + pl.Series(rng.normal(size=60))).alias("y"))
+    schema = tables.infer(new, "y")
+    models = comparison.candidates("regression", 60, 21, names=["least-squares"])
+    found = comparison.compare(new, schema, models)
+    held_out = {one.name: one for one in found.importance}
+    fitted = {one.name: one for one in importance(found.winner, new)}
+    noise = [held_out[name].drop for name in names]
+    assert found.importance[0].name == "a"
+    assert np.mean([fitted[name].drop for name in names]) > 0.02
+    assert abs(np.mean(noise)) < 3.0 * np.std(noise) / np.sqrt(20)
+
+
+def test_importance_in_a_comparison_is_that_of_each_fold_on_its_own_rows():
+    new = table(60, seed=6)
+    schema = tables.infer(new, "y")
+    models = comparison.candidates("regression", 60, 3, names=["linear"])
+    found = comparison.compare(new, schema, models, folds=2, seed=1)
+    part_of = folds.dealt(np.zeros(60), 2, 1)
+    rng, lost = np.random.default_rng(1), []
+    for part in range(2):
+        train, test = new.filter(pl.Series(part_of != part)), new.filter(pl.Series(part_of == part))
+        fold = tables.TableModel(found.winner.estimator, schema).fit(train)
+        y, orders = test["y"].to_numpy(), [partners(len(test), rng) for _ in range(3)]
+        mixed = [test.with_columns(test["a"][order].alias("a")) for order in orders]
+        after = np.mean([fold.predict_dist(f).log_prob(y) for f in mixed], axis=0)
+        lost.append(fold.predict_dist(test).log_prob(y) - after)
+    one = next(one for one in found.importance if one.name == "a")
+    assert one.drop == pytest.approx(np.concatenate(lost).mean(), rel=1e-9)

@@ -87,5 +87,6 @@ def compared(story: report.Story, *behind: float) -> report.Story:
         seconds=1.0,
         winner=story.model,
         verdict="Take the best one. It can be trusted.",
+        importance=comparison.importance(story.model, story.frame),
     )
     return dataclasses.replace(story, comparison=found)

@@ -1,5 +1,6 @@
 """``posterity compare``: which model of the family explains these data?"""
 
+import dataclasses
 import shlex
 import sys
 from collections.abc import Iterator
@@ -157,6 +158,7 @@ def _answer(plan: Plan, table: Table, found: comparison.Comparison) -> dict[str,
         "winner": found.best.name,
         "verdict": found.verdict,
         "models": [scores.answer(result) for result in found.results],
+        "importance": [dataclasses.asdict(one) for one in found.importance],
         "skipped": {left.name: left.why for left in found.skipped},
         "report": plan.report,
         "model": plan.save,

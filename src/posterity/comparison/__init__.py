@@ -10,9 +10,9 @@ from posterity.comparison.candidates import Candidate, candidates
 from posterity.comparison.comparing import compare
 from posterity.comparison.evaluating import evaluate
 from posterity.comparison.family import family
-from posterity.comparison.importance import Importance, importance
+from posterity.comparison.importance import importance
 from posterity.comparison.members import Member
-from posterity.comparison.results import LEVELS, Comparison, HeldOut, Result, Skipped
+from posterity.comparison.results import LEVELS, Comparison, HeldOut, Importance, Result, Skipped
 from posterity.comparison.spread import compare_spread
 from posterity.comparison.verdict import verdict
 

@@ -12,10 +12,12 @@ from posterity.comparison import budget as budgets
 from posterity.comparison import folds as parting
 from posterity.comparison import measuring, trial
 from posterity.comparison.candidates import Candidate
-from posterity.comparison.results import Comparison, Result, Skipped
+from posterity.comparison.importance import MeasuredRows, rank_inputs
+from posterity.comparison.results import Comparison, Importance, Result, Skipped
 from posterity.comparison.trial import Trial
 from posterity.comparison.verdict import verdict
 
+_IMPORTANCE = 10.0  # seconds; only models that answer slowly need them
 _SHARE = 0.5  # of the time left, for one model before others: a dear one leaves them some
 
 Progress: TypeAlias = Callable[[int, int, str], None]
@@ -122,7 +124,22 @@ def ranked_on(
         seconds=clock.spent(),
         winner=winner,
         verdict=verdict(ranked, order=[one.name for one in candidates]),
+        importance=_importance(trials, parts, clock, seed),
     )
+
+
+def _importance(
+    trials: Sequence[Trial], parts: parting.Parts, clock: budgets.Clock, seed: int
+) -> tuple[Importance, ...]:
+    """Of the inputs to the winner, each fold's estimator on the rows it was not fitted to."""
+    best = next(one for one in trials if not one.result.baseline)
+    measured = [
+        MeasuredRows(
+            estimator, fold.X_test, fold.y_test, fold.blocks, len(parts.classes), len(fold.y_train)
+        )
+        for estimator, fold in zip(best.estimators, parts.folds, strict=True)
+    ]
+    return rank_inputs(measured, seed=seed, max_seconds=min(_IMPORTANCE, clock.left()))
 
 
 def behind_best(results: Sequence[Result]) -> tuple[Result, ...]:
@@ -170,10 +187,10 @@ def _measured(
 
 
 def _best_first(trials: Sequence[Trial]) -> list[Trial]:
-    """By log score; only the best of the family keeps its distributions."""
+    """By log score; only the best of the family keeps its distributions and estimators."""
     ranked = sorted(trials, key=lambda one: -one.result.log_score)
     first = next((one for one in ranked if not one.result.baseline), None)
-    return [one if one is first else replace(one, said=None) for one in ranked]
+    return [one if one is first else replace(one, said=None, estimators=()) for one in ranked]
 
 
 def _reserve(trials: Sequence[Trial]) -> float:

@@ -23,6 +23,7 @@ class Fold:
     X_test: Array
     y_test: NDArray[Any]
     rows: NDArray[np.intp]  # of the table, those of the test
+    blocks: tuple[tuple[str, slice], ...]  # each input, and the columns that encode it
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,4 +103,5 @@ def _fold(
         encoder.transform(frame[present[is_test]]),
         y[is_test],
         present[is_test],
+        encoder.blocks(),
     )

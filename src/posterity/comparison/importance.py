@@ -1,8 +1,8 @@
-"""Which inputs a model needs: what its predictions lose when one of them is shuffled."""
+"""Which inputs a model needs: how much its log score falls when one of them is shuffled."""
 
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,35 +11,35 @@ from numpy.typing import NDArray
 from posterity import tables
 from posterity.arrays import Array
 from posterity.comparison import measuring
+from posterity.comparison.results import Importance
 
 _AT_ONCE = 20_000  # rows predicted together
 _LEAST_ROWS = 30  # that are used however slow the model is
+_MAX_ROWS = 500
+_N_REPEATS = 3
 
 
-@dataclass(frozen=True)
-class Importance:
-    """What is lost without one input.
+@dataclass(frozen=True, eq=False)
+class MeasuredRows:
+    """A fitted estimator, and encoded rows with targets on which it is measured."""
 
-    Attributes
-    ----------
-    name : str
-        The column of the table.
-    drop : float
-        How far the mean log score falls when the column is shuffled among the rows; near zero, or
-        below, where the model makes nothing of it.
-    error : float
-        Standard error of that, over rows.
+    estimator: Any
+    X: Array  # (n, D)
+    y: NDArray[Any]  # (n,)
+    blocks: tuple[tuple[str, slice], ...]  # each input, and the columns of X that encode it
+    n_classes: int  # 0 for numbers
+    n_train: int
 
-    Examples
-    --------
-    >>> from posterity import comparison
-    >>> comparison.Importance("age", drop=0.3, error=0.05).name
-    'age'
-    """
+    def among(self, rows: NDArray[np.intp]) -> "MeasuredRows":
+        """The same on some of the rows."""
+        return replace(self, X=self.X[rows], y=self.y[rows])
 
-    name: str
-    drop: float
-    error: float
+    def log_prob(self, X: Array) -> Array:
+        """Log probability of the targets given other inputs, (k n,): k copies of the rows."""
+        y = np.tile(self.y, len(X) // len(self.y))
+        return measuring.log_prob(
+            self.estimator, X, y, n_classes=self.n_classes, n_train=self.n_train
+        )
 
 
 def importance(
@@ -47,28 +47,29 @@ def importance(
     frame: Any,
     *,
     seed: int = 0,
-    max_rows: int = 500,
-    n_repeats: int = 3,
+    max_rows: int = _MAX_ROWS,
+    n_repeats: int = _N_REPEATS,
     max_seconds: float | None = None,
 ) -> tuple[Importance, ...]:
-    """What each input is worth to a fitted model, the most important first.
+    """Rank the inputs of a fitted model by the decrease of its log score when they are shuffled.
 
-    A column is shuffled as it stands in the table, with everything that encodes it.
+    A column is shuffled as it stands in the table, with all columns that encode it.
 
     Parameters
     ----------
     model : TableModel
         Fitted.
     frame : polars or pandas DataFrame, or dict of columns
-        Rows with a target, best such as the model was not fitted to.
+        Rows with a target. On rows that the model was fitted to, noise seems to matter:
+        ``compare`` measures importance on held-out rows.
     seed : int, default=0
-        Of the rows that are used, and of the shuffling.
+        Seed of the draw of rows and of the shuffles.
     max_rows : int, default=500
-        Use so many rows at most, drawn at random.
+        Number of rows used at most, drawn at random.
     n_repeats : int, default=3
-        Shuffle each column so often.
+        Number of shuffles of each column.
     max_seconds : float, optional
-        Shuffle once, and use fewer rows, where a slow model would take longer than about this.
+        Shuffle once, and use fewer rows, where the model would take longer than about this.
 
     Examples
     --------
@@ -78,73 +79,109 @@ def importance(
     >>> table = {"a": rng.normal(size=80), "b": rng.normal(size=80)}
     >>> table["y"] = 3.0 * table["a"] + rng.normal(size=80)
     >>> model = tables.TableModel(BayesianLinearRegression(), tables.infer(table, "y")).fit(table)
-    >>> [one.name for one in comparison.importance(model, table)]
-    ['a', 'b']
+    >>> [(one.name, round(one.drop, 1)) for one in comparison.importance(model, table)]
+    [('a', 5.5), ('b', 0.0)]
     """
-    rng = np.random.default_rng(seed)
     table = tables.as_frame(frame)
-    y_all, has_target = model.outcomes(table)
-    present = np.flatnonzero(has_target)
-    rows = np.sort(rng.choice(present, min(max_rows, len(present)), replace=False))
+    y, has_target = model.outcomes(table)
+    rows = np.flatnonzero(has_target)
     if len(rows) < 2:
         raise tables.TableError(
             f"At least two rows need a value of {model.schema.target!r} to tell what inputs matter."
         )
-    all_X, all_y, start = model.inputs(table[rows]), y_all[rows], time.perf_counter()
-    all_before = _log_prob(model, all_X, all_y)
-    seconds = len(model.schema.inputs) * (time.perf_counter() - start)
-    n, n_shuffles = _affordable(len(rows), n_repeats, seconds, max_seconds)
-    kept = rng.permutation(len(rows))[:n] if n < len(rows) else slice(None)
-    X, y, before = all_X[kept], all_y[kept], all_before[kept]
-    shuffles = np.stack([rng.permutation(len(y)) for _ in range(n_shuffles)])
-    found = [
-        Importance(name, float(lost.mean()), measuring.standard_error(lost))
-        for name, lost in _losses(model, X, y, shuffles, before)
-    ]
+    measured = MeasuredRows(
+        model.estimator_,
+        model.inputs(table[rows]),
+        y[rows],
+        model.encoder_.blocks(),
+        len(model.classes_),
+        model.n_rows_,
+    )
+    return rank_inputs(
+        [measured], seed=seed, max_rows=max_rows, n_repeats=n_repeats, max_seconds=max_seconds
+    )
+
+
+def rank_inputs(
+    parts: Sequence[MeasuredRows],
+    *,
+    seed: int = 0,
+    max_rows: int = _MAX_ROWS,
+    n_repeats: int = _N_REPEATS,
+    max_seconds: float | None = None,
+) -> tuple[Importance, ...]:
+    """Importance of the inputs over several estimators, each measured on rows of its own."""
+    rng = np.random.default_rng(seed)
+    parts = _draw_rows(parts, max_rows, rng)
+    start = time.perf_counter()
+    before = [part.log_prob(part.X) for part in parts]
+    seconds = len(parts[0].blocks) * (time.perf_counter() - start)
+    n, n_shuffles = _affordable(sum(map(len, before)), n_repeats, seconds, max_seconds)
+    if n < sum(map(len, before)):
+        parts = _draw_rows(parts, n, rng)
+        before = [part.log_prob(part.X) for part in parts]
+    lost: dict[str, list[Array]] = {}
+    for part, usual in zip(parts, before, strict=True):
+        shuffles = np.stack([_shuffle(len(usual), rng) for _ in range(n_shuffles)])
+        for name, after in _shuffled_log_probs(part, shuffles):
+            lost.setdefault(name, []).append(usual - after)
+    found = [_importance(name, np.concatenate(losses)) for name, losses in lost.items()]
     return tuple(sorted(found, key=lambda one: -one.drop))
+
+
+def _importance(name: str, losses: Array) -> Importance:
+    return Importance(name, float(losses.mean()), measuring.standard_error(losses))
+
+
+def _draw_rows(
+    parts: Sequence[MeasuredRows], max_rows: int, rng: np.random.Generator
+) -> list[MeasuredRows]:
+    """The same share of every part at random, but two rows at least: one cannot be shuffled."""
+    total = sum(len(part.y) for part in parts)
+    if total <= max_rows:
+        return list(parts)
+    counts = [max(2, round(max_rows * len(part.y) / total)) for part in parts]
+    return [
+        part.among(np.sort(rng.choice(len(part.y), count, replace=False)))
+        for part, count in zip(parts, counts, strict=True)
+    ]
+
+
+def _shuffle(n: int, rng: np.random.Generator) -> NDArray[np.intp]:
+    """For each of n rows the position of another one, all different: none keeps its own."""
+    order = rng.permutation(n)
+    partner = np.empty(n, dtype=np.intp)
+    partner[order] = np.roll(order, rng.integers(1, n))
+    return partner
 
 
 def _affordable(
     n: int, n_repeats: int, seconds: float, max_seconds: float | None
 ) -> tuple[int, int]:
-    """Rows and shuffles that time will do for, where shuffling all rows once takes ``seconds``."""
+    """Number of rows and shuffles that fit the time, where one shuffle of all takes ``seconds``."""
     if max_seconds is None or n_repeats * seconds <= max_seconds:
         return n, n_repeats
     return min(n, max(_LEAST_ROWS, int(n * max_seconds / seconds))), 1
 
 
-def _losses(
-    model: tables.TableModel, X: Array, y: NDArray[Any], shuffles: NDArray[np.intp], before: Array
+def _shuffled_log_probs(
+    part: MeasuredRows, shuffles: NDArray[np.intp]
 ) -> Iterator[tuple[str, Array]]:
-    """Name of each input, and what each row loses without it, (n,); many inputs in one call."""
-    blocks = list(_blocks(model))
+    """Each input, and the mean log probability of each row without it, (n,).
+
+    Many inputs are predicted in one call: small calls are mostly overhead.
+    """
     n_repeats, n = shuffles.shape
     per_call = max(1, _AT_ONCE // shuffles.size)
-    for start in range(0, len(blocks), per_call):
-        some = blocks[start : start + per_call]
-        shuffled = [_shuffled(X, columns, order) for _, columns in some for order in shuffles]
-        after = _log_prob(model, np.concatenate(shuffled), np.tile(y, len(shuffled)))
-        means = after.reshape(len(some), n_repeats, n).mean(axis=1)
-        yield from ((name, before - mean) for (name, _), mean in zip(some, means, strict=True))
+    for start in range(0, len(part.blocks), per_call):
+        some = part.blocks[start : start + per_call]
+        shuffled = [_mix(part.X, columns, order) for _, columns in some for order in shuffles]
+        after = part.log_prob(np.concatenate(shuffled)).reshape(len(some), n_repeats, n)
+        yield from zip((name for name, _ in some), after.mean(axis=1), strict=True)
 
 
-def _blocks(model: tables.TableModel) -> Iterator[tuple[str, slice]]:
-    """Each column of the table with the columns that encode it."""
-    start = 0
-    for part in model.encoder_.parts_:
-        yield part.name, slice(start, start + part.width)
-        start += part.width
-
-
-def _shuffled(X: Array, columns: slice, order: NDArray[np.intp]) -> Array:
+def _mix(X: Array, columns: slice, order: NDArray[np.intp]) -> Array:
     """The rows, with some columns of other rows."""
     mixed = X.copy()
     mixed[:, columns] = X[order, columns]
     return mixed
-
-
-def _log_prob(model: tables.TableModel, X: Array, y: NDArray[Any]) -> Array:
-    """What is given to what came, of each row."""
-    return measuring.log_prob(
-        model.estimator_, X, y, n_classes=len(model.classes_), n_train=model.n_rows_
-    )

@@ -138,6 +138,32 @@ class Skipped:
     why: str
 
 
+@dataclass(frozen=True)
+class Importance:
+    """How much the log score falls without one input.
+
+    Attributes
+    ----------
+    name : str
+        The column of the table.
+    drop : float
+        Decrease of the mean log score when each row takes the value of another row; near zero, or
+        below, where the column does not help to predict.
+    error : float
+        Standard error of the decrease, over rows.
+
+    Examples
+    --------
+    >>> from posterity import comparison
+    >>> comparison.Importance("age", drop=0.3, error=0.05).name
+    'age'
+    """
+
+    name: str
+    drop: float
+    error: float
+
+
 @dataclass(frozen=True, eq=False)
 class Comparison:
     """The family on one table.
@@ -160,6 +186,8 @@ class Comparison:
         The best model that is no baseline, fitted to all rows.
     verdict : str
         Which to take and why, in two sentences.
+    importance : tuple of Importance
+        The inputs, the most important to the winner first, measured on held-out rows.
 
     Examples
     --------
@@ -182,6 +210,7 @@ class Comparison:
     seconds: float
     winner: tables.TableModel
     verdict: str
+    importance: tuple[Importance, ...]
 
     @property
     def best(self) -> Result:

@@ -78,9 +78,11 @@ def _parts(rows: tables.SpreadRows, sample: tables.Sample) -> Parts:
     part_of = tables.dealt(positions[present], n_folds, rows.targets.seed)
     _refuse_too_few(np.bincount(part_of, minlength=n_folds))
     X = rows.model.inputs(sample.frame[present])
+    blocks = rows.model.encoder_.blocks()
+    tests = [part_of == k for k in range(n_folds)]
     folds = tuple(
-        Fold(*rows.arrays(k), X[part_of == k], y[present][part_of == k], present[part_of == k])
-        for k in range(n_folds)
+        Fold(*rows.arrays(k), X[test], y[present][test], present[test], blocks)
+        for k, test in enumerate(tests)
     )
     return Parts(folds, y[present], rows.model.classes_, rows.n_rows)
 

@@ -5,7 +5,7 @@ import math
 import time
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -31,6 +31,7 @@ class Trial:
     result: Result
     has_evidence: bool
     said: measuring.Said | None  # kept of the best only
+    estimators: tuple[Any, ...] = ()  # one a fold; kept of the best only
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,8 +103,13 @@ def _compile(candidate: Candidate, parts: Parts, seed: int) -> None:
     fold = parts.folds[0]
     groups = fold.y_train if parts.classes else np.zeros(len(fold.y_train))
     rows = np.concatenate([np.flatnonzero(groups == g)[:_FEW] for g in np.unique(groups)])
-    small = Fold(
-        fold.X_train[rows], fold.y_train[rows], fold.X_test[:2], fold.y_test[:2], fold.rows[:2]
+    small = replace(
+        fold,
+        X_train=fold.X_train[rows],
+        y_train=fold.y_train[rows],
+        X_test=fold.X_test[:2],
+        y_test=fold.y_test[:2],
+        rows=fold.rows[:2],
     )
     with warnings.catch_warnings(), contextlib.suppress(Exception):
         warnings.simplefilter("ignore")
@@ -167,7 +173,8 @@ def _trial(candidate: Candidate, runs: list[_Run], warned: tuple[str, ...]) -> T
     result = measuring.result(
         candidate.name, candidate.code, said.held_out, costs, baseline=candidate.baseline
     )
-    return Trial(candidate, result, comparable_evidence(runs[-1].estimator) is not None, said)
+    has_evidence = comparable_evidence(runs[-1].estimator) is not None
+    return Trial(candidate, result, has_evidence, said, tuple(run.estimator for run in runs))
 
 
 def _unsuited(target: Target, y: NDArray[Any]) -> str | None:

@@ -43,7 +43,7 @@ class Material:
     """
 
     story: Story
-    importance: tuple[Any, ...]
+    importance: tuple[comparison.Importance, ...]
     sample: pl.DataFrame
     shown: NDArray[np.intp]
 
@@ -51,13 +51,11 @@ class Material:
     def of(cls, story: Story) -> Material:
         """Look at a story."""
         rng = np.random.default_rng(story.seed)
-        found = comparison.importance(
-            story.model, story.frame, seed=story.seed, max_seconds=_MOST_SECONDS
-        )
+        found = _importance(story)
         rows = some(story.frame.height, _N_LOOKED_AT, rng)
         return cls(
             story,
-            tuple(sorted(found, key=lambda one: -one.drop)),
+            found,
             story.frame[rows],
             some(len(story.held_out.rows), N_SHOWN, rng),
         )
@@ -144,6 +142,15 @@ _TYPES: dict[str, Any] = {
     "category": pl.String,
     "date": pl.Datetime("us"),
 }
+
+
+def _importance(story: Story) -> tuple[comparison.Importance, ...]:
+    """On held-out rows where there are some, else on the rows of the story."""
+    if story.comparison is not None:
+        return story.comparison.importance
+    return comparison.importance(
+        story.model, story.frame, seed=story.seed, max_seconds=_MOST_SECONDS
+    )
 
 
 def some(n: int, at_most: int, rng: np.random.Generator) -> NDArray[np.intp]:

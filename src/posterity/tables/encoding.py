@@ -1,5 +1,6 @@
 """Tables to numbers, as a scikit-learn transformer."""
 
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -71,11 +72,19 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         """The table as numbers, ``(N, n_features_out_)``."""
         check_is_fitted(self)
         frame = self._frame(X)
-        encoded, start = np.empty((frame.height, self.n_features_out_)), 0
-        for part in self.parts_:
-            encoded[:, start : start + part.width] = part.encode(frame[part.name])
-            start += part.width
+        encoded = np.empty((frame.height, self.n_features_out_))
+        for part, (name, columns) in zip(self.parts_, self.blocks(), strict=True):
+            encoded[:, columns] = part.encode(frame[name])
         return encoded
+
+    def blocks(self) -> tuple[tuple[str, slice], ...]:
+        """Each column of the table, and the columns of the result that encode it."""
+        check_is_fitted(self)
+        ends = accumulate(part.width for part in self.parts_)
+        return tuple(
+            (part.name, slice(end - part.width, end))
+            for part, end in zip(self.parts_, ends, strict=True)
+        )
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Names of the columns of the result."""

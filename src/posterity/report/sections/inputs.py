@@ -31,7 +31,9 @@ def _figure(material: Material) -> Figure:
     drop = np.array([one.drop for one in shown])
     error = 2.0 * np.nan_to_num([one.error for one in shown])
     y = np.arange(len(shown) - 1, -1, -1, dtype=np.float64)
-    axis = scales.linear(np.concatenate([drop - error, drop + error, [0.0]]), "loss of log score")
+    axis = scales.linear(
+        np.concatenate([drop - error, drop + error, [0.0]]), "decrease of log score"
+    )
     names = scales.names([one.name for one in reversed(shown)], length=22)
     height = _STEP * len(shown) + 54.0
     plot = Plot(axis, names, height=height, left=room_for(names))
@@ -44,9 +46,10 @@ def _figure(material: Material) -> Figure:
     rest = len(material.importance) - len(shown)
     title = "What is lost when an input is shuffled"
     caption = (
-        "The mean log score a row that is lost when the values of one input are dealt out anew "
-        "among the rows; lines are two standard errors. Two inputs that say the same can each seem "
-        "dispensable." + (f" {numbers.plural(rest, 'further input')} matter less." if rest else "")
+        "Decrease of the mean log score when every row takes the value of another row, measured on "
+        f"{material.story.seen}; lines are two standard errors. Where two inputs carry the same "
+        "information, neither alone may seem to matter."
+        + (f" {numbers.plural(rest, 'further input')} matter less." if rest else "")
     )
     told = f"The most important input is {shown[0].name}."
     picture = plot.picture(*layers, title=title, description=told)
