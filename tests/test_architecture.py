@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[1]
 SRC = ROOT / "src" / "posterity"
 FILES = sorted(path.relative_to(SRC).as_posix() for path in SRC.rglob("*.py"))
 FLOORS = (
-    ("arrays",),
+    ("arrays", "compilation"),
     ("validation", "progress", "files"),
     ("linalg", "quadrature", "optimize"),
     ("distributions",),

@@ -6,9 +6,9 @@ of each: here no array is made on the way, and components far from the point cos
 
 import math
 
-import numba
 import numpy as np
 
+from posterity import compilation
 from posterity.arrays import Array
 
 _EPS = float(np.finfo(np.float64).eps)
@@ -49,7 +49,7 @@ def solve(
     return x
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@compilation.compiled
 def _chance(
     x: float, m: np.ndarray, s: np.ndarray, w: np.ndarray, sign: float
 ) -> tuple[float, float]:
@@ -66,7 +66,7 @@ def _chance(
     return chance, density
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@compilation.compiled
 def _solve(
     location: np.ndarray,
     scale: np.ndarray,

@@ -10,10 +10,10 @@ of K over the rows of a cluster, q (C,) weighted sums of U over them.
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from posterity import compilation
 from posterity.arrays import Array
 from posterity.linalg import products
 
@@ -46,7 +46,7 @@ def improved(
     return now
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@compilation.compiled
 def _sweep(
     K: Array,
     w: Array,
@@ -85,7 +85,7 @@ def _sweep(
     return n_moves
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy", inline="always")
+@compilation.compiled(inline="always")
 def _distance(k: float, u: float, s: float, q: float) -> float:
     """Squared distance of a row from a centre."""
     return k - 2.0 * u / s + q / (s * s)

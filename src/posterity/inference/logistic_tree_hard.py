@@ -12,11 +12,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from posterity import optimize, validation
+from posterity import compilation, optimize, validation
 from posterity.arrays import Array
 from posterity.inference import restarts
 from posterity.inference.logistic_tree import Tree
@@ -100,7 +99,7 @@ def _own(x: Array) -> Array:
 
 
 # Sums may be taken in any order, so that several terms are added at a time.
-_compiled = numba.njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc"})
+_compiled = compilation.compiled(fastmath={"reassoc"})
 
 
 @_compiled

@@ -2,10 +2,10 @@
 
 from typing import NamedTuple
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from posterity import compilation
 from posterity.arrays import Array
 
 Integers = NDArray[np.int_]
@@ -24,7 +24,7 @@ class Forest(NamedTuple):
     children: Integers  # (C,) nodes, counted within their tree
 
 
-@numba.njit(cache=True, nogil=True)
+@compilation.compiled
 def pairs(X: Forest, Z: Forest, decay: float, same: bool) -> tuple[Array, Array]:
     """Every tree of X with every one of Z: the sum over pairs of equal fragments of
     decay^(size - 1), and decay times its derivative; (N, M) each.
@@ -41,7 +41,7 @@ def pairs(X: Forest, Z: Forest, decay: float, same: bool) -> tuple[Array, Array]
     return K, dK
 
 
-@numba.njit(cache=True, nogil=True)
+@compilation.compiled
 def diagonal(X: Forest, decay: float) -> tuple[Array, Array]:
     """Every tree with itself, as in ``pairs``; (N,) each."""
     N = len(X.starts) - 1
@@ -51,7 +51,7 @@ def diagonal(X: Forest, decay: float) -> tuple[Array, Array]:
     return K, dK
 
 
-@numba.njit(cache=True, nogil=True)
+@compilation.compiled
 def _pair(X: Forest, n: int, Z: Forest, m: int, decay: float) -> tuple[float, float]:
     """C[u, v] sums decay^(size - 1) over equal fragments with roots u and v; dC is its derivative
     in log decay. Only nodes of equal production are visited; for the others C is zero.

@@ -1,13 +1,13 @@
 """The gap-weighted common subsequences of two strings, by dynamic programming, compiled."""
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from posterity import compilation
 from posterity.arrays import Array
 
 
-@numba.njit(cache=True, nogil=True)
+@compilation.compiled
 def pairs(
     X: NDArray[np.uint32],
     X_starts: NDArray[np.int_],
@@ -35,7 +35,7 @@ def pairs(
     return K, dK
 
 
-@numba.njit(cache=True, nogil=True)
+@compilation.compiled
 def diagonal(
     X: NDArray[np.uint32], X_starts: NDArray[np.int_], length: int, decay: float
 ) -> tuple[Array, Array]:
@@ -48,7 +48,7 @@ def diagonal(
     return K, dK
 
 
-@numba.njit(cache=True, nogil=True)
+@compilation.compiled
 def _pair(
     x: NDArray[np.uint32], z: NDArray[np.uint32], length: int, decay: float
 ) -> tuple[float, float]:

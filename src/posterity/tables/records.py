@@ -8,8 +8,9 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-import numba
 import numpy as np
+
+from posterity import compilation
 
 _OTHER, _SEPARATOR, _NEWLINE, _QUOTE, _BLANK, _RETURN = range(6)
 _START, _PLAIN, _QUOTED, _CLOSED, _BLANKS, _RETURNED = range(6)
@@ -123,7 +124,7 @@ def _steps(separator: str) -> np.ndarray:
     return steps
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@compilation.compiled
 def _walk(
     data: np.ndarray, steps: np.ndarray, ends: np.ndarray, n_cells: np.ndarray, odd: np.ndarray
 ) -> int:

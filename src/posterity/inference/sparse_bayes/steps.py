@@ -15,10 +15,10 @@ from __future__ import annotations
 
 import math
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from posterity import compilation
 from posterity.arrays import Array
 from posterity.inference.sparse_bayes.state import CURVED, LEARNED, Column, State
 
@@ -33,7 +33,7 @@ _NO_TIE = 1.0 + 1e-6
 _FARTHEST = 60.0  # in log h
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@compilation.compiled
 def _fill(kind: int, Q: Array, j: int, sigma: float, E: Array, u: Array) -> int:
     """Set u from row j of Q: qualities of a column that is out, or means of one in; return K.
 
@@ -56,7 +56,7 @@ def _fill(kind: int, Q: Array, j: int, sigma: float, E: Array, u: Array) -> int:
     return K
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@compilation.compiled
 def _gain(c: Column, u: Array, t: float) -> float:
     """Of a column at t = 1 / (h + s), over having it out."""
     if t == 0.0:
@@ -69,7 +69,7 @@ def _gain(c: Column, u: Array, t: float) -> float:
     return 0.5 * value
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@compilation.compiled
 def _slope(c: Column, u: Array, t: float) -> float:
     """Derivative of the gain in t, times 2 (1 - s t); it falls with t."""
     if c.kind != LEARNED:
@@ -80,7 +80,7 @@ def _slope(c: Column, u: Array, t: float) -> float:
     return (1.0 - c.s * t) * c.n * value - c.K * c.s
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@compilation.compiled
 def _classical(c: Column, u: Array) -> float:
     """The best t where nothing but the data speaks of h; 0 where the column is better out."""
     if _slope(c, u, 0.0) <= 0.0:
@@ -106,13 +106,13 @@ def _classical(c: Column, u: Array) -> float:
     return max(t, 0.0)
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@compilation.compiled
 def penalty(h: float, nu: float) -> float:
     """What the prior of a precision adds to the evidence, at most 0."""
     return 0.0 if nu == 0.0 else 0.5 * nu * (math.log(h) - h + 1.0)
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@compilation.compiled
 def _best(c: Column, u: Array, nu: float) -> tuple[float, float]:
     """The best t of one column, 0 for out, and what it gains there."""
     t = _classical(c, u)
@@ -125,7 +125,7 @@ def _best(c: Column, u: Array, nu: float) -> tuple[float, float]:
     return (t, value) if value > 0.0 else (0.0, 0.0)
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@compilation.compiled
 def _rise(c: Column, u: Array, nu: float, x: float) -> float:
     """Twice the derivative of gain and penalty in x = log h."""
     h = math.exp(x)
@@ -133,7 +133,7 @@ def _rise(c: Column, u: Array, nu: float, x: float) -> float:
     return -t * _slope(c, u, t) + nu * (1.0 - h)
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@compilation.compiled
 def _uphill(c: Column, u: Array, nu: float, x: float) -> float:
     """The stationary log h that one reaches from x going up, by doubling steps and bisection."""
     direction = 1.0 if _rise(c, u, nu, x) > 0.0 else -1.0
@@ -150,7 +150,7 @@ def _uphill(c: Column, u: Array, nu: float, x: float) -> float:
     return 0.5 * (x + end)
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@compilation.compiled
 def gains(kind: int, S: Array, Q: Array, E: Array, n: float, nu: float) -> Array:
     """What each column that is out would gain at its best."""
     found, u = np.zeros(len(S)), np.empty(len(E))
@@ -161,7 +161,7 @@ def gains(kind: int, S: Array, Q: Array, E: Array, n: float, nu: float) -> Array
     return found
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@compilation.compiled
 def climb(state: State, m: int, tol: float, max_steps: int) -> tuple[int, float]:
     """Take steps that gain more than ``tol``; there must be room for as many more columns.
 
@@ -193,13 +193,13 @@ def climb(state: State, m: int, tol: float, max_steps: int) -> tuple[int, float]
     return max_steps, total
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@compilation.compiled
 def _price(among: int, m: int) -> float:
     """What one more than m columns costs."""
     return math.log((among - m) / (m + 1.0)) if 2 * (m + 1) <= among else 0.0
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@compilation.compiled
 def _best_offer(
     state: State, place: NDArray[np.intp], m: int, tol: float
 ) -> tuple[float, int, float, float]:
@@ -230,7 +230,7 @@ def _best_offer(
     return best, chosen, t, s
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@compilation.compiled
 def _add(state: State, j: int, sigma: float, m: int, e: Array, v: Array) -> None:
     """A column comes in with posterior variance sigma."""
     A, order, Sigma, Mu, Q = state.A, state.order, state.Sigma, state.Mu, state.Q
@@ -257,7 +257,7 @@ def _add(state: State, j: int, sigma: float, m: int, e: Array, v: Array) -> None
         state.S[r] -= sigma * e[r] * e[r]
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@compilation.compiled
 def _move(state: State, i: int, h: float, m: int, e: Array, v: Array) -> None:
     """The precision of the column in place i changes; infinite: the column goes out."""
     A, order, Sigma, Mu, Q = state.A, state.order, state.Sigma, state.Mu, state.Q
@@ -279,14 +279,14 @@ def _move(state: State, i: int, h: float, m: int, e: Array, v: Array) -> None:
         state.S[r] += kappa * e[r] * e[r]
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@compilation.compiled
 def _subtract(y: Array, a: float, x: Array) -> None:
     """y -= a x, in place."""
     for r in range(len(y)):
         y[r] -= a * x[r]
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@compilation.compiled
 def _close_gap(state: State, i: int, last: int) -> None:
     """The last column takes the place of one that has gone."""
     Sigma, Mu = state.Sigma, state.Mu

@@ -13,11 +13,10 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from posterity import linalg
+from posterity import compilation, linalg
 from posterity.arrays import Array
 
 Codes = NDArray[np.uint8]
@@ -103,7 +102,7 @@ def _unit(total: float, room: float) -> float:
     return float(2.0 ** np.ceil(np.log2(max(total, _LEAST_TOTAL) / room)))
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@compilation.compiled
 def _pack(
     slopes: Array,
     curvatures: Array,
@@ -119,7 +118,7 @@ def _pack(
         words[i] = repeats[i] * ((g << _HALF) + h)
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@compilation.compiled
 def _add_gains(
     codes: Codes,
     words: NDArray[np.int64],
@@ -142,7 +141,7 @@ def _add_gains(
             gains[j, c] += 0.5 * (G_l * G_l / H_l + G_r * G_r / H_r)  # [P9 9.8]
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@compilation.compiled
 def _sum_by_code(codes: Codes, words: NDArray[np.int64], sums: NDArray[np.int64]) -> None:
     """Four tests at a time: equal codes in neighbouring rows then do not wait for each other."""
     J, N = codes.shape

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from posterity import likelihoods, linalg
+from posterity import compilation, likelihoods, linalg
 from posterity.arrays import Array
 from posterity.trees.boosting.rows import LARGEST_STEP, SETTLED, TURNS, Rows, Sides
 
@@ -145,7 +144,7 @@ class _Side:
         self.at = v
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@compilation.compiled
 def _visit(
     p: Array,
     left: Sides,
@@ -178,7 +177,7 @@ def _visit(
     return log_sum
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@compilation.compiled
 def _move(
     y: NDArray[np.intp], left: Sides, values: Array, A: Array, p: Array, log_p: Array
 ) -> None:

@@ -7,11 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from posterity import validation
+from posterity import compilation, validation
 from posterity.arrays import Array
 from posterity.trees.families import family
 
@@ -97,7 +96,7 @@ def _answers(weak: family.Family, rows: Any, block: slice, tests: family.Tests) 
     return np.ascontiguousarray(answers, dtype=np.float64)
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@compilation.compiled
 def _add(
     answers: Array, which: NDArray[np.int64], thresholds: Array, values: Array, total: Array
 ) -> None:

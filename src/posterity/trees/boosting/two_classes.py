@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from posterity import likelihoods
+from posterity import compilation, likelihoods
 from posterity.arrays import Array
 from posterity.trees.boosting.rows import LARGEST_STEP, SETTLED, TURNS, Rows, Sides
 
@@ -69,7 +68,7 @@ def _clipped(a: Array) -> Array:
     return np.clip(a, -_LARGEST_LATENT, _LARGEST_LATENT)
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@compilation.compiled
 def _optimum(left: Sides, odds: Array, weights: Array, y_sums: Array, precision: float) -> Array:
     """Newton's method of each side, held between values known to be too low and too high."""
     v, low, high = np.zeros(2), np.full(2, -np.inf), np.full(2, np.inf)
@@ -91,7 +90,7 @@ def _optimum(left: Sides, odds: Array, weights: Array, y_sums: Array, precision:
     return v
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract"})
+@compilation.compiled(fastmath={"reassoc", "contract"})
 def _sums(
     left: NDArray[np.bool_], odds: Array, weights: Array, factor_l: float, factor_r: float
 ) -> tuple[Array, Array]:

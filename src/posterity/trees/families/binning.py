@@ -7,10 +7,10 @@ way, to the last bit.
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from posterity import compilation
 from posterity.arrays import Array
 from posterity.trees.families import family
 
@@ -105,14 +105,14 @@ def _sorted(rows: Array, counts: Array | None) -> tuple[Array, Array]:
     return np.take_along_axis(values, order, axis=1), counts[order]
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@compilation.compiled
 def _cut(values: Array, masses: Array, n_present: NDArray[np.int64], found: Array) -> None:
     """Write the edges of sorted values (d, n) into rows of +inf."""
     for d in range(len(values)):
         _cut_one(values[d, : n_present[d]], masses[d, : n_present[d]], found[d])
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@compilation.compiled
 def _cut_one(values: Array, masses: Array, found: Array) -> None:
     """An edge wherever a piece is full, or beside a value that many rows share.
 
@@ -136,7 +136,7 @@ def _cut_one(values: Array, masses: Array, found: Array) -> None:
         begin, mass, was_shared = i, 0.0, is_shared
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@compilation.compiled
 def _runs(values: Array, masses: Array, shared: float) -> tuple[int, int, float]:
     """How many values differ, how many of them many rows share, and how many rows have others."""
     n_distinct, n_shared, others, mass = 0, 0, 0.0, 0.0
@@ -153,14 +153,14 @@ def _runs(values: Array, masses: Array, shared: float) -> tuple[int, int, float]
     return n_distinct, n_shared, others
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@compilation.compiled
 def _between(low: float, high: float) -> float:
     """Half-way, or the lower one where rounding would give the upper; never an overflow."""
     middle = 0.5 * low + 0.5 * high
     return middle if low <= middle < high else low
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@compilation.compiled
 def _encode(X: Array, edges: Array, n_edges: NDArray[np.int64], codes: NDArray[np.uint8]) -> None:
     """Column by column, in blocks of rows that stay in the cache."""
     xs, below = np.empty(_ROWS_AT_ONCE), np.empty(_ROWS_AT_ONCE, dtype=np.int64)
@@ -174,7 +174,7 @@ def _encode(X: Array, edges: Array, n_edges: NDArray[np.int64], codes: NDArray[n
                 codes[first + i, d] = below[i] if xs[i] == xs[i] else N_EDGES
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@compilation.compiled
 def _count_below(xs: Array, edges: Array, n_edges: int, below: NDArray[np.int64]) -> None:
     """Binary searches side by side, so that none waits for what another reads."""
     step = 1

@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Self
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from posterity import validation
+from posterity import compilation, validation
 from posterity.arrays import Array
 from posterity.trees.families import binning, family
 
@@ -145,7 +144,7 @@ def _lowered(X: Array) -> Array:
     return np.where(np.isnan(X), -np.inf, X)
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@compilation.compiled
 def shuffled(n_columns: int, chances: Array) -> NDArray[np.int32]:
     """For each line of chances a shuffle of the columns as far as it goes, and then another.
 
@@ -162,7 +161,7 @@ def shuffled(n_columns: int, chances: Array) -> NDArray[np.int32]:
     return drawn
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@compilation.compiled
 def _look_up(
     rows: NDArray[Any],
     places: family.Places,
@@ -186,7 +185,7 @@ def _look_up(
             answers[k, i] = rows[row, columns[k]]
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@compilation.compiled
 def _look_up_both(
     rows: Array,
     places: family.Places,

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, ClassVar
 
-import numba
 import numpy as np
 
 from posterity.arrays import Array
@@ -80,6 +79,8 @@ class Function(family.Family):
         return answers
 
     def _ask(self, *arguments: Any) -> None:
+        import numba
+
         try:
             _compiled(self.function)(*arguments)
         except numba.core.errors.NumbaError as error:
@@ -101,6 +102,8 @@ def _checked(answers: Any, n: int) -> Any:
 @lru_cache(maxsize=64)
 def _compiled(function: Callable[..., Any]) -> Callable[..., None]:
     """A loop over rows and tests around the function."""
+    import numba
+
     answer = function if numba.extending.is_jitted(function) else numba.njit(function)
 
     @numba.njit(nogil=True, error_model="numpy")

@@ -9,11 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from posterity import validation
+from posterity import compilation, validation
 from posterity.arrays import Array
 from posterity.trees.families import columns, family
 
@@ -227,7 +226,7 @@ def _pairs(numbers: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.in
     return i, j
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@compilation.compiled
 def _distinct(n: int, chances: Array) -> NDArray[np.int64]:
     """In each line numbers below n, none of them again before all were there.
 
@@ -260,7 +259,7 @@ def _spread(X: Array, weights: Array) -> Array:
     return np.where(deviation > 0.0, np.maximum(deviation, _LEAST_UNIT), np.inf)
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@compilation.compiled
 def _variances(X: Array, weights: Array, size: Array) -> Array:
     """Of each column in units of its size, NaN left out; NaN where nothing is left."""
     n, mean, total = np.zeros(len(size)), np.zeros(len(size)), np.zeros(len(size))
@@ -277,7 +276,7 @@ def _variances(X: Array, weights: Array, size: Array) -> Array:
     return total / n
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@compilation.compiled
 def _add_up(
     rows: Array, places: family.Places, tests: family.Tests, which: family.Places, answers: Array
 ) -> None:

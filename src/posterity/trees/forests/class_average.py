@@ -9,10 +9,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from posterity import compilation
 from posterity.arrays import Array
 from posterity.trees.forests.class_leaves import ClassLeaves
 
@@ -69,7 +69,7 @@ def _entropies(
     return -of_share - np.bincount(owners, weights=change, minlength=len(share))
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@compilation.compiled
 def _average(
     found: NDArray[np.int32],
     leaves: NDArray[np.void],
@@ -94,7 +94,7 @@ def _average(
         epistemic[i] = max(1.0 - agreed / entropy, 0.0) if entropy > 0.0 else 0.0
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@compilation.compiled
 def _finish(p: Array, base: Array, share: float, T: int, sharpness: float) -> float:
     """Sums over trees to log-probabilities, in place; the entropy of the mean is returned."""
     entropy, top = 0.0, -np.inf

@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from posterity import validation
+from posterity import compilation, validation
 from posterity.arrays import Array
 
 Codes = NDArray[np.int32]
@@ -101,7 +100,7 @@ class ClassLeaves:
         return table
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@compilation.compiled
 def _counted(
     leaf: Codes, target: Codes, weights: Array, n_leaves: int, n_classes: int
 ) -> tuple[NDArray[np.int64], Codes, Array]:
@@ -122,7 +121,7 @@ def _counted(
     return n_each, classes[: k + 1], counts[: k + 1]
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@compilation.compiled
 def _sorted(keys: Codes, order: NDArray[np.int64], n_keys: int) -> NDArray[np.int64]:
     """The order with small keys first, and else as it was."""
     at = np.zeros(n_keys + 1, dtype=np.int64)

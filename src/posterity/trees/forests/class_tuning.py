@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_softmax
 
+from posterity import compilation
 from posterity.arrays import Array
 from posterity.trees.forests import tuning
 from posterity.trees.forests.class_leaves import ClassLeaves
@@ -92,7 +92,7 @@ def _above_mean(values: Array, log_q: Array, target: NDArray[np.int32]) -> Array
     return _of_own(values, target) - np.sum(np.exp(log_q) * values, axis=1)
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@compilation.compiled
 def _means(
     found: NDArray[np.int32],
     target: NDArray[np.int32],

@@ -5,10 +5,10 @@ The fewer rows a leaf has, the better the mean of many trees is, and the less it
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from posterity import compilation
 from posterity.arrays import Array
 from posterity.trees.forests.normal_leaves import NormalLeaves
 
@@ -40,7 +40,7 @@ def around(leaves: NormalLeaves, children: NDArray[np.int32]) -> NormalLeaves:
     return NormalLeaves(*found)
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@compilation.compiled
 def _of_nodes(
     children: NDArray[np.int32], n_leaf: Array, mean_leaf: Array, square_leaf: Array
 ) -> tuple[Array, Array, Array]:
@@ -64,7 +64,7 @@ def _of_nodes(
     return n, mean, square
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@compilation.compiled
 def _take_from_parents(
     children: NDArray[np.int32],
     n: Array,

@@ -11,10 +11,10 @@ import functools
 from dataclasses import dataclass
 from typing import Any
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from posterity import compilation
 from posterity.arrays import Array
 from posterity.trees.families.columns import Columns
 from posterity.trees.families.family import Family, Places
@@ -101,7 +101,7 @@ class Router:
             here = trees.children[nodes, is_second.astype(np.intp)]
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@compilation.compiled
 def _codes(edges: Array, columns: NDArray[np.int32], thresholds: Array) -> NDArray[np.int32]:
     """Which edge of its column each threshold is; -1 where it is none."""
     codes = np.empty(len(columns), dtype=np.int32)
@@ -112,7 +112,7 @@ def _codes(edges: Array, columns: NDArray[np.int32], thresholds: Array) -> NDArr
     return codes
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@compilation.compiled
 def _down(
     rows: NDArray[np.uint8],
     roots: NDArray[np.int32],
@@ -143,7 +143,7 @@ def _down(
                 upcoming, busy = _next(leaves, upcoming + 1), True
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@compilation.compiled
 def _down_sums(
     X: Array,
     places: Places,
@@ -168,7 +168,7 @@ def _down_sums(
             found[t, i] = ~node
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@compilation.compiled
 def _next(leaves: NDArray[np.int32], pair: int) -> int:
     """The first pair from this one on whose leaf is asked for."""
     while pair < len(leaves) and leaves[pair] < 0:

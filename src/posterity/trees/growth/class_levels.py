@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import math
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from posterity import compilation
 from posterity.arrays import Array
 from posterity.trees.growth import class_nodes, ordering
 from posterity.trees.growth.class_terms import ALL, ONE, term
@@ -20,7 +20,7 @@ from posterity.trees.growth.partition import CLOSED, NONE
 _TIE = 1e-12  # of n log n: gains that differ by less differ by rounding
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@compilation.compiled
 def of_level(
     codes: NDArray[np.uint8],
     target: NDArray[np.int32],
@@ -52,7 +52,7 @@ def of_level(
     return test, code, best
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@compilation.compiled
 def _numbered(
     target: NDArray[np.int32],
     weights: Array,
@@ -77,7 +77,7 @@ def _numbered(
     return n_pairs
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@compilation.compiled
 def _best_cut(
     codes: NDArray[np.uint8],
     order: NDArray[np.uint32],
@@ -109,7 +109,7 @@ def _best_cut(
     return best, code
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@compilation.compiled
 def _change(left: float, n: float, w: float, line: int, table: Array) -> float:
     """Of the terms of both sides, where w passes to the left."""
     r = n - left

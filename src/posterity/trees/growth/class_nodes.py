@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from posterity import compilation
 from posterity.arrays import Array
 from posterity.trees.growth import ordering
 from posterity.trees.growth.class_terms import ALL, ONE, term
@@ -16,7 +16,7 @@ _NO_LABEL = 0xFFFFFFFF  # larger than any
 _TIE = 1e-12  # of the term of all rows: gains that differ by less differ by rounding
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@compilation.compiled
 def of_nodes(
     codes: NDArray[np.uint8],
     target: NDArray[np.int32],
@@ -50,7 +50,7 @@ def of_nodes(
     return test, code, gain, is_open
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@compilation.compiled
 def named(
     target: NDArray[np.int32],
     weights: Array,
@@ -79,7 +79,7 @@ def named(
     return C
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@compilation.compiled
 def _best(
     codes: NDArray[np.uint8],
     weights: Array,
@@ -120,7 +120,7 @@ def _best(
     return test, code, best - base + term(n, ALL, table)
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@compilation.compiled
 def _by_two(
     codes: NDArray[np.uint8],
     k: int,
@@ -154,7 +154,7 @@ def _by_two(
     return value - (term(n - n_right, ALL, table) + term(n_right, ALL, table)), hi - 1
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@compilation.compiled
 def _by_bins(
     codes: NDArray[np.uint8],
     k: int,
@@ -193,7 +193,7 @@ def _by_bins(
     return best, code
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@compilation.compiled
 def _fill(
     codes: NDArray[np.uint8],
     k: int,
@@ -214,7 +214,7 @@ def _fill(
         cells[(codes[k, i] - least) * width + label[i - first]] += weights[i]
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@compilation.compiled
 def _by_rows(
     codes: NDArray[np.uint8],
     k: int,
@@ -253,7 +253,7 @@ def _by_rows(
     return best, code
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@compilation.compiled
 def _look_ahead(
     codes: NDArray[np.uint8],
     k: int,

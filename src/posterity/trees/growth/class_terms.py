@@ -10,10 +10,10 @@ from __future__ import annotations
 import math
 from functools import lru_cache
 
-import numba
 import numpy as np
 from scipy.special import gammaln
 
+from posterity import compilation
 from posterity.arrays import Array
 
 ONE, ALL = 0, 1
@@ -42,7 +42,7 @@ def _terms(most: int, n_classes: int, prior_weight: float) -> Array:
     return np.hstack([of, np.stack([terms, terms])])
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@compilation.compiled
 def term(n: float, line: int, table: Array) -> float:
     """Looked up where it can be."""
     if n + 2.0 <= table.shape[1]:  # rounding may make what is left of a weight less than nothing

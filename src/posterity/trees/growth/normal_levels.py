@@ -5,10 +5,10 @@ Rows pass from right to left in the order of their codes, and each changes the s
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from posterity import compilation
 from posterity.arrays import Array
 from posterity.trees.growth import normal_terms, ordering
 from posterity.trees.growth.partition import CLOSED, NONE
@@ -16,7 +16,7 @@ from posterity.trees.growth.partition import CLOSED, NONE
 _TIE = 1e-10  # of a nat for each row: gains that differ by less differ by rounding
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@compilation.compiled
 def of_level(
     codes: NDArray[np.uint8],
     target: Array,
@@ -59,7 +59,7 @@ def of_level(
     return test, code, best
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@compilation.compiled
 def _best_cut(
     codes: NDArray[np.uint8],
     order: NDArray[np.uint32],

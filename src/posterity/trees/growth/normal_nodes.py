@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from posterity import compilation
 from posterity.arrays import Array
 from posterity.trees.growth import normal_terms, ordering
 from posterity.trees.growth.partition import CLOSED, NONE
@@ -13,7 +13,7 @@ from posterity.trees.growth.partition import CLOSED, NONE
 _TIE = 1e-10  # of a nat for each row: gains that differ by less differ by rounding
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@compilation.compiled
 def of_nodes(
     codes: NDArray[np.uint8],
     target: Array,
@@ -59,7 +59,7 @@ def of_nodes(
     return test, code, gain, is_open
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@compilation.compiled
 def _best(
     codes: NDArray[np.uint8],
     Y: Array,
@@ -90,7 +90,7 @@ def _best(
     return test, code, best
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@compilation.compiled
 def _best_cut(
     codes: NDArray[np.uint8],
     k: int,
@@ -127,7 +127,7 @@ def _best_cut(
     return best, code
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@compilation.compiled
 def _is_open(
     codes: NDArray[np.uint8],
     k: int,

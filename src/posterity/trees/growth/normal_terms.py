@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from posterity import compilation
 from posterity.arrays import Array
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@compilation.compiled
 def centred(
     target: Array, weights: Array, start: NDArray[np.int64]
 ) -> tuple[Array, Array, Array, NDArray[np.bool_]]:
@@ -36,7 +36,7 @@ def centred(
     return Y, n, squares, differ
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@compilation.compiled
 def log_likelihood(n: float, SS: float, variance: float, prior: float) -> float:
     """Of rows of weight n and one output, up to what is the same for any way to part them.
 
@@ -50,7 +50,7 @@ def log_likelihood(n: float, SS: float, variance: float, prior: float) -> float:
     return -0.5 * (n * math.log(v) + SS / (v * variance))
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@compilation.compiled
 def of_sides(
     a: int,
     n_left: float,
@@ -76,7 +76,7 @@ def of_sides(
     return value
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@compilation.compiled
 def of_nodes(n: Array, whole: Array, variance: Array, prior: float) -> Array:
     """Log-likelihood of each node, (A,)."""
     values = np.zeros(len(n))

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
+
+from posterity import compilation
 
 _FEW = 48  # rows that are all compared with each other
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@compilation.compiled
 def widest(start: NDArray[np.int64]) -> int:
     """Rows of the largest node."""
     most = 0
@@ -18,7 +19,7 @@ def widest(start: NDArray[np.int64]) -> int:
     return most
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@compilation.compiled
 def span(codes: NDArray[np.uint8], k: int, s: int, e: int) -> tuple[int, int]:
     """The least and the largest code of rows s to e - 1."""
     lo = hi = codes[k, s]
@@ -28,7 +29,7 @@ def span(codes: NDArray[np.uint8], k: int, s: int, e: int) -> tuple[int, int]:
     return int(lo), int(hi)
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@compilation.compiled
 def sort(
     codes: NDArray[np.uint8], k: int, s: int, e: int, lo: int, hi: int, work: NDArray[np.uint32]
 ) -> None:
@@ -49,7 +50,7 @@ def sort(
         work[rank] = i
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@compilation.compiled
 def _sort_by_counting(
     codes: NDArray[np.uint8], k: int, s: int, e: int, lo: int, hi: int, work: NDArray[np.uint32]
 ) -> None:

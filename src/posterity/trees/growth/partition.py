@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from posterity import compilation
 from posterity.arrays import Array
 
 CLOSED = -2
@@ -95,7 +95,7 @@ def parted(
     return Frontier(*moved, links[goes_on], depths[goes_on], tries[goes_on]), settled
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@compilation.compiled
 def _parts(
     links: NDArray[np.int64],
     depths: NDArray[np.int64],
@@ -126,7 +126,7 @@ def _parts(
     return parts[:, :n]
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@compilation.compiled
 def _write(
     parts: NDArray[np.int64],
     n: int,
@@ -146,7 +146,7 @@ def _write(
     parts[5, n] = tries
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@compilation.compiled
 def _moved(
     slots: NDArray[np.int32],
     start: NDArray[np.int64],

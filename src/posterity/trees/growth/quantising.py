@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from posterity import compilation
 from posterity.arrays import Array
 from posterity.trees.families.family import Family, Tests
 
@@ -29,7 +29,7 @@ def coded(
     return _coded(answers, weights, start, rng.random(len(start) - 1))
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@compilation.compiled
 def _coded(
     answers: Array, weights: Array, start: NDArray[np.int64], offsets: Array
 ) -> NDArray[np.uint8]:
@@ -49,7 +49,7 @@ def _coded(
     return codes
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@compilation.compiled
 def _rank(answers: Array, k: int, s: int, e: int, codes: NDArray[np.uint8]) -> None:
     """Set codes to how many rows of the node have a smaller answer."""
     for i in range(np.uint64(s), np.uint64(e)):
@@ -59,7 +59,7 @@ def _rank(answers: Array, k: int, s: int, e: int, codes: NDArray[np.uint8]) -> N
         codes[k, i] = _MISSING if np.isnan(x) else rank
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@compilation.compiled
 def _choose(weights: Array, s: int, e: int, offset: float, chosen: NDArray[np.int64]) -> None:
     """Choose rows evenly spaced by weight; the last ones again where rounding leaves some over."""
     step = np.sum(weights[s:e]) / _SAMPLE
@@ -72,7 +72,7 @@ def _choose(weights: Array, s: int, e: int, offset: float, chosen: NDArray[np.in
             n += 1
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@compilation.compiled
 def _cut(answers: Array, k: int, chosen: NDArray[np.int64], cuts: Array) -> bool:
     """Sort the answers of the chosen rows; whether they all differ, and none is missing.
 
@@ -93,7 +93,7 @@ def _cut(answers: Array, k: int, chosen: NDArray[np.int64], cuts: Array) -> bool
     return differ and n == _SAMPLE
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@compilation.compiled
 def _are_few(answers: Array, k: int, s: int, e: int, every: Array) -> bool:
     """Whether a node has no more different answers than cuts, which are then all of them."""
     every[:] = np.inf
@@ -112,14 +112,14 @@ def _are_few(answers: Array, k: int, s: int, e: int, every: Array) -> bool:
     return True
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@compilation.compiled
 def _encode(answers: Array, k: int, s: int, e: int, cuts: Array, codes: NDArray[np.uint8]) -> None:
     for i in range(np.uint64(s), np.uint64(e)):
         x = answers[k, i]
         codes[k, i] = _MISSING if np.isnan(x) else _below(cuts, x)
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@compilation.compiled
 def _below(cuts: Array, x: float) -> int:
     """How many cuts, all but the last, are below an answer."""
     at, step = np.uint64(0), np.uint64(_SAMPLE)
@@ -148,7 +148,7 @@ def margins(
     return found
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@compilation.compiled
 def _between_codes(
     codes: NDArray[np.uint8],
     start: NDArray[np.int64],
@@ -174,7 +174,7 @@ def _between_codes(
         n += 1
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@compilation.compiled
 def _between_numbers(
     answers: Array,
     codes: NDArray[np.uint8],

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import math
 
-import numba
 import numpy as np
 
+from posterity import compilation
 from posterity.arrays import Array
 
 _LOG2_E = 1.4426950408889634
@@ -19,7 +19,7 @@ _LEAST = -708.0  # below, exp is no normal number
 _C = tuple(1.0 / math.factorial(k) for k in range(14))
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@compilation.compiled
 def exponentiate(x: Array, powers: Array) -> None:
     """Replace each x <= 0 by exp(x), to one unit of the last digit; by about 1e-308 below -708.
 

@@ -1,0 +1,82 @@
+"""Functions that numba compiles when they are first called.
+
+numba is imported by the first call, so that a model without compiled code does not wait for it.
+Machine code is kept beside the source or in the user's cache; where numba can write to neither, it
+is compiled again in every process.
+"""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from collections.abc import Callable
+from typing import Any, TypeVar, overload
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+@overload
+def compiled(function: _Function, /) -> _Function: ...
+@overload
+def compiled(**options: Any) -> Callable[[_Function], _Function]: ...
+def compiled(function: Any = None, /, **options: Any) -> Any:
+    """Compile a function with numba at its first call.
+
+    The compiled function releases the global interpreter lock, and divides by zero as NumPy does.
+    Compiled functions may call each other.
+
+    Parameters
+    ----------
+    function : callable
+        Written in the part of Python and NumPy that numba compiles.
+    **options
+        Further options of ``numba.njit``, such as ``fastmath``.
+    """
+    if function is None:
+        return functools.partial(_Compiled, options=options)
+    return _Compiled(function, options=options)
+
+
+class _Compiled:
+    """A function, and numba's version of it from the first call on."""
+
+    def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
+        functools.update_wrapper(self, function)
+        self.py_func = function  # as numba names it
+        self._options = {"nogil": True, "error_model": "numpy", **options}
+
+    def __call__(self, *arguments: Any) -> Any:
+        return self._dispatcher(*arguments)
+
+    def __reduce__(self) -> str:
+        return self.py_func.__qualname__  # copied and pickled by name, like a function
+
+    @property
+    def _numba_type_(self) -> Any:
+        """What numba asks for where another compiled function calls this one."""
+        return self._dispatcher._numba_type_
+
+    @property
+    def targetoptions(self) -> Any:
+        """What numba asks for where another compiled function may inline this one."""
+        return self._dispatcher.targetoptions
+
+    @functools.cached_property
+    def _dispatcher(self) -> Any:
+        import numba
+
+        try:
+            return numba.njit(cache=True, **self._options)(self.py_func)
+        except RuntimeError:  # numba found no directory that it may write to
+            _warn_of_no_cache()
+            return numba.njit(**self._options)(self.py_func)
+
+
+@functools.cache
+def _warn_of_no_cache() -> None:
+    """Say so once in a process."""
+    warnings.warn(
+        "numba has no directory to keep compiled code in, so models compile again in every "
+        "process, which takes seconds; set NUMBA_CACHE_DIR to a directory that you may write to.",
+        stacklevel=2,
+    )
