@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
 
-from posterity import GaussianProcessClassifier, kernels
+from posterity import GaussianProcessClassifier, kernels, optimize
 
 KERNEL = (4.0 * kernels.RBF(1.2)).fixed()
 
@@ -78,7 +78,8 @@ def test_classes_that_are_told_apart_do_not_run_away(inference):
 def test_a_parameter_at_the_end_of_its_range_is_named():
     X, _ = data()
     bounded = kernels.Scaled(kernels.RBF(1.0).fixed()).bounded(variance=(0.01, 0.1))
-    model = GaussianProcessClassifier(bounded).fit(X, X[:, 0] > 0.0)
+    with pytest.warns(optimize.ConvergenceWarning, match="variance ended at its upper bound, 0.1"):
+        model = GaussianProcessClassifier(bounded).fit(X, X[:, 0] > 0.0)
     assert model.at_bounds_ == ("variance (upper)",)
 
 

@@ -58,8 +58,8 @@ class BayesianLogisticRegression(StreamedClassifier):
         The posterior, as prediction uses it.
     features_ : transformer or None
         The fitted features.
-    n_iter_, stop_reason_
-        Of the search for the prior variance.
+    n_iter_, stop_reason_, at_bounds_
+        Of the search for the prior variance; which parameters ended at a bound.
 
     Examples
     --------

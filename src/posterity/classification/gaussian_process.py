@@ -192,7 +192,7 @@ class GaussianProcessClassifier(models.KernelModel, Classifier):
         self.log_evidence_ = self.posterior_.log_evidence
         self.stop_reason_ = learned.optimum.stop_reason
         self.n_iter_ = max(1, learned.optimum.n_iter)
-        self.at_bounds_ = learned.optimum.at_bounds
+        self.at_bounds_ = models.report_kernel_bounds(learned.optimum, learned.kernel)
         self.restarts_log_evidence_ = learned.probes
         self.irrelevant_inputs_: list[Any] = []
         if not isinstance(self.X_train_, list):

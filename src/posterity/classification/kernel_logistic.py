@@ -56,8 +56,8 @@ class KernelLogisticRegression(models.KernelModel, Classifier):
         Log marginal likelihood of all rows, constants included, to Laplace's approximation.
     X_train_ : array of shape (N, D), or list
         The rows.
-    n_iter_, stop_reason_
-        Of the search.
+    n_iter_, stop_reason_, at_bounds_
+        Of the search; which parameters ended at a bound.
 
     Examples
     --------
@@ -120,6 +120,7 @@ class KernelLogisticRegression(models.KernelModel, Classifier):
         )
         self.posterior_, best = search.maximise(max_iter=self.max_iter)
         self.n_iter_, self.stop_reason_ = max(1, best.n_iter), best.stop_reason
+        self.at_bounds_ = models.report_kernel_bounds(best, self.posterior_.kernel)
         self._publish()
         return self
 

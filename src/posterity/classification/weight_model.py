@@ -123,6 +123,7 @@ class WeightClassifier(models.WeighedModel, Classifier):
         self.log_evidence_ = learned.log_evidence
         self.n_iter_ = max(1, learned.optimum.n_iter)
         self.stop_reason_ = learned.optimum.stop_reason
+        self.at_bounds_ = models.report_weight_bounds(learned.optimum)
         self._publish(learned.coef, learned.intercept)
 
     def _publish(self, coef: Array, intercept: Array) -> None:

@@ -2,7 +2,7 @@
 
 import math
 import numbers
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -171,3 +171,15 @@ def ranges_within(
         return [limits] * size(value)
     triples = zip(*(flat(v) for v in (value, low, high)), strict=True)
     return [(min(lo, 1e-2 * v), max(hi, 1e2 * v)) for v, lo, hi in triples]
+
+
+def path_below(asked: Mapping[str, str], at: str) -> dict[str, str]:
+    """What a child of this place should look for; a path to one parameter wins over its name."""
+    anywhere = {name: original for name, original in asked.items() if "__" not in name}
+    paths = ((n.removeprefix(f"{at}__"), n, original) for n, original in asked.items())
+    return anywhere | {below: original for below, n, original in paths if below != n}
+
+
+def last_name(name: str) -> str:
+    """A parameter's name without the path to it."""
+    return name.rpartition("__")[2]

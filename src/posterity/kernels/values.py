@@ -50,6 +50,14 @@ class ParameterTree:
         own = [n for name in tree._free() for n in parameters.labels(name, getattr(tree, name))]
         return own + [f"{at}__{name}" for at, c in tree._children() for name in c.names]
 
+    @property
+    def bounded_names(self) -> list[str]:
+        """Those of ``names`` whose bounds were given."""
+        tree = self._settled()
+        own = [name for name in tree._free() if tree._limits_of(name) is not None]
+        labels = [n for name in own for n in parameters.labels(name, getattr(tree, name))]
+        return labels + [f"{at}__{n}" for at, c in tree._children() for n in c.bounded_names]
+
     def at(self, theta: Array) -> Self:
         """The same kernel with other parameters, given in log space."""
         tree = self._settled()
@@ -191,7 +199,11 @@ class ParameterTree:
         The calls also reach parameters of the same name further down; then only arguments will do.
         """
         marked = {*self.held, *(name for name, _, _ in self.limits)}
-        below = {_last(name) for _, child in self._children() for name in _all_names(child)}
+        below = {
+            parameters.last_name(name)
+            for _, child in self._children()
+            for name in _all_names(child)
+        }
         if marked & below:
             said = (("held", self.held), ("limits", self.limits))
             return [f"{name}={value!r}" for name, value in said if value], ""
@@ -244,7 +256,7 @@ class ParameterTree:
     ) -> Self:
         """Apply ``mark`` to each part of the tree with those of its names that are asked for."""
         known = sorted(_all_names(self))
-        unknown = set(asked or ()) - {*known, *(_last(name) for name in known)}
+        unknown = set(asked or ()) - {*known, *(parameters.last_name(name) for name in known)}
         if unknown:
             raise ValueError(f"{self} has no parameter {min(unknown)!r}; it has {known}.")
         return self._mark(mark, None if asked is None else {name: name for name in asked})
@@ -257,7 +269,7 @@ class ParameterTree:
             n: n if asked is None else asked[n] for n in self._own() if asked is None or n in asked
         }
         changes = {
-            at: child._mark(mark, None if asked is None else _below(asked, at))
+            at: child._mark(mark, None if asked is None else parameters.path_below(asked, at))
             for at, child in self._children()
         }
         tree = replace(self, **changes) if changes else self
@@ -278,18 +290,6 @@ class ParameterTree:
             value = getattr(self, f.name)
             if isinstance(value, ParameterTree):
                 yield f.name, value
-
-
-def _below(asked: Mapping[str, str], at: str) -> dict[str, str]:
-    """What a child of this place should look for; a path to one parameter wins over its name."""
-    anywhere = {name: original for name, original in asked.items() if "__" not in name}
-    paths = ((n.removeprefix(f"{at}__"), n, original) for n, original in asked.items())
-    return anywhere | {below: original for below, n, original in paths if below != n}
-
-
-def _last(name: str) -> str:
-    """A parameter's name without the path to it."""
-    return name.rpartition("__")[2]
 
 
 def _all_names(tree: ParameterTree) -> Iterator[str]:

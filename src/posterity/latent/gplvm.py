@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from posterity import arrays, distributions, validation
+from posterity import arrays, distributions, models, validation
 from posterity.arrays import Array
 from posterity.latent import latent_fit, latent_training, lazy_forms, left_out, motion, transformer
 from posterity.latent.output_frame import OutputFrame, RowsSeen
@@ -276,7 +276,7 @@ class GPLVM(transformer.KernelTransformer):
         self.restarts_ = fitted.ends
         self.n_iter_ = fitted.optimum.n_iter
         self.stop_reason_ = fitted.optimum.stop_reason
-        self.at_bounds_ = fitted.optimum.at_bounds
+        self.at_bounds_ = models.report_kernel_bounds(fitted.optimum, fitted.kernel)
         if fitted.path is not None:
             self.dynamics_ = fitted.path.kernel
         value = fitted.value - float(np.sum(self._frame.log_units(Y)))

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from posterity import arrays, distributions, kernels, validation
+from posterity import arrays, distributions, kernels, models, validation
 from posterity.arrays import Array
 from posterity.inference.latents import hierarchy, terms
 from posterity.inference.latents.descent import Descent
@@ -292,4 +292,6 @@ class HierarchicalGPLVM(transformer.KernelTransformer):
         units = float(np.sum(self._frame.log_units(Y)))
         self.log_posterior_ = learned.found.log_posterior - units
         self.n_iter_, self.stop_reason_ = best.n_iter, best.stop_reason
-        self.at_bounds_ = best.at_bounds
+        self.at_bounds_ = models.report_kernel_bounds(
+            best, *self.kernels_.values(), self.root_kernel_
+        )

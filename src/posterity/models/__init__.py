@@ -1,5 +1,6 @@
 """What regressors and classifiers share: rows and kernels, rows and features."""
 
+from posterity.models.bounds import report_kernel_bounds, report_weight_bounds
 from posterity.models.candidate_rows import CentredColumns, GivenRows, PartitionRows, Pool
 from posterity.models.column_moments import ColumnMoments
 from posterity.models.dual_model import DualModel
@@ -92,6 +93,8 @@ __all__ = [
     "refuse_beside_chunks",
     "refuse_groups",
     "refuse_learned",
+    "report_kernel_bounds",
+    "report_weight_bounds",
     "sampled",
     "streamed",
 ]

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from posterity.arrays import Array
-from posterity.optimize.bounds import at_bounds, pressed
+from posterity.optimize.bounds import bounds_reached, pressed
 from posterity.optimize.optimum import EPS, Optimum, announced
 
 _SUFFICIENT_DECREASE = 1e-4  # of what the slope promises (Armijo)
@@ -88,8 +88,9 @@ def minimise_bfgs(
         else:
             ending = state.stuck(least_gain)
     reason, converged = ending or (f"{max_iter} BFGS iterations were not enough", False)
-    held = at_bounds(state.x, bounds, names)
-    optimum = Optimum(state.x, state.f, state.g, n_iter, reason, converged, held, H)
+    held = bounds_reached(state.x, state.g, bounds, names)
+    labels = tuple(bound.label for bound in held)
+    optimum = Optimum(state.x, state.f, state.g, n_iter, reason, converged, labels, H, held)
     return announced(optimum) if announce else optimum
 
 

@@ -6,7 +6,7 @@ import numpy as np
 from scipy import optimize as scipy_optimize
 
 from posterity.arrays import Array
-from posterity.optimize.bounds import at_bounds, pressed
+from posterity.optimize.bounds import bounds_reached, pressed
 from posterity.optimize.optimum import EPS, Optimum, announced
 
 _NEXT_TO_FLAT = 100.0  # times the least gain, for one unit of a parameter
@@ -84,8 +84,11 @@ def minimise_lbfgs(
     )
     slope = _largest_slope(result.x, result.jac, bounds)
     reason, converged = _lbfgs_reason(result, slope, tol, max_iter, least_gain)
-    held = at_bounds(result.x, bounds, names)
-    optimum = Optimum(result.x, float(result.fun), result.jac, result.nit, reason, converged, held)
+    held = bounds_reached(result.x, result.jac, bounds, names)
+    labels = tuple(bound.label for bound in held)
+    optimum = Optimum(
+        result.x, float(result.fun), result.jac, result.nit, reason, converged, labels, None, held
+    )
     return announced(optimum) if announce else optimum
 
 

@@ -1,24 +1,15 @@
 """Where a minimisation ended, and why."""
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
-from sklearn import exceptions
 
 from posterity.arrays import Array
+from posterity.optimize.bounds import ReachedBound
+from posterity.optimize.warning import ConvergenceWarning
 
 EPS = float(np.finfo(np.float64).eps)
-
-
-class ConvergenceWarning(exceptions.ConvergenceWarning):
-    """An iteration stopped before it met its tolerance.
-
-    Examples
-    --------
-    >>> issubclass(ConvergenceWarning, exceptions.ConvergenceWarning)
-    True
-    """
 
 
 @dataclass(frozen=True)
@@ -39,8 +30,10 @@ class Optimum:
     n_iter: int
     stop_reason: str
     converged: bool
-    at_bounds: tuple[str, ...] = ()
+    at_bounds: tuple[str, ...] = ()  # the labels of the bounds reached: "length_scale (lower)"
     inverse_hessian: Array | None = None  # (P, P), where the method keeps one
+    # Read as a fit ends, and no part of model files.
+    bounds_reached: tuple[ReachedBound, ...] = field(default=(), metadata={"transient": True})
 
 
 def announced(optimum: Optimum) -> Optimum:

@@ -23,7 +23,7 @@ def of(value: Any) -> dict[str, Any]:
     """The parts of an object by name, without what it can work out again."""
     cls: Any = type(value)
     if dataclasses.is_dataclass(value):
-        return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+        return {name: getattr(value, name) for name in _declared(cls) or ()}
     if is_named_tuple(cls):
         return dict(zip(cls._fields, value, strict=True))
     state = value.__getstate__() or {}
@@ -110,7 +110,8 @@ def _entries_fit(value: tuple[Any, ...], hints: tuple[Any, ...]) -> bool:
 @functools.cache
 def _declared(cls: type) -> tuple[str, ...] | None:
     if dataclasses.is_dataclass(cls):
-        return tuple(field.name for field in dataclasses.fields(cls))
+        kept = (field for field in dataclasses.fields(cls) if not field.metadata.get("transient"))
+        return tuple(field.name for field in kept)
     return vars(cls)["_fields"] if is_named_tuple(cls) else None
 
 

@@ -73,6 +73,7 @@ class LikelihoodRegressor(models.WeighedModel, Regressor):
         self.log_evidence_ = learned.log_evidence
         self.n_iter_ = max(1, learned.optimum.n_iter)
         self.stop_reason_ = learned.optimum.stop_reason
+        self.at_bounds_ = models.report_weight_bounds(learned.optimum)
         return self
 
     def predict_dist(self, X: ArrayLike) -> distributions.Univariate:
@@ -135,8 +136,8 @@ class GeneralizedLinearRegression(LikelihoodRegressor):
         The posterior, as prediction uses it.
     features_ : transformer or None
         The fitted features.
-    n_iter_, stop_reason_
-        Of the search for the parameters.
+    n_iter_, stop_reason_, at_bounds_
+        Of the search for the parameters; which parameters ended at a bound.
 
     Examples
     --------

@@ -149,7 +149,7 @@ class LearningProcess(ProcessModel):
         self.kernel_, self._learned_for = learned.kernel, self._asked
         self.stop_reason_ = learned.optimum.stop_reason
         self.n_iter_ = max(1, learned.optimum.n_iter)  # where to start was looked at in any case
-        self.at_bounds_ = learned.optimum.at_bounds
+        self.at_bounds_ = models.report_kernel_bounds(learned.optimum, learned.kernel)
         self.restarts_log_evidence_ = learned.probes
         self.irrelevant_inputs_: list[Any] = []
         if not isinstance(self.X_train_, list):

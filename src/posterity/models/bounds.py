@@ -1,0 +1,37 @@
+"""What estimators say of parameters that a search left at a bound."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from posterity import kernels, optimize
+
+_NO_NOISE = ("noise_variance (lower)", "scale (lower)", "shape (upper)")
+_TAILS = ("degrees_of_freedom (lower)", "degrees_of_freedom (upper)")
+_NATURAL = (*_NO_NOISE, *_TAILS)
+"""Noise that is lost in rounding; tails without a variance, and those of a normal."""
+
+
+def report_kernel_bounds(found: optimize.Bounded, *given: kernels.Kernel) -> tuple[str, ...]:
+    """``at_bounds_`` of a model with kernels, after a warning for each bound that cuts it off."""
+    return optimize.report_bounds(
+        found,
+        natural=(*_NATURAL, *_straight_or_white(found, given)),
+        advice="Give the kernel wider bounds, as in kernel.bounded(length_scale=(1e-3, 1e3)), or "
+        "hold the parameter at a value with kernel.fixed().",
+    )
+
+
+def report_weight_bounds(found: optimize.Bounded) -> tuple[str, ...]:
+    """``at_bounds_`` of a model with weights, after a warning for each bound that cuts it off."""
+    return optimize.report_bounds(
+        found, natural=_NATURAL, advice="Give it a value, or transform columns and targets."
+    )
+
+
+def _straight_or_white(found: optimize.Bounded, given: tuple[kernels.Kernel, ...]) -> Iterator[str]:
+    """Length scales at the ends that kernels have by themselves: straight lines, or white noise."""
+    by_hand = tuple(name for kernel in given for name in kernel.bounded_names)
+    for bound in found.bounds_reached:
+        if "length_scale" in bound.name and not bound.name.endswith(by_hand):
+            yield bound.label
