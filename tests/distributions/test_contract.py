@@ -25,6 +25,7 @@ from posterity.distributions import (
     Poisson,
     PoissonLogNormal,
     StudentT,
+    StudentTPlusNormal,
     Univariate,
 )
 
@@ -32,6 +33,9 @@ COVARIANCE = np.array([[2.0, 0.7, 0.1], [0.7, 1.0, -0.3], [0.1, -0.3, 0.5]])
 TABLE = {
     "normal": Normal([[0.0, 1.0], [-5.0, 1e3]], [[1.0], [0.01]]),
     "student t": StudentT([0.0, 1.0, -3.0], [1.0, 0.1, 2.0], [7.0, 30.0, 5.5]),
+    "student t plus normal": StudentTPlusNormal(
+        [0.0, 1.0, -3.0], [1.0, 0.1, 2.0], [7.0, 30.0, 5.5], [0.0, 0.5, 1.0]
+    ),
     "gamma": Gamma([0.4, 1.0, 3.0, 300.0], [1.0, 0.01, 7.0, 2.0]),
     "general normal": GeneralNormal(2.0, 0.5, [0.8, 1.0, 2.0, 9.0]),
     "bernoulli": Bernoulli.from_logit([[-3.0, 0.0], [0.4, 2.0]]),

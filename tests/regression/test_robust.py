@@ -24,10 +24,45 @@ def test_a_line_is_found_among_outliers(share, seed):
     model = RobustRegression().fit(X, y)
     assert model.coef_[0] == pytest.approx(2.0, abs=0.15)
     assert model.intercept_ == pytest.approx(1.0, abs=0.2)
-    assert model.degrees_of_freedom_ < 3.0
-    assert model.scale_ < 0.6
+    assert model.degrees_of_freedom_ == pytest.approx(2.34)
     squares = BayesianLinearRegression().fit(X, y)
     assert model.log_evidence_ > squares.log_evidence_ + 10.0
+
+
+@pytest.mark.parametrize("share", [0.1, 0.2, 0.3])
+def test_fewer_degrees_of_freedom_are_learned_where_they_are_asked_for(share):
+    X, y = line(share=share)
+    bounded = RobustRegression().fit(X, y)
+    free = RobustRegression(min_degrees_of_freedom=0.5).fit(X, y)
+    assert free.coef_[0] == pytest.approx(2.0, abs=0.15)
+    assert 0.5 <= free.degrees_of_freedom_ < 2.0
+    assert free.scale_ < 0.3
+    assert free.log_evidence_ > bounded.log_evidence_ + 5.0
+    assert np.all(np.isinf(free.predict(X, return_std=True)[1]))
+
+
+@pytest.mark.parametrize("share", [0.05, 0.2])
+def test_a_standard_deviation_is_no_wider_than_half_of_the_interval(share):
+    """It was 2.7e10 beside an interval of 1.0, where the variance did not exist."""
+    X, y = line(share=share)
+    y[:3] *= 1e4
+    model = RobustRegression().fit(X, y)
+    std = model.predict(X, return_std=True)[1]
+    lower, upper = model.predict_interval(X, 0.9)
+    assert np.all(2.0 * std <= upper - lower)
+    variance = model.predict_latent(X).variance()
+    nu = model.degrees_of_freedom_
+    np.testing.assert_allclose(std**2, model.scale_**2 * nu / (nu - 2.0) + variance, rtol=1e-12)
+
+
+@pytest.mark.parametrize("nu", [0.7, 1.0, 1.5])
+def test_where_there_is_no_variance_it_is_infinite_and_the_location_is_predicted(nu):
+    X, y = line(share=0.1)
+    model = RobustRegression(degrees_of_freedom=nu).fit(X, y)
+    mean, std = model.predict(X, return_std=True)
+    np.testing.assert_allclose(mean, X @ model.coef_ + model.intercept_, rtol=1e-12)
+    np.testing.assert_array_equal(model.predict(X), mean)
+    assert np.all(np.isinf(std))
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -15,6 +15,7 @@ from posterity.distributions.normal import Normal
 from posterity.distributions.partitioned import Partitioned, PartitionedClasses
 from posterity.distributions.poisson import Poisson, PoissonLogNormal
 from posterity.distributions.student_t import StudentT
+from posterity.distributions.student_t_plus_normal import StudentTPlusNormal
 from posterity.distributions.univariate import Univariate
 
 __all__ = [
@@ -35,5 +36,6 @@ __all__ = [
     "Poisson",
     "PoissonLogNormal",
     "StudentT",
+    "StudentTPlusNormal",
     "Univariate",
 ]

@@ -8,17 +8,19 @@ from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import log_softmax, logsumexp
+from scipy.special import logsumexp
 
 from posterity import distributions
 from posterity.arrays import Array
 from posterity.distributions import special
+from posterity.distributions.student_t_plus_normal import precision_nodes
 from posterity.likelihoods import spread
 from posterity.likelihoods.base import Likelihood
 
+MIN_DEGREES_OF_FREEDOM = 2.34  # the deviation is half of the 90 % interval (decision 0058)
+_MOST_FREEDOM = 1e3  # next to normal
+_TYPICAL_FREEDOM = 4.0
 _LOG_2PI = float(np.log(2.0 * np.pi))
-_NODES = 100
-_LOG_LOST = 55.0  # the mass of the nodes left out is exp(-55 / 2)
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,14 +34,12 @@ class StudentT(Likelihood):
     scale : float, optional
         Positive. None asks for it to be learned.
     degrees_of_freedom : float, optional
-        Positive: the fewer, the more outliers are expected. None asks for it to be learned.
-
-    Notes
-    -----
-    A prediction of an uncertain a is a mixture of normals over the hidden precision of the row.
-    Its log density is right to 1e-9 for y up to 100 scales from a, and much farther with few
-    degrees of freedom. Its variance is right to 1e-3 for 2.5 degrees of freedom, and to rounding
-    from four on; with two or fewer, where the variance is infinite, that of the mixture is finite.
+        Positive: the fewer, the more outliers are expected. With two or fewer a prediction has an
+        infinite variance, with one or fewer no mean. None asks for it to be learned.
+    min_degrees_of_freedom : float, default=2.34
+        The fewest that are learned. With 2.34 or more the standard deviation of the noise is no
+        larger than half of its central 90 % interval. Fewer describe extreme outliers better; below
+        two there is no standard deviation.
 
     Examples
     --------
@@ -54,9 +54,15 @@ class StudentT(Likelihood):
 
     scale: float | None = None
     degrees_of_freedom: float | None = None
+    min_degrees_of_freedom: float = MIN_DEGREES_OF_FREEDOM
 
     def __post_init__(self) -> None:
         self._check_positive("scale", "degrees_of_freedom")
+        if not 0.0 < self.min_degrees_of_freedom < _MOST_FREEDOM:
+            raise ValueError(
+                f"min_degrees_of_freedom={self.min_degrees_of_freedom} must lie between 0 and "
+                f"{_MOST_FREEDOM:g}."
+            )
 
     def log_prob(self, y: ArrayLike, a: ArrayLike) -> Array:
         return distributions.StudentT(a, self._scale, self._nu).logpdf(y)
@@ -92,13 +98,11 @@ class StudentT(Likelihood):
 
     def predict(
         self, mean: ArrayLike, variance: ArrayLike
-    ) -> distributions.StudentT | distributions.Mixture:
+    ) -> distributions.StudentT | distributions.StudentTPlusNormal:
         m, v = np.asarray(mean, dtype=np.float64), np.asarray(variance, dtype=np.float64)
         if not np.any(v):
             return distributions.StudentT(m + v, self._scale, self._nu)
-        log_u, log_w = precision_nodes(self._nu)
-        sd = np.sqrt(v[..., None] + self._scale**2 * np.exp(-log_u))
-        return distributions.Mixture(distributions.Normal(m[..., None], sd), log_w)
+        return distributions.StudentTPlusNormal(m, self._scale, self._nu, np.sqrt(v))
 
     def tilted(self, y: ArrayLike, mean: ArrayLike, variance: ArrayLike) -> tuple[Array, ...]:
         v, r = np.asarray(variance, dtype=np.float64)[..., None], np.subtract(y, mean)[..., None]
@@ -131,18 +135,6 @@ class StudentT(Likelihood):
 
     def _ranges(self, y: Array, weights: Array) -> Mapping[str, tuple[float, float, float]]:
         s = spread.robust_scale(y, weights)
-        return {"scale": (s, 1e-6 * s, 10.0 * s), "degrees_of_freedom": (4.0, 0.5, 1e3)}
-
-
-def precision_nodes(nu: float) -> tuple[Array, Array]:
-    """Logs of hidden precisions u ~ Gamma(nu / 2, rate nu / 2), and of their weights, (K,).
-
-    The trapezoid rule in log u: y given u is normal of variance scale^2 / u, and as a function of
-    log u any product with it is smooth on the scale of the step.
-    """
-    alpha = 0.5 * nu
-    step = 0.75 / np.sqrt(alpha + 3.5)
-    end = np.log1p(np.sqrt(80.0 / alpha) + 40.0 / alpha)
-    count = max(_NODES, int(np.ceil((end + _LOG_LOST / nu) / step)))
-    log_u = end - step * np.arange(float(count))
-    return log_u, log_softmax(alpha * (log_u - np.exp(log_u)))
+        low = self.min_degrees_of_freedom
+        freedom = max(_TYPICAL_FREEDOM, low), low, _MOST_FREEDOM
+        return {"scale": (s, 1e-6 * s, 10.0 * s), "degrees_of_freedom": freedom}

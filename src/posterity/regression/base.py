@@ -73,7 +73,9 @@ class Regressor(models.LazyQueries, RegressorMixin, BaseEstimator, abc.ABC):
         Returns
         -------
         mean : array of shape (n,) or (n, K)
+            The median where there is no mean: Student-t noise of one degree of freedom or fewer.
         std : array of the shape of ``mean``, if ``return_std``
+            Infinite where there is none: Student-t noise of two degrees of freedom or fewer.
         cov : array of shape (n, n) or (K, n, n), if ``return_cov``
         """
         if return_std and return_cov:
@@ -84,7 +86,7 @@ class Regressor(models.LazyQueries, RegressorMixin, BaseEstimator, abc.ABC):
         if return_std:
             dist = self.predict_dist(X)
             mean = dist.mean()
-            if np.isnan(mean).any():  # a Student-t of one degree of freedom has a centre only
+            if np.isnan(mean).any():  # a Student-t of one degree of freedom has a median only
                 mean = self._predict_mean(X)
             return mean, dist.standard_deviation()
         if return_cov:
@@ -124,7 +126,10 @@ class Regressor(models.LazyQueries, RegressorMixin, BaseEstimator, abc.ABC):
         return () if getattr(self, "_single_output", True) else (1,)
 
     def _predict_mean(self, X: ArrayLike) -> Array:
-        return self.predict_dist(X).mean()
+        """The means; the medians of predictions that have none."""
+        dist = self.predict_dist(X)
+        mean = dist.mean()
+        return np.where(np.isnan(mean), dist.median(), mean) if np.isnan(mean).any() else mean
 
     def _noise_at(self, noise_variance: ArrayLike | None, n: int) -> Array:
         """Noise variances at n queries, (n, K)."""

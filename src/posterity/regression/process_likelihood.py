@@ -174,7 +174,7 @@ class LikelihoodProcess(LearningProcess):
     def _predict_mean(self, X: Any) -> Any:
         if self.has_normal_noise:
             return super()._predict_mean(X)
-        return self.predict_dist(X).mean()
+        return Regressor._predict_mean(self, X)
 
     def _latent(self, rows: Any) -> tuple[Array, Array]:
         mean, covariance = latent_process.moments(self.posterior_, rows)

@@ -7,6 +7,7 @@ from typing import Any
 from posterity import likelihoods
 from posterity.arrays import Array
 from posterity.designs import Design
+from posterity.likelihoods import student_t
 from posterity.regression.generalized import LikelihoodRegressor
 
 
@@ -22,7 +23,11 @@ class RobustRegression(LikelihoodRegressor):
     features : transformer, optional
         What the model is linear in. None: the columns as they are.
     degrees_of_freedom : float, optional
-        Of the noise; the fewer, the heavier its tails. None: learned by the evidence.
+        Of the noise; the fewer, the heavier its tails. With two or fewer the standard deviation of
+        a prediction is infinite. None: learned by the evidence.
+    min_degrees_of_freedom : float, default=2.34
+        The fewest that are learned. With 2.34 or more the standard deviation of the noise is no
+        larger than half of its central 90 % interval. Fewer describe extreme outliers better.
     scale : float, optional
         Of the noise. None: learned by the evidence.
     prior_variance : float, optional
@@ -60,6 +65,7 @@ class RobustRegression(LikelihoodRegressor):
         features: Any = None,
         *,
         degrees_of_freedom: float | None = None,
+        min_degrees_of_freedom: float = student_t.MIN_DEGREES_OF_FREEDOM,
         scale: float | None = None,
         prior_variance: float | None = None,
         fit_intercept: bool = True,
@@ -67,13 +73,16 @@ class RobustRegression(LikelihoodRegressor):
     ) -> None:
         self.features = features
         self.degrees_of_freedom = degrees_of_freedom
+        self.min_degrees_of_freedom = min_degrees_of_freedom
         self.scale = scale
         self.prior_variance = prior_variance
         self.fit_intercept = fit_intercept
         self.standardize = standardize
 
     def _likelihood(self) -> likelihoods.StudentT:
-        return likelihoods.StudentT(self.scale, self.degrees_of_freedom)
+        return likelihoods.StudentT(
+            self.scale, self.degrees_of_freedom, self.min_degrees_of_freedom
+        )
 
     def _conclude(self, design: Design, y: Array, weights: Array | None) -> Any:
         super()._conclude(design, y, weights)

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from posterity import likelihoods
-from posterity.likelihoods import gamma, softmax_mean, student_t
+from posterity.distributions import student_t_plus_normal
+from posterity.likelihoods import gamma, softmax_mean
 from posterity.report.what_if.packing import Json, NoFormError, numbers, rounded
 
 _MOST_CLASSES = 20
@@ -45,7 +46,7 @@ def _(likelihood: likelihoods.Normal) -> Json:
 @of.register
 def _(likelihood: likelihoods.StudentT) -> Json:
     nu, scale = float(likelihood.degrees_of_freedom), float(likelihood.scale)  # type: ignore[arg-type]
-    log_u, log_w = student_t.precision_nodes(nu)
+    log_u, log_w = student_t_plus_normal.precision_nodes(nu)
     return {
         "kind": "scale_mixture",
         "variances": numbers(scale**2 * np.exp(-log_u)),
