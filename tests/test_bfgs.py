@@ -124,3 +124,44 @@ def test_it_stops_when_a_further_step_promises_too_little():
     assert best.converged
     assert "gain" in best.stop_reason
     assert best.value < 1e-2
+
+
+def test_a_steep_start_does_not_shorten_all_later_steps():
+    """The wall at the start curves 1e7 times as much as the hollow behind it, which curves down."""
+
+    def wall_and_hollow(x):
+        wall, hollow = np.exp(-20.0 * x[0]), 10.0 * np.exp(-((x[0] - 5.0) ** 2) / 18.0)
+        return wall - hollow, np.array([-20.0 * wall + (x[0] - 5.0) / 9.0 * hollow])
+
+    best = optimize.minimise_bfgs(wall_and_hollow, np.array([-0.5]), longest_step=2.0)
+    assert best.converged
+    assert best.x == pytest.approx(5.0, abs=1e-5)
+    assert best.n_iter < 40
+
+
+def test_a_step_beside_a_bound_is_that_of_the_variables_that_are_free():
+    """With the exact inverse Hessian of a quadratic, one step is enough, whatever the bound."""
+    A = np.array([[2.0, 1.9, 0.3], [1.9, 2.0, 0.1], [0.3, 0.1, 1.0]])
+    b = np.array([1.0, -3.0, 0.5])
+    bounds = [(-np.inf, np.inf), (0.0, np.inf), (-np.inf, np.inf)]
+    best = optimize.minimise_bfgs(
+        lambda x: (0.5 * x @ A @ x - b @ x, A @ x - b),
+        np.array([-1.0, 0.0, 2.0]),
+        bounds=bounds,
+        inverse_hessian=np.linalg.inv(A),
+    )
+    free = [0, 2]
+    expected = np.linalg.solve(A[np.ix_(free, free)], b[free])
+    np.testing.assert_allclose(best.x[free], expected)
+    assert (best.n_iter, best.x[1]) == (1, 0.0)
+
+
+def test_where_rounding_hides_what_a_step_would_gain_the_search_has_converged():
+    def rounded(x):
+        return round(float(50.0 * x @ x), 3), 100.0 * x
+
+    best = optimize.minimise_bfgs(
+        rounded, np.full(1, 2e-3), inverse_hessian=np.full((1, 1), 0.01), tol=0.0, least_gain=1e-3
+    )
+    assert best.converged
+    assert "double precision" in best.stop_reason

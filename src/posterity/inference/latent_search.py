@@ -62,6 +62,11 @@ class LatentProblem(Generic[L]):
         """N."""
         return self.targets.n_rows
 
+    @property
+    def resolution(self) -> float:
+        """Rounding is far below what a search looks for: sites bound every pivot from below."""
+        return 0.0
+
     def at(self, theta: Array) -> tuple[kernels.Kernel, L]:
         """Kernel and likelihood at log parameters."""
         P = len(self.kernel.theta)

@@ -36,10 +36,12 @@ class Evidence:
     X : array (N, D), or a sequence of N objects
         The rows.
     observations : Observations
+    jitter : float, default=0
+        Share of the mean diagonal of K that is added to its diagonal, as part of the model.
     """
 
-    def __init__(self, X: Any, observations: Observations) -> None:
-        self.X, self.observations = X, observations
+    def __init__(self, X: Any, observations: Observations, jitter: float = 0.0) -> None:
+        self.X, self.observations, self.jitter = X, observations, jitter
         self._memory: DeviceArray | None = None
 
     def __call__(self, kernel: kernels.Kernel, noise_variance: float) -> tuple[float, Array]:
@@ -50,7 +52,7 @@ class Evidence:
         y = self.observations
         noise = noise_variance * y.spread
         K = self._matrix()
-        blocks.fill(K, kernel, self.X, noise)
+        blocks.fill(K, kernel, self.X, noise + jitter_variance(kernel, self.X, self.jitter))
         L = linalg.cholesky_in_place(K)
         U = linalg.solve_lower(L, y.Y)
         a = linalg.solve_lower_transposed(L, U)
@@ -58,7 +60,16 @@ class Evidence:
         P = linalg.inverse_in_place(L)  # lower triangle of (K + noise)^-1
         slope = _noise_slope(P, a, noise) + y.log_apart(noise_variance)[1]
         theta = 0.5 * blocks.pullback(P, kernel, self.X, lambda i, j: _weights(P, a, i, j))
-        return value, np.append(theta, slope)
+        return value, np.append(theta + self._jitter_gradient(kernel, P, a), slope)
+
+    def _jitter_gradient(self, kernel: kernels.Kernel, P: DeviceArray, a: DeviceArray) -> Array:
+        """The part of the gradient in theta that comes through the mean diagonal of K."""
+        if not self.jitter:
+            return np.zeros(len(kernel.theta))
+        diagonal = kernel.diag(self.X)
+        trace = _noise_slope(P, a, namespace(diagonal).ones_like(diagonal))
+        share = self.jitter * trace / self.observations.n_rows
+        return kernel.diag_pullback(self.X, share + 0.0 * diagonal)
 
     def _matrix(self) -> DeviceArray:
         if self._memory is None:
@@ -86,6 +97,11 @@ def log_density(L: DeviceArray, U: DeviceArray) -> float:
     quadratic = float(namespace(U).sum(U * U))
     constant = 0.5 * n * math.log(2.0 * math.pi)
     return -0.5 * quadratic - outputs * (0.5 * linalg.log_determinant(L) + constant)
+
+
+def jitter_variance(kernel: kernels.Kernel, X: Any, jitter: float) -> float:
+    """Variance that jitter adds to every row: a share of the mean prior variance."""
+    return jitter * float(namespace(d := kernel.diag(X)).mean(d)) if jitter else 0.0
 
 
 def allocate(observations: Observations) -> DeviceArray:

@@ -52,6 +52,7 @@ class Problem:
     noise_variance: float
     noise_bounds: tuple[float, float] | None  # None: given, not learned
     extra: kernels.Kernel | None = None
+    jitter: float = 0.0
 
     @property
     def start(self) -> Array:
@@ -84,7 +85,7 @@ class Problem:
 
     def objective(self) -> Objective:
         """Minus the log evidence and its gradient; infinite where there is none."""
-        evidence = Evidence(self.X, self.observations)
+        evidence = Evidence(self.X, self.observations, self.jitter)
 
         def value_and_gradient(theta: Array) -> tuple[float, Array]:
             kernel, noise = self.at(theta)
@@ -97,6 +98,11 @@ class Problem:
     def n_rows(self) -> int:
         """N."""
         return self.observations.n_rows
+
+    @property
+    def resolution(self) -> float:
+        """Of N pivots that may be as small as the jitter, each with the rounding of one."""
+        return self.n_rows * optimize.optimum.EPS / self.jitter if self.jitter else 0.0
 
     def among(self, rows: NDArray[np.intp]) -> Problem:
         """The same problem on these rows."""
@@ -231,7 +237,7 @@ def _climb(
 
     A log evidence curves in proportion to the rows it is of, which have grown by a factor.
     """
-    H = start.inverse_hessian
+    H, gain = start.inverse_hessian, max(gain, problem.resolution)
     with linalg.threads.limited(problem.n_rows):
         objective = problem.objective()
         return optimize.minimise_bfgs(

@@ -19,6 +19,7 @@ from posterity.optimize.optimum import EPS, Optimum, announced
 _SUFFICIENT_DECREASE = 1e-4  # of what the slope promises (Armijo)
 _SHORTENINGS = 30
 _LEAST_CURVATURE = 1e-10
+_FLATTER = 0.25  # of the curvature assumed, along a step on which the function curves down
 
 
 def minimise_bfgs(
@@ -79,14 +80,15 @@ def minimise_bfgs(
         found = state.step(value_and_gradient, H, longest_step)
         if found is not None:
             n_iter += 1
-            H = _updated(H, found.x - state.x, np.where(found.x != state.x, found.g - state.g, 0.0))
+            moved = found.x - state.x
+            H = _updated(H, moved, np.where(moved != 0.0, found.g - state.g, 0.0), state.g)
             gains = [gains[-1], state.f - found.f]
             state = found
             ending = state.ending(H, gains, tol, least_gain)
-        elif H is not None:
+        elif H is not None and not 0.0 <= state.promise(H) < least_gain:
             H = None  # it misleads: begin again from the gradient alone
         else:
-            ending = state.stuck(least_gain)
+            ending = state.stuck(H, least_gain)
     reason, converged = ending or (f"{max_iter} BFGS iterations were not enough", False)
     held = bounds_reached(state.x, state.g, bounds, names)
     labels = tuple(bound.label for bound in held)
@@ -143,9 +145,9 @@ class _State:
             return f"a further step promises to gain less than {least:.0e}", True
         return None
 
-    def stuck(self, least_gain: float) -> tuple[str, bool]:
+    def stuck(self, H: Array | None, least_gain: float) -> tuple[str, bool]:
         """What it means that no step lowers the value."""
-        if self.slope <= 100.0 * least_gain:
+        if H is not None or self.slope <= 100.0 * least_gain:
             return "no step lowers the value any more in double precision", True
         return "no step along the search direction lowered the value; is the gradient right?", False
 
@@ -153,13 +155,13 @@ class _State:
         """What a full step would gain if the inverse Hessian were right."""
         free = self.free
         g = self.g[free]
-        return 0.5 * float(g @ H[np.ix_(free, free)] @ g)
+        return 0.5 * float(g @ _among(H, free) @ g)
 
     def direction(self, H: Array | None, longest: float) -> Array:
         """Where to go: by the inverse Hessian of the free variables, or down the gradient."""
         free, d = self.free, np.zeros_like(self.x)
         g = self.g[free]
-        d[free] = -g / np.linalg.norm(g) if H is None else -H[np.ix_(free, free)] @ g
+        d[free] = -g / np.linalg.norm(g) if H is None else -_among(H, free) @ g
         size = float(np.max(np.abs(d)))
         return d * min(1.0, longest / size) if size > 0.0 else d
 
@@ -186,16 +188,33 @@ class _State:
         return None
 
 
+def _among(H: Array, free: NDArray[np.bool_]) -> Array:
+    """The inverse Hessian of the free variables while the others stay where they are."""
+    for i in np.flatnonzero(~free):
+        H = H - np.outer(H[:, i], H[i]) / H[i, i]
+    return H[np.ix_(free, free)]
+
+
 def _shorter(rise: float, promised: float) -> float:
     """The minimum of the parabola through what is known, between a tenth and a half."""
     return float(np.clip(-0.5 * promised / (rise - promised), 0.1, 0.5))
 
 
-def _updated(H: Array | None, s: Array, y: Array) -> Array | None:
-    """The inverse Hessian that agrees with the last step; as it was where that curves down."""
+def _updated(H: Array | None, s: Array, y: Array, g: Array) -> Array | None:
+    """The inverse Hessian that agrees with the last step s, from gradient g to g + y.
+
+    Where the function curves down along the step, the curvature that was assumed is too large, and
+    steps so short could go on for ever: along this direction it is then a quarter.
+    """
     sy = float(s @ y)
     if sy <= _LEAST_CURVATURE * float(np.linalg.norm(s) * np.linalg.norm(y)):
-        return H
+        return None if H is None else _flattened(H, s, g)
     before = sy / float(y @ y) * np.eye(len(s)) if H is None else H
     A = np.eye(len(s)) - np.outer(s, y) / sy
     return A @ before @ A.T + np.outer(s, s) / sy  # [NW 6.17]
+
+
+def _flattened(H: Array, s: Array, g: Array) -> Array:
+    """The inverse Hessian with a quarter of the curvature that it assumed along s."""
+    share = float(np.linalg.norm(s) / np.linalg.norm(H @ g))  # of the full step, -H g
+    return H + (1.0 / _FLATTER - 1.0) * np.outer(s, s) / (-share * float(g @ s))
