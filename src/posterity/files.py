@@ -10,6 +10,35 @@ from typing import BinaryIO
 _MODE = 0o666  # what a new file may be, before the user's mask
 
 
+def check_path(path: object) -> Path:
+    """The path of a file, or a sentence where something else was given.
+
+    Parameters
+    ----------
+    path : str or path
+        As a user gave it.
+
+    Examples
+    --------
+    >>> from posterity import files
+    >>> files.check_path("line.posterity").suffix
+    '.posterity'
+    >>> files.check_path(3)
+    Traceback (most recent call last):
+        ...
+    TypeError: A file is named by a str or a pathlib.Path, not by 3 (int).
+    """
+    if isinstance(path, str | Path):
+        return Path(path)
+    if isinstance(path, os.PathLike) and isinstance(text := os.fspath(path), str):
+        return Path(text)
+    remedy = " Write its bytes to a file first." if hasattr(path, "read") else ""
+    raise TypeError(
+        "A file is named by a str or a pathlib.Path, "
+        f"not by {path!r:.60} ({type(path).__name__}).{remedy}"
+    )
+
+
 @contextlib.contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """A file to write that takes its place, whole, when the block ends well.

@@ -152,6 +152,15 @@ def test_inspection_shows_what_is_inside(run, model):
     assert json.loads(run("inspect model.posterity --json").stdout)["target"] == "price"
 
 
+def test_inspection_says_when_a_file_is_damaged(run, model):
+    whole = model.read_bytes()
+    at = whole.rindex(b"\x93NUMPY") + 130
+    model.write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
+    result = run("inspect model.posterity")
+    assert result.exit_code != 0
+    assert "is damaged or was changed" in " ".join(result.output.split())
+
+
 def test_the_family_is_listed(run):
     result = run("models")
     for name in ("process", "vectors", "forest", "boosted", "RelevanceVectorClassifier"):

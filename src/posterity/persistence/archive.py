@@ -15,9 +15,9 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, BinaryIO, TypeAlias
 
+from posterity import files
 from posterity.persistence import container, strict_json
 from posterity.persistence.errors import FileError
 
@@ -29,6 +29,7 @@ _HASH = re.compile(r"[0-9a-f]{64}", re.ASCII)
 _FIRST_DAY = (1980, 1, 1, 0, 0, 0)  # the same model makes the same bytes on any day
 _UNIX, _MODE = 3, 0o600 << 16
 _OVERHEAD = 30 + 46  # bytes of a member's own header and of its entry in the directory
+_PIECE = 1 << 20  # bytes that are read at a time where none are kept
 _LARGE = (1 << 31) - 1  # from there on ZIP needs longer fields
 
 Pieces: TypeAlias = Callable[[], Iterator[bytes | memoryview]]
@@ -95,6 +96,13 @@ class Archive:
         if reader.hash.hexdigest() != self.manifest["members"][name]["sha256"]:
             raise FileError(f"{name} is damaged or was changed: its hash is not the announced one.")
 
+    def verify(self) -> None:
+        """Compare every member with its hash, in little memory."""
+        for name in self.manifest["members"]:
+            with self.reading(name) as reader:
+                while reader.left:
+                    reader.take(min(reader.left, _PIECE))
+
 
 class Reader:
     """The bytes of one member, each taken once."""
@@ -130,13 +138,14 @@ def opened(path: str | os.PathLike[str]) -> Iterator[Archive]:
 
     Whatever is refused while it is open is refused with its name.
     """
+    place = files.check_path(path)
     try:
-        if not stat.S_ISREG(os.stat(path).st_mode):
+        if not stat.S_ISREG(os.stat(place).st_mode):
             raise FileError("This is not a file.")
-        with Path(path).open("rb") as file:
+        with place.open("rb") as file:
             yield _archive(file)
     except FileError as error:
-        raise FileError(f"{os.fspath(path)}: {error}") from error
+        raise FileError(f"{place}: {error}") from error
 
 
 def _archive(file: BinaryIO) -> Archive:

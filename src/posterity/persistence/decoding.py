@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from posterity import validation
-from posterity.persistence import atoms, fields, random_states
+from posterity.persistence import atoms, fields, foreign, random_states
 from posterity.persistence.encoding import ATOM, Extent
 from posterity.persistence.errors import FileError
 from posterity.persistence.registry import Registry
@@ -146,13 +146,18 @@ class _Decoder:
     def _random(self, random_: Any, state_: Any) -> random_states.Random:
         return random_states.restored(random_, self.value(state_))
 
+    def _foreign(self, kind_: Any, parts_: Any) -> Any:
+        return foreign.make(kind_, self.values(parts_))
+
     def _instance(self, class_: Any, fields_: Any) -> Any:
         cls = self.registry.found(class_)
         if not isinstance(cls, type) or not isinstance(fields_, dict):
             raise FileError(f"model.json describes no object of a class: {class_!r:.80}.")
         parts = {name: self.value(part) for name, part in fields_.items()}
         fields.check(cls, parts, types_too=not self.registry.is_own(cls))
-        return fields.build(cls, parts)
+        built = fields.build(cls, parts)
+        foreign.complete(built, parts)
+        return built
 
 
 _MAKERS: dict[frozenset[str], Callable[..., Any]] = {
@@ -161,5 +166,6 @@ _MAKERS: dict[frozenset[str], Callable[..., Any]] = {
     frozenset({"dict"}): _Decoder._dict,
     frozenset({"objects", "shape"}): _Decoder._objects,
     frozenset({"random", "state"}): _Decoder._random,
+    frozenset({"kind", "parts"}): _Decoder._foreign,
     frozenset({"class", "fields"}): _Decoder._instance,
 }

@@ -73,7 +73,9 @@ class Description:
 
 
 def describe(path: str | os.PathLike[str]) -> Description:
-    """What is in a model file, from its first page; the model itself is not read.
+    """What is in a model file, from its first page; the model is not built.
+
+    The whole file is read once, and every part of it compared with its hash.
 
     Parameters
     ----------
@@ -83,7 +85,7 @@ def describe(path: str | os.PathLike[str]) -> Description:
     Raises
     ------
     FileError
-        Where this is no model file, or one of a newer version.
+        Where the file is damaged, was changed, is of a newer version, or is not a model file.
 
     Examples
     --------
@@ -97,6 +99,7 @@ def describe(path: str | os.PathLike[str]) -> Description:
     ('RidgeRegression', 0, '2.0')
     """
     with archive.opened(path) as opened:
+        opened.verify()
         summary: Any = opened.manifest.get("summary")
         notes: Any = opened.manifest.get("notes")
         try:

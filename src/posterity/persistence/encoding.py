@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import array_api_compat
 import numpy as np
 
-from posterity.persistence import atoms, fields, npy, random_states, registry, rowless
+from posterity.persistence import atoms, fields, foreign, npy, random_states, registry, rowless
 from posterity.persistence.archive import Member
 from posterity.persistence.errors import FileError
 
@@ -149,10 +149,12 @@ class _Encoder:
             for key, part in value.items():
                 yield f" (the key {key!r:.40})", key
                 yield f"[{key!r:.40}]", part
-        elif isinstance(value, np.ndarray) and value.dtype == np.object_:
+        elif type(value) is np.ndarray:
             yield from ((f"[{i}]", part) for i, part in enumerate(value.reshape(-1)))
         elif random_states.is_random(value):
             yield ".state", random_states.state_of(value, where)
+        elif foreign.find_kind(value):
+            yield from ((f" (part {i})", part) for i, part in enumerate(foreign.take_apart(value)))
         else:
             name = self._known(value, where)
             parts = fields.of(rowless.without(value))
@@ -167,10 +169,12 @@ class _Encoder:
             return {type(value).__name__: parts}
         if type(value) is dict:
             return {"dict": [list(pair) for pair in zip(parts[::2], parts[1::2], strict=True)]}
-        if isinstance(value, np.ndarray):
+        if type(value) is np.ndarray:
             return {"objects": parts, "shape": list(value.shape)}
         if random_states.is_random(value):
             return {"random": type(value).__name__, "state": parts[0]}
+        if kind := foreign.find_kind(value):
+            return {"kind": kind, "parts": parts}
         names = [label.removeprefix(".") for label, _ in opened.parts]
         return {
             "class": self.known.name_of(type(value)),

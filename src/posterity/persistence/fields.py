@@ -120,9 +120,8 @@ def _hints(cls: type) -> dict[str, Any]:
     """The annotations of what is declared."""
     hints = typing.get_type_hints(cls)
     unset = _may_be_unset(cls)
-    return {
-        name: hints[name] | None if name in unset else hints[name] for name in _declared(cls) or ()
-    }
+    found = {name: hints.get(name, Any) for name in _declared(cls) or ()}
+    return {name: hint | None if name in unset else hint for name, hint in found.items()}
 
 
 def _may_be_unset(cls: type) -> set[str]:

@@ -12,6 +12,9 @@ import types
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import sklearn
+
+from posterity.persistence import around
 from posterity.persistence.errors import FileError
 
 ROOMS = {
@@ -95,14 +98,6 @@ ROOMS = {
         TableModel""",
 }
 FUNCTIONS = {"features.kernel_columns": "_linear"}
-AROUND = {  # what people put around our models
-    "sklearn.compose": "ColumnTransformer make_column_selector",
-    "sklearn.impute": "SimpleImputer",
-    "sklearn.multiclass": "OneVsRestClassifier",
-    "sklearn.pipeline": "FeatureUnion Pipeline",
-    "sklearn.preprocessing": """FunctionTransformer KBinsDiscretizer LabelBinarizer MinMaxScaler
-        OneHotEncoder OrdinalEncoder PolynomialFeatures RobustScaler StandardScaler""",
-}
 TRAINING_ROWS = {  # where rows that a model was fitted to are in it
     "classification.GaussianProcessClassifier": "X_train_",
     "classification.KernelLogisticRegression": "X_train_",
@@ -117,6 +112,7 @@ TRAINING_ROWS = {  # where rows that a model was fitted to are in it
     "regression.GaussianProcessRegressor": "X_train_",
     "regression.KernelRidgeRegression": "X_train_",
     "regression.RelevanceVectorRegressor": "X_train_ relevance_vectors_",
+    **around.TRAINING_ROWS,
 }
 
 
@@ -154,8 +150,9 @@ class Registry:
                 "is yours, pass it to load in classes=; if not, upgrade posterity."
             )
         module, _, short = name.rpartition(".")
-        place = module if module.startswith("sklearn.") else f"posterity.{module}"
-        return getattr(importlib.import_module(place), short)
+        if not module.startswith("sklearn."):
+            return getattr(importlib.import_module(f"posterity.{module}"), short)
+        return _find_in_sklearn(module, short)
 
     def is_own(self, thing: Any) -> bool:
         """Whether the caller brought it."""
@@ -165,7 +162,21 @@ class Registry:
 @functools.cache
 def known() -> frozenset[str]:
     """The names that files may use."""
-    return frozenset(_names(ROOMS) | _names(FUNCTIONS) | _names(AROUND))
+    tables = (ROOMS, FUNCTIONS, around.CLASSES, around.INNER, around.FUNCTIONS)
+    return frozenset().union(*map(_names, tables))
+
+
+def _find_in_sklearn(module: str, short: str) -> Any:
+    """Something of scikit-learn, which another version may not have."""
+    try:
+        if enabler := around.ENABLED_BY.get(f"{module}.{short}"):
+            importlib.import_module(enabler)
+        return getattr(importlib.import_module(module), short)
+    except (ImportError, AttributeError) as error:
+        raise FileError(
+            f"The file holds {module}.{short}, which scikit-learn {sklearn.__version__} does not "
+            "have: install the version that wrote the file (posterity inspect names it)."
+        ) from error
 
 
 def _names(table: dict[str, str]) -> set[str]:

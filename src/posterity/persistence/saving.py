@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import numbers
 import os
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import sklearn
 from numpy.typing import NDArray
 from sklearn.exceptions import InconsistentVersionWarning
@@ -17,6 +19,7 @@ from posterity.persistence import archive, decoding, describing, encoding, npy, 
 from posterity.persistence.errors import FileError
 from posterity.persistence.registry import Registry
 
+_DATA = (numbers.Number, str, bytes, list, tuple, dict, set, np.ndarray, np.generic, type(None))
 _MAX_DOCUMENT = 256 << 20
 
 
@@ -41,6 +44,8 @@ def save(model: Any, path: str | os.PathLike[str], *, classes: Sequence[Any] = (
     FileError
         Where the model holds something that no file can, such as a function that was not named in
         ``classes``, or an array on a device.
+    TypeError
+        Where this is not a model, or ``path`` not the name of a file.
 
     Examples
     --------
@@ -53,8 +58,9 @@ def save(model: Any, path: str | os.PathLike[str], *, classes: Sequence[Any] = (
     >>> persistence.load(place).predict([[3.0]]) == model.predict([[3.0]])
     array([ True])
     """
+    place = files.check_path(path)
     header, members = _written(model, Registry(classes))
-    with files.replacing(path) as file:
+    with files.replacing(place) as file:
         archive.write(file, header, members)
 
 
@@ -151,6 +157,11 @@ def _text(opened: archive.Archive) -> bytes:
 
 def _written(model: Any, registry: Registry) -> tuple[dict[str, Any], list[archive.Member]]:
     """What the manifest says, and all other members."""
+    if isinstance(model, _DATA):
+        raise TypeError(
+            f"save takes a model, not {model!r:.60} ({type(model).__name__}): pass an estimator, "
+            "fitted or not, or a pipeline that holds one."
+        )
     document = encoding.encode(model, registry)
     text = strict_json.dumps({"objects": document.objects, "root": document.root})
     if len(text) > _MAX_DOCUMENT:
