@@ -58,7 +58,9 @@ def test_the_search_ends_where_a_scan_does(rng, monkeypatch):
     Z = rng.standard_normal((1500, 5))
     y = (Z @ [1.0, -0.5, 0.2, 0.0, 0.0] + rng.logistic(size=1500) > 0.0).astype(float)
     p = problem(likelihoods.Bernoulli(), y, Z)
-    search = laplace_search.LaplaceSearch(p.design, p.targets, None, np.empty((0, 2)), True)
+    search = laplace_search.LaplaceSearch(
+        p.design, p.targets, None, np.empty((0, 2)), True, p.design.square_length
+    )
     ahead = laplace_search.maximise(search)
     monkeypatch.setattr(foresight, "_ENOUGH", np.inf)
     scanned = laplace_search.maximise(search)
@@ -73,7 +75,9 @@ def test_weights_that_explain_nothing_end_at_the_bound(rng):
     y = rng.integers(0, 2, 2000).astype(float)
     Z -= np.linalg.lstsq(np.ones((2000, 1)), Z, rcond=None)[0]
     p = problem(likelihoods.Bernoulli(), y, Z)
-    search = laplace_search.LaplaceSearch(p.design, p.targets, None, np.empty((0, 2)), True)
+    search = laplace_search.LaplaceSearch(
+        p.design, p.targets, None, np.empty((0, 2)), True, p.design.square_length
+    )
     found = laplace_search.maximise(search)
     assert found.prior_variance < 1e-2
     assert np.isfinite(found.fit.log_evidence)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -37,6 +37,8 @@ class Standardized(base.Design):
     exact : bool, default=False
         Take the centre from the blocks in any case: nothing must be left of a column that does not
         vary, not even rounding.
+    square_length : float
+        The weighted mean of the squared length of the rows that the centre is of, without the one.
 
     Examples
     --------
@@ -53,6 +55,7 @@ class Standardized(base.Design):
     scale: Array
     offset: bool
     exact: bool = False
+    square_length: float = field(default=np.nan, metadata={"transient": True})
 
     @classmethod
     def of(
@@ -62,9 +65,11 @@ class Standardized(base.Design):
 
         A column that does not vary keeps its scale.
         """
-        center, scale, varies = _moments(design, weights, centred=offset)
+        center, spread, varies = _moments(design, weights, centred=offset)
         exact = not np.all(varies | (center == 0.0))
-        return cls(design, center, scale if scaled else np.ones_like(scale), offset, exact)
+        scale = spread if scaled else np.ones_like(spread)
+        length2 = float(np.sum((spread / scale)[varies] ** 2))
+        return cls(design, center, scale, offset, exact, length2)
 
     @property
     def n_rows(self) -> int:

@@ -17,12 +17,11 @@ from posterity.arrays import Array
 from posterity.inference import nearest_normal
 from posterity.inference.laplace import LaplaceFit
 from posterity.inference.nearest_normal import NearestNormal
+from posterity.inference.prior_range import PriorRange
 from posterity.inference.weight_prior import WeightPrior
 from posterity.inference.weight_problem import WeightProblem
 from posterity.inference.weight_targets import RowTargets
 
-_DECADES = np.log(10.0) * np.arange(1.0, -3.5, -1.0)
-_LOWEST, _HIGHEST = np.log(1e-10), np.log(1e8)
 _LEAST_GAIN = 1e-5  # nats
 _LONGEST = 2.0  # step, in logs
 
@@ -74,11 +73,11 @@ class Search:
         objective = _Objective(self)
         start = self.kernel.theta
         if self.prior_variance is None:
-            scale = objective.typical_variance()
-            at = [np.append(scale + decade, start) for decade in _DECADES]
+            among = objective.prior_range()
+            at = [np.append(variance, start) for variance in among.scan]
             values = [objective.fit(x).log_evidence for x in at]
             start = at[int(np.argmax(values))]
-            limits = np.vstack([[scale + _LOWEST, scale + _HIGHEST], self.bounds])
+            limits = np.vstack([among.limits, self.bounds])
         else:
             limits = self.bounds
         if not len(start):
@@ -104,14 +103,14 @@ class _Objective:
         self._search, self._targets = search, search.targets
         self._mode: Array | None = None
 
-    def typical_variance(self) -> float:
-        """The log of the prior variance that gives latent values their typical variance."""
+    def prior_range(self) -> PriorRange:
+        """Of the prior variance, at the kernel's start."""
         s = self._search
         K = arrays.to_numpy(s.kernel(s.X))
         center = _center(K, s.weights, offset=s.offset)
         Z = _columns(K, s.weights, center, offset=s.offset)[:, : len(K)]
-        length2 = float(np.mean(np.sum(Z**2, axis=1)))
-        return float(np.log(self._targets.typical_variance / max(length2, 1e-300)))
+        length2 = float(s.weights @ np.sum(Z**2, axis=1) / s.weights.sum())
+        return PriorRange.of(self._targets.typical_variance, length2)
 
     def _parts(self, x: Array) -> tuple[float, kernels.Kernel]:
         given = self._search.prior_variance

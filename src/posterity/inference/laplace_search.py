@@ -15,12 +15,11 @@ from posterity import designs, linalg, optimize
 from posterity.arrays import Array
 from posterity.inference import foresight
 from posterity.inference.laplace import LaplaceFit
+from posterity.inference.prior_range import PriorRange
 from posterity.inference.weight_prior import WeightPrior
 from posterity.inference.weight_problem import WeightProblem
 from posterity.inference.weight_targets import RowTargets
 
-_DECADES = np.log(10.0) * np.arange(1.0, -4.5, -1.0)  # of the typical variance of latent values
-_LOWEST, _HIGHEST = np.log(1e-12), np.log(1e8)
 _LEAST_GAIN = 1e-6  # nats
 _LONGEST = 2.0  # step, in logs
 _GIVEN = optimize.Optimum(
@@ -46,6 +45,12 @@ class LaplaceSearch:
     prior_variance: float | None  # None: learned
     likelihood_bounds: Array  # (P, 2), log; equal: held
     offset: bool
+    square_length: float  # mean over the rows of the design, without the ones of the offset
+
+    @property
+    def prior_range(self) -> PriorRange:
+        """Of the prior variance."""
+        return PriorRange.of(self.targets.typical_variance, self.square_length)
 
     @property
     def free(self) -> NDArray[np.bool_]:
@@ -55,8 +60,7 @@ class LaplaceSearch:
     @property
     def limits(self) -> list[tuple[float, float]]:
         """Log bounds of all that is searched."""
-        scale = np.log(self.targets.typical_variance)
-        variance = [(scale + _LOWEST, scale + _HIGHEST)] * (self.prior_variance is None)
+        variance = [self.prior_range.limits] * (self.prior_variance is None)
         return variance + [(low, high) for low, high in self.likelihood_bounds[self.free]]
 
     @property
@@ -67,11 +71,11 @@ class LaplaceSearch:
 
     @property
     def start(self) -> Array:
-        """The typical variance, and the likelihood as it is."""
+        """The prior variance of latent values of typical size, and the likelihood as it is."""
         theta = self.targets.likelihood.theta[self.free]
         if self.prior_variance is not None:
             return theta
-        return np.append(np.log(self.targets.typical_variance), theta)
+        return np.append(self.prior_range.start, theta)
 
     def at(self, x: Array, start: Array | None) -> LaplaceFit:
         """The approximation at log parameters, its mode sought from ``start``."""
@@ -156,16 +160,13 @@ class _Fits:
 
     def scanned(self) -> Array:
         """The start, with the prior variance of the decade of the largest evidence."""
-        start = self._search.start
-        points = [start + np.append(d, np.zeros(len(start) - 1)) for d in _DECADES]
+        _, *theta = self._search.start
+        points = [np.array([variance, *theta]) for variance in self._search.prior_range.scan]
         evidences = [self.at(point).log_evidence for point in points]
         return points[int(np.argmax(evidences))]
 
     def foreseen(self) -> tuple[Array, Array]:
         """The prior variance that one fit foresees, and how sure that is."""
-        start = self._search.start
-        fit = self.at(start)
-        best, curvature = foresight.Foresight(fit).best_log_variance(
-            start[0] + _DECADES, self._search.limits[0]
-        )
+        fit, among = self.at(self._search.start), self._search.prior_range
+        best, curvature = foresight.Foresight(fit).best_log_variance(among.scan, among.limits)
         return np.array([best]), np.array([[1.0 / curvature]])

@@ -63,7 +63,9 @@ class WeightSpace:
         kept = s > _EPS * max(Z.shape) * largest
         rotated = designs.Dense(U[:, kept] * s[kept])
         r = int(np.sum(kept))
-        plain = designs.Standardized(rotated, np.zeros(r), np.ones(r), offset)
+        plain = designs.Standardized(
+            rotated, np.zeros(r), np.ones(r), offset, square_length=direct.square_length
+        )
         return cls(plain, center, scale, np.ascontiguousarray(Vt[kept].T), offset)
 
     def rows(self, Z: Array) -> tuple[Array, Array | None]:
@@ -117,7 +119,7 @@ def learn(
     started, bounds = likelihood.tuned(*counted(y, weights))
     targets = RowTargets.of(y, weights, started, offset=space.offset)
     search = laplace_search.LaplaceSearch(
-        space.design, targets, prior_variance, bounds, space.offset
+        space.design, targets, prior_variance, bounds, space.offset, space.design.square_length
     )
     found = laplace_search.maximise(search)
     fit = nearest_normal.nearest(found.fit) if nearest else found.fit
@@ -147,8 +149,9 @@ def maximum_likelihood(
     found = newton.mode(problem, exactly=exactly, max_iter=max_iter)
     if not found.separable:
         return problem, found
+    column2 = space.design.square_length / len(space.center)  # the mean square of a column
     one_row = WeightPrior(
-        1.0 / targets.typical_variance, M, targets.offset_precision if space.offset else None
+        column2 / targets.typical_variance, M, targets.offset_precision if space.offset else None
     )
     bounded = replace(problem, prior=one_row)
     again = newton.mode(bounded, exactly=exactly, max_iter=max_iter)
