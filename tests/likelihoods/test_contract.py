@@ -153,13 +153,17 @@ def test_the_null_is_stationary(case):
     assert abs(np.sum(W * case.likelihood.d1(case.y, value))) <= 1e-6 * scale
     if not case.likelihood._learnable:
         curvature = np.average(case.likelihood.step_curvature(case.y, value), weights=W)
-        np.testing.assert_allclose(variance * curvature, 1.0, rtol=1e-6)
+        d1 = case.likelihood.d1(case.y, value)
+        scattered = np.average(d1**2, weights=W) / curvature**2  # what one row leaves of a mean
+        np.testing.assert_allclose(variance, max(1.0 / curvature, scattered), rtol=1e-6)
 
 
 def test_one_row_that_nothing_explains_leaves_the_scatter_of_all():
     y, w = np.array([1.0, 2.0, 4.0, 7.0]), np.array([1.0, 2.0, 1.0, 1.0])
     rows = np.repeat(y, [1, 2, 1, 1])
     normal, gamma = likelihoods.Normal(0.01), likelihoods.Gamma(50.0)
+    relative = np.var(100.0 * rows) / np.mean(100.0 * rows) ** 2
+    np.testing.assert_allclose(likelihoods.Poisson().null(100.0 * y, w)[1], relative, rtol=1e-12)
     np.testing.assert_allclose(normal.null(y, w)[1], np.var(rows), rtol=1e-12)
     np.testing.assert_allclose(gamma.null(y, w)[1], np.var(np.log(rows)), rtol=1e-12)
     student = likelihoods.StudentT(0.1, 4.0)
@@ -360,7 +364,25 @@ def test_a_scale_is_found_where_most_or_all_observations_are_equal():
         assert tuned.scale == pytest.approx(expected)
 
 
-def test_counts_that_are_all_zero_have_a_null():
+def test_counts_that_are_all_zero_count_as_half_an_event():
     value, variance = likelihoods.Poisson().null(np.zeros(5), np.ones(5))
     assert value == pytest.approx(np.log(0.1))
-    assert variance == pytest.approx(10.0)
+    assert variance == pytest.approx(1.0 / 0.5)
+
+
+@every_case
+def test_averages_over_a_normal_latent_value_agree_with_quadrature(case):
+    likelihood, m, v = case.likelihood, A, np.array([0.0, 0.1, 0.5, 2.0])
+    if not isinstance(likelihood, likelihoods.Averaged):
+        return
+    for found, name, sign in zip(
+        (*likelihood.expected(case.y, m, v), likelihood.expected_d3(case.y, m, v)),
+        ("log_prob", "d1", "d2", "d3"),
+        (1.0, 1.0, -1.0, 1.0),
+        strict=True,
+    ):
+        derivative = getattr(likelihood, name)
+        nodes, weights = np.polynomial.hermite_e.hermegauss(80)
+        a = m + np.sqrt(v) * nodes[:, None]
+        averaged = weights @ derivative(case.y, a) / np.sum(weights)
+        np.testing.assert_allclose(sign * found, averaged, rtol=1e-9, atol=1e-9, err_msg=name)

@@ -113,9 +113,11 @@ def test_of_two_classes_laplace_has_the_normal_at_the_mode():
 
 def test_of_counts_it_is_the_normal_at_the_mode():
     counts = np.random.default_rng(1).poisson(np.exp(0.3 * (Y - 2.0)))
-    model = GeneralizedLinearRegression(likelihoods.Poisson(), prior_variance=1.0).fit(X, counts)
-    mean = counts.mean()
-    prior = prior_in_units(X.mean(axis=0), X.std(axis=0), 1.0, np.log(mean), 1.0 / mean)
+    model = GeneralizedLinearRegression(
+        likelihoods.Poisson(), prior_variance=1.0, inference="laplace"
+    ).fit(X, counts)
+    value, variance = likelihoods.Poisson().null(counts, np.ones(len(counts)))
+    prior = prior_in_units(X.mean(axis=0), X.std(axis=0), 1.0, value, variance)
     assert_is(model.weight_distribution(prior=True), *prior)
     Z = np.column_stack([np.ones(len(X)), X])
     mode = np.append(model.intercept_, model.coef_)

@@ -1,15 +1,16 @@
-"""The normal that is nearest to the posterior of the weights of a classifier."""
+"""The normal that is nearest to the posterior of weights, for classes, counts and amounts."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 
 from posterity import designs, linalg
 from posterity.arrays import Array
-from posterity.inference import normal_climb
+from posterity.inference import normal_climb, rate_climb
 from posterity.inference.laplace import LaplaceFit
 from posterity.inference.normal_climb import MAX_STEPS, TOLERANCE
 from posterity.inference.weight_normal import WeightNormal
@@ -43,12 +44,13 @@ def nearest(
     Parameters
     ----------
     laplace : LaplaceFit
-        Of classes, under a prior that is not flat.
+        Of classes, or of a likelihood with averages, under a prior that is not flat.
     remainder : array of shape (N,), optional
         Variance of the latent values of each row that no weight carries, which predictions are to
         add: the normal is then the nearest to what rows tell of both. None: there is none.
     tol : float
-        Nats a row that make no difference.
+        Nats a row of classes that make no difference. What other rows tell is not in proportion to
+        their number, as of counts that are zero: 1e-4 nats for all rows together.
     max_steps : int
         Warns with ``optimize.ConvergenceWarning`` where these do not suffice.
     """
@@ -56,6 +58,8 @@ def nearest(
     lean = laplace.lean(remainder).reshape(-1)
     start = normal_climb.Start(mode, laplace.L, lean, p.targets.total_weight)
     ask = partial(_asked, p, remainder)
+    if not p.targets.are_classes:
+        return _nearest_of_rates(laplace, start, ask, remainder)
     end = normal_climb.climb(start, ask, tol=tol, max_steps=max_steps)
     if end is None:
         return laplace
@@ -64,15 +68,75 @@ def nearest(
     return NearestNormal(p, mean, end.L, laplace.log_evidence, end.bound)
 
 
+def _nearest_of_rates(
+    laplace: LaplaceFit,
+    start: normal_climb.Start,
+    ask: normal_climb.Question,
+    remainder: Array | None,
+) -> LaplaceFit | NearestNormal:
+    if not start.L.size or start.loss < rate_climb.TOLERANCE:
+        return laplace
+    p, L = laplace.problem, np.tril(start.L)
+    with linalg.limited(len(L)):
+        answer = ask(start.mode, start.L)
+        first = _Place(start.mode, L @ L.T, start.L, answer, ask, partial(_drift, p, remainder))
+        end = rate_climb.climb(first)
+    at, W = end.place, end.place.mean.reshape(p.shape)
+    slope = float(np.max(np.abs(at.answer.slope)))
+    mean = Weights(W, np.nan, slope, end.n_steps, end.stop_reason, end.converged)
+    return NearestNormal(p, mean, at.L, laplace.log_evidence, at.bound)
+
+
+@dataclass(frozen=True)
+class _Place:
+    """A normal of P weights of a rate, and what the rows say of it."""
+
+    mean: Array
+    H: Array
+    L: Array
+    answer: normal_climb.Answer
+    ask: normal_climb.Question
+    drift: Callable[[Array, Array, Array], Array]  # of mean, L and the next L: of the slope
+
+    @property
+    def bound(self) -> float:
+        return self.answer.bound
+
+    @property
+    def promise(self) -> float:
+        V_change = linalg.solve_cholesky(self.L, self.answer.hessian - self.H)
+        in_mean = float(self.answer.slope @ linalg.solve_cholesky(self._own, self.answer.slope))
+        return 0.5 * in_mean + 0.25 * float(np.sum(V_change * V_change.T))
+
+    def narrower(self) -> _Place:
+        return self._at(self.mean, 2.0 * self.H, np.sqrt(2.0) * self.L)
+
+    def moved(self, pace: float) -> _Place:
+        H = self.H + pace * (self.answer.hessian - self.H)
+        L = linalg.cholesky(H, max_jitter=0.0)
+        slope = pace * self.answer.slope + self.drift(self.mean, self.L, L)
+        return self._at(self.mean + linalg.solve_cholesky(self._own, slope), H, L)
+
+    def centred(self, pace: float) -> _Place:
+        step = linalg.solve_cholesky(self._own, self.answer.slope)
+        return self._at(self.mean + pace * step, self.H, self.L)
+
+    def _at(self, mean: Array, H: Array, L: Array) -> _Place:
+        return replace(self, mean=mean, H=H, L=L, answer=self.ask(mean, L))
+
+    @property
+    def _own(self) -> Array:
+        """The factor of the Hessian of the bound in the mean."""
+        return linalg.cholesky(self.answer.hessian, max_jitter=0.0)
+
+
 def _asked(p: WeightProblem, remainder: Array | None, x: Array, L: Array) -> normal_climb.Answer:
     """One pass over the rows."""
     W, J = x.reshape(p.shape), p.shape[1]
-    normal = WeightNormal(p, Weights(W, np.nan, np.nan, 0, "", converged=False), L)
+    normal = _normal(p, W, L)
 
     def terms(part: designs.Design, t: RowTargets, v: Array | None) -> list[Array | float]:
-        spread = normal.spread(part.rows(0, part.n_rows))
-        if v is not None:
-            spread += v[:, None, None] * np.eye(J)
+        spread = _spread(normal, part, v)
         log_p, slope, h = t.expected(t.latents(part @ W), spread)
         return [t.summed(log_p), part.rmatvec(slope), weighted_gram(part, h)]
 
@@ -81,3 +145,29 @@ def _asked(p: WeightProblem, remainder: Array | None, x: Array, L: Array) -> nor
     distance = 2.0 * p.quadratic(W) + p.prior.trace_with(normal.covariance) - W.size - log_ratio
     in_mean = (slope - p.prior.times(W)).reshape(-1)
     return normal_climb.Answer(float(value) - 0.5 * distance, in_mean, p.prior.add_to(gram))
+
+
+def _drift(p: WeightProblem, remainder: Array | None, x: Array, L: Array, L_next: Array) -> Array:
+    """How the slope in the mean changes with the covariance, to first order."""
+    W = x.reshape(p.shape)
+    normal, following = _normal(p, W, L), _normal(p, W, L_next)
+
+    def terms(part: designs.Design, t: RowTargets, v: Array | None) -> list[Array]:
+        spread = _spread(normal, part, v)
+        change = _spread(following, part, v) - spread
+        return [part.rmatvec(t.expected_drift(t.latents(part @ W), spread, change))]
+
+    (total,) = p.targets.total(p.design, terms, remainder)
+    return np.asarray(total).reshape(-1)
+
+
+def _normal(p: WeightProblem, W: Array, L: Array) -> WeightNormal:
+    return WeightNormal(p, Weights(W, np.nan, np.nan, 0, "", converged=False), L)
+
+
+def _spread(normal: WeightNormal, part: designs.Design, remainder: Array | None) -> Array:
+    """Covariance of z W in each row, (n, J, J), with what no weight carries."""
+    spread = normal.spread(part.rows(0, part.n_rows))
+    if remainder is not None:
+        spread += remainder[:, None, None] * np.eye(spread.shape[1])
+    return spread

@@ -114,7 +114,7 @@ def learn(
 ) -> Learned:
     """Weights under a normal prior, by Laplace; what is None is learned by the evidence.
 
-    With ``nearest``, for classes, the posterior is then the nearest normal.
+    With ``nearest`` the posterior is then the nearest normal; the likelihood needs averages.
     """
     started, bounds = likelihood.tuned(*counted(y, weights))
     targets = RowTargets.of(y, weights, started, offset=space.offset)

@@ -171,7 +171,7 @@ class RowTargets:
         return self._weighed(h1)[:, None, None]
 
     def expected(self, mean: Array, S: Array) -> tuple[Array, Array, Array]:
-        """Value (n,), slope (n, J) and curvature (n, J, J), averaged over latent values of classes.
+        """Value (n,), slope (n, J) and curvature (n, J, J), averaged over latent values.
 
         These are normal, of mean (n, C), or (n,) for one, and covariance S (n, J, J) of z W.
         """
@@ -181,10 +181,16 @@ class RowTargets:
             log_p, d1, h = likelihood.expected(y, mean, S_latent)
             g, h = d1 @ Q, np.matmul(np.matmul(Q.T, h), Q)
         else:
-            assert isinstance(likelihood, likelihoods.Bernoulli)
+            assert isinstance(likelihood, likelihoods.Averaged | likelihoods.Bernoulli)
             log_p, d1, h1 = likelihood.expected(y, mean, S[:, 0, 0])
             g, h = d1[:, None], h1[:, None, None]
         return log_p, self._weighed(g), self._weighed(h)
+
+    def expected_drift(self, mean: Array, S: Array, change: Array) -> Array:
+        """How the average slope (n, 1) changes with S, to first order, for one latent value."""
+        assert isinstance(self.likelihood, likelihoods.Averaged)
+        d3 = self.likelihood.expected_d3(self.y, mean, S[:, 0, 0])
+        return self._weighed(0.5 * d3 * change[:, 0, 0])[:, None]
 
     def curvature_pullback(self, A: Array, S: Array) -> Array:
         """The gradient in p, (n, J), of the sum of tr(S h), for S (n, J, J)."""

@@ -1,6 +1,6 @@
 """p(y | a): how a latent value becomes an observation."""
 
-from posterity.likelihoods.base import Likelihood
+from posterity.likelihoods.base import Averaged, Likelihood
 from posterity.likelihoods.bernoulli import Bernoulli
 from posterity.likelihoods.categorical import Categorical
 from posterity.likelihoods.coupled import Coupled
@@ -10,6 +10,7 @@ from posterity.likelihoods.poisson import Poisson
 from posterity.likelihoods.student_t import StudentT
 
 __all__ = [
+    "Averaged",
     "Bernoulli",
     "Categorical",
     "Coupled",

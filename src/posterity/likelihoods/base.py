@@ -193,3 +193,20 @@ class Likelihood(Value, abc.ABC):
     def sample(self, a: ArrayLike, *, rng: np.random.Generator) -> NDArray[Any]:
         """One observation for each latent value."""
         return self.predict(a, 0.0).sample(rng=rng)
+
+
+class Averaged(Likelihood):
+    """A likelihood whose averages over a normal latent value have closed forms.
+
+    Inference can then end with the normal nearest to the posterior (docs/decisions/0052).
+    """
+
+    @abc.abstractmethod
+    def expected(
+        self, y: ArrayLike, mean: ArrayLike, variance: ArrayLike
+    ) -> tuple[Array, Array, Array]:
+        """``log_prob``, ``d1`` and minus ``d2``, averaged over a normal latent value."""
+
+    @abc.abstractmethod
+    def expected_d3(self, y: ArrayLike, mean: ArrayLike, variance: ArrayLike) -> Array:
+        """``d3``, averaged likewise: twice the change of the average ``d1`` with the variance."""

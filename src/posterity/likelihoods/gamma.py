@@ -14,7 +14,7 @@ from posterity import distributions
 from posterity.arrays import Array
 from posterity.distributions import special
 from posterity.likelihoods import spread
-from posterity.likelihoods.base import Likelihood
+from posterity.likelihoods.base import Averaged
 
 END = 10.0
 """Standard deviations of the latent value to the first node of a mixture."""
@@ -32,7 +32,7 @@ _LARGEST_LOG = 340.0  # the square of exp(340) is a number
 
 
 @dataclass(frozen=True, eq=False)
-class Gamma(Likelihood):
+class Gamma(Averaged):
     """y > 0 of a gamma distribution with mean exp(a).  [P8 Prob 8.1]
 
     Its rate is shape * exp(-a), so that the standard deviation of y is exp(a) / sqrt(shape).
@@ -79,6 +79,17 @@ class Gamma(Likelihood):
 
     def d3(self, y: ArrayLike, a: ArrayLike) -> Array:
         return -self.d2(y, a)
+
+    def expected(
+        self, y: ArrayLike, mean: ArrayLike, variance: ArrayLike
+    ) -> tuple[Array, Array, Array]:
+        # y exp(-a) is y exp(-m + v/2) on average, and log p is linear in a but for it
+        m, half = np.asarray(mean, dtype=np.float64), 0.5 * np.asarray(variance, dtype=np.float64)
+        h = -self.d2(y, m - half)
+        return self.log_prob(y, m - half) - self._shape * half, h - self._shape, h
+
+    def expected_d3(self, y: ArrayLike, mean: ArrayLike, variance: ArrayLike) -> Array:
+        return -self.d2(y, np.asarray(mean) - 0.5 * np.asarray(variance))
 
     def slopes(self, y: ArrayLike, a: ArrayLike) -> tuple[Array, Array, Array]:
         k, d1 = self._shape, self.d1(y, a)

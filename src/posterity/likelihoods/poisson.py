@@ -10,13 +10,13 @@ from scipy.special import gammaln
 
 from posterity import distributions
 from posterity.arrays import Array
-from posterity.likelihoods.base import Likelihood
+from posterity.likelihoods.base import Averaged
 
 _LARGEST_LOG = 700.0  # exp(700) is a number
 
 
 @dataclass(frozen=True, eq=False)
-class Poisson(Likelihood):
+class Poisson(Averaged):
     """y in {0, 1, 2, ...} of a Poisson distribution with rate exp(a).
 
     Examples
@@ -42,6 +42,16 @@ class Poisson(Likelihood):
     def d3(self, y: ArrayLike, a: ArrayLike) -> Array:
         return self.d2(y, a)
 
+    def expected(
+        self, y: ArrayLike, mean: ArrayLike, variance: ArrayLike
+    ) -> tuple[Array, Array, Array]:
+        k, m = np.asarray(y, dtype=np.float64), np.asarray(mean, dtype=np.float64)
+        rate = _mean_rate(m, variance)
+        return k * m - rate - gammaln(k + 1.0), k - rate, rate + np.zeros_like(k)
+
+    def expected_d3(self, y: ArrayLike, mean: ArrayLike, variance: ArrayLike) -> Array:
+        return -_mean_rate(mean, variance) - np.zeros(np.shape(y))
+
     def predict(
         self, mean: ArrayLike, variance: ArrayLike
     ) -> distributions.Poisson | distributions.PoissonLogNormal:
@@ -59,11 +69,23 @@ class Poisson(Likelihood):
             )
 
     def null(self, y: Array, weights: Array) -> tuple[float, float]:
-        # Where nothing was ever counted, half an event stands for it: the rate is not zero.
-        rate = max(float(weights @ y), 0.5) / float(np.sum(weights))
-        return float(np.log(rate)), 1.0 / rate
+        events, rows = float(weights @ y), float(np.sum(weights))
+        if events > 0.0:
+            rate = events / rows
+            # Of rows that differ in what explains them, one tells less of their mean than its own
+            # count would: as much as counts scatter.
+            scatter = float(weights @ (y / rate - 1.0) ** 2) / rows
+            return float(np.log(rate)), max(1.0 / rate, scatter)
+        # Rows without an event tell no rate. Half an event stands for them, and the prior is what
+        # it tells: no worth of a row can be taken from rows that tell nothing.
+        return float(np.log(0.5 / rows)), 2.0
 
 
 def _rate(a: ArrayLike) -> Array:
     """exp(a), and the largest number where that is not one."""
     return np.exp(np.minimum(np.asarray(a, dtype=np.float64), _LARGEST_LOG))
+
+
+def _mean_rate(mean: ArrayLike, variance: ArrayLike) -> Array:
+    """The average of exp(a) over a normal a."""
+    return _rate(np.asarray(mean, dtype=np.float64) + 0.5 * np.asarray(variance, dtype=np.float64))

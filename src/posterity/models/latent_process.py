@@ -13,6 +13,7 @@ from posterity.arrays import Array
 from posterity.inference import (
     latent_search,
     process_laplace,
+    process_nearest,
     process_propagation,
     process_search,
     process_softmax,
@@ -87,10 +88,17 @@ class LatentProcess:
 
     @property
     def _wants_nearest(self) -> bool:
-        """Whether points end with the nearest normal: for classes, and not at the mode."""
+        """Whether points end with the nearest normal: for rates, classes, and not at the mode."""
+        if self._is_of_rates:
+            return True
         if not isinstance(self.likelihood, likelihoods.Bernoulli | likelihoods.Categorical):
             return False
         return self.approximation == "auto" and self.likelihood.averaging != "none"
+
+    @property
+    def _is_of_rates(self) -> bool:
+        """Whether averages over the posterior have closed forms and no limit."""
+        return self.approximation == "nearest" and isinstance(self.likelihood, likelihoods.Averaged)
 
     def _conditioned(self, learned: Any, training: Training, targets: LatentTargets) -> Any:
         """The posterior of all rows; "auto" ends with a better one than Laplace's where it can."""
@@ -124,6 +132,8 @@ class LatentProcess:
             return process_softmax.SoftmaxEvidence, process_softmax.SoftmaxPosterior
         if self.approximation == "propagation":
             return process_propagation.PropagationEvidence, process_propagation.PropagationPosterior
+        if self._is_of_rates:
+            return process_laplace.LaplaceEvidence, process_nearest.NearestPosterior
         return process_laplace.LaplaceEvidence, process_laplace.LaplacePosterior
 
     def _maximise(

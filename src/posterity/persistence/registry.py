@@ -65,6 +65,7 @@ ROOMS = {
     "inference.principal": "Principal",
     "inference.process": "ProcessPosterior",
     "inference.process_laplace": "LaplacePosterior",
+    "inference.process_nearest": "NearestPosterior",
     "inference.process_propagation": "PropagationPosterior",
     "inference.process_softmax": "SoftmaxPosterior",
     "inference.process_variational": "VariationalPosterior",

@@ -32,6 +32,8 @@ class GammaRegression(LikelihoodRegressor):
     standardize : bool, default=True
         Let the prior act on the weights of columns scaled to unit variance, so that units do not
         matter. False: on the weights as they are.
+    inference : {"auto", "laplace"}, default="auto"
+        As in :class:`GeneralizedLinearRegression`.
 
     Attributes
     ----------
@@ -64,12 +66,14 @@ class GammaRegression(LikelihoodRegressor):
         prior_variance: float | None = None,
         fit_intercept: bool = True,
         standardize: bool = True,
+        inference: str = "auto",
     ) -> None:
         self.features = features
         self.shape = shape
         self.prior_variance = prior_variance
         self.fit_intercept = fit_intercept
         self.standardize = standardize
+        self.inference = inference
 
     def _likelihood(self) -> likelihoods.Gamma:
         return likelihoods.Gamma(self.shape)

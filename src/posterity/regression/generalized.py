@@ -25,6 +25,7 @@ class LikelihoodRegressor(models.WeighedModel, Regressor):
     prior_variance: float | None
     fit_intercept: bool
     standardize: bool
+    inference: str = "auto"  # of models in files that were written before there was a choice
     posterior_: weight_space.LatentPosterior
 
     @abc.abstractmethod
@@ -65,6 +66,7 @@ class LikelihoodRegressor(models.WeighedModel, Regressor):
             weights,
             likelihood,
             prior_variance=models.given_variance(self.prior_variance, "prior_variance"),
+            nearest=self._wants_nearest(likelihood),
         )
         self.posterior_, self.likelihood_ = learned.posterior, learned.likelihood
         self.coef_ = learned.coef[:, 0]
@@ -75,6 +77,12 @@ class LikelihoodRegressor(models.WeighedModel, Regressor):
         self.stop_reason_ = learned.optimum.stop_reason
         self.at_bounds_ = models.report_weight_bounds(learned.optimum)
         return self
+
+    def _wants_nearest(self, likelihood: likelihoods.Likelihood) -> bool:
+        """Whether the posterior is to be the nearest normal; refuses what is not a choice."""
+        if self.inference not in ("auto", "laplace"):
+            raise ValueError(f"inference={self.inference!r} must be 'auto' or 'laplace'.")
+        return self.inference == "auto" and isinstance(likelihood, likelihoods.Averaged)
 
     def predict_dist(self, X: ArrayLike) -> distributions.Univariate:
         """The predictive distribution of the target at each row of X."""
@@ -102,8 +110,8 @@ class LikelihoodRegressor(models.WeighedModel, Regressor):
 class GeneralizedLinearRegression(LikelihoodRegressor):
     """Regression with any likelihood whose latent value is linear in the features.
 
-    The posterior of the weights is approximated by a normal at its mode, and the prior variance,
-    with what the likelihood leaves open, is that of the largest evidence.
+    The posterior of the weights is approximated by a normal, and the prior variance, with what the
+    likelihood leaves open, is that of the largest evidence.
 
     Parameters
     ----------
@@ -119,6 +127,11 @@ class GeneralizedLinearRegression(LikelihoodRegressor):
     standardize : bool, default=True
         Let the prior act on the weights of columns scaled to unit variance, so that units do not
         matter. False: on the weights as they are.
+    inference : {"auto", "laplace"}, default="auto"
+        Laplace's approximation, the normal at the mode of the weights. "auto" learns the parameters
+        by Laplace and ends, for counts and positive amounts, with the normal nearest to the
+        posterior, under which expected counts add up to those observed. Other likelihoods, and
+        rows that are many for each weight, end with Laplace's all the same.
 
     Attributes
     ----------
@@ -131,7 +144,8 @@ class GeneralizedLinearRegression(LikelihoodRegressor):
     prior_variance_ : float
         As learned, or as given.
     log_evidence_ : float
-        Log marginal likelihood of all targets, constants included, to Laplace's approximation.
+        Log marginal likelihood of all targets, constants included, to Laplace's approximation,
+        whatever ``inference`` is.
     posterior_ : LatentPosterior
         The posterior, as prediction uses it.
     features_ : transformer or None
@@ -159,12 +173,14 @@ class GeneralizedLinearRegression(LikelihoodRegressor):
         prior_variance: float | None = None,
         fit_intercept: bool = True,
         standardize: bool = True,
+        inference: str = "auto",
     ) -> None:
         self.likelihood = likelihood
         self.features = features
         self.prior_variance = prior_variance
         self.fit_intercept = fit_intercept
         self.standardize = standardize
+        self.inference = inference
 
     def _likelihood(self) -> likelihoods.Likelihood:
         if isinstance(self.likelihood, likelihoods.Likelihood):

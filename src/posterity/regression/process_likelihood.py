@@ -42,7 +42,7 @@ class LikelihoodProcess(LearningProcess):
         process = latent_process.LatentProcess(
             self.likelihood,
             offset=self.mean == "constant",
-            approximation="laplace",
+            approximation="nearest",
             n_restarts=self.n_restarts,
             max_iter=self.max_iter or 200,
             n_jobs=self.n_jobs,

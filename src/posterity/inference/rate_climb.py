@@ -1,0 +1,93 @@
+"""The climb to the nearest normal where averages have no limit, as those of exp(a) have none.
+
+The average of exp(a) is exp(mean + variance / 2): where rows hold no event, Laplace's variance is
+that of the prior, and the average over it is absurd. So a climb begins with a narrower normal. A
+wider one with the same mean expects more events, and the mean has to fall as the variance grows:
+each step moves both, by the equations of [OA 2.10] and how the slope in the mean changes with the
+variance (docs/decisions/0052).
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Generic, Protocol, Self, TypeVar
+
+from posterity import optimize
+
+TOLERANCE = 1e-4  # nats in all, of which the mean is known to 0.01 standard deviations
+MAX_STEPS = 200
+_FASTER, _SLOWER = 1.5, 0.5  # of the pace, after a step that gained and one that did not
+
+
+class Place(Protocol):
+    """A normal on the way, and what the rows say of it."""
+
+    @property
+    def bound(self) -> float:
+        """Of log p(y), from below."""
+
+    @property
+    def promise(self) -> float:
+        """Nats that a full step gains, to second order."""
+
+    def narrower(self) -> Self:
+        """About the same mean, with less variance."""
+
+    def moved(self, pace: float) -> Self:
+        """Some of the way to the normal that averages over this one ask for."""
+
+    def centred(self, pace: float) -> Self:
+        """Some of the way to the best mean for this covariance."""
+
+
+P = TypeVar("P", bound=Place)
+
+
+@dataclass(frozen=True)
+class Climbed(Generic[P]):
+    """Where a climb ended, and why."""
+
+    place: P
+    n_steps: int
+    stop_reason: str
+    converged: bool
+
+
+def climb(start: P, *, least: float = TOLERANCE, max_steps: int = MAX_STEPS) -> Climbed[P]:
+    """Step until a further one promises to gain less than ``least`` nats.
+
+    Warns with ``optimize.ConvergenceWarning`` where ``max_steps`` do not suffice.
+    """
+    at, pace, n_steps = _narrowed(start), 1.0, 0
+    while not at.promise < least and n_steps < max_steps:
+        at, pace = _step(at, pace)
+        n_steps += 1
+    converged = at.promise < least
+    reason = f"after {n_steps} steps another one promises to gain {at.promise:.1g} nats"
+    if not converged:
+        warnings.warn(
+            f"the nearest normal was not found: {reason}", optimize.ConvergenceWarning, stacklevel=4
+        )
+    return Climbed(at, n_steps, reason, converged)
+
+
+def _step(at: P, pace: float) -> tuple[P, float]:
+    """The next place and the next pace.
+
+    From the best mean for its covariance a short enough step always gains: where one does not
+    gain, the mean goes there first.
+    """
+    both = at.moved(pace)
+    if both.bound > at.bound:
+        return both, min(1.0, _FASTER * pace)
+    alone = (at.centred(share) for share in (1.0, pace))
+    return next((place for place in alone if place.bound > at.bound), at), _SLOWER * pace
+
+
+def _narrowed(place: P) -> P:
+    """The first of ever narrower normals whose bound is above that of the next."""
+    following = place.narrower()
+    while following.bound >= place.bound:
+        place, following = following, following.narrower()
+    return place
