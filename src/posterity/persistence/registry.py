@@ -1,7 +1,8 @@
 """What may be built from a file: the classes and functions of this table, and no others.
 
-A name in a file is the place in the library where the thing is found, without "posterity". It stays
-the same in files of all versions, whatever becomes of the module.
+A name in a file is the module in which the thing first stood, without "posterity", and its first
+name. It stays the same in files of all versions: where a thing has moved or was renamed, ``PLACES``
+and ``RENAMED`` say where it is now.
 """
 
 from __future__ import annotations
@@ -99,6 +100,8 @@ ROOMS = {
         TableModel""",
 }
 FUNCTIONS = {"features.kernel_columns": "_linear"}
+PLACES: dict[str, str] = {}  # a module that files name: the module that holds its things now
+RENAMED: dict[str, str] = {}  # a name in files: the name of the thing now, where it is another
 TRAINING_ROWS = {  # where rows that a model was fitted to are in it
     "classification.GaussianProcessClassifier": "X_train_",
     "classification.KernelLogisticRegression": "X_train_",
@@ -136,8 +139,8 @@ class Registry:
             return own
         modules = thing.__module__.removeprefix("posterity.").split(".")
         for n in range(len(modules), 0, -1):
-            name = ".".join([*modules[:n], thing.__name__])
-            if name in known() and self.found(name) is thing:
+            name = _names_by_place().get(".".join([*modules[:n], thing.__name__]))
+            if name is not None and self.found(name) is thing:
                 return name
         return None
 
@@ -150,7 +153,7 @@ class Registry:
                 f"The file holds {name!r:.80}, which is not of this version of posterity. If it "
                 "is yours, pass it to load in classes=; if not, upgrade posterity."
             )
-        module, _, short = name.rpartition(".")
+        module, _, short = place_of(name).rpartition(".")
         if not module.startswith("sklearn."):
             return getattr(importlib.import_module(f"posterity.{module}"), short)
         return _find_in_sklearn(module, short)
@@ -165,6 +168,18 @@ def known() -> frozenset[str]:
     """The names that files may use."""
     tables = (ROOMS, FUNCTIONS, around.CLASSES, around.INNER, around.FUNCTIONS)
     return frozenset().union(*map(_names, tables))
+
+
+def place_of(name: str) -> str:
+    """Module and name, now, of the thing that files know by a name."""
+    module, _, short = name.rpartition(".")
+    return f"{PLACES.get(module, module)}.{RENAMED.get(name, short)}"
+
+
+@functools.cache
+def _names_by_place() -> dict[str, str]:
+    """The names in files by the places of the things they stand for."""
+    return {place_of(name): name for name in known()}
 
 
 def _find_in_sklearn(module: str, short: str) -> Any:
