@@ -102,6 +102,35 @@ def test_the_gradient_is_that_of_differences(kernel, which, blocked):
     np.testing.assert_allclose(evidence(kernel, NOISE)[1], expected, rtol=1e-6, atol=1e-6)
 
 
+@each_kernel
+def test_jitter_grows_with_the_kernel_in_value_and_gradient(kernel):
+    X, y = observations_of("weights")
+    evidence = Evidence(X, y, jitter=0.2)
+    noise = NOISE * y.spread + 0.2 * np.mean(kernel.diag(X))
+    apart = y.log_apart(NOISE)[0]
+    assert evidence(kernel, NOISE)[0] == pytest.approx(
+        dense_evidence(kernel, noise, X, y.Y) + apart
+    )
+    steps = 1e-5 * np.eye(len(kernel.theta))
+    expected = [
+        (
+            evidence(kernel.at(kernel.theta + h), NOISE)[0]
+            - evidence(kernel.at(kernel.theta - h), NOISE)[0]
+        )
+        / 2e-5
+        for h in steps
+    ]
+    np.testing.assert_allclose(evidence(kernel, NOISE)[1][:-1], expected, rtol=1e-6, atol=1e-6)
+
+
+def test_a_function_that_misses_a_target_for_jitter_is_warned_of():
+    X, y = observations_of("plain")
+    posterior = ProcessPosterior.interpolate(KERNELS["RBF"], X, y, jitter=1e-10)
+    np.testing.assert_allclose(posterior.mean(X), y.Y, atol=1e-6)
+    with pytest.warns(linalg.JitterWarning, match="misses the target of row"):
+        ProcessPosterior.interpolate(KERNELS["RBF"], X, y, jitter=0.2)
+
+
 def test_the_memory_of_the_matrix_is_used_again_without_a_trace():
     X, y = observations_of("weights")
     evidence = Evidence(X, y)

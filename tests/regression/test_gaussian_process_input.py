@@ -30,7 +30,7 @@ def test_nearly_equal_inputs_without_noise_are_averaged_with_a_warning():
     X, y = data()
     X[1] = X[0] + 1e-12
     model = GaussianProcessRegressor(FIXED, 0.0)
-    with pytest.warns(linalg.JitterWarning, match="nearly equal"):
+    with pytest.warns(linalg.JitterWarning, match=r"misses the target of row [01] .*nearly equal"):
         model.fit(X, y)
     mean, std = model.predict(X, return_std=True)
     np.testing.assert_allclose(mean[2:], y[2:], atol=1e-3)
@@ -57,11 +57,19 @@ def test_without_noise_a_white_term_tells_equal_inputs_apart():
     assert model.predict([[0.0]])[0] == pytest.approx(4.0 / 3.5)
 
 
-def test_rows_too_close_for_their_noise_cannot_be_learned_from():
+def test_rows_too_close_to_interpolate_are_averaged_with_a_warning():
     X = np.linspace(0.0, 1e-9, 6)[:, None]
     kernel = kernels.RBF(1.0).bounded(length_scale=(0.5, 2.0))
-    with pytest.raises(linalg.NotPositiveDefiniteError, match=r"nearly equal.*noise_variance"):
+    with pytest.warns(
+        linalg.JitterWarning, match=r"misses the target of row 0 by 2\.5.*nearly equal"
+    ):
         GaussianProcessRegressor(kernel, 0.0).fit(X, np.arange(6.0))
+
+
+def test_points_without_noise_are_refused():
+    X, y = data()
+    with pytest.raises(ValueError, match="inducing_points=None to interpolate"):
+        GaussianProcessRegressor(noise_variance=0.0, inducing_points=3).fit(X, y)
 
 
 def test_one_row_is_enough_where_nothing_is_learned():

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import math
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +23,7 @@ from posterity.inference.observations import Observations
 __all__ = ["Evidence", "Observations", "ProcessPosterior"]
 
 _ROUND_OFF = 1e10 * float(np.finfo(np.float64).eps)  # of a variance, in units of its tolerance
+_VISIBLE = 1e-3  # of the size of the targets, by which a function without noise may miss one
 _QUERY_VALUES = 1 << 22  # cross-covariances held at a time while predicting: 32 MiB
 _DEVICE_VALUES = 1 << 27  # on a device, which large products keep busy: 1 GiB
 
@@ -154,6 +156,18 @@ class ProcessPosterior:
             return cls._with_factor(kernel, noise_variance, X, observations, L)
 
     @classmethod
+    def interpolate(
+        cls, kernel: kernels.Kernel, X: Any, observations: Observations, jitter: float
+    ) -> ProcessPosterior:
+        """Condition without noise but for jitter, a share of the mean prior variance.
+
+        Warns with ``linalg.JitterWarning`` where the function then misses a target visibly.
+        """
+        posterior = cls.condition(kernel, jitter_variance(kernel, X, jitter), X, observations)
+        posterior._check_targets_are_met()
+        return posterior
+
+    @classmethod
     def _with_factor(
         cls,
         kernel: kernels.Kernel,
@@ -165,6 +179,22 @@ class ProcessPosterior:
         U = linalg.solve_lower(L, observations.Y)
         a = linalg.solve_lower_transposed(L, U)
         return cls(kernel, X, noise_variance, observations, L, U, a)
+
+    def _check_targets_are_met(self) -> None:
+        """Warn where noise makes the function miss a target by more than can be overlooked."""
+        missed = self.noise_variance * np.abs(arrays.to_numpy(self.a))
+        size = np.sqrt(np.mean(arrays.to_numpy(self.observations.Y) ** 2, axis=0))
+        share = missed / np.where(size > 0.0, size, 1.0)
+        row, output = np.unravel_index(np.argmax(share), missed.shape)
+        if share[row, output] > _VISIBLE:
+            warnings.warn(
+                "The covariance of the rows is singular to rounding, and with "
+                f"{self.noise_variance:.1e} added to variances the function misses the target of "
+                f"row {row} by {missed[row, output]:.2g}. Rows that are nearly equal are the usual "
+                "cause: remove them, or let noise_variance be learned.",
+                linalg.JitterWarning,
+                stacklevel=3,
+            )
 
     @property
     def log_evidence(self) -> float:

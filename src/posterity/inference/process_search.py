@@ -43,6 +43,7 @@ class Problem:
     """What is searched: log parameters of the kernel and of the noise, between bounds.
 
     ``kernel`` is tuned; ``extra`` is added to it and is not (the prior of a mean function).
+    ``jitter`` is a share of the mean prior variance that is added to the variance of each row.
     """
 
     X: Any

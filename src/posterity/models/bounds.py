@@ -16,7 +16,7 @@ def report_kernel_bounds(found: optimize.Bounded, *given: kernels.Kernel) -> tup
     """``at_bounds_`` of a model with kernels, after a warning for each bound that cuts it off."""
     return optimize.report_bounds(
         found,
-        natural=(*_NATURAL, *_straight_or_white(found, given)),
+        natural=(*_NATURAL, *_limits_of_kernels(found, given)),
         advice="Give the kernel wider bounds, as in kernel.bounded(length_scale=(1e-3, 1e3)), or "
         "hold the parameter at a value with kernel.fixed().",
     )
@@ -29,9 +29,10 @@ def report_weight_bounds(found: optimize.Bounded) -> tuple[str, ...]:
     )
 
 
-def _straight_or_white(found: optimize.Bounded, given: tuple[kernels.Kernel, ...]) -> Iterator[str]:
-    """Length scales at the ends that kernels have by themselves: straight lines, or white noise."""
+def _limits_of_kernels(found: optimize.Bounded, given: tuple[kernels.Kernel, ...]) -> Iterator[str]:
+    """Ends that kernels have by themselves: straight lines, white noise; an RBF, for the shape."""
     by_hand = tuple(name for kernel in given for name in kernel.bounded_names)
     for bound in found.bounds_reached:
-        if "length_scale" in bound.name and not bound.name.endswith(by_hand):
+        is_limit = "length_scale" in bound.name or bound.label.endswith("shape (upper)")
+        if is_limit and not bound.name.endswith(by_hand):
             yield bound.label

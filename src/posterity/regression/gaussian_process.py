@@ -24,7 +24,10 @@ class GaussianProcessRegressor(RowsProcess):
         of two blocks of rows has nothing to tune. None: ``Scaled(RationalQuadratic(ard=True))``,
         functions with a length scale for each input, as smooth as the data suggest.
     noise_variance : float, optional
-        Variance of the noise. None: learned. 0: the function goes through the targets.
+        Variance of the noise. None: learned. 0: the function goes through the targets, as for the
+        output of a simulation. Where the covariance of the rows is singular to rounding, 1e-10 of
+        the mean prior variance is then added to each, about a hundred-thousandth of the spread of
+        the function (``jitter_``); a warning says so where it shows.
     mean : {"constant", "zero", "linear"}, default="constant"
         The function far from all rows: an unknown offset, zero, or an unknown plane. Offset and
         slopes have the prior of one row's worth of information and are integrated out.
@@ -69,6 +72,9 @@ class GaussianProcessRegressor(RowsProcess):
         With every parameter set or learned.
     noise_variance_ : float or array of shape (K,)
         Of the targets. Not set with a likelihood.
+    jitter_ : float or array of shape (K,)
+        Variance added to each row where ``noise_variance=0`` and rounding asked for it; else 0. Not
+        set with a likelihood.
     likelihood_ : Likelihood
         With every parameter set or learned, where one was given.
     log_evidence_ : float
@@ -172,8 +178,8 @@ class GaussianProcessRegressor(RowsProcess):
     def partial_fit(self, X: Any, y: ArrayLike) -> Self:
         """Condition on further rows, the kernel and the noise kept as they are.
 
-        Each new row costs N^2 operations; ``fit`` again, with ``warm_start=True``, to tune. The
-        first call is a fit.
+        Each new row costs N^2 operations, and without noise all rows N^3 / 3; ``fit`` again, with
+        ``warm_start=True``, to tune. The first call is a fit.
         """
         if "posterior_" not in self.__dict__:
             return self.fit(X, y)
@@ -188,9 +194,9 @@ class GaussianProcessRegressor(RowsProcess):
             raise ValueError("Rows of known noise were fitted; fit all rows again to add others.")
         training = self._training.followed_by(rows, y_rows.reshape(len(y_rows), -1))
         observed = self._observed(training)
-        if self.inducing_points is None:
+        if self.inducing_points is None and self._learned_noise > 0.0:
             posterior = self.posterior_.extended(observed.X, observed.observations)
-        else:
+        else:  # all rows again: points sum them up, and without noise they may ask for jitter
             posterior = self._condition(self.posterior_.kernel, observed)
         self._adopt(posterior, training, training)
         return self

@@ -20,6 +20,7 @@ Rows: TypeAlias = models.Training | models.PartitionedTraining
 _SHOWN_ROWS = 20_000  # of more, a sample shows a search through points where they lie
 _NOISE_START = 0.1  # of the variance of the targets
 _NOISE_RANGE = (1e-8, 10.0)
+_JITTER = 1e-10  # of the mean prior variance, where there is no noise: a millionth of values
 
 
 class LearningProcess(ProcessModel):
@@ -99,9 +100,10 @@ class LearningProcess(ProcessModel):
     def _condition(self, kernel: kernels.Kernel, observed: Observed) -> Any:
         noise = self._learned_noise
         if isinstance(observed, Held) and self.inducing_points is None:
-            return process.ProcessPosterior.condition(
-                kernel, noise, observed.X, observed.observations
-            )
+            X, y = observed.X, observed.observations
+            if noise == 0.0:
+                return process.ProcessPosterior.interpolate(kernel, X, y, _JITTER)
+            return process.ProcessPosterior.condition(kernel, noise, X, y)
         return inducing.condition(kernel, noise, observed, self.inducing_points_)
 
     def _problem(self, training: models.Training, observed: Held) -> process_search.Problem:
@@ -127,6 +129,7 @@ class LearningProcess(ProcessModel):
             noise,
             limits,
             process_mean.prior_of_mean(self.mean, training.rows, v, training.importance),
+            _JITTER if noise == 0.0 else 0.0,
         )
 
     @property
@@ -171,6 +174,8 @@ class LearningProcess(ProcessModel):
         if known is not None:
             noise = np.full_like(t.scale, known)
         self.noise_variance_ = self._per_output(noise)
+        jitter = posterior.noise_variance if self._learned_noise == 0.0 else 0.0
+        self.jitter_ = self._per_output(jitter * t.scale**2)
         jacobian = training.total_weight * float(np.sum(np.log(t.scale)))
         self.log_evidence_ = posterior.log_evidence - jacobian
         self.evidence_gap_ = 0.0 if self.inducing_points is None else posterior.gap

@@ -16,6 +16,7 @@ from posterity.regression.process_learning import LearningProcess, Rows
 # What a fit without a likelihood leaves.
 _OF_NORMAL_NOISE = (
     "noise_variance_",
+    "jitter_",
     "evidence_gap_",
     "inducing_points_",
     "_targets",

@@ -83,9 +83,18 @@ class RowsProcess(LikelihoodProcess):
         exact = self.noise_variance == 0.0 and given.known_noise is None
         if exact:
             given.require_single()
+            self._require_all_rows()
         if self._kernel_given().tells_rows_apart:
             return given
         return given.interpolated() if exact else given.merged()
+
+    def _require_all_rows(self) -> None:
+        """Refuse points where there is no noise."""
+        if self.inducing_points is not None:
+            raise ValueError(
+                "Inducing points sum up rows under noise, and noise_variance=0.0 leaves none: use "
+                "inducing_points=None to interpolate, or a small noise_variance."
+            )
 
     def _least_rows(self, *, noise_is_known: bool) -> int:
         """One row tells nothing of parameters."""
