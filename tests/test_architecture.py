@@ -1,11 +1,12 @@
 """The house rules that a machine can check.
 
 Each rule is a function from source text to a list of complaints, empty where the text is clean.
-Every rule is applied to every file of the package, and to a sample that breaks it: a rule that
-cannot fail holds nothing.
+A rule has one test, which lists every offender in the package, and samples that break it: a rule
+that cannot fail holds nothing.
 """
 
 import ast
+import functools
 import importlib
 import inspect
 import re
@@ -211,10 +212,14 @@ RULES = (
 )
 
 
+@functools.cache
+def source_of(path: str) -> str:
+    return (SRC / path).read_text(encoding="utf-8")
+
+
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
-@pytest.mark.parametrize("path", FILES)
-def test_house_rule_holds(rule, path):
-    complaints = rule((SRC / path).read_text(encoding="utf-8"), path)
+def test_house_rule_holds(rule):
+    complaints = [one for path in FILES for one in rule(source_of(path), path)]
     assert not complaints, "\n".join(complaints)
 
 
@@ -293,14 +298,14 @@ def public_objects() -> Iterator[tuple[str, object]]:
                 yield f"{door.__name__}.{name}", value
 
 
-@pytest.mark.parametrize(
-    ("name", "value"), [pytest.param(*pair, id=pair[0]) for pair in public_objects()]
-)
-def test_every_public_name_shows_an_example(name, value):
-    assert not (complaints := without_example(value.__doc__ or "", name)), complaints[0]
+def test_every_public_name_shows_an_example():
+    public = list(public_objects())
+    complaints = [c for name, value in public for c in without_example(value.__doc__ or "", name)]
+    assert public
+    assert not complaints, "\n".join(complaints)
 
 
-@pytest.mark.parametrize("room", [room for room in FLOOR_OF if (SRC / room).is_dir()])
-def test_every_room_opens_by_its_own_name(room):
-    module = importlib.import_module(f"posterity.{room}")
-    assert module.__doc__, f"posterity.{room} needs an __init__.py that says what lives there."
+def test_every_room_opens_by_its_own_name():
+    rooms = [room for room in FLOOR_OF if (SRC / room).is_dir()]
+    silent = [room for room in rooms if not importlib.import_module(f"posterity.{room}").__doc__]
+    assert not silent, f"these rooms need an __init__.py that says what lives there: {silent}"
