@@ -245,7 +245,7 @@ def test_the_rate_of_counts_is_recovered():
     y = rng.poisson(np.exp(a)).astype(float)
     fit = fitted(X, y, likelihoods.Poisson(), features.LearnedRadial, n_stages=6)
     error = fit.latents(X)[:, 0] - a
-    assert np.sqrt(np.mean(error**2)) < 0.1 < 0.15 * np.std(a)
+    assert np.sqrt(np.mean(error**2)) < 0.12 < 0.15 * np.std(a)
 
 
 def test_a_longer_fit_begins_with_the_shorter_one():

@@ -14,6 +14,7 @@ TINY = 1e-280
 
 _SERIES_LIMIT = 1e5
 _NEWTON_STEPS = 6
+_SMALL, _TERMS = 0.1, 12  # below, so many terms of the exponential series suffice
 _LARGE = 20.0  # from here on four terms of the asymptotic series suffice
 
 
@@ -105,6 +106,24 @@ def _polished(a: Array, p: Array, start: Array) -> Array:
         log_value = _log_lower_tail(a, x)
         x = x - (log_value - np.log(p)) * np.exp(log_value - log_gamma_density(a, x))
     return x
+
+
+def log_less_digamma(a: float) -> float:
+    """log(a) - digamma(a), without cancellation at large a."""
+    if a < _LARGE:
+        return float(np.log(a) - digamma(a))
+    r = 1.0 / a**2
+    return float((0.5 + (1 / 12 - r * (1 / 120 - r * (1 / 252 - r / 240))) / a) / a)
+
+
+def expm1_excess(d: Array) -> Array:
+    """exp(d) - 1 - d, without cancellation at small d."""
+    small = np.abs(d) < _SMALL
+    x = np.where(small, d, 0.0)
+    tail = np.ones_like(x)
+    for n in range(_TERMS, 2, -1):
+        tail = 1.0 + tail * x / n
+    return np.where(small, 0.5 * x**2 * tail, np.expm1(d) - d)
 
 
 def _log_lower_tail(a: Array, x: Array) -> Array:

@@ -8,12 +8,11 @@ from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import digamma, log_softmax
+from scipy.special import log_softmax
 
 from posterity import distributions
 from posterity.arrays import Array
 from posterity.distributions import special
-from posterity.likelihoods import spread
 from posterity.likelihoods.base import Averaged
 
 END = 10.0
@@ -28,6 +27,9 @@ NODES = 512
 MOST_NODES = 1024
 """That a mixture has at the most."""
 
+_EPS = float(np.finfo(np.float64).eps)
+_LARGEST_SHAPE = 1.0 / _EPS  # shape times the squared rounding of log y is rounding
+_LEAST_SCATTER = 100.0 * _EPS
 _LARGEST_LOG = 340.0  # the square of exp(340) is a number
 
 
@@ -67,15 +69,15 @@ class Gamma(Averaged):
         self._check_positive("shape")
 
     def log_prob(self, y: ArrayLike, a: ArrayLike) -> Array:
-        k, d = self._shape, _log_ratio(y, a)
-        x = k * np.exp(np.minimum(d, _LARGEST_LOG))
-        return special.log_gamma_density(np.asarray(k), x) + np.log(k) - a
+        k = np.asarray(self._shape)
+        peak = special.log_gamma_density(k, k) + np.log(k)
+        return peak - k * special.expm1_excess(_log_ratio(y, a)) - np.log(y)
 
     def d1(self, y: ArrayLike, a: ArrayLike) -> Array:
-        return self._shape * np.expm1(np.minimum(_log_ratio(y, a), _LARGEST_LOG))
+        return self._shape * np.expm1(_log_ratio(y, a))
 
     def d2(self, y: ArrayLike, a: ArrayLike) -> Array:
-        return -self._shape * np.exp(np.minimum(_log_ratio(y, a), _LARGEST_LOG))
+        return -self._shape * np.exp(_log_ratio(y, a))
 
     def d3(self, y: ArrayLike, a: ArrayLike) -> Array:
         return -self.d2(y, a)
@@ -93,7 +95,7 @@ class Gamma(Averaged):
 
     def slopes(self, y: ArrayLike, a: ArrayLike) -> tuple[Array, Array, Array]:
         k, d1 = self._shape, self.d1(y, a)
-        value = k * (np.log(k) - digamma(k) + _log_ratio(y, a)) - d1
+        value = k * (special.log_less_digamma(k) - special.expm1_excess(_log_ratio(y, a)))
         return value[None], d1[None], self.d2(y, a)[None]
 
     def predict(
@@ -121,8 +123,7 @@ class Gamma(Averaged):
             )
 
     def null(self, y: Array, weights: Array) -> tuple[float, float]:
-        scatter = spread.scale(np.log(y), weights) ** 2
-        return float(np.log(np.average(y, weights=weights))), scatter
+        return float(np.log(np.average(y, weights=weights))), _scatter(y, weights)
 
     @property
     def _shape(self) -> float:
@@ -135,8 +136,19 @@ class Gamma(Averaged):
             return np.minimum(self._shape, np.maximum(most / v - 3.0, 1.0))
 
     def _ranges(self, y: Array, weights: Array) -> Mapping[str, tuple[float, float, float]]:
-        v = spread.scale(np.log(y), weights) ** 2
-        return {"shape": (10.0 / v, 0.1 / v, 1e8 / v)}
+        v = _scatter(y, weights)
+        # From all scatter being noise: from less, weights that explain noise are found first.
+        return {"shape": (1.0 / v, 0.1 / v, min(1e8 / v, _LARGEST_SHAPE))}
+
+
+def _scatter(y: Array, weights: Array) -> float:
+    """The variance of log y, and no less than digits can tell, in whatever units y is."""
+    mean = float(np.average(y, weights=weights))
+    near = np.abs(y / mean - 1.0) < 0.5
+    log_ratio = np.where(near, np.log1p(np.where(near, (y - mean) / mean, 0.0)), np.log(y / mean))
+    centre = np.average(log_ratio, weights=weights)
+    variance = float(np.average((log_ratio - centre) ** 2, weights=weights))
+    return max(variance, _LEAST_SCATTER)
 
 
 def _normal_nodes(sd: Array, shape: Array) -> tuple[Array, Array]:
@@ -157,8 +169,8 @@ def _reach(sd: Array) -> Array:
 
 
 def _log_ratio(y: ArrayLike, a: ArrayLike) -> Array:
-    """log of y over its mean."""
-    return np.subtract(np.log(y), a)
+    """log of y over its mean, of ratios that are numbers and whose squares are."""
+    return np.minimum(np.subtract(np.log(y), a), _LARGEST_LOG)
 
 
 def _mean_inverse(a: Array) -> Array:
