@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from posterity import kernels
 from posterity.inference.sites import NotAMaximumError, Sites
 
 
@@ -38,3 +39,15 @@ def test_without_a_posterior_sites_say_where_the_density_rises():
         Sites.factorise(K, W, np.empty_like(K), np.array([2, 5, 7]))
     d = K @ caught.value.direction()
     assert d @ (np.linalg.inv(K) + np.diag(W)) @ d < 0.0
+
+
+@pytest.mark.parametrize("junk", [np.inf, -np.inf, 1e308])
+def test_what_the_memory_held_above_the_diagonal_is_no_matter(junk):
+    K, _, v = dense_sites()
+    X = np.arange(len(K), dtype=float)[:, None]
+    inverted = Sites.factorise(K, np.full(len(K), 4.0), np.empty_like(K)).inverted(K)
+    kernel = kernels.RBF(2.0)
+    before = inverted.pullback(kernel, X, v[:, None], v[:, None])
+    inverted.P[np.triu_indices(len(K), 1)] = junk
+    after = inverted.pullback(kernel, X, v[:, None], v[:, None])
+    np.testing.assert_array_equal(before, after)

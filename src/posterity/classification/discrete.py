@@ -84,7 +84,7 @@ class DiscreteClassifier(base.Classifier):
         """
         self._check_concentration()
         columns, n = categories.check_columns(self, X, reset=True)
-        weights = validation.check_sample_weight(sample_weight, n)
+        weights = validation.check_repetitions(sample_weight, n)
         codes = self._learn_classes(y, n, weights).astype(np.intp)
         self._begin()
         return self._count(columns, codes, np.ones(n) if weights is None else weights)

@@ -52,7 +52,7 @@ class ForestClassifier(models.ForestModel, Classifier):
             models.refuse_groups(groups)
             return self._fit_streamed(source)
         given = self._check_rows(X, reset=True)
-        counts = validation.check_sample_weight(sample_weight, len(given))
+        counts = validation.check_repetitions(sample_weight, len(given))
         all_codes = self._learn_classes(y, len(given), counts)
         together = models.checked_groups(groups, len(given), counts)
         rows, codes, weights, bound = models.present(given, all_codes, counts, together)

@@ -111,7 +111,7 @@ class IncrementalClassifier(IncrementalModel, Classifier):
         """
         self._check_parameters()
         rows = validation.check_X(self, X, reset=True)
-        weights = validation.check_sample_weight(sample_weight, len(rows))
+        weights = validation.check_repetitions(sample_weight, len(rows))
         codes = self._learn_classes(y, len(rows), weights)
         likelihood = classes.likelihood_of(len(self.classes_))
         return self._fit_stages(rows, codes, weights, likelihood, by_target=True)

@@ -148,7 +148,7 @@ class LogitBoostClassifier(TestedModel, Classifier):
         """
         options = self._options()
         rows = self._check_rows(X, reset=True)
-        weights = validation.check_sample_weight(sample_weight, len(rows))
+        weights = validation.check_repetitions(sample_weight, len(rows))
         codes = self._learn_classes(y, len(rows), weights)
         counts = np.ones(len(rows)) if weights is None else weights
         rng = arrays.generator(self.random_state)

@@ -21,6 +21,8 @@ from posterity.inference import blocks
 from posterity.inference.latent_targets import LatentTargets
 
 _PANEL = 64  # columns scaled at a time, which stay in cache
+# Only lower triangles are computed; above the diagonal is whatever the memory held before.
+_ABOVE_DIAGONAL = np.errstate(over="ignore", invalid="ignore")
 
 
 class NotAMaximumError(linalg.NotPositiveDefiniteError):
@@ -132,6 +134,7 @@ class InvertedSites:
     T: Array  # (N, m)
     variances: Array  # (N,)
 
+    @_ABOVE_DIAGONAL
     def block(self, i: slice, j: slice) -> Array:
         """R at rows i and columns j <= i; right below the diagonal only where i is j."""
         R = self.P[i, j] * self.s[i, None]
@@ -146,6 +149,7 @@ class InvertedSites:
     def pullback(self, kernel: kernels.Kernel, X: Any, left: Array, right: Array) -> Array:
         """dL/dtheta for dL/dK = (left right^T - R) / 2, both parts symmetric; left is (N, r)."""
 
+        @_ABOVE_DIAGONAL
         def weights(i: slice, j: slice) -> Array:
             G = left[i] @ right[j].T
             G -= self.block(i, j)

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
-from posterity import arrays, kernels, linalg, models, optimize
+from posterity import arrays, kernels, linalg, models, optimize, validation
 from posterity.arrays import Array
 from posterity.inference import kernel_clusters, kernel_components
 
@@ -111,7 +111,9 @@ class KernelKMeans(models.LazyQueries, ClusterMixin, models.KernelModel):
             _whole(self, name) for name in ("n_clusters", "n_restarts", "max_iter")
         )
         rows = self._host_rows(X, reset=True)
-        weight = models.checked_weights(sample_weight, len(rows))
+        # Only ratios of weights matter here, so that their sum may be anything.
+        given = validation.check_sample_weight(sample_weight, len(rows))
+        weight = np.ones(len(rows)) if given is None else given
         self.X_train_, counts, places = self._merged(rows, weight)
         _refuse_fewer(len(counts), n_clusters)
         self.kernel_ = self._bound_kernel().start(models.distinct(self.X_train_))

@@ -129,7 +129,8 @@ class PrincipalModel(
     ) -> tuple[Array, Array | None]:
         """Rows that count, and their weights."""
         rows = self._readable(X, reset=reset, min_rows=2 if reset else 1)
-        weights = validation.check_sample_weight(sample_weight, len(rows))
+        check = validation.check_repetitions if reset else validation.check_sample_weight
+        weights = check(sample_weight, len(rows))
         return sources.counting(rows, weights)
 
     def _readable(self, X: ArrayLike, *, reset: bool, min_rows: int) -> Array:

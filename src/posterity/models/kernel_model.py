@@ -102,7 +102,7 @@ def distinct(rows: Any) -> Any:
 
 def checked_weights(sample_weight: ArrayLike | None, n: int) -> Array:
     """One weight a row."""
-    weights = validation.check_sample_weight(sample_weight, n)
+    weights = validation.check_repetitions(sample_weight, n)
     return np.ones(n) if weights is None else weights
 
 

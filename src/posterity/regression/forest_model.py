@@ -53,7 +53,7 @@ class ForestRegressor(models.ForestModel, Regressor):
             return self._fit_streamed(source)
         given = self._check_rows(X, reset=True)
         targets = validation.check_targets(self, y, len(given))
-        counts = validation.check_sample_weight(sample_weight, len(given))
+        counts = validation.check_repetitions(sample_weight, len(given))
         together = models.checked_groups(groups, len(given), counts)
         rows, Y, weights, bound = models.present(given, targets, counts, together)
         self._is_flat = Y.ndim == 1

@@ -122,7 +122,7 @@ class IncrementalRegressor(IncrementalModel, Regressor):
         self._check_parameters()
         likelihood = _checked(self.likelihood)
         rows, targets = validation.check_X_y(self, X, y, min_rows=2, multi_output=False)
-        weights = validation.check_sample_weight(sample_weight, len(rows))
+        weights = validation.check_repetitions(sample_weight, len(rows))
         likelihood.check(targets)
         return self._fit_stages(rows, targets, weights, likelihood, by_target=False)
 

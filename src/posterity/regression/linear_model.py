@@ -105,7 +105,8 @@ class LinearModel(models.FeatureModel, Regressor):
     ) -> Rows:
         """Validated rows; two at least before the noise can be told, one is enough later."""
         X_rows, targets = validation.check_X_y(self, X, y, reset=first, min_rows=1 + first)
-        weight = validation.check_sample_weight(sample_weight, len(X_rows))
+        check = validation.check_repetitions if first else validation.check_sample_weight
+        weight = check(sample_weight, len(X_rows))
         if noise_variance is None:
             return Rows(X_rows, targets, weight, None)
         noise = validation.check_positive(noise_variance, "noise_variance", length=len(X_rows))

@@ -8,7 +8,6 @@ from posterity.validation.checks import (
     check_coordinates,
     check_count,
     check_positive,
-    check_sample_weight,
     check_targets,
     check_X,
     check_X_y,
@@ -22,6 +21,11 @@ from posterity.validation.consistency import (
     require_within,
 )
 from posterity.validation.refusals import refuse_collection, refuse_collection_beside_rows
+from posterity.validation.weights import (
+    check_repetitions,
+    check_sample_weight,
+    warn_of_few_repetitions,
+)
 
 __all__ = [
     "Checked",
@@ -30,6 +34,7 @@ __all__ = [
     "check_coordinates",
     "check_count",
     "check_positive",
+    "check_repetitions",
     "check_sample_weight",
     "check_targets",
     "refuse_collection",
@@ -39,4 +44,5 @@ __all__ = [
     "require_count",
     "require_positive",
     "require_within",
+    "warn_of_few_repetitions",
 ]

@@ -1,4 +1,4 @@
-"""Inputs, targets, weights and positive numbers, as float64 arrays."""
+"""Inputs, targets and positive numbers, as float64 arrays."""
 
 import numbers
 from typing import Any, overload
@@ -176,28 +176,6 @@ def check_coordinates(estimator: BaseEstimator, X: ArrayLike, n_components: int)
     return points
 
 
-def check_sample_weight(sample_weight: ArrayLike | None, n_rows: int) -> Array | None:
-    """One finite weight >= 0 a row, not all zero; None stays None, a number is repeated.
-
-    Examples
-    --------
-    >>> from posterity import validation
-    >>> validation.check_sample_weight([1, 0, 2], 3)
-    array([1., 0., 2.])
-    >>> validation.check_sample_weight(None, 3) is None
-    True
-    """
-    if sample_weight is None:
-        return None
-    weights = _column(sample_weight, "sample_weight", n_rows)
-    refusals.refuse_where(weights < 0.0, weights, "sample_weight", "weights must not be negative")
-    if not weights.any():
-        raise ValueError(
-            "sample_weight is zero in every row; at least one weight must be positive."
-        )
-    return weights
-
-
 def check_count(value: object, name: str, *, least: int = 1) -> int:
     """A whole number of at least one, or of another least, or a sentence.
 
@@ -231,7 +209,7 @@ def check_positive(value: ArrayLike, name: str, *, length: int | None = None) ->
         if not isinstance(value, numbers.Real) or value is True or not 0.0 < value < np.inf:
             raise ValueError(f"{name}={value!r} must be a finite number greater than zero.")
         return float(value)
-    column = _column(value, name, length)
+    column = as_column(value, name, length)
     refusals.refuse_where(column <= 0.0, column, name, "it must be greater than zero")
     return column
 
@@ -247,7 +225,7 @@ def _targets(y: ArrayLike, multi_output: bool) -> Array:
     return values if multi_output else column_or_1d(values, warn=True)
 
 
-def _column(values: ArrayLike, name: str, n_rows: int) -> Array:
+def as_column(values: ArrayLike, name: str, n_rows: int) -> Array:
     """One finite float64 a row; a single number is repeated."""
     given = _floats(values, name)
     column = np.full(n_rows, float(given)) if given.ndim == 0 else given
