@@ -145,6 +145,7 @@ class LogisticTreeClassifier(FeatureModel, Classifier):
         """
         self._check_parameters()
         X_rows = validation.check_X(self, X, reset=True)
+        validation.check_powers(X_rows, X)
         weights = validation.check_repetitions(sample_weight, len(X_rows))
         codes = self._learn_classes(y, len(X_rows), weights)
         rows, targets, counts = equal_rows.merged(X_rows, codes, weights)

@@ -112,6 +112,7 @@ class MixtureOfExpertsClassifier(FeatureModel, Classifier):
             validation.check_count(getattr(self, name), name, least=least)
         validation.check_positive(self.prior_variance, "prior_variance")
         X_rows = validation.check_X(self, X, reset=True)
+        validation.check_powers(X_rows, X)
         weights = validation.check_repetitions(sample_weight, len(X_rows))
         codes = self._learn_classes(y, len(X_rows), weights)
         rows, targets, counts = equal_rows.merged(X_rows, codes, weights)

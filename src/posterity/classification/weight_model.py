@@ -49,6 +49,7 @@ class WeightClassifier(models.WeighedModel, Classifier):
 
     def _fit_rows(self, X: Any, y: Any, sample_weight: ArrayLike | None) -> Self:
         rows = validation.check_X(self, X, reset=True)
+        validation.check_powers(rows, X)
         weights = validation.check_repetitions(sample_weight, len(rows))
         codes = self._learn_classes(y, len(rows), weights)
         self._fit_features(rows, weights)

@@ -5,7 +5,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from posterity import kernels
+from posterity import kernels, validation
 from posterity.arrays import Array
 from posterity.features.base import Features
 
@@ -45,6 +45,8 @@ class KernelColumns(Features):
 
     def _learn(self, X: Array, weights: Array | None) -> None:
         function = self._function()
+        if function is _linear:
+            validation.check_powers(X, power=4)  # its columns are products, and are squared
         self.kernel_ = function.start(X) if isinstance(function, kernels.Kernel) else function
         self.X_train_ = X.copy()
 

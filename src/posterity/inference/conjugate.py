@@ -16,7 +16,7 @@ from functools import cached_property
 
 import numpy as np
 
-from posterity import designs, linalg
+from posterity import designs, linalg, validation
 from posterity.arrays import Array
 
 _BLOCK_VALUES = 1 << 18  # queries are centred 2 MiB at a time, which stay in cache,
@@ -82,15 +82,15 @@ def reduce(
     constant = spread <= 4.0 * _EPS * np.abs(mean[:M])
     if scale is None:
         scale = np.where(constant, 1.0, spread) if standardize else np.ones(M)
-        _check_range(spread / scale, "features", "standardize=True, or rescale the columns")
+        validation.check_spread(
+            spread / scale, "features", "standardize=True, or rescale the columns"
+        )
     A_scaled = A / scale
     A_scaled[:, constant] = 0.0
     U, s, Vt = linalg.thin_svd(A_scaled)
     s = np.where(s > _EPS * max(A.shape) * s.max(initial=0.0), s, 0.0)
     T = U.T @ Y
-    y_spread2 = (
-        _check_range(linalg.column_norms(Y) / np.sqrt(total), "targets", "rescale them") ** 2
-    )
+    y_spread2 = validation.check_spread(linalg.column_norms(Y) / np.sqrt(total), "targets") ** 2
     floor = np.maximum((_EPS * mean[M:]) ** 2 + _EPS**2 * y_spread2, _SMALLEST_VARIANCE)
     return LinearProblem(
         s=s,
@@ -106,17 +106,6 @@ def reduce(
         count=statistics.count,
         log_noise=statistics.log_noise,
     )
-
-
-def _check_range(spread: Array, what: str, remedy: str) -> Array:
-    """The spreads, whose squares must be doubles too."""
-    bad = (spread > 1e140) | ((spread > 0.0) & (spread < 1e-140))
-    if bad.any():
-        raise ValueError(
-            f"The {what} of column {int(np.argmax(bad))} vary by {spread[bad][0]:.1e}, and their "
-            f"variance is beyond double precision: {remedy}."
-        )
-    return spread
 
 
 @dataclass(frozen=True)

@@ -18,13 +18,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from posterity import linalg
+from posterity import linalg, validation
 from posterity.arrays import Array
 from posterity.linalg import symmetric
 
 _EPS = float(np.finfo(float).eps)
 _SMALLEST_VARIANCE = 1e-300
-_LARGEST_TARGET = 1e140
 _ASYMMETRY = 1e-8  # of the largest entry: half the digits of a double
 
 
@@ -78,7 +77,7 @@ def reduce(K: Array, Y: Array, weight: Array, *, fit_intercept: bool) -> KernelP
     scale = float(np.trace(K))
     center = weight @ Y / weight.sum() if fit_intercept else np.zeros(Y.shape[1])
     T = s[:, None] * (Y - center)
-    _check_range(np.abs(T).max(axis=0))
+    validation.check_spread(np.abs(T).max(axis=0), "targets")
     floor = np.maximum((_EPS * np.abs(Y).max(axis=0)) ** 2, _SMALLEST_VARIANCE)
     if not fit_intercept:
         return KernelProblem(K, T, np.zeros(len(K)), weight, scale, center, floor, None)
@@ -99,16 +98,6 @@ def _check_symmetric(K: Array) -> None:
         raise ValueError(
             "The kernel matrix is not symmetric: k(x, z) and k(z, x) differ. Use a kernel that "
             "treats its two arguments alike."
-        )
-
-
-def _check_range(size: Array) -> None:
-    """Refuse targets whose squares are no doubles."""
-    bad = (size > _LARGEST_TARGET) | ((size > 0.0) & (size < 1.0 / _LARGEST_TARGET))
-    if bad.any():
-        raise ValueError(
-            f"The targets of column {int(np.argmax(bad))} vary by {size[bad][0]:.1e}, and their "
-            "variance is beyond double precision: rescale them."
         )
 
 

@@ -112,7 +112,7 @@ class Spectrum:
 
     def grid(self) -> Array:
         """Logs of every penalty that can matter: from rounding to a constant function."""
-        rounding = _EPS * self.problem.weight.sum()
+        rounding = min(_EPS * self.problem.weight.sum(), 1.0)  # a share of the largest
         largest = self.d.max(initial=0.0)
         if largest <= rounding * self.problem.scale:  # nothing but the rounding of a constant
             largest = self.problem.scale or 1.0

@@ -159,11 +159,11 @@ class GPLVM(transformer.KernelTransformer):
         """
         del y
         rows = validation.check_X(self, X, reset=True, min_rows=_LEAST_ROWS, allow_missing=True)
+        validation.check_powers(rows, X)
         self._frame = OutputFrame.of(rows, standardize=self.standardize)
         Y = self._frame.seen(rows)
         self._groups = None if groups is None else motion.checked_groups(groups, len(Y))
-        moving = self.dynamics is not None
-        path = motion.path(self.dynamics, times, groups if moving else None, len(Y))
+        path = motion.path(self.dynamics, times, None if self.dynamics is None else groups, len(Y))
         self._fitted = latent_training.fit(self._plan(), Y, path)
         self._seen = RowsSeen(Y)
         self._describe(Y)

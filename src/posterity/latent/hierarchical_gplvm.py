@@ -154,6 +154,7 @@ class HierarchicalGPLVM(transformer.KernelTransformer):
         """
         del y
         rows = validation.check_X(self, X, reset=True, min_rows=_LEAST_ROWS, allow_missing=True)
+        validation.check_powers(rows, X)
         parts = Parts.of(self.parts, rows.shape[1], getattr(self, "feature_names_in_", None))
         path = motion.path(self.dynamics, times, groups, len(rows))
         self._frame = OutputFrame.of(rows, standardize=self.standardize)

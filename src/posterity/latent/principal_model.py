@@ -129,6 +129,7 @@ class PrincipalModel(
     ) -> tuple[Array, Array | None]:
         """Rows that count, and their weights."""
         rows = self._readable(X, reset=reset, min_rows=2 if reset else 1)
+        validation.check_powers(rows, X)
         check = validation.check_repetitions if reset else validation.check_sample_weight
         weights = check(sample_weight, len(rows))
         return sources.counting(rows, weights)

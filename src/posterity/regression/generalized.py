@@ -50,6 +50,7 @@ class LikelihoodRegressor(models.WeighedModel, Regressor):
             streamed = models.StreamedRows.of(self, source)
             return self._conclude(streamed.design, streamed.y, streamed.weights)
         rows, targets = validation.check_X_y(self, X, y, min_rows=2, multi_output=False)
+        validation.check_powers(rows, X)
         weights = validation.check_repetitions(sample_weight, len(rows))
         self._fit_features(rows, weights)
         self._move_units(rows, targets, weights, self._likelihood())

@@ -10,12 +10,11 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from posterity import arrays, distributions, linalg, models
+from posterity import arrays, distributions, linalg, models, validation
 from posterity.arrays import Array, DeviceArray, namespace
 from posterity.regression.kernel_model import KernelRegressor
 
 _EPS = float(np.finfo(np.float64).eps)
-_LARGEST = 1e140
 
 
 @dataclass(frozen=True)
@@ -31,23 +30,14 @@ class Targets:
         """Centre, scale and variance of targets with these moments."""
         mean = moments.mean
         center = mean if centred else np.zeros_like(mean)
-        _check_range(np.maximum(np.abs(moments.low - center), np.abs(moments.high - center)))
+        deviation = np.maximum(np.abs(moments.low - center), np.abs(moments.high - center))
+        validation.check_spread(deviation, "targets")
         # What does not vary at all is known to rounding, not better.
         floor = (_EPS * np.where(mean == 0.0, 1.0, mean)) ** 2
         spread2 = np.maximum(moments.variance, floor)
         scale = np.sqrt(spread2) if scaled else np.ones_like(mean)
         about = np.maximum(moments.variance + (mean - center) ** 2, floor)
         return cls(center, scale, float(np.mean(about / scale**2)))
-
-
-def _check_range(size: Array) -> None:
-    """Refuse targets whose squares are no doubles."""
-    bad = (size > _LARGEST) | ((size > 0.0) & (size < 1.0 / _LARGEST))
-    if bad.any():
-        raise ValueError(
-            f"The targets of column {int(np.argmax(bad))} vary by {size[bad][0]:.1e}, and their "
-            "variance is beyond double precision: rescale them."
-        )
 
 
 class ProcessModel(KernelRegressor):

@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from posterity import designs, inference, linalg, models, priors
+from posterity import designs, inference, linalg, models, priors, validation
 from posterity.arrays import Array
 from posterity.inference.sparse_bayes import alternation as sparse_alternation
 from posterity.inference.sparse_bayes import normal as sparse_normal
 from posterity.inference.sparse_bayes.chosen import Chosen
 from posterity.regression import sparse_noise
+from posterity.regression.linear_model import Rows
 from posterity.regression.posterior import PosteriorModel
 from posterity.regression.sparse_noise import Noise
 from posterity.regression.streamed import StreamedLinearModel
@@ -110,6 +111,13 @@ class SparseLinearRegression(PosteriorModel, StreamedLinearModel):
         self.fit_intercept = fit_intercept
         self.algorithm = algorithm
         self.max_iter = max_iter
+
+    def _check_rows(
+        self, X: Any, y: Any, sample_weight: Any, noise_variance: Any, *, first: bool
+    ) -> Rows:
+        rows = super()._check_rows(X, y, sample_weight, noise_variance, first=first)
+        validation.check_powers(rows.X, X)
+        return rows
 
     def _conclude(self, statistics: designs.Statistics) -> None:
         models.check_algorithm(self.algorithm, self.max_iter)

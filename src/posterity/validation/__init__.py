@@ -20,6 +20,7 @@ from posterity.validation.consistency import (
     require_positive,
     require_within,
 )
+from posterity.validation.ranges import check_powers, check_spread
 from posterity.validation.refusals import refuse_collection, refuse_collection_beside_rows
 from posterity.validation.weights import (
     check_repetitions,
@@ -34,8 +35,10 @@ __all__ = [
     "check_coordinates",
     "check_count",
     "check_positive",
+    "check_powers",
     "check_repetitions",
     "check_sample_weight",
+    "check_spread",
     "check_targets",
     "refuse_collection",
     "refuse_collection_beside_rows",

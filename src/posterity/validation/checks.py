@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_array, column_or_1d, validate_data
 
 from posterity.arrays import Array
-from posterity.validation import refusals
+from posterity.validation import ranges, refusals
 
 
 def check_X(
@@ -137,6 +137,9 @@ def check_targets(
         raise ValueError(
             f"X has {n_rows} rows but y has {len(checked)}; each row needs one target."
         )
+    if n_rows:
+        with np.errstate(over="ignore"):
+            ranges.check_spread(np.atleast_1d(np.ptp(checked, axis=0)), "targets")
     return checked
 
 

@@ -60,7 +60,7 @@ def refuse_dates(data: Any, name: str) -> None:
     for j, dtype in enumerate(dtypes):
         if str(dtype).lower().startswith(("date", "time", "duration", "period")):
             raise ValueError(
-                f"Input {name} holds dates or times (column {_column_label(data, j)}); turn them "
+                f"Input {name} holds dates or times (column {column_label(data, j)}); turn them "
                 "into numbers first, e.g. days since a fixed date."
             )
 
@@ -145,7 +145,7 @@ def _place(data: Any, index: Sequence[int]) -> str:
     """A place in words: (row,) or (row, column)."""
     if len(index) == 1:
         return f"row {index[0]}"
-    return f"column {_column_label(data, index[1])} (row {index[0]})"
+    return f"column {column_label(data, index[1])} (row {index[0]})"
 
 
 def _others(places: Sized) -> str:
@@ -155,7 +155,7 @@ def _others(places: Sized) -> str:
     return f" and {count} other place{plural}" if count else ""
 
 
-def _column_label(data: Any, j: int) -> str:
+def column_label(data: Any, j: int) -> str:
     """A column's name in quotes, or its number counted from 0."""
     names = _column_names(data)
     return repr(names[j]) if names else str(j)

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from posterity.arrays import Array
-from posterity.validation import checks, refusals
+from posterity.validation import checks, ranges, refusals
 
 
 def check_sample_weight(sample_weight: ArrayLike | None, n_rows: int) -> Array | None:
@@ -28,6 +28,7 @@ def check_sample_weight(sample_weight: ArrayLike | None, n_rows: int) -> Array |
         raise ValueError(
             "sample_weight is zero in every row; at least one weight must be positive."
         )
+    ranges.check_total(weights)
     return weights
 
 

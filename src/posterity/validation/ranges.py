@@ -1,0 +1,106 @@
+"""Numbers so large or so small that their squares are not doubles."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from posterity.arrays import Array
+from posterity.validation import refusals
+
+_LARGEST = 1e140
+"""The square of a spread, times weights and as many rows as there can be, is still a double."""
+_MOST_ROWS = float(np.finfo(np.float64).eps) ** -2
+_POWERS = {2: "squares", 4: "fourth powers"}
+
+
+def check_spread(spread: Array, what: str, remedy: str = "rescale them") -> Array:
+    """Spreads of columns, whose squares must be doubles too; zero is one.
+
+    Parameters
+    ----------
+    spread : ndarray of shape (K,)
+        Standard deviation, range or largest deviation of each column.
+    what : str
+        What the columns hold, in the plural.
+    remedy : str
+        What to do.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from posterity import validation
+    >>> validation.check_spread(np.array([2.0, 1e-160]), "targets")
+    Traceback (most recent call last):
+        ...
+    ValueError: The targets of column 1 vary by 1.0e-160, and their variance is beyond double
+    precision: rescale them.
+    """
+    bad = _is_beyond(spread)
+    if bad.any():
+        raise ValueError(
+            f"The {what} of column {int(np.argmax(bad))} vary by {spread[bad][0]:.1e}, and their "
+            f"variance is beyond double precision: {remedy}."
+        )
+    return spread
+
+
+def check_powers(rows: Array, data: Any = None, power: int = 2) -> None:
+    """Refuse inputs whose squares are not doubles, for models that compute with squares.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (N, D)
+        Checked inputs; NaN is passed over.
+    data : array-like or data frame, optional
+        The inputs as they were given, for the names of columns.
+    power : {2, 4}, default=2
+        4: squares of squares, for models that compute with squares of products of rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from posterity import validation
+    >>> validation.check_powers(np.array([[1.0, 0.0], [2.0, 1e200]]))
+    Traceback (most recent call last):
+        ...
+    ValueError: Input X: column 1 holds values up to 1.0e+200, whose squares are beyond double
+    precision; divide the column by 1e+200.
+    """
+    size = np.fmax.reduce(np.abs(rows), axis=0, initial=0.0)
+    bad = np.flatnonzero(_is_beyond(size, power))
+    if bad.size:
+        column, value = refusals.column_label(data, bad[0]), float(size[bad[0]])
+        unit = f"1e{np.floor(np.log10(value)):+.0f}"
+        raise ValueError(
+            f"Input X: column {column} holds values up to {value:.1e}, whose {_POWERS[power]} are "
+            f"beyond double precision; divide the column by {unit}."
+        )
+
+
+def check_total(weights: Array) -> None:
+    """Refuse weights of so many rows that the error of their mean is less than rounding.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from posterity.validation import ranges
+    >>> ranges.check_total(np.full(4, 1e300))
+    Traceback (most recent call last):
+        ...
+    ValueError: sample_weight adds up to 4e+300 rows, and counts above 2e+31 are beyond double
+    precision; divide the weights by their mean, 1e+300, if each row counts once.
+    """
+    with np.errstate(over="ignore"):
+        total, mean = float(weights.sum()), float(np.sum(weights / len(weights)))
+    if total > _MOST_ROWS:
+        raise ValueError(
+            f"sample_weight adds up to {total:.3g} rows, and counts above {_MOST_ROWS:.0e} are "
+            f"beyond double precision; divide the weights by their mean, {mean:.3g}, if each row "
+            "counts once."
+        )
+
+
+def _is_beyond(size: Array, power: int = 2) -> NDArray[np.bool_]:
+    largest = _LARGEST ** (2.0 / power)
+    return (size > largest) | ((size > 0.0) & (size < 1.0 / largest))
