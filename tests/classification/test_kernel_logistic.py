@@ -56,7 +56,7 @@ def test_with_an_offset_the_origin_does_not_matter():
 @each_count
 def test_the_kernel_of_the_largest_evidence_is_learned(n_classes):
     X, y, _ = rings(n_classes=n_classes)
-    best = KernelLogisticRegression().fit(X, y)
+    best = KernelLogisticRegression(kernels.RBF()).fit(X, y)
     for width in (0.1, 0.5, 1.0, 2.0, 10.0):
         other = KernelLogisticRegression(kernels.RBF(width).fixed()).fit(X, y)
         assert other.log_evidence_ <= best.log_evidence_ + 1e-4
@@ -71,3 +71,14 @@ def test_rows_that_are_alike_are_merged():
     assert len(twice.X_train_) == 40
     weighted = twice.fit(X, y, np.full(40, 2.0))
     np.testing.assert_allclose(weighted.predict_proba(queries), p, atol=1e-8)
+
+
+def test_the_default_kernel_has_one_width_in_units_of_each_column():
+    X, y, queries = rings(60)
+    units = np.array([1e-3, 1e3])
+    model = KernelLogisticRegression().fit(units * X, y)
+    first, second = np.array(model.kernel_.length_scale) / (units * np.std(X, axis=0))
+    assert first == pytest.approx(second)
+    again = KernelLogisticRegression(model.kernel_.fixed(), prior_variance=model.prior_variance_)
+    p = again.fit(units * X, y).predict_proba(units * queries)
+    np.testing.assert_allclose(model.predict_proba(units * queries), p, atol=1e-8)

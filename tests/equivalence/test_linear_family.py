@@ -66,7 +66,9 @@ def test_primal_dual_and_woodbury_agree(n, m):
 def test_dual_least_squares_is_primal_least_squares(n, m, fit_intercept):
     X, y, X_star = data(n, m)
     primal = LinearRegression(fit_intercept=fit_intercept).fit(X, y)
-    dual = DualLinearRegression(prior="flat", fit_intercept=fit_intercept).fit(X, y)
+    dual = DualLinearRegression(prior="flat", fit_intercept=fit_intercept, standardize=False).fit(
+        X, y
+    )
     np.testing.assert_allclose(dual.coef_, primal.coef_, rtol=1e-8)
     np.testing.assert_allclose(dual.predict(X_star), primal.predict(X_star), rtol=1e-8)
     if n > m:
@@ -78,7 +80,9 @@ def test_dual_least_squares_is_primal_least_squares(n, m, fit_intercept):
 def test_dual_evidence_is_the_dense_one():
     """[P8 8.52]: log N(y | 0, tau2 K K + sigma2 I)."""
     X, y, _ = data()
-    model = DualLinearRegression(prior_variance=0.3, noise_variance=0.7, fit_intercept=False)
+    model = DualLinearRegression(
+        prior_variance=0.3, noise_variance=0.7, fit_intercept=False, standardize=False
+    )
     K = X @ X.T
     dense = multivariate_normal(np.zeros(25), 0.3 * K @ K + 0.7 * np.eye(25)).logpdf(y)
     assert model.fit(X, y).log_evidence_ == pytest.approx(dense, rel=1e-10)
@@ -190,7 +194,7 @@ def test_dual_weights_and_offset_reproduce_the_prediction_from_the_raw_kernel():
     X, y, X_star = data()
     weight = np.random.default_rng(1).uniform(0.5, 2.0, len(y))
     for fit_intercept in (True, False):
-        model = DualLinearRegression(fit_intercept=fit_intercept)
+        model = DualLinearRegression(fit_intercept=fit_intercept, standardize=False)
         model.fit(X, y, sample_weight=weight)
         if fit_intercept:
             assert abs(model.dual_coef_.sum()) < 1e-10 * np.abs(model.dual_coef_).sum()

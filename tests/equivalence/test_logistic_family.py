@@ -132,7 +132,9 @@ def test_bayesian_dual_is_a_primal_model_in_rotated_columns(n_classes, fit_inter
     y = np.arange(n) % n_classes
     center = X.mean(axis=0) if fit_intercept else 0.0
     root = np.real(sqrtm((X - center).T @ (X - center)))
-    dual = DualLogisticRegression(prior_variance=0.05, fit_intercept=fit_intercept).fit(X, y)
+    dual = DualLogisticRegression(
+        prior_variance=0.05, fit_intercept=fit_intercept, standardize=False
+    ).fit(X, y)
     primal = BayesianLogisticRegression(
         prior_variance=0.05, fit_intercept=fit_intercept, standardize=False
     ).fit((X - center) @ root, y)
@@ -148,7 +150,7 @@ def test_dual_and_primal_have_the_same_nearest_normal(n_classes, n):
     y = np.digitize(a, np.quantile(a, [0.5] if n_classes == 2 else [0.3, 0.6]))
     center = X.mean(axis=0)
     root = np.real(sqrtm((X - center).T @ (X - center)))
-    dual = DualLogisticRegression(prior_variance=2.0).fit(X, y)
+    dual = DualLogisticRegression(prior_variance=2.0, standardize=False).fit(X, y)
     primal = BayesianLogisticRegression(prior_variance=2.0, standardize=False)
     primal.fit((X - center) @ root, y)
     assert dual.posterior_.fit.bound == pytest.approx(primal.posterior_.fit.bound, abs=1e-5)

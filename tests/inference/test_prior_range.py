@@ -29,7 +29,7 @@ def test_rows_that_are_all_zero_have_a_range_too():
     [
         (RobustRegression(standardize=False), 2),
         (BayesianLogisticRegression(standardize=False), 2),
-        (DualLogisticRegression(), 4),  # the columns are squares of the rows
+        (DualLogisticRegression(standardize=False), 4),  # the columns are squares of the rows
     ],
     ids=lambda v: type(v).__name__,
 )

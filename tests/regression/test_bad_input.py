@@ -137,7 +137,9 @@ def test_huge_and_tiny_inputs_do_not_overflow(model, scale):
 
 @pytest.mark.parametrize("scale", [1e300, 1e150, 1e-150])
 @pytest.mark.parametrize(
-    "model", [DualLinearRegression(), BayesianLinearRegression(standardize=False)], ids=repr
+    "model",
+    [DualLinearRegression(standardize=False), BayesianLinearRegression(standardize=False)],
+    ids=repr,
 )
 def test_inputs_whose_squares_are_no_doubles_are_refused_in_words(model, scale):
     X, y = data()

@@ -36,6 +36,9 @@ class DualLogisticRegression(models.DualModel, WeightClassifier):
         Variance of each dual weight. None: learned by the evidence. Unused with a flat prior.
     fit_intercept : bool, default=True
         Add an offset, and centre the kernel; the dual weights then sum to zero.
+    standardize : bool, default=True
+        Let ``kernel="linear"`` be inner products of columns scaled to unit variance, so that units
+        do not matter. False: of the columns as they are. Other kernels have units of their own.
     averaging : {"exact", "approximate", "none"}, default="exact"
         How probabilities are averaged over the posterior, as in
         :class:`BayesianLogisticRegression`; with a flat prior they are at the best weights.
@@ -81,6 +84,7 @@ class DualLogisticRegression(models.DualModel, WeightClassifier):
         features: Any = None,
         prior_variance: float | None = None,
         fit_intercept: bool = True,
+        standardize: bool = True,
         averaging: str = "exact",
         inference: str = "auto",
     ) -> None:
@@ -89,6 +93,7 @@ class DualLogisticRegression(models.DualModel, WeightClassifier):
         self.features = features
         self.prior_variance = prior_variance
         self.fit_intercept = fit_intercept
+        self.standardize = standardize
         self.averaging = averaging
         self.inference = inference
 
@@ -106,7 +111,12 @@ class DualLogisticRegression(models.DualModel, WeightClassifier):
         )
         if one_of(self.prior, "prior", PRIORS) == "flat":
             problem, found = weight_space.maximum_likelihood(
-                space, codes, weights, self._likelihood(), exactly=True
+                space,
+                codes,
+                weights,
+                self._likelihood(),
+                exactly=True,
+                mean_squares=space.mean_squares(weights),
             )
             announce(self, found)
             self.posterior_ = None
@@ -124,4 +134,4 @@ class DualLogisticRegression(models.DualModel, WeightClassifier):
         # About the centre these sum to zero, so they are also the weights of the kernel itself.
         self.dual_coef_ = np.ascontiguousarray((coef * np.sqrt(self.row_weights_)[:, None]).T)
         if isinstance(self.kernel, str):  # only the linear kernel has weights of the features
-            self.coef_ = self.dual_coef_ @ self.kernel_columns_.X_train_  # [P9 9.24]
+            self.coef_ = self._column_weights(self.dual_coef_)  # [P9 9.24]

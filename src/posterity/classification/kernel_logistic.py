@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -25,8 +26,9 @@ class KernelLogisticRegression(models.KernelModel, Classifier):
     Parameters
     ----------
     kernel : Kernel or callable, optional
-        A value of :mod:`posterity.kernels`. Parameters that are not set start from the data; those
-        held by ``kernel.fixed()`` are not tuned. None: ``RBF()``.
+        A value of :mod:`posterity.kernels`, in the units of the inputs. Parameters that are not
+        set start from the data; those held by ``kernel.fixed()`` are not tuned. None: an RBF with
+        one width that is learned, times the standard deviation of each column.
     prior_variance : float, optional
         Variance of each weight. None: learned by the evidence.
     fit_intercept : bool, default=True
@@ -106,9 +108,11 @@ class KernelLogisticRegression(models.KernelModel, Classifier):
         codes = self._learn_classes(y, len(weights), weights)
         training = models.Training.present(rows, codes[:, None], weights, None).merged()
         self.X_train_ = training.rows
-        started, bounds = self._bound_kernel().tuned(models.distinct(self.X_train_))
+        given = None if self.kernel is None else self._bound_kernel()
+        frame = models.Frame.for_kernel(given, training.rows, training.weights)
+        started, bounds = frame.kernel.tuned(models.distinct(frame.rows))
         search = kernel_weights.Search(
-            self.X_train_,
+            frame.rows,
             training.Y[:, 0],
             training.weights,
             classes.likelihood_of(len(self.classes_), self.averaging),
@@ -118,7 +122,9 @@ class KernelLogisticRegression(models.KernelModel, Classifier):
             self.fit_intercept,
             nearest=classes.wants_nearest(self.inference, self.averaging),
         )
-        self.posterior_, best = search.maximise(max_iter=self.max_iter)
+        found, best = search.maximise(max_iter=self.max_iter)
+        kernel = frame.in_given_units(found.kernel)
+        self.posterior_ = replace(found, kernel=kernel, X=self.X_train_)
         self.n_iter_, self.stop_reason_ = max(1, best.n_iter), best.stop_reason
         self.at_bounds_ = models.report_kernel_bounds(best, self.posterior_.kernel)
         self._publish()

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from posterity import arrays, designs, kernels, likelihoods, optimize
 from posterity.arrays import Array
@@ -22,6 +23,7 @@ from posterity.inference.weight_prior import WeightPrior
 from posterity.inference.weight_problem import WeightProblem
 from posterity.inference.weight_targets import RowTargets
 
+_OCTAVES = np.log(2.0) * np.array([1.0, -1.0, -2.0])  # from a kernel's start
 _LEAST_GAIN = 1e-5  # nats
 _LONGEST = 2.0  # step, in logs
 
@@ -69,17 +71,11 @@ class Search:
         return RowTargets.of(self.y, weights, self.likelihood, offset=self.offset)
 
     def maximise(self, *, max_iter: int = 100) -> tuple[KernelWeights, optimize.Optimum]:
-        """Scan the prior variance at the kernel's start, then climb in all parameters."""
+        """Scan the prior variance and a few widths, then climb in all parameters."""
         objective = _Objective(self)
-        start = self.kernel.theta
+        start, limits = self._start(objective), self.bounds
         if self.prior_variance is None:
-            among = objective.prior_range()
-            at = [np.append(variance, start) for variance in among.scan]
-            values = [objective.fit(x).log_evidence for x in at]
-            start = at[int(np.argmax(values))]
-            limits = np.vstack([among.limits, self.bounds])
-        else:
-            limits = self.bounds
+            limits = np.vstack([objective.prior_range(self.kernel.theta).limits, limits])
         if not len(start):
             best = optimize.Optimum(start, np.nan, start, 0, "every parameter was given", True)
             return objective.solution(start), best
@@ -95,6 +91,23 @@ class Search:
         )
         return objective.solution(best.x), best
 
+    def _start(self, objective: _Objective) -> Array:
+        """The best decade of the prior variance, and then the best of a few widths."""
+        theta = self.kernel.theta
+        widths = [theta + octave * self._is_length for octave in _OCTAVES]
+        widths = [np.clip(width, *self.bounds.T) for width in widths if np.any(width != theta)]
+        if self.prior_variance is not None:
+            return objective.best([theta, *widths])
+        among = objective.prior_range(theta)
+        best = objective.best([np.append(variance, theta) for variance in among.scan])
+        decade = best[0] - among.start
+        others = [np.append(objective.prior_range(w).start + decade, w) for w in widths]
+        return objective.best([best, *others])
+
+    @property
+    def _is_length(self) -> NDArray[np.bool_]:
+        return np.array(["length_scale" in name for name in self.kernel.names], dtype=bool)
+
 
 class _Objective:
     """Minus the log evidence in log parameters; modes are sought from the one before."""
@@ -103,10 +116,16 @@ class _Objective:
         self._search, self._targets = search, search.targets
         self._mode: Array | None = None
 
-    def prior_range(self) -> PriorRange:
-        """Of the prior variance, at the kernel's start."""
+    def best(self, points: list[Array]) -> Array:
+        """The one of the largest evidence; no fit where there is no choice."""
+        if len(points) == 1:
+            return points[0]
+        return points[int(np.argmax([self.fit(x).log_evidence for x in points]))]
+
+    def prior_range(self, theta: Array) -> PriorRange:
+        """Of the prior variance, at log parameters of the kernel."""
         s = self._search
-        K = arrays.to_numpy(s.kernel(s.X))
+        K = arrays.to_numpy(s.kernel.at(theta)(s.X))
         center = _center(K, s.weights, offset=s.offset)
         Z = _columns(K, s.weights, center, offset=s.offset)[:, : len(K)]
         length2 = float(s.weights @ np.sum(Z**2, axis=1) / s.weights.sum())

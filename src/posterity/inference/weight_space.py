@@ -68,6 +68,11 @@ class WeightSpace:
         )
         return cls(plain, center, scale, np.ascontiguousarray(Vt[kept].T), offset)
 
+    def mean_squares(self, weights: Array | None) -> Array:
+        """Of each coordinate over rows in memory."""
+        Z = self.design.rows(0, self.design.n_rows)
+        return np.average(Z[:, : Z.shape[1] - self.offset] ** 2, axis=0, weights=weights)
+
     def rows(self, Z: Array) -> tuple[Array, Array | None]:
         """Rows of the design for new columns, and the squared length of what it cannot see."""
         X = (Z - self.center) / self.scale
@@ -135,12 +140,13 @@ def maximum_likelihood(
     likelihood: likelihoods.Likelihood | likelihoods.Coupled,
     *,
     exactly: bool,
+    mean_squares: float | Array = 1.0,
     max_iter: int = 100,
 ) -> tuple[WeightProblem, Weights]:
     """Weights under no prior; where the classes are separable, those of one row's worth of prior.
 
     Without an end to the weights there is no maximum. A prior that knows as much as one row does
-    gives them one, whatever the units of the columns.
+    gives them one, whatever the units of the columns: those of ``mean_squares`` over the rows.
     """
     targets = RowTargets.of(y, weights, likelihood, offset=space.offset)
     M, J = space.design.n_columns, targets.n_outputs
@@ -149,9 +155,10 @@ def maximum_likelihood(
     found = newton.mode(problem, exactly=exactly, max_iter=max_iter)
     if not found.separable:
         return problem, found
-    column2 = space.design.square_length / len(space.center)  # the mean square of a column
     one_row = WeightPrior(
-        column2 / targets.typical_variance, M, targets.offset_precision if space.offset else None
+        mean_squares / targets.typical_variance,
+        M,
+        targets.offset_precision if space.offset else None,
     )
     bounded = replace(problem, prior=one_row)
     again = newton.mode(bounded, exactly=exactly, max_iter=max_iter)

@@ -31,7 +31,8 @@ class KernelKMeans(models.LazyQueries, ClusterMixin, models.KernelModel):
     kernel : Kernel or callable, optional
         A value of :mod:`posterity.kernels`, or ``kernel(A, B)`` that gives the matrix between the
         rows of A and of B. Parameters of a kernel that are not set are started from the data. None:
-        ``kernels.RBF()``.
+        ``kernels.RBF()``, one width for all columns: scale those of different units before, as for
+        :class:`PCA`.
     n_restarts : int, default=10
         How many times to search: once from the leading eigenvectors of the kernel matrix, then from
         rows drawn far apart; the best is kept.

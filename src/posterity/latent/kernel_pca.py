@@ -45,7 +45,8 @@ class KernelPCA(transformer.KernelTransformer):
     kernel : Kernel or callable, optional
         A value of :mod:`posterity.kernels`, or ``kernel(A, B)`` that gives the matrix between the
         rows of A and of B. Parameters of a kernel that are not set are started from the data. None:
-        ``kernels.RBF()``.
+        ``kernels.RBF()``, one width for all columns: scale those of different units before, as for
+        :class:`PCA`.
     max_iter : int, default=200
         The most iterations of ``inverse_transform``.
     tol : float, default=1e-6

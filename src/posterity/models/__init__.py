@@ -5,6 +5,7 @@ from posterity.models.candidate_rows import CentredColumns, GivenRows, Partition
 from posterity.models.column_moments import ColumnMoments
 from posterity.models.dual_model import DualModel
 from posterity.models.feature_model import FeatureModel, given_variance
+from posterity.models.kernel_frame import Frame
 from posterity.models.kernel_model import (
     KernelModel,
     checked_weights,
@@ -23,7 +24,6 @@ from posterity.models.lazy_answers import (
 from posterity.models.lazy_queries import LazyQueries, asked
 from posterity.models.partitioned_training import PartitionedTraining
 from posterity.models.relevance_model import (
-    Frame,
     RelevanceModel,
     arranged,
     check_algorithm,

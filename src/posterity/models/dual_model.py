@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from posterity import designs, kernels, likelihoods
 from posterity import features as feature_spaces
-from posterity import likelihoods
 from posterity.arrays import Array
 from posterity.models.weighed_model import WeighedModel
 
@@ -17,6 +17,8 @@ class DualModel(WeighedModel):
     """An estimator that is linear in the kernel between queries and training rows."""
 
     kernel: Any
+    fit_intercept: bool
+    standardize: bool = False  # of models in files that were written before there was a choice
     kernel_columns_: feature_spaces.KernelColumns
     row_weights_: Array
 
@@ -29,8 +31,31 @@ class DualModel(WeighedModel):
     ) -> None:
         """The last step of the features: the kernel acts on them where they have ended."""
         super()._move_units(X, y, sample_weight, likelihood)
-        self.kernel_columns_ = feature_spaces.KernelColumns(self.kernel).fit(self._features_of(X))
+        Z = self._features_of(X)
+        self.kernel_columns_ = feature_spaces.KernelColumns(self._kernel(Z, sample_weight)).fit(Z)
         self.row_weights_ = np.ones(len(X)) if sample_weight is None else sample_weight
+
+    def _kernel(self, Z: Array, sample_weight: Array | None) -> Any:
+        """The kernel as given; "linear" of columns that are scaled to unit variance."""
+        if not (self.standardize and isinstance(self.kernel, str) and self.kernel == "linear"):
+            return self.kernel
+        with np.errstate(all="ignore"):
+            columns = designs.Standardized.of(
+                designs.Dense(Z), sample_weight, offset=self.fit_intercept
+            )
+            factors = columns.scale**-2.0
+        bad = np.flatnonzero(~(np.isfinite(factors) & (factors > 0.0)))
+        if bad.size:
+            raise ValueError(
+                f"The squares of column {bad[0]} are beyond double precision: scale the columns."
+            )
+        return kernels.Linear(tuple(map(float, factors)))
+
+    def _column_weights(self, dual_coef: Array) -> Array:
+        """The weights of the features, from those of the rows, under the linear kernel."""
+        kernel = self.kernel_columns_.kernel_
+        factor = np.asarray(kernel.variance) if isinstance(kernel, kernels.Linear) else 1.0
+        return dual_coef @ self.kernel_columns_.X_train_ * factor
 
     def _kernel_of(self, Z: Array) -> Array:
         """Between rows and training rows, (n, N)."""

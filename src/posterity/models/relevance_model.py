@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import array_api_compat
@@ -11,34 +11,14 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from posterity import arrays, designs, kernels, priors, validation
-from posterity.arrays import Array, DeviceArray, namespace
+from posterity.arrays import Array, namespace
 from posterity.models import candidate_rows, kernel_model, streamed_rows
 from posterity.models.candidate_rows import Pool
+from posterity.models.kernel_frame import Frame
 from posterity.models.kernel_model import KernelModel
 from posterity.models.training import Training
 
 ALGORITHMS = ("sequential", "alternating")
-
-
-@dataclass(frozen=True)
-class Frame:
-    """Rows in the units in which a kernel is learned, and that kernel."""
-
-    rows: Any
-    kernel: kernels.Kernel
-    spread: Array | None  # (D,), the units; None: those of the rows as they were given
-
-    def of(self, rows: Any) -> Any:
-        """Other rows in these units."""
-        return rows if self.spread is None else rows / arrays.like(rows, self.spread)
-
-    def in_given_units(self, kernel: kernels.Kernel) -> kernels.Kernel:
-        """The kernel that makes of the rows as given what this one makes of them here."""
-        if self.spread is None:
-            return kernel
-        assert isinstance(kernel, kernels.RBF)
-        width = float(np.asarray(kernel.length_scale))
-        return kernels.RBF(tuple(float(width * s) for s in self.spread))
 
 
 class RelevanceModel(KernelModel):
@@ -66,10 +46,8 @@ class RelevanceModel(KernelModel):
 
     def _frame(self, training: Training) -> Frame:
         """Where the kernel is learned; without one, in columns of unit variance."""
-        if self.kernel is not None:
-            return Frame(training.rows, self._bound_kernel(), None)
-        spread = _spreads(training.rows, training.weights)
-        return Frame(training.rows / arrays.like(training.rows, spread), kernels.RBF(), spread)
+        given = None if self.kernel is None else self._bound_kernel()
+        return Frame.for_kernel(given, training.rows, training.weights)
 
     def _arranged(self, training: Training) -> Training:
         """Equal rows made one, where the kernel does not tell them apart, in an order of their own.
@@ -206,18 +184,6 @@ def _check_budget(max_vectors: Any, algorithm: str) -> None:
     validation.check_count(max_vectors, "max_vectors")
     if algorithm != "sequential":
         raise ValueError("max_vectors is for algorithm='sequential', which adds vectors.")
-
-
-def _spreads(rows: DeviceArray, weights: Array) -> Array:
-    """The weighted standard deviation of each column; one where a column is constant."""
-    xp, share = namespace(rows), arrays.like(rows, weights / np.sum(weights))
-    about = rows - rows[0, :]  # exactly zero in a column that is constant
-    size = xp.max(xp.abs(about), axis=0)
-    unit = xp.where(size > 0.0, size, xp.ones_like(size))  # squares neither overflow nor vanish
-    scaled = about / unit
-    residual = scaled - share @ scaled
-    spread = arrays.to_numpy(xp.sqrt(share @ (residual * residual)) * unit)
-    return np.where(arrays.to_numpy(size) > 0.0, spread, 1.0)
 
 
 def _numbers(training: Training, places: NDArray[np.intp]) -> NDArray[np.intp]:

@@ -36,6 +36,9 @@ class DualLinearRegression(models.DualModel, PosteriorModel, FlatModel):
         with a flat prior.
     fit_intercept : bool, default=True
         Add an offset, and centre the kernel; the dual weights then sum to zero.
+    standardize : bool, default=True
+        Let ``kernel="linear"`` be inner products of columns scaled to unit variance, so that units
+        do not matter. False: of the columns as they are. Other kernels have units of their own.
     predictive : {"student_t", "plug_in"}, default="student_t"
         The predictive distribution under a flat prior, as in :class:`LinearRegression`.
 
@@ -75,6 +78,7 @@ class DualLinearRegression(models.DualModel, PosteriorModel, FlatModel):
         prior_variance: float | None = None,
         noise_variance: float | None = None,
         fit_intercept: bool = True,
+        standardize: bool = True,
         predictive: str = "student_t",
     ) -> None:
         self.kernel = kernel
@@ -83,6 +87,7 @@ class DualLinearRegression(models.DualModel, PosteriorModel, FlatModel):
         self.prior_variance = prior_variance
         self.noise_variance = noise_variance
         self.fit_intercept = fit_intercept
+        self.standardize = standardize
         self.predictive = predictive
 
     def _begin(self, rows: Rows) -> None:
@@ -107,7 +112,7 @@ class DualLinearRegression(models.DualModel, PosteriorModel, FlatModel):
         # About the centre these sum to zero, so they are also the weights of the kernel itself.
         self.dual_coef_ = self.column_coef_ * np.sqrt(self.row_weights_)
         if isinstance(self.kernel, str):  # only the linear kernel has weights of the features
-            self.coef_ = self.dual_coef_ @ self.kernel_columns_.X_train_  # [P8 8.41]
+            self.coef_ = self._column_weights(self.dual_coef_)  # [P8 8.41]
 
     def _posterior(self) -> inference.WeightPosterior:
         if self.prior == "flat":

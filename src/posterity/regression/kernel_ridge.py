@@ -28,7 +28,8 @@ class KernelRidgeRegression(KernelRegressor):
     kernel : Kernel or callable, optional
         A value of :mod:`posterity.kernels`, or ``kernel(A, B)`` that gives the matrix between the
         rows of A and of B. Parameters of a kernel that are not set are started from the data; they
-        are not tuned. None: ``kernels.RBF()``.
+        are not tuned. None: ``kernels.RBF(ard=True)``, whose length scales follow the spread of
+        each column.
     penalty : float, optional
         The factor of the squared norm of the function beside the sum of squared residuals; > 0.
         None: that of the least leave-one-out error.
@@ -128,6 +129,9 @@ class KernelRidgeRegression(KernelRegressor):
         return distributions.Normal(
             mean, np.broadcast_to(np.sqrt(self.noise_variance_), mean.shape)
         )
+
+    def _default_kernel(self) -> kernels.Kernel:
+        return kernels.RBF(ard=True)  # it starts at the spread of each column, and stays there
 
     @property
     def noise_variance_(self) -> Any:
