@@ -115,3 +115,9 @@ print("numba" in sys.modules)
 def test_a_model_without_compiled_code_does_not_import_numba():
     source = Path(posterity.__file__).parents[1]
     assert run(MODELS_WITHOUT_COMPILED_CODE, PYTHONPATH=str(source)) == ["False"]
+
+
+def test_only_the_decorator_and_functions_of_users_are_compiled_by_numba_itself():
+    source = Path(posterity.__file__).parent
+    using = {path.name for path in source.rglob("*.py") if "numba.njit(" in path.read_text()}
+    assert using == {"compilation.py", "function.py"}

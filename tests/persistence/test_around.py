@@ -37,6 +37,8 @@ from posterity import (
 )
 from posterity.persistence import around, errors, foreign, registry
 
+# AdaBoost scales weights to a sum of one, which models of repetitions point out.
+pytestmark = pytest.mark.filterwarnings("ignore:sample_weight says how often:UserWarning")
 RNG = np.random.default_rng(0)
 X = RNG.uniform(0.1, 1.0, size=(36, 3))
 Y = X @ [1.0, 2.0, 3.0] + 0.1 * RNG.normal(size=36)
@@ -225,6 +227,18 @@ def test_results_of_a_search_are_the_same_after_a_file(path):
     assert type(two["param_penalty"]) is np.ma.MaskedArray
     for name in one:
         np.testing.assert_array_equal(np.ma.filled(one[name]), np.ma.filled(two[name]))
+
+
+def test_a_search_is_described_by_the_model_it_found(path):
+    target = compose.TransformedTargetRegressor(
+        BayesianLinearRegression(), func=np.log, inverse_func=np.exp
+    )
+    pipeline = make_pipeline(preprocessing.StandardScaler(), target)
+    grid = {"transformedtargetregressor__regressor__fit_intercept": [True]}
+    persistence.save(GRID(pipeline, grid, cv=2).fit(X, Y), path)
+    said = persistence.describe(path)
+    assert (said.class_name, said.estimator) == ("GridSearchCV", "BayesianLinearRegression")
+    assert said.log_evidence is not None
 
 
 def test_every_class_that_files_may_name_is_tried():

@@ -18,6 +18,7 @@ from posterity import tables
 from posterity.persistence import archive
 from posterity.persistence.errors import FileError
 
+_FITTED_INSIDE = ("best_estimator_", "regressor_")  # of searches and of transformed targets
 _LONGEST = 200  # characters of a text that is shown
 
 
@@ -30,7 +31,7 @@ class Description:
     class_name : str
         Of the model: "GaussianProcessRegressor", "Pipeline", "TableModel".
     estimator : str
-        Class of the estimator inside a pipeline or a model of tables; else the same.
+        Class of the estimator inside a pipeline, a search or a model of tables; else the same.
     parameters : dict of str
         Parameters of that estimator, as they print.
     log_evidence : float or None
@@ -163,10 +164,13 @@ def _notes(training_rows: int) -> list[str]:
 
 
 def _inside(model: Any) -> Any:
-    """The estimator in models of tables and in pipelines, fitted where they are."""
+    """The estimator in models of tables, pipelines and searches, fitted where they are."""
     if isinstance(model, tables.TableModel):
         return _inside(vars(model).get("estimator_", model.estimator))
-    return _inside(model.steps[-1][1]) if isinstance(model, Pipeline) else model
+    if isinstance(model, Pipeline):
+        return _inside(model.steps[-1][1])
+    held = (getattr(model, "__dict__", {}).get(name) for name in _FITTED_INSIDE)
+    return next((_inside(found) for found in held if found is not None), model)
 
 
 def _parameters(inside: Any) -> dict[str, str]:
