@@ -1,7 +1,10 @@
 """Learning kernel parameters: the largest evidence, however the search went there."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from scipy import stats
 
 from posterity import kernels, linalg, optimize
 from posterity.inference import process_search
@@ -235,3 +238,36 @@ def test_a_stage_begins_with_the_curvature_of_the_one_before(monkeypatch):
     np.testing.assert_allclose(second, learned * 10 / n)
     assert coarse_gain == pytest.approx(100.0 * process_search._LEAST_GAIN)
     assert gain == pytest.approx(process_search._LEAST_GAIN * (n / 20) ** 2)
+
+
+def test_a_function_of_one_fast_column_among_many_is_found():
+    """From lengths at which all columns matter a little it looks like noise, at evidence -174."""
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(150, 12))
+    Y = np.sin(14.0 * X[:, :1]) + 0.05 * rng.normal(size=(150, 1))
+    started, bounds = kernels.Scaled(kernels.RBF(ard=True)).tuned(X, variance=1.0)
+    asked = Problem(X, Observations.of(Y), started, bounds, 0.1, (1e-8, 10.0))
+    learned = maximise(asked, starts=process_search.further_starts(asked, 1, _rng()))
+    assert learned.optimum.value < 0.0
+    assert learned.kernel.kernel.length_scale[0] < 0.3
+
+
+def test_one_length_for_all_columns_has_random_starts():
+    asked = problem()
+    expected = process_search.random_starts(asked, 2, _rng())
+    np.testing.assert_array_equal(process_search.further_starts(asked, 2, _rng()), expected)
+
+
+def test_the_prior_of_the_noise_is_the_half_cauchy_of_its_deviation():
+    asked = replace(problem(learned=True), noise_scale=2.0)
+    theta = asked.start
+    for log_noise in (-12.0, 0.3, 5.0):
+        theta[-1] = log_noise
+        sigma = np.exp(0.5 * log_noise)
+        expected = stats.halfcauchy(scale=np.sqrt(2.0)).logpdf(sigma) + np.log(0.5 * sigma)
+        value, gradient = asked.log_prior(theta)
+        assert value == pytest.approx(expected)
+        step = 1e-6 * np.eye(len(theta))[-1]
+        slope = (asked.log_prior(theta + step)[0] - asked.log_prior(theta - step)[0]) / 2e-6
+        assert gradient[-1] == pytest.approx(slope, abs=1e-8)
+        assert not gradient[:-1].any()

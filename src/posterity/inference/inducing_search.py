@@ -129,10 +129,11 @@ class _Search:
         return kernels.rows.chosen(X, indices)
 
     def value(self, theta: Array, Z: Any) -> float:
-        """The bound."""
+        """The bound, and the prior of the noise."""
         kernel, noise = self.problem.at(theta)
         total = self.problem.total(kernel)
-        return inducing.condition(total, noise, self.observed, Z).log_evidence
+        bound = inducing.condition(total, noise, self.observed, Z).log_evidence
+        return bound + self.problem.log_prior(theta)[0]
 
     def climb(self, theta: Array, Z: Any, max_iter: int) -> tuple[Array, Any, optimize.Optimum]:
         """L-BFGS from there."""
@@ -193,8 +194,9 @@ class _Bound:
             )
         except linalg.NotPositiveDefiniteError:
             return np.inf, np.zeros_like(x)
+        log_prior, slope = p.log_prior(x[:P])
         moves = [] if self.reach is None else [(to_numpy(slopes) * self.reach).ravel()]
-        return -value, -np.concatenate([gradient[:P], *moves])
+        return -value - log_prior, -np.concatenate([gradient[:P] + slope, *moves])
 
 
 def _reach(kernel: kernels.Kernel, X: Any) -> Array:

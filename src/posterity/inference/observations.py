@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,6 +59,10 @@ class Observations:
         slope = -0.5 * self.repeats * self.n_outputs
         constant = self.log_constant * self.n_outputs
         return (constant + slope * math.log(noise_variance) if self.repeats else constant), slope
+
+    def without_repeats(self) -> Observations:
+        """Rows as precise as their weights say, whose repetitions add nothing to the evidence."""
+        return replace(self, repeats=0.0, log_constant=0.0)
 
     def rows(self, chosen: NDArray[np.intp]) -> Observations:
         """The rows of these numbers alone; repeats of rows are then not counted."""

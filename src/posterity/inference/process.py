@@ -39,7 +39,7 @@ class Evidence:
         The rows.
     observations : Observations
     jitter : float, default=0
-        Share of the mean diagonal of K that is added to its diagonal, as part of the model.
+        Share of the mean diagonal of K that is added to the noise variance, as part of the model.
     """
 
     def __init__(self, X: Any, observations: Observations, jitter: float = 0.0) -> None:
@@ -52,25 +52,26 @@ class Evidence:
         Raises ``linalg.NotPositiveDefiniteError`` where the covariance is not, to rounding.
         """
         y = self.observations
-        noise = noise_variance * y.spread
+        total = noise_variance + jitter_variance(kernel, self.X, self.jitter)
+        noise = total * y.spread
         K = self._matrix()
-        blocks.fill(K, kernel, self.X, noise + jitter_variance(kernel, self.X, self.jitter))
+        blocks.fill(K, kernel, self.X, noise)
         L = linalg.cholesky_in_place(K)
         U = linalg.solve_lower(L, y.Y)
         a = linalg.solve_lower_transposed(L, U)
-        value = log_density(L, U) + y.log_apart(noise_variance)[0]
+        value = log_density(L, U) + y.log_apart(total)[0]
         P = linalg.inverse_in_place(L)  # lower triangle of (K + noise)^-1
-        slope = _noise_slope(P, a, noise) + y.log_apart(noise_variance)[1]
+        slope = _noise_slope(P, a, noise) + y.log_apart(total)[1]
         theta = 0.5 * blocks.pullback(P, kernel, self.X, lambda i, j: _weights(P, a, i, j))
-        return value, np.append(theta + self._jitter_gradient(kernel, P, a), slope)
+        if self.jitter:
+            theta = theta + self._jitter_gradient(kernel, slope / total)
+            slope *= noise_variance / total
+        return value, np.append(theta, slope)
 
-    def _jitter_gradient(self, kernel: kernels.Kernel, P: DeviceArray, a: DeviceArray) -> Array:
+    def _jitter_gradient(self, kernel: kernels.Kernel, slope: float) -> Array:
         """The part of the gradient in theta that comes through the mean diagonal of K."""
-        if not self.jitter:
-            return np.zeros(len(kernel.theta))
         diagonal = kernel.diag(self.X)
-        trace = _noise_slope(P, a, namespace(diagonal).ones_like(diagonal))
-        share = self.jitter * trace / self.observations.n_rows
+        share = self.jitter * slope / self.observations.n_rows
         return kernel.diag_pullback(self.X, share + 0.0 * diagonal)
 
     def _matrix(self) -> DeviceArray:

@@ -7,6 +7,7 @@ few.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
@@ -14,11 +15,12 @@ from typing import Any, TypeVar
 import joblib
 import numpy as np
 from numpy.typing import NDArray
+from scipy import special
 
 from posterity import kernels, linalg, optimize
 from posterity.arrays import Array
+from posterity.inference import process, screening
 from posterity.inference.observations import Observations
-from posterity.inference.process import Evidence, check_room
 from posterity.inference.searchable import Objective, Searchable, negated
 
 _FEW_ROWS = 500
@@ -44,6 +46,8 @@ class Problem:
 
     ``kernel`` is tuned; ``extra`` is added to it and is not (the prior of a mean function).
     ``jitter`` is a share of the mean prior variance that is added to the variance of each row.
+    ``noise_scale`` is a variance: a learned noise has a prior of about this size, the half-Cauchy
+    of its standard deviation.
     """
 
     X: Any
@@ -54,6 +58,7 @@ class Problem:
     noise_bounds: tuple[float, float] | None  # None: given, not learned
     extra: kernels.Kernel | None = None
     jitter: float = 0.0
+    noise_scale: float | None = None
 
     @property
     def start(self) -> Array:
@@ -84,14 +89,30 @@ class Problem:
         """The kernel with what is added to it."""
         return kernel if self.extra is None else kernel + self.extra
 
+    def log_prior(self, theta: Array) -> tuple[float, Array]:
+        """Log density of the log noise variance, and its gradient in all parameters.
+
+        The standard deviation has a half-Cauchy prior: as likely anywhere below its scale. Where
+        rows do not tell noise from a rough function, that holds the noise up by half a nat for e
+        times its variance; where they do, it counts as one row among many.
+        """
+        gradient = np.zeros_like(theta)
+        if self.noise_bounds is None or self.noise_scale is None:
+            return 0.0, gradient
+        log_ratio = float(theta[-1]) - math.log(self.noise_scale)
+        share = float(special.expit(log_ratio))
+        gradient[-1] = 0.5 - share
+        return 0.5 * log_ratio + math.log1p(-share) - math.log(math.pi), gradient
+
     def objective(self) -> Objective:
-        """Minus the log evidence and its gradient; infinite where there is none."""
-        evidence = Evidence(self.X, self.observations, self.jitter)
+        """Minus the log evidence and prior, and their gradient; infinite where there is none."""
+        evidence = process.Evidence(self.X, self.observations, self.jitter)
 
         def value_and_gradient(theta: Array) -> tuple[float, Array]:
             kernel, noise = self.at(theta)
             value, gradient = evidence(self.total(kernel), noise)
-            return value, gradient[: len(theta)]
+            log_prior, slope = self.log_prior(theta)
+            return value + log_prior, gradient[: len(theta)] + slope
 
         return negated(value_and_gradient)
 
@@ -100,10 +121,13 @@ class Problem:
         """N."""
         return self.observations.n_rows
 
-    @property
-    def resolution(self) -> float:
-        """Of N pivots that may be as small as the jitter, each with the rounding of one."""
-        return self.n_rows * optimize.optimum.EPS / self.jitter if self.jitter else 0.0
+    def resolution(self, theta: Array) -> float:
+        """Of N pivots that may be as small as the noise, each with the rounding of a variance."""
+        kernel, noise = self.at(theta)
+        total = self.total(kernel)
+        variance = process.jitter_variance(total, self.X, 1.0)
+        least = noise + self.jitter * variance
+        return self.n_rows * optimize.optimum.EPS * variance / least if least else 0.0
 
     def among(self, rows: NDArray[np.intp]) -> Problem:
         """The same problem on these rows."""
@@ -139,7 +163,7 @@ class Learned:
     kernel: kernels.Kernel
     noise_variance: float
     optimum: optimize.Optimum
-    probes: Array  # the log evidence that the first steps from each of several starts reached
+    probes: Array  # log evidence and prior that the first steps from each of several starts reached
 
 
 def maximise(
@@ -157,7 +181,7 @@ def maximise(
     """
     if not len(problem.start):
         return Learned(problem.kernel, problem.noise_variance, NO_SEARCH, np.empty(0))
-    check_room(problem.observations)  # the first stages need little of it
+    process.check_room(problem.observations)  # the first stages need little of it
     best, probes = search(problem, starts, max_iter, n_jobs, rng, announce=announce)
     kernel, noise = problem.at(best.x)
     return Learned(kernel, noise, best, probes)
@@ -225,6 +249,14 @@ def random_starts(problem: Searchable, count: int, rng: np.random.Generator) -> 
     return list(np.clip(problem.start + _SPREAD * rng.standard_normal(shape), low, high))
 
 
+def further_starts(problem: Searchable, count: int, rng: np.random.Generator) -> list[Array]:
+    """One at which few columns matter, where each has a length scale; others at random."""
+    screened = screening.screened_start(problem, rng) if count else None
+    if screened is None:
+        return random_starts(problem, count, rng)
+    return [screened, *random_starts(problem, count - 1, rng)]
+
+
 def _climb(
     problem: Searchable,
     start: optimize.Optimum,
@@ -238,12 +270,14 @@ def _climb(
 
     A log evidence curves in proportion to the rows it is of, which have grown by a factor.
     """
-    H, gain = start.inverse_hessian, max(gain, problem.resolution)
+    H = start.inverse_hessian
     with linalg.threads.limited(problem.n_rows):
         objective = problem.objective()
+        x = _feasible(problem, objective, start.x)
+        gain = max(gain, problem.resolution(x))
         return optimize.minimise_bfgs(
             objective,
-            _feasible(problem, objective, start.x),
+            x,
             bounds=[(low, high) for low, high in problem.limits],
             names=problem.names,
             inverse_hessian=None if H is None else H / grown,

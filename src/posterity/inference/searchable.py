@@ -33,9 +33,8 @@ class Searchable(Protocol):
     def n_rows(self) -> int:
         """N."""
 
-    @property
-    def resolution(self) -> float:
-        """The change of the log evidence below which rounding hides it."""
+    def resolution(self, theta: Array) -> float:
+        """The change of the log evidence below which rounding hides it, about theta."""
 
     def objective(self) -> Objective:
         """Minus the log evidence and its gradient; infinite where there is none."""

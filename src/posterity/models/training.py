@@ -108,6 +108,16 @@ class Training:
                 )
         return once
 
+    @property
+    def has_replicates(self) -> bool:
+        """Whether rows have equal inputs and different targets, so that repetition tells of noise.
+
+        Where all rows of equal inputs are equal in their targets too, they are copies.
+        """
+        if not isinstance(self.rows, np.ndarray):
+            return True
+        return len(np.unique(self.rows, axis=0)) < len(self.merged().Y)
+
     def followed_by(self, rows: Any, Y: Array) -> Training:
         """With further rows, each counting once."""
         n, more = len(self.Y), len(Y)

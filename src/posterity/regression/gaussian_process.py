@@ -14,7 +14,8 @@ class GaussianProcessRegressor(RowsProcess):
     """Regression by a Gaussian process: a prior over functions, conditioned on the rows.
 
     The function has a normal prior whose covariance is the kernel; the noise is normal. Kernel
-    parameters and noise variance are those of the largest evidence, unless they are held.
+    parameters and noise variance are those of the largest evidence, unless they are held; a weak
+    prior decides on the noise where rows do not tell it from a rough function.
 
     Parameters
     ----------
@@ -50,7 +51,9 @@ class GaussianProcessRegressor(RowsProcess):
         Divide each output by its standard deviation first, so that outputs of different units can
         share the kernel; kernel and ``noise_variance`` are then in units of it.
     n_restarts : int, default=2
-        Further searches from random starts; the one that does best in its first steps goes on.
+        Further searches; the one that does best in its first steps goes on. The first starts with
+        the columns that matter by themselves, where there is a length scale a column, the others at
+        random.
     warm_start : bool, default=False
         Start from the kernel and the noise of the previous fit, where that was asked for the same
         kernel on as many columns.
@@ -89,7 +92,8 @@ class GaussianProcessRegressor(RowsProcess):
         Inputs that the kernel found to make no difference over the range of the rows; with
         ``mean="linear"``, none beside their slope.
     restarts_log_evidence_ : array
-        What the first steps of each search reached, on the rows it began with.
+        What the first steps of each search reached, on the rows it began with, the prior of the
+        noise included.
     X_train_ : array of shape (N, D), or list
         The rows; of more than 20,000 on Dask, a sample of so many.
     inducing_points_ : array of shape (M, D), or list

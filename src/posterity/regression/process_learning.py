@@ -44,11 +44,15 @@ class LearningProcess(ProcessModel):
         rng = arrays.generator(self.random_state)
         shown = self._shown(training, rng)
         observed = self._observed(training)
-        problem = self._problem(shown, observed if shown is training else self._observed(shown))
-        starts = process_search.random_starts(problem, self.n_restarts, rng)
-        learned = self._search(problem, observed, starts, rng)
+        told = _without_copies(training, observed)
+        problem = self._problem(shown, told if shown is training else self._observed(shown))
+        starts = process_search.further_starts(problem, self.n_restarts, rng)
+        learned = self._search(problem, told, starts, rng)
+        kernel = problem.total(learned.kernel)
         self._learned_noise = learned.noise_variance
-        posterior = self._condition(problem.total(learned.kernel), observed)
+        if problem.noise_bounds is not None:
+            self._learned_noise += process.jitter_variance(kernel, shown.rows, problem.jitter)
+        posterior = self._condition(kernel, observed)
         self._adopt(posterior, training, shown)
         self._report(learned)
 
@@ -129,7 +133,8 @@ class LearningProcess(ProcessModel):
             noise,
             limits,
             process_mean.prior_of_mean(self.mean, training.rows, v, training.importance),
-            _JITTER if noise == 0.0 else 0.0,
+            _JITTER if noise == 0.0 or limits is not None else 0.0,
+            v,
         )
 
     @property
@@ -179,3 +184,15 @@ class LearningProcess(ProcessModel):
         jacobian = training.total_weight * float(np.sum(np.log(t.scale)))
         self.log_evidence_ = posterior.log_evidence - jacobian
         self.evidence_gap_ = 0.0 if self.inducing_points is None else posterior.gap
+
+
+def _without_copies(training: Rows, observed: Observed) -> Any:
+    """The rows as a search sees them: copies of rows do not tell that there is no noise.
+
+    Their density grows without bound as the noise falls, whatever the function.
+    """
+    if not isinstance(observed, Held) or not isinstance(training, models.Training):
+        return observed
+    if not observed.observations.repeats or training.has_replicates:
+        return observed
+    return Held(observed.X, observed.observations.without_repeats())
