@@ -12,7 +12,7 @@ import regression_cases
 from sklearn.base import clone
 
 import posterity
-from posterity import validation
+from posterity import designs, validation
 from posterity.optimize import ConvergenceWarning
 
 RATIOS_ONLY = {"KernelKMeans"}  # whose answer is the same for weights of any sum
@@ -70,3 +70,10 @@ def test_a_later_part_of_the_rows_may_count_for_little():
     model = posterity.BayesianLinearRegression().partial_fit(X, y)
     model.partial_fit(X[:5], y[:5], sample_weight=np.full(5, 0.1))
     posterity.PCA(1).partial_fit(X).partial_fit(X[:5], sample_weight=np.full(5, 0.1))
+
+
+def test_weights_of_chunks_are_pointed_out_too():
+    X, y = classification_cases.data()
+    chunks = designs.Chunks.from_arrays(X, y, np.full(len(X), 0.01), rows=20)
+    with pytest.warns(UserWarning, match=r"these 80 rows count as 0\.8 in all; .* by 100 if"):
+        posterity.BayesianLogisticRegression().fit(chunks)

@@ -53,6 +53,7 @@ class StreamedRows:
         source.require_rereadable(type(model).__name__)
         refuse_learned(model)
         y, weights = read_targets(model, source)
+        validation.warn_of_few_repetitions(weights)
         model._fit_features(sampled(model, source), None)
         mapped = source if model.features is None else source.map(model._features_of)
         return cls(designs.Chunked(mapped), y, weights)
