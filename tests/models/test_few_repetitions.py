@@ -72,8 +72,12 @@ def test_a_later_part_of_the_rows_may_count_for_little():
     posterity.PCA(1).partial_fit(X).partial_fit(X[:5], sample_weight=np.full(5, 0.1))
 
 
-def test_weights_of_chunks_are_pointed_out_too():
-    X, y = classification_cases.data()
+@pytest.mark.parametrize(
+    "model", [posterity.BayesianLogisticRegression(), posterity.RandomForestClassifier(2)]
+)
+def test_weights_of_chunks_are_pointed_out_too(model):
+    X, names = classification_cases.data()
+    y = (names == names[0]).astype(float)
     chunks = designs.Chunks.from_arrays(X, y, np.full(len(X), 0.01), rows=20)
     with pytest.warns(UserWarning, match=r"these 80 rows count as 0\.8 in all; .* by 100 if"):
-        posterity.BayesianLogisticRegression().fit(chunks)
+        clone(model).fit(chunks)

@@ -53,7 +53,6 @@ class StreamedRows:
         source.require_rereadable(type(model).__name__)
         refuse_learned(model)
         y, weights = read_targets(model, source)
-        validation.warn_of_few_repetitions(weights)
         model._fit_features(sampled(model, source), None)
         mapped = source if model.features is None else source.map(model._features_of)
         return cls(designs.Chunked(mapped), y, weights)
@@ -108,8 +107,10 @@ def read_targets(model: BaseEstimator, chunks: designs.Chunks) -> tuple[Array, A
         targets.append(targets_of(block))
         counts.append(block.sample_weight)
     learn_columns(model, chunks)
-    weights = [count for count in counts if count is not None]
-    return np.concatenate(targets), np.concatenate(weights) if weights else None
+    given = [count for count in counts if count is not None]
+    weights = np.concatenate(given) if given else None
+    validation.warn_of_few_repetitions(weights)
+    return np.concatenate(targets), weights
 
 
 def refuse_learned(model: FeatureModel) -> None:
