@@ -5,7 +5,14 @@ import warnings
 import numpy as np
 import pytest
 
-from posterity import GaussianProcessClassifier, GaussianProcessRegressor, kernels, optimize
+import posterity
+from posterity import (
+    GaussianProcessClassifier,
+    GaussianProcessRegressor,
+    kernels,
+    likelihoods,
+    optimize,
+)
 from posterity.optimize.bounds import CUT_OFF
 
 SEARCHES = [optimize.minimise_bfgs, optimize.minimise_lbfgs]
@@ -84,3 +91,42 @@ def test_names_of_a_kernel_whose_bounds_were_given():
         "left__kernel__length_scale[0]",
         "left__kernel__length_scale[1]",
     ]
+
+
+SEARCHING = [
+    (posterity.BayesianLinearRegression(), "prior_variance (lower)", "noise"),
+    (posterity.BayesianLinearRegression(), "noise_variance (lower)", "constant"),
+    (posterity.DualLinearRegression(), "prior_variance (lower)", "noise"),
+    (posterity.KernelRidgeRegression(), "penalty (upper)", "noise"),
+    (posterity.GeneralizedLinearRegression(likelihoods.Normal()), "noise_variance (lower)", "line"),
+    (posterity.IncrementalRegressor(1, random_state=0), "noise_variance (lower)", "constant"),
+]
+
+
+@pytest.mark.parametrize(("model", "label", "kind"), SEARCHING, ids=str)
+def test_a_limit_of_the_model_is_named_in_silence_by_every_search(model, label, kind):
+    """Weights that explain nothing, noise that is none: there is nothing to do about either."""
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(40, 2))
+    noise = rng.normal(size=40)
+    y = {
+        "noise": noise - np.polynomial.Polynomial.fit(X[:, 0], noise, 1)(X[:, 0]),
+        "line": X @ [1.0, 2.0],
+        "constant": np.zeros(40),
+    }[kind]
+    assert label in model.fit(X, y).at_bounds_
+
+
+def test_relevance_vectors_say_that_their_kernel_was_cut_off():
+    X = np.linspace(0.0, 10.0, 60)[:, None]
+    y = np.sin(X[:, 0]) + 0.05 * np.random.default_rng(0).normal(size=60)
+    kernel = kernels.RBF(ard=True).bounded(length_scale=(0.01, 0.3))
+    model = posterity.RelevanceVectorRegressor(kernel, random_state=0)
+    with pytest.warns(optimize.ConvergenceWarning, match=r"length_scale\[0\] ended at its upper"):
+        model.fit(X, y)
+    assert model.at_bounds_ == ("length_scale[0] (upper)",)
+
+
+def test_a_concentration_is_learned_inside_its_bounds():
+    X = np.array([["a"], ["b"], ["a"], ["b"]] * 10)
+    assert posterity.DiscreteClassifier().fit(X, [0, 1, 0, 1] * 10).at_bounds_ == ()

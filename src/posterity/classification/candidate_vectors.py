@@ -92,11 +92,12 @@ class CandidateVectors(models.RelevanceModel, Classifier):
     ) -> kernels.Kernel:
         """The kernel of candidates in the units of X, learned from a sample where it can be."""
         if pool.sample is None:
+            self.at_bounds_ = ()
             return self._bound_kernel()
         frame, training = self._frame_of_sample(pool)
         sampled = replace(targets, y=training.Y[:, 0], weights=training.weights)
         engine = _row_engine(frame.rows, sampled, choice, frame.of(pool.centres), rng)
-        return frame.in_given_units(sparse_kernel.learn(engine, frame.kernel, rng=rng).kernel)
+        return self._adopt_kernel(frame, sparse_kernel.learn(engine, frame.kernel, rng=rng))
 
     def _targets(self, codes: Array | Tallied, weights: designs.Values) -> RowTargets:
         return RowTargets.of(codes, weights, self._likelihood(), offset=self.fit_intercept)

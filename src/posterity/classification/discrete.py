@@ -11,7 +11,7 @@ from scipy.special import log_softmax
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from posterity import distributions, validation
+from posterity import distributions, optimize, validation
 from posterity.arrays import Array
 from posterity.classification import base, categories
 from posterity.classification.categories import Columns
@@ -51,6 +51,8 @@ class DiscreteClassifier(base.Classifier):
         Steps of the search for the concentration; 0 where it was given.
     stop_reason_ : str
         Why it stopped.
+    at_bounds_ : tuple of str
+        Parameters that ended at a bound of their search, and which bound.
 
     Examples
     --------
@@ -165,9 +167,11 @@ class DiscreteClassifier(base.Classifier):
             best = dirichlet.learn_concentration(tables)
             self.concentration_ = float(np.exp(best.x[0]))
             self.n_iter_, self.stop_reason_ = best.n_iter, best.stop_reason
+            self.at_bounds_ = optimize.report_bounds(best)
         else:
             self.concentration_ = float(self.concentration)
             self.n_iter_, self.stop_reason_ = 0, "the concentration was given"
+            self.at_bounds_ = ()
         evidence = sum(table.log_evidence(self.concentration_) for table in tables)
         if self.independent:
             C = len(class_counts)

@@ -105,6 +105,8 @@ class RelevanceVectorClassifier(CandidateVectors):
         The posterior of the weights, as prediction uses it.
     n_iter_, stop_reason_
         Of the search for the vectors, at the kernel that was found.
+    at_bounds_ : tuple of str
+        Parameters of the kernel that ended at a bound of their search, and which bound.
 
     Examples
     --------
@@ -213,7 +215,7 @@ class RelevanceVectorClassifier(CandidateVectors):
         """The kernel, in the units of the rows, and its vectors among all of them."""
         frame, rng = self._frame(training), arrays.generator(self.random_state)
         learned = choice.with_kernel(frame.rows, targets, frame.kernel, rng)
-        kernel = frame.in_given_units(learned.kernel)
+        kernel = self._adopt_kernel(frame, learned)
         if not choice.alternating:
             return kernel, learned.chosen, learned.fit
         columns = designs.KernelColumns(learned.kernel, frame.rows)

@@ -73,7 +73,11 @@ def learn_concentration(tables: Sequence[Table]) -> optimize.Optimum:
         return -value, np.array([-slope])
 
     return optimize.minimise_lbfgs(
-        value_and_gradient, np.zeros(1), bounds=[_LOG_RANGE], least_gain=_LEAST_GAIN
+        value_and_gradient,
+        np.zeros(1),
+        bounds=[_LOG_RANGE],
+        names=["concentration"],
+        least_gain=_LEAST_GAIN,
     )
 
 

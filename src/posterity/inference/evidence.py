@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from posterity import optimize
 from posterity.arrays import Array
@@ -28,7 +29,18 @@ class LearnedVariances:
     noise_variance: Array  # (K,)
     prior_variance: Array  # (K,)
     log_evidence: Array  # (K,)
+    at_floor: NDArray[np.bool_]  # (K,), whether the noise is lost in the rounding of the targets
     stop_reason: str
+
+    @property
+    def bounds_reached(self) -> tuple[optimize.ReachedBound, ...]:
+        """Variances that the data want to be none: limits of the model, beyond which is nothing."""
+        found = {"prior_variance": self.prior_variance == 0.0, "noise_variance": self.at_floor}
+        return tuple(
+            optimize.ReachedBound(name, "lower", float(np.min(getattr(self, name))), rise=0.0)
+            for name, which in found.items()
+            if np.any(which)
+        )
 
 
 def log_evidence(problem: LinearProblem, sigma2: Array, tau2: Array) -> Array:
@@ -59,7 +71,9 @@ def maximise(
         sigma2, tau2, reason = _along_ratio(problem, noise_variance)
     else:
         sigma2, tau2, reason = _along_noise(problem, prior_variance)
-    return LearnedVariances(sigma2, tau2, log_evidence(problem, sigma2, tau2), reason)
+    at_floor = (sigma2 <= problem.floor) & (noise_variance is None)
+    value = log_evidence(problem, sigma2, tau2)
+    return LearnedVariances(sigma2, tau2, value, at_floor, reason)
 
 
 def best_noise(problem: LinearProblem, rho: Array) -> Array:

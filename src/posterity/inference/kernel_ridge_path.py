@@ -62,6 +62,7 @@ class ChosenPenalty:
     fit: SpectralFit
     path: LeaveOneOutPath
     stop_reason: str
+    bounds_reached: tuple[optimize.ReachedBound, ...]
 
 
 def choose(problem: KernelProblem) -> ChosenPenalty:
@@ -86,7 +87,13 @@ def choose(problem: KernelProblem) -> ChosenPenalty:
     elif np.any(best == last):
         reason = "the kernel predicts no better than a constant: penalty at its upper bound"
     path = LeaveOneOutPath(np.exp(grid), errors)
-    return ChosenPenalty(spectrum.fit(np.exp(log_lam)), path, reason)
+    ends = {"lower": best == 0, "upper": best == last}  # of all penalties that can matter
+    reached = tuple(
+        optimize.ReachedBound("penalty", end, float(np.exp(log_lam[at][0])), rise=0.0)
+        for end, at in ends.items()
+        if np.any(at)
+    )
+    return ChosenPenalty(spectrum.fit(np.exp(log_lam)), path, reason, reached)
 
 
 @dataclass(frozen=True)

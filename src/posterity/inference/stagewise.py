@@ -11,7 +11,7 @@ from __future__ import annotations
 import collections
 import functools
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 import joblib
@@ -48,6 +48,10 @@ class Stages:
     units: features.Learned  # a single one, fitted: the scale of the columns
     steps: tuple[Step, ...]  # 1 + K
     stop_reason: str
+    # Parameters of the likelihood, after the last unit; no part of model files.
+    bounds_reached: tuple[optimize.ReachedBound, ...] = field(
+        default=(), metadata={"transient": True}
+    )
 
     @property
     def n_units(self) -> int:
@@ -195,15 +199,38 @@ class _Fitter:
         closed = np.all(self.bounds[:, 0] == self.bounds[:, 1])
         if isinstance(likelihood, likelihoods.Coupled) or closed:
             return likelihood
-        a, y, counts = A[:, 0], self.y, self.counts
-
-        def loss(theta: Array) -> tuple[float, Array]:
-            there = likelihood.at(theta)
-            return -float(counts @ there.log_prob(y, a)), -there.slopes(y, a)[0] @ counts
-
-        limits = [(float(low), float(high)) for low, high in self.bounds]
-        best = optimize.minimise_lbfgs(loss, likelihood.theta, bounds=limits, least_gain=_SETTLED)
+        best = optimize.minimise_lbfgs(
+            lambda theta: self.loss(likelihood.at(theta), A),
+            likelihood.theta,
+            bounds=self.limits,
+            least_gain=_SETTLED,
+        )
         return likelihood.at(best.x)
+
+    @property
+    def limits(self) -> list[tuple[float, float]]:
+        """The bounds as pairs."""
+        return [(float(low), float(high)) for low, high in self.bounds]
+
+    def loss(self, likelihood: likelihoods.Likelihood, A: Array) -> tuple[float, Array]:
+        """Minus the log-likelihood of all rows, and its gradient in the likelihood's parameters."""
+        y, counts, a = self.y, self.counts, A[:, 0]
+        return -float(counts @ likelihood.log_prob(y, a)), -likelihood.slopes(y, a)[0] @ counts
+
+    def bounds_reached(
+        self, likelihood: AnyLikelihood, A: Array
+    ) -> tuple[optimize.ReachedBound, ...]:
+        """Learned parameters of the likelihood that ended at a bound."""
+        free = np.flatnonzero(self.bounds[:, 0] < self.bounds[:, 1])
+        if isinstance(likelihood, likelihoods.Coupled) or not free.size:
+            return ()
+        limits, names = self.limits, likelihood.names
+        return optimize.bounds_reached(
+            likelihood.theta[free],
+            self.loss(likelihood, A)[1][free],
+            [limits[i] for i in free],
+            [names[i] for i in free],
+        )
 
 
 def fit(
@@ -265,7 +292,8 @@ def fit(
                 break
             total += units.columns_at(U, step.theta) * step.weights
             steps.append(step)
-    return Stages(units, tuple(steps), reason)
+        reached = fitter.bounds_reached(steps[-1].likelihood, total + steps[-1].offset)
+    return Stages(units, tuple(steps), reason, reached)
 
 
 def _log_likelihood(likelihood: AnyLikelihood, y: Array, A: Array, counts: Array) -> float:

@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from posterity import arrays, features, validation
 from posterity.arrays import Array
 from posterity.inference import equal_rows, held_out, stagewise
+from posterity.models.bounds import report_weight_bounds
 
 _UNITS = {"arctan": features.LearnedArctan, "radial": features.LearnedRadial}
 
@@ -119,6 +120,7 @@ class IncrementalModel(BaseEstimator):
         self.log_likelihoods_ = np.array([step.log_likelihood for step in stages.steps])
         self.n_iter_ = max(1, sum(step.n_iter for step in stages.steps))
         self.stop_reason_ = stages.stop_reason
+        self.at_bounds_ = report_weight_bounds(stages)
 
     def _latents(self, X: ArrayLike) -> Array:
         """The latent values (n, C)."""

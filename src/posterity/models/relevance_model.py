@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator
 from posterity import arrays, designs, kernels, priors, validation
 from posterity.arrays import Array, namespace
 from posterity.models import candidate_rows, kernel_model, streamed_rows
+from posterity.models.bounds import report_kernel_bounds
 from posterity.models.candidate_rows import Pool
 from posterity.models.kernel_frame import Frame
 from posterity.models.kernel_model import KernelModel
@@ -48,6 +49,11 @@ class RelevanceModel(KernelModel):
         """Where the kernel is learned; without one, in columns of unit variance."""
         given = None if self.kernel is None else self._bound_kernel()
         return Frame.for_kernel(given, training.rows, training.weights)
+
+    def _adopt_kernel(self, frame: Frame, learned: Any) -> kernels.Kernel:
+        """The kernel found, in the units of the rows; which of its parameters are at a bound."""
+        self.at_bounds_ = report_kernel_bounds(learned, learned.kernel)
+        return frame.in_given_units(learned.kernel)
 
     def _arranged(self, training: Training) -> Training:
         """Equal rows made one, where the kernel does not tell them apart, in an order of their own.

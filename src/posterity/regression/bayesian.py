@@ -43,6 +43,8 @@ class BayesianLinearRegression(PosteriorModel, StreamedLinearModel):
         The fitted features.
     stop_reason_ : str
         Why the search for the variances stopped.
+    at_bounds_ : tuple of str
+        Variances that ended at a bound: the data want no weights, or no noise.
 
     Examples
     --------

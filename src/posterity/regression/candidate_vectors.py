@@ -60,11 +60,12 @@ class CandidateVectors(VectorModel):
     def _learned(self, pool: models.Pool, rng: np.random.Generator) -> kernels.Kernel:
         """The kernel of candidates in the units of X, learned from a sample where it can be."""
         if pool.sample is None:
+            self.at_bounds_ = ()
             return self._bound_kernel()
         frame, training = self._frame_of_sample(pool)
         engine = self._engine(frame, training, self._noise_of(training), rng)
         about = replace(engine, pool=frame.of(pool.centres))
-        return frame.in_given_units(sparse_kernel.learn(about, frame.kernel, rng=rng).kernel)
+        return self._adopt_kernel(frame, sparse_kernel.learn(about, frame.kernel, rng=rng))
 
     def _settle_by(
         self,

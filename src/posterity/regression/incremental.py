@@ -72,6 +72,8 @@ class IncrementalRegressor(IncrementalModel, Regressor):
         Iterations of the searches that were kept.
     stop_reason_ : str
         Why there are no more units.
+    at_bounds_ : tuple of str
+        Parameters that ended at a bound of their search, and which bound.
 
     Examples
     --------

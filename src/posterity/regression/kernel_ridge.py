@@ -58,6 +58,8 @@ class KernelRidgeRegression(KernelRegressor):
         The training rows, without those of weight zero.
     stop_reason_ : str
         How the penalty was found.
+    at_bounds_ : tuple of str
+        Parameters that ended at a bound of their search, and which bound.
 
     Notes
     -----
@@ -154,6 +156,7 @@ class KernelRidgeRegression(KernelRegressor):
         penalties, errors = chosen.path
         self.loo_path_ = kernel_ridge_path.LeaveOneOutPath(penalties, self._per_row(errors))
         self.stop_reason_ = chosen.stop_reason
+        self.at_bounds_ = models.report_weight_bounds(chosen)
         self._loo, self._factorised = chosen.fit.leave_one_out, None
         return chosen.fit
 
@@ -161,7 +164,7 @@ class KernelRidgeRegression(KernelRegressor):
         self, problem: kernel_ridge.KernelProblem, penalty: float
     ) -> kernel_ridge.KernelRidgeFit:
         """The solution at the penalty given."""
-        self.stop_reason_ = "the penalty was given"
+        self.stop_reason_, self.at_bounds_ = "the penalty was given", ()
         self._factorised = kernel_ridge.solve(problem, penalty)
         return self._factorised
 

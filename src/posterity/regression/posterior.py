@@ -38,6 +38,7 @@ class PosteriorModel(models.WeighedModel, LinearModel):
         self._adopt(posterior, statistics)
         self.log_evidence_ = float(learned.log_evidence.sum())
         self.stop_reason_ = learned.stop_reason
+        self.at_bounds_ = models.report_weight_bounds(learned)
 
     def _adopt(self, posterior: inference.WeightPosterior, statistics: designs.Statistics) -> None:
         """Set what prediction needs; noise known row by row is reported by its average."""

@@ -88,6 +88,8 @@ class RelevanceVectorRegressor(CandidateVectors):
         How often candidates joined the vectors, with the kernel that was found.
     stop_reason_ : str
         Why the search for vectors ended.
+    at_bounds_ : tuple of str
+        Parameters that ended at a bound of their search, and which bound.
 
     Notes
     -----
@@ -186,7 +188,7 @@ class RelevanceVectorRegressor(CandidateVectors):
         found = learned.chosen
         if self.algorithm == "alternating":
             found = _alternated(engine, learned.kernel)
-        order = self._adopt_vectors(frame.in_given_units(learned.kernel), found.places, training)
+        order = self._adopt_vectors(self._adopt_kernel(frame, learned), found.places, training)
         columns = self._columns_at(training.rows)
         statistics = designs.Statistics.of(
             columns,

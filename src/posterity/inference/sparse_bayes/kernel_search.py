@@ -66,6 +66,7 @@ class Learned(Generic[F]):
     stop_reason: str
     scanned: tuple[Scanned, ...] = ()
     rounds: tuple[float, ...] = ()  # the criterion after the steps, and after each climb
+    bounds_reached: tuple[optimize.ReachedBound, ...] = ()
 
 
 def learn(engine: Engine[F], kernel: kernels.Kernel, *, rng: np.random.Generator) -> Learned[F]:
@@ -97,9 +98,10 @@ def learn(engine: Engine[F], kernel: kernels.Kernel, *, rng: np.random.Generator
     best, rounds, reason = many.refine(best)
     if many.engine is not engine:
         best = whole.at(best.kernel.theta)
-    learned = _earned(engine, best, reason)
+    learned, reached = _earned(engine, best, reason), many.bounds_reached(best)
     n_fits = few.n_fits + many.n_fits + whole.n_fits
-    return replace(learned, n_iter=n_fits, scanned=scanned, rounds=rounds)
+    found = replace(learned, n_iter=n_fits, scanned=scanned, rounds=rounds)
+    return replace(found, bounds_reached=reached)
 
 
 def given(engine: Chooser[F], kernel: kernels.Kernel) -> Learned[F]:
@@ -234,6 +236,16 @@ class _Search(Generic[F]):
         )
         h, kernel = climb.at(top.x)
         return kernel.theta, replace(chosen, precision=h)
+
+    def bounds_reached(self, best: _Found[F]) -> tuple[optimize.ReachedBound, ...]:
+        """Parameters at a bound, and how the evidence of the vectors at hand rises beyond it."""
+        theta, bounds, chosen = (best.kernel.theta, self.bounds, best.fitted.chosen)
+        x = np.append(np.log(chosen.precision), theta[self.moving])
+        held = np.any(theta[:, None] == bounds) and len(chosen.places)
+        climb = self.engine.climb(best.kernel, self.moving, best.fitted) if held else None
+        slope = np.zeros_like(theta)
+        slope[self.moving] = 0.0 if climb is None else climb(x)[1][len(chosen.places) :]
+        return optimize.bounds_reached(theta, slope, [*map(tuple, bounds)], best.kernel.names)
 
     def _limits(self, log_h: Array) -> list[tuple[float, float]]:
         """Log bounds of precisions and of parameters."""
