@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from posterity import designs, kernels, likelihoods
+from posterity import designs, kernels, likelihoods, validation
 from posterity import features as feature_spaces
 from posterity.arrays import Array
 from posterity.models.weighed_model import WeighedModel
@@ -39,16 +39,11 @@ class DualModel(WeighedModel):
         """The kernel as given; "linear" of columns that are scaled to unit variance."""
         if not (self.standardize and isinstance(self.kernel, str) and self.kernel == "linear"):
             return self.kernel
-        with np.errstate(all="ignore"):
-            columns = designs.Standardized.of(
-                designs.Dense(Z), sample_weight, offset=self.fit_intercept
-            )
-            factors = columns.scale**-2.0
-        bad = np.flatnonzero(~(np.isfinite(factors) & (factors > 0.0)))
-        if bad.size:
-            raise ValueError(
-                f"The squares of column {bad[0]} are beyond double precision: scale the columns."
-            )
+        validation.check_powers(Z)
+        columns = designs.Standardized.of(
+            designs.Dense(Z), sample_weight, offset=self.fit_intercept
+        )
+        factors = columns.scale**-2.0
         return kernels.Linear(tuple(map(float, factors)))
 
     def _column_weights(self, dual_coef: Array) -> Array:
