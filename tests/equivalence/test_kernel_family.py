@@ -107,9 +107,10 @@ def test_weights_and_functions_learn_the_same_variances(known):
     weights = BayesianLinearRegression(standardize=False).fit(X, y, noise_variance=noise)
     functions = GaussianProcessRegressor(kernels.Linear())
     functions.fit(X - centre, y, noise_variance=noise)
-    assert functions.log_evidence_ == pytest.approx(weights.log_evidence_, abs=2e-3)
+    # But for the prior of the noise, which is worth one row (decision 61).
+    assert functions.log_evidence_ == pytest.approx(weights.log_evidence_, abs=2e-2)
     assert functions.kernel_.variance == pytest.approx(weights.prior_variance_, rel=0.05)
-    assert functions.noise_variance_ == pytest.approx(weights.noise_variance_, rel=0.05)
+    assert functions.noise_variance_ == pytest.approx(weights.noise_variance_, rel=0.1)
 
 
 def test_equal_lengths_are_one_length():

@@ -47,6 +47,14 @@ class Observed(abc.ABC):
         """What repeated rows add to the log evidence, and its slope in log noise_variance."""
 
     @abc.abstractmethod
+    def output(self, k: int) -> Observed:
+        """The same rows with one output of theirs."""
+
+    @abc.abstractmethod
+    def without_repeats(self) -> Observed:
+        """Rows as precise as their weights say, whose repetitions add nothing to the evidence."""
+
+    @abc.abstractmethod
     def total(self, function: PartFunction, n_points: int) -> list[Any]:
         """The sums of the terms that ``function`` returns of blocks of rows; lists are joined.
 
@@ -83,6 +91,14 @@ class Held(Observed):
     def log_apart(self, noise_variance: float) -> tuple[float, float]:
         """What repeated rows add to the log evidence, and its slope in log noise_variance."""
         return self.observations.log_apart(noise_variance)
+
+    def output(self, k: int) -> Held:
+        """The same rows with one output of theirs."""
+        return Held(self.X, self.observations.output(k))
+
+    def without_repeats(self) -> Held:
+        """Rows as precise as their weights say, whose repetitions add nothing to the evidence."""
+        return Held(self.X, self.observations.without_repeats())
 
     def total(self, function: PartFunction, n_points: int) -> list[Any]:
         """One block after the other."""

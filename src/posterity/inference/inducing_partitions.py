@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -28,6 +28,8 @@ class Partitioned(Observed):
         How many rows are not of weight zero.
     repeats : Observations
         Without rows: what weights add to the log evidence.
+    column : int, optional
+        The one output that is looked at. None: all.
     """
 
     partitions: designs.Partitions
@@ -35,6 +37,7 @@ class Partitioned(Observed):
     scale: Array
     n_present: int
     repeats: Observations
+    column: int | None = None
 
     @property
     def n_rows(self) -> int:
@@ -50,9 +53,20 @@ class Partitioned(Observed):
         """What repeated rows add to the log evidence, and its slope in log noise_variance."""
         return self.repeats.log_apart(noise_variance)
 
+    def output(self, k: int) -> Partitioned:
+        """The same rows with one output of theirs."""
+        one = slice(k, k + 1)
+        centre, scale = self.centre[one], self.scale[one]
+        repeats = self.repeats.output(k)
+        return replace(self, centre=centre, scale=scale, repeats=repeats, column=k)
+
+    def without_repeats(self) -> Partitioned:
+        """Rows as precise as their weights say, whose repetitions add nothing to the evidence."""
+        return replace(self, repeats=self.repeats.without_repeats())
+
     def total(self, function: PartFunction, n_points: int) -> list[Any]:
         """On the workers: block by block within a partition, and partitions in a tree."""
-        terms = _Terms(function, n_points, self.centre, self.scale)
+        terms = _Terms(function, n_points, self.centre, self.scale, self.column)
         total = self.partitions.reduce(terms, added, description="Summing over rows")
         assert total is not None  # some row counts: it was seen to
         return total
@@ -79,9 +93,11 @@ class _Terms:
     n_points: int
     centre: Array
     scale: Array
+    column: int | None
 
     def __call__(self, block: designs.Block) -> list[Any] | None:
         X, Y, weights = present(block)
+        Y = Y if self.column is None else Y[:, self.column : self.column + 1]
         if not len(X):
             return None
         observations = Observations.of((Y - self.centre) / self.scale, weights=weights)

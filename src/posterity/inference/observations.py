@@ -60,6 +60,10 @@ class Observations:
         constant = self.log_constant * self.n_outputs
         return (constant + slope * math.log(noise_variance) if self.repeats else constant), slope
 
+    def output(self, k: int) -> Observations:
+        """Those of one output."""
+        return replace(self, Y=self.Y[:, k : k + 1])
+
     def without_repeats(self) -> Observations:
         """Rows as precise as their weights say, whose repetitions add nothing to the evidence."""
         return replace(self, repeats=0.0, log_constant=0.0)

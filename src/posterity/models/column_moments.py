@@ -37,6 +37,12 @@ class ColumnMoments:
             variance = np.average((Y - mean) ** 2, axis=0, weights=weights)
         return cls(float(np.sum(weights)), mean, variance, Y.min(axis=0), Y.max(axis=0))
 
+    def column(self, k: int) -> ColumnMoments:
+        """Of one of the columns."""
+        one = slice(k, k + 1)
+        parts = (a[one] for a in (self.mean, self.variance, self.low, self.high))
+        return ColumnMoments(self.weight, *parts)
+
     def merge(self, other: ColumnMoments) -> ColumnMoments:
         """Of both sets of rows together."""
         weight = self.weight + other.weight

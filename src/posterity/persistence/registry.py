@@ -71,6 +71,7 @@ ROOMS = {
     "inference.process_softmax": "SoftmaxPosterior",
     "inference.process_variational": "VariationalPosterior",
     "inference.projected": "ProjectedPosterior",
+    "inference.separate_outputs": "SeparateOutputs",
     "inference.sites": "Sites",
     "inference.sparse_bayes.pair_fit": "PairFit PairProblem",
     "inference.sparse_bayes.pair_nearest": "NearestPairs",

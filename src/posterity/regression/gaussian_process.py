@@ -48,8 +48,12 @@ class GaussianProcessRegressor(RowsProcess):
         ``likelihood`` points stay where they are, parameters are learned on as many rows or a
         thousand, and ``log_evidence_`` is that of the function which the points carry.
     normalize_y : bool, default=False
-        Divide each output by its standard deviation first, so that outputs of different units can
-        share the kernel; kernel and ``noise_variance`` are then in units of it.
+        Divide each output by its standard deviation first; kernel and ``noise_variance`` are then
+        in units of it.
+    shared_kernel : bool, default=False
+        Whether several outputs have one kernel and one noise variance, for the cost of one; give
+        ``normalize_y=True`` with it where their units differ. False: each is learned by itself, as
+        if it were fitted alone. Where nothing is learned this makes no difference.
     n_restarts : int, default=2
         Further searches; the one that does best in its first steps goes on. The first starts with
         the columns that matter by themselves, where there is a length scale a column, the others at
@@ -71,8 +75,8 @@ class GaussianProcessRegressor(RowsProcess):
 
     Attributes
     ----------
-    kernel_ : Kernel
-        With every parameter set or learned.
+    kernel_ : Kernel, or tuple of K Kernel
+        With every parameter set or learned; one an output where they were learned separately.
     noise_variance_ : float or array of shape (K,)
         Of the targets. Not set with a likelihood.
     jitter_ : float or array of shape (K,)
@@ -96,13 +100,13 @@ class GaussianProcessRegressor(RowsProcess):
         noise included.
     X_train_ : array of shape (N, D), or list
         The rows; of more than 20,000 on Dask, a sample of so many.
-    inducing_points_ : array of shape (M, D), or list
+    inducing_points_ : array of shape (M, D), or list; or a tuple of these, one an output
         Where the function is carried, with ``inducing_points``.
     evidence_gap_ : float
         With ``inducing_points``: the log evidence of the exact process lies at most this much above
         ``log_evidence_``. A small gap proves enough points; a large one proves nothing. Without: 0.
         Not set with a likelihood.
-    posterior_ : ProcessPosterior or InducingPosterior
+    posterior_ : ProcessPosterior, InducingPosterior or SeparateOutputs
         The conditioned process.
     target_center_, target_scale_ : array of shape (K,)
         Targets are taken less the centre and divided by the scale before the process sees them. Not
@@ -129,6 +133,7 @@ class GaussianProcessRegressor(RowsProcess):
         likelihood: Any = None,
         inducing_points: Any = None,
         normalize_y: bool = False,
+        shared_kernel: bool = False,
         n_restarts: int = 2,
         warm_start: bool = False,
         max_iter: int | None = None,
@@ -142,6 +147,7 @@ class GaussianProcessRegressor(RowsProcess):
         self.likelihood = likelihood
         self.inducing_points = inducing_points
         self.normalize_y = normalize_y
+        self.shared_kernel = shared_kernel
         self.n_restarts = n_restarts
         self.warm_start = warm_start
         self.max_iter = max_iter
@@ -198,11 +204,8 @@ class GaussianProcessRegressor(RowsProcess):
             raise ValueError("Rows of known noise were fitted; fit all rows again to add others.")
         training = self._training.followed_by(rows, y_rows.reshape(len(y_rows), -1))
         observed = self._observed(training)
-        if self.inducing_points is None and self._learned_noise > 0.0:
-            posterior = self.posterior_.extended(observed.X, observed.observations)
-        else:  # all rows again: points sum them up, and without noise they may ask for jitter
-            posterior = self._condition(self.posterior_.kernel, observed)
-        self._adopt(posterior, training, training)
+        posterior = self._conditioned_again(observed)
+        self._adopt((posterior, self._learned_noise), training, training)
         return self
 
     def _default_kernel(self) -> kernels.Kernel:

@@ -59,13 +59,7 @@ class LikelihoodProcess(LearningProcess):
             self.inducing_points_ = self.posterior_.points
         self._training, self.X_train_ = training, training.rows
         self.likelihood_, self.log_evidence_ = learned.likelihood, self.posterior_.log_evidence
-        self._report(learned)
-
-    @property
-    def _function_variance(self) -> float:
-        if self.has_normal_noise:
-            return super()._function_variance
-        return float(np.var(self._latent(self.X_train_)[0])) or 1.0
+        self._report([learned], [float(np.var(self._latent(self.X_train_)[0])) or 1.0])
 
     @property
     def _asked(self) -> tuple[Any, ...]:

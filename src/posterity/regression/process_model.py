@@ -40,6 +40,11 @@ class Targets:
         return cls(center, scale, float(np.mean(about / scale**2)))
 
 
+def _per_output(variance: DeviceArray) -> DeviceArray:
+    """Variances (n, K), or (n, 1) of outputs that share them."""
+    return variance[:, None] if variance.ndim == 1 else variance
+
+
 class ProcessModel(KernelRegressor):
     """A regressor that predicts from a process conditioned on its rows."""
 
@@ -98,7 +103,7 @@ class ProcessModel(KernelRegressor):
         mean, variance = (arrays.to_numpy(a) for a in self._fitted().posterior_.leave_one_out())
         assert self._training is not None  # a process that answers this has its rows
         t, places = self._targets, self._training.places
-        std = np.sqrt(variance)[places, None] * t.scale
+        std = np.sqrt(_per_output(variance))[places] * t.scale
         mean_given = mean[places] * t.scale + t.center
         return distributions.Normal(self._per_row(mean_given), self._per_row(std))
 
@@ -140,7 +145,7 @@ class ProcessModel(KernelRegressor):
         t = self._targets
         scale, center = (arrays.like(mean, a) for a in (t.scale, t.center))
         noise = arrays.like(mean, self._noise_at(noise_variance, mean.shape[0]))
-        return mean * scale + center, variance[:, None] * scale**2 + noise
+        return mean * scale + center, _per_output(variance) * scale**2 + noise
 
     def _predict_mean(self, X: Any) -> Any:
         mean = self._fitted().posterior_.mean(self._check_rows(X, beside=self.X_train_))

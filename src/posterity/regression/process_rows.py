@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any, Self
 
@@ -21,7 +22,7 @@ class RowsProcess(LikelihoodProcess):
     ) -> Self:
         """Of rows in memory that have been checked."""
         weights = models.checked_weights(sample_weight, len(y))
-        self._single_output = y.ndim == 1
+        self._single_output, self._n_outputs = y.ndim == 1, y[0].size
         given = models.Training.present(rows, y.reshape(len(y), -1), weights, known_noise)
         self._settle(self._distinct(given))
         return self
@@ -34,7 +35,8 @@ class RowsProcess(LikelihoodProcess):
         if source.n_rows <= self._shown_rows:
             return self._fit_few(source)
         models.learn_columns(self, source)
-        self._single_output = source.form.target_shape == ()
+        shape = source.form.target_shape
+        self._single_output, self._n_outputs = shape == (), math.prod(shape or ())
         merges = not self._kernel_given().tells_rows_apart
         self._settle(models.PartitionedTraining(source, merges))
         return self
