@@ -40,6 +40,8 @@ class Classifier(models.LazyQueries, ClassifierMixin, BaseEstimator, abc.ABC):
         "predict_proba": models.Derived(),
     }
 
+    _ranks_classes: bool = False  # of models in files that were written before averages did
+
     @abc.abstractmethod
     def predict_dist(self, X: Any) -> distributions.Discrete:
         """The distribution of the class at each row of X, by its place in ``classes_``."""
@@ -73,6 +75,7 @@ class Classifier(models.LazyQueries, ClassifierMixin, BaseEstimator, abc.ABC):
                 f"y holds only one class, {classes.tolist()[0]!r}; a classifier needs at least two."
             )
         self.classes_ = classes
+        self._ranks_classes = True
 
 
 def codes_of(classes: NDArray[Any], labels: NDArray[Any]) -> Array:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from posterity import distributions, likelihoods
 from posterity.arrays import Array
+from posterity.likelihoods import softmax_mean
 
 INFERENCES = ("auto", "laplace")
 
@@ -28,11 +29,20 @@ def wants_nearest(inference: str, averaging: str, *, few: bool = False) -> bool:
 
 
 def predicted(
-    likelihood: likelihoods.Bernoulli | likelihoods.Categorical, mean: Array, covariance: Array
+    likelihood: likelihoods.Bernoulli | likelihoods.Categorical,
+    mean: Array,
+    covariance: Array,
+    *,
+    ranked: bool,
 ) -> distributions.Discrete:
-    """The distribution of the class, for latent values of mean (n, C), covariance (n, C, C)."""
+    """The distribution of the class, for latent values of mean (n, C), covariance (n, C, C).
+
+    Models in files that were written before averages ranked classes go on without.
+    """
     if isinstance(likelihood, likelihoods.Bernoulli):
         return likelihood.predict(mean[:, 0], covariance[:, 0, 0])
+    if likelihood.averaging == "exact" and not ranked:
+        return distributions.Categorical(softmax_mean.log_exact(mean, covariance, ranked=False))
     return likelihood.predict(mean, covariance)
 
 

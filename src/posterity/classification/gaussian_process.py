@@ -204,7 +204,7 @@ class GaussianProcessClassifier(models.KernelModel, Classifier):
         """The distribution of the class at each row of X, by its place in ``classes_``."""
         mean, covariance = self._latent(X)
         likelihood = classes.likelihood_of(len(self.classes_), self.averaging)
-        return classes.predicted(likelihood, mean, covariance)
+        return classes.predicted(likelihood, mean, covariance, ranked=self._ranks_classes)
 
     def predict_latent(self, X: Any) -> distributions.Normal:
         """The latent function at each row: of the second class, (n,), or of each of C, (n, C)."""

@@ -146,7 +146,7 @@ class KernelLogisticRegression(models.KernelModel, Classifier):
         """The distribution of the class at each row of X, by its place in ``classes_``."""
         mean, covariance = self._latent(X)
         likelihood = classes.likelihood_of(len(self.classes_), self.averaging)
-        return classes.predicted(likelihood, mean, covariance)
+        return classes.predicted(likelihood, mean, covariance, ranked=self._ranks_classes)
 
     def _latent(self, X: Any) -> tuple[Array, Array]:
         check_is_fitted(self)

@@ -250,7 +250,7 @@ class RelevanceVectorClassifier(CandidateVectors):
     def predict_dist(self, X: Any) -> distributions.Discrete:
         """The distribution of the class at each row of X, by its place in ``classes_``."""
         mean, covariance = self._latent(X)
-        return classes.predicted(self._likelihood(), mean, covariance)
+        return classes.predicted(self._likelihood(), mean, covariance, ranked=self._ranks_classes)
 
     def predict_latent(self, X: Any) -> distributions.Normal:
         """The latent function at each row: of the second class, (n,), or of each of C, (n, C)."""

@@ -60,7 +60,7 @@ class WeightClassifier(models.WeighedModel, Classifier):
     def predict_dist(self, X: ArrayLike) -> distributions.Discrete:
         """The distribution of the class at each row of X, by its place in ``classes_``."""
         mean, covariance = self._latent(self._queries(X))
-        return classes.predicted(self._likelihood(), mean, covariance)
+        return classes.predicted(self._likelihood(), mean, covariance, ranked=self._ranks_classes)
 
     def predict_latent(self, X: ArrayLike) -> distributions.Normal:
         """The latent value at each row: of the second class, (n,), or of each of C, (n, C)."""

@@ -21,7 +21,7 @@ def rows(groups: Array, fraction: float, rng: np.random.Generator) -> NDArray[np
     (2, False)
     """
     held = np.zeros(len(groups), dtype=bool)
-    for group in np.unique(groups):
+    for group in _by_appearance(groups):
         own = np.flatnonzero(groups == group)
         n = min(max(round(fraction * len(own)), 1), len(own) - 1)
         held[rng.permutation(own)[:n]] = True
@@ -49,7 +49,7 @@ def counts(y: Array, times: Array, fraction: float, *, rng: np.random.Generator)
     whole = bool(np.all(times == np.floor(times))) and float(np.sum(times)) < _DRAWABLE
     units = times if whole else np.ones_like(times)
     drawn = np.zeros_like(times)
-    for label in np.unique(y):
+    for label in _by_appearance(y):
         own = np.flatnonzero(y == label)
         n = int(np.sum(units[own]))
         wanted = min(max(round(fraction * n), 1), n - 1)
@@ -60,3 +60,9 @@ def counts(y: Array, times: Array, fraction: float, *, rng: np.random.Generator)
             "Give a depth."
         )
     return drawn * (times / units)
+
+
+def _by_appearance(groups: Array) -> Array:
+    """Each group once, by its first row: draws do not depend on what groups are called."""
+    values, first = np.unique(groups, return_index=True)
+    return values[np.argsort(first)]

@@ -13,7 +13,6 @@ from posterity.arrays import Array
 from posterity.inference.logistic_tree import Tree
 
 _GATE_START = 2.0  # size of the gates' slopes at random: they part the rows, but not sharply
-_EXPERT_START = 0.5
 _EVEN_ODDS_VARIANCE = 4.0  # what one row leaves of the logit of one half
 
 
@@ -83,13 +82,14 @@ class Problem:
         return self.likelihood.log_prob(self.y, a if coupled else a[:, 0])
 
     def start(self, rng: np.random.Generator) -> Array:
-        """Gates that part the rows in directions at random, and experts that differ a little."""
+        """Gates that part the rows in directions at random, and experts that are all alike.
+
+        The rows that gates give them tell experts apart from the first step on. No class has
+        numbers of its own at random, so that names of classes do not matter.
+        """
         D = max(self.Z.shape[1] - 1, 1)
-        size = Tree(
-            np.full_like(self.center.gates, _GATE_START / np.sqrt(D)),
-            np.full_like(self.center.experts, _EXPERT_START / np.sqrt(D)),
-        )
-        return self.center.flat + size.flat * rng.standard_normal(len(size.flat))
+        gates = rng.standard_normal(self.center.gates.shape) * (_GATE_START / np.sqrt(D))
+        return Tree(self.center.gates + gates, self.center.experts).flat
 
     def branch(self, tree: Tree, k: int) -> Problem:
         """The gate of node k and the experts below it, all else held, and nothing below those."""

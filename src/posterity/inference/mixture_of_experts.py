@@ -17,7 +17,6 @@ from posterity.arrays import Array
 from posterity.inference import restarts
 
 _GATE_START = 2.0  # size of the gates' slopes at random: they part the rows, but not sharply
-_EXPERT_START = 0.5
 
 
 @dataclass(frozen=True)
@@ -99,13 +98,14 @@ class Problem:
         return value + 0.5 * float(away @ pull), pull - slope
 
     def start(self, rng: np.random.Generator) -> Array:
-        """Gates that part the rows in directions at random, and experts that differ a little."""
+        """Gates that part the rows in directions at random, and experts that are all alike.
+
+        The rows that gates give them tell experts apart from the first step on. No class has
+        numbers of its own at random, so that names of classes do not matter.
+        """
         D = max(len(self.center.gates) - 1, 1)
-        size = Mixture(
-            np.full_like(self.center.gates, _GATE_START / np.sqrt(D)),
-            np.full_like(self.center.experts, _EXPERT_START / np.sqrt(D)),
-        )
-        return self.center.flat + size.flat * rng.standard_normal(len(size.flat))
+        gates = rng.standard_normal(self.center.gates.shape) * (_GATE_START / np.sqrt(D))
+        return Mixture(self.center.gates + gates, self.center.experts).flat
 
     def _answers(self, mixture: Mixture) -> Array:
         """Latent values as the likelihood takes them: (N, K), or (N, K, C)."""

@@ -1,4 +1,8 @@
-"""The softmax of normal latent values, averaged over them."""
+"""The softmax of normal latent values, averaged over them.
+
+Points of an average are not the same for every class. Each row takes its classes by falling mean,
+so that neither their names nor their order change a probability (docs/decisions/0053).
+"""
 
 import functools
 from collections.abc import Iterator
@@ -21,16 +25,19 @@ _TINY = 1e-280
 _SEED = 0
 
 
-def log_exact(mean: Array, covariance: Array) -> Array:
+def log_exact(mean: Array, covariance: Array, *, ranked: bool = True) -> Array:
     """log of the integral of softmax(a) N(a | mean, covariance) da, (n, C).
 
     For two classes to rounding. For more, by points of a scrambled Sobol sequence and their mirror
     images, as many as the width of the normal asks for: the error of a probability is at most
     about 1e-3 for variances up to 5, 2e-3 up to 25 and 4e-3 beyond. Only differences between latent
-    values matter, so that the points have C - 1 coordinates.
+    values matter, so that the points have C - 1 coordinates. Classes are ``ranked`` by their means.
     """
     if mean.shape[-1] == 2:
         return _log_of_two(mean, covariance)
+    if ranked:
+        order, mean, covariance = _ranked(mean, covariance)
+        return _by_class(log_exact(mean, covariance, ranked=False), order)
     F, widest = contrast_factors(covariance)
     log_p, below = np.empty(mean.shape), -np.inf
     C = mean.shape[-1]
@@ -57,6 +64,7 @@ def expectations(mean: Array, covariance: Array) -> tuple[Array, Array, Array]:
 
     By as many points for every width, so that they change smoothly with mean and covariance.
     """
+    order, mean, covariance = _ranked(mean, covariance)
     n, C = mean.shape
     p_mean, pq_mean, log_sum = np.empty((n, C)), np.empty((n, C)), np.empty(n)
     for block, p, log_total in _at_points(mean, covariance):
@@ -64,18 +72,40 @@ def expectations(mean: Array, covariance: Array) -> tuple[Array, Array, Array]:
         log_sum[block] = log_total
         p *= 1.0 - p
         pq_mean[block] = np.mean(p, axis=-1)
-    return p_mean, pq_mean, log_sum
+    return _by_class(p_mean, order), _by_class(pq_mean, order), log_sum
 
 
 def second_moments(mean: Array, covariance: Array) -> tuple[Array, Array, Array]:
     """As ``expectations``, with the means of p p^T, (n, C, C), in the second place."""
+    order, mean, covariance = _ranked(mean, covariance)
     n, C = mean.shape
     p_mean, pp_mean, log_sum = np.empty((n, C)), np.empty((n, C, C)), np.empty(n)
     for block, p, log_total in _at_points(mean, covariance):
         p_mean[block] = np.mean(p, axis=-1)
         log_sum[block] = log_total
         pp_mean[block] = np.matmul(p, np.swapaxes(p, 1, 2)) / p.shape[-1]
-    return p_mean, pp_mean, log_sum
+    place = np.argsort(order, axis=1)
+    pp_mean = np.take_along_axis(pp_mean, place[:, :, None], axis=1)
+    return (
+        _by_class(p_mean, order),
+        np.take_along_axis(pp_mean, place[:, None, :], axis=2),
+        log_sum,
+    )
+
+
+def _ranked(mean: Array, covariance: Array) -> tuple[NDArray[np.intp], Array, Array]:
+    """The classes of each row by falling mean, and means and covariances in that order."""
+    order = np.argsort(-mean, axis=1, kind="stable")
+    S = np.take_along_axis(covariance, order[:, :, None], axis=1)
+    S = np.take_along_axis(S, order[:, None, :], axis=2)
+    return order, np.take_along_axis(mean, order, axis=1), S
+
+
+def _by_class(values: Array, order: NDArray[np.intp]) -> Array:
+    """Values of ranked classes, back in the order of the classes."""
+    result = np.empty_like(values)
+    np.put_along_axis(result, order, values, axis=1)
+    return result
 
 
 def _at_points(mean: Array, covariance: Array) -> Iterator[tuple[NDArray[np.intp], Array, Array]]:

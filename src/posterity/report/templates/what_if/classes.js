@@ -45,7 +45,15 @@ function softmaxApproximate(mean, S) {
 }
 
 // Over evenly spread points and their mirror images, as many as the width of the normal asks for.
-function softmaxMean(mean, S, { basis, tiers, points }) {
+// Classes are taken by falling mean, so that their order does not change a probability.
+function softmaxMean(mean, S, options) {
+  const order = [...mean.keys()].sort((c, d) => mean[d] - mean[c] || c - d);
+  const ranked = order.map((c) => order.map((d) => S[c][d]));
+  const p = rankedSoftmaxMean(order.map((c) => mean[c]), ranked, options);
+  return mean.map((_, c) => p[order.indexOf(c)]);
+}
+
+function rankedSoftmaxMean(mean, S, { basis, tiers, points }) {
   const { factor, widest } = contrasts(S, basis);
   const J = factor.length;
   const [, log2] = tiers.find(([limit]) => limit === null || widest <= limit);
