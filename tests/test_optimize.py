@@ -100,8 +100,8 @@ def test_lbfgs_warns_when_iterations_run_out():
     assert best.n_iter == 3
 
 
-def test_a_wrong_gradient_is_suspected():
-    with pytest.warns(optimize.ConvergenceWarning, match="is the gradient right"):
+def test_a_search_that_cannot_descend_says_what_a_user_can_do():
+    with pytest.warns(optimize.ConvergenceWarning, match=r"no step improves .* may end better"):
         best = optimize.minimise_lbfgs(lambda x: (x @ x, -2 * x), np.array([1.0, 2.0]))
     assert not best.converged
 
@@ -193,13 +193,13 @@ def test_newton_says_when_no_step_descends():
     def steps_of(value):
         return optimize.minimise_newton(value, lambda x: 2 * x, lambda x, g, shift: g, np.ones(1))
 
-    with pytest.warns(optimize.ConvergenceWarning, match="no step along the Newton direction"):
+    with pytest.warns(optimize.ConvergenceWarning, match="no Newton step lowers the value"):
         assert not steps_of(lambda x: -float(x @ x) if x[0] != 1.0 else -2.0).converged
 
 
 @pytest.mark.parametrize("step", [-1.0, np.nan])
 def test_newton_says_when_no_direction_descends(step):
-    with pytest.warns(optimize.ConvergenceWarning, match="no shift of the Hessian"):
+    with pytest.warns(optimize.ConvergenceWarning, match="no direction descends"):
         best = optimize.minimise_newton(
             lambda x: float(x @ x), lambda x: 2 * x, lambda x, g, shift: step * g, np.ones(1)
         )

@@ -277,7 +277,7 @@ def test_where_nothing_is_higher_than_a_saddle_it_says_so(monkeypatch):
 def test_steps_that_are_not_enough_warn(monkeypatch):
     monkeypatch.setattr(process_mode, "_FACTORS", 1)
     X, targets, _ = data(LIKELIHOODS["two classes"])
-    with pytest.warns(optimize.ConvergenceWarning, match="did not reach the mode"):
+    with pytest.warns(optimize.ConvergenceWarning, match="did not reach the most probable"):
         LaplacePosterior.condition(KERNEL, LIKELIHOODS["two classes"], X, targets)
 
 

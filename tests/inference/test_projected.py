@@ -13,6 +13,7 @@ from posterity.inference import nearest_normal, projected
 from posterity.inference.latent_targets import LatentTargets
 from posterity.inference.process_laplace import LaplacePosterior
 from posterity.inference.process_propagation import PropagationPosterior
+from posterity.inference.process_scale_mixture import ScaleMixturePosterior
 from posterity.inference.process_softmax import SoftmaxPosterior
 from posterity.inference.process_variational import VariationalPosterior
 from posterity.inference.projected import ProjectedPosterior
@@ -41,18 +42,50 @@ def data(likelihood, *, n=25, offset=True, seed=0):
     return X, LatentTargets.of(y, weights, likelihood, offset=offset), rng.normal(size=(6, 2))
 
 
+def exactly(likelihood, X, targets):
+    """The posterior that all rows have, and how closely alternating factors come to it."""
+    kind = ScaleMixturePosterior if likelihood is OUTLIERS else LaplacePosterior
+    near = 1e-4 if likelihood is OUTLIERS else 1e-7
+    return kind.condition(KERNEL, likelihood, X, targets), near
+
+
+class DenseFactors:
+    """The best normal beside precisions of the rows, in matrices."""
+
+    def __init__(self, covariance, likelihood, X, targets):
+        def total(A, B):
+            return covariance(A, B) + targets.offset_variance[0]
+
+        y, w, K = targets.y - targets.shift[0], targets.weights, total(X, X)
+        E = y * y
+        for _ in range(2000):
+            W = w * likelihood.step_curvature(np.sqrt(E), 0.0)
+            G = np.linalg.inv(K + np.diag(1.0 / W))
+            mean, v = K @ G @ y, np.diagonal(K - K @ G @ K)
+            E = (y - mean) ** 2 + v
+        self.total, self.X, self.G, self.y, self.shift = total, X, G, y, targets.shift[0]
+        determinant = np.linalg.slogdet(np.eye(len(y)) + K * W)[1]
+        divergence = 0.5 * (determinant - W @ v + mean @ G @ y)
+        self.log_evidence = w @ likelihood.log_prob(np.sqrt(E), 0.0) - divergence
+
+    def latent(self, queries):
+        k = self.total(self.X, queries)
+        C = self.total(queries, queries) - k.T @ self.G @ k
+        return self.shift + k.T @ self.G @ self.y, C
+
+
 @each
 @offset_or_not
 def test_points_at_all_rows_are_exact(likelihood, offset):
     X, targets, queries = data(likelihood, offset=offset)
-    exact = LaplacePosterior.condition(KERNEL, likelihood, X, targets)
+    exact, near = exactly(likelihood, X, targets)
     carried = ProjectedPosterior.condition(KERNEL, likelihood, X, targets, X)
     assert carried.log_evidence == pytest.approx(exact.log_evidence, abs=1e-8)
     mean, variance = exact.latent(queries)
     carried_mean, carried_covariance = carried.latent(queries)
-    np.testing.assert_allclose(carried_mean[:, 0], mean, atol=1e-7)
-    np.testing.assert_allclose(carried_covariance[:, 0, 0], variance, rtol=1e-7)
-    np.testing.assert_allclose(carried.covariance(queries), exact.covariance(queries), atol=1e-7)
+    np.testing.assert_allclose(carried_mean[:, 0], mean, atol=near)
+    np.testing.assert_allclose(carried_covariance[:, 0, 0], variance, rtol=near)
+    np.testing.assert_allclose(carried.covariance(queries), exact.covariance(queries), atol=near)
 
 
 @offset_or_not
@@ -83,14 +116,16 @@ def test_few_points_are_a_process_of_lower_rank_and_what_it_leaves(likelihood, o
     def low_rank(A, B=None):
         return KERNEL(A, points) @ inverse @ KERNEL(points, A if B is None else B)
 
-    dense = DenseLaplace(low_rank, likelihood, X, targets)
+    oracle = DenseFactors if likelihood is OUTLIERS else DenseLaplace
+    dense = oracle(low_rank, likelihood, X, targets)
     assert carried.log_evidence == pytest.approx(dense.log_evidence, abs=1e-6)
     mean, covariance = dense.latent(queries)
     left = KERNEL(queries) - low_rank(queries)
-    np.testing.assert_allclose(carried.latent(queries)[0][:, 0], mean, atol=1e-5)
-    np.testing.assert_allclose(carried.covariance(queries), covariance + left, atol=1e-5)
+    near = 1e-4 if likelihood is OUTLIERS else 1e-5
+    np.testing.assert_allclose(carried.latent(queries)[0][:, 0], mean, atol=near)
+    np.testing.assert_allclose(carried.covariance(queries), covariance + left, atol=near)
     np.testing.assert_allclose(
-        carried.latent(queries)[1][:, 0, 0], np.diagonal(covariance + left), atol=1e-5
+        carried.latent(queries)[1][:, 0, 0], np.diagonal(covariance + left), atol=near
     )
 
 
@@ -124,10 +159,10 @@ def test_the_offset_keeps_its_prior_when_the_likelihood_has_learned(likelihood):
     """That of the rows which nothing else explains, as for the exact process."""
     X, targets, queries = data(likelihood)
     moved = replace(targets, shift=targets.shift + 0.3, offset_variance=2.0 * np.ones(1))
-    exact = LaplacePosterior.condition(KERNEL, likelihood, X, moved)
+    exact, near = exactly(likelihood, X, moved)
     carried = ProjectedPosterior.condition(KERNEL, likelihood, X, moved, X)
     assert carried.log_evidence == pytest.approx(exact.log_evidence, abs=1e-8)
-    np.testing.assert_allclose(carried.latent(queries)[0][:, 0], exact.latent(queries)[0])
+    np.testing.assert_allclose(carried.latent(queries)[0][:, 0], exact.latent(queries)[0], near)
 
 
 def test_more_points_lose_less_of_the_evidence():

@@ -4,7 +4,15 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from posterity import BayesianLinearRegression, RobustRegression, designs, features
+from posterity import (
+    BayesianLinearRegression,
+    GaussianProcessRegressor,
+    RobustRegression,
+    designs,
+    features,
+    likelihoods,
+)
+from posterity.inference import weight_problem
 
 
 def line(n=60, share=0.0, seed=0):
@@ -172,3 +180,42 @@ def test_a_step_to_where_there_is_no_mode_is_taken_back(seed):
     fitted = RobustRegression().fit(X, y)
     assert np.isfinite(fitted.log_evidence_)
     assert np.all(fitted.predict(X, return_std=True)[1] > 0.0)
+
+
+def test_an_origin_far_away_changes_neither_the_fit_nor_its_work(monkeypatch):
+    """Residuals were differences of large numbers, and 16,647 passes were made instead of 975."""
+    passes = []
+    visit = weight_problem.Passes._visit
+    monkeypatch.setattr(
+        weight_problem.Passes, "_visit", lambda self, x: (passes.append(1), visit(self, x))[1]
+    )
+    X, y = line(share=0.2)
+
+    def fitted(in_x, in_y):
+        passes.clear()
+        return RobustRegression().fit(X + in_x, y + in_y), len(passes)
+
+    plain, work = fitted(0.0, 0.0)
+    for in_x, in_y in [(0.0, 1e6), (1e6, 0.0), (-1e5, 1e8)]:
+        moved, moved_work = fitted(in_x, in_y)
+        assert moved_work <= 1.1 * work
+        assert moved.n_iter_ <= plain.n_iter_ + 1
+        np.testing.assert_allclose(moved.coef_, plain.coef_, rtol=1e-6)
+        np.testing.assert_allclose(moved.predict(X + in_x) - in_y, plain.predict(X), atol=1e-5)
+        assert moved.log_evidence_ == pytest.approx(plain.log_evidence_, abs=1e-4)
+
+
+@pytest.mark.parametrize("fewest", [2.34, 0.5])
+@pytest.mark.parametrize("seed", [104, 112, 120])
+def test_processes_with_outliers_converge(seed, fewest):
+    """Laplace's evidence is infinite where a mode of the latent values vanishes: searches stuck."""
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-3.0, 3.0, size=(20, 1))
+    y = np.where(X[:, 0] > 0.3, 2.0, -1.0) + 0.1 * rng.normal(size=20)
+    y[:3] += rng.uniform(3.0, 20.0, size=3)
+    noise = likelihoods.StudentT(min_degrees_of_freedom=fewest)
+    model = GaussianProcessRegressor(likelihood=noise, random_state=0).fit(X, y)  # or it warns
+    normal = GaussianProcessRegressor(random_state=0).fit(X, y)
+    assert model.log_evidence_ > normal.log_evidence_
+    far = GaussianProcessRegressor(likelihood=noise, random_state=0).fit(X, y + 1e6)
+    assert far.log_evidence_ == pytest.approx(model.log_evidence_, abs=1e-3)

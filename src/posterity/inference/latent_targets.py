@@ -46,6 +46,16 @@ class LatentTargets:
         """N."""
         return len(self.y)
 
+    def seen(self, likelihood: likelihoods.Likelihood, f: Array) -> tuple[Array, Array]:
+        """Observations and latent values where the one latent function, but for its shift, is f.
+
+        Both are measured from the shift if the likelihood sees their difference only: that of two
+        large numbers would be rounding.
+        """
+        if likelihood.depends_on_difference:
+            return self.y - self.shift[0], f
+        return self.y, self.shift[0] + f
+
     def rows(self, chosen: NDArray[np.intp]) -> LatentTargets:
         """The rows of these numbers alone."""
         return replace(self, y=self.y[chosen], weights=self.weights[chosen])

@@ -57,9 +57,9 @@ class LaplaceEvidence:
     ) -> Array:
         """As parameters change, with what the mode does then.  [GPML 5.21]"""
         t = self.targets
-        a = t.shift[0] + mode.f
-        in_log_p, in_slope, in_curvature = (t.weights * s for s in likelihood.slopes(t.y, a))
-        d3 = t.weights * likelihood.d3(t.y, a)
+        y, a = t.seen(likelihood, mode.f)
+        in_log_p, in_slope, in_curvature = (t.weights * s for s in likelihood.slopes(y, a))
+        d3 = t.weights * likelihood.d3(y, a)
         R = mode.sites.inverted(K)
         slope = 0.5 * R.variances * d3  # d log evidence / d f, through the curvature  [GPML 5.23]
         u = slope - R.apply(K @ slope)

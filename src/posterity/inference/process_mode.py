@@ -176,22 +176,23 @@ class _Climb:
         elif promise <= self._rounding(point):
             reason, converged = "no Newton step gains more than rounding", True
         else:
-            reason, converged = f"{n_iter} Newton steps did not reach the mode", False
+            reason = f"{n_iter} Newton steps did not reach the most probable latent values"
+            converged = False
         f, alpha = point.f, self._slope(point.f)  # known even where K is singular  [GPML 3.17]
         return Mode(f, alpha, point.value, sites, n_iter, reason, converged)
 
     def _point(self, alpha: Array, f: Array) -> _Point:
         t = self.targets
-        log_p = self.likelihood.log_prob(t.y, t.shift[0] + f)
+        log_p = self.likelihood.log_prob(*t.seen(self.likelihood, f))
         return _Point(alpha, f, float(t.weights @ log_p - 0.5 * alpha @ f))
 
     def _slope(self, f: Array) -> Array:
         t = self.targets
-        return t.weights * self.likelihood.d1(t.y, t.shift[0] + f)
+        return t.weights * self.likelihood.d1(*t.seen(self.likelihood, f))
 
     def _curvature(self, f: Array) -> Array:
         t = self.targets
-        return -t.weights * self.likelihood.d2(t.y, t.shift[0] + f)
+        return -t.weights * self.likelihood.d2(*t.seen(self.likelihood, f))
 
     def _positive(self, f: Array) -> Array:
         """The curvature, or where that is negative one whose step climbs nevertheless."""
@@ -199,14 +200,15 @@ class _Climb:
         if self.likelihood.log_concave:
             return self._curvature(f)
         W = self._curvature(f)
-        return np.where(W < 0.0, t.weights * self.likelihood.step_curvature(t.y, t.shift[0] + f), W)
+        positive = self.likelihood.step_curvature(*t.seen(self.likelihood, f))
+        return np.where(W < 0.0, t.weights * positive, W)
 
     def _few(self, f: Array, W: Array) -> NDArray[np.intp]:
         """Rows of negative curvature, or of too little to divide by."""
         t = self.targets
-        a = t.shift[0] + f
+        y, a = t.seen(self.likelihood, f)
         scale = np.sqrt(np.maximum(np.diagonal(self.K), 0.0))
-        moves = np.abs(self.likelihood.d3(t.y, a)) * scale
-        slopes = self.likelihood.slopes(t.y, a)[2]
+        moves = np.abs(self.likelihood.d3(y, a)) * scale
+        slopes = self.likelihood.slopes(y, a)[2]
         change = t.weights * (moves + np.sum(np.abs(slopes), axis=0))
         return np.flatnonzero((W < 0.0) | (_TOO_SMALL * change > W))

@@ -34,8 +34,8 @@ Memory = tuple[Array, Array]
 class PropagationEvidence:
     """log Z of expectation propagation, with its gradient, as a function of kernel and likelihood.
 
-    The memory of the matrices is kept from one call to the next, and so are the sites, from which
-    the next search for a fixed point starts.
+    The memory of the matrices is kept from one call to the next, and so are the sites of the
+    largest evidence, from which the next search for a fixed point starts.
 
     Parameters
     ----------
@@ -51,6 +51,7 @@ class PropagationEvidence:
         self.X, self.targets = X, targets
         self._memory: Memory | None = None
         self._sites: Array | None = None
+        self._largest = -np.inf
 
     def __call__(
         self, kernel: kernels.Kernel, likelihood: likelihoods.Likelihood
@@ -61,7 +62,8 @@ class PropagationEvidence:
         total = sites.with_offset(kernel, self.targets)
         blocks.fill(self._memory[0], total, self.X, np.zeros(self.targets.n_rows), above_too=True)
         found = _propagate(self._memory, likelihood, self.targets, self._sites)
-        self._sites = found.sites
+        if found.log_evidence > self._largest:  # not of a step that a search takes back
+            self._sites, self._largest = found.sites, found.log_evidence
         a = found.alpha[:, None]
         theta = found.R.pullback(total, self.X, a, a)  # [GPML 5.27]
         return found.log_evidence, np.append(theta, found.tilted.slopes(likelihood, self.targets))
@@ -131,7 +133,7 @@ class _Tilted:
         likelihood: likelihoods.Likelihood,
         targets: LatentTargets,
     ) -> _Tilted:
-        log_Z, d1, d2 = likelihood.tilted(targets.y, targets.shift[0] + mean, variance)
+        log_Z, d1, d2 = likelihood.tilted(*targets.seen(likelihood, mean), variance)
         return cls(mean, variance, log_Z, d1, d2)
 
     @property
@@ -155,11 +157,11 @@ class _Tilted:
 
     def slopes(self, likelihood: likelihoods.Likelihood, targets: LatentTargets) -> Array:
         """Derivatives of the sum of log Z in the parameters of the likelihood, by differences."""
-        a, theta = targets.shift[0] + self.mean, likelihood.theta
+        (y, a), theta = targets.seen(likelihood, self.mean), likelihood.theta
 
         def total(step: Array) -> float:
             moved = likelihood.at(theta + step)
-            return float(np.sum(moved.tilted(targets.y, a, self.variance)[0]))
+            return float(np.sum(moved.tilted(y, a, self.variance)[0]))
 
         steps = _STEP * np.eye(len(theta))
         return np.array([(total(h) - total(-h)) / (2.0 * _STEP) for h in steps])
@@ -220,7 +222,8 @@ def _propagate(
     value = tilted.log_constants(tau, nu) + 0.5 * float(nu @ marginals.mean)
     value -= 0.5 * marginals.log_determinant  # [GPML 3.65]
     reached = np.stack([tau, nu])
-    reason = f"after {n} sweeps the moments of sites and observations differ by {gap:.0e}"
+    reason = f"after {n} sweeps of expectation propagation, means of latent values still differ by "
+    reason += f"up to {gap:.0e} standard deviations"
     return _FixedPoint(
         reached, marginals.alpha, marginals.R, tilted, value, n, reason, gap <= _AGREED
     )

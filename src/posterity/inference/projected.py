@@ -20,6 +20,7 @@ from posterity.inference.latent_targets import LatentTargets
 from posterity.inference.nearest_normal import NearestNormal
 from posterity.inference.weight_prior import WeightPrior
 from posterity.inference.weight_problem import WeightProblem
+from posterity.inference.weight_scale_mixture import ScaleMixtureFit
 from posterity.inference.weight_targets import RowTargets
 
 _BLOCK_ROWS = 4096
@@ -32,7 +33,7 @@ class ProjectedPosterior:
     kernel: kernels.Kernel
     points: Any  # M rows
     L: Array  # (M, M), the factor of their covariance
-    fit: LaplaceFit | NearestNormal
+    fit: LaplaceFit | NearestNormal | ScaleMixtureFit
 
     @classmethod
     def condition(
@@ -45,7 +46,7 @@ class ProjectedPosterior:
         *,
         nearest: bool = False,
     ) -> ProjectedPosterior:
-        """By Laplace, or by the nearest normal, for classes; N M doubles are held.
+        """By Laplace, by factors or, for classes, by the nearest normal; N M doubles are held.
 
         The nearest normal knows that rows vary beyond what the points carry, as predictions say.
         """
@@ -63,7 +64,10 @@ class ProjectedPosterior:
         design = designs.Standardized(designs.Dense(Z), np.zeros(M), np.ones(M), offset)
         # The columns are those of independent weights of unit variance.
         prior = WeightPrior(1.0, design.n_columns, rows.offset_precision if offset else None)
-        fit = LaplaceFit.of(WeightProblem(design, rows, prior))
+        problem = WeightProblem(design, rows, prior)
+        if isinstance(likelihood, likelihoods.Likelihood) and likelihood.is_scale_mixture:
+            return cls(kernel, points, L, ScaleMixtureFit.of(problem))
+        fit = LaplaceFit.of(problem)
         if not nearest:
             return cls(kernel, points, L, fit)
         left = _left(kernel, X, Z)

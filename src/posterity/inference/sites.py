@@ -177,7 +177,8 @@ def check_room(n: int) -> None:
 def allocate(n: int) -> tuple[Array, Array]:
     """Memory for K and for a factor; a sentence where there is not enough."""
     check_room(n)
-    return np.empty((n, n), order="F"), np.empty((n, n), order="F")
+    # Blocks on the diagonal of a factor are read whole: what is above it must be numbers.
+    return np.empty((n, n), order="F"), np.zeros((n, n), order="F")
 
 
 def _fill_scaled(B: Array, K: Array, s: Array) -> None:

@@ -135,9 +135,16 @@ class RowTargets:
         few, (y, weights) = design.chosen(rows, self.y, self.weights)
         return few, replace(self, y=y, weights=weights)
 
+    @property
+    def observed(self) -> Any:
+        """The targets as the likelihood sees them beside ``latents``."""
+        return self.y - self.shift[0] if self._sees_differences else self.y
+
     def latents(self, P: Array) -> Array:
-        """a = shift + Q p of each row, (n, C), or (n,) for one latent value."""
+        """a = shift + Q p of each row, (n, C), or (n,); from the shift on where y is seen so."""
         A = self.steps(P)
+        if self._sees_differences:
+            return A
         return A + (self.shift if A.ndim == 2 else self.shift[0])
 
     def steps(self, P: Array) -> Array:
@@ -146,7 +153,7 @@ class RowTargets:
 
     def value_and_slope(self, A: Array) -> tuple[Array, Array]:
         """log p(y | a) of each row, (n,), and the gradient in p of their weighted sum, (n, J)."""
-        log_p, d1 = self.likelihood.value_and_slope(self.y, A)
+        log_p, d1 = self.likelihood.value_and_slope(self.observed, A)
         g = self._weighed(d1)
         return log_p, g @ self.Q if g.ndim == 2 else g[:, None]
 
@@ -160,7 +167,7 @@ class RowTargets:
 
     def curvature(self, A: Array, *, surely_positive: bool = False) -> Array:
         """Minus the Hessian in p, (n, J, J); with weights that are positive in any case."""
-        y = self.y
+        y = self.observed
         if isinstance(self.likelihood, likelihoods.Coupled):
             u, Q = self.likelihood.curvature(y, A), self.Q
             q = u @ Q
@@ -175,7 +182,7 @@ class RowTargets:
 
         These are normal, of mean (n, C), or (n,) for one, and covariance S (n, J, J) of z W.
         """
-        y, Q, likelihood = self.y, self.Q, self.likelihood
+        y, Q, likelihood = self.observed, self.Q, self.likelihood
         if isinstance(likelihood, likelihoods.Coupled):
             S_latent = np.matmul(np.matmul(Q, S), Q.T)
             log_p, d1, h = likelihood.expected(y, mean, S_latent)
@@ -194,7 +201,7 @@ class RowTargets:
 
     def curvature_pullback(self, A: Array, S: Array) -> Array:
         """The gradient in p, (n, J), of the sum of tr(S h), for S (n, J, J)."""
-        y = self.y
+        y = self.observed
         if isinstance(self.likelihood, likelihoods.Coupled):
             S_latent = np.matmul(np.matmul(self.Q, S), self.Q.T)
             g = self.likelihood.curvature_pullback(y, A, S_latent)
@@ -207,7 +214,7 @@ class RowTargets:
         if isinstance(self.likelihood, likelihoods.Coupled):
             none = np.empty((0, len(A)))
             return none, none, none
-        value, d1, d2 = self.likelihood.slopes(self.y, A)
+        value, d1, d2 = self.likelihood.slopes(self.observed, A)
         w = 1.0 if self.weights is None else self.weights
         return w * value, w * d1, -w * d2
 
@@ -235,6 +242,12 @@ class RowTargets:
         a, others = np.take_along_axis(A, own, axis=1)[:, 0], A.copy()
         np.put_along_axis(others, own, -np.inf, axis=1)
         return float(np.min(a - others.max(axis=1), initial=np.inf))
+
+    @property
+    def _sees_differences(self) -> bool:
+        """Whether y and a are measured from the shift: far from it, differences are rounding."""
+        likelihood = self.likelihood
+        return isinstance(likelihood, likelihoods.Likelihood) and likelihood.depends_on_difference
 
     def _weighed(self, g: Array) -> Array:
         if self.weights is None:

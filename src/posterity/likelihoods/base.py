@@ -104,6 +104,8 @@ class Likelihood(Value, abc.ABC):
     """
 
     log_concave: ClassVar[bool] = True
+    depends_on_difference: ClassVar[bool] = False  # p(y | a) is a function of y - a alone
+    is_scale_mixture: ClassVar[bool] = False  # normal about a, with a hidden precision for each y
 
     @abc.abstractmethod
     def log_prob(self, y: ArrayLike, a: ArrayLike) -> Array:

@@ -37,6 +37,7 @@ class Normal(Likelihood):
     array([3., 3.])
     """
 
+    depends_on_difference: ClassVar[bool] = True
     _learnable: ClassVar[tuple[str, ...]] = ("noise_variance",)
 
     noise_variance: ArrayLike | None = None

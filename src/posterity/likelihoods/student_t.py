@@ -50,6 +50,8 @@ class StudentT(Likelihood):
     """
 
     log_concave: ClassVar[bool] = False
+    depends_on_difference: ClassVar[bool] = True
+    is_scale_mixture: ClassVar[bool] = True
     _learnable: ClassVar[tuple[str, ...]] = ("scale", "degrees_of_freedom")
 
     scale: float | None = None
@@ -118,8 +120,11 @@ class StudentT(Likelihood):
     def _null_variance(self, y: Array, weights: Array, a: Array) -> float:
         return spread.robust_scale(y, weights) ** 2
 
-    def _null_start(self, y: Array, weights: Array) -> float:
-        return spread.median(y, weights)
+    def null(self, y: Array, weights: Array) -> tuple[float, float]:
+        # about the median, so that rounding is that of residuals and not of a far origin
+        centre = spread.median(y, weights)
+        value, variance = super().null(y - centre, weights)
+        return centre + value, variance
 
     @property
     def _scale(self) -> float:

@@ -15,6 +15,7 @@ from posterity.inference import (
     process_laplace,
     process_nearest,
     process_propagation,
+    process_scale_mixture,
     process_search,
     process_softmax,
     process_variational,
@@ -134,6 +135,9 @@ class LatentProcess:
             return process_propagation.PropagationEvidence, process_propagation.PropagationPosterior
         if self._is_of_rates:
             return process_laplace.LaplaceEvidence, process_nearest.NearestPosterior
+        if likelihood.is_scale_mixture and self.approximation != "laplace":
+            mixture = process_scale_mixture
+            return mixture.ScaleMixtureEvidence, mixture.ScaleMixturePosterior
         return process_laplace.LaplaceEvidence, process_laplace.LaplacePosterior
 
     def _maximise(

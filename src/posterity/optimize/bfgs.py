@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from posterity.arrays import Array
 from posterity.optimize.bounds import bounds_reached, pressed
-from posterity.optimize.optimum import EPS, Optimum, announced
+from posterity.optimize.optimum import EPS, NO_DESCENT, Optimum, announced
 
 _SUFFICIENT_DECREASE = 1e-4  # of what the slope promises (Armijo)
 _SHORTENINGS = 30
@@ -117,8 +117,8 @@ class _State:
         f, g = value_and_gradient(x)
         if not (np.isfinite(f) and np.all(np.isfinite(g))):
             raise ValueError(
-                f"the objective is {f} at the start {x}, or its gradient is not finite: start "
-                "elsewhere"
+                f"The search cannot begin: at the start {x} the function is {f}, or its slope is "
+                "not finite. Data of an extreme scale are the usual cause: standardise them."
             )
         return cls(x, float(f), g, low, high)
 
@@ -149,7 +149,7 @@ class _State:
         """What it means that no step lowers the value."""
         if H is not None or self.slope <= 100.0 * least_gain:
             return "no step lowers the value any more in double precision", True
-        return "no step along the search direction lowered the value; is the gradient right?", False
+        return NO_DESCENT, False
 
     def promise(self, H: Array) -> float:
         """What a full step would gain if the inverse Hessian were right."""

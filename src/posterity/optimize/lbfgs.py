@@ -7,7 +7,7 @@ from scipy import optimize as scipy_optimize
 
 from posterity.arrays import Array
 from posterity.optimize.bounds import bounds_reached, pressed
-from posterity.optimize.optimum import EPS, Optimum, announced
+from posterity.optimize.optimum import EPS, NO_DESCENT, Optimum, announced
 
 _NEXT_TO_FLAT = 100.0  # times the least gain, for one unit of a parameter
 _STOPPED = 99  # SciPy's status where a callback ends the search
@@ -102,8 +102,8 @@ def _within_domain(
     first = value_and_gradient(start)
     if not (np.isfinite(first[0]) and np.all(np.isfinite(first[1]))):
         raise ValueError(
-            f"the objective is {first[0]} at the start {start}, or its gradient is not finite: "
-            "start elsewhere"
+            f"The search cannot begin: at the start {start} the function is {first[0]}, or its "
+            "slope is not finite. Data of an extreme scale are the usual cause: standardise them."
         )
     outside = first[0] + 1e3 * (1.0 + abs(first[0]))
 
@@ -134,7 +134,7 @@ def _lbfgs_reason(
         return "the value no longer changes in double precision", True
     if slope <= _NEXT_TO_FLAT * least_gain:
         return f"no step gains more than rounding, and the slope is {slope:.0e}", True
-    return "no step along the search direction lowered the value; is the gradient right?", False
+    return NO_DESCENT, False
 
 
 def _largest_slope(

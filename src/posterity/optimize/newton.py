@@ -56,7 +56,7 @@ def minimise_newton(
         g = gradient(x)
         step = _descent_step(solve, x, g)
         if step is None:
-            reason = "no shift of the Hessian gave a direction of descent"
+            reason = "no direction descends: curvatures are not finite, or beyond double precision"
             break
         slope = float(np.vdot(g, step))
         converged = 0.5 * slope <= tol * (1.0 + abs(f))
@@ -66,7 +66,7 @@ def minimise_newton(
             reason = f"the gain of a Newton step fell below {tol:.0e} of the value"
             break
         if fraction == 0.0:
-            reason = "no step along the Newton direction lowered the value"
+            reason = "no Newton step lowers the value, which is known to rounding only"
             break
     return announced(Optimum(x, f, gradient(x), n_iter, reason, converged))
 

@@ -10,6 +10,11 @@ from posterity.optimize.bounds import ReachedBound
 from posterity.optimize.warning import ConvergenceWarning
 
 EPS = float(np.finfo(np.float64).eps)
+NO_DESCENT = (
+    "no step improves on the best values found, which are kept, though they are not those of a "
+    "maximum: the function searched jumps there, or rounding hides its slope. Standardised data, "
+    "other starts (random_state, n_restarts) or giving a parameter a value may end better"
+)
 
 
 @dataclass(frozen=True)

@@ -95,7 +95,7 @@ def test_sparsity_and_quality_are_those_of_brute_force(likelihood, offset):
     S, Q = sparse_scores.Scorer.of(fit).scores(block)
 
     Z, t = fit.problem.design.Z, fit.problem.targets
-    a = t.latents(Z @ fit.weights.W)
+    y, a = t.observed, t.latents(Z @ fit.weights.W)
     precision = np.append(h, t.offset_precision[0] if offset else [])
     B = np.diag(w * likelihood.step_curvature(y, a))
     Sigma = np.linalg.inv(np.diag(precision) + Z.T @ B @ Z)
@@ -289,9 +289,8 @@ def test_two_rows_are_enough_to_run():
 def test_without_signal_nothing_is_kept(likelihood, offset):
     n = 64
     y = observed(likelihood, np.zeros(n), np.random.default_rng(0))
-    d = likelihood.d1(
-        y, RowTargets.of(y, None, likelihood, offset=offset).latents(np.zeros((n, 1)))
-    )
+    targets = RowTargets.of(y, None, likelihood, offset=offset)
+    d = likelihood.d1(targets.observed, targets.latents(np.zeros((n, 1))))
     X = np.random.default_rng(1).normal(size=(n, 5))
     U = np.column_stack([np.ones(n), d])
     silent = X - U @ np.linalg.lstsq(U, X, rcond=None)[0]
