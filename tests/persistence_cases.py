@@ -187,7 +187,8 @@ def assert_same_answers(one, two):
 def assert_same(one, two, where="model"):
     """Whether two objects hold the same all the way down.
 
-    Caches are no matter, nor are rows that no prediction asks for: these stay out of files.
+    Caches are no matter, nor are rows that no prediction asks for, nor fields marked as transient:
+    these stay out of files.
     """
     assert type(one) is type(two), where
     if isinstance(one, np.ndarray):
@@ -217,5 +218,6 @@ def parts_of(value):
     if isinstance(value, BaseEstimator | RowsSeen):
         return value.__getstate__()
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {part.name: getattr(value, part.name) for part in dataclasses.fields(value)}
+        kept = (f.name for f in dataclasses.fields(value) if not f.metadata.get("transient"))
+        return {name: getattr(value, name) for name in kept}
     return None

@@ -116,7 +116,7 @@ class DualLogisticRegression(models.DualModel, WeightClassifier):
                 weights,
                 self._likelihood(),
                 exactly=True,
-                mean_squares=space.mean_squares(weights),
+                mean_square=space.mean_square(weights),
             )
             announce(self, found)
             self.posterior_ = None

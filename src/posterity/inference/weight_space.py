@@ -68,10 +68,16 @@ class WeightSpace:
         )
         return cls(plain, center, scale, np.ascontiguousarray(Vt[kept].T), offset)
 
-    def mean_squares(self, weights: Array | None) -> Array:
-        """Of each coordinate over rows in memory."""
-        Z = self.design.rows(0, self.design.n_rows)
-        return np.average(Z[:, : Z.shape[1] - self.offset] ** 2, axis=0, weights=weights)
+    def mean_square(self, weights: Array | None) -> float:
+        """Of a coordinate over rows in memory: the geometric mean over all principal directions.
+
+        A prior of this precision and the mean information of a row have the same determinant.
+        """
+        w = np.ones(self.design.n_rows) if weights is None else weights
+        Z = self.design.rows(0, self.design.n_rows) * np.sqrt(w / np.sum(w))[:, None]
+        _, s, _ = linalg.thin_svd(Z[:, : Z.shape[1] - self.offset])
+        kept = s[s > _EPS * max(Z.shape) * s.max(initial=0.0)]
+        return float(np.exp(2.0 * np.mean(np.log(kept)))) if kept.size else 1.0
 
     def rows(self, Z: Array) -> tuple[Array, Array | None]:
         """Rows of the design for new columns, and the squared length of what it cannot see."""
@@ -140,13 +146,13 @@ def maximum_likelihood(
     likelihood: likelihoods.Likelihood | likelihoods.Coupled,
     *,
     exactly: bool,
-    mean_squares: float | Array = 1.0,
+    mean_square: float = 1.0,
     max_iter: int = 100,
 ) -> tuple[WeightProblem, Weights]:
     """Weights under no prior; where the classes are separable, those of one row's worth of prior.
 
     Without an end to the weights there is no maximum. A prior that knows as much as one row does
-    gives them one, whatever the units of the columns: those of ``mean_squares`` over the rows.
+    gives them one, whatever the units of the columns: those of ``mean_square`` over the rows.
     """
     targets = RowTargets.of(y, weights, likelihood, offset=space.offset)
     M, J = space.design.n_columns, targets.n_outputs
@@ -156,7 +162,7 @@ def maximum_likelihood(
     if not found.separable:
         return problem, found
     one_row = WeightPrior(
-        mean_squares / targets.typical_variance,
+        mean_square / targets.typical_variance,
         M,
         targets.offset_precision if space.offset else None,
     )
