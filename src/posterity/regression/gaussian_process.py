@@ -35,8 +35,8 @@ class GaussianProcessRegressor(RowsProcess):
     likelihood : Likelihood, optional
         How targets scatter about the function: a value of :mod:`posterity.likelihoods`, such as
         ``StudentT()`` for outliers, ``Gamma()`` for positive targets or ``Poisson()`` for counts,
-        by an approximation of its posterior. Its parameters that are None are learned. For one output, on
-        the host. None: normal noise, without an approximation.
+        by an approximation. Its parameters that are None are learned. For one output, on the host.
+        None: normal noise, without an approximation.
     inducing_points : int or array-like of shape (M, D), optional
         Carry the function by M points instead of all rows: for more rows than a matrix of their
         covariances has room for. A number: at most so many are chosen among the rows, fewer where
