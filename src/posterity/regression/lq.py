@@ -43,7 +43,8 @@ class LqRegression(StreamedLinearModel):
     ----------
     penalty : float, default=1.0
         >= 0. Without standardising, scikit-learn's ``Lasso(alpha)`` on N rows has the penalty
-        ``2 * N * alpha``.
+        ``2 * N * alpha``. It is in units of the targets to the power ``loss_power -
+        penalty_power``: scale it with them, or standardise the targets.
     penalty_power : float, default=1.0
         Power of the weights in the penalty, > 0.
     loss_power : float, default=2.0
