@@ -51,7 +51,7 @@ def laplace(model, X, y, w):
 def test_the_posterior_is_laplaces_for_the_columns_of_the_vectors():
     X, y = rings()
     w = np.random.default_rng(1).uniform(0.5, 2.0, len(y))
-    model = RelevanceVectorClassifier(RBF).fit(X, y, w)
+    model = RelevanceVectorClassifier(RBF, inference="laplace").fit(X, y, w)
     columns, shift, b, H, _, evidence = laplace(model, X, y, w)
     latent, A = model.predict_latent(X), columns(X)
     np.testing.assert_allclose(latent.mean(), shift + A @ b, atol=1e-6)
@@ -63,7 +63,7 @@ def test_the_posterior_is_laplaces_for_the_columns_of_the_vectors():
 def test_a_query_column_is_one_more_column_of_the_model():
     X, y = rings()
     w = np.random.default_rng(1).uniform(0.5, 2.0, len(y))
-    model = RelevanceVectorClassifier(RBF, query_column=True).fit(X, y, w)
+    model = RelevanceVectorClassifier(RBF, query_column=True, inference="laplace").fit(X, y, w)
     columns, shift, b, H, mu, _ = laplace(model, X, y, w)
     for query in np.array([[0.3, 0.2], [2.5, 1.0], [-3.0, 2.0]]):
         z = RBF(X, query[None])[:, 0]
@@ -252,25 +252,22 @@ def test_the_nearest_normal_keeps_vectors_and_evidence_and_tells_more(vectors):
     assert losses[0] < losses[1] - 0.05
 
 
-def test_of_two_classes_the_width_of_laplace_makes_up_for_precisions_led_astray():
-    """Ten columns of which few matter, sixty rows: the learned precisions are far too small."""
-    losses = []
+def test_of_two_classes_few_rows_claim_less_than_precisions_led_astray():
+    """Ten columns of which few matter, sixty rows: the chosen precisions are far too small."""
+    losses = {"auto": [], "laplace": []}
     for seed in range(4):
         X, y = make_classification(660, 10, n_informative=4, class_sep=1.5, random_state=seed)
-        model = RelevanceVectorClassifier(kernels.RBF(3.0).fixed()).fit(X[:60], y[:60])
-        laplace = RelevanceVectorClassifier(kernels.RBF(3.0).fixed(), inference="laplace")
-        p = model.predict_proba(X[60:])
-        np.testing.assert_array_equal(p, laplace.fit(X[:60], y[:60]).predict_proba(X[60:]))
-        losses.append(log_loss(y[60:], p))
-    assert np.mean(losses) < np.log(2.0)  # a model that claims too much does worse than none
+        for inference, found in losses.items():
+            model = RelevanceVectorClassifier(kernels.RBF(3.0).fixed(), inference=inference)
+            found.append(log_loss(y[60:], model.fit(X[:60], y[:60]).predict_proba(X[60:])))
+    assert np.mean(losses["auto"]) < 1.1 * np.mean(losses["laplace"]) < np.log(2.0)
 
 
 @each_count
 def test_the_query_column_of_the_nearest_normal_doubts_far_away(n_classes):
     X, y = rings(50, n_classes)
     model = RelevanceVectorClassifier(RBF, query_column=True).fit(X, y)
-    ending = {2: "LaplaceFit", 3: "NearestNormal"}[n_classes]
-    assert type(model.posterior_.fit).__name__ == ending
+    assert type(model.posterior_.fit).__name__ == "NearestNormal"
     plain = RelevanceVectorClassifier(RBF).fit(X, y)
     near, far = X, X + 100.0
     spread = [

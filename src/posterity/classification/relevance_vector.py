@@ -14,6 +14,7 @@ from posterity.classification.candidate_vectors import CandidateVectors, Found
 from posterity.classification.weight_model import one_of
 from posterity.inference.laplace import LaplaceFit
 from posterity.inference.nearest_normal import NearestNormal
+from posterity.inference.sparse_bayes import proper_precisions
 from posterity.inference.sparse_bayes.chosen import Chosen
 from posterity.inference.sparse_bayes.posterior import Fit, SparsePosterior
 from posterity.inference.sparse_bayes.query import QueryColumn
@@ -71,8 +72,9 @@ class RelevanceVectorClassifier(CandidateVectors):
         Where kernels are worked out, such as "cuda". None: where the rows are.
     inference : {"auto", "laplace"}, default="auto"
         Vectors and kernel are chosen by Laplace's evidence. "auto" ends with the normal nearest to
-        the posterior of the weights, as in :class:`BayesianLogisticRegression`, for three classes
-        and more; of two, Laplace's width makes up for precisions that few rows have led astray.
+        the posterior of the weights, as in :class:`BayesianLogisticRegression`; of two classes, at
+        precisions learned anew under a prior in which large weights are those of a Cauchy
+        distribution. "laplace" ends with Laplace's normal at the precisions of the choice.
     candidates : int, or array-like of shape (M, D), optional
         What may become a vector. None: any row. A number: so many rows, drawn at random. Else these
         rows, which need not be rows of X. Rows of two classes may then lie in Dask collections, for
@@ -177,12 +179,14 @@ class RelevanceVectorClassifier(CandidateVectors):
         else:
             chosen, fit, order = self._found_on_workers(self._on_workers(source), choice)
         sparse_choice.announce(self, chosen, "vector", calls=2)
+        if nearest and isinstance(fit, LaplaceFit) and len(self.classes_) == 2:
+            chosen, fit = proper_precisions.learn(chosen, fit, choice.prior)
         posterior = SparsePosterior.of(
             chosen,
             fit,
             order,
             offset=self.fit_intercept,
-            nearest=nearest and len(self.classes_) > 2,
+            nearest=nearest,
         )
         self._query = self._query_column(posterior) if self.query_column else None
         self._publish(posterior.without_rows())

@@ -49,14 +49,15 @@ def nearest(
         Variance of the latent values of each row that no weight carries, which predictions are to
         add: the normal is then the nearest to what rows tell of both. None: there is none.
     tol : float
-        Nats a row of classes that make no difference. What other rows tell is not in proportion to
-        their number, as of counts that are zero: 1e-4 nats for all rows together.
+        Share of what rows of classes tell, at most a nat each, that makes no difference. What other
+        rows tell is not in proportion to their number, as of counts that are zero: 1e-4 nats for
+        all rows together.
     max_steps : int
         Warns with ``optimize.ConvergenceWarning`` where these do not suffice.
     """
     p, mode = laplace.problem, laplace.weights.W.reshape(-1)
     lean = laplace.lean(remainder).reshape(-1)
-    start = normal_climb.Start(mode, laplace.L, lean, p.targets.total_weight)
+    start = normal_climb.Start(mode, laplace.L, lean, p.targets.total_weight, laplace.log_evidence)
     ask = partial(_asked, p, remainder)
     if not p.targets.are_classes:
         return _nearest_of_rates(laplace, start, ask, remainder)

@@ -19,8 +19,9 @@ import numpy as np
 from posterity import linalg, optimize
 from posterity.arrays import Array
 
-TOLERANCE = 1e-3  # nats a row
+TOLERANCE = 1e-3  # of the nats that the rows tell
 MAX_STEPS = 60
+_FEW_NATS = 10.0  # a thousandth of which is not worth a pass
 _FASTER, _SLOWER = 1.25, 0.5  # of the pace, after a step that gained and one that did not
 _SETTLED = 2  # steps in a row that make no difference: one may have gone too far by just so much
 
@@ -45,11 +46,20 @@ class Start:
     L: Array  # (P, P), L L^T = H
     lean: Array  # (P,), by how much the mean lies beyond the mode, to first order
     total_weight: float  # of the rows
+    log_evidence: float  # to Laplace's approximation
 
     @property
     def loss(self) -> float:
         """Nats, over all rows, that predictions at the mode lose to those at the mean."""
         return 0.5 * float(np.sum((self.lean @ np.tril(self.L)) ** 2))
+
+    @property
+    def nats(self) -> float:
+        """How much the rows tell: one nat a row, or less where most rows are easily predicted.
+
+        Two events among 2,000 rows tell 16 nats, in which two nats are not a rounding error.
+        """
+        return min(self.total_weight, max(_FEW_NATS, abs(self.log_evidence)))
 
 
 @dataclass(frozen=True)
@@ -75,17 +85,21 @@ def climb(start: Start, ask: Question, *, tol: float, max_steps: int) -> End | N
     ask : callable
         ``ask(mean, L)`` answers for the normal of that mean and of precision L L^T.
     tol : float
-        Nats a row that make no difference. No step is taken where predictions at the mode lose no
-        more than that to those at the mean, to first order; no further one where steps have
-        changed the bound by less.
+        Share of what the rows tell that makes no difference. No step is taken where predictions at
+        the mode lose no more than that to those at the mean, to first order, and where the bound
+        at Laplace's normal is no further below Laplace's evidence: a normal that is too wide may
+        be where it should be. No further step where steps have changed the bound by less.
     max_steps : int
         Warns with ``optimize.ConvergenceWarning`` where these do not suffice.
     """
-    least = tol * start.total_weight
-    if not start.L.size or start.loss < least:
+    if not start.L.size:
         return None
+    least = tol * start.nats
     with linalg.limited(len(start.L)):
-        return _climbed(_Place.of(start, ask), ask, least, max_steps)
+        first = _Place.of(start, ask)
+        if max(start.loss, start.log_evidence - first.answer.bound) < least:
+            return None
+        return _climbed(first, ask, least, max_steps)
 
 
 def _climbed(start: _Place, ask: Question, least: float, max_steps: int) -> End:

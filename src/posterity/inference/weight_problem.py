@@ -161,12 +161,38 @@ def weighted_gram(design: designs.Design, h: Array) -> Array:
     M, J = design.n_columns, h.shape[1]
     if J == 1:
         return design.gram(h[:, 0, 0])
+    if J > M:
+        return _gram_of_many_outputs(design, h)
     H = np.empty((M, J, M, J))
     for j in range(J):
         for k in range(j + 1):
             H[:, j, :, k] = design.gram(np.ascontiguousarray(h[:, j, k]))
             H[:, k, :, j] = H[:, j, :, k]
     return H.reshape(M * J, M * J)
+
+
+def _gram_of_many_outputs(design: designs.Design, h: Array) -> Array:
+    M, J = design.n_columns, h.shape[1]
+    G = np.zeros((M, J, M, J))
+    for rows, Z in design.blocks():
+        G += weighted_products(Z, h[rows], Z)
+    H = G.reshape(M * J, M * J)
+    return 0.5 * (H + H.T)
+
+
+def weighted_products(Z: Array, h: Array, X: Array) -> Array:
+    """The sum over rows of (z x^T) x h_n, (b, J, m, J), for Z (n, b), X (n, m), h (n, J, J).
+
+    One product for each output: a product for each pair of them is mostly overhead where there are
+    twenty classes and few columns.
+    """
+    (n, b), m, J = Z.shape, X.shape[1], h.shape[1]
+    G = np.empty((J, b, J, m))
+    for j in range(J):
+        weighed = (h[:, j, : j + 1, None] * X[:, None, :]).reshape(n, (j + 1) * m)
+        G[j, :, : j + 1] = (Z.T @ weighed).reshape(b, j + 1, m)
+        G[:j, :, j] = G[j, :, :j].transpose(1, 0, 2)
+    return np.ascontiguousarray(G.transpose(1, 0, 3, 2))
 
 
 def weights_at(problem: WeightProblem, best: optimize.Optimum) -> Weights:

@@ -83,6 +83,14 @@ class Sparse(Prior):
         x = np.where(np.isinf(precision), 1.0, precision)
         return 0.5 * self.degrees_of_freedom * (np.log(x) - x + 1.0)
 
+    def penalty_slope(self, h: ArrayLike) -> Array:
+        """Derivative of the penalty in the log of each finite precision h."""
+        return np.asarray(0.5 * self.degrees_at(h) * (1.0 - np.asarray(h)))
+
+    def degrees_at(self, h: ArrayLike) -> Array:
+        """Degrees of freedom of the prior of a precision h: the same everywhere."""
+        return np.full(np.shape(h), self.degrees_of_freedom)
+
     def choice(self, m: int) -> float:
         """Log probability of the m weights in use, about that of none; the same from a half on."""
         few = min(m, self.among // 2)

@@ -40,6 +40,7 @@ class Wells:
     n_vectors: object = lambda kernel: 2
     climbs: bool = False
     empty: float = -1e9  # the evidence without vectors
+    names: float = 0.0  # what vectors have to earn for their names
     asked: list = field(default_factory=list)
 
     @property
@@ -55,6 +56,9 @@ class Wells:
         ones = np.ones(m)
         chosen = Chosen(np.arange(m), ones, ones, ones, self.value(kernel), 1, "", True)
         return Fitted(chosen, None, m)
+
+    def price(self, fitted):
+        return self.names
 
     def confined(self, places):
         assert not len(places)

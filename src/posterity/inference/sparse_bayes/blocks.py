@@ -27,10 +27,8 @@ from posterity.linalg import eigen
 
 _DEPENDENT = 1e-11  # of its square: what is left of a column that others can replace
 _GRID = 10.0 ** np.arange(-8.0, 8.01, 0.25)  # precisions, in units of the mean sparsity
-_GOLDEN = 0.5 * (np.sqrt(5.0) - 1.0)
-_SECTIONS = 36
-_LEVELLINGS = 2  # Newton steps at the end
-_CLOSE = 1e-4  # of the log precision: as far as those may go
+_NEWTON_STEPS = 40
+_LEVEL = 1e-8  # in a log precision: the step from there doubles the digits
 _EQUAL = 1e-6  # of a gain
 _TINY = float(np.finfo(np.float64).tiny)
 
@@ -111,34 +109,30 @@ def best_precisions(s: Array, u: Array, prior: priors.Sparse) -> tuple[Array, Ar
     """
     unit = np.maximum(np.mean(s, axis=1), _TINY)
     coarse = gains_at(_GRID[:, None] * unit, s, u, prior)
-    i = np.clip(np.argmax(coarse, axis=0), 1, len(_GRID) - 2)
-    low, high = np.log(_GRID[i - 1] * unit), np.log(_GRID[i + 1] * unit)
-    width = high - low
-    left, right = high - _GOLDEN * width, low + _GOLDEN * width
-    at_left, at_right = (gains_at(np.exp(x), s, u, prior) for x in (left, right))
-    for _ in range(_SECTIONS):
-        falls = at_left > at_right
-        low, high = np.where(falls, low, left), np.where(falls, right, high)
-        width = _GOLDEN * width
-        x = np.where(falls, high - _GOLDEN * width, low + _GOLDEN * width)
-        at_x = gains_at(np.exp(x), s, u, prior)
-        left, right = np.where(falls, x, right), np.where(falls, left, x)
-        at_left, at_right = np.where(falls, at_x, at_right), np.where(falls, at_left, at_x)
-    h = np.exp(_levelled(0.5 * (low + high), s, u, prior))
+    i = np.argmax(coarse, axis=0)
+    h, within = _GRID[i] * unit, (i > 0) & (i < len(_GRID) - 1)
+    low, high = (np.log(_GRID[i[within] + step] * unit[within]) for step in (-1, 1))
+    h[within] = np.exp(_levelled(low, high, s[within], u[within], prior))
     gain = gains_at(h, s, u, prior)
     out = ~(gain > 0.0)
     return np.where(out, np.inf, h), np.where(out, 0.0, gain)
 
 
-def _levelled(t: Array, s: Array, u: Array, prior: priors.Sparse) -> Array:
-    """Log precisions at which the gain is level, from close by.
+def _levelled(low: Array, high: Array, s: Array, u: Array, prior: priors.Sparse) -> Array:
+    """Log precisions between these at which the gain is level, by Newton's method.
 
-    Where a gain is largest it hardly changes, so that comparing gains tells half of the digits.
+    A step that would leave what is known to hold the maximum is a bisection instead.
     """
-    for _ in range(_LEVELLINGS):
+    t = 0.5 * (low + high)
+    for _ in range(_NEWTON_STEPS):
         slope, curvature = _slopes(np.exp(t), s, u, prior.degrees_of_freedom)
-        step = np.divide(slope, curvature, out=np.zeros_like(t), where=curvature < 0.0)
-        t = np.where(np.abs(step) < _CLOSE, t - step, t)
+        low, high = np.where(slope > 0.0, t, low), np.where(slope > 0.0, high, t)
+        step = np.divide(slope, curvature, out=np.full_like(t, np.inf), where=curvature < 0.0)
+        inside = (t - step > low) & (t - step < high)
+        following = np.where(inside, t - step, 0.5 * (low + high))
+        moved, t = np.abs(following - t), following
+        if np.all(moved <= _LEVEL):
+            break
     return t
 
 

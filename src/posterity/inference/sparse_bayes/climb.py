@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from posterity import designs, linalg, optimize, priors
 from posterity.arrays import Array
@@ -38,6 +39,19 @@ weights, and their spread makes every average one half: a latent value of a hund
 _WEAK = 0.1  # how well the data determine a weight of which they may know nothing
 
 
+class PrecisionPrior(Protocol):
+    """What the precisions of columns in use add to the evidence."""
+
+    def total(self, h: ArrayLike) -> float:
+        """Of all of them."""
+
+    def penalty_slope(self, h: ArrayLike) -> Array:
+        """Derivative in the log of each."""
+
+    def degrees_at(self, h: ArrayLike) -> Array:
+        """Degrees of freedom at each."""
+
+
 @dataclass(frozen=True)
 class Kept:
     """The columns in use, the precisions of their weights, and the model they make."""
@@ -54,7 +68,7 @@ class Kept:
         precision: Array,
         design: designs.Design,
         targets: RowTargets,
-        prior: priors.Sparse,
+        prior: PrecisionPrior,
         start: Array | None = None,
     ) -> Kept:
         """The model of these columns, followed in the design by ones where there is an offset."""
@@ -186,7 +200,7 @@ def polished(kept: Kept, prior: priors.Sparse, bounds: Array, least_gain: float 
 
 def _polished(kept: Kept, prior: priors.Sparse, bounds: Array, least_gain: float) -> Kept:
     """Level, drop the weakest column where that gains, and so on."""
-    best = _levelled(kept, prior, bounds, least_gain)
+    best = levelled(kept, prior, bounds, least_gain)
     while len(best.places):
         determined = 1.0 - best.precision * _variances(best)
         weakest = int(np.argmin(determined))
@@ -195,11 +209,11 @@ def _polished(kept: Kept, prior: priors.Sparse, bounds: Array, least_gain: float
         fewer = best.without(weakest, prior)
         if fewer.value <= best.value:
             break
-        best = _levelled(fewer, prior, bounds, least_gain)
+        best = levelled(fewer, prior, bounds, least_gain)
     return best
 
 
-def _levelled(kept: Kept, prior: priors.Sparse, bounds: Array, least_gain: float) -> Kept:
+def levelled(kept: Kept, prior: PrecisionPrior, bounds: Array, least_gain: float = 0.0) -> Kept:
     """The same columns, by BFGS."""
     m, free = len(kept.places), bounds[:, 0] < bounds[:, 1]
     if not m + np.sum(free):
@@ -233,7 +247,7 @@ def _levelled(kept: Kept, prior: priors.Sparse, bounds: Array, least_gain: float
     return highest[0]
 
 
-def _at(kept: Kept, x: Array, free: NDArray[np.bool_], prior: priors.Sparse, start: Array) -> Kept:
+def _at(kept: Kept, x: Array, free: NDArray[np.bool_], prior: PrecisionPrior, start: Array) -> Kept:
     """The same columns at other precisions and another theta."""
     p, m = kept.fit.problem, len(kept.places)
     likelihood = p.targets.likelihood
@@ -243,10 +257,9 @@ def _at(kept: Kept, x: Array, free: NDArray[np.bool_], prior: priors.Sparse, sta
     return Kept.of(kept.places, np.exp(x[:m]), p.design, targets, prior, start)
 
 
-def _slope(kept: Kept, free: NDArray[np.bool_], prior: priors.Sparse) -> Array:
+def _slope(kept: Kept, free: NDArray[np.bool_], prior: PrecisionPrior) -> Array:
     """Of the objective, in the logs of the precisions and in theta."""
-    in_prior = 0.5 * prior.degrees_of_freedom * (1.0 - kept.precision)
-    in_precision = kept.fit.precision_gradient()[:, 0] + in_prior
+    in_precision = kept.fit.precision_gradient()[:, 0] + prior.penalty_slope(kept.precision)
     in_theta = kept.fit.gradient()[1][free] if free.any() else np.empty(0)
     return np.append(in_precision, in_theta)
 
@@ -269,14 +282,14 @@ def _variances(kept: Kept) -> Array:
     return np.einsum("mjmj->m", kept.fit.covariance[:m, :, :m, :])
 
 
-def _inverse_hessian(kept: Kept, prior: priors.Sparse, n_theta: int) -> Array:
+def _inverse_hessian(kept: Kept, prior: PrecisionPrior, n_theta: int) -> Array:
     """Of minus the objective in log h, the curvature of the rows as it is; in theta, a guess."""
     m, h, mu = len(kept.places), kept.precision, kept.fit.weights.W[: len(kept.places), 0]
     Sigma = kept.fit.covariance[:m, 0, :m, 0]
     along = np.outer(mu, mu) * Sigma + 0.5 * Sigma**2
     H = -np.outer(h, h) * along
     i = np.arange(m)
-    H[i, i] += 0.5 * h * (mu**2 + Sigma[i, i] + prior.degrees_of_freedom)
+    H[i, i] += 0.5 * h * (mu**2 + Sigma[i, i] + prior.degrees_at(h))
     inverse = np.eye(m + n_theta) / kept.fit.problem.targets.total_weight
     if m:
         values, V = linalg.symmetric.eigh(H)

@@ -34,6 +34,9 @@ class Chooser(Protocol[F]):
     def maximise(self, kernel: kernels.Kernel, start: Chosen | None, *, coarse: bool) -> Fitted[F]:
         """The vectors of the largest evidence; coarsely where only to be compared."""
 
+    def price(self, fitted: Fitted[Any]) -> float:
+        """Nats that its vectors have to earn beside the cost of their precisions."""
+
     def counted(self, factor: float) -> Self:
         """The same with all rows counted so many times as much."""
 

@@ -142,9 +142,5 @@ class Climb:
             return np.inf, np.zeros_like(x)
         G = arrays.like(tangent.value, columns.pullback(in_Z))
         in_theta = tangent.parameters(G)[self.moving]
-        in_h = in_h + self.prior_slope(h)
+        in_h = in_h + self.prior.penalty_slope(h)
         return -value - float(np.sum(self.prior.penalty(h))), -np.append(in_h, in_theta)
-
-    def prior_slope(self, h: Array) -> Array:
-        """Of the penalty, in log h."""
-        return 0.5 * self.prior.degrees_of_freedom * (1.0 - h)

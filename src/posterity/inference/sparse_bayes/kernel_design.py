@@ -11,6 +11,7 @@ from posterity import designs, kernels, priors
 from posterity.arrays import Array
 from posterity.inference.laplace import LaplaceFit
 from posterity.inference.sparse_bayes import laplace as sparse_laplace
+from posterity.inference.sparse_bayes import vector_prices
 from posterity.inference.sparse_bayes.chosen import Chosen
 from posterity.inference.sparse_bayes.engine import Fitted
 from posterity.inference.weight_targets import RowTargets, Tallied
@@ -70,6 +71,10 @@ class DesignEngine:
             max_iter=self.max_iter,
         )
         return Fitted(chosen, fit, len(chosen.places))
+
+    def price(self, fitted: Fitted[LaplaceFit]) -> float:
+        """Nats that vectors have to earn for their names, and what Laplace's evidence exceeds."""
+        return vector_prices.price_shared(fitted.fit, len(fitted.chosen.places))
 
 
 def _counted(targets: RowTargets, factor: float) -> RowTargets:

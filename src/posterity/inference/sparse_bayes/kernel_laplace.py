@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from posterity import designs, kernels, likelihoods, priors
 from posterity.arrays import Array
 from posterity.inference.laplace import LaplaceFit
-from posterity.inference.sparse_bayes import kernel_climb
+from posterity.inference.sparse_bayes import kernel_climb, vector_prices
 from posterity.inference.sparse_bayes import laplace as sparse_laplace
 from posterity.inference.sparse_bayes import pairs as sparse_pairs
 from posterity.inference.sparse_bayes import softmax as sparse_softmax
@@ -106,6 +106,10 @@ class LaplaceEngine(_LatentRows):
             )
         return Fitted(chosen, fit, len(chosen.places))
 
+    def price(self, fitted: Fitted[LaplaceFit]) -> float:
+        """Nats that vectors have to earn for their names, and what Laplace's evidence exceeds."""
+        return vector_prices.price_shared(fitted.fit, len(fitted.chosen.places))
+
     def climb(
         self, kernel: kernels.Kernel, moving: NDArray[np.bool_], fitted: Fitted[LaplaceFit]
     ) -> Climb:
@@ -140,6 +144,10 @@ class PairEngine(_LatentRows):
             max_iter=self.max_iter,
         )
         return Fitted(chosen, fit, int(np.sum(np.isfinite(chosen.precision))))
+
+    def price(self, fitted: Fitted[PairFit]) -> float:
+        """Nats that vectors have to earn for their names, and what Laplace's evidence exceeds."""
+        return vector_prices.price_pairs(fitted.fit, len(fitted.chosen.places))
 
     def climb(
         self, kernel: kernels.Kernel, moving: NDArray[np.bool_], fitted: Fitted[PairFit]

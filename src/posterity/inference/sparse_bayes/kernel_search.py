@@ -24,6 +24,7 @@ from posterity import kernels, linalg, optimize
 from posterity.arrays import Array
 from posterity.inference.sparse_bayes.chosen import COST, Chosen
 from posterity.inference.sparse_bayes.engine import Chooser, Engine, Fitted
+from posterity.inference.sparse_bayes.vector_prices import NOISE_EARNS
 
 MANY_ROWS = 5000
 """From which a part of the rows finds the kernel, and all of them only its vectors."""
@@ -38,7 +39,6 @@ _LONGEST = 1.0  # step of a climb, in logs
 _REACH = np.log(1e8)  # of a precision on either side of the number of rows
 _LENGTH = "length_scale"
 _BEYOND_DOUBT = 10.0  # nats, by which vectors together are better than none
-_NOISE_EARNS = 1.0  # nats, and more, for a vector of its own: the row's, where rows share nothing
 _AS_GOOD = 1.0  # nats: of kernels that differ by less, the one of the fewest vectors
 _HOPELESS = 10.0  # nats below the best, at two widths in a row: a scan goes on no further
 
@@ -265,7 +265,7 @@ def _earned(engine: Chooser[F], found: _Found[F], reason: str) -> Learned[F]:
     fitted, criterion, why = found.fitted, found.criterion, reason
     none = nothing(engine, found.kernel)
     m = fitted.n_precisions
-    least = min(COST * m, max(_BEYOND_DOUBT, _NOISE_EARNS * m))
+    least = min(COST * m, max(_BEYOND_DOUBT, NOISE_EARNS * m)) + engine.price(fitted)
     if fitted.chosen.value < none.chosen.value + least:
         fitted, criterion = none, none.chosen.value
         why = none.chosen.stop_reason

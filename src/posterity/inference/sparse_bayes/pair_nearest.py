@@ -29,7 +29,11 @@ def nearest(
     """The nearest normal; Laplace's itself where rows are many for each weight."""
     p = laplace.problem
     start = normal_climb.Start(
-        p.packed(laplace.coef), laplace.L, laplace.lean(), p.targets.total_weight
+        p.packed(laplace.coef),
+        laplace.L,
+        laplace.lean(),
+        p.targets.total_weight,
+        laplace.log_evidence,
     )
     end = normal_climb.climb(start, partial(_asked, p), tol=tol, max_steps=max_steps)
     if end is None:

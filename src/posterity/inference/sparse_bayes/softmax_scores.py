@@ -19,7 +19,12 @@ from posterity.inference.laplace import LaplaceFit
 from posterity.inference.sparse_bayes import blocks
 from posterity.inference.sparse_bayes.blocks import BlockMoments
 from posterity.inference.weight_prior import WeightPrior
-from posterity.inference.weight_problem import Passes, WeightProblem, weighted_gram
+from posterity.inference.weight_problem import (
+    Passes,
+    WeightProblem,
+    weighted_gram,
+    weighted_products,
+)
 from posterity.inference.weight_targets import RowTargets
 
 _COLUMNS_AT_ONCE = 128
@@ -116,12 +121,7 @@ class SharedScores:
     def _products(self, Z: Array) -> Array:
         """Z^T h (columns in use), (b J, m J)."""
         (b, J), m = (Z.shape[1], self.h.shape[1]), self.Z.shape[1]
-        G = np.empty((b, J, m, J))
-        for j in range(J):
-            for k in range(j + 1):
-                G[:, j, :, k] = Z.T @ (self.h[:, j, k, None] * self.Z)
-                G[:, k, :, j] = G[:, j, :, k]
-        return G.reshape(b * J, m * J)
+        return weighted_products(Z, self.h, self.Z).reshape(b * J, m * J)
 
     def gains(self, block: Block, within: NDArray[np.intp], prior: priors.Sparse) -> Array:
         """What columns of a block, by their positions, would gain, (k,)."""
