@@ -54,19 +54,21 @@ class NormalModel(Model):
     ) -> NormalModel:
         """From standardised columns.
 
-        In learned noise an output that does not vary says nothing of any column: it is left out.
+        In learned noise an output that does not vary says nothing of any column: it is left out, as
+        are all of them where the rows count as one or less, and an offset takes that one.
         """
         w = np.ones(len(Y)) if weights is None else weights
         total = float(np.sum(w))
         center = w @ Y / total if centred else np.zeros(Y.shape[1])
+        n = total - float(centred)
         spread = np.sqrt(w @ (Y - center) ** 2 / total)
         if noise_variance is None:
-            varies = spread > 8.0 * _EPS * np.sqrt(len(Y)) * np.abs(center)
-            Y, center = Y[:, varies], center[varies]
+            told = (spread > 8.0 * _EPS * np.sqrt(len(Y)) * np.abs(center)) & (n > 0.0)
+            Y, center = Y[:, told], center[told]
         R = Y - center
         WR, WZ = w[:, None] * R, Z if weights is None else w[:, None] * Z
         E = np.einsum("nk,nk->k", R, WR)
-        return cls(Z.T @ WZ, Z.T @ WR, E, total - float(centred), noise_variance, prior)
+        return cls(Z.T @ WZ, Z.T @ WR, E, n, noise_variance, prior)
 
     @property
     def n_outputs(self) -> int:

@@ -37,7 +37,8 @@ class Targets:
     ) -> Targets:
         """In units of the known noise, or of their own root mean square where it is learned.
 
-        In learned noise an output that does not vary says nothing of any column, and is left out.
+        In learned noise an output that does not vary says nothing of any column, and is left out;
+        so are all of them where the rows count as one or less, and an offset takes that one.
         """
         w = np.ones(len(Y)) if weights is None else weights
         center = w @ Y / np.sum(w) if centred else np.zeros(Y.shape[1])
@@ -46,7 +47,8 @@ class Targets:
         square = w @ (residual * residual)
         unit = np.sqrt(square / max(n, 1.0)) if noise_variance is None else np.sqrt(noise_variance)
         smallest = 8.0 * np.sqrt(len(Y)) * np.finfo(np.float64).eps * np.abs(center)
-        kept = unit > smallest if noise_variance is None else np.ones(len(unit), dtype=np.bool_)
+        told = (unit > smallest) & (n > 0.0)
+        kept = told if noise_variance is None else np.ones(len(unit), dtype=np.bool_)
         Y_kept = residual[:, kept] / unit[kept]
         return cls(w[:, None] * Y_kept, weights, square[kept] / unit[kept] ** 2, n, unit[kept])
 
