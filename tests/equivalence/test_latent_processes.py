@@ -116,8 +116,10 @@ def test_the_normal_likelihood_learns_the_noise_and_the_kernel_of_normal_noise(m
     y = np.sin(a) + 0.3 * rng.normal(size=len(a))
     closed = GaussianProcessRegressor(mean=mean).fit(X, y)
     laplace = GaussianProcessRegressor(mean=mean, likelihood=likelihoods.Normal()).fit(X, y)
-    assert laplace.log_evidence_ == pytest.approx(closed.log_evidence_, abs=1e-3)
-    assert laplace.likelihood_.noise_variance == pytest.approx(closed.noise_variance_, rel=1e-2)
+    # The learned noise of a closed form has a prior worth one row of 60 (decision 0061).
+    assert laplace.log_evidence_ == pytest.approx(closed.log_evidence_, abs=5e-3)
+    assert laplace.log_evidence_ > closed.log_evidence_ - 1e-4
+    assert laplace.likelihood_.noise_variance == pytest.approx(closed.noise_variance_, rel=2e-2)
     np.testing.assert_allclose(laplace.predict(queries), closed.predict(queries), atol=1e-2)
 
 

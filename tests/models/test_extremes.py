@@ -72,6 +72,13 @@ def test_targets_whose_squares_are_not_doubles_are_refused_in_words(model, X, y,
     assert answer(model, X, y * scale) is None
 
 
+@pytest.mark.parametrize("scale", [1e100, 1e-100])
+@pytest.mark.parametrize(("model", "X", "y"), [c for c in REGRESSORS if c.id != "LqRegression"])
+def test_targets_whose_squares_are_doubles_are_learned_or_refused_in_words(model, X, y, scale):
+    found = answer(model, X, y * scale)  # the penalty of LqRegression is in units of y
+    assert found is None or np.ptp(found) > 0.1 * scale
+
+
 @pytest.mark.parametrize(("model", "X", "y"), [c for c in WEIGHTED if c.id not in SLOW])
 def test_weights_of_24_decades_give_finite_predictions(model, X, y):
     assert answer(model, X, y, sample_weight=np.logspace(-12.0, 12.0, len(X))) is not None

@@ -16,9 +16,7 @@ from posterity.inference.searchable import Objective, Searchable
 
 _ROWS = 200
 _FLAT = 3.0  # log of the factor by which a column that does not matter is longer than at the start
-_LENGTHS = np.array(
-    [-1.5, -3.0]
-)  # of the columns that are tried, likewise: about a half and a tenth
+_LENGTHS = np.array([-1.5, -3.0])  # likewise, of a column that is tried: a fifth, a twentieth
 _PASSES = 2  # a column may matter only beside another
 
 

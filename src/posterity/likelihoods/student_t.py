@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import logsumexp
 
-from posterity import distributions
+from posterity import distributions, validation
 from posterity.arrays import Array
 from posterity.distributions import special
 from posterity.distributions.student_t_plus_normal import precision_nodes
@@ -66,34 +66,39 @@ class StudentT(Likelihood):
                 f"{_MOST_FREEDOM:g}."
             )
 
+    def check(self, y: Array) -> None:
+        validation.check_spread(np.atleast_1d(np.ptp(y)), "targets", power=3)  # of the slope of d2
+
     def log_prob(self, y: ArrayLike, a: ArrayLike) -> Array:
         return distributions.StudentT(a, self._scale, self._nu).logpdf(y)
 
     def d1(self, y: ArrayLike, a: ArrayLike) -> Array:
-        r, q = self._residual(y, a)
-        return (self._nu + 1.0) * r / (q + r**2)
+        u, D = self._residual(y, a)
+        return (self._nu + 1.0) * u / D / self._scale
 
     def d2(self, y: ArrayLike, a: ArrayLike) -> Array:
-        r, q = self._residual(y, a)
-        return (self._nu + 1.0) * (r**2 - q) / (q + r**2) ** 2
+        u, D = self._residual(y, a)
+        return (self._nu + 1.0) * (u**2 - self._nu) / D**2 / self._scale**2
 
     def d3(self, y: ArrayLike, a: ArrayLike) -> Array:
-        r, q = self._residual(y, a)
-        return (self._nu + 1.0) * 2.0 * r * (r**2 - 3.0 * q) / (q + r**2) ** 3
+        u, D = self._residual(y, a)
+        cubic = 2.0 * u * (u**2 - 3.0 * self._nu) / D**3
+        return (self._nu + 1.0) * cubic / self._scale**2 / self._scale
 
     def step_curvature(self, y: ArrayLike, a: ArrayLike) -> Array:
         """The weights of iterated least squares, whose quadratic touches -log_prob from above."""
-        r, q = self._residual(y, a)
-        return (self._nu + 1.0) / (q + r**2)
+        return (self._nu + 1.0) / self._residual(y, a)[1] / self._scale**2
 
     def slopes(self, y: ArrayLike, a: ArrayLike) -> tuple[Array, Array, Array]:
-        r, q = self._residual(y, a)
-        nu, D = self._nu, q + r**2
-        in_q = (nu + 1.0) * q * np.stack([0.5 * r**2 / (q * D), -r / D**2, (q - 3 * r**2) / D**3])
+        u, D = self._residual(y, a)
+        nu, s = self._nu, self._scale
+        in_q = (nu + 1.0) * np.stack(  # q = nu scale^2
+            [0.5 * u**2 / D, -nu * u / D**2 / s, nu * (nu - 3.0 * u**2) / D**3 / s**2]
+        )
         half_step = special.digamma_half_step(np.asarray(0.5 * nu))
-        value = 0.5 * nu * (half_step - np.log1p(r**2 / q)) - 0.5
-        in_nu = in_q + np.stack([value, nu * r / D, nu * (r**2 - q) / D**2])
-        in_scale = 2.0 * in_q  # q = nu scale^2
+        value = 0.5 * nu * (half_step - np.log1p(u**2 / nu)) - 0.5
+        in_nu = in_q + np.stack([value, nu * u / D / s, nu * (u**2 - nu) / D**2 / s**2])
+        in_scale = 2.0 * in_q
         in_scale[0] -= 1.0
         first, second, third = np.stack([in_scale, in_nu], axis=1)
         return first, second, third
@@ -134,9 +139,13 @@ class StudentT(Likelihood):
     def _nu(self) -> float:
         return float(self._known("degrees_of_freedom"))
 
-    def _residual(self, y: ArrayLike, a: ArrayLike) -> tuple[Array, float]:
-        """y - a, and q = nu scale^2: log_prob falls as log(q + (y - a)^2)."""
-        return np.subtract(y, a), self._nu * self._scale**2
+    def _residual(self, y: ArrayLike, a: ArrayLike) -> tuple[Array, Array]:
+        """u = (y - a) / scale and nu + u^2, in the log of which log_prob falls.
+
+        In units of the scale no power of them is too large.
+        """
+        u = np.subtract(y, a) / self._scale
+        return u, self._nu + u**2
 
     def _ranges(self, y: Array, weights: Array) -> Mapping[str, tuple[float, float, float]]:
         s = spread.robust_scale(y, weights)

@@ -8,8 +8,8 @@ from posterity import kernels, optimize
 
 _NO_NOISE = ("noise_variance (lower)", "scale (lower)", "shape (upper)")
 _TAILS = ("degrees_of_freedom (lower)", "degrees_of_freedom (upper)")
-_NATURAL = (*_NO_NOISE, *_TAILS)
-"""Noise that is lost in rounding; tails without a variance, and those of a normal."""
+_NATURAL = ("prior_variance (lower)", *_NO_NOISE, *_TAILS)
+"""Weights of zero; noise that is lost in rounding; the heaviest tails, and those of a normal."""
 
 
 def report_kernel_bounds(found: optimize.Bounded, *given: kernels.Kernel) -> tuple[str, ...]:

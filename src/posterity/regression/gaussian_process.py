@@ -26,9 +26,9 @@ class GaussianProcessRegressor(RowsProcess):
         functions with a length scale for each input, as smooth as the data suggest.
     noise_variance : float, optional
         Variance of the noise. None: learned. 0: the function goes through the targets, as for the
-        output of a simulation. Where the covariance of the rows is singular to rounding, 1e-10 of
-        the mean prior variance is then added to each, about a hundred-thousandth of the spread of
-        the function (``jitter_``); a warning says so where it shows.
+        output of a simulation, but for a hundred-thousandth of the spread of the function: 1e-10
+        of the mean prior variance is added to the variance of each row (``jitter_``). A warning
+        names a row whose target is missed visibly.
     mean : {"constant", "zero", "linear"}, default="constant"
         The function far from all rows: an unknown offset, zero, or an unknown plane. Offset and
         slopes have the prior of one row's worth of information and are integrated out.
@@ -80,8 +80,7 @@ class GaussianProcessRegressor(RowsProcess):
     noise_variance_ : float or array of shape (K,)
         Of the targets. Not set with a likelihood.
     jitter_ : float or array of shape (K,)
-        Variance added to each row where ``noise_variance=0`` and rounding asked for it; else 0. Not
-        set with a likelihood.
+        Variance added to each row where ``noise_variance=0``; else 0. Not set with a likelihood.
     likelihood_ : Likelihood
         With every parameter set or learned, where one was given.
     log_evidence_ : float

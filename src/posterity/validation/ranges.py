@@ -11,10 +11,10 @@ from posterity.validation import refusals
 _LARGEST = 1e140
 """The square of a spread, times weights and as many rows as there can be, is still a double."""
 _MOST_ROWS = float(np.finfo(np.float64).eps) ** -2
-_POWERS = {2: "squares", 4: "fourth powers"}
+_POWERS = {2: "squares", 3: "cubes", 4: "fourth powers"}
 
 
-def check_spread(spread: Array, what: str, remedy: str = "rescale them") -> Array:
+def check_spread(spread: Array, what: str, remedy: str = "rescale them", power: int = 2) -> Array:
     """Spreads of columns, whose squares must be doubles too; zero is one.
 
     Parameters
@@ -25,6 +25,8 @@ def check_spread(spread: Array, what: str, remedy: str = "rescale them") -> Arra
         What the columns hold, in the plural.
     remedy : str
         What to do.
+    power : {2, 3, 4}, default=2
+        3: cubes, for likelihoods whose third derivative is in units of the targets.
 
     Examples
     --------
@@ -33,14 +35,14 @@ def check_spread(spread: Array, what: str, remedy: str = "rescale them") -> Arra
     >>> validation.check_spread(np.array([2.0, 1e-160]), "targets")
     Traceback (most recent call last):
         ...
-    ValueError: The targets of column 1 vary by 1.0e-160, and their variance is beyond double
+    ValueError: The targets of column 1 vary by 1.0e-160, and squares of that are beyond double
     precision: rescale them.
     """
-    bad = _is_beyond(spread)
+    bad = _is_beyond(spread, power)
     if bad.any():
         raise ValueError(
-            f"The {what} of column {int(np.argmax(bad))} vary by {spread[bad][0]:.1e}, and their "
-            f"variance is beyond double precision: {remedy}."
+            f"The {what} of column {int(np.argmax(bad))} vary by {spread[bad][0]:.1e}, and "
+            f"{_POWERS[power]} of that are beyond double precision: {remedy}."
         )
     return spread
 
