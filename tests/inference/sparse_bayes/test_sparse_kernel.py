@@ -333,3 +333,12 @@ def test_of_kernels_about_as_good_the_one_of_the_fewest_vectors_is_taken():
     start = kernels.RBF(best).bounded(length_scale=(0.1, 10.0))
     found = learn(Wells(X, value, vectors), start)
     assert found.kernel.length_scale == pytest.approx(almost, rel=0.1)
+
+
+@pytest.mark.parametrize("value", [-1000.0, 1000.0], ids=["short", "earned"])
+def test_where_vectors_fall_far_short_no_other_width_is_tried(value):
+    """A fit in which nearly every row is a vector takes as long at every width."""
+    engine = Wells(np.zeros((30, 1)), lambda kernel: value, lambda kernel: 300, empty=0.0)
+    learn(engine, kernels.RBF(1.0))
+    walked = [kernel for kernel, _, coarse in engine.asked if not coarse]
+    assert (len(walked) == 1) == (value < 0.0)

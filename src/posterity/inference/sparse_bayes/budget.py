@@ -14,8 +14,7 @@ from typing import TypeVar
 import numpy as np
 
 from posterity import kernels
-from posterity.inference.sparse_bayes import kernel_search
-from posterity.inference.sparse_bayes.engine import Chooser, Fitted
+from posterity.inference.sparse_bayes.engine import Chooser, Fitted, nothing
 from posterity.inference.sparse_bayes.kernel_search import Learned
 
 _BISECTIONS = 8
@@ -47,7 +46,7 @@ def _limited(engine: Chooser[F], kernel: kernels.Kernel, max_vectors: int) -> Fi
             if best is None or m >= len(best.chosen.places):
                 best = fewer
     if best is None:
-        return kernel_search.nothing(engine, kernel)
+        return nothing(engine, kernel)
     return _in_full(engine, kernel, best)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Generic, Protocol, Self, TypeVar
 
 import numpy as np
@@ -58,3 +58,10 @@ class Engine(Chooser[F], Protocol[F]):
         self, kernel: kernels.Kernel, moving: NDArray[np.bool_], fitted: Fitted[Any]
     ) -> Climb | None:
         """The evidence in precisions and parameters, vectors fixed; None: no gradient is known."""
+
+
+def nothing(engine: Chooser[F], kernel: kernels.Kernel) -> Fitted[F]:
+    """The model that has no vectors, because there are none to choose from."""
+    none = engine.confined(np.empty(0, dtype=np.intp)).maximise(kernel, None, coarse=True)
+    reason = "no vectors raise the evidence by as much as they cost"
+    return replace(none, chosen=replace(none.chosen, stop_reason=reason))

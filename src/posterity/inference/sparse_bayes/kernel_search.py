@@ -22,9 +22,9 @@ from numpy.typing import NDArray
 
 from posterity import kernels, linalg, optimize
 from posterity.arrays import Array
+from posterity.inference.sparse_bayes import vector_prices
 from posterity.inference.sparse_bayes.chosen import COST, Chosen
-from posterity.inference.sparse_bayes.engine import Chooser, Engine, Fitted
-from posterity.inference.sparse_bayes.vector_prices import NOISE_EARNS
+from posterity.inference.sparse_bayes.engine import Chooser, Engine, Fitted, nothing
 
 MANY_ROWS = 5000
 """From which a part of the rows finds the kernel, and all of them only its vectors."""
@@ -38,9 +38,8 @@ _LEAST_GAIN = 1e-2  # nats
 _LONGEST = 1.0  # step of a climb, in logs
 _REACH = np.log(1e8)  # of a precision on either side of the number of rows
 _LENGTH = "length_scale"
-_BEYOND_DOUBT = 10.0  # nats, by which vectors together are better than none
 _AS_GOOD = 1.0  # nats: of kernels that differ by less, the one of the fewest vectors
-_HOPELESS = 10.0  # nats below the best, at two widths in a row: a scan goes on no further
+_HOPELESS = 10.0  # nats below the best, at two widths in a row, or below no vectors: no further
 
 F = TypeVar("F")
 
@@ -172,7 +171,7 @@ class _Search(Generic[F]):
     def walk(self, octave: float) -> _Found[F]:
         """The best place, by steps that are halved once neither side is better."""
         known = {octave: self.at(self.moved(octave))}
-        if not np.any(self.is_length):
+        if not np.any(self.is_length) or self.is_hopeless(known[octave]):
             return known[octave]
         for step in _STEPS:
             place = octave
@@ -196,6 +195,14 @@ class _Search(Generic[F]):
         free = self.started.theta + np.log(2.0) * octaves * self.is_length
         return bool(np.any((self.moved(octaves) == free)[self.is_length]))
 
+    def is_hopeless(self, found: _Found[F]) -> bool:
+        """Whether vectors fall short by far of what they have to earn, so that none will be kept.
+
+        Where rows tell nothing of each other, as a few hundred do of a thousand columns, nearly
+        every row becomes a vector, at any width, and each width takes as long as it can.
+        """
+        return vector_prices.surplus(found.fitted, nothing(self.engine, found.kernel)) < -_HOPELESS
+
     def refine(self, best: _Found[F]) -> tuple[_Found[F], tuple[float, ...], str]:
         """Climbs with fixed vectors, and a new choice of vectors after each.
 
@@ -206,6 +213,8 @@ class _Search(Generic[F]):
         n_lengths = int(np.sum(self.is_length))
         if n_lengths == np.sum(self.moving) == 1:
             return best, tuple(rounds), "steps of either sign do not raise the criterion"
+        if self.is_hopeless(best):
+            return best, tuple(rounds), "vectors earn far less than they have to"
         for _ in range(_ROUNDS):
             with linalg.limited(len(best.fitted.chosen.places)):
                 start = self._climbed(best)
@@ -264,19 +273,10 @@ def _earned(engine: Chooser[F], found: _Found[F], reason: str) -> Learned[F]:
     """What was found, as it is told; nothing at all, where vectors do not earn their cost."""
     fitted, criterion, why = found.fitted, found.criterion, reason
     none = nothing(engine, found.kernel)
-    m = fitted.n_precisions
-    least = min(COST * m, max(_BEYOND_DOUBT, NOISE_EARNS * m)) + engine.price(fitted)
-    if fitted.chosen.value < none.chosen.value + least:
+    if vector_prices.surplus(fitted, none) < engine.price(fitted):
         fitted, criterion = none, none.chosen.value
         why = none.chosen.stop_reason
     return Learned(found.kernel, fitted.chosen, fitted.fit, criterion, 1, why)
-
-
-def nothing(engine: Chooser[F], kernel: kernels.Kernel) -> Fitted[F]:
-    """The model that has no vectors, because there are none to choose from."""
-    none = engine.confined(np.empty(0, dtype=np.intp)).maximise(kernel, None, coarse=True)
-    reason = "no vectors raise the evidence by as much as they cost"
-    return replace(none, chosen=replace(none.chosen, stop_reason=reason))
 
 
 def _is_hopeless(row: Scanned, table: list[Scanned]) -> bool:

@@ -1,4 +1,4 @@
-"""What vectors of classes have to earn before they are believed.
+"""What vectors have to earn before they are believed, those of classes also for their names.
 
 A column that speaks for one row is one of N that could have been chosen, and one that speaks for
 n rows is one of about N / n, the others being much like it. Naming it costs the log of that number.
@@ -8,6 +8,8 @@ events among 2,000 rows raises the evidence by seven nats apiece, wherever the e
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from posterity import designs
@@ -16,12 +18,26 @@ from posterity.inference import nearest_normal
 from posterity.inference.laplace import LaplaceFit
 from posterity.inference.nearest_normal import NearestNormal
 from posterity.inference.sparse_bayes import pair_nearest
+from posterity.inference.sparse_bayes.chosen import COST
+from posterity.inference.sparse_bayes.engine import Fitted
 from posterity.inference.sparse_bayes.pair_fit import PairFit
 from posterity.inference.sparse_bayes.pair_nearest import NearestPairs
 from posterity.inference.weight_targets import RowTargets
 
 NOISE_EARNS = 1.0
 """Nats, and more, that a vector of its own earns a row, where rows share nothing."""
+
+_BEYOND_DOUBT = 10.0  # nats, by which vectors together are better than none
+
+
+def surplus(fitted: Fitted[Any], none: Fitted[Any]) -> float:
+    """Nats that vectors earn beyond what their precisions cost.
+
+    They have to earn no more than would be beyond doubt, nor than noise does.
+    """
+    m = fitted.n_precisions
+    least = min(COST * m, max(_BEYOND_DOUBT, NOISE_EARNS * m))
+    return fitted.chosen.value - none.chosen.value - least
 
 
 def price_shared(fit: LaplaceFit, m: int) -> float:
