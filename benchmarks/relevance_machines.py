@@ -164,7 +164,8 @@ class PosterityClassifier(Machine):
     def build(self) -> Any:
         from posterity import RelevanceVectorClassifier, kernels
 
-        return RelevanceVectorClassifier(kernels.RBF(self.width).fixed(), fit_intercept=False)
+        kernel = kernels.RBF(self.width).fixed()
+        return RelevanceVectorClassifier(kernel, fit_intercept=False, inference="laplace")
 
     def facts(self) -> Scores:
         return of_two_classes(self, self.model.relevance_, self.model.dual_coef_)
