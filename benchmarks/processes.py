@@ -87,9 +87,9 @@ class Posterity(Process):
         return self.model.predict(X, return_std=True)
 
     def evaluation(self, X: Array, y: Array) -> Evaluation:
-        from posterity.inference import process
+        from posterity.inference.process import Evidence, Observations
 
-        evidence = process.Evidence(X, process.Observations.of(y[:, None]))
+        evidence = Evidence(X, Observations.of(y[:, None]))
         kernel, noise = self._kernel(X), self.given.noise_variance
         return lambda: evidence(kernel, noise)
 

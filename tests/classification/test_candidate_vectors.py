@@ -9,6 +9,7 @@ import posterity
 from posterity import RelevanceVectorClassifier, kernels
 from posterity.classification import candidate_vectors
 from posterity.inference.sparse_bayes import kernel_search
+from posterity.models import candidate_rows
 
 KERNEL = kernels.RBF(1.0).fixed()
 AXIS = np.linspace(-2.0, 2.0, 5)
@@ -76,7 +77,8 @@ def test_the_rows_as_candidates_do_as_well_as_without():
 
 
 def test_a_kernel_is_learned_on_a_sample_and_vectors_on_all_rows(monkeypatch):
-    monkeypatch.setattr(kernel_search, "MANY_ROWS", 120)
+    for module in (kernel_search, candidate_rows):
+        monkeypatch.setattr(module, "MANY_ROWS", 120)
     X, y = rings(400)
     model = RelevanceVectorClassifier(candidates=GRID, random_state=5).fit(X, y)
     held = RelevanceVectorClassifier(model.kernel_.fixed(), candidates=GRID)

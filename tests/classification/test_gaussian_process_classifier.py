@@ -11,13 +11,12 @@ from sklearn.datasets import load_iris
 from sklearn.model_selection import GridSearchCV
 
 from posterity import GaussianProcessClassifier, kernels
-from posterity.inference import latent_search
-from posterity.inference.laplace import LaplaceFit
-from posterity.inference.nearest_normal import NearestNormal
-from posterity.inference.process_laplace import LaplacePosterior
-from posterity.inference.process_propagation import PropagationPosterior
-from posterity.inference.process_variational import VariationalPosterior
-from posterity.inference.projected import ProjectedPosterior
+from posterity.inference.process.latent.laplace import LaplacePosterior
+from posterity.inference.process.latent.projected import ProjectedPosterior
+from posterity.inference.process.latent.propagation import PropagationPosterior
+from posterity.inference.process.softmax.variational import VariationalPosterior
+from posterity.inference.weights.laplace import LaplaceFit
+from posterity.inference.weights.variational import NearestNormal
 from posterity.models import latent_process
 
 KERNEL = (4.0 * kernels.RBF(1.2)).fixed()
@@ -188,13 +187,13 @@ def test_points_given_are_kept_and_one_is_enough():
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_parameters_are_learned_on_some_rows_and_the_rest_is_conditioned_on(n_classes, monkeypatch):
     seen = []
-    search = latent_search.maximise
+    search = latent_process.maximise_latent_evidence
 
     def spy(problem, **options):
         seen.append(problem)
         return search(problem, **options)
 
-    monkeypatch.setattr(latent_search, "maximise", spy)
+    monkeypatch.setattr(latent_process, "maximise_latent_evidence", spy)
     X, y = data(90, n_classes)
     options = {"mean": "zero", "inference": "laplace"}
     model = GaussianProcessClassifier(learning_rows=45, **options).fit(X, y)
@@ -212,13 +211,13 @@ def test_parameters_are_learned_on_some_rows_and_the_rest_is_conditioned_on(n_cl
 
 def test_rows_to_learn_on_hold_every_class_however_rare(monkeypatch):
     seen = []
-    search = latent_search.maximise
+    search = latent_process.maximise_latent_evidence
 
     def spy(problem, **options):
         seen.append(problem.targets.y)
         return search(problem, **options)
 
-    monkeypatch.setattr(latent_search, "maximise", spy)
+    monkeypatch.setattr(latent_process, "maximise_latent_evidence", spy)
     X, y = data(60)
     y[-1] = 2
     for seed in range(5):

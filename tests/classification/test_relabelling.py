@@ -9,7 +9,7 @@ from scipy.stats import multivariate_normal
 from sklearn.base import clone
 
 from posterity import LogisticTreeClassifier
-from posterity.inference import held_out
+from posterity.inference import rows
 from posterity.likelihoods import softmax_mean
 
 ORDERS = [(1, 0), (1, 2, 0), (3, 2, 1, 0)]
@@ -43,8 +43,8 @@ def test_rows_held_out_do_not_depend_on_names():
 
     def drawn(y):
         rng = np.random.default_rng(1)
-        held = held_out.rows(y.astype(float), 0.3, rng)
-        return held, held_out.counts(y.astype(float), np.ones(50), 0.3, rng=rng)
+        held = rows.draw_held_out_rows(y.astype(float), 0.3, rng)
+        return held, rows.draw_held_out_counts(y.astype(float), np.ones(50), 0.3, rng=rng)
 
     for found, expected in zip(drawn(renamed), drawn(groups), strict=True):
         np.testing.assert_array_equal(found, expected)

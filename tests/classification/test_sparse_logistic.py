@@ -19,7 +19,7 @@ from posterity import (
 )
 from posterity.classification import sparse_choice
 from posterity.inference.sparse_bayes.posterior import SparsePosterior
-from posterity.inference.weight_targets import RowTargets
+from posterity.inference.weights.targets import RowTargets
 
 each_offset = pytest.mark.parametrize("fit_intercept", [True, False])
 

@@ -5,13 +5,13 @@ import pytest
 from sklearn.metrics import log_loss
 
 from posterity import RelevanceVectorClassifier, designs, kernels, likelihoods, priors
-from posterity.inference.laplace import LaplaceFit
-from posterity.inference.normal_climb import Start
 from posterity.inference.sparse_bayes.proper_precisions import CauchyTails
 from posterity.inference.sparse_bayes.vector_prices import price_columns
-from posterity.inference.weight_prior import WeightPrior
-from posterity.inference.weight_problem import WeightProblem
-from posterity.inference.weight_targets import RowTargets
+from posterity.inference.weights.laplace import LaplaceFit
+from posterity.inference.weights.prior import WeightPrior
+from posterity.inference.weights.problem import WeightProblem
+from posterity.inference.weights.targets import RowTargets
+from posterity.inference.weights.variational_climb import Start
 
 
 def rare_rows(n, n_events, n_columns=2, seed=0):

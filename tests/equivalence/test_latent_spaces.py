@@ -15,13 +15,13 @@ from posterity import (
     designs,
     kernels,
 )
-from posterity.inference.latents import locating
-from posterity.inference.latents.inducing_outputs import InducingOutputs
-from posterity.inference.latents.outputs import ExactOutputs
-from posterity.inference.latents.terms import StandardNormalPrior, Volume
-from posterity.inference.latents.variational import bound, posterior
-from posterity.inference.latents.variational.observed import Observed
-from posterity.inference.latents.variational.statistics import Points
+from posterity.inference.gplvm import locating
+from posterity.inference.gplvm.inducing_outputs import InducingOutputs
+from posterity.inference.gplvm.outputs import ExactOutputs
+from posterity.inference.gplvm.terms import StandardNormalPrior, Volume
+from posterity.inference.gplvm.variational import bound, posterior
+from posterity.inference.gplvm.variational.observed import Observed
+from posterity.inference.gplvm.variational.statistics import Points
 from posterity.optimize import Optimum
 
 HELD = np.empty((0, 2))  # no number of a kernel is learned
@@ -193,7 +193,7 @@ def test_points_that_are_sure_make_the_variational_model_the_sparse_one(kernel, 
     assert averaged.value == pytest.approx(value, rel=1e-7)
     np.testing.assert_allclose(averaged.m, slope, rtol=1e-4, atol=1e-4)
     end = Optimum(np.empty(0), 0.0, np.empty(0), 0, "", True)
-    found = posterior.condition(Y, X, S, kernel.fixed(), noise, Z, np.empty(0), end)
+    found = posterior.condition_variational(Y, X, S, kernel.fixed(), noise, Z, np.empty(0), end)
     queries = np.random.default_rng(0).normal(size=(8, 2))
     decoder = sparse.decoder(X, sparse.start)
     for one, other, uncertain in zip(

@@ -17,7 +17,7 @@ from posterity import (
     designs,
     likelihoods,
 )
-from posterity.inference import weight_space
+from posterity.inference.weights import space as weight_space
 
 
 def data(n=60, m=4, seed=0):
@@ -67,9 +67,13 @@ def test_softmax_of_two_classes_is_the_sigmoid_with_twice_the_variance(offset, g
     y = (a + rng.logistic(size=60) > 0.5).astype(float)
     weight = rng.uniform(0.5, 2.0, 60)
     space = weight_space.WeightSpace.of(designs.Dense(X), weight, offset=offset)
-    softmax = weight_space.learn(space, y, weight, likelihoods.Categorical(2), prior_variance=given)
+    softmax = weight_space.learn_weights(
+        space, y, weight, likelihoods.Categorical(2), prior_variance=given
+    )
     twice = None if given is None else 2.0 * given
-    sigmoid = weight_space.learn(space, y, weight, likelihoods.Bernoulli(), prior_variance=twice)
+    sigmoid = weight_space.learn_weights(
+        space, y, weight, likelihoods.Bernoulli(), prior_variance=twice
+    )
     tol = 1e-9 if given else 1e-5
     assert softmax.log_evidence == pytest.approx(sigmoid.log_evidence, abs=tol)
     assert 2.0 * softmax.posterior.prior_variance == pytest.approx(

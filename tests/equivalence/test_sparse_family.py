@@ -10,10 +10,13 @@ from posterity.inference.sparse_bayes import laplace as sparse_laplace
 from posterity.inference.sparse_bayes import normal as sparse_normal
 from posterity.inference.sparse_bayes import softmax as sparse_softmax
 from posterity.inference.sparse_bayes.fixed_point_normal import NormalModel
-from posterity.inference.weight_targets import RowTargets
+from posterity.inference.weights.targets import RowTargets
 
 TIGHT = {"tol": 1e-10, "max_iter": 20_000}
-WAYS = {"sequential": sparse_normal.maximise, "alternating": sparse_alternation.maximise_normal}
+WAYS = {
+    "sequential": sparse_normal.select_normal,
+    "alternating": sparse_alternation.alternate_normal,
+}
 
 
 def candidates(X, *, centred=True):
@@ -74,10 +77,12 @@ def test_where_columns_are_alike_an_end_of_one_way_is_an_end_of_the_other(seed):
     K, Y = sinc(seed=seed)
     prior, source = priors.Sparse(), candidates(K)
     choices = {"centred": True, "prior": prior}
-    alternated = sparse_alternation.maximise_normal(source, Y, **choices, **TIGHT)
-    further = sparse_normal.maximise(source, Y, start=alternated, reheats=0, tol=1e-7, **choices)
+    alternated = sparse_alternation.alternate_normal(source, Y, **choices, **TIGHT)
+    further = sparse_normal.select_normal(
+        source, Y, start=alternated, reheats=0, tol=1e-7, **choices
+    )
     assert further.value == pytest.approx(alternated.value, rel=1e-6)
-    stepped = sparse_normal.maximise(source, Y, **choices, **TIGHT)
+    stepped = sparse_normal.select_normal(source, Y, **choices, **TIGHT)
     Z = source.chosen(np.arange(len(K))).host()
     model = NormalModel.of(Z, Y, None, centred=True, noise_variance=None, prior=prior)
     h = np.full(len(K), np.inf)
@@ -103,8 +108,8 @@ def test_both_ways_lead_to_the_same_columns_for_any_likelihood(seed):
     ):
         targets = RowTargets.of(y.astype(float), None, likelihood, offset=True)
         choices = {"offset": True, "prior": priors.Sparse(), "tol": 1e-7}
-        one, _ = sparse_laplace.maximise(candidates(X), targets, **choices)
-        other, _ = sparse_alternation.maximise_laplace(candidates(X), targets, **choices)
+        one, _ = sparse_laplace.select_laplace(candidates(X), targets, **choices)
+        other, _ = sparse_alternation.alternate_laplace(candidates(X), targets, **choices)
         assert one.value == pytest.approx(other.value, rel=1e-6)
         assert set(one.places) == set(other.places)
 
@@ -115,8 +120,8 @@ def test_both_ways_lead_to_the_same_columns_for_three_classes():
     y = np.argmax(scores + rng.gumbel(size=(100, 3)), axis=1)
     targets = RowTargets.of(y, None, likelihoods.Categorical(3), offset=True)
     choices = {"offset": True, "prior": priors.Sparse(), "tol": 1e-7}
-    one, _ = sparse_softmax.maximise(candidates(X), targets, **choices)
-    other, _ = sparse_alternation.maximise_laplace(candidates(X), targets, **choices)
+    one, _ = sparse_softmax.select_softmax(candidates(X), targets, **choices)
+    other, _ = sparse_alternation.alternate_laplace(candidates(X), targets, **choices)
     assert one.value == pytest.approx(other.value, rel=1e-5)
     assert set(one.places) == set(other.places)
 
@@ -129,13 +134,15 @@ def test_softmax_of_two_classes_is_logistic(way):
     choices = {"offset": True, "prior": priors.Sparse(), "tol": 1e-8}
     found = {}
     for likelihood in (likelihoods.Bernoulli(), likelihoods.Categorical(2)):
-        engine = sparse_laplace if isinstance(likelihood, likelihoods.Bernoulli) else sparse_softmax
-        maximise = {
-            "sequential": engine.maximise,
-            "alternating": sparse_alternation.maximise_laplace,
+        is_logistic = isinstance(likelihood, likelihoods.Bernoulli)
+        select = {
+            "sequential": sparse_laplace.select_laplace
+            if is_logistic
+            else sparse_softmax.select_softmax,
+            "alternating": sparse_alternation.alternate_laplace,
         }[way]
         targets = RowTargets.of(y, None, likelihood, offset=True)
-        found[type(likelihood)] = maximise(candidates(X), targets, **choices)[0]
+        found[type(likelihood)] = select(candidates(X), targets, **choices)[0]
     logistic, softmax = found[likelihoods.Bernoulli], found[likelihoods.Categorical]
     assert softmax.value == pytest.approx(logistic.value, rel=1e-6)
     order = np.argsort(logistic.places), np.argsort(softmax.places)
@@ -161,8 +168,8 @@ def test_laplace_with_normal_noise_is_the_model_of_known_noise(way, nu):
     )
     targets = RowTargets.of(Y[:, 0] / 0.3, None, likelihoods.Normal(1.0), offset=False)
     engines = {
-        "sequential": sparse_laplace.maximise,
-        "alternating": sparse_alternation.maximise_laplace,
+        "sequential": sparse_laplace.select_laplace,
+        "alternating": sparse_alternation.alternate_laplace,
     }
     laplace, fit = engines[way](
         candidates(X, centred=False), targets, offset=False, prior=prior, tol=1e-8

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from posterity import kernels
-from posterity.inference.latents.variational import radial
-from posterity.inference.latents.variational.statistics import Points
-from posterity.inference.logistic_tree import Tree
-from posterity.inference.logistic_tree_hard import HardTree
+from posterity.inference.gplvm.variational import radial
+from posterity.inference.gplvm.variational.statistics import Points
+from posterity.inference.local.gated_tree.hard import HardTree
+from posterity.inference.local.gated_tree.soft import Tree
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,10 @@ import pytest
 import posterity
 from posterity import GaussianProcessRegressor, designs, kernels, likelihoods
 from posterity.designs import dask_graph
-from posterity.inference import inducing, inducing_partitions
-from posterity.inference.inducing_observed import Held
-from posterity.inference.observations import Observations
+from posterity.inference.process.inducing import bound
+from posterity.inference.process.inducing import partitions as inducing_partitions
+from posterity.inference.process.inducing.observed import HeldRows
+from posterity.inference.process.observations import Observations
 from posterity.models import PartitionedTraining
 from posterity.regression import process_learning
 
@@ -84,10 +85,10 @@ def test_the_bound_and_its_slopes_are_those_of_memory(outputs):
     counts = rows.sample_weight > 0.0
     Y = ((rows.y.reshape(len(rows.X), -1) - centre) / scale)[counts]
     y = Observations.of(Y, weights=rows.sample_weight[counts])
-    held = Held(rows.X[counts], y)
+    held = HeldRows(rows.X[counts], y)
     assert (observed.n_rows, observed.n_outputs) == (held.n_rows, held.n_outputs)
-    found = inducing.bound(kernel, 0.02, observed, Z)
-    expected = inducing.bound(kernel, 0.02, held, Z)
+    found = bound.compute_bound(kernel, 0.02, observed, Z)
+    expected = bound.compute_bound(kernel, 0.02, held, Z)
     for a, b in zip(found, expected, strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-8, atol=1e-8 * np.max(np.abs(b)))
 

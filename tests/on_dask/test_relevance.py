@@ -9,6 +9,7 @@ import pytest
 import posterity
 from posterity import RelevanceVectorClassifier, RelevanceVectorRegressor, designs, kernels
 from posterity.inference.sparse_bayes import budget, kernel_search
+from posterity.models import candidate_rows
 
 dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
@@ -91,7 +92,8 @@ def test_several_outputs_share_their_vectors():
     ids=["values", "classes"],
 )
 def test_a_kernel_is_learned_from_the_same_rows(kind, names, candidates, monkeypatch):
-    monkeypatch.setattr(kernel_search, "MANY_ROWS", 200)
+    for module in (kernel_search, candidate_rows):
+        monkeypatch.setattr(module, "MANY_ROWS", 200)
     X, y, w = rows()
     x, targets = X[:, :1], y if kind is RelevanceVectorRegressor else classes(y)
     kernel = kernels.RBF(0.45).bounded(length_scale=(0.4, 0.9))
@@ -102,7 +104,8 @@ def test_a_kernel_is_learned_from_the_same_rows(kind, names, candidates, monkeyp
 
 
 def test_units_come_from_the_same_rows_where_there_is_no_kernel(monkeypatch):
-    monkeypatch.setattr(kernel_search, "MANY_ROWS", 100)
+    for module in (kernel_search, candidate_rows):
+        monkeypatch.setattr(module, "MANY_ROWS", 100)
     X, y, w = rows()
     expected = RelevanceVectorRegressor(candidates=GRID[::2], random_state=2).fit(X, y, w)
     found = RelevanceVectorRegressor(candidates=GRID[::2], random_state=2).fit(*cut(X, y, w))

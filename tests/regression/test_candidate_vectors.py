@@ -9,6 +9,7 @@ from sklearn.base import clone
 import posterity
 from posterity import RelevanceVectorRegressor, kernels
 from posterity.inference.sparse_bayes import kernel_search
+from posterity.models import candidate_rows
 from posterity.regression import statistics_engine
 
 KERNEL = kernels.RBF(0.8).fixed()
@@ -117,7 +118,8 @@ def test_a_weight_repeats_a_row_and_order_makes_no_difference():
 
 
 def test_a_kernel_is_learned_on_a_sample_and_vectors_on_all_rows(monkeypatch):
-    monkeypatch.setattr(kernel_search, "MANY_ROWS", 60)
+    for module in (kernel_search, candidate_rows):
+        monkeypatch.setattr(module, "MANY_ROWS", 60)
     X, y = wave(400)
     X_scaled = np.column_stack([X, 100.0 * np.random.default_rng(1).normal(size=400)])
     model = RelevanceVectorRegressor(candidates=X_scaled[:25], random_state=5).fit(X_scaled, y)

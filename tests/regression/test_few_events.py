@@ -11,7 +11,7 @@ from posterity import (
     kernels,
     likelihoods,
 )
-from posterity.inference.nearest_normal import NearestNormal
+from posterity.inference.weights.variational import NearestNormal
 
 POISSON = likelihoods.Poisson()
 

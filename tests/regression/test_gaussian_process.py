@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
 from posterity import GaussianProcessRegressor, arrays, distributions, kernels, likelihoods
-from posterity.inference import process_search
+from posterity.inference.process import search as process_search
 from posterity.models import relevance
 
 SMALL = Path(__file__).parents[3] / "shared" / "data" / "small"

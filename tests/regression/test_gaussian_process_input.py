@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from posterity import GaussianProcessRegressor, arrays, kernels, linalg
-from posterity.inference import process
+from posterity.inference.process import exact
 
 FIXED = (1.0 * kernels.RBF(1.0)).fixed()
 
@@ -250,8 +250,8 @@ def test_no_variance_is_negative_in_ten_thousand_configurations(seed):
         s, l = 10.0 ** rng.uniform(-6, 6, size=2)
         kernel = RANDOM[case % len(RANDOM)](s, l, case // len(RANDOM))
         noise = float(np.mean(kernel.diag(X))) * 10.0 ** rng.uniform(-18, 1) * (case % 10 > 0)
-        y = process.Observations.of(rng.normal(size=(len(X), 1)))
-        posterior = process.ProcessPosterior.condition(kernel, noise, X, y)
+        y = exact.Observations.of(rng.normal(size=(len(X), 1)))
+        posterior = exact.ProcessPosterior.condition(kernel, noise, X, y)
         queries = np.vstack([X[:4], X[:4] + 1e-9 * l, rng.normal(size=(4, X.shape[1])) * l])
         _, variance = posterior.latent(queries)
         assert np.isfinite(variance).all()

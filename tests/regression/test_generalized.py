@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import poisson
 
 from posterity import GeneralizedLinearRegression, designs, likelihoods
-from posterity.inference import WeightSpace
+from posterity.inference.weights import WeightSpace
 
 
 def counts(n=300, seed=0):

@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 
-from posterity import LinearRegression, inference
+from posterity import LinearRegression
 from posterity.designs import Statistics
+from posterity.inference.conjugate.flat import FlatFit, refine_least_squares
+from posterity.inference.conjugate.linear import LinearProblem, reduce_statistics
 
 
 def data(n, m, seed=0):
@@ -22,11 +24,11 @@ def test_one_step_of_refinement_gives_back_lost_digits(fit_intercept, weighted):
     statistics = Statistics.of(
         X, y[:, None], sample_weight=weight if weighted else None, shift=fit_intercept
     )
-    problem = inference.reduce(statistics, fit_intercept=fit_intercept, standardize=True)
-    spoilt = inference.FlatFit(
-        inference.LinearProblem(**{**vars(problem), "T": problem.T * (1.0 + 1e-9)}), fit_intercept
+    problem = reduce_statistics(statistics, fit_intercept=fit_intercept, standardize=True)
+    spoilt = FlatFit(
+        LinearProblem(**{**vars(problem), "T": problem.T * (1.0 + 1e-9)}), fit_intercept
     )
-    exact_coef, exact_offset = inference.refined_least_squares(
+    exact_coef, exact_offset = refine_least_squares(
         X, None, y[:, None], root_weight=root, has_offset=fit_intercept
     )
     assert np.abs(spoilt.coef / exact_coef - 1.0).max() > 1e-10
@@ -40,7 +42,7 @@ def test_one_step_of_refinement_gives_back_lost_digits(fit_intercept, weighted):
 def test_large_and_small_problems_have_thirteen_digits(shape, fit_intercept):
     X, y, weight = data(*shape)
     model = LinearRegression(fit_intercept=fit_intercept).fit(X, y, sample_weight=weight)
-    exact, offset = inference.refined_least_squares(
+    exact, offset = refine_least_squares(
         X, None, y[:, None], root_weight=np.sqrt(weight), has_offset=fit_intercept
     )
     np.testing.assert_allclose(model.coef_, exact[:, 0], rtol=1e-13, atol=1e-14)

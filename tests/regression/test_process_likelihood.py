@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
 from posterity import GaussianProcessRegressor, kernels, likelihoods
-from posterity.inference import latent_search
+from posterity.models import latent_process
 
 KERNEL = (2.0 * kernels.RBF(1.0)).fixed()
 OUTLIERS, COUNTS = likelihoods.StudentT(0.3, 4.0), likelihoods.Poisson()
@@ -213,13 +213,13 @@ def test_nested_parameters_are_set_and_searched():
 def test_a_warm_start_goes_on_with_kernel_and_likelihood(monkeypatch):
     X, truth, rng = data()
     y = truth + 0.2 * rng.standard_t(3, size=40)
-    starts, search = [], latent_search.maximise
+    starts, search = [], latent_process.maximise_latent_evidence
 
     def spy(problem, **options):
         starts.append(problem.start)
         return search(problem, **options)
 
-    monkeypatch.setattr(latent_search, "maximise", spy)
+    monkeypatch.setattr(latent_process, "maximise_latent_evidence", spy)
     model = GaussianProcessRegressor(
         likelihood=likelihoods.StudentT(), warm_start=True, n_restarts=0
     ).fit(X, y)

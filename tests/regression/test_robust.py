@@ -12,7 +12,7 @@ from posterity import (
     features,
     likelihoods,
 )
-from posterity.inference import weight_problem
+from posterity.inference.weights import problem
 
 
 def line(n=60, share=0.0, seed=0):
@@ -185,9 +185,9 @@ def test_a_step_to_where_there_is_no_mode_is_taken_back(seed):
 def test_an_origin_far_away_changes_neither_the_fit_nor_its_work(monkeypatch):
     """Residuals were differences of large numbers, and 16,647 passes were made instead of 975."""
     passes = []
-    visit = weight_problem.Passes._visit
+    visit = problem.Passes._visit
     monkeypatch.setattr(
-        weight_problem.Passes, "_visit", lambda self, x: (passes.append(1), visit(self, x))[1]
+        problem.Passes, "_visit", lambda self, x: (passes.append(1), visit(self, x))[1]
     )
     X, y = line(share=0.2)
 

@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 
 from posterity import GaussianProcessRegressor, kernels
-from posterity.inference import inducing
-from posterity.inference.inducing_observed import Held
-from posterity.inference.observations import Observations
+from posterity.inference.process.inducing import bound
+from posterity.inference.process.inducing.observed import HeldRows
+from posterity.inference.process.observations import Observations
 
 KERNEL = (2.0 * kernels.RBF([0.6, 1.5])).fixed()
 
@@ -109,7 +109,7 @@ def test_further_rows_are_taken_in():
     assert len(model.X_train_) == 120
     centre = y[:100].mean()  # which a fit sets, and further rows do not
     observed = Observations.of((y - centre)[:, None])
-    again = inducing.condition(model.posterior_.kernel, 0.01, Held(X, observed), points)
+    again = bound.condition_on_points(model.posterior_.kernel, 0.01, HeldRows(X, observed), points)
     np.testing.assert_allclose(model.predict(X), again.mean(X)[:, 0] + centre, atol=1e-9)
     assert model.log_evidence_ == pytest.approx(again.log_evidence)
 

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from posterity import arrays, designs
 from posterity.arrays import Array
 from posterity.classification.weight_model import StreamedClassifier
-from posterity.inference import weight_space
+from posterity.inference.weights import WeightSpace
 
 
 class BayesianLogisticRegression(StreamedClassifier):
@@ -92,7 +92,7 @@ class BayesianLogisticRegression(StreamedClassifier):
         self.inference = inference
 
     def _conclude(self, design: designs.Design, codes: Any, weights: Any) -> None:
-        space = weight_space.WeightSpace.of(
+        space = WeightSpace.of(
             design, weights, offset=self.fit_intercept, standardize=self.standardize
         )
         self._learn(space, codes, weights, self.prior_variance, self.inference)

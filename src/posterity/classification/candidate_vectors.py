@@ -14,14 +14,20 @@ from posterity.arrays import Array
 from posterity.classification import classes
 from posterity.classification.base import Classifier, codes_of
 from posterity.classification.sparse_choice import SparseChoice
-from posterity.inference.sparse_bayes import budget
-from posterity.inference.sparse_bayes import kernel_search as sparse_kernel
-from posterity.inference.sparse_bayes.chosen import Chosen
-from posterity.inference.sparse_bayes.engine import Chooser, Engine
-from posterity.inference.sparse_bayes.kernel_design import DesignEngine
-from posterity.inference.sparse_bayes.kernel_laplace import LaplaceEngine, PairEngine
-from posterity.inference.sparse_bayes.posterior import Fit
-from posterity.inference.weight_targets import RowTargets, Tallied
+from posterity.inference.sparse_bayes import (
+    Chooser,
+    Chosen,
+    DesignEngine,
+    Engine,
+    Fit,
+    LaplaceEngine,
+    LearnedVectors,
+    PairEngine,
+    fit_given_kernel,
+    learn_kernel,
+    limit_vectors,
+)
+from posterity.inference.weights import RowTargets, TalliedTargets
 from posterity.models import streamed_rows
 
 Found: TypeAlias = tuple[Chosen, Fit, NDArray[np.intp]]
@@ -43,7 +49,7 @@ class CandidateVectors(models.RelevanceModel, Classifier):
         _check_streamed(len(values), choice)
         encoded = partitions.counted().encoded(functools.partial(codes_of, values))
         targets = self._targets(
-            Tallied(streamed_rows.targets_of, np.arange(2.0), counts),
+            TalliedTargets(streamed_rows.targets_of, np.arange(2.0), counts),
             designs.Along(streamed_rows.weights_of) if partitions.form.weighted else None,
         )
         rng = arrays.generator(self.random_state)
@@ -97,9 +103,9 @@ class CandidateVectors(models.RelevanceModel, Classifier):
         frame, training = self._frame_of_sample(pool)
         sampled = replace(targets, y=training.Y[:, 0], weights=training.weights)
         engine = _row_engine(frame.rows, sampled, choice, frame.of(pool.centres), rng)
-        return self._adopt_kernel(frame, sparse_kernel.learn(engine, frame.kernel, rng=rng))
+        return self._adopt_kernel(frame, learn_kernel(engine, frame.kernel, rng=rng))
 
-    def _targets(self, codes: Array | Tallied, weights: designs.Values) -> RowTargets:
+    def _targets(self, codes: Array | TalliedTargets, weights: designs.Values) -> RowTargets:
         return RowTargets.of(codes, weights, self._likelihood(), offset=self.fit_intercept)
 
     def _likelihood(self) -> likelihoods.Bernoulli | likelihoods.Categorical:
@@ -123,9 +129,9 @@ def _settled(
     engine: Chooser[Any], kernel: kernels.Kernel, choice: SparseChoice
 ) -> tuple[Chosen, Fit]:
     """The vectors of a kernel that is known, no more than are allowed."""
-    learned: sparse_kernel.Learned[Fit] = sparse_kernel.given(engine, kernel)
+    learned: LearnedVectors[Fit] = fit_given_kernel(engine, kernel)
     if choice.max_vectors is not None:
-        learned = budget.within(engine, learned, choice.max_vectors)
+        learned = limit_vectors(engine, learned, choice.max_vectors)
     return learned.chosen, learned.fit
 
 

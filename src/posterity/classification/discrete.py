@@ -16,7 +16,12 @@ from posterity.arrays import Array
 from posterity.classification import base, categories
 from posterity.classification.categories import Columns
 from posterity.classification.count_table import CountTable
-from posterity.inference import dirichlet
+from posterity.inference.conjugate import (
+    CategoryCounts,
+    apply_rule_of_succession,
+    compute_log_mean,
+    learn_concentration,
+)
 
 
 class DiscreteClassifier(base.Classifier):
@@ -157,14 +162,14 @@ class DiscreteClassifier(base.Classifier):
             for table, values in pairs
         ]
         class_counts = self.tables_[0].counts.sum(axis=0)
-        self.class_frequencies_ = dirichlet.succession(class_counts)
+        self.class_frequencies_ = apply_rule_of_succession(class_counts)
         self._learn_concentration(class_counts)
         return self
 
     def _learn_concentration(self, class_counts: Array) -> None:
         tables = self._dirichlet_tables()
         if self.concentration is None:
-            best = dirichlet.learn_concentration(tables)
+            best = learn_concentration(tables)
             self.concentration_ = float(np.exp(best.x[0]))
             self.n_iter_, self.stop_reason_ = best.n_iter, best.stop_reason
             self.at_bounds_ = optimize.report_bounds(best)
@@ -175,29 +180,29 @@ class DiscreteClassifier(base.Classifier):
         evidence = sum(table.log_evidence(self.concentration_) for table in tables)
         if self.independent:
             C = len(class_counts)
-            uniform = dirichlet.Table(class_counts[None, :], np.full(C, 1.0 / C))
+            uniform = CategoryCounts(class_counts[None, :], np.full(C, 1.0 / C))
             evidence += uniform.log_evidence(C)
         self.log_evidence_ = float(evidence)
 
-    def _dirichlet_tables(self) -> list[dirichlet.Table]:
+    def _dirichlet_tables(self) -> list[CategoryCounts]:
         """Classes given the configuration; or the categories of each column given the class."""
         if not self.independent:
-            return [dirichlet.Table(self.tables_[0].counts, self.class_frequencies_)]
+            return [CategoryCounts(self.tables_[0].counts, self.class_frequencies_)]
         return [
-            dirichlet.Table(table.counts.T, dirichlet.succession(table.counts.sum(axis=1)))
+            CategoryCounts(table.counts.T, apply_rule_of_succession(table.counts.sum(axis=1)))
             for table in self.tables_
         ]
 
     def _log_joint(self, columns: Columns) -> Array:
         table = self.tables_[0]
         counts = table.look_up(table.counts, self._values(columns)[0])
-        return dirichlet.log_mean(counts, self.class_frequencies_, self.concentration_)
+        return compute_log_mean(counts, self.class_frequencies_, self.concentration_)
 
     def _log_independent(self, columns: Columns, n: int) -> Array:
         log_p = np.tile(np.log(self.class_frequencies_), (n, 1))
         pairs = zip(self.tables_, self._dirichlet_tables(), columns, strict=True)
         for table, prior, column in pairs:
-            means = dirichlet.log_mean(prior.counts, prior.base, self.concentration_).T
+            means = compute_log_mean(prior.counts, prior.base, self.concentration_).T
             log_p += table.look_up(means, column)
         return log_softmax(log_p, axis=1)
 

@@ -10,7 +10,7 @@ from posterity import designs, models
 from posterity.arrays import Array
 from posterity.classification.logistic import announce
 from posterity.classification.weight_model import WeightClassifier, one_of
-from posterity.inference import weight_space
+from posterity.inference.weights import WeightSpace, maximise_likelihood
 
 PRIORS = ("normal", "flat")
 
@@ -101,7 +101,7 @@ class DualLogisticRegression(models.DualModel, WeightClassifier):
         for name in ("coef_", "log_evidence_", "prior_variance_", "log_likelihood_", "separable_"):
             self.__dict__.pop(name, None)  # what an earlier fit with another prior or kernel had
         K = self._kernel_of(self.kernel_columns_.X_train_)
-        space = weight_space.WeightSpace.of(
+        space = WeightSpace.of(
             design,
             weights,
             offset=self.fit_intercept,
@@ -110,7 +110,7 @@ class DualLogisticRegression(models.DualModel, WeightClassifier):
             size=float(np.max(np.abs(K))),
         )
         if one_of(self.prior, "prior", PRIORS) == "flat":
-            problem, found = weight_space.maximum_likelihood(
+            problem, found = maximise_likelihood(
                 space,
                 codes,
                 weights,

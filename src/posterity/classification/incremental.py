@@ -11,7 +11,7 @@ from posterity import distributions, validation
 from posterity.arrays import Array
 from posterity.classification import classes
 from posterity.classification.base import Classifier
-from posterity.inference import stagewise
+from posterity.inference.local import Stages
 from posterity.models.incremental_model import IncrementalModel
 
 
@@ -137,7 +137,7 @@ class IncrementalClassifier(IncrementalModel, Classifier):
         for dist in self.staged_predict_dist(X):
             yield self.classes_[dist.mode()]
 
-    def _adopt(self, stages: stagewise.Stages) -> None:
+    def _adopt(self, stages: Stages) -> None:
         super()._adopt(stages)
         self.coef_ = stages.weights.T
         self.intercept_ = stages.steps[-1].offset

@@ -13,7 +13,7 @@ from posterity import distributions, kernels, models
 from posterity.arrays import Array
 from posterity.classification import classes
 from posterity.classification.base import Classifier
-from posterity.inference import kernel_weights
+from posterity.inference.weights import KernelWeightSearch
 
 
 class KernelLogisticRegression(models.KernelModel, Classifier):
@@ -111,7 +111,7 @@ class KernelLogisticRegression(models.KernelModel, Classifier):
         given = None if self.kernel is None else self._bound_kernel()
         frame = models.Frame.for_kernel(given, training.rows, training.weights)
         started, bounds = frame.kernel.tuned(models.distinct(frame.rows))
-        search = kernel_weights.Search(
+        search = KernelWeightSearch(
             frame.rows,
             training.Y[:, 0],
             training.weights,

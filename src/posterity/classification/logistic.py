@@ -10,7 +10,14 @@ from sklearn.exceptions import ConvergenceWarning
 
 from posterity import designs
 from posterity.classification.weight_model import StreamedClassifier, one_of
-from posterity.inference import laplace, weight_problem, weight_space
+from posterity.inference.weights import (
+    LaplaceFit,
+    LatentPosterior,
+    WeightProblem,
+    Weights,
+    WeightSpace,
+    maximise_likelihood,
+)
 
 PREDICTIVES = ("plug_in", "averaged")
 _CALLER = 5  # calls up from a warning: who called fit
@@ -99,8 +106,8 @@ class LogisticRegression(StreamedClassifier):
 
     def _conclude(self, design: designs.Design, codes: Any, weights: Any) -> None:
         averaged = one_of(self.predictive, "predictive", PREDICTIVES) == "averaged"
-        space = weight_space.WeightSpace.of(design, weights, offset=self.fit_intercept)
-        problem, found = weight_space.maximum_likelihood(
+        space = WeightSpace.of(design, weights, offset=self.fit_intercept)
+        problem, found = maximise_likelihood(
             space,
             codes,
             weights,
@@ -114,7 +121,7 @@ class LogisticRegression(StreamedClassifier):
         self.posterior_ = _posterior(space, problem, found) if averaged else None
 
 
-def announce(model: Any, found: weight_problem.Weights) -> None:
+def announce(model: Any, found: Weights) -> None:
     """Say on the model how the search ended, and warn where that is not at a maximum."""
     model.separable_ = found.separable
     model.n_iter_ = max(1, found.n_iter)
@@ -127,13 +134,13 @@ def announce(model: Any, found: weight_problem.Weights) -> None:
 
 
 def _posterior(
-    space: weight_space.WeightSpace,
-    problem: weight_problem.WeightProblem,
-    found: weight_problem.Weights,
-) -> weight_space.LatentPosterior:
+    space: WeightSpace,
+    problem: WeightProblem,
+    found: Weights,
+) -> LatentPosterior:
     """The normal that the likelihood alone leaves of the weights."""
     if problem.prior.is_flat and (found.dependent or space.V is not None):
         raise ValueError(_DEPENDENT)
-    fit = laplace.LaplaceFit.of(problem, found.W)
+    fit = LaplaceFit.of(problem, found.W)
     variance = np.inf if problem.prior.is_flat else float(1.0 / np.max(problem.prior.precision))
-    return weight_space.LatentPosterior(space, fit, variance)
+    return LatentPosterior(space, fit, variance)

@@ -13,7 +13,8 @@ from posterity.arrays import Array
 from posterity.classification import classes
 from posterity.classification.base import Classifier
 from posterity.classification.weight_model import one_of
-from posterity.inference import equal_rows, held_out, logistic_tree_depth, logistic_tree_training
+from posterity.inference import rows as equal_rows
+from posterity.inference.local import TreeFit, TreeTrainer, score_depths
 from posterity.models import FeatureModel
 
 TRAININGS = ("joint", "branchwise")
@@ -148,7 +149,7 @@ class LogisticTreeClassifier(FeatureModel, Classifier):
         validation.check_powers(X_rows, X)
         weights = validation.check_repetitions(sample_weight, len(X_rows))
         codes = self._learn_classes(y, len(X_rows), weights)
-        rows, targets, counts = equal_rows.merged(X_rows, codes, weights)
+        rows, targets, counts = equal_rows.merge_equal_rows(X_rows, codes, weights)
         self._fit_features(rows, counts)
         standard = designs.Standardized.of(
             designs.Dense(self._features_of(rows)), counts, offset=True
@@ -189,8 +190,8 @@ class LogisticTreeClassifier(FeatureModel, Classifier):
         trainer = self._trainer()
         self.validation_scores_ = None
         if self.depth is None:
-            held = held_out.counts(y, counts, self.validation_fraction, rng=rng)
-            self.validation_scores_ = logistic_tree_depth.scores(
+            held = equal_rows.draw_held_out_counts(y, counts, self.validation_fraction, rng=rng)
+            self.validation_scores_ = score_depths(
                 trainer, Z, y, counts, held, max_depth=self.max_depth, rng=rng
             )
             self.depth_ = int(np.argmax(self.validation_scores_))
@@ -198,8 +199,8 @@ class LogisticTreeClassifier(FeatureModel, Classifier):
             self.depth_ = int(self.depth)
         self._adopt(trainer.fit(Z, y, counts, depth=self.depth_, rng=rng))
 
-    def _trainer(self) -> logistic_tree_training.Trainer:
-        return logistic_tree_training.Trainer(
+    def _trainer(self) -> TreeTrainer:
+        return TreeTrainer(
             classes.likelihood_of(len(self.classes_)),
             prior_variance=self.prior_variance,
             jointly=self.training == "joint",
@@ -209,7 +210,7 @@ class LogisticTreeClassifier(FeatureModel, Classifier):
             n_jobs=self.n_jobs,
         )
 
-    def _adopt(self, found: logistic_tree_training.TreeFit) -> None:
+    def _adopt(self, found: TreeFit) -> None:
         """Publish a fit, with weights in the units of the data."""
         self.tree_ = found.model
         self.gate_coef_, self.gate_intercept_ = self._unscaled(found.tree.gates)

@@ -12,7 +12,8 @@ from posterity import arrays, designs, distributions, validation
 from posterity.arrays import Array
 from posterity.classification import classes
 from posterity.classification.base import Classifier
-from posterity.inference import equal_rows, mixture_of_experts
+from posterity.inference import rows as equal_rows
+from posterity.inference.local import ExpertsProblem, MixtureFit, fit_experts
 from posterity.models import FeatureModel
 
 
@@ -115,7 +116,7 @@ class MixtureOfExpertsClassifier(FeatureModel, Classifier):
         validation.check_powers(X_rows, X)
         weights = validation.check_repetitions(sample_weight, len(X_rows))
         codes = self._learn_classes(y, len(X_rows), weights)
-        rows, targets, counts = equal_rows.merged(X_rows, codes, weights)
+        rows, targets, counts = equal_rows.merge_equal_rows(X_rows, codes, weights)
         self._fit_features(rows, counts)
         self._adopt(self._search(self._features_of(rows), targets, counts))
         return self
@@ -134,10 +135,10 @@ class MixtureOfExpertsClassifier(FeatureModel, Classifier):
         """Probability of each class according to each expert, (n, K, C)."""
         return self._answers(self._queries(X)).probabilities()
 
-    def _search(self, Z: Array, y: Array, counts: Array) -> mixture_of_experts.MixtureFit:
+    def _search(self, Z: Array, y: Array, counts: Array) -> MixtureFit:
         standard = designs.Standardized.of(designs.Dense(Z), counts, offset=True)
         self._center, self._scale = standard.center, standard.scale
-        problem = mixture_of_experts.Problem.of(
+        problem = ExpertsProblem.of(
             standard.rows(0, len(Z)),
             y,
             counts,
@@ -145,7 +146,7 @@ class MixtureOfExpertsClassifier(FeatureModel, Classifier):
             n_experts=self.n_experts,
             prior_variance=self.prior_variance,
         )
-        return mixture_of_experts.fit(
+        return fit_experts(
             problem,
             n_restarts=self.n_restarts,
             max_iter=self.max_iter,
@@ -153,7 +154,7 @@ class MixtureOfExpertsClassifier(FeatureModel, Classifier):
             rng=arrays.generator(self.random_state),
         )
 
-    def _adopt(self, found: mixture_of_experts.MixtureFit) -> None:
+    def _adopt(self, found: MixtureFit) -> None:
         """Publish a fit, with weights in the units of the data."""
         self._mixture = found.mixture
         self.gate_coef_, self.gate_intercept_ = self._unscaled(found.mixture.gates)

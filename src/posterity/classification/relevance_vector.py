@@ -12,13 +12,8 @@ from posterity.arrays import Array
 from posterity.classification import classes, sparse_choice
 from posterity.classification.candidate_vectors import CandidateVectors, Found
 from posterity.classification.weight_model import one_of
-from posterity.inference.laplace import LaplaceFit
-from posterity.inference.nearest_normal import NearestNormal
-from posterity.inference.sparse_bayes import proper_precisions
-from posterity.inference.sparse_bayes.chosen import Chosen
-from posterity.inference.sparse_bayes.posterior import Fit, SparsePosterior
-from posterity.inference.sparse_bayes.query import QueryColumn
-from posterity.inference.weight_targets import RowTargets
+from posterity.inference.sparse_bayes import Chosen, Fit, QueryColumn, SparsePosterior, learn
+from posterity.inference.weights import LaplaceFit, NearestNormal, RowTargets
 
 
 class RelevanceVectorClassifier(CandidateVectors):
@@ -180,7 +175,7 @@ class RelevanceVectorClassifier(CandidateVectors):
             chosen, fit, order = self._found_on_workers(self._on_workers(source), choice)
         sparse_choice.announce(self, chosen, "vector", calls=2)
         if nearest and isinstance(fit, LaplaceFit) and len(self.classes_) == 2:
-            chosen, fit = proper_precisions.learn(chosen, fit, choice.prior)
+            chosen, fit = learn(chosen, fit, choice.prior)
         posterior = SparsePosterior.of(
             chosen,
             fit,

@@ -9,17 +9,22 @@ from typing import Any
 import numpy as np
 
 from posterity import designs, kernels, likelihoods, optimize, priors
-from posterity.inference.sparse_bayes import alternation as sparse_alternation
-from posterity.inference.sparse_bayes import budget
-from posterity.inference.sparse_bayes import kernel_search as sparse_kernel
-from posterity.inference.sparse_bayes import laplace as sparse_laplace
-from posterity.inference.sparse_bayes import pairs as sparse_pairs
-from posterity.inference.sparse_bayes import softmax as sparse_softmax
-from posterity.inference.sparse_bayes.chosen import Chosen
-from posterity.inference.sparse_bayes.kernel_laplace import LaplaceEngine, PairEngine
-from posterity.inference.sparse_bayes.kernel_search import Learned
-from posterity.inference.sparse_bayes.posterior import Fit
-from posterity.inference.weight_targets import RowTargets
+from posterity.inference.sparse_bayes import (
+    Chosen,
+    Fit,
+    LaplaceEngine,
+    LearnedVectors,
+    PairEngine,
+    alternate_laplace,
+    learn_kernel,
+    limit_vectors,
+    select_laplace,
+    select_laplace_from_design,
+    select_pairs,
+    select_softmax,
+    select_softmax_from_design,
+)
+from posterity.inference.weights import RowTargets
 
 SHARING = ("shared", "per_class")
 
@@ -45,30 +50,30 @@ class SparseChoice:
         targets: RowTargets,
         kernel: kernels.Kernel,
         rng: np.random.Generator,
-    ) -> Learned[Any]:
+    ) -> LearnedVectors[Any]:
         """The columns of a kernel about rows, and the kernel itself, by sequential steps."""
         if self.alternating:
             self._refuse_own(targets)
         engine = PairEngine if self.is_own(targets) else LaplaceEngine
         asked = engine(rows, targets, self.offset, self.prior, rng, max_iter=self.max_iter)
-        learned: Learned[Any] = sparse_kernel.learn(asked, kernel, rng=rng)
+        learned: LearnedVectors[Any] = learn_kernel(asked, kernel, rng=rng)
         return (
-            learned if self.max_vectors is None else budget.within(asked, learned, self.max_vectors)
+            learned if self.max_vectors is None else limit_vectors(asked, learned, self.max_vectors)
         )
 
     def among(self, candidates: designs.Candidates, targets: RowTargets) -> tuple[Chosen, Fit]:
         """The columns of largest evidence."""
         if self.alternating:
             self._refuse_own(targets)
-            return sparse_alternation.maximise_laplace(
+            return alternate_laplace(
                 candidates, targets, offset=self.offset, prior=self.prior, max_iter=self.max_iter
             )
         if self.is_own(targets):
-            return sparse_pairs.maximise(
+            return select_pairs(
                 candidates, targets, offset=self.offset, prior=self.prior, max_iter=self.max_iter
             )
         coupled = isinstance(targets.likelihood, likelihoods.Coupled)
-        maximise = sparse_softmax.maximise if coupled else sparse_laplace.maximise
+        maximise = select_softmax if coupled else select_laplace
         return maximise(
             candidates, targets, offset=self.offset, prior=self.prior, max_iter=self.max_iter
         )
@@ -90,7 +95,7 @@ class SparseChoice:
         if self.alternating:
             raise ValueError("algorithm='alternating' needs all rows in memory; use 'sequential'.")
         coupled = isinstance(targets.likelihood, likelihoods.Coupled)
-        maximise = sparse_softmax.maximise_design if coupled else sparse_laplace.maximise_design
+        maximise = select_softmax_from_design if coupled else select_laplace_from_design
         return maximise(
             design, targets, offset=self.offset, prior=self.prior, max_iter=self.max_iter
         )

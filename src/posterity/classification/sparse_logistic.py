@@ -11,8 +11,8 @@ from posterity import designs, models, priors
 from posterity.arrays import Array
 from posterity.classification import classes, sparse_choice
 from posterity.classification.weight_model import StreamedClassifier, one_of
-from posterity.inference.sparse_bayes.posterior import SparsePosterior
-from posterity.inference.weight_targets import RowTargets
+from posterity.inference.sparse_bayes import SparsePosterior
+from posterity.inference.weights import RowTargets
 
 
 class SparseLogisticRegression(StreamedClassifier):

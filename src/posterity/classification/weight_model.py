@@ -14,7 +14,7 @@ from posterity import designs, distributions, likelihoods, models, validation
 from posterity.arrays import Array
 from posterity.classification import classes
 from posterity.classification.base import Classifier, codes_of
-from posterity.inference import weight_space
+from posterity.inference.weights import LatentPosterior, WeightSpace, learn_weights
 
 
 class WeightClassifier(models.WeighedModel, Classifier):
@@ -27,7 +27,7 @@ class WeightClassifier(models.WeighedModel, Classifier):
     coef_: Array
     intercept_: Array
     averaging: str = "exact"
-    posterior_: weight_space.LatentPosterior | None
+    posterior_: LatentPosterior | None
 
     @abc.abstractmethod
     def _conclude(self, design: designs.Design, codes: Any, weights: Any) -> None:
@@ -104,14 +104,14 @@ class WeightClassifier(models.WeighedModel, Classifier):
 
     def _learn(
         self,
-        space: weight_space.WeightSpace,
+        space: WeightSpace,
         codes: Any,
         weights: Any,
         prior_variance: Any,
         inference: str,
     ) -> None:
         """Find the posterior under a normal prior, its variance by the evidence if not given."""
-        learned = weight_space.learn(
+        learned = learn_weights(
             space,
             codes,
             weights,

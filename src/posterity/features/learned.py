@@ -1,7 +1,7 @@
 """Units whose own parameters are learned, together with the weights of the model above them.
 
-Fitted alone they stand where chance put them; :mod:`posterity.inference.learned_features` moves
-them. Parameters are numbers of standardised columns, so that units of measurement do not matter.
+Fitted alone they stand where chance put them; ``inference.local`` moves them. Parameters are
+numbers of standardised columns, so that units of measurement do not matter.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ _COARSE_GAIN = 1e-4  # nats: valleys are long and flat, and more than this separ
 _FINE_GAIN = 1e-7
 
 
-def minimise(
+def minimise_with_restarts(
     value_and_gradient: Callable[[Array], tuple[float, Array]],
     starts: Iterable[Array],
     *,
@@ -32,7 +32,7 @@ def minimise(
     --------
     >>> import numpy as np
     >>> wells = lambda x: (float((x @ x - 1.0) ** 2 + x[0]), 4.0 * (x @ x - 1.0) * x + 1.0)
-    >>> best, ends = minimise(wells, [np.ones(1), -np.ones(1)], max_iter=50)
+    >>> best, ends = minimise_with_restarts(wells, [np.ones(1), -np.ones(1)], max_iter=50)
     >>> [round(end.value, 1) for end in ends], round(best.value, 1)
     ([0.9, -1.1], -1.1)
     """

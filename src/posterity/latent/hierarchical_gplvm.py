@@ -11,9 +11,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from posterity import arrays, distributions, kernels, models, validation
 from posterity.arrays import Array
-from posterity.inference.latents import hierarchy, terms
-from posterity.inference.latents.descent import Descent
-from posterity.inference.latents.trajectories import TrajectoryPrior
+from posterity.inference.gplvm import (
+    Descent,
+    HierarchyPlan,
+    LearnedHierarchy,
+    Levels,
+    StandardNormalPrior,
+    TrajectoryPrior,
+    fit_hierarchy,
+)
 from posterity.latent import lazy_forms, motion, transformer
 from posterity.latent.output_frame import OutputFrame, RowsSeen
 from posterity.latent.parts import Parts
@@ -159,7 +165,7 @@ class HierarchicalGPLVM(transformer.KernelTransformer):
         path = motion.path(self.dynamics, times, groups, len(rows))
         self._frame = OutputFrame.of(rows, standardize=self.standardize)
         Y = self._frame.seen(rows)
-        learned = hierarchy.fit(
+        learned = fit_hierarchy(
             self._plan(parts, path),
             [Y[:, columns] for columns in parts.columns],
             arrays.generator(self.random_state),
@@ -256,23 +262,23 @@ class HierarchicalGPLVM(transformer.KernelTransformer):
             f"root_kernel={self.root_kernel!r} must be a kernel of posterity.kernels, or None."
         )
 
-    def _plan(self, parts: Parts, path: motion.Path | None) -> hierarchy.Plan:
+    def _plan(self, parts: Parts, path: motion.Path | None) -> HierarchyPlan:
         each = validation.check_count(self.n_components, "n_components")
         at_root = validation.check_count(self.root_components, "root_components")
         n_parts = tuple(min(each, len(columns)) for columns in parts.columns)
         given = self.noise_variance
-        return hierarchy.Plan(
-            hierarchy.Levels(min(at_root, sum(n_parts)), n_parts),
+        return HierarchyPlan(
+            Levels(min(at_root, sum(n_parts)), n_parts),
             parts.names,
             self._kernel_given(),
             self._root_kernel_given(),
             None if given is None else validation.check_positive(given, "noise_variance"),
             validation.check_positive(self.node_noise, "node_noise"),
-            lambda R: terms.StandardNormalPrior() if path is None else path.prior(R),
+            lambda R: StandardNormalPrior() if path is None else path.prior(R),
             validation.check_count(self.max_iter, "max_iter"),
         )
 
-    def _report(self, learned: hierarchy.Learned, parts: Parts, Y: Array) -> None:
+    def _report(self, learned: LearnedHierarchy, parts: Parts, Y: Array) -> None:
         """Say what was found and how."""
         X, levels, best = learned.found.X, learned.levels, learned.found.optimum
         self.embedding_ = X[:, levels.root].copy()

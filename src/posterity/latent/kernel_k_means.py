@@ -13,7 +13,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from posterity import arrays, kernels, linalg, models, optimize, validation
 from posterity.arrays import Array
-from posterity.inference import kernel_clusters, kernel_components
+from posterity.inference.components import (
+    Clusters,
+    center_kernel,
+    fill_kernel_matrix,
+    find_clusters,
+    iterate_cross_blocks,
+)
 
 
 class KernelKMeans(models.LazyQueries, ClusterMixin, models.KernelModel):
@@ -68,7 +74,7 @@ class KernelKMeans(models.LazyQueries, ClusterMixin, models.KernelModel):
     (array([ 0, 40]), array([40]))
     """
 
-    _clusters: kernel_clusters.Clusters
+    _clusters: Clusters
     _means: Array
 
     _lazy_answers: ClassVar[dict[str, models.Answer]] = {
@@ -119,9 +125,9 @@ class KernelKMeans(models.LazyQueries, ClusterMixin, models.KernelModel):
         _refuse_fewer(len(counts), n_clusters)
         self.kernel_ = self._bound_kernel().start(models.distinct(self.X_train_))
         with linalg.limited(len(counts)):
-            K = kernel_components.matrix(self.kernel_, self.X_train_)
-            self._means, _ = kernel_components.centre(K, counts)
-            self._clusters = kernel_clusters.cluster(
+            K = fill_kernel_matrix(self.kernel_, self.X_train_)
+            self._means, _ = center_kernel(K, counts)
+            self._clusters = find_clusters(
                 K,
                 counts,
                 n_clusters,
@@ -156,7 +162,7 @@ class KernelKMeans(models.LazyQueries, ClusterMixin, models.KernelModel):
 
     def _labels_of(self, rows: Any) -> NDArray[np.intp]:
         labels = np.empty(len(rows), dtype=np.intp)
-        for some, K in kernel_components.cross(self.kernel_, rows, self.X_train_):
+        for some, K in iterate_cross_blocks(self.kernel_, rows, self.X_train_):
             labels[some] = self._clusters.nearest(K, self._means)
         return labels
 

@@ -14,7 +14,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from posterity import arrays, kernels, linalg, models, optimize, validation
 from posterity.arrays import Array
-from posterity.inference import kernel_components, preimages
+from posterity.inference.components import (
+    KernelComponents,
+    decompose_kernel,
+    fill_kernel_matrix,
+    find_preimages,
+    iterate_cross_blocks,
+)
 from posterity.latent import lazy_forms, transformer
 
 
@@ -120,9 +126,7 @@ class KernelPCA(transformer.KernelTransformer):
         rows = self._host_rows(X, reset=True, min_rows=2)
         kernel = self._bound_kernel().start(models.distinct(rows))
         with linalg.limited(len(rows)):
-            self._components = kernel_components.decompose(
-                kernel_components.matrix(kernel, rows), asked
-            )
+            self._components = decompose_kernel(fill_kernel_matrix(kernel, rows), asked)
         self.kernel_ = kernel
         self.X_train_ = kernels.rows.chosen(rows, np.arange(len(rows)))  # a copy: X may change
         return self
@@ -136,7 +140,7 @@ class KernelPCA(transformer.KernelTransformer):
         check_is_fitted(self)
         rows = self._host_rows(X)
         T = np.empty((len(rows), self.n_components_))
-        for some, K in kernel_components.cross(self.kernel_, rows, self.X_train_):
+        for some, K in iterate_cross_blocks(self.kernel_, rows, self.X_train_):
             T[some] = self._components.project(K)
         return T
 
@@ -158,7 +162,7 @@ class KernelPCA(transformer.KernelTransformer):
             Where some rows were not found in ``max_iter`` iterations.
         """
         check_is_fitted(self)
-        found = preimages.find(
+        found = find_preimages(
             self.kernel_,
             self.X_train_,
             self._components,
@@ -178,7 +182,7 @@ class KernelPCA(transformer.KernelTransformer):
         check_is_fitted(self)
         rows = self._host_rows(X)
         error = np.empty(len(rows))
-        for some, K in kernel_components.cross(self.kernel_, rows, self.X_train_):
+        for some, K in iterate_cross_blocks(self.kernel_, rows, self.X_train_):
             few = kernels.rows.between(rows, some.start, some.stop)
             error[some] = self._components.misfit(K, arrays.to_numpy(self.kernel_.diag(few)))
         return error
@@ -187,7 +191,7 @@ class KernelPCA(transformer.KernelTransformer):
         return "X_train_" in vars(self)
 
     @property
-    def _found(self) -> kernel_components.KernelComponents:
+    def _found(self) -> KernelComponents:
         check_is_fitted(self)
         return self._components
 

@@ -10,12 +10,21 @@ from numpy.typing import ArrayLike, NDArray
 
 from posterity import kernels, optimize
 from posterity.arrays import Array
-from posterity.inference.latents import locating, placements, terms
-from posterity.inference.latents.inducing_outputs import InducingOutputs
-from posterity.inference.latents.locating import Located
-from posterity.inference.latents.outputs import ExactOutputs
-from posterity.inference.latents.variational import posterior, relevance
-from posterity.inference.latents.variational.posterior import VariationalPosterior
+from posterity.inference.gplvm import (
+    Decoder,
+    ExactOutputs,
+    InducingOutputs,
+    Located,
+    VariationalPosterior,
+    compute_back_features,
+    compute_relevances,
+    condition_variational,
+    decode_normal_points,
+    locate,
+    locate_along,
+    locate_along_at,
+    locate_at,
+)
 from posterity.latent import motion
 
 
@@ -46,7 +55,7 @@ class Fitted(abc.ABC):
 
     Y: Array  # (N, D), the rows that were fitted
     X: Array  # (N, Q), their latent points, or the means of these
-    decoder: terms.Decoder  # from latent points to outputs
+    decoder: Decoder  # from latent points to outputs
     kernel: kernels.Kernel  # over latent points, as it was learned
     path: motion.Path | None  # of the rows over time, its kernel as it was learned
     value: float  # of what was maximised
@@ -76,7 +85,7 @@ class Fitted(abc.ABC):
 
     def relevances(self) -> Array:
         """How much each latent dimension matters, (Q,), in units of the largest."""
-        return relevance.relevances(self.kernel, self.X, self.X_variance)
+        return compute_relevances(self.kernel, self.X, self.X_variance)
 
     def placed(
         self,
@@ -122,28 +131,28 @@ class MapFit(Fitted):
         X, Y = self.X[rows], self.Y[rows]
         if self.path is not None and self._is_whole(rows):
             prior = self.path.held()
-            there = locating.located_along_at(self.decoder, Y, X, prior, prior.start)
+            there = locate_along_at(self.decoder, Y, X, prior, prior.start)
         else:
-            there = locating.located_at(self.decoder, Y, X)
+            there = locate_at(self.decoder, Y, X)
         return Placed(there.mean, there.covariance)
 
     def located(self, Y: Array, path: motion.Path | None = None) -> Located:
         """By the learned map where there is one and a row is whole; otherwise by a search."""
         if path is not None:
             prior = path.held()
-            return locating.locate_along(self.decoder, Y, prior, prior.start, candidates=self.X)
+            return locate_along(self.decoder, Y, prior, prior.start, candidates=self.X)
         if self.back_kernel is None:
-            return locating.locate(self.decoder, Y, candidates=self.X)
+            return locate(self.decoder, Y, candidates=self.X)
         whole = ~np.isnan(Y).any(axis=1)
         X = np.empty((len(Y), self.X.shape[1]))
-        B = placements.back_features(self.back_kernel, self.back_rows, Y[whole])
+        B = compute_back_features(self.back_kernel, self.back_rows, Y[whole])
         X[whole] = B @ self.weights
-        X[~whole] = locating.locate(self.decoder, Y[~whole], candidates=self.X).mean
-        return locating.located_at(self.decoder, Y, X)
+        X[~whole] = locate(self.decoder, Y[~whole], candidates=self.X).mean
+        return locate_at(self.decoder, Y, X)
 
     def decoded(self, placed: Placed) -> tuple[Array, Array]:
         """By cubature."""
-        return locating.decoded(self.decoder, placed.mean, placed.covariance)
+        return decode_normal_points(self.decoder, placed.mean, placed.covariance)
 
     def among(self, rows: NDArray[np.intp]) -> MapFit:
         """The process conditioned on these rows at their places."""
@@ -160,7 +169,7 @@ class MapFit(Fitted):
 
 def conditioned(
     kernel: kernels.Kernel, noise_variance: float, Z: Array | None, X: Array, Y: Array
-) -> terms.Decoder:
+) -> Decoder:
     """The process given outputs Y at latent points X, carried by points Z where there are any."""
     held, nothing = kernel.fixed(), np.empty((0, 2))
     if Z is None:
@@ -189,7 +198,7 @@ class VariationalFit(Fitted):
         if path is None:
             return self.posterior.locate(Y)
         prior = path.held()
-        return locating.locate_along(self.posterior, Y, prior, prior.start, candidates=self.X)
+        return locate_along(self.posterior, Y, prior, prior.start, candidates=self.X)
 
     def decoded(self, placed: Placed) -> tuple[Array, Array]:
         """In closed form where the kernel has one."""
@@ -198,7 +207,7 @@ class VariationalFit(Fitted):
     def among(self, rows: NDArray[np.intp]) -> VariationalFit:
         """The process conditioned on these rows, where they were found to be."""
         p, Y, path = self.posterior, self.Y[rows], self.path
-        found = posterior.condition(
+        found = condition_variational(
             Y, p.m[rows], p.S[rows], p.kernel, p.noise_variance, p.Z, p.prior_own, p.optimum
         )
         return replace(

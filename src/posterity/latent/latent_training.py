@@ -9,11 +9,25 @@ import numpy as np
 
 from posterity import kernels, validation
 from posterity.arrays import Array
-from posterity.inference.latents import placements, search, starting, terms
-from posterity.inference.latents.inducing_outputs import InducingOutputs
-from posterity.inference.latents.outputs import ExactOutputs
-from posterity.inference.latents.trajectories import TrajectoryPrior
-from posterity.inference.latents.variational import fitting
+from posterity.inference.gplvm import (
+    ExactOutputs,
+    FreePlacement,
+    InducingOutputs,
+    LatentPointProblem,
+    LatentPrior,
+    MappedPlacement,
+    OutputTerm,
+    Placement,
+    PrincipalStart,
+    StandardNormalPrior,
+    TrajectoryPrior,
+    Volume,
+    compute_back_features,
+    fill_missing_outputs,
+    find_principal_start,
+    fit_variational,
+    maximise_latent_points,
+)
 from posterity.latent import motion
 from posterity.latent.latent_fit import Fitted, MapFit, VariationalFit, conditioned
 from posterity.models import given_noise
@@ -65,7 +79,7 @@ class Plan:
 
 def fit(plan: Plan, Y: Array, path: motion.Path | None) -> Fitted:
     """Of outputs in the units of the model, NaN where one is missing."""
-    start = starting.principal(Y, plan.n_components, plan.rng)
+    start = find_principal_start(Y, plan.n_components, plan.rng)
     outputs = _Outputs.of(plan, Y, start)
     if plan.inference == "variational":
         return _variational(plan, outputs, start, path)
@@ -83,7 +97,7 @@ class _Outputs:
     noise_bounds: tuple[float, float] | None
 
     @classmethod
-    def of(cls, plan: Plan, Y: Array, start: starting.Principal) -> _Outputs:
+    def of(cls, plan: Plan, Y: Array, start: PrincipalStart) -> _Outputs:
         size = float(np.nanmean(Y * Y)) or 1.0  # of outputs that are all alike: any unit will do
         kernel, bounds = _kernel(plan, start).tuned(start.X, variance=size)
         if plan.noise_variance is not None:
@@ -98,7 +112,7 @@ class _Outputs:
         return self.Y, self.kernel, self.kernel_bounds, self.noise_variance, self.noise_bounds
 
 
-def _kernel(plan: Plan, start: starting.Principal) -> kernels.Kernel:
+def _kernel(plan: Plan, start: PrincipalStart) -> kernels.Kernel:
     """As given; otherwise lengths that are in proportion to what each component explains."""
     if plan.kernel is not None:
         return plan.kernel
@@ -109,19 +123,19 @@ def _kernel(plan: Plan, start: starting.Principal) -> kernels.Kernel:
 
 
 def _most_probable(
-    plan: Plan, outputs: _Outputs, start: starting.Principal, path: motion.Path | None
+    plan: Plan, outputs: _Outputs, start: PrincipalStart, path: motion.Path | None
 ) -> MapFit:
     Y, prior = outputs.Y, _prior(path, start)
-    term: terms.OutputTerm
+    term: OutputTerm
     if plan.inducing_points is None:
         term = ExactOutputs(*outputs.arguments)
     else:
         term = InducingOutputs(*outputs.arguments, _some_rows(start.X, plan))
-    rows = Y if plan.back_kernel is None else starting.whole(Y, plan.n_components)
+    rows = Y if plan.back_kernel is None else fill_missing_outputs(Y, plan.n_components)
     placement = _placement(plan, rows)
-    problem = search.Problem((term, prior, terms.Volume()), placement, int(np.sum(~np.isnan(Y))))
+    problem = LatentPointProblem((term, prior, Volume()), placement, int(np.sum(~np.isnan(Y))))
     starts = [start.X, *(start.near(plan.rng) for _ in range(plan.n_restarts))]
-    learned = search.maximise(problem, starts, max_iter=plan.max_iter, n_jobs=plan.n_jobs)
+    learned = maximise_latent_points(problem, starts, max_iter=plan.max_iter, n_jobs=plan.n_jobs)
     own, own_prior, _ = learned.own
     kernel, noise, *points = term.at(own)
     Z = points[0] if points else None
@@ -141,32 +155,30 @@ def _most_probable(
     )
 
 
-def _prior(path: motion.Path | None, start: starting.Principal) -> terms.LatentPrior:
-    return terms.StandardNormalPrior() if path is None else path.prior(start.X)
+def _prior(path: motion.Path | None, start: PrincipalStart) -> LatentPrior:
+    return StandardNormalPrior() if path is None else path.prior(start.X)
 
 
-def _learned_path(
-    path: motion.Path | None, prior: terms.LatentPrior, own: Array
-) -> motion.Path | None:
+def _learned_path(path: motion.Path | None, prior: LatentPrior, own: Array) -> motion.Path | None:
     """With the kernel over time at what was learned of it."""
     if path is None or not isinstance(prior, TrajectoryPrior):
         return None
     return replace(path, kernel=prior.at(own))
 
 
-def _placement(plan: Plan, rows: Array) -> placements.Placement:
+def _placement(plan: Plan, rows: Array) -> Placement:
     if plan.back_kernel is None:
-        return placements.Free(len(rows), plan.n_components)
-    B = placements.back_features(plan.back_kernel, rows, rows)
-    return placements.Mapped(B, plan.n_components)
+        return FreePlacement(len(rows), plan.n_components)
+    B = compute_back_features(plan.back_kernel, rows, rows)
+    return MappedPlacement(B, plan.n_components)
 
 
 def _variational(
-    plan: Plan, outputs: _Outputs, start: starting.Principal, path: motion.Path | None
+    plan: Plan, outputs: _Outputs, start: PrincipalStart, path: motion.Path | None
 ) -> VariationalFit:
     prior = _prior(path, start)
     carriers = plan.inducing_points or min(_CARRIERS, len(outputs.Y))
-    posterior = fitting.fit(
+    posterior = fit_variational(
         outputs.Y,
         start.X,
         *outputs.arguments[1:],

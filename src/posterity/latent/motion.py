@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from posterity import kernels
 from posterity.arrays import Array
-from posterity.inference.latents.trajectories import TrajectoryPrior
+from posterity.inference.gplvm import TrajectoryPrior
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias, TypeGuard
 
 import numpy as np
 
-from posterity.inference.spectrum import Spectrum
+from posterity.inference.components import Spectrum
 
 Number: TypeAlias = int | float | Literal["evidence"] | None
 

@@ -11,9 +11,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from posterity import arrays, distributions
 from posterity.arrays import Array
-from posterity.inference import principal_routes as routes
-from posterity.inference import principal_sources as sources
-from posterity.inference.principal import Principal
+from posterity.inference.components import (
+    Principal,
+    StreamedSource,
+    decompose_by_columns,
+    decompose_by_projection,
+    decompose_by_rows,
+)
 from posterity.latent import number_of_axes, principal_model
 
 _METHODS = ("auto", "columns", "rows", "randomized")
@@ -74,7 +78,7 @@ class PCA(principal_model.PrincipalModel):
 
     The evidence is computed when it is asked for: ``log_evidence_`` in a moment, ``log_evidences_``
     for m^3 operations, m = min(N, D), or some two seconds for a thousand columns. Its priors are
-    worth one row: ``posterity.inference.principal_evidence`` says which.
+    worth one row: ``posterity.inference.components.evidence`` says which.
 
     Examples
     --------
@@ -174,13 +178,13 @@ class PCA(principal_model.PrincipalModel):
 
     def _decompose(self, source: principal_model.AnySource) -> Principal:
         choose = functools.partial(number_of_axes.chosen, self.n_components)
-        if isinstance(source, sources.Streamed):
+        if isinstance(source, StreamedSource):
             self._require_columns()
-            return routes.by_columns(source, choose)
+            return decompose_by_columns(source, choose)
         route = self._route(source.shape)
         if route == "randomized":
-            return routes.by_projection(source, choose, arrays.generator(self.random_state))
-        exact = routes.by_rows if route == "rows" else routes.by_columns
+            return decompose_by_projection(source, choose, arrays.generator(self.random_state))
+        exact = decompose_by_rows if route == "rows" else decompose_by_columns
         return exact(source, choose)
 
     def _route(self, shape: tuple[int, int]) -> str:

@@ -13,11 +13,17 @@ from sklearn.utils.validation import check_is_fitted
 
 from posterity import designs, models, validation
 from posterity.arrays import Array
-from posterity.inference import principal_sources as sources
-from posterity.inference.principal import Principal
+from posterity.inference.components import (
+    FactoredSource,
+    MemorySource,
+    Principal,
+    StreamedSource,
+    select_counted_rows,
+    sum_over_blocks,
+)
 from posterity.latent import lazy_forms
 
-AnySource: TypeAlias = sources.InMemory | sources.Streamed | sources.Factored
+AnySource: TypeAlias = MemorySource | StreamedSource | FactoredSource
 
 _MISSING = "Or use GPLVM(kernel=kernels.Linear()), principal components that know missing values."
 
@@ -61,7 +67,7 @@ class PrincipalModel(
         if rows is not None:
             self._learn(self._streamed(rows))
         else:
-            self._learn(sources.InMemory(*self._checked(X, sample_weight, reset=True)))
+            self._learn(MemorySource(*self._checked(X, sample_weight, reset=True)))
         return self
 
     def partial_fit(
@@ -85,7 +91,7 @@ class PrincipalModel(
             )
         new = self._summed(X, sample_weight, first=before is None)
         statistics = new if before is None else before.merge(new)
-        self._learn(sources.Factored.of(statistics))
+        self._learn(FactoredSource.of(statistics))
         self._statistics = statistics
         return self
 
@@ -132,7 +138,7 @@ class PrincipalModel(
         validation.check_powers(rows, X)
         check = validation.check_repetitions if reset else validation.check_sample_weight
         weights = check(sample_weight, len(rows))
-        return sources.counting(rows, weights)
+        return select_counted_rows(rows, weights)
 
     def _readable(self, X: ArrayLike, *, reset: bool, min_rows: int) -> Array:
         return validation.check_X(self, X, reset=reset, min_rows=min_rows, advice=_MISSING)
@@ -142,8 +148,8 @@ class PrincipalModel(
         models.learn_columns(self, rows)
         n_rows = rows.n_rows
         if n_rows is None or n_rows <= rows.n_features or not rows.rereadable:
-            return sources.Factored.of(_merged_statistics(rows))
-        return sources.Streamed(rows)
+            return FactoredSource.of(_merged_statistics(rows))
+        return StreamedSource(rows)
 
     def _summed(self, X: Any, sample_weight: Any, *, first: bool) -> designs.Statistics:
         """Statistics of rows that will not be seen again."""
@@ -158,7 +164,7 @@ class PrincipalModel(
 
 
 def _merged_statistics(rows: models.Source) -> designs.Statistics:
-    return sources.summed(rows, _statistics, designs.Statistics.merge)
+    return sum_over_blocks(rows, _statistics, designs.Statistics.merge)
 
 
 def _statistics(rows: Array, weights: Array | None) -> designs.Statistics:

@@ -11,9 +11,12 @@ from sklearn.base import OneToOneFeatureMixin
 
 from posterity.arrays import Array
 from posterity.designs.centred import Centred
-from posterity.inference import principal_routes as routes
-from posterity.inference import principal_sources as sources
-from posterity.inference.principal import Principal
+from posterity.inference.components import (
+    Principal,
+    StreamedSource,
+    decompose_by_columns,
+    decompose_by_rows,
+)
 from posterity.latent import number_of_axes, principal_model
 
 _METHODS = ("pca", "zca")
@@ -132,9 +135,9 @@ class Whitening(principal_model.PrincipalModel):
 
     def _decompose(self, source: principal_model.AnySource) -> Principal:
         choose = functools.partial(number_of_axes.chosen, self.n_components)
-        if isinstance(source, sources.Streamed) or source.shape[0] > source.shape[1]:
-            return routes.by_columns(source, choose, small=_SMALL)
-        return routes.by_rows(source, choose, small=_SMALL)
+        if isinstance(source, StreamedSource) or source.shape[0] > source.shape[1]:
+            return decompose_by_columns(source, choose, small=_SMALL)
+        return decompose_by_rows(source, choose, small=_SMALL)
 
     def _publish(self) -> None:
         variances = self._principal.variances

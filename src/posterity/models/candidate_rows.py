@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from posterity import arrays, designs, kernels, validation
 from posterity.arrays import Array
-from posterity.inference.sparse_bayes import kernel_search
+from posterity.inference.sparse_bayes import MANY_ROWS
 from posterity.models.training import Training
 
 Places = NDArray[np.intp]
@@ -89,7 +89,7 @@ class Pool:
         the same wherever the rows are.
         """
         drawn = _drawn(source.n_rows, candidates, rng) if is_count(candidates) else _none()
-        sampled = _drawn(source.n_rows, kernel_search.MANY_ROWS, rng) if learns else _none()
+        sampled = _drawn(source.n_rows, MANY_ROWS, rng) if learns else _none()
         places = np.union1d(drawn, sampled)
         found = source.chosen(places) if len(places) else None
         sample = _among(found, places, sampled) if learns else None

@@ -10,7 +10,8 @@ from sklearn.base import BaseEstimator, clone
 from posterity import arrays, likelihoods, validation
 from posterity import features as feature_spaces
 from posterity.arrays import Array
-from posterity.inference import equal_rows, learned_features
+from posterity.inference import rows
+from posterity.inference.local import fit_learned_features
 
 
 class FeatureModel(BaseEstimator):
@@ -41,9 +42,9 @@ class FeatureModel(BaseEstimator):
         if y.ndim != 1:
             raise ValueError("Features are learned for one target: fit one model for each.")
         counts = np.ones(len(y)) if sample_weight is None else sample_weight
-        found = learned_features.fit(
+        found = fit_learned_features(
             self.features_,
-            *equal_rows.merged(X, y, counts),
+            *rows.merge_equal_rows(X, y, counts),
             likelihood.tuned(y, counts)[0],
             rng=arrays.generator(self.features_.random_state),
         )

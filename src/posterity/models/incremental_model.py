@@ -15,7 +15,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from posterity import arrays, features, validation
 from posterity.arrays import Array
-from posterity.inference import equal_rows, held_out, stagewise
+from posterity.inference import rows as equal_rows
+from posterity.inference.local import AnyLikelihood, Stages, Step, fit_stagewise
 from posterity.models.bounds import report_weight_bounds
 
 _UNITS = {"arctan": features.LearnedArctan, "radial": features.LearnedRadial}
@@ -36,7 +37,7 @@ class IncrementalModel(BaseEstimator):
     random_state: Any
     units_: features.Learned | None
     validation_scores_: Array | None
-    _stages: stagewise.Stages
+    _stages: Stages
 
     def truncated(self, n_units: int) -> Self:
         """A fitted copy of the first units only: what a fit with so many gives.
@@ -70,18 +71,18 @@ class IncrementalModel(BaseEstimator):
         X: Array,
         y: Array,
         sample_weight: Array | None,
-        likelihood: stagewise.AnyLikelihood,
+        likelihood: AnyLikelihood,
         *,
         by_target: bool,
     ) -> Self:
         """Find the units, and how many there should be where rows are held out to see."""
-        rows, targets, counts = equal_rows.merged(X, y, sample_weight)
+        rows, targets, counts = equal_rows.merge_equal_rows(X, y, sample_weight)
         # three, whether used or not: the units are those of a fit that holds nothing out
         of_stages, of_split, of_trial = arrays.generator(self.random_state).spawn(3)
         n_stages, self.validation_scores_ = self.n_units, None
         if self.validation_fraction is not None:
             groups = targets if by_target else np.zeros(len(targets))
-            held = held_out.rows(groups, self.validation_fraction, of_split)
+            held = equal_rows.draw_held_out_rows(groups, self.validation_fraction, of_split)
             trial = self._search(
                 rows[~held], targets[~held], counts[~held], likelihood, self.n_units, of_trial
             )
@@ -95,12 +96,12 @@ class IncrementalModel(BaseEstimator):
         X: Array,
         y: Array,
         counts: Array,
-        likelihood: stagewise.AnyLikelihood,
+        likelihood: AnyLikelihood,
         n_stages: int,
         rng: np.random.Generator,
-    ) -> stagewise.Stages:
+    ) -> Stages:
         unit = _UNITS[self.units](1, n_restarts=self.n_restarts, random_state=0)
-        return stagewise.fit(
+        return fit_stagewise(
             unit.fit(X, sample_weight=counts),
             X,
             y,
@@ -112,7 +113,7 @@ class IncrementalModel(BaseEstimator):
             rng=rng,
         )
 
-    def _adopt(self, stages: stagewise.Stages) -> None:
+    def _adopt(self, stages: Stages) -> None:
         """Publish a fit."""
         self._stages = stages
         self.n_units_ = stages.n_units
@@ -127,7 +128,7 @@ class IncrementalModel(BaseEstimator):
         check_is_fitted(self)
         return self._stages.latents(validation.check_X(self, X, reset=False))
 
-    def _after_each_unit(self, X: ArrayLike) -> Iterator[tuple[stagewise.Step, Array]]:
+    def _after_each_unit(self, X: ArrayLike) -> Iterator[tuple[Step, Array]]:
         """The model after each unit, and its latent values (n, C)."""
         check_is_fitted(self)
         latents = self._stages.staged(validation.check_X(self, X, reset=False))

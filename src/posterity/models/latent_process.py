@@ -10,18 +10,25 @@ import numpy as np
 
 from posterity import kernels, likelihoods, validation
 from posterity.arrays import Array
-from posterity.inference import (
-    latent_search,
-    process_laplace,
-    process_nearest,
-    process_propagation,
-    process_scale_mixture,
-    process_search,
-    process_softmax,
-    process_variational,
-    projected,
+from posterity.inference.process import (
+    LaplaceEvidence,
+    LaplacePosterior,
+    LatentProblem,
+    LatentTargets,
+    LearnedLatent,
+    NearestPosterior,
+    ProjectedPosterior,
+    PropagationEvidence,
+    PropagationPosterior,
+    ScaleMixtureEvidence,
+    ScaleMixturePosterior,
+    SoftmaxEvidence,
+    SoftmaxPosterior,
+    VariationalPosterior,
+    choose_points,
+    draw_random_starts,
+    maximise_latent_evidence,
 )
-from posterity.inference.latent_targets import LatentTargets
 from posterity.models import kernel_model
 from posterity.models.training import Training
 
@@ -64,7 +71,7 @@ class LatentProcess:
             kernel_model.distinct(training.rows), variance=float(np.mean(typical))
         )
         evidence = self._engines(likelihood)[0]
-        problem: latent_search.LatentProblem[Any] = latent_search.LatentProblem(
+        problem: LatentProblem[Any] = LatentProblem(
             training.rows,
             targets,
             started,
@@ -77,7 +84,7 @@ class LatentProcess:
         if self.inducing_points is None:
             return self._conditioned(learned, training, targets), learned
         points = self._points(learned.kernel, training.rows, rng)
-        carried = projected.ProjectedPosterior.condition(
+        carried = ProjectedPosterior.condition(
             learned.kernel,
             learned.likelihood,
             training.rows,
@@ -108,13 +115,11 @@ class LatentProcess:
         if self.approximation != "auto" or coupled or not _is_repeatable(training):
             posterior = self._engines(likelihood)[1]
             if self.approximation == "auto" and coupled and _is_affordable(targets):
-                posterior = process_variational.VariationalPosterior
+                posterior = VariationalPosterior
             return posterior.condition(kernel, likelihood, training.rows, targets)
         single = training.repeated()
         again = replace(targets, y=single.Y[:, 0], weights=single.weights)
-        return process_propagation.PropagationPosterior.condition(
-            kernel, likelihood, single.rows, again
-        )
+        return PropagationPosterior.condition(kernel, likelihood, single.rows, again)
 
     def _continued(self, likelihood: Any, bounds: Array) -> Any:
         """The likelihood at its start, or where an earlier fit left it."""
@@ -130,27 +135,27 @@ class LatentProcess:
                     "Expectation propagation is for two classes or one latent function; use "
                     "inference='laplace', which couples the classes."
                 )
-            return process_softmax.SoftmaxEvidence, process_softmax.SoftmaxPosterior
+            return SoftmaxEvidence, SoftmaxPosterior
         if self.approximation == "propagation":
-            return process_propagation.PropagationEvidence, process_propagation.PropagationPosterior
+            return PropagationEvidence, PropagationPosterior
         if self._is_of_rates:
-            return process_laplace.LaplaceEvidence, process_nearest.NearestPosterior
+            return LaplaceEvidence, NearestPosterior
         if likelihood.is_scale_mixture and self.approximation != "laplace":
-            mixture = process_scale_mixture
-            return mixture.ScaleMixtureEvidence, mixture.ScaleMixturePosterior
-        return process_laplace.LaplaceEvidence, process_laplace.LaplacePosterior
+            return (
+                ScaleMixtureEvidence,
+                ScaleMixturePosterior,
+            )
+        return LaplaceEvidence, LaplacePosterior
 
     def _maximise(
-        self, problem: latent_search.LatentProblem[Any], rng: np.random.Generator
-    ) -> latent_search.LearnedLatent[Any]:
-        starts = process_search.random_starts(problem, self.n_restarts, rng)
-        return latent_search.maximise(
+        self, problem: LatentProblem[Any], rng: np.random.Generator
+    ) -> LearnedLatent[Any]:
+        starts = draw_random_starts(problem, self.n_restarts, rng)
+        return maximise_latent_evidence(
             problem, starts=starts, max_iter=self.max_iter, n_jobs=self.n_jobs, rng=rng
         )
 
-    def _part(
-        self, problem: latent_search.LatentProblem[Any], rng: np.random.Generator
-    ) -> latent_search.LatentProblem[Any]:
+    def _part(self, problem: LatentProblem[Any], rng: np.random.Generator) -> LatentProblem[Any]:
         """The rows on which parameters are learned."""
         n = problem.n_rows
         if self.learning_rows is not None:
@@ -161,7 +166,7 @@ class LatentProcess:
 
     def _points(self, kernel: kernels.Kernel, rows: Any, rng: np.random.Generator) -> Any:
         if isinstance(self.inducing_points, numbers.Integral):
-            return projected.choose_points(kernel, rows, int(self.inducing_points), rng)
+            return choose_points(kernel, rows, int(self.inducing_points), rng)
         return self.inducing_points
 
 

@@ -9,8 +9,7 @@ import numpy as np
 
 from posterity import designs
 from posterity.arrays import Array
-from posterity.inference import inducing_partitions
-from posterity.inference.observations import Observations
+from posterity.inference.process import Observations, PartitionedRows, select_present_rows
 from posterity.models.column_moments import ColumnMoments
 from posterity.models.training import Training
 
@@ -48,19 +47,17 @@ class PartitionedTraining:
         """How many rows there are, each counted by its weight."""
         return self._counted.moments.weight
 
-    def observed(self, centre: Array, scale: Array) -> inducing_partitions.Partitioned:
+    def observed(self, centre: Array, scale: Array) -> PartitionedRows:
         """The rows as inference sees them, on the workers."""
         count = self._counted
         no_rows = np.empty((0, len(centre)))
         repeats = Observations(no_rows, no_rows[:, 0], count.repeats, count.log_constant)
-        return inducing_partitions.Partitioned(
-            self.partitions, centre, scale, count.n_rows, repeats
-        )
+        return PartitionedRows(self.partitions, centre, scale, count.n_rows, repeats)
 
     def sampled(self, n: int, rng: np.random.Generator) -> Training:
         """At most n rows, drawn at random and brought here."""
         block = self.partitions.sample(n, rng)
-        X, Y, weights = inducing_partitions.present(block)
+        X, Y, weights = select_present_rows(block)
         if not len(X):
             raise ValueError(
                 f"None of {n} rows drawn at random counts: drop the rows of weight zero first."
@@ -99,7 +96,7 @@ class _Count:
 
 def _counted(block: designs.Block) -> _Count | None:
     """Of one partition; None where no row of it counts."""
-    X, Y, weights = inducing_partitions.present(block)
+    X, Y, weights = select_present_rows(block)
     if not len(X):
         return None
     o = Observations.of(Y, weights=weights)

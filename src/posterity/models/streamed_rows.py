@@ -17,7 +17,7 @@ from posterity import arrays, designs, progress, validation
 from posterity import features as feature_spaces
 from posterity.arrays import Array
 from posterity.designs import dask_pieces
-from posterity.inference.weight_targets import Tallied
+from posterity.inference.weights import TalliedTargets
 from posterity.models.feature_model import FeatureModel
 
 Source: TypeAlias = designs.Chunks | designs.Partitions
@@ -67,7 +67,7 @@ class StreamedRows:
         model._fit_features(sampled(model, partitions), None)
         mapped = partitions if model.features is None else partitions.map(_transform(model))
         weights = designs.Along(weights_of) if partitions.form.weighted else None
-        return cls(designs.DaskDesign(mapped), Tallied(targets_of, values, counts), weights)
+        return cls(designs.DaskDesign(mapped), TalliedTargets(targets_of, values, counts), weights)
 
 
 def _transform(model: FeatureModel) -> Callable[[Array], Array]:

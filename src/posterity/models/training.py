@@ -10,8 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from posterity import arrays, kernels, validation
 from posterity.arrays import Array
-from posterity.inference.inducing_observed import Held
-from posterity.inference.observations import Observations
+from posterity.inference.process import HeldRows, Observations
 from posterity.models import kernel_model
 from posterity.models.column_moments import ColumnMoments
 
@@ -153,13 +152,13 @@ class Training:
             self.numbers[drawn],
         )
 
-    def observed(self, centre: Array, scale: Array) -> Held:
+    def observed(self, centre: Array, scale: Array) -> HeldRows:
         """The rows as inference sees them, the targets less the centre and divided by the scale."""
         Y = (self.Y - centre) / scale
         like = Y if isinstance(self.rows, list) else self.rows
         known = None if self.known_noise is None else self.known_noise / scale[0] ** 2
         y = Observations.of(arrays.like(like, Y), weights=self.weights, known_noise=known)
-        return Held(self.rows, y)
+        return HeldRows(self.rows, y)
 
     @property
     def target_moments(self) -> ColumnMoments:

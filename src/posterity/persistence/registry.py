@@ -103,8 +103,50 @@ ROOMS = {
         TableModel""",
 }
 FUNCTIONS = {"features.kernel_columns": "_linear"}
-PLACES: dict[str, str] = {}  # a module that files name: the module that holds its things now
-RENAMED: dict[str, str] = {}  # a name in files: the name of the thing now, where it is another
+PLACES = {  # a module that files name: the module that holds its things now
+    "inference.conjugate": "inference.conjugate.linear",
+    "inference.dirichlet": "inference.conjugate.dirichlet",
+    "inference.inducing": "inference.process.inducing.bound",
+    "inference.kernel_clusters": "inference.components.clusters",
+    "inference.kernel_components": "inference.components.kernel",
+    "inference.kernel_ridge": "inference.conjugate.kernel_ridge",
+    "inference.kernel_ridge_path": "inference.conjugate.ridge_path",
+    "inference.kernel_weights": "inference.weights.kernel_columns",
+    "inference.laplace": "inference.weights.laplace",
+    "inference.latent_targets": "inference.process.latent.targets",
+    "inference.latents.descent": "inference.gplvm.descent",
+    "inference.latents.hierarchy": "inference.gplvm.hierarchy",
+    "inference.latents.inducing_outputs": "inference.gplvm.inducing_outputs",
+    "inference.latents.outputs": "inference.gplvm.outputs",
+    "inference.latents.variational.posterior": "inference.gplvm.variational.posterior",
+    "inference.logistic_tree": "inference.local.gated_tree.soft",
+    "inference.logistic_tree_hard": "inference.local.gated_tree.hard",
+    "inference.maximum_likelihood": "inference.conjugate.flat",
+    "inference.mixture_of_experts": "inference.local.experts",
+    "inference.nearest_normal": "inference.weights.variational",
+    "inference.observations": "inference.process.observations",
+    "inference.principal": "inference.components.principal",
+    "inference.process": "inference.process.exact",
+    "inference.process_laplace": "inference.process.latent.laplace",
+    "inference.process_nearest": "inference.process.latent.variational",
+    "inference.process_propagation": "inference.process.latent.propagation",
+    "inference.process_softmax": "inference.process.softmax.laplace",
+    "inference.process_scale_mixture": "inference.process.latent.scale_mixture",
+    "inference.process_variational": "inference.process.softmax.variational",
+    "inference.weight_scale_mixture": "inference.weights.scale_mixture",
+    "inference.projected": "inference.process.latent.projected",
+    "inference.separate_outputs": "inference.process.separate_outputs",
+    "inference.sites": "inference.process.latent.sites",
+    "inference.spectrum": "inference.components.spectrum",
+    "inference.stagewise": "inference.local.stagewise",
+    "inference.weight_prior": "inference.weights.prior",
+    "inference.weight_problem": "inference.weights.problem",
+    "inference.weight_space": "inference.weights.space",
+    "inference.weight_targets": "inference.weights.targets",
+}
+RENAMED = {  # a name in files: the name of the thing now, where it is another
+    "inference.dirichlet.Table": "CategoryCounts",
+}
 TRAINING_ROWS = {  # where rows that a model was fitted to are in it
     "classification.GaussianProcessClassifier": "X_train_",
     "classification.KernelLogisticRegression": "X_train_",

@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 
 from posterity import designs
-from posterity.inference.weight_problem import WeightProblem
-from posterity.inference.weight_space import WeightSpace
+from posterity.inference.weights import WeightProblem, WeightSpace
 
 
 def without(value: Any) -> Any:

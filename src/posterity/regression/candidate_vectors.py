@@ -8,9 +8,12 @@ from typing import Any, Self
 import numpy as np
 
 from posterity import arrays, designs, kernels, models
-from posterity.inference.sparse_bayes import budget
-from posterity.inference.sparse_bayes import kernel_search as sparse_kernel
-from posterity.inference.sparse_bayes.kernel_normal import NormalEngine
+from posterity.inference.sparse_bayes import (
+    NormalEngine,
+    fit_given_kernel,
+    learn_kernel,
+    limit_vectors,
+)
 from posterity.regression import sparse_noise
 from posterity.regression.sparse_linear import EqualRows
 from posterity.regression.sparse_noise import Noise
@@ -65,7 +68,7 @@ class CandidateVectors(VectorModel):
         frame, training = self._frame_of_sample(pool)
         engine = self._engine(frame, training, self._noise_of(training), rng)
         about = replace(engine, pool=frame.of(pool.centres))
-        return self._adopt_kernel(frame, sparse_kernel.learn(about, frame.kernel, rng=rng))
+        return self._adopt_kernel(frame, learn_kernel(about, frame.kernel, rng=rng))
 
     def _settle_by(
         self,
@@ -83,9 +86,9 @@ class CandidateVectors(VectorModel):
         engine = StatisticsEngine(
             rows, noise, self.fit_intercept, self._checked_prior(), max_iter=self.max_iter
         )
-        learned = sparse_kernel.given(engine, kernel)
+        learned = fit_given_kernel(engine, kernel)
         if self.max_vectors is not None:
-            learned = budget.within(engine, learned, self.max_vectors)
+            learned = limit_vectors(engine, learned, self.max_vectors)
         found = engine.alternated() if self.algorithm == "alternating" else learned.chosen
         order = self._adopt_candidates(kernel, found.places, pool)
         chosen = sparse_noise.ordered(found, order)

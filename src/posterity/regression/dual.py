@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from posterity import designs, distributions, inference, models
+from posterity import designs, distributions, models
 from posterity.arrays import Array
+from posterity.inference.conjugate import WeightPosterior
 from posterity.regression.flat import FlatModel
 from posterity.regression.linear_model import Rows
 from posterity.regression.posterior import PosteriorModel
@@ -114,7 +115,7 @@ class DualLinearRegression(models.DualModel, PosteriorModel, FlatModel):
         if isinstance(self.kernel, str):  # only the linear kernel has weights of the features
             self.coef_ = self._column_weights(self.dual_coef_)  # [P8 8.41]
 
-    def _posterior(self) -> inference.WeightPosterior:
+    def _posterior(self) -> WeightPosterior:
         if self.prior == "flat":
             raise TypeError("A flat prior has no posterior to draw from: use prior='normal'.")
         return super()._posterior()

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from posterity import designs, distributions, inference
+from posterity import designs, distributions
 from posterity.arrays import Array
+from posterity.inference.conjugate import FlatFit, reduce_statistics
 from posterity.regression.linear_model import LinearModel, Rows
 
 PREDICTIVES = ("student_t", "plug_in")
@@ -16,7 +17,7 @@ class FlatModel(LinearModel):
     """A linear model with no prior: maximum likelihood, and what it leaves uncertain."""
 
     predictive: str
-    fit_: inference.FlatFit
+    fit_: FlatFit
 
     def _begin(self, rows: Rows) -> None:
         if self.predictive not in PREDICTIVES:
@@ -25,10 +26,10 @@ class FlatModel(LinearModel):
 
     def _maximise_likelihood(self, statistics: designs.Statistics, *, standardize: bool) -> None:
         """Least squares; noise known row by row is reported by its average."""
-        problem = inference.reduce(
+        problem = reduce_statistics(
             statistics, fit_intercept=self.fit_intercept, standardize=standardize
         )
-        fit = inference.FlatFit(problem, has_offset=self.fit_intercept)
+        fit = FlatFit(problem, has_offset=self.fit_intercept)
         self.fit_, self.rank_ = fit, problem.rank
         coef = fit.coef
         self._publish(coef, fit.intercept(coef))

@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from posterity import designs, distributions, inference, likelihoods, models, validation
+from posterity import designs, distributions, likelihoods, models, validation
 from posterity.arrays import Array
-from posterity.inference import weight_space
-from posterity.inference.weight_targets import counted
+from posterity.inference.weights import LatentPosterior, WeightSpace, count_targets, learn_weights
 from posterity.regression.base import Regressor
 
 
@@ -26,7 +25,7 @@ class LikelihoodRegressor(models.WeighedModel, Regressor):
     fit_intercept: bool
     standardize: bool
     inference: str = "auto"  # of models in files that were written before there was a choice
-    posterior_: weight_space.LatentPosterior
+    posterior_: LatentPosterior
 
     @abc.abstractmethod
     def _likelihood(self) -> likelihoods.Likelihood:
@@ -58,9 +57,9 @@ class LikelihoodRegressor(models.WeighedModel, Regressor):
 
     def _conclude(self, design: designs.Design, y: Any, weights: Any) -> Self:
         likelihood = self._likelihood()
-        likelihood.check(counted(y, weights)[0])
-        learned = weight_space.learn(
-            inference.WeightSpace.of(
+        likelihood.check(count_targets(y, weights)[0])
+        learned = learn_weights(
+            WeightSpace.of(
                 design, weights, offset=self.fit_intercept, standardize=self.standardize
             ),
             y,

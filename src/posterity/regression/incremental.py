@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from posterity import distributions, likelihoods, validation
 from posterity.arrays import Array
-from posterity.inference import stagewise
+from posterity.inference.local import Stages, Step
 from posterity.models.incremental_model import IncrementalModel
 from posterity.regression.base import Regressor
 
@@ -146,14 +146,14 @@ class IncrementalRegressor(IncrementalModel, Regressor):
     def _predict_mean(self, X: ArrayLike) -> Array:
         return _mean(self.predict_dist(X))
 
-    def _adopt(self, stages: stagewise.Stages) -> None:
+    def _adopt(self, stages: Stages) -> None:
         super()._adopt(stages)
         self.coef_ = stages.weights[:, 0]
         self.intercept_ = float(stages.steps[-1].offset[0])
         self.likelihood_ = _univariate(stages.steps[-1])
 
 
-def _univariate(step: stagewise.Step) -> likelihoods.Likelihood:
+def _univariate(step: Step) -> likelihoods.Likelihood:
     """The likelihood of a step of this model, which couples no latent values."""
     assert isinstance(step.likelihood, likelihoods.Likelihood)
     return step.likelihood

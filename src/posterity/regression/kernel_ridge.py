@@ -10,7 +10,16 @@ from sklearn.utils.validation import check_is_fitted
 
 from posterity import arrays, distributions, kernels, models, validation
 from posterity.arrays import Array
-from posterity.inference import kernel_ridge, kernel_ridge_path
+from posterity.inference.conjugate import (
+    CholeskyFit,
+    KernelProblem,
+    KernelRidgeFit,
+    LeaveOneOut,
+    LeaveOneOutPath,
+    choose_penalty,
+    reduce_kernel,
+    solve_kernel_ridge,
+)
 from posterity.regression.kernel_model import KernelRegressor
 
 _BLOCK_VALUES = 1 << 22  # queries meet the training rows 32 MiB at a time
@@ -85,8 +94,8 @@ class KernelRidgeRegression(KernelRegressor):
     True
     """
 
-    _loo: kernel_ridge.LeaveOneOut
-    _factorised: kernel_ridge.CholeskyFit | None
+    _loo: LeaveOneOut
+    _factorised: CholeskyFit | None
 
     def __init__(
         self, kernel: Any = None, penalty: float | None = None, *, fit_intercept: bool = True
@@ -121,7 +130,7 @@ class KernelRidgeRegression(KernelRegressor):
         self.X_train_ = kernels.rows.chosen(rows, present)  # a copy: X may change later
         self.kernel_ = self._bound_kernel().start(models.distinct(self.X_train_))
         K = np.require(arrays.to_numpy(self.kernel_(self.X_train_)), np.float64, "W")
-        problem = kernel_ridge.reduce(K, self._Y, weight[present], fit_intercept=self.fit_intercept)
+        problem = reduce_kernel(K, self._Y, weight[present], fit_intercept=self.fit_intercept)
         self._adopt(self._chosen(problem) if penalty is None else self._given(problem, penalty))
         return self
 
@@ -150,30 +159,28 @@ class KernelRidgeRegression(KernelRegressor):
         """Each training row as predicted by the others, (N,) or (N, K)."""
         return self._per_row(self._Y - self._leave_one_out().residuals)
 
-    def _chosen(self, problem: kernel_ridge.KernelProblem) -> kernel_ridge.KernelRidgeFit:
+    def _chosen(self, problem: KernelProblem) -> KernelRidgeFit:
         """The solution at the penalty of the least leave-one-out error."""
-        chosen = kernel_ridge_path.choose(problem)
+        chosen = choose_penalty(problem)
         penalties, errors = chosen.path
-        self.loo_path_ = kernel_ridge_path.LeaveOneOutPath(penalties, self._per_row(errors))
+        self.loo_path_ = LeaveOneOutPath(penalties, self._per_row(errors))
         self.stop_reason_ = chosen.stop_reason
         self.at_bounds_ = models.report_weight_bounds(chosen)
         self._loo, self._factorised = chosen.fit.leave_one_out, None
         return chosen.fit
 
-    def _given(
-        self, problem: kernel_ridge.KernelProblem, penalty: float
-    ) -> kernel_ridge.KernelRidgeFit:
+    def _given(self, problem: KernelProblem, penalty: float) -> KernelRidgeFit:
         """The solution at the penalty given."""
         self.stop_reason_, self.at_bounds_ = "the penalty was given", ()
-        self._factorised = kernel_ridge.solve(problem, penalty)
+        self._factorised = solve_kernel_ridge(problem, penalty)
         return self._factorised
 
-    def _adopt(self, fit: kernel_ridge.KernelRidgeFit) -> None:
+    def _adopt(self, fit: KernelRidgeFit) -> None:
         self.dual_coef_ = self._per_output(np.ascontiguousarray(fit.dual_coef.T))
         self.intercept_ = self._per_output(fit.intercept) if self.fit_intercept else 0.0
         self.penalty_ = self._per_output(fit.penalty)
 
-    def _leave_one_out(self) -> kernel_ridge.LeaveOneOut:
+    def _leave_one_out(self) -> LeaveOneOut:
         """Computed once; the factor that it needs is let go then."""
         check_is_fitted(self)
         if self._factorised is not None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from posterity import designs, inference
+from posterity import designs
 from posterity import features as feature_spaces
 from posterity.arrays import Array
+from posterity.inference.conjugate import refine_least_squares
 from posterity.regression.flat import FlatModel
 from posterity.regression.linear_model import Rows
 from posterity.regression.streamed import StreamedLinearModel
@@ -82,7 +83,7 @@ class LinearRegression(FlatModel, StreamedLinearModel):
             self._publish(*self.fit_.corrected(Z, rows.Y, root_weight=root))
             return
         Z, Z_error = self._features_with_error(rows.X)
-        coef, intercept = inference.refined_least_squares(
+        coef, intercept = refine_least_squares(
             Z, Z_error, rows.Y, root_weight=rows.root_weight, has_offset=self.fit_intercept
         )
         self._publish(coef, intercept)

@@ -9,9 +9,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.metaestimators import available_if
 
-from posterity import arrays, designs, distributions, inference, models, optimize, validation
+from posterity import arrays, designs, distributions, models, optimize, validation
 from posterity.arrays import Array
-from posterity.inference import minkowski
+from posterity.inference.penalized import (
+    MinkowskiFit,
+    minimise_penalized,
+    minimise_penalized_squares,
+)
 from posterity.regression.linear_model import Rows
 from posterity.regression.streamed import StreamedLinearModel
 
@@ -151,7 +155,7 @@ class LqRegression(StreamedLinearModel):
         """Squares need the statistics only; other losses wait for the rows."""
         if self.loss_power != 2.0:
             return
-        fits = minkowski.minimise_squares(
+        fits = minimise_penalized_squares(
             statistics,
             penalty=self.penalty,
             penalty_power=self.penalty_power,
@@ -170,7 +174,7 @@ class LqRegression(StreamedLinearModel):
             return
         Z, rng = self._features_of(rows.X), arrays.generator(self.random_state)
         fits = [
-            minkowski.minimise(
+            minimise_penalized(
                 Z,
                 y,
                 penalty=self.penalty,
@@ -192,7 +196,7 @@ class LqRegression(StreamedLinearModel):
         self.noise_scale_ = self._per_output(scale)
         self.noise_variance_ = self._per_output(variance)
 
-    def _adopt(self, fits: list[inference.MinkowskiFit]) -> None:
+    def _adopt(self, fits: list[MinkowskiFit]) -> None:
         """Publish one fit an output."""
         self._publish(
             np.column_stack([fit.weights for fit in fits]),

@@ -8,39 +8,38 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from posterity import arrays, designs, distributions, inference, models
+from posterity import arrays, designs, distributions, models
 from posterity.arrays import Array
+from posterity.inference.conjugate import WeightPosterior, maximise_evidence, reduce_statistics
 from posterity.regression.linear_model import LinearModel
 
 
 class PosteriorModel(models.WeighedModel, LinearModel):
-    """A linear model that predicts by averaging over a :class:`inference.WeightPosterior`."""
+    """A linear model that predicts by averaging over a :class:`WeightPosterior`."""
 
     prior_variance: float | None
     noise_variance: float | None
-    posterior_: inference.WeightPosterior
+    posterior_: WeightPosterior
 
     def _learn(self, statistics: designs.Statistics, *, standardize: bool) -> None:
         """The posterior at the variances given, or at those of the largest evidence."""
-        problem = inference.reduce(
+        problem = reduce_statistics(
             statistics, fit_intercept=self.fit_intercept, standardize=standardize
         )
         noise = models.given_variance(self.noise_variance, "noise_variance")
-        learned = inference.evidence.maximise(
+        learned = maximise_evidence(
             problem,
             prior_variance=models.given_variance(self.prior_variance, "prior_variance"),
             # Rows of known noise were divided by its deviation, which leaves a variance of one.
             noise_variance=1.0 if self._known_noise else noise,
         )
-        posterior = inference.WeightPosterior(
-            problem, learned.noise_variance, learned.prior_variance
-        )
+        posterior = WeightPosterior(problem, learned.noise_variance, learned.prior_variance)
         self._adopt(posterior, statistics)
         self.log_evidence_ = float(learned.log_evidence.sum())
         self.stop_reason_ = learned.stop_reason
         self.at_bounds_ = models.report_weight_bounds(learned)
 
-    def _adopt(self, posterior: inference.WeightPosterior, statistics: designs.Statistics) -> None:
+    def _adopt(self, posterior: WeightPosterior, statistics: designs.Statistics) -> None:
         """Set what prediction needs; noise known row by row is reported by its average."""
         self.posterior_ = posterior
         self._publish(posterior.coef, posterior.intercept)
@@ -96,7 +95,7 @@ class PosteriorModel(models.WeighedModel, LinearModel):
     def _outputs(self) -> range:
         return range(len(self.posterior_.noise_variance))
 
-    def _posterior(self) -> inference.WeightPosterior:
+    def _posterior(self) -> WeightPosterior:
         check_is_fitted(self)
         return self.posterior_
 

@@ -12,9 +12,19 @@ import numpy as np
 
 from posterity import arrays, kernels, models
 from posterity.arrays import Array
-from posterity.inference import inducing, inducing_search, process, process_search
-from posterity.inference.inducing_observed import Held, Observed
-from posterity.inference.separate_outputs import SeparateOutputs
+from posterity.inference.process import (
+    HeldRows,
+    InducingPosterior,
+    ObservedRows,
+    ProcessPosterior,
+    ProcessProblem,
+    SeparateOutputs,
+    condition_on_points,
+    draw_further_starts,
+    jitter_variance,
+    maximise_inducing_bound,
+    maximise_process_evidence,
+)
 from posterity.models import relevance
 from posterity.regression import process_mean
 from posterity.regression.process_model import ProcessModel, Targets
@@ -77,11 +87,11 @@ class LearningProcess(ProcessModel):
         ).has_replicates
         told, seen = (o.without_repeats() if are_copies else o for o in (observed, seen))
         problem = self._problem(shown, seen, variance, output or 0)
-        starts = process_search.further_starts(problem, self.n_restarts, rng)
+        starts = draw_further_starts(problem, self.n_restarts, rng)
         learned = self._search(problem, told, starts, rng)
         kernel, noise = problem.total(learned.kernel), learned.noise_variance
         if problem.noise_bounds is not None:
-            noise += process.jitter_variance(kernel, shown.rows, problem.jitter)
+            noise += jitter_variance(kernel, shown.rows, problem.jitter)
         posterior = _condition(kernel, noise, observed, getattr(learned, "Z", None))
         return _Fit(learned, noise, posterior, variance)
 
@@ -99,17 +109,17 @@ class LearningProcess(ProcessModel):
 
     def _search(
         self,
-        problem: process_search.Problem,
-        observed: Observed,
+        problem: ProcessProblem,
+        observed: ObservedRows,
         starts: list[Array],
         rng: np.random.Generator,
     ) -> Any:
         """What is learned from all rows, or through inducing points."""
         if self.inducing_points is None:
-            return process_search.maximise(
+            return maximise_process_evidence(
                 problem, starts=starts, max_iter=self.max_iter or 200, n_jobs=self.n_jobs, rng=rng
             )
-        return inducing_search.maximise(
+        return maximise_inducing_bound(
             problem,
             self._points(),
             observed,
@@ -137,8 +147,8 @@ class LearningProcess(ProcessModel):
         )
 
     def _problem(
-        self, training: models.Training, observed: Held, v: float, output: int
-    ) -> process_search.Problem:
+        self, training: models.Training, observed: HeldRows, v: float, output: int
+    ) -> ProcessProblem:
         """What is searched for targets of variance v, from where, and between what."""
         asked = self._asked
         warm = self.warm_start and self.__dict__.get("_learned_for") == asked
@@ -152,7 +162,7 @@ class LearningProcess(ProcessModel):
             noise, limits = models.given_noise(self.noise_variance), None
         elif warm:
             noise = float(np.clip(_one_of(self._learned_noise, output), low, high))
-        return process_search.Problem(
+        return ProcessProblem(
             training.rows,
             observed.observations,
             started,
@@ -245,19 +255,19 @@ def _together(fits: Sequence[_Fit]) -> _Fitted:
     return SeparateOutputs(parts), np.array([fit.noise_variance for fit in fits])
 
 
-def _condition(kernel: kernels.Kernel, noise: float, observed: Observed, points: Any) -> Any:
+def _condition(kernel: kernels.Kernel, noise: float, observed: ObservedRows, points: Any) -> Any:
     if points is not None:
-        return inducing.condition(kernel, noise, observed, points)
-    assert isinstance(observed, Held)  # others were refused
+        return condition_on_points(kernel, noise, observed, points)
+    assert isinstance(observed, HeldRows)  # others were refused
     X, y = observed.X, observed.observations
     if noise == 0.0:
-        return process.ProcessPosterior.interpolate(kernel, X, y, _JITTER)
-    return process.ProcessPosterior.condition(kernel, noise, X, y)
+        return ProcessPosterior.interpolate(kernel, X, y, _JITTER)
+    return ProcessPosterior.condition(kernel, noise, X, y)
 
 
-def _extended(posterior: Any, noise: float, observed: Held) -> Any:
+def _extended(posterior: Any, noise: float, observed: HeldRows) -> Any:
     """With further rows; all again where points sum them up, or where they may ask for jitter."""
-    if isinstance(posterior, inducing.InducingPosterior):
+    if isinstance(posterior, InducingPosterior):
         return _condition(posterior.kernel, noise, observed, posterior.Z)
     if noise == 0.0:
         return _condition(posterior.kernel, noise, observed, None)

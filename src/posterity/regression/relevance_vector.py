@@ -7,11 +7,13 @@ from typing import Any, Self
 from numpy.typing import ArrayLike
 
 from posterity import arrays, designs, kernels, models
-from posterity.inference.sparse_bayes import alternation as sparse_alternation
-from posterity.inference.sparse_bayes import budget
-from posterity.inference.sparse_bayes import kernel_search as sparse_kernel
-from posterity.inference.sparse_bayes.chosen import Chosen
-from posterity.inference.sparse_bayes.kernel_normal import NormalEngine
+from posterity.inference.sparse_bayes import (
+    Chosen,
+    NormalEngine,
+    alternate_normal,
+    learn_kernel,
+    limit_vectors,
+)
 from posterity.regression import sparse_noise
 from posterity.regression.candidate_vectors import CandidateVectors
 
@@ -182,9 +184,9 @@ class RelevanceVectorRegressor(CandidateVectors):
         frame, noise = self._frame(training), self._noise_of(training)
         rng = arrays.generator(self.random_state)
         engine = self._engine(frame, training, noise, rng)
-        learned = sparse_kernel.learn(engine, frame.kernel, rng=rng)
+        learned = learn_kernel(engine, frame.kernel, rng=rng)
         if self.max_vectors is not None:
-            learned = budget.within(engine, learned, self.max_vectors)
+            learned = limit_vectors(engine, learned, self.max_vectors)
         found = learned.chosen
         if self.algorithm == "alternating":
             found = _alternated(engine, learned.kernel)
@@ -214,7 +216,7 @@ def _alternated(engine: NormalEngine, kernel: kernels.Kernel) -> Chosen:
             f"algorithm='alternating' begins with all {candidates.n_columns} rows as vectors, and "
             "their columns do not fit in memory; use algorithm='sequential'."
         )
-    return sparse_alternation.maximise_normal(
+    return alternate_normal(
         candidates,
         engine.Y,
         engine.weights,

@@ -6,8 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from posterity import designs, inference, validation
+from posterity import designs, validation
 from posterity.arrays import Array
+from posterity.inference.conjugate import (
+    WeightPosterior,
+    compute_log_evidence,
+    maximise_tied_variances,
+    reduce_statistics,
+)
 from posterity.regression.posterior import PosteriorModel
 from posterity.regression.streamed import StreamedLinearModel
 
@@ -90,12 +96,12 @@ class RidgeRegression(PosteriorModel, StreamedLinearModel):
 
     def _conclude(self, statistics: designs.Statistics) -> None:
         penalty = validation.check_positive(self.penalty, "penalty")
-        problem = inference.reduce(
+        problem = reduce_statistics(
             statistics, fit_intercept=self._is_centred, standardize=self.standardize
         )
-        noise, prior = inference.evidence.tied(problem, penalty)
+        noise, prior = maximise_tied_variances(problem, penalty)
         if self._known_noise:  # the rows were divided by their known deviations
             noise, prior = np.ones_like(noise), prior / noise
-        self._adopt(inference.WeightPosterior(problem, noise, prior), statistics)
-        evidence = inference.evidence.log_evidence(problem, noise, prior)
+        self._adopt(WeightPosterior(problem, noise, prior), statistics)
+        evidence = compute_log_evidence(problem, noise, prior)
         self.log_evidence_ = float(evidence.sum())

@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from posterity import designs, inference, linalg, models, priors, validation
+from posterity import designs, linalg, models, priors, validation
 from posterity.arrays import Array
-from posterity.inference.sparse_bayes import alternation as sparse_alternation
-from posterity.inference.sparse_bayes import normal as sparse_normal
-from posterity.inference.sparse_bayes.chosen import Chosen
+from posterity.inference.conjugate import WeightPosterior
+from posterity.inference.sparse_bayes import Chosen, alternate_normal, select_normal
 from posterity.regression import sparse_noise
 from posterity.regression.linear_model import Rows
 from posterity.regression.posterior import PosteriorModel
@@ -145,7 +144,7 @@ class SparseLinearRegression(PosteriorModel, StreamedLinearModel):
             designs.MatrixColumns(rows.Z), weights, centred=self.fit_intercept
         )
         sequential = self.algorithm == "sequential"
-        maximise = sparse_normal.maximise if sequential else sparse_alternation.maximise_normal
+        maximise = select_normal if sequential else alternate_normal
         return maximise(
             candidates,
             rows.Y / units,
@@ -156,7 +155,7 @@ class SparseLinearRegression(PosteriorModel, StreamedLinearModel):
             max_iter=self.max_iter,
         )
 
-    def _adopt(self, posterior: inference.WeightPosterior, statistics: designs.Statistics) -> None:
+    def _adopt(self, posterior: WeightPosterior, statistics: designs.Statistics) -> None:
         super()._adopt(posterior, statistics)
         del self.prior_variance_  # each weight has its own
 

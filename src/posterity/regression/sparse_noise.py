@@ -8,10 +8,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from posterity import designs, inference, optimize
+from posterity import designs, optimize
 from posterity.arrays import Array
-from posterity.inference import evidence
-from posterity.inference.sparse_bayes.chosen import Chosen
+from posterity.inference.conjugate import (
+    WeightPosterior,
+    compute_log_evidence,
+    maximise_noise,
+    reduce_statistics,
+)
+from posterity.inference.sparse_bayes import Chosen
 
 NOTHING = "no column raises the evidence"
 
@@ -40,9 +45,9 @@ class Noise:
 
     def posterior(
         self, statistics: designs.Statistics, chosen: Chosen, *, fit_intercept: bool
-    ) -> tuple[inference.WeightPosterior, float]:
+    ) -> tuple[WeightPosterior, float]:
         """Of the weights of the chosen columns, whose statistics these are; their log evidence."""
-        problem = inference.reduce(
+        problem = reduce_statistics(
             statistics,
             fit_intercept=fit_intercept,
             standardize=False,
@@ -50,9 +55,9 @@ class Noise:
         )
         one = np.ones(len(problem.residual))
         # Columns are scaled so that every weight has the variance of the noise.
-        noise = evidence.best_noise(problem, one) if self.variance is None else self.variance * one
-        posterior = inference.WeightPosterior(problem, noise, noise)
-        return posterior, float(evidence.log_evidence(problem, noise, noise).sum())
+        noise = maximise_noise(problem, one) if self.variance is None else self.variance * one
+        posterior = WeightPosterior(problem, noise, noise)
+        return posterior, float(compute_log_evidence(problem, noise, noise).sum())
 
 
 def units(Y: Array) -> Array:

@@ -15,10 +15,7 @@ from numpy.typing import NDArray
 
 from posterity import designs, kernels, models, priors
 from posterity.arrays import Array
-from posterity.inference.sparse_bayes import alternation as sparse_alternation
-from posterity.inference.sparse_bayes import normal as sparse_normal
-from posterity.inference.sparse_bayes.chosen import Chosen
-from posterity.inference.sparse_bayes.engine import Fitted
+from posterity.inference.sparse_bayes import Chosen, Fitted, alternate_normal, select_normal
 from posterity.regression import sparse_noise
 from posterity.regression.sparse_linear import EqualRows
 from posterity.regression.sparse_noise import Noise
@@ -58,7 +55,7 @@ class StatisticsEngine:
         """The vectors of the largest evidence, of the one kernel that made the columns."""
         del kernel
         units = sparse_noise.units(self.rows.Y)
-        chosen = sparse_normal.maximise(
+        chosen = select_normal(
             self._candidates(),
             self.rows.Y / units,
             self._weights(),
@@ -80,7 +77,7 @@ class StatisticsEngine:
     def alternated(self) -> Chosen:
         """The vectors that the textbook's alternation ends with."""
         units = sparse_noise.units(self.rows.Y)
-        return sparse_alternation.maximise_normal(
+        return alternate_normal(
             self._candidates(),
             self.rows.Y / units,
             self._weights(),

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from posterity import arrays, designs, distributions, inference, models
+from posterity import arrays, designs, distributions, models
 from posterity.arrays import Array
-from posterity.inference.sparse_bayes.chosen import Chosen
-from posterity.inference.sparse_bayes.query import QueryColumn
+from posterity.inference.conjugate import WeightPosterior
+from posterity.inference.sparse_bayes import Chosen, QueryColumn
 from posterity.regression.kernel_model import KernelRegressor
 from posterity.regression.sparse_noise import Noise
 
@@ -19,7 +19,7 @@ from posterity.regression.sparse_noise import Noise
 class VectorModel(models.RelevanceModel, KernelRegressor):
     """A regressor that predicts from a posterior of the weights of its relevance vectors."""
 
-    posterior_: inference.WeightPosterior
+    posterior_: WeightPosterior
     dual_coef_: Array
     intercept_: Any
     _query: QueryColumn | None
@@ -98,7 +98,7 @@ class VectorModel(models.RelevanceModel, KernelRegressor):
         values = self._columns_at(self._queries(X)) @ coef + intercept[:, None, :]
         return values[..., 0] if self._single_output else values
 
-    def _joint(self) -> inference.WeightPosterior:
+    def _joint(self) -> WeightPosterior:
         """The posterior, where it is one for all queries."""
         check_is_fitted(self)
         if self._query is not None:

@@ -7,7 +7,7 @@ from posterity import kernels, likelihoods, priors
 from posterity.inference.sparse_bayes import budget, kernel_search
 from posterity.inference.sparse_bayes.kernel_laplace import LaplaceEngine, PairEngine
 from posterity.inference.sparse_bayes.kernel_normal import NormalEngine
-from posterity.inference.weight_targets import RowTargets
+from posterity.inference.weights.targets import RowTargets
 
 KERNEL = kernels.RBF(0.3).fixed()
 
@@ -43,7 +43,7 @@ each_engine = pytest.mark.parametrize("make", ENGINES.values(), ids=ENGINES)
 
 
 def learned(engine):
-    return kernel_search.learn(engine, KERNEL, rng=np.random.default_rng(0))
+    return kernel_search.learn_kernel(engine, KERNEL, rng=np.random.default_rng(0))
 
 
 @each_engine
@@ -52,7 +52,7 @@ def test_there_are_no_more_vectors_than_allowed(make, most):
     engine = make()
     free = learned(engine)
     assert len(free.chosen.places) > most
-    few = budget.within(engine, free, most)
+    few = budget.limit_vectors(engine, free, most)
     assert len(few.chosen.places) <= most
     assert len(np.unique(few.chosen.places)) == len(few.chosen.places)
     assert "max_vectors" in few.chosen.stop_reason or not len(few.chosen.places)
@@ -62,12 +62,12 @@ def test_there_are_no_more_vectors_than_allowed(make, most):
 def test_a_model_within_the_limit_stays_as_it_is(make):
     engine = make()
     free = learned(engine)
-    assert budget.within(engine, free, len(free.chosen.places)) is free
+    assert budget.limit_vectors(engine, free, len(free.chosen.places)) is free
 
 
 def test_what_is_chosen_has_the_largest_evidence_that_all_rows_give_it():
     engine = normal_engine()
-    few = budget.within(engine, learned(engine), 6)
+    few = budget.limit_vectors(engine, learned(engine), 6)
     alone = engine.confined(few.chosen.places).maximise(KERNEL, None, coarse=False)
     assert few.chosen.value == pytest.approx(alone.chosen.value, abs=0.1)
     X, f, _ = rows()

@@ -10,7 +10,7 @@ from posterity.inference.sparse_bayes import budget, kernel_search
 from posterity.inference.sparse_bayes.kernel_design import DesignEngine
 from posterity.inference.sparse_bayes.kernel_laplace import LaplaceEngine, PairEngine
 from posterity.inference.sparse_bayes.kernel_normal import NormalEngine
-from posterity.inference.weight_targets import RowTargets
+from posterity.inference.weights.targets import RowTargets
 
 KERNEL = kernels.RBF(0.8)
 POOL = np.linspace(-2.9, 2.8, 9)[:, None]
@@ -47,7 +47,7 @@ each_engine = pytest.mark.parametrize("make", ENGINES.values(), ids=ENGINES)
 @each_engine
 def test_places_are_those_among_the_candidates(make):
     engine = make()
-    found = kernel_search.given(engine, KERNEL)
+    found = kernel_search.fit_given_kernel(engine, KERNEL)
     assert 1 < len(found.chosen.places) <= len(POOL)
     K = KERNEL(engine.rows, POOL[found.chosen.places])
     np.testing.assert_allclose(found.chosen.center, K.mean(axis=0))
@@ -75,10 +75,13 @@ def test_a_design_of_the_columns_leads_to_the_same_vectors(weighted):
     design = DesignEngine(designs.Dense(KERNEL(engine.rows, POOL)), targets, True, priors.Sparse())
     assert design.total_weight == pytest.approx(120.0 if w is None else w.sum())
     for one, other in (
-        (kernel_search.given(rowwise, KERNEL), kernel_search.given(design, KERNEL)),
         (
-            budget.within(rowwise, kernel_search.given(rowwise, KERNEL), 2),
-            budget.within(design, kernel_search.given(design, KERNEL), 2),
+            kernel_search.fit_given_kernel(rowwise, KERNEL),
+            kernel_search.fit_given_kernel(design, KERNEL),
+        ),
+        (
+            budget.limit_vectors(rowwise, kernel_search.fit_given_kernel(rowwise, KERNEL), 2),
+            budget.limit_vectors(design, kernel_search.fit_given_kernel(design, KERNEL), 2),
         ),
     ):
         assert sorted(one.chosen.places) == sorted(other.chosen.places)

@@ -8,13 +8,13 @@ from scipy.special import log_softmax, logsumexp, softmax
 from scipy.stats import multivariate_t
 
 from posterity import designs, likelihoods, optimize
-from posterity.inference import nearest_normal
-from posterity.inference.laplace import LaplaceFit
 from posterity.inference.sparse_bayes.pair_fit import PairFit, PairProblem
 from posterity.inference.sparse_bayes.pair_nearest import NearestPairs, nearest
-from posterity.inference.weight_prior import WeightPrior
-from posterity.inference.weight_problem import WeightProblem
-from posterity.inference.weight_targets import RowTargets
+from posterity.inference.weights import variational
+from posterity.inference.weights.laplace import LaplaceFit
+from posterity.inference.weights.prior import WeightPrior
+from posterity.inference.weights.problem import WeightProblem
+from posterity.inference.weights.targets import RowTargets
 
 C = 3
 CATEGORICAL = likelihoods.Categorical(C)
@@ -86,7 +86,7 @@ def test_pairs_of_all_classes_have_the_nearest_normal_of_contrasts(offset):
     t, M = pairs.targets, pairs.Z.shape[1]
     prior = WeightPrior(h[:, 0], M, t.offset_precision if offset else None)
     weights = WeightProblem(designs.Dense(pairs.Z), t, prior)
-    one, other = nearest(PairFit.of(pairs)), nearest_normal.nearest(LaplaceFit.of(weights))
+    one, other = nearest(PairFit.of(pairs)), variational.nearest(LaplaceFit.of(weights))
     assert isinstance(one, NearestPairs)
     assert one.bound == pytest.approx(other.bound, abs=1e-6)
     assert one.log_evidence == pytest.approx(other.log_evidence, abs=1e-6)

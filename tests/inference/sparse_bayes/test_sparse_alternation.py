@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 
 from posterity import designs, likelihoods, priors
-from posterity.inference.laplace import LaplaceFit
 from posterity.inference.sparse_bayes import alternation as sparse_alternation
 from posterity.inference.sparse_bayes import fixed_point as sparse_fixed_point
 from posterity.inference.sparse_bayes import sequential as sparse_sequential
 from posterity.inference.sparse_bayes.fixed_point_laplace import LaplaceModel
 from posterity.inference.sparse_bayes.fixed_point_normal import NormalModel
-from posterity.inference.weight_prior import WeightPrior
-from posterity.inference.weight_problem import WeightProblem
-from posterity.inference.weight_targets import RowTargets
+from posterity.inference.weights.laplace import LaplaceFit
+from posterity.inference.weights.prior import WeightPrior
+from posterity.inference.weights.problem import WeightProblem
+from posterity.inference.weights.targets import RowTargets
 
 NOISE = {"learned": None, "known": np.array([0.16, 0.3])}
 
@@ -53,7 +53,7 @@ def candidates(X, weights=None, centred=True, **kwargs):
 
 
 def normal(X, Y, weights=None, *, centred=True, nu=0.0, **kwargs):
-    return sparse_alternation.maximise_normal(
+    return sparse_alternation.alternate_normal(
         candidates(X, weights, centred),
         Y,
         weights,
@@ -65,7 +65,7 @@ def normal(X, Y, weights=None, *, centred=True, nu=0.0, **kwargs):
 
 def laplace(X, y, likelihood, weights=None, *, offset=True, nu=0.0, **kwargs):
     targets = RowTargets.of(y.astype(float), weights, likelihood, offset=offset)
-    return sparse_alternation.maximise_laplace(
+    return sparse_alternation.alternate_laplace(
         candidates(X, weights, offset), targets, offset=offset, prior=priors.Sparse(nu), **kwargs
     )
 
@@ -332,7 +332,7 @@ def test_columns_that_are_the_same_are_chosen_once():
 
 def test_columns_that_do_not_fit_in_memory_together_make_no_difference():
     X, Y, _ = sparse_set()
-    streamed = sparse_alternation.maximise_normal(
+    streamed = sparse_alternation.alternate_normal(
         candidates(X, limit_bytes=1), Y, None, centred=True, prior=priors.Sparse()
     )
     np.testing.assert_array_equal(streamed.places, normal(X, Y).places)

@@ -11,7 +11,7 @@ from posterity.inference.sparse_bayes.chosen import COST, Chosen
 from posterity.inference.sparse_bayes.engine import Fitted
 from posterity.inference.sparse_bayes.kernel_laplace import LaplaceEngine, PairEngine
 from posterity.inference.sparse_bayes.kernel_normal import NormalEngine
-from posterity.inference.weight_targets import RowTargets
+from posterity.inference.weights.targets import RowTargets
 
 
 def rows_for(n=30, seed=0):
@@ -89,7 +89,7 @@ def well_at(length):
 
 
 def learn(engine, kernel, seed=0):
-    return sparse_kernel.learn(engine, kernel, rng=np.random.default_rng(seed))
+    return sparse_kernel.learn_kernel(engine, kernel, rng=np.random.default_rng(seed))
 
 
 @pytest.mark.parametrize("length", [0.4, 1.0, 1.5, 7.0])

@@ -12,7 +12,7 @@ from posterity.inference.sparse_bayes.kernel_climb import Climb, Standardised
 from posterity.inference.sparse_bayes.kernel_laplace import LaplaceEngine
 from posterity.inference.sparse_bayes.kernel_normal import NormalEngine
 from posterity.inference.sparse_bayes.working import Targets
-from posterity.inference.weight_targets import RowTargets
+from posterity.inference.weights.targets import RowTargets
 
 KERNELS = {
     "one length": kernels.RBF(1.3),

@@ -8,15 +8,15 @@ from scipy.spatial.distance import cdist
 from weight_oracles import DenseWeights
 
 from posterity import designs, kernels, likelihoods, priors
-from posterity.inference.laplace import LaplaceFit
 from posterity.inference.sparse_bayes import climb as sparse_climb
 from posterity.inference.sparse_bayes import laplace as sparse_laplace
 from posterity.inference.sparse_bayes import normal as sparse_normal
 from posterity.inference.sparse_bayes import scores as sparse_scores
 from posterity.inference.sparse_bayes import sequential as sparse_sequential
-from posterity.inference.weight_prior import WeightPrior
-from posterity.inference.weight_problem import WeightProblem
-from posterity.inference.weight_targets import RowTargets
+from posterity.inference.weights.laplace import LaplaceFit
+from posterity.inference.weights.prior import WeightPrior
+from posterity.inference.weights.problem import WeightProblem
+from posterity.inference.weights.targets import RowTargets
 
 CLASSICAL = priors.Sparse()
 LIKELIHOODS = {
@@ -68,7 +68,7 @@ def candidates_of(X, weights=None, *, offset=True, **options):
 
 def maximised(X, y, likelihood, weights=None, *, offset=True, prior=CLASSICAL, **options):
     targets = RowTargets.of(y, weights, likelihood, offset=offset)
-    return sparse_laplace.maximise(
+    return sparse_laplace.select_laplace(
         candidates_of(X, weights, offset=offset), targets, offset=offset, prior=prior, **options
     )
 
@@ -188,8 +188,8 @@ def test_with_normal_noise_it_is_the_normal_model_of_known_noise(offset, weighte
     nothing, _ = maximised(X, y, likelihood, w, offset=offset, max_iter=0)
     known = {"centred": offset, "noise_variance": np.array([0.3]), "prior": CLASSICAL}
     Y, columns = y[:, None], candidates_of(X, w, offset=offset)
-    normal = sparse_normal.maximise(columns, Y, w, tol=1e-12, **known)
-    none = sparse_normal.maximise(columns, Y, w, max_iter=0, **known)
+    normal = sparse_normal.select_normal(columns, Y, w, tol=1e-12, **known)
+    none = sparse_normal.select_normal(columns, Y, w, max_iter=0, **known)
     assert sorted(chosen.places) == sorted(normal.places)
     h = dict(zip(normal.places, normal.precision, strict=True))
     ours = [h[place] for place in chosen.places]
@@ -217,7 +217,7 @@ def test_rows_that_are_read_in_chunks_give_the_same_model(likelihood, offset):
     targets = RowTargets.of(y, w, likelihood, offset=offset)
     chosen, fit = maximised(X, y, likelihood, w, offset=offset)
     for design in (designs.Chunked(designs.Chunks.from_arrays(X, rows=17)), designs.Dense(X)):
-        other, streamed = sparse_laplace.maximise_design(
+        other, streamed = sparse_laplace.select_laplace_from_design(
             design, targets, offset=offset, prior=CLASSICAL
         )
         np.testing.assert_array_equal(other.places, chosen.places)
@@ -234,7 +234,7 @@ def test_streamed_candidates_lead_as_high_as_held_ones():
     held, _ = maximised(K, y, likelihoods.Bernoulli())
     few = candidates_of(K, limit_bytes=8 * len(K) * 64)
     assert not few.is_held
-    streamed, fit = sparse_laplace.maximise(few, targets, offset=True, prior=CLASSICAL)
+    streamed, fit = sparse_laplace.select_laplace(few, targets, offset=True, prior=CLASSICAL)
     assert streamed.converged
     assert streamed.value > held.value - 3.0
     S, Q = sparse_scores.Scorer.of(fit).scores(candidates_of(K).chosen(np.arange(len(K))))

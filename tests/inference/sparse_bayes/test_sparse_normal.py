@@ -20,7 +20,7 @@ def chosen_of(Z, Y, weights=None, *, centred=True, limit_bytes=2**29, **how):
     )
     outputs = Y if Y.ndim == 2 else Y[:, None]
     how.setdefault("prior", CLASSICAL)
-    return sparse_normal.maximise(source, outputs, weights, centred=centred, **how)
+    return sparse_normal.select_normal(source, outputs, weights, centred=centred, **how)
 
 
 def smooth(rng, N=60, K=1):

@@ -5,14 +5,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from posterity import designs, inference, kernels, likelihoods
-from posterity.inference import nearest_normal
-from posterity.inference.laplace import LaplaceFit
+from posterity import designs, kernels, likelihoods
+from posterity.inference.conjugate.linear import WeightPosterior, reduce_statistics
 from posterity.inference.sparse_bayes import query as sparse_query
 from posterity.inference.sparse_bayes.query import QueryColumn
-from posterity.inference.weight_prior import WeightPrior
-from posterity.inference.weight_problem import WeightProblem
-from posterity.inference.weight_targets import RowTargets
+from posterity.inference.weights import variational
+from posterity.inference.weights.laplace import LaplaceFit
+from posterity.inference.weights.prior import WeightPrior
+from posterity.inference.weights.problem import WeightProblem
+from posterity.inference.weights.targets import RowTargets
 
 KERNEL = 1.5 * kernels.RBF(0.7)
 QUERIES = np.array([[0.1], [2.0], [3.5], [50.0]])
@@ -29,9 +30,9 @@ def normal_model(*, centred, K=2, vectors=VECTORS, kernel=KERNEL):
     columns = kernel(X, vectors) if len(vectors) else np.empty((30, 0))
     statistics = designs.Statistics.of(columns, Y, sample_weight=weights, shift=centred)
     scale = np.array([0.3, 2.0, 0.8])[: len(vectors)]
-    problem = inference.reduce(statistics, fit_intercept=centred, standardize=False, scale=scale)
+    problem = reduce_statistics(statistics, fit_intercept=centred, standardize=False, scale=scale)
     noise = 0.05 * np.arange(1.0, K + 1.0)
-    posterior = inference.WeightPosterior(problem, noise, noise)
+    posterior = WeightPosterior(problem, noise, noise)
     query = QueryColumn.of_normal(kernel, X, columns, Y, weights, posterior, centred=centred)
     return X, Y, weights, posterior, query
 
@@ -124,7 +125,7 @@ def class_model(likelihood, n_classes, *, nearest=False):
     h = np.array([0.2, 1.0, 3.0])
     prior = WeightPrior(h, 4, targets.offset_precision)
     laplace = LaplaceFit.of(WeightProblem(designs.Dense(A), targets, prior))
-    fit = nearest_normal.nearest(laplace, tol=1e-12) if nearest else laplace
+    fit = variational.nearest(laplace, tol=1e-12) if nearest else laplace
     query = QueryColumn.of_fit(KERNEL, X, A, fit, centred=True)
     average = share @ (A[:, :3] ** 2) @ (1.0 / h)
     at_queries = np.hstack([KERNEL(QUERIES, VECTORS) - center, np.ones((4, 1))])

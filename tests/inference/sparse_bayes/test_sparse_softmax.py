@@ -10,15 +10,14 @@ from posterity import designs, kernels, likelihoods, priors
 from posterity.inference.sparse_bayes import ascent as sparse_ascent
 from posterity.inference.sparse_bayes import blocks as sparse_blocks
 from posterity.inference.sparse_bayes import laplace as sparse_laplace
-from posterity.inference.sparse_bayes import pairs as sparse_pairs
-from posterity.inference.sparse_bayes import softmax as sparse_softmax
+from posterity.inference.sparse_bayes import select_pairs, select_softmax
 from posterity.inference.sparse_bayes.pair_fit import PairFit, PairProblem
 from posterity.inference.sparse_bayes.pair_scores import PairScores
 from posterity.inference.sparse_bayes.softmax_scores import SharedModel, SharedScores
-from posterity.inference.weight_targets import RowTargets
+from posterity.inference.weights.targets import RowTargets
 
 CLASSICAL = priors.Sparse()
-each_kind = pytest.mark.parametrize("engine", [sparse_softmax, sparse_pairs], ids=["shared", "own"])
+each_kind = pytest.mark.parametrize("select", [select_softmax, select_pairs], ids=["shared", "own"])
 each_prior = pytest.mark.parametrize("nu", [0.0, 0.5])
 each_offset = pytest.mark.parametrize("offset", [True, False], ids=["offset", "no offset"])
 
@@ -37,9 +36,9 @@ def problem_of(X, y, C, *, weights=None, offset=True, length_scale=1.0, **option
     return source, RowTargets.of(y, weights, likelihoods.Categorical(C), offset=offset)
 
 
-def fitted(engine, X, y, C, *, offset=True, prior=CLASSICAL, settings=None, **options):
+def fitted(select, X, y, C, *, offset=True, prior=CLASSICAL, settings=None, **options):
     source, targets = problem_of(X, y, C, offset=offset, **options)
-    return engine.maximise(source, targets, offset=offset, prior=prior, **(settings or {}))
+    return select(source, targets, offset=offset, prior=prior, **(settings or {}))
 
 
 def random_rows(n=30, C=3, m=3, seed=1, weighted=True):
@@ -276,10 +275,10 @@ def test_scores_of_pairs_are_what_a_dense_posterior_says(offset):
 
 @each_kind
 @each_prior
-def test_passes_never_lower_the_objective(engine, nu):
+def test_passes_never_lower_the_objective(select, nu):
     X, y = blobs()
     values = [
-        fitted(engine, X, y, 3, prior=priors.Sparse(nu), settings={"max_iter": i})[0].value
+        fitted(select, X, y, 3, prior=priors.Sparse(nu), settings={"max_iter": i})[0].value
         for i in range(0, 8)
     ]
     assert np.all(np.diff(values) >= 0.0)
@@ -290,7 +289,7 @@ def test_passes_never_lower_the_objective(engine, nu):
 def test_shared_precisions_end_where_the_objective_is_level(nu):
     X, y = blobs()
     prior = priors.Sparse(nu)
-    chosen, fit = fitted(sparse_softmax, X, y, 3, prior=prior, settings={"tol": 1e-7})
+    chosen, fit = fitted(select_softmax, X, y, 3, prior=prior, settings={"tol": 1e-7})
     slope = fit.precision_gradient().sum(axis=1) + 0.5 * nu * (1.0 - chosen.precision)
     assert chosen.converged
     assert len(chosen.places) >= 2
@@ -304,7 +303,7 @@ def test_shared_precisions_end_where_the_objective_is_level(nu):
 def test_precisions_of_pairs_end_where_the_objective_is_level(nu):
     X, y = blobs()
     prior = priors.Sparse(nu)
-    chosen, fit = fitted(sparse_pairs, X, y, 3, prior=prior, settings={"tol": 1e-7})
+    chosen, fit = fitted(select_pairs, X, y, 3, prior=prior, settings={"tol": 1e-7})
     m, p, step = len(chosen.places), fit.problem, 1e-4
 
     def objective(i, factor):
@@ -324,12 +323,12 @@ def test_precisions_of_pairs_end_where_the_objective_is_level(nu):
 
 
 @each_kind
-def test_no_column_that_is_out_gains_at_the_end(engine):
+def test_no_column_that_is_out_gains_at_the_end(select):
     X, y = blobs(n=90)
     source, targets = problem_of(X, y, 3)
-    chosen, fit = engine.maximise(source, targets, offset=True, prior=CLASSICAL, tol=1e-2)
+    chosen, fit = select(source, targets, offset=True, prior=CLASSICAL, tol=1e-2)
     block = next(source.blocks())
-    if engine is sparse_softmax:
+    if select is select_softmax:
         gains = SharedScores(fit).gains(block, np.arange(90), CLASSICAL)
         gains[chosen.places] = 0.0
     else:
@@ -348,15 +347,15 @@ def _curved_gains(S, q):
 
 @each_kind
 @each_offset
-def test_the_classes_are_treated_alike(engine, offset):
+def test_the_classes_are_treated_alike(select, offset):
     X, y = blobs(C=4, n=80, spread=0.5)
     order = np.array([2, 0, 3, 1])
-    chosen, fit = fitted(engine, X, y, 4, offset=offset)
-    other, moved = fitted(engine, X, order[y.astype(int)].astype(float), 4, offset=offset)
+    chosen, fit = fitted(select, X, y, 4, offset=offset)
+    other, moved = fitted(select, X, order[y.astype(int)].astype(float), 4, offset=offset)
     assert other.value == pytest.approx(chosen.value, rel=1e-8)
     assert set(other.places) == set(chosen.places)
     a, b = np.argsort(chosen.places), np.argsort(other.places)
-    h = other.precision[b] if engine is sparse_softmax else other.precision[b][:, order]
+    h = other.precision[b] if select is select_softmax else other.precision[b][:, order]
     np.testing.assert_allclose(h, chosen.precision[a], rtol=1e-4)
     rows = np.append(a, len(a)) if offset else a, np.append(b, len(b)) if offset else b
     Z = np.random.default_rng(0).normal(size=(5, len(rows[0])))
@@ -369,11 +368,13 @@ def test_the_classes_are_treated_alike(engine, offset):
 @each_offset
 def test_two_classes_that_share_columns_are_a_sparse_logistic_model(offset):
     X, y = blobs(C=2, n=70)
-    chosen, _ = fitted(sparse_softmax, X, y, 2, offset=offset, settings={"tol": 1e-7})
+    chosen, _ = fitted(select_softmax, X, y, 2, offset=offset, settings={"tol": 1e-7})
     columns = designs.KernelColumns(kernels.RBF(1.0), X)
     source = designs.Candidates.of(columns, centred=offset)
     targets = RowTargets.of(y, None, likelihoods.Bernoulli(), offset=offset)
-    logistic, _ = sparse_laplace.maximise(source, targets, offset=offset, prior=CLASSICAL, tol=1e-7)
+    logistic, _ = sparse_laplace.select_laplace(
+        source, targets, offset=offset, prior=CLASSICAL, tol=1e-7
+    )
     assert chosen.value == pytest.approx(logistic.value, rel=1e-6)
     assert set(chosen.places) == set(logistic.places)
     # The difference of two latent values is sqrt(2) of their contrast.
@@ -382,7 +383,7 @@ def test_two_classes_that_share_columns_are_a_sparse_logistic_model(offset):
 
 
 @each_kind
-def test_a_weight_of_a_row_counts_as_its_repetition(engine):
+def test_a_weight_of_a_row_counts_as_its_repetition(select):
     y = np.arange(45.0) % 3
     weights = np.where(np.arange(45) % 2 == 0, 2.0, 1.0)
     twice = np.repeat(np.arange(45), weights.astype(int))
@@ -392,35 +393,35 @@ def test_a_weight_of_a_row_counts_as_its_repetition(engine):
         columns = designs.MatrixColumns(Z[rows])
         source = designs.Candidates.of(columns, counts, centred=True)
         targets = RowTargets.of(y[rows], counts, likelihoods.Categorical(3), offset=True)
-        found.append(engine.maximise(source, targets, offset=True, prior=CLASSICAL)[0])
+        found.append(select(source, targets, offset=True, prior=CLASSICAL)[0])
     assert len(found[0].places)
     np.testing.assert_array_equal(*(chosen.places for chosen in found))
     assert found[0].value == pytest.approx(found[1].value, rel=1e-8)
 
 
 @each_kind
-def test_columns_that_are_streamed_serve_as_well(engine):
+def test_columns_that_are_streamed_serve_as_well(select):
     X, y = blobs(n=80)
-    held = fitted(engine, X, y, 3)[0]
-    streamed = fitted(engine, X, y, 3, limit_bytes=8 * 80 * 70)[0]
+    held = fitted(select, X, y, 3)[0]
+    streamed = fitted(select, X, y, 3, limit_bytes=8 * 80 * 70)[0]
     assert streamed.converged
     assert streamed.value == pytest.approx(held.value, abs=2.0)
 
 
 @each_kind
 @each_offset
-def test_three_rows_of_three_classes(engine, offset):
-    chosen, _ = fitted(engine, np.eye(3), np.arange(3.0), 3, offset=offset)
+def test_three_rows_of_three_classes(select, offset):
+    chosen, _ = fitted(select, np.eye(3), np.arange(3.0), 3, offset=offset)
     assert chosen.converged
     assert np.isfinite(chosen.value)
     assert len(chosen.places) <= 3
 
 
 @each_kind
-def test_a_class_of_one_row(engine):
+def test_a_class_of_one_row(select):
     X, y = blobs(n=40, C=2)
     y[0], X[0] = 2.0, [0.0, 4.0]
-    chosen, fit = fitted(engine, X, y, 3)
+    chosen, fit = fitted(select, X, y, 3)
     m, _ = fit.latent(np.zeros((1, len(chosen.places) + 1)))
     assert chosen.converged
     assert np.isfinite(m).all()
@@ -428,24 +429,24 @@ def test_a_class_of_one_row(engine):
 
 @each_kind
 @each_offset
-def test_nothing_is_kept_of_columns_that_say_nothing(engine, offset):
+def test_nothing_is_kept_of_columns_that_say_nothing(select, offset):
     y = np.arange(48.0) % 3
     Z = np.repeat([1.0, -1.0], 24)[:, None]
     source = designs.Candidates.of(designs.MatrixColumns(Z), centred=offset)
     targets = RowTargets.of(y, None, likelihoods.Categorical(3), offset=offset)
-    chosen, fit = engine.maximise(source, targets, offset=offset, prior=CLASSICAL)
+    chosen, fit = select(source, targets, offset=offset, prior=CLASSICAL)
     assert chosen.converged
     assert len(chosen.places) == 0
     assert chosen.value == pytest.approx(fit.log_evidence)
 
 
 @each_kind
-def test_a_column_given_twice_is_chosen_once(engine):
+def test_a_column_given_twice_is_chosen_once(select):
     X, y = blobs()
     Z = np.hstack([X, X])
     source = designs.Candidates.of(designs.MatrixColumns(Z), centred=True)
     targets = RowTargets.of(y, None, likelihoods.Categorical(3), offset=True)
-    chosen, _ = engine.maximise(source, targets, offset=True, prior=CLASSICAL)
+    chosen, _ = select(source, targets, offset=True, prior=CLASSICAL)
     used = np.isfinite(chosen.precision.reshape(len(chosen.places), -1))
     of_first = [used[np.isin(chosen.places, [i, i + 2])].sum(axis=0).max() for i in (0, 1)]
     assert of_first == [1, 1]
@@ -453,17 +454,17 @@ def test_a_column_given_twice_is_chosen_once(engine):
 
 def test_separable_classes_end_at_finite_weights():
     X, y = blobs(spread=0.05)
-    for engine in (sparse_softmax, sparse_pairs):
-        chosen, _ = fitted(engine, X, y, 3)
+    for select in (select_softmax, select_pairs):
+        chosen, _ = fitted(select, X, y, 3)
         assert chosen.converged
         assert chosen.value > -15.0
 
 
 @each_kind
-def test_a_start_is_gone_on_from(engine):
+def test_a_start_is_gone_on_from(select):
     X, y = blobs()
-    chosen, _ = fitted(engine, X, y, 3)
-    again, _ = fitted(engine, X, y, 3, settings={"start": chosen})
+    chosen, _ = fitted(select, X, y, 3)
+    again, _ = fitted(select, X, y, 3, settings={"start": chosen})
     assert again.n_iter <= 2
     assert again.value == pytest.approx(chosen.value, abs=1e-2)
 

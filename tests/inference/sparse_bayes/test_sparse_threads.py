@@ -9,11 +9,9 @@ import threadpoolctl
 from posterity import designs, kernels, likelihoods, priors
 from posterity.inference.sparse_bayes import climb as sparse_climb
 from posterity.inference.sparse_bayes import kernel_search as sparse_kernel
-from posterity.inference.sparse_bayes import laplace as sparse_laplace
-from posterity.inference.sparse_bayes import pairs as sparse_pairs
-from posterity.inference.sparse_bayes import softmax as sparse_softmax
+from posterity.inference.sparse_bayes import select_laplace, select_pairs, select_softmax
 from posterity.inference.sparse_bayes.kernel_laplace import LaplaceEngine
-from posterity.inference.weight_targets import RowTargets
+from posterity.inference.weights.targets import RowTargets
 from posterity.linalg import threads
 
 
@@ -50,13 +48,13 @@ def rows_of(n, C):
 
 
 @pytest.mark.parametrize(
-    ("engine", "C"), [(sparse_laplace, 2), (sparse_softmax, 3), (sparse_pairs, 3)]
+    ("select", "C"), [(select_laplace, 2), (select_softmax, 3), (select_pairs, 3)]
 )
-def test_few_rows_are_fitted_by_one_thread(engine, C):
+def test_few_rows_are_fitted_by_one_thread(select, C):
     X, targets = rows_of(60, C)
     source = designs.Candidates.of(designs.KernelColumns(kernels.RBF(1.0), X), None, centred=True)
     prior, seen = watching()
-    engine.maximise(source, targets, offset=True, prior=prior)
+    select(source, targets, offset=True, prior=prior)
     assert len(seen) > 2
     assert all(one == {1} for one in seen[1:])  # the first is of the start
     assert counts() == {2}
@@ -84,6 +82,6 @@ def test_a_kernel_climbs_with_its_vectors_by_one_thread(monkeypatch):
     monkeypatch.setattr(sparse_kernel._Search, "_climbed", watched)
     X, targets = rows_of(40, 2)
     engine = LaplaceEngine(X, targets, True, priors.Sparse(), np.random.default_rng(0))
-    sparse_kernel.learn(engine, kernels.RBF(ard=True), rng=np.random.default_rng(0))
+    sparse_kernel.learn_kernel(engine, kernels.RBF(ard=True), rng=np.random.default_rng(0))
     assert seen
     assert all(one == {1} for one in seen)

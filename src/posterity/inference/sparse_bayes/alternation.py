@@ -11,16 +11,16 @@ import numpy as np
 from posterity import priors
 from posterity.arrays import Array
 from posterity.designs.candidates import Block, Candidates
-from posterity.inference.laplace import LaplaceFit
 from posterity.inference.sparse_bayes import fixed_point
 from posterity.inference.sparse_bayes.chosen import Chosen
 from posterity.inference.sparse_bayes.fixed_point import Climb
 from posterity.inference.sparse_bayes.fixed_point_laplace import LaplaceModel, LaplaceState
 from posterity.inference.sparse_bayes.fixed_point_normal import NormalModel
-from posterity.inference.weight_targets import RowTargets
+from posterity.inference.weights.laplace import LaplaceFit
+from posterity.inference.weights.targets import RowTargets
 
 
-def maximise_normal(
+def alternate_normal(
     candidates: Candidates,
     Y: Array,
     weights: Array | None = None,
@@ -39,7 +39,7 @@ def maximise_normal(
     return _chosen(block, fixed_point.climb(model, tol, max_iter))
 
 
-def maximise_laplace(
+def alternate_laplace(
     candidates: Candidates,
     targets: RowTargets,
     *,

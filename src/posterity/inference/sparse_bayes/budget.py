@@ -15,7 +15,7 @@ import numpy as np
 
 from posterity import kernels
 from posterity.inference.sparse_bayes.engine import Chooser, Fitted, nothing
-from posterity.inference.sparse_bayes.kernel_search import Learned
+from posterity.inference.sparse_bayes.kernel_search import LearnedVectors
 
 _BISECTIONS = 8
 _FEWEST_ROWS = 3.0  # that are left when all are counted less
@@ -23,7 +23,9 @@ _FEWEST_ROWS = 3.0  # that are left when all are counted less
 F = TypeVar("F")
 
 
-def within(engine: Chooser[F], learned: Learned[F], max_vectors: int) -> Learned[F]:
+def limit_vectors(
+    engine: Chooser[F], learned: LearnedVectors[F], max_vectors: int
+) -> LearnedVectors[F]:
     """What was learned if it has no more vectors, else a model of that kernel which has fewer."""
     if len(learned.chosen.places) <= max_vectors:
         return learned

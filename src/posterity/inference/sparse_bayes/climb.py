@@ -15,13 +15,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from posterity import designs, linalg, optimize, priors
 from posterity.arrays import Array
-from posterity.inference.laplace import LaplaceFit
 from posterity.inference.sparse_bayes import sequential
 from posterity.inference.sparse_bayes.scores import Offer, Places, Working
 from posterity.inference.sparse_bayes.sequential import Moments
-from posterity.inference.weight_prior import WeightPrior
-from posterity.inference.weight_problem import WeightProblem
-from posterity.inference.weight_targets import RowTargets
+from posterity.inference.weights.laplace import LaplaceFit
+from posterity.inference.weights.prior import WeightPrior
+from posterity.inference.weights.problem import WeightProblem
+from posterity.inference.weights.targets import RowTargets
 
 _OUT = 256.0  # times a finite precision: where half of a step to or from infinity is measured
 _HALVINGS = (0.5, 0.25)

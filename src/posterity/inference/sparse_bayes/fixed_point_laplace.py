@@ -12,12 +12,12 @@ import numpy as np
 
 from posterity import designs, linalg, priors
 from posterity.arrays import Array
-from posterity.inference.laplace import LaplaceFit
 from posterity.inference.sparse_bayes import fixed_point
 from posterity.inference.sparse_bayes.fixed_point import Model, Places, State, of_all
-from posterity.inference.weight_prior import WeightPrior
-from posterity.inference.weight_problem import WeightProblem
-from posterity.inference.weight_targets import RowTargets
+from posterity.inference.weights.laplace import LaplaceFit
+from posterity.inference.weights.prior import WeightPrior
+from posterity.inference.weights.problem import WeightProblem
+from posterity.inference.weights.targets import RowTargets
 from posterity.linalg import eigen
 
 _ROUNDING = 1e-10  # of the log density of one row, at a mode found by iteration

@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 
 from posterity import arrays, designs, kernels, linalg, priors
 from posterity.arrays import Array, to_numpy
-from posterity.inference.laplace import LaplaceFit
 from posterity.inference.sparse_bayes.sequential import LEAST_NOISE
 from posterity.inference.sparse_bayes.working import Targets
-from posterity.inference.weight_prior import WeightPrior
-from posterity.inference.weight_problem import WeightProblem
-from posterity.inference.weight_targets import RowTargets
+from posterity.inference.weights.laplace import LaplaceFit
+from posterity.inference.weights.prior import WeightPrior
+from posterity.inference.weights.problem import WeightProblem
+from posterity.inference.weights.targets import RowTargets
 
 _EPS = float(np.finfo(np.float64).eps)
 

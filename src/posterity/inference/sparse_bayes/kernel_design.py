@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 
 from posterity import designs, kernels, priors
 from posterity.arrays import Array
-from posterity.inference.laplace import LaplaceFit
 from posterity.inference.sparse_bayes import laplace as sparse_laplace
 from posterity.inference.sparse_bayes import vector_prices
 from posterity.inference.sparse_bayes.chosen import Chosen
 from posterity.inference.sparse_bayes.engine import Fitted
-from posterity.inference.weight_targets import RowTargets, Tallied
+from posterity.inference.weights.laplace import LaplaceFit
+from posterity.inference.weights.targets import RowTargets, TalliedTargets
 
 _COARSE = 0.1  # nats, where kernels are only compared
 
@@ -32,7 +32,7 @@ class DesignEngine:
     >>> targets = RowTargets.of(y, None, likelihoods.Bernoulli(), offset=True)
     >>> columns = designs.Dense(kernel(X, X[::10]))
     >>> engine = DesignEngine(columns, targets, True, priors.Sparse())
-    >>> 2 in kernel_search.given(engine, kernel).chosen.places
+    >>> 2 in kernel_search.fit_given_kernel(engine, kernel).chosen.places
     True
     """
 
@@ -61,7 +61,7 @@ class DesignEngine:
     ) -> Fitted[LaplaceFit]:
         """The vectors of the largest evidence, of the one kernel that made the columns."""
         del kernel
-        chosen, fit = sparse_laplace.maximise_design(
+        chosen, fit = sparse_laplace.select_laplace_from_design(
             self.design,
             self.targets,
             offset=self.offset,
@@ -80,7 +80,7 @@ class DesignEngine:
 def _counted(targets: RowTargets, factor: float) -> RowTargets:
     """Of weights that are so many times as large, about the same shift."""
     y, weights = targets.y, targets.weights
-    if isinstance(y, Tallied):
+    if isinstance(y, TalliedTargets):
         tallied = replace(y, counts=factor * y.counts)
         return replace(targets, y=tallied, weights=designs.Along(_Times(factor, weights)))
     return replace(targets, weights=factor * (np.ones(len(y)) if weights is None else weights))

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from posterity import designs, kernels, likelihoods, priors
 from posterity.arrays import Array
-from posterity.inference.laplace import LaplaceFit
 from posterity.inference.sparse_bayes import kernel_climb, vector_prices
 from posterity.inference.sparse_bayes import laplace as sparse_laplace
 from posterity.inference.sparse_bayes import pairs as sparse_pairs
@@ -19,7 +18,8 @@ from posterity.inference.sparse_bayes.chosen import Chosen
 from posterity.inference.sparse_bayes.engine import Fitted
 from posterity.inference.sparse_bayes.kernel_climb import Climb
 from posterity.inference.sparse_bayes.pair_fit import PairFit
-from posterity.inference.weight_targets import RowTargets
+from posterity.inference.weights.laplace import LaplaceFit
+from posterity.inference.weights.targets import RowTargets
 
 _COARSE = 0.1  # nats, where kernels are only compared
 
@@ -84,7 +84,7 @@ class LaplaceEngine(_LatentRows):
         tol = _COARSE if coarse else self.tol
         candidates, t = self._candidates(kernel), self.targets
         if isinstance(t.likelihood, likelihoods.Coupled):
-            chosen, fit = sparse_softmax.maximise(
+            chosen, fit = sparse_softmax.select_softmax(
                 candidates,
                 t,
                 offset=self.offset,
@@ -94,7 +94,7 @@ class LaplaceEngine(_LatentRows):
                 max_iter=self.max_iter,
             )
         else:
-            chosen, fit = sparse_laplace.maximise(
+            chosen, fit = sparse_laplace.select_laplace(
                 candidates,
                 t,
                 offset=self.offset,
@@ -134,7 +134,7 @@ class PairEngine(_LatentRows):
         self, kernel: kernels.Kernel, start: Chosen | None, *, coarse: bool
     ) -> Fitted[PairFit]:
         """The vectors of the largest evidence; coarsely where only to be compared."""
-        chosen, fit = sparse_pairs.maximise(
+        chosen, fit = sparse_pairs.select_pairs(
             self._candidates(kernel),
             self.targets,
             offset=self.offset,

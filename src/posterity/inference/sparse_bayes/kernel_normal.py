@@ -31,7 +31,7 @@ class NormalEngine:
     >>> X = np.linspace(-6.0, 6.0, 60)[:, None]
     >>> Y = np.sin(X) + 0.1 * rng.normal(size=(60, 1))
     >>> engine = NormalEngine(X, Y, None, True, None, priors.Sparse(), rng)
-    >>> learned = kernel_search.learn(engine, kernels.RBF(), rng=rng)
+    >>> learned = kernel_search.learn_kernel(engine, kernels.RBF(), rng=rng)
     >>> 0.5 < learned.kernel.length_scale < 4.0
     True
     """
@@ -83,7 +83,7 @@ class NormalEngine:
         candidates = designs.Candidates.of(
             columns, self.weights, centred=self.centred, rng=self.rng
         )
-        chosen = sparse_normal.maximise(
+        chosen = sparse_normal.select_normal(
             candidates,
             self.Y,
             self.weights,

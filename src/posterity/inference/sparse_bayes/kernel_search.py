@@ -54,7 +54,7 @@ class Scanned:
 
 
 @dataclass(frozen=True)
-class Learned(Generic[F]):
+class LearnedVectors(Generic[F]):
     """The kernel, its sparse model, and how they were found."""
 
     kernel: kernels.Kernel
@@ -68,7 +68,9 @@ class Learned(Generic[F]):
     bounds_reached: tuple[optimize.ReachedBound, ...] = ()
 
 
-def learn(engine: Engine[F], kernel: kernels.Kernel, *, rng: np.random.Generator) -> Learned[F]:
+def learn_kernel(
+    engine: Engine[F], kernel: kernels.Kernel, *, rng: np.random.Generator
+) -> LearnedVectors[F]:
     """The kernel of the largest criterion among those that its free parameters allow.
 
     Parameters
@@ -83,7 +85,7 @@ def learn(engine: Engine[F], kernel: kernels.Kernel, *, rng: np.random.Generator
     started, bounds = kernel.tuned(engine.rows)
     moving = _identified(started)
     if not np.any(moving):
-        return given(engine, started)
+        return fit_given_kernel(engine, started)
     n = kernels.rows.count(engine.rows)
     order = rng.permutation(n)
 
@@ -103,7 +105,7 @@ def learn(engine: Engine[F], kernel: kernels.Kernel, *, rng: np.random.Generator
     return replace(found, bounds_reached=reached)
 
 
-def given(engine: Chooser[F], kernel: kernels.Kernel) -> Learned[F]:
+def fit_given_kernel(engine: Chooser[F], kernel: kernels.Kernel) -> LearnedVectors[F]:
     """The vectors of a kernel whose parameters are all set."""
     fitted = engine.maximise(kernel, None, coarse=False)
     return _earned(engine, _found(kernel, fitted), "every parameter was given")
@@ -269,14 +271,14 @@ def _found(kernel: kernels.Kernel, fitted: Fitted[F], n_untied: int = 0) -> _Fou
     return _Found(kernel, fitted, fitted.chosen.value - cost)
 
 
-def _earned(engine: Chooser[F], found: _Found[F], reason: str) -> Learned[F]:
+def _earned(engine: Chooser[F], found: _Found[F], reason: str) -> LearnedVectors[F]:
     """What was found, as it is told; nothing at all, where vectors do not earn their cost."""
     fitted, criterion, why = found.fitted, found.criterion, reason
     none = nothing(engine, found.kernel)
     if vector_prices.surplus(fitted, none) < engine.price(fitted):
         fitted, criterion = none, none.chosen.value
         why = none.chosen.stop_reason
-    return Learned(found.kernel, fitted.chosen, fitted.fit, criterion, 1, why)
+    return LearnedVectors(found.kernel, fitted.chosen, fitted.fit, criterion, 1, why)
 
 
 def _is_hopeless(row: Scanned, table: list[Scanned]) -> bool:

@@ -14,7 +14,6 @@ import numpy as np
 
 from posterity import designs, likelihoods, linalg, priors
 from posterity.arrays import Array
-from posterity.inference.laplace import LaplaceFit
 from posterity.inference.sparse_bayes.chosen import Chosen
 from posterity.inference.sparse_bayes.climb import (
     Kept,
@@ -30,14 +29,15 @@ from posterity.inference.sparse_bayes.scores import (
     selected,
     working_design,
 )
-from posterity.inference.weight_targets import RowTargets
+from posterity.inference.weights.laplace import LaplaceFit
+from posterity.inference.weights.targets import RowTargets
 
 _TOL = 1e-2  # nats
 _MAX_ITER = 200
 _STEEP = 1e-2  # slope in a log precision at an end that is none
 
 
-def maximise(
+def select_laplace(
     candidates: designs.Candidates,
     targets: RowTargets,
     *,
@@ -87,7 +87,7 @@ def maximise(
     return end.chosen(used.center, used.scale), end.kept.fit
 
 
-def maximise_design(
+def select_laplace_from_design(
     design: designs.Design,
     targets: RowTargets,
     *,
@@ -124,7 +124,7 @@ def learn(
 ) -> tuple[Chosen, LaplaceFit]:
     """Columns and whatever is None in the likelihood, which the fit's targets then hold."""
     started, bounds = likelihood.tuned(y, np.ones(len(y)) if weights is None else weights)
-    return maximise(
+    return select_laplace(
         candidates,
         RowTargets.of(y, weights, started, offset=offset),
         offset=offset,

@@ -36,7 +36,7 @@ _WORTHWHILE = 1.0  # gain of a reheat, for another one
 _STREAMED_TOL = 2e-6  # a row: what is not worth another pass over the columns
 
 
-def maximise(
+def select_normal(
     candidates: designs.Candidates,
     Y: Array,
     weights: Array | None = None,

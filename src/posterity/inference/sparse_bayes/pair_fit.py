@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from posterity import likelihoods, linalg, optimize
 from posterity.arrays import Array
-from posterity.inference.weight_targets import RowTargets
+from posterity.inference.weights.targets import RowTargets
 
 _TOL = 1e-12
 

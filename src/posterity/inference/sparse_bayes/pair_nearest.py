@@ -9,9 +9,9 @@ import numpy as np
 
 from posterity import linalg
 from posterity.arrays import Array
-from posterity.inference import normal_climb
-from posterity.inference.normal_climb import MAX_STEPS, TOLERANCE
 from posterity.inference.sparse_bayes.pair_fit import PairFit, PairNormal, PairProblem, spans_of
+from posterity.inference.weights import variational_climb
+from posterity.inference.weights.variational_climb import MAX_STEPS, TOLERANCE
 
 
 @dataclass(frozen=True)
@@ -28,21 +28,21 @@ def nearest(
 ) -> PairFit | NearestPairs:
     """The nearest normal; Laplace's itself where rows are many for each weight."""
     p = laplace.problem
-    start = normal_climb.Start(
+    start = variational_climb.Start(
         p.packed(laplace.coef),
         laplace.L,
         laplace.lean(),
         p.targets.total_weight,
         laplace.log_evidence,
     )
-    end = normal_climb.climb(start, partial(_asked, p), tol=tol, max_steps=max_steps)
+    end = variational_climb.climb(start, partial(_asked, p), tol=tol, max_steps=max_steps)
     if end is None:
         return laplace
     W = p.unpacked(end.mean)
     return NearestPairs(p, W, end.L, laplace.log_evidence, end.bound, end.converged)
 
 
-def _asked(p: PairProblem, x: Array, L: Array) -> normal_climb.Answer:
+def _asked(p: PairProblem, x: Array, L: Array) -> variational_climb.Answer:
     """One pass over the rows."""
     normal, h = PairNormal(p, p.unpacked(x), L), p.packed(p.precision)
     log_p, d1, curvature = p.likelihood.expected(p.targets.y, *normal.latent(p.Z))
@@ -52,7 +52,7 @@ def _asked(p: PairProblem, x: Array, L: Array) -> normal_climb.Answer:
     H[np.diag_indices_from(H)] += h
     log_ratio = float(np.sum(np.log(h))) - linalg.log_determinant(L)
     spread = float(np.sum(h * (x * x + np.diagonal(normal.covariance))))
-    return normal_climb.Answer(value - 0.5 * (spread - len(x) - log_ratio), slope, H)
+    return variational_climb.Answer(value - 0.5 * (spread - len(x) - log_ratio), slope, H)
 
 
 def _gram(parts: list[Array], h: Array) -> Array:

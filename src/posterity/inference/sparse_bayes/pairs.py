@@ -22,7 +22,7 @@ from posterity.inference.sparse_bayes.chosen import Chosen
 from posterity.inference.sparse_bayes.pair_fit import PairFit, PairProblem
 from posterity.inference.sparse_bayes.pair_scores import PairModel, PairScores, PairWork
 from posterity.inference.sparse_bayes.sequential import CURVED
-from posterity.inference.weight_targets import RowTargets
+from posterity.inference.weights.targets import RowTargets
 
 _SHORTLIST = 40  # pairs that steps may add at a time
 _LOOKS = 4  # pairs scored exactly, for each on the shortlist
@@ -30,7 +30,7 @@ _TOL = 1e-2  # nats
 _MAX_ITER = 200
 
 
-def maximise(
+def select_pairs(
     candidates: Candidates,
     targets: RowTargets,
     *,

@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 
 from posterity import designs, linalg
 from posterity.arrays import Array
-from posterity.inference import nearest_normal
-from posterity.inference.laplace import LaplaceFit
-from posterity.inference.nearest_normal import NearestNormal
 from posterity.inference.sparse_bayes import pair_nearest
 from posterity.inference.sparse_bayes.chosen import Chosen
 from posterity.inference.sparse_bayes.pair_fit import PairFit, PairNormal
 from posterity.inference.sparse_bayes.pair_nearest import NearestPairs
+from posterity.inference.weights import variational
+from posterity.inference.weights.laplace import LaplaceFit
+from posterity.inference.weights.variational import NearestNormal
 
 Fit = LaplaceFit | PairFit
 Concluded = Fit | NearestNormal | NearestPairs
@@ -133,7 +133,7 @@ def _concluded(fit: Fit, columns: NDArray[np.intp], *, nearest: bool) -> Conclud
         pairs = _pairs_of(fit, columns)
         return pair_nearest.nearest(pairs) if nearest else pairs
     weights = _weights_of(fit, columns)
-    return nearest_normal.nearest(weights) if nearest else weights
+    return variational.nearest(weights) if nearest else weights
 
 
 def _weights_of(fit: LaplaceFit, columns: NDArray[np.intp]) -> LaplaceFit:

@@ -16,9 +16,9 @@ from numpy.typing import ArrayLike
 
 from posterity import linalg, priors
 from posterity.arrays import Array
-from posterity.inference.laplace import LaplaceFit
 from posterity.inference.sparse_bayes import climb
 from posterity.inference.sparse_bayes.chosen import Chosen
+from posterity.inference.weights.laplace import LaplaceFit
 
 _CAUCHY = 1.0  # degrees of freedom: the smallest of any Student-t that is commonly used
 

@@ -15,9 +15,9 @@ import numpy as np
 
 from posterity import arrays, kernels, linalg
 from posterity.arrays import Array
-from posterity.inference.conjugate import WeightPosterior
-from posterity.inference.laplace import LaplaceFit
-from posterity.inference.nearest_normal import NearestNormal
+from posterity.inference.conjugate.linear import WeightPosterior
+from posterity.inference.weights.laplace import LaplaceFit
+from posterity.inference.weights.variational import NearestNormal
 from posterity.linalg import eigen
 
 _BLOCK_VALUES = 1 << 21  # queries meet the rows 16 MiB at a time

@@ -23,10 +23,10 @@ from numpy.typing import NDArray
 from posterity import designs, linalg, priors
 from posterity.arrays import Array
 from posterity.designs.candidates import Block
-from posterity.inference.laplace import LaplaceFit
 from posterity.inference.sparse_bayes import sequential
 from posterity.inference.sparse_bayes.sequential import CURVED, DEPENDENT, Moments
-from posterity.inference.weight_targets import RowTargets
+from posterity.inference.weights.laplace import LaplaceFit
+from posterity.inference.weights.targets import RowTargets
 
 Places = NDArray[np.intp]
 

@@ -17,13 +17,13 @@ from numpy.typing import NDArray
 from posterity import designs, linalg, priors
 from posterity.arrays import Array
 from posterity.designs.candidates import Candidates
-from posterity.inference.laplace import LaplaceFit
 from posterity.inference.sparse_bayes import ascent, blocks
 from posterity.inference.sparse_bayes.chosen import Chosen
 from posterity.inference.sparse_bayes.scores import selected
 from posterity.inference.sparse_bayes.softmax_design import AllColumns, DesignScores
 from posterity.inference.sparse_bayes.softmax_scores import SharedModel, SharedScores, SharedWork
-from posterity.inference.weight_targets import RowTargets
+from posterity.inference.weights.laplace import LaplaceFit
+from posterity.inference.weights.targets import RowTargets
 
 _SHORTLIST = 30  # columns that steps may add at a time
 _LOOKS = 4  # columns scored exactly, for each on the shortlist
@@ -33,7 +33,7 @@ _MAX_STEPS = 200  # on a frozen curvature
 _SMALL = 1e-3  # of what steps have gained: not worth another on the same curvature
 
 
-def maximise(
+def select_softmax(
     candidates: Candidates,
     targets: RowTargets,
     *,
@@ -78,7 +78,7 @@ def maximise(
     return _chosen(end, columns.center, columns.scale), end.model.fit
 
 
-def maximise_design(
+def select_softmax_from_design(
     design: designs.Design,
     targets: RowTargets,
     *,

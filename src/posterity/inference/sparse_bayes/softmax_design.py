@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from posterity import designs, linalg, priors
 from posterity.arrays import Array
-from posterity.inference.laplace import LaplaceFit
 from posterity.inference.sparse_bayes.scores import selected
 from posterity.inference.sparse_bayes.softmax_scores import (
     SharedModel,
@@ -22,8 +21,9 @@ from posterity.inference.sparse_bayes.softmax_scores import (
     beside,
     gross_gains,
 )
-from posterity.inference.weight_problem import weighted_gram
-from posterity.inference.weight_targets import RowTargets
+from posterity.inference.weights.laplace import LaplaceFit
+from posterity.inference.weights.problem import weighted_gram
+from posterity.inference.weights.targets import RowTargets
 
 
 @dataclass(frozen=True)

@@ -15,17 +15,17 @@ from numpy.typing import NDArray
 from posterity import designs, linalg, optimize, priors
 from posterity.arrays import Array
 from posterity.designs.candidates import Block
-from posterity.inference.laplace import LaplaceFit
 from posterity.inference.sparse_bayes import blocks
 from posterity.inference.sparse_bayes.blocks import BlockMoments
-from posterity.inference.weight_prior import WeightPrior
-from posterity.inference.weight_problem import (
+from posterity.inference.weights.laplace import LaplaceFit
+from posterity.inference.weights.prior import WeightPrior
+from posterity.inference.weights.problem import (
     Passes,
     WeightProblem,
     weighted_gram,
     weighted_products,
 )
-from posterity.inference.weight_targets import RowTargets
+from posterity.inference.weights.targets import RowTargets
 
 _COLUMNS_AT_ONCE = 128
 _APPROACH = 60  # gradients

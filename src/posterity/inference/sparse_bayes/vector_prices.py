@@ -14,15 +14,15 @@ import numpy as np
 
 from posterity import designs
 from posterity.arrays import Array
-from posterity.inference import nearest_normal
-from posterity.inference.laplace import LaplaceFit
-from posterity.inference.nearest_normal import NearestNormal
 from posterity.inference.sparse_bayes import pair_nearest
 from posterity.inference.sparse_bayes.chosen import COST
 from posterity.inference.sparse_bayes.engine import Fitted
 from posterity.inference.sparse_bayes.pair_fit import PairFit
 from posterity.inference.sparse_bayes.pair_nearest import NearestPairs
-from posterity.inference.weight_targets import RowTargets
+from posterity.inference.weights import variational
+from posterity.inference.weights.laplace import LaplaceFit
+from posterity.inference.weights.targets import RowTargets
+from posterity.inference.weights.variational import NearestNormal
 
 NOISE_EARNS = 1.0
 """Nats, and more, that a vector of its own earns a row, where rows share nothing."""
@@ -46,7 +46,7 @@ def price_shared(fit: LaplaceFit, m: int) -> float:
     if not targets.are_classes:
         return 0.0
     named = _beyond_noise(price_columns(fit.problem.design, targets, m))
-    return float(np.sum(named)) + _excess(fit, nearest_normal.nearest(fit))
+    return float(np.sum(named)) + _excess(fit, variational.nearest(fit))
 
 
 def price_pairs(fit: PairFit, m: int) -> float:

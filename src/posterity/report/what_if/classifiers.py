@@ -9,7 +9,7 @@ import numpy as np
 from posterity import classification
 from posterity.arrays import Array
 from posterity.classification import classes, forest_model, weight_model
-from posterity.inference import logistic_tree_hard
+from posterity.inference.local import HardTree
 from posterity.report.what_if import answers, columns, latents, trees
 from posterity.report.what_if.forms import form, linear, process
 from posterity.report.what_if.packing import Json, NoFormError
@@ -87,7 +87,7 @@ def _(model: classification.MixtureOfExpertsClassifier) -> Json:
 @form.register
 def _(model: classification.LogisticTreeClassifier) -> Json:
     grown = model.tree_
-    tree = grown.tree if isinstance(grown, logistic_tree_hard.HardTree) else grown
+    tree = grown.tree if isinstance(grown, HardTree) else grown
     return {
         "kind": "logistic_tree",
         **_gated(model),

@@ -11,11 +11,10 @@ import functools
 
 import numpy as np
 
-from posterity import inference
 from posterity.arrays import Array
-from posterity.inference import kernel_weights, weight_normal, weight_space
-from posterity.inference.sparse_bayes import pair_fit
-from posterity.inference.sparse_bayes import posterior as sparse_posterior
+from posterity.inference.conjugate import WeightPosterior
+from posterity.inference.sparse_bayes import PairNormal, SparsePosterior
+from posterity.inference.weights import KernelWeights, LatentPosterior, WeightNormal
 from posterity.report.what_if.packing import (
     Json,
     NoFormError,
@@ -50,7 +49,7 @@ def spread(posterior: object) -> Json:
 
 
 @spread.register
-def _(posterior: inference.WeightPosterior) -> Json:
+def _(posterior: WeightPosterior) -> Json:
     p = posterior.problem
     M, r = p.V.shape
     check_room(M * r, f"The covariances of {M:,} weights")
@@ -69,7 +68,7 @@ def _(posterior: inference.WeightPosterior) -> Json:
 
 
 @spread.register
-def _(posterior: weight_space.LatentPosterior) -> Json:
+def _(posterior: LatentPosterior) -> Json:
     space = posterior.space
     V = None if space.V is None else packed(space.V.T)
     return {
@@ -83,7 +82,7 @@ def _(posterior: weight_space.LatentPosterior) -> Json:
 
 
 @spread.register
-def _(posterior: sparse_posterior.SparsePosterior) -> Json:
+def _(posterior: SparsePosterior) -> Json:
     if not (len(posterior.scale) or posterior.offset):
         raise NoFormError("The model keeps no column and has no offset: it says the same always.")
     return {
@@ -97,7 +96,7 @@ def _(posterior: sparse_posterior.SparsePosterior) -> Json:
 
 
 @spread.register
-def _(posterior: kernel_weights.KernelWeights) -> Json:
+def _(posterior: KernelWeights) -> Json:
     n = len(posterior.weights)
     has_offset = posterior.fit.problem.design.n_columns > n
     return {
@@ -117,7 +116,7 @@ def weights(fit: object) -> Json:
 
 
 @weights.register
-def _(fit: weight_normal.WeightNormal) -> Json:
+def _(fit: WeightNormal) -> Json:
     M, J = fit.problem.shape
     return {
         "which": np.repeat(np.arange(M), J).tolist(),
@@ -129,7 +128,7 @@ def _(fit: weight_normal.WeightNormal) -> Json:
 
 
 @weights.register
-def _(fit: pair_fit.PairNormal) -> Json:
+def _(fit: PairNormal) -> Json:
     whose, which = np.nonzero(fit.problem.used.T)
     return {
         "which": which.tolist(),

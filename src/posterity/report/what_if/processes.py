@@ -13,13 +13,13 @@ import numpy as np
 
 from posterity import kernels
 from posterity.arrays import Array
-from posterity.inference import (
-    condensed,
-    inducing,
-    process,
-    process_softmax,
-    projected,
-    site_posterior,
+from posterity.inference.process import (
+    Condensed,
+    InducingPosterior,
+    ProcessPosterior,
+    ProjectedPosterior,
+    SitePosterior,
+    SoftmaxPosterior,
 )
 from posterity.report.what_if import condensing, kernel_tree
 from posterity.report.what_if.packing import (
@@ -40,7 +40,7 @@ def of(posterior: object) -> Json:
 
 
 @of.register
-def _(posterior: process.ProcessPosterior) -> Json:
+def _(posterior: ProcessPosterior) -> Json:
     return {
         **_about(posterior.kernel, posterior.X, posterior.L),
         "mean": _mean("covariances", np.asarray(posterior.a[:, 0]), 0.0),
@@ -48,7 +48,7 @@ def _(posterior: process.ProcessPosterior) -> Json:
 
 
 @of.register
-def _(posterior: inducing.InducingPosterior) -> Json:
+def _(posterior: InducingPosterior) -> Json:
     return {
         **_about(posterior.kernel, posterior.Z, posterior.L),
         "mean": _mean("projections", np.asarray(posterior.m[:, 0]), 0.0),
@@ -57,7 +57,7 @@ def _(posterior: inducing.InducingPosterior) -> Json:
 
 
 @of.register
-def _(posterior: condensed.Condensed) -> Json:
+def _(posterior: Condensed) -> Json:
     return {
         **_about(posterior.kernel, posterior.Z, posterior.L),
         "mean": _mean("projections", posterior.m, posterior.shift),
@@ -66,7 +66,7 @@ def _(posterior: condensed.Condensed) -> Json:
 
 
 @of.register
-def _(posterior: site_posterior.SitePosterior) -> Json:
+def _(posterior: SitePosterior) -> Json:
     sites = posterior.sites
     return {
         **_about(posterior.kernel, posterior.X, sites.L),
@@ -77,7 +77,7 @@ def _(posterior: site_posterior.SitePosterior) -> Json:
 
 
 @of.register
-def _(posterior: projected.ProjectedPosterior) -> Json:
+def _(posterior: ProjectedPosterior) -> Json:
     fit = posterior.fit
     if len(fit.problem.targets.shift) > 1:
         raise NoFormError("Several classes through inducing points have no form for a page.")
@@ -91,7 +91,7 @@ def _(posterior: projected.ProjectedPosterior) -> Json:
 
 
 @of.register
-def _(posterior: process_softmax.SoftmaxPosterior) -> Json:
+def _(posterior: SoftmaxPosterior) -> Json:
     t, C = posterior.targets, len(posterior.D)
     check_room((C + 1) * t.n_rows**2 // 2, f"The covariances of {t.n_rows:,} rows, {C} classes")
     return {
@@ -108,7 +108,7 @@ def _(posterior: process_softmax.SoftmaxPosterior) -> Json:
 
 def small(posterior: Any, noise_variance: float) -> tuple[Json, str]:
     """The form of a process, and a sentence where few of its rows tell of all."""
-    if isinstance(posterior, process.ProcessPosterior | site_posterior.SitePosterior):
+    if isinstance(posterior, ProcessPosterior | SitePosterior):
         few, note = condensing.small(posterior, noise_variance)
         return of(few), note
     return of(posterior), ""

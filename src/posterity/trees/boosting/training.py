@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from posterity.arrays import Array
-from posterity.inference import equal_rows, held_out
+from posterity.inference import rows as equal_rows
 from posterity.trees.boosting import rounds
 from posterity.trees.boosting.catalogue import MOST_OFFSETS, Catalogue
 from posterity.trees.boosting.rows import Rows
@@ -72,14 +72,14 @@ def fit(
     of_tests, of_split = rng.spawn(2)
     if options.validation_fraction is not None and weak.is_of_columns:
         # Equal rows are held out together: repeating one is then the same as counting it again.
-        rows, y, weights = equal_rows.merged(rows, y, weights)
+        rows, y, weights = equal_rows.merge_equal_rows(rows, y, weights)
     places = np.flatnonzero(weights).astype(np.int32)
     catalogue = _catalogue(weak, rows, places, weights, options, of_tests)
     codes = catalogue.codes(rows, places)
     training = _Training(catalogue, codes, y[places], weights[places], options.n_jobs)
     if options.validation_fraction is None:
         return Fit(catalogue.family, training.boosted(options.rules), None)
-    held = held_out.rows(training.y, options.validation_fraction, of_split)
+    held = equal_rows.draw_held_out_rows(training.y, options.validation_fraction, of_split)
     trial = training.part(~held).boosted(options.rules, training.part(held))
     final = training.boosted(replace(options.rules, n_rounds=len(trial.steps)))
     stop_reason = final.stop_reason if len(final.steps) < len(trial.steps) else trial.stop_reason

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from posterity import validation
 from posterity.arrays import Array
-from posterity.inference import dirichlet
+from posterity.inference.conjugate import apply_rule_of_succession
 from posterity.trees.families.family import Family, Places
 from posterity.trees.forests import class_tuning, forest, out_of_bag
 from posterity.trees.forests.class_average import Tables
@@ -148,7 +148,7 @@ def fit_classes(
 def frequencies(codes: NDArray[np.int32], weights: Array, n_classes: int) -> Array:
     """How probable classes are before anything is known of a row, (C,), > 0."""
     counts = np.bincount(codes, weights=weights, minlength=n_classes)
-    return dirichlet.succession(counts.astype(np.float64, copy=False))
+    return apply_rule_of_succession(counts.astype(np.float64, copy=False))
 
 
 def judged(counts: Counts, unseen: Unseen, s: float, beta: float) -> tuple[Array, Array]:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from posterity.arrays import Array
 from posterity.designs import Block
 from posterity.designs.dask_pieces import Tally
-from posterity.inference import dirichlet
+from posterity.inference.conjugate import apply_rule_of_succession
 from posterity.trees.families.family import Family
 from posterity.trees.forests import dealing, judging, normal_forest, streamed, survey
 from posterity.trees.forests.class_forest import FittedClasses
@@ -61,7 +61,7 @@ def fit_class_partitions(
         grown.trees,
         ClassLeaves.joined(grown.leaves),
         ClassLeaves.joined(parts),
-        dirichlet.succession(counts),
+        apply_rule_of_succession(counts),
         rows.judges(judges, grown.seen),
         rows.plan,
     )

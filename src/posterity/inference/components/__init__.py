@@ -1,0 +1,46 @@
+"""Principal components, of rows and of kernels, their evidence, and kernel clusters."""
+
+from posterity.inference.components.clusters import Clusters, find_clusters
+from posterity.inference.components.kernel import (
+    KernelComponents,
+    center_kernel,
+    decompose_kernel,
+    fill_kernel_matrix,
+    iterate_cross_blocks,
+)
+from posterity.inference.components.preimages import find_preimages
+from posterity.inference.components.principal import Principal
+from posterity.inference.components.routes import (
+    decompose_by_columns,
+    decompose_by_projection,
+    decompose_by_rows,
+)
+from posterity.inference.components.sources import (
+    FactoredSource,
+    MemorySource,
+    StreamedSource,
+    select_counted_rows,
+    sum_over_blocks,
+)
+from posterity.inference.components.spectrum import Spectrum
+
+__all__ = [
+    "Clusters",
+    "FactoredSource",
+    "KernelComponents",
+    "MemorySource",
+    "Principal",
+    "Spectrum",
+    "StreamedSource",
+    "center_kernel",
+    "decompose_by_columns",
+    "decompose_by_projection",
+    "decompose_by_rows",
+    "decompose_kernel",
+    "fill_kernel_matrix",
+    "find_clusters",
+    "find_preimages",
+    "iterate_cross_blocks",
+    "select_counted_rows",
+    "sum_over_blocks",
+]

@@ -1,0 +1,174 @@
+"""Where principal components find their rows: in memory, in blocks, or summed up in a factor.
+
+A source answers with moments, which are cheap, and with an orthogonal factor, which keeps the
+digits that squares lose. Those in memory can be asked for the rows about their mean, too.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Protocol, TypeVar
+
+import numpy as np
+
+from posterity import designs, linalg
+from posterity.arrays import Array
+from posterity.designs import centred
+from posterity.designs.centred import Centred
+from posterity.designs.moments import Moments
+
+T = TypeVar("T")
+
+
+class Source(Protocol):
+    """Rows, seen through their second moments."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """N and D."""
+
+    def moments(self) -> Moments:
+        """Count, mean and scatter."""
+
+    def factor(self, mean: Array) -> Array:
+        """R (r, D) with R^T R the scatter about the mean, by orthogonal transformations."""
+
+
+class Present(Source, Protocol):
+    """Rows that are in memory all at once."""
+
+    def about_mean(self) -> tuple[Centred, Array, float]:
+        """The rows about their mean, that mean, and the total weight."""
+
+
+@dataclass(frozen=True)
+class MemorySource:
+    """The rows of an array, with weights where they have any, all above zero."""
+
+    X: Array  # (N, D)
+    weights: Array | None = None  # (N,)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """N and D."""
+        return self.X.shape[0], self.X.shape[1]
+
+    def moments(self) -> Moments:
+        """By one pass, or two."""
+        return Moments.of(self.X, self.weights)
+
+    def about_mean(self) -> tuple[Centred, Array, float]:
+        """Without a copy of the rows."""
+        mean = centred.column_means(self.X, self.weights)
+        root = None if self.weights is None else np.sqrt(self.weights)
+        total = float(len(self.X)) if self.weights is None else float(self.weights.sum())
+        return Centred(self.X, mean, root), mean, total
+
+    def factor(self, mean: Array) -> Array:
+        """Block by block."""
+        return _factor(_about(self.X, self.weights, mean), self.X.shape[1])
+
+
+@dataclass(frozen=True)
+class StreamedSource:
+    """Rows that are read block by block, as often as need be, or that lie on workers."""
+
+    rows: designs.Chunks | designs.Partitions
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """N, of rows that count, and D."""
+        return self._moments.n_rows, self.rows.n_features
+
+    @cached_property
+    def _moments(self) -> Moments:
+        """By one pass."""
+        return sum_over_blocks(self.rows, Moments.of, Moments.merge)
+
+    def moments(self) -> Moments:
+        """Whose scatter belongs to the caller."""
+        return replace(self._moments, scatter=self._moments.scatter.copy())
+
+    def factor(self, mean: Array) -> Array:
+        """By another pass."""
+
+        def of_rows(X: Array, weights: Array | None) -> Array:
+            return _factor(_about(X, weights, mean), X.shape[1])
+
+        return sum_over_blocks(self.rows, of_rows, linalg.merge_factors)
+
+
+def sum_over_blocks(
+    rows: designs.Chunks | designs.Partitions,
+    function: Callable[[Array, Array | None], T],
+    merge: Callable[[T, T], T],
+) -> T:
+    """What ``function(X, weights)`` makes of the rows of each block that count, merged."""
+
+    def of_block(block: designs.Block) -> T | None:
+        X, weights = select_counted_rows(block.X, block.sample_weight)
+        return function(X, weights) if len(X) else None
+
+    def of_both(a: T | None, b: T | None) -> T | None:
+        return b if a is None else a if b is None else merge(a, b)
+
+    total = rows.reduce(of_block, of_both)
+    if total is None:
+        raise ValueError("There are no rows of positive weight.")
+    return total
+
+
+@dataclass(frozen=True)
+class FactoredSource:
+    """Rows that have come and gone: a factor of their scatter, their mean and their number."""
+
+    B: Array  # (r, D)
+    mean: Array  # (D,)
+    count: float
+
+    @classmethod
+    def of(cls, statistics: designs.Statistics) -> FactoredSource:
+        """From merged statistics, without targets."""
+        B, mean, _ = statistics.centred()
+        return cls(B, mean, statistics.count)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """One more than the rows of the factor, which are orthogonal to the mean; and D."""
+        return len(self.B) + 1, self.B.shape[1]
+
+    def moments(self) -> Moments:
+        """From the factor."""
+        scatter = linalg.products.gram(self.B)
+        still = np.zeros_like(self.mean)
+        return Moments(self.count, self.mean, still, scatter, self.shape[0])
+
+    def about_mean(self) -> tuple[Centred, Array, float]:
+        """The factor stands for the rows."""
+        return Centred(self.B, np.zeros_like(self.mean), None), self.mean, self.count
+
+    def factor(self, mean: Array) -> Array:
+        """It is one."""
+        return self.B
+
+
+def select_counted_rows(X: Array, weights: Array | None) -> tuple[Array, Array | None]:
+    """The rows whose weight is not zero, and their weights; no copy where that is all of them."""
+    if weights is None or weights.all():
+        return X, weights
+    kept = weights > 0.0
+    return X[kept], weights[kept]
+
+
+def _factor(blocks: Iterator[Array], n_columns: int) -> Array:
+    """One factor of successive rows."""
+    return functools.reduce(linalg.merge_factors, blocks, np.empty((0, n_columns)))
+
+
+def _about(X: Array, weights: Array | None, mean: Array) -> Iterator[Array]:
+    """Blocks of rows about the mean."""
+    root = None if weights is None else np.sqrt(weights)
+    return (A for _, A in Centred(X, mean, root).row_blocks(4 * X.shape[1]))

@@ -1,0 +1,48 @@
+"""Posteriors in closed form: linear models, kernel ridge regression, counts of categories."""
+
+from posterity.inference.conjugate.dirichlet import (
+    CategoryCounts,
+    apply_rule_of_succession,
+    compute_log_mean,
+    learn_concentration,
+)
+from posterity.inference.conjugate.evidence import (
+    compute_log_evidence,
+    maximise_evidence,
+    maximise_noise,
+    maximise_tied_variances,
+)
+from posterity.inference.conjugate.flat import FlatFit, refine_least_squares
+from posterity.inference.conjugate.kernel_ridge import (
+    CholeskyFit,
+    KernelProblem,
+    KernelRidgeFit,
+    LeaveOneOut,
+    reduce_kernel,
+    solve_kernel_ridge,
+)
+from posterity.inference.conjugate.linear import WeightPosterior, reduce_statistics
+from posterity.inference.conjugate.ridge_path import LeaveOneOutPath, choose_penalty
+
+__all__ = [
+    "CategoryCounts",
+    "CholeskyFit",
+    "FlatFit",
+    "KernelProblem",
+    "KernelRidgeFit",
+    "LeaveOneOut",
+    "LeaveOneOutPath",
+    "WeightPosterior",
+    "apply_rule_of_succession",
+    "choose_penalty",
+    "compute_log_evidence",
+    "compute_log_mean",
+    "learn_concentration",
+    "maximise_evidence",
+    "maximise_noise",
+    "maximise_tied_variances",
+    "reduce_kernel",
+    "reduce_statistics",
+    "refine_least_squares",
+    "solve_kernel_ridge",
+]

@@ -1,0 +1,235 @@
+"""Normal prior times normal likelihood, in closed form.
+
+``reduce`` turns the statistics of the rows into a problem in which everything decouples: along the
+right singular vectors of the (centred, scaled) features each weight has its own variance. One
+decomposition then serves every noise and prior variance, every output, N < M as well as N > M.
+
+Letters: s singular values, V right singular vectors (M, r), T = U.T y the targets along them,
+sigma2 the noise variance and tau2 the prior variance of each output. A flat prior is tau2 = inf.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from posterity import designs, linalg, validation
+from posterity.arrays import Array
+
+_BLOCK_VALUES = 1 << 18  # queries are centred 2 MiB at a time, which stay in cache,
+_BLOCK_ROWS = 1024  # but enough of them at once to make use of each direction read
+_EPS = float(np.finfo(float).eps)
+_SMALLEST_VARIANCE = 1e-300  # its inverse and its root are far from the limits of a double
+
+
+@dataclass(frozen=True)
+class LinearProblem:
+    """A regression on M features and K targets, decoupled."""
+
+    s: Array  # (r,)    singular values, descending; 0 where a direction is not in the data
+    V: Array  # (M, r)  right singular vectors of the centred and scaled features
+    T: Array  # (r, K)  targets along the left singular vectors
+    residual: Array  # (K,)  sum of squares that no weights explain
+    center: Array  # (M,)
+    scale: Array  # (M,)  features are divided by it before the prior sees them
+    target_center: Array  # (K,)
+    offset_variance: Array  # (K,) prior variance of the offset at the centre; 0 without one
+    floor: Array  # (K,)   a noise variance below the rounding of the targets means nothing
+    total: float  # sum of sample weights over known noise variances
+    count: float  # N, the sum of sample weights
+    log_noise: float  # weighted sum of the log of known noise variances
+
+    @property
+    def rank(self) -> int:
+        """The number of directions the features span."""
+        return int(np.count_nonzero(self.s))
+
+    def condition(self) -> float:
+        """Of the scaled features; infinite where they are linearly dependent."""
+        full = len(self.s) == len(self.scale) and self.rank == len(self.s)
+        return float(self.s[0] / self.s[-1]) if full and len(self.s) else np.inf
+
+    def rows(self, Z: Array) -> Iterator[tuple[slice, Array]]:
+        """Queries about the centre of the features, a block at a time."""
+        n_block = max(_BLOCK_ROWS, _BLOCK_VALUES // max(1, Z.shape[1]))
+        for i in range(0, len(Z), n_block):
+            block = slice(i, min(i + n_block, len(Z)))
+            yield block, Z[block] - self.center
+
+
+def reduce_statistics(
+    statistics: designs.Statistics,
+    *,
+    fit_intercept: bool,
+    standardize: bool,
+    scale: Array | None = None,
+) -> LinearProblem:
+    """Decouple the regression that the statistics describe.
+
+    A scale (M,) that is given is what features are divided by before the prior sees them, in place
+    of their spread: weights can then have a prior variance each.
+
+    With an offset, its prior is N(mean of y, variance of y) at the centre of the features: the
+    information of about one row, proper and free of units (docs/decisions/0002).
+    """
+    B, mean, total = statistics.centred() if fit_intercept else statistics.uncentred()
+    M = statistics.n_features
+    A, Y = B[:, :M], B[:, M:]
+    spread = linalg.column_norms(A) / np.sqrt(total)
+    constant = spread <= 4.0 * _EPS * np.abs(mean[:M])
+    if scale is None:
+        scale = np.where(constant, 1.0, spread) if standardize else np.ones(M)
+        validation.check_spread(
+            spread / scale, "features", "standardize=True, or rescale the columns"
+        )
+    A_scaled = A / scale
+    A_scaled[:, constant] = 0.0
+    U, s, Vt = linalg.thin_svd(A_scaled)
+    s = np.where(s > _EPS * max(A.shape) * s.max(initial=0.0), s, 0.0)
+    T = U.T @ Y
+    y_spread2 = validation.check_spread(linalg.column_norms(Y) / np.sqrt(total), "targets") ** 2
+    floor = np.maximum((_EPS * mean[M:]) ** 2 + _EPS**2 * y_spread2, _SMALLEST_VARIANCE)
+    return LinearProblem(
+        s=s,
+        V=Vt.T,
+        T=T,
+        residual=np.sum((Y - U @ T) ** 2, axis=0),
+        center=mean[:M],
+        scale=scale,
+        target_center=mean[M:],
+        offset_variance=np.maximum(y_spread2, floor) if fit_intercept else np.zeros_like(floor),
+        floor=floor,
+        total=total,
+        count=statistics.count,
+        log_noise=statistics.log_noise,
+    )
+
+
+@dataclass(frozen=True)
+class WeightPosterior:
+    """The normal posterior of weights and offset, given the two variances of each output."""
+
+    problem: LinearProblem
+    noise_variance: Array  # (K,)
+    prior_variance: Array  # (K,)  inf: flat
+
+    @cached_property
+    def precision(self) -> Array:
+        """Posterior precision along each direction, in units of the noise: s^2 + sigma2/tau2."""
+        with np.errstate(divide="ignore"):
+            ratio = self.noise_variance / self.prior_variance
+        return self.problem.s[:, None] ** 2 + ratio  # (r, K) [P8 8.11]
+
+    @cached_property
+    def mean(self) -> Array:
+        """Posterior mean along each direction, shape (r, K).  [P8 8.10]"""
+        return self.problem.s[:, None] * _divide(self.problem.T, self.precision)
+
+    @cached_property
+    def variance(self) -> Array:
+        """Posterior variance along each direction, shape (r, K)."""
+        return _divide(np.broadcast_to(self.noise_variance, self.mean.shape), self.precision)
+
+    @property
+    def coef(self) -> Array:
+        """Posterior mean of the weights in the original units, shape (M, K)."""
+        return (self.problem.V @ self.mean) / self.problem.scale[:, None]
+
+    @property
+    def intercept(self) -> Array:
+        """Posterior mean of the offset in the original units, shape (K,)."""
+        return self.problem.target_center - self.problem.center @ self.coef
+
+    @property
+    def offset_variance(self) -> Array:
+        """Posterior variance of the offset at the centre of the features, shape (K,)."""
+        sigma2, v, W = self.noise_variance, self.problem.offset_variance, self.problem.total
+        proper = np.where(np.isfinite(v), v, 0.0)
+        with np.errstate(divide="ignore"):  # no rows, which leave a proper prior as it is
+            return np.where(np.isfinite(v), proper * (sigma2 / (sigma2 + W * proper)), sigma2 / W)
+
+    def latent(self, Z: Array) -> tuple[Array, Array]:
+        """Mean and variance of the noise-free function at the queries, each (n, K). [P8 8.12]"""
+        K = len(self.noise_variance)
+        mean, variance = np.empty((len(Z), K)), np.empty((len(Z), K))
+        V = self._scaled_directions
+        for block, X in self.problem.rows(Z):
+            P = X @ V
+            mean[block] = P @ self.mean
+            np.square(P, out=P)
+            variance[block] = P @ self.variance
+            if self.has_unseen:
+                variance[block] += self._unseen(X, P)
+        return mean + self.problem.target_center, variance + self.offset_variance
+
+    def covariance(self, Z: Array) -> Array:
+        """Covariance of the noise-free function between the queries, shape (K, n, n)."""
+        return self.joint(Z, np.ones(len(Z)))[1]
+
+    def joint(self, A: Array, b: Array) -> tuple[Array, Array]:
+        """Mean (n, K) and covariance (K, n, n) of A (n, M) times the weights and b (n,) the offset.
+
+        Weights and offset in the units of the data.
+        """
+        p, X = self.problem, A - np.outer(b, self.problem.center)  # about the centre
+        P = X @ self._scaled_directions
+        C = np.einsum("ir,rk,jr->kij", P, self.variance, P, optimize=True)
+        if self.has_unseen:
+            outside = X / p.scale - P @ p.V.T
+            C += self.prior_variance[:, None, None] * (outside @ outside.T)
+        C += self.offset_variance[:, None, None] * np.outer(b, b)
+        return A @ self.coef + np.outer(b, self.intercept), C
+
+    def before_rows(self) -> WeightPosterior:
+        """What was believed before the rows: the prior, of weights and of offset."""
+        if not np.isfinite(self.prior_variance).all():
+            raise ValueError("A flat prior is no distribution: there is nothing before the rows.")
+        (M, _), K = self.problem.V.shape, len(self.prior_variance)
+        none = replace(
+            self.problem, s=np.zeros(0), V=np.zeros((M, 0)), T=np.zeros((0, K)), total=0.0
+        )
+        return replace(self, problem=none)
+
+    def sample(self, size: int, rng: np.random.Generator) -> tuple[Array, Array]:
+        """Draws of the weights (size, M, K) and of the offset (size, K)."""
+        p, (r, K) = self.problem, self.mean.shape
+        along = self.mean + np.sqrt(self.variance) * rng.standard_normal((size, r, K))
+        w = p.V @ along  # (size, M, K)
+        if self.has_unseen:
+            free = rng.standard_normal((size, len(p.scale), K)) * np.sqrt(self.prior_variance)
+            w += free - p.V @ (p.V.T @ free)
+        coef = w / p.scale[:, None]
+        noise = np.sqrt(self.offset_variance) * rng.standard_normal((size, K))
+        return coef, p.target_center + noise - np.einsum("m,smk->sk", p.center, coef)
+
+    @property
+    def has_unseen(self) -> bool:
+        """Whether weights have directions that no row has: there the prior is all there is."""
+        M, r = self.problem.V.shape
+        return r < M and bool(np.isfinite(self.prior_variance).all())
+
+    @property
+    def _scaled_directions(self) -> Array:
+        """The directions (M, r) that centred features are projected on, their scale included."""
+        return self.problem.V / self.problem.scale[:, None]
+
+    def _unseen(self, X: Array, P2: Array) -> Array:
+        """Prior variance along the part of each query that lies outside the rows' span.
+
+        X are centred queries and P2 the squares of their projections.
+        """
+        scaled = X / self.problem.scale
+        length2 = np.einsum("ij,ij->i", scaled, scaled)
+        outside2 = length2 - np.sum(P2, axis=1)
+        inside = outside2 < 1e-6 * length2  # the difference has cancelled: project instead
+        V, near = self.problem.V, scaled[inside]
+        outside2[inside] = np.sum((near - (near @ V) @ V.T) ** 2, axis=1)
+        return outside2[:, None] * self.prior_variance
+
+
+def _divide(a: Array, b: Array) -> Array:
+    """a / b, and 0 where a direction has no precision: the minimum-norm choice of a flat prior."""
+    return np.divide(a, b, out=np.zeros(np.broadcast_shapes(a.shape, b.shape)), where=b > 0.0)

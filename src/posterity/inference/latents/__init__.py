@@ -1,1 +1,0 @@
-"""Latent points: unknown inputs of a Gaussian process, found with it from its outputs."""

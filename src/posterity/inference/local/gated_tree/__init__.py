@@ -1,0 +1,1 @@
+"""Trees of logistic gates with linear experts as leaves."""

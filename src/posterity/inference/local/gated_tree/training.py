@@ -1,0 +1,121 @@
+"""Trees of gates and experts, trained together or branch by branch.
+
+The problem has many valleys: several searches are made, and the deepest is kept.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from posterity import likelihoods, linalg, optimize
+from posterity.arrays import Array
+from posterity.inference import restarts
+from posterity.inference.local.gated_tree.hard import HardTree, harden
+from posterity.inference.local.gated_tree.problem import Problem
+from posterity.inference.local.gated_tree.soft import Tree
+
+
+@dataclass(frozen=True)
+class TreeFit:
+    """The most probable tree that was found."""
+
+    tree: Tree  # the weights, whichever way its gates are read
+    model: Tree | HardTree  # the same weights, as rows meet them
+    log_posterior: float  # of the weights, up to the log evidence of the data
+    n_iter: int  # of all searches that this tree came from
+    stop_reason: str
+
+
+@dataclass(frozen=True)
+class TreeTrainer:
+    """How trees are fitted."""
+
+    likelihood: likelihoods.Likelihood | likelihoods.Coupled
+    prior_variance: float = 10.0
+    jointly: bool = True  # all weights at once, rather than branch by branch
+    hard: bool = False  # gates are steps
+    n_restarts: int = 4
+    max_iter: int = 1000
+    n_jobs: int | None = None
+
+    def fit(
+        self, Z: Array, y: Array, counts: Array, *, depth: int, rng: np.random.Generator
+    ) -> TreeFit:
+        """The most probable tree of this depth on standardised columns and a one.
+
+        Warns
+        -----
+        ConvergenceWarning
+            When a search that it comes from did not end by itself.
+        """
+        problem = Problem.of(
+            Z, y, counts, self.likelihood, depth=depth, prior_variance=self.prior_variance
+        )
+        with linalg.threads.limited(len(y)):
+            tree, ends = self._soft(problem, rng)
+            if not self.hard:
+                return _fit_of(problem, tree, tree, problem(tree.flat)[0], ends)
+            model, more = harden(problem, tree, max_iter=self.max_iter)
+        loss = -float(counts @ problem.log_prob(model.latents(Z)))
+        value = loss + problem.penalty(model.tree.flat)
+        return _fit_of(problem, model.tree, model, value, [*ends, *more])
+
+    def _soft(
+        self, problem: Problem, rng: np.random.Generator
+    ) -> tuple[Tree, Sequence[optimize.Optimum]]:
+        if not len(problem.center.gates):
+            best = self._best(problem, [problem.center.flat])
+            return problem.center.at(best.x), [best]
+        if not self.jointly:
+            return self._grown(problem, rng)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", optimize.ConvergenceWarning)  # it is a start only
+            grown, _ = self._grown(problem, rng)
+        starts = [grown.flat, *(problem.start(rng) for _ in range(self.n_restarts))]
+        best = self._best(problem, starts)
+        return problem.center.at(best.x), [best]
+
+    def _grown(
+        self, problem: Problem, rng: np.random.Generator
+    ) -> tuple[Tree, list[optimize.Optimum]]:
+        tree, ends = problem.center, []
+        for tree, best in self.growth(problem, rng):
+            ends.append(best)
+        return tree, ends
+
+    def growth(
+        self, problem: Problem, rng: np.random.Generator
+    ) -> Iterator[tuple[Tree, optimize.Optimum]]:
+        """The tree after each branch, from the top and the left; it never gets worse."""
+        tree = problem.center
+        for k in range(len(tree.gates)):
+            branch = problem.branch(tree, k)
+            # The first start adds nothing yet, and no search ends above its start.
+            starts = [branch.center.flat, *(branch.start(rng) for _ in range(1 + self.n_restarts))]
+            best = self._best(branch, starts)
+            pair = branch.center.at(best.x)
+            tree = tree.with_branch(k, pair.gates[0], pair.experts)
+            yield tree, best
+
+    def _best(self, problem: Problem, starts: Sequence[Array]) -> optimize.Optimum:
+        best, _ = restarts.minimise_with_restarts(
+            problem, starts, max_iter=self.max_iter, n_jobs=self.n_jobs
+        )
+        return best
+
+
+def _fit_of(
+    problem: Problem,
+    tree: Tree,
+    model: Tree | HardTree,
+    value: float,
+    ends: Sequence[optimize.Optimum],
+) -> TreeFit:
+    """A fit, told by the first search that did not end by itself, or else by the last."""
+    told = next((end for end in ends if not end.converged), ends[-1])
+    n_iter = sum(end.n_iter for end in ends)
+    return TreeFit(tree, model, problem.log_posterior(value), n_iter, told.stop_reason)

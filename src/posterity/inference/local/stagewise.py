@@ -1,0 +1,302 @@
+"""One unit at a time, added to a sum whose earlier terms stay as they are.  [P9 9.47]
+
+A stage finds one unit, its weights and the constant that are most probable given the sum so far,
+for any likelihood with two derivatives. It holds the sum so far and one column at a time, however
+many stages there are. Parameters of the likelihood that are to be learned are set anew after each
+stage, where they make the rows most likely.
+"""
+
+from __future__ import annotations
+
+import collections
+import functools
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias
+
+import joblib
+import numpy as np
+
+from posterity import features, likelihoods, linalg, optimize
+from posterity.arrays import Array
+from posterity.inference.local import learned_features, screening
+
+AnyLikelihood: TypeAlias = likelihoods.Likelihood | likelihoods.Coupled
+
+_LEAST_GAIN = 1e-3  # nats: what a unit must add
+_HEAT = 100  # iterations after which only the best search goes on
+_SETTLED = 1e-4  # nats: a search ends where an iteration gains less
+_TURNS = 10  # of the unit and of the parameters of the likelihood
+
+
+@dataclass(frozen=True)
+class Step:
+    """A unit, and the model as it was once that unit had been added."""
+
+    theta: Array  # (P,)
+    weights: Array  # (C,)
+    offset: Array  # (C,), the constant of the whole sum
+    likelihood: AnyLikelihood  # with its parameters set
+    log_likelihood: float  # of the rows of the fit
+    n_iter: int  # of the search
+
+
+@dataclass(frozen=True)
+class Stages:
+    """A sum of K units; the first step is the constant alone, a unit without weight."""
+
+    units: features.Learned  # a single one, fitted: the scale of the columns
+    steps: tuple[Step, ...]  # 1 + K
+    stop_reason: str
+    # Parameters of the likelihood, after the last unit; no part of model files.
+    bounds_reached: tuple[optimize.ReachedBound, ...] = field(
+        default=(), metadata={"transient": True}
+    )
+
+    @property
+    def n_units(self) -> int:
+        """K."""
+        return len(self.steps) - 1
+
+    @property
+    def thetas(self) -> Array:
+        """Parameters of the units, (K, P)."""
+        return np.array([step.theta for step in self.steps])[1:]
+
+    @property
+    def weights(self) -> Array:
+        """Of the units, (K, C)."""
+        return np.array([step.weights for step in self.steps])[1:]
+
+    def joint_units(self) -> features.Learned | None:
+        """All units as one feature space of K columns; None where there is no unit."""
+        if not self.n_units:
+            return None
+        return screening.sized(self.units, self.n_units).with_theta(self.thetas.ravel())
+
+    def truncated(self, n_units: int) -> Stages:
+        """The first units only: what a fit of so many stages gives."""
+        if n_units == self.n_units:
+            return self
+        reason = f"cut to {n_units} of {self.n_units} units"
+        return replace(self, steps=self.steps[: n_units + 1], stop_reason=reason)
+
+    def staged(self, X: Array) -> Iterator[Array]:
+        """Latent values (n, C) by the constant, by one unit, by two: each adds one column."""
+        U, total = self.units.standardised(X), np.zeros((len(X), len(self.steps[0].offset)))
+        for step in self.steps:
+            if np.any(step.weights):
+                total += self.units.columns_at(U, step.theta) * step.weights
+            yield total + step.offset  # [P9 9.52]
+
+    def latents(self, X: Array) -> Array:
+        """Latent values (n, C) by all units."""
+        return collections.deque(self.staged(X), maxlen=1)[0]
+
+    def scores(self, X: Array, y: Array, counts: Array) -> Array:
+        """The mean log-probability of a row after each step, (1 + K,)."""
+        pairs = zip(self.steps, self.staged(X), strict=True)
+        total = [_log_likelihood(step.likelihood, y, A, counts) for step, A in pairs]
+        return np.array(total) / np.sum(counts)
+
+
+@dataclass(frozen=True)
+class _Fitter:
+    """Rows, and how one more unit is found for them."""
+
+    units: features.Learned
+    U: Array  # (N, D), standardised
+    y: Array
+    counts: Array
+    bounds: Array  # on the logs of the likelihood's parameters, (P, 2)
+    weight_information: float
+    max_iter: int
+    n_jobs: int | None
+
+    def constant(self, likelihood: AnyLikelihood) -> Step:
+        """The constant that fits best, and no unit."""
+        offset = np.atleast_1d(likelihood.null(self.y, self.counts)[0])
+        A = np.broadcast_to(offset, (len(self.y), len(offset)))
+        theta = np.zeros_like(self.units.theta_)
+        return self.concluded(Step(theta, 0.0 * offset, offset, likelihood, -np.inf, 0), A)
+
+    def concluded(self, step: Step, A: Array) -> Step:
+        """With the parameters of the likelihood where they fit best, and how well that is."""
+        tuned = self.tuned(step.likelihood, A)
+        log_likelihood = _log_likelihood(tuned, self.y, A, self.counts)
+        return replace(step, likelihood=tuned, log_likelihood=log_likelihood)
+
+    def next_step(self, total: Array, last: Step, rng: np.random.Generator) -> Step | None:
+        """The unit that adds most to the sum so far, or None.  [P9 9.50]-[P9 9.52]"""
+        problem = self.problem(total, last)
+        screen = screening.Screen.of(problem)
+        starts = [screen.start(rng) for _ in range(1 + self.units.n_restarts)]
+        best = self.raced(problem, starts)
+        if -last.log_likelihood - best.value <= _LEAST_GAIN:
+            return None
+        end, likelihood = self.settled(problem, best)
+        theta, (w, b) = problem.split(end.x)
+        step = Step(theta, w, b, likelihood, -np.inf, end.n_iter)
+        return self.concluded(step, problem.latents(end.x))
+
+    def problem(self, total: Array, last: Step) -> learned_features.LearnedFeatureProblem:
+        """Of one more unit; where it has no weight, the value is that of the last step.
+
+        The constant moves from where it was, as far as one row's worth of information lets it: so
+        what the posterior gains, the likelihood gains too.
+        """
+        problem = learned_features.LearnedFeatureProblem.of(
+            self.units,
+            self.U,
+            self.y,
+            self.counts,
+            last.likelihood,
+            weight_information=self.weight_information,
+            fit_intercept=True,
+            base=total,
+        )
+        mean = np.append(problem.mean[: -len(last.offset)], last.offset)
+        return replace(problem, mean=mean)
+
+    def raced(
+        self, problem: learned_features.LearnedFeatureProblem, starts: list[Array]
+    ) -> optimize.Optimum:
+        """The end of the search that is ahead after a hundred iterations."""
+        heat = functools.partial(
+            optimize.minimise_lbfgs,
+            problem,
+            max_iter=min(_HEAT, self.max_iter),
+            least_gain=_SETTLED,
+            announce=False,
+        )
+        heats = joblib.Parallel(n_jobs=self.n_jobs, require="sharedmem")(
+            joblib.delayed(heat)(start) for start in starts
+        )
+        ahead = min(heats, key=lambda end: end.value)
+        return self.searched(problem, ahead.x, ahead.n_iter)
+
+    def searched(
+        self, problem: learned_features.LearnedFeatureProblem, x: Array, n_iter: int
+    ) -> optimize.Optimum:
+        """A search to its end, after some iterations already made."""
+        end = optimize.minimise_lbfgs(
+            problem, x, max_iter=self.max_iter, least_gain=_SETTLED, announce=False
+        )
+        return optimize.optimum.announced(replace(end, n_iter=n_iter + end.n_iter))
+
+    def settled(
+        self, problem: learned_features.LearnedFeatureProblem, best: optimize.Optimum
+    ) -> tuple[optimize.Optimum, AnyLikelihood]:
+        """Unit and likelihood in turns, until neither moves the other."""
+        for _ in range(_TURNS):
+            likelihood = self.tuned(problem.likelihood, problem.latents(best.x))
+            problem = replace(problem, likelihood=likelihood)
+            if best.value - problem(best.x)[0] <= _LEAST_GAIN:
+                break
+            best = self.searched(problem, best.x, best.n_iter)
+        return best, problem.likelihood
+
+    def tuned(self, likelihood: AnyLikelihood, A: Array) -> AnyLikelihood:
+        """With the parameters that were left open where they make the rows most likely."""
+        closed = np.all(self.bounds[:, 0] == self.bounds[:, 1])
+        if isinstance(likelihood, likelihoods.Coupled) or closed:
+            return likelihood
+        best = optimize.minimise_lbfgs(
+            lambda theta: self.loss(likelihood.at(theta), A),
+            likelihood.theta,
+            bounds=self.limits,
+            least_gain=_SETTLED,
+        )
+        return likelihood.at(best.x)
+
+    @property
+    def limits(self) -> list[tuple[float, float]]:
+        """The bounds as pairs."""
+        return [(float(low), float(high)) for low, high in self.bounds]
+
+    def loss(self, likelihood: likelihoods.Likelihood, A: Array) -> tuple[float, Array]:
+        """Minus the log-likelihood of all rows, and its gradient in the likelihood's parameters."""
+        y, counts, a = self.y, self.counts, A[:, 0]
+        return -float(counts @ likelihood.log_prob(y, a)), -likelihood.slopes(y, a)[0] @ counts
+
+    def bounds_reached(
+        self, likelihood: AnyLikelihood, A: Array
+    ) -> tuple[optimize.ReachedBound, ...]:
+        """Learned parameters of the likelihood that ended at a bound."""
+        free = np.flatnonzero(self.bounds[:, 0] < self.bounds[:, 1])
+        if isinstance(likelihood, likelihoods.Coupled) or not free.size:
+            return ()
+        limits, names = self.limits, likelihood.names
+        return optimize.bounds_reached(
+            likelihood.theta[free],
+            self.loss(likelihood, A)[1][free],
+            [limits[i] for i in free],
+            [names[i] for i in free],
+        )
+
+
+def fit_stagewise(
+    units: features.Learned,
+    X: Array,
+    y: Array,
+    counts: Array,
+    likelihood: AnyLikelihood,
+    *,
+    n_stages: int,
+    weight_information: float = 1.0,
+    max_iter: int = 3000,
+    n_jobs: int | None = None,
+    rng: np.random.Generator,
+) -> Stages:
+    """A sum of units, each the best addition to those before it that several searches find.
+
+    Every stage raises the log-likelihood. They end before ``n_stages`` where no unit raises it by
+    more than what its prior costs and a thousandth of a nat.
+
+    Parameters
+    ----------
+    units : Learned
+        A single one, fitted to X, which sets the scale of the columns. Says how often to search
+        again at each stage.
+    X : array (N, D)
+        Rows as they are.
+    y, counts : array (N,)
+        Observations, and how often each counts.
+    likelihood : Likelihood or Coupled
+        Its parameters that are None are learned.
+    n_stages : int
+        The most units.
+    weight_information : float, default=1
+        The precision of each weight before the data, in what one row would tell of an offset.
+    max_iter : int, default=3000
+        Of each search.
+    n_jobs : int, optional
+        How many searches at a time.
+    rng : Generator
+        Each stage has a child of it: the first stages are those of any longer fit.
+
+    Warns
+    -----
+    ConvergenceWarning
+        When the best search of a stage did not end by itself.
+    """
+    start, bounds = likelihood.tuned(y, counts)
+    U = units.standardised(X)
+    fitter = _Fitter(units, U, y, counts, bounds, weight_information, max_iter, n_jobs)
+    reason = f"{n_stages} units were asked for"
+    with linalg.threads.limited(len(y)):
+        steps = [fitter.constant(start)]
+        total = np.zeros((len(y), len(steps[0].offset)))
+        for _ in range(n_stages):
+            step = fitter.next_step(total, steps[-1], rng.spawn(1)[0])
+            if step is None:
+                reason = f"no further unit gained more than {_LEAST_GAIN:g} nats"
+                break
+            total += units.columns_at(U, step.theta) * step.weights
+            steps.append(step)
+        reached = fitter.bounds_reached(steps[-1].likelihood, total + steps[-1].offset)
+    return Stages(units, tuple(steps), reason, reached)
+
+
+def _log_likelihood(likelihood: AnyLikelihood, y: Array, A: Array, counts: Array) -> float:
+    return float(counts @ likelihood.log_prob(y, learned_features.in_shape(likelihood, A)))

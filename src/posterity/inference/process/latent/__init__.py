@@ -1,0 +1,1 @@
+"""Latent Gaussian processes under any likelihood: Laplace and expectation propagation."""

@@ -1,0 +1,83 @@
+"""A Gaussian process of many rows, told through few of them.
+
+What the rows have in common with a query is what the few have in common with it, carried over by
+the kernel, wherever these say enough of the others. Nothing is fitted again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from posterity import kernels, linalg
+from posterity.arrays import Array
+from posterity.inference.process import exact, kernel_blocks
+from posterity.inference.process.inducing import selection
+from posterity.inference.process.latent import site_posterior
+from posterity.linalg import eigen
+
+_JITTER = 1e-8  # of the mean diagonal: half the digits
+
+Exact = exact.ProcessPosterior | site_posterior.SitePosterior
+
+
+@dataclass(frozen=True)
+class Condensed:
+    """Mean m.a and variance k(x, x) - |a|^2 + |U a|^2 of the function, with a = L^-1 k(Z, x).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from posterity import GaussianProcessRegressor, kernels
+    >>> X = np.linspace(0.0, 6.0, 200)[:, None]
+    >>> model = GaussianProcessRegressor(kernels.RBF(1.0).fixed(), 0.01).fit(X, np.sin(X[:, 0]))
+    >>> few = Condensed.of(model.posterior_, 12)
+    >>> mean, variance = few.latent(np.array([[1.5]]))
+    >>> bool(abs(mean[0] - model.posterior_.mean(np.array([[1.5]]))[0, 0]) < 1e-3)
+    True
+    """
+
+    kernel: kernels.Kernel
+    Z: Array  # (M, D)
+    L: Array  # (M, M), lower
+    U: Array  # (M, M), upper
+    m: Array  # (M,)
+    shift: float
+
+    @classmethod
+    def of(cls, posterior: Exact, n_rows: int) -> Condensed:
+        """Through so many of the rows at most, chosen so that they tell most of the others."""
+        X, kernel = np.asarray(posterior.X), posterior.kernel
+        Z = X[np.sort(selection.select_greedily(kernel, X, n_rows))]
+        K = kernel_blocks.between(
+            kernel, Z, Z.copy()
+        )  # as rows apart: what is theirs alone is left out
+        K[np.diag_indices(len(K))] *= 1.0 + _JITTER
+        L = linalg.cholesky(K)
+        A = linalg.solve_lower(L, kernel_blocks.between(kernel, Z, X))
+        kept = eigen.semidefinite_factors(np.eye(len(L)) - _told(posterior, A))
+        U = linalg.HouseholderQR.of(kept.T).R
+        weights, shift = _weights(posterior)
+        return cls(kernel, Z, L, U, A @ weights, shift)
+
+    def latent(self, X: Array) -> tuple[Array, Array]:
+        """Mean and variance of the function, (n,) each."""
+        a = linalg.solve_lower(self.L, kernel_blocks.between(self.kernel, self.Z, X))
+        left = np.maximum(self.kernel.diag(X) - np.sum(a**2, axis=0), 0.0)
+        return self.shift + a.T @ self.m, left + np.sum((self.U @ a) ** 2, axis=0)
+
+
+def _told(posterior: Exact, A: Array) -> Array:
+    """How much of each direction's variance the rows take away, (M, M)."""
+    if isinstance(posterior, exact.ProcessPosterior):
+        V = linalg.solve_lower(posterior.L, np.ascontiguousarray(A.T))
+        return V.T @ V
+    return posterior.sites.reduction_matrix(np.ascontiguousarray(A.T))
+
+
+def _weights(posterior: Exact) -> tuple[Array, float]:
+    """Of the covariances with the rows, in the mean, and what is added."""
+    if isinstance(posterior, exact.ProcessPosterior):
+        return np.asarray(posterior.a[:, 0]), 0.0
+    return posterior.alpha, float(posterior.shift)

@@ -1,0 +1,263 @@
+"""Expectation propagation: a Gaussian process under any elementwise likelihood, by moments.
+
+Each observation is replaced by a normal site that gives its latent value the mean and the variance
+it has under the observation itself and all other sites [GPML Alg 3.5]. All sites are renewed at
+once, from one factor and one inverse a sweep, until they agree.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from posterity import kernels, likelihoods, linalg, optimize
+from posterity.arrays import Array
+from posterity.inference.process import kernel_blocks
+from posterity.inference.process.latent import sites
+from posterity.inference.process.latent.site_posterior import SitePosterior
+from posterity.inference.process.latent.sites import InvertedSites, NotAMaximumError, Sites
+from posterity.inference.process.latent.targets import LatentTargets
+
+_AGREED = 1e-7  # standard deviations between the two means of a latent value, or so of variances
+_SWEEPS = 200
+_LEAST_PACE = 0.05  # of the way to the new sites; less is not progress
+_FASTER = 1.2  # after a sweep that came closer
+_TOO_SMALL = 1e-8  # of the prior precision: a site not to be divided by
+_STRENGTHS = (1.0, 0.7, 0.5, 0.3, 0.1, 0.0)  # of negative sites; without them all is well
+_STEP = 1e-4  # in log parameters of a likelihood, for differences of log Z
+
+Memory = tuple[Array, Array]
+
+
+class PropagationEvidence:
+    """log Z of expectation propagation, with its gradient, as a function of kernel and likelihood.
+
+    The memory of the matrices is kept from one call to the next, and so are the sites of the
+    largest evidence, from which the next search for a fixed point starts.
+
+    Parameters
+    ----------
+    X : array (N, D), or a sequence of N objects
+        The rows.
+    targets : LatentTargets
+        Whose weights are all one: repeat rows that count more often.
+    """
+
+    def __init__(self, X: Any, targets: LatentTargets) -> None:
+        _check_weights(targets)
+        sites.check_room(targets.n_rows)
+        self.X, self.targets = X, targets
+        self._memory: Memory | None = None
+        self._sites: Array | None = None
+        self._largest = -np.inf
+
+    def __call__(
+        self, kernel: kernels.Kernel, likelihood: likelihoods.Likelihood
+    ) -> tuple[float, Array]:
+        """The log evidence and its gradient in [kernel.theta, likelihood.theta]."""
+        if self._memory is None:
+            self._memory = sites.allocate(self.targets.n_rows)
+        total = sites.with_offset(kernel, self.targets)
+        kernel_blocks.fill(
+            self._memory[0], total, self.X, np.zeros(self.targets.n_rows), above_too=True
+        )
+        found = _propagate(self._memory, likelihood, self.targets, self._sites)
+        if found.log_evidence > self._largest:  # not of a step that a search takes back
+            self._sites, self._largest = found.sites, found.log_evidence
+        a = found.alpha[:, None]
+        theta = found.R.pullback(total, self.X, a, a)  # [GPML 5.27]
+        return found.log_evidence, np.append(theta, found.tilted.slopes(likelihood, self.targets))
+
+
+class PropagationPosterior(SitePosterior):
+    """The latent function at any rows, given N observations, by expectation propagation.
+
+    Examples
+    --------
+    >>> X, y = np.array([[-1.0], [-0.5], [1.0]]), np.array([0.0, 0.0, 1.0])
+    >>> likelihood = likelihoods.Bernoulli()
+    >>> targets = LatentTargets.of(y, np.ones(3), likelihood, offset=False)
+    >>> posterior = PropagationPosterior.condition(4.0 * kernels.RBF(1.0), likelihood, X, targets)
+    >>> mean, variance = posterior.latent(np.array([[-1.0], [9.0]]))
+    >>> mean.round(3), variance.round(3)
+    (array([-1.657,  0.   ]), array([2.09, 4.  ]))
+    """
+
+    @classmethod
+    def condition(
+        cls,
+        kernel: kernels.Kernel,
+        likelihood: likelihoods.Likelihood,
+        X: Any,
+        targets: LatentTargets,
+    ) -> Self:
+        """Sweep until the sites agree.
+
+        Warns with ``optimize.ConvergenceWarning`` where they do not.
+        """
+        _check_weights(targets)
+        total, memory = sites.with_offset(kernel, targets), sites.allocate(targets.n_rows)
+        with linalg.limited(targets.n_rows):
+            kernel_blocks.fill(memory[0], total, X, np.zeros(targets.n_rows), above_too=True)
+            found = _propagate(memory, likelihood, targets, None)
+            factor = _factor(memory, found.sites[0])
+        if not found.converged:
+            warnings.warn(found.stop_reason, optimize.ConvergenceWarning, stacklevel=2)
+        return cls(
+            total,
+            X,
+            float(targets.shift[0]),
+            found.alpha,
+            factor,
+            found.log_evidence,
+            found.n_iter,
+            found.stop_reason,
+        )
+
+
+@dataclass(frozen=True)
+class _Tilted:
+    """Each latent value without its site, and what its observation makes of that."""
+
+    mean: Array  # (N,), of the cavity, without the shift
+    variance: Array  # (N,)
+    log_Z: Array  # (N,)
+    d1: Array  # (N,), derivatives of log Z in the mean
+    d2: Array  # (N,)
+
+    @classmethod
+    def of(
+        cls,
+        mean: Array,
+        variance: Array,
+        likelihood: likelihoods.Likelihood,
+        targets: LatentTargets,
+    ) -> _Tilted:
+        log_Z, d1, d2 = likelihood.tilted(*targets.seen(likelihood, mean), variance)
+        return cls(mean, variance, log_Z, d1, d2)
+
+    @property
+    def sites(self) -> Array:
+        """Precision and precision times mean of the sites that match the moments, (2, N)."""
+        share = 1.0 + self.variance * self.d2  # tilted variance over that of the cavity
+        return np.stack([-self.d2, self.d1 - self.mean * self.d2]) / share  # [GPML 3.59]
+
+    def gap(self, mean: Array, variance: Array) -> float:
+        """How far its moments are from these, in standard deviations, at worst."""
+        own_mean = self.mean + self.variance * self.d1  # [GPML 3.58]
+        own_variance = self.variance * (1.0 + self.variance * self.d2)
+        means = np.abs(own_mean - mean) / np.sqrt(variance)
+        return float(np.max(np.maximum(means, np.abs(own_variance / variance - 1.0))))
+
+    def log_constants(self, tau: Array, nu: Array) -> float:
+        """What makes each site as large, under its cavity, as what it stands for."""
+        D, m, v = 1.0 + tau * self.variance, self.mean, self.variance
+        inner = (2.0 * m * nu + nu * nu * v - m * m * tau) / D
+        return float(np.sum(self.log_Z + 0.5 * np.log(D) - 0.5 * inner))
+
+    def slopes(self, likelihood: likelihoods.Likelihood, targets: LatentTargets) -> Array:
+        """Derivatives of the sum of log Z in the parameters of the likelihood, by differences."""
+        (y, a), theta = targets.seen(likelihood, self.mean), likelihood.theta
+
+        def total(step: Array) -> float:
+            moved = likelihood.at(theta + step)
+            return float(np.sum(moved.tilted(y, a, self.variance)[0]))
+
+        steps = _STEP * np.eye(len(theta))
+        return np.array([(total(h) - total(-h)) / (2.0 * _STEP) for h in steps])
+
+
+@dataclass(frozen=True)
+class _FixedPoint:
+    sites: Array  # (2, N), tau and nu
+    alpha: Array  # (N,)
+    R: InvertedSites
+    tilted: _Tilted
+    log_evidence: float
+    n_iter: int
+    stop_reason: str
+    converged: bool
+
+
+@dataclass(frozen=True)
+class _Marginals:
+    """The latent values under all sites."""
+
+    alpha: Array  # (N,), K^-1 mean
+    mean: Array  # (N,)
+    R: InvertedSites
+    log_determinant: float
+
+    @classmethod
+    def under(cls, memory: Memory, tau: Array, nu: Array) -> _Marginals:
+        K = memory[0]
+        factor = _factor(memory, tau)
+        alpha = nu - factor.apply(K @ nu)
+        return cls(alpha, K @ alpha, factor.inverted(K), factor.log_determinant)
+
+    def cavities(self, tau: Array, nu: Array) -> tuple[Array, Array]:
+        """Mean and variance without each value's own site.  [GPML 3.56]"""
+        v = self.R.variances
+        share = 1.0 - tau * v
+        return (self.mean - v * nu) / share, v / share
+
+
+def _propagate(
+    memory: Memory,
+    likelihood: likelihoods.Likelihood,
+    targets: LatentTargets,
+    start: Array | None,
+) -> _FixedPoint:
+    """Sweeps from given sites, or from none, slower after those that do not come closer."""
+    current = np.zeros((2, targets.n_rows)) if start is None else start
+    pace, last = 1.0, np.inf
+    for n in range(1, _SWEEPS + 1):
+        (tau, nu), marginals = _settled(memory, current)
+        tilted = _Tilted.of(*marginals.cavities(tau, nu), likelihood, targets)
+        gap = tilted.gap(marginals.mean, marginals.R.variances)
+        if gap <= _AGREED:
+            break
+        pace = max(_LEAST_PACE, 0.5 * pace) if gap > last else min(1.0, _FASTER * pace)
+        last, current = gap, current + pace * (tilted.sites - current)
+    value = tilted.log_constants(tau, nu) + 0.5 * float(nu @ marginals.mean)
+    value -= 0.5 * marginals.log_determinant  # [GPML 3.65]
+    reached = np.stack([tau, nu])
+    reason = f"after {n} sweeps of expectation propagation, means of latent values still differ by "
+    reason += f"up to {gap:.0e} standard deviations"
+    return _FixedPoint(
+        reached, marginals.alpha, marginals.R, tilted, value, n, reason, gap <= _AGREED
+    )
+
+
+def _settled(memory: Memory, asked: Array) -> tuple[Array, _Marginals]:
+    """The sites asked for, or with those of negative precision as weak as a posterior needs.
+
+    A likelihood that is not log-concave has such sites, and on the way they may leave none.
+    """
+    for strength in _STRENGTHS:
+        chosen = np.where(asked[0] < 0.0, strength * asked, asked)
+        try:
+            marginals = _Marginals.under(memory, *chosen)
+        except NotAMaximumError:
+            continue
+        if np.all(chosen[0] * marginals.R.variances < 1.0):  # every cavity is a distribution
+            break
+    return chosen, marginals
+
+
+def _factor(memory: Memory, tau: Array) -> Sites:
+    K, factor = memory
+    few = np.flatnonzero(tau * np.diagonal(K) < _TOO_SMALL)
+    return Sites.factorise(K, tau, factor, few)
+
+
+def _check_weights(targets: LatentTargets) -> None:
+    odd = np.flatnonzero(targets.weights != 1.0)
+    if odd.size:
+        raise ValueError(
+            f"row {odd[0]} counts {targets.weights[odd[0]]:g} times, and expectation propagation "
+            "takes every row once: repeat rows, or use Laplace's approximation"
+        )

@@ -1,0 +1,180 @@
+"""A Gaussian process under noise that is normal given a hidden precision, as Student's t is.
+
+A normal of the latent values and independent precisions of the rows are the factors of the
+posterior, each the best given the others: their bound of the log evidence only rises. As long as
+latent values are sought from those before, the bound as a function of kernel and likelihood has no
+jumps downwards and no poles, which Laplace's evidence has wherever a mode vanishes.
+
+With E the expected square of a residual, the best precisions make of a row's part of the bound the
+log density of the noise at a residual of sqrt(E), and of its site what iterated least squares would
+take there.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+
+from posterity import kernels, likelihoods, linalg, optimize
+from posterity.arrays import Array
+from posterity.inference.process import kernel_blocks
+from posterity.inference.process.latent import sites
+from posterity.inference.process.latent.site_posterior import SitePosterior
+from posterity.inference.process.latent.sites import InvertedSites, Sites
+from posterity.inference.process.latent.targets import LatentTargets
+
+_GAIN = 1e-10  # nats of the bound, below which precisions are as good as any
+_SWEEPS = 500
+_LONGER = 1.5  # after a step that gained, of the logs of precisions
+
+Memory = tuple[Array, Array]
+
+
+class ScaleMixtureEvidence:
+    """A lower bound of log p(y), with its gradient, as a function of kernel and likelihood.
+
+    The memory of the matrices is kept from one call to the next, and so are the precisions of the
+    largest bound, from which the next call starts.
+
+    Parameters
+    ----------
+    X : array (N, D), or a sequence of N objects
+        The rows.
+    targets : LatentTargets
+    """
+
+    def __init__(self, X: Any, targets: LatentTargets) -> None:
+        sites.check_room(targets.n_rows)
+        self.X, self.targets = X, targets
+        self._memory: Memory | None = None
+        self._W: Array | None = None
+        self._largest = -np.inf
+
+    def __call__(
+        self, kernel: kernels.Kernel, likelihood: likelihoods.Likelihood
+    ) -> tuple[float, Array]:
+        """The bound and its gradient in [kernel.theta, likelihood.theta]."""
+        if self._memory is None:
+            self._memory = sites.allocate(self.targets.n_rows)
+        total = sites.with_offset(kernel, self.targets)
+        kernel_blocks.fill(
+            self._memory[0], total, self.X, np.zeros(self.targets.n_rows), above_too=True
+        )
+        found = _converge(_Rows(likelihood, self.targets), self._memory, self._W)
+        if found.bound > self._largest:  # not of a step that a search takes back
+            self._W, self._largest = found.W, found.bound
+        a = found.alpha[:, None]
+        theta = found.R.pullback(total, self.X, a, a)
+        return found.bound, np.append(theta, _Rows(likelihood, self.targets).slopes(found.E))
+
+
+class ScaleMixturePosterior(SitePosterior):
+    """The latent function at any rows, given N observations with outliers, by the best factors.
+
+    Examples
+    --------
+    >>> X, y = np.array([[-1.0], [-0.5], [0.0], [1.0]]), np.array([0.1, -0.1, 9.0, 0.3])
+    >>> likelihood = likelihoods.StudentT(scale=0.2, degrees_of_freedom=3.0)
+    >>> targets = LatentTargets.of(y, np.ones(4), likelihood, offset=False)
+    >>> posterior = ScaleMixturePosterior.condition(kernels.RBF(1.0), likelihood, X, targets)
+    >>> mean, variance = posterior.latent(np.array([[0.0], [9.0]]))
+    >>> mean.round(2), variance.round(2)
+    (array([-0.01,  0.  ]), array([0.1, 1. ]))
+    """
+
+    @classmethod
+    def condition(
+        cls,
+        kernel: kernels.Kernel,
+        likelihood: likelihoods.Likelihood,
+        X: Any,
+        targets: LatentTargets,
+        start: Array | None = None,
+    ) -> Self:
+        """Alternate until the bound no longer rises.
+
+        Warns with ``optimize.ConvergenceWarning`` where it still does.
+        """
+        total, memory = sites.with_offset(kernel, targets), sites.allocate(targets.n_rows)
+        with linalg.limited(targets.n_rows):
+            kernel_blocks.fill(memory[0], total, X, np.zeros(targets.n_rows), above_too=True)
+            found = _converge(_Rows(likelihood, targets), memory, start)
+            factor = Sites.factorise(memory[0], found.W, memory[1])
+        if not found.converged:
+            warnings.warn(found.stop_reason, optimize.ConvergenceWarning, stacklevel=2)
+        shift = float(targets.shift[0])
+        record = found.bound, found.n_iter, found.stop_reason
+        return cls(total, X, shift, found.alpha, factor, *record)
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """What rows make of the expected squares of their residuals, E (N,)."""
+
+    likelihood: likelihoods.Likelihood
+    targets: LatentTargets
+
+    @property
+    def observed(self) -> Array:
+        """Targets from the shift on, as latent values are."""
+        return self.targets.seen(self.likelihood, np.zeros(self.targets.n_rows))[0]
+
+    def log_density(self, E: Array) -> float:
+        """Their part of the bound."""
+        return float(self.targets.weights @ self.likelihood.log_prob(np.sqrt(E), 0.0))
+
+    def precisions(self, E: Array) -> Array:
+        """Of the best sites."""
+        return self.targets.weights * self.likelihood.step_curvature(np.sqrt(E), 0.0)
+
+    def slopes(self, E: Array) -> Array:
+        """Of their part in the likelihood's theta; the factors are the best, and do not count."""
+        return self.likelihood.slopes(np.sqrt(E), np.zeros_like(E))[0] @ self.targets.weights
+
+
+@dataclass(frozen=True)
+class _Factors:
+    """The normal under sites of precision W, and the bound with the precisions best for it."""
+
+    W: Array  # (N,)
+    alpha: Array  # (N,), K^-1 mean
+    R: InvertedSites
+    E: Array  # (N,), expected squares of residuals
+    bound: float
+    n_iter: int = 0
+    stop_reason: str = ""
+    converged: bool = False
+
+    @classmethod
+    def under(cls, rows: _Rows, memory: Memory, W: Array) -> _Factors:
+        K, y = memory[0], rows.observed
+        factor = Sites.factorise(K, W, memory[1])
+        nu = W * y
+        alpha = nu - factor.apply(K @ nu)
+        mean, log_det = K @ alpha, factor.log_determinant
+        R = factor.inverted(K)
+        E = (y - mean) ** 2 + R.variances
+        divergence = 0.5 * (log_det - float(W @ R.variances) + float(mean @ alpha))
+        return cls(W, alpha, R, E, rows.log_density(E) - divergence)
+
+
+def _converge(rows: _Rows, memory: Memory, start: Array | None) -> _Factors:
+    """Alternate, with longer steps while they gain, until the bound rises no more."""
+    y = rows.observed
+    first = rows.precisions(y * y) if start is None else start
+    now, pace, gain = _Factors.under(rows, memory, first), 1.0, np.inf
+    for n in range(1, _SWEEPS + 1):
+        wanted = np.log(rows.precisions(now.E)) - np.log(now.W)
+        trial = _Factors.under(rows, memory, now.W * np.exp(pace * wanted))
+        gain = trial.bound - now.bound
+        if gain <= _GAIN and pace == 1.0:
+            reason = f"a further step gains less than {_GAIN:.0e} nats"
+            return replace(trial, n_iter=n, stop_reason=reason, converged=True)
+        if gain > 0.0:
+            now = trial
+        pace = _LONGER * pace if gain > _GAIN else 1.0  # at a pace of one a step gains surely
+    reason = f"the latent values still move after {_SWEEPS} steps, by {gain:.0e} nats in the last"
+    return replace(_Factors.under(rows, memory, now.W), n_iter=_SWEEPS, stop_reason=reason)

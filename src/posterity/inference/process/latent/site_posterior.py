@@ -1,0 +1,69 @@
+"""The latent function at any rows, given N rows whose observations have become normal sites."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from posterity import kernels, linalg
+from posterity.arrays import Array
+from posterity.inference.process import kernel_blocks
+from posterity.inference.process.latent.sites import Sites
+
+_ROUND_OFF = 1e10 * float(np.finfo(np.float64).eps)  # of a variance, in units of its tolerance
+_QUERY_VALUES = 1 << 22  # cross-covariances held at a time while predicting: 32 MiB
+
+
+@dataclass(frozen=True)
+class SitePosterior:
+    """shift + f(x), with f a Gaussian process that N normal sites have told of.
+
+    ``kernel`` is that of process and offset together.
+    """
+
+    kernel: kernels.Kernel
+    X: Any  # (N, D) rows, or N objects
+    shift: float
+    alpha: Array  # (N,), K^-1 times the posterior mean of f
+    sites: Sites
+    log_evidence: float  # log p(y), all constants included
+    n_iter: int
+    stop_reason: str
+
+    def mean(self, X: Any) -> Array:
+        """Of the latent function at the rows of X, (n,).  [GPML 3.21]"""
+        parts = [
+            kernel_blocks.between(self.kernel, x, self.X) @ self.alpha for x in self._pieces(X)
+        ]
+        return self.shift + np.concatenate(parts)
+
+    def latent(self, X: Any) -> tuple[Array, Array]:
+        """Mean and variance of the latent function at the rows of X, each (n,).  [GPML 3.24]"""
+        means, variances = [], []
+        for x in self._pieces(X):
+            k, prior = kernel_blocks.between(self.kernel, self.X, x), self.kernel.diag(x)
+            means.append(self.shift + k.T @ self.alpha)
+            left = prior - self.sites.reduction(k)
+            variances.append(linalg.nonnegative(left, prior * self._loss))
+        return np.concatenate(means), np.concatenate(variances)
+
+    def covariance(self, X: Any) -> Array:
+        """Of the latent function between the rows of X, (n, n)."""
+        k = kernel_blocks.between(self.kernel, self.X, X)
+        return self.kernel(X) - self.sites.reduction_matrix(k)
+
+    @functools.cached_property
+    def _loss(self) -> float:
+        """By what factor the conditioning of the factor makes the round-off of variances larger."""
+        pivots = np.diagonal(self.sites.L)
+        ratio = float(np.max(pivots) / np.min(pivots))
+        return max(1.0, _ROUND_OFF * len(self.alpha) * ratio**2)
+
+    def _pieces(self, X: Any) -> list[Any]:
+        """The queries in parts whose covariances with the rows fit in a small memory."""
+        n = kernels.rows.count(X)
+        size = max(1, _QUERY_VALUES // len(self.alpha)) if self.kernel.takes_vectors else max(1, n)
+        return [kernels.rows.between(X, i, i + size) for i in range(0, n, size)]

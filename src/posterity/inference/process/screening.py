@@ -1,0 +1,70 @@
+"""Starts of a search over many length scales: which columns matter, and how fast along them.
+
+From a start at which all columns matter a little, a function that is fast along one column and flat
+along thirty looks like noise: along every length scale the evidence falls before it rises. So each
+column is tried by itself, at a few lengths, on a few rows, while the others stay as they are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from posterity.arrays import Array
+from posterity.inference.search import Objective, Searchable
+
+_ROWS = 200
+_FLAT = 3.0  # log of the factor by which a column that does not matter is longer than at the start
+_LENGTHS = np.array([-1.5, -3.0])  # likewise, of a column that is tried: a fifth, a twentieth
+_PASSES = 2  # a column may matter only beside another
+
+
+def screen_start(problem: Searchable, rng: np.random.Generator) -> Array | None:
+    """Log parameters with columns that matter short and others long; None with one length for all.
+
+    Examples
+    --------
+    >>> from posterity import kernels
+    >>> from posterity.inference.process.observations import Observations
+    >>> from posterity.inference.process.search import ProcessProblem
+    >>> X = np.random.default_rng(0).normal(size=(80, 3))
+    >>> kernel, bounds = kernels.Scaled(kernels.RBF(ard=True)).tuned(X)
+    >>> y = Observations.of(np.sin(9.0 * X[:, :1]))
+    >>> problem = ProcessProblem(X, y, kernel, bounds, 0.1, None)
+    >>> start = screen_start(problem, np.random.default_rng(0))
+    >>> (start - kernel.theta)[1:]
+    array([-3.,  3.,  3.])
+    """
+    places = [i for i, name in enumerate(problem.names) if name.endswith("]") and "length_" in name]
+    if len(places) < 2:
+        return None
+    few = problem.among(np.sort(problem.order(rng)[:_ROWS]))
+    low, high = few.limits.T
+    theta = few.start.copy()
+    theta[places] += _FLAT
+    best = _Point.at(few.objective(), np.clip(theta, low, high))
+    for _ in range(_PASSES):
+        for i in places:
+            best = best.with_best_length(i, np.clip(problem.start[i] + _LENGTHS, low[i], high[i]))
+    return best.theta
+
+
+@dataclass(frozen=True)
+class _Point:
+    """Log parameters, and minus the log evidence there."""
+
+    objective: Objective
+    theta: Array
+    value: float
+
+    @classmethod
+    def at(cls, objective: Objective, theta: Array) -> _Point:
+        return cls(objective, theta, objective(theta)[0])
+
+    def with_best_length(self, i: int, lengths: Array) -> _Point:
+        """The best of this point and those with parameter i at one of the lengths."""
+        tried = np.tile(self.theta, (len(lengths), 1))
+        tried[:, i] = lengths
+        others = (_Point.at(self.objective, theta) for theta in tried if theta[i] != self.theta[i])
+        return min((self, *others), key=lambda point: point.value)

@@ -1,0 +1,1 @@
+"""Coupled latent functions of several classes."""

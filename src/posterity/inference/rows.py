@@ -1,0 +1,94 @@
+"""Rows as inference sees them: equal ones counted once, some held out.
+
+Where a search has many valleys, rounding decides between them: only equal sums in an equal order
+lead to the same one. So rows that are equal are made one, and repeating a row is counting it again.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from posterity.arrays import Array
+
+_DRAWABLE = 1e9  # the most repetitions that NumPy draws from without replacement
+
+
+def merge_equal_rows(X: Array, y: Array, counts: Array | None = None) -> tuple[Array, Array, Array]:
+    """The different rows of (X, y) that count, sorted, and how often each does.
+
+    Examples
+    --------
+    >>> X, y = np.array([[2.0], [1.0], [2.0]]), np.array([0.0, 1.0, 0.0])
+    >>> merge_equal_rows(X, y)
+    (array([[1.],
+           [2.]]), array([1., 0.]), array([1., 2.]))
+    """
+    weights = np.ones(len(y)) if counts is None else counts
+    present = np.flatnonzero(weights)
+    rows = np.column_stack([X[present], y[present]])
+    different, group = np.unique(rows, axis=0, return_inverse=True)
+    total = np.bincount(group.reshape(-1), weights=weights[present]).astype(np.float64)
+    return different[:, :-1], different[:, -1], total
+
+
+def draw_held_out_rows(
+    groups: Array, fraction: float, rng: np.random.Generator
+) -> NDArray[np.bool_]:
+    """Which rows take no part: that fraction of each group, at random, at least one, never all.
+
+    Examples
+    --------
+    >>> groups = np.array([0.0, 0.0, 0.0, 0.0, 1.0])
+    >>> held = draw_held_out_rows(groups, 0.5, np.random.default_rng(0))
+    >>> int(held.sum()), bool(held[4])
+    (2, False)
+    """
+    held = np.zeros(len(groups), dtype=bool)
+    for group in _by_appearance(groups):
+        own = np.flatnonzero(groups == group)
+        n = min(max(round(fraction * len(own)), 1), len(own) - 1)
+        held[rng.permutation(own)[:n]] = True
+    if not held.any():
+        raise ValueError(
+            f"validation_fraction={fraction:g} holds out part of the rows, but none of the "
+            f"{len(groups)} different ones can be spared: set validation_fraction=None."
+        )
+    return held
+
+
+def draw_held_out_counts(
+    y: Array, times: Array, fraction: float, *, rng: np.random.Generator
+) -> Array:
+    """How often each row times in a part drawn at random, the same share of every class.
+
+    Where counts are whole numbers this draws from the repeated rows, so that a row may be in both
+    parts; otherwise it draws rows. At least one row of each class is left.
+
+    Examples
+    --------
+    >>> y, times = np.array([0.0, 0.0, 1.0]), np.array([3.0, 1.0, 6.0])
+    >>> held = draw_held_out_counts(y, times, 0.5, rng=np.random.default_rng(0))
+    >>> held[:2].sum(), held[2]
+    (np.float64(2.0), np.float64(3.0))
+    """
+    whole = bool(np.all(times == np.floor(times))) and float(np.sum(times)) < _DRAWABLE
+    units = times if whole else np.ones_like(times)
+    drawn = np.zeros_like(times)
+    for label in _by_appearance(y):
+        own = np.flatnonzero(y == label)
+        n = int(np.sum(units[own]))
+        wanted = min(max(round(fraction * n), 1), n - 1)
+        drawn[own] = rng.multivariate_hypergeometric(units[own].astype(np.int64), wanted)
+    if not drawn.any():
+        raise ValueError(
+            "No row can be held out to choose the depth by: each class has one row only. "
+            "Give a depth."
+        )
+    return drawn * (times / units)
+
+
+def _by_appearance(groups: Array) -> Array:
+    """Each group once, by its first row: draws do not depend on what groups are called."""
+    values, first = np.unique(groups, return_index=True)
+    return values[np.argsort(first)]

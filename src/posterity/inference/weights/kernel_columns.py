@@ -1,0 +1,200 @@
+"""One weight for each row in the columns of a kernel, whose parameters the evidence chooses.
+
+The columns are the kernel about the centre of the rows, in both arguments [P9 9.30], so that the
+origin does not matter; the prior of their weights is normal. The evidence is Laplace's, and its
+gradient in the kernel's parameters goes through the columns.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from posterity import arrays, designs, kernels, likelihoods, optimize
+from posterity.arrays import Array
+from posterity.inference.weights import variational
+from posterity.inference.weights.laplace import LaplaceFit
+from posterity.inference.weights.prior import WeightPrior
+from posterity.inference.weights.prior_range import PriorRange
+from posterity.inference.weights.problem import WeightProblem
+from posterity.inference.weights.targets import RowTargets
+from posterity.inference.weights.variational import NearestNormal
+
+_OCTAVES = np.log(2.0) * np.array([1.0, -1.0, -2.0])  # from a kernel's start
+_LEAST_GAIN = 1e-5  # nats
+_LONGEST = 2.0  # step, in logs
+
+
+@dataclass(frozen=True)
+class KernelWeights:
+    """A kernel, the prior variance of its columns' weights, and their posterior."""
+
+    kernel: kernels.Kernel
+    X: Any  # N rows
+    weights: Array  # (N,)
+    center: Array  # (N,), of each column of the kernel less its mean over the rows
+    prior_variance: float
+    fit: LaplaceFit | NearestNormal
+
+    def columns(self, X: Any) -> Array:
+        """The design at any rows, (n, N + 1) with the offset's ones."""
+        K = arrays.to_numpy(self.kernel(X, self.X))
+        offset = self.fit.problem.prior.offset_precision is not None
+        return _columns(K, self.weights, self.center, offset=offset)
+
+    def latent(self, X: Any) -> tuple[Array, Array]:
+        """Mean (n, C) and covariance (n, C, C) of the latent values."""
+        return self.fit.latent(self.columns(X))
+
+
+@dataclass(frozen=True)
+class KernelWeightSearch:
+    """What is searched: the log of the prior variance, and of the kernel's parameters."""
+
+    X: Any
+    y: Array
+    weights: Array
+    likelihood: likelihoods.Likelihood | likelihoods.Coupled
+    kernel: kernels.Kernel  # at its start
+    bounds: Array  # (P, 2), log
+    prior_variance: float | None
+    offset: bool
+    nearest: bool = False  # end with the nearest normal; for classes
+
+    @property
+    def targets(self) -> RowTargets:
+        """The rows' targets about their offset."""
+        weights = None if np.all(self.weights == 1.0) else self.weights
+        return RowTargets.of(self.y, weights, self.likelihood, offset=self.offset)
+
+    def maximise(self, *, max_iter: int = 100) -> tuple[KernelWeights, optimize.Optimum]:
+        """Scan the prior variance and a few widths, then climb in all parameters."""
+        objective = _Objective(self)
+        start, limits = self._start(objective), self.bounds
+        if self.prior_variance is None:
+            limits = np.vstack([objective.prior_range(self.kernel.theta).limits, limits])
+        if not len(start):
+            best = optimize.Optimum(start, np.nan, start, 0, "every parameter was given", True)
+            return objective.solution(start), best
+        best = optimize.minimise_bfgs(
+            objective.value_and_gradient,
+            start,
+            bounds=[(low, high) for low, high in limits],
+            names=["prior_variance"] * (self.prior_variance is None) + self.kernel.names,
+            longest_step=_LONGEST,
+            max_iter=max_iter,
+            tol=0.1 * _LEAST_GAIN,
+            least_gain=_LEAST_GAIN,
+        )
+        return objective.solution(best.x), best
+
+    def _start(self, objective: _Objective) -> Array:
+        """The best decade of the prior variance, and then the best of a few widths."""
+        theta = self.kernel.theta
+        widths = [theta + octave * self._is_length for octave in _OCTAVES]
+        widths = [np.clip(width, *self.bounds.T) for width in widths if np.any(width != theta)]
+        if self.prior_variance is not None:
+            return objective.best([theta, *widths])
+        among = objective.prior_range(theta)
+        best = objective.best([np.append(variance, theta) for variance in among.scan])
+        decade = best[0] - among.start
+        others = [np.append(objective.prior_range(w).start + decade, w) for w in widths]
+        return objective.best([best, *others])
+
+    @property
+    def _is_length(self) -> NDArray[np.bool_]:
+        return np.array(["length_scale" in name for name in self.kernel.names], dtype=bool)
+
+
+class _Objective:
+    """Minus the log evidence in log parameters; modes are sought from the one before."""
+
+    def __init__(self, search: KernelWeightSearch) -> None:
+        self._search, self._targets = search, search.targets
+        self._mode: Array | None = None
+
+    def best(self, points: list[Array]) -> Array:
+        """The one of the largest evidence; no fit where there is no choice."""
+        if len(points) == 1:
+            return points[0]
+        return points[int(np.argmax([self.fit(x).log_evidence for x in points]))]
+
+    def prior_range(self, theta: Array) -> PriorRange:
+        """Of the prior variance, at log parameters of the kernel."""
+        s = self._search
+        K = arrays.to_numpy(s.kernel.at(theta)(s.X))
+        center = _center(K, s.weights, offset=s.offset)
+        Z = _columns(K, s.weights, center, offset=s.offset)[:, : len(K)]
+        length2 = float(s.weights @ np.sum(Z**2, axis=1) / s.weights.sum())
+        return PriorRange.of(self._targets.typical_variance, length2)
+
+    def _parts(self, x: Array) -> tuple[float, kernels.Kernel]:
+        given = self._search.prior_variance
+        if given is not None:
+            return given, self._search.kernel.at(x)
+        return float(np.exp(x[0])), self._search.kernel.at(x[1:])
+
+    def fit(self, x: Array) -> LaplaceFit:
+        """The normal at the mode, for log parameters x."""
+        s = self._search
+        variance, kernel = self._parts(x)
+        K = arrays.to_numpy(kernel(s.X))
+        Z = _columns(K, s.weights, _center(K, s.weights, offset=s.offset), offset=s.offset)
+        precision = self._targets.offset_precision if s.offset else None
+        prior = WeightPrior(1.0 / variance, Z.shape[1], precision)
+        problem = WeightProblem(designs.Dense(Z), self._targets, prior)
+        found = LaplaceFit.of(problem, self._mode)
+        self._mode = found.weights.W
+        return found
+
+    def value_and_gradient(self, x: Array) -> tuple[float, Array]:
+        s = self._search
+        fit = self.fit(x)
+        _, kernel = self._parts(x)
+        N = len(s.y)
+        G = fit.design_gradient(fit.problem.design.rows(0, N))[:, :N]
+        in_kernel = kernel.pullback(s.X, None, _columns_pullback(G, s.weights, offset=s.offset))
+        in_variance = [fit.gradient()[0]] * (s.prior_variance is None)
+        return -fit.log_evidence, -np.append(in_variance, in_kernel)
+
+    def solution(self, x: Array) -> KernelWeights:
+        """All that predicts."""
+        s = self._search
+        variance, kernel = self._parts(x)
+        center = _center(arrays.to_numpy(kernel(s.X)), s.weights, offset=s.offset)
+        laplace = self.fit(x)
+        fit = variational.nearest(laplace) if s.nearest else laplace
+        return KernelWeights(kernel, s.X, s.weights, center, variance, fit)
+
+
+def _center(K: Array, weights: Array, *, offset: bool) -> Array:
+    """The mean over the rows of each column of K (N, N) less its row's mean; else zero."""
+    if not offset:
+        return np.zeros(len(K))
+    p = weights / weights.sum()
+    return p @ K - p @ K @ p
+
+
+def _columns(K: Array, weights: Array, center: Array, *, offset: bool) -> Array:
+    """The kernel about the centre of the rows, a column a row, and ones for the offset.
+
+    A row that counts w times has w weights on one column: one weight of w times the variance.
+    """
+    root = np.sqrt(weights)
+    if not offset:
+        return K * root
+    centred = (K - (K @ weights / weights.sum())[:, None] - center) * root
+    return np.hstack([centred, np.ones((len(K), 1))])
+
+
+def _columns_pullback(G: Array, weights: Array, *, offset: bool) -> Array:
+    """dL/dK from dL/dZ."""
+    scaled = G * np.sqrt(weights)
+    if not offset:
+        return scaled
+    p = weights / weights.sum()
+    about = scaled - np.outer(scaled.sum(axis=1), p)
+    return about - np.outer(p, about.sum(axis=0))

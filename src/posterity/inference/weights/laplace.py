@@ -1,0 +1,151 @@
+"""Laplace's approximation in weight space: a normal at the mode of the weights.
+
+Its evidence, the gradient of the evidence in the prior variance, in the parameters of the
+likelihood and in the design itself. With a normal likelihood it is exact.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from posterity import designs, linalg
+from posterity.arrays import Array
+from posterity.inference.weights.mode import find_mode
+from posterity.inference.weights.normal import WeightNormal
+from posterity.inference.weights.problem import WeightProblem, Weights
+from posterity.inference.weights.targets import RowTargets
+
+
+@dataclass(frozen=True)
+class LaplaceFit(WeightNormal):
+    """W ~ N(mode, H^-1), with H the Hessian of minus the log posterior there."""
+
+    log_likelihood: float
+
+    @classmethod
+    def of(cls, problem: WeightProblem, start: Array | None = None) -> LaplaceFit:
+        """Find the mode, and factorise there.
+
+        Raises ``linalg.NotPositiveDefiniteError`` where no mode was found.
+        """
+        if not problem.design.n_columns:
+            return cls._of_none(problem)
+        found = find_mode(problem, start)
+        L = _factor(found)
+        if start is not None and (L is None or not found.converged):
+            # From a start so far away that no row curves any more, or on a hill that is no more.
+            found = find_mode(problem)
+            L = _factor(found)
+        if L is None:
+            raise linalg.NotPositiveDefiniteError(
+                "no mode of the weights was found: where the search for one ended, the posterior "
+                "still rises in some direction. Give the likelihood its scale, or prior_variance."
+            )
+        known = replace(found, hessian=None)  # its factor is all that is asked for
+        return cls(problem, known, L, found.value + problem.quadratic(found.W))
+
+    @classmethod
+    def _of_none(cls, problem: WeightProblem) -> LaplaceFit:
+        """No weights at all: the rows at their shift."""
+        J = problem.shape[1]
+
+        def terms(part: designs.Design, t: RowTargets) -> list[float]:
+            A = t.latents(np.zeros((part.n_rows, J)))
+            return [t.summed(t.value_and_slope(A)[0])]
+
+        value = float(problem.targets.total(problem.design, terms)[0])
+        none = Weights(np.zeros((0, J)), value, 0.0, 0, "there are no weights", converged=True)
+        return cls(problem, none, np.zeros((0, 0)), value)
+
+    @property
+    def log_evidence(self) -> float:
+        """log p(y), all constants included, to Laplace's approximation.  [P9 9.29]"""
+        p = self.problem
+        log_prior = 0.5 * p.prior.log_determinant(p.shape[1]) - p.quadratic(self.weights.W)
+        return self.log_likelihood + log_prior - 0.5 * linalg.log_determinant(self.L)
+
+    def gradient(self) -> tuple[float, Array]:
+        """Of the log evidence: in the log of the prior variance, and in the likelihood's theta."""
+        in_theta = self._moves[1]
+        return -float(np.sum(self.precision_gradient())), in_theta
+
+    def precision_gradient(self) -> Array:
+        """Of the log evidence in the log of each weight's prior precision, (n, J).  [P9 9.43]
+
+        The curvature of the likelihood at the mode moves with the mode, which [P9 9.43] leaves out.
+        """
+        p, (_, J) = self.problem, self.problem.shape
+        n, V = p.prior.n_weights, self._moves[0]
+        W, variance = self.weights.W[:n], np.einsum("mjmj->mj", self.covariance)[:n]
+        return 0.5 - 0.5 * p.prior.per_weight(J) * (W**2 + variance + 2.0 * V[:n] * W)
+
+    def told(self, Z: Array) -> tuple[Array, Array]:
+        """Slope (N, J) and curvature (N, J, J) of all rows in z W, at the mode."""
+        t = self.problem.targets
+        A = t.latents(Z @ self.weights.W)
+        return t.slope(A), t.curvature(A)
+
+    def lean(self, remainder: Array | None = None) -> Array:
+        """By how much the posterior mean lies beyond the mode, (M, J), to first order.
+
+        Latent values may vary, by ``remainder`` (N,), beyond what the weights make of them.
+        """
+        if remainder is None:
+            return self._moves[0]
+        (M, J), W = self.problem.shape, self.weights.W
+
+        def terms(part: designs.Design, t: RowTargets, v: Array) -> list[Array]:
+            S = v[:, None, None] * np.eye(J)
+            return [part.rmatvec(-0.5 * t.curvature_pullback(t.latents(part @ W), S))]
+
+        (c,) = self.problem.targets.total(self.problem.design, terms, remainder)
+        return self._moves[0] + linalg.solve_cholesky(self.L, c.reshape(-1)).reshape(M, J)
+
+    @cached_property
+    def _moves(self) -> tuple[Array, Array]:
+        """H^-1 times the gradient in W of -0.5 log det H, (M, J), and the gradient in theta."""
+        p, (M, J) = self.problem, self.problem.shape
+        n_theta = len(p.targets.likelihood.names)
+
+        def terms(part: designs.Design, t: RowTargets) -> list[Array]:
+            A, S = self._at(part)
+            c = -0.5 * t.curvature_pullback(A, S)
+            value, slope, curvature = t.parameter_slopes(A)
+            explicit = value.sum(axis=1) - 0.5 * curvature @ S[:, 0, 0]
+            return [part.rmatvec(c), explicit, part.rmatvec(slope.T)]
+
+        c, explicit, R = p.targets.total(p.design, terms)
+        V = linalg.solve_cholesky(self.L, c.reshape(-1)).reshape(M, J)
+        return V, explicit + np.einsum("mp,m->p", R.reshape(M, n_theta), V[:, 0])
+
+    def design_gradient(self, Z: Array) -> Array:
+        """dL/dZ, (N, M), of the log evidence in the design of all rows, which is Z."""
+        t, W = self.problem.targets, self.weights.W
+        M, J = self.problem.shape
+        A, S = self._at(designs.Dense(Z))
+        R, h = t.slope(A), t.curvature(A)
+        c = -0.5 * t.curvature_pullback(A, S)
+        V = linalg.solve_cholesky(self.L, (Z.T @ c).reshape(-1)).reshape(M, J)
+        moved = np.matmul(h, (Z @ V)[:, :, None])[:, :, 0]
+        G = (R + c - moved) @ W.T + R @ V.T
+        for j in range(J):
+            for k in range(J):
+                G -= h[:, j, k, None] * (Z @ self.covariance[:, k, :, j])
+        return G
+
+    def _at(self, part: designs.Design) -> tuple[Array, Array]:
+        """Latent values of the rows at the mode, and the covariance of z W there."""
+        A = self.problem.targets.latents(part @ self.weights.W)
+        return A, self.spread(part.rows(0, part.n_rows))
+
+
+def _factor(found: Weights) -> Array | None:
+    """Of the Hessian at a mode; None where the end of the search is none, but a saddle."""
+    assert found.hessian is not None  # as at every end of Newton's method
+    try:
+        return linalg.cholesky(found.hessian, max_jitter=0.0)
+    except linalg.NotPositiveDefiniteError:
+        return None

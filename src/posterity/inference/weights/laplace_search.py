@@ -1,0 +1,176 @@
+"""The prior variance of weights, and the likelihood's parameters, by the largest evidence.
+
+The evidence may have more than one maximum along the prior variance: a scan over decades finds the
+decade, and BFGS on the exact gradient the place. Each mode is sought from the one before.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from posterity import designs, linalg, optimize
+from posterity.arrays import Array
+from posterity.inference.weights import quadratic
+from posterity.inference.weights.laplace import LaplaceFit
+from posterity.inference.weights.prior import WeightPrior
+from posterity.inference.weights.prior_range import PriorRange
+from posterity.inference.weights.problem import WeightProblem
+from posterity.inference.weights.targets import RowTargets
+
+_LEAST_GAIN = 1e-6  # nats
+_LONGEST = 2.0  # step, in logs
+_GIVEN = optimize.Optimum(
+    np.empty(0), np.nan, np.empty(0), 0, "every parameter was given", converged=True
+)
+
+
+@dataclass(frozen=True)
+class LearnedLaplace:
+    """The approximation at the parameters of the largest evidence, and how they were found."""
+
+    fit: LaplaceFit
+    prior_variance: float
+    optimum: optimize.Optimum
+
+
+@dataclass(frozen=True)
+class LaplaceSearch:
+    """What is searched: the logs of the prior variance and of the likelihood's parameters."""
+
+    design: designs.Design
+    targets: RowTargets
+    prior_variance: float | None  # None: learned
+    likelihood_bounds: Array  # (P, 2), log; equal: held
+    offset: bool
+    square_length: float  # mean over the rows of the design, without the ones of the offset
+
+    @property
+    def prior_range(self) -> PriorRange:
+        """Of the prior variance."""
+        return PriorRange.of(self.targets.typical_variance, self.square_length)
+
+    @property
+    def free(self) -> NDArray[np.bool_]:
+        """Which parameters of the likelihood are learned, (P,)."""
+        return self.likelihood_bounds[:, 0] < self.likelihood_bounds[:, 1]
+
+    @property
+    def limits(self) -> list[tuple[float, float]]:
+        """Log bounds of all that is searched."""
+        variance = [self.prior_range.limits] * (self.prior_variance is None)
+        return variance + [(low, high) for low, high in self.likelihood_bounds[self.free]]
+
+    @property
+    def names(self) -> list[str]:
+        """What the parameters are called."""
+        learned = [n for n, f in zip(self.targets.likelihood.names, self.free, strict=True) if f]
+        return ["prior_variance"] * (self.prior_variance is None) + learned
+
+    @property
+    def start(self) -> Array:
+        """The prior variance of latent values of typical size, and the likelihood as it is."""
+        theta = self.targets.likelihood.theta[self.free]
+        if self.prior_variance is not None:
+            return theta
+        return np.append(self.prior_range.start, theta)
+
+    def at(self, x: Array, start: Array | None) -> LaplaceFit:
+        """The approximation at log parameters, its mode sought from ``start``."""
+        learns = self.prior_variance is None
+        likelihood = self.targets.likelihood
+        theta = likelihood.theta
+        theta[self.free] = x[learns:]
+        targets = replace(self.targets, likelihood=likelihood.at(theta))
+        return LaplaceFit.of(WeightProblem(self.design, targets, self.prior(x)), start)
+
+    def prior(self, x: Array) -> WeightPrior:
+        """At log parameters."""
+        learned = self.prior_variance is None
+        variance = float(np.exp(x[0])) if learned else float(self.prior_variance or 0.0)
+        offset = self.targets.offset_precision if self.offset else None
+        return WeightPrior(1.0 / variance, self.design.n_columns, offset)
+
+    def gradient(self, fit: LaplaceFit) -> Array:
+        """Of the log evidence in all that is searched."""
+        in_variance, in_theta = fit.gradient()
+        return np.append([in_variance] * (self.prior_variance is None), in_theta[self.free])
+
+
+def maximise(search: LaplaceSearch, *, max_iter: int = 100) -> LearnedLaplace:
+    """Scan the prior variance, where it is not given, and climb from the best."""
+    fits = _Fits(search)
+    best, x = _GIVEN, search.start
+    if len(x):
+        inverse_hessian = None
+        if search.prior_variance is None:
+            x, inverse_hessian = fits.foreseen() if fits.sees_ahead else (fits.scanned(), None)
+        best = optimize.minimise_bfgs(
+            fits.objective,
+            x,
+            bounds=search.limits,
+            names=search.names,
+            inverse_hessian=inverse_hessian,
+            longest_step=_LONGEST,
+            max_iter=max_iter,
+            tol=0.1 * _LEAST_GAIN,
+            least_gain=_LEAST_GAIN,
+        )
+        x = best.x
+    given = search.prior_variance
+    return LearnedLaplace(fits.at(x), float(np.exp(x[0])) if given is None else given, best)
+
+
+class _Fits:
+    """One fit after the other, each sought from where the last one points."""
+
+    def __init__(self, search: LaplaceSearch) -> None:
+        self._search = search
+        self._last: tuple[Array, LaplaceFit] | None = None
+        n_weights = search.design.n_columns * search.targets.n_outputs
+        rows = search.targets.total_weight
+        # Where the likelihood is learned, too, what is foreseen of the weights alone is not enough.
+        self.sees_ahead = not np.any(search.free) and quadratic.is_quadratic_trusted(
+            rows, n_weights
+        )
+
+    def at(self, x: Array) -> LaplaceFit:
+        """At log parameters; the last fit itself where they are the same."""
+        if self._last is not None and np.array_equal(self._last[0], x):
+            return self._last[1]
+        fit = self._search.at(x, self._start(x))
+        self._last = x.copy(), fit
+        return fit
+
+    def _start(self, x: Array) -> Array | None:
+        if self._last is None:
+            return None
+        fit = self._last[1]
+        if not (self.sees_ahead and fit.L.size):
+            return fit.weights.W
+        return quadratic.QuadraticApproximation(fit).mode(self._search.prior(x))
+
+    def objective(self, x: Array) -> tuple[float, Array]:
+        """Minus the log evidence and its gradient."""
+        try:
+            fit = self.at(x)
+        except linalg.NotPositiveDefiniteError:
+            return np.inf, np.zeros_like(x)  # the step was too long: no mode there
+        return -fit.log_evidence, -self._search.gradient(fit)
+
+    def scanned(self) -> Array:
+        """The start, with the prior variance of the decade of the largest evidence."""
+        _, *theta = self._search.start
+        points = [np.array([variance, *theta]) for variance in self._search.prior_range.scan]
+        evidences = [self.at(point).log_evidence for point in points]
+        return points[int(np.argmax(evidences))]
+
+    def foreseen(self) -> tuple[Array, Array]:
+        """The prior variance that one fit foresees, and how sure that is."""
+        fit, among = self.at(self._search.start), self._search.prior_range
+        best, curvature = quadratic.QuadraticApproximation(fit).best_log_variance(
+            among.scan, among.limits
+        )
+        return np.array([best]), np.array([[1.0 / curvature]])

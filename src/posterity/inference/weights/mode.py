@@ -1,0 +1,136 @@
+"""The mode of weights in any design under any likelihood, by Newton's method.
+
+Every step is one pass over the rows.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+
+import numpy as np
+
+from posterity import designs, linalg, optimize
+from posterity.arrays import Array
+from posterity.inference.weights import sampled_mode
+from posterity.inference.weights.problem import (
+    Passes,
+    SeparatedError,
+    WeightProblem,
+    Weights,
+    weights_at,
+)
+from posterity.inference.weights.targets import RowTargets
+
+_MAX_ITER = 100
+_NEARLY = 1e-8
+_STILL_GOING = 0.1  # latent values by which a step at the end moves a row that is told apart
+_LEVEL = 1e-6  # of that: a row that a step does not move
+_ROUNDING = (0.0, 1e-15, 1e-14, 1e-13, 1e-12)  # of the mean diagonal
+_FREE = 1e-11  # of the largest curvature: a direction in which only sure rows move
+_SEPARATED = "the classes can be told apart without an error, and larger weights do so better"
+
+
+def find_mode(
+    problem: WeightProblem,
+    start: Array | None = None,
+    *,
+    exactly: bool = True,
+    tol: float = 1e-12,
+    max_iter: int = _MAX_ITER,
+) -> Weights:
+    """The weights of the largest posterior, or likelihood where the prior is flat.  [P9 9.8]
+
+    Parameters
+    ----------
+    problem : WeightProblem
+    start : array (M, J), optional
+        Where to begin. None: from no weights; where a Hessian is dear, from a sample of the rows.
+    exactly : bool, default=True
+        End with Newton steps, and so with a gradient that is zero to rounding. False: where a
+        Hessian is dear, do without.
+    tol : float
+        What a step must promise to gain to be taken, as a part of the value.
+    max_iter : int
+    """
+    try:
+        return _mode(problem, start, exactly, tol, max_iter)
+    except SeparatedError as found:
+        x = found.x.reshape(problem.shape)
+        return Weights(x, np.nan, np.nan, 0, _SEPARATED, converged=False, separable=True)
+
+
+def _mode(
+    problem: WeightProblem, start: Array | None, exactly: bool, tol: float, max_iter: int
+) -> Weights:
+    x0 = np.zeros(problem.shape) if start is None else start
+    if start is None and sampled_mode.is_expensive(problem):
+        near = sampled_mode.approach(problem, tol)
+        if not exactly and near.converged and not sampled_mode.may_grow(problem, near.W):
+            return near
+        x0 = near.W
+    with linalg.limited(x0.size):
+        if problem.targets.is_concave:
+            return _newton(problem, x0, tol, max_iter, surely_positive=False)
+        climbed = _newton(problem, x0, _NEARLY, max_iter, surely_positive=True)
+        return _newton(problem, climbed.W, tol, max_iter, surely_positive=False)
+
+
+def _newton(
+    problem: WeightProblem, W0: Array, tol: float, max_iter: int, *, surely_positive: bool
+) -> Weights:
+    passes = Passes(problem, hessian=True, surely_positive=surely_positive)
+    dependent = problem.prior.is_flat and passes.hold_idle(W0.reshape(-1))
+    with warnings.catch_warnings():
+        # Whether to speak of it is for the caller to say, who knows what the search was for.
+        warnings.simplefilter("ignore", optimize.ConvergenceWarning)
+        best = optimize.minimise_newton(
+            passes.value, passes.gradient, passes.solve, W0.reshape(-1), max_iter=max_iter, tol=tol
+        )
+    found = weights_at(problem, best)
+    endless = _nearly_separable(passes, best.x)
+    H = None if surely_positive else passes.hessian(best.x)
+    return replace(found, separable=endless, dependent=dependent, hessian=H)
+
+
+def _nearly_separable(passes: Passes, x: Array) -> bool:
+    """Whether a step goes on for ever: it favours no row's other class, and gains all the same.
+
+    Then some rows can be told apart from all others of another class, and the likelihood rises
+    towards its bound however far the weights go.
+    """
+    p = passes.problem
+    if not (p.prior.is_flat and p.targets.are_classes):
+        return False
+    step = _last_step(passes, x)
+    reach, margin = _effect(p, step)
+    if reach <= _STILL_GOING or margin > -_LEVEL * reach:
+        return reach > _STILL_GOING
+    # Rows that are sure already do not hold a step: look where the weights have gone instead.
+    values, V = linalg.symmetric.eigh(passes.H)
+    free = V[:, values <= _FREE * values[-1]]
+    reach, margin = _effect(p, free @ (free.T @ x))
+    return margin > -_LEVEL * reach
+
+
+def _effect(problem: WeightProblem, step: Array) -> tuple[float, float]:
+    """By how much a step moves a row at most, and favours what was observed at least."""
+    W = step.reshape(problem.shape)
+
+    def look(part: designs.Design, t: RowTargets) -> list[designs.Least]:
+        P = part @ W
+        reach = float(np.max(np.abs(P), initial=0.0))
+        return [designs.Least(-reach), designs.Least(t.margin(t.steps(P)))]
+
+    reach, margin = problem.targets.total(problem.design, look)
+    return -reach.value, margin.value
+
+
+def _last_step(passes: Passes, x: Array) -> Array:
+    """Where Newton would go from the end; rows that are sure need not curve beyond rounding."""
+    for shift in _ROUNDING:
+        try:
+            return -passes.solve(x, passes.gradient(x), shift)
+        except linalg.NotPositiveDefiniteError:
+            continue
+    return np.zeros_like(x)

@@ -1,0 +1,62 @@
+"""A normal approximation of the posterior of weights, and the latent values that it predicts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Self
+
+import numpy as np
+
+from posterity import linalg
+from posterity.arrays import Array
+from posterity.inference.weights.problem import WeightProblem, Weights
+
+
+@dataclass(frozen=True)
+class WeightNormal:
+    """W ~ N(weights.W, H^-1)."""
+
+    problem: WeightProblem
+    weights: Weights
+    L: Array  # (M J, M J), L L^T = H
+
+    @cached_property
+    def covariance(self) -> Array:
+        """Of the weights, (M, J, M, J)."""
+        M, J = self.problem.shape
+        return linalg.inverse_from_cholesky(self.L).reshape(M, J, M, J)
+
+    def latent(self, Z: Array) -> tuple[Array, Array]:
+        """Mean (n, C) and covariance (n, C, C) of the latent values at rows of the design."""
+        t = self.problem.targets
+        mean = (Z @ self.weights.W) @ t.Q.T + t.shift
+        return mean, np.matmul(np.matmul(t.Q, self.spread(Z)), t.Q.T)
+
+    def spread(self, Z: Array) -> Array:
+        """Covariance of z W, (n, J, J).  [P9 9.18]"""
+        J = self.problem.shape[1]
+        if J == 1:
+            V = linalg.solve_lower(self.L, np.ascontiguousarray(Z.T))
+            return np.einsum("mn,mn->n", V, V)[:, None, None]
+        S = np.empty((len(Z), J, J))
+        for j in range(J):
+            for k in range(j + 1):
+                S[:, j, k] = np.einsum("nm,nm->n", Z @ self.covariance[:, j, :, k], Z)
+                S[:, k, j] = S[:, j, k]
+        return S
+
+    def joint(self, Z: Array) -> Array:
+        """Covariance of each latent value between rows of the design, (C, n, n)."""
+        of_class = [(Z[:, :, None] * q).reshape(len(Z), -1) for q in self.problem.targets.Q]
+        roots = [linalg.solve_lower(self.L, np.ascontiguousarray(R.T)) for R in of_class]
+        return np.stack([V.T @ V for V in roots])
+
+    def before_rows(self) -> Self:
+        """The prior of the weights, about zero, in place of the posterior."""
+        p = self.problem
+        if p.prior.is_flat:
+            raise ValueError("A flat prior is no distribution: there is nothing before the rows.")
+        M, J = p.shape
+        L = linalg.cholesky(p.prior.add_to(np.zeros((M * J, M * J))))
+        return replace(self, weights=replace(self.weights, W=np.zeros((M, J))), L=L)

@@ -1,0 +1,187 @@
+"""Near the mode of weights without the Hessian of all rows.
+
+Where a pass that forms the Hessian costs much more than one that does not, the mode is approached
+by BFGS in coordinates in which the Hessian of a sample of the rows is the identity: it then needs
+a handful of passes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from posterity import designs, linalg, optimize
+from posterity.arrays import Array
+from posterity.inference.weights.problem import (
+    Passes,
+    WeightProblem,
+    Weights,
+    flat_directions,
+    weighted_gram,
+    weights_at,
+)
+from posterity.inference.weights.targets import RowTargets
+
+_SAMPLED_ROWS = 5_000
+_ROWS_A_WEIGHT = 40  # of the sample, at least
+_DEAR = 2e8  # operations of a Hessian from which L-BFGS goes first
+_MAX_ITER = 100
+_SAMPLE_PRECISION = 1.0
+_MANY_WEIGHTS = 1000  # up to which the Hessian of the sample is worth forming
+_MANY = 300  # variables from which the whole of an inverse Hessian is too much to keep
+_RIDGE = 1e-9  # of the mean diagonal: a preconditioner need not be exact, but must exist
+
+
+def is_expensive(problem: WeightProblem) -> bool:
+    """Whether a pass that forms the Hessian costs much, and a sample of the rows much less."""
+    M, J = problem.shape
+    n = problem.design.n_rows
+    return n * float(M * J) ** 2 > _DEAR and n > 2 * _sample_size(problem)
+
+
+def _sample_size(problem: WeightProblem) -> int:
+    return max(_SAMPLED_ROWS, _ROWS_A_WEIGHT * problem.design.n_columns)
+
+
+def approach(problem: WeightProblem, tol: float) -> Weights:
+    """The mode from a sample of the rows and then, where passes are cheap, from all by L-BFGS."""
+    sample = _sampled(problem)
+    nothing = np.zeros(problem.shape)
+    crude = _Kronecker.of(sample, nothing, sample.targets.total_weight)
+    start = _preconditioned(sample, nothing, crude, tol=1e-3)
+    if not problem.design.in_memory:
+        return replace(start, converged=False)  # it is where the sample ends, not all rows
+    likeness = replace(sample, prior=problem.prior)
+    small = start.W.size <= _MANY_WEIGHTS
+    kind = _Whole if small else _Kronecker
+    shape = kind.of(likeness, start.W, problem.targets.total_weight)
+    return _preconditioned(problem, start.W, shape, tol=tol)
+
+
+def may_grow(problem: WeightProblem, W: Array) -> bool:
+    """Whether weights may be growing without end, as far as a sample of the rows can tell.
+
+    Weights that grow for ever leave the latent values of rows that are in doubt as they are. They
+    cannot where rows in doubt have values of their own along every direction, for every class.
+    """
+    t = problem.targets
+    if not (problem.prior.is_flat and t.are_classes):
+        return False
+    sample = _sampled(problem)
+    u = sample.targets.undecided(sample.design @ W)
+    return any(flat_directions(sample.design.gram(in_doubt)).size for in_doubt in u.T)
+
+
+def _sampled(problem: WeightProblem) -> WeightProblem:
+    """A sample of the rows, with a prior: it may be separable where all rows are not."""
+    n, size = problem.design.n_rows, _sample_size(problem)
+    rows = np.sort(np.random.default_rng(0).choice(n, size, replace=False))
+    design, targets = problem.targets.chosen(problem.design, rows)
+    return replace(
+        problem,
+        design=design,
+        targets=targets,
+        prior=replace(
+            problem.prior, precision=np.maximum(problem.prior.precision, _SAMPLE_PRECISION)
+        ),
+    )
+
+
+def _preconditioned(
+    problem: WeightProblem, W0: Array, shape: _Whole | _Kronecker, *, tol: float
+) -> Weights:
+    """BFGS in coordinates in which what is like the Hessian at W0 is the identity."""
+    passes = Passes(problem, hessian=False, surely_positive=False)
+
+    def weights(u: Array) -> Array:
+        return W0 + shape.weights(u.reshape(problem.shape))
+
+    def value_and_gradient(u: Array) -> tuple[float, Array]:
+        value, g = passes.value_and_gradient(weights(u).reshape(-1))
+        return value, shape.gradient(g.reshape(problem.shape)).reshape(-1)
+
+    size = float(np.sqrt(2.0 * tol * max(1.0, problem.targets.total_weight)))
+    u0 = np.zeros(W0.size)
+    if len(u0) > _MANY:
+        best = optimize.minimise_lbfgs(
+            value_and_gradient, u0, max_iter=_MAX_ITER, tol=size, announce=False
+        )
+    else:
+        best = optimize.minimise_bfgs(
+            value_and_gradient,
+            u0,
+            inverse_hessian=np.eye(len(u0)),
+            max_iter=_MAX_ITER,
+            tol=size,
+            announce=False,
+        )
+    W = weights(best.x)
+    g = passes.gradient(W.reshape(-1))
+    at = replace(best, x=W.reshape(-1), gradient=g)
+    return weights_at(problem, at)
+
+
+@dataclass(frozen=True)
+class _Whole:
+    """The Hessian of a sample, scaled to all rows."""
+
+    L: Array  # (M J, M J), its Cholesky factor
+
+    @classmethod
+    def of(cls, sample: WeightProblem, W: Array, total: float) -> _Whole:
+        def terms(part: designs.Design, t: RowTargets) -> list[Array]:
+            return [weighted_gram(part, t.curvature(t.latents(part @ W), surely_positive=True))]
+
+        (H,) = sample.targets.total(sample.design, terms)
+        H *= total / sample.targets.total_weight
+        return cls(_factor(sample.prior.add_to(H)))
+
+    def weights(self, U: Array) -> Array:
+        """L^-T u."""
+        return linalg.solve_lower_transposed(self.L, U.reshape(-1)).reshape(U.shape)
+
+    def gradient(self, G: Array) -> Array:
+        """L^-1 g."""
+        return linalg.solve_lower(self.L, G.reshape(-1)).reshape(G.shape)
+
+
+@dataclass(frozen=True)
+class _Kronecker:
+    """A Kronecker product that is like the Hessian of a sample, for many weights."""
+
+    L: Array  # (M, M), of the columns
+    C: Array  # (J, J), of the outputs
+
+    @classmethod
+    def of(cls, sample: WeightProblem, W: Array, total: float) -> _Kronecker:
+        J = sample.targets.n_outputs
+
+        def terms(part: designs.Design, t: RowTargets) -> list[Array]:
+            h = t.curvature(t.latents(part @ W), surely_positive=True)
+            return [part.gram(np.trace(h, axis1=1, axis2=2) / J), np.sum(h, axis=0)]
+
+        G, V = sample.targets.total(sample.design, terms)
+        V *= J / max(float(np.trace(V)), np.finfo(np.float64).tiny)
+        G *= total / sample.targets.total_weight
+        prior, i = sample.prior, np.arange(len(G))
+        own = np.full(len(G), np.mean(prior.precision))
+        own[: prior.n_weights] = np.mean(prior.per_weight(J), axis=1)
+        G[i, i] += own
+        return cls(_factor(G), _factor(V))
+
+    def weights(self, U: Array) -> Array:
+        """L^-T U C^-1."""
+        V = linalg.solve_lower_transposed(self.L, U)
+        return linalg.solve_lower_transposed(self.C, V.T).T
+
+    def gradient(self, G: Array) -> Array:
+        """L^-1 G C^-T."""
+        V = linalg.solve_lower(self.L, G)
+        return linalg.solve_lower(self.C, V.T).T
+
+
+def _factor(A: Array) -> Array:
+    i = np.arange(len(A))
+    A[i, i] += _RIDGE * float(np.mean(A[i, i])) + float(np.finfo(np.float64).tiny)
+    return linalg.cholesky(A)

@@ -1,0 +1,235 @@
+"""From columns in the units of the data to weights in the coordinates of inference, and back.
+
+Columns are centred and scaled. Fewer rows than columns span no more directions than there are
+rows: weights then have one coordinate for each of these (the Woodbury identity, applied once), and
+along all others the prior is all there is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from posterity import designs, likelihoods, linalg, optimize
+from posterity.arrays import Array
+from posterity.inference.weights import laplace_search, mode, variational
+from posterity.inference.weights.laplace import LaplaceFit
+from posterity.inference.weights.prior import WeightPrior
+from posterity.inference.weights.problem import WeightProblem, Weights
+from posterity.inference.weights.targets import RowTargets, TalliedTargets, count_targets
+from posterity.inference.weights.variational import NearestNormal
+
+_EPS = float(np.finfo(np.float64).eps)
+
+
+@dataclass(frozen=True)
+class WeightSpace:
+    """The coordinates in which weights are inferred."""
+
+    design: designs.Standardized  # of the rows, the offset's ones included
+    center: Array  # (M,)
+    scale: Array  # (M,)
+    V: Array | None  # (M, r), orthonormal; None: the columns themselves
+    offset: bool
+
+    @classmethod
+    def of(
+        cls,
+        design: designs.Design,
+        weights: designs.Values = None,
+        *,
+        offset: bool,
+        standardize: bool = True,
+        rotate: bool = False,
+        size: float = 0.0,
+    ) -> WeightSpace:
+        """For rows that count by their weights; ``rotate`` asks for directions in any case.
+
+        A direction is one where it is no rounding of the columns, or of numbers of the given size
+        that they were made of.
+        """
+        direct = designs.Standardized.of(design, weights, offset=offset, scaled=standardize)
+        center, scale = direct.center, direct.scale
+        few = design.in_memory and design.n_rows < design.n_columns
+        if not (rotate or few):
+            return cls(direct, center, scale, None, offset)
+        Z = (design.rows(0, design.n_rows) - center) / scale
+        U, s, Vt = linalg.thin_svd(Z)
+        of_columns = max(size, float(np.max(np.abs(center / scale), initial=0.0)))
+        largest = max(s.max(initial=0.0), of_columns * float(np.sqrt(Z.size)))
+        kept = s > _EPS * max(Z.shape) * largest
+        rotated = designs.Dense(U[:, kept] * s[kept])
+        r = int(np.sum(kept))
+        plain = designs.Standardized(
+            rotated, np.zeros(r), np.ones(r), offset, square_length=direct.square_length
+        )
+        return cls(plain, center, scale, np.ascontiguousarray(Vt[kept].T), offset)
+
+    def mean_square(self, weights: Array | None) -> float:
+        """Of a coordinate over rows in memory: the geometric mean over all principal directions.
+
+        A prior of this precision and the mean information of a row have the same determinant.
+        """
+        w = np.ones(self.design.n_rows) if weights is None else weights
+        Z = self.design.rows(0, self.design.n_rows) * np.sqrt(w / np.sum(w))[:, None]
+        _, s, _ = linalg.thin_svd(Z[:, : Z.shape[1] - self.offset])
+        kept = s[s > _EPS * max(Z.shape) * s.max(initial=0.0)]
+        return float(np.exp(2.0 * np.mean(np.log(kept)))) if kept.size else 1.0
+
+    def rows(self, Z: Array) -> tuple[Array, Array | None]:
+        """Rows of the design for new columns, and the squared length of what it cannot see."""
+        X = (Z - self.center) / self.scale
+        ones = np.ones((len(Z), int(self.offset)))
+        if self.V is None:
+            return np.hstack([X, ones]), None
+        P = X @ self.V
+        outside = X - P @ self.V.T
+        return np.hstack([P, ones]), np.einsum("nm,nm->n", outside, outside)
+
+    def original(self, W: Array, targets: RowTargets) -> tuple[Array, Array]:
+        """Weights (M, C) and offsets (C,) of the latent values, in the units of the columns."""
+        r = W.shape[0] - self.offset
+        along = W[:r] if self.V is None else self.V @ W[:r]
+        coef = (along / self.scale[:, None]) @ targets.Q.T
+        own = targets.Q @ W[-1] if self.offset else 0.0
+        return coef, targets.shift + own - self.center @ coef
+
+
+@dataclass(frozen=True)
+class LearnedWeights:
+    """A posterior of the weights at the largest evidence, and how it was found."""
+
+    posterior: LatentPosterior
+    coef: Array  # (M, C)
+    intercept: Array  # (C,)
+    likelihood: Any
+    optimum: optimize.Optimum
+
+    @property
+    def log_evidence(self) -> float:
+        """log p(y) to Laplace's approximation, all constants included."""
+        return self.posterior.fit.log_evidence
+
+
+def learn_weights(
+    space: WeightSpace,
+    y: Array | TalliedTargets,
+    weights: designs.Values,
+    likelihood: likelihoods.Likelihood | likelihoods.Coupled,
+    *,
+    prior_variance: float | None,
+    nearest: bool = False,
+) -> LearnedWeights:
+    """Weights under a normal prior, by Laplace; what is None is learned by the evidence.
+
+    With ``nearest`` the posterior is then the nearest normal; the likelihood needs averages.
+    """
+    started, bounds = likelihood.tuned(*count_targets(y, weights))
+    targets = RowTargets.of(y, weights, started, offset=space.offset)
+    search = laplace_search.LaplaceSearch(
+        space.design, targets, prior_variance, bounds, space.offset, space.design.square_length
+    )
+    found = laplace_search.maximise(search)
+    fit = variational.nearest(found.fit) if nearest else found.fit
+    coef, intercept = space.original(fit.weights.W, fit.problem.targets)
+    posterior = LatentPosterior(space, fit, found.prior_variance)
+    return LearnedWeights(posterior, coef, intercept, fit.problem.targets.likelihood, found.optimum)
+
+
+def maximise_likelihood(
+    space: WeightSpace,
+    y: Array | TalliedTargets,
+    weights: designs.Values,
+    likelihood: likelihoods.Likelihood | likelihoods.Coupled,
+    *,
+    exactly: bool,
+    mean_square: float = 1.0,
+    max_iter: int = 100,
+) -> tuple[WeightProblem, Weights]:
+    """Weights under no prior; where the classes are separable, those of one row's worth of prior.
+
+    Without an end to the weights there is no maximum. A prior that knows as much as one row does
+    gives them one, whatever the units of the columns: those of ``mean_square`` over the rows.
+    """
+    targets = RowTargets.of(y, weights, likelihood, offset=space.offset)
+    M, J = space.design.n_columns, targets.n_outputs
+    flat = WeightPrior(0.0, M, np.zeros((J, J)) if space.offset else None)
+    problem = WeightProblem(space.design, targets, flat)
+    found = mode.find_mode(problem, exactly=exactly, max_iter=max_iter)
+    if not found.separable:
+        return problem, found
+    one_row = WeightPrior(
+        mean_square / targets.typical_variance,
+        M,
+        targets.offset_precision if space.offset else None,
+    )
+    bounded = replace(problem, prior=one_row)
+    again = mode.find_mode(bounded, exactly=exactly, max_iter=max_iter)
+    return bounded, replace(again, separable=True)
+
+
+@dataclass(frozen=True)
+class LatentPosterior:
+    """Latent values at any columns, under a normal approximation of the posterior."""
+
+    space: WeightSpace
+    fit: LaplaceFit | NearestNormal
+    prior_variance: float
+
+    def latent(self, Z: Array) -> tuple[Array, Array]:
+        """Mean (n, C) and covariance (n, C, C) at columns Z (n, M) in the units of the data."""
+        rows, outside = self.space.rows(Z)
+        mean, covariance = self.fit.latent(rows)
+        if outside is not None:
+            covariance += self.prior_variance * outside[:, None, None] * self._identity
+        return mean, covariance
+
+    def joint(self, A: Array, b: Array) -> tuple[Array, Array]:
+        """Mean (n, C) and covariance (C, n, n) of A (n, M) times the weights and b (n,) the offset.
+
+        Weights and offset in the units of the data, of each latent value by itself.
+        """
+        space, t = self.space, self.fit.problem.targets
+        X = (A - np.outer(b, space.center)) / space.scale
+        along = X if space.V is None else X @ space.V
+        rows = np.hstack([along, b[:, None]]) if space.offset else along
+        covariance = self.fit.joint(rows)
+        if space.V is not None:
+            outside = X - along @ space.V.T
+            unseen = self.prior_variance * (outside @ outside.T)
+            covariance += np.diagonal(self._identity)[:, None, None] * unseen
+        return (rows @ self.fit.weights.W) @ t.Q.T + np.outer(b, t.shift), covariance
+
+    def before_rows(self) -> LatentPosterior:
+        """What was believed before the rows: the prior, of weights and of offsets."""
+        return replace(self, fit=self.fit.before_rows())
+
+    @cached_property
+    def _identity(self) -> Array:
+        """What independent weights of unit variance in each contrast make of C latent values."""
+        Q = self.fit.problem.targets.Q
+        return Q @ Q.T
+
+    def sample(self, n_samples: int, rng: np.random.Generator) -> tuple[Array, Array]:
+        """Draws of the weights (n_samples, M, C) and of the offsets (n_samples, C)."""
+        M, J = self.fit.problem.shape
+        noise = rng.standard_normal((M * J, n_samples))
+        moved = linalg.solve_lower_transposed(self.fit.L, noise).T.reshape(n_samples, M, J)
+        t = self.fit.problem.targets
+        draws = [self.space.original(self.fit.weights.W + step, t) for step in moved]
+        coef = np.stack([draw[0] for draw in draws])
+        intercept = np.stack([draw[1] for draw in draws])
+        if self.space.V is None:
+            return coef, intercept
+        unseen = self._unseen(self.space.V, n_samples, rng)
+        return coef + unseen, intercept - np.einsum("m,smc->sc", self.space.center, unseen)
+
+    def _unseen(self, V: Array, n_samples: int, rng: np.random.Generator) -> Array:
+        """Draws of the weights along directions that no row has, from the prior."""
+        Q = self.fit.problem.targets.Q
+        free = np.sqrt(self.prior_variance) * rng.standard_normal((n_samples, len(V), Q.shape[1]))
+        outside = free - V @ (V.T @ free)
+        return (outside / self.space.scale[:, None]) @ Q.T

@@ -1,0 +1,265 @@
+"""Rows of any likelihood as weight-space inference sees them, one latent value or several.
+
+The latent values of a row are a = shift + Q p, with p = z W of J columns. One latent value has
+J = 1 and Q = 1. The softmax of C sees differences only, so that J = C - 1 contrasts carry all that
+the rows can tell; under a prior that treats the classes alike the common part stays where the prior
+has it, and adds nothing to the evidence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit, softmax
+
+from posterity import designs, likelihoods
+from posterity.arrays import Array
+from posterity.likelihoods import softmax_mean
+
+_SURE = 1e-3  # of a class, or of another
+
+PartTerms: TypeAlias = Callable[..., Sequence[Array | float | designs.Least]]
+"""From a part of a design, its targets, and what else goes along, to terms of a total."""
+
+
+@dataclass(frozen=True)
+class TalliedTargets(designs.Along):
+    """Targets that lie with their rows, wherever that is, and how often each value counts."""
+
+    values: NDArray[Any]
+    counts: Array
+
+
+@dataclass(frozen=True)
+class RowTargets:
+    """N observations, how often each counts, and how z W becomes the latent values of a row.
+
+    What is asked of rows is asked of targets in memory; :meth:`total` brings each part of a design
+    together with those of its rows, wherever they are.
+    """
+
+    y: Any  # (N,), or Tallied
+    weights: Any  # (N,), or Along; None: one each
+    likelihood: likelihoods.Likelihood | likelihoods.Coupled
+    shift: Array  # (C,)
+    Q: Array  # (C, J)
+    offset_variance: Array  # (C,), one row's worth of information
+
+    @classmethod
+    def of(
+        cls,
+        y: NDArray[Any] | TalliedTargets,
+        weights: designs.Values,
+        likelihood: likelihoods.Likelihood | likelihoods.Coupled,
+        *,
+        offset: bool,
+    ) -> RowTargets:
+        """About the latent values that fit all rows best, or about zero without an offset."""
+        value, variance = likelihood.null(*count_targets(y, weights))
+        shift, spread = np.atleast_1d(value), np.atleast_1d(variance)
+        C = len(shift)
+        Q = softmax_mean.contrasts(C) if C > 1 else np.ones((1, 1))
+        return cls(y, weights, likelihood, shift if offset else np.zeros(C), Q, spread)
+
+    @property
+    def n_rows(self) -> int:
+        """N."""
+        return len(self.y)
+
+    @property
+    def n_outputs(self) -> int:
+        """J."""
+        return self.Q.shape[1]
+
+    @property
+    def is_concave(self) -> bool:
+        """Whether minus the Hessian is never negative."""
+        likelihood = self.likelihood
+        return isinstance(likelihood, likelihoods.Coupled) or likelihood.log_concave
+
+    @property
+    def are_classes(self) -> bool:
+        """Whether weights can grow without end because they tell all rows apart."""
+        return isinstance(self.likelihood, likelihoods.Coupled | likelihoods.Bernoulli)
+
+    @property
+    def total_weight(self) -> float:
+        """How many rows there are when each is repeated by its weight."""
+        return float(np.sum(count_targets(self.y, self.weights)[1]))
+
+    @property
+    def offset_precision(self) -> Array:
+        """Of the J offsets, (J, J): one row's worth of information."""
+        p = 1.0 / self.offset_variance
+        if len(p) == 1:
+            return p[:, None]
+        # What is left of independent offsets when their common part is left out.
+        return self.Q.T @ ((np.diag(p) - np.outer(p, p) / np.sum(p)) @ self.Q)
+
+    @property
+    def typical_variance(self) -> float:
+        """The scale of latent values on which a prior variance is to be looked for."""
+        return float(np.mean(self.offset_variance))
+
+    def total(
+        self, design: designs.Design, function: PartTerms, *along: designs.Values
+    ) -> list[Any]:
+        """The sums over all parts of ``function(part, targets, *values)``: one pass.
+
+        ``targets`` are those of the rows of the part, about the same shift.
+        """
+        of_all = replace(self, y=None, weights=None)  # what a function takes with it
+
+        def terms(part: designs.Design, y: Any, weights: Any, *values: Any) -> Any:
+            return function(part, replace(of_all, y=y, weights=weights), *values)
+
+        return design.total(terms, self.y, self.weights, *along)
+
+    def at(self, rows: NDArray[np.intp]) -> RowTargets:
+        """These rows alone, of targets in memory, about the same shift."""
+        weights = None if self.weights is None else self.weights[rows]
+        return replace(self, y=self.y[rows], weights=weights)
+
+    def without_rows(self) -> RowTargets:
+        """The shift and the likelihood alone."""
+        return replace(self, y=np.empty(0), weights=None if self.weights is None else np.empty(0))
+
+    def chosen(
+        self, design: designs.Design, rows: NDArray[np.intp]
+    ) -> tuple[designs.Design, RowTargets]:
+        """These rows alone, in increasing order and in memory, about the same shift."""
+        few, (y, weights) = design.chosen(rows, self.y, self.weights)
+        return few, replace(self, y=y, weights=weights)
+
+    @property
+    def observed(self) -> Any:
+        """The targets as the likelihood sees them beside ``latents``."""
+        return self.y - self.shift[0] if self._sees_differences else self.y
+
+    def latents(self, P: Array) -> Array:
+        """a = shift + Q p of each row, (n, C), or (n,); from the shift on where y is seen so."""
+        A = self.steps(P)
+        if self._sees_differences:
+            return A
+        return A + (self.shift if A.ndim == 2 else self.shift[0])
+
+    def steps(self, P: Array) -> Array:
+        """Q p: by how much latent values change, (n, C) or (n,)."""
+        return P @ self.Q.T if isinstance(self.likelihood, likelihoods.Coupled) else P[:, 0]
+
+    def value_and_slope(self, A: Array) -> tuple[Array, Array]:
+        """log p(y | a) of each row, (n,), and the gradient in p of their weighted sum, (n, J)."""
+        log_p, d1 = self.likelihood.value_and_slope(self.observed, A)
+        g = self._weighed(d1)
+        return log_p, g @ self.Q if g.ndim == 2 else g[:, None]
+
+    def summed(self, log_p: Array) -> float:
+        """The sum over rows, each as often as it counts."""
+        return float(np.sum(log_p) if self.weights is None else self.weights @ log_p)
+
+    def slope(self, A: Array) -> Array:
+        """The gradient in p, (n, J)."""
+        return self.value_and_slope(A)[1]
+
+    def curvature(self, A: Array, *, surely_positive: bool = False) -> Array:
+        """Minus the Hessian in p, (n, J, J); with weights that are positive in any case."""
+        y = self.observed
+        if isinstance(self.likelihood, likelihoods.Coupled):
+            u, Q = self.likelihood.curvature(y, A), self.Q
+            q = u @ Q
+            h = np.matmul(Q.T, u[:, :, None] * Q) - q[:, :, None] * q[:, None, :]
+            return self._weighed(h)
+        d2 = -self.likelihood.d2(y, A)
+        h1 = self.likelihood.step_curvature(y, A) if surely_positive else d2
+        return self._weighed(h1)[:, None, None]
+
+    def expected(self, mean: Array, S: Array) -> tuple[Array, Array, Array]:
+        """Value (n,), slope (n, J) and curvature (n, J, J), averaged over latent values.
+
+        These are normal, of mean (n, C), or (n,) for one, and covariance S (n, J, J) of z W.
+        """
+        y, Q, likelihood = self.observed, self.Q, self.likelihood
+        if isinstance(likelihood, likelihoods.Coupled):
+            S_latent = np.matmul(np.matmul(Q, S), Q.T)
+            log_p, d1, h = likelihood.expected(y, mean, S_latent)
+            g, h = d1 @ Q, np.matmul(np.matmul(Q.T, h), Q)
+        else:
+            assert isinstance(likelihood, likelihoods.Averaged | likelihoods.Bernoulli)
+            log_p, d1, h1 = likelihood.expected(y, mean, S[:, 0, 0])
+            g, h = d1[:, None], h1[:, None, None]
+        return log_p, self._weighed(g), self._weighed(h)
+
+    def expected_drift(self, mean: Array, S: Array, change: Array) -> Array:
+        """How the average slope (n, 1) changes with S, to first order, for one latent value."""
+        assert isinstance(self.likelihood, likelihoods.Averaged)
+        d3 = self.likelihood.expected_d3(self.y, mean, S[:, 0, 0])
+        return self._weighed(0.5 * d3 * change[:, 0, 0])[:, None]
+
+    def curvature_pullback(self, A: Array, S: Array) -> Array:
+        """The gradient in p, (n, J), of the sum of tr(S h), for S (n, J, J)."""
+        y = self.observed
+        if isinstance(self.likelihood, likelihoods.Coupled):
+            S_latent = np.matmul(np.matmul(self.Q, S), self.Q.T)
+            g = self.likelihood.curvature_pullback(y, A, S_latent)
+            return self._weighed(g) @ self.Q
+        g1 = -self.likelihood.d3(y, A) * S[:, 0, 0]
+        return self._weighed(g1)[:, None]
+
+    def parameter_slopes(self, A: Array) -> tuple[Array, Array, Array]:
+        """Derivatives in the likelihood's theta of value, slope and curvature, each (P, n)."""
+        if isinstance(self.likelihood, likelihoods.Coupled):
+            none = np.empty((0, len(A)))
+            return none, none, none
+        value, d1, d2 = self.likelihood.slopes(self.observed, A)
+        w = 1.0 if self.weights is None else self.weights
+        return w * value, w * d1, -w * d2
+
+    def undecided(self, P: Array) -> Array:
+        """1 where a class is neither probable nor improbable in a row, else 0: (n, C)."""
+        A = self.latents(P)
+        p = expit(A)[:, None] if A.ndim == 1 else softmax(A, axis=1)
+        return (p * (1.0 - p) > _SURE).astype(np.float64)
+
+    def are_told_apart(self, A: Array, log_p: Array) -> bool:
+        """Whether every row finds its own class more probable than any other."""
+        counted = log_p if self.weights is None else log_p[self.weights > 0.0]
+        if np.min(counted, initial=0.0) <= -np.log(max(2, len(self.shift))):
+            return False  # an even chance, or less
+        return self.margin(A) > 0.0
+
+    def margin(self, A: Array) -> float:
+        """By how much latent values favour what was observed, in the row where they do least."""
+        y = self.y
+        if self.weights is not None:
+            A, y = A[self.weights > 0.0], y[self.weights > 0.0]
+        if A.ndim == 1:
+            return float(np.min(np.where(y > 0, A, -A), initial=np.inf))
+        own = y.astype(np.intp)[:, None]
+        a, others = np.take_along_axis(A, own, axis=1)[:, 0], A.copy()
+        np.put_along_axis(others, own, -np.inf, axis=1)
+        return float(np.min(a - others.max(axis=1), initial=np.inf))
+
+    @property
+    def _sees_differences(self) -> bool:
+        """Whether y and a are measured from the shift: far from it, differences are rounding."""
+        likelihood = self.likelihood
+        return isinstance(likelihood, likelihoods.Likelihood) and likelihood.depends_on_difference
+
+    def _weighed(self, g: Array) -> Array:
+        if self.weights is None:
+            return g
+        w = self.weights
+        return g * w.reshape(-1, *(1,) * (g.ndim - 1))
+
+
+def count_targets(
+    y: NDArray[Any] | TalliedTargets, weights: designs.Values
+) -> tuple[NDArray[Any], Array]:
+    """Targets, and how often each counts: row by row, or value by value where they are tallied."""
+    if isinstance(y, TalliedTargets):
+        return y.values, y.counts
+    return y, np.ones(len(y)) if weights is None else np.asarray(weights)
