@@ -9,7 +9,7 @@ from sklearn.base import clone
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from support.estimator_checks import every_check_once
 
 import posterity
 from posterity import classification, distributions
@@ -31,7 +31,7 @@ def test_every_public_classifier_is_in_the_table():
     assert classifiers == {type(case) for case in CASES} | ELSEWHERE
 
 
-@parametrize_with_checks(CASES)
+@every_check_once(CASES)
 def test_scikit_learn_contract(estimator, check):
     check(estimator)
 

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from support.estimator_checks import every_check_once
 
 from posterity import distributions
 from posterity.classification.discrete import DiscreteClassifier
@@ -21,7 +21,7 @@ def rows(n=60, seed=0, C=3):
     return X, y
 
 
-@parametrize_with_checks(
+@every_check_once(
     [DiscreteClassifier(), DiscreteClassifier(1.0), DiscreteClassifier(independent=True)]
 )
 def test_is_a_scikit_learn_classifier(estimator, check):

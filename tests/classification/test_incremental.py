@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.datasets import make_moons
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from support.estimator_checks import checks_of_settings
 
 from posterity import LogisticRegression, features
 from posterity.classification.incremental import IncrementalClassifier
@@ -17,7 +17,7 @@ CASES = [
 every_case = pytest.mark.parametrize("model", CASES, ids=["arctan", "radial", "held out"])
 
 
-@parametrize_with_checks(CASES)
+@checks_of_settings(CASES)
 def test_scikit_learn_contract(estimator, check):
     check(estimator)
 

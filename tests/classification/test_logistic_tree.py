@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.special import expit, softmax
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from support.estimator_checks import checks_of_settings
 
 from posterity import distributions, features
 from posterity.classification.logistic_tree import LogisticTreeClassifier
@@ -33,7 +33,7 @@ def model(depth=1, **options):
     return LogisticTreeClassifier(depth, **{"n_restarts": 1, "random_state": 0} | options)
 
 
-@parametrize_with_checks(
+@checks_of_settings(
     [
         model(1, n_restarts=0),
         model(1, training="branchwise", gates="hard", n_restarts=0),

@@ -8,7 +8,7 @@ import pytest
 from scipy.special import expit, softmax
 from sklearn.base import clone
 from sklearn.metrics import log_loss
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from support.estimator_checks import checks_of_settings
 
 from posterity import distributions
 from posterity.classification.logit_boost import LogitBoostClassifier
@@ -30,7 +30,7 @@ def small(**options):
     return LogitBoostClassifier(n_rounds=5, **options)
 
 
-@parametrize_with_checks(
+@checks_of_settings(
     [
         small(),
         small(learning_rate=0.5, validation_fraction=0.3, random_state=0),

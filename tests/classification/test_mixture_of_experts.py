@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from support.estimator_checks import checks_of_settings
 
 from posterity import distributions, features
 from posterity.classification.mixture_of_experts import MixtureOfExpertsClassifier
@@ -23,7 +23,7 @@ def model(n_experts=2, **options):
     return MixtureOfExpertsClassifier(n_experts, **{"n_restarts": 2, "random_state": 0} | options)
 
 
-@parametrize_with_checks([model(), model(3, n_restarts=0)])
+@checks_of_settings([model(), model(3, n_restarts=0)])
 def test_is_a_scikit_learn_classifier(estimator, check):
     check(estimator)
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from sklearn.metrics import log_loss
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from support.estimator_checks import checks_of_settings
 
 from posterity import RandomFernClassifier
 
@@ -16,7 +16,7 @@ def rows(n=400, seed=0):
     return X, np.where(X[:, 0] * X[:, 1] > 0.0, "alike", "unlike")
 
 
-@parametrize_with_checks(
+@checks_of_settings(
     [RandomFernClassifier(5, 4)],
     expected_failed_checks=lambda _: {"check_sample_weight_equivalence_on_dense_data": DRAWN},
 )

@@ -10,7 +10,7 @@ import sklearn
 from sklearn.base import clone
 from sklearn.metrics import log_loss
 from sklearn.model_selection import GridSearchCV, GroupKFold, cross_validate
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from support.estimator_checks import checks_of_settings
 
 from posterity import RandomForestClassifier, scoring
 from posterity.designs import Chunks
@@ -28,7 +28,7 @@ def forest(n_trees=10, **options):
     return RandomForestClassifier(n_trees, random_state=0, **options)
 
 
-@parametrize_with_checks(
+@checks_of_settings(
     [RandomForestClassifier(10)],
     expected_failed_checks=lambda _: {"check_sample_weight_equivalence_on_dense_data": DRAWN},
 )

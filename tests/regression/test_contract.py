@@ -10,7 +10,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import get_tags
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from support.estimator_checks import every_check_once
 
 import posterity
 from posterity import distributions, models, regression
@@ -28,7 +28,7 @@ def test_every_public_regressor_is_in_the_table():
     assert regressors == {type(case) for case in CASES}
 
 
-@parametrize_with_checks(CASES)
+@every_check_once(CASES)
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_scikit_learn_contract(estimator, check):
     check(estimator)

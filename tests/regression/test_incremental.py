@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 from sklearn.base import clone
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from support.estimator_checks import checks_of_settings
 
 from posterity import distributions, likelihoods
 from posterity.regression.incremental import IncrementalRegressor
@@ -28,7 +28,7 @@ every_likelihood = pytest.mark.parametrize(
 )
 
 
-@parametrize_with_checks(CASES)
+@checks_of_settings(CASES)
 def test_scikit_learn_contract(estimator, check):
     check(estimator)
 

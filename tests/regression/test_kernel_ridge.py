@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.model_selection import GridSearchCV
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from support.estimator_checks import checks_of_settings
 
 from posterity import kernels, linalg
 from posterity.regression.kernel_ridge import KernelRidgeRegression
@@ -46,7 +46,7 @@ CASES = [
 IDS = [repr(case) for case in CASES]
 
 
-@parametrize_with_checks(CASES)
+@checks_of_settings(CASES)
 def test_scikit_learn_contract(estimator, check):
     check(estimator)
 

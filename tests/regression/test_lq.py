@@ -5,7 +5,7 @@ import pytest
 from scipy import optimize as scipy_optimize
 from scipy import stats
 from sklearn.linear_model import Lasso
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from support.estimator_checks import checks_of_settings
 
 from posterity import (
     LqRegression,
@@ -25,7 +25,7 @@ def data(n=80, m=5, seed=0):
     return X, X @ w + 5.0 + rng.normal(size=n)
 
 
-@parametrize_with_checks(
+@checks_of_settings(
     [
         LqRegression(penalty_power=0.5),
         LqRegression(loss_power=0.5, random_state=0),

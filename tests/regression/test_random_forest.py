@@ -5,7 +5,7 @@ import pickle
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from support.estimator_checks import checks_of_settings
 
 from posterity import RandomFernRegressor, RandomForestRegressor, RandomTreeRegressor, distributions
 
@@ -25,7 +25,7 @@ def waves(n=400, seed=0):
     return X, np.sin(2.0 * X[:, 0]) + np.where(X[:, 0] > 0.0, 0.5, 0.05) * rng.normal(size=n)
 
 
-@parametrize_with_checks(
+@checks_of_settings(
     [RandomForestRegressor(10)],
     expected_failed_checks=lambda _: {"check_sample_weight_equivalence_on_dense_data": DRAWN},
 )
