@@ -161,7 +161,7 @@ MEMBERS = (
     ),
     Member(
         "vectors", "classification", "RelevanceVectorClassifier", *_SPARSE,
-        "kernel columns, few rows kept", "Laplace or nearest normal, precisions by evidence",
+        "kernel columns, few rows kept", "nearest normal, precisions by evidence",
         "N^2 + N m^2, m rows kept", "a smooth border that must predict fast from a small file",
         lambda size: classification.RelevanceVectorClassifier(
             kernels.RBF().fixed(), random_state=size.seed
@@ -171,7 +171,7 @@ MEMBERS = (
     Member(
         "vectors-learned", "classification", "RelevanceVectorClassifier", *_SPARSE,
         "kernel columns, few rows kept",
-        "Laplace or nearest normal, precisions and kernel by evidence",
+        "nearest normal, precisions and kernel by evidence",
         "N^2 + N m^2 a kernel tried", "the same, where the width of the kernel matters",
         lambda size: classification.RelevanceVectorClassifier(random_state=size.seed),
         most_rows=_KERNEL_ROWS,

@@ -13,6 +13,7 @@ _TREES, _UNITS = 50, 10
 
 _REAL = ("normal", "normal", "explicit", "closed form, variances by evidence")
 _LAPLACE = ("normal", "explicit", "Laplace, by evidence")
+_NEAREST = ("normal", "explicit", "nearest normal, by evidence")
 _SPARSE = ("normal", "Student-t through hidden precisions")
 _PROCESS = ("normal, over functions", "kernel, or inducing points")
 _LEAVES = ("normal leaves", "pooled variance")
@@ -111,13 +112,13 @@ MEMBERS = (
         usual_rows=1e5,
     ),
     Member(
-        "gamma", "regression", "GammaRegression", "gamma: positive amounts", *_LAPLACE,
+        "gamma", "regression", "GammaRegression", "gamma: positive amounts", *_NEAREST,
         "N D^2 an iteration", "amounts above zero whose scatter grows with their size",
         lambda size: regression.GammaRegression(),
         target="positive", usual_rows=1e5,
     ),
     Member(
-        "poisson", "regression", "GeneralizedLinearRegression", "Poisson: counts", *_LAPLACE,
+        "poisson", "regression", "GeneralizedLinearRegression", "Poisson: counts", *_NEAREST,
         "N D^2 an iteration", "counts of events",
         lambda size: regression.GeneralizedLinearRegression(likelihoods.Poisson()),
         target="counts", usual_rows=1e5,
@@ -194,7 +195,7 @@ MEMBERS = (
     ),
     Member(
         "process-robust", "regression", "GaussianProcessRegressor", "Student-t: outliers",
-        *_PROCESS, "Laplace, by evidence",
+        *_PROCESS, "variational, by a bound of the evidence",
         "N^3 an iteration, or N M^2 with M points", "a smooth function, and targets far off it",
         lambda size: _process(kernels.Scaled(kernels.RBF()), size, likelihoods.StudentT()),
         most_rows=_KERNEL_ROWS,
