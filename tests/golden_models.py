@@ -6,7 +6,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import posterity
-from posterity import kernels, tables
+from posterity import features, kernels, likelihoods, tables
 
 
 def rows(n=24):
@@ -18,7 +18,10 @@ def rows(n=24):
 X = rows()
 y = X @ [1.0, -0.5, 2.0] + 0.1 * np.cos(9.0 * X[:, 0])
 names = np.where(X[:, 0] > 0.3, "far", np.where(X[:, 1] > 1.0, "high", "l\u00f6w"))
-
+far = names == "far"
+words = np.column_stack([np.where(X[:, 0] > 0, "a", "b"), np.where(X[:, 1] > 1, "x", "\u00e9")])
+sequences = ["".join("abc"[int(9 * abs(v)) % 3] for v in (*row, *row[::-1])) for row in X]
+amounts, counts = np.exp(0.2 * y), np.floor(np.exp(0.5 * X[:, 1]))
 
 table = pl.DataFrame(
     {
@@ -33,11 +36,16 @@ table = pl.DataFrame(
 
 def queries(name):
     """Rows for the model of this name."""
-    return table if name == "table" else X
+    return {"table": table, "discrete": words, "structured": sequences}.get(name, X)
 
 
 def models():
-    """By name, fitted."""
+    """By name, fitted: the models of the first files, and one of every other estimator."""
+    return first_models() | further_models()
+
+
+def first_models():
+    """Models with settings that are not the defaults."""
     short = (kernels.Matern(1.0) + kernels.Linear(0.5)) * kernels.RBF([1.0, 2.0, 3.0])
     process = posterity.GaussianProcessRegressor(
         (2.0 * short).fixed(), noise_variance=0.05, normalize_y=True
@@ -60,4 +68,71 @@ def models():
         "principal": posterity.PCA(2).fit(X),
         "latent": latent.fit(X),
         "pipeline": scaled.fit(X, names),
+    }
+
+
+def further_models():
+    """One of every estimator that the first files do not have, fitted."""
+    return {
+        name: model.fit(queries(name)) if target is None else model.fit(queries(name), target)
+        for name, (model, target) in unfitted_models().items()
+    }
+
+
+def unfitted_models():
+    """By name, an estimator and its target."""
+    return {
+        "bayesian_logistic": (
+            posterity.BayesianLogisticRegression(features=features.Arctan(3)),
+            far,
+        ),
+        "discrete": (posterity.DiscreteClassifier(), names),
+        "dual_linear": (posterity.DualLinearRegression(), y),
+        "dual_logistic": (posterity.DualLogisticRegression(), far),
+        "experts": (posterity.MixtureOfExpertsClassifier(2, n_restarts=0, random_state=0), far),
+        "fern_classes": (posterity.RandomFernClassifier(4, max_depth=4, random_state=0), names),
+        "fern_numbers": (posterity.RandomFernRegressor(4, max_depth=4, random_state=0), y),
+        "gamma": (posterity.GammaRegression(), amounts),
+        "generalized": (posterity.GeneralizedLinearRegression(likelihoods.Poisson()), counts),
+        "hierarchical_latent": (posterity.HierarchicalGPLVM([[0, 1], [2]], max_iter=3), None),
+        "kernel_clusters": (posterity.KernelKMeans(2, random_state=0), None),
+        "kernel_logistic": (posterity.KernelLogisticRegression(kernels.RBF(1.0)), far),
+        "kernel_principal": (posterity.KernelPCA(2), None),
+        "kernel_ridge": (posterity.KernelRidgeRegression(), y),
+        "linear": (posterity.LinearRegression(features=features.Polynomial(2)), y),
+        "logistic": (posterity.LogisticRegression(max_iter=3), names),
+        "logistic_tree": (posterity.LogisticTreeClassifier(1, n_restarts=0, random_state=0), far),
+        "lq": (posterity.LqRegression(loss_power=1.0), y),
+        "process_classes": (posterity.GaussianProcessClassifier(kernels.RBF(1.0).fixed()), names),
+        "process_counts": (
+            posterity.GaussianProcessRegressor(
+                kernels.RBF(1.0).fixed(), likelihood=likelihoods.Poisson()
+            ),
+            counts,
+        ),
+        "process_points": (
+            posterity.GaussianProcessRegressor(
+                kernels.RBF(1.0).fixed(), noise_variance=0.1, inducing_points=6
+            ),
+            y,
+        ),
+        "process_two_classes": (posterity.GaussianProcessClassifier(kernels.RBF(1.0).fixed()), far),
+        "ridge": (posterity.RidgeRegression(), y),
+        "robust": (posterity.RobustRegression(), y),
+        "sparse_linear": (posterity.SparseLinearRegression(), y),
+        "sparse_logistic": (posterity.SparseLogisticRegression(), names),
+        "stagewise_classes": (
+            posterity.IncrementalClassifier(2, n_restarts=0, random_state=0),
+            far,
+        ),
+        "stagewise_numbers": (posterity.IncrementalRegressor(2, n_restarts=0, random_state=0), y),
+        "structured": (
+            posterity.GaussianProcessRegressor(kernels.Spectrum(2).fixed(), noise_variance=0.1),
+            y,
+        ),
+        "tree_classes": (posterity.RandomTreeClassifier(max_depth=3, random_state=0), names),
+        "tree_numbers": (posterity.RandomTreeRegressor(max_depth=3, random_state=0), y),
+        "vectors_classes": (posterity.RelevanceVectorClassifier(kernels.RBF(1.0).fixed()), names),
+        "vectors_numbers": (posterity.RelevanceVectorRegressor(kernels.RBF(1.0).fixed()), y),
+        "whitening": (posterity.Whitening(), None),
     }

@@ -1,7 +1,6 @@
-"""Write the golden files of this version: python tests/persistence/make_golden.py.
+"""Write the golden files that are missing: python tests/persistence/make_golden.py.
 
-To be run once for each version of the format. Files of earlier versions stay as they are: that
-they can be read is what they are kept for.
+Files that exist stay as they are: that a later version reads them is what they are kept for.
 """
 
 import sys
@@ -21,9 +20,10 @@ FOLDER = Path(__file__).parent / "golden"
 
 
 def main() -> None:
-    """One model file and one file of what it says, for each model."""
-    FOLDER.mkdir(exist_ok=True)
+    """Write one model file and one file of its answers for each model that has none."""
     for name, model in golden_models.models().items():
+        if (FOLDER / f"{name}.posterity").exists():
+            continue
         persistence.save(model, FOLDER / f"{name}.posterity")
         said = answers(persistence.load(FOLDER / f"{name}.posterity"), golden_models.queries(name))
         np.savez(FOLDER / f"{name}.npz", **said)

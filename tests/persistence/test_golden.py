@@ -8,6 +8,7 @@ import pytest
 from golden_models import queries
 from persistence_cases import answers
 
+import posterity
 from posterity import persistence
 
 FOLDER = Path(__file__).parent / "golden"
@@ -21,9 +22,11 @@ def contents(path):
         return {name: file.read(name) for name in file.namelist() if name != "manifest.json"}
 
 
-def test_there_are_golden_files():
-    assert len(FILES) >= 10
-    assert all(path.stat().st_size < 30_000 for path in FILES)
+def test_every_public_estimator_has_a_golden_file():
+    assert all(path.stat().st_size < 40_000 for path in FILES)
+    public = (getattr(posterity, name) for name in posterity.__all__)
+    estimators = {c for c in public if isinstance(c, type) and hasattr(c, "fit")}
+    assert estimators <= {type(persistence.load(path)) for path in FILES}
 
 
 @every_file
