@@ -89,7 +89,7 @@ class Categorical(Kernel):
         return {"length_scale": Range(float(np.sum(differing)) or 1.0, _SHORT, _LONG)}
 
     def _lengths(self, X: DeviceArray) -> Array:
-        l = scales.per_column(self.length_scale, X, f"{self}")
+        l = scales.per_column(self.length_scale, X, self)
         return np.full(X.shape[1], l) if isinstance(l, float) else to_numpy(l)
 
 

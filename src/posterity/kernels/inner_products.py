@@ -84,7 +84,7 @@ class Linear(Kernel):
         return {"variance": Range(tuple(v), tuple(1e-6 * v), tuple(1e6 * v))}
 
     def _variances(self, X: DeviceArray) -> DeviceArray | float:
-        return scales.per_column(self.variance, X, f"{self}")
+        return scales.per_column(self.variance, X, self)
 
 
 @dataclass(frozen=True, repr=False)

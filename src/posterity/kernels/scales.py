@@ -42,8 +42,11 @@ def lengths(X: DeviceArray, *, each: bool) -> Range:
     return Range(math.hypot(*varying), _SHORT * low, _LONG * high)
 
 
-def per_column(value: Value, X: DeviceArray, where: str) -> DeviceArray | float:
+def per_column(value: Value, X: DeviceArray, where: object) -> DeviceArray | float:
     """A parameter ready to be multiplied with the rows: a number, or one for each column.
+
+    ``where``, a kernel or a name, is formatted only for an error: rendering a kernel takes as long
+    as a small block.
 
     Examples
     --------

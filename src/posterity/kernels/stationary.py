@@ -86,7 +86,7 @@ class Stationary(Kernel):
         return A, A if Z is X else Z / l
 
     def _lengths(self, X: DeviceArray) -> DeviceArray | float:
-        return scales.per_column(self.length_scale, X, f"{self}")
+        return scales.per_column(self.length_scale, X, self)
 
     def _length_gradient(
         self, A: DeviceArray, B: DeviceArray, slope: DeviceArray, G: DeviceArray
