@@ -16,6 +16,7 @@ extensions = [
     "choosing",
     "docstrings",
     "gallery_pages",
+    "inventories",
     "mathml",
     "myst_parser",
     "names",
@@ -25,11 +26,17 @@ extensions = [
     "rooms",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
+    "sphinx.ext.viewcode",
+    "sphinx_copybutton",
 ]
 exclude_patterns = ["_build/html"]  # the pages of the interface are written to _build/stubs
 templates_path = ["_templates"]
 
 nitpicky = True  # a reference to nothing is an error
+toc_object_entries_show_parents = "hide"  # `fit` in the side bar, not `PCA.fit`
+copybutton_prompt_text = r">>> |\.\.\. |\$ "  # copies the code without prompts or output
+copybutton_prompt_is_regexp = True
+viewcode_line_numbers = True
 
 myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 3

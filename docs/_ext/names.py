@@ -1,7 +1,7 @@
 """Code on a page leads on: names in tables to the interface, scripts of the gallery to their page.
 
 A reader of the files sees plain code. A column with a heading such as *kernel* may leave the room
-out: ``RBF`` is then ``kernels.RBF``. What stands under *scikit-learn* is theirs.
+out: ``RBF`` is then ``kernels.RBF``. Names in a column *scikit-learn* lead to its documentation.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 from docutils import nodes
 from gallery_pages import PAGES, has_a_page
+from inventories import find_public
 from sphinx import addnodes
 from sphinx.application import Sphinx
 
@@ -22,8 +23,10 @@ _THEIRS = re.compile("scikit-learn|sklearn")
 def meant(code: str, heading: str) -> str | None:
     """The dotted name of what code in a column begins with, where it has a page."""
     match = _HEAD.fullmatch(code)
-    if match is None or _THEIRS.search(heading):
+    if match is None:
         return None
+    if _THEIRS.search(heading):
+        return find_public(match[1].rpartition(".")[2], "sklearn")
     room = heading.removeprefix("posterity.").rstrip("s") + "s"
     names = (f"posterity.{match[1]}", f"posterity.{room}.{match[1]}")
     return next((name for name in names if has_a_page(name)), None)

@@ -169,3 +169,21 @@ def test_members_stand_in_no_table_of_contents_and_rooms_do(extensions, docname,
     extensions[2].leave_out_members(app, doctree)
     assert len(list(doctree.findall(autosummary.autosummary_toc))) == kept
     assert len(list(doctree.findall(nodes.paragraph))) == 1
+
+
+def test_inventories_of_other_projects_are_written_without_a_network(monkeypatch, tmp_path):
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[2] / "docs" / "_ext"))
+    inventory = pytest.importorskip("sphinx.util.inventory")
+    import inventories
+
+    monkeypatch.setattr(inventories, "WRITTEN_TO", tmp_path)
+    for project, name, kind in [
+        ("numpy", "numpy.ndarray", "py:class"),
+        ("scipy", "scipy.linalg.solve", "py:function"),
+        ("sklearn", "sklearn.gaussian_process.kernels.RBF", "py:class"),
+    ]:
+        address = inventories.PROJECTS[project][0]
+        content = inventories.write_inventory(project).read_bytes()
+        pages = inventory.InventoryFile.loads(content, uri=address).data[kind]
+        assert pages[name].uri.startswith(address)
+        assert pages[name].uri.endswith(f"{name}.html#{name}")
