@@ -2,8 +2,8 @@
 
 import pytest
 
-from posterity import optimize, persistence
-from posterity.persistence import registry
+from posterity import optimize, persistence, priors
+from posterity.persistence import decoding, registry, upgrades
 
 
 @pytest.fixture
@@ -40,3 +40,23 @@ def test_places_are_those_of_names_that_files_may_use():
     modules = {name.rpartition(".")[0] for name in registry.known()}
     assert modules >= registry.PLACES.keys()
     assert registry.known() >= registry.RENAMED.keys()
+
+
+def test_an_object_of_an_earlier_layout_is_read_with_the_fields_of_today(monkeypatch):
+    monkeypatch.setitem(upgrades.UPGRADES, "priors.Normal", upgrades.rename(variance="width"))
+    entry = {"class": "priors.Normal", "fields": {"width": 4.0}}
+    document = {"objects": [entry], "root": {"ref": 0}}
+    assert decoding.decode(document, None, 0, registry.Registry()) == priors.Normal(4.0)
+    entry["fields"] = {"length": 4.0}
+    with pytest.raises(persistence.FileError):
+        decoding.decode(document, None, 0, registry.Registry())
+
+
+def test_what_an_upgrade_cannot_read_is_a_fault_of_the_file(monkeypatch):
+    monkeypatch.setitem(upgrades.UPGRADES, "priors.Normal", lambda parts: parts["missing"])
+    with pytest.raises(persistence.FileError, match="earlier version"):
+        upgrades.upgrade("priors.Normal", {})
+
+
+def test_upgrades_are_of_names_that_files_may_use():
+    assert registry.known() >= upgrades.UPGRADES.keys()

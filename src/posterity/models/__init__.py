@@ -5,6 +5,7 @@ from posterity.models.candidate_rows import CentredColumns, GivenRows, Partition
 from posterity.models.column_moments import ColumnMoments
 from posterity.models.dual_model import DualModel
 from posterity.models.feature_model import FeatureModel, given_variance
+from posterity.models.fitted import FittedAttribute, is_fitted
 from posterity.models.kernel_frame import Frame
 from posterity.models.kernel_model import (
     KernelModel,
@@ -59,6 +60,7 @@ __all__ = [
     "DistributionAnswer",
     "DualModel",
     "FeatureModel",
+    "FittedAttribute",
     "ForestModel",
     "Frame",
     "GivenRows",
@@ -84,6 +86,7 @@ __all__ = [
     "distinct",
     "given_noise",
     "given_variance",
+    "is_fitted",
     "is_on_device",
     "joined",
     "known_noise",

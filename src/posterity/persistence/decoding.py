@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from posterity import validation
-from posterity.persistence import atoms, fields, foreign, random_states
+from posterity.persistence import atoms, fields, foreign, random_states, upgrades
 from posterity.persistence.encoding import ATOM, Extent
 from posterity.persistence.errors import FileError
 from posterity.persistence.registry import Registry
@@ -153,7 +153,8 @@ class _Decoder:
         cls = self.registry.found(class_)
         if not isinstance(cls, type) or not isinstance(fields_, dict):
             raise FileError(f"model.json describes no object of a class: {class_!r:.80}.")
-        parts = {name: self.value(part) for name, part in fields_.items()}
+        said = {name: self.value(part) for name, part in fields_.items()}
+        parts = upgrades.upgrade(class_, said)
         fields.check(cls, parts, types_too=not self.registry.is_own(cls))
         built = fields.build(cls, parts)
         foreign.complete(built, parts)
