@@ -24,7 +24,7 @@ from sklearn.svm import SVC
 from benchmarks import machine, report
 from benchmarks.cases import Array
 from benchmarks.options import Options
-from posterity.kernels.base import Kernel
+from posterity.kernels import Kernel
 from posterity.kernels.graphs import Graph, ShortestPath, WeisfeilerLehman
 from posterity.kernels.strings import Spectrum, Subsequence
 

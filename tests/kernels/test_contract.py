@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from posterity import kernels, testing
-from posterity.kernels import abstract
+from posterity.kernels import kernel as kernel_module
 
 
 def overlap(X, Z):
@@ -149,7 +149,7 @@ UNEQUAL = [  # on the diagonal, through every way of making kernels of kernels
     "case", [case for case in CASES + UNEQUAL if case.inputs], ids=lambda case: f"{case.kernel}"
 )
 def test_slope_of_the_diagonal_in_the_inputs_is_that_of_differences(case, monkeypatch):
-    monkeypatch.setattr(abstract, "_DIAGONAL_ROWS", 4)
+    monkeypatch.setattr(kernel_module, "_DIAGONAL_ROWS", 4)
     X, g, h = case.rows(), np.random.default_rng(3).normal(size=9), 1e-5
     found = case.kernel.diag_pullback_inputs(X, g)
     steps = h * np.eye(X.shape[1])

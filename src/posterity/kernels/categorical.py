@@ -9,8 +9,9 @@ import numpy as np
 
 from posterity.arrays import Array, DeviceArray, namespace, to_numpy
 from posterity.kernels import rows, scales
-from posterity.kernels.base import Kernel, Tangent
+from posterity.kernels.kernel import Kernel
 from posterity.kernels.parameters import Range, Value, positive
+from posterity.kernels.tangent import Tangent
 
 _SHORT, _LONG = 3e-2, 1e4  # similarities of about 1e-15, and of all but one
 

@@ -11,7 +11,8 @@ import numpy as np
 
 from posterity.arrays import Array, DeviceArray, namespace
 from posterity.kernels import parameters, rows
-from posterity.kernels.base import Kernel, Tangent
+from posterity.kernels.kernel import Kernel
+from posterity.kernels.tangent import Tangent
 
 Place: TypeAlias = int | str
 """A column, by number or by name."""

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from posterity.arrays import Array, to_numpy
-from posterity.kernels.base import Kernel
 from posterity.kernels.function import Function
+from posterity.kernels.kernel import Kernel
 from posterity.linalg import symmetric
 
 _ROWS_NAMED = 4

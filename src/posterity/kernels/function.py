@@ -11,7 +11,7 @@ import numpy as np
 
 from posterity.arrays import DeviceArray, namespace, to_numpy
 from posterity.kernels import rows
-from posterity.kernels.base import Kernel
+from posterity.kernels.kernel import Kernel
 
 
 @dataclass(frozen=True, repr=False)

@@ -9,8 +9,9 @@ import numpy as np
 
 from posterity.arrays import Array, DeviceArray, namespace, to_numpy
 from posterity.kernels import parameters, rows
-from posterity.kernels.base import Kernel, Tangent
+from posterity.kernels.kernel import Kernel
 from posterity.kernels.parameters import Range, positive
+from posterity.kernels.tangent import Tangent
 
 _TYPICAL_ROWS = 100  # from which a typical distance is taken
 

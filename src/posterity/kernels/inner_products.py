@@ -12,8 +12,9 @@ import numpy as np
 
 from posterity.arrays import Array, DeviceArray, namespace, to_numpy
 from posterity.kernels import parameters, rows, scales
-from posterity.kernels.base import Kernel, Tangent
+from posterity.kernels.kernel import Kernel
 from posterity.kernels.parameters import Range, Value, positive
+from posterity.kernels.tangent import Tangent
 
 
 @dataclass(frozen=True, repr=False)

@@ -11,9 +11,10 @@ import numpy as np
 from posterity import arrays
 from posterity.arrays import Array, DeviceArray, namespace
 from posterity.kernels import distances, rows, scales
-from posterity.kernels.base import Kernel, Tangent
+from posterity.kernels.kernel import Kernel
 from posterity.kernels.parameters import Range, positive
 from posterity.kernels.stationary import movement, squared_moments
+from posterity.kernels.tangent import Tangent
 
 _PERIODS_SEEN = 4.0  # at the start of the search
 

@@ -11,8 +11,9 @@ import numpy as np
 from posterity import arrays
 from posterity.arrays import Array, DeviceArray, namespace, to_numpy
 from posterity.kernels import distances, products, scales
-from posterity.kernels.base import Kernel, Tangent
+from posterity.kernels.kernel import Kernel
 from posterity.kernels.parameters import Range, Value, positive
+from posterity.kernels.tangent import Tangent
 
 
 @dataclass(frozen=True, repr=False)

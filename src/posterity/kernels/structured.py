@@ -11,14 +11,15 @@ import numpy as np
 import scipy.sparse
 
 from posterity.arrays import Array
-from posterity.kernels import abstract, base
+from posterity.kernels.kernel import Kernel
 from posterity.kernels.parameters import Range
+from posterity.kernels.tangent import Tangent
 
 _LARGEST = 1e150  # the product of two sums of squares must stay finite
 
 
 @dataclass(frozen=True, repr=False)
-class StructuredKernel(base.Kernel):
+class StructuredKernel(Kernel):
     """Objects compared by the features they share: k(x, z) = sum_f f(x) f(z).
 
     With ``normalize=True`` this is divided by sqrt(k(x, x) k(z, z)). An object without any feature,
@@ -64,8 +65,8 @@ class StructuredKernel(base.Kernel):
         rows = self._rows(X)
         return np.ones(len(rows)) if self.normalize else self._squares(rows)
 
-    def _tangent(self, X: Any, Z: Any) -> abstract.Tangent:
-        return abstract.Tangent(self._block(X, Z), lambda G: self._gathered(), self._refuse_inputs)
+    def _tangent(self, X: Any, Z: Any) -> Tangent:
+        return Tangent(self._block(X, Z), lambda G: self._gathered(), self._refuse_inputs)
 
     def _diag_gradient(self, X: Any, g: Array) -> Array:
         return self._gathered()
@@ -156,11 +157,11 @@ class DecayKernel(StructuredKernel):
     def _squares(self, X: Sequence[Any]) -> Array:
         return self._scaled(*self._self_sums(X))[0]
 
-    def _tangent(self, X: Any, Z: Any) -> abstract.Tangent:
+    def _tangent(self, X: Any, Z: Any) -> Tangent:
         rows = self._both(X, Z)
         K, dK = self._scaled(*self._sums(*rows))
         k, dk = self._normalized_sums(*rows, K, dK) if self.normalize else (K, dK)
-        return abstract.Tangent(k, lambda G: self._weighed(G, dk), self._refuse_inputs)
+        return Tangent(k, lambda G: self._weighed(G, dk), self._refuse_inputs)
 
     def _tuned(self, ranges: Mapping[str, Range]) -> tuple[Self, Array]:
         kernel, bounds = super()._tuned(ranges)

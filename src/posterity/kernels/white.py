@@ -8,8 +8,9 @@ from typing import Any
 
 from posterity.arrays import Array, DeviceArray, namespace
 from posterity.kernels import parameters, rows
-from posterity.kernels.base import Kernel, Tangent
+from posterity.kernels.kernel import Kernel
 from posterity.kernels.parameters import Range, positive
+from posterity.kernels.tangent import Tangent
 
 
 @dataclass(frozen=True, repr=False)

@@ -1,4 +1,4 @@
-"""Kernels are values: they add, multiply and scale, and never change in place."""
+"""Sums, products and multiples of kernels."""
 
 from __future__ import annotations
 
@@ -11,49 +11,9 @@ import numpy as np
 
 from posterity.arrays import Array, DeviceArray, namespace
 from posterity.kernels import parameters, rows
-from posterity.kernels.abstract import AbstractKernel, Tangent
+from posterity.kernels.kernel import Kernel
 from posterity.kernels.parameters import Range, positive
-
-__all__ = ["Constant", "Kernel", "Product", "Scaled", "Sum", "Tangent"]
-
-
-@dataclass(frozen=True, repr=False)
-class Kernel(AbstractKernel):
-    """A positive semi-definite function k(x, z).
-
-    A subclass is a frozen dataclass that declares its numbers with :func:`positive` and writes
-    ``_block``. It may write ``_diag``, ``_tangent`` and ``_ranges`` where it knows better than the
-    general answers given here.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from posterity.kernels import RBF, Linear, Periodic
-    >>> kernel = 2.0 * RBF(0.5) + Linear(1.0) * Periodic(1.0)
-    >>> kernel
-    2.0 * RBF(0.5) + Linear(1.0) * Periodic(1.0)
-    >>> kernel(np.array([[0.0], [1.0]])).round(3)
-    array([[2.   , 0.271],
-           [0.271, 3.   ]])
-    """
-
-    __array_ufunc__ = None  # so that NumPy leaves arithmetic with its numbers to the kernel
-
-    def __add__(self, other: Kernel | float) -> Kernel:
-        return Sum(self, _constant(other)) if _is_operand(other) else NotImplemented
-
-    def __radd__(self, other: float) -> Kernel:
-        if isinstance(other, int) and other == 0:
-            return self  # where sum() begins
-        return Sum(_constant(other), self) if _is_operand(other) else NotImplemented
-
-    def __mul__(self, other: Kernel | float) -> Kernel:
-        if isinstance(other, Kernel):
-            return Product(self, other)
-        return self.__rmul__(other)
-
-    def __rmul__(self, other: float) -> Kernel:
-        return Scaled(self, other) if _is_operand(other) else NotImplemented
+from posterity.kernels.tangent import Tangent
 
 
 @dataclass(frozen=True, repr=False)
@@ -163,7 +123,7 @@ class Scaled(Kernel):
         return {"variance": parameters.about(variance)}
 
     def _written(self, *, short: bool) -> str:
-        if self.variance is None or self._is_marked:
+        if self.variance is None or _is_marked(self):
             return super()._written(short=short)
         factor = parameters.written(self.variance, short)
         return f"{factor} * {_bracketed(self.kernel, (Sum, Product, Scaled), short)}"
@@ -266,6 +226,20 @@ class Product(Kernel):
         return f"{left} * {_bracketed(right, (Sum, Product, Scaled), short)}"
 
 
+def add(left: Kernel | float, right: Kernel | float) -> Kernel:
+    """The sum of two kernels, or of a kernel and an offset of this variance."""
+    if not (_is_operand(left) and _is_operand(right)):
+        return NotImplemented
+    return Sum(_constant(left), _constant(right))
+
+
+def multiply(kernel: Kernel, other: Kernel | float) -> Kernel:
+    """The product of two kernels, or of a kernel and a variance."""
+    if not _is_operand(other):
+        return NotImplemented
+    return Product(kernel, other) if isinstance(other, Kernel) else Scaled(kernel, other)
+
+
 def _is_operand(other: Any) -> TypeGuard[Kernel | float]:
     return isinstance(other, Kernel | numbers.Real) and not isinstance(other, bool)
 
@@ -292,6 +266,10 @@ def _bracketed(kernel: Kernel, within: tuple[type, ...], short: bool) -> str:
 
 def _term(kernel: Kernel, short: bool) -> str:
     """A constant in a sum is written as its number."""
-    if isinstance(kernel, Constant) and kernel.variance is not None and not kernel._is_marked:
+    if isinstance(kernel, Constant) and kernel.variance is not None and not _is_marked(kernel):
         return parameters.written(kernel.variance, short)
     return kernel._written(short=short)
+
+
+def _is_marked(kernel: Kernel) -> bool:
+    return bool(kernel.held or kernel.limits)
