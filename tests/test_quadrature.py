@@ -47,8 +47,6 @@ def test_hermite_holds_for_the_sigmoid_where_it_says(mean, variance, error):
     exact = mean_sigmoid(mean, variance)
     value = quadrature.expect_hermite(special.expit, mean, variance)
     assert abs(value - np.exp(exact)) < error
-    log_value = quadrature.log_expect_hermite(special.log_expit, mean, variance)
-    assert abs(log_value - exact) < 20.0 * error
 
 
 def test_hermite_does_not_hold_beyond():
@@ -100,10 +98,8 @@ def test_wide_gives_the_mean_of_a_function_that_changes_sign():
 
 def test_zero_variance_evaluates_at_the_mean():
     m = np.array([-1e3, 0.0, 7.0])
-    for expect in (quadrature.log_expect_hermite, quadrature.log_expect_wide):
-        np.testing.assert_allclose(
-            expect(special.log_expit, m, 0.0), special.log_expit(m), atol=1e-15
-        )
+    value = quadrature.log_expect_wide(special.log_expit, m, 0.0)
+    np.testing.assert_allclose(value, special.log_expit(m), atol=1e-15)
 
 
 def test_parameters_broadcast():

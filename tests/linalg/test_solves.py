@@ -24,8 +24,6 @@ def B(request, rng):
     [
         (linalg.solve_lower, lambda L: np.tril(L)),
         (linalg.solve_lower_transposed, lambda L: np.tril(L).T),
-        (linalg.solve_upper, lambda L: np.triu(L)),
-        (linalg.solve_upper_transposed, lambda L: np.triu(L).T),
         (linalg.solve_cholesky, lambda L: np.tril(L) @ np.tril(L).T),
     ],
 )

@@ -21,16 +21,12 @@ from posterity.linalg.solves import (
     solve_cholesky,
     solve_lower,
     solve_lower_transposed,
-    solve_upper,
-    solve_upper_transposed,
 )
 from posterity.linalg.spectral import thin_svd
 from posterity.linalg.threads import limited
 from posterity.linalg.triangular import factor_of_blocks, merge_factors, triangular_factor
-from posterity.linalg.woodbury import DiagonalPlusLowRank
 
 __all__ = [
-    "DiagonalPlusLowRank",
     "HouseholderQR",
     "JitterWarning",
     "LeastSquares",
@@ -52,8 +48,6 @@ __all__ = [
     "solve_cholesky",
     "solve_lower",
     "solve_lower_transposed",
-    "solve_upper",
-    "solve_upper_transposed",
     "symmetrize",
     "thin_svd",
     "triangular_factor",

@@ -10,8 +10,7 @@ from typing import Any
 
 import array_api_compat
 import numpy as np
-from scipy.linalg import lapack
-from scipy.linalg import solve_triangular as scipy_solve_triangular
+from scipy.linalg import lapack, solve_triangular
 
 from posterity.arrays import Array, DeviceArray, namespace
 
@@ -36,19 +35,16 @@ def factor(A: DeviceArray) -> tuple[DeviceArray, int]:
     return L, minor or first_bad_minor(L)
 
 
-def solve_triangular(
-    T: DeviceArray, B: DeviceArray, *, lower: bool, transposed: bool = False
-) -> DeviceArray:
-    """T^-1 B, or T^-T B, for T triangular; B is a vector or a matrix."""
-    if array_api_compat.is_numpy_array(T):
-        return _numpy_solve(T, B, lower=lower, transposed=transposed)
-    if array_api_compat.is_torch_array(T):
-        return _torch_solve(T, B, lower=lower, transposed=transposed)
-    if array_api_compat.is_cupy_array(T):
+def solve_lower(L: DeviceArray, B: DeviceArray, *, transposed: bool = False) -> DeviceArray:
+    """L^-1 B, or L^-T B, for L lower triangular; B is a vector or a matrix."""
+    if array_api_compat.is_numpy_array(L):
+        return _numpy_solve(L, B, transposed=transposed)
+    if array_api_compat.is_torch_array(L):
+        return _torch_solve(L, B, transposed=transposed)
+    if array_api_compat.is_cupy_array(L):
         cupyx_linalg = importlib.import_module("cupyx.scipy.linalg")
-        return cupyx_linalg.solve_triangular(T, B, lower=lower, trans="T" if transposed else "N")
-    X_host = _numpy_solve(np.asarray(T), np.asarray(B), lower=lower, transposed=transposed)
-    return _like(T, X_host)
+        return cupyx_linalg.solve_triangular(L, B, lower=True, trans="T" if transposed else "N")
+    return _like(L, _numpy_solve(np.asarray(L), np.asarray(B), transposed=transposed))
 
 
 def product_with_transpose(A: DeviceArray, B: DeviceArray) -> DeviceArray:
@@ -103,25 +99,25 @@ def _numpy_factor(A: Array) -> tuple[Array, int]:
     return U.T, minor
 
 
-def _numpy_solve(T: Array, B: Array, *, lower: bool, transposed: bool) -> Array:
-    """By LAPACK, with a sentence where a pivot is zero."""
+def _numpy_solve(L: Array, B: Array, *, transposed: bool) -> Array:
+    """Solve by LAPACK, with a message where a pivot is zero."""
     try:
-        return scipy_solve_triangular(T, B, lower=lower, trans=int(transposed), check_finite=False)
+        return solve_triangular(L, B, lower=True, trans=int(transposed), check_finite=False)
     except np.linalg.LinAlgError as error:
-        zeros = np.flatnonzero(np.diagonal(T) == 0)
+        zeros = np.flatnonzero(np.diagonal(L) == 0)
         raise np.linalg.LinAlgError(
-            f"the triangular matrix is singular: {zeros.size} of its {len(T)} diagonal entries are "
+            f"the triangular matrix is singular: {zeros.size} of its {len(L)} diagonal entries are "
             f"zero, the first at {zeros[0]}"
         ) from error
 
 
-def _torch_solve(T: Any, B: Any, *, lower: bool, transposed: bool) -> Any:
-    """PyTorch solves only for matrices, and takes the transpose as a view."""
+def _torch_solve(L: Any, B: Any, *, transposed: bool) -> Any:
+    """Solve by PyTorch, which takes only matrices, and the transpose as a view."""
     torch = importlib.import_module("torch")
-    T_view, upper = (T.mT, lower) if transposed else (T, not lower)
+    view = L.mT if transposed else L
     if B.ndim == 1:
-        return torch.linalg.solve_triangular(T_view, B[:, None], upper=upper)[:, 0]
-    return torch.linalg.solve_triangular(T_view, B, upper=upper)
+        return torch.linalg.solve_triangular(view, B[:, None], upper=transposed)[:, 0]
+    return torch.linalg.solve_triangular(view, B, upper=transposed)
 
 
 def _cupy_factor(A: Any) -> tuple[Any, int]:

@@ -145,5 +145,5 @@ def _factor_left_looking(K: DeviceArray, size: int) -> int:
             return start + minor
         K[start:end, start:end] = xp.tril(L) + xp.triu(corner, k=1)
         K[end:, start:end] -= update[end - start :, :]
-        K[end:, start:end] = backends.solve_triangular(L, K[end:, start:end].T, lower=True).T
+        K[end:, start:end] = backends.solve_lower(L, K[end:, start:end].T).T
     return 0

@@ -89,7 +89,7 @@ def _invert_triangle(K: DeviceArray, size: int) -> None:
             end - start, dtype=K.dtype, device=array_api_compat.device(K)
         )
         # A product with the inverse of L_kk would be a tenth faster, and lose digits.
-        T_k = backends.solve_triangular(L_kk, K[start:, start:end].T, lower=True, transposed=True).T
+        T_k = backends.solve_lower(L_kk, K[start:, start:end].T, transposed=True).T
         T_kk, T_below = T_k[: end - start, :], T_k[end - start :, :]
         K[end:, start:end] = T_below
         K[start:end, start:end] = T_kk + above

@@ -34,28 +34,6 @@ def solve_lower_transposed(L: DeviceArray, B: DeviceArray) -> DeviceArray:
     return _solve_lower(L, B, transposed=True)
 
 
-def solve_upper(U: DeviceArray, B: DeviceArray) -> DeviceArray:
-    """U^-1 B for U upper triangular, B a vector or a matrix.
-
-    Examples
-    --------
-    >>> solve_upper(np.array([[2.0, 1.0], [0.0, 4.0]]), np.array([4.0, 8.0]))
-    array([1., 2.])
-    """
-    return backends.solve_triangular(U, B, lower=False)
-
-
-def solve_upper_transposed(U: DeviceArray, B: DeviceArray) -> DeviceArray:
-    """U^-T B for U upper triangular, B a vector or a matrix.
-
-    Examples
-    --------
-    >>> solve_upper_transposed(np.array([[2.0, 1.0], [0.0, 4.0]]), np.array([2.0, 9.0]))
-    array([1., 2.])
-    """
-    return backends.solve_triangular(U, B, lower=False, transposed=True)
-
-
 def solve_cholesky(L: DeviceArray, B: DeviceArray) -> DeviceArray:
     """A^-1 B for A = L L^T, B a vector or a matrix.
 
@@ -127,7 +105,7 @@ def _numpy_inverse(L: Array) -> Array:
 
 def _solve_lower(L: DeviceArray, B: DeviceArray, *, transposed: bool) -> DeviceArray:
     if not substitution.pays(L):
-        return backends.solve_triangular(L, B, lower=True, transposed=transposed)
+        return backends.solve_lower(L, B, transposed=transposed)
     if B.ndim == 2:
         return substitution.solve_lower_by_blocks(L, B, transposed=transposed)
     return substitution.solve_lower_by_blocks(L, B[:, None], transposed=transposed)[:, 0]

@@ -36,9 +36,7 @@ def solve_lower_by_blocks(
             backends.add_product(X[i, :], L[end:, i].T, X[end:, :], scale=-1.0)
         else:
             backends.add_product(X[i, :], L[i, :start], X[:start, :], scale=-1.0)
-        X[i, :] = backends.solve_triangular(
-            xp.tril(L[i, i]), X[i, :], lower=True, transposed=transposed
-        )
+        X[i, :] = backends.solve_lower(xp.tril(L[i, i]), X[i, :], transposed=transposed)
     return X
 
 
