@@ -152,7 +152,7 @@ def test_mean_and_variance_agree_with_samples(dist):
     draws = dist.sample((2, n_draws // 2), rng=np.random.default_rng(7))
     assert draws.shape == (2, n_draws // 2, *dist.shape)
     values = draws.reshape(n_draws, *dist.shape).astype(float)
-    if isinstance(dist, Categorical):
+    if isinstance(dist, Categorical | AveragedCategorical):
         values = (values[..., None] == np.arange(3)).astype(float)
     error = 5.0 * values.std(axis=0) / np.sqrt(n_draws)
     assert np.all(np.abs(values.mean(axis=0) - dist.mean()) <= error)

@@ -432,6 +432,11 @@ def test_one_row_explains_no_share(bayesian):
         assert np.isnan(bayesian.score(LAZY[:1], LAZY[:1, 0]))
 
 
+def test_predictions_of_numbers_have_no_probabilities(bayesian):
+    with pytest.raises(ValueError, match="Predictions of numbers have no probabilities"):
+        bayesian.predict_dist(LAZY).probabilities()
+
+
 def test_methods_keep_their_signatures_and_docstrings():
     predict = posterity.GaussianProcessRegressor.predict_dist
     assert list(inspect.signature(predict).parameters) == ["self", "X", "noise_variance"]

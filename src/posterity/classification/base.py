@@ -26,7 +26,7 @@ class Classifier(models.LazyQueries, ClassifierMixin, BaseEstimator, abc.ABC):
     A subclass writes ``fit`` and ``predict_dist``; classes and probabilities follow from the
     distribution, which numbers the classes in the order of ``classes_``. Of Dask arrays and data
     frames all of these are lazy: Dask arrays, and for ``predict_dist`` a
-    :class:`posterity.distributions.PartitionedClasses`.
+    :class:`posterity.distributions.Partitioned`.
     """
 
     classes_: NDArray[Any]

@@ -12,7 +12,7 @@ from posterity.distributions.general_normal import GeneralNormal
 from posterity.distributions.mixture import Mixture
 from posterity.distributions.multivariate_normal import MultivariateNormal
 from posterity.distributions.normal import Normal
-from posterity.distributions.partitioned import Partitioned, PartitionedClasses
+from posterity.distributions.partitioned import Partitioned
 from posterity.distributions.poisson import Poisson, PoissonLogNormal
 from posterity.distributions.student_t import StudentT
 from posterity.distributions.student_t_plus_normal import StudentTPlusNormal
@@ -32,7 +32,6 @@ __all__ = [
     "MultivariateNormal",
     "Normal",
     "Partitioned",
-    "PartitionedClasses",
     "Poisson",
     "PoissonLogNormal",
     "StudentT",

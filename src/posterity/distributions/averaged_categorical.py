@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,10 +11,11 @@ from numpy.typing import ArrayLike
 from posterity.arrays import Array
 from posterity.distributions import discrete, parameters
 from posterity.distributions.categorical import Categorical
+from posterity.distributions.discrete import Discrete
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class AveragedCategorical(Categorical):
+class AveragedCategorical(Discrete):
     """Predictions of a class that are averages of several, and know how far these disagreed.
 
     The entropy has two parts: what the members are unsure of themselves (aleatoric), and what they
@@ -41,6 +42,9 @@ class AveragedCategorical(Categorical):
     array([0., 1.])
     """
 
+    _event_axes: ClassVar[int] = 1
+
+    log_p: Array
     epistemic_share: Array
 
     def __init__(self, log_p: ArrayLike, epistemic_share: ArrayLike = 0.0) -> None:
@@ -64,6 +68,17 @@ class AveragedCategorical(Categorical):
         average = each.average(log_weights)
         w = np.exp(discrete.average_weights(log_weights, each.shape))
         return cls(average.log_p, _share(np.sum(w * each.entropy(), axis=-1), average.entropy()))
+
+    def mean(self) -> Array:
+        """Expected indicator of each class: its probability, shape ``(*shape, C)``."""
+        return self.probabilities()
+
+    def variance(self) -> Array:
+        """Variance of the indicator of each class, shape ``(*shape, C)``."""
+        return Categorical(self.log_p).variance()
+
+    def log_probabilities(self) -> Array:
+        return self.log_p
 
     def epistemic_entropy(self) -> Array:
         """What the members disagree about, in nats."""

@@ -61,11 +61,21 @@ class Partitioned:
     array([0.05, 1.03, 2.02, 3.01, 3.99, 4.98])
     >>> prediction.compute()
     Normal(shape=(6,))
+
+    Predictions of a class also have probabilities:
+
+    >>> model = posterity.LogisticRegression().fit([[0.0], [1.0], [2.0], [3.0]], [0, 1, 0, 1])
+    >>> prediction = model.predict_dist(X)
+    >>> prediction.probabilities()
+    dask.array<rows, shape=(6, 2), dtype=float64, chunksize=(2, 2), chunktype=numpy.ndarray>
+    >>> prediction.mode().compute()
+    array([0, 0, 1, 1, 1, 1])
     """
 
     parts: tuple[Any, ...]  # delayed: a distribution, or None of a partition without rows
     lengths: tuple[float, ...]  # NaN where only reading would tell
     outputs: tuple[int, ...] = ()  # further axes of the batch
+    n_classes: int | None = None  # None: predictions of numbers
 
     mean = _asked(Distribution.mean)
     variance = _asked(Distribution.variance)
@@ -86,6 +96,17 @@ class Partitioned:
     logpmf = _asked(Counts.logpmf)
     aleatoric_variance = _asked(Mixture.aleatoric_variance)
     epistemic_variance = _asked(Mixture.epistemic_variance)
+    mode = _asked(Discrete.mode, np.intp)
+    aleatoric_entropy = _asked(AveragedCategorical.aleatoric_entropy)
+    epistemic_entropy = _asked(AveragedCategorical.epistemic_entropy)
+
+    def probabilities(self) -> Any:
+        """Probability of every class, shape ``(*shape, C)``."""
+        return self._ask_of_classes("probabilities")
+
+    def log_probabilities(self) -> Any:
+        """Log-probability of every class, shape ``(*shape, C)``."""
+        return self._ask_of_classes("log_probabilities")
 
     def interval(self, coverage: float = 0.9) -> tuple[Any, Any]:
         """Lower and upper end of the central interval: as much outside on either side."""
@@ -157,7 +178,12 @@ class Partitioned:
     @property
     def _draws(self) -> DTypeLike:
         """The type of a draw."""
-        return np.float64
+        return np.float64 if self.n_classes is None else np.intp
+
+    def _ask_of_classes(self, name: str) -> Any:
+        if self.n_classes is None:
+            raise ValueError(f"Predictions of numbers have no {name}(); those of classes have.")
+        return self._ask(name, {}, shape=(self.n_classes,))
 
     def _ask(
         self,
@@ -174,38 +200,3 @@ class Partitioned:
         form = (*self.outputs, *shape), dtype
         asked = partition_answers.Asked(name, constants, *form)
         return dask_rows.stacked(dask_rows.each(asked, self.parts, *rows), self.lengths, *form)
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class PartitionedClasses(Partitioned):
-    """Predictions of a class for each row of a Dask collection; see :class:`Partitioned`.
-
-    Examples
-    --------
-    >>> import dask.array as da
-    >>> import posterity
-    >>> model = posterity.LogisticRegression().fit([[0.0], [1.0], [2.0], [3.0]], [0, 1, 0, 1])
-    >>> prediction = model.predict_dist(da.arange(6, chunks=2).reshape(6, 1))
-    >>> prediction.probabilities()
-    dask.array<rows, shape=(6, 2), dtype=float64, chunksize=(2, 2), chunktype=numpy.ndarray>
-    >>> prediction.mode().compute()
-    array([0, 0, 1, 1, 1, 1])
-    """
-
-    n_classes: int = 2
-
-    mode = _asked(Discrete.mode, np.intp)
-    aleatoric_entropy = _asked(AveragedCategorical.aleatoric_entropy)
-    epistemic_entropy = _asked(AveragedCategorical.epistemic_entropy)
-
-    def probabilities(self) -> Any:
-        """Probability of every class, shape ``(*shape, C)``."""
-        return self._ask("probabilities", {}, shape=(self.n_classes,))
-
-    def log_probabilities(self) -> Any:
-        """Log-probability of every class, shape ``(*shape, C)``."""
-        return self._ask("log_probabilities", {}, shape=(self.n_classes,))
-
-    @property
-    def _draws(self) -> DTypeLike:
-        return np.intp

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import MISSING
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from posterity.kernels import marks, parameter_tree, parameters
 from posterity.kernels.parameter_tree import Node
 
-
-class WrittenNode(Node, Protocol):
-    """A node that writes itself."""
-
-    def _written(self, *, short: bool) -> str:
-        """As one would type it; numbers with three digits where ``short``."""
+if TYPE_CHECKING:
+    from posterity.kernels.kernel import Kernel
 
 
-def write_expression(node: WrittenNode, *, short: bool) -> str:
+def write_expression(node: Kernel, *, short: bool) -> str:
     """As one would type it; an expression that is held as a whole says so once, at its end."""
     free = marks.release(node)
     if not _is_held_as_a_whole(node, free):
@@ -26,14 +22,14 @@ def write_expression(node: WrittenNode, *, short: bool) -> str:
     return f"{text}.fixed()" if is_call else f"({text}).fixed()"
 
 
-def _is_held_as_a_whole(node: WrittenNode, free: WrittenNode) -> bool:
+def _is_held_as_a_whole(node: Kernel, free: Kernel) -> bool:
     """Whether a node with others below is ``free`` with every parameter held."""
     if not parameter_tree.children(node) or not any(parameter_tree.all_names(free)):
         return False
     return bool(marks.hold(free, ()) == node)
 
 
-def write_call(node: WrittenNode, *, short: bool) -> str:
+def write_call(node: Kernel, *, short: bool) -> str:
     """As a call: the first argument by position, others by name where they are not the default."""
     said: list[str] = []
     for i, f in enumerate(parameter_tree.arguments(node)):

@@ -13,6 +13,7 @@ from posterity import arrays, distributions
 from posterity.arrays import Array
 from posterity.inference.components import (
     Principal,
+    RowSource,
     StreamedSource,
     decompose_by_columns,
     decompose_by_projection,
@@ -176,7 +177,7 @@ class PCA(principal_model.PrincipalModel):
                 f"n_components, not {self.n_components!r}."
             )
 
-    def _decompose(self, source: principal_model.AnySource) -> Principal:
+    def _decompose(self, source: RowSource) -> Principal:
         choose = functools.partial(number_of_axes.chosen, self.n_components)
         if isinstance(source, StreamedSource):
             self._require_columns()

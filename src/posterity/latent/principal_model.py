@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import abc
 import warnings
-from typing import Any, ClassVar, Self, TypeAlias
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,13 +17,12 @@ from posterity.inference.components import (
     FactoredSource,
     MemorySource,
     Principal,
+    RowSource,
     StreamedSource,
     select_counted_rows,
     sum_over_blocks,
 )
 from posterity.latent import lazy_forms
-
-AnySource: TypeAlias = MemorySource | StreamedSource | FactoredSource
 
 _MISSING = "Or use GPLVM(kernel=kernels.Linear()), principal components that know missing values."
 
@@ -100,10 +99,10 @@ class PrincipalModel(
         """Refuse what no rows could make sense of."""
 
     @abc.abstractmethod
-    def _decompose(self, source: AnySource) -> Principal:
+    def _decompose(self, source: RowSource) -> Principal:
         """The axes of the rows."""
 
-    def _learn(self, source: AnySource) -> None:
+    def _learn(self, source: RowSource) -> None:
         """Decompose, and publish what all such models have."""
         self._principal = self._decompose(source)
         self.mean_ = self._principal.mean
@@ -143,7 +142,7 @@ class PrincipalModel(
     def _readable(self, X: ArrayLike, *, reset: bool, min_rows: int) -> Array:
         return validation.check_X(self, X, reset=reset, min_rows=min_rows, advice=_MISSING)
 
-    def _streamed(self, rows: models.Source) -> AnySource:
+    def _streamed(self, rows: models.Source) -> RowSource:
         """Moments of many rows, read again where need be; a factor of few, or of a generator."""
         models.learn_columns(self, rows)
         n_rows = rows.n_rows

@@ -13,6 +13,7 @@ from posterity.arrays import Array
 from posterity.designs.centred import Centred
 from posterity.inference.components import (
     Principal,
+    RowSource,
     StreamedSource,
     decompose_by_columns,
     decompose_by_rows,
@@ -133,7 +134,7 @@ class Whitening(principal_model.PrincipalModel):
         if not isinstance(self.tolerance, numbers.Real) or not 0.0 <= self.tolerance < 1.0:
             raise ValueError(f"tolerance={self.tolerance!r} must be at least 0 and less than 1.")
 
-    def _decompose(self, source: principal_model.AnySource) -> Principal:
+    def _decompose(self, source: RowSource) -> Principal:
         choose = functools.partial(number_of_axes.chosen, self.n_components)
         if isinstance(source, StreamedSource) or source.shape[0] > source.shape[1]:
             return decompose_by_columns(source, choose, small=_SMALL)

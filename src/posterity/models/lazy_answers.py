@@ -82,10 +82,8 @@ class DistributionAnswer:
         self.check(question)
         shape = self.shape(question.model)
         cut, pieces = question.ask(None)
-        parts = tuple(pieces), cut.lengths, shape
-        if self.n_classes is None:
-            return distributions.Partitioned(*parts)
-        return distributions.PartitionedClasses(*parts, self.n_classes(question.model))
+        n_classes = None if self.n_classes is None else self.n_classes(question.model)
+        return distributions.Partitioned(tuple(pieces), cut.lengths, shape, n_classes)
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from posterity.inference.components.routes import (
 from posterity.inference.components.sources import (
     FactoredSource,
     MemorySource,
+    RowSource,
     StreamedSource,
     select_counted_rows,
     sum_over_blocks,
@@ -30,6 +31,7 @@ __all__ = [
     "KernelComponents",
     "MemorySource",
     "Principal",
+    "RowSource",
     "Spectrum",
     "StreamedSource",
     "center_kernel",

@@ -16,7 +16,7 @@ import numpy as np
 from posterity import linalg
 from posterity.arrays import Array
 from posterity.inference.components.principal import Principal
-from posterity.inference.components.sources import Present, Source
+from posterity.inference.components.sources import PresentRows, RowSource
 from posterity.inference.components.spectrum import Spectrum
 from posterity.linalg import axes, symmetric
 
@@ -27,12 +27,12 @@ SMALL = 1e-8  # of the largest variance: a square keeps half of its digits
 _EPS = float(np.finfo(np.float64).eps)
 
 
-def decompose_by_columns(source: Source, choose: Choice, *, small: float = SMALL) -> Principal:
+def decompose_by_columns(source: RowSource, choose: Choice, *, small: float = SMALL) -> Principal:
     """By the scatter of the columns: D x D, and N D^2 operations.
 
     Parameters
     ----------
-    source : Source
+    source : RowSource
         The rows.
     choose : callable
         From the spectrum to the number of axes.
@@ -62,7 +62,7 @@ def decompose_by_columns(source: Source, choose: Choice, *, small: float = SMALL
     return _completed(moments.mean, V.T[::-1], spectrum, k)
 
 
-def decompose_by_rows(source: Present, choose: Choice, *, small: float = SMALL) -> Principal:
+def decompose_by_rows(source: PresentRows, choose: Choice, *, small: float = SMALL) -> Principal:
     """By the inner products of the rows about their mean: N x N, and N^2 D operations.
 
     Where u is an eigenvector of A A^T, A^T u is one of A^T A.
@@ -80,7 +80,9 @@ def decompose_by_rows(source: Present, choose: Choice, *, small: float = SMALL) 
     return _completed(mean, V.T, spectrum, k)
 
 
-def decompose_by_projection(source: Present, choose: Choice, rng: np.random.Generator) -> Principal:
+def decompose_by_projection(
+    source: PresentRows, choose: Choice, rng: np.random.Generator
+) -> Principal:
     """The largest by random projection, their variances to a relative 1e-6 or so.
 
     How many is chosen without variances: by a number, or by the form of the rows.
@@ -97,7 +99,7 @@ def decompose_by_projection(source: Present, choose: Choice, rng: np.random.Gene
     return _completed(mean, Vt, spectrum, k)
 
 
-def _by_factor(source: Source, mean: Array, count: float, choose: Choice) -> Principal:
+def _by_factor(source: RowSource, mean: Array, count: float, choose: Choice) -> Principal:
     """By singular values of an orthogonal factor, which has the condition of the rows."""
     _, s, Vt = linalg.thin_svd(source.factor(mean))
     squares = _cleaned(s**2, source.shape[0] - 1, (_EPS * max(source.shape)) ** 2)
@@ -130,7 +132,7 @@ def _is_poor(asked: Array, small: float) -> bool:
     return bool(asked.size) and asked[-1] < small * asked[0]
 
 
-def _spectrum(squares: Array, count: float, source: Source) -> Spectrum:
+def _spectrum(squares: Array, count: float, source: RowSource) -> Spectrum:
     """All variances; a row that counts for several may give more axes, of no variance."""
     N, D = source.shape
     n_axes = min(D, max(N, int(count)))

@@ -10,7 +10,7 @@ import functools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Protocol, TypeVar
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 
@@ -21,27 +21,6 @@ from posterity.designs.centred import Centred
 from posterity.designs.moments import Moments
 
 T = TypeVar("T")
-
-
-class Source(Protocol):
-    """Rows, seen through their second moments."""
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """N and D."""
-
-    def moments(self) -> Moments:
-        """Count, mean and scatter."""
-
-    def factor(self, mean: Array) -> Array:
-        """R (r, D) with R^T R the scatter about the mean, by orthogonal transformations."""
-
-
-class Present(Source, Protocol):
-    """Rows that are in memory all at once."""
-
-    def about_mean(self) -> tuple[Centred, Array, float]:
-        """The rows about their mean, that mean, and the total weight."""
 
 
 @dataclass(frozen=True)
@@ -57,18 +36,18 @@ class MemorySource:
         return self.X.shape[0], self.X.shape[1]
 
     def moments(self) -> Moments:
-        """By one pass, or two."""
+        """Count, mean and scatter, by one pass or two."""
         return Moments.of(self.X, self.weights)
 
     def about_mean(self) -> tuple[Centred, Array, float]:
-        """Without a copy of the rows."""
+        """The rows about their mean, without a copy; that mean, and the total weight."""
         mean = centred.column_means(self.X, self.weights)
         root = None if self.weights is None else np.sqrt(self.weights)
         total = float(len(self.X)) if self.weights is None else float(self.weights.sum())
         return Centred(self.X, mean, root), mean, total
 
     def factor(self, mean: Array) -> Array:
-        """Block by block."""
+        """R (r, D) with R^T R the scatter about the mean, by orthogonal transformations."""
         return _factor(_about(self.X, self.weights, mean), self.X.shape[1])
 
 
@@ -89,11 +68,11 @@ class StreamedSource:
         return sum_over_blocks(self.rows, Moments.of, Moments.merge)
 
     def moments(self) -> Moments:
-        """Whose scatter belongs to the caller."""
+        """Count, mean and scatter; the scatter belongs to the caller."""
         return replace(self._moments, scatter=self._moments.scatter.copy())
 
     def factor(self, mean: Array) -> Array:
-        """By another pass."""
+        """R (r, D) with R^T R the scatter about the mean, by another pass."""
 
         def of_rows(X: Array, weights: Array | None) -> Array:
             return _factor(_about(X, weights, mean), X.shape[1])
@@ -141,18 +120,25 @@ class FactoredSource:
         return len(self.B) + 1, self.B.shape[1]
 
     def moments(self) -> Moments:
-        """From the factor."""
+        """Count, mean and scatter, from the factor."""
         scatter = linalg.products.gram(self.B)
         still = np.zeros_like(self.mean)
         return Moments(self.count, self.mean, still, scatter, self.shape[0])
 
     def about_mean(self) -> tuple[Centred, Array, float]:
-        """The factor stands for the rows."""
+        """The factor, which stands for the rows about their mean; that mean, and the weight."""
         return Centred(self.B, np.zeros_like(self.mean), None), self.mean, self.count
 
     def factor(self, mean: Array) -> Array:
-        """It is one."""
+        """R (r, D) with R^T R the scatter about the mean: the factor itself."""
         return self.B
+
+
+RowSource: TypeAlias = MemorySource | StreamedSource | FactoredSource
+"""Rows, seen through their second moments."""
+
+PresentRows: TypeAlias = MemorySource | FactoredSource
+"""Rows, or a factor that stands for them, in memory all at once."""
 
 
 def select_counted_rows(X: Array, weights: Array | None) -> tuple[Array, Array | None]:

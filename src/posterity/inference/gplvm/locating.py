@@ -6,9 +6,7 @@ rows that explain the row best. About the summit it is taken for normal (Laplace
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,17 +16,11 @@ from posterity.arrays import Array
 from posterity.inference.gplvm import cloud, summits, tied
 from posterity.inference.gplvm.candidates import Candidates
 from posterity.inference.gplvm.terms import Decoder, LatentPrior
+from posterity.inference.gplvm.trajectories import TrajectoryPrior
 from posterity.linalg import eigen
 
 _ROWS = 64  # decoded at a time, up to 256 points each
 _LEAST_GAIN = 1e-6  # nats: the point is then found to a thousandth of its deviation
-
-
-class TyingPrior(LatentPrior, Protocol):
-    """A normal prior of coordinates that are independent, and of rows that are not."""
-
-    def precisions(self, own: Array) -> Iterator[tuple[NDArray[np.intp], Array]]:
-        """Rows that are tied to each other, and the precision of each coordinate at them."""
 
 
 @dataclass(frozen=True)
@@ -99,7 +91,7 @@ def _located(decoder: Decoder, Y: Array, candidates: Array, max_iter: int) -> Lo
 def locate_along(
     decoder: Decoder,
     Y: Array,
-    prior: TyingPrior,
+    prior: TrajectoryPrior,
     own: Array,
     *,
     candidates: Array,
@@ -114,7 +106,7 @@ def locate_along(
     ----------
     decoder, Y, candidates, max_iter
         As for :func:`locate`.
-    prior : TyingPrior
+    prior : TrajectoryPrior
         Normal, its coordinates independent of each other.
     own : array (P,)
         Its numbers.
@@ -147,7 +139,9 @@ def locate_along(
     return replace(found, converged=np.full(len(Y), best.converged))
 
 
-def locate_along_at(decoder: Decoder, Y: Array, X: Array, prior: TyingPrior, own: Array) -> Located:
+def locate_along_at(
+    decoder: Decoder, Y: Array, X: Array, prior: TrajectoryPrior, own: Array
+) -> Located:
     """Rows that a prior ties together at latent points X (n, Q) that are known.
 
     Covariances are those of Laplace's approximation of each group as a whole.
