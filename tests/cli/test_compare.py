@@ -16,7 +16,7 @@ FAST = "--models linear,sparse --folds 3"
 def test_numbers_are_ranked_reported_and_the_winner_is_saved(run, houses, at):
     result = run(f"compare houses.csv --target price {FAST}")
     assert result.exit_code == 0, result.output
-    for words in ("log score", "RMSE", "in 90 %", "evidence", "Take '", "(mean)"):
+    for words in ("log score", "RMSE", "coverage 90 %:", "calibration error:", "Use '", "(mean)"):
         assert words in result.output
     assert "Next: posterity predict model.posterity houses.csv" in result.output
     model = posterity.load(at / "model.posterity")
@@ -32,15 +32,16 @@ def test_the_columns_of_the_ranking_are_explained_and_what_is_not_in_it(run, at)
     pl.DataFrame({"x": x, "y": [value + value**3 % 1.0 for value in x]}).write_csv("one.csv")
     output = run("compare one.csv -t y --models linear,gamma,poisson --folds 3").output
     told = " ".join(output.split())
-    assert "y from 1 column, 40 rows" in told
-    assert "higher is better" in told
-    assert "Not measured: gamma (it is for numbers above zero, and the least target is -6" in told
+    assert "Predicting y from 1 column: 3-fold cross-validation on 40 rows" in told
+    assert "mean log probability of the observed value" in told
+    assert "calibration error: largest" in told
+    assert "Not scored: gamma (needs positive targets, and the smallest is -6" in told
 
 
 def test_classes_are_ranked_too(run, flowers):
     result = run(f"compare flowers.csv -t kind {FAST}")
     assert result.exit_code == 0, result.output
-    assert "right" in result.output
+    assert "accuracy" in result.output
     assert "(frequencies)" in result.output
 
 
@@ -67,7 +68,7 @@ def test_what_was_inferred_can_be_overridden(run, houses):
 
 def test_fewer_rows_are_drawn_and_it_is_said(run, houses):
     result = run(f"compare houses.csv --target price {FAST} --rows 30")
-    assert "The file has 60 rows; 30 of them" in result.output
+    assert "Using 30 of the 60 rows" in result.output
 
 
 def test_an_unknown_model_is_a_wrong_use(run, houses, at):

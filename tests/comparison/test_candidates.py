@@ -95,7 +95,7 @@ def test_the_seed_reaches_every_model_that_draws():
 
 @pytest.mark.parametrize(
     ("name", "message"),
-    [("forrest", "did you mean forest"), ("xyzzy", "there are linear, least-squares, ridge")],
+    [("forrest", "did you mean forest"), ("xyzzy", "choose from linear, least-squares, ridge")],
 )
 def test_a_name_that_is_none_is_answered_with_those_there_are(name, message):
     with pytest.raises(ValueError, match=message):

@@ -54,5 +54,5 @@ def test_classes_go_by_their_labels():
 
 
 def test_one_row_is_too_few(model):
-    with pytest.raises(tables.TableError, match="at least two rows"):
+    with pytest.raises(tables.TableError, match="At least two rows"):
         comparison.evaluate(model, table(1))

@@ -1,4 +1,4 @@
-"""Rows dealt into parts, without a leak from one side to the other."""
+"""Cross-validation folds of a table, without leaks from test rows to training rows."""
 
 import numpy as np
 import polars as pl
@@ -25,26 +25,41 @@ def schema_of(table, task=None, **options):
     return tables.infer(table, "y", task=task, **options)
 
 
+def fold_of(y, n_folds, seed, stratified):
+    fold = np.full(len(y), -1)
+    for number, (train, test) in enumerate(
+        folds.split_rows(y, n_folds, seed, stratified=stratified)
+    ):
+        assert np.all(fold[test] == -1)
+        np.testing.assert_array_equal(train, np.setdiff1d(np.arange(len(y)), test))
+        fold[test] = number
+    return fold
+
+
 @pytest.mark.parametrize("n_folds", [2, 3, 5])
-def test_every_row_is_held_out_once_and_parts_are_as_large(n_folds):
-    part_of = folds.dealt(np.zeros(43), n_folds, 0)
-    sizes = np.bincount(part_of)
+def test_every_row_is_held_out_once_and_folds_are_equally_large(n_folds):
+    sizes = np.bincount(fold_of(np.arange(43.0), n_folds, 0, stratified=False))
     assert len(sizes) == n_folds
     assert sizes.max() - sizes.min() <= 1
 
 
-def test_classes_are_spread_evenly_over_the_parts():
+def test_classes_are_spread_evenly_over_the_folds():
     y = np.repeat([0, 1, 2], [30, 11, 3])
-    part_of = folds.dealt(y, 5, 0)
+    fold = fold_of(y, 5, 0, stratified=True)
     for label in range(3):
-        sizes = np.bincount(part_of[y == label], minlength=5)
+        sizes = np.bincount(fold[y == label], minlength=5)
         assert sizes.max() - sizes.min() <= 1
 
 
-def test_the_seed_decides_the_parts_and_nothing_else_does():
+def test_the_largest_class_limits_the_number_of_folds():
+    y = np.repeat(np.arange(6), [3, 2, 2, 2, 2, 2])
+    assert fold_of(y, 5, 0, stratified=True).max() == 2
+
+
+def test_the_seed_decides_the_folds_and_nothing_else_does():
     y = np.zeros(30)
-    assert np.array_equal(folds.dealt(y, 5, 1), folds.dealt(y, 5, 1))
-    assert not np.array_equal(folds.dealt(y, 5, 1), folds.dealt(y, 5, 2))
+    assert np.array_equal(fold_of(y, 5, 1, False), fold_of(y, 5, 1, False))
+    assert not np.array_equal(fold_of(y, 5, 1, False), fold_of(y, 5, 2, False))
 
 
 def test_the_encoder_has_seen_the_training_rows_only():
@@ -72,7 +87,7 @@ def test_what_is_held_out_changes_no_number_of_the_training_side():
     assert np.all(after.X_test[:, 0] > before.X_test[:, 0] + 100.0)
 
 
-def test_rows_without_a_target_are_in_no_part():
+def test_rows_without_a_target_are_in_no_fold():
     y = frame()["y"].to_list()
     y[3] = y[17] = None
     table = frame().with_columns(pl.Series("y", y))
@@ -83,7 +98,7 @@ def test_rows_without_a_target_are_in_no_part():
         np.testing.assert_array_equal(fold.y_test, table["y"].to_numpy()[fold.rows])
 
 
-def test_few_rows_make_fewer_parts():
+def test_few_rows_make_fewer_folds():
     table = frame(11)
     assert len(folds.split(table, schema_of(table, "regression"), 20, 0).folds) == 5
 
@@ -108,7 +123,7 @@ def test_a_class_of_one_row_beside_others_is_missing_from_one_training_side():
     assert sorted(present) == [2, 3, 3, 3, 3]
 
 
-def test_one_part_is_none():
+def test_one_fold_is_refused():
     table = frame()
     with pytest.raises(ValueError, match="folds=1 must be at least 2"):
         folds.split(table, schema_of(table), 1, 0)
@@ -117,5 +132,5 @@ def test_one_part_is_none():
 def test_a_table_without_inputs_is_refused():
     table = frame()
     bare = tables.Schema("y", "regression", ())
-    with pytest.raises(tables.TableError, match="No column is left"):
+    with pytest.raises(tables.TableError, match="No input column is left"):
         folds.split(table, bare, 5, 0)

@@ -3,9 +3,9 @@
 import numpy as np
 import polars as pl
 import pytest
+from sklearn.model_selection import KFold
 
 from posterity import classification, comparison, regression, tables
-from posterity.comparison import folds
 
 importance = comparison.importance
 
@@ -123,10 +123,9 @@ def test_importance_in_a_comparison_is_that_of_each_fold_on_its_own_rows():
     schema = tables.infer(new, "y")
     models = comparison.candidates("regression", 60, 3, names=["linear"])
     found = comparison.compare(new, schema, models, folds=2, seed=1)
-    part_of = folds.dealt(np.zeros(60), 2, 1)
     rng, lost = np.random.default_rng(1), []
-    for part in range(2):
-        train, test = new.filter(pl.Series(part_of != part)), new.filter(pl.Series(part_of == part))
+    for train_rows, test_rows in KFold(2, shuffle=True, random_state=1).split(new):
+        train, test = new[train_rows], new[test_rows]
         fold = tables.TableModel(found.winner.estimator, schema).fit(train)
         y, orders = test["y"].to_numpy(), [partners(len(test), rng) for _ in range(3)]
         mixed = [test.with_columns(test["a"][order].alias("a")) for order in orders]

@@ -95,7 +95,7 @@ def test_a_prediction_that_is_no_number_is_an_error():
     with pytest.raises(ValueError, match="not finite"):
         said_of_numbers(dist, np.zeros(3))
     certain = distributions.Normal(np.zeros(3), 0.0)
-    with pytest.raises(ValueError, match="no probability that is a number"):
+    with pytest.raises(ValueError, match="is NaN or infinite"):
         said_of_numbers(certain, np.zeros(3))
 
 

@@ -61,24 +61,25 @@ def test_there_are_exactly_two_sentences(results):
 def test_a_clear_winner_is_named_with_its_lead():
     text = said(of_numbers("linear", -1.0), of_numbers("process", -0.5, spread=0.2))
     assert text.startswith(
-        "Take 'process': it predicts unseen rows better than 'linear', the next, by 0.5 +- 0.01 in "
+        "Use 'process': it predicts held-out rows better than the second best, 'linear', by "
+        "0.5 +- 0.01 in "
     )
 
 
-@pytest.mark.parametrize(("lead", "words"), [(0.025, "better than"), (0.015, "cannot be told")])
+@pytest.mark.parametrize(("lead", "words"), [(0.025, "better than"), (0.015, "within two")])
 def test_two_standard_errors_tell_models_apart(lead, words):
     assert words in said(of_numbers("linear", -1.0), of_numbers("process", lead - 1.0, spread=0.2))
 
 
-def test_a_lead_that_nobody_would_notice_is_none_however_sure():
+def test_an_irrelevant_lead_does_not_count_even_if_significant():
     text = said(of_numbers("linear", -1.0 - 5e-16), of_numbers("process", -1.0))
-    assert "'linear' cannot be told apart" in text
+    assert "'linear' is within two standard errors" in text
 
 
-def test_a_baseline_that_is_as_good_for_all_one_can_tell_is_too_close_to_call():
+def test_an_insignificant_advantage_over_a_baseline_is_marked():
     noise = of_numbers("mean", -1.01, baseline=True, spread=1.0)
     text = said(of_numbers("linear", -1.0), noise, of_numbers("boosting", -2.0, baseline=True))
-    assert "times that of 'mean' (too close to call)" in text
+    assert "times the probability that 'mean' did (not significant)" in text
     assert text.endswith("times that of 'boosting'.")
 
 
@@ -90,20 +91,20 @@ def test_equals_are_named_and_the_simplest_of_them():
         of_numbers("vectors", -3.0),
     )
     assert (
-        "Take 'process': it predicts unseen rows best, but 'forest' and 'linear' cannot be told "
-        "apart from it (within two standard errors), and 'linear' is the simplest of them."
+        "Use 'process': it predicts held-out rows best, although 'forest' and 'linear' are within "
+        "two standard errors of it; 'linear' is the simplest of them."
     ) in text
 
 
 def test_a_winner_that_is_the_simplest_is_said_to_be():
     text = said(of_numbers("linear", -1.0), of_numbers("process", -1.001, spread=1.0, seed=3))
-    assert "and it is itself the simplest of them." in text
+    assert "'linear' is also the simplest of them." in text
 
 
 def test_many_equals_are_counted():
     names = ("linear", "forest", "process", "vectors", "units", "ferns")
     found = [of_numbers(name, -1.0, spread=1.0, seed=k) for k, name in enumerate(names)]
-    assert re.search(r"'\w+', '\w+', '\w+' and 2 more cannot", said(*found))
+    assert re.search(r"'\w+', '\w+', '\w+' and 2 more are within", said(*found))
 
 
 def test_a_lead_is_paired_row_by_row():
@@ -115,14 +116,14 @@ def test_a_lead_is_paired_row_by_row():
             one.held_out.rows, one.held_out.y, 5.0 * shared + lead, np.zeros(N), one.held_out.pit
         )
         results.append(measuring.result(name, "", held_out, measuring.Costs(), baseline=False))
-    assert "better than 'linear'" in said(*results)
+    assert "better than the second best, 'linear'" in said(*results)
 
 
 def test_a_baseline_that_wins_is_said_plainly():
     text = said(of_numbers("linear", -1.0), of_numbers("boosting", -0.5, baseline=True))
     assert text.startswith(
-        "No model of the family predicts unseen rows as well as the baseline 'boosting', which is "
-        "ahead of 'linear', the best of them, by 0.5 "
+        "No model predicts held-out rows as well as the baseline 'boosting', which is better than "
+        "the best model, 'linear', by 0.5 "
     )
 
 
@@ -130,15 +131,15 @@ def test_a_baseline_that_is_hardly_ahead_cannot_be_told_apart():
     text = said(
         of_numbers("linear", -1.0), of_numbers("boosting", -0.99, baseline=True, spread=1.0)
     )
-    assert "Take 'linear', the best of the family, but it cannot be told apart" in text
+    assert "Use 'linear', the best model, but its score is not significantly different" in text
 
 
 @pytest.mark.parametrize(
     ("inside", "words"),
     [
-        (0.90, "held 90 % of the rows held out, so its uncertainty can be trusted"),
-        (0.75, "held 75 % of the rows held out, so they are too narrow"),
-        (0.98, "held 98 % of the rows held out, so they are wider than they need be"),
+        (0.90, "contain 90 % of the held-out values, so its uncertainty can be trusted"),
+        (0.75, "contain 75 % of the held-out values, so they are too narrow"),
+        (0.98, "contain 98 % of the held-out values, so they are wider than necessary"),
     ],
 )
 def test_intervals_are_judged_by_what_they_held(inside, words):
@@ -150,15 +151,15 @@ def test_right_coverage_of_a_wrong_shape_is_noticed():
     pit = np.where((one.held_out.pit > 0.05) & (one.held_out.pit < 0.95), 0.9, one.held_out.pit)
     held_out = HeldOut(one.held_out.rows, one.held_out.y, one.held_out.log_prob, np.zeros(N), pit)
     text = said(measuring.result("linear", "", held_out, measuring.Costs(), baseline=False))
-    assert "as they should, though shares below other quantiles are off by up to 85 %" in text
+    assert "as they should, but other quantiles have calibration errors of up to 85 %" in text
 
 
 @pytest.mark.parametrize(
     ("stated", "right", "words"),
     [
-        (0.8, 0.8, "80 % sure on average, and right in 80 % of the rows held out, so its prob"),
-        (0.95, 0.7, "so it is surer than it should be"),
-        (0.6, 0.9, "so it is more cautious than it need be"),
+        (0.8, 0.8, "80 % on average and is correct in 80 % of the held-out rows, so its prob"),
+        (0.95, 0.7, "so it is overconfident"),
+        (0.6, 0.9, "so it is underconfident"),
     ],
 )
 def test_probabilities_are_judged_by_how_often_they_were_right(stated, right, words):
@@ -172,9 +173,10 @@ def test_what_was_gained_over_each_baseline_is_a_ratio_of_probabilities():
         of_numbers("mean", -1.0 - np.log(3.0), baseline=True),
     )
     assert text.endswith(
-        "a probability 1.11 times that of 'boosting' and 3.00 times that of 'mean'."
+        "on average it assigned the observed value 1.11 times the probability that 'boosting' did "
+        "and 3.00 times that of 'mean'."
     )
     many = said(of_numbers("linear", -1.0), of_numbers("mean", -1.0 - np.log(345.0), baseline=True))
-    assert "a probability 345 times that of 'mean'" in many
+    assert "345 times the probability that 'mean' did" in many
     far = said(of_numbers("linear", -1.0), of_numbers("mean", -50.0, baseline=True))
-    assert "over a million times that of 'mean'" in far
+    assert "over a million times the probability that 'mean' did" in far

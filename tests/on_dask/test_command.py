@@ -90,7 +90,7 @@ def test_a_fit_on_dask_is_the_fit_in_memory(run, at):
     options = "--target price --model linear --drop kind"
     result = run(f"fit sales {options}")
     assert result.exit_code == 0, result.output
-    assert "4 files have 938 rows; all of them were looked at" in _told(result)
+    assert "The 4 files have 938 rows; column types were inferred from all" in _told(result)
     assert "predict model.posterity sales --dask tcp://" in _told(result)
     _in_memory(f"fit all.parquet {options} --rows all --save memory.posterity")
     model, expected = (posterity.load(at / f"{n}.posterity") for n in ("model", "memory"))
@@ -212,7 +212,7 @@ def test_workers_write_the_predictions_of_all_rows(run, at):
     _in_memory("fit all.parquet -t price --model ridge --drop kind")
     result = run("predict model.posterity sales --out answers --quantiles 0.1,0.9")
     assert result.exit_code == 0, result.output
-    assert "938 rows with their predictions are in 4 files in answers" in _told(result)
+    assert "Wrote 938 rows with predictions to 4 files in answers" in _told(result)
     assert sorted(p.name for p in (at / "answers").iterdir()) == [
         f"part-0000{n}.parquet" for n in range(4)
     ]
@@ -281,7 +281,7 @@ def test_a_bad_cell_is_named_by_file_and_row(run, at, looked_at):
 def test_models_that_need_all_rows_in_memory_are_refused_with_those_that_do_not(run, at):
     result = run("fit sales --target price --model vectors")
     assert result.exit_code == 2
-    assert "'vectors' needs all rows in one memory" in _told(result)
+    assert "The model 'vectors' needs all rows in memory" in _told(result)
     for name in ("linear", "ridge", "sparse"):
         assert name in _told(result)
     assert not (at / "model.posterity").exists()
@@ -294,9 +294,12 @@ def test_models_that_need_all_rows_in_memory_are_refused_with_those_that_do_not(
         ("fit sales --target price --separator ; --dask local", "Parquet"),
         ("fit sales.csv --target price --dask local", "save the table as Parquet"),
         ("predict model.posterity sales --dask local", "--out FOLDER"),
-        ("predict model.posterity sales --out sales --dask local", "that is read"),
-        ("predict model.posterity sales --out sales/new --dask local", "that is read"),
-        ("predict model.posterity sales --out all.parquet --dask local", "name a folder"),
+        ("predict model.posterity sales --out sales --dask local", "is inside the input folder"),
+        (
+            "predict model.posterity sales --out sales/new --dask local",
+            "is inside the input folder",
+        ),
+        ("predict model.posterity sales --out all.parquet --dask local", "needs an output folder"),
     ],
 )
 def test_a_wrong_use_is_told_before_a_cluster_is_started(at, line, sentence):
@@ -317,7 +320,7 @@ def test_an_address_where_nobody_answers_is_told(at, monkeypatch, address):
     monkeypatch.setattr(clusters, "_PATIENCE", 0.2)
     result = CliRunner().invoke(app, f"fit sales -t price --dask {address}".split())
     assert result.exit_code == 2, result.output
-    assert f"{address}: no scheduler answers there" in _told(result)
+    assert f"{address}: no scheduler answers at this address" in _told(result)
 
 
 def test_a_cluster_without_workers_is_told(at, monkeypatch):
@@ -334,9 +337,9 @@ def test_a_cluster_without_workers_is_told(at, monkeypatch):
 def test_workers_of_other_versions_are_refused_or_told(capsys):
     here = clusters._versions()()
     compare, voice = clusters._compare_versions, voices.Voice()
-    with pytest.raises(typer.BadParameter, match="does not have posterity"):
+    with pytest.raises(typer.BadParameter, match="posterity is not installed on the Dask worker"):
         compare("tcp://a", here, {**here, "posterity": None}, voice)
-    with pytest.raises(typer.BadParameter, match=r"has dask 1\.0, but here it is"):
+    with pytest.raises(typer.BadParameter, match=r"has dask 1\.0, but this machine has"):
         compare("tcp://a", here, {**here, "dask": "1.0"}, voice)
     compare("tcp://a", here, here, voice)
     assert capsys.readouterr().out == ""

@@ -1,4 +1,4 @@
-"""The command: which model of the family explains these data, and how far to trust it."""
+"""The ``posterity`` command: compare, fit and use models of a table on the command line."""
 
 from posterity.cli.app import app
 

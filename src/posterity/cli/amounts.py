@@ -1,17 +1,17 @@
-"""Seconds and bytes as a person reads them."""
+"""Format durations and file sizes for people."""
 
 _UNITS = ("B", "kB", "MB", "GB")
 
 
 def duration(seconds: float) -> str:
-    """Seconds in the unit that a person reads most easily."""
+    """Format a duration with the most readable unit."""
     if seconds < 0.0995:
         return f"{1e3 * seconds:.2g} ms"
     return f"{seconds:.2g} s" if seconds < 9.95 else f"{seconds:.0f} s"
 
 
 def size(n_bytes: int) -> str:
-    """Bytes in the unit that a person reads most easily."""
+    """Format a number of bytes with the most readable unit."""
     value = float(n_bytes)
     for unit in _UNITS[:-1]:
         if value < 999.5:

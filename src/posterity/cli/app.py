@@ -1,7 +1,7 @@
-"""The words after ``posterity`` on the command line.
+"""Declare the subcommands of ``posterity``.
 
-This file declares; each word has a module of its own that is imported when the word is said, so
-that help and complaints about a wrong use come at once.
+Each subcommand has its own module, which is imported only when the subcommand runs, so that help
+and usage errors appear immediately.
 """
 
 from importlib.metadata import version
@@ -12,7 +12,6 @@ import typer
 from posterity.cli import options, outcome
 
 app = typer.Typer(
-    help="Regression and classification that says how sure it is.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -32,9 +31,9 @@ def main(
         typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version."),
     ] = False,
 ) -> None:
-    """Regression and classification that says how sure it is.
+    """Regression and classification with calibrated uncertainty.
 
-    Begin with: posterity demo, or posterity compare data.csv --target COLUMN
+    Start with: posterity demo, or posterity compare data.csv --target COLUMN
     """
 
 
@@ -45,7 +44,11 @@ def compare(
     target: options.Target,
     models: Annotated[
         str | None,
-        typer.Option(help="Names as in posterity models, with commas; or all.", metavar="NAMES"),
+        typer.Option(
+            help="Comma-separated names listed by 'posterity models', or 'all'. Default: a set "
+            "that suits the size of the table.",
+            metavar="NAMES",
+        ),
     ] = None,
     time: options.Time = None,
     folds: options.Folds = 5,
@@ -56,7 +59,7 @@ def compare(
     date: options.Date = None,
     drop: options.Drop = None,
     keep: options.Keep = None,
-    rows: options.Rows = options.ROWS,
+    rows: options.SampledRows = options.ROWS,
     format: options.FormatOption = None,
     separator: options.Separator = None,
     dask: options.Dask = None,
@@ -65,7 +68,7 @@ def compare(
     force: options.Force = False,
     json: options.Json = False,
 ) -> None:
-    """Rank the family on held-out rows, write a report and save the best model."""
+    """Rank models by cross-validation, write a report and save the best model."""
     with outcome.told():
         from posterity.cli import compare as work
         from posterity.cli import table_input, voice
@@ -81,7 +84,11 @@ def fit(
     data: options.Data,
     target: options.Target,
     model: Annotated[
-        str | None, typer.Option(help="A name as in posterity models.", metavar="NAME")
+        str | None,
+        typer.Option(
+            help="A name listed by 'posterity models'. Default: chosen by the number of rows.",
+            metavar="NAME",
+        ),
     ] = None,
     seed: options.Seed = 0,
     task: options.TaskOption = None,
@@ -90,7 +97,7 @@ def fit(
     date: options.Date = None,
     drop: options.Drop = None,
     keep: options.Keep = None,
-    rows: options.Rows = options.ROWS,
+    rows: options.SampledRows = options.ROWS,
     format: options.FormatOption = None,
     separator: options.Separator = None,
     dask: options.Dask = None,
@@ -116,13 +123,16 @@ def predict(
         typer.Option(
             "--out",
             "-o",
-            help="A file, its kind by its name; - for output as CSV. With --dask a folder.",
+            help="Output file; format from its extension; - writes CSV to standard output. With "
+            "--dask, an output folder.",
         ),
     ] = "-",
     quantiles: options.Quantiles = options.LEVELS,
     prefix: Annotated[
         str | None,
-        typer.Option(help="How new columns begin; by default the target.", show_default=False),
+        typer.Option(
+            help="Prefix of the new columns. Default: the name of the target.", show_default=False
+        ),
     ] = None,
     format: options.FormatOption = None,
     separator: options.Separator = None,
@@ -130,10 +140,15 @@ def predict(
     force: options.Force = False,
     json: options.Json = False,
 ) -> None:
-    """Add to each row what a saved model predicts of it, with how sure it is."""
+    """Add the predictions of a saved model, with their uncertainty, to the rows of a table.
+
+    Every row is predicted, in batches, so the table may be larger than memory.
+    """
     levels = options.quantile_levels(quantiles)
     if json and out == "-":
-        raise typer.BadParameter("--json needs --out FILE: both want standard output.")
+        raise typer.BadParameter(
+            "--json prints to standard output, so predictions need a file: add --out FILE."
+        )
     with outcome.told():
         from posterity.cli import predict as work
         from posterity.cli import voice
@@ -152,7 +167,7 @@ def evaluate(
     seed: options.Seed = 0,
     json: options.Json = False,
 ) -> None:
-    """Score a saved model on rows whose target is known."""
+    """Score a saved model on rows with known target values."""
     with outcome.told():
         from posterity.cli import evaluate as work
         from posterity.cli import voice
@@ -165,7 +180,9 @@ def evaluate(
 def report(
     model: options.Model,
     data: options.Data,
-    out: Annotated[str, typer.Option("--out", "-o", help="Where the report goes.")] = "report.html",
+    out: Annotated[
+        str, typer.Option("--out", "-o", help="File to write the report to.")
+    ] = "report.html",
     rows: options.Rows = options.ROWS,
     format: options.FormatOption = None,
     separator: options.Separator = None,
@@ -173,7 +190,7 @@ def report(
     force: options.Force = False,
     json: options.Json = False,
 ) -> None:
-    """Write the report on a saved model and rows whose target is known."""
+    """Write a report on a saved model, using rows with known target values."""
     with outcome.told():
         from posterity.cli import evaluate as work
         from posterity.cli import voice
@@ -184,7 +201,7 @@ def report(
 
 @app.command()
 def inspect(model: options.Model, json: options.Json = False) -> None:
-    """Show what a model file holds: parameters, evidence, versions, training rows."""
+    """Show the contents of a model file: parameters, evidence, versions, training rows."""
     with outcome.told():
         from posterity.cli import inspect as work
         from posterity.cli import voice
@@ -194,7 +211,7 @@ def inspect(model: options.Model, json: options.Json = False) -> None:
 
 @app.command()
 def models(json: options.Json = False) -> None:
-    """List the family: what each model is made of and when to take it."""
+    """List the available models: their parts, and when to use each."""
     with outcome.told():
         from posterity.cli import models as work
         from posterity.cli import voice
@@ -205,17 +222,17 @@ def models(json: options.Json = False) -> None:
 @app.command()
 def demo(
     task: Annotated[
-        options.Task, typer.Option(help="A number or a class to predict.")
+        options.Task, typer.Option(help="Predict a number or a class.")
     ] = options.Task.REGRESSION,
     folder: Annotated[
-        str, typer.Option(help="Where the table, the report and the model go.")
+        str, typer.Option(help="Folder for the table, the report and the model.")
     ] = "posterity-demo",
     time: options.Time = 45.0,
     folds: options.Folds = 5,
     seed: options.Seed = 0,
     json: options.Json = False,
 ) -> None:
-    """Compare the family on a table that comes with the package."""
+    """Compare models on an example table that comes with the package."""
     with outcome.told():
         from posterity.cli import demo as work
         from posterity.cli import voice

@@ -1,4 +1,4 @@
-"""The Dask cluster that a command works on: one of its own, or one that is there."""
+"""Connect to the Dask cluster of a command: a local one, or an existing one."""
 
 import contextlib
 import logging
@@ -15,16 +15,17 @@ from posterity.cli.voice import Voice
 
 LOCAL = "local"
 _PATIENCE = 15  # seconds for a scheduler to answer, and for it to have a worker
-_SAME = ("posterity", "dask", "distributed")  # of one version here and there
-_ALIKE = ("numpy", "polars", "scikit-learn", "cloudpickle")  # differences are said
-_SHARE = 0.5  # of the memory that is free on the workers, for rows that are kept there
+_SAME = ("posterity", "dask", "distributed")  # client and workers need the same version
+_ALIKE = ("numpy", "polars", "scikit-learn", "cloudpickle")  # a difference is only reported
+_SHARE = 0.5  # of the free memory of the workers, for rows that are kept there
 
 
 @contextlib.contextmanager
 def connected(address: str, voice: Voice) -> Iterator[Any]:
-    """A client of the cluster while the block runs; what the cluster does wrong is a sentence.
+    """Yield a client of the cluster; turn failures of the cluster into error messages.
 
-    A cluster of our own ends with the block, however that ends. A foreign one goes on.
+    A local cluster is closed at the end of the block, however it ends. An existing one keeps
+    running.
     """
     _refuse_without_dask()
     with _quiet(), _own() if address == LOCAL else _foreign(address) as client:
@@ -38,7 +39,7 @@ def connected(address: str, voice: Voice) -> Iterator[Any]:
 
 
 def room_for(client: Any, n_bytes: int) -> bool:
-    """Whether the workers have memory for this much, and as much again for their work."""
+    """Return whether the workers have room for this many bytes, and as much again to work in."""
     workers = client.scheduler_info(n_workers=-1)["workers"].values()
     limits = [worker["memory_limit"] for worker in workers]
     if not all(limits):
@@ -52,13 +53,13 @@ def _refuse_without_dask() -> None:
         import distributed  # noqa: F401
     except ImportError:
         raise typer.BadParameter(
-            "Dask is not installed here: pip install 'posterity[dask]'."
+            "Dask is not installed; run pip install 'posterity[dask]'."
         ) from None
 
 
 @contextlib.contextmanager
 def _own() -> Iterator[Any]:
-    """One process for each core, which share the memory of this machine."""
+    """Start a local cluster with one worker process for each core."""
     import distributed
 
     with _uninterrupted():
@@ -79,9 +80,9 @@ def _own() -> Iterator[Any]:
 
 @contextlib.contextmanager
 def _uninterrupted() -> Iterator[None]:
-    """Ignore interruptions: half a cluster could not be closed.
+    """Ignore interruptions in the block: a half-started cluster cannot be closed.
 
-    Processes that are started within never hear of one, and end when they are told to.
+    Processes started in the block ignore them too, and end when the cluster is closed.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -95,7 +96,7 @@ def _uninterrupted() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
-    """Tasks that nobody waits for any more need not be told of, as when one was interrupted."""
+    """Silence asyncio's log of abandoned tasks, for example after an interruption."""
     log = logging.getLogger("asyncio")
     before = log.level
     log.setLevel(logging.CRITICAL + 1)
@@ -107,7 +108,7 @@ def _quiet() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _foreign(address: str) -> Iterator[Any]:
-    """A cluster that others have started, and that goes on when we leave."""
+    """Connect to an existing cluster, which keeps running afterwards."""
     import distributed
 
     try:
@@ -116,27 +117,28 @@ def _foreign(address: str) -> Iterator[Any]:
             client = distributed.Client(address, timeout=_PATIENCE)
     except (OSError, ValueError, TypeError) as error:
         raise typer.BadParameter(
-            f"--dask {address}: no scheduler answers there ({_first_line(error)}). Write local, or "
-            "the address that dask scheduler shows when it starts, such as tcp://10.0.0.1:8786."
+            f"--dask {address}: no scheduler answers at this address ({_first_line(error)}). Use "
+            "local, or the address that 'dask scheduler' prints when it starts, such as "
+            "tcp://10.0.0.1:8786."
         ) from None
     with client:
         yield client
 
 
 def _check_workers(client: Any, address: str, voice: Voice) -> None:
-    """Refuse workers that could not do the work; say how many there are."""
+    """Check that the workers can do the work, and print how many there are."""
     try:
         client.wait_for_workers(1, timeout=_PATIENCE)
     except TimeoutError:
         raise typer.BadParameter(
-            f"--dask {address}: the scheduler has no workers; start some with dask worker."
+            f"--dask {address}: the scheduler has no workers; start some with 'dask worker'."
         ) from None
     here = _versions()()
     for worker, there in sorted(client.run(_versions()).items()):
         _compare_versions(worker, here, there, voice)
     n = len(client.scheduler_info(n_workers=-1)["workers"])
     where = "on this machine" if address == LOCAL else f"at {address}"
-    voice.say(f"{n} Dask worker{'s' * (n > 1)} {where} {'do' if n > 1 else 'does'} the work.")
+    voice.say(f"Using {n} Dask worker{'s' * (n > 1)} {where}.")
 
 
 def _compare_versions(
@@ -144,22 +146,22 @@ def _compare_versions(
 ) -> None:
     if there["posterity"] is None:
         raise typer.BadParameter(
-            f"The Dask worker {worker} does not have posterity: install posterity "
-            f"{here['posterity']} where the workers run."
+            f"posterity is not installed on the Dask worker {worker}; install posterity "
+            f"{here['posterity']} on all workers."
         )
     for name in ("python", *_SAME):
         if there[name] != here[name]:
             raise typer.BadParameter(
-                f"The Dask worker {worker} has {name} {there[name]}, but here it is {here[name]}: "
-                "install the same version on both sides."
+                f"The Dask worker {worker} has {name} {there[name]}, but this machine has "
+                f"{here[name]}; install the same version on both."
             )
     if odd := [name for name in _ALIKE if there[name] != here[name]]:
         words = ", ".join(f"{name} {there[name]} instead of {here[name]}" for name in odd)
-        voice.say(f"The Dask worker {worker} has {words}: numbers may differ in the last digits.")
+        voice.say(f"The Dask worker {worker} has {words}; results may differ in the last digits.")
 
 
 def _versions() -> Any:
-    """A function that tells versions where it is called, also where there is no posterity."""
+    """Return a function that lists versions where it is called, even without posterity."""
     names = (*_SAME, *_ALIKE)
 
     def told() -> dict[str, str | None]:  # nested: it travels as code, not by our name
@@ -178,12 +180,12 @@ def _versions() -> Any:
 
 
 def _about_cluster(error: Exception) -> str | None:
-    """A sentence, where it is the cluster that failed and not what was asked of it."""
+    """Return a message if the cluster failed, and None if the work itself did."""
     if type(error.__cause__).__name__ == "KilledWorker":
         return str(error)
     module = type(error).__module__.partition(".")[0]
     if module == "distributed" or isinstance(error, TimeoutError):
-        return f"The Dask cluster stopped answering: {_first_line(error)}."
+        return f"The Dask cluster stopped responding: {_first_line(error)}."
     return None
 
 

@@ -1,4 +1,4 @@
-"""``posterity compare``: which model of the family explains these data?"""
+"""``posterity compare``: rank models of a table by cross-validation."""
 
 import dataclasses
 import shlex
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from posterity.cli import spread_input
 
 
-_THROUGH = "Rows are counted through all files, in the order of their names."
+_THROUGH = "Row numbers run through all files, sorted by file name."
 
 Table: TypeAlias = "table_input.Input | spread_input.SpreadInput"
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What to compare, for how long, and where the results go."""
+    """The models to compare, the time budget, and the output files."""
 
     request: table_input.Request
     models: str | None
@@ -34,7 +34,7 @@ class Plan:
     force: bool
 
     def command(self) -> str:
-        """The exact command that gives the same again."""
+        """Return the exact command that repeats this comparison."""
         words = ["posterity", "compare", *self.request.words(), "--folds", str(self.folds)]
         words += ["--models", self.models] if self.models else []
         words += ["--time", f"{self.budget:g}s"] if self.budget else []
@@ -42,7 +42,7 @@ class Plan:
 
 
 def run(plan: Plan, voice: Voice) -> None:
-    """Read, compare, say which to take, save it and write the report."""
+    """Read the table, compare models, print the verdict, save the winner and write the report."""
     for path in (plan.report, plan.save):
         outputs.check(path, force=plan.force, inputs=(plan.request.path,))
     with table_input.opened(plan.request, voice, folds=plan.folds) as table:
@@ -50,7 +50,7 @@ def run(plan: Plan, voice: Voice) -> None:
     _say(found, voice)
     persistence.save(found.winner, plan.save)
     report.write(plan.report, _story(plan, table, found))
-    voice.say("", f"The report is {plan.report}, the model {plan.save}.")
+    voice.say("", f"Report written to {plan.report}, model saved to {plan.save}.")
     voice.next("predict", plan.save, plan.request.path, *plan.request.answers())
     voice.give(_answer(plan, table, found))
 
@@ -66,7 +66,7 @@ def _compare(plan: Plan, table: Table) -> comparison.Comparison:
 
 @contextmanager
 def _named() -> Iterator[Any]:
-    """A line for each model, between the bars that show what the workers do."""
+    """Print a line for each model, between the progress bars of the workers."""
     if not progress.watched():
         yield None
         return
@@ -82,7 +82,7 @@ def _named() -> Iterator[Any]:
 
 @contextmanager
 def _shown() -> Iterator[Any]:
-    """A bar that says which model is being measured, where a person is watching."""
+    """Show a progress bar with the current model if a person is watching."""
     if not progress.watched():
         yield None
         return
@@ -103,10 +103,10 @@ def _say(found: comparison.Comparison, voice: Voice) -> None:
     schema = found.schema
     n_inputs = len(schema.inputs)
     measured = len(found.best.held_out.y)
-    part = f", measured on {measured:,} of them" if measured < found.n_rows else ""
+    part = f", scored on {measured:,} of them" if measured < found.n_rows else ""
     title = (
-        f"{schema.target} from {n_inputs} column{'s' * (n_inputs > 1)}, {found.n_rows:,} rows, "
-        f"{found.folds}-fold cross-validated{part}"
+        f"Predicting {schema.target} from {n_inputs} column{'s' * (n_inputs > 1)}: "
+        f"{found.folds}-fold cross-validation on {found.n_rows:,} rows{part}"
     )
     heads = scores.columns(schema.task)
     voice.table(title, heads, (list(scores.cells(result)) for result in found.results))
@@ -115,18 +115,16 @@ def _say(found: comparison.Comparison, voice: Voice) -> None:
 
 
 def _not_measured(found: comparison.Comparison) -> Iterator[str]:
-    """Which models are not in the ranking, together where the reason is the same."""
+    """Return sentences that name the models without scores, grouped by reason."""
     names: dict[str, list[str]] = {}
     for left in found.skipped:
         names.setdefault(left.why, []).append(left.name)
-    return (
-        f"Not measured: {', '.join(those)} ({why.rstrip('.')})." for why, those in names.items()
-    )
+    return (f"Not scored: {', '.join(those)} ({why.rstrip('.')})." for why, those in names.items())
 
 
 def _story(plan: Plan, table: Table, found: comparison.Comparison) -> report.Story:
     return report.Story(
-        title=f"{found.schema.target}, predicted",
+        title=f"Predicting {found.schema.target}",
         command=plan.command(),
         model=found.winner,
         frame=table.frame,

@@ -1,4 +1,4 @@
-"""``posterity demo``: the comparison, on a table that comes with the package."""
+"""``posterity demo``: compare models on a table that comes with the package."""
 
 from pathlib import Path
 
@@ -22,7 +22,7 @@ _BLOOD = {
 
 
 def patients() -> tuple[pl.DataFrame, str]:
-    """442 patients, ten measurements, and how far their diabetes had gone a year later."""
+    """Return 442 patients with ten measurements and their diabetes progression after a year."""
     bunch = datasets.load_diabetes(scaled=False)
     names = [_BLOOD.get(name, name) for name in bunch.feature_names]
     columns = dict(zip(names, bunch.data.T, strict=True))
@@ -30,7 +30,7 @@ def patients() -> tuple[pl.DataFrame, str]:
 
 
 def cells() -> tuple[pl.DataFrame, str]:
-    """569 biopsies, ten measurements of their cell nuclei, and what was diagnosed."""
+    """Return 569 biopsies with ten measurements of their cell nuclei and the diagnosis."""
     bunch = datasets.load_breast_cancer()
     names = [name.removeprefix("mean ").replace(" ", "_") for name in bunch.feature_names[:10]]
     columns = dict(zip(names, bunch.data.T[:10], strict=True))
@@ -43,7 +43,7 @@ TABLES = {"regression": patients, "classification": cells}
 def run(
     task: str, folder: str, voice: Voice, *, folds: int, seed: int, budget: float | None
 ) -> None:
-    """Write the table to a folder of its own and compare the family on it."""
+    """Write the example table to a folder and compare models on it."""
     place = Path(folder)
     _make(place)
     frame, target = TABLES[task]()
@@ -64,10 +64,10 @@ def run(
 
 
 def _make(place: Path) -> None:
-    """The folder, unless something else is there under its name."""
+    """Create the folder; refuse if a file has its name."""
     try:
         place.mkdir(parents=True, exist_ok=True)
     except FileExistsError:
         raise typer.BadParameter(
-            f"{str(place)!r} is a file; name a folder with --folder."
+            f"{str(place)!r} is a file; choose another folder with --folder."
         ) from None

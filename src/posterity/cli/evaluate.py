@@ -1,4 +1,4 @@
-"""``posterity evaluate`` and ``posterity report``: a saved model on rows whose target is known."""
+"""``posterity evaluate`` and ``posterity report``: score a saved model on a table."""
 
 import shlex
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from posterity.cli.voice import Voice
 
 @dataclass(frozen=True)
 class Plan:
-    """Which model, which rows, and how many of them."""
+    """The model file, the table, and how many of its rows to use."""
 
     model: str
     path: str
@@ -21,7 +21,7 @@ class Plan:
     seed: int
 
     def words(self) -> list[str]:
-        """What follows the word of the command."""
+        """Return the command-line arguments that repeat this request."""
         rows = "all" if self.rows is None else str(self.rows)
         return [self.model, self.path, "--rows", rows, "--seed", str(self.seed)]
 
@@ -32,29 +32,32 @@ def _read(plan: Plan) -> tables.Sample:
 
 
 def run(plan: Plan, voice: Voice) -> None:
-    """Score the predictions of a saved model on rows whose target is known."""
+    """Score a saved model on rows with known target values and print the scores."""
     model = load_model(plan.model)
     sample = _read(plan)
     result = comparison.evaluate(model, sample.frame)
     n = len(result.held_out.y)
-    title = f"{model.schema.target} of {n:,} rows"
+    title = f"Predicting {model.schema.target} in {n:,} rows"
     kept = [c not in ("fit", "size") for c in scores.columns(model.schema.task)]
     heads = [c for c, keep in zip(scores.columns(model.schema.task), kept, strict=True) if keep]
     cells = [c for c, keep in zip(scores.cells(result), kept, strict=True) if keep]
     voice.table(title, heads, [cells])
-    voice.say("These numbers say how far to trust the model only if it was fitted to other rows.")
+    voice.say(
+        scores.legend(model.schema.task, ranked=False),
+        "These scores are valid only for rows that the model was not fitted to.",
+    )
     voice.next("report", plan.model, plan.path)
     voice.give({"n_rows": n, "target": model.schema.target, **scores.answer(result)})
 
 
 def write_report(plan: Plan, out: str, voice: Voice, *, force: bool) -> None:
-    """The report on a saved model and rows whose target is known."""
+    """Write the report on a saved model and rows with known target values."""
     outputs.check(out, force=force, inputs=(plan.path, plan.model))
     model = load_model(plan.model)
     sample = _read(plan)
     result = comparison.evaluate(model, sample.frame)
     story = report.Story(
-        title=f"{model.schema.target}, predicted",
+        title=f"Predicting {model.schema.target}",
         command=shlex.join(["posterity", "report", *plan.words()]),
         model=model,
         frame=sample.frame,
@@ -65,10 +68,10 @@ def write_report(plan: Plan, out: str, voice: Voice, *, force: bool) -> None:
         n_rows_in_file=sample.n_rows,
         row_numbers=sample.positions,
         inferred=tuple(tables.sentences(model.schema, sample.frame)),
-        notes=("These scores are honest only if the model was fitted to other rows.",),
+        notes=("These scores are valid only for rows that the model was not fitted to.",),
         seed=plan.seed,
     )
     report.write(out, story)
-    voice.say(f"The report is {out}.")
+    voice.say(f"Report written to {out}.")
     voice.next("predict", plan.model, plan.path, "--out", "predictions.csv")
     voice.give({"report": out, "n_rows": len(result.held_out.y), **scores.answer(result)})

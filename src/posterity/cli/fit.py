@@ -1,4 +1,4 @@
-"""``posterity fit``: one model, fitted to all rows and saved."""
+"""``posterity fit``: fit one model to a table and save it."""
 
 import warnings
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from posterity.cli.voice import Voice
 
 @dataclass(frozen=True)
 class Plan:
-    """What to fit, and where it goes."""
+    """The table, the model to fit, and the file to save it to."""
 
     request: table_input.Request
     model: str | None
@@ -21,7 +21,7 @@ class Plan:
 
 
 def run(plan: Plan, voice: Voice) -> None:
-    """Read, fit, save and say what was learned."""
+    """Read the table, fit the model, save it and print a summary."""
     request = plan.request
     outputs.check(plan.save, force=plan.force, inputs=(request.path,))
     with table_input.opened(request, voice) as table:
@@ -33,8 +33,8 @@ def run(plan: Plan, voice: Voice) -> None:
     voice.say(*(f"Note: {sentence}" for sentence in warned))
     voice.say(f"Fitted {chosen.name!r} to {model.n_rows_:,} rows: {chosen.code}.")
     if told.log_evidence is not None:
-        voice.say(f"Its log evidence is {told.log_evidence:.2f}.")
-    voice.say(f"The model is {plan.save} ({amounts.size(told.n_bytes)}).")
+        voice.say(f"Log evidence: {told.log_evidence:.2f}.")
+    voice.say(f"Model saved to {plan.save} ({amounts.size(told.n_bytes)}).")
     voice.next("predict", plan.save, request.path, *request.answers())
     voice.give(
         {
@@ -53,7 +53,7 @@ def run(plan: Plan, voice: Voice) -> None:
 
 
 def _fitted(table: Any, chosen: comparison.Candidate) -> tuple[tables.TableModel, tuple[str, ...]]:
-    """The model, and what was warned of, each warning once."""
+    """Return the fitted model and the distinct warnings of the fit."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
@@ -61,5 +61,7 @@ def _fitted(table: Any, chosen: comparison.Candidate) -> tuple[tables.TableModel
         except tables.TableError:
             raise
         except (ValueError, TypeError, ArithmeticError) as error:
-            raise ModelError(f"{chosen.name!r} cannot be fitted to this: {error}") from None
+            raise ModelError(
+                f"The model {chosen.name!r} cannot be fitted to this table: {error}"
+            ) from None
     return model, tuple(dict.fromkeys(str(warning.message) for warning in caught))

@@ -1,4 +1,4 @@
-"""``posterity inspect``: what a model file holds, without building the model."""
+"""``posterity inspect``: show the contents of a model file without building the model."""
 
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -9,7 +9,7 @@ from posterity.cli.voice import Voice
 
 
 def run(path: str, voice: Voice) -> None:
-    """Show what the manifest tells: parameters, evidence, versions and training rows inside."""
+    """Print the manifest of a model file: parameters, evidence, versions and training rows."""
     told = persistence.describe(path)
     voice.say(f"{path}: {told.class_name}, {amounts.size(told.n_bytes)}")
     voice.facts(_facts(told))
@@ -25,5 +25,5 @@ def _facts(told: persistence.Description) -> Iterator[tuple[str, str]]:
     yield from ((f"  {name}", text) for name, text in told.parameters.items())
     if told.log_evidence is not None:
         yield "log evidence", f"{told.log_evidence:.4f}"
-    yield "training rows inside", f"{told.training_rows:,}"
+    yield "training rows stored", f"{told.training_rows:,}"
     yield "written by", ", ".join(f"{name} {text}" for name, text in told.versions.items())

@@ -1,9 +1,9 @@
-"""``posterity models``: the family, one model a row."""
+"""``posterity models``: list the available models, one per row."""
 
 from posterity import comparison
 from posterity.cli.voice import Voice
 
-_HEADS = ("name", "class", "likelihood / prior / features", "take it")
+_HEADS = ("name", "class", "likelihood / prior / features", "use it for")
 _TOLD = (
     *("name", "task", "estimator", "likelihood", "prior", "feature_space", "inference"),
     *("cost", "advice", "on_dask"),
@@ -11,7 +11,7 @@ _TOLD = (
 
 
 def run(voice: Voice) -> None:
-    """Which models there are, what each is made of, and when to take it."""
+    """Print every model, its parts, and when to use it."""
     family = comparison.family()
     for task in ("regression", "classification"):
         members = [member for member in family if member.task == task]

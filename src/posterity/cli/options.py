@@ -1,4 +1,4 @@
-"""What can be written after a word of the command, once for all of them."""
+"""Arguments and options that several subcommands share."""
 
 import enum
 import re
@@ -23,81 +23,110 @@ class Format(enum.StrEnum):
 
 
 _SECONDS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
-_TABLE = "The table"
-_DASK = "Many rows"
+_TABLE = "Input table"
+_DASK = "Data larger than memory"
 _FILES = "Files"
 
 
 def seconds(text: str | float) -> float:
-    """A duration such as 60s, 2m, 1.5h or plain 90, in seconds."""
+    """Parse a duration such as 60s, 2m, 1.5h or plain 90 into seconds."""
     match = re.fullmatch(r"(\d+(?:\.\d*)?)\s*([smh]?)", str(text).strip().lower())
     if not match or float(match[1]) <= 0.0:
-        raise typer.BadParameter(f"{text!r} is no duration; write 60s, 2m or 1h.")
+        raise typer.BadParameter(f"{text!r} is not a duration; use, for example, 60s, 2m or 1h.")
     return float(match[1]) * _SECONDS[match[2]]
 
 
 def row_limit(text: str | int) -> int | None:
-    """A number of rows, or None for all of them."""
+    """Parse a number of rows; return None for all."""
     if str(text).strip().lower() == "all":
         return None
     digits = str(text).replace(",", "").replace("_", "")
     if not digits.isdecimal() or int(digits) < 1:
-        raise typer.BadParameter(f"{text!r} is no number of rows; write 100000, or all.")
+        raise typer.BadParameter(
+            f"{text!r} is not a number of rows; use, for example, 100000, or all."
+        )
     return int(digits)
 
 
 def quantile_levels(text: str) -> tuple[float, ...]:
-    """Levels between 0 and 1, separated by commas."""
+    """Parse comma-separated levels between 0 and 1."""
     try:
         levels = tuple(float(part) for part in text.split(","))
     except ValueError:
         levels = ()
     if not levels or not all(0.0 < level < 1.0 for level in levels):
-        raise typer.BadParameter(f"{text!r}: write levels between 0 and 1, such as 0.05,0.5,0.95.")
+        raise typer.BadParameter(
+            f"{text!r} is not a list of levels between 0 and 1, such as 0.05,0.5,0.95."
+        )
     return tuple(sorted(set(levels)))
 
 
 Data = Annotated[
     str,
     typer.Argument(
-        help="CSV, TSV, Parquet or JSON lines, maybe gzipped; - for standard input.",
+        help="CSV, TSV, Parquet or JSON lines file, optionally gzipped; - reads standard input.",
         show_default=False,
         metavar="DATA",
     ),
 ]
 Model = Annotated[
     str,
-    typer.Argument(help="A model that was saved.", show_default=False, metavar="MODEL"),
+    typer.Argument(help="Model file saved by compare or fit.", show_default=False, metavar="MODEL"),
 ]
 Target = Annotated[
-    str, typer.Option("--target", "-t", help="The column to predict.", show_default=False)
+    str, typer.Option("--target", "-t", help="Column to predict.", show_default=False)
 ]
 TaskOption = Annotated[
     Task | None,
-    typer.Option("--task", help="Number or class, if the guess is wrong.", rich_help_panel=_TABLE),
+    typer.Option(
+        "--task",
+        help="Predict a number or a class. Default: inferred from the target.",
+        rich_help_panel=_TABLE,
+    ),
 ]
 Number = Annotated[
     list[str] | None,
-    typer.Option("--number", metavar="COLUMN", help="Read as numbers.", rich_help_panel=_TABLE),
+    typer.Option(
+        "--number",
+        metavar="COLUMN",
+        help="Read this column as numbers (repeatable).",
+        rich_help_panel=_TABLE,
+    ),
 ]
 Category = Annotated[
     list[str] | None,
-    typer.Option("--category", metavar="COLUMN", help="Read as classes.", rich_help_panel=_TABLE),
+    typer.Option(
+        "--category",
+        metavar="COLUMN",
+        help="Read this column as categories (repeatable).",
+        rich_help_panel=_TABLE,
+    ),
 ]
 Date = Annotated[
     list[str] | None,
-    typer.Option("--date", metavar="COLUMN", help="Read as dates.", rich_help_panel=_TABLE),
+    typer.Option(
+        "--date",
+        metavar="COLUMN",
+        help="Read this column as dates (repeatable).",
+        rich_help_panel=_TABLE,
+    ),
 ]
 Drop = Annotated[
     list[str] | None,
-    typer.Option("--drop", metavar="COLUMN", help="Leave out.", rich_help_panel=_TABLE),
+    typer.Option(
+        "--drop",
+        metavar="COLUMN",
+        help="Ignore this column (repeatable).",
+        rich_help_panel=_TABLE,
+    ),
 ]
 Keep = Annotated[
     list[str] | None,
     typer.Option(
         "--keep",
         metavar="COLUMN",
-        help="Use, though it looks like an identifier or a copy of the target.",
+        help="Use this column although it looks like an identifier or a copy of the target "
+        "(repeatable).",
         rich_help_panel=_TABLE,
     ),
 ]
@@ -107,48 +136,77 @@ Rows = Annotated[
         "--rows",
         parser=row_limit,
         metavar="NUMBER",
-        help="At most this many rows, drawn at random; or all.",
+        help="Use at most this many rows, drawn at random, or 'all'.",
+        rich_help_panel=_TABLE,
+    ),
+]
+SampledRows = Annotated[
+    int | None,
+    typer.Option(
+        "--rows",
+        parser=row_limit,
+        metavar="NUMBER",
+        help="Use at most this many rows, drawn at random, or 'all'. With --dask, models are "
+        "fitted to all rows, and this is the sample from which column types are inferred.",
         rich_help_panel=_TABLE,
     ),
 ]
 Time = Annotated[
     float | None,
-    typer.Option("--time", parser=seconds, metavar="TIME", help="Spend about this long: 60s, 2m."),
+    typer.Option(
+        "--time", parser=seconds, metavar="TIME", help="Approximate time limit, such as 60s or 2m."
+    ),
 ]
 Quantiles = Annotated[
     str,
-    typer.Option("--quantiles", metavar="LEVELS", help="Which quantiles of a number to add."),
+    typer.Option(
+        "--quantiles",
+        metavar="LEVELS",
+        help="Levels of the predicted quantiles to add (regression only).",
+    ),
 ]
 FormatOption = Annotated[
     Format | None,
-    typer.Option("--format", help="If the file's name does not tell.", rich_help_panel=_TABLE),
+    typer.Option(
+        "--format",
+        help="Format of the file. Default: from its extension or contents.",
+        rich_help_panel=_TABLE,
+    ),
 ]
 Separator = Annotated[
     str | None,
-    typer.Option("--separator", help="Between cells, if not seen.", rich_help_panel=_TABLE),
+    typer.Option(
+        "--separator",
+        help="Character that separates cells. Default: detected.",
+        rich_help_panel=_TABLE,
+    ),
 ]
-Folds = Annotated[int, typer.Option("--folds", min=2, help="Parts of the cross-validation.")]
-Seed = Annotated[int, typer.Option("--seed", min=0, help="Same seed, same numbers.")]
-Json = Annotated[bool, typer.Option("--json", help="Answer in JSON, for machines.")]
+Folds = Annotated[int, typer.Option("--folds", min=2, help="Number of cross-validation folds.")]
+Seed = Annotated[
+    int, typer.Option("--seed", min=0, help="Random seed; the same seed gives the same results.")
+]
+Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 Force = Annotated[
     bool,
     typer.Option(
-        "--force", help="Overwrite files posterity did not write.", rich_help_panel=_FILES
+        "--force",
+        help="Overwrite files that posterity did not write.",
+        rich_help_panel=_FILES,
     ),
 ]
 ReportOut = Annotated[
-    str, typer.Option("--report", help="Where the report goes.", rich_help_panel=_FILES)
+    str, typer.Option("--report", help="File to write the report to.", rich_help_panel=_FILES)
 ]
 ModelOut = Annotated[
-    str, typer.Option("--save", help="Where the model goes.", rich_help_panel=_FILES)
+    str, typer.Option("--save", help="File to save the model to.", rich_help_panel=_FILES)
 ]
 Dask = Annotated[
     str | None,
     typer.Option(
         "--dask",
         metavar="ADDRESS",
-        help="Work on Dask: local, or the scheduler's tcp://host:port. DATA is then a Parquet "
-        "file or a folder of them, and --rows the sample from which columns are understood.",
+        help="Run on a Dask cluster: 'local', or the address tcp://host:port of a scheduler. DATA "
+        "must then be a Parquet file or a folder of Parquet files.",
         rich_help_panel=_DASK,
         show_default=False,
     ),

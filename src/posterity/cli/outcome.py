@@ -1,4 +1,4 @@
-"""How a command ends: with a sentence and a number, never with a traceback."""
+"""End a command with an error message and an exit code, never with a traceback."""
 
 import contextlib
 import os
@@ -13,30 +13,29 @@ TRACEBACK = "POSTERITY_TRACEBACK"
 
 
 class ModelError(Exception):
-    """A model that could not be fitted or used; the message says why."""
+    """Raised if a model cannot be fitted or used; the message says why."""
 
 
 def complain(sentence: str) -> None:
-    """Say on standard error what went wrong, in red where a person sees colours."""
+    """Print an error message to standard error, in red on a colour terminal."""
     typer.secho(sentence, err=True, fg=typer.colors.RED)
 
 
 @contextlib.contextmanager
 def told() -> Iterator[None]:
-    """Turn whatever goes wrong inside into a sentence on standard error and an exit code.
+    """Turn any exception in the block into a message on standard error and an exit code.
 
-    0 is success and 2 a wrong use of the command, which typer answers; data that cannot be used
-    give 3, a model that cannot be fitted, read or used 4. An interruption gives 130, as shells
-    expect, and an error of posterity's own 1.
+    0: success; 2: wrong usage, which typer reports; 3: unusable data; 4: a model that cannot be
+    fitted, read or used; 130: interrupted, as shells expect; 1: an internal error of posterity.
     """
     try:
         yield
     except (typer.Exit, typer.Abort, typer.BadParameter):
         raise
     except KeyboardInterrupt:
-        complain("Stopped. Files that were not finished have been removed.")
+        complain("Interrupted. Unfinished files have been removed.")
         raise typer.Exit(STOPPED) from None
-    except BrokenPipeError:  # whoever read our output has had enough
+    except BrokenPipeError:  # the reader of our output has closed it
         silence(sys.stdout)
         raise typer.Exit(0) from None
     except Exception as error:
@@ -48,15 +47,15 @@ def told() -> Iterator[None]:
 
 
 def silence(stream: IO[str]) -> None:
-    """Let what is still to be written there go nowhere, at the end of Python too."""
+    """Redirect a stream to the null device, also for what Python flushes at exit."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, stream.fileno())
     os.close(nowhere)
 
 
 def _ending(error: Exception) -> tuple[int, str]:
-    """The exit code and the sentence of an error."""
-    # Imported here: only where something went wrong after the rooms were needed.
+    """Return the exit code and the message for an exception."""
+    # Imported here because help and usage errors should not load these packages.
     from posterity import persistence, tables
 
     if isinstance(error, tables.TableError):
@@ -66,8 +65,8 @@ def _ending(error: Exception) -> tuple[int, str]:
     if isinstance(error, OSError):
         return DATA, f"{error.strerror or type(error).__name__}: {error.filename or 'a file'}."
     if isinstance(error, MemoryError):
-        return MODEL, "There is not enough memory for this; try --rows with a smaller number."
+        return MODEL, "Out of memory; use fewer rows with --rows."
     return OWN, (
-        f"posterity met an error of its own, which it should not: {type(error).__name__}: {error}\n"
-        f"Set {TRACEBACK}=1 to see where, and please report it."
+        f"Internal error in posterity: {type(error).__name__}: {error}\n"
+        f"Set {TRACEBACK}=1 to see the traceback, and please report it."
     )

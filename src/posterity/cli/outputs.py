@@ -1,4 +1,4 @@
-"""Where results go, and what must not be overwritten there."""
+"""Check output paths: whether they can be written, and what must not be overwritten."""
 
 import os
 from pathlib import Path
@@ -11,47 +11,49 @@ REPORT_MARK = b"<!-- posterity report -->"
 
 
 def check(path: str, *, force: bool, inputs: tuple[str, ...] = ()) -> None:
-    """Refuse, before any work is done, a place where the result would destroy something.
+    """Refuse an output file that cannot be written or would destroy data, before any work.
 
-    A report and a model of posterity's own may be replaced by newer ones; anything else only
-    where the user insists, and the input itself never.
+    Reports and models written by posterity are replaced; other files only with ``force``, and
+    the input never.
     """
     place = Path(path)
     if not place.parent.is_dir():
         raise typer.BadParameter(
-            f"there is no folder {str(place.parent)!r} to write {path!r} into."
+            f"cannot write {path!r}: the folder {str(place.parent)!r} does not exist."
         )
     if place.is_dir():
-        raise typer.BadParameter(f"{path!r} is a folder; name a file.")
+        raise typer.BadParameter(f"{path!r} is a folder; give the name of a file.")
     if not os.access(place if place.exists() else place.parent, os.W_OK):
-        raise typer.BadParameter(f"{path!r} may not be written by you.")
+        raise typer.BadParameter(f"No permission to write {path!r}.")
     if not place.exists():
         return
     if any(name != "-" and Path(name).exists() and place.samefile(name) for name in inputs):
-        raise typer.BadParameter(f"{path!r} is read; the result needs another name.")
+        raise typer.BadParameter(f"{path!r} is the input; give the output another name.")
     if not force and not is_ours(place):
-        raise typer.BadParameter(f"{path!r} exists; take another name, or replace it with --force.")
+        raise typer.BadParameter(
+            f"{path!r} already exists; choose another name, or overwrite it with --force."
+        )
 
 
 def check_folder(path: str, *, force: bool, inputs: tuple[str, ...] = ()) -> None:
-    """Refuse a place for many files where they would lie among others, or is no folder."""
+    """Refuse an output folder that cannot be written, is not empty, or contains the input."""
     place = Path(path)
     if path == "-":
-        raise typer.BadParameter("--dask needs --out FOLDER, in which workers write their files.")
+        raise typer.BadParameter("--dask writes one file per partition: add --out FOLDER.")
     if any(name for name in inputs if _within(place, Path(name))):
-        raise typer.BadParameter(f"{path!r} lies in the folder that is read; take another.")
+        raise typer.BadParameter(f"{path!r} is inside the input folder; choose another folder.")
     if not place.is_dir():
         if place.exists():
-            raise typer.BadParameter(f"{path!r} is a file; with --dask name a folder.")
+            raise typer.BadParameter(f"{path!r} is a file; --dask needs an output folder.")
         check(path, force=force, inputs=inputs)
         return
     if any(Path(name).exists() and _within(Path(name), place) for name in inputs):
-        raise typer.BadParameter(f"{path!r} is read; the result needs another folder.")
+        raise typer.BadParameter(f"{path!r} contains the input; choose another output folder.")
     if not os.access(place, os.W_OK):
-        raise typer.BadParameter(f"{path!r} may not be written by you.")
+        raise typer.BadParameter(f"No permission to write {path!r}.")
     if not force and any(place.iterdir()):
         raise typer.BadParameter(
-            f"the folder {path!r} is not empty; take another, or replace what was predicted there "
+            f"the folder {path!r} is not empty; choose another, or replace the predictions in it "
             "with --force."
         )
 
@@ -61,7 +63,7 @@ def _within(inner: Path, outer: Path) -> bool:
 
 
 def is_ours(place: Path) -> bool:
-    """Whether a file is a report or a model that posterity wrote."""
+    """Return whether a file is a report or a model written by posterity."""
     with place.open("rb") as file:
         if REPORT_MARK in file.read(200):
             return True

@@ -1,4 +1,4 @@
-"""``posterity predict``: the rows of a file, each with its predictive distribution."""
+"""``posterity predict``: add predictive distributions to the rows of a file."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from posterity.cli.voice import Voice
 
 @dataclass(frozen=True)
 class Plan:
-    """Which model, which rows, and where the answers go."""
+    """The model file, the table, the output, and what to write."""
 
     model: str
     path: str
@@ -26,7 +26,7 @@ class Plan:
 
 
 def run(plan: Plan, voice: Voice) -> None:
-    """Predict batch by batch, so that a file may be larger than memory."""
+    """Predict in batches, so that the file may be larger than memory."""
     if plan.dask is not None:
         _run_on_workers(plan, plan.dask, voice)
         return
@@ -36,14 +36,14 @@ def run(plan: Plan, voice: Voice) -> None:
     source = tables.open_source(plan.path, format=plan.format, separator=plan.separator)
     voice.say(*source.notes)
     n_rows = tables.write_batches(plan.out, _answered(plan, model, source))
-    voice.say(_told(n_rows, "on standard output" if plan.out == "-" else f"in {plan.out}"))
+    voice.say(_told(n_rows, "standard output" if plan.out == "-" else plan.out))
     if plan.out != "-":
         voice.next("evaluate", plan.model, plan.path)
     voice.give({"rows": n_rows, "out": plan.out, "model": plan.model})
 
 
 def _run_on_workers(plan: Plan, dask: str, voice: Voice) -> None:
-    """Workers read, predict and write, each its own partitions."""
+    """Let every worker read, predict and write its own partitions."""
     from posterity.cli import cluster, spread_input
 
     address = spread_input.refuse_text(dask, plan.path, plan.format, plan.separator)
@@ -56,23 +56,22 @@ def _run_on_workers(plan: Plan, dask: str, voice: Voice) -> None:
             plan.out, model, source, quantiles=plan.quantiles, prefix=plan.prefix
         )
     files = "1 file" if n_files == 1 else f"{n_files:,} files"
-    voice.say(_told(n_rows, f"in {files} in {plan.out}"))
+    voice.say(_told(n_rows, f"{files} in {plan.out}"))
     voice.give({"rows": n_rows, "files": n_files, "out": plan.out, "model": plan.model})
 
 
 def _told(n_rows: int, where: str) -> str:
-    if n_rows == 1:
-        return f"1 row with its prediction is {where}."
-    return f"{n_rows:,} rows with their predictions are {where}."
+    rows = "1 row with its prediction" if n_rows == 1 else f"{n_rows:,} rows with predictions"
+    return f"Wrote {rows} to {where}."
 
 
 def load_model(path: str) -> tables.TableModel:
-    """A saved model that takes tables, or a sentence."""
+    """Load a model that takes tables; refuse other models with a message."""
     model = persistence.load(path)
     if not isinstance(model, tables.TableModel):
         raise ModelError(
-            f"{path!r} holds a {type(model).__name__}, which takes arrays, not tables; use it "
-            "in Python with posterity.load, or make one that takes tables with posterity fit."
+            f"{path!r} contains a {type(model).__name__}, which takes arrays, not tables; use it "
+            "in Python with posterity.load, or save one that takes tables with 'posterity fit'."
         )
     return model
 

@@ -1,4 +1,4 @@
-"""Scores as words and numbers: one row of the ranking, for a person and for a machine."""
+"""Format scores as rows of a printed table and as JSON."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -8,28 +8,32 @@ from posterity.cli import amounts
 
 
 def columns(task: str) -> tuple[str, ...]:
-    """The heads of the ranking."""
-    shown = ("RMSE", "in 90 %") if task == "regression" else ("right",)
-    return ("model", "log score", *shown, "off by", "evidence", "fit", "predict", "size")
+    """Return the column heads of the ranking."""
+    shown = ("RMSE", "coverage 90 %") if task == "regression" else ("accuracy",)
+    return (
+        *("model", "log score", *shown, "calibration error", "log evidence"),
+        *("fit", "predict", "size"),
+    )
 
 
-def legend(task: str) -> str:
-    """What the columns mean."""
+def legend(task: str, *, ranked: bool = True) -> str:
+    """Explain the columns of the ranking, or of the scores of a single model."""
     shown = (
-        "in 90 %: rows within their 90 % intervals; off by: the most that the share of rows below "
-        "a quantile differs from its level"
+        "coverage 90 %: share of rows inside their 90 % interval; calibration error: largest "
+        "difference between a quantile level and the share of rows below that quantile"
         if task == "regression"
-        else "right: rows whose most probable class came; off by: how far stated probabilities are "
-        "from observed shares, on average"
+        else "accuracy: share of rows whose most probable class is the observed one; calibration "
+        "error: mean difference between predicted probabilities and observed frequencies"
     )
     return (
-        "log score: mean log probability of what came, higher is better, +- its standard error; "
-        f"{shown}; predict: of 1,000 rows; in brackets: what the family is held against."
+        "log score: mean log probability of the observed value, +- standard error, higher is "
+        f"better; {shown}; predict: time for 1,000 rows"
+        f"{'; in parentheses: baselines' if ranked else ''}."
     )
 
 
 def cells(result: comparison.Result) -> Iterator[str]:
-    """One row of the ranking, in the order of ``columns``."""
+    """Yield the cells of one row of the ranking, in the order of ``columns``."""
     yield f"({result.name})" if result.baseline else result.name
     yield f"{result.log_score:.3f} +- {result.standard_error:.3f}"
     if result.rmse is not None:
@@ -45,7 +49,7 @@ def cells(result: comparison.Result) -> Iterator[str]:
 
 
 def answer(result: comparison.Result) -> dict[str, Any]:
-    """The same for a machine: everything but the rows."""
+    """Return the scores of a result as a dictionary, without its rows."""
     names = (
         *("name", "code", "baseline", "log_score", "standard_error", "behind", "behind_error"),
         *("rmse", "accuracy", "coverage", "calibration", "log_evidence"),

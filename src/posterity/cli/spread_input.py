@@ -1,4 +1,4 @@
-"""A table in Parquet files that the workers of a Dask cluster read, and what it was taken for."""
+"""Read a table from Parquet files on the workers of a Dask cluster and infer its schema."""
 
 import contextlib
 import pathlib
@@ -18,7 +18,7 @@ _TEXT = (".csv", ".tsv", ".txt", ".gz", ".json", ".jsonl", ".ndjson")
 
 @dataclass(frozen=True, eq=False)
 class SpreadInput:
-    """All rows on the workers, a sample of them here, and what they were taken to be."""
+    """All rows on the workers, a sample of them here, and the inferred schema."""
 
     sample: tables.Sample
     rows: tables.SpreadRows
@@ -26,32 +26,32 @@ class SpreadInput:
 
     @property
     def frame(self) -> pl.DataFrame:
-        """The sample."""
+        """Rows of the sample."""
         return self.sample.frame
 
     @property
     def schema(self) -> tables.Schema:
-        """With the classes of all rows."""
+        """Schema of the table, with the classes of all rows."""
         return self.rows.schema
 
     def candidates(
         self, names: Sequence[str] | None, seed: int
     ) -> tuple[comparison.Candidate, ...]:
-        """The models that were named, or the usual ones of those that workers can fit."""
+        """Return the named models, or the default ones that workers can fit."""
         return table_input.chosen(
             self.schema, self.rows.n_rows, names=names, seed=seed, on_dask=True
         )
 
     def baselines(self, seed: int) -> tuple[comparison.Candidate, ...]:
-        """What the family is held against."""
+        """Return the baselines that workers can fit."""
         return comparison.baselines(self.schema.task, seed=seed, on_dask=True)
 
     def first_choice(self) -> str:
-        """The model to begin with: one pass over the rows, or a few."""
+        """Return the name of the default model, which needs few passes over the rows."""
         return "linear"
 
     def fitted(self, estimator: Any) -> tables.TableModel:
-        """Fitted by the workers to all rows."""
+        """Fit an estimator to all rows on the workers."""
         return self.rows.fitted(estimator)
 
     def compared(
@@ -63,7 +63,7 @@ class SpreadInput:
         budget: float | None,
         report: Any,
     ) -> comparison.Comparison:
-        """Each fitted to all rows outside a part; measured on the sample within."""
+        """Fit each candidate to all rows outside a fold and score it on the sample inside."""
         return comparison.compare_spread(
             self.rows, self.sample, candidates, budget=budget, report=report
         )
@@ -71,7 +71,7 @@ class SpreadInput:
 
 @contextlib.contextmanager
 def opened(request: table_input.Request, voice: Voice, *, folds: int = 1) -> Iterator[SpreadInput]:
-    """Connect with the cluster, sample the table, infer what it holds and say so."""
+    """Connect to the cluster, sample the table, infer its schema and print it."""
     address = refuse_text(request.dask, request.path, request.format, request.separator)
     source = tables.open_partitions(request.path)
     with cluster.connected(address, voice) as client:
@@ -93,20 +93,21 @@ def opened(request: table_input.Request, voice: Voice, *, folds: int = 1) -> Ite
         if cluster.room_for(client, rows.n_bytes):
             rows = rows.kept()
             voice.say(
-                f"Encoded, the rows take {amounts.size(rows.n_bytes)}: workers keep them in memory."
+                f"The encoded rows take {amounts.size(rows.n_bytes)} and are kept in the memory of "
+                "the workers."
             )
         voice.say("")
         yield SpreadInput(sample, rows, sentences)
 
 
 def refuse_text(address: str | None, path: str, format: str | None, separator: str | None) -> str:
-    """The address, where what is to be read there can be cut without reading it."""
+    """Return the address; refuse data that workers cannot read in parts."""
     assert address is not None
     named = format is None and pathlib.PurePath(path).suffix.lower() in _TEXT
     if path == "-" or named or format not in (None, "parquet") or separator is not None:
         raise typer.BadParameter(
-            "with --dask the data are a Parquet file, or a folder of them, which workers can read "
-            "in parts: save the table as Parquet."
+            "--dask needs a Parquet file or a folder of Parquet files, which workers can read in "
+            "parts; save the table as Parquet."
         )
     return address
 
@@ -115,19 +116,21 @@ def _amount(
     source: tables.PartitionedSource, sample: tables.Sample, rows: tables.SpreadRows
 ) -> str:
     n_files = len(source.files)
-    where = f"{n_files:,} files have" if n_files > 1 else "The file has"
+    where = f"The {n_files:,} files have" if n_files > 1 else "The file has"
     n = len(sample.frame)
     looked = (
-        "all of them were looked at"
+        "column types were inferred from all of them"
         if n == sample.n_rows
-        else f"what the columns hold, and how they are encoded, is taken from {n:,} of them, "
-        "drawn at random (--rows)"
+        else f"column types were inferred from {n:,} of them, drawn at random (--rows)"
     )
-    return f"{where} {sample.n_rows:,} rows; {looked}. Models learn from all {rows.n_rows:,} rows."
+    return (
+        f"{where} {sample.n_rows:,} rows; {looked}. Models are fitted to all {rows.n_rows:,} rows "
+        "with a target."
+    )
 
 
 def _more_classes(schema: tables.Schema, rows: tables.SpreadRows) -> Iterator[str]:
-    """Classes too rare for the sample."""
+    """Yield a sentence that names the classes missing from the sample."""
     if more := [label for label in rows.schema.classes if label not in schema.classes]:
         names = ", ".join(repr(label) for label in more[:5]) + (", ..." if len(more) > 5 else "")
-        yield f"Only outside the sample there {'is' if len(more) == 1 else 'are'}: {names}."
+        yield f"Classes that occur only outside the sample: {names}."

@@ -1,4 +1,4 @@
-"""A file, read and understood, with what was understood said aloud."""
+"""Read a table, infer its schema and print what was inferred."""
 
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,7 +21,7 @@ _TEXTS = ("task", "format", "separator", "dask")
 
 @dataclass(frozen=True)
 class Request:
-    """Which table, and what the user said of it."""
+    """The table, and the options that say how to read it."""
 
     path: str
     target: str
@@ -38,7 +38,7 @@ class Request:
     seed: int = 0
 
     def words(self) -> Iterator[str]:
-        """What to type to ask for the same, behind ``posterity compare``."""
+        """Yield the arguments of ``posterity compare`` that repeat this request."""
         yield from (self.path, "--target", self.target)
         for name in _TEXTS:
             if value := getattr(self, name):
@@ -50,14 +50,14 @@ class Request:
         yield from ("--seed", str(self.seed))
 
     def answers(self) -> tuple[str, ...]:
-        """What to type for predictions of such a table, behind its name."""
+        """Return the options of ``posterity predict`` for such a table."""
         if self.dask is None:
             return ("--out", "predictions.csv")
         return ("--dask", self.dask, "--out", "predictions")
 
 
 def asked(words: Mapping[str, Any]) -> Request:
-    """The request that the words of a command make."""
+    """Build a request from the parameters of a command."""
     return Request(
         path=words["data"],
         target=words["target"],
@@ -70,7 +70,7 @@ def asked(words: Mapping[str, Any]) -> Request:
 
 @dataclass(frozen=True, eq=False)
 class Input:
-    """A table in memory: its rows, and what they were taken to be."""
+    """A table in memory with its inferred schema."""
 
     sample: tables.Sample
     schema: tables.Schema
@@ -78,25 +78,25 @@ class Input:
 
     @property
     def frame(self) -> pl.DataFrame:
-        """The rows."""
+        """Rows that are used."""
         return self.sample.frame
 
     def candidates(
         self, names: Sequence[str] | None, seed: int
     ) -> tuple[comparison.Candidate, ...]:
-        """The models that were named, or the usual ones for the size of the table."""
+        """Return the named models, or the default ones for the size of the table."""
         return chosen(self.schema, len(self.frame), names=names, seed=seed)
 
     def baselines(self, seed: int) -> tuple[comparison.Candidate, ...]:
-        """What the family is held against."""
+        """Return the baselines of the task."""
         return comparison.baselines(self.schema.task, seed=seed)
 
     def first_choice(self) -> str:
-        """The model to begin with."""
+        """Return the name of the default model for the size of the table."""
         return "process" if len(self.frame) <= _MOST_ROWS else "forest"
 
     def fitted(self, estimator: Any) -> tables.TableModel:
-        """Fitted to all rows."""
+        """Fit an estimator to all rows."""
         return tables.TableModel(estimator, self.schema).fit(self.frame)
 
     def compared(
@@ -108,7 +108,7 @@ class Input:
         budget: float | None,
         report: Any,
     ) -> comparison.Comparison:
-        """Each fitted to all parts of the table but one, and measured on that one."""
+        """Compare candidates by cross-validation."""
         return comparison.compare(
             self.frame,
             self.schema,
@@ -124,7 +124,7 @@ class Input:
 def opened(
     request: Request, voice: Voice, *, folds: int = 1
 ) -> Iterator["Input | spread_input.SpreadInput"]:
-    """The table, in memory or on the workers of a cluster, which is there as long as the block."""
+    """Yield the table, in memory or on the workers of a cluster that lasts for the block."""
     if request.dask is None:
         yield read(request, voice)
         return
@@ -135,7 +135,7 @@ def opened(
 
 
 def read(request: Request, voice: Voice) -> Input:
-    """Read the file, infer what it holds and say so."""
+    """Read the file into memory, infer its schema and print it."""
     source = tables.open_source(request.path, format=request.format, separator=request.separator)
     sample = source.read(request.rows, seed=request.seed)
     schema = inferred(sample.frame, request)
@@ -145,7 +145,7 @@ def read(request: Request, voice: Voice) -> Input:
 
 
 def inferred(frame: pl.DataFrame, request: Request) -> tables.Schema:
-    """What the table is taken to be, with what the user said of it."""
+    """Infer the schema of a table, with the options of the user."""
     return tables.infer(
         frame,
         request.target,
@@ -166,7 +166,7 @@ def chosen(
     seed: int,
     on_dask: bool = False,
 ) -> tuple[comparison.Candidate, ...]:
-    """The models for a table: those that were named, or the usual ones for its size."""
+    """Return the candidates for a table: the named models, or the default ones for its size."""
     try:
         return comparison.candidates(
             schema.task,
@@ -182,9 +182,9 @@ def chosen(
 
 
 def _amount(sample: tables.Sample) -> Iterator[str]:
-    """A sentence where not all rows are used."""
+    """Yield a sentence if not all rows are used."""
     if len(sample.frame) < sample.n_rows:
         yield (
-            f"The file has {sample.n_rows:,} rows; {len(sample.frame):,} of them, drawn at random, "
-            "are used (--rows all uses every one)."
+            f"Using {len(sample.frame):,} of the {sample.n_rows:,} rows of the file, drawn at "
+            "random; use all with --rows all."
         )

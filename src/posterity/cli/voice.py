@@ -1,4 +1,4 @@
-"""What the command says: to a person in sentences and tables, to a machine in JSON."""
+"""Print the output of a command: sentences and tables for people, or JSON."""
 
 import json
 import math
@@ -24,30 +24,30 @@ _UNBOUND = 160  # columns of text that goes to a file or a pipe
 
 
 class _Console(Console):
-    """One that falls silent where nobody listens any more; the work goes on to its end."""
+    """A console that discards output after the reader has closed it, so that work continues."""
 
     def on_broken_pipe(self) -> None:
-        """Where rich would end the program."""
+        """Discard further output, where rich would end the program."""
         outcome.silence(self.file)
 
 
 @dataclass(frozen=True)
 class Voice:
-    """Speaks to a person on standard output; to a machine only once, in JSON.
+    """Prints either text for people or one JSON document.
 
     Attributes
     ----------
     machine : bool
-        Whether the answer is JSON; sentences are then not said.
+        Whether the output is JSON; text is then suppressed.
     aside : bool
-        Whether sentences go to standard error, because the answer itself fills standard output.
+        Whether text goes to standard error, because standard output carries the data.
     """
 
     machine: bool = False
     aside: bool = False
 
     def say(self, *sentences: str) -> None:
-        """Print sentences as they are: texts of a file are never taken for markup."""
+        """Print sentences verbatim: text from a file is never interpreted as markup."""
         if not self.machine:
             console = self._console()
             for sentence in sentences:
@@ -56,30 +56,31 @@ class Voice:
     def table(
         self, title: str, columns: Sequence[str], rows: Iterable[Sequence[str]], *, words: int = 1
     ) -> None:
-        """Print a table whose first ``words`` columns are words and whose others are numbers.
+        """Print a table whose first ``words`` columns are text and whose others are numbers.
 
-        Numbers are never cut: columns at the end that a terminal has no room for are left out.
+        Numbers are never truncated: columns that do not fit the terminal are omitted.
         """
         if self.machine:
             return
         console, body = self._console(), [list(row) for row in rows]
         shown = len(columns)
+        heads = _stack_heads(columns, body)
         if words < shown:
-            shown = _columns_within(console.width, columns, body)
+            shown = _columns_within(console.width, heads, body)
         out = Table(title=Text(title), box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False)
-        for place, column in enumerate(columns[:shown]):
+        for place, column in enumerate(heads[:shown]):
             number = place >= words
-            whole = number or place == 0  # names are there to be typed
+            whole = number or place == 0  # names are copied into commands
             side: Literal["left", "right"] = "right" if number else "left"
             out.add_column(column, justify=side, no_wrap=whole, overflow="fold")
         for row in body:
             out.add_row(*(Text(cell) for cell in row[:shown]))
         console.print(out)
         if left := ", ".join(columns[shown:]):
-            self.say(f"There was no room for: {left}.")
+            self.say(f"Columns omitted because the terminal is too narrow: {left}.")
 
     def facts(self, pairs: Iterable[tuple[str, str]]) -> None:
-        """Print what is said of each thing beside its name."""
+        """Print pairs of a name and its value in two columns."""
         if self.machine:
             return
         out = Table.grid(padding=(0, 2))
@@ -88,34 +89,44 @@ class Voice:
         self._console().print(out)
 
     def next(self, *words: str) -> None:
-        """The command that a person would type next, on one line that can be copied."""
+        """Print the command to run next, on one line that can be copied."""
         if not self.machine:
             line = Text(f"\nNext: {shlex.join([program(sys.argv[0]), *words])}")
             self._console().print(line, highlight=False, soft_wrap=True)
 
     def give(self, answer: Mapping[str, Any]) -> None:
-        """Print the answer for a machine; nothing where a person listens."""
+        """Print the answer as JSON, if JSON was asked for."""
         if self.machine:
             json.dump(plain(answer), sys.stdout, indent=2, ensure_ascii=False, allow_nan=False)
             sys.stdout.write("\n")
-            sys.stdout.flush()  # who has left is noticed here, not as Python ends
+            sys.stdout.flush()  # a closed pipe is noticed here, not when Python exits
 
     def _console(self) -> Console:
         console = _Console(stderr=self.aside)
-        # A file or a pipe has no edge to be kept within.
+        # A file or a pipe has no width limit.
         return console if console.is_terminal else _Console(stderr=self.aside, width=_UNBOUND)
 
 
+def _stack_heads(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """Break heads that are wider than their columns into two lines."""
+    widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
+    return [
+        head.replace(" ", "\n", 1) if cell_len(head) > width else head
+        for head, width in zip(heads, widths, strict=True)
+    ]
+
+
 def _columns_within(width: int, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> int:
-    """How many columns fit side by side, each with two spaces behind it; at least two."""
+    """Return how many columns, each followed by two spaces, fit the width; at least two."""
     widths = [
-        max(cell_len(cell) for cell in column) + 2 for column in zip(heads, *rows, strict=True)
+        max(cell_len(line) for cell in column for line in cell.splitlines() or [""]) + 2
+        for column in zip(heads, *rows, strict=True)
     ]
     return max(2, sum(total <= width for total in accumulate(widths)))
 
 
 def plain(value: Any) -> Any:
-    """The same in what JSON has: numbers that are none, such as infinity, become null."""
+    """Convert a value to JSON types; NaN and infinity become None."""
     if isinstance(value, Mapping):
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
@@ -127,7 +138,7 @@ def plain(value: Any) -> Any:
 
 
 def program(typed: str) -> str:
-    """What to type for the command: its name where a shell finds it, else as it was typed."""
+    """Return the command name if the shell finds it, else the path that was typed."""
     if Path(typed).name != _NAME or not Path(typed).is_file():
         return _NAME
     found = shutil.which(_NAME)

@@ -1,8 +1,8 @@
-"""Which model of the family explains a table best: all of them on the same held-out rows.
+"""Compare models of a table by cross-validation.
 
-``compare`` deals the rows into parts, fits every candidate to all parts but one, and ranks them by
-the probability they gave to what came in that one. Nothing else is asked of a candidate than
-scikit-learn's ``fit`` and a distribution as its prediction.
+``compare`` fits every candidate to the same training folds and ranks them by the mean log
+probability they assign to the observed values of the held-out rows. A candidate needs only
+scikit-learn's ``fit`` and a predictive distribution.
 """
 
 from posterity.comparison.baselines import baselines

@@ -1,4 +1,4 @@
-"""What a model must beat to be worth its name: constants, and scikit-learn's own."""
+"""Baselines of a comparison: constant predictions, and scikit-learn's models."""
 
 import functools
 from typing import Any, Self
@@ -21,10 +21,10 @@ _INNER_FOLDS = 3
 
 
 class MeanRegressor(regression.Regressor):
-    """The same for every row: a normal of the mean and variance of the targets, both uncertain."""
+    """Predict every row by a normal whose mean and variance are those of the targets."""
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Take the mean and the variance."""
+        """Estimate the mean and the variance."""
         if arrays.is_collection(X):
             return self._fit_on_workers(X, y)
         _, targets = validate_data(self, X, y, y_numeric=True)
@@ -33,7 +33,7 @@ class MeanRegressor(regression.Regressor):
         return self
 
     def _fit_on_workers(self, X: Any, y: Any) -> Self:
-        """The same of rows that stay where they are."""
+        """Estimate the mean and the variance on the workers of a Dask cluster."""
         seen = designs.Partitions.of(X, y).reduce(_moments, Moments.merge)
         self.n_features_in_ = X.shape[1]
         self.mean_, self.n_rows_ = float(seen.mean[0]), seen.n_rows
@@ -41,7 +41,7 @@ class MeanRegressor(regression.Regressor):
         return self
 
     def predict_dist(self, X: ArrayLike) -> distributions.Univariate:
-        """Student-t: what remains after averaging over mean and variance under flat priors."""
+        """Return a Student-t, the average over mean and variance under flat priors."""
         check_is_fitted(self)
         location = np.full(len(validate_data(self, X, reset=False)), self.mean_)
         scale = np.sqrt(self.noise_variance_ * (1.0 + 1.0 / self.n_rows_))
@@ -49,14 +49,14 @@ class MeanRegressor(regression.Regressor):
 
 
 class NormalResiduals(regression.Regressor):
-    """Another's mean with a normal about it, as wide as the errors of three inner folds."""
+    """Add normal noise to a point prediction, with the variance of errors in three inner folds."""
 
     def __init__(self, estimator: Any, *, seed: int = 0) -> None:
         self.estimator = estimator
         self.seed = seed
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Fit to all rows, and to two thirds of them three times for the width."""
+        """Fit to all rows, and estimate the noise variance by threefold cross-validation."""
         rows, targets = validate_data(self, X, y, y_numeric=True)
         folds = KFold(_INNER_FOLDS, shuffle=True, random_state=self.seed)
         with _one_thread():
@@ -66,7 +66,7 @@ class NormalResiduals(regression.Regressor):
         return self
 
     def predict_dist(self, X: ArrayLike) -> distributions.Univariate:
-        """Normal, of one width everywhere."""
+        """Return a normal with the same variance for every row."""
         check_is_fitted(self)
         rows = validate_data(self, X, reset=False)
         with _one_thread():
@@ -75,7 +75,7 @@ class NormalResiduals(regression.Regressor):
 
 
 class FrequencyClassifier(classification.Classifier):
-    """The same for every row: how often each class came."""
+    """Predict every row by the class frequencies."""
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Count the classes."""
@@ -87,27 +87,27 @@ class FrequencyClassifier(classification.Classifier):
         return self
 
     def _fit_on_workers(self, X: Any, y: Any) -> Self:
-        """The same of rows that stay where they are."""
+        """Count the classes on the workers of a Dask cluster."""
         self.n_features_in_ = X.shape[1]
         self.classes_, counts = designs.Partitions.of(X, y).tally()
         self.frequencies_ = counts / counts.sum()
         return self
 
     def predict_dist(self, X: Any) -> distributions.Discrete:
-        """The frequencies, once for each row."""
+        """Return the class frequencies for every row."""
         check_is_fitted(self)
         n = len(validate_data(self, X, reset=False))
         return distributions.Categorical(np.tile(np.log(self.frequencies_), (n, 1)))
 
 
 class StatedProbabilities(classification.Classifier):
-    """Another's ``predict_proba``, where no class has less than 1e-15."""
+    """Use ``predict_proba`` of another classifier, with probabilities of at least 1e-15."""
 
     def __init__(self, estimator: Any) -> None:
         self.estimator = estimator
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Fit the other."""
+        """Fit the wrapped classifier."""
         rows = validate_data(self, X)
         self._learn_classes(y, len(rows))
         with _one_thread():
@@ -115,7 +115,7 @@ class StatedProbabilities(classification.Classifier):
         return self
 
     def predict_dist(self, X: Any) -> distributions.Discrete:
-        """As stated: a class that was called impossible would cost an infinite loss."""
+        """Return the predicted probabilities, raised to 1e-15 so that the log loss is finite."""
         check_is_fitted(self)
         rows = validate_data(self, X, reset=False)
         with _one_thread():
@@ -128,37 +128,38 @@ def _moments(block: designs.Block) -> Moments:
 
 
 def _one_thread() -> Any:
-    """Threads of boosting wait for each other, ten times as long where others compute beside."""
+    """Limit OpenMP to one thread: boosting's threads wait for each other on a busy machine."""
     return _openmp().limit(limits=1)
 
 
 @functools.cache
 def _openmp() -> Any:
-    """Every OpenMP in this process; to look for them takes as long as to predict many rows."""
+    """Find the OpenMP libraries of this process, once: the search is slow."""
     return threadpoolctl.ThreadpoolController().select(user_api="openmp")
 
 
 def constant(task: tables.Task) -> Any:
-    """The estimator that says the same of every row."""
+    """Return the baseline whose prediction is the same for every row."""
     return MeanRegressor() if task == "regression" else FrequencyClassifier()
 
 
 def baselines(task: tables.Task, *, seed: int = 0, on_dask: bool = False) -> tuple[Candidate, ...]:
-    """What the family is held against.
+    """Return the baselines of a comparison.
 
-    For numbers: "mean", the mean of all targets with a Student-t about it, and scikit-learn's
-    linear and boosted regressions, with a normal as wide as their errors within three inner folds.
-    For classes: "frequencies" of the classes, and scikit-learn's logistic regression and boosted
-    trees with the probabilities they state, where 1e-15 stands for 0.
+    Regression: "mean", a Student-t around the mean of all targets, and scikit-learn's linear
+    regression and gradient boosting, with a normal whose variance is that of their errors in three
+    inner folds. Classification: "frequencies" of the classes, and scikit-learn's logistic
+    regression and gradient boosting with their predicted probabilities, at least 1e-15.
 
     Parameters
     ----------
     task : "regression" or "classification"
-        What is predicted.
+        Whether the target is a number or a class.
     seed : int, default=0
-        Of inner folds and of boosting.
+        Random seed of inner folds and of gradient boosting.
     on_dask : bool, default=False
-        Whether the rows lie on the workers of a Dask cluster: scikit-learn's are then left out.
+        Whether the rows are on the workers of a Dask cluster; scikit-learn's models are then
+        omitted.
 
     Examples
     --------

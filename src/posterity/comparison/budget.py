@@ -1,4 +1,4 @@
-"""Time that may be spent, and how a fit that takes more is stopped."""
+"""Time limits: measure the remaining time and stop a fit that exceeds it."""
 
 import contextlib
 import math
@@ -9,15 +9,15 @@ import time
 from collections.abc import Iterator
 from types import FrameType
 
-_AGAIN = 0.5  # seconds: an exception raised while an object is being destroyed is lost
+_AGAIN = 0.5  # seconds; repeated because an exception raised in a destructor is lost
 
 
 class OutOfTime(BaseException):
-    """Raised within a fit when its time is over; no ``except Exception`` on the way keeps it."""
+    """Raised in a fit whose time is over; not caught by ``except Exception`` on the way."""
 
 
 class Clock:
-    """Seconds that are left of a budget; without one, as many as one likes."""
+    """Measures the remaining seconds of a time budget, infinite without one."""
 
     def __init__(self, budget: float | None) -> None:
         if budget is not None and not budget > 0.0:
@@ -25,20 +25,20 @@ class Clock:
         self._start, self._budget = time.perf_counter(), math.inf if budget is None else budget
 
     def spent(self) -> float:
-        """Seconds since the start."""
+        """Return the seconds since the start."""
         return time.perf_counter() - self._start
 
     def left(self) -> float:
-        """Seconds to the end; below zero after it."""
+        """Return the remaining seconds, negative after the end."""
         return self._budget - self.spent()
 
 
 @contextlib.contextmanager
 def at_most(seconds: float) -> Iterator[None]:
-    """Raise ``OutOfTime`` within the block once it has taken this long.
+    """Raise ``OutOfTime`` in the block after this many seconds.
 
-    In the main thread of a system with alarms, where nobody else has set one; elsewhere the block
-    takes as long as it takes.
+    This works only in the main thread of a system with alarm signals, if no other alarm is set;
+    otherwise the block has no limit.
     """
     if seconds == math.inf or not _has_alarm():
         yield
@@ -53,7 +53,7 @@ def at_most(seconds: float) -> Iterator[None]:
 
 
 def _has_alarm() -> bool:
-    """Whether an alarm can be set that is heard in this thread and is nobody else's."""
+    """Return whether this thread can set an alarm and none is set already."""
     if sys.platform == "win32" or threading.current_thread() is not threading.main_thread():
         return False
     return signal.getitimer(signal.ITIMER_REAL)[0] == 0.0

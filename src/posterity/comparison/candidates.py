@@ -1,4 +1,4 @@
-"""Which models are measured on a table of some size."""
+"""Choose the models to compare on a table of a given size."""
 
 import difflib
 from collections.abc import Sequence
@@ -14,18 +14,18 @@ ALL = "all"
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """One model to be measured.
+    """A model to compare.
 
     Attributes
     ----------
     name : str
-        The short name it is shown by.
+        Short name for display.
     estimator : scikit-learn estimator
-        Not fitted; with ``predict_dist``, or for classes ``predict_proba``.
+        Unfitted, with ``predict_dist``, or for classes ``predict_proba``.
     baseline : bool, default=False
-        Whether it is there for comparison only, and can never win.
+        Whether it is a baseline, which can never be the winner.
     target : "any", "positive" or "counts"
-        The numbers that it can predict.
+        Which targets it can predict.
 
     Examples
     --------
@@ -41,7 +41,7 @@ class Candidate:
 
     @property
     def code(self) -> str:
-        """The expression that makes the estimator, on one line."""
+        """Expression that constructs the estimator, on one line."""
         return " ".join(repr(self.estimator).split())
 
 
@@ -55,24 +55,24 @@ def candidates(
     seed: int = 0,
     on_dask: bool = False,
 ) -> tuple[Candidate, ...]:
-    """The models to measure on a table of this size, from the cheap to the dear.
+    """Return the models to compare on a table of this size, cheapest first.
 
     Parameters
     ----------
     task : "regression" or "classification"
-        What is predicted.
+        Whether the target is a number or a class.
     n_rows, n_columns : int
         Size of the table.
     names : sequence of str, optional
-        Which models. ("all",): every one that can take such a table. None: six to twelve that
-        differ from each other and together take about a minute.
+        Names of the models. ("all",): every model that can be fitted to such a table. None: six to
+        twelve different models, which together take about a minute.
     n_classes : int, default=2
-        How many classes there are.
+        Number of classes.
     seed : int, default=0
-        Of what the models draw at random.
+        Random seed of the models.
     on_dask : bool, default=False
-        Whether the rows lie on the workers of a Dask cluster, so that only models are taken which
-        need not have them in one memory.
+        Whether the rows are on the workers of a Dask cluster; only models that do not need all
+        rows in one memory are then returned.
 
     Examples
     --------
@@ -90,11 +90,11 @@ def candidates(
 
 
 def _chosen(members: tuple[Member, ...], size: Size, names: Sequence[str] | None) -> list[Member]:
-    """The members that were asked for, in the order of the family."""
+    """Return the requested members, in the order of the family."""
     if names is None:
         return [member for member in members if member.is_usual(size)] or list(members[:1])
     if isinstance(names, str):
-        raise TypeError(f"names must be a sequence of words, such as ({names!r},), not one word.")
+        raise TypeError(f"names must be a sequence of strings, such as ({names!r},), not a string.")
     known = [member.name for member in members]
     for name in names:
         if name != ALL and name not in known:
@@ -109,21 +109,18 @@ def _chosen(members: tuple[Member, ...], size: Size, names: Sequence[str] | None
 
 
 def _refuse_in_memory(members: Sequence[Member], names: Sequence[str]) -> None:
-    """Say which models can be fitted by workers, where one was named that cannot."""
+    """Refuse named models that workers cannot fit, and list those that they can."""
     others = [one.name for one in members if one.name in names and not one.on_dask]
     if others:
         fit = ", ".join(one.name for one in members if one.on_dask)
         raise ValueError(
-            f"{others[0]!r} needs all rows in one memory, so that it is not fitted on Dask; those "
-            f"that are: {fit}. Without --dask it is fitted to a sample of the rows."
+            f"The model {others[0]!r} needs all rows in memory and cannot be fitted on Dask; use "
+            f"one of {fit}, or fit it without --dask to a sample of the rows."
         )
 
 
 def _unknown(name: str, known: list[str]) -> str:
-    """A sentence with the names that are spelled most like this one, or all of them."""
+    """Return an error message with the most similar names, or all names."""
     close = difflib.get_close_matches(name.lower(), known, n=3, cutoff=0.5)
-    return (
-        f"There is no model {name!r} for this task; did you mean {' or '.join(close)}?"
-        if close
-        else f"There is no model {name!r} for this task; there are {', '.join(known)}."
-    )
+    advice = f"did you mean {' or '.join(close)}?" if close else f"choose from {', '.join(known)}."
+    return f"Unknown model {name!r} for this task; {advice}"

@@ -1,4 +1,4 @@
-"""Every candidate on the same parts of a table, ranked by what was said of rows held out."""
+"""Cross-validate candidates on the same folds of a table and rank them by log score."""
 
 import contextlib
 import math
@@ -17,8 +17,8 @@ from posterity.comparison.results import Comparison, Importance, Result, Skipped
 from posterity.comparison.trial import Trial
 from posterity.comparison.verdict import verdict
 
-_IMPORTANCE = 10.0  # seconds; only models that answer slowly need them
-_SHARE = 0.5  # of the time left, for one model before others: a dear one leaves them some
+_IMPORTANCE = 10.0  # seconds; only models that predict slowly need them
+_SHARE = 0.5  # of the remaining time, for one model: a slow one leaves some for the others
 
 Progress: TypeAlias = Callable[[int, int, str], None]
 
@@ -33,38 +33,38 @@ def compare(
     budget: float | None = None,
     report: Progress | None = None,
 ) -> Comparison:
-    """Measure models on rows they have not seen, rank them, and fit the best to all rows.
+    """Score models by cross-validation, rank them, and fit the best one to all rows.
 
-    Rows are dealt at random into parts, the same for all, as many of each class in every part. A
-    model is fitted to all parts but one and predicts that one, in turn; so is what encodes the
-    columns. A model that fails is left out with what it said. A class that no fitted row had is
-    given the probability 1 / (rows + classes) by every model; a value that was called impossible
-    counts as the smallest number there is, 2e-308.
+    All models use the same random folds, stratified by class. The encoder of the columns is fitted
+    to the training rows of each fold too. A model that fails is skipped, with its error message. A
+    class without a training row gets the probability 1 / (rows + classes) from every model; the
+    probability of a value that a model called impossible counts as 2e-308.
 
     Parameters
     ----------
     frame : polars or pandas DataFrame, or dict of columns
-        The table with its target; rows without one are left out.
+        The table with its target; rows without a target are ignored.
     schema : Schema
         From ``tables.infer``.
     candidates : sequence of Candidate
-        From the cheap to the dear: ``(*baselines(task), *candidates(task, n_rows, n_columns))``.
+        Cheapest first: ``(*baselines(task), *candidates(task, n_rows, n_columns))``.
     folds : int, default=5
-        Parts; fewer where there are fewer than twice as many rows.
+        Number of folds; fewer if a fold would have less than two rows, or every class fewer rows
+        than there are folds.
     seed : int, default=0
-        Of how rows are dealt.
+        Random seed of the folds.
     budget : float, optional
-        Seconds. What cannot end within half of those left, or the last within all, is stopped or
-        not begun; but the first baseline, the first model, and the winner's fit to all rows take
-        what they take.
+        Time limit in seconds. A model that cannot finish within half of the remaining time (the
+        last one: all of it) is stopped or skipped. The first baseline, the first model, and the
+        fit of the winner to all rows are never stopped.
     report : callable, optional
         Called as ``report(done, total, name)`` before each fit, and once at the end.
 
     Returns
     -------
     Comparison
-        ``log_evidence`` is that of a fit to all rows, of models whose evidence can be held against
-        others', as far as the budget goes.
+        ``log_evidence`` comes from a fit to all rows, for models whose evidence is comparable
+        with that of others, as far as the budget allows.
 
     Examples
     --------
@@ -88,7 +88,7 @@ def compare(
 
 @dataclass(frozen=True, eq=False)
 class Ground:
-    """What models are measured on: parts of a table, and a way to fit one to all of it."""
+    """The folds of a table, and a function that fits an estimator to all of its rows."""
 
     schema: tables.Schema
     parts: parting.Parts
@@ -103,7 +103,7 @@ def ranked_on(
     seed: int,
     report: Progress | None,
 ) -> Comparison:
-    """Every candidate on the same ground, and the best fitted to all of it."""
+    """Score every candidate on the same folds, and fit the best one to all rows."""
     _refuse_repeated([one.name for one in candidates])
     parts = ground.parts
     total = len(candidates) * len(parts.folds) + 1
@@ -131,7 +131,7 @@ def ranked_on(
 def _importance(
     trials: Sequence[Trial], parts: parting.Parts, clock: budgets.Clock, seed: int
 ) -> tuple[Importance, ...]:
-    """Of the inputs to the winner, each fold's estimator on the rows it was not fitted to."""
+    """Rank the inputs of the winner, with each fold's estimator on its held-out rows."""
     best = next(one for one in trials if not one.result.baseline)
     measured = [
         MeasuredRows(
@@ -143,7 +143,7 @@ def _importance(
 
 
 def behind_best(results: Sequence[Result]) -> tuple[Result, ...]:
-    """The best log score first, and how far every other is behind it, row by row."""
+    """Sort results by log score, and compare each with the best one row by row."""
     ranked = sorted(results, key=lambda one: -one.log_score)
     best = ranked[0].held_out.log_prob
     return tuple(
@@ -163,7 +163,7 @@ def _measured(
     seed: int,
     tell: Progress,
 ) -> tuple[list[Trial], list[Skipped]]:
-    """Every candidate in turn; the first of either kind whatever it takes."""
+    """Score the candidates in turn; the first baseline and the first model have no time limit."""
     trials: list[Trial] = []
     skipped: list[Skipped] = []
     n_folds = len(parts.folds)
@@ -172,7 +172,7 @@ def _measured(
         share = _SHARE if place < len(candidates) - 1 else 1.0
         seconds = math.inf if is_first else share * (clock.left() - _reserve(trials))
         if seconds <= 0.0:
-            skipped.append(Skipped(one.name, "out of time, not begun."))
+            skipped.append(Skipped(one.name, "out of time, not started."))
             continue
 
         def step(fold: int, name: str = one.name, begun: int = place * n_folds) -> None:
@@ -187,21 +187,21 @@ def _measured(
 
 
 def _best_first(trials: Sequence[Trial]) -> list[Trial]:
-    """By log score; only the best of the family keeps its distributions and estimators."""
+    """Sort trials by log score; only the best model keeps its distributions and estimators."""
     ranked = sorted(trials, key=lambda one: -one.result.log_score)
     first = next((one for one in ranked if not one.result.baseline), None)
     return [one if one is first else replace(one, said=None, estimators=()) for one in ranked]
 
 
 def _reserve(trials: Sequence[Trial]) -> float:
-    """Seconds to be kept for fitting the best so far to all rows."""
+    """Return the seconds to reserve for fitting the best model so far to all rows."""
     family = (one.result for one in trials if not one.result.baseline)
     best = next(family, None)
     return 0.0 if best is None else _whole(best)
 
 
 def _whole(result: Result) -> float:
-    """Seconds that a fit to all rows may take."""
+    """Estimate the seconds of a fit to all rows."""
     return trial.WHOLE * (result.fit_seconds or 0.0)
 
 
@@ -211,7 +211,7 @@ def _on_all_rows(
     clock: budgets.Clock,
     tell: Callable[[str], None],
 ) -> tuple[tables.TableModel, list[Result]]:
-    """The winner on all rows, and the evidence of each model that has one to be compared."""
+    """Fit the winner to all rows, and add the evidence of each model that has one."""
     results = [one.result for one in trials]
     first = next(place for place, one in enumerate(results) if not one.baseline)
     tell(results[first].name)
@@ -219,20 +219,20 @@ def _on_all_rows(
         winner, results[first] = _fitted(trials[first], ground)
     except ValueError as error:
         raise tables.TableError(
-            f"{results[first].name!r} predicts best and could be fitted to parts of the table, but "
-            f"not to all of it; compare without it. It says: {trial.first_sentence(error)}"
+            f"{results[first].name!r} predicts best in cross-validation but cannot be fitted to "
+            f"the whole table: {trial.first_sentence(error)} Compare without it."
         ) from error
     for place, one in enumerate(trials):
         time_will_do = _whole(one.result) < clock.left()
         if place != first and one.has_evidence and time_will_do:
             tell(one.result.name)
-            with contextlib.suppress(ValueError):  # its scores stand without an evidence
+            with contextlib.suppress(ValueError):  # its scores remain valid without an evidence
                 _, results[place] = _fitted(one, ground)
     return winner, results
 
 
 def _fitted(one: Trial, ground: Ground) -> tuple[tables.TableModel, Result]:
-    """The model of all rows, and the result with its evidence and size; quantiles of the best."""
+    """Fit to all rows; return the model, and its result with evidence, size and quantiles."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         model = ground.fitted(one.candidate.estimator)
@@ -251,14 +251,14 @@ def _fitted(one: Trial, ground: Ground) -> tuple[tables.TableModel, Result]:
 def _refuse_repeated(names: Sequence[str]) -> None:
     for name in names:
         if names.count(name) > 1:
-            raise ValueError(f"Two candidates are called {name!r}; give each a name of its own.")
+            raise ValueError(f"Two candidates are named {name!r}; give each a different name.")
 
 
 def _no_model(skipped: Sequence[Skipped]) -> str:
-    """Why there is nothing to choose from."""
+    """Say why no model could be scored."""
     reasons = " ".join(f"{one.name}: {one.why}" for one in skipped[:3])
-    return f"None of the models could be fitted to this table. {reasons}".strip()
+    return f"No model could be fitted to this table. {reasons}".strip()
 
 
 def _silent(done: int, total: int, name: str) -> None:
-    """Nobody is watching."""
+    """Report no progress."""

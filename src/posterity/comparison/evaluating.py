@@ -1,4 +1,4 @@
-"""A fitted model on a table: how good its predictions are there."""
+"""Score a fitted model on a table."""
 
 import time
 from typing import Any
@@ -11,9 +11,9 @@ from posterity.comparison.results import Result
 
 
 def evaluate(model: tables.TableModel, frame: Any, *, name: str | None = None) -> Result:
-    """Measure a fitted model on the rows of a table that have a target.
+    """Score a fitted model on the rows of a table that have a target.
 
-    Only rows that the model was not fitted to tell how good it is.
+    The scores are valid only for rows that the model was not fitted to.
 
     Parameters
     ----------
@@ -22,7 +22,7 @@ def evaluate(model: tables.TableModel, frame: Any, *, name: str | None = None) -
     frame : polars or pandas DataFrame, or dict of columns
         With the target.
     name : str, optional
-        What to call it; its class where it has no other name.
+        Name of the model in the result. Default: the class of its estimator.
 
     Examples
     --------
@@ -39,8 +39,8 @@ def evaluate(model: tables.TableModel, frame: Any, *, name: str | None = None) -
     rows = np.flatnonzero(has_target)
     if len(rows) < 2:
         raise tables.TableError(
-            f"A model is measured on at least two rows that have a value of "
-            f"{model.schema.target!r}; this table has {len(rows)}."
+            f"At least two rows with a value of {model.schema.target!r} are needed to score a "
+            f"model; this table has {len(rows)}."
         )
     start = time.perf_counter()
     said = measuring.said(

@@ -1,4 +1,4 @@
-"""The family as a table: every model that can be asked for by name."""
+"""List the models that a comparison knows by name."""
 
 from posterity import tables
 from posterity.comparison import classifiers, regressors
@@ -6,12 +6,12 @@ from posterity.comparison.members import Member
 
 
 def family(task: tables.Task | None = None) -> tuple[Member, ...]:
-    """Every model that a comparison knows, from the cheap to the dear.
+    """Return every model that a comparison knows, cheapest first.
 
     Parameters
     ----------
     task : "regression" or "classification", optional
-        Only those for this task. None: regressors, then classifiers.
+        Only models for this task. None: regressors, then classifiers.
 
     Examples
     --------

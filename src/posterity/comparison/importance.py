@@ -1,4 +1,4 @@
-"""Which inputs a model needs: how much its log score falls when one of them is shuffled."""
+"""Permutation importance of inputs: the decrease of the log score when one is shuffled."""
 
 import time
 from collections.abc import Iterator, Sequence
@@ -21,7 +21,7 @@ _N_REPEATS = 3
 
 @dataclass(frozen=True, eq=False)
 class MeasuredRows:
-    """A fitted estimator, and encoded rows with targets on which it is measured."""
+    """A fitted estimator, and encoded rows with targets to score it on."""
 
     estimator: Any
     X: Array  # (n, D)
@@ -31,11 +31,11 @@ class MeasuredRows:
     n_train: int
 
     def among(self, rows: NDArray[np.intp]) -> "MeasuredRows":
-        """The same on some of the rows."""
+        """Select some of the rows."""
         return replace(self, X=self.X[rows], y=self.y[rows])
 
     def log_prob(self, X: Array) -> Array:
-        """Log probability of the targets given other inputs, (k n,): k copies of the rows."""
+        """Return the log probabilities of the targets for k copies of the rows, (k n,)."""
         y = np.tile(self.y, len(X) // len(self.y))
         return measuring.log_prob(
             self.estimator, X, y, n_classes=self.n_classes, n_train=self.n_train
@@ -58,7 +58,7 @@ def importance(
     Parameters
     ----------
     model : TableModel
-        Fitted.
+        A fitted model.
     frame : polars or pandas DataFrame, or dict of columns
         Rows with a target. On rows that the model was fitted to, noise seems to matter:
         ``compare`` measures importance on held-out rows.
@@ -87,7 +87,8 @@ def importance(
     rows = np.flatnonzero(has_target)
     if len(rows) < 2:
         raise tables.TableError(
-            f"At least two rows need a value of {model.schema.target!r} to tell what inputs matter."
+            f"At least two rows with a value of {model.schema.target!r} are needed to rank the "
+            "inputs."
         )
     measured = MeasuredRows(
         model.estimator_,
@@ -110,7 +111,7 @@ def rank_inputs(
     n_repeats: int = _N_REPEATS,
     max_seconds: float | None = None,
 ) -> tuple[Importance, ...]:
-    """Importance of the inputs over several estimators, each measured on rows of its own."""
+    """Rank the inputs of several estimators, each on its own held-out rows."""
     rng = np.random.default_rng(seed)
     parts = _draw_rows(parts, max_rows, rng)
     start = time.perf_counter()
@@ -136,7 +137,7 @@ def _importance(name: str, losses: Array) -> Importance:
 def _draw_rows(
     parts: Sequence[MeasuredRows], max_rows: int, rng: np.random.Generator
 ) -> list[MeasuredRows]:
-    """The same share of every part at random, but two rows at least: one cannot be shuffled."""
+    """Draw the same share of rows from every part, but at least the two that a shuffle needs."""
     total = sum(len(part.y) for part in parts)
     if total <= max_rows:
         return list(parts)
@@ -148,7 +149,7 @@ def _draw_rows(
 
 
 def _shuffle(n: int, rng: np.random.Generator) -> NDArray[np.intp]:
-    """For each of n rows the position of another one, all different: none keeps its own."""
+    """Return a random permutation of n rows in which no row keeps its position."""
     order = rng.permutation(n)
     partner = np.empty(n, dtype=np.intp)
     partner[order] = np.roll(order, rng.integers(1, n))
@@ -158,7 +159,7 @@ def _shuffle(n: int, rng: np.random.Generator) -> NDArray[np.intp]:
 def _affordable(
     n: int, n_repeats: int, seconds: float, max_seconds: float | None
 ) -> tuple[int, int]:
-    """Number of rows and shuffles that fit the time, where one shuffle of all takes ``seconds``."""
+    """Return how many rows and shuffles fit the time, if one shuffle of all takes ``seconds``."""
     if max_seconds is None or n_repeats * seconds <= max_seconds:
         return n, n_repeats
     return min(n, max(_LEAST_ROWS, int(n * max_seconds / seconds))), 1
@@ -167,9 +168,9 @@ def _affordable(
 def _shuffled_log_probs(
     part: MeasuredRows, shuffles: NDArray[np.intp]
 ) -> Iterator[tuple[str, Array]]:
-    """Each input, and the mean log probability of each row without it, (n,).
+    """Yield each input with the mean log probability of each row when it is shuffled, (n,).
 
-    Many inputs are predicted in one call: small calls are mostly overhead.
+    Several inputs are predicted in one call, because small calls are mostly overhead.
     """
     n_repeats, n = shuffles.shape
     per_call = max(1, _AT_ONCE // shuffles.size)
@@ -181,7 +182,7 @@ def _shuffled_log_probs(
 
 
 def _mix(X: Array, columns: slice, order: NDArray[np.intp]) -> Array:
-    """The rows, with some columns of other rows."""
+    """Replace some columns of the rows by those of other rows."""
     mixed = X.copy()
     mixed[:, columns] = X[order, columns]
     return mixed

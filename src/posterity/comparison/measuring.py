@@ -1,4 +1,4 @@
-"""What an estimator says of rows it has not seen, and how good that was."""
+"""Predict held-out rows and score the predictions."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -13,16 +13,16 @@ from posterity.comparison.results import LEVELS, HeldOut, Result
 from posterity.scoring import calibration
 
 SMALLEST = 1e-15
-"""The least probability that scikit-learn's log_loss counts."""
+"""Smallest probability in scikit-learn's log_loss."""
 
-_IMPOSSIBLE = float(np.log(np.finfo(np.float64).tiny))  # the log of what was said never to come
-_ROWS = 4096  # predicted at once
+_IMPOSSIBLE = float(np.log(np.finfo(np.float64).tiny))  # replaces log(0)
+_ROWS = 4096  # predicted in one call
 _BIN_ROWS, _MOST_BINS = 30, 10
 
 
 @dataclass(frozen=True, eq=False)
 class Costs:
-    """What an estimator took, and what it said while it was fitted."""
+    """Time and size of an estimator, its evidence, and the warnings of its fit."""
 
     fit_seconds: float | None = None
     predict_seconds: float = 0.0
@@ -33,13 +33,13 @@ class Costs:
 
 @dataclass(frozen=True, eq=False)
 class Said:
-    """What was said of rows; of numbers also the distributions, piece by piece with their rows."""
+    """Predictions for rows; for numbers also the distributions in batches, with their rows."""
 
     held_out: HeldOut
     pieces: tuple[tuple[NDArray[np.intp], Any], ...] = ()
 
     def with_quantiles(self) -> HeldOut:
-        """Quantiles too: for some distributions they cost more than all the rest."""
+        """Add the quantiles, which for some distributions are the most expensive part."""
         if not self.pieces:
             return self.held_out
         quantiles = np.empty((len(self.held_out.rows), len(LEVELS)))
@@ -59,7 +59,7 @@ def said(
     n_train: int,
     seed: int = 0,
 ) -> Said:
-    """What is said of rows beside what came: of numbers, or of positions in ``classes``."""
+    """Predict rows with known targets: numbers, or positions in ``classes``."""
     if classes:
         log_p = [class_log_probabilities(estimator, X[p], len(classes), n_train) for p in cut(X)]
         return Said(_classes(np.concatenate(log_p), y, rows, classes))
@@ -70,7 +70,7 @@ def said(
 
 
 def log_prob(estimator: Any, X: Array, y: NDArray[Any], *, n_classes: int, n_train: int) -> Array:
-    """Log density or log probability of what came, and nothing else."""
+    """Return only the log density or log probability of the observed values."""
     if not n_classes:
         return np.concatenate(
             [_possible(estimator.predict_dist(X[p]).log_prob(y[p])) for p in cut(X)]
@@ -80,18 +80,18 @@ def log_prob(estimator: Any, X: Array, y: NDArray[Any], *, n_classes: int, n_tra
 
 
 def cut(X: Array) -> list[slice]:
-    """Pieces of rows to be predicted at once."""
+    """Split rows into batches that are predicted in one call."""
     return [slice(start, start + _ROWS) for start in range(0, len(X), _ROWS)]
 
 
 def together(parts: Sequence[Said]) -> Said:
-    """What was said of several parts of a table."""
+    """Combine the predictions for several folds."""
     held_out = merged([part.held_out for part in parts])
     return Said(held_out, tuple(piece for part in parts for piece in part.pieces))
 
 
 def merged(parts: Sequence[HeldOut]) -> HeldOut:
-    """What was said of several parts of a table, in the order of its rows."""
+    """Combine held-out rows of several folds, in the order of the table."""
     order = np.argsort(np.concatenate([part.rows for part in parts]), kind="stable")
 
     def joined(name: str) -> Any:
@@ -103,7 +103,7 @@ def merged(parts: Sequence[HeldOut]) -> HeldOut:
 
 
 def result(name: str, code: str, held_out: HeldOut, costs: Costs, *, baseline: bool) -> Result:
-    """The scores of what was said; not yet held against others."""
+    """Compute the scores of predictions; differences from the best model are filled in later."""
     numbers = held_out.probabilities is None
     return Result(
         name=name,
@@ -129,26 +129,26 @@ def result(name: str, code: str, held_out: HeldOut, costs: Costs, *, baseline: b
 
 
 def standard_error(values: Array) -> float:
-    """Of the mean of independent values."""
+    """Return the standard error of the mean of independent values."""
     return float(np.std(values, ddof=1) / np.sqrt(len(values)))
 
 
 def confidence(held_out: HeldOut) -> Array:
-    """The probability of the most probable class of each row."""
+    """Return the predicted probability of the most probable class of each row."""
     p: Any = held_out.probabilities
     return np.max(p, axis=1)
 
 
 def is_right(held_out: HeldOut) -> NDArray[np.bool_]:
-    """Whether the most probable class came."""
+    """Return whether the most probable class is the observed one."""
     return np.argmax(np.asarray(held_out.probabilities), axis=1) == held_out.y
 
 
 def class_log_probabilities(estimator: Any, X: Array, n_classes: int, n_train: int) -> Array:
-    """Log-probabilities of all classes, (n, C), also of those that no fitted row had.
+    """Return log-probabilities of all classes, (n, C), including those without a training row.
 
-    Each of these is given 1 / (n_train + C), by every model alike, and the others so much less:
-    what was not seen in so many rows is rare, but not impossible.
+    Each of the latter gets 1 / (n_train + C) from every model, and the others share the rest: a
+    class that did not occur in n_train rows is rare, but not impossible.
     """
     log_p = _stated(estimator, X)
     known = np.asarray(estimator.classes_, dtype=np.intp)
@@ -162,7 +162,7 @@ def class_log_probabilities(estimator: Any, X: Array, n_classes: int, n_train: i
 
 
 def _stated(estimator: Any, X: Array) -> Array:
-    """Log-probabilities of the classes that were fitted; a pipeline states no distribution."""
+    """Return log-probabilities of the fitted classes; a pipeline has no ``predict_dist``."""
     if isinstance(estimator, classification.Classifier):
         return estimator.predict_dist(X).log_probabilities()
     p = np.maximum(estimator.predict_proba(X), SMALLEST)
@@ -170,10 +170,10 @@ def _stated(estimator: Any, X: Array) -> Array:
 
 
 def _numbers(dist: Any, y: Array, rows: NDArray[np.intp], rng: np.random.Generator) -> HeldOut:
-    """What is said of numbers."""
+    """Evaluate distributions of numbers at the observed values."""
     mean, log_prob = np.asarray(dist.mean()), _possible(dist.log_prob(y))
     pit = np.asarray(dist.cdf(y))
-    if isinstance(dist, distributions.Counts):  # spread over the step of a count, as if measured
+    if isinstance(dist, distributions.Counts):  # randomised over the step of the cdf
         pit = pit - rng.random(len(y)) * dist.pmf(y)
     if not np.all(np.isfinite(mean)):
         raise ValueError("Some predictions are not finite numbers.")
@@ -183,20 +183,20 @@ def _numbers(dist: Any, y: Array, rows: NDArray[np.intp], rng: np.random.Generat
 def _classes(
     log_p: Array, y: NDArray[Any], rows: NDArray[np.intp], classes: tuple[str, ...]
 ) -> HeldOut:
-    """What is said of classes."""
+    """Evaluate class probabilities at the observed classes."""
     places = y.astype(np.intp)
     return HeldOut(rows, places, _own(log_p, places), probabilities=np.exp(log_p), classes=classes)
 
 
 def _own(log_p: Array, places: NDArray[np.intp]) -> Array:
-    """The entry of each row at the class that came."""
+    """Return the entry of each row at its observed class."""
     return _possible(np.take_along_axis(log_p, places[:, None], axis=1)[:, 0])
 
 
 def _possible(log_prob: Array) -> Array:
-    """Log-probabilities that can be averaged: what was said never to come costs a lot."""
+    """Replace log-probabilities of minus infinity by a large negative number."""
     if np.any(np.isnan(log_prob)) or np.any(np.isposinf(log_prob)):
-        raise ValueError("Some predictions give what came no probability that is a number.")
+        raise ValueError("The predicted density of some observed values is NaN or infinite.")
     return np.maximum(log_prob, _IMPOSSIBLE)
 
 
@@ -205,13 +205,13 @@ def _rmse(held_out: HeldOut) -> float:
 
 
 def _coverage(held_out: HeldOut) -> float:
-    """Share of rows within the central interval between the outermost levels."""
+    """Return the share of rows inside the interval between the outermost levels."""
     pit = np.asarray(held_out.pit)
     return float(np.mean((pit >= LEVELS[0]) & (pit <= LEVELS[-1])))
 
 
 def _calibration_error(held_out: HeldOut) -> float:
-    """Mean distance of confidence and share of hits, over up to ten bins of as many rows."""
+    """Return the mean difference between confidence and accuracy over up to ten equal bins."""
     stated, right = confidence(held_out), is_right(held_out)
     n_bins = int(np.clip(len(right) // _BIN_ROWS, 1, _MOST_BINS))
     bins = np.array_split(np.argsort(stated, kind="stable"), n_bins)

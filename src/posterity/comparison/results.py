@@ -1,4 +1,4 @@
-"""What a comparison found: scores on rows that the models had not seen."""
+"""Results of a comparison: scores on held-out rows."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -9,30 +9,30 @@ from posterity import tables
 from posterity.arrays import Array
 
 LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
-"""The quantiles that are kept of every prediction of a number."""
+"""Levels of the quantiles that are stored for predictions of numbers."""
 
 
 @dataclass(frozen=True, eq=False)
 class HeldOut:
-    """What was said of rows that the model had not seen, and what came.
+    """Predictions for held-out rows, and the observed values.
 
     Attributes
     ----------
     rows : ndarray of shape (n,)
-        Positions of the rows in the table, rising.
+        Positions of the rows in the table, ascending.
     y : ndarray of shape (n,)
-        What came: numbers, or positions in ``classes``.
+        Observed values: numbers, or positions in ``classes``.
     log_prob : ndarray of shape (n,)
-        Log density, or log probability, that was given to it.
+        Predicted log density, or log probability, of the observed value.
     mean, pit : ndarray of shape (n,), or None for classes
-        The predicted mean, and the predicted chance of a value below the one that came.
+        Predicted mean, and predicted probability of a value below the observed one.
     quantiles : ndarray of shape (n, 5), or None
-        At ``LEVELS``. None for classes, and in a comparison for all models but the winner: they
-        can cost more than a fit.
+        Predicted quantiles at ``LEVELS``. None for classes, and in a comparison for all models
+        but the winner, because they can take longer than a fit.
     probabilities : ndarray of shape (n, C), or None for numbers
-        Of every class.
+        Predicted probability of every class.
     classes : tuple of str
-        Their names; empty for numbers.
+        Names of the classes; empty for numbers.
 
     Examples
     --------
@@ -55,42 +55,42 @@ class HeldOut:
 
 @dataclass(frozen=True, eq=False)
 class Result:
-    """One model, measured on rows it was not fitted to.
+    """Scores of one model on held-out rows.
 
     Attributes
     ----------
     name, code : str
-        The short name it is shown by, and the expression that makes it.
+        Short name for display, and the expression that constructs the estimator.
     baseline : bool
-        Whether it is there for comparison only: the mean, the commonest class, scikit-learn's.
+        Whether it is a baseline: the mean, the class frequencies, or a model of scikit-learn.
     log_score, standard_error : float
         Mean of ``held_out.log_prob``, and its standard error over rows.
     behind, behind_error : float
-        How far the log score is below the best one, row by row, and the standard error of that.
+        Mean difference between the best log score and this one over rows, and its standard error.
     rmse : float or None
-        Root of the mean squared error of the mean; None for classes.
+        Root mean squared error of the predicted mean; None for classes.
     accuracy : float or None
-        Share of rows whose most probable class came; None for numbers.
+        Share of rows whose most probable class is the observed one; None for numbers.
     coverage : float or None
-        Share of rows within their central 90 % interval; None for classes. The ends of an interval
-        of counts are drawn at random, so that 90 % is right for them too.
+        Share of rows inside their central 90 % interval; None for classes. The ends of an interval
+        of counts are randomised, so that 90 % is the correct value for counts too.
     calibration : float
-        How far stated chances are from observed shares, 0 at best: for numbers the largest distance
-        between the distribution of ``pit`` and the uniform one, for classes the mean difference of
-        stated probability and frequency.
+        Calibration error, 0 at best: for numbers the largest distance between the distribution of
+        ``pit`` and the uniform one, for classes the mean difference between predicted probability
+        and observed frequency.
     log_evidence : float or None
-        Of all rows, where the model has one that others' can be held against.
+        Log evidence of all rows, if it is comparable with that of other models.
     fit_seconds : float or None
-        To fit one fold, the median; None of a model that was fitted before.
+        Time to fit one fold, the median; None if the model was fitted before.
     predict_seconds : float
-        To predict and score 1,000 rows, the median over folds.
+        Time to predict and score 1,000 rows, the median over folds.
     n_bytes : int or None
-        Size of the saved model: of the fit to all rows where there was one, else of one fold's
-        estimator; None where it cannot be saved.
+        Size of the saved model, fitted to all rows if there is such a fit, else to one fold; None
+        if it cannot be saved.
     held_out : HeldOut
-        Row by row.
+        Predictions row by row.
     warnings : tuple of str
-        What the fits warned of, each once.
+        Distinct warnings of the fits.
 
     Examples
     --------
@@ -100,8 +100,8 @@ class Result:
     >>> table = {"x": x, "y": 3.0 * x + np.random.default_rng(0).normal(0.0, 0.1, 30)}
     >>> model = tables.TableModel(BayesianLinearRegression(), tables.infer(table, "y")).fit(table)
     >>> result = comparison.evaluate(model, table)
-    >>> result.name, result.accuracy, bool(0.05 < result.rmse < 0.2)
-    ('BayesianLinearRegression', None, True)
+    >>> result.name, round(result.rmse, 3), round(result.coverage, 2)
+    ('BayesianLinearRegression', 0.081, 0.93)
     """
 
     name: str
@@ -125,12 +125,12 @@ class Result:
 
 @dataclass(frozen=True)
 class Skipped:
-    """A model that was not measured, and why: no time left, or an error in a sentence.
+    """A model without scores, and the reason: out of time, or an error message.
 
     Examples
     --------
     >>> from posterity import comparison
-    >>> comparison.Skipped("vectors", "no time left: it was not begun.").name
+    >>> comparison.Skipped("vectors", "out of time, not started.").name
     'vectors'
     """
 
@@ -140,17 +140,17 @@ class Skipped:
 
 @dataclass(frozen=True)
 class Importance:
-    """How much the log score falls without one input.
+    """Decrease of the log score when one input is shuffled.
 
     Attributes
     ----------
     name : str
         The column of the table.
     drop : float
-        Decrease of the mean log score when each row takes the value of another row; near zero, or
-        below, where the column does not help to predict.
+        Decrease of the mean log score when every row gets the value of another row; near zero or
+        negative if the column does not help to predict.
     error : float
-        Standard error of the decrease, over rows.
+        Standard error of the decrease over rows.
 
     Examples
     --------
@@ -166,28 +166,28 @@ class Importance:
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """The family on one table.
+    """Result of comparing models on one table.
 
     Attributes
     ----------
     schema : tables.Schema
-        What the table was taken to be.
+        Inferred schema of the table.
     results : tuple of Result
-        The best log score first, baselines among them.
+        Scores of models and baselines, the best log score first.
     skipped : tuple of Skipped
-        Models without a result.
+        Models without scores.
     folds, seed : int
-        How the rows were split.
+        Number of folds, and random seed of their assignment.
     n_rows : int
-        Rows with a target.
+        Number of rows with a target.
     seconds : float
-        The whole comparison.
+        Time of the whole comparison.
     winner : tables.TableModel
-        The best model that is no baseline, fitted to all rows.
+        The best model that is not a baseline, fitted to all rows.
     verdict : str
-        Which to take and why, in two sentences.
+        Which model to use and why, in two sentences.
     importance : tuple of Importance
-        The inputs, the most important to the winner first, measured on held-out rows.
+        Importance of the inputs of the winner on held-out rows, the most important first.
 
     Examples
     --------
@@ -214,5 +214,5 @@ class Comparison:
 
     @property
     def best(self) -> Result:
-        """The result of the winner."""
+        """Result of the winner."""
         return next(result for result in self.results if not result.baseline)

@@ -1,4 +1,4 @@
-"""The comparison of models that workers fit to rows which never lie in one memory."""
+"""Compare models that Dask workers fit to tables larger than memory."""
 
 from collections.abc import Sequence
 
@@ -12,7 +12,7 @@ from posterity.comparison.comparing import Ground, Progress, ranked_on
 from posterity.comparison.folds import Fold, Parts
 from posterity.comparison.results import Comparison
 
-_FEWEST = 2  # rows of a part on which models are measured
+_FEWEST = 2  # rows of the sample in every fold
 
 
 def compare_spread(
@@ -23,19 +23,19 @@ def compare_spread(
     budget: float | None = None,
     report: Progress | None = None,
 ) -> Comparison:
-    """Measure models that learn from all rows on the workers of a Dask cluster, and rank them.
+    """Rank models that the workers of a Dask cluster fit to all rows.
 
-    Rows are dealt into parts by chance. A model is fitted by the workers to all rows outside a
-    part, and predicts here those rows of the sample that are inside, in turn; so every row of the
-    sample is predicted by a model that has not seen it, and the standard errors tell how much a
-    larger sample could change. What encodes the columns has seen the inputs of the sample.
+    Rows are assigned to folds at random. The workers fit a model to all rows outside a fold, and
+    the client predicts the rows of the sample inside it, so every row of the sample is predicted
+    by a model that was not fitted to it. The standard errors say how much a larger sample could
+    change the scores. The encoder of the columns is fitted to the inputs of the whole sample.
 
     Parameters
     ----------
     rows : SpreadRows
-        Dealt into two parts or more: ``SpreadRows.of(source, frame, schema, folds=5)``.
+        Assigned to two folds or more: ``SpreadRows.of(source, frame, schema, folds=5)``.
     sample : Sample
-        Rows drawn from the same source, on which the models are measured.
+        Rows drawn from the same source, on which the models are scored.
     candidates : sequence of Candidate
         Made with ``on_dask=True``.
     budget, report
@@ -44,7 +44,7 @@ def compare_spread(
     Returns
     -------
     Comparison
-        Its rows held out are positions in the sample.
+        The rows of its ``held_out`` are positions in the sample.
 
     Examples
     --------
@@ -70,7 +70,7 @@ def compare_spread(
 
 
 def _parts(rows: tables.SpreadRows, sample: tables.Sample) -> Parts:
-    """All rows to fit to, on the workers; those of the sample to predict, here."""
+    """Return the folds: rows on the workers to fit to, rows of the sample to predict."""
     y, has_target = rows.model.outcomes(sample.frame)
     present = np.flatnonzero(has_target)
     positions = np.arange(len(y)) if sample.positions is None else sample.positions
@@ -89,9 +89,9 @@ def _parts(rows: tables.SpreadRows, sample: tables.Sample) -> Parts:
 
 def _refuse_too_few(counts: NDArray[np.intp]) -> None:
     if len(counts) < 2:
-        raise ValueError("The rows must be dealt into two parts or more: pass folds=5.")
+        raise ValueError("The rows must be assigned to at least two folds: pass folds=5.")
     if min(counts) < _FEWEST:
         raise tables.TableError(
-            f"Only {sum(counts)} rows of the sample have a target, too few to measure models on "
-            f"in {len(counts)} parts; take a larger sample, or compare without Dask."
+            f"Only {sum(counts)} rows of the sample have a target, too few to score models in "
+            f"{len(counts)} folds; use a larger sample, or compare without Dask."
         )

@@ -1,4 +1,4 @@
-"""One candidate, fitted to every part of a table but one in turn, and measured on that one."""
+"""Cross-validate one candidate within a time limit."""
 
 import contextlib
 import math
@@ -20,23 +20,23 @@ from posterity.comparison.members import Target
 from posterity.comparison.results import Result, Skipped
 
 _FEW = 20  # rows, of each class where there are classes
-WHOLE = 2.0  # folds' worth of time that a fit to all rows may take
+WHOLE = 2.0  # estimated time of a fit to all rows, in fits to one fold
 
 
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """A candidate that was measured."""
+    """A candidate with its cross-validated scores."""
 
     candidate: Candidate
     result: Result
-    has_evidence: bool
-    said: measuring.Said | None  # kept of the best only
-    estimators: tuple[Any, ...] = ()  # one a fold; kept of the best only
+    has_evidence: bool  # comparable with that of other models
+    said: measuring.Said | None  # kept for the best only
+    estimators: tuple[Any, ...] = ()  # one per fold; kept for the best only
 
 
 @dataclass(frozen=True, eq=False)
 class _Run:
-    """One fold of one candidate."""
+    """The result of one candidate on one fold."""
 
     estimator: Any
     said: measuring.Said
@@ -52,7 +52,7 @@ def measure(
     seed: int,
     step: Callable[[int], None],
 ) -> Trial | Skipped:
-    """Measure a candidate in this much time, or say why it was not: nothing a fit does ends us."""
+    """Score a candidate within a time limit, or say why not; an error never ends the comparison."""
     if why := _unsuited(candidate.target, parts.y):
         return Skipped(candidate.name, why)
     clock = budget.Clock(max(seconds, 1e-3))
@@ -65,7 +65,7 @@ def measure(
                 runs = _all_folds(candidate, parts, clock, seed, step)
         except budget.OutOfTime:
             return Skipped(candidate.name, f"out of time, stopped after {_words(seconds)}.")
-        except Exception as error:  # whatever a model objects to is said, and the others go on
+        except Exception as error:  # any error is reported, and the other models continue
             return Skipped(candidate.name, first_sentence(error))
     if isinstance(runs, str):
         return Skipped(candidate.name, runs)
@@ -74,7 +74,7 @@ def measure(
 
 
 def size(model: Any) -> int | None:
-    """Bytes of the saved model; None where it is of a kind that is not saved."""
+    """Return the size of the saved model in bytes, or None if it cannot be saved."""
     try:
         return persistence.size(model)
     except persistence.FileError:
@@ -82,7 +82,7 @@ def size(model: Any) -> int | None:
 
 
 def first_sentence(error: BaseException) -> str:
-    """What an error says, without what it says after that."""
+    """Return the first sentence of an error message."""
     text = " ".join(str(error).split()) or type(error).__name__
     said = (
         text
@@ -93,13 +93,13 @@ def first_sentence(error: BaseException) -> str:
 
 
 def comparable_evidence(estimator: Any) -> float | None:
-    """What other models' can be held against; sparse ones maximise theirs over many precisions."""
+    """Return the log evidence unless it is maximised over many precisions, as in sparse models."""
     fitted = vars(estimator)
     return None if "precision_" in fitted else fitted.get("log_evidence_")
 
 
 def _compile(candidate: Candidate, parts: Parts, seed: int) -> None:
-    """Fit to a few rows: what is compiled at its first use is not held against the model."""
+    """Fit to a few rows, so that just-in-time compilation does not count as fitting time."""
     fold = parts.folds[0]
     groups = fold.y_train if parts.classes else np.zeros(len(fold.y_train))
     rows = np.concatenate([np.flatnonzero(groups == g)[:_FEW] for g in np.unique(groups)])
@@ -119,7 +119,7 @@ def _compile(candidate: Candidate, parts: Parts, seed: int) -> None:
 def _all_folds(
     candidate: Candidate, parts: Parts, clock: budget.Clock, seed: int, step: Callable[[int], None]
 ) -> list[_Run] | str:
-    """Every fold, or why not: after a few it can be told whether time will do."""
+    """Run every fold, or say why not: after each fold, check whether the time will suffice."""
     runs: list[_Run] = []
     seconds: list[float] = []
     for number, fold in enumerate(parts.folds):
@@ -130,26 +130,26 @@ def _all_folds(
         if not _time_will_do(seconds, len(parts.folds), clock.left()):
             ahead = _ahead(seconds, len(parts.folds))
             return (
-                f"out of time, about {_words(ahead)} more were needed, and it had "
-                f"{_words(clock.left())}."
+                f"out of time: it needed about {_words(ahead)} more, with {_words(clock.left())} "
+                "left."
             )
     return runs
 
 
 def _ahead(seconds: list[float], n_folds: int) -> float:
-    """What is still to come, at the pace of the fastest fold: the first one may compile."""
+    """Estimate the remaining seconds from the fastest fold, as the first one may compile."""
     return (n_folds - len(seconds) + WHOLE) * min(seconds)
 
 
 def _time_will_do(seconds: list[float], n_folds: int, left: float) -> bool:
-    """Whether to go on; after the first fold wherever two more such would fit."""
+    """Return whether the remaining time suffices; after the first fold, for two more like it."""
     if len(seconds) == 1:
         return 2.0 * seconds[0] <= left
     return _ahead(seconds, n_folds) <= left
 
 
 def _run(candidate: Candidate, fold: Fold, classes: tuple[str, ...], seed: int) -> _Run:
-    """Fit to one side of a fold, predict the other."""
+    """Fit to the training rows of a fold and predict its test rows."""
     n, start = len(fold.y_train), time.perf_counter()
     with linalg.threads.limited(n):
         estimator = clone(candidate.estimator).fit(fold.X_train, fold.y_train)
@@ -162,7 +162,7 @@ def _run(candidate: Candidate, fold: Fold, classes: tuple[str, ...], seed: int) 
 
 
 def _trial(candidate: Candidate, runs: list[_Run], warned: tuple[str, ...]) -> Trial:
-    """What the folds say together; the median time, as the first fold may compile."""
+    """Combine the folds; times are medians, as the first fold may compile."""
     costs = measuring.Costs(
         fit_seconds=float(np.median([run.fit_seconds for run in runs])),
         predict_seconds=float(np.median([run.predict_seconds for run in runs])),
@@ -178,11 +178,11 @@ def _trial(candidate: Candidate, runs: list[_Run], warned: tuple[str, ...]) -> T
 
 
 def _unsuited(target: Target, y: NDArray[Any]) -> str | None:
-    """Why a model is not for these targets; None where it is."""
+    """Say why a model does not suit these targets; None if it does."""
     if target == "positive" and np.min(y) <= 0.0:
-        return f"it is for numbers above zero, and the least target is {np.min(y):g}."
+        return f"needs positive targets, and the smallest is {np.min(y):g}."
     if target == "counts" and (np.min(y) < 0.0 or np.any(y != np.floor(y))):
-        return "it is for counts, and the targets are not whole numbers from zero on."
+        return "needs counts, and the targets are not whole numbers from 0 on."
     return None
 
 
