@@ -39,12 +39,12 @@ def of(likelihood: Any) -> Json:
 
 
 @of.register
-def _(likelihood: likelihoods.Normal) -> Json:
+def _pack_normal(likelihood: likelihoods.Normal) -> Json:
     return normal(float(likelihood.noise_variance))  # type: ignore[arg-type]
 
 
 @of.register
-def _(likelihood: likelihoods.StudentT) -> Json:
+def _pack_student_t(likelihood: likelihoods.StudentT) -> Json:
     nu, scale = float(likelihood.degrees_of_freedom), float(likelihood.scale)  # type: ignore[arg-type]
     log_u, log_w = student_t_plus_normal.precision_nodes(nu)
     return {
@@ -55,7 +55,7 @@ def _(likelihood: likelihoods.StudentT) -> Json:
 
 
 @of.register
-def _(likelihood: likelihoods.Gamma) -> Json:
+def _pack_gamma(likelihood: likelihoods.Gamma) -> Json:
     return {
         "kind": "gamma",
         "shape": float(likelihood.shape),  # type: ignore[arg-type]
@@ -67,12 +67,12 @@ def _(likelihood: likelihoods.Gamma) -> Json:
 
 
 @of.register
-def _(likelihood: likelihoods.Bernoulli) -> Json:
+def _pack_bernoulli(likelihood: likelihoods.Bernoulli) -> Json:
     return {"kind": "two_classes", "averaging": likelihood.averaging}
 
 
 @of.register
-def _(likelihood: likelihoods.Categorical) -> Json:
+def _pack_categorical(likelihood: likelihoods.Categorical) -> Json:
     C = likelihood.n_classes
     if C > _MOST_CLASSES:
         raise NoFormError(f"{C} classes are averaged over by more points than a page should hold.")

@@ -16,18 +16,18 @@ from posterity.report.what_if.packing import Json, NoFormError
 
 
 @form.register
-def _(model: weight_model.WeightClassifier) -> Json:
+def _pack_weight_classifier(model: weight_model.WeightClassifier) -> Json:
     return _weighted(model, columns.of(model.features_), model.coef_)
 
 
 @form.register
-def _(model: classification.SparseLogisticRegression) -> Json:
+def _pack_sparse_logistic_regression(model: classification.SparseLogisticRegression) -> Json:
     space = columns.chosen(columns.of(model.features_), model.relevance_)
     return _weighted(model, space, model.coef_[:, model.relevance_])
 
 
 @form.register
-def _(model: classification.DualLogisticRegression) -> Json:
+def _pack_dual_logistic_regression(model: classification.DualLogisticRegression) -> Json:
     inner, outer = columns.of(model.features_), columns.of_function(model.kernel_columns_)
     space = columns.centred(
         {"kind": "chain", "of": [inner, outer]}, model.row_weights_, about_mean=model.fit_intercept
@@ -36,7 +36,7 @@ def _(model: classification.DualLogisticRegression) -> Json:
 
 
 @form.register
-def _(model: classification.KernelLogisticRegression) -> Json:
+def _pack_kernel_logistic_regression(model: classification.KernelLogisticRegression) -> Json:
     found = model.posterior_
     t, W, n = found.fit.problem.targets, found.fit.weights.W, len(found.weights)
     has_offset = len(W) > n
@@ -50,7 +50,7 @@ def _(model: classification.KernelLogisticRegression) -> Json:
 
 
 @form.register
-def _(model: classification.RelevanceVectorClassifier) -> Json:
+def _pack_relevance_vector_classifier(model: classification.RelevanceVectorClassifier) -> Json:
     if model.query_column:
         raise NoFormError("With query_column=True each query has a model of its own.")
     space = columns.of_kernel(model.kernel_, model.relevance_vectors_)
@@ -58,34 +58,34 @@ def _(model: classification.RelevanceVectorClassifier) -> Json:
 
 
 @form.register
-def _(model: classification.GaussianProcessClassifier) -> Json:
+def _pack_gaussian_process_classifier(model: classification.GaussianProcessClassifier) -> Json:
     return process(model.posterior_, _averaged(model), 1.0)
 
 
 @form.register
-def _(model: classification.IncrementalClassifier) -> Json:
+def _pack_incremental_classifier(model: classification.IncrementalClassifier) -> Json:
     space = {"kind": "none"} if model.units_ is None else columns.of(model.units_)
     coef, intercept = np.atleast_2d(model.coef_), np.atleast_1d(model.intercept_)
     return linear(space, latents.of(coef, intercept), answers.certain())
 
 
 @form.register
-def _(model: classification.LogitBoostClassifier) -> Json:
+def _pack_logit_boost_classifier(model: classification.LogitBoostClassifier) -> Json:
     return trees.of_steps(model.steps_, model.tests_)
 
 
 @form.register
-def _(model: forest_model.ForestClassifier) -> Json:
+def _pack_forest_classifier(model: forest_model.ForestClassifier) -> Json:
     return trees.of_classes(model.forest_)
 
 
 @form.register
-def _(model: classification.MixtureOfExpertsClassifier) -> Json:
+def _pack_mixture_of_experts_classifier(model: classification.MixtureOfExpertsClassifier) -> Json:
     return {"kind": "experts", **_gated(model)}
 
 
 @form.register
-def _(model: classification.LogisticTreeClassifier) -> Json:
+def _pack_logistic_tree_classifier(model: classification.LogisticTreeClassifier) -> Json:
     grown = model.tree_
     tree = grown.tree if isinstance(grown, HardTree) else grown
     return {

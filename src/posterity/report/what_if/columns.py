@@ -26,17 +26,17 @@ def of(space: object) -> Json:
 
 
 @of.register
-def _(space: None) -> Json:
+def _pack_none(space: None) -> Json:
     return {"kind": "identity"}
 
 
 @of.register
-def _(space: features.Identity) -> Json:
+def _pack_identity(space: features.Identity) -> Json:
     return {"kind": "identity"}
 
 
 @of.register
-def _(space: features.Polynomial) -> Json:
+def _pack_polynomial(space: features.Polynomial) -> Json:
     place = {tuple(row): m for m, row in enumerate(space.powers_.tolist())}
     parents, factors = [], []
     for row in space.powers_.tolist():
@@ -48,7 +48,7 @@ def _(space: features.Polynomial) -> Json:
 
 
 @of.register
-def _(space: features.Radial) -> Json:
+def _pack_radial(space: features.Radial) -> Json:
     lengths = numbers(space.length_scale_)
     if space.columns_ is None:
         return about({"kind": "rbf", "lengths": lengths}, space.centers_)
@@ -61,7 +61,7 @@ def _(space: features.Radial) -> Json:
 
 
 @of.register
-def _(space: features.Arctan) -> Json:
+def _pack_arctan(space: features.Arctan) -> Json:
     return {
         "kind": "arctan",
         "places": space.columns_.tolist(),
@@ -71,7 +71,7 @@ def _(space: features.Arctan) -> Json:
 
 
 @of.register
-def _(space: features.Heaviside) -> Json:
+def _pack_heaviside(space: features.Heaviside) -> Json:
     return {
         "kind": "heaviside",
         "places": space.columns_.tolist(),
@@ -80,12 +80,12 @@ def _(space: features.Heaviside) -> Json:
 
 
 @of.register
-def _(space: features.LearnedArctan) -> Json:
+def _pack_learned_arctan(space: features.LearnedArctan) -> Json:
     return _learned("learned_arctan", space)
 
 
 @of.register
-def _(space: features.LearnedRadial) -> Json:
+def _pack_learned_radial(space: features.LearnedRadial) -> Json:
     return _learned("learned_radial", space)
 
 

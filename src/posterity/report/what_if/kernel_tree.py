@@ -26,71 +26,71 @@ def tree(kernel: object, D: int) -> Json:
 
 
 @tree.register
-def _(kernel: kernels.RBF, D: int) -> Json:
+def _pack_rbf(kernel: kernels.RBF, D: int) -> Json:
     return {"kind": "rbf", "lengths": _per_column(kernel.length_scale, D)}
 
 
 @tree.register
-def _(kernel: kernels.Matern, D: int) -> Json:
+def _pack_matern(kernel: kernels.Matern, D: int) -> Json:
     lengths = _per_column(kernel.length_scale, D)
     return {"kind": "matern", "lengths": lengths, "smoothness": kernel.smoothness}
 
 
 @tree.register
-def _(kernel: kernels.RationalQuadratic, D: int) -> Json:
+def _pack_rational_quadratic(kernel: kernels.RationalQuadratic, D: int) -> Json:
     lengths = _per_column(kernel.length_scale, D)
     return {"kind": "rational_quadratic", "lengths": lengths, "shape": kernel.shape}
 
 
 @tree.register
-def _(kernel: kernels.Periodic, D: int) -> Json:
+def _pack_periodic(kernel: kernels.Periodic, D: int) -> Json:
     return {"kind": "periodic", "period": kernel.period, "length": kernel.length_scale}
 
 
 @tree.register
-def _(kernel: kernels.Linear, D: int) -> Json:
+def _pack_linear(kernel: kernels.Linear, D: int) -> Json:
     variances = _per_column(kernel.variance, D)
     return {"kind": "linear", "centre": [0.0] * D, "variances": variances}
 
 
 @tree.register
-def _(kernel: process_mean.Slopes, D: int) -> Json:
+def _pack_slopes(kernel: process_mean.Slopes, D: int) -> Json:
     centre, variances = numbers(kernel.centre), numbers(kernel.variances)
     return {"kind": "linear", "centre": centre, "variances": variances}
 
 
 @tree.register
-def _(kernel: kernels.Polynomial, D: int) -> Json:
+def _pack_polynomial(kernel: kernels.Polynomial, D: int) -> Json:
     return {"kind": "polynomial", "degree": kernel.degree, "offset": kernel.offset}
 
 
 @tree.register
-def _(kernel: kernels.Constant, D: int) -> Json:
+def _pack_constant(kernel: kernels.Constant, D: int) -> Json:
     return {"kind": "constant", "variance": kernel.variance}
 
 
 @tree.register
-def _(kernel: kernels.White, D: int) -> Json:
+def _pack_white(kernel: kernels.White, D: int) -> Json:
     return {"kind": "white", "variance": kernel.variance}
 
 
 @tree.register
-def _(kernel: kernels.Scaled, D: int) -> Json:
+def _pack_scaled(kernel: kernels.Scaled, D: int) -> Json:
     return {"kind": "scaled", "variance": kernel.variance, "of": tree(kernel.kernel, D)}
 
 
 @tree.register
-def _(kernel: kernels.Sum, D: int) -> Json:
+def _pack_sum(kernel: kernels.Sum, D: int) -> Json:
     return {"kind": "sum", "of": [tree(kernel.left, D), tree(kernel.right, D)]}
 
 
 @tree.register
-def _(kernel: kernels.Product, D: int) -> Json:
+def _pack_product(kernel: kernels.Product, D: int) -> Json:
     return {"kind": "product", "of": [tree(kernel.left, D), tree(kernel.right, D)]}
 
 
 @tree.register
-def _(kernel: kernels.Columns, D: int) -> Json:
+def _pack_columns(kernel: kernels.Columns, D: int) -> Json:
     wanted = kernel.columns if isinstance(kernel.columns, tuple) else (kernel.columns,)
     given = wanted if kernel.positions is None else kernel.positions
     places = [int(place) % D for place in given]

@@ -49,7 +49,7 @@ def spread(posterior: object) -> Json:
 
 
 @spread.register
-def _(posterior: WeightPosterior) -> Json:
+def _pack_weight_posterior(posterior: WeightPosterior) -> Json:
     p = posterior.problem
     M, r = p.V.shape
     check_room(M * r, f"The covariances of {M:,} weights")
@@ -68,7 +68,7 @@ def _(posterior: WeightPosterior) -> Json:
 
 
 @spread.register
-def _(posterior: LatentPosterior) -> Json:
+def _pack_latent_posterior(posterior: LatentPosterior) -> Json:
     space = posterior.space
     V = None if space.V is None else packed(space.V.T)
     return {
@@ -82,7 +82,7 @@ def _(posterior: LatentPosterior) -> Json:
 
 
 @spread.register
-def _(posterior: SparsePosterior) -> Json:
+def _pack_sparse_posterior(posterior: SparsePosterior) -> Json:
     if not (len(posterior.scale) or posterior.offset):
         raise NoFormError("The model keeps no column and has no offset: it says the same always.")
     return {
@@ -96,7 +96,7 @@ def _(posterior: SparsePosterior) -> Json:
 
 
 @spread.register
-def _(posterior: KernelWeights) -> Json:
+def _pack_kernel_weights(posterior: KernelWeights) -> Json:
     n = len(posterior.weights)
     has_offset = posterior.fit.problem.design.n_columns > n
     return {
@@ -116,7 +116,7 @@ def weights(fit: object) -> Json:
 
 
 @weights.register
-def _(fit: WeightNormal) -> Json:
+def _pack_weight_normal(fit: WeightNormal) -> Json:
     M, J = fit.problem.shape
     return {
         "which": np.repeat(np.arange(M), J).tolist(),
@@ -128,7 +128,7 @@ def _(fit: WeightNormal) -> Json:
 
 
 @weights.register
-def _(fit: PairNormal) -> Json:
+def _pack_pair_normal(fit: PairNormal) -> Json:
     whose, which = np.nonzero(fit.problem.used.T)
     return {
         "which": which.tolist(),

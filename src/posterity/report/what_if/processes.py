@@ -40,7 +40,7 @@ def of(posterior: object) -> Json:
 
 
 @of.register
-def _(posterior: ProcessPosterior) -> Json:
+def _pack_process_posterior(posterior: ProcessPosterior) -> Json:
     return {
         **_about(posterior.kernel, posterior.X, posterior.L),
         "mean": _mean("covariances", np.asarray(posterior.a[:, 0]), 0.0),
@@ -48,7 +48,7 @@ def _(posterior: ProcessPosterior) -> Json:
 
 
 @of.register
-def _(posterior: InducingPosterior) -> Json:
+def _pack_inducing_posterior(posterior: InducingPosterior) -> Json:
     return {
         **_about(posterior.kernel, posterior.Z, posterior.L),
         "mean": _mean("projections", np.asarray(posterior.m[:, 0]), 0.0),
@@ -57,7 +57,7 @@ def _(posterior: InducingPosterior) -> Json:
 
 
 @of.register
-def _(posterior: Condensed) -> Json:
+def _pack_condensed(posterior: Condensed) -> Json:
     return {
         **_about(posterior.kernel, posterior.Z, posterior.L),
         "mean": _mean("projections", posterior.m, posterior.shift),
@@ -66,7 +66,7 @@ def _(posterior: Condensed) -> Json:
 
 
 @of.register
-def _(posterior: SitePosterior) -> Json:
+def _pack_site_posterior(posterior: SitePosterior) -> Json:
     sites = posterior.sites
     return {
         **_about(posterior.kernel, posterior.X, sites.L),
@@ -77,7 +77,7 @@ def _(posterior: SitePosterior) -> Json:
 
 
 @of.register
-def _(posterior: ProjectedPosterior) -> Json:
+def _pack_projected_posterior(posterior: ProjectedPosterior) -> Json:
     fit = posterior.fit
     if len(fit.problem.targets.shift) > 1:
         raise NoFormError("Several classes through inducing points have no form for a page.")
@@ -91,7 +91,7 @@ def _(posterior: ProjectedPosterior) -> Json:
 
 
 @of.register
-def _(posterior: SoftmaxPosterior) -> Json:
+def _pack_softmax_posterior(posterior: SoftmaxPosterior) -> Json:
     t, C = posterior.targets, len(posterior.D)
     check_room((C + 1) * t.n_rows**2 // 2, f"The covariances of {t.n_rows:,} rows, {C} classes")
     return {

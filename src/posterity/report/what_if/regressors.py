@@ -16,12 +16,12 @@ from posterity.report.what_if.packing import Json, NoFormError
 
 
 @form.register
-def _(model: posterior_model.PosteriorModel) -> Json:
+def _pack_posterior_model(model: posterior_model.PosteriorModel) -> Json:
     return _conjugate(model, columns.of(model.features_), model.coef_)
 
 
 @form.register
-def _(model: regression.RidgeRegression) -> Json:
+def _pack_ridge_regression(model: regression.RidgeRegression) -> Json:
     space, coef = columns.of(model.features_), model.coef_
     if model.has_ones:
         return _conjugate(model, columns.with_ones(space), np.append(coef, 0.0))
@@ -29,25 +29,25 @@ def _(model: regression.RidgeRegression) -> Json:
 
 
 @form.register
-def _(model: regression.SparseLinearRegression) -> Json:
+def _pack_sparse_linear_regression(model: regression.SparseLinearRegression) -> Json:
     space = columns.chosen(columns.of(model.features_), model.relevance_)
     return _conjugate(model, space, model.coef_[model.relevance_])
 
 
 @form.register
-def _(model: flat.FlatModel) -> Json:
+def _pack_flat_model(model: flat.FlatModel) -> Json:
     return _least_squares(model, columns.of(model.features_), model.coef_)
 
 
 @form.register
-def _(model: regression.DualLinearRegression) -> Json:
+def _pack_dual_linear_regression(model: regression.DualLinearRegression) -> Json:
     space = _dual_columns(model)
     build = _conjugate if model.prior == "normal" else _least_squares
     return build(model, space, model.column_coef_)
 
 
 @form.register
-def _(model: regression.LqRegression) -> Json:
+def _pack_lq_regression(model: regression.LqRegression) -> Json:
     latent = _mean_only(model.coef_, model.intercept_)
     if model.loss_power == 2.0:
         return linear(columns.of(model.features_), latent, answers.normal(model.noise_variance_))
@@ -56,7 +56,7 @@ def _(model: regression.LqRegression) -> Json:
 
 
 @form.register
-def _(model: generalized.LikelihoodRegressor) -> Json:
+def _pack_likelihood_regressor(model: generalized.LikelihoodRegressor) -> Json:
     latent = latents.of(
         model.coef_[None], np.array([model.intercept_]), latents.spread(model.posterior_)
     )
@@ -64,21 +64,21 @@ def _(model: generalized.LikelihoodRegressor) -> Json:
 
 
 @form.register
-def _(model: regression.IncrementalRegressor) -> Json:
+def _pack_incremental_regressor(model: regression.IncrementalRegressor) -> Json:
     space = {"kind": "none"} if model.units_ is None else columns.of(model.units_)
     answer = answers.certain_number(model.likelihood_)
     return linear(space, _mean_only(model.coef_, model.intercept_), answer)
 
 
 @form.register
-def _(model: regression.KernelRidgeRegression) -> Json:
+def _pack_kernel_ridge_regression(model: regression.KernelRidgeRegression) -> Json:
     space = columns.of_kernel(model.kernel_, model.X_train_)
     latent = _mean_only(model.dual_coef_, model.intercept_)
     return linear(space, latent, answers.normal(model.noise_variance_))
 
 
 @form.register
-def _(model: regression.RelevanceVectorRegressor) -> Json:
+def _pack_relevance_vector_regressor(model: regression.RelevanceVectorRegressor) -> Json:
     if model.query_column:
         raise NoFormError("With query_column=True each query has a model of its own.")
     space = columns.of_kernel(model.kernel_, model.relevance_vectors_)
@@ -86,7 +86,7 @@ def _(model: regression.RelevanceVectorRegressor) -> Json:
 
 
 @form.register
-def _(model: regression.GaussianProcessRegressor) -> Json:
+def _pack_gaussian_process_regressor(model: regression.GaussianProcessRegressor) -> Json:
     if not model.has_normal_noise:
         return process(model.posterior_, answers.of(model.likelihood_), 1.0)
     scale, center = float(model.target_scale_[0]), float(model.target_center_[0])
@@ -95,7 +95,7 @@ def _(model: regression.GaussianProcessRegressor) -> Json:
 
 
 @form.register
-def _(model: forest_model.ForestRegressor) -> Json:
+def _pack_forest_regressor(model: forest_model.ForestRegressor) -> Json:
     return trees.of_numbers(model.forest_)
 
 
