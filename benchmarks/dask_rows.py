@@ -139,7 +139,8 @@ def deviations(model: Any, source: Source) -> Array:
     """Errors of the weights and of the offset, each over its posterior standard deviation."""
     M = source.columns
     A, b = np.eye(M + 1)[:, :M], np.eye(M + 1)[:, M]
-    mean, covariance = model.posterior_.joint(A, b)
+    f = model.posterior_.combine(A, b)
+    mean, covariance = f.mean, f.covariance
     error = mean[:, -1] - np.append(source.weights, OFFSET)
     return np.asarray(error / np.sqrt(np.diagonal(covariance[-1])))
 

@@ -30,7 +30,7 @@ def exact(n_functions=100_000):
     """Log evidence and probabilities by importance sampling; a t reaches into the tails."""
     K = kernel(X) + 1e-5 * np.eye(len(X))
     center = propagation.predict_latent(X).mean()
-    spread = propagation.posterior_.covariance(X) + 1e-5 * np.eye(len(X))
+    spread = propagation.posterior_.joint(X).covariance[0] + 1e-5 * np.eye(len(X))
     proposal = stats.multivariate_t(center, spread, df=10)
     f = proposal.rvs(n_functions, random_state=0)
     log_joint = stats.multivariate_normal(cov=K).logpdf(f) + log_expit((2 * y - 1) * f).sum(axis=1)

@@ -8,6 +8,7 @@ from scipy import optimize as scipy_optimize
 from scipy.special import expit, log_softmax, logsumexp, softmax
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import log_loss
+from support.latents import with_covariance
 
 from posterity import (
     BayesianLogisticRegression,
@@ -93,7 +94,7 @@ def test_evidence_and_latent_values_are_those_of_the_dense_model(columns):
     assert model.log_evidence_ == pytest.approx(evidence, abs=1e-5)
     queries = np.random.default_rng(2).normal(size=(5, X.shape[1]))
     A = np.column_stack([(queries[:, model.relevance_] - center) / scale, np.ones(5)])
-    mean, covariance = model.posterior_.latent(queries[:, model.relevance_])
+    mean, covariance = with_covariance(model.posterior_.latent(queries[:, model.relevance_]))
     D = np.eye(3) - 1.0 / 3.0  # the softmax sees differences only
     expected = (shift + A @ W.T) @ D
     np.testing.assert_allclose(mean @ D, expected, atol=1e-5)
@@ -119,7 +120,7 @@ def test_two_classes_agree_with_the_softmax_of_two():
     order = np.argsort(chosen.places)
     np.testing.assert_array_equal(chosen.places[order], model.relevance_)
     softmax_of_two = SparsePosterior.of(chosen, fit, order, offset=True)
-    mean, covariance = softmax_of_two.latent(X[:, model.relevance_])
+    mean, covariance = with_covariance(softmax_of_two.latent(X[:, model.relevance_]))
     difference = np.array([-1.0, 1.0])
     latent = model.predict_latent(X)
     # Each search ends within its tolerance of a nat, and the evidence is level there.

@@ -5,6 +5,7 @@ import pytest
 from scipy.linalg import sqrtm
 from sklearn.linear_model import GammaRegressor as ReferenceGamma
 from sklearn.linear_model import PoissonRegressor as ReferencePoisson
+from support.latents import with_covariance
 
 from posterity import (
     BayesianLinearRegression,
@@ -79,8 +80,10 @@ def test_softmax_of_two_classes_is_the_sigmoid_with_twice_the_variance(offset, g
     assert 2.0 * softmax.posterior.prior_variance == pytest.approx(
         sigmoid.posterior.prior_variance, rel=1e-9 if given else 0.01
     )
-    p = softmax.likelihood.predict(*softmax.posterior.latent(queries)).probabilities()
-    mean, covariance = sigmoid.posterior.latent(queries)
+    p = softmax.likelihood.predict(
+        *with_covariance(softmax.posterior.latent(queries))
+    ).probabilities()
+    mean, covariance = with_covariance(sigmoid.posterior.latent(queries))
     q = sigmoid.likelihood.predict(mean[:, 0], covariance[:, 0, 0]).probabilities()
     np.testing.assert_allclose(p, q, atol=1e-9 if given else 1e-3)
     difference = softmax.coef[:, 1] - softmax.coef[:, 0]

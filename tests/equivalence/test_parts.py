@@ -49,7 +49,7 @@ def test_the_posterior_precision_is_the_curvature():
     likelihood, prior = likelihoods.Normal(SIGMA2), priors.Normal(TAU2)
     curvature = -X.T @ (likelihood.d2(y, X @ model.coef_)[:, None] * X)
     curvature -= np.diag(prior.d2(model.coef_))
-    covariance = model.posterior_.covariance(np.eye(2))[0]
+    covariance = model.posterior_.joint(np.eye(2)).covariance[0]
     np.testing.assert_allclose(covariance, np.linalg.inv(curvature), rtol=1e-10)
 
 

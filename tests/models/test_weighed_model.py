@@ -298,5 +298,5 @@ def test_models_without_a_posterior_of_weights_say_so():
         with pytest.raises(TypeError, match="Only with kernel='linear'"):
             model(kernels.RBF(1.0)).fit(X, targets).weight_distribution()
     flat = LogisticRegression(predictive="averaged").fit(X, TWO)
-    with pytest.raises(ValueError, match="A flat prior is no distribution"):
+    with pytest.raises(ValueError, match="A flat prior is not a distribution"):
         flat.weight_distribution(prior=True)

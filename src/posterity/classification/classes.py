@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from posterity import distributions, likelihoods
 from posterity.arrays import Array
+from posterity.inference.posterior import LatentMarginals
 from posterity.likelihoods import softmax_mean
 
 INFERENCES = ("auto", "laplace")
@@ -28,19 +29,19 @@ def wants_nearest(inference: str, averaging: str, *, few: bool = False) -> bool:
     return inference == "auto" and averaging != "none" and not few
 
 
-def predicted(
+def predict_classes(
     likelihood: likelihoods.Bernoulli | likelihoods.Categorical,
-    mean: Array,
-    covariance: Array,
+    latent: LatentMarginals,
     *,
     ranked: bool,
 ) -> distributions.Discrete:
-    """The distribution of the class, for latent values of mean (n, C), covariance (n, C, C).
+    """Return the distribution of the class at each row, averaged over its latent values.
 
     Models in files that were written before averages ranked classes go on without.
     """
     if isinstance(likelihood, likelihoods.Bernoulli):
-        return likelihood.predict(mean[:, 0], covariance[:, 0, 0])
+        return likelihood.predict(latent.mean[:, 0], latent.variance[:, 0])
+    mean, covariance = latent.mean, latent.covariance
     if likelihood.averaging == "exact" and not ranked:
         return distributions.Categorical(softmax_mean.log_exact(mean, covariance, ranked=False))
     return likelihood.predict(mean, covariance)
@@ -53,9 +54,9 @@ def at(A: Array) -> distributions.Discrete:
     return distributions.Categorical.from_logits(A)
 
 
-def latent_marginals(mean: Array, variance: Array) -> distributions.Normal:
-    """The latent value of the second of two classes, (n,), or of each of several, (n, C)."""
-    std = variance**0.5
-    if mean.shape[1] == 1:
+def latent_normal(latent: LatentMarginals) -> distributions.Normal:
+    """Return the latent value of the second of two classes, (n,), or of each of several, (n, C)."""
+    mean, std = latent.mean, latent.variance**0.5
+    if latent.n_latents == 1:
         return distributions.Normal(mean[:, 0], std[:, 0])
     return distributions.Normal(mean, std)

@@ -5,15 +5,14 @@ from __future__ import annotations
 import numbers
 from typing import Any, Self
 
-import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from posterity import arrays, distributions, kernels, models
-from posterity.arrays import Array
 from posterity.classification import classes
 from posterity.classification.base import Classifier
 from posterity.classification.weight_model import one_of
+from posterity.inference.posterior import LatentMarginals
 from posterity.models import latent_process, relevance
 
 MEANS = ("constant", "zero")
@@ -202,18 +201,18 @@ class GaussianProcessClassifier(models.KernelModel, Classifier):
 
     def predict_dist(self, X: Any) -> distributions.Discrete:
         """The distribution of the class at each row of X, by its place in ``classes_``."""
-        mean, covariance = self._latent(X)
         likelihood = classes.likelihood_of(len(self.classes_), self.averaging)
-        return classes.predicted(likelihood, mean, covariance, ranked=self._ranks_classes)
+        return classes.predict_classes(likelihood, self._latent(X), ranked=self._ranks_classes)
 
     def predict_latent(self, X: Any) -> distributions.Normal:
         """The latent function at each row: of the second class, (n,), or of each of C, (n, C)."""
-        mean, covariance = self._latent(X)
-        return classes.latent_marginals(mean, np.diagonal(covariance, axis1=1, axis2=2))
+        return classes.latent_normal(self._latent(X))
 
-    def _latent(self, X: Any) -> tuple[Array, Array]:
+    def _latent(self, X: Any) -> LatentMarginals:
         check_is_fitted(self, "posterior_")
-        return latent_process.moments(self.posterior_, self._check_rows(X))
+        rows = self._check_rows(X)
+        latent_process.check_host(rows)
+        return self.posterior_.latent(rows)
 
     def _default_kernel(self) -> kernels.Kernel:
         return kernels.Scaled(kernels.RBF(ard=True))

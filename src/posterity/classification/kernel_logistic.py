@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from posterity import distributions, kernels, models
-from posterity.arrays import Array
 from posterity.classification import classes
 from posterity.classification.base import Classifier
 from posterity.inference.weights import KernelWeightSearch
@@ -144,10 +143,7 @@ class KernelLogisticRegression(models.KernelModel, Classifier):
 
     def predict_dist(self, X: Any) -> distributions.Discrete:
         """The distribution of the class at each row of X, by its place in ``classes_``."""
-        mean, covariance = self._latent(X)
-        likelihood = classes.likelihood_of(len(self.classes_), self.averaging)
-        return classes.predicted(likelihood, mean, covariance, ranked=self._ranks_classes)
-
-    def _latent(self, X: Any) -> tuple[Array, Array]:
         check_is_fitted(self)
-        return self.posterior_.latent(self._check_rows(X))
+        latent = self.posterior_.latent(self._check_rows(X))
+        likelihood = classes.likelihood_of(len(self.classes_), self.averaging)
+        return classes.predict_classes(likelihood, latent, ranked=self._ranks_classes)

@@ -8,10 +8,10 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from posterity import arrays, designs, distributions, kernels, models
-from posterity.arrays import Array
 from posterity.classification import classes, sparse_choice
 from posterity.classification.candidate_vectors import CandidateVectors, Found
 from posterity.classification.weight_model import one_of
+from posterity.inference.posterior import LatentMarginals
 from posterity.inference.sparse_bayes import Chosen, Fit, QueryColumn, SparsePosterior, learn
 from posterity.inference.weights import LaplaceFit, NearestNormal, RowTargets
 
@@ -248,21 +248,21 @@ class RelevanceVectorClassifier(CandidateVectors):
 
     def predict_dist(self, X: Any) -> distributions.Discrete:
         """The distribution of the class at each row of X, by its place in ``classes_``."""
-        mean, covariance = self._latent(X)
-        return classes.predicted(self._likelihood(), mean, covariance, ranked=self._ranks_classes)
+        latent = self._latent(X)
+        return classes.predict_classes(self._likelihood(), latent, ranked=self._ranks_classes)
 
     def predict_latent(self, X: Any) -> distributions.Normal:
         """The latent function at each row: of the second class, (n,), or of each of C, (n, C)."""
-        mean, covariance = self._latent(X)
-        return classes.latent_marginals(mean, np.diagonal(covariance, axis1=1, axis2=2))
+        return classes.latent_normal(self._latent(X))
 
-    def _latent(self, X: Any) -> tuple[Array, Array]:
+    def _latent(self, X: Any) -> LatentMarginals:
         check_is_fitted(self, "posterior_")
         rows = self._queries(X)
         Z = self._columns_at(rows)
-        mean, covariance = self.posterior_.latent(Z)
+        f = self.posterior_.latent(Z)
         if self._query is None:
-            return mean, covariance
+            return f
         Q = self.posterior_.contrasts
         step, spread = self._query.changes(rows, self.posterior_.rows(Z))
-        return mean + step[:, :, 0] @ Q.T, covariance + Q @ spread @ Q.T
+        mean = f.mean + step[:, :, 0] @ Q.T
+        return LatentMarginals.coupled(mean, f.covariance + Q @ spread @ Q.T)

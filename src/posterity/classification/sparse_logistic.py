@@ -11,6 +11,7 @@ from posterity import designs, models, priors
 from posterity.arrays import Array
 from posterity.classification import classes, sparse_choice
 from posterity.classification.weight_model import StreamedClassifier, one_of
+from posterity.inference.posterior import LatentMarginals
 from posterity.inference.sparse_bayes import SparsePosterior
 from posterity.inference.weights import RowTargets
 
@@ -152,7 +153,7 @@ class SparseLogisticRegression(StreamedClassifier):
         """Weights of columns that are out are zero, and for sure."""
         return A[:, self.relevance_], b
 
-    def _latent(self, Z: Array) -> tuple[Array, Array]:
+    def _latent(self, Z: Array) -> LatentMarginals:
         """Only the columns that are kept are looked at."""
         posterior: SparsePosterior = self.posterior_
         return posterior.latent(Z[:, self.relevance_])

@@ -14,6 +14,7 @@ from posterity import designs, distributions, likelihoods, models, validation
 from posterity.arrays import Array
 from posterity.classification import classes
 from posterity.classification.base import Classifier, codes_of
+from posterity.inference.posterior import LatentMarginals, WeightedPosterior
 from posterity.inference.weights import LatentPosterior, WeightSpace, learn_weights
 
 
@@ -59,22 +60,21 @@ class WeightClassifier(models.WeighedModel, Classifier):
 
     def predict_dist(self, X: ArrayLike) -> distributions.Discrete:
         """The distribution of the class at each row of X, by its place in ``classes_``."""
-        mean, covariance = self._latent(self._queries(X))
-        return classes.predicted(self._likelihood(), mean, covariance, ranked=self._ranks_classes)
+        latent = self._latent(self._queries(X))
+        return classes.predict_classes(self._likelihood(), latent, ranked=self._ranks_classes)
 
     def predict_latent(self, X: ArrayLike) -> distributions.Normal:
         """The latent value at each row: of the second class, (n,), or of each of C, (n, C)."""
-        mean, covariance = self._latent(self._queries(X))
-        return classes.latent_marginals(mean, np.diagonal(covariance, axis1=1, axis2=2))
+        return classes.latent_normal(self._latent(self._queries(X)))
 
-    def _latent(self, Z: Array) -> tuple[Array, Array]:
-        """Mean (n, C) and covariance (n, C, C) of the latent values; C = 1 for two classes."""
+    def _latent(self, Z: Array) -> LatentMarginals:
+        """Return the distributions of the C latent values; C = 1 for two classes."""
         if self.posterior_ is not None:
             return self.posterior_.latent(Z)
         mean = self._mean_at(Z)
-        return mean, np.zeros((*mean.shape, mean.shape[1]))
+        return LatentMarginals(mean, np.zeros_like(mean))
 
-    def _belief(self) -> models.Belief:
+    def _belief(self) -> WeightedPosterior:
         if self.posterior_ is None:
             raise TypeError(
                 f"This {type(self).__name__} has no posterior of its weights, only their best "

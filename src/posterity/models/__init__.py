@@ -48,12 +48,11 @@ from posterity.models.tested_model import (
     refuse_groups,
 )
 from posterity.models.training import Training, given_noise, known_noise
-from posterity.models.weighed_model import Belief, WeighedModel
+from posterity.models.weighed_model import WeighedModel
 
 __all__ = [
     "Answer",
     "ArrayAnswer",
-    "Belief",
     "CentredColumns",
     "ColumnMoments",
     "Derived",

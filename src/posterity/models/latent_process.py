@@ -189,12 +189,3 @@ def check_host(rows: Any) -> None:
     """Refuse rows on a device: only normal noise is worked on there."""
     if not isinstance(rows, list | np.ndarray):
         raise ValueError("Rows on a device are for normal noise only: pass NumPy arrays.")
-
-
-def moments(posterior: Any, X: Any) -> tuple[Array, Array]:
-    """Mean (n, C) and covariance (n, C, C) of the latent values, of any posterior."""
-    check_host(X)
-    mean, spread = posterior.latent(X)
-    if mean.ndim == 2:
-        return mean, spread
-    return mean[:, None], spread[:, None, None]

@@ -4,26 +4,17 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Sequence
-from typing import Any, Protocol, Self
+from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from posterity import distributions, linalg
 from posterity.arrays import Array
+from posterity.inference.posterior import WeightedPosterior
 from posterity.models.feature_model import FeatureModel
 
 OFFSET = "intercept"
-
-
-class Belief(Protocol):
-    """A normal belief about weights and offset."""
-
-    def joint(self, A: Array, b: Array) -> tuple[Array, Array]:
-        """Mean (n, C) and covariance (C, n, n) of A times the weights and b the offset."""
-
-    def before_rows(self) -> Self:
-        """What was believed before the rows."""
 
 
 class WeighedModel(FeatureModel, abc.ABC):
@@ -66,11 +57,12 @@ class WeighedModel(FeatureModel, abc.ABC):
         belief = self._belief()
         A, b = self._sums(weights)
         k = _place(self._outputs(), output)
-        mean, covariance = (belief.before_rows() if prior else belief).joint(*self._in_design(A, b))
-        return distributions.MultivariateNormal(mean[:, k], linalg.symmetrize(covariance[k]))
+        asked = belief.before_rows() if prior else belief
+        f = asked.combine(*self._in_design(A, b))
+        return distributions.MultivariateNormal(f.mean[:, k], linalg.symmetrize(f.covariance[k]))
 
     @abc.abstractmethod
-    def _belief(self) -> Belief:
+    def _belief(self) -> WeightedPosterior:
         """Of the weights of the design, after the rows."""
 
     @abc.abstractmethod

@@ -43,7 +43,7 @@ class FlatModel(LinearModel):
         noise = self._per_row(self._noise_at(noise_variance, len(Z)))
         if self.predictive == "plug_in":
             return distributions.Normal(mean, np.sqrt(noise))
-        leverage = self._per_row(self.fit_.weights.latent(Z)[1])  # in units of the noise
+        leverage = self._per_row(self.fit_.weights.latent(Z).variance)  # in units of the noise
         if self._known_noise:
             return distributions.Normal(mean, np.sqrt(leverage + noise))
         freedom = self._degrees_of_freedom()

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from posterity import designs, distributions, likelihoods, models, validation
-from posterity.arrays import Array
+from posterity.inference.posterior import LatentMarginals, WeightedPosterior
 from posterity.inference.weights import LatentPosterior, WeightSpace, count_targets, learn_weights
 from posterity.regression.base import Regressor
 
@@ -86,25 +86,23 @@ class LikelihoodRegressor(models.WeighedModel, Regressor):
 
     def predict_dist(self, X: ArrayLike) -> distributions.Univariate:
         """The predictive distribution of the target at each row of X."""
-        mean, variance = self._latent(X)
-        return self.likelihood_.predict(mean, variance)
+        f = self._latent(X)
+        return self.likelihood_.predict(f.mean[:, 0], f.variance[:, 0])
 
     def predict_latent(self, X: ArrayLike) -> distributions.Normal:
         """The latent value at each row of X."""
-        mean, variance = self._latent(X)
-        return distributions.Normal(mean, np.sqrt(variance))
+        f = self._latent(X)
+        return distributions.Normal(f.mean[:, 0], np.sqrt(f.variance[:, 0]))
 
-    def _belief(self) -> models.Belief:
+    def _belief(self) -> WeightedPosterior:
         return self.posterior_
 
     def _outputs(self) -> range:
         return range(1)
 
-    def _latent(self, X: ArrayLike) -> tuple[Array, Array]:
+    def _latent(self, X: ArrayLike) -> LatentMarginals:
         check_is_fitted(self)
-        Z = self._features_of(validation.check_X(self, X, reset=False))
-        mean, covariance = self.posterior_.latent(Z)
-        return mean[:, 0], covariance[:, 0, 0]
+        return self.posterior_.latent(self._features_of(validation.check_X(self, X, reset=False)))
 
 
 class GeneralizedLinearRegression(LikelihoodRegressor):

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from posterity import arrays, designs, distributions, models
 from posterity.arrays import Array
 from posterity.inference.conjugate import WeightPosterior, maximise_evidence, reduce_statistics
+from posterity.inference.posterior import WeightedPosterior
 from posterity.regression.linear_model import LinearModel
 
 
@@ -50,14 +51,14 @@ class PosteriorModel(models.WeighedModel, LinearModel):
         self.prior_variance_ = self._per_output(posterior.prior_variance)
 
     def _dist_at(self, Z: Array, noise_variance: ArrayLike | None) -> distributions.Continuous:
-        mean, variance = self.posterior_.latent(Z)
-        total = variance + self._noise_at(noise_variance, len(Z))
-        return distributions.Normal(self._per_row(mean), np.sqrt(self._per_row(total)))
+        f = self.posterior_.latent(Z)
+        total = f.variance + self._noise_at(noise_variance, len(Z))
+        return distributions.Normal(self._per_row(f.mean), np.sqrt(self._per_row(total)))
 
     def predict_cov(self, X: ArrayLike) -> Array:
         """Covariance of the targets between rows, noise on the diagonal: (n, n) or (K, n, n)."""
         Z = self._queries(X)
-        C = self._posterior().covariance(Z)
+        C = self._posterior().joint(Z).covariance
         i = np.arange(len(Z))
         C[:, i, i] += np.atleast_1d(self.noise_variance_)[:, None]
         return C[0] if self._single_output else C
@@ -89,7 +90,7 @@ class PosteriorModel(models.WeighedModel, LinearModel):
         values = Z @ coef + intercept[:, None, :]
         return values[..., 0] if self._single_output else values
 
-    def _belief(self) -> models.Belief:
+    def _belief(self) -> WeightedPosterior:
         return self._posterior()
 
     def _outputs(self) -> range:

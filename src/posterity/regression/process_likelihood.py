@@ -145,11 +145,12 @@ class LikelihoodProcess(LearningProcess):
                 "the latent function."
             )
         rows = self._check_rows(X, beside=self.X_train_)
-        mean = self._latent(rows)[0]
-        C = linalg.symmetrize(self.posterior_.covariance(rows))
+        latent_process.check_host(rows)
+        f = self.posterior_.joint(rows)
+        C = linalg.symmetrize(f.covariance[0])
         if self._single_output:
-            return distributions.MultivariateNormal(mean, C)
-        return distributions.MultivariateNormal(mean[:, None], C[None])
+            return distributions.MultivariateNormal(f.mean[:, 0], C)
+        return distributions.MultivariateNormal(f.mean, C[None])
 
     def leave_one_out(self) -> distributions.Normal:
         """Each training target as predicted by all other rows, the parameters kept.
@@ -172,5 +173,6 @@ class LikelihoodProcess(LearningProcess):
         return Regressor._predict_mean(self, X)
 
     def _latent(self, rows: Any) -> tuple[Array, Array]:
-        mean, covariance = latent_process.moments(self.posterior_, rows)
-        return mean[:, 0], covariance[:, 0, 0]
+        latent_process.check_host(rows)
+        f = self.posterior_.latent(rows)
+        return f.mean[:, 0], f.variance[:, 0]

@@ -40,11 +40,6 @@ class Targets:
         return cls(center, scale, float(np.mean(about / scale**2)))
 
 
-def _per_output(variance: DeviceArray) -> DeviceArray:
-    """Variances (n, K), or (n, 1) of outputs that share them."""
-    return variance[:, None] if variance.ndim == 1 else variance
-
-
 class ProcessModel(KernelRegressor):
     """A regressor that predicts from a process conditioned on its rows."""
 
@@ -100,10 +95,11 @@ class ProcessModel(KernelRegressor):
 
         Rows of weight zero are absent; of a row that counts several times, one is left out.
         """
-        mean, variance = (arrays.to_numpy(a) for a in self._fitted().posterior_.leave_one_out())
+        f = self._fitted().posterior_.leave_one_out()
+        mean, variance = arrays.to_numpy(f.mean), arrays.to_numpy(f.variance)
         assert self._training is not None  # a process that answers this has its rows
         t, places = self._targets, self._training.places
-        std = np.sqrt(_per_output(variance))[places] * t.scale
+        std = np.sqrt(variance)[places] * t.scale
         mean_given = mean[places] * t.scale + t.center
         return distributions.Normal(self._per_row(mean_given), self._per_row(std))
 
@@ -124,8 +120,9 @@ class ProcessModel(KernelRegressor):
     ) -> distributions.MultivariateNormal:
         """The joint predictive distribution of all rows; ``noise_variance`` as in predict_dist."""
         rows, t = self._fitted()._check_rows(X, beside=self.X_train_), self._targets
-        mean = arrays.to_numpy(self.posterior_.mean(rows)) * t.scale + t.center
-        C = arrays.to_numpy(self.posterior_.covariance(rows)) * (t.scale**2)[:, None, None]
+        f = self.posterior_.joint(rows)
+        mean = arrays.to_numpy(f.mean) * t.scale + t.center
+        C = arrays.to_numpy(f.covariance) * (t.scale**2)[:, None, None]
         i = np.arange(len(mean))
         C[:, i, i] += self._noise_at(noise_variance, len(mean)).T
         return distributions.MultivariateNormal(
@@ -141,11 +138,11 @@ class ProcessModel(KernelRegressor):
 
     def _moments(self, X: Any, noise_variance: ArrayLike | None) -> tuple[DeviceArray, DeviceArray]:
         """Mean and variance of the targets, each (n, K), where the process lives."""
-        mean, variance = self._fitted().posterior_.latent(self._check_rows(X, beside=self.X_train_))
+        f = self._fitted().posterior_.latent(self._check_rows(X, beside=self.X_train_))
         t = self._targets
-        scale, center = (arrays.like(mean, a) for a in (t.scale, t.center))
-        noise = arrays.like(mean, self._noise_at(noise_variance, mean.shape[0]))
-        return mean * scale + center, _per_output(variance) * scale**2 + noise
+        scale, center = (arrays.like(f.mean, a) for a in (t.scale, t.center))
+        noise = arrays.like(f.mean, self._noise_at(noise_variance, f.mean.shape[0]))
+        return f.mean * scale + center, f.variance * scale**2 + noise
 
     def _predict_mean(self, X: Any) -> Any:
         mean = self._fitted().posterior_.mean(self._check_rows(X, beside=self.X_train_))

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from posterity import arrays, designs, distributions, models
 from posterity.arrays import Array
 from posterity.inference.conjugate import WeightPosterior
+from posterity.inference.posterior import LatentMarginals
 from posterity.inference.sparse_bayes import Chosen, QueryColumn
 from posterity.regression.kernel_model import KernelRegressor
 from posterity.regression.sparse_noise import Noise
@@ -66,9 +67,9 @@ class VectorModel(models.RelevanceModel, KernelRegressor):
             Variance of the noise of the new targets. None: that of the training rows (their
             average where it was known row by row). 0: the noise-free function.
         """
-        mean, variance = self._latent(X)
-        total = variance + self._noise_at(noise_variance, len(mean))
-        return distributions.Normal(self._per_row(mean), np.sqrt(self._per_row(total)))
+        f = self._latent(X)
+        total = f.variance + self._noise_at(noise_variance, len(f.mean))
+        return distributions.Normal(self._per_row(f.mean), np.sqrt(self._per_row(total)))
 
     def predict(self, X: Any, return_std: bool = False, return_cov: bool = False) -> Any:
         answer = super().predict(X, return_std, return_cov)
@@ -82,7 +83,7 @@ class VectorModel(models.RelevanceModel, KernelRegressor):
 
     def predict_cov(self, X: Any) -> Array:
         """Covariance of the targets between rows, noise on the diagonal: (n, n) or (K, n, n)."""
-        C = self._joint().covariance(self._columns_at(self._queries(X)))
+        C = self._joint().joint(self._columns_at(self._queries(X))).covariance
         i = np.arange(C.shape[1])
         C[:, i, i] += np.atleast_1d(self.noise_variance_)[:, None]
         return C[0] if self._single_output else C
@@ -111,17 +112,18 @@ class VectorModel(models.RelevanceModel, KernelRegressor):
     def _predict_mean(self, X: Any) -> Array:
         check_is_fitted(self)
         if self._query is not None:
-            return self._per_row(self._latent(X)[0])
+            return self._per_row(self._latent(X).mean)
         return self._columns_at(self._queries(X)) @ self.dual_coef_.T + self.intercept_
 
-    def _latent(self, X: Any) -> tuple[Array, Array]:
-        """Mean and variance of the noise-free function, each (n, K)."""
+    def _latent(self, X: Any) -> LatentMarginals:
+        """Return the distributions of the noise-free functions."""
         check_is_fitted(self)
         rows = self._queries(X)
         Z = self._columns_at(rows)
-        mean, variance = self.posterior_.latent(Z)
+        f = self.posterior_.latent(Z)
         if self._query is None:
-            return mean, variance
+            return f
         p = self.posterior_.problem
         more, doubt = self._query.changes(rows, (Z - p.center) / p.scale)
-        return mean + more[:, 0, :], variance + doubt[:, 0, :] * self.posterior_.noise_variance
+        variance = f.variance + doubt[:, 0, :] * self.posterior_.noise_variance
+        return LatentMarginals(f.mean + more[:, 0, :], variance)

@@ -3,6 +3,7 @@
 import numpy as np
 import oracles
 import pytest
+from support.latents import with_variance
 
 from posterity.designs import Statistics
 from posterity.inference.conjugate.evidence import compute_log_evidence
@@ -30,10 +31,10 @@ def test_mean_covariance_and_evidence_match_the_dense_formulas(n, m, offset, sta
     mean, cov, evidence = oracles.dense_posterior(
         Z, y, 0.7, 0.3, offset=offset, X_star=X_star, standardize=standardize
     )
-    ours, variance = q.latent(X_star)
+    ours, variance = with_variance(q.latent(X_star))
     np.testing.assert_allclose(ours[:, 0], mean, rtol=1e-9)
     np.testing.assert_allclose(variance[:, 0], np.diag(cov), rtol=1e-8)
-    np.testing.assert_allclose(q.covariance(X_star)[0], cov, rtol=1e-7, atol=1e-9)
+    np.testing.assert_allclose(q.joint(X_star).covariance[0], cov, rtol=1e-7, atol=1e-9)
     np.testing.assert_allclose(X_star @ q.coef + q.intercept, mean[:, None], rtol=1e-9)
     log_evidence = compute_log_evidence(p, sigma2, tau2)
     np.testing.assert_allclose(log_evidence, evidence, rtol=1e-10)
@@ -46,7 +47,7 @@ def test_known_noise_of_each_row_matches_the_dense_formulas():
     mean, cov, evidence = oracles.dense_posterior(
         Z, y, noise, 0.3, offset=True, X_star=X_star, standardize=True
     )
-    ours, variance = q.latent(X_star)
+    ours, variance = with_variance(q.latent(X_star))
     np.testing.assert_allclose(ours[:, 0], mean, rtol=1e-9)
     np.testing.assert_allclose(variance[:, 0], np.diag(cov), rtol=1e-8)
     log_evidence = compute_log_evidence(p, np.ones(1), np.array([0.3]))
@@ -60,10 +61,10 @@ def test_draws_have_the_mean_and_covariance_of_the_posterior(n, m):
     size = 20_000
     coef, intercept = q.sample(size, np.random.default_rng(0))
     f = (X_star @ coef)[..., 0] + intercept
-    mean, variance = q.latent(X_star)
+    mean, variance = with_variance(q.latent(X_star))
     error = np.sqrt(variance[:, 0] / size)
     assert np.all(np.abs(f.mean(axis=0) - mean[:, 0]) < 5 * error)
-    C = q.covariance(X_star)[0]
+    C = q.joint(X_star).covariance[0]
     scale = np.sqrt(np.outer(np.diag(C), np.diag(C)))
     assert np.abs(np.cov(f.T) - C).max() < 0.06 * scale.max()
 
@@ -75,7 +76,7 @@ def test_queries_inside_the_span_of_few_rows_keep_their_small_variance():
     s = Statistics.of(Z, rng.normal(size=(5, 1)), shift=False)
     p = reduce_statistics(s, fit_intercept=False, standardize=False)
     sigma2, tau2 = np.array([1e-18]), np.array([1.0])
-    _, variance = WeightPosterior(p, sigma2, tau2).latent(Z)
+    _, variance = with_variance(WeightPosterior(p, sigma2, tau2).latent(Z))
     np.testing.assert_allclose(variance, 1e-18, rtol=1e-6)
 
 
@@ -84,11 +85,11 @@ def test_outputs_are_independent_regressions_that_share_a_decomposition():
     Z, Y = rng.normal(size=(20, 3)), rng.normal(size=(20, 2))
     sigma2, tau2 = np.array([0.5, 2.0]), np.array([1.0, 0.1])
     joint = reduce_statistics(Statistics.of(Z, Y), fit_intercept=True, standardize=True)
-    both = WeightPosterior(joint, sigma2, tau2).latent(Z)
+    both = with_variance(WeightPosterior(joint, sigma2, tau2).latent(Z))
     evidence = compute_log_evidence(joint, sigma2, tau2)
     for k in range(2):
         one = reduce_statistics(Statistics.of(Z, Y[:, [k]]), fit_intercept=True, standardize=True)
-        alone = WeightPosterior(one, sigma2[[k]], tau2[[k]]).latent(Z)
+        alone = with_variance(WeightPosterior(one, sigma2[[k]], tau2[[k]]).latent(Z))
         np.testing.assert_allclose(both[0][:, [k]], alone[0], rtol=1e-10)
         np.testing.assert_allclose(both[1][:, [k]], alone[1], rtol=1e-10)
         alone_evidence = compute_log_evidence(one, sigma2[[k]], tau2[[k]])

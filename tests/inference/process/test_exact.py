@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
+from support.latents import with_variance
 
 from posterity import arrays, kernels, linalg
 from posterity.inference.process import exact, kernel_blocks
@@ -148,10 +149,12 @@ def test_mean_variance_and_covariance_are_the_dense_formulas(kernel, blocked):
     mean, cov = k @ np.linalg.solve(C, Y), kernel(X_star) - k @ np.linalg.solve(C, k.T)
     posterior = ProcessPosterior.condition(kernel, NOISE, X, Observations.of(Y, known_noise=known))
     np.testing.assert_allclose(posterior.mean(X_star), mean, rtol=1e-8, atol=1e-10)
-    found_mean, found_variance = posterior.latent(X_star)
+    found_mean, found_variance = with_variance(posterior.latent(X_star))
     np.testing.assert_allclose(found_mean, mean, rtol=1e-8, atol=1e-10)
-    np.testing.assert_allclose(found_variance, np.diag(cov), rtol=1e-8, atol=1e-10)
-    np.testing.assert_allclose(posterior.covariance(X_star), cov, rtol=1e-8, atol=1e-10)
+    np.testing.assert_allclose(
+        found_variance, np.diag(cov)[:, None] + 0.0 * mean, rtol=1e-8, atol=1e-10
+    )
+    np.testing.assert_allclose(posterior.joint(X_star).covariance[0], cov, rtol=1e-8, atol=1e-10)
 
 
 def test_leaving_one_out_is_conditioning_on_all_others():
@@ -159,12 +162,14 @@ def test_leaving_one_out_is_conditioning_on_all_others():
     kernel = KERNELS["sum"]
     whole = ProcessPosterior.condition(kernel, NOISE, X, Observations.of(Y, known_noise=known))
     factor = whole.L.copy()
-    mean, variance = whole.leave_one_out()
+    mean, variance = with_variance(whole.leave_one_out())
     np.testing.assert_array_equal(whole.L, factor)
     for i in range(len(X)):
         rest = np.delete(np.arange(len(X)), i)
         y = Observations.of(Y[rest], known_noise=known[rest])
-        m, v = ProcessPosterior.condition(kernel, NOISE, X[rest], y).latent(X[i : i + 1])
+        m, v = with_variance(
+            ProcessPosterior.condition(kernel, NOISE, X[rest], y).latent(X[i : i + 1])
+        )
         np.testing.assert_allclose(mean[i], m[0], rtol=1e-9)
         assert variance[i] == pytest.approx(v[0] + NOISE * known[i], rel=1e-10)
 
@@ -174,12 +179,14 @@ def test_of_a_row_that_counts_several_times_one_is_left_out(weight):
     X, Y, _, known = data(6)
     kernel, weights = KERNELS["RBF"], np.array([weight, 1.0, 1.0, weight, 0.5, 1.0])
     y = Observations.of(Y, weights=weights, known_noise=known)
-    mean, variance = ProcessPosterior.condition(kernel, NOISE, X, y).leave_one_out()
+    mean, variance = with_variance(ProcessPosterior.condition(kernel, NOISE, X, y).leave_one_out())
     for i in range(len(X)):
         left = weights - (np.arange(len(X)) == i) * min(1.0, weights[i])
         there = left > 0.0
         rest = Observations.of(Y[there], weights=left[there], known_noise=known[there])
-        m, v = ProcessPosterior.condition(kernel, NOISE, X[there], rest).latent(X[i : i + 1])
+        m, v = with_variance(
+            ProcessPosterior.condition(kernel, NOISE, X[there], rest).latent(X[i : i + 1])
+        )
         np.testing.assert_allclose(mean[i], m[0], rtol=1e-9)
         assert variance[i] == pytest.approx(v[0] + NOISE * known[i], rel=1e-10)
 
@@ -192,7 +199,11 @@ def test_rows_that_are_added_are_rows_that_were_there():
     whole = ProcessPosterior.condition(kernel, NOISE, X, y)
     np.testing.assert_allclose(grown.L, whole.L, atol=1e-12)
     assert grown.log_evidence == pytest.approx(whole.log_evidence, rel=1e-12)
-    for a, b in zip(grown.latent(X[:4] + 0.1), whole.latent(X[:4] + 0.1), strict=True):
+    for a, b in zip(
+        with_variance(grown.latent(X[:4] + 0.1)),
+        with_variance(whole.latent(X[:4] + 0.1)),
+        strict=True,
+    ):
         np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-12)
 
 
@@ -264,10 +275,16 @@ def test_every_array_library_gives_the_same_numbers(module, name, which, monkeyp
     np.testing.assert_allclose(gradient_there, gradient, rtol=1e-8, atol=1e-10)
     here = ProcessPosterior.condition(kernel, NOISE, X, y)
     there = ProcessPosterior.condition(kernel, NOISE, X_there, on_device)
-    for a, b in zip(here.latent(X_star), there.latent(library.asarray(X_star)), strict=True):
+    for a, b in zip(
+        with_variance(here.latent(X_star)),
+        with_variance(there.latent(library.asarray(X_star))),
+        strict=True,
+    ):
         assert type(b) is type(X_there)
         np.testing.assert_allclose(arrays.to_numpy(b), a, rtol=1e-9, atol=1e-11)
-    for a, b in zip(here.leave_one_out(), there.leave_one_out(), strict=True):
+    for a, b in zip(
+        with_variance(here.leave_one_out()), with_variance(there.leave_one_out()), strict=True
+    ):
         np.testing.assert_allclose(arrays.to_numpy(b), a, rtol=1e-9)
     grown = ProcessPosterior.condition(kernel, NOISE, X_there[:7, :], on_device.rows(np.arange(7)))
     grown = grown.extended(X_there, on_device)

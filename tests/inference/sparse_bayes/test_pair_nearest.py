@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import log_softmax, logsumexp, softmax
 from scipy.stats import multivariate_t
+from support.latents import with_covariance
 
 from posterity import designs, likelihoods, optimize
 from posterity.inference.sparse_bayes.pair_fit import PairFit, PairProblem
@@ -90,7 +91,10 @@ def test_pairs_of_all_classes_have_the_nearest_normal_of_contrasts(offset):
     assert isinstance(one, NearestPairs)
     assert one.bound == pytest.approx(other.bound, abs=1e-6)
     assert one.log_evidence == pytest.approx(other.log_evidence, abs=1e-6)
-    (mean, S), (other_mean, other_S) = one.latent(pairs.Z), other.latent(pairs.Z)
+    (mean, S), (other_mean, other_S) = (
+        with_covariance(one.latent(pairs.Z)),
+        with_covariance(other.latent(pairs.Z)),
+    )
     D = np.array([[1.0, -1.0, 0.0], [0.0, 1.0, -1.0]])
     np.testing.assert_allclose(mean @ D.T, other_mean @ D.T, rtol=1e-5, atol=1e-5)
     np.testing.assert_allclose(D @ S @ D.T, D @ other_S @ D.T, rtol=1e-5)
@@ -138,7 +142,10 @@ def test_probabilities_are_nearer_to_exact_ones_than_those_of_laplace():
     fit = nearest(laplace)
     exact, log_evidence = importance_sampled(problem, fit)
     assert fit.bound < log_evidence + 0.02
-    p = [CATEGORICAL.predict(*f.latent(problem.Z)).probabilities() for f in (fit, laplace)]
+    p = [
+        CATEGORICAL.predict(*with_covariance(f.latent(problem.Z))).probabilities()
+        for f in (fit, laplace)
+    ]
     assert np.mean(np.abs(p[0] - exact)) < 0.3 * np.mean(np.abs(p[1] - exact))
 
 
@@ -161,7 +168,7 @@ def test_a_row_that_counts_twice_is_two_rows():
 def test_the_lean_is_to_where_rows_curve_less_on_average():
     problem = problem_of()
     laplace = PairFit.of(problem)
-    S = laplace.latent(problem.Z)[1]
+    S = laplace.latent(problem.Z).covariance
 
     def value(x):
         p = softmax(problem.latents(x), axis=1)

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
+from support.latents import with_covariance
 from weight_oracles import DenseWeights
 
 from posterity import designs, kernels, likelihoods, priors
@@ -248,7 +249,7 @@ def test_few_vectors_tell_bananas_apart():
     chosen, fit = maximised(radial(X), y, likelihoods.Bernoulli())
     assert chosen.converged
     assert 2 <= len(chosen.places) <= 15
-    right = (fit.latent(fit.problem.design.Z)[0][:, 0] > 0.0) == (y > 0.0)
+    right = (fit.latent(fit.problem.design.Z).mean[:, 0] > 0.0) == (y > 0.0)
     assert right.mean() > 0.9
 
 
@@ -311,7 +312,7 @@ def test_neighbourhoods_of_one_class_do_no_harm():
     chosen, fit = maximised(radial(X, 1.0), y, likelihoods.Bernoulli())
     assert chosen.converged
     assert len(chosen.places) <= 6
-    assert np.all((fit.latent(fit.problem.design.Z)[0][:, 0] > 0.0) == (y > 0.0))
+    assert np.all((fit.latent(fit.problem.design.Z).mean[:, 0] > 0.0) == (y > 0.0))
 
 
 def test_equal_and_constant_columns_are_not_kept_twice():
@@ -509,7 +510,7 @@ def test_weights_of_classes_that_are_told_apart_do_not_grow_without_end():
     assert chosen.converged
     assert np.min(chosen.precision) == pytest.approx(sparse_climb.LEAST_PRECISION, rel=1e-9)
     Z = (kernel(X_new, X[chosen.places]) - chosen.center) / chosen.scale
-    mean, covariance = fit.latent(np.hstack([Z, np.ones((600, 1))]))
+    mean, covariance = with_covariance(fit.latent(np.hstack([Z, np.ones((600, 1))])))
     predicted = likelihoods.Bernoulli().predict(mean[:, 0], covariance[:, 0, 0])
     loss = -np.mean(predicted.log_prob(y_new))
     assert loss < 0.35  # weights so large that averages over them are a half: 0.64

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from support.latents import with_variance
 
 from posterity import designs, kernels, likelihoods
 from posterity.inference.conjugate.linear import WeightPosterior, reduce_statistics
@@ -62,7 +63,7 @@ def dense_normal(X, Y, weights, posterior, query, x):
 @pytest.mark.parametrize("centred", [True, False])
 def test_it_is_the_dense_posterior_of_the_model_with_one_more_column(centred):
     X, Y, weights, posterior, query = normal_model(centred=centred)
-    mean, variance = posterior.latent(KERNEL(QUERIES, VECTORS))
+    mean, variance = with_variance(posterior.latent(KERNEL(QUERIES, VECTORS)))
     more, doubt = query.changes(QUERIES, standardised(posterior, QUERIES))
     for i, x in enumerate(QUERIES):
         dense_mean, dense_variance = dense_normal(X, Y, weights, posterior, query, x)

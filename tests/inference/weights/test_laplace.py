@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import log_expit
 from scipy.stats import multivariate_normal
+from support.latents import with_covariance
 from weight_oracles import DenseWeights, differences, exact_log_evidence
 
 from posterity import designs, likelihoods
@@ -78,7 +79,7 @@ def test_it_is_dense_algebra_with_weights_for_every_latent_value(likelihood, off
     assert fit.log_evidence == pytest.approx(dense.log_evidence, abs=1e-7)
     rows = np.random.default_rng(1).normal(size=(5, problem.design.n_columns))
     rows[:, -1] = 1.0 if offset else rows[:, -1]
-    mean, covariance = fit.latent(rows)
+    mean, covariance = with_covariance(fit.latent(rows))
     dense_mean, dense_covariance = dense.latent(rows)
     # Of several latent values only the differences matter.
     D = np.eye(mean.shape[1]) - (1.0 / mean.shape[1] if mean.shape[1] > 1 else 0.0)

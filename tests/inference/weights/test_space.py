@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from support.latents import with_covariance
 
 from posterity import designs, likelihoods
 from posterity.inference.weights import space as weight_space
@@ -30,7 +31,11 @@ def learned(Z, y, likelihood, *, weights=None, offset=True, prior_variance=0.6, 
 
 def assert_alike(one, other, queries, rtol=1e-8):
     assert one.log_evidence == pytest.approx(other.log_evidence, rel=rtol)
-    for a, b in zip(one.posterior.latent(queries), other.posterior.latent(queries), strict=True):
+    for a, b in zip(
+        with_covariance(one.posterior.latent(queries)),
+        with_covariance(other.posterior.latent(queries)),
+        strict=True,
+    ):
         np.testing.assert_allclose(a, b, rtol=rtol, atol=rtol)
     np.testing.assert_allclose(one.coef, other.coef, rtol=rtol, atol=rtol)
     np.testing.assert_allclose(one.intercept, other.intercept, rtol=rtol, atol=rtol)
@@ -70,7 +75,9 @@ def test_units_and_origin_of_the_columns_do_not_matter(likelihood, n):
     assert moved.log_evidence == pytest.approx(plain.log_evidence, abs=1e-5)
     np.testing.assert_allclose(moved.coef.T * a, plain.coef.T, rtol=1e-4, atol=1e-5)
     for one, other in zip(
-        plain.posterior.latent(queries), moved.posterior.latent(a * queries + b), strict=True
+        with_covariance(plain.posterior.latent(queries)),
+        with_covariance(moved.posterior.latent(a * queries + b)),
+        strict=True,
     ):
         np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-5)
 
@@ -80,7 +87,7 @@ def test_weights_in_the_units_of_the_columns_give_the_latent_mean(likelihood):
     Z, y, queries = data()
     for choices in ({}, {"rotate": True}, {"offset": False}, {"standardize": False}):
         found = learned(Z, y, likelihood, **choices)
-        mean = found.posterior.latent(queries)[0]
+        mean = found.posterior.latent(queries).mean
         np.testing.assert_allclose(queries @ found.coef + found.intercept, mean, atol=1e-10)
 
 
@@ -100,7 +107,7 @@ def test_draws_have_the_mean_and_the_covariance_of_the_latent_values(likelihood,
     found = learned(Z, y, likelihood)
     coef, intercept = found.posterior.sample(20_000, np.random.default_rng(0))
     draws = np.einsum("nm,smc->nsc", queries, coef) + intercept
-    mean, covariance = found.posterior.latent(queries)
+    mean, covariance = with_covariance(found.posterior.latent(queries))
     deviation = np.sqrt(np.max(np.diagonal(covariance, axis1=1, axis2=2), axis=1))
     for i in range(len(queries)):
         np.testing.assert_allclose(draws[i].mean(axis=0), mean[i], atol=0.03 * deviation[i])
@@ -112,7 +119,7 @@ def test_the_common_part_of_the_classes_stays_at_the_prior():
     Z, y, queries = data()
     found = learned(Z, y, likelihoods.Categorical(3))
     np.testing.assert_allclose(found.coef.sum(axis=1), 0.0, atol=1e-12)
-    _, covariance = found.posterior.latent(queries)
+    _, covariance = with_covariance(found.posterior.latent(queries))
     np.testing.assert_allclose(covariance.sum(axis=2), 0.0, atol=1e-10)
 
 

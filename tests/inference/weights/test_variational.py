@@ -7,6 +7,7 @@ import pytest
 from scipy import optimize as scipy_optimize
 from scipy.special import log_softmax, logsumexp, softmax
 from scipy.stats import multivariate_t
+from support.latents import with_covariance
 
 from posterity import designs, likelihoods, optimize
 from posterity.inference.weights.laplace import LaplaceFit
@@ -86,7 +87,7 @@ def importance_sampled(problem, fit, n=40_000):
 
 
 def probabilities(problem, fit):
-    mean, covariance = fit.latent(problem.design.rows(0, problem.design.n_rows))
+    mean, covariance = with_covariance(fit.latent(problem.design.rows(0, problem.design.n_rows)))
     likelihood = problem.targets.likelihood
     if isinstance(likelihood, likelihoods.Bernoulli):
         return likelihood.predict(mean[:, 0], covariance[:, 0, 0]).probabilities()

@@ -18,6 +18,7 @@ import numpy as np
 
 from posterity import designs, linalg, validation
 from posterity.arrays import Array
+from posterity.inference.posterior import LatentJoint, LatentMarginals
 
 _BLOCK_VALUES = 1 << 18  # queries are centred 2 MiB at a time, which stay in cache,
 _BLOCK_ROWS = 1024  # but enough of them at once to make use of each direction read
@@ -151,8 +152,8 @@ class WeightPosterior:
         with np.errstate(divide="ignore"):  # no rows, which leave a proper prior as it is
             return np.where(np.isfinite(v), proper * (sigma2 / (sigma2 + W * proper)), sigma2 / W)
 
-    def latent(self, Z: Array) -> tuple[Array, Array]:
-        """Mean and variance of the noise-free function at the queries, each (n, K). [P8 8.12]"""
+    def latent(self, Z: Array) -> LatentMarginals:
+        """Return the distributions of the K noise-free functions at the queries.  [P8 8.12]"""
         K = len(self.noise_variance)
         mean, variance = np.empty((len(Z), K)), np.empty((len(Z), K))
         V = self._scaled_directions
@@ -163,16 +164,18 @@ class WeightPosterior:
             variance[block] = P @ self.variance
             if self.has_unseen:
                 variance[block] += self._unseen(X, P)
-        return mean + self.problem.target_center, variance + self.offset_variance
+        mean += self.problem.target_center
+        variance += self.offset_variance
+        return LatentMarginals(mean, variance)
 
-    def covariance(self, Z: Array) -> Array:
-        """Covariance of the noise-free function between the queries, shape (K, n, n)."""
-        return self.joint(Z, np.ones(len(Z)))[1]
+    def joint(self, Z: Array) -> LatentJoint:
+        """Return the distribution of each noise-free function over all queries."""
+        return self.combine(Z, np.ones(len(Z)))
 
-    def joint(self, A: Array, b: Array) -> tuple[Array, Array]:
-        """Mean (n, K) and covariance (K, n, n) of A (n, M) times the weights and b (n,) the offset.
+    def combine(self, A: Array, b: Array) -> LatentJoint:
+        """Return the distribution of A (n, M) times the weights plus b (n,) times the offset.
 
-        Weights and offset in the units of the data.
+        Weights and offset are in the units of the data.
         """
         p, X = self.problem, A - np.outer(b, self.problem.center)  # about the centre
         P = X @ self._scaled_directions
@@ -181,12 +184,12 @@ class WeightPosterior:
             outside = X / p.scale - P @ p.V.T
             C += self.prior_variance[:, None, None] * (outside @ outside.T)
         C += self.offset_variance[:, None, None] * np.outer(b, b)
-        return A @ self.coef + np.outer(b, self.intercept), C
+        return LatentJoint(A @ self.coef + np.outer(b, self.intercept), C)
 
     def before_rows(self) -> WeightPosterior:
-        """What was believed before the rows: the prior, of weights and of offset."""
+        """Return the prior of weights and offset, with the variances of the fit."""
         if not np.isfinite(self.prior_variance).all():
-            raise ValueError("A flat prior is no distribution: there is nothing before the rows.")
+            raise ValueError("A flat prior is not a distribution that could be shown before rows.")
         (M, _), K = self.problem.V.shape, len(self.prior_variance)
         none = replace(
             self.problem, s=np.zeros(0), V=np.zeros((M, 0)), T=np.zeros((0, K)), total=0.0

@@ -137,8 +137,8 @@ class ExactDecoder:
         mean, variance = np.empty((2, len(X), self.n_outputs))
         for columns, posterior in self.parts:
             with linalg.limited(len(posterior.L)):
-                mean[:, columns], shared = posterior.latent(X)
-            variance[:, columns] = shared[:, None]
+                f = posterior.latent(X)
+            mean[:, columns], variance[:, columns] = f.mean, f.variance
         return mean, variance
 
     def log_density(self, X: Array, Y: Array) -> tuple[Array, Array]:

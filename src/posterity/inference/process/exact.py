@@ -17,8 +17,10 @@ import numpy as np
 
 from posterity import arrays, kernels, linalg
 from posterity.arrays import Array, DeviceArray, namespace
+from posterity.inference.posterior import LatentJoint, LatentMarginals
 from posterity.inference.process import kernel_blocks
 from posterity.inference.process.observations import Observations
+from posterity.inference.process.prior import ProcessPrior, share_covariance, share_variance
 
 __all__ = ["Evidence", "Observations", "ProcessPosterior"]
 
@@ -208,28 +210,33 @@ class ProcessPosterior:
         parts = [kernel_blocks.between(self.kernel, x, self.X) @ self.a for x in self._pieces(X)]
         return xp.concat(parts)
 
-    def latent(self, X: Any) -> tuple[DeviceArray, DeviceArray]:
-        """Mean (n, K) and variance (n,) of the function, without noise.  [P8 8.24]"""
+    def latent(self, X: Any) -> LatentMarginals:
+        """Return the distributions of the K functions, without noise.  [P8 8.24]"""
         xp = namespace(self.a)
         means, variances = [], []
         for x in self._pieces(X):
             k = kernel_blocks.between(self.kernel, self.X, x)  # (N, n)
             means.append(k.T @ self.a)
             variances.append(self.variance_given(x, linalg.solve_lower(self.L, k)))
-        return xp.concat(means), xp.concat(variances)
+        return share_variance(xp.concat(means), xp.concat(variances))
 
     def variance_given(self, X: Any, V: DeviceArray) -> DeviceArray:
         """Of the function at the rows of X, (n,), where V = L^-1 k(rows, X) is known already."""
         prior = self.kernel.diag(X)
         return linalg.nonnegative(prior - namespace(V).sum(V * V, axis=0), prior * self._loss)
 
-    def covariance(self, X: Any) -> DeviceArray:
-        """Of the function between the rows of X, (n, n), without noise.  [P8 8.24]"""
-        V = linalg.solve_lower(self.L, kernel_blocks.between(self.kernel, self.X, X))
-        return self.kernel(X) - V.T @ V
+    def joint(self, X: Any) -> LatentJoint:
+        """Return the distribution of each function over all rows of X.  [P8 8.24]"""
+        k = kernel_blocks.between(self.kernel, self.X, X)
+        V = linalg.solve_lower(self.L, k)
+        return share_covariance(k.T @ self.a, self.kernel(X) - V.T @ V)
 
-    def leave_one_out(self) -> tuple[DeviceArray, DeviceArray]:
-        """Mean (N, K) and variance (N,) of each target given all others.  [GPML 5.12]
+    def before_rows(self) -> ProcessPrior:
+        """Return the process before it saw its rows."""
+        return ProcessPrior(self.kernel, np.zeros(self.a.shape[1]), np.zeros(self.a.shape[1]))
+
+    def leave_one_out(self) -> LatentMarginals:
+        """Return the distributions of each target given all others, noise included.  [GPML 5.12]
 
         Of a row that counts w times, one repetition is left out.
         """
@@ -237,12 +244,12 @@ class ProcessPosterior:
         P = linalg.inverse_in_place(xp.asarray(self.L, copy=True))
         precision = xp.linalg.diagonal(P)
         if y.weights is None:
-            return y.Y - self.a / precision[:, None], 1.0 / precision
+            return share_variance(y.Y - self.a / precision[:, None], 1.0 / precision)
         noise, w = self.noise_variance * y.spread, arrays.like(self.L, y.weights)
         f = arrays.like(self.L, np.minimum(1.0, 1.0 / y.weights))  # the share that is left out
         rest = (1.0 - f) + f * noise * precision
         variance = noise * (1.0 - noise * precision) / rest + noise * w
-        return y.Y - noise[:, None] * self.a / rest[:, None], variance
+        return share_variance(y.Y - noise[:, None] * self.a / rest[:, None], variance)
 
     def extended(self, X: Any, observations: Observations) -> ProcessPosterior:
         """The posterior given these rows too, all rows and targets now being those passed.

@@ -8,16 +8,15 @@ from typing import Any
 import numpy as np
 
 from posterity.arrays import Array, DeviceArray, namespace
+from posterity.inference.posterior import LatentJoint, LatentMarginals
 from posterity.inference.process.exact import ProcessPosterior
 from posterity.inference.process.inducing.bound import InducingPosterior
+from posterity.inference.process.prior import ProcessPrior
 
 
 @dataclass(frozen=True)
 class SeparateOutputs:
-    """K processes at the same rows, with kernels and noise of their own.
-
-    It answers as a process of K outputs does, but for variances, which have an axis of outputs.
-    """
+    """K processes at the same rows, with kernels and noise of their own."""
 
     parts: tuple[ProcessPosterior | InducingPosterior, ...]  # of one output each
 
@@ -40,23 +39,50 @@ class SeparateOutputs:
         """Of the functions at the rows of X, (n, K)."""
         return _beside([part.mean(X) for part in self.parts])
 
-    def latent(self, X: Any) -> tuple[DeviceArray, DeviceArray]:
-        """Means (n, K) and variances (n, K) of the functions, without noise."""
-        return _pairs([part.latent(X) for part in self.parts])
+    def latent(self, X: Any) -> LatentMarginals:
+        """Return the distributions of the K functions, without noise."""
+        return _stack_outputs([part.latent(X) for part in self.parts])
 
-    def covariance(self, X: Any) -> DeviceArray:
-        """Of each function between the rows of X, (K, n, n), without noise."""
-        parts = [part.covariance(X) for part in self.parts]
-        return namespace(*parts).stack(parts)
+    def joint(self, X: Any) -> LatentJoint:
+        """Return the distribution of each function over all rows of X."""
+        return _stack_joints([part.joint(X) for part in self.parts])
 
-    def leave_one_out(self) -> tuple[DeviceArray, DeviceArray]:
-        """Means (N, K) and variances (N, K) of each target given those of all other rows."""
-        return _pairs([part.leave_one_out() for part in self.parts])
+    def before_rows(self) -> SeparatePriors:
+        """Return the processes before they saw their rows."""
+        return SeparatePriors(tuple(part.before_rows() for part in self.parts))
+
+    def leave_one_out(self) -> LatentMarginals:
+        """Return the distributions of each target given those of all other rows."""
+        return _stack_outputs([part.leave_one_out() for part in self.parts])
 
 
-def _pairs(answers: list[tuple[DeviceArray, DeviceArray]]) -> tuple[DeviceArray, DeviceArray]:
-    means, variances = zip(*answers, strict=True)
-    return _beside(list(means)), _beside([v[:, None] for v in variances])
+@dataclass(frozen=True)
+class SeparatePriors:
+    """K processes with kernels of their own, before any row."""
+
+    parts: tuple[ProcessPrior, ...]  # of one output each
+
+    def latent(self, X: Any) -> LatentMarginals:
+        """Return the distributions of the K functions at each row of X."""
+        return _stack_outputs([part.latent(X) for part in self.parts])
+
+    def joint(self, X: Any) -> LatentJoint:
+        """Return the distribution of each function over all rows of X."""
+        return _stack_joints([part.joint(X) for part in self.parts])
+
+    def before_rows(self) -> SeparatePriors:
+        """Return the processes themselves, which have not seen any rows."""
+        return self
+
+
+def _stack_outputs(parts: list[LatentMarginals]) -> LatentMarginals:
+    return LatentMarginals(_beside([p.mean for p in parts]), _beside([p.variance for p in parts]))
+
+
+def _stack_joints(parts: list[LatentJoint]) -> LatentJoint:
+    covariances = [part.covariance for part in parts]
+    covariance = namespace(*covariances).concat(covariances)
+    return LatentJoint(_beside([part.mean for part in parts]), covariance)
 
 
 def _beside(columns: list[DeviceArray]) -> DeviceArray:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from posterity import likelihoods, linalg, optimize
 from posterity.arrays import Array
+from posterity.inference.posterior import LatentJoint, LatentMarginals
 from posterity.inference.weights.targets import RowTargets
 
 _TOL = 1e-12
@@ -77,8 +78,8 @@ class PairNormal:
         """Of the weights in use, (P, P)."""
         return linalg.inverse_from_cholesky(self.L)
 
-    def latent(self, Z: Array) -> tuple[Array, Array]:
-        """Mean (n, C) and covariance (n, C, C) of the latent values at rows of the design."""
+    def latent(self, Z: Array) -> LatentMarginals:
+        """Return the distributions of the C latent values at rows of the design."""
         used = self.problem.used
         C, spans = used.shape[1], spans_of(used.sum(axis=0))
         parts = [Z[:, in_use] for in_use in used.T]
@@ -88,18 +89,22 @@ class PairNormal:
                 block = parts[c] @ self.covariance[spans[c], spans[d]]
                 S[:, c, d] = np.einsum("nm,nm->n", block, parts[d])
                 S[:, d, c] = S[:, c, d]
-        return self.problem.targets.shift + Z @ self.coef, S
+        return LatentMarginals.coupled(self._mean(Z), S)
 
-    def joint(self, Z: Array) -> Array:
-        """Covariance of each latent value between rows of the design, (C, n, n)."""
+    def joint(self, Z: Array) -> LatentJoint:
+        """Return the distribution of each latent value over all rows of the design."""
         used, covariances = self.problem.used, []
         for in_use, span in zip(used.T, spans_of(used.sum(axis=0)), strict=True):
             part = Z[:, in_use]
             covariances.append(part @ self.covariance[span, span] @ part.T)
-        return np.stack(covariances)
+        return LatentJoint(self._mean(Z), np.stack(covariances))
+
+    def _mean(self, Z: Array) -> Array:
+        """Mean of the latent values at rows of the design, (n, C)."""
+        return self.problem.targets.shift + Z @ self.coef
 
     def before_rows(self) -> Self:
-        """The prior of the weights, about zero, in place of the posterior."""
+        """Return the prior of the weights, about zero, in place of the posterior."""
         L = np.diag(np.sqrt(self.problem.packed(self.problem.precision)))
         return replace(self, coef=np.zeros_like(self.coef), L=L)
 
@@ -132,8 +137,9 @@ class PairFit(PairNormal):
     def lean(self) -> Array:
         """By how much the posterior mean lies beyond the mode, (P,), to first order."""
         p = self.problem
-        A, S = self.latent(p.Z)
-        c = -0.5 * p.row_weights * p.likelihood.curvature_pullback(p.targets.y, A, S)
+        f = self.latent(p.Z)
+        pulled = p.likelihood.curvature_pullback(p.targets.y, f.mean, f.covariance)
+        c = -0.5 * p.row_weights * pulled
         return linalg.solve_cholesky(self.L, p.packed(p.Z.T @ c))
 
 

@@ -45,7 +45,8 @@ def nearest(
 def _asked(p: PairProblem, x: Array, L: Array) -> variational_climb.Answer:
     """One pass over the rows."""
     normal, h = PairNormal(p, p.unpacked(x), L), p.packed(p.precision)
-    log_p, d1, curvature = p.likelihood.expected(p.targets.y, *normal.latent(p.Z))
+    f = normal.latent(p.Z)
+    log_p, d1, curvature = p.likelihood.expected(p.targets.y, f.mean, f.covariance)
     value = p.targets.summed(log_p)
     slope = p.packed(p.Z.T @ (p.row_weights * d1)) - h * x
     H = _gram(p.parts, p.row_weights[:, :, None] * curvature)

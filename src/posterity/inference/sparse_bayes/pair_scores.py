@@ -49,7 +49,8 @@ class PairScores:
         p = fit.problem
         t = p.targets
         self.fit, self.weights = fit, p.row_weights
-        A, S = fit.latent(p.Z)
+        f = fit.latent(p.Z)
+        A, S = f.mean, f.covariance
         self.u = p.likelihood.curvature(t.y, A)
         self.slope = self.weights * p.likelihood.d1(t.y, A)
         self.c = -0.5 * self.weights * p.likelihood.curvature_pullback(t.y, A, S)

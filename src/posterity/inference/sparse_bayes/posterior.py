@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from posterity import designs, linalg
 from posterity.arrays import Array
+from posterity.inference.posterior import LatentJoint, LatentMarginals
 from posterity.inference.sparse_bayes import pair_nearest
 from posterity.inference.sparse_bayes.chosen import Chosen
 from posterity.inference.sparse_bayes.pair_fit import PairFit, PairNormal
@@ -73,27 +74,31 @@ class SparsePosterior:
         ones = np.ones((len(Z), int(self.offset)))
         return np.hstack([(Z - self.center) / self.scale, ones])
 
-    def latent(self, Z: Array) -> tuple[Array, Array]:
-        """Mean (n, C) and covariance (n, C, C) at columns Z (n, m) in the units of the data."""
-        C = len(self._shift)
+    def latent(self, Z: Array) -> LatentMarginals:
+        """Return the distributions of the C latent values at columns Z (n, m)."""
         if not (len(self.scale) or self.offset):
-            return np.tile(self._shift, (len(Z), 1)), np.zeros((len(Z), C, C))
+            mean = np.tile(self._shift, (len(Z), 1))
+            return LatentMarginals(mean, np.zeros_like(mean))
         return self.fit.latent(self.rows(Z))
 
-    def joint(self, A: Array, b: Array) -> tuple[Array, Array]:
-        """Mean (n, C) and covariance (C, n, n) of A (n, m) times the weights and b (n,) the offset.
+    def joint(self, Z: Array) -> LatentJoint:
+        """Return the distribution of each latent value over all rows of columns Z (n, m)."""
+        return self.combine(Z, np.ones(len(Z)))
 
-        Weights and offset in the units of the data, of each latent value by itself.
+    def combine(self, A: Array, b: Array) -> LatentJoint:
+        """Return the distribution of A (n, m) times the weights plus b (n,) times the offset.
+
+        Weights and offset are in the units of the data.
         """
         X = (A - np.outer(b, self.center)) / self.scale
         rows = np.hstack([X, b[:, None]]) if self.offset else X
         mean = rows @ self._weights + np.outer(b, self._shift)
         if not rows.shape[1]:
-            return mean, np.zeros((mean.shape[1], len(A), len(A)))
-        return mean, self.fit.joint(rows)
+            return LatentJoint(mean, np.zeros((mean.shape[1], len(A), len(A))))
+        return LatentJoint(mean, self.fit.joint(rows).covariance)
 
     def before_rows(self) -> SparsePosterior:
-        """What was believed of these columns before the rows: the prior, of weights and offsets."""
+        """Return the prior of the weights of these columns and of the offsets."""
         if not (len(self.scale) or self.offset):
             return self
         return replace(self, fit=self.fit.before_rows())

@@ -7,7 +7,7 @@ gradient in the kernel's parameters goes through the columns.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from posterity import arrays, designs, kernels, likelihoods, optimize
 from posterity.arrays import Array
+from posterity.inference.posterior import LatentJoint, LatentMarginals
 from posterity.inference.weights import variational
 from posterity.inference.weights.laplace import LaplaceFit
 from posterity.inference.weights.prior import WeightPrior
@@ -45,9 +46,17 @@ class KernelWeights:
         offset = self.fit.problem.prior.offset_precision is not None
         return _columns(K, self.weights, self.center, offset=offset)
 
-    def latent(self, X: Any) -> tuple[Array, Array]:
-        """Mean (n, C) and covariance (n, C, C) of the latent values."""
+    def latent(self, X: Any) -> LatentMarginals:
+        """Return the distributions of the C latent values at any rows."""
         return self.fit.latent(self.columns(X))
+
+    def joint(self, X: Any) -> LatentJoint:
+        """Return the distribution of each latent value over all rows of X."""
+        return self.fit.joint(self.columns(X))
+
+    def before_rows(self) -> KernelWeights:
+        """Return the prior of the weights, with the kernel and the variance of the fit."""
+        return replace(self, fit=self.fit.before_rows())
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ import numpy as np
 
 from posterity import linalg
 from posterity.arrays import Array
+from posterity.inference.posterior import LatentJoint, LatentMarginals
 from posterity.inference.weights.problem import WeightProblem, Weights
 
 
@@ -27,11 +28,11 @@ class WeightNormal:
         M, J = self.problem.shape
         return linalg.inverse_from_cholesky(self.L).reshape(M, J, M, J)
 
-    def latent(self, Z: Array) -> tuple[Array, Array]:
-        """Mean (n, C) and covariance (n, C, C) of the latent values at rows of the design."""
-        t = self.problem.targets
-        mean = (Z @ self.weights.W) @ t.Q.T + t.shift
-        return mean, np.matmul(np.matmul(t.Q, self.spread(Z)), t.Q.T)
+    def latent(self, Z: Array) -> LatentMarginals:
+        """Return the distributions of the C latent values at rows of the design."""
+        Q = self.problem.targets.Q
+        covariance = np.matmul(np.matmul(Q, self.spread(Z)), Q.T)
+        return LatentMarginals.coupled(self._mean(Z), covariance)
 
     def spread(self, Z: Array) -> Array:
         """Covariance of z W, (n, J, J).  [P9 9.18]"""
@@ -46,17 +47,22 @@ class WeightNormal:
                 S[:, k, j] = S[:, j, k]
         return S
 
-    def joint(self, Z: Array) -> Array:
-        """Covariance of each latent value between rows of the design, (C, n, n)."""
+    def joint(self, Z: Array) -> LatentJoint:
+        """Return the distribution of each latent value over all rows of the design."""
         of_class = [(Z[:, :, None] * q).reshape(len(Z), -1) for q in self.problem.targets.Q]
         roots = [linalg.solve_lower(self.L, np.ascontiguousarray(R.T)) for R in of_class]
-        return np.stack([V.T @ V for V in roots])
+        return LatentJoint(self._mean(Z), np.stack([V.T @ V for V in roots]))
 
     def before_rows(self) -> Self:
-        """The prior of the weights, about zero, in place of the posterior."""
+        """Return the prior of the weights, about zero, in place of the posterior."""
         p = self.problem
         if p.prior.is_flat:
-            raise ValueError("A flat prior is no distribution: there is nothing before the rows.")
+            raise ValueError("A flat prior is not a distribution that could be shown before rows.")
         M, J = p.shape
         L = linalg.cholesky(p.prior.add_to(np.zeros((M * J, M * J))))
         return replace(self, weights=replace(self.weights, W=np.zeros((M, J))), L=L)
+
+    def _mean(self, Z: Array) -> Array:
+        """Mean of the latent values at rows of the design, (n, C)."""
+        t = self.problem.targets
+        return (Z @ self.weights.W) @ t.Q.T + t.shift

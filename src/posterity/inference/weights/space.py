@@ -15,6 +15,7 @@ import numpy as np
 
 from posterity import designs, likelihoods, linalg, optimize
 from posterity.arrays import Array
+from posterity.inference.posterior import LatentJoint, LatentMarginals
 from posterity.inference.weights import laplace_search, mode, variational
 from posterity.inference.weights.laplace import LaplaceFit
 from posterity.inference.weights.prior import WeightPrior
@@ -179,32 +180,37 @@ class LatentPosterior:
     fit: LaplaceFit | NearestNormal
     prior_variance: float
 
-    def latent(self, Z: Array) -> tuple[Array, Array]:
-        """Mean (n, C) and covariance (n, C, C) at columns Z (n, M) in the units of the data."""
+    def latent(self, Z: Array) -> LatentMarginals:
+        """Return the distributions of the C latent values at columns Z (n, M)."""
         rows, outside = self.space.rows(Z)
-        mean, covariance = self.fit.latent(rows)
-        if outside is not None:
-            covariance += self.prior_variance * outside[:, None, None] * self._identity
-        return mean, covariance
+        known = self.fit.latent(rows)
+        if outside is None:
+            return known
+        unseen = self.prior_variance * outside[:, None, None] * self._identity
+        return LatentMarginals.coupled(known.mean, known.covariance + unseen)
 
-    def joint(self, A: Array, b: Array) -> tuple[Array, Array]:
-        """Mean (n, C) and covariance (C, n, n) of A (n, M) times the weights and b (n,) the offset.
+    def joint(self, Z: Array) -> LatentJoint:
+        """Return the distribution of each latent value over all rows of columns Z (n, M)."""
+        return self.combine(Z, np.ones(len(Z)))
 
-        Weights and offset in the units of the data, of each latent value by itself.
+    def combine(self, A: Array, b: Array) -> LatentJoint:
+        """Return the distribution of A (n, M) times the weights plus b (n,) times the offset.
+
+        Weights and offset are in the units of the data.
         """
         space, t = self.space, self.fit.problem.targets
         X = (A - np.outer(b, space.center)) / space.scale
         along = X if space.V is None else X @ space.V
         rows = np.hstack([along, b[:, None]]) if space.offset else along
-        covariance = self.fit.joint(rows)
+        covariance = self.fit.joint(rows).covariance
         if space.V is not None:
             outside = X - along @ space.V.T
             unseen = self.prior_variance * (outside @ outside.T)
             covariance += np.diagonal(self._identity)[:, None, None] * unseen
-        return (rows @ self.fit.weights.W) @ t.Q.T + np.outer(b, t.shift), covariance
+        return LatentJoint((rows @ self.fit.weights.W) @ t.Q.T + np.outer(b, t.shift), covariance)
 
     def before_rows(self) -> LatentPosterior:
-        """What was believed before the rows: the prior, of weights and of offsets."""
+        """Return the prior of weights and offsets, with the variances of the fit."""
         return replace(self, fit=self.fit.before_rows())
 
     @cached_property

@@ -37,11 +37,10 @@ def small(posterior: Exact, noise_variance: float) -> tuple[Exact | Condensed, s
 def _error(posterior: Exact, condensed: Condensed, noise_variance: float) -> float:
     """The largest difference of means and of deviations, in deviations, where a panel goes."""
     X = _probes(np.asarray(posterior.X))
-    mean, variance = (np.asarray(part).reshape(len(X)) for part in posterior.latent(X))
-    m, v = condensed.latent(X)
-    s = np.sqrt(variance + noise_variance)
-    apart = np.sqrt(v + noise_variance) - s
-    return float(np.max(np.maximum(np.abs(m - mean), np.abs(apart)) / s))
+    exact, few = posterior.latent(X), condensed.latent(X)
+    s = np.sqrt(exact.variance + noise_variance)
+    apart = np.sqrt(few.variance + noise_variance) - s
+    return float(np.max(np.maximum(np.abs(few.mean - exact.mean), np.abs(apart)) / s))
 
 
 def _probes(X: Array) -> Array:

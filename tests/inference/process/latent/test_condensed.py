@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from support.latents import of_one
 
 from posterity import GaussianProcessClassifier, GaussianProcessRegressor, kernels
 from posterity.inference.process import exact
@@ -27,14 +28,14 @@ def classification(kernel):
 
 
 def latent(posterior):
-    return [np.asarray(part).reshape(len(QUERIES)) for part in posterior.latent(QUERIES)]
+    return [np.asarray(part).reshape(len(QUERIES)) for part in of_one(posterior.latent(QUERIES))]
 
 
 @pytest.mark.parametrize("fitted", [regression, classification])
 def test_all_rows_tell_all_there_is_to_tell(fitted):
     posterior = fitted(3.0 * kernels.Matern(2.0, smoothness=0.5) + kernels.White(0.1))
     mean, variance = latent(posterior)
-    m, v = condensed.Condensed.of(posterior, len(X)).latent(QUERIES)
+    m, v = of_one(condensed.Condensed.of(posterior, len(X)).latent(QUERIES))
     np.testing.assert_allclose(m, mean, atol=1e-6)
     np.testing.assert_allclose(v, variance, rtol=1e-6)
 
@@ -47,7 +48,7 @@ def test_more_rows_tell_more_and_few_tell_enough_of_a_smooth_function(fitted):
     for n_rows in (3, 10, 30):
         few = condensed.Condensed.of(posterior, n_rows)
         assert len(few.Z) <= n_rows
-        m, v = few.latent(QUERIES)
+        m, v = of_one(few.latent(QUERIES))
         apart.append(max(np.max(np.abs(m - mean)), np.max(np.abs(v - variance))))
     assert apart[0] > apart[1] > apart[2]
     assert apart[2] < 3e-3

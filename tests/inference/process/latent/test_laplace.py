@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from latent_oracles import DenseLaplace, HeavyTailed, differences
+from support.latents import of_one
 
 from posterity import kernels, likelihoods, linalg, optimize
 from posterity.inference.process import kernel_blocks
@@ -54,11 +55,12 @@ def test_it_is_what_dense_algebra_says(likelihood, offset, blocked):
     near = None if likelihood.log_concave else 1.01 * posterior.alpha
     dense = DenseLaplace(KERNEL, likelihood, X, targets, near)
     mean, covariance = dense.latent(queries)
-    found_mean, found_variance = posterior.latent(queries)
+    found_mean, found_variance = of_one(posterior.latent(queries))
     np.testing.assert_allclose(found_mean, mean, rtol=1e-6, atol=1e-6)
-    np.testing.assert_allclose(posterior.mean(queries), found_mean, rtol=1e-12)
     np.testing.assert_allclose(found_variance, np.diagonal(covariance), rtol=1e-6)
-    np.testing.assert_allclose(posterior.covariance(queries), covariance, rtol=1e-6, atol=1e-7)
+    np.testing.assert_allclose(
+        posterior.joint(queries).covariance[0], covariance, rtol=1e-6, atol=1e-7
+    )
     assert posterior.log_evidence == pytest.approx(dense.log_evidence, abs=1e-6)
     assert LaplaceEvidence(X, targets)(KERNEL, likelihood)[0] == posterior.log_evidence
 
@@ -95,9 +97,9 @@ def test_with_normal_noise_it_is_exact(offset):
     total = KERNEL + kernels.Constant(v).fixed() if offset else KERNEL
     exact = ProcessPosterior.condition(total, 0.4, X, observations)
     found = LaplacePosterior.condition(KERNEL, likelihood, X, targets)
-    mean, variance = exact.latent(queries)
-    np.testing.assert_allclose(found.latent(queries)[0], targets.shift + mean[:, 0], rtol=1e-10)
-    np.testing.assert_allclose(found.latent(queries)[1], variance, rtol=1e-10)
+    mean, variance = of_one(exact.latent(queries))
+    np.testing.assert_allclose(found.latent(queries).mean[:, 0], targets.shift + mean, rtol=1e-10)
+    np.testing.assert_allclose(found.latent(queries).variance[:, 0], variance, rtol=1e-10)
     assert found.log_evidence == pytest.approx(exact.log_evidence, rel=1e-10)
     np.testing.assert_allclose(
         LaplaceEvidence(X, targets)(KERNEL, likelihood)[1],
@@ -118,7 +120,9 @@ def test_an_integer_weight_is_a_repeated_row():
     once = LaplacePosterior.condition(kernel, likelihood, X, weighted)
     often = LaplacePosterior.condition(kernel, likelihood, np.repeat(X, counts, axis=0), repeated)
     assert once.log_evidence == pytest.approx(often.log_evidence, rel=1e-10)
-    for mine, theirs in zip(once.latent(queries), often.latent(queries), strict=True):
+    for mine, theirs in zip(
+        of_one(once.latent(queries)), of_one(often.latent(queries)), strict=True
+    ):
         np.testing.assert_allclose(mine, theirs, rtol=1e-8)
     value, gradient = LaplaceEvidence(X, weighted)(kernel, likelihood)
     expected = LaplaceEvidence(np.repeat(X, counts, axis=0), repeated)(kernel, likelihood)
@@ -140,10 +144,10 @@ def test_extreme_kernels_have_a_mode_and_variances(kernel):
     likelihood = likelihoods.Bernoulli()
     X, targets, queries = data(likelihood)
     posterior = LaplacePosterior.condition(kernel, likelihood, X, targets)
-    variance = posterior.latent(queries)[1]
+    variance = posterior.latent(queries).variance[:, 0]
     total = sites.with_offset(kernel, targets)
     assert np.all((variance >= 0.0) & (variance <= total.diag(queries) * (1.0 + 1e-9)))
-    at_rows = posterior.mean(X)
+    at_rows = posterior.latent(X).mean[:, 0]
     slope = targets.weights * likelihood.d1(targets.y, at_rows)
     np.testing.assert_allclose(posterior.alpha, slope, rtol=1e-5, atol=1e-7)
     assert np.all(np.isfinite(LaplaceEvidence(X, targets)(kernel, likelihood)[1]))
@@ -254,7 +258,7 @@ def test_a_saddle_between_two_modes_is_left():
     X = np.zeros((2, 1))
     targets = LatentTargets(np.array([-5.0, 5.0]), np.ones(2), np.zeros(1), np.zeros(1))
     posterior = LaplacePosterior.condition(kernel, likelihood, X, targets)
-    mean, variance = posterior.latent(X[:1])
+    mean, variance = of_one(posterior.latent(X[:1]))
     assert abs(mean[0]) == pytest.approx(5.0, abs=0.1)
     assert 0.0 < variance[0] < 0.1
     h = 1e-4

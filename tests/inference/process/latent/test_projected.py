@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from latent_oracles import DenseLaplace
+from support.latents import of_one, with_covariance
 from weight_oracles import DenseWeights
 
 from posterity import kernels, likelihoods, linalg
@@ -82,11 +83,12 @@ def test_points_at_all_rows_are_exact(likelihood, offset):
     exact, near = exactly(likelihood, X, targets)
     carried = ProjectedPosterior.condition(KERNEL, likelihood, X, targets, X)
     assert carried.log_evidence == pytest.approx(exact.log_evidence, abs=1e-8)
-    mean, variance = exact.latent(queries)
-    carried_mean, carried_covariance = carried.latent(queries)
-    np.testing.assert_allclose(carried_mean[:, 0], mean, atol=near)
-    np.testing.assert_allclose(carried_covariance[:, 0, 0], variance, rtol=near)
-    np.testing.assert_allclose(carried.covariance(queries), exact.covariance(queries), atol=near)
+    mean, covariance = with_covariance(exact.latent(queries))
+    carried_mean, carried_covariance = with_covariance(carried.latent(queries))
+    np.testing.assert_allclose(carried_mean, mean, atol=near)
+    np.testing.assert_allclose(carried_covariance, covariance, rtol=near)
+    one, other = carried.joint(queries), exact.joint(queries)
+    np.testing.assert_allclose(one.covariance, other.covariance, atol=near)
 
 
 @offset_or_not
@@ -95,7 +97,10 @@ def test_points_at_all_rows_are_exact_for_what_tells_classes_apart(offset):
     exact = SoftmaxPosterior.condition(KERNEL, THREE, X, targets)
     carried = ProjectedPosterior.condition(KERNEL, THREE, X, targets, X)
     assert carried.log_evidence == pytest.approx(exact.log_evidence, abs=1e-8)
-    (mean, S), (carried_mean, carried_S) = exact.latent(queries), carried.latent(queries)
+    (mean, S), (carried_mean, carried_S) = (
+        with_covariance(exact.latent(queries)),
+        with_covariance(carried.latent(queries)),
+    )
     D = np.array([[1.0, -1.0, 0.0], [0.0, 1.0, -1.0]])
     np.testing.assert_allclose(carried_mean @ D.T, mean @ D.T, atol=1e-7)
     np.testing.assert_allclose(D @ carried_S @ D.T, D @ S @ D.T, atol=1e-7)
@@ -123,10 +128,12 @@ def test_few_points_are_a_process_of_lower_rank_and_what_it_leaves(likelihood, o
     mean, covariance = dense.latent(queries)
     left = KERNEL(queries) - low_rank(queries)
     near = 1e-4 if likelihood is OUTLIERS else 1e-5
-    np.testing.assert_allclose(carried.latent(queries)[0][:, 0], mean, atol=near)
-    np.testing.assert_allclose(carried.covariance(queries), covariance + left, atol=near)
+    np.testing.assert_allclose(carried.latent(queries).mean[:, 0], mean, atol=near)
+    np.testing.assert_allclose(carried.joint(queries).covariance[0], covariance + left, atol=near)
     np.testing.assert_allclose(
-        carried.latent(queries)[1][:, 0, 0], np.diagonal(covariance + left), atol=near
+        carried.latent(queries).covariance[:, 0, 0],
+        np.diagonal(covariance + left),
+        atol=near,
     )
 
 
@@ -149,7 +156,7 @@ def test_few_points_carry_the_functions_of_several_classes(offset):
     mean, S = dense.latent(columns(queries))
     left = KERNEL.diag(queries) - np.sum(columns(queries)[:, :4] ** 2, axis=1)
     D = np.array([[1.0, -1.0, 0.0], [0.0, 1.0, -1.0]])
-    carried_mean, carried_S = carried.latent(queries)
+    carried_mean, carried_S = with_covariance(carried.latent(queries))
     np.testing.assert_allclose(carried_mean @ D.T, mean @ D.T, atol=1e-5)
     S_left = left[:, None, None] * np.eye(3)
     np.testing.assert_allclose(D @ carried_S @ D.T, D @ (S + S_left) @ D.T, atol=1e-5)
@@ -163,7 +170,7 @@ def test_the_offset_keeps_its_prior_when_the_likelihood_has_learned(likelihood):
     exact, near = exactly(likelihood, X, moved)
     carried = ProjectedPosterior.condition(KERNEL, likelihood, X, moved, X)
     assert carried.log_evidence == pytest.approx(exact.log_evidence, abs=1e-8)
-    np.testing.assert_allclose(carried.latent(queries)[0][:, 0], exact.latent(queries)[0], near)
+    np.testing.assert_allclose(carried.latent(queries).mean, exact.latent(queries).mean, near)
 
 
 def test_more_points_lose_less_of_the_evidence():
@@ -182,7 +189,7 @@ def test_more_points_lose_less_of_the_evidence():
 def test_where_points_do_not_reach_the_variance_is_that_of_the_process(likelihood):
     X, targets, _ = data(likelihood, offset=False)
     carried = ProjectedPosterior.condition(KERNEL, likelihood, X, targets, X[:2])
-    mean, S = carried.latent(FAR)
+    mean, S = with_covariance(carried.latent(FAR))
     np.testing.assert_allclose(mean, 0.0, atol=1e-12)
     np.testing.assert_allclose(S, np.broadcast_to(3.0 * np.eye(mean.shape[1]), S.shape))
 
@@ -191,7 +198,7 @@ def test_variances_are_those_of_the_process_at_most_and_never_negative():
     X, targets, queries = data(TWO, offset=False)
     for m in (1, 3, 10, 25):
         carried = ProjectedPosterior.condition(KERNEL, TWO, X, targets, X[:m])
-        variance = carried.latent(np.vstack([X, queries, FAR]))[1][:, 0, 0]
+        variance = carried.latent(np.vstack([X, queries, FAR])).covariance[:, 0, 0]
         assert np.all(variance >= 0.0)
         assert np.all(variance <= 3.0 + 1e-12)
 
@@ -203,18 +210,22 @@ def test_a_weight_is_a_repetition():
     weighted = ProjectedPosterior.condition(KERNEL, TWO, X, targets, X[:5])
     repeated = ProjectedPosterior.condition(KERNEL, TWO, X.repeat(counts, 0), again, X[:5])
     assert weighted.log_evidence == pytest.approx(repeated.log_evidence, rel=1e-10)
-    for one, other in zip(weighted.latent(queries), repeated.latent(queries), strict=True):
+    for one, other in zip(
+        with_covariance(weighted.latent(queries)),
+        with_covariance(repeated.latent(queries)),
+        strict=True,
+    ):
         np.testing.assert_allclose(one, other, atol=1e-8)
 
 
 def test_rows_in_blocks_are_rows_at_once(monkeypatch):
     X, targets, queries = data(TWO)
     whole = ProjectedPosterior.condition(KERNEL, TWO, X, targets, X[:5])
-    expected = whole.latent(queries)
+    expected = with_covariance(whole.latent(queries))
     monkeypatch.setattr(projected, "_BLOCK_ROWS", 4)
     parts = ProjectedPosterior.condition(KERNEL, TWO, X, targets, X[:5])
     assert parts.log_evidence == pytest.approx(whole.log_evidence, rel=1e-12)
-    for one, other in zip(parts.latent(queries), expected, strict=True):
+    for one, other in zip(with_covariance(parts.latent(queries)), expected, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-12)
 
 
@@ -230,7 +241,9 @@ def test_equal_points_are_announced():
     once = ProjectedPosterior.condition(KERNEL, TWO, X, targets, X[:3])
     with pytest.warns(linalg.JitterWarning):
         twice = ProjectedPosterior.condition(KERNEL, TWO, X, targets, X[[0, 1, 2, 0, 1]])
-    for one, other in zip(once.latent(queries), twice.latent(queries), strict=True):
+    for one, other in zip(
+        with_covariance(once.latent(queries)), with_covariance(twice.latent(queries)), strict=True
+    ):
         np.testing.assert_allclose(one, other, atol=1e-4)
 
 
@@ -239,9 +252,10 @@ def test_white_terms_stay_with_their_rows():
     X, targets, queries = data(OUTLIERS, offset=False)
     white = KERNEL + kernels.White(0.7)
     carried = ProjectedPosterior.condition(white, OUTLIERS, X, targets, X[:3])
-    np.testing.assert_allclose(carried.latent(FAR)[1][:, 0, 0], 3.7)
+    np.testing.assert_allclose(carried.latent(FAR).covariance[:, 0, 0], 3.7)
     np.testing.assert_allclose(
-        np.diagonal(carried.covariance(queries)), carried.latent(queries)[1][:, 0, 0]
+        np.diagonal(carried.joint(queries).covariance[0]),
+        carried.latent(queries).covariance[:, 0, 0],
     )
 
 
@@ -308,13 +322,13 @@ def test_the_nearest_normal_is_nearer_to_propagation_and_its_bound_rises_with_th
     kernel = 40.0 * kernels.RBF(1.2)
     full = PropagationPosterior.condition(kernel, TWO, X, single)
     queries = np.random.default_rng(5).normal(size=(100, 2))
-    exact = TWO.predict(*full.latent(queries)).probabilities()
+    exact = TWO.predict(*of_one(full.latent(queries))).probabilities()
     bounds = []
     for m in (4, 8, 40):
         errors = []
         for nearest in (True, False):
             carried = ProjectedPosterior.condition(kernel, TWO, X, single, X[:m], nearest=nearest)
-            mean, S = carried.latent(queries)
+            mean, S = with_covariance(carried.latent(queries))
             p = TWO.predict(mean[:, 0], S[:, 0, 0]).probabilities()
             errors.append(np.mean(np.abs(p - exact)))
             if nearest:
@@ -328,11 +342,11 @@ def test_the_nearest_normal_of_several_classes_knows_what_points_leave():
     X, targets, queries = data(THREE, n=60)
     kernel = 30.0 * kernels.RBF([0.9, 1.4])
     exact = VariationalPosterior.condition(kernel, THREE, X, targets)
-    p = THREE.predict(*exact.latent(queries)).probabilities()
+    p = THREE.predict(*with_covariance(exact.latent(queries))).probabilities()
     errors = []
     for nearest in (True, False):
         carried = ProjectedPosterior.condition(kernel, THREE, X, targets, X, nearest=nearest)
-        found = THREE.predict(*carried.latent(queries)).probabilities()
+        found = THREE.predict(*with_covariance(carried.latent(queries))).probabilities()
         errors.append(np.max(np.abs(found - p)))
     assert errors[0] < 0.03
     assert errors[1] > 2.0 * errors[0]
@@ -347,4 +361,4 @@ def test_rows_that_count_twice_are_two_rows_to_the_nearest_normal():
         KERNEL, TWO, X.repeat(counts, 0), again, X[:5], nearest=True
     )
     assert one.fit.bound == pytest.approx(other.fit.bound, abs=1e-8)
-    np.testing.assert_allclose(one.latent(FAR)[0], other.latent(FAR)[0], atol=1e-7)
+    np.testing.assert_allclose(one.latent(FAR).mean, other.latent(FAR).mean, atol=1e-7)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from support.latents import of_one
 
 from posterity import kernels, likelihoods
 from posterity.inference.process.latent.laplace import LaplacePosterior
@@ -25,7 +26,7 @@ def observed(likelihood, n=25, *, offset=True, weights=None):
 def test_mean_and_precision_are_averages_over_itself(likelihood, offset):
     X, t = observed(likelihood, offset=offset, weights=np.arange(25) % 3 + 0.5)
     q = NearestPosterior.condition(KERNEL, likelihood, X, t)
-    mean, variance = q.latent(X)
+    mean, variance = of_one(q.latent(X))
     _, d1, h = likelihood.expected(t.y, mean, variance)
     K = KERNEL(X) + t.offset_variance[0]
     np.testing.assert_allclose(t.shift[0] + K @ (t.weights * d1), mean, atol=0.02)
@@ -42,7 +43,7 @@ def test_of_many_events_it_is_laplaces():
     nearest, laplace = (
         kind.condition(KERNEL, likelihood, X, many) for kind in (NearestPosterior, LaplacePosterior)
     )
-    for found, expected in zip(nearest.latent(X), laplace.latent(X), strict=True):
+    for found, expected in zip(of_one(nearest.latent(X)), of_one(laplace.latent(X)), strict=True):
         np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-3)
     assert nearest.log_evidence == pytest.approx(laplace.log_evidence, rel=1e-9)
 
@@ -53,4 +54,4 @@ def test_rows_without_events_expect_few(variance):
     X, t = observed(likelihood)
     empty = LatentTargets.of(np.zeros(25), t.weights, likelihood, offset=True)
     posterior = NearestPosterior.condition(variance * kernels.RBF(1.0), likelihood, X, empty)
-    assert 0.0 < np.sum(likelihood.predict(*posterior.latent(X)).mean()) < 0.5
+    assert 0.0 < np.sum(likelihood.predict(*of_one(posterior.latent(X))).mean()) < 0.5

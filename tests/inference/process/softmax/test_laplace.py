@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy.special import expit, log_expit
+from support.latents import with_covariance
 
 from posterity import kernels, likelihoods, linalg, optimize
 from posterity.inference.process import kernel_blocks
@@ -142,7 +143,9 @@ def test_latent_functions_are_those_of_dense_algebra(kernel, offset, route):
     X, likelihood, targets = problem(offset)
     queries = np.random.default_rng(5).normal(size=(9, 2))
     expected_mean, expected_covariance = Dense(kernel, likelihood, X, targets).latent(queries)
-    mean, covariance = SoftmaxPosterior.condition(kernel, likelihood, X, targets).latent(queries)
+    mean, covariance = with_covariance(
+        SoftmaxPosterior.condition(kernel, likelihood, X, targets).latent(queries)
+    )
     np.testing.assert_allclose(mean, expected_mean, atol=1e-9)
     np.testing.assert_allclose(covariance, expected_covariance, atol=1e-9)
     np.testing.assert_array_equal(covariance, np.swapaxes(covariance, 1, 2))
@@ -157,7 +160,9 @@ def test_six_classes_of_more_rows_than_columns_worked_on_at_a_time():
     by_differences = differences(lambda t: evidence(KERNEL.at(t), likelihood)[0], KERNEL.theta)
     np.testing.assert_allclose(gradient, by_differences, rtol=1e-5)
     posterior = SoftmaxPosterior.condition(KERNEL, likelihood, X, targets)
-    for ours, theirs in zip(posterior.latent(X[:5]), dense.latent(X[:5]), strict=True):
+    for ours, theirs in zip(
+        with_covariance(posterior.latent(X[:5])), dense.latent(X[:5]), strict=True
+    ):
         np.testing.assert_allclose(ours, theirs, atol=1e-9)
 
 
@@ -196,7 +201,7 @@ def test_a_weight_is_a_repetition(offset):
         np.testing.assert_allclose(a, b, rtol=1e-8)
     queries = X + 0.3
     a, b = (
-        SoftmaxPosterior.condition(KERNEL, likelihood, *rows_of).latent(queries)
+        with_covariance(SoftmaxPosterior.condition(KERNEL, likelihood, *rows_of).latent(queries))
         for rows_of in ((X, once), (X_rows, often))
     )
     np.testing.assert_allclose(a[0], b[0], atol=1e-8)
@@ -206,7 +211,7 @@ def test_a_weight_is_a_repetition(offset):
 def test_the_mode_is_stationary(route):
     X, likelihood, targets = problem()
     posterior = SoftmaxPosterior.condition(KERNEL, likelihood, X, targets)
-    a, _ = posterior.latent(X)
+    a, _ = with_covariance(posterior.latent(X))
     slope = targets.weights[:, None] * likelihood.d1(targets.y, a)
     np.testing.assert_allclose(posterior.b, slope, atol=1e-8)
     assert 0 < posterior.n_iter < 20
@@ -268,7 +273,7 @@ def test_wide_and_narrow_priors(variance, length_scale):
     np.testing.assert_allclose(gradient, by_differences, rtol=1e-3, atol=1e-4)
     posterior = SoftmaxPosterior.condition(kernel, likelihood, X, targets)
     assert posterior.log_evidence == pytest.approx(value, rel=1e-9)
-    _, covariance = posterior.latent(np.vstack([X, 100.0 * X]))
+    _, covariance = with_covariance(posterior.latent(np.vstack([X, 100.0 * X])))
     assert np.min(np.linalg.eigvalsh(covariance)) >= -1e-10 * variance
 
 
@@ -278,14 +283,18 @@ def test_probabilities_that_underflow():
     value, gradient = SoftmaxEvidence(X, far)(KERNEL, likelihood)
     assert value == pytest.approx(0.0, abs=1e-12)
     np.testing.assert_allclose(gradient, 0.0, atol=1e-12)
-    mean, covariance = SoftmaxPosterior.condition(KERNEL, likelihood, X, far).latent(X)
+    mean, covariance = with_covariance(
+        SoftmaxPosterior.condition(KERNEL, likelihood, X, far).latent(X)
+    )
     np.testing.assert_allclose(mean, np.broadcast_to(far.shift, mean.shape), atol=1e-9)
     np.testing.assert_allclose(covariance, np.broadcast_to(1.7 * np.eye(3), (30, 3, 3)), atol=1e-9)
 
 
 def test_far_from_all_rows_the_prior_is_left():
     X, likelihood, targets = problem(offset=False)
-    mean, covariance = SoftmaxPosterior.condition(KERNEL, likelihood, X, targets).latent(X + 1e3)
+    mean, covariance = with_covariance(
+        SoftmaxPosterior.condition(KERNEL, likelihood, X, targets).latent(X + 1e3)
+    )
     np.testing.assert_array_equal(mean, 0.0)
     np.testing.assert_allclose(covariance, np.broadcast_to(1.7 * np.eye(3), covariance.shape))
 
@@ -298,7 +307,7 @@ def test_rows_may_be_objects():
         lambda A, B: np.array([[len({*a} & {*b}) for b in B] for a in A]) + 0.0
     )
     posterior = SoftmaxPosterior.condition(kernel, likelihood, words, targets)
-    mean, covariance = posterior.latent(["abcd", "xyzz"])
+    mean, covariance = with_covariance(posterior.latent(["abcd", "xyzz"]))
     assert mean.shape == (2, 3)
     assert covariance.shape == (2, 3, 3)
     assert np.argmax(mean[0]) == 0

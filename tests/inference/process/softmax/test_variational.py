@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy.special import log_softmax, softmax
+from support.latents import with_covariance
 
 from posterity import kernels, likelihoods, optimize
 from posterity.inference.process.latent.targets import LatentTargets
@@ -65,7 +66,7 @@ def test_at_the_end_the_mean_is_the_kernel_times_the_average_slope(offset):
     X, y = rows()
     kernel, targets = 20.0 * kernels.RBF(1.0), targets_of(y, offset=offset)
     posterior = VariationalPosterior.condition(kernel, THREE, X, targets)
-    mean, covariance = posterior.latent(X)
+    mean, covariance = with_covariance(posterior.latent(X))
     _, d1, _, _ = THREE.averages(y, mean, covariance)
     np.testing.assert_allclose(posterior.b, d1, atol=0.02)
     prior = kernel(X)[:, :, None] + targets.offset_variance
@@ -79,7 +80,7 @@ def test_its_bound_is_that_of_dense_algebra():
     kernel, targets = 5.0 * kernels.RBF(1.0), targets_of(y)
     posterior = VariationalPosterior.condition(kernel, THREE, X, targets)
     N, C = 12, 3
-    mean, _ = posterior.latent(X)
+    mean, _ = with_covariance(posterior.latent(X))
     D = posterior.D.T
     W = np.zeros((N * C, N * C))
     for n in range(N):
@@ -114,7 +115,7 @@ def test_it_is_nearer_to_the_exact_posterior_than_laplace(variance):
     errors = []
     for kind in (SoftmaxPosterior, VariationalPosterior):
         posterior = kind.condition(kernel, THREE, X, targets_of(y))
-        p = THREE.predict(*posterior.latent(query)).probabilities()
+        p = THREE.predict(*with_covariance(posterior.latent(query))).probabilities()
         errors.append(np.max(np.abs(p - exact)))
     assert posterior.log_evidence < log_evidence + 0.02
     assert posterior.log_evidence > log_evidence - 0.5
@@ -131,7 +132,9 @@ def test_weights_are_repetitions():
     repeated = VariationalPosterior.condition(
         kernel, THREE, X.repeat(weights, 0), targets_of(y.repeat(weights))
     )
-    for a, b in zip(weighted.latent(X), repeated.latent(X), strict=True):
+    for a, b in zip(
+        with_covariance(weighted.latent(X)), with_covariance(repeated.latent(X)), strict=True
+    ):
         np.testing.assert_allclose(a, b, atol=5e-2)
     assert weighted.log_evidence == pytest.approx(repeated.log_evidence, abs=1e-2)
 

@@ -18,10 +18,12 @@ import numpy as np
 
 from posterity import kernels, linalg
 from posterity.arrays import Array, DeviceArray, namespace
+from posterity.inference.posterior import LatentJoint, LatentMarginals
 from posterity.inference.process.inducing import observed as inducing_observed
 from posterity.inference.process.inducing import rows
 from posterity.inference.process.inducing.observed import ObservedRows
 from posterity.inference.process.inducing.rows import Carrier
+from posterity.inference.process.prior import ProcessPrior, share_covariance, share_variance
 
 
 def compute_bound(
@@ -75,8 +77,8 @@ def condition_on_points(
     >>> X = np.linspace(0.0, 1.0, 50)[:, None]
     >>> rows = inducing_observed.HeldRows(X, Observations.of(np.sin(6.0 * X)))
     >>> posterior = condition_on_points(kernels.RBF(0.5), 0.1, rows, X[::10])
-    >>> mean, variance = posterior.latent(np.array([[0.25]]))
-    >>> round(float(mean[0, 0]), 2), round(float(variance[0]), 3)
+    >>> f = posterior.latent(np.array([[0.25]]))
+    >>> round(float(f.mean[0, 0]), 2), round(float(f.variance[0, 0]), 3)
     (0.83, 0.005)
     """
     with linalg.threads.limited(len(Z)):
@@ -101,12 +103,12 @@ class InducingPosterior:
         """M."""
         return int(self.L.shape[0])
 
-    def latent(self, X: Any) -> tuple[DeviceArray, DeviceArray]:
-        """Mean (n, K) and variance (n,) of the noise-free function."""
+    def latent(self, X: Any) -> LatentMarginals:
+        """Return the distributions of the K noise-free functions."""
         places = inducing_observed.slices(len(X), self.n_inducing, self.m)
         means, variances = zip(*(self._latent(X[i]) for i in places), strict=True)
         xp = namespace(self.m)
-        return xp.concat(means), xp.concat(variances)
+        return share_variance(xp.concat(means), xp.concat(variances))
 
     def mean(self, X: Any) -> DeviceArray:
         """Mean (n, K) of the noise-free function."""
@@ -114,19 +116,23 @@ class InducingPosterior:
         places = inducing_observed.slices(len(X), self.n_inducing, self.m)
         return namespace(w).concat([self.kernel(X[i], self.Z) @ w for i in places])
 
-    def leave_one_out(self) -> tuple[DeviceArray, DeviceArray]:
-        """Not known in closed form: the points were placed, and the rows summed up."""
+    def leave_one_out(self) -> LatentMarginals:
+        """Refuse: there is no closed form, since the rows are kept only as sums."""
         raise TypeError(
             "Leave-one-out predictions need the exact process; fit with inducing_points=None."
         )
 
-    def covariance(self, X: Any) -> DeviceArray:
-        """Covariance of the noise-free function between the rows of X, (n, n)."""
+    def joint(self, X: Any) -> LatentJoint:
+        """Return the distribution of each noise-free function over all rows of X."""
         a, b = self._projections(X)
         C = self.kernel(X)
         C -= rows.gram(a)
         C += rows.gram(b)
-        return C
+        return share_covariance(rows.product(a.T, self.m), C)
+
+    def before_rows(self) -> ProcessPrior:
+        """Return the process before it saw its rows."""
+        return ProcessPrior(self.kernel, np.zeros(self.m.shape[1]), np.zeros(self.m.shape[1]))
 
     def _latent(self, X: Any) -> tuple[DeviceArray, DeviceArray]:
         xp = namespace(self.m)

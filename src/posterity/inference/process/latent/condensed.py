@@ -12,6 +12,7 @@ import numpy as np
 
 from posterity import kernels, linalg
 from posterity.arrays import Array
+from posterity.inference.posterior import LatentMarginals
 from posterity.inference.process import exact, kernel_blocks
 from posterity.inference.process.inducing import selection
 from posterity.inference.process.latent import site_posterior
@@ -33,9 +34,9 @@ class Condensed:
     >>> X = np.linspace(0.0, 6.0, 200)[:, None]
     >>> model = GaussianProcessRegressor(kernels.RBF(1.0).fixed(), 0.01).fit(X, np.sin(X[:, 0]))
     >>> few = Condensed.of(model.posterior_, 12)
-    >>> mean, variance = few.latent(np.array([[1.5]]))
-    >>> bool(abs(mean[0] - model.posterior_.mean(np.array([[1.5]]))[0, 0]) < 1e-3)
-    True
+    >>> query = np.array([[1.5]])
+    >>> [round(float(f.latent(query).mean[0, 0]), 2) for f in (few, model.posterior_)]
+    [0.99, 0.99]
     """
 
     kernel: kernels.Kernel
@@ -61,11 +62,12 @@ class Condensed:
         weights, shift = _weights(posterior)
         return cls(kernel, Z, L, U, A @ weights, shift)
 
-    def latent(self, X: Array) -> tuple[Array, Array]:
-        """Mean and variance of the function, (n,) each."""
+    def latent(self, X: Array) -> LatentMarginals:
+        """Return the distributions of the function at each row of X."""
         a = linalg.solve_lower(self.L, kernel_blocks.between(self.kernel, self.Z, X))
         left = np.maximum(self.kernel.diag(X) - np.sum(a**2, axis=0), 0.0)
-        return self.shift + a.T @ self.m, left + np.sum((self.U @ a) ** 2, axis=0)
+        mean, variance = self.shift + a.T @ self.m, left + np.sum((self.U @ a) ** 2, axis=0)
+        return LatentMarginals(mean[:, None], variance[:, None])
 
 
 def _told(posterior: Exact, A: Array) -> Array:

@@ -14,6 +14,7 @@ import numpy as np
 
 from posterity import designs, kernels, likelihoods, linalg
 from posterity.arrays import Array
+from posterity.inference.posterior import LatentJoint, LatentMarginals
 from posterity.inference.process import kernel_blocks
 from posterity.inference.process.inducing import selection
 from posterity.inference.process.latent.targets import LatentTargets
@@ -90,22 +91,26 @@ class ProjectedPosterior:
         """Why there were no more."""
         return self.fit.weights.stop_reason
 
-    def latent(self, X: Any) -> tuple[Array, Array]:
-        """Mean (n, C) and covariance (n, C, C) of the latent values.
+    def latent(self, X: Any) -> LatentMarginals:
+        """Return the distributions of the C latent values at each row of X.
 
         What points carry in common for all of several classes, which no row tells of, is left out.
         """
         Z = _columns(self.kernel, X, self.points, self.L)
         left = _left(self.kernel, X, Z)
-        mean, covariance = self.fit.latent(self._with_offset(Z))
-        C = mean.shape[1]
-        return mean, covariance + left[:, None, None] * np.eye(C)
+        carried = self.fit.latent(self._with_offset(Z))
+        covariance = carried.covariance + left[:, None, None] * np.eye(carried.n_latents)
+        return LatentMarginals.coupled(carried.mean, covariance)
 
-    def covariance(self, X: Any) -> Array:
-        """Of the latent function between the rows of X, (n, n), where there is one function."""
+    def joint(self, X: Any) -> LatentJoint:
+        """Return the distribution of each latent function over all rows of X."""
         Z = _columns(self.kernel, X, self.points, self.L)
-        V = linalg.solve_lower(self.fit.L, np.ascontiguousarray(self._with_offset(Z).T))
-        return self.kernel(X) - Z @ Z.T + V.T @ V
+        carried = self.fit.joint(self._with_offset(Z))
+        return LatentJoint(carried.mean, self.kernel(X) - Z @ Z.T + carried.covariance)
+
+    def before_rows(self) -> ProjectedPosterior:
+        """Return the process before it saw its rows, through the same points."""
+        return replace(self, fit=self.fit.before_rows())
 
     def _with_offset(self, Z: Array) -> Array:
         """And a column of ones, where there is an offset."""

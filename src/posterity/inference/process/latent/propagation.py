@@ -81,8 +81,8 @@ class PropagationPosterior(SitePosterior):
     >>> likelihood = likelihoods.Bernoulli()
     >>> targets = LatentTargets.of(y, np.ones(3), likelihood, offset=False)
     >>> posterior = PropagationPosterior.condition(4.0 * kernels.RBF(1.0), likelihood, X, targets)
-    >>> mean, variance = posterior.latent(np.array([[-1.0], [9.0]]))
-    >>> mean.round(3), variance.round(3)
+    >>> f = posterior.latent(np.array([[-1.0], [9.0]]))
+    >>> f.mean[:, 0].round(3), f.variance[:, 0].round(3)
     (array([-1.657,  0.   ]), array([2.09, 4.  ]))
     """
 

@@ -80,8 +80,8 @@ class ScaleMixturePosterior(SitePosterior):
     >>> likelihood = likelihoods.StudentT(scale=0.2, degrees_of_freedom=3.0)
     >>> targets = LatentTargets.of(y, np.ones(4), likelihood, offset=False)
     >>> posterior = ScaleMixturePosterior.condition(kernels.RBF(1.0), likelihood, X, targets)
-    >>> mean, variance = posterior.latent(np.array([[0.0], [9.0]]))
-    >>> mean.round(2), variance.round(2)
+    >>> f = posterior.latent(np.array([[0.0], [9.0]]))
+    >>> f.mean[:, 0].round(2), f.variance[:, 0].round(2)
     (array([-0.01,  0.  ]), array([0.1, 1. ]))
     """
 

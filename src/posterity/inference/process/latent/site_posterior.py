@@ -10,8 +10,10 @@ import numpy as np
 
 from posterity import kernels, linalg
 from posterity.arrays import Array
+from posterity.inference.posterior import LatentJoint, LatentMarginals
 from posterity.inference.process import kernel_blocks
 from posterity.inference.process.latent.sites import Sites
+from posterity.inference.process.prior import ProcessPrior
 
 _ROUND_OFF = 1e10 * float(np.finfo(np.float64).eps)  # of a variance, in units of its tolerance
 _QUERY_VALUES = 1 << 22  # cross-covariances held at a time while predicting: 32 MiB
@@ -33,27 +35,27 @@ class SitePosterior:
     n_iter: int
     stop_reason: str
 
-    def mean(self, X: Any) -> Array:
-        """Of the latent function at the rows of X, (n,).  [GPML 3.21]"""
-        parts = [
-            kernel_blocks.between(self.kernel, x, self.X) @ self.alpha for x in self._pieces(X)
-        ]
-        return self.shift + np.concatenate(parts)
-
-    def latent(self, X: Any) -> tuple[Array, Array]:
-        """Mean and variance of the latent function at the rows of X, each (n,).  [GPML 3.24]"""
+    def latent(self, X: Any) -> LatentMarginals:
+        """Return the distributions of the latent function at the rows of X.  [GPML 3.21, 3.24]"""
         means, variances = [], []
         for x in self._pieces(X):
             k, prior = kernel_blocks.between(self.kernel, self.X, x), self.kernel.diag(x)
             means.append(self.shift + k.T @ self.alpha)
             left = prior - self.sites.reduction(k)
             variances.append(linalg.nonnegative(left, prior * self._loss))
-        return np.concatenate(means), np.concatenate(variances)
+        mean, variance = np.concatenate(means), np.concatenate(variances)
+        return LatentMarginals(mean[:, None], variance[:, None])
 
-    def covariance(self, X: Any) -> Array:
-        """Of the latent function between the rows of X, (n, n)."""
+    def joint(self, X: Any) -> LatentJoint:
+        """Return the distribution of the latent function over all rows of X."""
         k = kernel_blocks.between(self.kernel, self.X, X)
-        return self.kernel(X) - self.sites.reduction_matrix(k)
+        mean = self.shift + k.T @ self.alpha
+        covariance = self.kernel(X) - self.sites.reduction_matrix(k)
+        return LatentJoint(mean[:, None], covariance[None])
+
+    def before_rows(self) -> ProcessPrior:
+        """Return the process before it saw its rows; its kernel includes the offset."""
+        return ProcessPrior(self.kernel, np.array([self.shift]), np.zeros(1))
 
     @functools.cached_property
     def _loss(self) -> float:

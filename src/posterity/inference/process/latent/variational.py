@@ -39,8 +39,8 @@ class NearestPosterior(SitePosterior):
     >>> likelihood = likelihoods.Poisson()
     >>> targets = LatentTargets.of(y, np.ones(3), likelihood, offset=False)
     >>> posterior = NearestPosterior.condition(4.0 * kernels.RBF(1.0), likelihood, X, targets)
-    >>> mean, variance = posterior.latent(X)
-    >>> likelihood.predict(mean, variance).mean().round(2)
+    >>> f = posterior.latent(X)
+    >>> likelihood.predict(f.mean[:, 0], f.variance[:, 0]).mean().round(2)
     array([0.27, 0.32, 2.66])
     """
 

@@ -16,8 +16,10 @@ import numpy as np
 
 from posterity import kernels, likelihoods, linalg, optimize
 from posterity.arrays import Array
+from posterity.inference.posterior import LatentJoint, LatentMarginals, concatenate_rows
 from posterity.inference.process import kernel_blocks
 from posterity.inference.process.latent.targets import LatentTargets
+from posterity.inference.process.prior import ProcessPrior
 from posterity.inference.process.softmax import modes
 from posterity.inference.process.softmax.factors import Factors, Memory, check_room, fill_class
 from posterity.inference.process.softmax.gradient import fill_gram, gradient
@@ -81,8 +83,8 @@ class SoftmaxPosterior:
     >>> likelihood = likelihoods.Categorical(3)
     >>> targets = LatentTargets.of(y, np.ones(3), likelihood, offset=False)
     >>> posterior = SoftmaxPosterior.condition(2.0 * kernels.RBF(1.0), likelihood, X, targets)
-    >>> mean, covariance = posterior.latent(X)
-    >>> mean.argmax(axis=1), covariance.shape
+    >>> f = posterior.latent(X)
+    >>> f.mean.argmax(axis=1), f.covariance.shape
     (array([0, 1, 2]), (3, 3, 3))
     """
 
@@ -118,22 +120,35 @@ class SoftmaxPosterior:
         how = mode.n_iter, mode.stop_reason
         return cls(kernel, X, targets, mode.point.b, factors.D, *matrices, value, *how)
 
-    def latent(self, X: Any) -> tuple[Array, Array]:
-        """Mean (n, C) and covariance (n, C, C) of the functions at the rows of X."""
-        pieces = [self._piece(x) for x in self._pieces(X)]
-        return np.concatenate([m for m, _ in pieces]), np.concatenate([S for _, S in pieces])
+    def latent(self, X: Any) -> LatentMarginals:
+        """Return the distributions of the C functions at each row of X."""
+        return concatenate_rows([self._latent_of_few(x) for x in self._pieces(X)])
 
-    def _piece(self, X: Any) -> tuple[Array, Array]:
-        """The same for few rows.  [GPML Alg3.4]"""
-        k, prior, t = (
-            kernel_blocks.between(self.kernel, self.X, X),
-            self.kernel.diag(X),
-            self.targets,
-        )
-        n, C = k.shape[1], len(t.shift)
-        mean = t.shift + k.T @ self.b + t.offset_variance * np.sum(self.b, axis=0)
+    def joint(self, X: Any) -> LatentJoint:
+        """Return the distribution of each function over all rows of X."""
+        k, K = kernel_blocks.between(self.kernel, self.X, X), self.kernel(X)
+        covariances = []
+        for c, v in enumerate(self.targets.offset_variance):
+            V, Ek = self._solved(c, k + v)
+            part = linalg.solve_lower(self.L, Ek)
+            covariances.append(K + v - V.T @ V + part.T @ part)
+        return LatentJoint(self._mean(k), np.stack(covariances))
+
+    def before_rows(self) -> ProcessPrior:
+        """Return the functions before they saw their rows."""
+        return ProcessPrior(self.kernel, self.targets.shift, self.targets.offset_variance)
+
+    def _mean(self, k: Array) -> Array:
+        """Mean (n, C) where the covariances with the rows are k (N, n)."""
+        t = self.targets
+        return t.shift + k.T @ self.b + t.offset_variance * np.sum(self.b, axis=0)
+
+    def _latent_of_few(self, X: Any) -> LatentMarginals:
+        """Return the same for so few rows that memory does not matter.  [GPML Alg3.4]"""
+        k, prior = kernel_blocks.between(self.kernel, self.X, X), self.kernel.diag(X)
+        n, C = k.shape[1], len(self.targets.shift)
         variances, parts = np.empty((n, C)), []
-        for c, v in enumerate(t.offset_variance):
+        for c, v in enumerate(self.targets.offset_variance):
             V, Ek = self._solved(c, k + v)
             scale = (prior + v) * self._loss
             variances[:, c] = linalg.nonnegative(prior + v - np.sum(V * V, axis=0), scale)
@@ -141,7 +156,7 @@ class SoftmaxPosterior:
         covariance = np.empty((n, C, C))
         fill_gram(covariance, parts)
         covariance[:, range(C), range(C)] += variances
-        return mean, covariance
+        return LatentMarginals.coupled(self._mean(k), covariance)
 
     def _solved(self, c: int, k: Array) -> tuple[Array, Array]:
         """V with V^T V = k^T E_c k, and E_c k."""
