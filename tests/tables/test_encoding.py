@@ -295,9 +295,9 @@ class TestEncoder:
             encoder("number", [])
 
     def test_lists_in_a_cell_are_refused(self):
-        with pytest.raises(tables.TableError, match="holds values of type List"):
+        with pytest.raises(tables.TableError, match="contains values of type List"):
             encoded(encoder("number", [1.0, 3.0]), [[1, 2]])
-        with pytest.raises(tables.TableError, match="holds values of type List"):
+        with pytest.raises(tables.TableError, match="contains values of type List"):
             encoded(encoder("category", ["a"]), [[1, 2]])
 
     def test_it_is_a_transformer_that_can_be_cloned(self):

@@ -91,7 +91,7 @@ class TestKinds:
         schema = inferred(["oops", *texts(X[:0:-1])])
         seen = column(schema)
         assert (seen.kind, seen.n_missing, seen.lenient) == ("number", 1, True)
-        assert "1 text taken as missing" in seen.why
+        assert "1 text treated as missing" in seen.why
 
     def test_a_decimal_comma_needs_more_than_a_draw(self):
         seen = column(inferred(["oops", *(str(i % 40) for i in range(N - 1))]))
@@ -141,7 +141,7 @@ class TestKinds:
         values = [f"{1 + i % 12}/{1 + i * 5 % 12}/2020" for i in RNG.permutation(N)]
         seen = column(inferred(values))
         assert seen.style == "mdy"
-        assert "other way round" in seen.why
+        assert "could be swapped" in seen.why
         with_points = [value.replace("/", ".") for value in values]
         assert column(inferred(with_points)).style == "dmy"
 
@@ -149,7 +149,7 @@ class TestKinds:
         values = [f"{day}/{month}/2020" for month in range(1, 6) for day in range(1, 13)]
         seen = column(inferred(values))
         assert seen.style == "dmy"
-        assert "other way round" not in seen.why
+        assert "could be swapped" not in seen.why
 
     @pytest.mark.parametrize(
         ("values", "kind"),
@@ -197,7 +197,7 @@ class TestLeftOut:
         assert inferred([3.0] * N, keep=["it"]).dropped[0].final
         frame = {"a": ["b"] * N, "c": ["d"] * N, "x": X, "y": Y}
         said = tables.sentences(tables.infer(frame, "y"), frame)
-        assert "Left out: 'a', 'c', because each has the same value in every row." in said
+        assert "Excluded: 'a', 'c', because each has the same value in every row." in said
 
     def test_one_label_or_nothing_says_something(self):
         assert column(inferred(["Y" if i % 3 else None for i in range(N)])).n_distinct == 1
@@ -259,7 +259,7 @@ class TestLeftOut:
     def test_a_curve_of_the_target(self, curve):
         y = RNG.normal(size=200)
         frame = {"it": curve(y), "x": RNG.normal(size=200), "y": y}
-        assert "without exception" in dropped(tables.infer(frame, "y"))["it"]
+        assert "strictly monotonic" in dropped(tables.infer(frame, "y"))["it"]
         frame["it"][:2] = frame["it"][1::-1]
         assert "it" not in dropped(tables.infer(frame, "y"))
 
@@ -269,9 +269,9 @@ class TestLeftOut:
     def test_labels_that_stand_for_classes(self):
         codes = {"red": "R", "green": "G", "blue": "B"}
         values = [codes[colour] for colour in COLOURS]
-        assert "stands for" in dropped(inferred(values, target=COLOURS))["it"]
+        assert "corresponds to" in dropped(inferred(values, target=COLOURS))["it"]
         numbers = [float("RGB".index(code)) for code in values]
-        assert "stands for" in dropped(inferred(numbers, target=COLOURS))["it"]
+        assert "corresponds to" in dropped(inferred(numbers, target=COLOURS))["it"]
         mixed = ["R", *values[1:-1], "G" if values[-1] != "G" else "B"]
         assert column(inferred(mixed, target=COLOURS)).kind == "category"
 
@@ -304,12 +304,12 @@ class TestLeftOut:
         schema = tables.infer(frame, "y")
         assert [seen.name for seen in schema.inputs] == ["x"]
         assert not schema.dropped
-        assert any("for want of another" in note for note in schema.notes)
+        assert any("because there is no other" in note for note in schema.notes)
 
     def test_as_asked(self):
         schema = inferred(texts(X[::-1]), drop=["it"])
         assert "it" in dropped(schema)
-        assert "Left out as asked: 'it'." in tables.sentences(schema, with_column(X))
+        assert "Excluded as requested: 'it'." in tables.sentences(schema, with_column(X))
 
 
 class TestTarget:
@@ -350,7 +350,7 @@ class TestTarget:
             ([None] * N, {}, "no row has"),
             ([1.0] + [None] * (N - 1), {}, "only one row"),
             (["a"] * N, {}, "same value in every row"),
-            ([f"p{i % 52}" for i in range(N)], {}, "different values"),
+            ([f"p{i % 52}" for i in range(N)], {}, "distinct values"),
             ([f"p{i}" for i in range(N)], {}, "too many for classes"),
             (Y, {"task": "classification"}, "--task regression"),
             (["12", "n/a", "abc", "4"] * 15, {"task": "regression"}, "Row 3, column 'y': 'abc'"),
@@ -440,7 +440,7 @@ def test_sentences_say_what_was_inferred_and_how_to_change_it():
         "1 input is read as a number: 'size' (--category COL or --date COL",
         "2 inputs are read as categories: 'city', 'colour' (--number COL",
         "1 input is read as a date: 'day' (--category COL",
-        "'size' holds numbers with a decimal comma.",
+        "'size' is read as numbers with a decimal comma.",
         "1 value is missing in the inputs",
         "'colour' (1)",
         "(--keep=-id to change)",
@@ -487,7 +487,7 @@ def test_pandas_types_with_their_own_missing_values():
 def test_what_is_no_table_is_refused():
     with pytest.raises(TypeError, match="not list"):
         tables.as_frame([[1, 2]])
-    with pytest.raises(ValueError, match="make no table"):
+    with pytest.raises(ValueError, match="do not form a table"):
         tables.as_frame({"a": [1], "b": [1, 2]})
 
 
@@ -495,7 +495,7 @@ def test_rows_that_repeat_others_are_pointed_out():
     x, noise = np.random.default_rng(0).normal(size=(2, 40))
     rows = pl.DataFrame({"x": x, "k": ["a", "b"] * 20, "y": x + noise})
     notes = tables.infer(pl.concat([rows] * 3), "y").notes
-    assert any(note.startswith("80 of 120 rows repeat others exactly") for note in notes)
+    assert any(note.startswith("80 of 120 rows are exact duplicates") for note in notes)
     assert not any("repeat" in note for note in tables.infer(rows, "y").notes)
 
 
@@ -528,8 +528,8 @@ def test_a_target_that_is_no_number_is_told():
     x = np.random.default_rng(0).normal(size=60)
     frame = pl.DataFrame({"x": x, "y": ["oops", *(f"{value:.3f}" for value in x[1:] ** 2)]})
     said = tables.sentences(tables.infer(frame, "y"), frame)
-    assert "1 more without a target is left out" in said[0]
-    assert "'y' holds numbers, 1 text taken as missing." in said
+    assert "1 more without a target is excluded" in said[0]
+    assert "'y' is read as numbers, 1 text treated as missing." in said
 
 
 def test_many_classes_of_one_row_are_counted():

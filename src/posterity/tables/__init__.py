@@ -1,4 +1,4 @@
-"""From files to frames to numbers: reading, writing, what columns hold, how they are encoded."""
+"""Read and write tables, infer column types and encode columns as numbers."""
 
 from posterity.tables.answers import with_answers
 from posterity.tables.columns import CellError, Column, Dropped, Kind, Schema, TableError, Task

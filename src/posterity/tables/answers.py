@@ -1,4 +1,4 @@
-"""What a model says of rows, as columns beside them."""
+"""Append predictions to the rows of a table as columns."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from posterity.tables.table_model import TableModel
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
-_ROWS = 4096  # predicted at once: kernels hold a number for each of them and each training row
+_ROWS = 4096  # rows predicted at once; kernel matrices have one entry a row and training row
 
 
 def with_answers(
@@ -23,24 +23,24 @@ def with_answers(
     quantiles: Sequence[float] = QUANTILES,
     prefix: str | None = None,
 ) -> pl.DataFrame:
-    """The rows with what is predicted of each: a distribution in a few columns.
+    """Append the predictive distribution of each row to a table, as columns.
 
     Parameters
     ----------
     model : TableModel
-        Fitted.
+        The fitted model.
     frame : polars.DataFrame
-        Rows that have the model's input columns; others pass through.
+        Rows with the model's input columns; other columns are kept.
     quantiles : sequence of float
-        Which quantiles of a number to add.
+        Quantiles to add for a numeric target.
     prefix : str, optional
-        What the names of new columns begin with; the name of the target by default.
+        Prefix of the new column names; the target name by default.
 
     Returns
     -------
     polars.DataFrame
-        For a number ``y`` the columns ``y_mean``, ``y_std`` and ``y_q05`` and so on; for a class
-        ``y_predicted`` and one ``y_p_...`` for each class.
+        For a numeric target ``y``, the columns ``y_mean``, ``y_std``, ``y_q05`` and so on. For
+        classes, ``y_predicted`` and one probability column ``y_p_...`` a class.
 
     Examples
     --------
@@ -61,8 +61,8 @@ def with_answers(
         answers = _classes(model, pieces, name)
     if taken := [column for column in answers.columns if column in frame.columns]:
         raise TableError(
-            f"The table already has a column {taken[0]!r}, which is what a prediction would be "
-            "called; choose another beginning with --prefix."
+            f"The table already has a column {taken[0]!r}, the name of a prediction column; "
+            "choose other names with --prefix."
         )
     return pl.concat([frame, answers], how="horizontal")
 
@@ -70,7 +70,7 @@ def with_answers(
 def _numbers(
     model: "TableModel", pieces: Sequence[Array], name: str, quantiles: Sequence[float]
 ) -> pl.DataFrame:
-    """Mean, standard deviation and quantiles of a number."""
+    """Return mean, standard deviation and quantiles of a numeric target."""
     labels = [f"{name}_mean", f"{name}_std", *(f"{name}_q{_level(q)}" for q in quantiles)]
     answers = [np.empty((0, len(labels)))]
     for X in pieces:
@@ -81,7 +81,7 @@ def _numbers(
 
 
 def _classes(model: "TableModel", pieces: Sequence[Array], name: str) -> pl.DataFrame:
-    """The most probable class and the probability of each."""
+    """Return the most probable class and the probability of each class."""
     labels = [f"{name}_p_{label}" for label in model.classes_]
     none = np.empty((0, len(labels)))
     p = np.concatenate([none, *(model.probabilities_of(X) for X in pieces)])
@@ -92,6 +92,6 @@ def _classes(model: "TableModel", pieces: Sequence[Array], name: str) -> pl.Data
 
 
 def _level(quantile: float) -> str:
-    """0.05 as 05, 0.5 as 50, 0.975 as 97.5."""
+    """Format a quantile level for a column name: 0.05 as 05, 0.975 as 97.5."""
     digits = f"{100.0 * quantile:.6g}"
     return digits.zfill(2) if "." not in digits else digits

@@ -1,4 +1,4 @@
-"""What a table was found to hold: its columns, what each is for, and what is left out."""
+"""The schema of a table: input columns, target, dropped columns; and table errors."""
 
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
@@ -8,7 +8,7 @@ Task: TypeAlias = Literal["regression", "classification"]
 
 
 class TableError(ValueError):
-    """A file or a table that cannot be used as it was asked; the message says why.
+    """Error for a file or table that cannot be used; the message says why.
 
     Examples
     --------
@@ -21,16 +21,16 @@ class TableError(ValueError):
 
 
 class CellError(TableError):
-    """One cell that cannot be used.
+    """Error for one invalid cell.
 
     Attributes
     ----------
     row : int
-        Its row, the first one below the header being 1.
+        Row number; the first row below the header is 1.
     column : str
-        Its column.
+        Column name.
     trouble : str
-        What is wrong and what to do, as the end of a sentence.
+        What is wrong and how to fix it.
 
     Examples
     --------
@@ -48,31 +48,31 @@ class CellError(TableError):
         return f"Row {self.row}, column {self.column!r}: {self.trouble}"
 
     def below(self, n_rows: int) -> "CellError":
-        """The same error in a table that has n_rows more rows above this one."""
+        """Return the same error with its row number increased by ``n_rows``."""
         return CellError(self.row + n_rows, self.column, self.trouble)
 
 
 @dataclass(frozen=True)
 class Column:
-    """One column that a model reads.
+    """An input column of a table.
 
     Attributes
     ----------
     name : str
-        As the file has it.
+        Column name in the file.
     kind : "number", "category" or "date"
-        How its values are read.
+        How the values are read.
     n_missing : int
-        Values that were missing where the table was looked at.
+        Number of missing values in the rows used for inference of types.
     n_distinct : int
-        Different values there, missing ones not counted.
+        Number of distinct values, missing values excluded.
     why : str
-        What made it this kind, in a few words for a person.
+        Reason for this kind, in a few words.
     style : str
-        How its texts are written: "comma" for numbers with a decimal comma, and for dates "iso",
+        Text format: "comma" for numbers with a decimal comma; for dates "iso",
         "dmy", "mdy", "d mon y", "mon d y", "compact" or "clock".
     lenient : bool
-        Whether texts that cannot be read count as missing; they are an error otherwise.
+        Whether text that cannot be parsed counts as missing instead of raising an error.
 
     Examples
     --------
@@ -92,16 +92,16 @@ class Column:
 
 @dataclass(frozen=True)
 class Dropped:
-    """One column that no model reads, and why not.
+    """A column excluded from the inputs, with the reason.
 
     Attributes
     ----------
     name : str
-        As the file has it.
+        Column name in the file.
     why : str
-        The reason, as the end of a sentence.
+        The reason, as a clause.
     final : bool
-        Whether nothing could be learned from it in any case, so that it cannot be kept.
+        Whether the column carries no information and cannot be kept.
 
     Examples
     --------
@@ -118,24 +118,24 @@ class Dropped:
 
 @dataclass(frozen=True)
 class Schema:
-    """What a table is taken to be.
+    """The target, task and input columns of a table.
 
     Attributes
     ----------
     target : str
-        The column that is predicted.
+        Name of the target column.
     task : "regression" or "classification"
-        Whether the target is a number or a class.
+        Regression for numeric targets, classification for classes.
     inputs : tuple of Column
-        What it is predicted from, in the order of the file.
+        Input columns, in file order.
     dropped : tuple of Dropped
-        Columns that are left out.
+        Excluded columns.
     notes : tuple of str
-        Sentences about what a person should look at: a copy of the target, an identifier.
+        Warnings for the user, such as a copy of the target or an identifier.
     outcome : Column or None
-        How the target itself is read; None for plain numbers, or plain texts of classes.
+        How the target is parsed; None for plain numbers and plain class labels.
     classes : tuple of str
-        Labels of the classes in order; empty for those that the fitted rows have.
+        Class labels in order; if empty, the labels of the fitted rows are used.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Reading the cells of one column as dates, in days since 1970-01-01."""
+"""Parse the cells of a column as dates, in days since 1970-01-01."""
 
 import numpy as np
 import polars as pl
@@ -35,13 +35,13 @@ WORDS = {
     "compact": "yyyymmdd",
 }
 _MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
-_FEW = 0.5  # share of different texts up to which each is read once
-_MANY = 20  # values beside which one that cannot be read is a slip
-_HALF_PAST = 69  # two-digit years from here on are of the last century, as in POSIX
+_FEW = 0.5  # fraction of distinct texts below which each is parsed once
+_MANY = 20  # number of values from which one unreadable cell is treated as a typo
+_HALF_PAST = 69  # two-digit years from here on are 19xx, as in POSIX
 
 
 def days(cells: pl.Series, style: str = "iso") -> Values:
-    """The cells as days since 1970-01-01, times of day as shares of a day.
+    """Convert cells to days since 1970-01-01; times of day are fractions of a day.
 
     Examples
     --------
@@ -55,7 +55,7 @@ def days(cells: pl.Series, style: str = "iso") -> Values:
     distinct = written.unique()
     if len(distinct) > _FEW * len(written):
         return _from_texts(written, style)
-    # Days come again and again: each is read once.
+    # Dates repeat: parse each distinct one once.
     read = _from_texts(distinct, style)
     places = pl.DataFrame({"text": written}).join(
         pl.DataFrame({"text": distinct, "place": np.arange(len(distinct))}),
@@ -76,15 +76,15 @@ def _from_texts(written: pl.Series, style: str) -> Values:
 
 
 def checked(cells: pl.Series, column: Column) -> Array:
-    """The days of a column, or an error that names the first cell which is no date."""
+    """Convert a column to days; raise an error that names the first invalid date."""
     trouble = f"is not a date written as {WORDS[column.style or 'iso']}"
     return texts.settled(days(cells, column.style), cells, column, trouble)
 
 
 def best_days(cells: pl.Series) -> tuple[str, Values, bool] | None:
-    """How dates are written in a column of texts, the days, and whether it is a toss.
+    """Return the date format of a text column, its days, and whether it is ambiguous.
 
-    It is one where day and month could be swapped. None where the texts are no dates.
+    It is ambiguous where day and month could be swapped. Return None if the texts are not dates.
     """
     written = texts.stripped(cells)
     some = texts.some(cells)
@@ -102,7 +102,7 @@ def best_days(cells: pl.Series) -> tuple[str, Values, bool] | None:
 
 
 def mostly_read(values: Values) -> bool:
-    """Whether there are values, and hardly any cell could not be read: one, or one in 100."""
+    """Return whether there are values and at most one cell, or 1 %, was unreadable."""
     n_odd, n_read = int(values.odd.sum()), int((~np.isnan(values.numbers)).sum())
     most = max(0.01 * (n_read + n_odd), 1.0 if n_read >= _MANY else 0.0)
     return n_read > 0 and n_odd <= most
@@ -113,7 +113,7 @@ def _fits(some: pl.Series, style: str) -> bool:
 
 
 def _settle(written: pl.Series, dmy: Array, mdy: Array) -> tuple[str, bool]:
-    """Day or month first, where both can be read: the order of the file tells, or the custom."""
+    """Decide between day first and month first by row order, else by convention."""
     if _in_order(dmy) != _in_order(mdy):
         return ("dmy" if _in_order(dmy) else "mdy"), False
     slashes = written.str.contains("/", literal=True).any()
@@ -126,12 +126,12 @@ def _in_order(values: Array) -> bool:
 
 
 def _from_numbers(cells: pl.Series) -> Values:
-    """Whole numbers such as 20240131 as the dates they spell."""
+    """Parse whole numbers such as 20240131 as dates."""
     return days(cells.cast(pl.Int64, strict=False).cast(pl.String), "compact")
 
 
 def _part(found: pl.DataFrame, name: str, n: int, default: float) -> Array:
-    """One group of the pattern as numbers; the default where the text or the pattern has none."""
+    """Return a regex group as numbers, with a default where it did not match."""
     if name not in found.columns:
         return np.full(n, default)
     column = found[name].str.replace(",", ".", literal=True).cast(pl.Float64, strict=False)
@@ -139,7 +139,7 @@ def _part(found: pl.DataFrame, name: str, n: int, default: float) -> Array:
 
 
 def _day(found: pl.DataFrame, n: int) -> Array:
-    """Days since 1970-01-01 of the date alone; nan where there is no such day."""
+    """Return days since 1970-01-01 without the time; nan for invalid dates."""
     if "y" not in found.columns:
         return np.zeros(n)
     y, m, d = _year(found, n), _month(found, n), _part(found, "d", n, 1.0)
@@ -167,7 +167,7 @@ def _month(found: pl.DataFrame, n: int) -> Array:
 
 
 def _time(found: pl.DataFrame, n: int) -> Array:
-    """Share of the day since midnight, in universal time where a zone is given; else nan."""
+    """Return the time as a fraction of a day, in UTC where a zone is given."""
     if "H" not in found.columns:
         return np.zeros(n)
     hour_default = 0.0 if "y" in found.columns else np.nan
@@ -187,7 +187,7 @@ def _morning(found: pl.DataFrame, n: int) -> NDArray[np.bool_]:
 
 
 def _zone(found: pl.DataFrame, n: int) -> Array:
-    """Seconds that the clock is ahead of universal time."""
+    """Return the UTC offset in seconds."""
     if "zone" not in found.columns:
         return np.zeros(n)
     digits = found["zone"].str.replace(":", "", literal=True)

@@ -1,7 +1,7 @@
-"""Rows of delimited text, in frames of text columns, whatever the size of the file.
+"""Read delimited text in batches of text columns, for files of any size.
 
-The text is cut into whole records here, so that every complaint can name its line; polars then
-takes the cells apart, and is only given text on which it cannot stumble.
+Records are split here, so that errors can name their line. Polars then splits the cells; it only
+receives text that it parses without error.
 """
 
 from collections.abc import Iterator
@@ -17,13 +17,13 @@ MAX_RECORD = 1 << 24  # bytes
 
 @dataclass(frozen=True)
 class Reader:
-    """Text of which the header was read."""
+    """A reader of delimited text whose header is known."""
 
     stream: streams.Stream
     header: headers.Header
 
     def batches(self, n_rows: int) -> Iterator[pl.DataFrame]:
-        """Frames of at most ``n_rows`` rows, in the order of the file."""
+        """Yield frames of at most ``n_rows`` rows, in file order."""
         for block in self._blocks():
             blank = self._checked(block)
             for low in range(0, len(block.found), n_rows):
@@ -33,7 +33,7 @@ class Reader:
                 yield self._frame(text, n_kept)
 
     def _blocks(self) -> Iterator["_Block"]:
-        """Whole records, a piece of the file at a time."""
+        """Yield blocks of whole records."""
         rest, line = b"", self.header.line
         for piece in streams.gathered(_after(self.stream, self.header.offset), streams.PIECE):
             text = rest + piece
@@ -52,7 +52,7 @@ class Reader:
             yield last
 
     def _checked(self, block: "_Block") -> np.ndarray:
-        """Which records are blank lines; raises where one has the wrong number of cells."""
+        """Return which records are blank; raise if one has the wrong number of cells."""
         n_columns = len(self.header.names)
         blank = np.zeros(len(block.found), dtype=np.bool_)
         for i in np.flatnonzero(block.found.n_cells != n_columns).tolist():
@@ -62,42 +62,42 @@ class Reader:
         return blank
 
     def _frame(self, text: bytes, n_rows: int) -> pl.DataFrame:
-        """The frame of records that are known to be regular."""
+        """Parse records that were checked into a frame."""
         names, separator = self.header.names, self.header.separator
-        # A first line of our own: polars takes a text that begins with x^ for a zlib archive.
+        # Prepend a header line: polars treats text that begins with x^ as a zlib archive.
         first = separator.join(map(str, range(len(names)))).encode()
         with guards.polars_refusing(self.stream.name):
             frame = pl.read_csv(b"%b\n%b" % (first, text), separator=separator, infer_schema=False)
         if frame.shape != (n_rows, len(names)):
             raise columns.TableError(
-                f"{self.stream.name} was cut into {frame.height:,} rows where {n_rows:,} were "
-                "counted; its quotes may be damaged. Save it again as CSV."
+                f"{self.stream.name} was parsed into {frame.height:,} rows, but {n_rows:,} were "
+                "counted; its quotes may be damaged. Save the file again as CSV."
             )
         frame.columns = list(names)
         return frame
 
     def _ragged(self, block: "_Block", index: int) -> columns.TableError:
-        """What to say of a record with too many or too few cells."""
+        """Return the error for a record with too many or too few cells."""
         record, n_cells = block.record(index), int(block.found.n_cells[index])
         n_columns, line = len(self.header.names), block.line_of(index)
         said = (
             f"Line {line} of {self.stream.name} has {n_cells:,} "
-            f"{'cell' if n_cells == 1 else 'cells'} where the header has {n_columns:,}"
+            f"{'cell' if n_cells == 1 else 'cells'} but the header has {n_columns:,}"
         )
         advice = _advice(record, self.header.separator, too_few=n_cells < n_columns)
         return columns.TableError(f"{said}{advice}")
 
     def _endless(self, line: int, what: str) -> columns.TableError:
-        """What to say of a record whose end is not found."""
+        """Return the error for a record without an end."""
         return columns.TableError(
-            f"The record that begins on line {line} of {self.stream.name} {what}: a quote is left "
-            "open there, or this is not a table of text."
+            f"The record that begins on line {line} of {self.stream.name} {what}: a quote is not "
+            "closed, or the file is not a text table."
         )
 
 
 @dataclass(frozen=True)
 class _Block:
-    """A text, its whole records, and the number of its first line."""
+    """A piece of text, its whole records, and its first line number."""
 
     text: bytes
     found: records.Records
@@ -105,20 +105,20 @@ class _Block:
 
     @property
     def size(self) -> int:
-        """Bytes in whole records."""
+        """Number of bytes in whole records."""
         return self.found.start(len(self.found))
 
     def record(self, index: int) -> bytes:
-        """The bytes of one record."""
+        """Return the bytes of one record."""
         return self.text[self.found.start(index) : self.found.start(index + 1)]
 
     def line_of(self, index: int) -> int:
-        """Number of the line on which a record begins."""
+        """Return the line number at which a record starts."""
         return self.line + self.text.count(b"\n", 0, self.found.start(index))
 
 
 def _after(stream: streams.Stream, offset: int) -> Iterator[bytes]:
-    """The pieces of a stream from an offset on."""
+    """Yield the pieces of a stream starting at an offset."""
     to_skip = offset
     for piece in stream.pieces():
         yield piece[to_skip:]
@@ -126,21 +126,21 @@ def _after(stream: streams.Stream, offset: int) -> Iterator[bytes]:
 
 
 def _advice(record: bytes, separator: str, *, too_few: bool) -> str:
-    """What a person may do about a record with the wrong number of cells."""
+    """Return advice for a record with the wrong number of cells."""
     n_lines = record.count(b"\n")
     if n_lines > 1:
-        return f", and runs over {n_lines} lines: a quote may be left open in it."
+        return f", and spans {n_lines} lines: a quote may not be closed."
     if record.startswith(b"#"):
-        return ": if it is a remark, take it out."
+        return ": if it is a comment, remove it."
     if b'\\"' in record:
-        return ': a quote inside a quoted cell is written twice, "", not \\".'
+        return ': write a quote inside a quoted cell twice, "", not \\".'
     if too_few:
-        return f": an empty cell, too, needs {preambles.spoken(separator)} beside it."
-    return f": a cell that holds {preambles.spoken(separator)} must stand in quotes."
+        return f": separate empty cells with {preambles.spoken(separator)} too."
+    return f": put cells that contain {preambles.spoken(separator)} in quotes."
 
 
 def _strict(block: _Block, chosen: slice, blank: np.ndarray, separator: str) -> bytes:
-    """The chosen records as UTF-8 that a strict reader takes, blank lines left out."""
+    """Return the chosen records as strict UTF-8 CSV, without blank lines."""
     text = block.text[block.found.start(chosen.start) : block.found.start(chosen.stop)]
     odd = block.found.odd[chosen]
     if not (blank.any() or odd.any()) and _is_utf8(text):
@@ -153,13 +153,13 @@ def _strict(block: _Block, chosen: slice, blank: np.ndarray, separator: str) -> 
 
 
 def _strict_record(record: bytes, separator: str | None) -> bytes:
-    """One record as UTF-8, its cells quoted anew where a separator is given."""
+    """Return one record as UTF-8, with its cells requoted if a separator is given."""
     plain = records.quoted(records.cells(record, separator), separator) if separator else record
     return plain if _is_utf8(plain) else headers.decoded(plain).encode()
 
 
 def _is_utf8(text: bytes) -> bool:
-    """Whether a text can be read as UTF-8."""
+    """Return whether bytes are valid UTF-8."""
     if text.isascii():
         return True
     try:

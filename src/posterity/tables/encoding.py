@@ -1,4 +1,4 @@
-"""Tables to numbers, as a scikit-learn transformer."""
+"""Encode table columns as numbers, as a scikit-learn transformer."""
 
 from itertools import accumulate
 from typing import Any
@@ -17,25 +17,25 @@ from posterity.tables.parts import Part
 
 
 class TableEncoder(TransformerMixin, BaseEstimator):
-    """The columns of a table as numbers that every model takes.
+    """Encode the columns of a table as numbers.
 
-    Numbers are standardised, categories become one column for each level, dates become time and its
-    place in the year, the week and the day. Missing values are marked where the fitted rows had
-    some. What was never seen is no error: it counts as "other".
+    Numbers are standardised, categories one-hot encoded, and dates encoded as time and its position
+    in the year, the week and the day. Indicator columns mark missing values where the fitted rows
+    had some. Unknown categories are encoded as "other".
 
     Parameters
     ----------
     columns : tuple of Column
-        What to read, and how; ``tables.infer(...).inputs``.
+        Columns to encode, as in ``tables.infer(...).inputs``.
 
     Attributes
     ----------
     parts_ : tuple of NumberPart, CategoryPart or DatePart
-        What was fitted, one for each column.
+        Fitted encoder of each column.
     profile_ : tuple of Profile
-        A summary of the values of each column.
+        Summary of the values of each column.
     n_features_out_ : int
-        Columns of the result.
+        Number of encoded columns.
 
     Examples
     --------
@@ -61,7 +61,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         """Learn means, scales and levels from a table; ``y`` is not used."""
         frame = self._frame(X)
         if not frame.height:
-            raise TableError("The table has no rows, so nothing can be learned from it.")
+            raise TableError("The table has no rows to learn from.")
         fitted = [fitting.fit_part(column, frame[column.name]) for column in self.columns]
         self.parts_ = tuple(part for part, _ in fitted)
         self.profile_ = tuple(profile for _, profile in fitted)
@@ -69,7 +69,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, X: Any) -> Array:
-        """The table as numbers, ``(N, n_features_out_)``."""
+        """Encode a table as an array of shape (N, n_features_out_)."""
         check_is_fitted(self)
         frame = self._frame(X)
         encoded = np.empty((frame.height, self.n_features_out_))
@@ -78,7 +78,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return encoded
 
     def blocks(self) -> tuple[tuple[str, slice], ...]:
-        """Each column of the table, and the columns of the result that encode it."""
+        """Return each table column with the slice of encoded columns that represents it."""
         check_is_fitted(self)
         ends = accumulate(part.width for part in self.parts_)
         return tuple(
@@ -87,7 +87,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         )
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
-        """Names of the columns of the result."""
+        """Return the names of the encoded columns."""
         check_is_fitted(self)
         names = [name for part in self.parts_ for name in part.names()]
         return np.asarray(names, dtype=object)

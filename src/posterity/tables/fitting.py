@@ -1,4 +1,4 @@
-"""What is fitted for one column: its part, and a small summary of its values."""
+"""Fit the encoder of one column, and summarise its values."""
 
 from dataclasses import dataclass
 
@@ -20,28 +20,27 @@ from posterity.tables.parts import (
 
 _RARE_COUNT, _RARE_SHARE = 10, 0.01
 _MONTH = 27.0  # days
-_SPREAD = 0.999  # length of the mean direction above which a cycle counts as one point of it
+_SPREAD = 0.999  # mean resultant length above which a cycle is treated as a single phase
 
 
 @dataclass(frozen=True)
 class Profile:
-    """The values of one column in the rows a model was fitted to.
+    """Summary of the values of a column in the training rows.
 
     Attributes
     ----------
     name : str
-        The column.
+        Column name.
     kind : "number", "category" or "date"
-        How it is read.
+        How the column is read.
     n_missing : int
-        Missing values.
+        Number of missing values.
     quantiles : tuple of float
-        Least value, quartiles and largest value, days since 1970-01-01 for dates; empty for
-        categories.
+        Minimum, quartiles and maximum, in days since 1970-01-01 for dates; empty for categories.
     levels : tuple of str
-        Labels that have a column of their own; empty for numbers and dates.
+        Labels encoded as separate columns; empty for numbers and dates.
     counts : tuple of int
-        How often each came.
+        Number of rows with each level.
 
     Examples
     --------
@@ -60,7 +59,7 @@ class Profile:
 
 
 def fit_part(column: Column, cells: pl.Series) -> tuple[Part, Profile]:
-    """The part for a column and the summary of its cells."""
+    """Return the encoder of a column and the summary of its cells."""
     if column.kind == "category":
         return _category(column, texts.labels(cells))
     read = dates.checked if column.kind == "date" else texts.checked
@@ -71,11 +70,11 @@ def fit_part(column: Column, cells: pl.Series) -> tuple[Part, Profile]:
 
 
 def location(x: Array) -> tuple[float, float]:
-    """Mean and standard deviation, 0 and 1 without values, scale 1 where all are the same."""
+    """Return mean and standard deviation; the scale is 1 for constant values."""
     if not len(x):
         return 0.0, 1.0
     largest = float(np.max(np.abs(x))) or 1.0
-    u = x / largest  # squares of the numbers themselves may overflow or vanish
+    u = x / largest  # squares of the raw numbers may overflow or underflow
     mean, sd = float(u.mean()), float(u.std())
     varies = sd > 8.0 * np.finfo(np.float64).eps
     scale = largest * sd
@@ -83,9 +82,9 @@ def location(x: Array) -> tuple[float, float]:
 
 
 def frequent(labels: pl.Series) -> pl.DataFrame:
-    """Columns ``level`` and ``count`` of the levels to keep, the most frequent first.
+    """Return the levels to keep as columns ``level`` and ``count``, most frequent first.
 
-    All of them where they are few; else those in ten rows or one row of a hundred.
+    All levels are kept if they are few; otherwise those in at least ten rows or 1 % of the rows.
     """
     counts = labels.drop_nulls().alias("level").value_counts(name="count")
     ordered = counts.sort(["count", "level"], descending=[True, False])
@@ -126,13 +125,13 @@ def _date(column: Column, present: Array, has_missing: bool) -> DatePart:
 
 
 def _varies(t: Array, period: float) -> bool:
-    """Whether times lie at more than one place of a cycle."""
+    """Return whether times cover more than one phase of a cycle."""
     angle = phase(t, period)
     return len(t) > 0 and float(np.hypot(np.cos(angle).mean(), np.sin(angle).mean())) < _SPREAD
 
 
 def _gap(t: Array) -> float:
-    """Usual time from one day to the next that is there: monthly figures have no weekdays."""
+    """Return the typical gap between dates: monthly data have no weekday effect."""
     return float(np.median(np.diff(np.unique(np.floor(t)))))
 
 

@@ -1,4 +1,4 @@
-"""Tables from Python, whatever library made them, as polars frames."""
+"""Convert tables of any library to polars frames."""
 
 import difflib
 from collections.abc import Iterable, Mapping
@@ -12,12 +12,12 @@ from posterity.tables.columns import TableError
 
 
 def as_frame(X: Any) -> pl.DataFrame:
-    """A table as a polars frame.
+    """Convert a table to a polars frame.
 
     Parameters
     ----------
     X : polars.DataFrame, polars.LazyFrame, pandas.DataFrame or dict of columns
-        Columns of one length, with names that are texts.
+        Columns of equal length with string names.
 
     Returns
     -------
@@ -44,7 +44,7 @@ def as_frame(X: Any) -> pl.DataFrame:
 
 
 def require(frame: pl.DataFrame, names: Iterable[str]) -> None:
-    """Raise where columns are not there, with the names that are most like theirs."""
+    """Raise an error if columns are missing, and suggest similar names."""
     absent = [name for name in names if name not in frame.columns]
     if absent:
         shown = ", ".join(repr(name) for name in absent[:5])
@@ -54,7 +54,7 @@ def require(frame: pl.DataFrame, names: Iterable[str]) -> None:
 
 
 def _instead(name: str, frame: pl.DataFrame) -> str:
-    """What a person may have meant."""
+    """Suggest column names similar to a missing one."""
     lowered = {column.lower(): column for column in frame.columns}
     close = [lowered[match] for match in difflib.get_close_matches(name.lower(), lowered, n=3)]
     if close:
@@ -67,11 +67,11 @@ def _assembled(columns: list[pl.Series]) -> pl.DataFrame:
     try:
         return pl.DataFrame(columns)
     except (pl.exceptions.PolarsError, ValueError) as error:
-        raise ValueError(f"These columns make no table: {error}") from error
+        raise ValueError(f"These columns do not form a table: {error}") from error
 
 
 def _series(name: str, values: Any) -> pl.Series:
-    """One column; what is neither number nor date becomes text, and nan is missing."""
+    """Convert one column; values that are neither numbers nor dates become text."""
     if isinstance(values, pl.Series):
         return values.rename(name)
     if type(values).__module__.partition(".")[0] == "pandas":
@@ -82,7 +82,7 @@ def _series(name: str, values: Any) -> pl.Series:
 
 
 def _from_pandas(name: str, values: Any) -> pl.Series:
-    """A pandas column, without the libraries that polars would need for that."""
+    """Convert a pandas column without the optional dependencies of polars."""
     if values.dtype.kind in "biufMm" and isinstance(values.dtype, np.dtype):
         return _series(name, values.to_numpy())
     missing = values.isna().to_numpy()
@@ -95,7 +95,7 @@ def _from_pandas(name: str, values: Any) -> pl.Series:
 
 
 def _from_cells(name: str, cells: list[Any]) -> pl.Series:
-    """Python objects; where they are of several types, as texts."""
+    """Convert Python objects; mixed types become text."""
     try:
         return pl.Series(name, cells)
     except (TypeError, pl.exceptions.PolarsError):

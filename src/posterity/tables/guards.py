@@ -1,4 +1,4 @@
-"""What polars raises, as sentences: also its panics, which no ``except Exception`` sees."""
+"""Convert polars errors, including panics, to TableError."""
 
 import contextlib
 from collections.abc import Iterator
@@ -12,11 +12,11 @@ _REFUSALS = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, M
 
 @contextlib.contextmanager
 def polars_refusing(name: str) -> Iterator[None]:
-    """Raise TableError, naming the file, where polars gives up on what it is given."""
+    """Raise TableError with the file name if polars fails."""
     try:
         yield
     except _REFUSALS as error:
         reason = (str(error).strip() or "no reason given").splitlines()[0].rstrip(".")
         raise columns.TableError(
-            f"{name} cannot be read; it may be damaged or cut short ({reason}). Save it again."
+            f"{name} cannot be read; it may be damaged or truncated ({reason}). Save it again."
         ) from error

@@ -1,4 +1,4 @@
-"""The names of the columns of delimited text, and where its rows begin."""
+"""Find the column names of delimited text, and where its rows begin."""
 
 import re
 from collections.abc import Sequence
@@ -15,20 +15,20 @@ _DECIMAL_COMMA = re.compile(rb"(?:^|;) *-?\d+,\d+ *(?:;|\r?$)", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Header:
-    """Names of the columns, where the rows begin, and what a person should know of it.
+    """Column names of a text file, and where its rows begin.
 
     Attributes
     ----------
     separator : str
-        What stands between cells.
+        Cell separator.
     names : tuple of str
-        One for each column, all different.
+        Unique column names.
     offset : int
-        Bytes before the first row.
+        Number of bytes before the first row.
     line : int
-        Number of the line on which the first row begins.
+        Line number of the first row.
     notes : tuple of str
-        Sentences about what was found and what was decided.
+        Remarks on the format for the user.
     """
 
     separator: str
@@ -39,7 +39,7 @@ class Header:
 
 
 def find(stream: streams.Stream, separator: str | None, *, tabs: bool = False) -> Header:
-    """Read the header of a text; ``tabs`` says that its name promises tabs."""
+    """Read the header of a text; ``tabs`` if its file name implies tabs."""
     head = stream.head(sniffing.HEAD)
     sniffing.refuse_binary(head, stream.name, 1)
     whole = head if len(head) == sniffing.HEAD or head.endswith(b"\n") else head + b"\n"
@@ -52,7 +52,7 @@ def find(stream: streams.Stream, separator: str | None, *, tabs: bool = False) -
 
 
 def decoded(text: bytes) -> str:
-    """Text of bytes that are UTF-8, or else what Windows wrote before it."""
+    """Decode bytes as UTF-8, or else as Windows-1252."""
     try:
         return text.decode("utf-8")
     except UnicodeDecodeError:
@@ -60,7 +60,7 @@ def decoded(text: bytes) -> str:
 
 
 def unique(names: Sequence[str]) -> tuple[str, ...]:
-    """The names with blank ones called Unnamed and repeated ones numbered."""
+    """Make names unique: blank names become Unnamed, repeated names are numbered."""
     taken, numbers = set(names), dict[str, int]()
     found: dict[str, None] = {}  # an ordered set
     for position, name in enumerate(names, start=1):
@@ -73,7 +73,7 @@ def unique(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def _numbered(stem: str, taken: set[str], numbers: dict[str, int]) -> str:
-    """The stem with the next number that is free; ``numbers`` remembers where to go on."""
+    """Append the next free number to a name; ``numbers`` holds the last one used."""
     number = numbers.get(stem, 1) + 1
     while f"{stem}_{number}" in taken:
         number += 1
@@ -82,40 +82,40 @@ def _numbered(stem: str, taken: set[str], numbers: dict[str, int]) -> str:
 
 
 def _first_record(head: bytes, before: preambles.Preamble, name: str) -> bytes:
-    """The bytes of the line of names."""
+    """Return the bytes of the header line."""
     found = records.scan(head[before.offset :], before.separator)
     if len(found):
         return head[before.offset : before.offset + int(found.ends[0])]
     line = 1 + head.count(b"\n", 0, before.offset)
     raise columns.TableError(
-        f"The names of the columns, on line {line} of {name}, have no end: a quote is left open, "
-        f"or the line is longer than {sniffing.HEAD:,} bytes."
+        f"The header on line {line} of {name} does not end: a quote is not closed, or the line "
+        f"is longer than {sniffing.HEAD:,} bytes."
     )
 
 
 def _without_names(before: preambles.Preamble, n_columns: int, head: bytes) -> Header:
-    """A header for rows of numbers that have none."""
+    """Return generated column names for numbers without a header."""
     names = tuple(f"column_{i}" for i in range(1, n_columns + 1))
     called = names[0] if n_columns == 1 else f"{names[0]} to {names[-1]}"
-    note = f"The first line holds only numbers: columns are called {called}."
+    note = f"The first line contains only numbers, so the columns are named {called}."
     return _header(before, names, head, before.offset, (note,))
 
 
 def _with_names(before: preambles.Preamble, texts: list[str], head: bytes, end: int) -> Header:
-    """The header of a line of names."""
+    """Return the header of a line of names."""
     stripped = [" ".join(text.splitlines()).strip().lstrip("\ufeff") for text in texts]
     names = unique(stripped)
     changed = [new for old, new in zip(stripped, names, strict=True) if old != new]
     listed = ", ".join(changed[:5]) + (" and others" if len(changed) > 5 else "")
-    note = f"Blank or repeated names of columns were changed: {listed}."
+    note = f"Blank or repeated column names were changed: {listed}."
     return _header(before, names, head, end, (note,) if changed else ())
 
 
 def _header(
     before: preambles.Preamble, names: tuple[str, ...], head: bytes, end: int, notes: Notes
 ) -> Header:
-    """The header of a text whose rows begin after ``end`` bytes."""
+    """Return the header of a text whose rows begin after ``end`` bytes."""
     commas = before.separator == ";" and _DECIMAL_COMMA.search(head, end) is not None
-    further = ("Numbers seem to be written with a decimal comma.",) if commas else ()
+    further = ("Numbers appear to use a decimal comma.",) if commas else ()
     said = before.notes + notes + further
     return Header(before.separator, names, end, 1 + head.count(b"\n", 0, end), said)

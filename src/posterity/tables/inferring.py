@@ -1,4 +1,4 @@
-"""What a table is taken to be, from its values: the task, the inputs, and what is left out."""
+"""Infer the schema of a table from its values: task, inputs and excluded columns."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ from posterity.tables.table_model import ordered_labels
 
 @dataclass(frozen=True)
 class _Wishes:
-    """What a person has said about columns, by name."""
+    """Column names in the arguments of the user."""
 
     kinds: dict[str, Kind]
     drop: frozenset[str]
@@ -23,7 +23,7 @@ class _Wishes:
 
 @dataclass
 class _Found:
-    """What has been found so far, column by column."""
+    """Columns examined so far."""
 
     inputs: list[Column] = field(default_factory=list)
     dropped: list[Dropped] = field(default_factory=list)
@@ -43,20 +43,20 @@ def infer(
     drop: Sequence[str] = (),
     keep: Sequence[str] = (),
 ) -> Schema:
-    """What a table is taken to be.
+    """Infer the schema of a table.
 
     Parameters
     ----------
     frame : polars.DataFrame, pandas.DataFrame or dict of columns
-        The table; texts are read as numbers or dates where that is what they are.
+        The table; text is parsed as numbers or dates where possible.
     target : str
         The column to predict.
     task : "regression", "classification" or None, default=None
-        None to decide by the target.
+        None infers the task from the target.
     number, category, date : sequence of str
-        Columns to read so, whatever they look like.
+        Columns to read as this kind, regardless of their values.
     drop, keep : sequence of str
-        Columns to leave out, and columns to leave in whatever they look like.
+        Columns to exclude, and columns to keep regardless of their values.
 
     Returns
     -------
@@ -65,7 +65,7 @@ def infer(
     Raises
     ------
     TableError
-        Where the table cannot be used; the message says why and what to do.
+        If the table cannot be used; the message says why and what to do.
 
     Examples
     --------
@@ -75,7 +75,7 @@ def infer(
     >>> schema.task, [(column.name, column.kind) for column in schema.inputs]
     ('regression', [('size', 'number')])
     >>> schema.dropped[0].why
-    'it has a text of its own in every row, like an identifier'
+    'it has a different text in every row, like an identifier'
     """
     table = frames.as_frame(frame)
     wishes = _checked_wishes(table, target, task, (number, category, date), drop, keep)
@@ -99,12 +99,14 @@ def _checked_wishes(
     drop: Sequence[str],
     keep: Sequence[str],
 ) -> _Wishes:
-    """What was asked for, where it can be followed."""
+    """Check the arguments of the user."""
     if task not in (None, "regression", "classification"):
-        raise ValueError(f"task is 'regression', 'classification' or None, not {task!r}.")
+        raise ValueError(f"task must be 'regression', 'classification' or None, not {task!r}.")
     if table.height < 2:
         n = "no rows" if not table.height else "only one row"
-        raise TableError(f"The table has {n}; at least 2 are needed, and many more to learn from.")
+        raise TableError(
+            f"The table has {n}; at least 2 are required, and many more for a useful model."
+        )
     frames.require(table, (target,))
     words: tuple[Kind, ...] = ("number", "category", "date")
     _refuse_twice([*kinds, drop], [*words, "drop"], target)
@@ -118,24 +120,28 @@ def _refuse_twice(lists: Iterable[Sequence[str]], words: Iterable[str], target: 
     seen: dict[str, str] = {}
     for names, word in zip(lists, words, strict=True):
         if isinstance(names, str):
-            raise TypeError(f"{word} is a sequence of names, such as ({names!r},), not one text.")
+            raise TypeError(
+                f"{word} must be a sequence of names such as ({names!r},), not a string."
+            )
         for name in names:
             if name == target:
-                raise TableError(f"{name!r} is the target, so that {word} cannot be asked of it.")
+                raise TableError(f"{name!r} is the target, so it cannot be in {word}.")
             if seen.setdefault(name, word) != word:
-                raise TableError(f"Column {name!r} was asked to be both {seen[name]} and {word}.")
+                raise TableError(
+                    f"Column {name!r} is in both {seen[name]} and {word}; list it once."
+                )
 
 
 def _consider(
     found: _Found, cells: pl.Series, target: Look, wishes: _Wishes, is_class: bool
 ) -> None:
-    """Put one column with the inputs or with what is left out."""
+    """Add a column to the inputs or to the excluded columns."""
     name = cells.name
     if name in wishes.drop:
         found.dropped.append(Dropped(name, saying.ASKED))
         return
     if cells.dtype.is_nested() or isinstance(cells.dtype, pl.Binary | pl.Object):
-        found.dropped.append(Dropped(name, f"it holds values of type {cells.dtype}", final=True))
+        found.dropped.append(Dropped(name, f"it contains values of type {cells.dtype}", final=True))
         return
     seen = looking.look(cells, wishes.kinds.get(name))
     why = suspecting.useless(seen)
@@ -154,12 +160,12 @@ def _consider(
 
 
 def _suspicion(found: _Found, seen: Look, target: Look, is_class: bool, said: bool) -> str | None:
-    """Why a column had better be left out, with a note where a person should look."""
+    """Return why a column should be excluded, and add a note for the user."""
     leak = suspecting.resembling(seen, target, is_class)
     if leak:
         found.notes.append(
-            f"{seen.column.name!r} seems to give the answer away: {leak}. Keep it only if it is "
-            f"known before the target is ({saying.option('keep', seen.column.name)})."
+            f"{seen.column.name!r} seems to leak the target: {leak}. Keep it only if it is known "
+            f"before the target ({saying.option('keep', seen.column.name)})."
         )
         return leak
     identifier = None if said else suspecting.identifying(seen)
@@ -170,52 +176,51 @@ def _suspicion(found: _Found, seen: Look, target: Look, is_class: bool, said: bo
 
 
 def _note_numbers(found: _Found, seen: Look) -> None:
-    """Texts that are mostly numbers, with one that is not."""
+    """Add a note about text that is mostly numeric."""
     if seen.odd_text:
         option = saying.option("number", seen.column.name)
         found.notes.append(
-            f"Most texts in {seen.column.name!r} are numbers, but not {seen.odd_text}: {option} "
-            "reads them so and takes the others as missing."
+            f"Most values of {seen.column.name!r} are numbers, but {seen.odd_text} is not: "
+            f"{option} reads the column as numbers and treats other text as missing."
         )
 
 
 def _note_identifier(found: _Found, seen: Look, wishes: _Wishes) -> None:
-    """Numbers that repeat but are named like an identifier stay, with a note."""
+    """Add a note about repeating numbers named like an identifier."""
     name = seen.column.name
     asked = name in wishes.keep or name in wishes.kinds
     if not asked and seen.are_whole() and suspecting.named_like_identifier(name):
         drop, category = saying.option("drop", name), saying.option("category", name)
         found.notes.append(
-            f"{name!r} is named like an identifier but repeats: leave it out ({drop}) or read it "
-            f"as a category ({category}) unless its size means something."
+            f"{name!r} is named like an identifier, but its values repeat: exclude it ({drop}) "
+            f"or read it as a category ({category}) unless it is a quantity."
         )
 
 
 def _note_codes(found: _Found, cells: pl.Series, seen: Look, wishes: _Wishes) -> None:
-    """Digits that name something stay numbers, with a note."""
+    """Add a note about numbers that look like codes."""
     name = seen.column.name
     asked = name in wishes.keep or name in wishes.kinds
     if not asked and seen.column.kind == "number" and suspecting.are_codes(cells):
         found.notes.append(
-            f"{name!r} is filled with zeros to one length, like a code: read it as a category "
-            f"({saying.option('category', name)}) unless its size means something."
+            f"{name!r} is zero-padded like a code: read it as a category "
+            f"({saying.option('category', name)}) unless it is a quantity."
         )
 
 
 def _note_copies(found: _Found, table: pl.DataFrame, target: str) -> None:
-    """Rows that repeat others are on both sides of a comparison."""
+    """Add a note about duplicate rows, which leak between training and test rows."""
     names = [column.name for column in found.inputs]
     n_copies = suspecting.copies(table.select(*names, target), found.inputs)
     if n_copies:
         found.notes.append(
-            f"{n_copies:,} of {table.height:,} rows repeat others exactly: a model that is held "
-            "against a row it has seen looks better than it is. Leave out of the file what is in "
-            "it twice by mistake."
+            f"{n_copies:,} of {table.height:,} rows are exact duplicates, which makes scores on "
+            "test rows too optimistic. Remove rows that were repeated by mistake."
         )
 
 
 def _ensure_inputs(found: _Found, target: str) -> None:
-    """A table whose every input is suspect is used all the same, with a note; an empty one not."""
+    """Keep suspect columns if there is no other input; raise if there is none at all."""
     if found.inputs:
         return
     usable = [(column, why) for column, why in found.suspects if column.kind != "category"]
@@ -223,10 +228,12 @@ def _ensure_inputs(found: _Found, target: str) -> None:
         whys = "; ".join(f"{drop.name!r}: {drop.why}" for drop in found.dropped[:5])
         raise TableError(
             f"No column is left to predict {target!r} from. "
-            + (f"Left out were {whys}. Keep one of them where that is wrong." if whys else "")
+            + (f"Excluded: {whys}. Use --keep if a column should be used." if whys else "")
         )
     names = {column.name for column, _ in usable}
     found.inputs.extend(column for column, _ in usable)
     found.dropped[:] = [drop for drop in found.dropped if drop.name not in names]
     for column, why in usable:
-        found.notes.append(f"{column.name!r} is used for want of another input, though {why}.")
+        found.notes.append(
+            f"{column.name!r} is used because there is no other input, although {why}."
+        )

@@ -1,7 +1,7 @@
-"""Rows written as JSON lines: one object a line, a key for each column.
+"""Read JSON lines: one object a line, one key a column.
 
-Keys may differ from line to line and a column may turn from whole to broken numbers late in the
-file, so the whole file is looked through once before its rows are given out.
+Keys may differ between lines, and a column of integers may turn to floats late in the file, so the
+whole file is scanned once before rows are returned.
 """
 
 import itertools
@@ -32,7 +32,7 @@ _LARGEST = 2**63 - 1
 
 @dataclass(frozen=True)
 class Field:
-    """A key, the name of its column, and the type that holds all its values."""
+    """A JSON key, its column name and its data type."""
 
     key: str
     name: str
@@ -41,13 +41,13 @@ class Field:
 
 @dataclass(frozen=True)
 class Reader:
-    """Lines of which all keys are known."""
+    """A reader of JSON lines whose keys are known."""
 
     stream: streams.Stream
     fields: tuple[Field, ...]
 
     def batches(self, n_rows: int) -> Iterator[pl.DataFrame]:
-        """Frames of at most ``n_rows`` rows, in the order of the file."""
+        """Yield frames of at most ``n_rows`` rows, in file order."""
         for block in _blocks(self.stream):
             rows = block.rows()
             for low in range(0, len(rows), n_rows):
@@ -56,7 +56,7 @@ class Reader:
 
 
 def opened(stream: streams.Stream) -> Reader:
-    """Look through the lines for their keys and types."""
+    """Scan the lines for keys and types, and return a reader."""
     kinds: dict[str, int] = {}
     for block in _blocks(stream):
         rows = block.rows()
@@ -64,7 +64,7 @@ def opened(stream: streams.Stream) -> Reader:
             values = [row.get(key) for row in rows]
             kinds[key] = kinds.get(key, 0) | _kind(values, key, block)
     if not kinds:
-        raise columns.TableError(f"{stream.name} holds no keys: it has no columns.")
+        raise columns.TableError(f"{stream.name} contains no keys, so the table has no columns.")
     names = headers.unique([_sound(key) for key in kinds])
     dtypes = (_DTYPES.get(kind, pl.String) for kind in kinds.values())
     return Reader(stream, tuple(map(Field, kinds, names, dtypes)))
@@ -72,17 +72,17 @@ def opened(stream: streams.Stream) -> Reader:
 
 @dataclass(frozen=True)
 class _Block:
-    """Whole lines of a file, and the number of the first."""
+    """Whole lines of a file, and the first line number."""
 
     name: str
     line: int
     lines: list[bytes]
 
     def rows(self) -> list[Row]:
-        """The objects of the lines; blank lines are passed over."""
+        """Parse the lines, skipping blank ones."""
         texts = [headers.decoded(text) for text in self.lines if text.strip()]
         try:
-            found = json.loads(f"[{','.join(texts)}]")  # one call for all is much faster
+            found = json.loads(f"[{','.join(texts)}]")  # one call is much faster
         except (ValueError, RecursionError):
             found = []
         if len(found) == len(texts) and all(type(row) is dict for row in found):
@@ -90,13 +90,13 @@ class _Block:
         return [_row(text, self.name, self.line_of(i)) for i, text in enumerate(texts)]
 
     def line_of(self, index: int) -> int:
-        """Number of the line that holds a row."""
+        """Return the line number of a row."""
         filled = (i for i, text in enumerate(self.lines) if text.strip())
         return self.line + next(itertools.islice(filled, index, None))
 
 
 def _blocks(stream: streams.Stream) -> Iterator[_Block]:
-    """Whole lines, a piece of the file at a time."""
+    """Yield blocks of whole lines."""
     rest, line = b"", 1
     for piece in streams.gathered(stream.pieces(), streams.PIECE):
         text = rest + piece
@@ -106,20 +106,20 @@ def _blocks(stream: streams.Stream) -> Iterator[_Block]:
         line += len(lines)
         if len(rest) > MAX_LINE:
             raise columns.TableError(
-                f"Line {line} of {stream.name} is longer than {MAX_LINE:,} bytes: these do not "
-                "seem to be JSON lines, one object a line."
+                f"Line {line} of {stream.name} is longer than {MAX_LINE:,} bytes; the file does "
+                "not seem to contain one JSON object a line."
             )
     yield _Block(stream.name, line, [rest])
 
 
 def _kind(values: list[Value], key: str, block: _Block) -> int:
-    """Which kinds of values there are, as a sum; raises where one holds others."""
+    """Return the kinds of values as bit flags; raise for nested values."""
     types = set(map(type, values))
     if not types <= _KINDS.keys():
         index = next(i for i, value in enumerate(values) if type(value) not in _KINDS)
         raise columns.TableError(
             f"Line {block.line_of(index)} of {block.name} has a list or an object under the key "
-            f"'{key}': give each of its values a key of its own, or take it out."
+            f"'{key}': flatten it into separate keys, or remove it."
         )
     integers = [abs(v) for v in values if isinstance(v, int)] if int in types else []
     too_large = max(integers, default=0) > _LARGEST
@@ -127,13 +127,13 @@ def _kind(values: list[Value], key: str, block: _Block) -> int:
 
 
 def _series(field: Field, rows: list[Row]) -> pl.Series:
-    """The column of a key, missing where a row lacks it."""
+    """Return the column of a key, missing in rows without the key."""
     values = [row.get(field.key) for row in rows]
     return pl.Series(field.name, _suited(values, field.dtype), dtype=field.dtype)
 
 
 def _suited(values: list[Value], dtype: type[pl.DataType]) -> Sequence[Value]:
-    """The values as their column's type wants them."""
+    """Convert values to the data type of their column."""
     if dtype is pl.String:
         return [_as_text(value) for value in values]
     if dtype is pl.Float64 and int in set(map(type, values)):
@@ -142,13 +142,11 @@ def _suited(values: list[Value], dtype: type[pl.DataType]) -> Sequence[Value]:
 
 
 def _row(text: str, name: str, line: int) -> Row:
-    """The object of one line."""
+    """Parse one line."""
     try:
         found = json.loads(text)
     except (ValueError, RecursionError) as error:
-        reason = (
-            error.msg if isinstance(error, json.JSONDecodeError) else "it cannot be taken apart"
-        )
+        reason = error.msg if isinstance(error, json.JSONDecodeError) else "it cannot be parsed"
         raise columns.TableError(
             f"Line {line} of {name} is not JSON ({reason}): each line must hold one object, as "
             'in {"x": 1, "y": 2}.'
@@ -163,7 +161,7 @@ def _row(text: str, name: str, line: int) -> Row:
 
 
 def _as_float(value: Value) -> float | None:
-    """A number as floating point, infinite where it is too large."""
+    """Convert a number to float; too large numbers become infinite."""
     if not isinstance(value, int):
         return value if isinstance(value, float) else None
     try:
@@ -173,12 +171,12 @@ def _as_float(value: Value) -> float | None:
 
 
 def _as_text(value: Value) -> str | None:
-    """A value as text: numbers and truth values as JSON writes them."""
+    """Convert a value to text, in JSON notation."""
     if value is None:
         return None
     return _sound(value if isinstance(value, str) else json.dumps(value))
 
 
 def _sound(text: str) -> str:
-    """Text without halves of surrogate pairs, which JSON can write and UTF-8 cannot."""
+    """Replace unpaired surrogates, which JSON allows and UTF-8 does not."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode()

@@ -1,4 +1,4 @@
-"""What one column of a table holds: numbers, labels or dates."""
+"""Determine whether a column holds numbers, labels or dates."""
 
 from dataclasses import dataclass
 
@@ -10,16 +10,16 @@ from posterity.tables import dates, texts
 from posterity.tables.columns import Column, Kind
 from posterity.tables.texts import Values
 
-_FIRST_DAY, _LAST_DAY = 19000101, 21001231  # whole numbers that may spell a day
+_FIRST_DAY, _LAST_DAY = 19000101, 21001231  # whole numbers that may be dates
 _MANY_DAYS = 10
-_WORTH = 0.5  # share of numbers in some texts from which the whole column is read
+_WORTH = 0.5  # fraction of numbers in a sample above which the whole column is parsed
 
 
 @dataclass(frozen=True, eq=False)
 class Look:
-    """A column and its values: numbers or days with nan, or labels with null, for missing ones.
+    """A column and its parsed values; missing ones are nan (numbers, days) or null.
 
-    Where most labels are numbers, ``odd_text`` is the first that is not.
+    If most labels are numbers, ``odd_text`` is the first that is not.
     """
 
     column: Column
@@ -29,19 +29,19 @@ class Look:
 
     @property
     def n_present(self) -> int:
-        """Rows that have a value."""
+        """Number of rows with a value."""
         n = len(self.labels) if self.numbers is None else len(self.numbers)  # type: ignore[arg-type]
         return n - self.column.n_missing
 
     def series(self) -> pl.Series:
-        """The values, null where missing."""
+        """Return the values as a series, null where missing."""
         if self.numbers is None:
             assert self.labels is not None
             return self.labels
         return pl.Series(self.numbers, nan_to_null=True)
 
     def are_whole(self) -> bool:
-        """Whether these are numbers, and all without a fraction."""
+        """Return whether the column contains only integers."""
         if self.numbers is None or self.column.kind != "number":
             return False
         present = self.numbers[~np.isnan(self.numbers)]
@@ -50,7 +50,7 @@ class Look:
 
 @dataclass(frozen=True, eq=False)
 class _Reading:
-    """How cells are read, why so, and what that gives; no values for labels."""
+    """How cells are read, the reason, and the values (none for labels)."""
 
     kind: Kind
     why: str
@@ -60,7 +60,7 @@ class _Reading:
 
 
 def look(cells: pl.Series, forced: Kind | None = None) -> Look:
-    """What the cells hold, or what they are said to."""
+    """Parse the cells, as the given kind or as the inferred one."""
     reading = _read_as(cells, forced) if forced else _read(cells)
     if reading.values is None:
         labels = texts.labels(cells)
@@ -75,9 +75,9 @@ def look(cells: pl.Series, forced: Kind | None = None) -> Look:
 
 
 def _numeric(name: str, reading: _Reading, values: Values, forced: bool) -> Column:
-    """A column of numbers or dates; texts that are none are missing where that was said or few."""
+    """Return a column of numbers or dates; a few unreadable texts count as missing."""
     n_odd = int(values.odd.sum())
-    odd = f", {n_odd:,} {'text' if n_odd == 1 else 'texts'} taken as missing" if n_odd else ""
+    odd = f", {n_odd:,} {'text' if n_odd == 1 else 'texts'} treated as missing" if n_odd else ""
     present = values.numbers[~np.isnan(values.numbers)]
     n_missing, n_distinct = len(values.numbers) - len(present), pl.Series(present).n_unique()
     why, lenient = reading.why + odd, forced or n_odd > 0
@@ -85,8 +85,8 @@ def _numeric(name: str, reading: _Reading, values: Values, forced: bool) -> Colu
 
 
 def _read_as(cells: pl.Series, kind: Kind) -> _Reading:
-    """The cells as a person has said."""
-    why = "what you asked for"
+    """Read the cells as the kind given by the user."""
+    why = "requested"
     if kind == "category":
         return _Reading(kind, why)
     if kind == "number":
@@ -96,7 +96,7 @@ def _read_as(cells: pl.Series, kind: Kind) -> _Reading:
 
 
 def _date_style(cells: pl.Series) -> str:
-    """The style that reads most of the cells, one of bare digits included."""
+    """Return the date format that parses most cells, including bare digits."""
     if not texts.is_text(cells):
         return "compact" if cells.dtype.is_numeric() else "iso"
     found = dates.best_days(cells)
@@ -106,7 +106,7 @@ def _date_style(cells: pl.Series) -> str:
 
 
 def _read(cells: pl.Series) -> _Reading:
-    """The cells as their type says, or their texts."""
+    """Read the cells according to their data type, or parse their text."""
     kind = cells.dtype
     if isinstance(kind, pl.String):
         return _read_texts(cells)
@@ -123,7 +123,7 @@ def _read(cells: pl.Series) -> _Reading:
 
 
 def _spelled_dates(values: Values) -> _Reading | None:
-    """Whole numbers such as 20240131 where all of them are days of the calendar, and many."""
+    """Read whole numbers such as 20240131 as dates if all of many are valid dates."""
     present = values.numbers[~np.isnan(values.numbers)]
     if not len(present) or present.min() < _FIRST_DAY or present.max() > _LAST_DAY:
         return None
@@ -146,5 +146,5 @@ def _read_texts(cells: pl.Series) -> _Reading:
     if found is None:
         return _Reading("category", "texts", odd_text=odd_text)
     written, days, unsure = found
-    doubt = ", though day and month could be the other way round" if unsure else ""
+    doubt = ", although day and month could be swapped" if unsure else ""
     return _Reading("date", f"dates written as {dates.WORDS[written]}{doubt}", written, days)

@@ -1,4 +1,4 @@
-"""Rows of Parquet files, a slice at a time, with the types the file gives them."""
+"""Read Parquet files in batches, with the types of the file."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -13,14 +13,14 @@ _TO_TEXT = (pl.Categorical, pl.Enum)
 
 @dataclass(frozen=True)
 class Reader:
-    """A file of which the footer was read."""
+    """A reader of a Parquet file whose footer is known."""
 
     stream: streams.Stream
     names: tuple[str, ...]
     left_out: tuple[str, ...]
 
     def batches(self, n_rows: int) -> Iterator[pl.DataFrame]:
-        """Frames of at most ``n_rows`` rows, in the order of the file."""
+        """Yield frames of at most ``n_rows`` rows, in file order."""
         with streams.on_disk(self.stream) as path:
             with guards.polars_refusing(self.stream.name):
                 height = _scan(path).select(pl.len()).collect().item()
@@ -31,32 +31,32 @@ class Reader:
 
 
 def between(path: Path, names: Sequence[str], start: int, n_rows: int) -> pl.DataFrame:
-    """Rows of a file from one on, at most so many, of these columns."""
+    """Read at most ``n_rows`` rows of the given columns, starting at a row."""
     rows = _scan(path).select(names).slice(start, n_rows)
     return rows.with_columns(_plain(rows.collect_schema())).collect()
 
 
 def shape(path: Path) -> tuple[int, dict[str, pl.DataType]]:
-    """How many rows a file has, and the columns that can be used with the types they come in."""
+    """Return the number of rows of a file, and its usable columns with their types."""
     schema = _scan(path).collect_schema()
     n_rows = int(_scan(path).select(pl.len()).collect().item())
     return n_rows, {name: _type(schema[name]) for name in _usable(schema)}
 
 
 def opened(stream: streams.Stream) -> Reader:
-    """Read which columns a file has; lists, structures and bytes are left out."""
+    """Return a reader of the usable columns; lists, structs and bytes are excluded."""
     with streams.on_disk(stream) as path, guards.polars_refusing(stream.name):
         schema = _scan(path).collect_schema()
     usable = _usable(schema)
     if not usable:
         raise columns.TableError(
-            f"{stream.name} has no column of numbers, text, dates or truth values."
+            f"{stream.name} has no columns of numbers, text, dates or booleans."
         )
     return Reader(stream, usable, tuple(name for name in schema if name not in set(usable)))
 
 
 def _scan(path: Path) -> pl.LazyFrame:
-    """The file, nothing of it read yet, and nothing guessed from its name."""
+    """Scan a file lazily, without Hive partitioning from its path."""
     return pl.scan_parquet(path, glob=False, hive_partitioning=False)
 
 
@@ -65,7 +65,7 @@ def _usable(schema: pl.Schema) -> tuple[str, ...]:
 
 
 def _plain(schema: pl.Schema) -> list[pl.Expr]:
-    """Categories as text and decimals as floating point, as the other formats have them."""
+    """Cast categories to text and decimals to floats, as in other formats."""
     changed = {name: _type(kind) for name, kind in schema.items() if _type(kind) != kind}
     return [pl.col(name).cast(kind) for name, kind in changed.items()]
 

@@ -1,4 +1,4 @@
-"""Which Parquet files a folder holds, and whether they are one table."""
+"""Find the Parquet files of a folder, and check that they form one table."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -15,7 +15,7 @@ _SUFFIXES = (".parquet", ".pq")
 
 @dataclass(frozen=True)
 class File:
-    """A Parquet file, and how many rows its footer says it has."""
+    """A Parquet file and its number of rows."""
 
     path: str
     name: str
@@ -23,13 +23,13 @@ class File:
 
 
 def looked_at(root: Path) -> tuple[tuple[File, ...], tuple[str, ...], tuple[str, ...]]:
-    """The files with rows, the columns that all have, and sentences about them."""
+    """Return the files with rows, their common columns, and notes."""
     with streams.readable(str(root)):
         root.stat()
         places = list(_found(root)) if root.is_dir() else [root]
     if not places:
         raise TableError(
-            f"There are no Parquet files in {root}: none ends in {' or '.join(_SUFFIXES)}."
+            f"There are no Parquet files in {root}: no name ends in {' or '.join(_SUFFIXES)}."
         )
     shapes = [_shape(place) for place in places]
     columns, extra = _common(places, [types for _, types in shapes])
@@ -44,7 +44,7 @@ def looked_at(root: Path) -> tuple[tuple[File, ...], tuple[str, ...], tuple[str,
 
 
 def _found(root: Path) -> Iterator[Path]:
-    """The Parquet files below a folder, in the order of their names."""
+    """Return the Parquet files below a folder, sorted by name."""
     for place in sorted(root.rglob("*")):
         inside = place.relative_to(root).parts
         hidden = any(part.startswith((".", "_")) for part in inside)
@@ -60,10 +60,10 @@ def _shape(place: Path) -> tuple[int, dict[str, pl.DataType]]:
 def _common(
     places: Sequence[Path], schemas: Sequence[dict[str, pl.DataType]]
 ) -> tuple[tuple[str, ...], list[str]]:
-    """The columns of the first file, which all must have, and what some have besides."""
+    """Return the columns of the first file, which all must have, and extra columns."""
     first = schemas[0]
     if not first:
-        raise TableError(f"{places[0]} has no column of numbers, text, dates or truth values.")
+        raise TableError(f"{places[0]} has no columns of numbers, text, dates or booleans.")
     extra: dict[str, None] = {}
     for place, schema in zip(places, schemas, strict=True):
         if lacking := [name for name in first if name not in schema]:
@@ -78,7 +78,7 @@ def _common(
 
 
 def _check_types(name: str, a: tuple[Path, pl.DataType], b: tuple[Path, pl.DataType]) -> None:
-    """Whole numbers and fractions go together; numbers and texts would be other labels."""
+    """Raise if a column has incompatible types in two files."""
     kinds = {_family(a[1]), _family(b[1])} - {"nothing"}
     if len(kinds) > 1:
         raise TableError(
@@ -88,7 +88,7 @@ def _check_types(name: str, a: tuple[Path, pl.DataType], b: tuple[Path, pl.DataT
 
 
 def _family(kind: pl.DataType) -> str:
-    """What kinds of values can stand in one column; columns without any go with all."""
+    """Return the type family of a data type; empty columns match all families."""
     if kind == pl.Null:
         return "nothing"
     if kind.is_numeric():
@@ -100,7 +100,7 @@ def _family(kind: pl.DataType) -> str:
 
 def _notes(root: Path, places: Sequence[Path], extra: Sequence[str]) -> Iterator[str]:
     if extra:
-        yield f"Columns that only some files have are left out: {', '.join(map(repr, extra))}."
+        yield f"Columns that are not in all files are excluded: {', '.join(map(repr, extra))}."
     below = (part for place in places for part in place.relative_to(root).parts[:-1])
     if named := next((part for part in below if "=" in part), None):
-        yield f"What stands only in the names of folders, such as {named!r}, is not read."
+        yield f"Values in folder names, such as {named!r}, are not read."

@@ -1,7 +1,7 @@
-"""Tables in many Parquet files, or in large ones: cut into partitions that workers read.
+"""Split tables in Parquet files into partitions that workers read.
 
-Only the footers of the files are read here. The rows of a partition are read by whoever works on
-it, so that the files must lie at the same place for all workers.
+Only file footers are read here. Workers read the rows of their partitions, so all workers must see
+the files under the same path.
 """
 
 import itertools
@@ -19,24 +19,24 @@ from posterity.tables import guards, parquet, parquet_folder, sampling
 from posterity.tables.columns import CellError, TableError
 from posterity.tables.parquet_folder import File
 
-_VALUES = 2**23  # of a partition: 64 MiB as floating point
-_FEWEST_ROWS = 1_000  # of a partition, however wide it is
+_VALUES = 2**23  # numbers in a partition: 64 MiB as float64
+_FEWEST_ROWS = 1_000  # minimum number of rows of a partition
 
 
 @dataclass(frozen=True)
 class Partition:
-    """Rows of one file, one after the other.
+    """Consecutive rows of one file.
 
     Attributes
     ----------
     path : str
-        Of the file, from the root on: workers may run elsewhere.
+        Absolute path of the file, because workers have other working directories.
     name : str
-        The file as a person calls it.
+        File name for messages.
     start, n_rows : int
-        The first row within the file, and how many there are.
+        First row within the file, and number of rows.
     first : int
-        The first row, counted through all files.
+        First row, counted over all files.
     """
 
     path: str
@@ -46,35 +46,35 @@ class Partition:
     first: int
 
     def read(self, columns: Sequence[str]) -> pl.DataFrame:
-        """The rows, in these columns."""
+        """Read the rows of the given columns."""
         place = Path(self.path)
         if not place.exists():
             raise TableError(
-                f"A worker finds no file {self.path}: all workers must see the files at the same "
-                "place, such as a folder that is shared."
+                f"A worker found no file {self.path}: all workers must see the files under the "
+                "same path, for example in a shared folder."
             )
         with guards.polars_refusing(self.name):
             return parquet.between(place, columns, self.start, self.n_rows)
 
     def located(self, error: CellError) -> TableError:
-        """An error in a cell of this partition, with the file and the row in it."""
+        """Return a cell error with the file name and the row in the file."""
         return TableError(f"{self.name}: {error.below(self.start)}")
 
 
 @dataclass(frozen=True)
 class PartitionedSource:
-    """A table in Parquet files whose footers were read; made by ``open_partitions``.
+    """A table in Parquet files, returned by ``open_partitions``.
 
     Attributes
     ----------
     path : str
-        As it was given: a folder, or one file.
+        The given path of a folder or file.
     files : tuple of File
-        Those with rows, in the order of their names.
+        Files with rows, sorted by name.
     columns : tuple of str
-        Names of the columns that all files have.
+        Names of the columns common to all files.
     notes : tuple of str
-        Sentences about what was found and decided.
+        Remarks on the files for the user.
 
     Examples
     --------
@@ -98,23 +98,23 @@ class PartitionedSource:
 
     @property
     def n_rows(self) -> int:
-        """Of all files."""
+        """Number of rows in all files."""
         return sum(file.n_rows for file in self.files)
 
     def partitions(self, width: int) -> tuple[Partition, ...]:
-        """Cut so that a worker's memory suffices for rows of this many numbers.
+        """Split the table so that partitions of rows of this width fit in memory.
 
-        A small file is one partition, a large one several of the same size.
+        A small file is one partition; a large file is split into partitions of equal size.
         """
         most = max(_FEWEST_ROWS, _VALUES // max(1, width))
         return tuple(_cut(self.files, most))
 
     def empty(self) -> pl.DataFrame:
-        """A frame with these columns and no rows."""
+        """Return a frame with these columns and no rows."""
         return pl.DataFrame(schema=self.columns)
 
     def located(self, error: CellError, positions: NDArray[np.int64] | None) -> TableError:
-        """An error in a cell of a sample, with the file and the row in it."""
+        """Return a cell error of a sample with its file and the row in that file."""
         row = error.row - 1 if positions is None else int(positions[error.row - 1])
         for one in _cut(self.files, self.n_rows):
             if row < one.first + one.n_rows:
@@ -122,9 +122,9 @@ class PartitionedSource:
         return error
 
     def sample(self, max_rows: int | None, *, seed: int = 0) -> sampling.Sample:
-        """Rows drawn at random, any set of them as likely as any other, in their order.
+        """Draw a uniform random sample of rows, in row order.
 
-        Workers read all files once; what was drawn comes here.
+        Workers read all files once and return the sampled rows.
         """
         N = self.n_rows
         n = N if max_rows is None else min(max_rows, N)
@@ -139,14 +139,13 @@ class PartitionedSource:
 
 
 def open_partitions(path: str | os.PathLike[str]) -> PartitionedSource:
-    """Look at the footers of the Parquet files in a folder, or of one file.
+    """Open a Parquet file or a folder of Parquet files; only footers are read.
 
     Parameters
     ----------
     path : str or path
-        A folder, whose files of the suffix .parquet or .pq are taken in the order of their names,
-        those in folders within it included; or one file. Names that begin with a dot or an
-        underscore are passed over.
+        A file, or a folder whose .parquet and .pq files are read recursively, sorted by name. Names
+        that begin with a dot or an underscore are skipped.
 
     Returns
     -------
@@ -155,7 +154,7 @@ def open_partitions(path: str | os.PathLike[str]) -> PartitionedSource:
     Raises
     ------
     TableError
-        Where there is no such file, or the files do not have the same columns.
+        If there is no such file, or the files do not have the same columns.
 
     Examples
     --------
@@ -184,7 +183,7 @@ def _cut(files: Sequence[File], most: int) -> Iterator[Partition]:
 def _shares(
     partitions: Sequence[Partition], chosen: NDArray[np.intp]
 ) -> Iterator[tuple[Partition, NDArray[np.intp]]]:
-    """Each partition with those of the chosen rows that it holds, where it holds any."""
+    """Yield each partition that contains chosen rows, with those rows."""
     for one in partitions:
         a, b = np.searchsorted(chosen, (one.first, one.first + one.n_rows))
         if a < b:
@@ -193,7 +192,7 @@ def _shares(
 
 @dataclass(frozen=True)
 class _Chosen:
-    """Some rows of a partition."""
+    """Read selected rows of a partition."""
 
     columns: tuple[str, ...]
 

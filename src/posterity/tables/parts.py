@@ -1,7 +1,7 @@
-"""How one column becomes numbers: what is fitted for it, and the arithmetic.
+"""Encode one column as numbers.
 
-Each part is a plain record; ``encode`` gives ``width`` columns for the cells of one column of a
-table, and never a nan.
+Each class is the fitted encoder of one kind of column; ``encode`` returns ``width`` columns without
+nan.
 """
 
 from dataclasses import dataclass
@@ -15,29 +15,29 @@ from posterity.tables import dates, texts
 from posterity.tables.columns import CellError, Column
 
 MOST_LEVELS = 50
-"""Levels of one category that get a column of their own."""
+"""Maximum number of levels of a category that are encoded separately."""
 
 YEAR = 365.2425  # days
 
 
 @dataclass(frozen=True)
 class NumberPart:
-    """A number, standardised, and whether it was missing.
+    """Encode a numeric column: standardised value and missing indicator.
 
     Attributes
     ----------
     name : str
-        The column.
+        Column name.
     mean, scale : float
-        Mean and standard deviation of the values that were there.
+        Mean and standard deviation of the observed values.
     fill : float
-        Stands for a missing value.
+        Value that replaces missing ones.
     has_indicator : bool
-        Whether a second column is 1 for missing values; so where the fitted rows had some.
+        Whether a second column indicates missing values.
     style : str
-        "comma" for a decimal comma in texts.
+        "comma" if text uses a decimal comma.
     lenient : bool
-        Whether texts that are no numbers count as missing; they are an error otherwise.
+        Whether text that is not a number counts as missing instead of raising an error.
 
     Examples
     --------
@@ -59,19 +59,19 @@ class NumberPart:
 
     @property
     def width(self) -> int:
-        """Columns that it makes."""
+        """Number of encoded columns."""
         return 1 + self.has_indicator
 
     def names(self) -> tuple[str, ...]:
-        """Their names."""
+        """Return the names of the encoded columns."""
         return (self.name, f"{self.name} missing")[: self.width]
 
     def read(self, cells: pl.Series) -> Array:
-        """The numbers in the cells, nan where missing."""
+        """Parse the cells as numbers, nan where missing."""
         return texts.checked(cells, self._column())
 
     def encode(self, cells: pl.Series) -> Array:
-        """The standardised numbers, (N, width)."""
+        """Encode the cells as an array of shape (N, width)."""
         x = self.read(cells)
         missing = np.isnan(x)
         z = _standardised(np.where(missing, self.fill, x), self.mean, self.scale, self.name)
@@ -83,18 +83,18 @@ class NumberPart:
 
 @dataclass(frozen=True)
 class CategoryPart:
-    """A label, as one column of zeros and ones for each level.
+    """Encode a categorical column: one indicator column a level.
 
     Attributes
     ----------
     name : str
-        The column.
+        Column name.
     levels : tuple of str
-        Labels with a column of their own.
+        Levels encoded as separate columns.
     other : bool
-        Whether a column stands for all other labels; a row of zeros does where there is none.
+        Whether a column indicates all other labels; otherwise they are rows of zeros.
     missing : bool
-        Whether a column stands for missing labels; a row of zeros does where there is none.
+        Whether a column indicates missing labels; otherwise they are rows of zeros.
 
     Examples
     --------
@@ -114,11 +114,11 @@ class CategoryPart:
 
     @property
     def width(self) -> int:
-        """Columns that it makes."""
+        """Number of encoded columns."""
         return len(self.levels) + self.other + self.missing
 
     def names(self) -> tuple[str, ...]:
-        """Their names."""
+        """Return the names of the encoded columns."""
         own = tuple(f"{self.name} = {level}" for level in self.levels)
         rest = ((f"{self.name} other",) if self.other else ()) + (
             (f"{self.name} missing",) if self.missing else ()
@@ -126,11 +126,11 @@ class CategoryPart:
         return own + rest
 
     def read(self, cells: pl.Series) -> pl.Series:
-        """The labels in the cells, null where missing."""
+        """Read the cells as labels, null where missing."""
         return texts.labels(cells)
 
     def encode(self, cells: pl.Series) -> Array:
-        """Ones where a label is, (N, width)."""
+        """Encode the cells as indicators of shape (N, width)."""
         encoded = np.zeros((len(cells), self.width))
         places = self._places(self.read(cells))
         rows = np.flatnonzero(places >= 0)
@@ -138,7 +138,7 @@ class CategoryPart:
         return encoded
 
     def _places(self, labels: pl.Series) -> Array:
-        """The column that each row sets, -1 for none."""
+        """Return the column set by each row, -1 for none."""
         other = len(self.levels) if self.other else -1
         missing = len(self.levels) + self.other if self.missing else -1
         known = pl.Series(self.levels, dtype=pl.String)
@@ -149,22 +149,22 @@ class CategoryPart:
 
 @dataclass(frozen=True)
 class DatePart:
-    """A date as time on a line, and as a place in the year, the week and the day.
+    """Encode dates: time, and phase in the year, the week and the day.
 
     Attributes
     ----------
     name : str
-        The column.
+        Column name.
     origin, scale : float
-        Mean and standard deviation in days, counted from 1970-01-01.
+        Mean and standard deviation of the days since 1970-01-01.
     year, week, day : bool
-        Whether cosine and sine of the place in that cycle follow.
+        Whether cosine and sine of the phase in that cycle are encoded.
     has_indicator : bool
-        Whether a last column is 1 for missing dates; all others are 0 there.
+        Whether a last column indicates missing dates; the other columns are then 0.
     style : str
-        How texts are written: "iso", "dmy", "mdy", ...
+        Text format: "iso", "dmy", "mdy", ...
     lenient : bool
-        Whether texts that are no dates count as missing; they are an error otherwise.
+        Whether text that is not a date counts as missing instead of raising an error.
 
     Examples
     --------
@@ -188,22 +188,22 @@ class DatePart:
 
     @property
     def width(self) -> int:
-        """Columns that it makes."""
+        """Number of encoded columns."""
         return 1 + 2 * len(self.periods()) + self.has_indicator
 
     def names(self) -> tuple[str, ...]:
-        """Their names."""
+        """Return the names of the encoded columns."""
         cycles = [f"{self.name} {f} of {word}" for word in self.periods() for f in ("cos", "sin")]
         last = (f"{self.name} missing",) if self.has_indicator else ()
         return (self.name, *cycles, *last)
 
     def read(self, cells: pl.Series) -> Array:
-        """Days since 1970-01-01, nan where missing."""
+        """Parse the cells as days since 1970-01-01, nan where missing."""
         column = Column(self.name, "date", style=self.style, lenient=self.lenient)
         return dates.checked(cells, column)
 
     def encode(self, cells: pl.Series) -> Array:
-        """Standardised time and the cycles, (N, width)."""
+        """Encode the cells as standardised time and cycles, (N, width)."""
         t = self.read(cells)
         missing = np.isnan(t)
         present = np.where(missing, self.origin, t)
@@ -215,7 +215,7 @@ class DatePart:
         return np.column_stack(columns)
 
     def periods(self) -> dict[str, float]:
-        """Length in days of each cycle that is encoded, by its name."""
+        """Return the encoded cycles by name, with their length in days."""
         cycles = {"year": (self.year, YEAR), "week": (self.week, 7.0), "day": (self.day, 1.0)}
         return {word: period for word, (used, period) in cycles.items() if used}
 
@@ -224,7 +224,7 @@ Part: TypeAlias = NumberPart | CategoryPart | DatePart
 
 
 def phase(t: Array, period: float) -> Array:
-    """Angle of time t in a cycle, from 0 to 2 pi."""
+    """Return the phase of time t in a cycle, from 0 to 2 pi."""
     return 2.0 * np.pi * np.mod(t / period, 1.0)
 
 
@@ -236,7 +236,7 @@ def _standardised(x: Array, mean: float, scale: float, name: str) -> Array:
         raise CellError(
             row + 1,
             name,
-            f"{x[row]!r} is too far from what the model was fitted to ({mean:.6g} with a "
-            f"standard deviation of {scale:.3g}). Correct the cell or leave it empty.",
+            f"{x[row]!r} is too far from the training values (mean {mean:.6g}, standard "
+            f"deviation {scale:.3g}). Correct the cell or leave it empty.",
         )
     return z

@@ -1,4 +1,4 @@
-"""What stands before the names of columns in delimited text, and what separates its cells."""
+"""Find the header line and the separator of delimited text."""
 
 import re
 from dataclasses import dataclass
@@ -16,18 +16,18 @@ _MOST_TITLES = 5
 
 @dataclass(frozen=True)
 class Preamble:
-    """Where the line of names begins.
+    """Position of the header line.
 
     Attributes
     ----------
     offset : int
-        Bytes before it.
+        Number of bytes before the header.
     separator : str
-        What stands between cells.
+        Cell separator.
     row_names : bool
-        Whether rows have one cell more than there are names, as R writes them.
+        Whether rows have one cell more than the header, as written by R.
     notes : tuple of str
-        Sentences about what was found and what was decided.
+        Remarks on the format for the user.
     """
 
     offset: int
@@ -37,7 +37,7 @@ class Preamble:
 
 
 def find(head: bytes, separator: str | None, *, tabs: bool, name: str) -> Preamble:
-    """Look past marks, remarks and titles; ``tabs`` says that the file's name promises tabs."""
+    """Skip byte-order marks, comments and titles; ``tabs`` if the file name implies tabs."""
     excel = _EXCEL.match(head)
     start = _after_blank_lines(head, excel.end() if excel else 0, name)
     body = _after_remarks(head, start)
@@ -48,30 +48,30 @@ def find(head: bytes, separator: str | None, *, tabs: bool, name: str) -> Preamb
     n_before, row_names = _titles(head[body:], chosen)
     notes = {
         f"Cells are separated by {spoken(chosen)}.": chosen != ",",
-        "Lines that begin with # before the names were left out.": body > start,
-        "Lines before the names, shorter than all others, were left out.": n_before > 0,
-        "Rows have a cell more than there are names: the first is the name of the row.": row_names,
+        "Lines before the header that begin with # were skipped.": body > start,
+        "Short lines before the header were skipped.": n_before > 0,
+        "Rows have one cell more than the header: the first column holds row names.": row_names,
     }
     said = tuple(note for note, holds in notes.items() if holds)
     return Preamble(body + n_before, chosen, row_names, said)
 
 
 def spoken(separator: str) -> str:
-    """A separator as it is called in a sentence."""
+    """Name a separator for messages."""
     return _WORDS.get(separator, f"'{separator}'")
 
 
 def _after_blank_lines(head: bytes, start: int, name: str) -> int:
-    """Where the first line with something on it begins."""
+    """Return the offset of the first line that is not blank."""
     match = _BLANK_LINES.match(head, start)
     at = match.end() if match else start
     if at >= len(head):
-        raise columns.TableError(f"{name} holds no names of columns and no rows: it is blank.")
+        raise columns.TableError(f"{name} is blank: it has no header and no rows.")
     return at
 
 
 def _after_remarks(head: bytes, start: int) -> int:
-    """Where the line of names begins: remarks have another number of cells than what follows."""
+    """Return the offset after comments, whose number of cells differs from the table."""
     ends = [start]
     while match := _REMARK.match(head, ends[-1]):
         ends.append(match.end())
@@ -83,14 +83,14 @@ def _after_remarks(head: bytes, start: int) -> int:
 
 
 def _sniffed(text: bytes, tabs: bool) -> str:
-    """The separator of a text, a comma where there seems to be a single column."""
+    """Detect the separator of a text; a comma if there is a single column."""
     if tabs and b"\t" in text[: text.find(b"\n")]:
         return "\t"
     return sniffing.separator(text) or ","
 
 
 def _refuse_wrong_separator(text: bytes, separator: str, name: str) -> None:
-    """Raise where the given separator cuts nothing and another one would."""
+    """Raise if the given separator finds one column and another separator more."""
     better = sniffing.separator(text)
     if better and np.all(sniffing.n_cells(text, separator) == 1):
         line = text[: text.find(b"\n")].decode("utf-8", "replace").strip()
@@ -101,7 +101,7 @@ def _refuse_wrong_separator(text: bytes, separator: str, name: str) -> None:
 
 
 def _titles(text: bytes, separator: str) -> tuple[int, bool]:
-    """Bytes of first lines that are no part of the table; whether names lack that of rows."""
+    """Return the size of title lines, and whether the header lacks the row names."""
     found = records.scan(text, separator)
     filled = np.flatnonzero(~_blank(text, found))[: sniffing.RECORDS_LOOKED_AT]
     n_cells = found.n_cells[filled]
@@ -117,7 +117,7 @@ def _titles(text: bytes, separator: str) -> tuple[int, bool]:
 
 
 def _blank(text: bytes, found: records.Records) -> np.ndarray:
-    """Which records are lines with nothing on them."""
+    """Return which records are blank lines."""
     data = np.frombuffer(text, dtype=np.uint8)
     starts = np.concatenate([[0], found.ends[:-1]]).astype(np.int64)[: len(found)]
     sizes = found.ends - starts

@@ -1,7 +1,7 @@
-"""Where the records of delimited text end: the quoting rules of CSV, as a table of states.
+"""Split delimited text into records by the quoting rules of CSV (a state machine).
 
-A quote opens only at the start of a cell (blanks before it do not count), is written twice inside
-a quoted cell, and is an ordinary character anywhere else.
+A quote opens a quoted cell only at its start (leading blanks are ignored), is doubled inside a
+quoted cell, and is an ordinary character elsewhere.
 """
 
 import re
@@ -36,16 +36,16 @@ _BYTES = {"\n": _NEWLINE, '"': _QUOTE, " ": _BLANK, "\r": _RETURN}
 
 @dataclass(frozen=True)
 class Records:
-    """The whole records of a piece of text.
+    """The complete records of a piece of text.
 
     Attributes
     ----------
     ends : (R,) int64
-        Where each ends, its newline included.
+        End offset of each record, newline included.
     n_cells : (R,) int64
-        How many cells each has.
+        Number of cells of each record.
     odd : (R,) bool
-        Whether it holds quotes or carriage returns on which strict readers disagree.
+        Whether the record has quotes or carriage returns that strict readers treat differently.
     """
 
     ends: np.ndarray
@@ -53,7 +53,7 @@ class Records:
     odd: np.ndarray
 
     def start(self, index: int) -> int:
-        """Where a record begins."""
+        """Return the start offset of a record."""
         return int(self.ends[index - 1]) if index else 0
 
     def __len__(self) -> int:
@@ -61,19 +61,19 @@ class Records:
 
 
 def scan(text: bytes, separator: str) -> Records:
-    """Find the records of a text that begins with one; what follows the last newline is left out.
+    """Find the complete records of a text; an unfinished last record is ignored.
 
     Parameters
     ----------
     text : bytes
-        In any encoding that extends ASCII.
+        Bytes in any encoding that extends ASCII.
     separator : str
         One ASCII character.
 
     Returns
     -------
     Records
-        Those that end in a newline outside quotes.
+        Records that end in a newline outside quotes.
 
     Examples
     --------
@@ -90,7 +90,7 @@ def scan(text: bytes, separator: str) -> Records:
 
 
 def cells(record: bytes, separator: str) -> list[bytes | None]:
-    """The cells of one whole record, quotes taken off; None where nothing at all is written."""
+    """Return the unquoted cells of one record; None for empty unquoted cells."""
     body = record.removesuffix(b"\n").removesuffix(b"\r")
     sep, blanks = re.escape(separator.encode()), b"" if separator == " " else b" *"
     cell = re.compile(rb'%b"([^"]*(?:""[^"]*)*)"([^%b]*)|([^%b]*)' % (blanks, sep, sep))
@@ -105,19 +105,19 @@ def cells(record: bytes, separator: str) -> list[bytes | None]:
 
 
 def quoted(values: list[bytes | None], separator: str) -> bytes:
-    """One record that a strict reader takes, of these cells."""
+    """Format cells as one strict CSV record."""
     texts = (b"" if v is None else b'"%b"' % v.replace(b'"', b'""') for v in values)
     return separator.encode().join(texts) + b"\n"
 
 
 def _content(match: re.Match[bytes]) -> bytes | None:
-    """What a cell says: text after a closing quote belongs to it, blanks there do not."""
+    """Return the text of a cell, including text after a closing quote."""
     inside, tail, plain = match.groups()
     return plain or None if inside is None else inside.replace(b'""', b'"') + tail.rstrip(b" \r")
 
 
 def _steps(separator: str) -> np.ndarray:
-    """What each state does at each byte: (state, byte)."""
+    """Return the transition table, indexed by state and byte."""
     steps = np.repeat(_STEPS[:, [_OTHER]], 256, axis=1)
     for character, kind in (_BYTES | {separator: _SEPARATOR}).items():
         steps[:, ord(character)] = _STEPS[:, kind]
@@ -128,7 +128,7 @@ def _steps(separator: str) -> np.ndarray:
 def _walk(
     data: np.ndarray, steps: np.ndarray, ends: np.ndarray, n_cells: np.ndarray, odd: np.ndarray
 ) -> int:
-    """Follow the states over the bytes; returns how many records ended."""
+    """Run the state machine over the bytes; return the number of records."""
     state, n, n_here, odd_here = 0, 0, 1, 0
     for i in range(data.size):
         step = steps[state, data[i]]

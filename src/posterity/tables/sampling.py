@@ -1,4 +1,4 @@
-"""A uniform sample of rows that pass by, without knowing how many will come."""
+"""Draw a uniform sample from a stream of rows of unknown length."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -12,16 +12,16 @@ from posterity.arrays import Array
 
 @dataclass(frozen=True)
 class Sample:
-    """Rows of a table, and of how many they were taken.
+    """Sampled rows of a table.
 
     Attributes
     ----------
     frame : polars.DataFrame
-        The rows, in the order of the file.
+        The rows, in file order.
     n_rows : int
-        How many rows the file has.
+        Number of rows of the file.
     positions : ndarray of shape (n,), optional
-        Where the rows stand in the file, from 0. None: one after the other.
+        Row numbers in the file, from 0; None if all rows were kept.
 
     Examples
     --------
@@ -37,16 +37,16 @@ class Sample:
 
 
 def everything(batches: Iterable[pl.DataFrame]) -> Sample:
-    """All rows."""
+    """Return all rows as a sample."""
     frame = pl.concat(list(batches), how="vertical", rechunk=True)
     return Sample(frame, frame.height)
 
 
 def reservoir(batches: Iterable[pl.DataFrame], size: int, rng: np.random.Generator) -> Sample:
-    """At most ``size`` rows, any set of them as likely as any other.
+    """Draw a uniform sample of at most ``size`` rows.
 
-    Every row draws a number and those with the smallest are kept, so that which rows are taken
-    does not depend on how the batches are cut.
+    Each row gets a random number and those with the smallest are kept, so the sample does not
+    depend on the batch size.
     """
     kept: list[pl.DataFrame] = []
     draws, places = np.empty(0), np.empty(0, dtype=np.int64)
@@ -68,7 +68,7 @@ def reservoir(batches: Iterable[pl.DataFrame], size: int, rng: np.random.Generat
 def _smallest(
     frames: list[pl.DataFrame], draws: Array, places: NDArray[np.int64], size: int
 ) -> tuple[list[pl.DataFrame], Array, NDArray[np.int64]]:
-    """The rows with the smallest draws, in their order, as a single frame."""
+    """Keep the rows with the smallest draws, in row order."""
     frame = pl.concat(frames, how="vertical")
     chosen = np.sort(np.argsort(draws, kind="stable")[:size])
     return [frame[chosen]], draws[chosen], places[chosen]

@@ -1,4 +1,4 @@
-"""What was inferred of a table, in sentences for a person, each with the way to change it."""
+"""Describe an inferred schema in sentences, with the options that change it."""
 
 import shlex
 from typing import Any
@@ -7,19 +7,19 @@ from posterity.tables import frames, texts
 from posterity.tables.columns import Column, Dropped, Schema
 from posterity.tables.parts import MOST_LEVELS
 
-ASKED = "you asked for that"
+ASKED = "as requested"
 _SHOWN = 6  # names in one sentence
 
 
 def sentences(schema: Schema, frame: Any) -> list[str]:
-    """What a table is taken to be, and what to type where that is wrong.
+    """Describe a schema in sentences, with the options that change it.
 
     Parameters
     ----------
     schema : Schema
-        From ``infer``.
+        Schema returned by ``infer``.
     frame : table
-        What it was inferred from.
+        Table from which the schema was inferred.
 
     Returns
     -------
@@ -52,7 +52,7 @@ def sentences(schema: Schema, frame: Any) -> list[str]:
 
 
 def option(word: str, name: str) -> str:
-    """An option of the command for a column, as it is typed in a shell."""
+    """Format a command line option for a column."""
     joint = "=" if name.startswith("-") else " "
     return f"--{word}{joint}{shlex.quote(name)}"
 
@@ -60,7 +60,7 @@ def option(word: str, name: str) -> str:
 def _target(schema: Schema, n_rows: int) -> str:
     missing = schema.outcome.n_missing if schema.outcome else 0
     verb = "is" if missing == 1 else "are"
-    without = f", {missing:,} more without a target {verb} left out" if missing else ""
+    without = f", {missing:,} more without a target {verb} excluded" if missing else ""
     on = f"on {n_rows - missing:,} rows{without}"
     if schema.task == "regression":
         change = "--task classification to change"
@@ -79,7 +79,7 @@ def _inputs(columns: list[Column], words: tuple[str, str], others: str) -> str:
 
 
 def _read_specially(schema: Schema) -> list[str]:
-    """How a target that is a number is written, where that is worth a word."""
+    """Describe the format of a numeric target if it is unusual."""
     target = schema.outcome
     if schema.task == "classification" or target is None:
         return []
@@ -95,10 +95,10 @@ def _is_special(column: Column) -> bool:
 def _special(column: Column) -> str:
     if column.kind == "category":
         return (
-            f"{column.name!r} has {column.n_distinct:,} different texts: the frequent ones are "
-            f"told apart, {MOST_LEVELS} at most, and the others are taken together."
+            f"{column.name!r} has {column.n_distinct:,} distinct values: at most {MOST_LEVELS} "
+            "frequent ones are encoded separately, and the others together."
         )
-    return f"{column.name!r} holds {column.why}."
+    return f"{column.name!r} is read as {column.why}."
 
 
 def _missing(schema: Schema) -> list[str]:
@@ -108,9 +108,7 @@ def _missing(schema: Schema) -> list[str]:
     total = sum(column.n_missing for column in columns)
     names = _some([f"{texts.shown(column.name)} ({column.n_missing:,})" for column in columns])
     values = "value is" if total == 1 else "values are"
-    return [
-        f"{total:,} {values} missing in the inputs, which the model takes as they are: {names}."
-    ]
+    return [f"{total:,} {values} missing in the inputs, which is handled by the model: {names}."]
 
 
 def _left_out(schema: Schema) -> list[str]:
@@ -123,10 +121,10 @@ def _left_out(schema: Schema) -> list[str]:
 def _left_out_for(why: str, drops: list[Dropped]) -> str:
     names = _some([texts.shown(drop.name) for drop in drops])
     if why == ASKED:
-        return f"Left out as asked: {names}."
+        return f"Excluded as requested: {names}."
     reason = why.replace("it ", "each ", 1) if len(drops) > 1 and why.startswith("it ") else why
     change = "" if drops[0].final else f" ({option('keep', drops[0].name)} to change)"
-    return f"Left out: {names}, because {reason}{change}."
+    return f"Excluded: {names}, because {reason}{change}."
 
 
 def _some(names: list[str]) -> str:

@@ -1,4 +1,4 @@
-"""What a file seems to be, from its name and its first bytes."""
+"""Detect the format of a file from its name and first bytes."""
 
 import codecs
 import dataclasses
@@ -13,7 +13,7 @@ from posterity.tables import columns, records, streams
 
 Format: TypeAlias = Literal["csv", "parquet", "jsonl"]
 
-HEAD = 1 << 20  # bytes that are looked at before a file is read
+HEAD = 1 << 20  # bytes used to detect the format
 SEPARATORS = (",", ";", "\t", "|")
 RECORDS_LOOKED_AT = 200
 _SUFFIXES: dict[str, Format] = {
@@ -52,41 +52,41 @@ _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
 def opened(path: str | os.PathLike[str]) -> streams.Stream:
-    """The stream of a path, packed or not, in the encoding its first bytes are in."""
+    """Open a path as a stream, decompressed, with its detected encoding."""
     name = "standard input" if os.fspath(path) == "-" else os.fspath(path)
     if re.match(r"[a-zA-Z][a-zA-Z0-9+]+://", os.fspath(path)):
         raise columns.TableError(
-            f"{name} is an address, and nothing is downloaded here: fetch the file first, or pipe "
-            f"it in, as in: curl -L {name} | posterity ... -"
+            f"{name} is a URL, and posterity does not download files: fetch it first, or pipe it "
+            f"in, as in: curl -L {name} | posterity ... -"
         )
     raw = streams.Stream(name, streams.origin(path))
     packed = raw.head(2) == streams.GZIP_MAGIC
     if Path(path).suffix.lower() == ".gz" and not packed and raw.head(1):
         raise columns.TableError(
-            f"{name} ends in .gz but is not packed with gzip; take the .gz off its name."
+            f"{name} ends in .gz but is not gzip-compressed; remove .gz from its name."
         )
     return dataclasses.replace(raw, compressed=packed)
 
 
 def known_format(path: str | os.PathLike[str]) -> Format | None:
-    """The format that a file's name promises, if any."""
+    """Return the format implied by a file name, if any."""
     return _SUFFIXES.get(without_gz(path).suffix.lower())
 
 
 def without_gz(path: str | os.PathLike[str]) -> Path:
-    """The name that a file has when it is unpacked."""
+    """Return the file name without .gz."""
     return Path(path).with_suffix("") if Path(path).suffix.lower() == ".gz" else Path(path)
 
 
 def found_format(head: bytes, stream: streams.Stream, promised: Format | None) -> Format:
-    """The format of the first bytes; what they cannot be is refused by its name."""
+    """Return the format of the first bytes; raise for unsupported formats."""
     if not head:
-        raise columns.TableError(f"{stream.name} is empty: it has not even a header line.")
+        raise columns.TableError(f"{stream.name} is empty: it has no header line.")
     for magic, kind in _STRANGERS.items():
         if head[: len(magic)].lower() == magic.lower():
             raise columns.TableError(
-                f"{stream.name} is {kind}, not a table that can be read here: save the table as "
-                "CSV, Parquet or JSON lines."
+                f"{stream.name} is {kind}, which is not supported: save the table as CSV, "
+                "Parquet or JSON lines."
             )
     if head.startswith(_PARQUET):
         return "parquet"
@@ -98,7 +98,7 @@ def found_format(head: bytes, stream: streams.Stream, promised: Format | None) -
 
 
 def as_text(stream: streams.Stream, head: bytes) -> streams.Stream:
-    """The stream read as text: its encoding and line ends found from its first bytes."""
+    """Return the stream with the detected encoding and line endings."""
     if head[:2] in _UTF16:
         return _with_line_ends(dataclasses.replace(stream, encoding="utf-16"))
     try:
@@ -109,17 +109,17 @@ def as_text(stream: streams.Stream, head: bytes) -> streams.Stream:
 
 
 def refuse_binary(text: bytes, name: str, line: int) -> None:
-    """Raise where there is a NUL byte, which no text has; ``line`` is the number of the first."""
+    """Raise if there is a NUL byte; ``line`` is the number of the first line."""
     if (at := text.find(b"\0")) >= 0:
         at_line = line + text.count(b"\n", 0, at)
         raise columns.TableError(
-            f"Line {at_line} of {name} holds a NUL byte: this is not text, "
-            "or it is damaged, or it is UTF-16 without its mark; save it as UTF-8 text."
+            f"Line {at_line} of {name} contains a NUL byte: the file is not text, is damaged, or "
+            "is UTF-16 without a byte-order mark; save it as UTF-8 text."
         )
 
 
 def separator(head: bytes) -> str | None:
-    """The separator that cuts the first records most evenly; None where none does."""
+    """Return the separator with the most regular number of cells, or None."""
     scores = {candidate: _evenness(head, candidate) for candidate in SEPARATORS}
     best = max(scores, key=lambda candidate: scores[candidate])
     if scores[best] > (0.0, 0):
@@ -128,12 +128,12 @@ def separator(head: bytes) -> str | None:
 
 
 def n_cells(text: bytes, separator: str) -> np.ndarray:
-    """How many cells the first records of a text have."""
+    """Return the number of cells of the first records."""
     return records.scan(text, separator).n_cells[:RECORDS_LOOKED_AT]
 
 
 def _evenness(head: bytes, candidate: str) -> tuple[float, int]:
-    """Share of records with as many cells as the first or the middle one, and that number."""
+    """Return the fraction of records with the typical number of cells, and that number."""
     found = n_cells(head, candidate)
     if not found.size:
         return 0.0, 0
@@ -142,6 +142,6 @@ def _evenness(head: bytes, candidate: str) -> tuple[float, int]:
 
 
 def _with_line_ends(stream: streams.Stream) -> streams.Stream:
-    """The stream with the line ends of its first bytes: carriage returns if there are no others."""
+    """Return the stream with its detected line endings."""
     head = stream.head(HEAD)
     return dataclasses.replace(stream, old_line_ends=b"\r" in head and b"\n" not in head)

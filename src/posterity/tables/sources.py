@@ -1,4 +1,4 @@
-"""Tables in files: what one is, its rows in batches, and all of it or a sample at once."""
+"""Open tables in files, and read them in batches, whole, or as a sample."""
 
 import os
 from collections.abc import Iterator
@@ -10,39 +10,39 @@ import polars as pl
 
 from posterity.tables import delimited, headers, json_lines, parquet, sampling, sniffing, streams
 
-_NEVER = '"\n\r\0.+-_'  # no separators: they have a meaning inside cells
+_NEVER = '"\n\r\0.+-_'  # not allowed as separators: they have a meaning inside cells
 
 
 class Reader(Protocol):
-    """Gives out the rows of a file, in frames of at most a number of rows."""
+    """Protocol of readers that return the rows of a file in batches."""
 
     def batches(self, n_rows: int) -> Iterator[pl.DataFrame]: ...
 
 
 @dataclass(frozen=True)
 class Source:
-    """A table in a file, of which the beginning was looked at; made by ``open_source``.
+    """A table in a file, returned by ``open_source``.
 
-    Columns of CSV files are text, as the file has it, and missing where a cell is empty; those of
-    Parquet and JSON lines have the types of the file.
+    Columns of CSV files are text, missing where a cell is empty; columns of Parquet and JSON lines
+    have the types of the file.
 
     Attributes
     ----------
     path : str
-        As it was given; "-" is standard input.
+        The given path; "-" is standard input.
     format : "csv", "parquet" or "jsonl"
-        What kind of file it is.
+        Format of the file.
     columns : tuple of str
-        Names of the columns.
+        Column names.
     separator : str or None
-        What stands between the cells of a CSV file.
+        Cell separator of a CSV file.
     compressed : bool
-        Whether it is packed with gzip.
+        Whether the file is gzip-compressed.
     encoding : str
-        "utf-8", "utf-16", or "cp1252" where some of the first lines are no UTF-8; empty for
-        Parquet. A line that is no UTF-8 is read as Windows-1252, wherever it stands.
+        "utf-8", "utf-16", or "cp1252" if some of the first lines are not UTF-8; empty for Parquet.
+        Any line that is not UTF-8 is read as Windows-1252.
     notes : tuple of str
-        Sentences about what was found and decided.
+        Remarks on the format for the user.
 
     Examples
     --------
@@ -67,10 +67,10 @@ class Source:
     notes: tuple[str, ...] = ()
 
     def batches(self, n_rows: int = 50_000) -> Iterator[pl.DataFrame]:
-        """The rows in frames of at most ``n_rows``, in the order of the file.
+        """Yield the rows in frames of at most ``n_rows``, in file order.
 
-        Memory does not grow with the file. There is at least one frame, without rows where the
-        file has none.
+        Memory does not grow with the file. There is at least one frame; it is empty if the file has
+        no rows.
         """
         if n_rows < 1:
             raise ValueError(f"n_rows is {n_rows}, but a batch needs at least one row.")
@@ -86,19 +86,19 @@ class Source:
             yield without_rows
 
     def read(self, max_rows: int | None = None, *, seed: int = 0) -> sampling.Sample:
-        """All rows, or a uniform random sample of at most ``max_rows``, in the order of the file.
+        """Read all rows, or a uniform random sample of ``max_rows``, in file order.
 
         Parameters
         ----------
         max_rows : int, optional
-            How many rows at most. The file is read once and never held whole.
+            Maximum number of rows. The file is read once and never held in memory as a whole.
         seed : int, default=0
-            Of the sample.
+            Random seed of the sample.
 
         Returns
         -------
         Sample
-            The rows, and how many the file has.
+            The rows, and the number of rows of the file.
         """
         if max_rows is None:
             return sampling.everything(self.batches())
@@ -110,28 +110,27 @@ class Source:
 def open_source(
     path: str | os.PathLike[str], *, format: str | None = None, separator: str | None = None
 ) -> Source:
-    """Look at the beginning of a file of rows and columns.
+    """Open a table file and detect its format.
 
     Parameters
     ----------
     path : str or path
-        A CSV, TSV, Parquet or JSON-lines file, packed with gzip or not; "-" is standard input.
+        A CSV, TSV, Parquet or JSON lines file, optionally gzip-compressed; "-" is standard input.
     format : "csv", "parquet" or "jsonl", optional
-        By default the name of the file tells, or else its first bytes.
+        By default detected from the file name, or else from the first bytes.
     separator : str, optional
-        One character that stands between cells. By default a comma, semicolon, tab or bar,
-        whichever cuts the first lines evenly.
+        Cell separator, one character. By default comma, semicolon, tab or bar, as detected from the
+        first lines.
 
     Returns
     -------
     Source
-        What was found. Its rows come from ``batches`` and ``read``.
+        The opened table; read its rows with ``batches`` or ``read``.
 
     Raises
     ------
     TableError
-        Where the file cannot be read or is not such a table; the message says why, and on which
-        line.
+        If the file cannot be read as a table; the message gives the reason and the line.
 
     Examples
     --------
@@ -158,21 +157,21 @@ def open_source(
 def read(
     path: str | os.PathLike[str], *, format: str | None = None, separator: str | None = None
 ) -> pl.DataFrame:
-    """All rows of a file; see ``open_source`` for what it may be.
+    """Read all rows of a file; see ``open_source`` for the formats.
 
     Parameters
     ----------
     path : str or path
-        A CSV, TSV, Parquet or JSON-lines file, packed with gzip or not; "-" is standard input.
+        A CSV, TSV, Parquet or JSON lines file, optionally gzip-compressed; "-" is standard input.
     format : "csv", "parquet" or "jsonl", optional
-        By default the name of the file tells, or else its first bytes.
+        By default detected from the file name, or else from the first bytes.
     separator : str, optional
-        One character that stands between cells, by default found from the first lines.
+        Cell separator, one character; by default detected from the first lines.
 
     Returns
     -------
     polars.DataFrame
-        Columns of text for CSV, of the file's types otherwise.
+        Text columns for CSV, columns with the types of the file otherwise.
 
     Examples
     --------
@@ -187,9 +186,9 @@ def read(
 
 
 def _check_arguments(format: str | None, separator: str | None) -> None:
-    """Raise where an argument cannot be meant."""
+    """Raise if an argument is invalid."""
     if format is not None and format not in get_args(sniffing.Format):
-        raise ValueError(f"format is {format!r}; it may be 'csv', 'parquet' or 'jsonl'.")
+        raise ValueError(f"format is {format!r}; it must be 'csv', 'parquet' or 'jsonl'.")
     if separator is not None and (
         len(separator) != 1 or not separator.isascii() or separator.isalnum() or separator in _NEVER
     ):
@@ -199,17 +198,17 @@ def _check_arguments(format: str | None, separator: str | None) -> None:
 
 
 def _parquet(path: str | os.PathLike[str], stream: streams.Stream) -> Source:
-    """The source of a Parquet file."""
+    """Open a Parquet file."""
     reader = parquet.opened(stream)
     left_out = ", ".join(f"'{name}'" for name in reader.left_out)
-    notes = (f"Lists, structures and bytes are left out: {left_out}.",) if left_out else ()
+    notes = (f"Columns of lists, structs and bytes are excluded: {left_out}.",) if left_out else ()
     return Source(
         os.fspath(path), "parquet", reader.names, reader, None, stream.compressed, "", notes
     )
 
 
 def _json_lines(path: str | os.PathLike[str], stream: streams.Stream) -> Source:
-    """The source of JSON lines."""
+    """Open JSON lines."""
     reader = json_lines.opened(stream)
     names = tuple(field.name for field in reader.fields)
     return Source(os.fspath(path), "jsonl", names, reader, None, stream.compressed, stream.encoding)
@@ -218,11 +217,11 @@ def _json_lines(path: str | os.PathLike[str], stream: streams.Stream) -> Source:
 def _delimited(
     path: str | os.PathLike[str], stream: streams.Stream, separator: str | None
 ) -> Source:
-    """The source of delimited text."""
+    """Open delimited text."""
     tabs = sniffing.without_gz(path).suffix.lower() in (".tsv", ".tab")
     header = headers.find(stream, separator, tabs=tabs)
     odd = stream.encoding == "cp1252"
-    notes = ("Lines that are no UTF-8 are read as Windows-1252.",) if odd else ()
+    notes = ("Lines that are not UTF-8 are read as Windows-1252.",) if odd else ()
     return Source(
         path=os.fspath(path),
         format="csv",

@@ -1,4 +1,4 @@
-"""What a model says of the rows of partitions, written by the workers: one file a partition."""
+"""Predict the rows of partitions on the workers; each writes one file a partition."""
 
 import contextlib
 import operator
@@ -17,7 +17,7 @@ from posterity.tables.frames import require
 from posterity.tables.partitioned import Partition, PartitionedSource
 from posterity.tables.table_model import TableModel
 
-_NUMBERS = 16  # of a row that are predicted, besides its columns
+_NUMBERS = 16  # numbers a row that are predicted, besides its columns
 
 
 def write_answers(
@@ -28,29 +28,29 @@ def write_answers(
     quantiles: Sequence[float] = QUANTILES,
     prefix: str | None = None,
 ) -> tuple[int, int]:
-    """Write the rows of a table with what is predicted of each, as Parquet files in a folder.
+    """Write the rows of a table with their predictions, as Parquet files in a folder.
 
-    The files are named part-00000.parquet and so on, in the order of the rows. Workers write them
-    to a hidden folder within, whence they are moved when all are there: whatever goes wrong, the
-    folder is as it was before. Files of such names that are there are replaced.
+    The files are named part-00000.parquet and so on, in row order. Workers write to a hidden
+    subfolder, and the files are moved when all are complete: after an error, the folder is
+    unchanged. Existing files of these names are replaced.
 
     Parameters
     ----------
     folder : str or path
-        Made where it is not there. Workers must see it at the same place.
+        Created if missing. Workers must see it under the same path.
     model : TableModel
-        Fitted.
+        The fitted model.
     source : PartitionedSource
-        From ``open_partitions``.
+        Table returned by ``open_partitions``.
     quantiles : sequence of float
-        Which quantiles of a number to add.
+        Quantiles to add for a numeric target.
     prefix : str, optional
-        What the names of new columns begin with; the name of the target by default.
+        Prefix of the new column names; the target name by default.
 
     Returns
     -------
     n_rows, n_files : int
-        What was written.
+        Number of rows and files written.
 
     Examples
     --------
@@ -78,7 +78,7 @@ def write_answers(
 
 @dataclass(frozen=True, eq=False)
 class _Answer:
-    """What a worker does: read, predict, write, and say how many rows there were."""
+    """Task of a worker: read, predict, write, and return the number of rows."""
 
     model: TableModel
     columns: tuple[str, ...]
@@ -95,8 +95,8 @@ class _Answer:
         place = Path(self.folder)
         if not place.is_dir():
             raise TableError(
-                f"A worker finds no folder {place.parent}: all workers must see it at the same "
-                "place, such as a folder that is shared."
+                f"A worker found no folder {place.parent}: all workers must see it under the "
+                "same path, for example a shared folder."
             )
         with files.replacing(place / f"part-{number:05d}.parquet") as file:
             answered.write_parquet(file)
@@ -105,7 +105,7 @@ class _Answer:
 
 @contextlib.contextmanager
 def _whole(folder: Path) -> Iterator[Path]:
-    """A hidden folder whose files are moved to the one it is in when the block ends well."""
+    """Yield a hidden folder; move its files to the parent when the block succeeds."""
     made = not folder.exists()
     hidden = folder / f".posterity-{uuid.uuid4().hex[:12]}"
     hidden.mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""The rows of partitions as numbers, made on the workers that fit a model to them."""
+"""Encode the rows of partitions on the workers that fit a model to them."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -18,19 +18,19 @@ from posterity.tables.table_model import TableModel
 
 @dataclass(frozen=True, eq=False)
 class SpreadRows:
-    """All rows of a table in partitions that have a target, encoded by the workers.
+    """The rows of a partitioned table that have a target, encoded by the workers.
 
-    What the columns hold, and how they are encoded, is learned from a sample; classes and the
-    number of rows come from all of them.
+    Column types and encodings are learned from a sample; classes and the number of rows from all
+    rows.
 
     Attributes
     ----------
     model : TableModel
-        All but its estimator fitted.
+        Model whose encoder is fitted, but not its estimator.
     targets : Targets
-        What is known of the targets of all rows.
+        Summary of the targets of all rows.
     pieces : tuple of dask.delayed.Delayed
-        The encoded rows of each partition that has any.
+        Encoded rows of each partition that has any.
 
     Examples
     --------
@@ -63,10 +63,10 @@ class SpreadRows:
         folds: int = 1,
         seed: int = 0,
     ) -> "SpreadRows":
-        """From a table, a sample of its rows and what they were taken to be.
+        """Return the rows of a table, given a sample of them and its schema.
 
-        The column of targets is read once. Rows are dealt into ``folds`` parts by their places in
-        the files: the same seed deals them alike, however the files are cut.
+        The target column is read once. Rows are assigned to ``folds`` folds by their position in
+        the files: the same seed gives the same folds, whatever the partitions.
         """
         width = _width(schema, frame)
         partitions = source.partitions(width)
@@ -76,27 +76,27 @@ class SpreadRows:
 
     @property
     def schema(self) -> Schema:
-        """What the table was taken to be, with the classes of all rows."""
+        """Schema of the table, with the classes of all rows."""
         return self.model.schema
 
     @property
     def n_rows(self) -> int:
-        """That have a target."""
+        """Number of rows that have a target."""
         return int(self.targets.lengths.sum())
 
     @property
     def n_bytes(self) -> int:
-        """Of the rows once encoded."""
+        """Size of the encoded rows in bytes."""
         return 8 * self.n_rows * (self.model.encoder_.n_features_out_ + 1)
 
     def kept(self) -> "SpreadRows":
-        """The same, its rows read once and then held in the memory of the workers."""
+        """Return a copy whose rows stay in the memory of the workers."""
         from dask.base import persist
 
         return replace(self, pieces=tuple(persist(*self.pieces)))
 
     def arrays(self, without: int | None = None) -> tuple[Any, Any]:
-        """Dask arrays X (N, D) and y (N,) of all rows, or of those outside one part."""
+        """Return Dask arrays X (N, D) and y (N,) of all rows, or of those outside a fold."""
         import dask.array as da
         from dask.delayed import delayed
 
@@ -112,7 +112,7 @@ class SpreadRows:
         return da.concatenate(X), da.concatenate(y)
 
     def fitted(self, estimator: Any) -> TableModel:
-        """The estimator, fitted by the workers to all rows, as a model of raw tables."""
+        """Fit an estimator on the workers and return it as a model of raw tables."""
         X, y = self.arrays()
         found = TableModel(estimator, self.schema)
         prepared = self.model
@@ -125,7 +125,7 @@ class SpreadRows:
 
 @dataclass(frozen=True, eq=False)
 class _Rows:
-    """The rows of a partition that have a target, and the part each was dealt into."""
+    """The rows of a partition that have a target, and the fold of each."""
 
     X: Array
     y: NDArray[Any]
@@ -134,7 +134,7 @@ class _Rows:
 
 @dataclass(frozen=True, eq=False)
 class _Encode:
-    """How a worker makes numbers of a partition."""
+    """Task of a worker: encode a partition."""
 
     model: TableModel
     folds: int
@@ -158,7 +158,7 @@ class _Encode:
 
 
 def _encoded(model: TableModel, targets: Targets) -> tuple[Any, ...]:
-    """One task for each partition that has rows to learn from."""
+    """Return one task for each partition that has rows with a target."""
     from dask.delayed import delayed
 
     work = _Encode(model, targets.folds, targets.seed)
@@ -178,12 +178,9 @@ def _taken(rows: _Rows, without: int | None) -> tuple[Array, NDArray[Any]]:
 
 
 def _prepared(schema: Schema, targets: Targets, frame: pl.DataFrame) -> TableModel:
-    """A model that lacks only its estimator; what encodes the inputs learns from a sample."""
+    """Return a model whose encoder was fitted to a sample, without an estimator."""
     if not targets.lengths.sum():
-        raise TableError(
-            f"No row of the table has a value for the target {schema.target!r}, so there is "
-            "nothing to learn from."
-        )
+        raise TableError(f"No row of the table has a value for the target {schema.target!r}.")
     model = TableModel(None, schema)
     model.classes_ = schema.classes
     _, has_target = model.outcomes(frame)
@@ -194,6 +191,6 @@ def _prepared(schema: Schema, targets: Targets, frame: pl.DataFrame) -> TableMod
 
 
 def _width(schema: Schema, frame: pl.DataFrame) -> int:
-    """Numbers that a row is made of, raw and encoded."""
+    """Return how many numbers a row has, raw and encoded together."""
     encoder = TableEncoder(schema.inputs).fit(frame)
     return len(schema.inputs) + 1 + encoder.n_features_out_

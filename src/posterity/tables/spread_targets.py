@@ -1,4 +1,4 @@
-"""What the targets of all partitions say before a model is fitted: how many, which classes."""
+"""Summarise the targets of all partitions before a model is fitted."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -21,18 +21,18 @@ _GOLDEN = 0x9E3779B97F4A7C15  # odd, and far from any pattern: successive seeds 
 
 @dataclass(frozen=True, eq=False)
 class Targets:
-    """The targets of a table in partitions, in numbers that do not grow with its rows.
+    """Summary of the targets of a partitioned table; its size does not grow with the rows.
 
     Attributes
     ----------
     partitions : tuple of Partition
-        Where they lie.
+        Partitions of the table.
     lengths : ndarray of shape (P, folds)
-        Rows that have a target, of each partition and each part they are dealt into.
+        Number of rows with a target in each partition and fold.
     classes : tuple of str
-        All labels in order; empty for numbers.
+        Class labels in order; empty for numeric targets.
     seed : int
-        Of how rows are dealt.
+        Random seed of the folds.
     """
 
     partitions: tuple[Partition, ...]
@@ -44,44 +44,44 @@ class Targets:
     def of(
         cls, partitions: Sequence[Partition], schema: Schema, *, folds: int, seed: int
     ) -> "Targets":
-        """Read the column of targets, by the workers: one pass."""
+        """Read the target column on the workers, in one pass."""
         work = _Look(schema, folds, seed)
         found = dask_graph.merged(partitions, work, _Seen.joined, description="Reading targets")
         labels = pl.Series(list(found.labels), dtype=pl.String)
         if len(labels) > MOST_CLASSES:
             raise TableError(
-                f"The target {schema.target!r} has {len(labels)} different values, too many for "
-                f"classes (at most {MOST_CLASSES}): join rare ones, or take another column."
+                f"The target {schema.target!r} has {len(labels)} distinct values, too many for "
+                f"classes (at most {MOST_CLASSES}): merge rare classes, or choose another target."
             )
         lengths = np.array(found.lengths, dtype=np.intp)
         return cls(tuple(partitions), lengths, ordered_labels(labels), seed)
 
     @property
     def folds(self) -> int:
-        """Parts that rows are dealt into."""
+        """Number of folds."""
         return int(self.lengths.shape[1])
 
     @property
     def present(self) -> tuple[Partition, ...]:
-        """Partitions that have rows with a target."""
+        """Indices of the partitions that have rows with a target."""
         counts = self.lengths.sum(axis=1)
         return tuple(one for one, n in zip(self.partitions, counts, strict=True) if n)
 
     @property
     def n_left_out(self) -> int:
-        """Rows without a target."""
+        """Number of rows without a target."""
         return sum(one.n_rows for one in self.partitions) - int(self.lengths.sum())
 
     @property
     def dtype(self) -> Any:
-        """Numbers, or places among the classes."""
+        """Data type of encoded targets: floats, or class indices."""
         return np.int64 if self.classes else np.float64
 
 
 def dealt(positions: NDArray[np.intp], folds: int, seed: int) -> NDArray[np.intp]:
-    """The part of each row, by its place in the table: as if drawn at random, but known anywhere.
+    """Assign rows to folds pseudo-randomly by their position in the table.
 
-    The places are scrambled as by SplitMix64, whose outputs pass for independent draws.
+    Positions are hashed by SplitMix64, whose outputs pass tests of independence.
 
     Examples
     --------
@@ -100,7 +100,7 @@ def dealt(positions: NDArray[np.intp], folds: int, seed: int) -> NDArray[np.intp
 
 @dataclass(frozen=True)
 class _Seen:
-    """Of some partitions: rows with a target in each, and how often each label came."""
+    """Number of rows with a target in each partition, and label counts."""
 
     lengths: list[list[int]]
     labels: Counter[str]
@@ -111,7 +111,7 @@ class _Seen:
 
 @dataclass(frozen=True)
 class _Look:
-    """What a worker finds in the targets of a partition."""
+    """Task of a worker: summarise the targets of a partition."""
 
     schema: Schema
     folds: int

@@ -1,7 +1,7 @@
-"""The bytes of a file or of standard input, in pieces: unpacked, and as UTF-8 where it was UTF-16.
+"""Read a file or standard input in pieces, decompressed and with UTF-16 as UTF-8.
 
-Nothing here holds more than a piece in memory. Standard input is copied to a temporary file as it
-is read, so that it can be read again; what cannot be read raises TableError with the reason.
+At most one piece is in memory. Standard input is copied to a temporary file while it is read, so
+that it can be read again. TableError is raised if reading fails.
 """
 
 import codecs
@@ -19,26 +19,26 @@ from typing import IO, Protocol
 
 from posterity.tables import columns
 
-PIECE = 1 << 21  # bytes of a piece
-_PACKED = 1 << 16  # bytes unpacked at once: what a small member leaves over is copied
-_GZIP = 31  # zlib's sign for a gzip header around the data
+PIECE = 1 << 21  # size of a piece in bytes
+_PACKED = 1 << 16  # bytes decompressed at once
+_GZIP = 31  # zlib's code for gzip headers
 GZIP_MAGIC = b"\x1f\x8b"
 
 
 class Origin(Protocol):
-    """Where bytes come from: they can be asked for again from the start."""
+    """A source of bytes that can be read repeatedly from the start."""
 
     def pieces(self) -> Iterator[bytes]: ...
 
 
 @dataclass(frozen=True)
 class Place:
-    """A file."""
+    """A file on disk."""
 
     path: Path
 
     def pieces(self) -> Iterator[bytes]:
-        """The bytes of the file, as they lie there."""
+        """Yield the bytes of the file."""
         with readable(str(self.path)), open(self.path, "rb", buffering=0) as file:
             while piece := file.read(PIECE):
                 yield piece
@@ -46,7 +46,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Replay:
-    """Something that can be read once, such as a pipe, kept in a temporary file as it is read."""
+    """A pipe that can be read once, copied to a temporary file as it is read."""
 
     once: IO[bytes]
     kept: IO[bytes] = field(default_factory=tempfile.TemporaryFile)
@@ -55,14 +55,14 @@ class Replay:
         weakref.finalize(self, self.kept.close)
 
     def pieces(self) -> Iterator[bytes]:
-        """The bytes from the start: kept ones first, then new ones."""
+        """Yield the bytes from the start: stored ones first, then new ones."""
         offset = 0
         while piece := self._piece(offset):
             yield piece
             offset += len(piece)
 
     def _piece(self, offset: int) -> bytes:
-        """What comes at an offset, at which this or an earlier reading has arrived."""
+        """Return the next bytes at an offset."""
         with readable("standard input"):
             self.kept.seek(offset)
             if known := self.kept.read(PIECE):
@@ -74,20 +74,20 @@ class Replay:
 
 @dataclass(frozen=True)
 class Stream:
-    """Text, or the bytes of another format, from somewhere.
+    """Text or binary content with its compression and encoding.
 
     Attributes
     ----------
     name : str
-        What a person calls it.
+        Name for messages.
     origin : Origin
-        Where the bytes come from.
+        Source of the bytes.
     compressed : bool
-        Whether they are packed with gzip.
+        Whether the bytes are gzip-compressed.
     encoding : str
-        "utf-16" is turned into UTF-8; anything else is passed on as it is.
+        "utf-16" is converted to UTF-8; other encodings are passed through.
     old_line_ends : bool
-        Whether lines end in a carriage return alone.
+        Whether lines end in a single carriage return.
     """
 
     name: str
@@ -97,7 +97,7 @@ class Stream:
     old_line_ends: bool = False
 
     def pieces(self) -> Iterator[bytes]:
-        """The unpacked bytes, a byte-order mark left out."""
+        """Yield the decompressed bytes without byte-order mark."""
         found = self.origin.pieces()
         unpacked = _unpacked(found, self.name) if self.compressed else found
         unmarked = _without_mark(unpacked)
@@ -105,7 +105,7 @@ class Stream:
         return (p.replace(b"\r", b"\n") for p in plain) if self.old_line_ends else plain
 
     def head(self, size: int) -> bytes:
-        """The first bytes, ``size`` of them or all there are."""
+        """Return the first ``size`` bytes, or all if there are fewer."""
         found = bytearray()
         for piece in self.pieces():
             found += piece
@@ -115,7 +115,7 @@ class Stream:
 
 
 def origin(path: str | os.PathLike[str]) -> Origin:
-    """Where the bytes of a path come from, "-" being standard input."""
+    """Return the source of a path; "-" is standard input."""
     place = Path(path)
     if os.fspath(path) == "-":
         return Replay(sys.stdin.buffer)
@@ -130,7 +130,7 @@ def origin(path: str | os.PathLike[str]) -> Origin:
 
 
 def gathered(pieces: Iterable[bytes], size: int) -> Iterator[bytes]:
-    """The same bytes in pieces of at least ``size``, but for the last."""
+    """Join pieces to a size of at least ``size`` bytes, except for the last."""
     waiting: list[bytes] = []
     n_waiting = 0
     for piece in pieces:
@@ -145,7 +145,7 @@ def gathered(pieces: Iterable[bytes], size: int) -> Iterator[bytes]:
 
 @contextlib.contextmanager
 def readable(name: str) -> Iterator[None]:
-    """Turn what the system says of a file that cannot be read into a sentence."""
+    """Convert operating system errors to TableError."""
     try:
         yield
     except FileNotFoundError as error:
@@ -153,14 +153,14 @@ def readable(name: str) -> Iterator[None]:
     except IsADirectoryError as error:
         raise columns.TableError(f"{name} is a folder; name a file in it.") from error
     except PermissionError as error:
-        raise columns.TableError(f"{name} may not be read: permission is missing.") from error
+        raise columns.TableError(f"No permission to read {name}.") from error
     except OSError as error:
         raise columns.TableError(f"{name} cannot be read: {error.strerror or error}.") from error
 
 
 @contextlib.contextmanager
 def on_disk(stream: Stream) -> Iterator[Path]:
-    """A path at which the unpacked bytes lie, for readers that jump about in a file."""
+    """Yield a path with the decompressed bytes, for readers that need random access."""
     if isinstance(stream.origin, Place) and not stream.compressed:
         yield stream.origin.path
         return
@@ -172,7 +172,7 @@ def on_disk(stream: Stream) -> Iterator[Path]:
 
 
 def _unpacked(pieces: Iterable[bytes], name: str) -> Iterator[bytes]:
-    """Undo gzip, of one or several members, a bounded piece at a time."""
+    """Decompress gzip data of one or several members in bounded pieces."""
     unpacker = zlib.decompressobj(_GZIP)
     begun = False
     for packed in _cut(pieces, _PACKED):
@@ -186,29 +186,28 @@ def _unpacked(pieces: Iterable[bytes], name: str) -> Iterator[bytes]:
             yield _unpacked_piece(unpacker, rest, name)
             rest = unpacker.unused_data or unpacker.unconsumed_tail
     if begun and not unpacker.eof:
-        raise columns.TableError(
-            f"{name} ends in the middle of its gzip data: it was cut short. Copy it again."
-        )
+        raise columns.TableError(f"The gzip data of {name} is truncated. Copy the file again.")
 
 
 def _unpacked_piece(unpacker: "zlib._Decompress", packed: bytes, name: str) -> bytes:
-    """What comes next of a member; at most a piece, however much it would swell."""
+    """Decompress at most one piece of a member."""
     try:
         return unpacker.decompress(packed, PIECE)
     except zlib.error as error:
         raise columns.TableError(
-            f"{name} is not a sound gzip file ({error}); pack it again, or give the unpacked file."
+            f"{name} is not a valid gzip file ({error}); compress it again, or use the "
+            "uncompressed file."
         ) from error
 
 
 def _cut(pieces: Iterable[bytes], size: int) -> Iterator[bytes]:
-    """The same bytes in pieces of at most ``size``."""
+    """Split pieces to a size of at most ``size`` bytes."""
     for piece in pieces:
         yield from (piece[at : at + size] for at in range(0, len(piece), size))
 
 
 def _from_utf16(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """UTF-8 of UTF-16 that opens with its byte-order mark."""
+    """Convert UTF-16 with a byte-order mark to UTF-8."""
     decoder = codecs.getincrementaldecoder("utf-16")(errors="replace")
     for piece in pieces:
         yield decoder.decode(piece).encode()
@@ -216,7 +215,7 @@ def _from_utf16(pieces: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def _without_mark(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """The same without the byte-order mark that some programs put before UTF-8."""
+    """Remove a UTF-8 byte-order mark."""
     begun = b""
     found = iter(pieces)
     for piece in found:

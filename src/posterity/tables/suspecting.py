@@ -1,4 +1,4 @@
-"""Columns that a model had better not read: identifiers, copies, answers in disguise."""
+"""Detect columns that should not be inputs: identifiers, copies, and target leaks."""
 
 import hashlib
 import re
@@ -18,31 +18,31 @@ _IDENTIFIER = re.compile(
 )
 _CAMEL = re.compile(r"[a-z](?:Id|ID|Key|Index|Nr|No)$")
 _TIME = re.compile(r"^(?:t|x|time|step|second|minute|hour|day|week|month|quarter|year)s?$", re.I)
-_LONG = 30  # letters of a text that is written, not chosen
-_CODE = 3  # digits of a code; months and days are filled to two
-_FEW = 20  # rows below which an exact relation may be chance
-_MANY = 100  # different values whose order is the target's by no chance, nor by a close relation
-_RARELY_EQUAL = 0.5  # of the distinct rows have a number of their own
-_SHARE_OF_COPIES = 0.02  # of the rows, below which copies change no score
-_SOME = 2000  # rows that an exact relation must hold in before all are looked at
+_LONG = 30  # mean number of characters of free text
+_CODE = 3  # minimum number of digits of a code; months and days have two
+_FEW = 20  # number of rows below which an exact relation may be a coincidence
+_MANY = 100  # distinct values above which a monotonic relation is not a coincidence
+_RARELY_EQUAL = 0.5  # fraction of distinct values among the distinct rows
+_SHARE_OF_COPIES = 0.02  # fraction of rows below which duplicates do not affect scores
+_SOME = 2000  # rows in which an exact relation is tested first
 
 
 def useless(look: Look) -> str | None:
-    """Why a column says nothing, whatever the target: no value in it, or one value only."""
+    """Return why a column carries no information, or ""."""
     if not look.n_present:
-        return "it has no value in any row"
+        return "it has no values"
     if look.column.n_distinct == 1 and not look.column.n_missing:
         return "it has the same value in every row"
     return None
 
 
 def identifying(look: Look) -> str | None:
-    """Why a column only names its rows."""
+    """Return why a column is an identifier, or ""."""
     return _text_trouble(look) if look.labels is not None else _number_trouble(look)
 
 
 def are_codes(cells: pl.Series) -> bool:
-    """Whether texts of digits are all of one length, filled with zeros, like postal codes."""
+    """Return whether texts are zero-padded digits of one length, like postal codes."""
     if not texts.is_text(cells):
         return False
     some = texts.some(cells)
@@ -52,19 +52,19 @@ def are_codes(cells: pl.Series) -> bool:
 
 
 def resembling(look: Look, target: Look, is_class: bool) -> str | None:
-    """Why a column is the target in disguise."""
+    """Return why a column determines the target, or ""."""
     both = pl.DataFrame({"x": look.series(), "y": target.series()}).drop_nulls()
     tests: list[Callable[[pl.DataFrame], str | None]] = [_equal] if both.height >= 5 else []
     if both.height >= _FEW and (is_class or look.numbers is not None):
         tests.append(_one_to_one if is_class else _on_a_curve)
     if both.height >= _FEW and look.labels is not None:
         tests.append(_determining)
-    whys = (test(both) for test in tests if test(both.head(_SOME)))  # few rows refute cheaply
+    whys = (test(both) for test in tests if test(both.head(_SOME)))  # test a few rows first
     return next((why for why in whys if why), None)
 
 
 def fingerprint(look: Look) -> bytes:
-    """The same for two columns whose values are the same in every row."""
+    """Return a hash that is equal for columns with equal values."""
     values = look.series()
     numbers = look.numbers if look.numbers is not None else values.hash().to_numpy()
     missing = values.is_null().to_numpy()
@@ -76,7 +76,7 @@ def fingerprint(look: Look) -> bytes:
 
 
 def named_like_identifier(name: str) -> bool:
-    """Whether the name of a column says that it numbers things."""
+    """Return whether a column is named like an identifier."""
     return bool(_IDENTIFIER.search(name.strip()) or _CAMEL.search(name.strip()))
 
 
@@ -85,13 +85,13 @@ def _text_trouble(look: Look) -> str | None:
     n, n_distinct = look.n_present, look.column.n_distinct
     if n_distinct <= max(0.5 * n, 2):
         few = n_distinct > 50 and not len(fitting.frequent(look.labels))
-        return "none of its texts comes often enough to learn from" if few else None
+        return "no value is frequent enough to learn from" if few else None
     length = float(look.labels.str.len_chars().mean() or 0.0)  # type: ignore[arg-type]
     if length > _LONG:
         return "it is free text, different in almost every row"
     if n_distinct == n:
-        return "it has a text of its own in every row, like an identifier"
-    return "its texts are different in most rows" if n >= _FEW else None
+        return "it has a different text in every row, like an identifier"
+    return "its values are different in most rows" if n >= _FEW else None
 
 
 def _number_trouble(look: Look) -> str | None:
@@ -113,7 +113,7 @@ def _equal(both: pl.DataFrame) -> str | None:
 
 
 def _on_a_curve(both: pl.DataFrame) -> str | None:
-    """Numbers that are the target in other units, or rise with it without exception."""
+    """Return whether numbers are a linear or strictly monotonic function of the target."""
     x, y = both["x"].to_numpy(), both["y"].to_numpy()
     if both["x"].n_unique() < 5 or both["y"].n_unique() < 5:
         return None
@@ -125,24 +125,24 @@ def _on_a_curve(both: pl.DataFrame) -> str | None:
     ranks = [both[name].rank("dense").cast(pl.Float64).to_numpy() for name in ("x", "y")]
     same = np.array_equal(ranks[0], ranks[1])
     turned = np.array_equal(ranks[0], ranks[1].max() + 1.0 - ranks[1])
-    return "it rises or falls with the target without exception" if same or turned else None
+    return "it is a strictly monotonic function of the target" if same or turned else None
 
 
 def _unit(x: Array) -> Array:
-    """Centred values with a sum of squares of 1."""
+    """Centre values and scale them to unit length."""
     mean, scale = fitting.location(x)
     return (x - mean) / (scale * np.sqrt(len(x)))
 
 
 def _one_to_one(both: pl.DataFrame) -> str | None:
-    """Values that name the classes."""
+    """Return whether values and classes correspond one to one."""
     n_pairs = both.n_unique()
     equal = n_pairs == both["x"].n_unique() == both["y"].n_unique()
-    return "each of its values stands for one value of the target" if equal else None
+    return "each of its values corresponds to one value of the target" if equal else None
 
 
 def _determining(both: pl.DataFrame) -> str | None:
-    """Labels that many rows share, and that always come with the same target."""
+    """Return whether repeated labels determine the target in every row."""
     n_levels = both["x"].n_unique()
     many = both.height >= 30 and both.height >= 5 * n_levels
     exact = many and both.n_unique() == n_levels
@@ -150,10 +150,10 @@ def _determining(both: pl.DataFrame) -> str | None:
 
 
 def copies(rows: pl.DataFrame, inputs: Iterable[Column]) -> int:
-    """How many rows repeat another to the last cell, where that can hardly be chance.
+    """Count duplicate rows, if they are unlikely to be a coincidence.
 
-    Rows of labels and of small numbers are often equal; a number that is different in most rows
-    is there once in each.
+    Rows of labels and of small integers are often equal by chance, so a numeric column with mostly
+    distinct values is required.
     """
     n_distinct = rows.n_unique()
     is_one_of_many = any(

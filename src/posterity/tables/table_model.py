@@ -1,4 +1,4 @@
-"""A model together with what turns a raw table into its numbers."""
+"""A model together with the encoder of raw tables."""
 
 from typing import Any
 
@@ -16,27 +16,27 @@ from posterity.tables.fitting import Profile
 
 
 class TableModel(BaseEstimator):
-    """A model that takes raw tables: texts, categories, dates and missing values included.
+    """A model of raw tables with text, categories, dates and missing values.
 
     Parameters
     ----------
     estimator : estimator
-        A regressor or classifier, as the task of the schema is.
+        A regressor or classifier, according to the task of the schema.
     schema : Schema
-        What the table is taken to be; from ``tables.infer``.
+        Schema returned by ``tables.infer``.
 
     Attributes
     ----------
     encoder_ : TableEncoder
-        Turns the inputs into numbers.
+        Fitted encoder of the inputs.
     estimator_ : estimator
-        The fitted model of these numbers.
+        Fitted estimator of the encoded inputs.
     classes_ : tuple of str
-        Labels in the order of probabilities; empty for regression.
+        Class labels in the order of probabilities; empty for regression.
     profile_ : tuple of Profile
-        A summary of each input.
+        Summary of each input.
     n_rows_, n_left_out_ : int
-        Rows fitted to, and rows without a target.
+        Number of training rows, and of rows without a target.
 
     Examples
     --------
@@ -63,14 +63,13 @@ class TableModel(BaseEstimator):
         self.schema = schema
 
     def fit(self, frame: Any, y: Any = None) -> "TableModel":
-        """Fit to the rows of a table that have a target; ``y`` is not used, the table holds it."""
+        """Fit to the rows of a table that have a target; ``y`` is ignored."""
         table = frames.as_frame(frame)
         self.classes_ = self.schema.classes or self._labels_in(table)
         y_all, has_target = self.outcomes(table)
         if not has_target.any():
             raise TableError(
-                f"No row of the table has a value for the target {self.schema.target!r}, so there "
-                "is nothing to learn from."
+                f"No row of the table has a value for the target {self.schema.target!r}."
             )
         rows = table.filter(pl.Series(has_target, dtype=pl.Boolean))
         self.n_rows_, self.n_left_out_ = rows.height, table.height - rows.height
@@ -81,17 +80,17 @@ class TableModel(BaseEstimator):
         return self
 
     def inputs(self, frame: Any) -> Array:
-        """The inputs of a table as numbers, (N, D)."""
+        """Encode the inputs of a table as an array (N, D)."""
         check_is_fitted(self, "encoder_")
         return self.encoder_.transform(frame)
 
     def outcomes(self, frame: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-        """The targets of a table, and which rows have one.
+        """Return the targets of a table, and which rows have one.
 
         Returns
         -------
         y : ndarray of shape (N,)
-            Numbers, nan where missing; or positions in ``classes_``, -1 where missing.
+            Numbers, nan where missing; or indices into ``classes_``, -1 where missing.
         has_target : ndarray of bool of shape (N,)
         """
         check_is_fitted(self, "classes_")
@@ -105,24 +104,24 @@ class TableModel(BaseEstimator):
         return places, places >= 0
 
     def predict(self, frame: Any) -> NDArray[Any]:
-        """The mean of each row, or its most probable label."""
+        """Predict the mean of each row, or its most probable class."""
         answers = self._fitted().predict(self._queries(frame))
         if self.schema.task == "regression":
             return np.asarray(answers)
         return np.asarray(self.classes_, dtype=object)[np.asarray(answers, dtype=np.int64)]
 
     def predict_dist(self, frame: Any) -> Any:
-        """The predictive distribution of each row, as the model inside gives it."""
+        """Return the predictive distribution of each row."""
         return self._fitted().predict_dist(self._queries(frame))
 
     def predict_proba(self, frame: Any) -> Array:
-        """Probabilities of ``classes_``, (N, C); 0 for a class that no fitted row had."""
+        """Predict the probabilities of ``classes_``, (N, C)."""
         if self.schema.task == "regression":
-            raise TypeError("This model predicts a number, not a class; ask predict_dist of it.")
+            raise TypeError("This model predicts a number, not a class; use predict_dist.")
         return self.probabilities_of(self._queries(frame))
 
     def probabilities_of(self, X: Array) -> Array:
-        """The same of inputs that ``inputs`` has turned into numbers."""
+        """Predict class probabilities for inputs encoded by ``inputs``."""
         given = np.asarray(self._fitted().predict_proba(X), dtype=np.float64)
         known = np.asarray(self.estimator_.classes_, dtype=np.int64)
         if given.shape[1] == len(self.classes_):
@@ -151,7 +150,7 @@ class TableModel(BaseEstimator):
         return self.schema.outcome or Column(self.schema.target, kind)
 
     def _labels_in(self, table: pl.DataFrame) -> tuple[str, ...]:
-        """The labels of a table in order; none for regression."""
+        """Return the labels of a table in order; none for regression."""
         frames.require(table, (self.schema.target,))
         if self.schema.task == "regression":
             return ()
@@ -168,14 +167,14 @@ class TableModel(BaseEstimator):
             raise CellError(
                 row + 1,
                 self.schema.target,
-                f"{labels[row]!r} is none of the classes this model knows ({shown}). Correct it, "
-                "leave it empty, or fit a model to rows that have it.",
+                f"{labels[row]!r} is not a class of this model ({shown}). Correct the cell, "
+                "leave it empty, or fit the model to rows of this class.",
             )
         return places.fill_null(-1).to_numpy()
 
 
 def ordered_labels(labels: pl.Series) -> tuple[str, ...]:
-    """The different labels, numbers by size and texts by the alphabet."""
+    """Sort distinct labels, numbers by value and text alphabetically."""
     distinct = labels.drop_nulls().unique().sort()
     sizes = distinct.cast(pl.Float64, strict=False)
     by_size = not sizes.is_null().any() and not sizes.is_nan().any()

@@ -1,4 +1,4 @@
-"""What is to be predicted: a number or a class."""
+"""Determine the task and how the target is read."""
 
 from dataclasses import replace
 
@@ -9,13 +9,13 @@ from posterity.tables.columns import CellError, TableError, Task
 from posterity.tables.looking import Look
 
 MOST_CLASSES = 50
-_FEW_WHOLE = 10  # different whole numbers that are taken for classes
+_FEW_WHOLE = 10  # maximum number of distinct whole numbers treated as classes
 
 
 def target_of(
     frame: pl.DataFrame, target: str, task: Task | None
 ) -> tuple[Task, Look, tuple[str, ...]]:
-    """The task, the target as it is read, and notes about it."""
+    """Return the task, the parsed target, and notes about it."""
     frames.require(frame, (target,))
     cells = frame[target]
     if task == "regression":
@@ -37,22 +37,21 @@ def _check_varied(seen: Look) -> None:
         n = "no row has" if not seen.n_present else "only one row has"
         raise TableError(
             f"The target {name!r} cannot be learned: {n} a value for it. At least 2 rows are "
-            "needed, and many more for a model worth having."
+            "required, and many more for a useful model."
         )
     if seen.column.n_distinct == 1:
         raise TableError(
-            f"The target {name!r} has the same value in every row, so there is nothing to predict. "
-            "Name another column as the target."
+            f"The target {name!r} has the same value in every row. Choose another target."
         )
 
 
 def _task(seen: Look) -> tuple[Task, tuple[str, ...]]:
-    """A guess at the task, with a note where it could well be the other one."""
+    """Infer the task, with a note if it is ambiguous."""
     name, n_distinct = seen.column.name, seen.column.n_distinct
     if seen.column.kind == "date":
         raise TableError(
-            f"The target {name!r} holds dates, which are not predicted. Take a number for the "
-            "target, such as the days since some event, or ask for the task of classification."
+            f"The target {name!r} contains dates, which cannot be predicted. Use a number as "
+            "target, such as the days since some event, or --task classification."
         )
     if seen.column.kind == "category":
         return "classification", ()
@@ -60,18 +59,18 @@ def _task(seen: Look) -> tuple[Task, tuple[str, ...]]:
         return "classification", ()
     if seen.are_whole() and n_distinct <= _FEW_WHOLE and seen.n_present >= 3 * n_distinct:
         return "classification", (
-            f"The target {name!r} has {n_distinct} different whole numbers, which are taken for "
-            "classes; ask for --task regression where they are amounts.",
+            f"The target {name!r} has {n_distinct} distinct whole numbers, which are treated as "
+            "classes; use --task regression if they are quantities.",
         )
     return "regression", ()
 
 
 def _as_number(cells: pl.Series) -> Look:
-    """A target that is said to be a number, where every text must be one but for a few."""
+    """Parse the target as numbers; raise if a value is not a number."""
     if isinstance(cells.dtype, pl.Date | pl.Datetime | pl.Time):
         raise TableError(
-            f"The target {cells.name!r} holds dates, not numbers. Take another column for the "
-            "target, such as the days since some event."
+            f"The target {cells.name!r} contains dates, not numbers. Use another target, such as "
+            "the days since some event."
         )
     seen = looking.look(cells, "number")
     values = texts.numbers(cells, seen.column.style)
@@ -80,28 +79,30 @@ def _as_number(cells: pl.Series) -> Look:
         raise CellError(
             row + 1,
             cells.name,
-            f"{str(cells[row])!r} is not a number, so that this target cannot be one of regression."
-            " Correct the cell or leave it empty, or ask for --task classification.",
+            f"{str(cells[row])!r} is not a number, which regression requires. Correct the cell, "
+            "leave it empty, or use --task classification.",
         )
     return Look(replace(seen.column, lenient=bool(values.odd.any())), seen.numbers)
 
 
 def _as_classes(seen: Look, cells: pl.Series) -> Look:
-    """The target as labels, however it was read."""
+    """Return the target as labels."""
     if seen.column.kind == "number":
         return Look(seen.column, labels=texts.labels(cells, seen.column))
     return looking.look(cells, "category")
 
 
 def _check_classes(seen: Look) -> tuple[str, ...]:
-    """Refuse what is no set of classes; a note about classes that are hardly there."""
+    """Raise if there are too many classes; return a note about rare classes."""
     assert seen.labels is not None
     name, n_distinct = seen.column.name, seen.column.n_distinct
     if n_distinct > MOST_CLASSES or (seen.n_present >= 10 and n_distinct > 0.5 * seen.n_present):
         number = seen.column.kind == "number"
-        advice = "ask for --task regression" if number else "join rare ones, or take another column"
+        advice = (
+            "use --task regression" if number else "merge rare classes, or choose another target"
+        )
         raise TableError(
-            f"The target {name!r} has {n_distinct} different values in {seen.n_present} rows, too "
+            f"The target {name!r} has {n_distinct} distinct values in {seen.n_present} rows, too "
             f"many for classes (at most {MOST_CLASSES}, and half the rows): {advice}."
         )
     counts = seen.labels.drop_nulls().alias("label").value_counts(name="count", sort=True)
@@ -111,4 +112,4 @@ def _check_classes(seen: Look) -> tuple[str, ...]:
     more = f" and {len(single) - 5} more" if len(single) > 5 else ""
     shown = ", ".join(texts.shown(label) for label in single[:5]) + more
     some = "is a class" if len(single) == 1 else "are classes"
-    return (f"{shown} {some} of the target with a single row, which no model can learn.",)
+    return (f"{shown} {some} of the target with a single row, too few to learn from.",)

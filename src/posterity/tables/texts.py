@@ -1,7 +1,7 @@
-"""Reading the cells of one column: as numbers, or as labels.
+"""Parse the cells of a column as numbers or labels.
 
-A column arrives typed (Parquet, JSON lines, Python) or as the texts that a CSV file has. Both give
-the same values here, with missing ones as nan (numbers) or null (labels).
+A column is typed (Parquet, JSON lines, Python) or text (CSV). Both give the same values, with
+missing ones as nan (numbers) or null (labels).
 """
 
 from dataclasses import dataclass
@@ -14,27 +14,27 @@ from posterity.arrays import Array
 from posterity.tables.columns import CellError, Column, TableError
 
 LARGEST = 1e150
-"""Numbers beyond this are refused: their squares are infinite."""
+"""Larger numbers raise an error: their squares are infinite."""
 
 DAY = 86_400e6  # microseconds
 
 _NO_LABEL = ["", "na", "n/a", "null", "nan", "none"]
 _NO_NUMBER = [*_NO_LABEL, "-", "--", "?", ".", "#n/a", "#na", "n.a.", "missing", "nil", "<na>"]
-_LOOK_AT = 1000  # texts that settle what is worth reading the whole column as
+_LOOK_AT = 1000  # number of texts that decide how to parse the whole column
 _CURRENCY = r"[$\x{20AC}\x{A3}\x{A5}]"
 _GROUPED = r"\d{1,3}(?:X\d{3})+|\d{1,3}(?:\s\d{3})+|\d{1,3}(?:['\x{2019}]\d{3})+|\d+"
 
 
 @dataclass(frozen=True, eq=False)
 class Values:
-    """Numbers read from cells.
+    """Numbers parsed from cells.
 
     Attributes
     ----------
     numbers : ndarray of shape (N,)
-        nan where a cell is missing or cannot be read.
+        Values; nan where a cell is missing or unreadable.
     odd : ndarray of bool of shape (N,)
-        Cells that hold something which cannot be read.
+        Unreadable cells.
     """
 
     numbers: Array
@@ -42,29 +42,29 @@ class Values:
 
 
 def is_text(cells: pl.Series) -> bool:
-    """Whether the column holds texts, of any of the types that polars has for them."""
+    """Return whether a column has a polars text type."""
     return isinstance(cells.dtype, pl.String | pl.Categorical | pl.Enum)
 
 
 def stripped(cells: pl.Series) -> pl.Series:
-    """A column of texts without the white space around them."""
+    """Strip white space from text."""
     return cells.cast(pl.String).str.strip_chars()
 
 
 def some(cells: pl.Series) -> pl.Series:
-    """Up to a thousand texts from all over the column that are no words for a missing value."""
+    """Return up to a thousand texts of a column, without missing values."""
     texts = stripped(cells.drop_nulls())
     present = texts.filter(~says_missing(texts))
     return present.gather_every(max(1, len(present) // _LOOK_AT))
 
 
 def says_missing(texts: pl.Series) -> pl.Series:
-    """Which texts are words for a number that is not there; null where there is no text."""
+    """Return which texts denote a missing number, null where there is no text."""
     return texts.str.to_lowercase().is_in(_NO_NUMBER)
 
 
 def numbers(cells: pl.Series, style: str = "") -> Values:
-    """The cells as numbers; durations and dates in days, true as 1.
+    """Convert cells to numbers; durations and dates in days, true as 1.
 
     Examples
     --------
@@ -80,7 +80,7 @@ def numbers(cells: pl.Series, style: str = "") -> Values:
 
 
 def best_numbers(cells: pl.Series) -> tuple[str, Values]:
-    """The style that reads more of the texts, and the numbers in it."""
+    """Return the number format that parses more texts, and the numbers."""
     with_point = numbers(cells)
     if not with_point.odd.any():
         return "", with_point
@@ -91,7 +91,7 @@ def best_numbers(cells: pl.Series) -> tuple[str, Values]:
 
 
 def labels(cells: pl.Series, column: Column | None = None) -> pl.Series:
-    """The cells as texts, null where missing; numbers that are whole without a point.
+    """Convert cells to labels, null where missing; whole numbers without a point.
 
     Examples
     --------
@@ -114,19 +114,19 @@ def labels(cells: pl.Series, column: Column | None = None) -> pl.Series:
 
 
 def checked(cells: pl.Series, column: Column) -> Array:
-    """The numbers of a column, or an error that names the first cell which is none."""
+    """Convert a column to numbers; raise an error that names the first invalid cell."""
     return settled(numbers(cells, column.style), cells, column, "is not a number")
 
 
 def settled(values: Values, cells: pl.Series, column: Column, trouble: str) -> Array:
-    """Values without surprises: what is odd or too large is an error at its row."""
+    """Return valid values; raise for the first unreadable or too large cell."""
     if not column.lenient and values.odd.any():
         row = int(values.odd.argmax())
         raise CellError(
             row + 1,
             column.name,
-            f"{shown(cells[row])} {trouble}. Correct the cell or leave it empty; where the whole "
-            "column is meant otherwise, say so when the model is fitted.",
+            f"{shown(cells[row])} {trouble}. Correct the cell or leave it empty; if the whole "
+            "column is of another kind, set its kind when the model is fitted.",
         )
     too_large = np.abs(values.numbers) > LARGEST  # nan, for missing, is not
     if too_large.any():
@@ -141,13 +141,13 @@ def settled(values: Values, cells: pl.Series, column: Column, trouble: str) -> A
 
 
 def shown(cell: object) -> str:
-    """A cell in a message, cut where it is long."""
+    """Format a cell for messages, truncated if it is long."""
     text = str(cell)
     return repr(text if len(text) <= 40 else text[:37] + "...")
 
 
 def _from_typed(cells: pl.Series) -> Array:
-    """Numbers of a column that is typed; a time of day as a share of the day."""
+    """Convert a typed column to numbers; a time of day is a fraction of a day."""
     kind = cells.dtype
     if isinstance(kind, pl.Datetime):
         return cells.dt.epoch("us").cast(pl.Float64).to_numpy() / DAY
@@ -164,13 +164,13 @@ def _from_typed(cells: pl.Series) -> Array:
 def _refuse_nested(cells: pl.Series) -> None:
     if cells.dtype.is_nested() or isinstance(cells.dtype, pl.Binary | pl.Object):
         raise TableError(
-            f"Column {cells.name!r} holds values of type {cells.dtype}, which are neither numbers, "
-            "texts nor dates. Drop it, or give its parts columns of their own."
+            f"Column {cells.name!r} contains values of type {cells.dtype}, which are not "
+            "numbers, text or dates. Drop it, or split it into separate columns."
         )
 
 
 def _from_texts(texts: pl.Series, style: str) -> Values:
-    """Most texts are plain numbers, which one cast reads; only the others are looked into."""
+    """Parse texts as numbers: first by one cast, then the remaining ones by pattern."""
     plain = texts.cast(pl.Float64, strict=False)
     values = plain.to_numpy(writable=True)
     odd = np.zeros(len(texts), dtype=np.bool_)
@@ -185,7 +185,7 @@ def _from_texts(texts: pl.Series, style: str) -> Values:
 
 
 def _tidied(texts: pl.Series, marks: tuple[str, str]) -> pl.Series:
-    """Numbers out of texts with currency, percent and grouping signs; null where there is none."""
+    """Parse texts with currency, percent and grouping signs; null if not a number."""
     group, point = marks
     whole = _GROUPED.replace("X", group)
     bare = (
@@ -200,7 +200,7 @@ def _tidied(texts: pl.Series, marks: tuple[str, str]) -> pl.Series:
 
 
 def _label_numbers(values: Array) -> pl.Series:
-    """Numbers as texts, whole ones without a point."""
+    """Format numbers as labels, whole ones without a point."""
     series = pl.Series(values, dtype=pl.Float64).fill_nan(None)
     whole = (series == series.floor()) & (series.abs() < 2.0**53)
     texts = series.cast(pl.String)

@@ -1,4 +1,4 @@
-"""Writing rows as they come, to a file that is there whole or not at all."""
+"""Write batches of rows to a file atomically."""
 
 import contextlib
 import gzip
@@ -33,22 +33,22 @@ _SUFFIXES: dict[str, Kind] = {
 def write_batches(
     path: str | os.PathLike[str], batches: Iterable[pl.DataFrame], *, format: str | None = None
 ) -> int:
-    """Write frames of the same columns, one below the other, to one file.
+    """Write frames with the same columns to one file.
 
     Parameters
     ----------
     path : str or path
-        Its suffix says the format: .csv, .tsv, .parquet or .jsonl, the texts also with .gz behind.
-        "-" is standard output. What stood there is replaced when all is written, and not before.
+        File whose suffix sets the format: .csv, .tsv, .parquet or .jsonl; text formats may end in
+        .gz. "-" is standard output. An existing file is replaced only when all rows are written.
     batches : iterable of polars.DataFrame
-        The rows; each frame is let go before the next is asked for.
+        The rows; each frame is released before the next is requested.
     format : "csv", "tsv", "parquet" or "jsonl", optional
-        By default that of the suffix; CSV on standard output.
+        By default from the suffix; CSV on standard output.
 
     Returns
     -------
     int
-        How many rows were written.
+        Number of rows written.
 
     Examples
     --------
@@ -70,33 +70,34 @@ def write_batches(
 
 
 def _format(path: str | os.PathLike[str], format: str | None) -> Kind:
-    """The format that is asked for, in words or by the suffix."""
+    """Return the format from the argument or the suffix."""
     if format is not None and format not in get_args(Kind):
-        raise ValueError(f"format is {format!r}; it may be 'csv', 'tsv', 'parquet' or 'jsonl'.")
+        raise ValueError(f"format is {format!r}; it must be 'csv', 'tsv', 'parquet' or 'jsonl'.")
     kind = next((k for k in get_args(Kind) if k == format), None) or _by_suffix(path)
     if kind == "parquet" and _is_gzip(path):
         raise columns.TableError(
-            f"{path} would be Parquet packed with gzip, but Parquet packs itself: leave .gz out."
+            f"{path} would be a gzip-compressed Parquet file, but Parquet is compressed already: "
+            "remove .gz."
         )
     return kind
 
 
 def _by_suffix(path: str | os.PathLike[str]) -> Kind:
-    """The format of a file's name."""
+    """Return the format implied by a file name."""
     if os.fspath(path) == "-":
         return "csv"
     plain = sniffing.without_gz(path)
     if plain.suffix.lower() not in _SUFFIXES:
         raise columns.TableError(
-            f"{path} does not say what to write: let it end in .csv, .tsv, .parquet or .jsonl, "
-            "or in .csv.gz and the like."
+            f"{path} has no known format: use a name that ends in .csv, .tsv, .parquet or "
+            ".jsonl, or for example .csv.gz."
         )
     return _SUFFIXES[plain.suffix.lower()]
 
 
 @contextlib.contextmanager
 def _destination(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
-    """Where the bytes go; what the system says against it becomes a sentence."""
+    """Open the destination; convert operating system errors to TableError."""
     if os.fspath(path) == "-":
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
@@ -116,38 +117,38 @@ def _destination(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
 
 @contextlib.contextmanager
 def _packed(file: IO[bytes], path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
-    """The file itself, or around it gzip that gives the same bytes for the same rows."""
+    """Return the file, wrapped in reproducible gzip if its name asks for it."""
     if not _is_gzip(path):
         yield file
         return
     with gzip.GzipFile(filename="", mode="wb", fileobj=file, compresslevel=6, mtime=0) as packed:
-        yield packed  # type: ignore[misc]  # a GzipFile is a binary file in all but its type
+        yield packed  # type: ignore[misc]  # a GzipFile is a binary file, but mypy does not know
 
 
 def _is_gzip(path: str | os.PathLike[str]) -> bool:
-    """Whether a name asks for gzip."""
+    """Return whether a file name ends in .gz."""
     return Path(path).suffix.lower() == ".gz"
 
 
 def _write_text(file: IO[bytes], frames: Iterable[pl.DataFrame], kind: Kind) -> int:
-    """Write the frames as lines; the names of the columns once."""
+    """Write the frames as lines, with one header."""
     n_rows = 0
     for number, frame in enumerate(frames):
-        # As text first: polars does not say which error of the system it met while writing.
+        # Format first: polars does not report operating system errors while writing.
         file.write(_lines(frame, kind, include_header=number == 0).encode())
         n_rows += frame.height
     return n_rows
 
 
 def _lines(frame: pl.DataFrame, kind: Kind, *, include_header: bool) -> str:
-    """The rows as text."""
+    """Format the rows as text."""
     if kind == "jsonl":
         return frame.write_ndjson()
     return frame.write_csv(include_header=include_header, separator=_SEPARATORS[kind])
 
 
 def _write_parquet(file: IO[bytes], frames: Iterable[pl.DataFrame]) -> int:
-    """Write the frames side by side to a folder, then one after the other into the file."""
+    """Write the frames to a temporary folder, then stream them into one file."""
     n_rows, parts = 0, list[pl.LazyFrame]()
     with tempfile.TemporaryDirectory(prefix="posterity-") as folder:
         for number, frame in enumerate(frames):
@@ -161,13 +162,13 @@ def _write_parquet(file: IO[bytes], frames: Iterable[pl.DataFrame]) -> int:
 
 
 def _agreeing(batches: Iterable[pl.DataFrame]) -> Iterator[pl.DataFrame]:
-    """The same frames; raises where one has other columns than the first."""
+    """Yield the frames; raise if one has other columns than the first."""
     names: list[str] | None = None
     for frame in batches:
         names = names or frame.columns
         if frame.columns != names:
             raise ValueError(
-                f"A batch has the columns {frame.columns}, but the first had {names}: all must "
-                "agree."
+                f"A batch has the columns {frame.columns}, but the first had {names}: all "
+                "batches must have the same columns."
             )
         yield frame
