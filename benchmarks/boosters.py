@@ -48,7 +48,7 @@ def adaptive() -> Contender:
 
 def _ours(rate: float) -> Any:
     return LogitBoostClassifier(
-        n_rounds=ROUNDS, learning_rate=rate, n_jobs=threads(), random_state=SEED
+        n_estimators=ROUNDS, learning_rate=rate, n_jobs=threads(), random_state=SEED
     )
 
 

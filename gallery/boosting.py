@@ -19,7 +19,9 @@ radius = np.repeat([0.9, 2.3], 80) + 0.5 * rng.normal(size=160)
 X = radius[:, None] * np.column_stack([1.3 * np.cos(angle), np.sin(angle)])
 y = np.repeat(["inside", "outside"], 80)
 tests = trees.Orientations(n_angles=20)
-model = LogitBoostClassifier(tests, n_rounds=20, n_offsets=40, learning_rate=1.0).fit(X, y)
+model = LogitBoostClassifier(splits=tests, n_estimators=20, n_thresholds=40, learning_rate=1.0).fit(
+    X, y
+)
 
 with displays.style():
     figure, axes = plt.subplots(2, 3, figsize=(11, 7), sharex=True, sharey=True)

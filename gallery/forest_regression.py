@@ -17,7 +17,7 @@ rng = np.random.default_rng(1)
 x = np.sort(np.concatenate([rng.uniform(-4.0, -0.5, 250), rng.uniform(1.5, 4.0, 250)]))
 noise = 0.05 + 0.12 * (x + 4.0) * (x < -0.5) + 0.05 * (x > 0.0)
 y = np.sin(1.3 * x) + 0.3 * x + noise * rng.normal(size=500)
-model = RandomForestRegressor(200, min_leaf=10, random_state=0).fit(x[:, None], y)
+model = RandomForestRegressor(200, min_samples_leaf=10, random_state=0).fit(x[:, None], y)
 band = displays.PredictiveBandDisplay.from_estimator(model, x[:, None], margin=0.1, n_grid=500)
 told = model.predict_dist(band.x[:, None])
 parts = {  # name: standard deviation, line, colour

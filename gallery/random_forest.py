@@ -25,11 +25,13 @@ angle = rng.uniform(0.0, 3.4, size=450) + np.repeat([0.0, 2.0, 4.0], 150) * np.p
 radius = 0.5 + 0.75 * (angle - np.repeat([0.0, 2.0, 4.0], 150) * np.pi / 3.0)
 X = radius[:, None] * np.column_stack([np.cos(angle), np.sin(angle)])
 X += 0.25 * rng.normal(size=(450, 2))
-forest = RandomForestClassifier(200, min_leaf=8, random_state=0).fit(X, y)
-oblique = RandomForestClassifier(200, tests=trees.Projections(), min_leaf=8, random_state=0)
+forest = RandomForestClassifier(200, min_samples_leaf=8, random_state=0).fit(X, y)
+oblique = RandomForestClassifier(
+    200, splits=trees.Projections(), min_samples_leaf=8, random_state=0
+)
 models = {
     "One tree": RandomTreeClassifier(random_state=0).fit(X, y),
-    "One fern": RandomFernClassifier(1, 7, n_tests=2, bootstrap=False).fit(X, y),
+    "One fern": RandomFernClassifier(1, 7, max_features=2, bootstrap=False).fit(X, y),
     "A forest of 200 trees": forest,
     "... of tests in any direction": oblique.fit(X, y),
 }

@@ -27,11 +27,13 @@ CASES = [
     posterity.MixtureOfExpertsClassifier(n_restarts=0, random_state=0),
     posterity.IncrementalClassifier(3, n_restarts=0, random_state=0),
     posterity.IncrementalClassifier(2, units="radial", n_restarts=0, random_state=0),
-    posterity.LogitBoostClassifier(n_rounds=20),
-    posterity.LogitBoostClassifier(trees.Orientations(8), n_rounds=20, n_offsets=40),
+    posterity.LogitBoostClassifier(n_estimators=20),
+    posterity.LogitBoostClassifier(splits=trees.Orientations(8), n_estimators=20, n_thresholds=40),
     posterity.RandomTreeClassifier(random_state=0),
     posterity.RandomForestClassifier(10, bootstrap=False, random_state=0),
-    posterity.RandomForestClassifier(5, tests=trees.Projections(), bootstrap=False, random_state=0),
+    posterity.RandomForestClassifier(
+        5, splits=trees.Projections(), bootstrap=False, random_state=0
+    ),
     posterity.RandomFernClassifier(10, max_depth=4, bootstrap=False, random_state=0),
     posterity.LogisticTreeClassifier(1, n_restarts=0, max_iter=100, random_state=0),
     posterity.LogisticTreeClassifier(gates="hard", max_depth=1, n_restarts=0, random_state=0),

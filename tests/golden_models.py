@@ -64,7 +64,7 @@ def first_models():
         "relevance_vectors": vectors.fit(X, names == "far"),
         "forest": forest.fit(np.where(X > 0.9, np.nan, X), names),
         "forest_of_numbers": posterity.RandomForestRegressor(4, random_state=0).fit(X, y),
-        "logit_boost": posterity.LogitBoostClassifier(n_rounds=8).fit(X, names),
+        "logit_boost": posterity.LogitBoostClassifier(n_estimators=8).fit(X, names),
         "principal": posterity.PCA(2).fit(X),
         "latent": latent.fit(X),
         "pipeline": scaled.fit(X, names),

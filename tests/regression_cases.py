@@ -46,9 +46,11 @@ CASES = [
     posterity.SparseLinearRegression(
         features.Polynomial(2), degrees_of_freedom=1.0, fit_intercept=False, algorithm="alternating"
     ),
-    posterity.RandomTreeRegressor(min_leaf=3, random_state=0),
-    posterity.RandomForestRegressor(10, bootstrap=False, min_leaf=2, random_state=0),
-    posterity.RandomFernRegressor(10, max_depth=5, min_leaf=2, bootstrap=False, random_state=0),
+    posterity.RandomTreeRegressor(min_samples_leaf=3, random_state=0),
+    posterity.RandomForestRegressor(10, bootstrap=False, min_samples_leaf=2, random_state=0),
+    posterity.RandomFernRegressor(
+        10, max_depth=5, min_samples_leaf=2, bootstrap=False, random_state=0
+    ),
     posterity.IncrementalRegressor(3, n_restarts=0, random_state=0),
     posterity.RelevanceVectorRegressor(),
     posterity.RelevanceVectorRegressor(

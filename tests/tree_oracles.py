@@ -14,13 +14,13 @@ def class_log_likelihood(target, weights, n_classes):
     return float(np.sum(present * np.log(present / present.sum())))
 
 
-def best_split(codes, min_leaf, weights, value):
+def best_split(codes, min_samples_leaf, weights, value):
     """The first (test, code) of the largest value(left) + value(right); value takes a mask."""
     best, chosen = -np.inf, (-1, 0)
     for k in range(len(codes)):
         for c in np.unique(codes[k])[:-1]:
             left = codes[k] <= c
-            if min(weights[left].sum(), weights[~left].sum()) < min_leaf:
+            if min(weights[left].sum(), weights[~left].sum()) < min_samples_leaf:
                 continue
             v = value(left) + value(~left)
             if v > best + 1e-9:

@@ -170,7 +170,7 @@ def test_every_contender_can_be_given_a_seed_and_be_pickled(contender, monkeypat
     X = rng.normal(size=(60, 3))
     y = (X[:, 0] > 0.0).astype(float)
     model = contender.build().set_params(random_state=1)
-    for name in {"n_estimators", "max_iter", "n_trees", "n_rounds"} & set(model.get_params()):
+    for name in {"n_estimators", "max_iter"} & set(model.get_params()):
         assert model.get_params()[name] in (forest_models.TREES, boosters.ROUNDS)
         model.set_params(**{name: 3})
     fitted = contender.fit(model, X, y)

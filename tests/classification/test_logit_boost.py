@@ -27,14 +27,14 @@ def three(n=400, seed=0):
 
 
 def small(**options):
-    return LogitBoostClassifier(n_rounds=5, **options)
+    return LogitBoostClassifier(n_estimators=5, **options)
 
 
 @checks_of_settings(
     [
         small(),
         small(learning_rate=0.5, validation_fraction=0.3, random_state=0),
-        small(tests=projections.Projections(), n_tests=5, n_offsets=20, random_state=0),
+        small(splits=projections.Projections(), max_features=5, n_thresholds=20, random_state=0),
     ]
 )
 def test_scikit_learn_contract(estimator, check):
@@ -43,7 +43,7 @@ def test_scikit_learn_contract(estimator, check):
 
 @pytest.mark.parametrize(("rows", "most"), [(ring, 0.3), (three, 0.45)])
 def test_classes_are_learned(rows, most):
-    model = LogitBoostClassifier(n_rounds=60).fit(*rows(2000))
+    model = LogitBoostClassifier(n_estimators=60).fit(*rows(2000))
     X, y = rows(seed=1)
     assert log_loss(y, model.predict_proba(X)) < most
     assert model.score(X, y) > 0.85
@@ -52,7 +52,7 @@ def test_classes_are_learned(rows, most):
 @pytest.mark.parametrize("rows", [ring, three])
 def test_stages_are_fits_of_that_length(rows):
     X, y = rows()
-    model = LogitBoostClassifier(n_rounds=12).fit(X, y)
+    model = LogitBoostClassifier(n_estimators=12).fit(X, y)
     stages = zip(
         model.staged_activation(X),
         model.staged_predict_proba(X),
@@ -61,7 +61,7 @@ def test_stages_are_fits_of_that_length(rows):
     )
     for k, (a, p, labels) in enumerate(stages, start=1):
         if k in (1, 5, 12):
-            refit = LogitBoostClassifier(n_rounds=k).fit(X, y)
+            refit = LogitBoostClassifier(n_estimators=k).fit(X, y)
             cut = model.truncated(k)
             np.testing.assert_array_equal(a, refit.activation(X))
             np.testing.assert_array_equal(p, refit.predict_proba(X))
@@ -69,7 +69,7 @@ def test_stages_are_fits_of_that_length(rows):
             np.testing.assert_array_equal(cut.predict_proba(X), refit.predict_proba(X))
             np.testing.assert_array_equal(cut.log_likelihoods_, refit.log_likelihoods_)
             np.testing.assert_allclose(cut.column_gain_, refit.column_gain_)
-    assert k == model.n_rounds_ == 12
+    assert k == model.n_estimators_ == 12
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_stages_are_fits_of_that_length(rows):
 )
 def test_predictions_plug_the_activation_in(rows, kind, n_latents):
     X, y = rows()
-    model = LogitBoostClassifier(n_rounds=10).fit(X, y)
+    model = LogitBoostClassifier(n_estimators=10).fit(X, y)
     assert isinstance(model.predict_dist(X), getattr(distributions, kind))
     a = model.activation(X)
     p = softmax(a, axis=1) if a.ndim == 2 else np.stack([expit(-a), expit(a)], axis=1)
@@ -89,7 +89,7 @@ def test_predictions_plug_the_activation_in(rows, kind, n_latents):
 
 
 def test_gains_by_column_add_up_to_the_rise_of_the_log_likelihood():
-    model = LogitBoostClassifier(n_rounds=30).fit(*ring())
+    model = LogitBoostClassifier(n_estimators=30).fit(*ring())
     rise = model.log_likelihoods_[-1] - model.log_likelihoods_[0]
     np.testing.assert_allclose(np.sum(model.column_gain_), rise)
     assert np.all(model.column_gain_[:2] > model.column_gain_[2:].max())
@@ -100,8 +100,8 @@ def test_a_whole_weight_equals_repeating_the_row(rows):
     X, y = rows(700)  # more values than there are thresholds
     weights = np.random.default_rng(1).integers(0, 4, size=700)
     again = np.random.default_rng(2).permutation(np.repeat(np.arange(700), weights))
-    once = LogitBoostClassifier(n_rounds=25).fit(X, y, sample_weight=weights)
-    repeated = LogitBoostClassifier(n_rounds=25).fit(X[again], y[again])
+    once = LogitBoostClassifier(n_estimators=25).fit(X, y, sample_weight=weights)
+    repeated = LogitBoostClassifier(n_estimators=25).fit(X[again], y[again])
     np.testing.assert_array_equal(once.steps_.thresholds, repeated.steps_.thresholds)
     np.testing.assert_allclose(once.predict_proba(X), repeated.predict_proba(X), atol=1e-9)
 
@@ -109,16 +109,18 @@ def test_a_whole_weight_equals_repeating_the_row(rows):
 def test_the_number_of_threads_changes_nothing(monkeypatch):
     monkeypatch.setattr("posterity.trees.boosting.screening._WORTH_A_THREAD", 100)
     X, y = three()
-    one, two = (LogitBoostClassifier(n_rounds=8, n_jobs=n).fit(X, y) for n in (1, 2))
+    one, two = (LogitBoostClassifier(n_estimators=8, n_jobs=n).fit(X, y) for n in (1, 2))
     np.testing.assert_array_equal(one.predict_proba(X), two.predict_proba(X))
 
 
 def test_held_out_rows_stop_training():
     X, y = ring(300)
     y = np.where(np.random.default_rng(5).random(300) < 0.3, "out", y)
-    model = LogitBoostClassifier(validation_fraction=0.3, patience=4, random_state=0).fit(X, y)
+    model = LogitBoostClassifier(validation_fraction=0.3, n_iter_no_change=4, random_state=0).fit(
+        X, y
+    )
     best = int(np.argmax(model.validation_scores_))
-    assert model.n_rounds_ == best < 200
+    assert model.n_estimators_ == best < 200
     assert len(model.validation_scores_) == best + 5
     assert "held out" in model.stop_reason_
     assert LogitBoostClassifier().fit(X, y).validation_scores_ is None
@@ -131,7 +133,7 @@ def test_missing_values_are_on_the_side_that_tells_more():
     X[rng.random(400) < 0.3, 0] = np.nan
     for low in (False, True):  # missing where the class is what small or large values mean
         holes = np.where(np.isnan(X[:, 0]), low, y)
-        model = LogitBoostClassifier(n_rounds=1).fit(X, holes if low else ~holes)
+        model = LogitBoostClassifier(n_estimators=1).fit(X, holes if low else ~holes)
         assert model.score(X, holes if low else ~holes) > 0.99
         assert (model.steps_.tests[0, 0] == 2) == (not low)
         assert model.column_gain_.argmax() == 0
@@ -140,9 +142,11 @@ def test_missing_values_are_on_the_side_that_tells_more():
 def test_oriented_steps_part_what_no_column_does():
     X = np.random.default_rng(0).normal(size=(500, 2))
     y = X @ [1.0, 1.0] > 0.0
-    oriented = LogitBoostClassifier(projections.Orientations(n_angles=20), 3, n_offsets=40)
+    oriented = LogitBoostClassifier(
+        3, splits=projections.Orientations(n_angles=20), n_thresholds=40
+    )
     assert oriented.fit(X, y).score(X, y) > 0.97
-    assert oriented.score(X, y) > LogitBoostClassifier(n_rounds=3).fit(X, y).score(X, y) + 0.05
+    assert oriented.score(X, y) > LogitBoostClassifier(n_estimators=3).fit(X, y).score(X, y) + 0.05
     assert oriented.column_gain_ is None
 
 
@@ -158,10 +162,12 @@ def test_rows_may_be_anything_that_the_tests_know():
     images = np.random.default_rng(0).normal(size=(200, 4, 4))
     y = images[:, 1, 2] > 0.0
     tests = function.Function(brightness, pixels, vectorised=True)
-    model = LogitBoostClassifier(tests, n_rounds=2, n_tests=200, random_state=0).fit(images, y)
+    model = LogitBoostClassifier(
+        splits=tests, n_estimators=2, max_features=200, random_state=0
+    ).fit(images, y)
     assert model.score(images, y) > 0.98
     with pytest.raises(TypeError, match="draw"):
-        LogitBoostClassifier(tests).fit(images, y)
+        LogitBoostClassifier(splits=tests).fit(images, y)
 
 
 def test_rows_of_one_class_on_a_side_have_finite_log_probabilities():
@@ -176,7 +182,7 @@ def test_a_class_with_one_row_and_many_classes_are_learned():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(180, 2))
     y = np.r_[np.arange(60), np.arange(60), np.full(60, 1000)]
-    model = LogitBoostClassifier(n_rounds=3).fit(X, y)
+    model = LogitBoostClassifier(n_estimators=3).fit(X, y)
     assert model.predict_proba(X).shape == (180, 61)
     assert np.all(np.diff(model.log_likelihoods_) > 0.0)
 
@@ -184,7 +190,7 @@ def test_a_class_with_one_row_and_many_classes_are_learned():
 def test_constant_columns_leave_the_class_frequencies():
     y = np.array([0, 1, 1, 1])
     model = LogitBoostClassifier().fit(np.ones((4, 2)), y)
-    assert model.n_rounds_ == 0
+    assert model.n_estimators_ == 0
     np.testing.assert_allclose(model.predict_proba(np.zeros((1, 2))), [[0.25, 0.75]])
 
 
@@ -201,13 +207,13 @@ def test_data_frames_and_copies_are_taken():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"n_rounds": 0}, "n_rounds=0 must be a whole number of at least 1"),
+        ({"n_estimators": 0}, "n_estimators=0 must be a whole number of at least 1"),
         ({"learning_rate": 0.0}, "learning_rate"),
         ({"learning_rate": 1.5}, "learning_rate=1.5 must be at most 1"),
         ({"selection": "best"}, "selection='best' must be 'one_step' or 'full'"),
-        ({"n_tests": -1}, "n_tests"),
-        ({"n_offsets": 255}, "n_offsets=255 must be at most 254"),
-        ({"patience": 0}, "patience"),
+        ({"max_features": -1}, "max_features"),
+        ({"n_thresholds": 255}, "n_thresholds=255 must be at most 254"),
+        ({"n_iter_no_change": 0}, "n_iter_no_change"),
         ({"validation_fraction": 1.0}, "validation_fraction=1.0 must lie between 0 and 1"),
     ],
 )
@@ -219,7 +225,7 @@ def test_parameters_out_of_range_are_refused(options, message):
 def test_infinite_inputs_and_too_long_a_cut_are_refused():
     X, y = ring(50)
     model = small().fit(X, y)
-    with pytest.raises(ValueError, match="n_rounds=6 is more than the 5"):
+    with pytest.raises(ValueError, match="n_estimators=6 is more than the 5"):
         model.truncated(6)
     X[3, 1] = np.inf
     with pytest.raises(ValueError, match=r"infinity: column 1 \(row 3\)"):
@@ -235,13 +241,13 @@ def test_full_selection_fits_no_worse():
 
 def test_equal_families_are_equal_models():
     X, y = ring(100)
-    plain, named = small().fit(X, y), small(tests=columns.Columns()).fit(X, y)
+    plain, named = small().fit(X, y), small(splits=columns.Columns()).fit(X, y)
     np.testing.assert_array_equal(plain.predict_proba(X), named.predict_proba(X))
 
 
 def test_the_prior_is_worth_one_row():
     X = np.repeat([[0.0], [1.0]], 10, axis=0)
-    model = LogitBoostClassifier(n_rounds=1, learning_rate=1.0).fit(X, X[:, 0] > 0.5)
+    model = LogitBoostClassifier(n_estimators=1, learning_rate=1.0).fit(X, X[:, 0] > 0.5)
     low, high = model.steps_.values[0, :, 0]
     assert low == pytest.approx(-high)
     assert 10.0 * expit(-high) == pytest.approx(high / 4.0)

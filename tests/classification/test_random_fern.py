@@ -44,7 +44,7 @@ def test_answers_are_the_number_of_a_cell():
 def test_a_cell_that_no_row_came_to_says_the_frequencies():
     X = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0]]).repeat([5, 5, 10], axis=0)
     y = np.repeat(["a", "b", "c"], [5, 5, 10])
-    model = RandomFernClassifier(1, 2, n_tests=2, bootstrap=False, random_state=0).fit(X, y)
+    model = RandomFernClassifier(1, 2, max_features=2, bootstrap=False, random_state=0).fit(X, y)
     unseen = [[1.0, 1.0]]
     assert model.forest_.leaves.totals()[model.apply(unseen)] == 0.0
     np.testing.assert_allclose(model.predict_proba(unseen), [[6.0 / 23.0, 6.0 / 23.0, 11.0 / 23.0]])
@@ -52,7 +52,7 @@ def test_a_cell_that_no_row_came_to_says_the_frequencies():
 
 def test_parameters_out_of_range_are_named():
     for options, message in (
-        ({"n_ferns": 0}, "n_ferns=0"),
+        ({"n_estimators": 0}, "n_estimators=0"),
         ({"max_depth": None}, "max_depth"),
         ({"max_depth": 25}, r"max_depth is 25; a fern of S levels has 2\*\*S leaves"),
         ({"bootstrap": 1}, "bootstrap=1 must be True or False"),
@@ -64,5 +64,5 @@ def test_parameters_out_of_range_are_named():
 
 def test_half_as_many_tests_as_for_trees_are_asked_by_default():
     X, y = rows()
-    default, told = (RandomFernClassifier(5, n_tests=k, random_state=0) for k in (None, 1))
+    default, told = (RandomFernClassifier(5, max_features=k, random_state=0) for k in (None, 1))
     np.testing.assert_array_equal(default.fit(X, y).apply(X), told.fit(X, y).apply(X))

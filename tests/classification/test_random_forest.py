@@ -24,8 +24,8 @@ def rows(n=300, seed=0):
     return X, np.where(X[:, 0] * X[:, 1] + 0.3 * rng.normal(size=n) > 0.0, "alike", "unlike")
 
 
-def forest(n_trees=10, **options):
-    return RandomForestClassifier(n_trees, random_state=0, **options)
+def forest(n_estimators=10, **options):
+    return RandomForestClassifier(n_estimators, random_state=0, **options)
 
 
 @checks_of_settings(
@@ -42,14 +42,14 @@ def test_classes_are_learned_with_honest_probabilities():
     assert model.score(X_new, y_new) > 0.8
     new_score = -log_loss(y_new, model.predict_proba(X_new))
     assert new_score == pytest.approx(model.oob_log_score_, abs=0.05)
-    assert model.score(X_new, y_new) == pytest.approx(model.oob_accuracy_, abs=0.05)
+    assert model.score(X_new, y_new) == pytest.approx(model.oob_score_, abs=0.05)
     assert np.all(model.column_gain_[:2] > 1.5 * model.column_gain_[2])
 
 
 def test_weights_are_repetition_in_distribution_where_rows_are_drawn():
     X, y = rows(60)
     w = np.random.default_rng(1).integers(0, 4, size=60)
-    options = {"concentration": 1.0, "sharpness": 1.0, "n_tests": 3}
+    options = {"concentration": 1.0, "sharpness": 1.0, "max_features": 3}
     weighted = forest(600, **options).fit(X, y, sample_weight=w)
     repeated = forest(600, **options).fit(X.repeat(w, axis=0), y.repeat(w))
     near = np.abs(weighted.predict_proba(X) - repeated.predict_proba(X))
@@ -77,7 +77,7 @@ def test_nothing_is_learned_out_of_the_bag_where_there_is_none():
     for groups, options in ((None, {"bootstrap": False}), (np.zeros(60), {})):
         model = forest(**options).fit(X, y, groups=groups)
         assert (model.concentration_, model.sharpness_) == (1.0, 1.0)
-        assert np.isnan([model.oob_log_score_, model.oob_accuracy_]).all()
+        assert np.isnan([model.oob_log_score_, model.oob_score_]).all()
         assert np.isnan(model.oob_log_prob_).all()
 
 
@@ -135,8 +135,8 @@ def test_groups_are_in_the_bag_together_and_may_be_names():
     X, y = np.repeat(rows(30)[0], 4, axis=0), np.random.default_rng(0).permuted(["a", "b"] * 15)
     names = np.repeat([f"person {i}" for i in range(30)], 4)
     together, apart = forest(50).fit(X, y.repeat(4), groups=names), forest(50).fit(X, y.repeat(4))
-    assert apart.oob_accuracy_ > 0.9  # of chance, by copies of a row
-    assert together.oob_accuracy_ < 0.7
+    assert apart.oob_score_ > 0.9  # of chance, by copies of a row
+    assert together.oob_score_ < 0.7
     assert together.forest_.leaves.totals().sum() == 50 * 120  # a group drawn twice counts twice
 
 
@@ -167,9 +167,9 @@ def test_groups_are_routed_through_cross_validation():
 def test_searches_and_workers_around_it_change_nothing():
     X, y = rows(100)
     with joblib.parallel_config("threading", n_jobs=2):
-        search = GridSearchCV(forest(n_jobs=-1), {"min_leaf": [1.0, 60.0]}, cv=2).fit(X, y)
+        search = GridSearchCV(forest(n_jobs=-1), {"min_samples_leaf": [1.0, 60.0]}, cv=2).fit(X, y)
         fits = joblib.Parallel()(joblib.delayed(forest(n_jobs=-1).fit)(X, y) for _ in range(2))
-    assert search.best_params_ == {"min_leaf": 1.0}
+    assert search.best_params_ == {"min_samples_leaf": 1.0}
     for fitted in fits:
         np.testing.assert_array_equal(fitted.predict_proba(X), search.predict_proba(X))
 
@@ -193,11 +193,15 @@ def test_huge_and_fractional_weights_are_counts():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"n_trees": 0}, "n_trees=0 must be a whole number of at least 1"),
-        ({"n_trees": 2.5}, "n_trees=2.5"),
-        ({"n_tests": "sqrt"}, "n_tests='sqrt' must be a whole number"),
+        ({"n_estimators": 0}, "n_estimators=0 must be a whole number of at least 1"),
+        ({"n_estimators": 2.5}, "n_estimators=2.5"),
+        ({"max_features": "half"}, "max_features='half' must be a whole number"),
+        ({"max_features": 0.0}, "max_features=0.0 must be a whole number"),
         ({"max_depth": 0}, "max_depth=0"),
-        ({"min_leaf": 0.0}, "min_leaf=0.0 must be a finite number greater than zero"),
+        (
+            {"min_samples_leaf": 0.0},
+            "min_samples_leaf=0.0 must be a finite number greater than zero",
+        ),
         ({"bootstrap": "no"}, "bootstrap='no' must be True or False"),
         ({"bootstrap": None}, "bootstrap=None"),
         ({"max_samples": 0}, "max_samples=0"),

@@ -14,7 +14,7 @@ def steps(n=400, seed=0):
 
 def test_steps_are_found_where_they_are():
     X, y = steps()
-    model = RandomTreeClassifier(n_tests=3, random_state=0).fit(X, y)
+    model = RandomTreeClassifier(max_features=3, random_state=0).fit(X, y)
     grown = model.forest_.trees
     assert grown.n_leaves == 3
     np.testing.assert_array_equal(grown.tests[:, 0], 1)
@@ -28,19 +28,23 @@ def test_a_leaf_predicts_by_its_counts_and_a_prior_about_the_frequencies():
     np.testing.assert_allclose(p, [[(6.0 + 2.0 * 0.5) / 8.0, 2.0 * 0.5 / 8.0]])
 
 
-@pytest.mark.parametrize("min_leaf", [1.0, 7.0, 50.0])
-def test_each_side_of_a_split_has_rows_enough(min_leaf):
+@pytest.mark.parametrize("min_samples_leaf", [1.0, 7.0, 50.0])
+def test_each_side_of_a_split_has_rows_enough(min_samples_leaf):
     X, y = steps(200)
     y = np.where(np.random.default_rng(2).random(200) < 0.3, 2, y)
     w = np.random.default_rng(3).integers(0, 3, size=200)
-    model = RandomTreeClassifier(min_leaf=min_leaf, random_state=0).fit(X, y, sample_weight=w)
-    assert np.bincount(model.apply(X)[:, 0], weights=w).min() >= min_leaf
+    model = RandomTreeClassifier(min_samples_leaf=min_samples_leaf, random_state=0).fit(
+        X, y, sample_weight=w
+    )
+    assert np.bincount(model.apply(X)[:, 0], weights=w).min() >= min_samples_leaf
 
 
 def test_no_leaf_is_deeper_than_it_may_be():
     X, y = steps()
     for depth in (1, 2):
-        model = RandomTreeClassifier(max_depth=depth, min_leaf=1.0, random_state=0).fit(X, y)
+        model = RandomTreeClassifier(max_depth=depth, min_samples_leaf=1.0, random_state=0).fit(
+            X, y
+        )
         assert model.forest_.trees.n_leaves <= 2**depth
 
 
@@ -53,17 +57,17 @@ def test_it_has_nothing_out_of_the_bag():
 def test_oblique_tests_part_in_one_split_what_columns_part_in_many():
     X = np.random.default_rng(0).normal(size=(600, 2))
     y = X[:, 0] > X[:, 1]
-    one = {"n_tests": 20, "max_depth": 1, "random_state": 0}
-    by_difference = RandomTreeClassifier(tests=trees.Differences(), **one).fit(X, y)
+    one = {"max_features": 20, "max_depth": 1, "random_state": 0}
+    by_difference = RandomTreeClassifier(splits=trees.Differences(), **one).fit(X, y)
     assert by_difference.score(X, y) > 0.99 > RandomTreeClassifier(**one).fit(X, y).score(X, y)
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"n_tests": 0}, "n_tests=0"),
+        ({"max_features": 0}, "max_features=0"),
         ({"max_depth": -1}, "max_depth=-1"),
-        ({"min_leaf": "few"}, "min_leaf='few'"),
+        ({"min_samples_leaf": "few"}, "min_samples_leaf='few'"),
         ({"concentration": 0.0}, "concentration=0.0"),
     ],
 )

@@ -105,7 +105,7 @@ def test_a_forest_averages_smoothed_leaves_and_sharpens(classes):
 
 def test_boosted_steps_and_units_are_sums(classes):
     X, y = classes
-    steps = LogitBoostClassifier(n_rounds=5).fit(X, y)
+    steps = LogitBoostClassifier(n_estimators=5).fit(X, y)
     a = np.full(len(X), steps.offset_[0])
     for test, tau, values in zip(
         steps.steps_.tests[:, 0], steps.steps_.thresholds, steps.steps_.values[:, :, 0], strict=True

@@ -69,7 +69,7 @@ def leaf_probabilities(model, leaves, y, weights, concentration):
 
 @every_family
 def test_a_forest_of_one_tree_is_the_tree(family):
-    shared = {"tests": family, "min_leaf": 3.0, "concentration": 0.7, "random_state": 4}
+    shared = {"splits": family, "min_samples_leaf": 3.0, "concentration": 0.7, "random_state": 4}
     alone = {"bootstrap": False, "sharpness": 1.0}
     for rows, tree, forest in (
         (classes, RandomTreeClassifier, RandomForestClassifier),
@@ -85,12 +85,11 @@ def test_a_forest_of_one_tree_is_the_tree(family):
 @every_family
 def test_a_forest_is_the_beginning_of_a_longer_one(family):
     for model, (X, y) in (
-        (RandomForestClassifier(10, tests=family, random_state=0), classes()),
-        (RandomForestRegressor(10, tests=family, random_state=0), numbers()),
-        (RandomFernClassifier(10, 4, tests=family, random_state=0), classes()),
+        (RandomForestClassifier(10, splits=family, random_state=0), classes()),
+        (RandomForestRegressor(10, splits=family, random_state=0), numbers()),
+        (RandomFernClassifier(10, 4, splits=family, random_state=0), classes()),
     ):
-        size = "n_ferns" if isinstance(model, RandomFernClassifier) else "n_trees"
-        longer = clone(model).set_params(**{size: 20}).fit(X, y)
+        longer = clone(model).set_params(n_estimators=20).fit(X, y)
         assert_same_trees(clone(model).fit(X, y), longer, 10)
         assert longer.forest_.trees.n_trees == 20
 
@@ -99,7 +98,7 @@ def test_a_forest_is_the_beginning_of_a_longer_one(family):
 @pytest.mark.parametrize("kind", [RandomFernClassifier, RandomFernRegressor])
 def test_a_fern_is_a_tree_whose_nodes_of_one_level_ask_the_same(family, kind):
     X, y = classes() if kind is RandomFernClassifier else numbers()
-    model = kind(5, 4, tests=family, random_state=0).fit(X, y)
+    model = kind(5, 4, splits=family, random_state=0).fit(X, y)
     grown, leaves = model.forest_.trees, []
     for root in grown.roots:
         level = [root]
@@ -114,11 +113,11 @@ def test_a_fern_is_a_tree_whose_nodes_of_one_level_ask_the_same(family, kind):
 
 def test_a_tree_that_tries_every_column_leaves_nothing_to_chance():
     for model, (X, y) in (
-        (RandomTreeClassifier(n_tests=3), classes()),
-        (RandomTreeRegressor(n_tests=3), numbers()),
+        (RandomTreeClassifier(max_features=3), classes()),
+        (RandomTreeRegressor(max_features=3), numbers()),
     ):
         one, two = (clone(model).set_params(random_state=s).fit(X, y) for s in (0, 1))
-        more = clone(model).set_params(n_tests=50, random_state=2).fit(X, y)
+        more = clone(model).set_params(max_features=50, random_state=2).fit(X, y)
         np.testing.assert_array_equal(one.predict(X), two.predict(X))
         np.testing.assert_array_equal(one.predict(X), more.predict(X))
 
@@ -128,7 +127,7 @@ def test_only_the_order_of_values_matters_to_tests_of_columns():
     for model in (
         RandomForestClassifier(5, random_state=0),
         RandomFernClassifier(5, 4, random_state=0),
-        LogitBoostClassifier(n_rounds=10),
+        LogitBoostClassifier(n_estimators=10),
     ):
         plain, bent = clone(model).fit(X, y), clone(model).fit(np.exp(3.0 * X), y)
         np.testing.assert_array_equal(plain.predict_proba(X), bent.predict_proba(np.exp(3.0 * X)))
@@ -158,7 +157,7 @@ def test_a_forest_of_classes_is_the_mean_of_its_trees(kind):
 def test_a_forest_of_numbers_is_the_mixture_of_its_leaves():
     (X, y), queries = numbers(), numbers(seed=1)[0]
     model = RandomForestRegressor(
-        8, min_leaf=8, concentration=1e-9, sharpness=1.0, bootstrap=False, random_state=0
+        8, min_samples_leaf=8, concentration=1e-9, sharpness=1.0, bootstrap=False, random_state=0
     ).fit(X, y)
     mean, variance = np.empty((2, len(queries), 8))
     for t, (seen, asked) in enumerate(zip(model.apply(X).T, model.apply(queries).T, strict=True)):
@@ -208,12 +207,12 @@ def test_rows_are_judged_by_the_trees_that_did_not_draw_them(plan, groups):
     np.testing.assert_allclose(model.oob_log_prob_[known], own, rtol=1e-9)
     np.testing.assert_array_equal(np.isnan(model.oob_log_prob_), ~known)
     assert model.oob_log_score_ == pytest.approx(own.mean(), rel=1e-10)
-    assert model.oob_accuracy_ == pytest.approx(np.mean(log_p.argmax(axis=1) == y[known]))
+    assert model.oob_score_ == pytest.approx(np.mean(log_p.argmax(axis=1) == y[known]))
 
 
 def test_numbers_are_judged_by_the_trees_that_did_not_draw_their_rows():
     X, y = numbers(80)
-    options = {"min_leaf": 6, "concentration": 1e-9, "sharpness": 1.0, "random_state": 3}
+    options = {"min_samples_leaf": 6, "concentration": 1e-9, "sharpness": 1.0, "random_state": 3}
     model = RandomForestRegressor(6, **options).fit(X, y)
     total, log_p, used = np.zeros(80), np.full((6, 80), -np.inf), np.zeros(80)
     pairs = zip(bags(np.ones(80), 6, 3), model.apply(X).T, strict=True)
@@ -265,7 +264,7 @@ def test_chunks_grow_the_trees_of_memory(model):
         RandomFernClassifier(6, 4, random_state=0),
         RandomForestRegressor(6, random_state=0),
         RandomFernRegressor(6, 4, random_state=0),
-        LogitBoostClassifier(n_rounds=6, validation_fraction=0.3, random_state=0),
+        LogitBoostClassifier(n_estimators=6, validation_fraction=0.3, random_state=0),
         IncrementalClassifier(2, n_restarts=2, random_state=0),
         IncrementalRegressor(2, n_restarts=2, random_state=0),
         LogisticTreeClassifier(1, n_restarts=2, random_state=0),
@@ -296,7 +295,7 @@ def test_numbers_are_the_same_for_any_number_of_jobs(model, monkeypatch):
 def test_every_round_raises_the_log_likelihood(n_classes, rate, family):
     X, y = classes(150, n_classes, seed=n_classes)
     X[::7, 1] = np.nan
-    model = LogitBoostClassifier(family, 30, learning_rate=rate, n_offsets=30).fit(X, y)
+    model = LogitBoostClassifier(30, splits=family, learning_rate=rate, n_thresholds=30).fit(X, y)
     assert np.all(np.diff(model.log_likelihoods_) > 0.0)
     for k, p in enumerate(model.staged_predict_proba(X), start=1):
         own = np.log(p[np.arange(150), y]).sum()
@@ -305,14 +304,18 @@ def test_every_round_raises_the_log_likelihood(n_classes, rate, family):
 
 @pytest.mark.parametrize(
     "options",
-    [{"n_tests": 5}, {"tests": trees.Projections(), "n_tests": 5}, {"selection": "full"}],
+    [
+        {"max_features": 5},
+        {"splits": trees.Projections(), "max_features": 5},
+        {"selection": "full"},
+    ],
     ids=["drawn columns", "drawn projections", "full"],
 )
 def test_stages_of_boosting_are_fits_of_that_length(options):
     X, y = classes(40, 2)
-    whole = LogitBoostClassifier(n_rounds=5, random_state=0, **options).fit(X, y)
+    whole = LogitBoostClassifier(n_estimators=5, random_state=0, **options).fit(X, y)
     for k, p in enumerate(whole.staged_predict_proba(X), start=1):
-        short = clone(whole).set_params(n_rounds=k).fit(X, y)
+        short = clone(whole).set_params(n_estimators=k).fit(X, y)
         np.testing.assert_array_equal(p, short.predict_proba(X))
         np.testing.assert_array_equal(p, whole.truncated(k).predict_proba(X))
 
@@ -332,9 +335,9 @@ def test_stages_of_incremental_fitting_are_fits_of_that_length(kind, units):
 
 def test_a_softmax_of_two_classes_boosts_as_two_classes(monkeypatch):
     X, y = classes(200, 2)
-    two = LogitBoostClassifier(n_rounds=20).fit(X, y)
+    two = LogitBoostClassifier(n_estimators=20).fit(X, y)
     monkeypatch.setattr(training, "TwoClasses", Softmax)
-    soft = LogitBoostClassifier(n_rounds=20).fit(X, y)
+    soft = LogitBoostClassifier(n_estimators=20).fit(X, y)
     assert soft.steps_.values.shape[2] == 2
     np.testing.assert_array_equal(soft.steps_.thresholds, two.steps_.thresholds)
     A = soft.activation(X)
@@ -345,7 +348,7 @@ def test_the_choice_by_one_newton_step_does_nearly_as_well_as_the_full_one():
     for seed in range(3):
         X, y = classes(100, 2, seed=seed)
         quick, full = (
-            LogitBoostClassifier(n_rounds=8, learning_rate=1.0, selection=way).fit(X, y)
+            LogitBoostClassifier(n_estimators=8, learning_rate=1.0, selection=way).fit(X, y)
             for way in ("one_step", "full")
         )
         rises = [np.ptp(model.log_likelihoods_) for model in (quick, full)]

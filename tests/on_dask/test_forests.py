@@ -35,7 +35,7 @@ WHOLE = [
     posterity.RandomForestClassifier(8, bootstrap=False, random_state=0),
     posterity.RandomTreeRegressor(random_state=0),
     posterity.RandomForestRegressor(8, bootstrap=False, random_state=0),
-    posterity.RandomForestRegressor(8, tests=trees.Projections(), bootstrap=False, random_state=0),
+    posterity.RandomForestRegressor(8, splits=trees.Projections(), bootstrap=False, random_state=0),
 ]
 named = {"ids": lambda model: type(model).__name__}
 
@@ -104,7 +104,7 @@ def test_rows_out_of_the_bag_tell_how_good_a_forest_is(model):
     assert fitted.oob_log_score_ == pytest.approx(log_score(fitted, X, y), abs=0.1)
     if is_classifier(model):
         right = np.mean(fitted.predict(X) == y)
-        assert fitted.oob_accuracy_ == pytest.approx(right, abs=0.05)
+        assert fitted.oob_score_ == pytest.approx(right, abs=0.05)
     else:
         error = np.mean((fitted.predict(X) - y) ** 2) ** 0.5
         assert fitted.oob_rmse_ == pytest.approx(error, rel=0.15)

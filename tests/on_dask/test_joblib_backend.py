@@ -22,9 +22,9 @@ SEARCHES = [
     ),
     (
         posterity.RandomForestClassifier(6, n_jobs=2, random_state=0),
-        {"min_leaf": [1.0, 10.0]},
+        {"min_samples_leaf": [1.0, 10.0]},
     ),
-    (posterity.LogitBoostClassifier(n_rounds=5, n_jobs=2), {"learning_rate": [0.3, 1.0]}),
+    (posterity.LogitBoostClassifier(n_estimators=5, n_jobs=2), {"learning_rate": [0.3, 1.0]}),
 ]
 FITS = [
     posterity.RandomForestClassifier(10, n_jobs=2, random_state=0),

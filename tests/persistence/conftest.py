@@ -20,8 +20,8 @@ MEMORY = 8 << 30  # of all that a test may claim
 
 def more_models():
     short = {"max_iter": 3, "inducing_points": 4, "inference": "variational"}
-    sums = posterity.RandomForestRegressor(4, tests=trees.Projections(), random_state=0)
-    boosted = posterity.LogitBoostClassifier(trees.Orientations(4), n_rounds=5)
+    sums = posterity.RandomForestRegressor(4, splits=trees.Projections(), random_state=0)
+    boosted = posterity.LogitBoostClassifier(splits=trees.Orientations(4), n_estimators=5)
     hard = posterity.LogisticTreeClassifier(2, gates="hard", n_restarts=0, max_iter=20)
     words = posterity.GaussianProcessRegressor(kernels.Subsequence(2).fixed(), noise_variance=0.1)
     bends = posterity.BayesianLinearRegression(features=features.Polynomial(2))

@@ -52,6 +52,15 @@ def test_an_object_of_an_earlier_layout_is_read_with_the_fields_of_today(monkeyp
         decoding.decode(document, None, 0, registry.Registry())
 
 
+def test_parameters_of_older_files_have_their_present_names():
+    old = {"n_trees": 5, "min_leaf": 2.0, "bootstrap": True}
+    named = upgrades.upgrade("regression.RandomForestRegressor", old)
+    assert named == {"n_estimators": 5, "min_samples_leaf": 2.0, "bootstrap": True}
+    assert upgrades.upgrade("regression.RandomForestRegressor", named) == named
+    with pytest.raises(persistence.FileError, match="both its old and its new name"):
+        upgrades.upgrade("regression.RandomForestRegressor", old | named)
+
+
 def test_what_an_upgrade_cannot_read_is_a_fault_of_the_file(monkeypatch):
     monkeypatch.setitem(upgrades.UPGRADES, "priors.Normal", lambda parts: parts["missing"])
     with pytest.raises(persistence.FileError, match="earlier version"):

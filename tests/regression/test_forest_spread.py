@@ -54,14 +54,14 @@ def test_errors_are_those_of_other_forests_and_densities_beat_the_spread_of_tree
 
 
 def test_two_thirds_of_the_columns_are_asked_by_default(forest, friedman):
-    told = RandomForestRegressor(n_tests=7, random_state=0).fit(*friedman[:2])
+    told = RandomForestRegressor(max_features=7, random_state=0).fit(*friedman[:2])
     np.testing.assert_array_equal(told.predict(friedman[2]), forest.predict(friedman[2]))
 
 
 def test_cells_that_nothing_came_to_say_what_is_known_around_them():
     x = np.linspace(0.0, 1.0, 40)
     X, y = np.column_stack([x, x]), 10.0 + x  # no row off the diagonal
-    model = RandomFernRegressor(20, 4, n_tests=1, random_state=0).fit(X, y)
+    model = RandomFernRegressor(20, 4, max_features=1, random_state=0).fit(X, y)
     off = np.column_stack([x, 1.0 - x])
     assert (model.forest_.leaves.count[model.apply(off)] == 0.0).any()
     assert np.all(np.abs(model.predict(off) - 10.5) <= 0.5)

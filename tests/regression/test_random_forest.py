@@ -11,9 +11,9 @@ from posterity import RandomFernRegressor, RandomForestRegressor, RandomTreeRegr
 
 DRAWN = "weights equal repetition only in distribution where rows are drawn"
 CASES = [
-    RandomForestRegressor(20, n_tests=2, random_state=0),
-    RandomFernRegressor(20, 5, n_tests=2, random_state=0),
-    RandomTreeRegressor(n_tests=2, random_state=0),
+    RandomForestRegressor(20, max_features=2, random_state=0),
+    RandomFernRegressor(20, 5, max_features=2, random_state=0),
+    RandomTreeRegressor(max_features=2, random_state=0),
 ]
 every_case = pytest.mark.parametrize("model", CASES, ids=lambda model: type(model).__name__)
 
@@ -89,7 +89,7 @@ def test_several_targets_share_the_trees(model):
 def test_weights_are_repetition_in_distribution_where_rows_are_drawn():
     X, y = waves(60)
     w = np.random.default_rng(1).integers(0, 4, size=60)
-    model = RandomForestRegressor(600, n_tests=2, random_state=0)
+    model = RandomForestRegressor(600, max_features=2, random_state=0)
     repeated = clone(model).fit(X.repeat(w, axis=0), y.repeat(w)).predict(X)
     weighted = clone(model).fit(X, y, sample_weight=w).predict(X)
     unweighted = clone(model).fit(X, y).predict(X)
@@ -98,7 +98,7 @@ def test_weights_are_repetition_in_distribution_where_rows_are_drawn():
 
 def test_groups_are_in_the_bag_together():
     X, y = np.repeat(waves(40)[0], 5, axis=0), np.random.default_rng(0).normal(size=40).repeat(5)
-    options = {"min_leaf": 1, "random_state": 0}
+    options = {"min_samples_leaf": 1, "random_state": 0}
     together = RandomForestRegressor(40, **options).fit(X, y, groups=np.arange(200) // 5)
     apart = RandomForestRegressor(40, **options).fit(X, y)
     assert apart.oob_rmse_ < 0.5 < 0.9 < together.oob_rmse_
@@ -122,10 +122,10 @@ def test_copies_predict_the_same(model):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"n_trees": 0}, "n_trees=0"),
-        ({"n_tests": 1.5}, "n_tests=1.5"),
+        ({"n_estimators": 0}, "n_estimators=0"),
+        ({"max_features": 1.5}, "max_features=1.5"),
         ({"max_depth": True}, "max_depth=True"),
-        ({"min_leaf": np.inf}, "min_leaf=inf"),
+        ({"min_samples_leaf": np.inf}, "min_samples_leaf=inf"),
         ({"bootstrap": "yes"}, "bootstrap='yes' must be True or False"),
         ({"max_samples": 0.0}, "max_samples=0.0"),
         ({"concentration": 0.0}, "concentration=0.0"),

@@ -88,7 +88,7 @@ CLASSIFIERS = {
         kernels.Scaled(kernels.RBF(3.0)), max_iter=3, random_state=0
     ),
     "units": classification.IncrementalClassifier(2, n_restarts=0, random_state=0),
-    "boosted": classification.LogitBoostClassifier(n_rounds=20, random_state=0),
+    "boosted": classification.LogitBoostClassifier(n_estimators=20, random_state=0),
     "forest": classification.RandomForestClassifier(10, random_state=0),
     "logistic tree": classification.LogisticTreeClassifier(depth=2, n_restarts=0, random_state=0),
     "hard gates": classification.LogisticTreeClassifier(

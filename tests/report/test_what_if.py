@@ -86,7 +86,7 @@ def test_a_column_of_which_nothing_was_seen_starts_as_missing() -> None:
 
 
 def test_classes_are_named_in_the_order_of_their_probabilities() -> None:
-    found = payload_of(classification.LogitBoostClassifier(n_rounds=5), n_classes=3)
+    found = payload_of(classification.LogitBoostClassifier(n_estimators=5), n_classes=3)
     assert found["classes"] == ["class 0", "class 1", "class 2"]
 
 

@@ -23,37 +23,39 @@ def _problem(rng, sizes, n_classes, n_codes, *, whole=True, missing=0.1):
     return codes, target, weights, start
 
 
-def _found(problem, min_leaf):
+def _found(problem, min_samples_leaf):
     codes, target, weights, start = problem
     search = Classes(N_CLASSES).started(target, weights)
-    return search.of_nodes(codes, target, weights, start, min_leaf)
+    return search.of_nodes(codes, target, weights, start, min_samples_leaf)
 
 
 @pytest.mark.parametrize("whole", [True, False])
-@pytest.mark.parametrize("min_leaf", [0.0, 1.0, 5.0])
+@pytest.mark.parametrize("min_samples_leaf", [0.0, 1.0, 5.0])
 @pytest.mark.parametrize("missing", [0.0, 0.1])
 @pytest.mark.parametrize(("n_classes", "n_codes"), [(2, 2), (7, 2), (3, 250), (7, 6), (50, 30)])
-def test_the_split_of_each_node_is_the_best_of_all(n_classes, n_codes, min_leaf, whole, missing):
+def test_the_split_of_each_node_is_the_best_of_all(
+    n_classes, n_codes, min_samples_leaf, whole, missing
+):
     rng = np.random.default_rng(n_classes)
     sizes = [2, 3, 9, 20, 30, 80, 400]
     problem = _problem(rng, sizes, n_classes, n_codes, whole=whole, missing=missing)
-    splits = _found(problem, min_leaf)
+    splits = _found(problem, min_samples_leaf)
     for a, (s, e) in enumerate(itertools.pairwise(problem[3])):
         codes, target, weights = problem[0][:, s:e], problem[1][s:e], problem[2][s:e]
 
         def value(mask, target=target, weights=weights):
             return tree_oracles.class_log_likelihood(target[mask], weights[mask], N_CLASSES)
 
-        if len(set(target)) == 1 or weights.sum() < 2 * min_leaf:
+        if len(set(target)) == 1 or weights.sum() < 2 * min_samples_leaf:
             assert splits.test[a] == partition.CLOSED
             continue
-        (k, c), best = tree_oracles.best_split(codes, min_leaf, weights, value)
+        (k, c), best = tree_oracles.best_split(codes, min_samples_leaf, weights, value)
         assert splits.test[a] == k
         if k >= 0:
             assert splits.code[a] == c
             assert splits.gain[a] == pytest.approx(best - value(slice(None)), abs=1e-8)
             for side, mask in enumerate((codes[k] <= c, codes[k] > c)):
-                can = len(set(target[mask])) > 1 and weights[mask].sum() >= 2 * min_leaf
+                can = len(set(target[mask])) > 1 and weights[mask].sum() >= 2 * min_samples_leaf
                 assert splits.is_open[a, side] == can
 
 
@@ -110,8 +112,10 @@ def test_weights_beyond_the_table_and_between_whole_numbers_find_the_same(scale)
 
 
 @pytest.mark.parametrize("whole", [True, False])
-@pytest.mark.parametrize(("n_classes", "min_leaf"), [(2, 1.0), (5, 30.0), (50, 1.0)])
-def test_the_split_of_a_level_is_the_best_for_all_nodes_together(n_classes, min_leaf, whole):
+@pytest.mark.parametrize(("n_classes", "min_samples_leaf"), [(2, 1.0), (5, 30.0), (50, 1.0)])
+def test_the_split_of_a_level_is_the_best_for_all_nodes_together(
+    n_classes, min_samples_leaf, whole
+):
     rng = np.random.default_rng(n_classes)
     codes, target, weights, start = _problem(rng, [1, 5, 30, 90], n_classes, 20, whole=whole)
     node = np.repeat(np.arange(4), np.diff(start))
@@ -125,8 +129,8 @@ def test_the_split_of_a_level_is_the_best_for_all_nodes_together(n_classes, min_
         )
 
     search = Classes(N_CLASSES).started(target, weights)
-    split = search.of_level(codes, target, weights, start, min_leaf)
-    chosen, best = tree_oracles.best_split(codes, min_leaf, weights, value)
+    split = search.of_level(codes, target, weights, start, min_samples_leaf)
+    chosen, best = tree_oracles.best_split(codes, min_samples_leaf, weights, value)
     assert (split.test, split.code) == chosen
     assert split.gain == pytest.approx(best - value(np.full(len(target), True)), abs=1e-8)
 

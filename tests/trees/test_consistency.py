@@ -37,7 +37,7 @@ def written(array, place, value):
 
 
 def forest(tests=None, rows=X, target=Y, cls=posterity.RandomForestClassifier):
-    return cls(5, tests=tests, random_state=0).fit(rows, target)
+    return cls(5, splits=tests, random_state=0).fit(rows, target)
 
 
 CLASSES, HOLES, SUMS = forest(), forest(rows=HOLED), forest(trees.Projections())
@@ -49,14 +49,16 @@ TREES = CLASSES.forest_.trees
 @pytest.mark.parametrize("cls", [*CLASSIFIERS, *REGRESSORS])
 def test_every_forest_of_a_fit_is_consistent(cls, family):
     target = Y if cls in CLASSIFIERS else X[:, 0]
-    for model in (cls(tests=family, random_state=0), cls(min_leaf=1000.0, random_state=0)):
+    for model in (cls(splits=family, random_state=0), cls(min_samples_leaf=1000.0, random_state=0)):
         model.check_consistency()  # not fitted, there is nothing to say
         model.fit(X, target).check_consistency()
 
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_boosted_steps_of_a_fit_are_consistent(family):
-    model = posterity.LogitBoostClassifier(family, n_rounds=10, n_tests=20, random_state=0)
+    model = posterity.LogitBoostClassifier(
+        splits=family, n_estimators=10, max_features=20, random_state=0
+    )
     model.check_consistency()
     model.fit(X, Y).check_consistency()
     model.truncated(0).check_consistency()
@@ -231,8 +233,8 @@ def test_forests_of_numbers_whose_parts_do_not_fit_are_refused(parts):
         ("n_features_in_", 4),
         ("n_features_in_", 3.0),
         ("n_features_in_", None),
-        ("tests", trees.Projections()),
-        ("tests", "columns"),
+        ("splits", trees.Projections()),
+        ("splits", "columns"),
         ("forest_", "forest"),
         ("forest_", SUMS.forest_),
     ],
@@ -244,7 +246,7 @@ def test_models_that_take_other_rows_than_their_forest_are_refused(name, value):
         model.check_consistency()
 
 
-@pytest.mark.parametrize("model", [SUMS, posterity.LogitBoostClassifier(n_rounds=3).fit(X, Y)])
+@pytest.mark.parametrize("model", [SUMS, posterity.LogitBoostClassifier(n_estimators=3).fit(X, Y)])
 def test_models_that_forgot_how_many_columns_they_take_are_refused(model):
     width = model.__dict__.pop("n_features_in_")
     with pytest.raises(ValueError, match="columns"):
@@ -252,7 +254,7 @@ def test_models_that_forgot_how_many_columns_they_take_are_refused(model):
     model.n_features_in_ = width
 
 
-BOOSTED = posterity.LogitBoostClassifier(n_rounds=10).fit(X, Y)
+BOOSTED = posterity.LogitBoostClassifier(n_estimators=10).fit(X, Y)
 
 
 def bad_steps():
@@ -270,15 +272,15 @@ def bad_steps():
 
 @pytest.mark.parametrize("parts", list(bad_steps()))
 def test_steps_that_do_not_fit_are_refused(parts):
-    model = posterity.LogitBoostClassifier(n_rounds=10).fit(X, Y)
+    model = posterity.LogitBoostClassifier(n_estimators=10).fit(X, Y)
     model.steps_ = changed(model.steps_, **parts)
     with pytest.raises(ValueError, match=r"\.$"):
         model.check_consistency()
 
 
-@pytest.mark.parametrize(("name", "value"), [("steps_", "steps"), ("tests_", None)])
+@pytest.mark.parametrize(("name", "value"), [("steps_", "steps"), ("splits_", None)])
 def test_boosting_without_its_parts_is_refused(name, value):
-    model = posterity.LogitBoostClassifier(n_rounds=2).fit(X, Y)
+    model = posterity.LogitBoostClassifier(n_estimators=2).fit(X, Y)
     setattr(model, name, value)
     with pytest.raises(ValueError, match=r"\.$"):
         model.check_consistency()

@@ -62,8 +62,10 @@ def test_ferns_of_numbers_find_their_leaves_again():
 
 def test_a_fern_of_one_level_is_a_tree_of_one_level():
     X, y = _data()
-    _, fern = tree_oracles.grown(grow_fern, X, y, Classes(4), Rules(4, max_depth=1, min_leaf=3))
-    _, tree = tree_oracles.grown(grow, X, y, Classes(4), Rules(4, max_depth=1, min_leaf=3))
+    _, fern = tree_oracles.grown(
+        grow_fern, X, y, Classes(4), Rules(4, max_depth=1, min_samples_leaf=3)
+    )
+    _, tree = tree_oracles.grown(grow, X, y, Classes(4), Rules(4, max_depth=1, min_samples_leaf=3))
     assert np.array_equal(fern.leaf, tree.leaf)
     assert np.array_equal(fern.tree.thresholds, tree.tree.thresholds)
     assert np.allclose(fern.tree.gains, tree.tree.gains)
@@ -100,7 +102,7 @@ def test_levels_that_find_nothing_are_tried_again():
 def test_weights_count_like_repeated_rows():
     X, y = _data(n=100)
     times = np.random.default_rng(1).integers(1, 4, 100)
-    rules = Rules(3, max_depth=4, min_leaf=5)
+    rules = Rules(3, max_depth=4, min_samples_leaf=5)
     _, one = tree_oracles.grown(grow_fern, X, y, Classes(4), rules, weights=times)
     again = np.repeat(np.arange(100), times)
     _, many = tree_oracles.grown(grow_fern, X[again], y[again], Classes(4), rules)

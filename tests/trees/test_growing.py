@@ -48,7 +48,13 @@ def test_rows_find_their_leaves_in_trees_of_numbers_by_projections(criterion):
     X, y = _data(missing=0.0)
     target = X[:, :2] + y[:, None]
     family, tree = tree_oracles.grown(
-        growing.grow, X, target, criterion, Rules(3, min_leaf=5), family=Projections(), codes=False
+        growing.grow,
+        X,
+        target,
+        criterion,
+        Rules(3, min_samples_leaf=5),
+        family=Projections(),
+        codes=False,
     )
     assert np.array_equal(tree_oracles.leaf_of(family, tree.tree, X), tree.leaf)
     assert np.bincount(tree.leaf).min() >= 5
@@ -65,7 +71,9 @@ def test_every_leaf_is_pure_where_rows_differ_and_nothing_stops_the_tree(codes):
 def test_gains_add_up_to_what_the_tree_gains():
     X, y = _data()
     w = np.random.default_rng(1).uniform(0.5, 2.0, len(y))
-    _, tree = tree_oracles.grown(growing.grow, X, y, Classes(3), Rules(2, min_leaf=4), weights=w)
+    _, tree = tree_oracles.grown(
+        growing.grow, X, y, Classes(3), Rules(2, min_samples_leaf=4), weights=w
+    )
     root = _log_likelihood(np.zeros(len(y)), y, w, 3)
     risen = _log_likelihood(tree.leaf, y, w, 3) - root
     assert tree.tree.gains.min() >= 0.0
@@ -89,7 +97,7 @@ def test_depth_and_weight_of_leaves_are_limited():
     X, y = _data()
     w = np.random.default_rng(2).uniform(0.5, 2.0, len(y))
     _, tree = tree_oracles.grown(
-        growing.grow, X, y, Classes(3), Rules(2, max_depth=3, min_leaf=7.5), weights=w
+        growing.grow, X, y, Classes(3), Rules(2, max_depth=3, min_samples_leaf=7.5), weights=w
     )
     assert tree.tree.n_leaves <= 8
     assert np.bincount(tree.leaf, weights=w).min() >= 7.5
@@ -113,13 +121,20 @@ def test_weights_count_like_repeated_rows(codes):
     X, y = _data(n=60, decimals=2)
     times = np.random.default_rng(3).integers(1, 3, len(y))
     _, one = tree_oracles.grown(
-        growing.grow, X, y, Classes(3), Rules(2, min_leaf=3), weights=times, codes=codes
+        growing.grow, X, y, Classes(3), Rules(2, min_samples_leaf=3), weights=times, codes=codes
     )
     of = Columns().fitted(X)
     again, ways = np.repeat(np.arange(60), times).astype(np.int32), np.ones(times.sum())
     rows = of.prepared(X) if codes else X
     many = growing.grow(
-        of, rows, again, y[again], ways, Classes(3), Rules(2, min_leaf=3), np.random.default_rng(0)
+        of,
+        rows,
+        again,
+        y[again],
+        ways,
+        Classes(3),
+        Rules(2, min_samples_leaf=3),
+        np.random.default_rng(0),
     )
     assert np.array_equal(one.leaf[again], many.leaf)
     assert np.array_equal(one.tree.thresholds, many.tree.thresholds)
@@ -296,8 +311,8 @@ def test_ten_thousand_classes_are_told_apart():
         ({"n_tests": 0}, "n_tests is 0"),
         ({"n_tests": 1, "max_depth": 0}, "max_depth is 0"),
         ({"n_tests": 1, "max_tries": 0}, "max_tries is 0"),
-        ({"n_tests": 1, "min_leaf": -1.0}, "min_leaf is -1.0"),
-        ({"n_tests": 1, "min_leaf": np.nan}, "min_leaf is nan"),
+        ({"n_tests": 1, "min_samples_leaf": -1.0}, "min_samples_leaf is -1.0"),
+        ({"n_tests": 1, "min_samples_leaf": np.nan}, "min_samples_leaf is nan"),
     ],
 )
 def test_rules_that_no_tree_can_grow_by_are_refused(rule, message):

@@ -15,7 +15,7 @@ from posterity.trees.forests.normal_leaves import NormalLeaves
 from posterity.trees.forests.normal_tuning import Members
 from posterity.trees.growth import growing
 
-RULES = growing.Rules(n_tests=3, min_leaf=3)
+RULES = growing.Rules(n_tests=3, min_samples_leaf=3)
 
 
 def problem(n=200, seed=0):

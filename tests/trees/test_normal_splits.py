@@ -39,12 +39,12 @@ def _root(target, weights):
 
 
 @pytest.mark.parametrize("criterion", CRITERIA)
-@pytest.mark.parametrize("min_leaf", [1.0, 5.0])
-def test_the_split_of_each_node_is_the_best_of_all(criterion, min_leaf):
+@pytest.mark.parametrize("min_samples_leaf", [1.0, 5.0])
+def test_the_split_of_each_node_is_the_best_of_all(criterion, min_samples_leaf):
     rng = np.random.default_rng(3)
     codes, target, weights, start = _problem(rng, [2, 8, 30, 120])
     search = criterion.started(target, weights)
-    splits = search.of_nodes(codes, target, weights, start, min_leaf)
+    splits = search.of_nodes(codes, target, weights, start, min_samples_leaf)
     root = _root(target, weights)
     for a, (s, e) in enumerate(itertools.pairwise(start)):
         Y, w = target[s:e], weights[s:e]
@@ -52,10 +52,10 @@ def test_the_split_of_each_node_is_the_best_of_all(criterion, min_leaf):
         def value(mask, Y=Y, w=w):
             return _log_likelihood(criterion, root, Y[mask], w[mask])
 
-        if w.sum() < 2 * min_leaf:
+        if w.sum() < 2 * min_samples_leaf:
             assert splits.test[a] == partition.CLOSED
             continue
-        chosen, best = tree_oracles.best_split(codes[:, s:e], min_leaf, w, value)
+        chosen, best = tree_oracles.best_split(codes[:, s:e], min_samples_leaf, w, value)
         assert (splits.test[a], splits.code[a]) == chosen
         if chosen[0] >= 0:
             assert splits.gain[a] == pytest.approx(best - value(slice(None)), rel=1e-7)

@@ -95,7 +95,7 @@ def test_the_forest_does_not_depend_on_how_rows_are_cut(kind):
 
 @kinds
 def test_rows_are_judged_without_their_own_count(kind):
-    fit = streamed(kind, Plan(25, growing.Rules(2, min_leaf=4), max_samples=300), n=2000)
+    fit = streamed(kind, Plan(25, growing.Rules(2, min_samples_leaf=4), max_samples=300), n=2000)
     score = fit.oob_accuracy if kind == "classes" else -fit.oob_rmse
     truth = 0.55 if kind == "classes" else -1.1  # what the best forest could do, about
     assert truth - 0.15 < score < truth + 0.1

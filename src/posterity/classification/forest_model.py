@@ -32,20 +32,20 @@ class ForestClassifier(models.ForestModel, Classifier):
         Parameters
         ----------
         X : array-like or data frame of shape (N, D), :class:`posterity.designs.Chunks`, or Dask's
-            Inputs, where NaN is a missing value; or rows of any kind that ``tests`` takes. Chunks
-            bring their own targets and weights, hold no NaN, and never sit in memory at once: each
-            tree grows from a sample of them, of 65,536 rows unless ``max_samples`` says otherwise.
-            Its leaves count that sample or all rows, whichever predicts rows better that were not
-            seen. Rows of a Dask array or data frame do the same on the workers, where trees grow
-            each from a sample of all partitions: these may be sorted in any way.
+            Inputs, where NaN is a missing value; or rows of any kind that ``splits`` takes. Chunks
+            contain targets and weights, may not contain NaN, and are never in memory together: each
+            tree grows from a sample of them, of 65,536 rows unless ``max_samples`` says otherwise,
+            and its leaves count that sample or all rows, whichever predicts unseen rows better.
+            Rows of a Dask array or data frame are treated alike on the workers, where each tree
+            draws from all partitions, so these may be sorted in any way.
         y : array-like of shape (N,)
             Classes: numbers or names.
         sample_weight : array-like of shape (N,), optional
-            How often each row counts.
+            Number of repetitions of each row.
         groups : array-like of shape (N,), optional
-            What rows belong together, such as the person who was measured: those of one group are
-            in the bag of a tree together or out of it. Without it rows that are alike vouch for
-            each other, and what is learned out of the bag is too sure for groups not yet seen.
+            Group of each row, such as the person who was measured. A tree draws all rows of a group
+            or none. Without groups, correlated rows leak between training and out-of-bag sets,
+            which makes out-of-bag estimates overconfident.
         """
         source = models.streamed(X, y, sample_weight)
         if source is not None:
@@ -108,5 +108,5 @@ class ForestClassifier(models.ForestModel, Classifier):
 
     def _adopt(self, fitted: forests.FittedClasses, weights: Array | None = None) -> Self:
         self._adopt_forest(fitted, weights)
-        self.oob_accuracy_ = fitted.oob_accuracy
+        self.oob_score_ = fitted.oob_accuracy
         return self

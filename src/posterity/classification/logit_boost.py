@@ -15,84 +15,90 @@ from posterity import arrays, distributions, validation
 from posterity.arrays import Array
 from posterity.classification import classes
 from posterity.classification.base import Classifier
-from posterity.models.tested_model import TestedModel
+from posterity.models.split_model import SplitModel
 from posterity.trees.boosting import rounds, training
 from posterity.trees.boosting.catalogue import MOST_OFFSETS
 from posterity.trees.boosting.steps import Steps
-from posterity.trees.families import columns, family
+from posterity.trees.families import family
 
 _SELECTIONS = ("one_step", "full")
 
 
-class LogitBoostClassifier(TestedModel, Classifier):
-    """A sum of step functions, each the best addition to those before it.  [P9 9.7.1]
+class LogitBoostClassifier(SplitModel, Classifier):
+    """Boosted step functions for classification: LogitBoost.  [P9 9.7.1]
 
-    The latent value of a row is a constant and ``n_rounds`` steps, and its sigmoid the probability
-    of the second class. Each step takes one value where a test answers at most a threshold, and
-    another where it answers more. Tests and thresholds are from a predefined set. Several classes
-    share the steps, but each has values of its own, and the softmax gives probabilities.
+    The latent value of a row is a constant plus ``n_estimators`` steps, and its sigmoid is the
+    probability of the second class. A step has one value where a test is at most a threshold and
+    another value where it is larger; tests and thresholds come from a predefined set. With more
+    than two classes all classes share the steps, each has its own values, and the softmax gives the
+    probabilities.
 
-    A missing value (NaN) may go to either side of a threshold, whichever tells more: a column of
-    which values are missing has one test that takes them for the largest and one that takes them
-    for the smallest, and a threshold of each parts them from all others.
+    Missing values (NaN) are accepted. A column that has some is tested twice, once with missing
+    values as the largest and once as the smallest, so each step sends them to the side where they
+    predict better.
 
-    This is a plug-in model: the steps are those that fit best, given the ones before them, under a
-    normal prior of each side's value that is worth one row: it keeps values finite where a side
-    holds one class only, and on small sets less of it fits chance. Sums of steps do not
-    interpolate: far from the rows a step goes on for ever. Held-out rows can choose the number of
-    rounds.
+    This is a plug-in model. Each step is the best addition to the steps before it, under a normal
+    prior on its values that is worth one row, which keeps the values finite where one side holds a
+    single class. Far from the rows the outermost step continues unchanged. Held-out rows can choose
+    the number of rounds.
 
-    A round of N rows and J tests takes time N J, and where there are C > 2 classes N (J + C) C, or
-    N J C beyond 50 classes, whose values are then found to a thousandth only. Training holds N J
-    bytes, and two numbers for each row and class.
+    A round with N rows and J tests takes time N J; with C > 2 classes N (J + C) C, or N J C beyond
+    50 classes, where values are computed to three digits only. Training holds N J bytes, and two
+    numbers for each row and class.
 
     Parameters
     ----------
-    tests : Family, optional
-        What weak classifiers look at, one of :mod:`posterity.trees`. None: single columns.
-    n_rounds : int, default=200
-        The most steps.
+    n_estimators : int, default=200
+        Maximum number of rounds, each of which adds one step.
+    splits : Family, optional
+        Which tests the steps may use: a family of :mod:`posterity.trees`. None: values of single
+        columns.
     learning_rate : float, default=0.5
-        What part of the best values is added, > 0 and at most 1. One is the textbook's; less needs
-        more rounds, and fits chance less: take 0.3 where held-out rows choose from many rounds.
+        Fraction of the optimal step values that is added, > 0 and at most 1. 1 is the textbook's;
+        a smaller one needs more rounds and overfits less: use 0.3 when held-out rows choose from
+        many rounds.
     selection : {"one_step", "full"}, default="one_step"
-        How the best weak classifier is found: by what one Newton step gains, or by optimising the
-        values of every single one, which is slow, for small sets.
-    n_tests : int, optional
-        How many tests to draw, once, at random. None: all there are, in a family that has an end.
-    n_offsets : int, default=254
-        The most thresholds of each test, evenly among its answers; single columns always have 254.
+        How the best step is found: by the gain of one Newton step, or by optimizing the values of
+        every candidate, which is slow and for small data sets.
+    max_features : int, optional
+        Number of tests drawn at random, once, before the first round. None: all tests of a finite
+        family.
+    n_thresholds : int, default=254
+        Maximum number of thresholds of a test, at quantiles of its values; single columns always
+        have up to 254.
     validation_fraction : float, optional
-        Part of the rows of each class that is held out first, to see after how many rounds their
-        log score is best; then all rows are used for so many rounds.
-    patience : int, default=30
-        How many rounds without a better score there are before that search ends.
+        Fraction of the rows of each class that is held out to find the number of rounds with the
+        best log score; all rows are then used for that many rounds.
+    n_iter_no_change : int, default=30
+        Number of rounds without improvement after which that search ends.
     n_jobs : int, optional
-        Threads; the result does not depend on it.
+        Number of threads. The result does not depend on it.
     random_state : int, Generator, RandomState or None, default=None
-        Draws tests and the rows that are held out. Without either, nothing is left to chance.
+        Seed for drawing tests and held-out rows. The fit is deterministic without either.
 
     Attributes
     ----------
     classes_ : array of shape (C,)
-        The classes.
+        Class labels, sorted.
     steps_ : Steps
-        ``offset`` (L,), ``tests`` (R, P), ``thresholds`` (R,), ``values`` (R, 2, L) on either side
-        and ``gains`` (R,) in nats; L is 1 for two classes, and otherwise C.
+        ``offset`` (L,), ``tests`` (R, P), ``thresholds`` (R,), ``values`` (R, 2, L) on the two
+        sides and ``gains`` (R,) in nats; L is 1 for two classes, otherwise C.
     offset_ : array of shape (L,)
-        The latent values before the first step: those of the class frequencies.
-    tests_ : Family
-        The tests, fitted.
+        Latent values before the first step: those of the class frequencies.
+    splits_ : Family
+        The family of tests, fitted.
     log_likelihoods_ : array of shape (1 + R,)
-        Of the training rows by the constant alone, and after each round. It rises.
+        Log-likelihood of the training rows for the constant, and after each round. It increases.
     validation_scores_ : array or None
-        The mean log-probability of a held-out row by the constant alone, and after each round.
-    n_rounds_ : int
-        R.
-    column_gain_ : array of shape (D,), or None
-        Nats of log-likelihood that steps on each column brought; None if tests are not of columns.
+        Mean log probability of the class of a held-out row for the constant, and after each round.
+    n_estimators_ : int
+        R, the number of rounds.
+    column_gain_ : array of shape (D,) or None
+        Gain in log-likelihood, in nats, of the steps on each column. None for other families.
+    feature_importances_ : array of shape (D,)
+        The same as shares that sum to one.
     stop_reason_ : str
-        Why there are no more rounds.
+        Why the fit ended.
 
     Examples
     --------
@@ -100,37 +106,38 @@ class LogitBoostClassifier(TestedModel, Classifier):
     >>> from posterity import LogitBoostClassifier
     >>> X = np.random.default_rng(0).normal(size=(500, 2))
     >>> y = np.hypot(X[:, 0], X[:, 1]) < 1.0
-    >>> model = LogitBoostClassifier(n_rounds=40).fit(X, y)
-    >>> model.predict([[0.0, 0.5], [1.5, 1.5]])
-    array([ True, False])
-    >>> len(model.truncated(10).steps_)
-    10
+    >>> model = LogitBoostClassifier(40).fit(X, y)
+    >>> model.predict_proba([[0.0, 0.5], [1.5, 1.5]]).round(3)
+    array([[0.022, 0.978],
+           [1.   , 0.   ]])
+    >>> model.feature_importances_.round(2), len(model.truncated(10).steps_)
+    (array([0.49, 0.51]), 10)
     """
 
     validation_scores_: Array | None
 
     def __init__(
         self,
-        tests: family.Family | None = None,
-        n_rounds: int = 200,
+        n_estimators: int = 200,
         *,
+        splits: family.Family | None = None,
         learning_rate: float = 0.5,
         selection: str = "one_step",
-        n_tests: int | None = None,
-        n_offsets: int = MOST_OFFSETS,
+        max_features: int | None = None,
+        n_thresholds: int = MOST_OFFSETS,
         validation_fraction: float | None = None,
-        patience: int = 30,
+        n_iter_no_change: int = 30,
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
-        self.tests = tests
-        self.n_rounds = n_rounds
+        self.n_estimators = n_estimators
+        self.splits = splits
         self.learning_rate = learning_rate
         self.selection = selection
-        self.n_tests = n_tests
-        self.n_offsets = n_offsets
+        self.max_features = max_features
+        self.n_thresholds = n_thresholds
         self.validation_fraction = validation_fraction
-        self.patience = patience
+        self.n_iter_no_change = n_iter_no_change
         self.n_jobs = n_jobs
         self.random_state = random_state
 
@@ -140,7 +147,7 @@ class LogitBoostClassifier(TestedModel, Classifier):
         Parameters
         ----------
         X : array-like or data frame of shape (N, D)
-            Inputs, where NaN is a missing value; or rows of any kind that ``tests`` takes.
+            Inputs, where NaN is a missing value; or rows of any kind that ``splits`` takes.
         y : array-like of shape (N,)
             Classes.
         sample_weight : array-like of shape (N,), optional
@@ -153,7 +160,7 @@ class LogitBoostClassifier(TestedModel, Classifier):
         counts = np.ones(len(rows)) if weights is None else weights
         rng = arrays.generator(self.random_state)
         found = training.fit(self._family(), rows, codes, counts, options, rng)
-        self.tests_, self.validation_scores_ = found.family, found.scores
+        self.splits_, self.validation_scores_ = found.family, found.scores
         self.stop_reason_ = found.boosted.stop_reason
         self._adopt(found.boosted.steps, found.boosted.log_likelihood)
         return self
@@ -165,7 +172,7 @@ class LogitBoostClassifier(TestedModel, Classifier):
             return
         validation.require(isinstance(steps, Steps), "steps_ are no steps.")
         steps.check_consistency()
-        self._check_learned(vars(self).get("tests_"), steps.tests)
+        self._check_learned(vars(self).get("splits_"), steps.tests)
 
     def predict_dist(self, X: Any) -> distributions.Discrete:
         """The predictive distribution of the class at each row."""
@@ -195,65 +202,61 @@ class LogitBoostClassifier(TestedModel, Classifier):
         for dist in self.staged_predict_dist(X):
             yield self.classes_[dist.mode()]
 
-    def truncated(self, n_rounds: int) -> Self:
+    def truncated(self, n_estimators: int) -> Self:
         """A fitted copy of the first rounds only: what a fit with so many gives.
 
         Parameters
         ----------
-        n_rounds : int
-            How many, from none to ``n_rounds_``.
+        n_estimators : int
+            How many, from none to ``n_estimators_``.
         """
         check_is_fitted(self)
-        validation.check_count(n_rounds, "n_rounds", least=0)
-        if n_rounds > self.n_rounds_:
+        validation.check_count(n_estimators, "n_estimators", least=0)
+        if n_estimators > self.n_estimators_:
             raise ValueError(
-                f"n_rounds={n_rounds} is more than the {self.n_rounds_} of this model."
+                f"n_estimators={n_estimators} is more than the {self.n_estimators_} of this model."
             )
         other = copy.copy(self)
-        other.stop_reason_ = f"cut to {n_rounds} of {self.n_rounds_} rounds"
-        other._adopt(self.steps_.truncated(n_rounds), self.log_likelihoods_[: n_rounds + 1])
+        other.stop_reason_ = f"cut to {n_estimators} of {self.n_estimators_} rounds"
+        other._adopt(self.steps_.truncated(n_estimators), self.log_likelihoods_[: n_estimators + 1])
         return other
 
     def _latents(self, X: Any) -> Array:
         """Latent values (n, 1) or (n, C)."""
         check_is_fitted(self)
         rows = self._check_rows(X, reset=False)
-        return self.steps_.latents(self.tests_, rows)
+        return self.steps_.latents(self.splits_, rows)
 
     def _staged_latents(self, X: Any) -> Iterator[Array]:
         check_is_fitted(self)
         rows = self._check_rows(X, reset=False)
-        return self.steps_.staged(self.tests_, rows)
+        return self.steps_.staged(self.splits_, rows)
 
     def _adopt(self, steps: Steps, log_likelihoods: Array) -> None:
         """Publish a fit."""
         self.steps_, self.log_likelihoods_ = steps, log_likelihoods
-        self.offset_, self.n_rounds_ = steps.offset, len(steps)
-        self.column_gain_ = None
-        if isinstance(self.tests_, columns.Columns):
-            self.column_gain_ = np.bincount(
-                self.tests_.columns_of(steps.tests),
-                weights=steps.gains,
-                minlength=self.n_features_in_,
-            )
+        self.offset_, self.n_estimators_ = steps.offset, len(steps)
+        self._count_gains(self.splits_, steps.tests, steps.gains)
 
     def _options(self) -> training.Options:
         """The parameters, once they are checked."""
-        for name in ("n_rounds", "n_offsets", "patience"):
+        for name in ("n_estimators", "n_thresholds", "n_iter_no_change"):
             validation.check_count(getattr(self, name), name)
-        if self.n_tests is not None:
-            validation.check_count(self.n_tests, "n_tests")
-        if self.n_offsets > MOST_OFFSETS:
-            raise ValueError(f"n_offsets={self.n_offsets} must be at most {MOST_OFFSETS}.")
+        if self.max_features is not None:
+            validation.check_count(self.max_features, "max_features")
+        if self.n_thresholds > MOST_OFFSETS:
+            raise ValueError(f"n_thresholds={self.n_thresholds} must be at most {MOST_OFFSETS}.")
         if validation.check_positive(self.learning_rate, "learning_rate") > 1.0:
             raise ValueError(f"learning_rate={self.learning_rate} must be at most 1.")
         if self.selection not in _SELECTIONS:
             options = " or ".join(map(repr, _SELECTIONS))
             raise ValueError(f"selection={self.selection!r} must be {options}.")
         return training.Options(
-            rounds.Rules(self.n_rounds, self.learning_rate, self.selection, self.patience),
-            self.n_tests,
-            self.n_offsets,
+            rounds.Rules(
+                self.n_estimators, self.learning_rate, self.selection, self.n_iter_no_change
+            ),
+            self.max_features,
+            self.n_thresholds,
             _checked_fraction(self.validation_fraction),
             self.n_jobs,
         )

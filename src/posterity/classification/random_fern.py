@@ -10,33 +10,34 @@ from posterity.trees import forests, growth
 
 
 class RandomFernClassifier(ForestClassifier):
-    """Random ferns: trees whose nodes of one level all ask the same.  [P9 Sec 9.10]
+    """Random ferns: trees in which all nodes of a level use the same test.  [P9 Sec 9.10]
 
-    Every row is asked the same ``depth`` tests by a fern, and its answers are the number of a cell.
-    Each level takes the test, of some that are drawn at random, and the threshold that raise the
-    log-likelihood of the classes most in all cells together. A cell predicts by its counts and a
-    Dirichlet prior about the class frequencies, and the ferns are averaged.
+    A fern asks every row the same ``max_depth`` tests, and the answers are the number of a cell.
+    Each level uses the test, of some drawn at random, and the threshold with the largest gain in
+    the log-likelihood of the classes over all cells. A cell predicts with its class counts and a
+    Dirichlet prior over class frequencies, and the ferns are averaged.
 
     Parameters
     ----------
-    n_ferns : int, default=100
-        How many.
+    n_estimators : int, default=100
+        Number of ferns.
     max_depth : int, default=12
-        Levels: a fern has two to this power of cells.
-    tests : Family, optional
-        What a level may ask: one of :mod:`posterity.trees`, or your own. None: single columns.
-    n_tests : int, optional
-        Tests that are drawn for a level. None: half of what the family finds good for trees, for
-        columns half the square root of their number; more make ferns too much alike.
-    min_leaf : float, default=1
-        Rows, counted by weight, that each side of a test has at least, over all cells.
+        Number of levels. A fern has ``2**max_depth`` cells.
+    splits : Family, optional
+        Which tests a level may use: a family of :mod:`posterity.trees`, or your own. None: values
+        of single columns.
+    max_features : int, float, "sqrt", "log2" or None, default=None
+        Number of tests drawn as candidates at each level; a float is a fraction of the columns.
+        None: half of what suits trees; more make ferns too similar.
+    min_samples_leaf : float, default=1
+        Minimum number of rows, counted by weight and over all cells, on each side of a test.
     bootstrap, max_samples, concentration, sharpness, n_jobs, random_state
         As in :class:`RandomForestClassifier`.
 
     Attributes
     ----------
-    classes_, forest_, concentration_, sharpness_, oob_log_score_, oob_accuracy_, oob_log_prob_, \
-column_gain_
+    classes_, forest_, concentration_, sharpness_, oob_score_, oob_log_score_, oob_log_prob_, \
+column_gain_, feature_importances_
         As in :class:`RandomForestClassifier`.
 
     Examples
@@ -47,18 +48,19 @@ column_gain_
     >>> X = rng.normal(size=(500, 2))
     >>> y = np.where(X[:, 0] * X[:, 1] > 0.0, "alike", "unlike")
     >>> model = RandomFernClassifier(30, max_depth=6, random_state=0).fit(X, y)
-    >>> model.predict([[1.0, 1.0], [1.0, -1.0]])
-    array(['alike', 'unlike'], dtype='<U6')
+    >>> model.predict_proba([[1.0, 1.0], [0.0, 1.0]]).round(2)
+    array([[1.  , 0.  ],
+           [0.24, 0.76]])
     """
 
     def __init__(
         self,
-        n_ferns: int = 100,
+        n_estimators: int = 100,
         max_depth: int = 12,
         *,
-        tests: trees.Family | None = None,
-        n_tests: int | None = None,
-        min_leaf: float = 1.0,
+        splits: trees.Family | None = None,
+        max_features: int | float | str | None = None,
+        min_samples_leaf: float = 1.0,
         bootstrap: bool = True,
         max_samples: float | None = None,
         concentration: float | None = None,
@@ -66,11 +68,11 @@ column_gain_
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
-        self.n_ferns = n_ferns
+        self.n_estimators = n_estimators
         self.max_depth = max_depth
-        self.tests = tests
-        self.n_tests = n_tests
-        self.min_leaf = min_leaf
+        self.splits = splits
+        self.max_features = max_features
+        self.min_samples_leaf = min_samples_leaf
         self.bootstrap = bootstrap
         self.max_samples = max_samples
         self.concentration = concentration
@@ -79,6 +81,4 @@ column_gain_
         self.random_state = random_state
 
     def _plan(self, family: trees.Family) -> forests.Plan:
-        return self._bagged(
-            "n_ferns", family, -(-family.default_tests() // 2), grow=growth.grow_fern
-        )
+        return self._bagged(family, -(-family.default_tests() // 2), grow=growth.grow_fern)

@@ -1,4 +1,4 @@
-"""Categorical leaves x Dirichlet prior x random tests x bootstrap: RandomForestClassifier."""
+"""Categorical leaves x Dirichlet prior x random splits x bootstrap: RandomForestClassifier."""
 
 from __future__ import annotations
 
@@ -10,94 +10,98 @@ from posterity.trees import forests
 
 
 class RandomForestClassifier(ForestClassifier):
-    """Random classification trees, whose probabilities are averaged.  [P9 Sec 9.10]
+    """Random forest of classification trees with calibrated probabilities.  [P9 Sec 9.10]
 
     Each tree grows from a bootstrap sample of the rows. At each node some tests are drawn at
-    random, and the one, with its threshold, that raises the log-likelihood of the classes most is
-    taken. A leaf predicts by its counts and a Dirichlet prior about the class frequencies.
+    random, and the test and threshold with the largest gain in the log-likelihood of the classes
+    split the node. A leaf predicts with its class counts and a Dirichlet prior over class
+    frequencies, and the forest averages the trees.
 
-    About a third of the rows are out of the bag of each tree. They tell what no peer learns: how
-    much a leaf's counts can be trusted, and by how much the average of trees is too cautious, which
-    it is wherever trees are many and weak. Probabilities are therefore calibrated, and the log
-    score of rows not seen is known without a test set.
+    Out-of-bag rows, about a third for each tree, set the weight of that prior and the power that
+    sharpens the average, which is too cautious when trees are many and weak. Probabilities are
+    therefore calibrated, and the log score on unseen rows is known without a test set.
 
-    A missing value (NaN) may go to either side of a threshold, whichever tells more: a column of
-    which values are missing has one test that takes them for the largest and one that takes them
-    for the smallest, and a threshold of each parts them from all others.
+    Missing values (NaN) are accepted. A column that has some is tested twice, once with missing
+    values as the largest and once as the smallest, so each split sends them to the side where they
+    predict better.
 
     Parameters
     ----------
-    n_trees : int, default=100
-        How many.
-    tests : Family, optional
-        What a node may ask: one of :mod:`posterity.trees`, or your own. None: single columns.
-    n_tests : int, optional
-        Tests that are drawn for a node. None: what the family finds good, for columns the square
-        root of their number.
+    n_estimators : int, default=100
+        Number of trees.
+    splits : Family, optional
+        Which tests a node may use: a family of :mod:`posterity.trees`, or your own. None: values of
+        single columns.
+    max_features : int, float, "sqrt", "log2" or None, default=None
+        Number of tests drawn as candidates at each node; a float is a fraction of the columns.
+        None: what suits the family; for columns the square root of their number.
     max_depth : int, optional
-        Splits from the root to a leaf. None: as many as it takes.
-    min_leaf : float, default=1
-        Rows, counted by weight, that each side of a split has at least.
+        Maximum number of splits from the root to a leaf. None: no limit.
+    min_samples_leaf : float, default=1
+        Minimum number of rows, counted by weight, on each side of a split.
     bootstrap : bool, default=True
-        Draw each tree's rows with replacement. False: all rows, and nothing is out of the bag.
+        Draw the rows of each tree with replacement. False: every tree uses all rows, and there are
+        no out-of-bag rows.
     max_samples : int or float, optional
-        Rows of each tree: a number, or a fraction of all. None: as many as there are.
+        Number of rows drawn for each tree, or a fraction of all. None: as many as there are.
     concentration : float, optional
-        How many rows the prior of a leaf is worth. None: learned out of the bag; one without it.
+        Weight of a leaf's prior, in rows. None: learned from out-of-bag rows, or 1 without them.
     sharpness : float, optional
-        Power to which averaged probabilities are raised. None: learned out of the bag; one, the
-        plain average, without it.
+        Power to which averaged probabilities are raised. None: learned from out-of-bag rows, or 1
+        (the plain average) without them.
     n_jobs : int, optional
-        Threads, for growing and predicting; the result is the same for any number.
+        Number of threads for fitting and predicting. The result does not depend on it.
     random_state : int, Generator, RandomState or None, default=None
-        Draws rows and tests.
+        Seed for drawing rows and tests.
 
     Attributes
     ----------
     classes_ : array of shape (C,)
-        The classes, sorted.
+        Class labels, sorted.
     forest_ : ClassForest
-        The trees as flat arrays, and the counts of their leaves.
+        The trees as flat arrays, and the class counts of their leaves.
     concentration_, sharpness_ : float
         Learned, or as given.
+    oob_score_ : float
+        Accuracy on out-of-bag rows; NaN without a bootstrap.
     oob_log_score_ : float
-        Mean log-probability of the classes of rows, by trees that did not grow from them; NaN
-        without a bootstrap.
-    oob_accuracy_ : float
-        How often these were right.
-    oob_log_prob_ : array of shape (N,), or None
-        Log-probability of each row's class by the same trees; NaN where all trees saw the row.
-        None where rows stayed on the workers of Dask: nobody holds a number for each of them.
+        Mean log probability of the observed class of out-of-bag rows; NaN without a bootstrap.
+    oob_log_prob_ : array of shape (N,) or None
+        Log probability of the observed class of each row by the trees that did not use it; NaN
+        where all trees did. None when the rows stayed on Dask workers.
     column_gain_ : array of shape (D,) or None
-        Log-likelihood, in nats, that tests of each column gained in training.
+        Gain in log-likelihood, in nats, of the splits on each column. None for other families.
+    feature_importances_ : array of shape (D,)
+        The same as shares that sum to one.
 
     See Also
     --------
-    RandomTreeClassifier : one tree. RandomFernClassifier : one test a level.
+    RandomTreeClassifier : A single tree.
+    RandomFernClassifier : Trees that use one test for each level.
 
     Examples
     --------
     >>> import numpy as np
     >>> from posterity import RandomForestClassifier
     >>> rng = np.random.default_rng(0)
-    >>> X = rng.normal(size=(500, 2))
+    >>> X = rng.normal(size=(500, 3))
     >>> y = np.where(X[:, 0] * X[:, 1] > 0.0, "alike", "unlike")
     >>> model = RandomForestClassifier(random_state=0).fit(X, y)
-    >>> model.predict([[1.0, 1.0], [1.0, -1.0]])
-    array(['alike', 'unlike'], dtype='<U6')
-    >>> prediction = model.predict_dist([[1.0, 1.0], [0.0, 1.0]])
-    >>> prediction.epistemic_entropy().round(1)
-    array([0. , 0.2])
+    >>> model.predict_proba([[1.0, 1.0, 0.0], [0.0, 1.0, 0.0]]).round(2)
+    array([[1.  , 0.  ],
+           [0.71, 0.29]])
+    >>> model.oob_score_, model.feature_importances_.round(2)
+    (0.992, array([0.53, 0.44, 0.03]))
     """
 
     def __init__(
         self,
-        n_trees: int = 100,
+        n_estimators: int = 100,
         *,
-        tests: trees.Family | None = None,
-        n_tests: int | None = None,
+        splits: trees.Family | None = None,
+        max_features: int | float | str | None = None,
         max_depth: int | None = None,
-        min_leaf: float = 1.0,
+        min_samples_leaf: float = 1.0,
         bootstrap: bool = True,
         max_samples: float | None = None,
         concentration: float | None = None,
@@ -105,11 +109,11 @@ class RandomForestClassifier(ForestClassifier):
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
-        self.n_trees = n_trees
-        self.tests = tests
-        self.n_tests = n_tests
+        self.n_estimators = n_estimators
+        self.splits = splits
+        self.max_features = max_features
         self.max_depth = max_depth
-        self.min_leaf = min_leaf
+        self.min_samples_leaf = min_samples_leaf
         self.bootstrap = bootstrap
         self.max_samples = max_samples
         self.concentration = concentration
@@ -118,4 +122,4 @@ class RandomForestClassifier(ForestClassifier):
         self.random_state = random_state
 
     def _plan(self, family: trees.Family) -> forests.Plan:
-        return self._bagged("n_trees", family)
+        return self._bagged(family)

@@ -1,4 +1,4 @@
-"""Categorical leaves x Dirichlet prior x random tests: RandomTreeClassifier."""
+"""Categorical leaves x Dirichlet prior x random splits: RandomTreeClassifier."""
 
 from __future__ import annotations
 
@@ -10,37 +10,38 @@ from posterity.trees import forests
 
 
 class RandomTreeClassifier(ForestClassifier):
-    """One random classification tree.  [P9 Sec 9.10]
+    """A single random classification tree.  [P9 Sec 9.10]
 
-    At each node some tests are drawn at random, and the one, with its threshold, that raises the
-    log-likelihood of the classes most is taken. A leaf predicts by its counts and a Dirichlet prior
-    about the class frequencies. A tree is fast, and can be looked at; a forest of many predicts
+    At each node some tests are drawn at random, and the test and threshold with the largest gain in
+    the log-likelihood of the classes split the node. A leaf predicts with its class counts and a
+    Dirichlet prior over class frequencies. A tree is fast and can be drawn; a forest predicts
     better.
 
     Parameters
     ----------
-    tests : Family, optional
-        What a node may ask: one of :mod:`posterity.trees`, or your own. None: single columns.
-    n_tests : int, optional
-        Tests that are drawn for a node. None: what the family finds good, for columns the square
-        root of their number.
+    splits : Family, optional
+        Which tests a node may use: a family of :mod:`posterity.trees`, or your own. None: values of
+        single columns.
+    max_features : int, float, "sqrt", "log2" or None, default=None
+        Number of tests drawn as candidates at each node; a float is a fraction of the columns.
+        None: what suits the family; for columns the square root of their number.
     max_depth : int, optional
-        Splits from the root to a leaf. None: as many as it takes.
-    min_leaf : float, default=5
-        Rows, counted by weight, that each side of a split has at least.
+        Maximum number of splits from the root to a leaf. None: no limit.
+    min_samples_leaf : float, default=5
+        Minimum number of rows, counted by weight, on each side of a split.
     concentration : float, default=1.0
-        How many rows the prior of a leaf is worth.
+        Weight of a leaf's prior, in rows.
     random_state : int, Generator, RandomState or None, default=None
-        Draws tests.
+        Seed for drawing tests.
 
     Attributes
     ----------
-    classes_, forest_, column_gain_
+    classes_, forest_, column_gain_, feature_importances_
         As in :class:`RandomForestClassifier`, of one tree.
 
     See Also
     --------
-    RandomForestClassifier
+    RandomForestClassifier : The average of many trees.
 
     Examples
     --------
@@ -49,9 +50,10 @@ class RandomTreeClassifier(ForestClassifier):
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(200, 2))
     >>> y = np.where(X[:, 0] > 0.5, "high", "low")
-    >>> model = RandomTreeClassifier(n_tests=2, random_state=0).fit(X, y)
-    >>> model.predict([[1.0, 0.0], [0.0, 0.0]])
-    array(['high', 'low'], dtype='<U4')
+    >>> model = RandomTreeClassifier(max_features=1.0, random_state=0).fit(X, y)
+    >>> model.predict_proba([[1.0, 0.0], [0.0, 0.0]]).round(3)
+    array([[0.987, 0.013],
+           [0.002, 0.998]])
     >>> model.forest_.trees.n_leaves
     2
     """
@@ -59,17 +61,17 @@ class RandomTreeClassifier(ForestClassifier):
     def __init__(
         self,
         *,
-        tests: trees.Family | None = None,
-        n_tests: int | None = None,
+        splits: trees.Family | None = None,
+        max_features: int | float | str | None = None,
         max_depth: int | None = None,
-        min_leaf: float = 5.0,
+        min_samples_leaf: float = 5.0,
         concentration: float = 1.0,
         random_state: Any = None,
     ) -> None:
-        self.tests = tests
-        self.n_tests = n_tests
+        self.splits = splits
+        self.max_features = max_features
         self.max_depth = max_depth
-        self.min_leaf = min_leaf
+        self.min_samples_leaf = min_samples_leaf
         self.concentration = concentration
         self.random_state = random_state
 

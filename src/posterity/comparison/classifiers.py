@@ -115,7 +115,7 @@ MEMBERS = (
         _CHOICE, "weak normal", "steps, one by one", "stagewise, most probable",
         "N D a round", "a fast sum of steps; many columns",
         lambda size: classification.LogitBoostClassifier(
-            n_rounds=_ROUNDS, random_state=size.seed
+            n_estimators=_ROUNDS, random_state=size.seed
         ),
         usual_rows=1e5,
     ),

@@ -29,6 +29,13 @@ from posterity.models.relevance_model import (
     arranged,
     check_algorithm,
 )
+from posterity.models.split_model import (
+    ForestModel,
+    SplitModel,
+    checked_groups,
+    present,
+    refuse_groups,
+)
 from posterity.models.streamed_rows import (
     Source,
     StreamedRows,
@@ -39,13 +46,6 @@ from posterity.models.streamed_rows import (
     refuse_learned,
     sampled,
     streamed,
-)
-from posterity.models.tested_model import (
-    ForestModel,
-    TestedModel,
-    checked_groups,
-    present,
-    refuse_groups,
 )
 from posterity.models.training import Training, given_noise, known_noise
 from posterity.models.weighed_model import WeighedModel
@@ -72,8 +72,8 @@ __all__ = [
     "Refusal",
     "RelevanceModel",
     "Source",
+    "SplitModel",
     "StreamedRows",
-    "TestedModel",
     "Training",
     "WeighedModel",
     "arranged",

@@ -14,8 +14,6 @@ from posterity.persistence.errors import FileError
 
 Parts: TypeAlias = dict[str, Any]
 
-UPGRADES: dict[str, Callable[[Parts], Parts]] = {}
-
 
 def upgrade(name: str, parts: Parts) -> Parts:
     """The parts of an object of the class of this name, as this version has them."""
@@ -40,4 +38,33 @@ def rename(**names: str) -> Callable[[Parts], Parts]:
     {'width': 2.0, 'n': 3}
     """
     now = {old: new for new, old in names.items()}
-    return lambda parts: {now.get(name, name): part for name, part in parts.items()}
+
+    def change(parts: Parts) -> Parts:
+        renamed = {now.get(name, name): part for name, part in parts.items()}
+        if len(renamed) < len(parts):
+            raise ValueError("a field has both its old and its new name")
+        return renamed
+
+    return change
+
+
+_FOREST = {"splits": "tests", "max_features": "n_tests", "min_samples_leaf": "min_leaf"}
+_CLASS_FOREST = {**_FOREST, "oob_score_": "oob_accuracy_"}
+
+UPGRADES: dict[str, Callable[[Parts], Parts]] = {
+    "classification.LogitBoostClassifier": rename(
+        max_features="n_tests",
+        n_estimators="n_rounds",
+        n_estimators_="n_rounds_",
+        n_iter_no_change="patience",
+        n_thresholds="n_offsets",
+        splits="tests",
+        splits_="tests_",
+    ),
+    "classification.RandomFernClassifier": rename(n_estimators="n_ferns", **_CLASS_FOREST),
+    "classification.RandomForestClassifier": rename(n_estimators="n_trees", **_CLASS_FOREST),
+    "classification.RandomTreeClassifier": rename(**_CLASS_FOREST),
+    "regression.RandomFernRegressor": rename(n_estimators="n_ferns", **_FOREST),
+    "regression.RandomForestRegressor": rename(n_estimators="n_trees", **_FOREST),
+    "regression.RandomTreeRegressor": rename(**_FOREST),
+}

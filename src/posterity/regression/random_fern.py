@@ -11,27 +11,32 @@ from posterity.trees import forests, growth
 
 
 class RandomFernRegressor(ForestRegressor):
-    """Random ferns whose cells are normal: trees whose nodes of one level all ask the same.
+    """Random ferns with normal cells: all nodes of a level use the same test.
+
+    A fern asks every row the same ``max_depth`` tests, and the answers are the number of a cell,
+    which predicts with the mean of its targets; a prediction is the mixture over ferns.
 
     Parameters
     ----------
-    n_ferns : int, default=100
-        How many.
+    n_estimators : int, default=100
+        Number of ferns.
     max_depth : int, default=12
-        Levels: a fern has two to this power of cells.
-    tests : Family, optional
-        What a level may ask: one of :mod:`posterity.trees`, or your own. None: single columns.
-    n_tests : int, optional
-        Tests that are drawn for a level. None: for columns two thirds of their number, else what
-        the family finds good.
-    min_leaf : float, default=5
-        Rows, counted by weight, that each side of a test has at least, over all cells.
+        Number of levels. A fern has ``2**max_depth`` cells.
+    splits : Family, optional
+        Which tests a level may use: a family of :mod:`posterity.trees`, or your own. None: values
+        of single columns.
+    max_features : int, float, "sqrt", "log2" or None, default=None
+        Number of tests drawn as candidates at each level; a float is a fraction of the columns.
+        None: two thirds of the columns, or what suits another family.
+    min_samples_leaf : float, default=5
+        Minimum number of rows, counted by weight and over all cells, on each side of a test.
     bootstrap, max_samples, concentration, sharpness, n_jobs, random_state
         As in :class:`RandomForestRegressor`.
 
     Attributes
     ----------
-    forest_, concentration_, sharpness_, oob_log_score_, oob_rmse_, oob_log_prob_, column_gain_
+    forest_, concentration_, sharpness_, oob_log_score_, oob_rmse_, oob_log_prob_, column_gain_, \
+feature_importances_
         As in :class:`RandomForestRegressor`.
 
     Examples
@@ -40,18 +45,19 @@ class RandomFernRegressor(ForestRegressor):
     >>> from posterity import RandomFernRegressor
     >>> X = np.linspace(0.0, 1.0, 200)[:, None]
     >>> model = RandomFernRegressor(30, random_state=0).fit(X, X[:, 0] ** 2)
-    >>> model.predict([[0.5]]).round(1)
-    array([0.2])
+    >>> mean, std = model.predict([[0.5]], return_std=True)
+    >>> print(f"{mean[0]:.2f} +- {std[0]:.2f}")
+    0.24 +- 0.02
     """
 
     def __init__(
         self,
-        n_ferns: int = 100,
+        n_estimators: int = 100,
         max_depth: int = 12,
         *,
-        tests: trees.Family | None = None,
-        n_tests: int | None = None,
-        min_leaf: float = 5.0,
+        splits: trees.Family | None = None,
+        max_features: int | float | str | None = None,
+        min_samples_leaf: float = 5.0,
         bootstrap: bool = True,
         max_samples: float | None = None,
         concentration: float | None = None,
@@ -59,11 +65,11 @@ class RandomFernRegressor(ForestRegressor):
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
-        self.n_ferns = n_ferns
+        self.n_estimators = n_estimators
         self.max_depth = max_depth
-        self.tests = tests
-        self.n_tests = n_tests
-        self.min_leaf = min_leaf
+        self.splits = splits
+        self.max_features = max_features
+        self.min_samples_leaf = min_samples_leaf
         self.bootstrap = bootstrap
         self.max_samples = max_samples
         self.concentration = concentration
@@ -72,4 +78,4 @@ class RandomFernRegressor(ForestRegressor):
         self.random_state = random_state
 
     def _plan(self, family: trees.Family) -> forests.Plan:
-        return self._bagged("n_ferns", family, most_columns(family), grow=growth.grow_fern)
+        return self._bagged(family, most_columns(family), grow=growth.grow_fern)

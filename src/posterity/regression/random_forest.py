@@ -1,4 +1,4 @@
-"""Normal leaves x random tests x bootstrap: RandomForestRegressor."""
+"""Normal leaves x random splits x bootstrap: RandomForestRegressor."""
 
 from __future__ import annotations
 
@@ -10,50 +10,51 @@ from posterity.trees import forests
 
 
 class RandomForestRegressor(ForestRegressor):
-    """Random trees whose leaves are normal: a prediction is the mixture of what all of them say.
+    """Random forest with normal leaves: a prediction is a mixture over trees.
 
     Each tree grows from a bootstrap sample of the rows. At each node some tests are drawn at
-    random, and the one, with its threshold, that raises the log-likelihood of the targets most is
-    taken. A leaf predicts with the mean of its targets, and with the variance of those in the
-    smallest node around it that five rows came to, drawn to the error of single trees.
+    random, and the test and threshold with the largest gain in the log-likelihood of the targets
+    split the node. A leaf predicts with the mean of its targets and with the variance in the
+    smallest node around it that holds five rows, shrunk towards the error of single trees.
 
-    About a third of the rows are out of the bag of each tree. They tell how much the variance of a
-    leaf can be trusted, and by how much the mixture of all trees is too wide: so intervals cover
-    what they say, and the log score of rows not seen is known without a test set. The variance of
-    a prediction has two parts: what the leaves are unsure of themselves (aleatoric), and what the
-    trees disagree about (epistemic).
+    Out-of-bag rows, about a third for each tree, set how far that variance is shrunk and by how
+    much the mixture of all trees is too wide. Intervals therefore have their nominal coverage, and
+    the log score on unseen rows is known without a test set. The variance of a prediction has an
+    aleatoric part, the variance within leaves, and an epistemic part, the disagreement of trees.
 
-    A missing value (NaN) may go to either side of a threshold, whichever tells more: a column of
-    which values are missing has one test that takes them for the largest and one that takes them
-    for the smallest, and a threshold of each parts them from all others.
+    Missing values (NaN) are accepted. A column that has some is tested twice, once with missing
+    values as the largest and once as the smallest, so each split sends them to the side where they
+    predict better.
 
     Parameters
     ----------
-    n_trees : int, default=100
-        How many.
-    tests : Family, optional
-        What a node may ask: one of :mod:`posterity.trees`, or your own. None: single columns.
-    n_tests : int, optional
-        Tests that are drawn for a node. None: for columns two thirds of their number, else what
-        the family finds good.
+    n_estimators : int, default=100
+        Number of trees.
+    splits : Family, optional
+        Which tests a node may use: a family of :mod:`posterity.trees`, or your own. None: values of
+        single columns.
+    max_features : int, float, "sqrt", "log2" or None, default=None
+        Number of tests drawn as candidates at each node; a float is a fraction of the columns.
+        None: two thirds of the columns, or what suits another family.
     max_depth : int, optional
-        Splits from the root to a leaf. None: as many as it takes.
-    min_leaf : float, default=1
-        Rows, counted by weight, that each side of a split has at least.
+        Maximum number of splits from the root to a leaf. None: no limit.
+    min_samples_leaf : float, default=1
+        Minimum number of rows, counted by weight, on each side of a split.
     bootstrap : bool, default=True
-        Draw each tree's rows with replacement. False: all rows, and nothing is out of the bag.
+        Draw the rows of each tree with replacement. False: every tree uses all rows, and there are
+        no out-of-bag rows.
     max_samples : int or float, optional
-        Rows of each tree: a number, or a fraction of all. None: as many as there are.
+        Number of rows drawn for each tree, or a fraction of all. None: as many as there are.
     concentration : float, optional
-        How many rows the error of single trees is worth in the variance of a leaf. None: learned
-        out of the bag; one without it, of the variance around all leaves.
+        Weight, in rows, of the error of single trees in the variance of a leaf. None: learned from
+        out-of-bag rows; without them 1, of the variance around all leaves.
     sharpness : float, optional
-        By how much the variance of the mixture is divided. None: learned out of the bag; one
-        without it.
+        Factor by which the variance of the mixture is divided. None: learned from out-of-bag rows,
+        or 1 without them.
     n_jobs : int, optional
-        Threads, for growing and predicting; the result is the same for any number.
+        Number of threads for fitting and predicting. The result does not depend on it.
     random_state : int, Generator, RandomState or None, default=None
-        Draws rows and tests.
+        Seed for drawing rows and tests.
 
     Attributes
     ----------
@@ -62,15 +63,16 @@ class RandomForestRegressor(ForestRegressor):
     concentration_, sharpness_ : float
         Learned, or as given.
     oob_log_score_ : float
-        Mean log-density of the targets of rows, by trees that did not grow from them; NaN without
-        a bootstrap.
+        Mean log density of the targets of out-of-bag rows; NaN without a bootstrap.
     oob_rmse_ : float
-        Root mean square error of the same trees.
-    oob_log_prob_ : array of shape (N,), or None
-        Log-density of each row's target by the same trees; NaN where all trees saw the row.
-        None where rows stayed on the workers of Dask: nobody holds a number for each of them.
+        Root mean squared error on out-of-bag rows.
+    oob_log_prob_ : array of shape (N,) or None
+        Log density of the target of each row by the trees that did not use it; NaN where all trees
+        did. None when the rows stayed on Dask workers.
     column_gain_ : array of shape (D,) or None
-        Log-likelihood, in nats, that tests of each column gained in training.
+        Gain in log-likelihood, in nats, of the splits on each column. None for other families.
+    feature_importances_ : array of shape (D,)
+        The same as shares that sum to one.
 
     Examples
     --------
@@ -81,18 +83,18 @@ class RandomForestRegressor(ForestRegressor):
     >>> y = np.sin(X[:, 0]) + np.where(X[:, 0] > 0.0, 0.3, 0.05) * rng.normal(size=1000)
     >>> model = RandomForestRegressor(random_state=0).fit(X, y)
     >>> mean, std = model.predict([[-1.5], [1.5]], return_std=True)
-    >>> mean.round(), std.round(1)
-    (array([-1.,  1.]), array([0.1, 0.4]))
+    >>> mean.round(1), std.round(1)
+    (array([-1. ,  1.1]), array([0.1, 0.4]))
     """
 
     def __init__(
         self,
-        n_trees: int = 100,
+        n_estimators: int = 100,
         *,
-        tests: trees.Family | None = None,
-        n_tests: int | None = None,
+        splits: trees.Family | None = None,
+        max_features: int | float | str | None = None,
         max_depth: int | None = None,
-        min_leaf: float = 1.0,
+        min_samples_leaf: float = 1.0,
         bootstrap: bool = True,
         max_samples: float | None = None,
         concentration: float | None = None,
@@ -100,11 +102,11 @@ class RandomForestRegressor(ForestRegressor):
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
-        self.n_trees = n_trees
-        self.tests = tests
-        self.n_tests = n_tests
+        self.n_estimators = n_estimators
+        self.splits = splits
+        self.max_features = max_features
         self.max_depth = max_depth
-        self.min_leaf = min_leaf
+        self.min_samples_leaf = min_samples_leaf
         self.bootstrap = bootstrap
         self.max_samples = max_samples
         self.concentration = concentration
@@ -113,7 +115,7 @@ class RandomForestRegressor(ForestRegressor):
         self.random_state = random_state
 
     def _plan(self, family: trees.Family) -> forests.Plan:
-        return self._bagged("n_trees", family, most_columns(family))
+        return self._bagged(family, most_columns(family))
 
 
 def most_columns(family: trees.Family) -> int | None:

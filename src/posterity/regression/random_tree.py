@@ -1,4 +1,4 @@
-"""Normal leaves x random tests: RandomTreeRegressor."""
+"""Normal leaves x random splits: RandomTreeRegressor."""
 
 from __future__ import annotations
 
@@ -11,31 +11,32 @@ from posterity.trees import forests
 
 
 class RandomTreeRegressor(ForestRegressor):
-    """One random tree whose leaves are normal.
+    """A single random tree with normal leaves.
 
-    At each node some tests are drawn at random, and the one, with its threshold, that raises the
-    log-likelihood of the targets most is taken. :class:`RandomForestRegressor` mixes many trees and
-    predicts better.
+    At each node some tests are drawn at random, and the test and threshold with the largest gain in
+    the log-likelihood of the targets split the node. A tree is fast and can be drawn;
+    :class:`RandomForestRegressor` mixes many trees and predicts better.
 
     Parameters
     ----------
-    tests : Family, optional
-        What a node may ask: one of :mod:`posterity.trees`, or your own. None: single columns.
-    n_tests : int, optional
-        Tests that are drawn for a node. None: for columns two thirds of their number, else what
-        the family finds good.
+    splits : Family, optional
+        Which tests a node may use: a family of :mod:`posterity.trees`, or your own. None: values of
+        single columns.
+    max_features : int, float, "sqrt", "log2" or None, default=None
+        Number of tests drawn as candidates at each node; a float is a fraction of the columns.
+        None: two thirds of the columns, or what suits another family.
     max_depth : int, optional
-        Splits from the root to a leaf. None: as many as it takes.
-    min_leaf : float, default=10
-        Rows, counted by weight, that each side of a split has at least.
+        Maximum number of splits from the root to a leaf. None: no limit.
+    min_samples_leaf : float, default=10
+        Minimum number of rows, counted by weight, on each side of a split.
     concentration : float, default=1.0
-        How many rows the variance within all leaves is worth in each of them.
+        Weight, in rows, of the variance within all leaves in the variance of each.
     random_state : int, Generator, RandomState or None, default=None
-        Draws tests.
+        Seed for drawing tests.
 
     Attributes
     ----------
-    forest_, column_gain_
+    forest_, column_gain_, feature_importances_
         As in :class:`RandomForestRegressor`, of one tree.
 
     Examples
@@ -51,17 +52,17 @@ class RandomTreeRegressor(ForestRegressor):
     def __init__(
         self,
         *,
-        tests: trees.Family | None = None,
-        n_tests: int | None = None,
+        splits: trees.Family | None = None,
+        max_features: int | float | str | None = None,
         max_depth: int | None = None,
-        min_leaf: float = 10.0,
+        min_samples_leaf: float = 10.0,
         concentration: float = 1.0,
         random_state: Any = None,
     ) -> None:
-        self.tests = tests
-        self.n_tests = n_tests
+        self.splits = splits
+        self.max_features = max_features
         self.max_depth = max_depth
-        self.min_leaf = min_leaf
+        self.min_samples_leaf = min_samples_leaf
         self.concentration = concentration
         self.random_state = random_state
 

@@ -71,7 +71,7 @@ def _pack_incremental_classifier(model: classification.IncrementalClassifier) ->
 
 @form.register
 def _pack_logit_boost_classifier(model: classification.LogitBoostClassifier) -> Json:
-    return trees.of_steps(model.steps_, model.tests_)
+    return trees.of_steps(model.steps_, model.splits_)
 
 
 @form.register

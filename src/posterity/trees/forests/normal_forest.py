@@ -117,7 +117,7 @@ def fit_normals(
     >>> from posterity.trees.growth import growing
     >>> X = np.random.default_rng(0).normal(size=(200, 2))
     >>> family = columns.Columns().fitted(X)
-    >>> plan = Plan(n_trees=20, rules=growing.Rules(n_tests=2, min_leaf=5))
+    >>> plan = Plan(n_trees=20, rules=growing.Rules(n_tests=2, min_samples_leaf=5))
     >>> fitted = fit_normals(family, X, X[:, :1], None, plan, np.random.default_rng(0))
     >>> fitted.oob_rmse < 0.3
     True

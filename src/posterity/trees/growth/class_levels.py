@@ -28,7 +28,7 @@ def of_level(
     start: NDArray[np.int64],
     n_classes: int,
     table: Array,
-    min_leaf: float,
+    min_samples_leaf: float,
 ) -> tuple[int, int, float]:
     """Candidate, code and gain; rows start[a] to start[a + 1] - 1 are those of node a."""
     m = len(target)
@@ -37,7 +37,7 @@ def of_level(
     n_node, n_pair = np.zeros(len(start) - 1), np.zeros(m)
     n_pairs = _numbered(target, weights, start, n_classes, node, pair, n_node, n_pair)
     n = np.sum(n_node)
-    if n_pairs == len(n_node) or n < 2.0 * min_leaf:
+    if n_pairs == len(n_node) or n < 2.0 * min_samples_leaf:
         return CLOSED, 0, 0.0
     tie = _TIE * abs(n * math.log(n))
     best, test, code = -np.inf, NONE, 0
@@ -45,7 +45,16 @@ def of_level(
         lo, hi = ordering.span(codes, k, start[0], m)
         ordering.sort(codes, k, start[0], m, lo, hi, order)
         gain, c = _best_cut(
-            codes[k], order[:m], node, pair, weights, n_node, n_pair[:n_pairs], table, min_leaf, tie
+            codes[k],
+            order[:m],
+            node,
+            pair,
+            weights,
+            n_node,
+            n_pair[:n_pairs],
+            table,
+            min_samples_leaf,
+            tie,
         )
         if gain > best + tie:
             best, test, code = gain, k, c
@@ -87,7 +96,7 @@ def _best_cut(
     n_node: Array,
     n_pair: Array,
     table: Array,
-    min_leaf: float,
+    min_samples_leaf: float,
     tie: float,
 ) -> tuple[float, int]:
     """Gain and code of the best cut of one candidate."""
@@ -102,7 +111,11 @@ def _best_cut(
         node_left[a] += w
         pair_left[p] += w
         n_left += w
-        if codes[i] == codes[order[j + 1]] or n_left < min_leaf or n - n_left < min_leaf:
+        if (
+            codes[i] == codes[order[j + 1]]
+            or n_left < min_samples_leaf
+            or n - n_left < min_samples_leaf
+        ):
             continue
         if gain > best + tie:
             best, code = gain, codes[i]

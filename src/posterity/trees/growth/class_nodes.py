@@ -24,7 +24,7 @@ def of_nodes(
     start: NDArray[np.int64],
     n_classes: int,
     table: Array,
-    min_leaf: float,
+    min_samples_leaf: float,
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], Array, NDArray[np.bool_]]:
     """The fields of Splits. What is of the size of C is made once, and cleared by what was used."""
     A = len(start) - 1
@@ -40,13 +40,15 @@ def of_nodes(
         n = 0.0
         for c in range(C):
             n += counts[0, c]
-        if C <= 1 or n < 2.0 * min_leaf:
+        if C <= 1 or n < 2.0 * min_samples_leaf:
             continue
         test[a], code[a], gain[a] = _best(
-            codes, weights, s, e, label, C, n, counts, work, cells, table, min_leaf
+            codes, weights, s, e, label, C, n, counts, work, cells, table, min_samples_leaf
         )
         if test[a] >= 0:
-            _look_ahead(codes, test[a], code[a], s, e, label, weights, 2.0 * min_leaf, is_open[a])
+            _look_ahead(
+                codes, test[a], code[a], s, e, label, weights, 2.0 * min_samples_leaf, is_open[a]
+            )
     return test, code, gain, is_open
 
 
@@ -92,7 +94,7 @@ def _best(
     work: NDArray[np.uint32],
     cells: Array,
     table: Array,
-    min_leaf: float,
+    min_samples_leaf: float,
 ) -> tuple[int, int, float]:
     """Candidate, code and gain of the best split of rows s to e - 1."""
     base = 0.0
@@ -105,15 +107,44 @@ def _best(
         if lo == hi:
             continue
         if hi - lo == 1:
-            value, c = _by_two(codes, k, s, e, hi, label, weights, C, n, counts, table, min_leaf)
+            value, c = _by_two(
+                codes, k, s, e, hi, label, weights, C, n, counts, table, min_samples_leaf
+            )
         elif (hi - lo + 1) * C <= _DENSE * (e - s):
             value, c = _by_bins(
-                codes, k, s, e, lo, hi, label, weights, C, n, counts, cells, table, min_leaf, tie
+                codes,
+                k,
+                s,
+                e,
+                lo,
+                hi,
+                label,
+                weights,
+                C,
+                n,
+                counts,
+                cells,
+                table,
+                min_samples_leaf,
+                tie,
             )
         else:
             ordering.sort(codes, k, s, e, lo, hi, work)
             value, c = _by_rows(
-                codes, k, s, e, work, label, weights, C, n, base, counts, table, min_leaf, tie
+                codes,
+                k,
+                s,
+                e,
+                work,
+                label,
+                weights,
+                C,
+                n,
+                base,
+                counts,
+                table,
+                min_samples_leaf,
+                tie,
             )
         if value > best + tie:
             best, test, code = value, k, c
@@ -133,7 +164,7 @@ def _by_two(
     n: float,
     counts: Array,
     table: Array,
-    min_leaf: float,
+    min_samples_leaf: float,
 ) -> tuple[float, int]:
     """Log-likelihood and code of the one cut between two codes.
 
@@ -149,7 +180,7 @@ def _by_two(
     for c in range(C):
         n_right += counts[1, c]
         value += term(counts[0, c] - counts[1, c], ONE, table) + term(counts[1, c], ONE, table)
-    if n_right < min_leaf or n - n_right < min_leaf:
+    if n_right < min_samples_leaf or n - n_right < min_samples_leaf:
         return -np.inf, 0
     return value - (term(n - n_right, ALL, table) + term(n_right, ALL, table)), hi - 1
 
@@ -169,7 +200,7 @@ def _by_bins(
     counts: Array,
     cells: Array,
     table: Array,
-    min_leaf: float,
+    min_samples_leaf: float,
     tie: float,
 ) -> tuple[float, int]:
     """Log-likelihood and code of the best cut, from a histogram of codes and classes."""
@@ -183,7 +214,7 @@ def _by_bins(
             n_here += cells[b * C + c]
             counts[1, c] += cells[b * C + c]
         n_left += n_here
-        if n_here == 0.0 or n_left < min_leaf or n - n_left < min_leaf:
+        if n_here == 0.0 or n_left < min_samples_leaf or n - n_left < min_samples_leaf:
             continue
         for c in range(C):
             value += term(counts[1, c], ONE, table) + term(counts[0, c] - counts[1, c], ONE, table)
@@ -228,7 +259,7 @@ def _by_rows(
     base: float,
     counts: Array,
     table: Array,
-    min_leaf: float,
+    min_samples_leaf: float,
     tie: float,
 ) -> tuple[float, int]:
     """The same from rows in the order of their codes, each of which changes one class."""
@@ -248,7 +279,12 @@ def _by_rows(
         split = value - term(n_left, ALL, table) - term(n - n_left, ALL, table)
         # One branch: to foresee several costs more than to compute what is not needed.
         is_cut = here != codes[k, first + order[j + 1]]
-        if is_cut & (n_left >= min_leaf) & (n - n_left >= min_leaf) & (split > best + tie):
+        if (
+            is_cut
+            & (n_left >= min_samples_leaf)
+            & (n - n_left >= min_samples_leaf)
+            & (split > best + tie)
+        ):
             best, code = split, here
     return best, code
 

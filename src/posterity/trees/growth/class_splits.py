@@ -64,12 +64,12 @@ class ClassSearch:
         target: NDArray[np.int32],
         weights: Array,
         start: NDArray[np.int64],
-        min_leaf: float,
+        min_samples_leaf: float,
     ) -> Splits:
         """The best split of each of A nodes by itself; the first of those that are equally good."""
         return Splits(
             *class_nodes.of_nodes(
-                codes, target, weights, start, self.n_classes, self.table, min_leaf
+                codes, target, weights, start, self.n_classes, self.table, min_samples_leaf
             )
         )
 
@@ -79,11 +79,11 @@ class ClassSearch:
         target: NDArray[np.int32],
         weights: Array,
         start: NDArray[np.int64],
-        min_leaf: float,
+        min_samples_leaf: float,
     ) -> Split:
         """The one split of all A nodes that gains most in all."""
         return Split(
             *class_levels.of_level(
-                codes, target, weights, start, self.n_classes, self.table, min_leaf
+                codes, target, weights, start, self.n_classes, self.table, min_samples_leaf
             )
         )

@@ -37,9 +37,9 @@ def grow_fern(
 
     Each level has the split, of those that ``n_tests`` tests offer, that gains most log-likelihood
     in all nodes of the level together. There are fewer levels where tests were drawn ``max_tries``
-    times for one, and none of them parts the rows with ``min_leaf`` on both sides, and where all
-    nodes are as good as they can be. Leaves are numbered by the answers, the first counting most;
-    some may have no rows.
+    times for one, and none of them parts the rows with ``min_samples_leaf`` on both sides, and
+    where all nodes are as good as they can be. Leaves are numbered by the answers, the first
+    counting most; some may have no rows.
 
     Parameters and what is returned are those of :func:`~posterity.trees.growth.growing.grow`. The
     gain of a level is shared out equally among its nodes.
@@ -104,7 +104,7 @@ def _level(
         tests = family.draw(1, rules.n_tests, rng)
         answers = family.respond(rows, places, tests, everywhere)
         codes = quantising.coded(answers, weights, ends, rng)
-        k, code, gain = search.of_level(codes, target, weights, start, rules.min_leaf)
+        k, code, gain = search.of_level(codes, target, weights, start, rules.min_samples_leaf)
         if k == partition.CLOSED:
             return None
         if k >= 0:

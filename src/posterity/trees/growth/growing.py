@@ -30,7 +30,7 @@ class Rules:
         Tests that are drawn for each node, which takes the best of them.
     max_depth : int, optional
         Splits between the root and a leaf, at most.
-    min_leaf : float
+    min_samples_leaf : float
         Weight that each side of a split has, at least.
     max_tries : int
         How often tests are drawn for a node, while none of them splits it.
@@ -38,7 +38,7 @@ class Rules:
 
     n_tests: int
     max_depth: int | None = None
-    min_leaf: float = 1.0
+    min_samples_leaf: float = 1.0
     max_tries: int = 8
 
     def __post_init__(self) -> None:
@@ -47,8 +47,10 @@ class Rules:
             value = getattr(self, name)
             if value is not None and value < 1:
                 raise ValueError(f"{name} is {value}; it must be at least 1.")
-        if not self.min_leaf >= 0.0:
-            raise ValueError(f"min_leaf is {self.min_leaf}; it must not be negative.")
+        if not self.min_samples_leaf >= 0.0:
+            raise ValueError(
+                f"min_samples_leaf is {self.min_samples_leaf}; it must not be negative."
+            )
 
 
 class Search(Protocol):
@@ -60,7 +62,7 @@ class Search(Protocol):
         target: NDArray[Any],
         weights: Array,
         start: NDArray[np.int64],
-        min_leaf: float,
+        min_samples_leaf: float,
     ) -> partition.Splits:
         """The best of K tests for each of A nodes, with rows start[a] to start[a + 1] - 1.
 
@@ -74,7 +76,7 @@ class Search(Protocol):
         target: NDArray[Any],
         weights: Array,
         start: NDArray[np.int64],
-        min_leaf: float,
+        min_samples_leaf: float,
     ) -> partition.Split:
         """The same for one test and one cut that all of these nodes have in common."""
         ...
@@ -160,7 +162,9 @@ def grow(
         answers = family.respond(rows, places.take(here), tests, now.which)
         w = weights.take(here)
         codes = quantising.coded(answers, w, now.start, rng)
-        splits = search.of_nodes(codes, target.take(here, axis=0), w, now.start, rules.min_leaf)
+        splits = search.of_nodes(
+            codes, target.take(here, axis=0), w, now.start, rules.min_samples_leaf
+        )
         level = _Level.of(tests, answers, codes, now.start, splits)
         counts = (n_nodes, n_leaves, rules.max_depth or _DEEPEST, rules.max_tries)
         now, settled = partition.parted(now, codes, splits, leaf, counts)

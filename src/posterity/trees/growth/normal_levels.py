@@ -24,12 +24,12 @@ def of_level(
     start: NDArray[np.int64],
     variance: Array,
     prior: float,
-    min_leaf: float,
+    min_samples_leaf: float,
 ) -> tuple[int, int, float]:
     """Candidate, code and gain; rows start[a] to start[a + 1] - 1 are those of node a."""
     m = len(target)
     Y, n, whole, differ = normal_terms.centred(target, weights, start)
-    if not np.any(differ) or np.sum(n) < 2.0 * min_leaf:
+    if not np.any(differ) or np.sum(n) < 2.0 * min_samples_leaf:
         return CLOSED, 0, 0.0
     node, order = np.empty(m, dtype=np.uint32), np.empty(2 * m + 257, dtype=np.uint32)
     for a in range(len(n)):
@@ -51,7 +51,7 @@ def of_level(
             values.copy(),
             variance,
             prior,
-            min_leaf,
+            min_samples_leaf,
             tie,
         )
         if gain > best + tie:
@@ -71,7 +71,7 @@ def _best_cut(
     values: Array,
     variance: Array,
     prior: float,
-    min_leaf: float,
+    min_samples_leaf: float,
     tie: float,
 ) -> tuple[float, int]:
     """Gain and code of the best cut of one candidate; values are of the nodes, and change."""
@@ -92,7 +92,7 @@ def _best_cut(
         gain += value - values[a]
         values[a] = value
         is_cut = codes[i] != codes[order[j + 1]]
-        is_fair = (all_left >= min_leaf) & (total - all_left >= min_leaf)
+        is_fair = (all_left >= min_samples_leaf) & (total - all_left >= min_samples_leaf)
         if is_cut & is_fair & (gain > best + tie):
             best, code = gain, codes[i]
     return best, code

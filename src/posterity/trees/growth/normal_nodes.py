@@ -21,7 +21,7 @@ def of_nodes(
     start: NDArray[np.int64],
     variance: Array,
     prior: float,
-    min_leaf: float,
+    min_samples_leaf: float,
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], Array, NDArray[np.bool_]]:
     """The fields of Splits."""
     A = len(start) - 1
@@ -32,7 +32,7 @@ def of_nodes(
     base = normal_terms.of_nodes(n, whole, variance, prior)
     sums, squares = np.empty((1, target.shape[1])), np.empty((1, target.shape[1]))
     for a in range(A):
-        if not differ[a] or n[a] < 2.0 * min_leaf:
+        if not differ[a] or n[a] < 2.0 * min_samples_leaf:
             continue
         s, e = start[a], start[a + 1]
         test[a], code[a], best = _best(
@@ -48,13 +48,13 @@ def of_nodes(
             work,
             variance,
             prior,
-            min_leaf,
+            min_samples_leaf,
         )
         if test[a] >= 0:
             gain[a] = best - base[a]
             for side in range(2):
                 is_open[a, side] = _is_open(
-                    codes, test[a], code[a], side, s, e, target, weights, 2.0 * min_leaf
+                    codes, test[a], code[a], side, s, e, target, weights, 2.0 * min_samples_leaf
                 )
     return test, code, gain, is_open
 
@@ -73,7 +73,7 @@ def _best(
     work: NDArray[np.uint32],
     variance: Array,
     prior: float,
-    min_leaf: float,
+    min_samples_leaf: float,
 ) -> tuple[int, int, float]:
     """Candidate, code and log-likelihood of the best split of rows s to e - 1."""
     best, test, code = -np.inf, NONE, 0
@@ -83,7 +83,20 @@ def _best(
             continue
         ordering.sort(codes, k, s, e, lo, hi, work)
         value, c = _best_cut(
-            codes, k, s, e, work, Y, weights, n, whole, sums, squares, variance, prior, min_leaf
+            codes,
+            k,
+            s,
+            e,
+            work,
+            Y,
+            weights,
+            n,
+            whole,
+            sums,
+            squares,
+            variance,
+            prior,
+            min_samples_leaf,
         )
         if value > best + _TIE * n:
             best, test, code = value, k, c
@@ -105,7 +118,7 @@ def _best_cut(
     squares: Array,
     variance: Array,
     prior: float,
-    min_leaf: float,
+    min_samples_leaf: float,
 ) -> tuple[float, int]:
     """Log-likelihood and code of the best cut of one candidate."""
     best, code, n_left, first = -np.inf, 0, 0.0, np.uint64(s)
@@ -118,7 +131,7 @@ def _best_cut(
             sums[0, o] += weights[i] * Y[i, o]
             squares[0, o] += weights[i] * Y[i, o] ** 2
         is_cut = codes[k, i] != codes[k, first + order[j + 1]]
-        if is_cut & (n_left >= min_leaf) & (n - n_left >= min_leaf):
+        if is_cut & (n_left >= min_samples_leaf) & (n - n_left >= min_samples_leaf):
             value = normal_terms.of_sides(
                 0, n_left, n - n_left, sums, squares, whole, variance, prior
             )

@@ -65,12 +65,12 @@ class NormalSearch:
         target: Array,
         weights: Array,
         start: NDArray[np.int64],
-        min_leaf: float,
+        min_samples_leaf: float,
     ) -> Splits:
         """The best split of each of A nodes by itself; the first of those that are equally good."""
         return Splits(
             *normal_nodes.of_nodes(
-                codes, target, weights, start, self.variance, self.prior_weight, min_leaf
+                codes, target, weights, start, self.variance, self.prior_weight, min_samples_leaf
             )
         )
 
@@ -80,11 +80,11 @@ class NormalSearch:
         target: Array,
         weights: Array,
         start: NDArray[np.int64],
-        min_leaf: float,
+        min_samples_leaf: float,
     ) -> Split:
         """The one split of all A nodes that gains most in all."""
         return Split(
             *normal_levels.of_level(
-                codes, target, weights, start, self.variance, self.prior_weight, min_leaf
+                codes, target, weights, start, self.variance, self.prior_weight, min_samples_leaf
             )
         )

@@ -1,8 +1,10 @@
-"""What estimators share that see rows through a family of tests."""
+"""Base classes of estimators that split rows: trees, ferns, forests and boosted steps."""
 
 from __future__ import annotations
 
 import abc
+import math
+import numbers
 from collections.abc import Callable, Sized
 from typing import Any
 
@@ -10,27 +12,51 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
 
 from posterity import designs, trees, validation
 from posterity.arrays import Array
 from posterity.trees import forests, growth
 
+_CANDIDATES: dict[str, Callable[[int], float]] = {"sqrt": math.sqrt, "log2": math.log2}
 
-class TestedModel(BaseEstimator):
-    """An estimator on tests: of columns, where values may be missing, or of rows of any kind."""
 
-    __test__ = False  # pytest takes a class whose name begins so for a collection of tests
-    tests: trees.Family | None
+class SplitModel(BaseEstimator):
+    """An estimator that splits rows by tests of a family, ``splits``: of columns or of any rows."""
+
+    splits: trees.Family | None
+    column_gain_: Array | None
 
     def _family(self) -> trees.Family:
-        """Of single columns, unless another was given."""
-        if self.tests is None:
+        """The family of tests that was given, or that of single columns."""
+        if self.splits is None:
             return trees.Columns()
-        if not isinstance(self.tests, trees.Family):
+        if not isinstance(self.splits, trees.Family):
             raise TypeError(
-                f"tests={self.tests!r} must be a family of tests, such as trees.Columns(), or None."
+                f"splits={self.splits!r} must be a family of tests, such as trees.Columns(), "
+                "or None."
             )
-        return self.tests
+        return self.splits
+
+    @property
+    def feature_importances_(self) -> Array:
+        """Share of each column in the log-likelihood that all splits gained, (D,).
+
+        The shares sum to one. ``column_gain_`` has the gains themselves, in nats.
+        """
+        check_is_fitted(self, "column_gain_")
+        if self.column_gain_ is None:
+            raise AttributeError("feature_importances_ exist only where splits are of columns.")
+        total = self.column_gain_.sum()
+        return self.column_gain_ / total if total > 0.0 else self.column_gain_
+
+    def _count_gains(self, family: trees.Family, tests: NDArray[Any], gains: NDArray[Any]) -> None:
+        """Publish what the tests on each column gained together."""
+        self.column_gain_ = None
+        if isinstance(family, trees.Columns):
+            columns, n_columns = family.columns_of(tests), self.n_features_in_
+            gain = np.bincount(columns, weights=gains, minlength=n_columns)
+            self.column_gain_ = gain.astype(np.float64)
 
     def _check_rows(self, X: Any, *, reset: bool) -> Any:
         """Finite or missing numbers (N, D); rows of another kind are for their family to know."""
@@ -54,7 +80,7 @@ class TestedModel(BaseEstimator):
         if isinstance(family, validation.Checked):
             family.check_consistency()
         family.check_tests(tests)
-        given = trees.Columns() if self.tests is None else self.tests
+        given = trees.Columns() if self.splits is None else self.splits
         validation.require(
             type(given) is type(family),
             f"tests are {type(given).__name__}, but {type(family).__name__} were learned.",
@@ -67,21 +93,21 @@ class TestedModel(BaseEstimator):
         return tags
 
 
-class ForestModel(TestedModel, abc.ABC):
+class ForestModel(SplitModel, abc.ABC):
     """An estimator that is one tree or fern, or several. A subclass says how they grow.
 
     It has the parameters of :class:`posterity.trees.forests.Plan` that it names.
     """
 
-    n_tests: int | None
-    min_leaf: float
+    n_estimators: int
+    max_features: int | float | str | None
+    min_samples_leaf: float
     max_depth: int | None
     bootstrap: bool = False
     max_samples: float | None
     n_jobs: int | None = None
     random_state: Any
     forest_: forests.Forest
-    column_gain_: Array | None
 
     @abc.abstractmethod
     def _plan(self, family: trees.Family) -> forests.Plan:
@@ -89,16 +115,14 @@ class ForestModel(TestedModel, abc.ABC):
 
     def _bagged(
         self,
-        name: str,
         family: trees.Family,
         n_tests: int | None = None,
         grow: Callable[..., growth.growing.Grown] = growth.grow,
     ) -> forests.Plan:
-        """As many trees as the parameter of this name says, each from rows of its own."""
-        n_trees = getattr(self, name)
-        validation.check_count(n_trees, name)
+        """The plan of ``n_estimators`` trees that each draw rows of their own."""
+        validation.check_count(self.n_estimators, "n_estimators")
         return forests.Plan(
-            n_trees=n_trees,
+            n_trees=self.n_estimators,
             rules=self._rules(family, n_tests),
             bootstrap=self.bootstrap,
             max_samples=self._sample(self.max_samples),
@@ -109,13 +133,12 @@ class ForestModel(TestedModel, abc.ABC):
         )
 
     def _rules(self, family: trees.Family, n_tests: int | None = None) -> growth.Rules:
-        """With as many tests as the family finds good, unless it was told."""
-        for name in ("n_tests", "max_depth"):
-            if getattr(self, name) is not None:
-                validation.check_count(getattr(self, name), name)
-        min_leaf = validation.check_positive(self.min_leaf, "min_leaf")
-        chosen = self.n_tests or n_tests or family.default_tests()
-        return growth.Rules(chosen, max_depth=self.max_depth, min_leaf=min_leaf)
+        """The rules of growth; ``n_tests`` candidates a node unless ``max_features`` says."""
+        if self.max_depth is not None:
+            validation.check_count(self.max_depth, "max_depth")
+        least = validation.check_positive(self.min_samples_leaf, "min_samples_leaf")
+        chosen = count_candidates(self.max_features, family, n_tests or family.default_tests())
+        return growth.Rules(chosen, max_depth=self.max_depth, min_samples_leaf=least)
 
     def _positive(self, name: str) -> float | None:
         """A parameter that is given, or None where it is to be learned."""
@@ -156,14 +179,34 @@ class ForestModel(TestedModel, abc.ABC):
         self.sharpness_ = fitted.forest.sharpness
         self.oob_log_score_ = fitted.oob_log_score
         self.oob_log_prob_ = _in_place(fitted.oob_log_prob, weights)
-        self.column_gain_ = None
-        if isinstance(fitted.forest.family, trees.Columns):
-            grown = fitted.forest.trees
-            self.column_gain_ = np.bincount(
-                fitted.forest.family.columns_of(grown.tests),
-                weights=grown.gains,
-                minlength=self.n_features_in_,
-            ).astype(np.float64)
+        grown = fitted.forest.trees
+        self._count_gains(fitted.forest.family, grown.tests, grown.gains)
+
+
+def count_candidates(max_features: Any, family: trees.Family, default: int) -> int:
+    """How many tests are drawn as candidates, from a count, a fraction, or a name.
+
+    Fractions and names are of the number of columns, or of all tests of another family.
+    """
+    if max_features is None:
+        return default
+    if isinstance(max_features, str) and max_features in _CANDIDATES:
+        return max(1, int(_CANDIDATES[max_features](_count_tests(family))))
+    if isinstance(max_features, numbers.Integral) and not isinstance(max_features, bool):
+        validation.check_count(max_features, "max_features")
+        return int(max_features)
+    is_fraction = isinstance(max_features, numbers.Real) and not isinstance(max_features, bool)
+    if not is_fraction or not 0.0 < max_features <= 1.0:
+        raise ValueError(
+            f"max_features={max_features!r} must be a whole number from 1, a fraction above 0 and "
+            "at most 1, 'sqrt', 'log2' or None."
+        )
+    return max(1, int(max_features * _count_tests(family)))
+
+
+def _count_tests(family: trees.Family) -> int:
+    """The number of columns, or of tests in another family that can list them."""
+    return family.n_columns if isinstance(family, trees.Columns) else len(family.catalogue())
 
 
 def present(

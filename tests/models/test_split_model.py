@@ -22,13 +22,14 @@ from posterity import (
     models,
     trees,
 )
+from posterity.models import split_model
 
 TESTED = [
     RandomForestClassifier(10, random_state=0),
     RandomTreeClassifier(random_state=0),
     RandomFernClassifier(10, 4, random_state=0),
-    LogitBoostClassifier(n_rounds=10),
-    LogitBoostClassifier(n_rounds=10, validation_fraction=0.3, random_state=0),
+    LogitBoostClassifier(n_estimators=10),
+    LogitBoostClassifier(n_estimators=10, validation_fraction=0.3, random_state=0),
 ]
 UNTESTED = [
     IncrementalClassifier(2, n_restarts=0, random_state=0),
@@ -89,8 +90,8 @@ def test_that_a_value_is_missing_may_tell_the_class(model):
     X[np.random.default_rng(1).random(200) < 0.4, 1] = np.nan
     y = np.isnan(X[:, 1])
     learner = clone(model)
-    if "n_tests" in learner.get_params() and not isinstance(model, LogitBoostClassifier):
-        learner.set_params(n_tests=3)
+    if "max_features" in learner.get_params() and not isinstance(model, LogitBoostClassifier):
+        learner.set_params(max_features=3)
     assert learner.fit(X, y).score(X, y) == 1.0
 
 
@@ -265,10 +266,10 @@ OWN = [Pixels(), trees.Function(brighter, pairs)]
 def test_rows_may_be_images_for_every_learner(tests):
     (I, a), (I_new, a_new) = images(), images(seed=1)
     for model in (
-        RandomForestClassifier(30, tests=tests, n_tests=60, random_state=0),
-        RandomFernClassifier(30, 4, tests=tests, n_tests=60, random_state=0),
-        RandomTreeClassifier(tests=tests, n_tests=60, random_state=0),
-        LogitBoostClassifier(tests, n_rounds=20, n_tests=200, random_state=0),
+        RandomForestClassifier(30, splits=tests, max_features=60, random_state=0),
+        RandomFernClassifier(30, 4, splits=tests, max_features=60, random_state=0),
+        RandomTreeClassifier(splits=tests, max_features=60, random_state=0),
+        LogitBoostClassifier(splits=tests, n_estimators=20, max_features=200, random_state=0),
     ):
         assert model.fit(I, a > 0.0).score(I_new, a_new > 0.0) > 0.8
         again = pickle.loads(pickle.dumps(model))
@@ -276,14 +277,14 @@ def test_rows_may_be_images_for_every_learner(tests):
         assert model.column_gain_ is None
         with pytest.raises(ValueError, match="X has 200 rows but y has 4"):
             model.fit(I, [0, 1, 0, 1])
-    regressor = RandomForestRegressor(30, tests=tests, n_tests=60, random_state=0).fit(I, a)
+    regressor = RandomForestRegressor(30, splits=tests, max_features=60, random_state=0).fit(I, a)
     assert regressor.score(I_new, a_new) > 0.6
 
 
 def test_images_that_do_not_count_are_absent():
     I, a = images(100)
     w = np.r_[np.ones(60), np.zeros(40)]
-    model = RandomForestClassifier(20, tests=Pixels(), random_state=0)
+    model = RandomForestClassifier(20, splits=Pixels(), random_state=0)
     weighted, alone = (
         fitted(model, I, a > 0.0, sample_weight=w),
         fitted(model, I[:60], a[:60] > 0.0),
@@ -293,12 +294,12 @@ def test_images_that_do_not_count_are_absent():
 
 def test_rows_that_cannot_be_counted_and_what_is_no_family_get_a_sentence():
     with pytest.raises(TypeError, match="X=3 has no length; pass rows"):
-        RandomForestClassifier(tests=Pixels()).fit(3, [0, 1])
+        RandomForestClassifier(splits=Pixels()).fit(3, [0, 1])
     with pytest.raises(ValueError, match="There are no rows in X"):
-        RandomForestClassifier(tests=Pixels()).fit(np.empty((0, 4, 4)), [])
+        RandomForestClassifier(splits=Pixels()).fit(np.empty((0, 4, 4)), [])
     for tests in ("columns", trees.Columns):
         with pytest.raises(TypeError, match=r"must be a family of tests, such as trees"):
-            LogitBoostClassifier(tests).fit(*rows(None, 20))
+            LogitBoostClassifier(splits=tests).fit(*rows(None, 20))
 
 
 # Groups
@@ -310,3 +311,30 @@ def test_groups_are_numbered_among_rows_that_count():
     some = models.checked_groups(names, 5, np.array([1.0, 0.0, 1.0, 0.0, 1.0]))
     np.testing.assert_array_equal(some[[0, 2, 4]], [1, 0, 2])
     assert models.checked_groups(None, 5) is None
+
+
+@pytest.mark.parametrize(
+    ("max_features", "expected"),
+    [(None, 7), (3, 3), (1.0, 9), (0.5, 4), (0.01, 1), ("sqrt", 3), ("log2", 3)],
+)
+def test_candidates_are_counted_as_scikit_learn_counts_them(max_features, expected):
+    family = trees.Columns().fitted(np.zeros((2, 9)))
+    assert split_model.count_candidates(max_features, family, default=7) == expected
+
+
+def test_a_fraction_of_an_infinite_family_is_refused():
+    family = trees.Projections().fitted(np.zeros((2, 9)))
+    with pytest.raises(TypeError, match="Projections"):
+        split_model.count_candidates(0.5, family, default=7)
+
+
+def test_importances_are_shares_of_the_gain_of_each_column():
+    X = np.random.default_rng(0).normal(size=(300, 3))
+    for learner in (RandomForestClassifier(20, random_state=0), LogitBoostClassifier(20)):
+        model = learner.fit(X, X[:, 1] > 0.0)
+        shares = model.feature_importances_
+        np.testing.assert_allclose(shares, model.column_gain_ / model.column_gain_.sum())
+        assert shares.argmax() == 1
+    oblique = RandomForestClassifier(5, splits=trees.Projections(), random_state=0)
+    assert not hasattr(oblique, "feature_importances_")
+    assert not hasattr(oblique.fit(X, X[:, 1] > 0.0), "feature_importances_")
