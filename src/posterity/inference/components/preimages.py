@@ -21,6 +21,8 @@ from posterity.kernels import distances
 _BLOCK_VALUES = 1 << 20  # rows sought meet the training rows 8 MiB at a time
 _NEIGHBOURS = 5
 _AS_GOOD_AS_EQUAL = 1e-12
+_MEMORY = 8  # steps
+_FIRST_STEP = 0.1  # at most, of the spread of the rows
 
 
 def find_preimages(
@@ -66,7 +68,7 @@ def find_preimages(
         )
         for some in (T[i : i + step] for i in range(0, len(T), step))
     ]
-    return optimize.ManyOptima.concatenated(found)
+    return optimize.ManyOptima.concatenate(found)
 
 
 def nearest(
@@ -110,8 +112,18 @@ def nearest(
     distance = _Distance(kernel, X, G, size)
     everyone = np.arange(len(G))
     scaled = np.stack([(start - distance.centre) / distance.unit for start in starts])
-    best = np.argmin([distance(u, everyone)[0] for u in scaled], axis=0)
-    end = optimize.minimise_many_lbfgs(distance, scaled[best, everyone], max_iter=max_iter, tol=tol)
+    values, slopes = map(np.stack, zip(*(distance(u, everyone) for u in scaled), strict=True))
+    best = np.argmin(values, axis=0)
+    slope = slopes[best, everyone]
+    steepness = np.sqrt(np.einsum("nd,nd->n", slope, slope))
+    end = optimize.minimise_many(
+        distance,
+        scaled[best, everyone],
+        memory=_MEMORY,
+        first_step=np.minimum(steepness, _FIRST_STEP),
+        max_iter=max_iter,
+        tol=tol,
+    )
     return optimize.ManyOptima(distance.in_place(end.x), end.value, end.converged, end.n_iter)
 
 

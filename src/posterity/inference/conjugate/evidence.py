@@ -2,7 +2,7 @@
 
 The evidence of a decoupled problem costs O(r) once the decomposition is there, so its global
 maximum can be afforded: at each ratio rho = tau2 / sigma2 the best noise variance has a closed
-form, which leaves one dimension; that is scanned on a grid and the best cell is bisected on the
+form, which leaves one dimension; that is scanned on a grid and the best cell is searched on the
 analytic derivative to full precision (docs/decisions/0007).
 """
 
@@ -162,7 +162,7 @@ def _climb(
     values = np.concatenate([compute_log_evidence(problem, *path(piece)) for piece in pieces])
     best = np.argmax(values, axis=0)
     lower, upper = grid[np.maximum(best - 1, 0)], grid[np.minimum(best + 1, len(grid) - 1)]
-    top = optimize.bisect_derivative(lambda u: derivative(problem, *path(u)), lower, upper)
+    top = optimize.maximise_between(lambda u: derivative(problem, *path(u)), lower, upper)
     if np.any(best == 0):
         return top, "lower"
     return top, "upper" if np.any(best == len(grid) - 1) else "maximum of the evidence"

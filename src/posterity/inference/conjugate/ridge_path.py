@@ -2,7 +2,7 @@
 
 One eigendecomposition serves every penalty: in the eigenvectors' axes the solution and its
 leave-one-out residuals are sums, at the cost of one product of the matrix of eigenvectors with a
-vector. The error is scanned over every penalty that can matter, and the best cell is bisected on
+vector. The error is scanned over every penalty that can matter, and the best cell is searched on
 the analytic derivative, so that the answer does not depend on the grid. Each output has its own.
 
 Letters: d eigenvalues, V eigenvectors, g = lam / (d + lam) the part of each that stays a residual.
@@ -66,7 +66,7 @@ class ChosenPenalty:
 
 
 def choose_penalty(problem: KernelProblem) -> ChosenPenalty:
-    """Scan, bisect, and solve at the best penalty of each output.
+    """Scan, search, and solve at the best penalty of each output.
 
     Where several penalties are as good to rounding, as for constant targets or two rows with an
     offset, the largest of them is taken: the smoothest function.
@@ -80,7 +80,7 @@ def choose_penalty(problem: KernelProblem) -> ChosenPenalty:
     inside = (best > 0) & (best < last)
     lower = np.where(inside, grid[np.maximum(best - 1, 0)], grid[best])
     upper = np.where(inside, grid[np.minimum(best + 1, last)], grid[best])
-    log_lam = optimize.bisect_derivative(lambda x: -spectrum.slope(x), lower, upper)
+    log_lam = optimize.maximise_between(lambda x: -spectrum.slope(x), lower, upper)
     reason = "least leave-one-out error"
     if np.any(best == 0):
         reason = "the rows are fitted exactly: penalty at its lower bound"

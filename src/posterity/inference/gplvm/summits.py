@@ -35,7 +35,7 @@ def highest(
         value, slope = log_posterior(X, which // k)
         return -value, -slope
 
-    ends = optimize.minimise_many_bfgs(
+    ends = optimize.minimise_many(
         value_and_gradient,
         starts.reshape(n * k, Q),
         first_step=_FIRST_STEP,

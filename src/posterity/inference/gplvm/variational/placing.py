@@ -111,9 +111,7 @@ class _Rows:
             return -value, -np.hstack([unit[which] * dm, _LOG_S_UNIT * S * dS])
 
         origin = np.zeros((n * k, 2 * n_columns))
-        ends = optimize.minimise_many_bfgs(
-            negative, origin, max_iter=max_iter, least_gain=_LEAST_GAIN
-        )
+        ends = optimize.minimise_many(negative, origin, max_iter=max_iter, least_gain=_LEAST_GAIN)
         best = np.arange(n) * k + np.argmin(ends.value.reshape(n, k), axis=1)
         mean, variance = at(ends.x[best], best)
         return mean, variance, -ends.value[best], ends.converged[best]
