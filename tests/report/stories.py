@@ -86,7 +86,7 @@ def compared(story: report.Story, *behind: float) -> report.Story:
         n_rows=len(story.held_out.rows),
         seconds=1.0,
         winner=story.model,
-        verdict="Take the best one. It can be trusted.",
+        verdict="Use the best one. It can be trusted.",
         importance=comparison.importance(story.model, story.frame),
     )
     return dataclasses.replace(story, comparison=found)

@@ -103,13 +103,13 @@ def test_what_was_never_seen_is_pointed_out_and_an_empty_box_is_missing(
     chromium.open(path)
     assert chromium.text("#what-if .answer .outside") == ""
     chromium.settled(panel_cases.SET, "age", "input[type=number]", "99")
-    assert "outside what the model has seen" in chromium.text("#what-if .answer .outside")
-    assert "outside what was seen: 0" in chromium.text("#what-if .is-outside .outside")
+    assert "outside the range of the training data" in chromium.text("#what-if .answer .outside")
+    assert "outside the training data: 0" in chromium.text("#what-if .is-outside .outside")
     chromium.settled(panel_cases.SET, "age", "input[type=number]", "5")
     chromium.settled(panel_cases.SET, "width", "input[type=number]", "")
     assert chromium.text("#what-if .answer .outside") == ""  # as some rows had it
     chromium.settled(panel_cases.SET, "age", "input[type=number]", "")
-    assert chromium.text("#what-if .is-outside .outside") == "never missing before"
+    assert chromium.text("#what-if .is-outside .outside") == "never missing in the training data"
     chromium.settled(panel_cases.SET, "kind", "select", "missing")
     chromium.settled(panel_cases.SET, "day", "input[type=date]", "2020-02-29")
     row = pl.DataFrame(
@@ -127,7 +127,7 @@ def test_there_is_no_answer_where_numbers_end(
     chromium.open(numbers[0])
     before = chromium.text("#what-if .said")
     chromium.settled(panel_cases.SET, "age", "input[type=number]", "1e308")
-    assert "no answer" in chromium.text("#what-if .said")
+    assert "no prediction" in chromium.text("#what-if .said")
     chromium.settled("document.querySelector('#what-if button').click()")
     assert chromium.text("#what-if .said") == before
     assert chromium.complaints() == []

@@ -29,7 +29,7 @@ def test_columns_of_one_value_or_none_can_be_moved(
     assert chromium.run(boxes) == ["", "5"]
     assert chromium.text("#what-if .answer .outside") == ""
     chromium.settled(panel_cases.SET, "age", "input[type=range]", "6")
-    assert chromium.text("#what-if .is-outside .outside") == "outside what was seen: 5 to 5"
+    assert chromium.text("#what-if .is-outside .outside") == "outside the training data: 5 to 5"
     assert chromium.complaints() == []
 
 
@@ -103,7 +103,7 @@ def test_many_inputs_are_folded_and_those_that_matter_come_first(
     assert chromium.run(hidden) == 8
 
 
-@pytest.mark.parametrize(("town", "option"), [("town 1", "town 1"), ("nowhere", "(any other)")])
+@pytest.mark.parametrize(("town", "option"), [("town 1", "town 1"), ("nowhere", "(other)")])
 def test_times_moments_and_rare_levels_are_what_the_model_takes_them_for(
     town: str, option: str, chromium: browser.Browser, many: tuple[Path, tables.TableModel]
 ) -> None:

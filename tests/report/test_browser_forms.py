@@ -157,7 +157,7 @@ def test_few_rows_tell_what_many_say(
     model, rows = panel_cases.fitted(estimator, 120, n_classes), panel_cases.queries(20)
     payload = what_if.payload(model)
     assert not isinstance(payload, what_if.Refusal)
-    assert "rows tell of all others" in payload["model"]["note"]
+    assert "approximates the model by" in payload["model"]["note"]
     found = answers(chromium, tmp_path, payload, rows)
     if n_classes:
         np.testing.assert_allclose(np.array(found), model.predict_proba(rows), atol=1e-4)

@@ -143,7 +143,7 @@ def test_inputs_that_make_no_difference_get_no_place() -> None:
 
 def test_the_head_gives_the_verdict_of_the_comparison_or_one_of_its_own() -> None:
     told = head.head(stories.compared(stories.numbers(), 0.1))
-    assert told.verdict == "Take the best one. It can be trusted."
+    assert told.verdict == "Use the best one. It can be trusted."
     alone = head.head(stories.numbers())
     held = stories.numbers().held_out
     inside = np.mean((held.quantiles[:, 0] <= held.y) & (held.y <= held.quantiles[:, 4]))
@@ -170,7 +170,7 @@ def test_the_ranking_has_a_row_and_a_mark_for_each_model_and_hollow_baselines() 
     assert all(len(row.cells) == len(table.head) for row in table.rows)
     figure = figures(section)[0]
     assert (circles(figure, "accent"), circles(figure, "hollow")) == (3, 1)
-    assert [text for _, text in figure.legend] == ["models of the family", "baselines"]
+    assert [text for _, text in figure.legend] == ["models", "baselines"]
     assert [b.items for b in section.blocks if isinstance(b, Items)] == [
         ("slow one: no time left",)
     ]
@@ -224,10 +224,12 @@ def test_sections_of_the_other_task_say_nothing() -> None:
 def test_confusions_count_rows() -> None:
     held = of_classes().story.held_out
     titles = {f.title: f for f in figures(classes.section(of_classes()))}
-    words = re.search(r'<g class="words cells">(.*?)</g>', titles["Confusions"].picture)[1]
+    words = re.search(r'<g class="words cells">(.*?)</g>', titles["Confusion matrix"].picture)[1]
     assert sum(map(int, re.findall(r">(\d+)<", words))) == len(held.y)
     right = np.count_nonzero(held.probabilities.argmax(axis=1) == held.y)
-    boxes = re.findall(r'class="box accent level\d" d="([^"]*)"', titles["Confusions"].picture)
+    boxes = re.findall(
+        r'class="box accent level\d" d="([^"]*)"', titles["Confusion matrix"].picture
+    )
     assert sum(box.count("M") for box in boxes) == 3
     assert right > 60
 
@@ -275,7 +277,7 @@ def test_coverage_counts_central_intervals() -> None:
 
 def test_calibration_has_a_picture_for_either_task() -> None:
     assert [f.title for f in figures(calibration.section(of_numbers()))] == [
-        "Where values fell in their predictions",
+        "Histogram of the probability integral transform",
         "Coverage of intervals",
     ]
     assert [f.title for f in figures(calibration.section(of_classes()))] == [
@@ -338,7 +340,7 @@ def test_only_weights_that_are_not_zero_are_shown() -> None:
     )
     table = inner.table(looked(stories.told(regression.SparseLinearRegression(), frame, "y")))
     assert [row.cells[0] for row in table.rows] == ["x5"]
-    assert "1 of 8 columns" in table.caption
+    assert "1 of 8 weights" in table.caption
 
 
 def test_length_scales_are_found_in_any_part_of_a_kernel() -> None:

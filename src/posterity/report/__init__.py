@@ -1,4 +1,4 @@
-"""One static page that tells which model explains the data, what it predicts and how sure it is."""
+"""Write a self-contained HTML report on a model, its predictions and their uncertainty."""
 
 from posterity.report.pages import MARK, page, write
 from posterity.report.story import Story

@@ -1,4 +1,4 @@
-"""What several sections of a report need: inputs by importance, rows to show, rows to ask about."""
+"""Data that several sections of a report share: ranked inputs, rows to show, typical values."""
 
 from __future__ import annotations
 
@@ -17,29 +17,29 @@ from posterity.arrays import Array
 from posterity.comparison.results import LEVELS
 from posterity.report.story import Story
 
-N_SHOWN = 600  # rows in a picture: enough to see the shape, few enough to see the rows
+N_SHOWN = 600  # rows in a figure: enough to show the shape, few enough to see single rows
 _N_LOOKED_AT = 5000  # rows from which ranges and typical values are taken
-_PER_CYCLE = 8  # places of a curve in one year, week or day
-_DENSER = 4  # times as many places as a curve without cycles has, at most
-_MOST_SECONDS = 10.0  # to find which inputs matter; only models that answer slowly need them
-_MATTERS = 0.01  # of what is lost without the first input
+_PER_CYCLE = 8  # points of a curve in one year, week or day
+_DENSER = 4  # at most this many times the points of a curve without cycles
+_MOST_SECONDS = 10.0  # to rank the inputs; only slow models reach it
+_MATTERS = 0.01  # of the importance of the first input
 _EPOCH = datetime(1970, 1, 1)
 
 
 @dataclass(frozen=True, eq=False)
 class Material:
-    """A story, looked at once for all sections.
+    """A story with derived data that all sections share.
 
     Attributes
     ----------
     story : Story
-        What is told.
+        Contents of the report.
     importance : tuple of comparison.Importance
-        The inputs, the most important first.
+        Importance of the inputs, the most important first.
     sample : polars.DataFrame
-        Some rows, from which ranges and typical values are taken.
+        Rows from which ranges and typical values are taken.
     shown : ndarray of int
-        Positions in ``story.held_out`` of the rows that pictures show.
+        Positions in ``story.held_out`` of the rows that figures show.
     """
 
     story: Story
@@ -49,7 +49,7 @@ class Material:
 
     @classmethod
     def of(cls, story: Story) -> Material:
-        """Look at a story."""
+        """Compute the shared data of a story."""
         rng = np.random.default_rng(story.seed)
         found = _importance(story)
         rows = some(story.frame.height, _N_LOOKED_AT, rng)
@@ -61,39 +61,39 @@ class Material:
         )
 
     def leading(self, at_least: int, at_most: int) -> int:
-        """How many inputs are worth a place: those that matter, within limits."""
+        """Count the inputs that matter, within limits."""
         drops = np.array([one.drop for one in self.importance])
         matter = np.count_nonzero(drops > _MATTERS * drops.max(initial=0.0))
         return min(max(int(matter), at_least), at_most, len(drops))
 
     @property
     def names(self) -> list[str]:
-        """The inputs, the most important first."""
+        """Names of the inputs, the most important first."""
         return [one.name for one in self.importance]
 
     def part(self, name: str) -> Any:
-        """How the model reads an input."""
+        """Return the encoder of an input."""
         return next(part for part in self.story.model.encoder_.parts_ if part.name == name)
 
     def kind(self, name: str) -> tables.Kind:
-        """Whether an input is a number, a category or a date."""
+        """Return whether an input is a number, a category or a date."""
         return next(one.kind for one in self.story.schema.inputs if one.name == name)
 
     def of_kind(self, *kinds: tables.Kind) -> list[str]:
-        """Inputs of these kinds, the most important first."""
+        """Return the names of inputs of these kinds, the most important first."""
         return [name for name in self.names if self.kind(name) in kinds]
 
     def values(self, name: str, frame: pl.DataFrame) -> Array:
-        """Numbers, or days since 1970; not a number where the cell is empty."""
+        """Read a column as numbers, or days since 1970; NaN for empty cells."""
         return self.part(name).read(frame[name])
 
     def measured(self, rows: NDArray[np.intp]) -> pl.DataFrame:
-        """The rows of the table at positions of ``held_out``."""
+        """Return the rows of the table at positions of ``held_out``."""
         return self.story.frame[self.story.held_out.rows[rows]]
 
     @cached_property
     def typical(self) -> dict[str, Any]:
-        """A value of each input: the median, or the commonest level."""
+        """Typical value of each input: the median, or the most frequent category."""
         return {name: self._typical(name) for name in self.names}
 
     def _typical(self, name: str) -> Any:
@@ -106,16 +106,15 @@ class Material:
         return middle if self.kind(name) == "number" else _moment(middle)
 
     def column(self, name: str, values: Array) -> list[Any]:
-        """Numbers, or days since 1970, as cells of a table."""
+        """Convert numbers, or days since 1970, to cells of a table."""
         if self.kind(name) == "number":
             return values.tolist()
         return [_moment(day) for day in values.tolist()]
 
     def grid(self, name: str, low: float, high: float, n: int) -> Array:
-        """Places of an input at which a curve is drawn, n of them or more.
+        """Return at least n values of an input at which a curve is drawn.
 
-        Cycles of a date are followed, not missed between places: where they are too many for that,
-        the last of them are shown.
+        Cycles of a date are resolved; if there are too many, only the last ones are drawn.
         """
         periods = self.part(name).periods().values() if self.kind(name) == "date" else ()
         if not periods or high <= low:
@@ -125,14 +124,14 @@ class Material:
         return np.linspace(start, high, max(n, int(np.ceil((high - start) / step)) + 1))
 
     def rows_of(self, columns: dict[str, Sequence[Any]]) -> pl.DataFrame:
-        """Typical rows but for the columns given."""
+        """Build rows with typical values in all but the given columns."""
         n = len(next(iter(columns.values())))
         cells = {name: [value] * n for name, value in self.typical.items()}
         types = {name: _TYPES[self.kind(name)] for name in cells}
         return pl.DataFrame({**cells, **columns}, schema=types, strict=False)
 
     def quantiles(self, frame: pl.DataFrame) -> Array:
-        """Of the prediction at ``LEVELS``, (n, 5)."""
+        """Return the quantiles of the prediction at ``LEVELS``, (n, 5)."""
         dist = self.story.model.predict_dist(frame)
         return np.stack([dist.icdf(level) for level in LEVELS], axis=1)
 
@@ -145,7 +144,7 @@ _TYPES: dict[str, Any] = {
 
 
 def _importance(story: Story) -> tuple[comparison.Importance, ...]:
-    """On held-out rows where there are some, else on the rows of the story."""
+    """Return the importance on held-out rows if available, else on the rows of the story."""
     if story.comparison is not None:
         return story.comparison.importance
     return comparison.importance(
@@ -154,7 +153,7 @@ def _importance(story: Story) -> tuple[comparison.Importance, ...]:
 
 
 def some(n: int, at_most: int, rng: np.random.Generator) -> NDArray[np.intp]:
-    """So many of n positions at most, rising."""
+    """Draw at most this many of n positions, in ascending order."""
     if n <= at_most:
         return np.arange(n)
     return np.sort(rng.choice(n, size=at_most, replace=False))

@@ -1,4 +1,4 @@
-"""Numbers as a person writes them: to the digits they deserve."""
+"""Format numbers with a sensible number of digits."""
 
 import math
 
@@ -13,7 +13,7 @@ _UNITS = ("B", "kB", "MB", "GB", "TB")
 
 
 def short(value: float | None, digits: int = 3) -> str:
-    """To so many significant digits; a dash where there is no number.
+    """Format a number with this many significant digits; a dash for None and NaN.
 
     Examples
     --------
@@ -34,7 +34,7 @@ def short(value: float | None, digits: int = 3) -> str:
 
 
 def fixed(value: float, decimals: int) -> str:
-    """With so many decimals, thousands set apart from five digits on.
+    """Format a number with this many decimals, and separated thousands from five digits on.
 
     Examples
     --------
@@ -51,7 +51,7 @@ def fixed(value: float, decimals: int) -> str:
 
 
 def with_error(value: float, error: float) -> tuple[str, str]:
-    """A number and its standard error, both to the second digit of the error.
+    """Format a number and its standard error, both to the second digit of the error.
 
     Examples
     --------
@@ -68,12 +68,12 @@ def with_error(value: float, error: float) -> tuple[str, str]:
 
 
 def count(n: int) -> str:
-    """A whole number, thousands set apart."""
+    """Format a whole number with separated thousands."""
     return fixed(float(n), 0)
 
 
 def percent(share: float | None, decimals: int = 0) -> str:
-    """A share in per cent.
+    """Format a share in per cent.
 
     Examples
     --------
@@ -87,7 +87,7 @@ def percent(share: float | None, decimals: int = 0) -> str:
 
 
 def size(n_bytes: int | None) -> str:
-    """A number of bytes, in the unit that suits it."""
+    """Format a number of bytes with the most readable unit."""
     if n_bytes is None:
         return DASH
     power = min(int(math.log(max(n_bytes, 1), 1000.0) + 1e-9), len(_UNITS) - 1)
@@ -97,23 +97,23 @@ def size(n_bytes: int | None) -> str:
 
 
 def plural(n: int, one: str, many: str | None = None) -> str:
-    """So many things, in words that agree with the number."""
+    """Format a count with its noun in singular or plural."""
     return f"{count(n)} {one if n == 1 else many or one + 's'}"
 
 
 def clipped(text: str, length: int) -> str:
-    """The beginning of a long text, with an ellipsis where something was cut."""
+    """Truncate a long text with an ellipsis."""
     flat = " ".join(text.split())
     return flat if len(flat) <= length else flat[: length - 1].rstrip() + ELLIPSIS
 
 
 def _exponent(value: float, digits: int) -> int:
-    """Of ten, after rounding: 9.996 to three digits begins at the tens."""
+    """Return the decimal exponent of a number after rounding to this many digits."""
     return int(f"{abs(value):.{digits - 1}e}".partition("e")[2])
 
 
 def power_of_ten(exponent: int) -> str:
-    """A factor, as it stands beside a number."""
+    """Format a power of ten as a factor."""
     return f"{TIMES}{_SPACE}10{str(exponent).translate(_SUPERSCRIPTS)}"
 
 

@@ -1,4 +1,4 @@
-"""The report as one file: template, style and script put together under a strict policy."""
+"""Render the report as one HTML file with a strict content security policy."""
 
 import base64
 import hashlib
@@ -16,19 +16,19 @@ from posterity.report.sections.head import head
 from posterity.report.story import Story
 
 MARK = "<!-- posterity report -->"
-"""The line by which a report is known; it stands below the doctype."""
+"""Line below the doctype that identifies a report."""
 
 
 def page(story: Story) -> str:
-    """The report as the text of an HTML file.
+    """Render the report as the text of an HTML file.
 
-    It needs nothing but itself: style, pictures and script are inside, and its policy forbids the
-    browser to fetch or to run anything else. The same story gives the same text.
+    The page is self-contained: style, figures and script are embedded, and its content security
+    policy forbids the browser to fetch or run anything else. The same story gives the same text.
 
     Parameters
     ----------
     story : Story
-        What to tell.
+        Contents of the report.
 
     Examples
     --------
@@ -36,7 +36,7 @@ def page(story: Story) -> str:
     >>> table = tables.as_frame({"x": [1.0, 2.0, 3.0, 4.0], "y": [2.0, 4.1, 5.9, 8.0]})
     >>> model = tables.TableModel(BayesianLinearRegression(), tables.infer(table, "y")).fit(table)
     >>> held_out = comparison.evaluate(model, table).held_out
-    >>> story = report.Story("y, predicted", "posterity report ...", model, table, held_out)
+    >>> story = report.Story("Predicting y", "posterity report ...", model, table, held_out)
     >>> report.page(story).splitlines()[:2]
     ['<!doctype html>', '<!-- posterity report -->']
     """
@@ -58,14 +58,14 @@ def page(story: Story) -> str:
 
 
 def write(path: str | os.PathLike[str], story: Story) -> None:
-    """Write the report; the file appears whole or not at all.
+    """Write the report to a file, atomically.
 
     Parameters
     ----------
     path : str or path
-        Where to, such as "report.html". What stands there is replaced.
+        File to write, such as "report.html"; an existing file is replaced.
     story : Story
-        What to tell.
+        Contents of the report.
 
     Examples
     --------
@@ -75,11 +75,11 @@ def write(path: str | os.PathLike[str], story: Story) -> None:
     >>> model = tables.TableModel(BayesianLinearRegression(), tables.infer(table, "y")).fit(table)
     >>> held_out = comparison.evaluate(model, table).held_out
     >>> place = pathlib.Path(tempfile.mkdtemp()) / "report.html"
-    >>> report.write(place, report.Story("y, predicted", "...", model, table, held_out))
+    >>> report.write(place, report.Story("Predicting y", "...", model, table, held_out))
     >>> place.stat().st_size < 2_000_000
     True
     """
-    text = page(story).encode("utf-8", "backslashreplace")  # a file name need not be valid text
+    text = page(story).encode("utf-8", "backslashreplace")  # a file name may be invalid UTF-8
     with files.replacing(path) as file:
         file.write(text)
 
@@ -103,7 +103,7 @@ def _has_panel(found: tuple[Section, ...]) -> bool:
 
 
 def _policy(style: str, script: str | None) -> str:
-    """Nothing but this style and this script."""
+    """Return a content security policy that allows only this style and this script."""
     allowed = "'none'" if script is None else _hash(script)
     return (
         f"default-src 'none'; style-src {_hash(style)}; script-src {allowed}; img-src data:; "

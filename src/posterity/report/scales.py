@@ -1,4 +1,4 @@
-"""From values to places on an axis, with ticks at numbers that a person would choose."""
+"""Axis scales with ticks at round numbers, dates or categories."""
 
 import itertools
 import math
@@ -12,33 +12,33 @@ from numpy.typing import ArrayLike
 from posterity.arrays import Array
 from posterity.report import numbers
 
-_MARGIN = 0.03  # of the range, so that no mark sits on the frame
-_LABEL = 14  # letters of a name that fit below a tick
+_MARGIN = 0.03  # of the range, so that no mark touches the frame
+_LABEL = 14  # characters of a name that fit below a tick
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _FIRST_DAY, _LAST_DAY = -700_000.0, 2_900_000.0  # within the calendar of datetime
-_MONTHS = 75.0  # days, beyond which ticks are at the beginning of months
+_MONTHS = 75.0  # days; ticks of longer ranges are at the beginning of months
 _YEAR = 365.2425
 _HOURS = (1, 2, 3, 6, 12, 24, 48, 72, 168, 336, 720)  # between ticks, for short times
 _STEPS = (1, 2, 3, 6, 12, 24, 60, 120, 240, 600, 1200, 2400, 6000, 12000, 24000)  # months
 _MONDAY = 4.0  # the first one of 1970
-_LONG, _FINE = 1e5, 1e-3  # numbers beyond are marked in units of a power of ten
-_WIDE = 5  # letters, beyond which every second tick is named
+_LONG, _FINE = 1e5, 1e-3  # numbers outside are labelled in units of a power of ten
+_WIDE = 5  # characters; of longer labels every second one is omitted
 
 
 @dataclass(frozen=True)
 class Scale:
-    """An axis.
+    """An axis with its range, ticks, labels and title.
 
     Attributes
     ----------
     low, high : float
-        Values at its ends.
+        Values at the ends of the axis.
     ticks : tuple of float
-        Where it is marked.
+        Values at the ticks.
     labels : tuple of str
-        What stands there.
+        Labels of the ticks.
     title : str
-        What is measured.
+        Title of the axis.
     """
 
     low: float
@@ -48,13 +48,13 @@ class Scale:
     title: str = ""
 
     def at(self, values: ArrayLike) -> Array:
-        """Places from 0 at the low end to 1 at the high end, cut off there."""
+        """Return relative positions, 0 at the low end and 1 at the high end, clipped."""
         share = (np.asarray(values, dtype=np.float64) - self.low) / (self.high - self.low)
         return np.clip(share, 0.0, 1.0)
 
 
 def linear(values: ArrayLike, title: str = "", *, count: int = 5) -> Scale:
-    """An axis of numbers that holds all the values.
+    """Make an axis of numbers that contains all the values.
 
     Examples
     --------
@@ -68,21 +68,21 @@ def linear(values: ArrayLike, title: str = "", *, count: int = 5) -> Scale:
 
 
 def between(low: float, high: float, title: str = "", *, count: int = 5) -> Scale:
-    """An axis of numbers with the ends given."""
+    """Make an axis of numbers with the given ends."""
     ticks = nice_ticks(low, high, count)
     labels, unit = _labels(ticks)
     return Scale(low, high, tuple(ticks), labels, f"{title} ({unit})" if unit else title)
 
 
 def shares(title: str = "", *, low: float = 0.0, high: float = 1.0) -> Scale:
-    """An axis of shares or probabilities, marked in per cent."""
+    """Make an axis of shares or probabilities, labelled in per cent."""
     ticks = nice_ticks(low, high, 5)
     decimals = 0 if len(ticks) < 2 or ticks[1] - ticks[0] >= 0.0099 else 1
     return Scale(low, high, tuple(ticks), tuple(numbers.percent(t, decimals) for t in ticks), title)
 
 
 def days(values: ArrayLike, title: str = "", *, count: int = 4) -> Scale:
-    """An axis of time, in days since the beginning of 1970, marked with dates.
+    """Make an axis of time, in days since 1970-01-01, labelled with dates.
 
     Examples
     --------
@@ -96,13 +96,13 @@ def days(values: ArrayLike, title: str = "", *, count: int = 4) -> Scale:
 
 
 def names(labels: Sequence[str], title: str = "", *, length: int = _LABEL) -> Scale:
-    """An axis of names, at 0, 1, 2 ..."""
+    """Make an axis of names at 0, 1, 2 ..."""
     texts = tuple(numbers.clipped(label, length) for label in labels)
     return Scale(-0.5, max(len(texts), 1) - 0.5, tuple(map(float, range(len(texts)))), texts, title)
 
 
 def nice_ticks(low: float, high: float, count: int = 5) -> list[float]:
-    """About so many multiples of 1, 2 or 5 times a power of ten, within the range.
+    """Return about this many multiples of 1, 2 or 5 times a power of ten within the range.
 
     Examples
     --------
@@ -121,7 +121,7 @@ def nice_ticks(low: float, high: float, count: int = 5) -> list[float]:
 
 
 def date(day: float, span: float) -> str:
-    """A day since 1970 as a date, with as much detail as a range of so many days asks for."""
+    """Format a day since 1970 as a date, with the detail that suits a range of ``span`` days."""
     moment = _moment(day)
     if span > 3.0 * _YEAR:
         return f"{moment.year}"
@@ -154,7 +154,7 @@ def _nearest(steps: Sequence[int], wanted: float) -> int:
 
 
 def _span(values: ArrayLike) -> tuple[float, float]:
-    """Lowest and highest finite value, set apart where they are one."""
+    """Return the smallest and largest finite value, moved apart if they are equal."""
     x = np.asarray(values, dtype=np.float64)
     finite = x[np.isfinite(x)]
     if not finite.size:
@@ -167,7 +167,7 @@ def _span(values: ArrayLike) -> tuple[float, float]:
 
 
 def _labels(ticks: Sequence[float]) -> tuple[tuple[str, ...], str]:
-    """With the decimals of their step, and the power of ten that is taken out of long ones."""
+    """Return labels with the decimals of the step, and a common power of ten for long ones."""
     step = min((b - a for a, b in itertools.pairwise(ticks)), default=0.0)
     largest = max((abs(t) for t in ticks), default=0.0)
     if step <= 0.0:

@@ -1,4 +1,4 @@
-"""What a report is about: a model, the rows it was measured on, and how it came to be."""
+"""The contents of a report: a model, the rows it was scored on, and how it was made."""
 
 import shlex
 from dataclasses import dataclass, field
@@ -15,46 +15,46 @@ _PACKAGES = ("posterity", "numpy", "scikit-learn")
 
 
 def _versions() -> tuple[tuple[str, str], ...]:
-    """Of the libraries that the numbers depend on."""
+    """Return the versions of the libraries that the numbers depend on."""
     return tuple((name, metadata.version(name)) for name in _PACKAGES)
 
 
 @dataclass(frozen=True, eq=False)
 class Story:
-    """Everything a report tells.
+    """Everything that a report shows.
 
     Parameters
     ----------
     title : str
-        Of the page; the name of the file, as a rule.
+        Title of the page.
     command : str
-        What to type to make the report again.
+        Command that makes the report again.
     model : tables.TableModel
-        Fitted; the winner of ``comparison`` where there is one.
+        Fitted model; the winner of ``comparison`` if there is one.
     frame : polars.DataFrame
-        The rows, target included; a sample where the file is larger than memory.
+        The rows, including the target; a sample if the file is larger than memory.
     held_out : HeldOut
-        What was said of rows of ``frame``, and what came.
+        Predictions for rows of ``frame``, and the observed values.
     comparison : Comparison, optional
-        Where several models were measured. ``held_out`` are then rows that the model had not seen.
+        Scores of several models; ``held_out`` then contains only held-out rows.
     model_path : str, default="model.posterity"
-        Where the model was saved, for the commands that a reader may type.
+        File of the saved model, for the suggested commands.
     source : str, default="data.csv"
-        The file that the rows came from, for the same commands.
+        File of the table, for the suggested commands.
     dask : str, optional
-        The cluster that worked on the rows, for the same commands.
+        Address of the Dask cluster, for the suggested commands.
     n_rows_in_file : int, optional
-        None: as many as ``frame`` has.
+        Number of rows in the file. None: as many as ``frame`` has.
     row_numbers : ndarray of shape (n,), optional
-        Where the rows of ``frame`` stand in the file, from 0. None: one after the other.
+        Positions of the rows of ``frame`` in the file, from 0. None: consecutive.
     inferred : tuple of str
-        Sentences saying what the table was taken to be.
+        Sentences that describe the inferred schema.
     notes : tuple of str
-        Sentences that a reader should see.
+        Sentences to show at the top.
     seed : int, default=0
-        Of what is left to chance.
+        Random seed.
     versions : tuple of (str, str)
-        Of the libraries.
+        Names and versions of the libraries.
     """
 
     title: str
@@ -75,7 +75,7 @@ class Story:
 
     @property
     def schema(self) -> tables.Schema:
-        """What the table was taken to be."""
+        """Inferred schema of the table."""
         return self.model.schema
 
     @property
@@ -85,34 +85,34 @@ class Story:
 
     @property
     def n_rows(self) -> int:
-        """Rows in the file."""
+        """Number of rows in the file."""
         return self.frame.height if self.n_rows_in_file is None else self.n_rows_in_file
 
     @property
     def model_name(self) -> str:
-        """The short name of the model, or its class."""
+        """Short name of the model, or its class."""
         if self.comparison is not None:
             return self.comparison.best.name
         return type(self.model.estimator_).__name__
 
     @property
     def seen(self) -> str:
-        """What the measured rows are, for captions."""
-        return "rows of the file" if self.comparison is None else "rows it had not seen"
+        """Description of the scored rows, for captions."""
+        return "rows of the file" if self.comparison is None else "held-out rows"
 
     def row_number(self, row: int) -> int:
-        """Where a row of the frame stands in the file, counted from 1 below the header."""
+        """Return the number of a row in the file, counted from 1 below the header."""
         return 1 + int(row if self.row_numbers is None else self.row_numbers[row])
 
     @property
     def counting(self) -> str:
-        """A sentence on what row numbers mean."""
+        """Sentence that explains the row numbers."""
         if self.row_numbers is None and self.n_rows > self.frame.height:
             return "Rows are counted from 1 within the sample that was read."
         return "Rows are counted from 1 below the header."
 
     @property
     def predict_command(self) -> str:
-        """What to type for predictions of new rows."""
+        """Command that predicts new rows."""
         words = ["posterity", "predict", self.model_path, self.source]
         return shlex.join([*words, *(() if self.dask is None else ("--dask", self.dask))])

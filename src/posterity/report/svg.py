@@ -1,7 +1,7 @@
-"""Pictures as inline SVG: elements, marks on two scales, and the frame around them.
+"""Draw figures as inline SVG: elements, marks on two scales, and the frame around them.
 
-Nothing here knows a colour: marks carry classes, which the style sheet of the page paints in light,
-in dark and in print.
+Marks have CSS classes instead of colours, which the style sheet of the page defines for light mode,
+dark mode and print.
 """
 
 from collections.abc import Iterable
@@ -15,11 +15,11 @@ from posterity.report import numbers
 from posterity.report.scales import Scale
 
 _NO_MARKUP = Markup()
-_LETTER = 7.6  # mean width of a letter in labels
+_LETTER = 7.6  # mean width of a character in labels
 
 
 def element(tag: str, *children: str, **attributes: str | float | None) -> Markup:
-    """One element; texts and attributes are escaped, underscores in names become hyphens.
+    """Return one element; texts and attributes are escaped, underscores become hyphens.
 
     Examples
     --------
@@ -37,14 +37,14 @@ def element(tag: str, *children: str, **attributes: str | float | None) -> Marku
 
 @dataclass(frozen=True)
 class Plot:
-    """Two scales and the room they have on the page.
+    """Two scales and the size of the figure.
 
     Attributes
     ----------
     x, y : Scale
-        Across, and upwards.
+        Horizontal and vertical scale.
     width, height : float
-        Of the whole picture, in its own units.
+        Size of the whole figure, in its own units.
     left, right, top, bottom : float
         Margins around the marks, for labels.
     """
@@ -59,11 +59,11 @@ class Plot:
     bottom: float = 44.0
 
     def across(self, values: ArrayLike) -> list[str]:
-        """Places of values of x, as texts."""
+        """Return the horizontal positions of values of x, as text."""
         return _texts(self.left + self.x.at(values) * (self.width - self.left - self.right))
 
     def up(self, values: ArrayLike) -> list[str]:
-        """Places of values of y, as texts."""
+        """Return the vertical positions of values of y, as text."""
         return _texts(self.height - self.bottom - self.y.at(values) * self._room)
 
     @property
@@ -79,7 +79,7 @@ class Plot:
         radius: float = 2.6,
         tips: Iterable[str] = (),
     ) -> Markup:
-        """A disc for each pair, with a text that appears where one points at it."""
+        """Draw a dot with a tooltip for each pair."""
         texts = list(tips)
         marks = (
             element("circle", *_tip(texts, k), cx=a, cy=b, r=radius)
@@ -88,25 +88,25 @@ class Plot:
         return element("g", _NO_MARKUP.join(marks), class_=f"dots {name}")
 
     def line(self, x: ArrayLike, y: ArrayLike, name: str) -> Markup:
-        """A line through the pairs."""
+        """Draw a line through the pairs."""
         return element("path", class_=f"line {name}", d=_path(self.across(x), self.up(y)))
 
     def area(self, x: ArrayLike, low: ArrayLike, high: ArrayLike, name: str) -> Markup:
-        """The room between two lines."""
+        """Fill the area between two lines."""
         across = self.across(x)
         there = _path(across, self.up(high))
         back = _path(across[::-1], self.up(low)[::-1]).replace("M", "L", 1)
         return element("path", class_=f"area {name}", d=f"{there}{back}Z")
 
     def sticks(self, x: ArrayLike, low: ArrayLike, high: ArrayLike, name: str) -> Markup:
-        """An upright line for each x."""
+        """Draw a vertical line at each x."""
         places = zip(self.across(x), self.up(low), self.up(high), strict=True)
         return element(
             "path", class_=f"stick {name}", d="".join(f"M{a} {b}V{c}" for a, b, c in places)
         )
 
     def bars(self, low: ArrayLike, high: ArrayLike, y: ArrayLike, name: str) -> Markup:
-        """A lying line at each y."""
+        """Draw a horizontal line at each y."""
         places = zip(self.across(low), self.across(high), self.up(y), strict=True)
         return element(
             "path", class_=f"stick {name}", d="".join(f"M{a} {c}H{b}" for a, b, c in places)
@@ -115,13 +115,13 @@ class Plot:
     def boxes(
         self, left: ArrayLike, right: ArrayLike, low: ArrayLike, high: ArrayLike, name: str
     ) -> Markup:
-        """Filled rectangles."""
+        """Draw filled rectangles."""
         sides = zip(self.across(left), self.across(right), self.up(low), self.up(high), strict=True)
         shapes = "".join(f"M{a} {c}H{b}V{d}H{a}Z" for a, b, c, d in sides)
         return element("path", class_=f"box {name}", d=shapes)
 
     def texts(self, x: ArrayLike, y: ArrayLike, words: Iterable[str], name: str) -> Markup:
-        """A word centred at each place."""
+        """Draw a centred word at each position."""
         marks = (
             element("text", word, x=a, y=b, dy="0.35em")
             for a, b, word in zip(self.across(x), self.up(y), words, strict=True)
@@ -129,7 +129,7 @@ class Plot:
         return element("g", _NO_MARKUP.join(marks), class_=f"words {name}")
 
     def picture(self, *layers: Markup, title: str, description: str, grid: bool = True) -> Markup:
-        """The whole: layers from back to front within their frame, and what a reader is told."""
+        """Draw the layers from back to front in their frame, with title and description."""
         return Markup('<svg viewBox="0 0 {} {}" role="img" aria-label="{}">{}{}</svg>').format(
             _value(self.width),
             _value(self.height),
@@ -175,7 +175,7 @@ class Plot:
 
 
 def room_for(scale: Scale) -> float:
-    """The margin that labels beside a picture need."""
+    """Return the margin that the labels of a vertical axis need."""
     return max(58.0, 16.0 + _LETTER * max(map(len, scale.labels), default=0))
 
 
@@ -185,7 +185,7 @@ def _path(across: list[str], up: list[str]) -> str:
 
 
 def _texts(places: ArrayLike) -> list[str]:
-    """Tenths are finer than anyone sees; shorter texts keep the page small."""
+    """Format positions to tenths, which keeps the page small."""
     return [_value(v) for v in np.atleast_1d(np.asarray(places, dtype=np.float64)).tolist()]
 
 

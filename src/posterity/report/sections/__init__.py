@@ -1,6 +1,6 @@
-"""The sections of the report, one a module, in the order of the page.
+"""The sections of the report, one module each, in the order of the page.
 
-Each is a function from what is known to a section, or to nothing where it does not apply.
+Each module has a function that returns a section, or None if the section does not apply.
 """
 
 from collections.abc import Callable
@@ -37,5 +37,5 @@ ORDER: tuple[Callable[[Material], Section | None], ...] = (
 
 
 def of(material: Material) -> tuple[Section, ...]:
-    """Those that apply."""
+    """Return the sections that apply."""
     return tuple(found for make in ORDER if (found := make(material)) is not None)

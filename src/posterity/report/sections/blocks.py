@@ -1,4 +1,4 @@
-"""What a section is made of; the template of the page knows how to show each."""
+"""The building blocks of a section, which the page template renders."""
 
 from dataclasses import dataclass, field
 from typing import ClassVar, TypeAlias
@@ -8,7 +8,7 @@ from markupsafe import Markup
 
 @dataclass(frozen=True)
 class Text:
-    """A paragraph."""
+    """A paragraph of text."""
 
     text: str
     kind: ClassVar[str] = "text"
@@ -24,7 +24,7 @@ class Items:
 
 @dataclass(frozen=True)
 class Code:
-    """Something to type."""
+    """A command or expression to copy."""
 
     text: str
     kind: ClassVar[str] = "code"
@@ -32,18 +32,18 @@ class Code:
 
 @dataclass(frozen=True)
 class Figure:
-    """A picture, what it shows in a word, and how to read it in a sentence."""
+    """A figure with its title and caption."""
 
     picture: Markup
     title: str
     caption: str
-    legend: tuple[tuple[str, str], ...] = ()  # class of the mark, and what it stands for
+    legend: tuple[tuple[str, str], ...] = ()  # CSS class of the mark, and its meaning
     wide: bool = False
 
 
 @dataclass(frozen=True)
 class Figures:
-    """Pictures side by side where there is room."""
+    """Figures side by side, if the page is wide enough."""
 
     figures: tuple[Figure, ...]
     small: bool = False
@@ -52,15 +52,15 @@ class Figures:
 
 @dataclass(frozen=True)
 class Row:
-    """One line of a table; the first cell names it."""
+    """One row of a table; the first cell is its header."""
 
     cells: tuple[str, ...]
-    mark: str = ""  # "best", "baseline" or nothing
+    mark: str = ""  # "best", "baseline" or empty
 
 
 @dataclass(frozen=True)
 class Table:
-    """Rows under a head; columns named in ``words`` are texts, all others numbers."""
+    """A table; the columns whose positions are in ``words`` are text, all others numbers."""
 
     caption: str
     head: tuple[str, ...]
@@ -71,7 +71,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Panel:
-    """Where the page lets a reader ask the model itself."""
+    """The interactive panel in which the model runs in the page."""
 
     payload: Markup  # JSON that may stand inside a script element
     kind: ClassVar[str] = "panel"

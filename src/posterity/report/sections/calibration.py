@@ -1,4 +1,4 @@
-"""Whether stated chances are those that are observed."""
+"""Section on calibration: whether predicted probabilities match observed frequencies."""
 
 import numpy as np
 from markupsafe import Markup
@@ -13,14 +13,14 @@ from posterity.report.sections.blocks import Figure, Figures, Section
 from posterity.report.svg import Plot
 
 STATED = np.array([*np.arange(0.1, 0.95, 0.05), 0.95, 0.99])
-_BAND = 0.9  # of what right predictions would give by chance
+_BAND = 0.9  # probability of the chance band of calibrated predictions
 _ROWS_A_BIN = 25
 _MOST_CLASSES = 8
-_FEWEST = 10  # rows of a class, for a curve of its own
+_FEWEST = 10  # rows of a class that gets a curve
 
 
 def section(material: Material) -> Section | None:
-    """For numbers the transform and the coverage, for several classes the reliability of each."""
+    """For numbers, show PIT histogram and coverage; for classes, reliability curves."""
     held = material.story.held_out
     if held.pit is not None:
         figures: tuple[Figure, ...] = _transform(held.pit), _coverage(held.pit)
@@ -28,12 +28,12 @@ def section(material: Material) -> Section | None:
         figures = _overall(held, held.probabilities), *_by_class(held, held.probabilities)
     else:
         return None
-    lead = "Whether a stated chance is the share that is observed: can the uncertainty be trusted?"
-    return Section("calibration", "How sure it may be", lead, (Figures(figures),))
+    lead = "Do predicted probabilities match observed frequencies? If so, trust the uncertainty."
+    return Section("calibration", "Calibration", lead, (Figures(figures),))
 
 
 def histogram(pit: Array) -> tuple[Array, Array]:
-    """Edges of bins, and the share of rows in each as a multiple of what is expected."""
+    """Return the edges of bins, and the ratio of observed to expected rows in each."""
     n_bins = int(np.clip(len(pit) // _ROWS_A_BIN, 4, 20))
     counts, edges = np.histogram(pit, n_bins, range=(0.0, 1.0))
     return edges, counts * (n_bins / len(pit))
@@ -45,7 +45,7 @@ def _transform(pit: Array) -> Figure:
     n_bins = len(density)
     low, high = np.array(stats.binom(n, 1.0 / n_bins).interval(_BAND)) * n_bins / n
     plot = Plot(
-        scales.shares("predicted chance of a lower value"),
+        scales.shares("predicted probability of a lower value"),
         scales.between(0.0, 1.08 * max(float(density.max()), high, 1.5), "observed / expected"),
     )
     gap = 0.06 / n_bins
@@ -54,11 +54,11 @@ def _transform(pit: Array) -> Figure:
         plot.area([0.0, 1.0], [low, low], [high, high], "chance"),
         plot.line([0.0, 1.0], [1.0, 1.0], "rule"),
     ]
-    title = "Where values fell in their predictions"
+    title = "Histogram of the probability integral transform"
     caption = (
-        "Flat is right. A hump: the predictions are too wide; a valley: too narrow; a slope: they "
-        "lie to one side. Of right predictions nine in ten bars end in the grey band. "
-        + _verdict(density, low, high)
+        "The histogram of calibrated predictions is flat. A hump means that they are too wide, a "
+        "valley too narrow, a slope biased. For calibrated predictions, nine in ten bars end in "
+        "the grey band. " + _verdict(density, low, high)
     )
     told = f"Histogram of the probability integral transform of {n} rows in {n_bins} bins."
     return Figure(plot.picture(*layers, title=title, description=told), title, caption)
@@ -70,7 +70,7 @@ def _verdict(density: Array, low: float, high: float) -> str:
 
 
 def coverage(pit: Array) -> Array:
-    """The share of rows within each central interval, at the stated levels."""
+    """Return the share of rows inside each central interval, at the stated levels."""
     outside = np.abs(2.0 * pit - 1.0)
     return (outside[:, None] <= STATED).mean(axis=0)
 
@@ -79,7 +79,7 @@ def _coverage(pit: Array) -> Figure:
     n = len(pit)
     share = coverage(pit)
     low, high = np.array(stats.binom(n, STATED).interval(_BAND)) / n
-    plot = Plot(scales.shares("stated coverage of the interval"), scales.shares("rows inside"))
+    plot = Plot(scales.shares("nominal coverage"), scales.shares("observed coverage"))
     layers = [
         plot.area(STATED, low, high, "chance"),
         plot.line([0.0, 1.0], [0.0, 1.0], "rule"),
@@ -89,11 +89,12 @@ def _coverage(pit: Array) -> Figure:
     title = "Coverage of intervals"
     nominal = int(np.argmin(np.abs(STATED - 0.9)))
     caption = (
-        "How many rows lie in the central interval of each stated coverage. Above the diagonal the "
-        "intervals are wider than needed, below they promise too much; the grey band is chance. "
-        f"The interval of 90 % holds {numbers.percent(float(share[nominal]), 1)}."
+        "Share of rows inside their central interval, for each nominal coverage. Above the "
+        "diagonal, intervals are wider than necessary; below, too narrow. The grey band shows "
+        "random variation. The 90 % interval contains "
+        f"{numbers.percent(float(share[nominal]), 1)} of the rows."
     )
-    told = "Stated against observed coverage, from 10 to 99 per cent."
+    told = "Nominal against observed coverage, from 10 to 99 per cent."
     return Figure(plot.picture(*layers, title=title, description=told), title, caption)
 
 
@@ -104,20 +105,23 @@ def _overall(held: HeldOut, p: Array) -> Figure:
         stated, came, of = p.max(axis=1), p.argmax(axis=1) == held.y, "of the most probable class"
     title = "Reliability"
     caption = (
-        f"Rows gathered by the stated probability {numbers.clipped(of, 40)}, and how often it "
-        "came, with 90 % intervals. On the diagonal, what is called 70 % happens in 70 % of rows."
+        f"Rows grouped by the predicted probability {numbers.clipped(of, 40)}, and its observed "
+        "frequency with 90 % intervals. On the diagonal, predictions of 70 % are correct in 70 % "
+        "of rows."
     )
     return Figure(reliability.picture(stated, came, title, of), title, caption)
 
 
 def _by_class(held: HeldOut, p: Array) -> tuple[Figure, ...]:
-    """One curve a class, where there are more than two."""
+    """Draw one curve per class if there are more than two classes."""
     if not 3 <= len(held.classes) <= _MOST_CLASSES:
         return ()
     usual = [c for c in range(len(held.classes)) if np.count_nonzero(held.y == c) >= _FEWEST]
     if not usual:
         return ()
-    plot = Plot(scales.shares("stated probability of the class"), scales.shares("share that came"))
+    plot = Plot(
+        scales.shares("predicted probability of the class"), scales.shares("observed frequency")
+    )
     layers: list[Markup] = [plot.line([0.0, 1.0], [0.0, 1.0], "rule")]
     for c in usual:
         found = reliability.bins(p[:, c], held.y == c)
@@ -126,7 +130,7 @@ def _by_class(held: HeldOut, p: Array) -> tuple[Figure, ...]:
             plot.dots(found.stated, found.came, f"c{c}", radius=3.0),
         ]
     title = "Reliability by class"
-    caption = "The same for each class by itself: rows gathered by its stated probability."
+    caption = "Reliability of each class: rows grouped by its predicted probability."
     legend = tuple((f"dots c{c}", held.classes[c]) for c in usual)
     told = f"Reliability of {len(usual)} classes."
     return (Figure(plot.picture(*layers, title=title, description=told), title, caption, legend),)

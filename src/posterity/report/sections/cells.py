@@ -1,4 +1,4 @@
-"""Rows of the reader's own table, as cells of a table of the page."""
+"""Format rows of the input table for tables of the report."""
 
 from typing import Any
 
@@ -12,17 +12,17 @@ MOST_COLUMNS = 8
 
 
 def columns(material: Material) -> list[str]:
-    """The inputs that are shown beside a row: the most important ones."""
+    """Return the names of the inputs that are shown for a row, the most important ones."""
     return material.names[:MOST_COLUMNS]
 
 
 def cells(frame: pl.DataFrame, names: list[str], row: int) -> tuple[str, ...]:
-    """The cells of one row, each short enough for a table."""
+    """Format the cells of one row, each short enough for a table."""
     return tuple(text(frame[name][row]) for name in names)
 
 
 def text(value: Any) -> str:
-    """One value as a person reads it; a dash where it is missing."""
+    """Format one value; a dash if it is missing."""
     if value is None:
         return numbers.DASH
     return (
@@ -33,8 +33,6 @@ def text(value: Any) -> str:
 
 
 def cut(material: Material) -> str:
-    """A sentence on inputs that are not shown."""
+    """Return a sentence if not all inputs are shown."""
     n = len(material.names)
-    return (
-        "" if n <= MOST_COLUMNS else f" Of {n} inputs the {MOST_COLUMNS} most important are shown."
-    )
+    return "" if n <= MOST_COLUMNS else f" Showing the {MOST_COLUMNS} most important of {n} inputs."

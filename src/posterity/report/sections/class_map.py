@@ -1,4 +1,4 @@
-"""Class probabilities over the two numbers that matter most."""
+"""Map of class probabilities over the two most important numeric inputs."""
 
 import numpy as np
 from markupsafe import Markup
@@ -11,14 +11,14 @@ from posterity.report.sections.blocks import Figure
 from posterity.report.svg import Plot
 
 _GRID = 36
-_N_LEVELS = 5  # of certainty, from even odds to certain
+_N_LEVELS = 5  # of the probability of the most probable class
 N_COLOURS = 8
 _LOW, _HIGH = 1.0, 99.0  # per cent of the rows that the map spans
 _MOST_DOTS = 250
 
 
 def figures(material: Material) -> list[Figure]:
-    """The map; none where fewer than two inputs are numbers, or classes outnumber colours."""
+    """Draw the map, if two inputs are numbers and there are enough colours for the classes."""
     pair = material.of_kind("number")[:2]
     held = material.story.held_out
     if len(pair) < 2 or len(held.classes) > N_COLOURS:
@@ -37,8 +37,8 @@ def figures(material: Material) -> list[Figure]:
     title = "Map of probabilities"
     others = "" if len(material.names) == 2 else " All other inputs are at typical values."
     caption = (
-        f"The most probable class over {pair[0]} and {pair[1]}: the fuller the colour, the surer."
-        f"{others} Dots are rows, in the colour of the class that came."
+        f"Most probable class over {pair[0]} and {pair[1]}; stronger colours mean higher "
+        f"probability.{others} Dots are rows in the colour of their observed class."
     )
     legend = tuple((f"dots c{c}", name) for c, name in enumerate(held.classes))
     told = f"Most probable class over {pair[0]} and {pair[1]}."
@@ -46,7 +46,7 @@ def figures(material: Material) -> list[Figure]:
 
 
 def axis(values: Array) -> Array:
-    """Edges of the tiles along one input."""
+    """Return the edges of the tiles along one input."""
     low, high = np.percentile(values, [_LOW, _HIGH])
     if high <= low:
         low, high = low - 0.5, high + 0.5
@@ -62,7 +62,7 @@ def _scale(edges: Array, title: str) -> scales.Scale:
 
 
 def _probabilities(material: Material, pair: list[str], x: Array, y: Array) -> Array:
-    """At the middle of each tile, (rows of tiles, tiles in a row, C)."""
+    """Return class probabilities at the centre of each tile, (rows, columns, C)."""
     middles = [0.5 * (edges[:-1] + edges[1:]) for edges in (x, y)]
     X, Y = np.meshgrid(*middles)
     frame = material.rows_of({pair[0]: X.ravel().tolist(), pair[1]: Y.ravel().tolist()})
@@ -70,7 +70,7 @@ def _probabilities(material: Material, pair: list[str], x: Array, y: Array) -> A
 
 
 def _tiles(plot: Plot, x: Array, y: Array, p: Array) -> list[Markup]:
-    """Tiles of one class and certainty as one shape, runs of them as one box."""
+    """Draw tiles of one class and level as one shape, runs of them as one box."""
     best, C = p.argmax(axis=2), p.shape[2]
     sure = (p.max(axis=2) - 1.0 / C) / (1.0 - 1.0 / C) if C > 1 else np.ones(best.shape)
     level = np.clip(np.ceil(_N_LEVELS * sure), 1, _N_LEVELS).astype(np.intp)
@@ -84,7 +84,7 @@ def _tiles(plot: Plot, x: Array, y: Array, p: Array) -> list[Markup]:
 
 
 def _runs(inside: NDArray[np.bool_]) -> tuple[NDArray[np.intp], ...]:
-    """Row, first column and the column after the last of each run of true cells."""
+    """Return row, first column and end column of each run of true cells."""
     edge = np.zeros((len(inside), 1), dtype=np.int8)
     steps = np.diff(np.hstack([edge, inside.astype(np.int8), edge]), axis=1)
     rows, starts = np.nonzero(steps == 1)

@@ -1,4 +1,4 @@
-"""What the model says of rows, and what came: classes."""
+"""Section on predicted class probabilities and observed classes."""
 
 import numpy as np
 from markupsafe import Markup
@@ -12,22 +12,22 @@ from posterity.report.sections import class_map
 from posterity.report.sections.blocks import Figure, Figures, Section
 from posterity.report.svg import Plot
 
-_MOST_CLASSES = 12  # in a table of confusions that can be read
+_MOST_CLASSES = 12  # in a readable confusion matrix
 _N_BINS = 20
 
 
 def section(material: Material) -> Section | None:
-    """Probabilities beside what came; nothing for numbers."""
+    """Compare predicted probabilities with observed classes; None for regression."""
     held = material.story.held_out
     p = held.probabilities
     if p is None:
         return None
     figures = [_certainty(held, p), *_confusions(held, p), *class_map.figures(material)]
     lead = (
-        f"The probabilities that {material.story.model_name} gave to classes of "
-        f"{material.story.seen}, and the classes that came."
+        f"Class probabilities predicted by {material.story.model_name} for {material.story.seen}, "
+        "and the observed classes."
     )
-    return Section("prediction", "What it predicts", lead, (Figures(tuple(figures)),))
+    return Section("prediction", "Predictions", lead, (Figures(tuple(figures)),))
 
 
 def _certainty(held: HeldOut, p: Array) -> Figure:
@@ -36,14 +36,14 @@ def _certainty(held: HeldOut, p: Array) -> Figure:
     share = np.histogram(given, edges)[0] / max(len(given), 1)
     top = max(float(share.max()), 0.05)
     plot = Plot(
-        scales.shares("probability given to the class that came"),
+        scales.shares("predicted probability of the observed class"),
         scales.shares("share of rows", high=1.05 * top),
     )
     boxes = plot.boxes(edges[:-1] + 0.004, edges[1:] - 0.004, 0.0 * share, share, "accent")
-    title = "Probability of what came"
+    title = "Probability of the observed class"
     caption = (
-        "The further to the right, the better the model knew. Rows at the left were surprises: the "
-        "class that came had been given little."
+        "Rows on the right are predicted well. Rows on the left were assigned a low probability of "
+        "their observed class."
     )
     told = f"Histogram over {len(given)} rows."
     return Figure(plot.picture(boxes, title=title, description=told), title, caption)
@@ -56,10 +56,10 @@ def _confusions(held: HeldOut, p: Array) -> list[Figure]:
     said = p.argmax(axis=1)
     counts = np.zeros((C, C), dtype=np.int64)
     np.add.at(counts, (held.y.astype(np.intp), said), 1)
-    title = "Confusions"
+    title = "Confusion matrix"
     caption = (
-        "Rows of the table are classes that came, columns the most probable class. Numbers count "
-        "rows; all of them would lie on the diagonal if the model were always right."
+        "Observed classes from top to bottom, most probable classes from left to right. Numbers "
+        "are counts of rows; correct predictions lie on the diagonal."
     )
     return [Figure(_matrix(held.classes, counts, title), title, caption)]
 
@@ -68,7 +68,7 @@ def _matrix(classes: tuple[str, ...], counts: NDArray[np.int64], title: str) -> 
     C = len(classes)
     length = 14 if C <= 4 else 7 if C <= 7 else 4
     x = scales.names(classes, "most probable", length=length)
-    y = scales.names(classes[::-1], "came", length=9)
+    y = scales.names(classes[::-1], "observed", length=9)
     plot = Plot(x, y, left=92.0, height=300.0)
     share = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
     layers = []
@@ -79,7 +79,7 @@ def _matrix(classes: tuple[str, ...], counts: NDArray[np.int64], title: str) -> 
     i, j = np.nonzero(counts)
     words = [numbers.count(int(n)) for n in counts[i, j]]
     layers.append(plot.texts(j, C - 1 - i, words, "cells"))
-    told = f"Counts of {C} classes that came against the most probable."
+    told = f"Counts of {C} observed classes against the most probable class."
     return plot.picture(*layers, title=title, description=told, grid=False)
 
 

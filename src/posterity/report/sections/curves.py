@@ -1,4 +1,4 @@
-"""How the prediction changes with one input at a time, all others at typical values."""
+"""Section with the effect of one input at a time, all others at typical values."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ _SIZE = {"width": 330.0, "height": 230.0, "left": 64.0}
 
 @dataclass(frozen=True, eq=False)
 class Question:
-    """Values of one input that the model is asked about."""
+    """Values of one input at which the model predicts."""
 
     name: str
-    places: Array  # on the axis
-    cells: list[Any]  # in the table
-    labels: tuple[str, ...]  # of levels; empty for numbers and dates
+    places: Array  # positions on the axis
+    cells: list[Any]  # values in the table
+    labels: tuple[str, ...]  # names of categories; empty for numbers and dates
 
 
 def section(material: Material) -> Section | None:
-    """Curves over the most important inputs, from one prediction of all their rows."""
+    """Draw curves over the most important inputs, from one prediction of all rows."""
     asked = [
         q
         for name in material.names[: material.leading(3, _MOST_INPUTS)]
@@ -49,8 +49,8 @@ def section(material: Material) -> Section | None:
     drawing = draw(material, frame)
     answers = np.split(drawing.answers, cuts)
     figures = tuple(drawing.figure(material, q, a) for q, a in zip(asked, answers, strict=True))
-    lead = "One input moves, all others stay at their median or commonest level. " + drawing.lead
-    return Section("curves", "One input at a time", lead, (Figures(figures, small=True),))
+    lead = "One input varies; all others have their median or most frequent value. " + drawing.lead
+    return Section("curves", "Effect of each input", lead, (Figures(figures, small=True),))
 
 
 def _question(material: Material, name: str) -> Question | None:
@@ -79,10 +79,13 @@ def _axis(material: Material, asked: Question) -> scales.Scale:
 
 @dataclass(frozen=True, eq=False)
 class _Numbers:
-    """Bands of a number, all on one scale so that inputs can be compared."""
+    """Bands of a number, all on one vertical scale so that inputs can be compared."""
 
     answers: Array  # (n, 5)
-    lead = "Line: median; dark: 50 %; light: 90 % of the prediction. All have one upright scale."
+    lead = (
+        "Line: median; dark band: 50 % interval; light band: 90 % interval. All figures share one "
+        "vertical scale."
+    )
 
     @classmethod
     def of(cls, material: Material, frame: pl.DataFrame) -> _Numbers:
@@ -108,7 +111,7 @@ def _points(plot: Plot, x: Array, q: Array) -> list[Markup]:
 
 @dataclass(frozen=True, eq=False)
 class _Chances:
-    """Class probabilities: of the second class of two, or of the commonest of several."""
+    """Probabilities of the second of two classes, or of the most frequent of several."""
 
     answers: Array  # (n, C)
     shown: tuple[int, ...]
@@ -126,7 +129,7 @@ class _Chances:
 
     @property
     def lead(self) -> str:
-        """How the curves are read."""
+        """Sentence that explains the curves."""
         if self.shown == (1,):
             return f"The line is the probability of {self.classes[1]}."
         return "Each line is the probability of a class."

@@ -1,4 +1,4 @@
-"""The top of the page: what was asked, the answer in two sentences, and what to type next."""
+"""The top of the page: the verdict, the main facts, and the next command."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ _NOMINAL = 0.9
 
 @dataclass(frozen=True)
 class Head:
-    """What the page opens with."""
+    """Contents of the top of the page."""
 
     title: str
     source: str
@@ -24,7 +24,7 @@ class Head:
 
 
 def head(story: Story) -> Head:
-    """The top of the page."""
+    """Build the top of the page."""
     return Head(
         story.title,
         story.source,
@@ -39,12 +39,12 @@ def head(story: Story) -> Head:
 def _facts(story: Story) -> list[tuple[str, str]]:
     used = len(story.held_out.rows)
     inputs, dropped = len(story.schema.inputs), len(story.schema.dropped)
-    left_out = f", {dropped} left out" if dropped else ""
+    left_out = f", {dropped} ignored" if dropped else ""
     rows = numbers.count(story.n_rows)
     facts = [
         ("Target", story.schema.target),
         ("Task", story.schema.task),
-        ("Rows", rows if used == story.n_rows else f"{rows}, {numbers.count(used)} measured"),
+        ("Rows", rows if used == story.n_rows else f"{rows}, {numbers.count(used)} scored"),
         ("Inputs", f"{inputs}{left_out}"),
         ("Model", story.model_name),
     ]
@@ -57,21 +57,21 @@ def _verdict(story: Story) -> str:
         return story.comparison.verdict
     score = numbers.short(float(np.mean(story.held_out.log_prob)))
     measured = numbers.plural(len(story.held_out.rows), "row")
-    return f"Measured on {measured}, the mean log score is {score}. {_trust(story)}"
+    return f"The mean log score on {measured} is {score}. {_trust(story)}"
 
 
 def _trust(story: Story) -> str:
-    """A sentence on whether what happens is as likely as the model says."""
+    """Return a sentence that compares predicted and observed frequencies."""
     held = story.held_out
     if held.quantiles is not None:
         inside = np.mean((held.quantiles[:, 0] <= held.y) & (held.y <= held.quantiles[:, -1]))
         share, stated = numbers.percent(float(inside)), numbers.percent(_NOMINAL)
-        return f"Of what came, {share} lay within the central {stated} of the prediction."
+        return f"The {stated} intervals contain {share} of the observed values."
     if held.probabilities is None:
         return ""
     right = np.mean(np.argmax(held.probabilities, axis=1) == held.y)
     stated = numbers.percent(float(np.mean(np.max(held.probabilities, axis=1))))
     return (
-        f"The most probable class came in {numbers.percent(float(right))} of rows, and was given "
-        f"{stated} on average."
+        f"The most probable class is correct in {numbers.percent(float(right))} of rows, with a "
+        f"mean predicted probability of {stated}."
     )

@@ -1,4 +1,4 @@
-"""What a fitted model itself says of its inputs: length scales, weights, gains."""
+"""Table of the fitted parameters of the inputs: length scales, weights or gains."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from posterity.report.material import Material
 from posterity.report.sections.blocks import Row, Table
 
 _MOST = 20
-_N_DRAWS = 1000  # standard deviations to two digits
+_N_DRAWS = 1000  # gives standard deviations to two digits
 
 
 @runtime_checkable
@@ -23,11 +23,11 @@ class Sampled(Protocol):
     """A model whose weights can be drawn from their posterior."""
 
     def sample_weights(self, n_samples: int = 1, random_state: Any = None) -> tuple[Array, Array]:
-        """Draws of weights and offset."""
+        """Draw weights and offset."""
 
 
 def table(material: Material) -> Table | None:
-    """The model's own numbers, one line a column it reads; None where it has none."""
+    """Return the fitted parameters, one row per encoded column; None if there are none."""
     model = material.story.model
     names = [str(name) for name in model.encoder_.get_feature_names_out()]
     classes = material.story.held_out.classes
@@ -39,7 +39,7 @@ def table(material: Material) -> Table | None:
 
 
 def length_scales(kernel: Any, n_columns: int) -> list[Array]:
-    """Those of every part of a kernel that has one for each column."""
+    """Return the length scales of every part of a kernel that has one per column."""
     found = [np.asarray(k.length_scale) for k in _parts(kernel) if isinstance(k, _WITH_LENGTHS)]
     return [lengths for lengths in found if lengths.shape == (n_columns,)]
 
@@ -64,8 +64,8 @@ def _length_scales(estimator: Any, names: Sequence[str]) -> Table | None:
     shortest = np.min(found, axis=0)
     order = np.argsort(shortest, kind="stable")[:_MOST]
     caption = (
-        "How far one must move along a column, in standard deviations of it, before the function "
-        "changes: short scales matter, long ones hardly." + _cut(len(names))
+        "Distance along a column, in its standard deviations, over which the function changes; "
+        "columns with short length scales matter most." + _cut(len(names))
     )
     rows = [Row((names[d], numbers.short(float(shortest[d])))) for d in order]
     return Table(caption, ("Column", "Length scale"), tuple(rows))
@@ -82,7 +82,7 @@ def _weights(estimator: Any, names: Sequence[str], classes: Sequence[str]) -> Ta
     several = len(W) > 1 and len(W) == len(classes)
     head = ("Column", *(classes if several else ("Weight",)))
     caption = (
-        "The weight of each column, numbers in units of their standard deviation"
+        "Weight of each column; numeric columns are in units of their standard deviation"
         + ("" if error is None else f", {numbers.PLUS_MINUS} its standard deviation")
         + f". {_kept(len(kept), len(names))}"
         + _cut(len(order))
@@ -112,16 +112,14 @@ def _gains(estimator: Any, names: Sequence[str]) -> Table | None:
     gained = np.maximum(np.asarray(gain, dtype=np.float64), 0.0)  # a useless column may cost some
     share = gained / np.sum(gained)
     order = np.argsort(-share, kind="stable")[:_MOST]
-    caption = "The share of what all splits gained that is due to each column." + _cut(len(names))
+    caption = "Share of the total gain of all splits that is due to each column." + _cut(len(names))
     rows = [Row((names[d], numbers.percent(float(share[d]), 1))) for d in order]
     return Table(caption, ("Column", "Share of gain"), tuple(rows))
 
 
 def _kept(kept: int, n_columns: int) -> str:
-    return (
-        "" if kept == n_columns else f"{kept} of {n_columns} columns have one; the rest are zero."
-    )
+    return "" if kept == n_columns else f"{kept} of {n_columns} weights are not zero."
 
 
 def _cut(n_columns: int) -> str:
-    return f" The first {_MOST} of {n_columns} are shown." if n_columns > _MOST else ""
+    return f" Showing the first {_MOST} of {n_columns}." if n_columns > _MOST else ""

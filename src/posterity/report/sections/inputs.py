@@ -1,4 +1,4 @@
-"""Which inputs matter: by what is lost without them, and by what the model itself says."""
+"""Section on the importance of inputs: by permutation, and by fitted parameters."""
 
 import numpy as np
 
@@ -13,7 +13,7 @@ _STEP = 22.0
 
 
 def section(material: Material) -> Section | None:
-    """Importance by permutation, and the model's own numbers."""
+    """Show permutation importance and the fitted parameters of the inputs."""
     blocks: list[Block] = []
     if material.importance:
         blocks.append(Figures((_figure(material),)))
@@ -22,8 +22,8 @@ def section(material: Material) -> Section | None:
         blocks.append(table)
     if not blocks:
         return None
-    lead = "What the predictions rest on."
-    return Section("inputs", "Which inputs matter", lead, tuple(blocks))
+    lead = "How much the predictions depend on each input."
+    return Section("inputs", "Importance of inputs", lead, tuple(blocks))
 
 
 def _figure(material: Material) -> Figure:
@@ -44,12 +44,12 @@ def _figure(material: Material) -> Figure:
         plot.line([0.0, 0.0], [-0.5, len(shown) - 0.5], "rule"),
     ]
     rest = len(material.importance) - len(shown)
-    title = "What is lost when an input is shuffled"
+    title = "Permutation importance"
     caption = (
-        "Decrease of the mean log score when every row takes the value of another row, measured on "
-        f"{material.story.seen}; lines are two standard errors. Where two inputs carry the same "
-        "information, neither alone may seem to matter."
-        + (f" {numbers.plural(rest, 'further input')} matter less." if rest else "")
+        "Decrease of the mean log score when the values of an input are shuffled between rows, on "
+        f"{material.story.seen}; lines are two standard errors. If two inputs contain the same "
+        "information, each may appear unimportant."
+        + (f" Not shown: {numbers.plural(rest, 'less important input')}." if rest else "")
     )
     told = f"The most important input is {shown[0].name}."
     picture = plot.picture(*layers, title=title, description=told)

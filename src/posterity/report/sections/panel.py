@@ -1,4 +1,4 @@
-"""A panel in which the reader moves the inputs and the model answers, in the page itself."""
+"""Section with an interactive panel: change the inputs, and the model predicts in the page."""
 
 import json
 from typing import Any
@@ -13,25 +13,25 @@ _UNSAFE = {ord(c): f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"}
 
 
 def section(material: Material) -> Section:
-    """The panel, or why there is none and what to type instead."""
+    """Return the panel, or the reason why there is no panel and a command to use instead."""
     found = what_if.payload(material.story.model, first=material.names)
     if isinstance(found, what_if.Refusal):
         blocks: tuple[Block, ...] = (Text(found.why), *_instead(material))
-        lead = "This model does not run inside a page."
+        lead = "This model cannot run in a web page."
     else:
         blocks = (Panel(embedded(found)),)
-        lead = "Move the inputs: the model answers here, without a network and without a server."
+        lead = "Change the inputs; the model predicts in this page, without a network or a server."
     return Section("what-if-section", "What if", lead, blocks)
 
 
 def _instead(material: Material) -> tuple[Block, ...]:
-    return Text("Write rows of your own into a file, and type:"), Code(
+    return Text("To predict new rows, save them in a file and run:"), Code(
         material.story.predict_command
     )
 
 
 def embedded(value: Any) -> Markup:
-    """JSON that cannot end the script element it stands in, nor open another.
+    """Serialise a value to JSON that is safe inside a script element.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What the model says of rows, and what came: numbers."""
+"""Section on predictive distributions of numbers and the observed values."""
 
 import numpy as np
 from markupsafe import Markup
@@ -10,22 +10,22 @@ from posterity.report.material import Material, some
 from posterity.report.sections.blocks import Figure, Figures, Section
 from posterity.report.svg import Plot
 
-_N_STICKS = 240  # intervals that can still be told apart
+_N_STICKS = 240  # intervals that remain distinguishable
 _GRID = 81
-DOMINATES = 0.8  # of all importance: then the prediction is nearly a curve over one input
+DOMINATES = 0.8  # share of the total importance of a dominant input
 
 
 def section(material: Material) -> Section | None:
-    """Predictive distributions beside what came; nothing for classes."""
+    """Compare predictive distributions with observed values; None for classification."""
     held = material.story.held_out
     if held.quantiles is None:
         return None
     figures = [_intervals(material, held.quantiles), *_band(material)]
     lead = (
-        f"What {material.story.model_name} says of {material.story.seen}, as a distribution, and "
-        "the value that came."
+        f"Distributions predicted by {material.story.model_name} for {material.story.seen}, and "
+        "the observed values."
     )
-    return Section("prediction", "What it predicts", lead, (Figures(tuple(figures)),))
+    return Section("prediction", "Predictions", lead, (Figures(tuple(figures)),))
 
 
 def _intervals(material: Material, quantiles: Array) -> Figure:
@@ -50,10 +50,10 @@ def _intervals(material: Material, quantiles: Array) -> Figure:
     title = "Predicted and observed"
     share = numbers.percent(float(np.mean(inside)))
     caption = (
-        f"Each dot is a row; the bar behind it is the prediction: dark 50 %, light 90 %. {share} "
-        "of these dots lie within their light bar; nine in ten should."
+        "Each dot is a row; the bar behind it shows the 50 % (dark) and 90 % (light) interval. "
+        f"{share} of these dots lie inside their 90 % interval; 90 % is ideal."
     )
-    legend = (("dots ink", "within 90 %"), ("dots warn", "outside"))
+    legend = (("dots ink", "inside the 90 % interval"), ("dots warn", "outside"))
     told = f"{len(k)} rows: observed {target} against its predicted median, with intervals."
     return Figure(plot.picture(*layers, title=title, description=told), title, caption, legend)
 
@@ -68,7 +68,7 @@ def _at(texts: list[str], chosen: NDArray[np.bool_]) -> list[str]:
 
 
 def dominant(material: Material) -> str | None:
-    """The number or date on which the prediction almost alone depends."""
+    """Return the number or date that dominates the prediction, if there is one."""
     drops = np.array([max(one.drop, 0.0) for one in material.importance])
     found = material.of_kind("number", "date")
     if not found or found[0] != material.names[0]:
@@ -78,7 +78,7 @@ def dominant(material: Material) -> str | None:
 
 
 def _band(material: Material) -> list[Figure]:
-    """The distribution as a band over the input that dominates, where one does."""
+    """Draw the distribution as a band over the dominant input, if there is one."""
     name = dominant(material)
     if name is None:
         return []
@@ -97,15 +97,15 @@ def _band(material: Material) -> list[Figure]:
     title = f"{target} over {numbers.clipped(name, 40)}"
     others = "" if len(material.names) == 1 else ", all other inputs at typical values"
     caption = (
-        f"The model's distribution of {target} over {name}{others}: line median, dark band 50 %, "
-        "light band 90 %. Dots are rows."
+        f"Predicted distribution of {target} over {name}{others}. Line: median; dark band: 50 % "
+        "interval; light band: 90 % interval; dots: rows."
     )
     told = f"Median and bands of {target} over {name}."
     return [Figure(plot.picture(*layers, title=title, description=told), title, caption)]
 
 
 def bands(plot: Plot, x: Array, q: Array) -> list[Markup]:
-    """Light and dark band, and the median, of quantiles (n, 5) at rising x."""
+    """Draw the bands and the median of quantiles (n, 5) at ascending x."""
     return [
         plot.area(x, q[:, 0], q[:, 4], "outer"),
         plot.area(x, q[:, 1], q[:, 3], "inner"),

@@ -1,4 +1,4 @@
-"""Which model of the family: log scores on held-out rows, with their standard errors."""
+"""Section with the ranking of models by log score on held-out rows."""
 
 import numpy as np
 from markupsafe import Markup
@@ -18,33 +18,33 @@ from posterity.report.sections.blocks import (
 )
 from posterity.report.svg import Plot, room_for
 
-_STEP = 26.0  # between two models in the picture
-_FAR = 4.0  # times the typical distance: beyond, a mark at the edge says so
+_STEP = 26.0  # between two models in the figure
+_FAR = 4.0  # times the typical difference; models beyond it get a mark at the edge
 
 
 def section(material: Material) -> Section | None:
-    """The ranking; nothing where there was one model only."""
+    """Show the ranking; None if there is only one model."""
     found = material.story.comparison
     if found is None or len(found.results) < 2:
         return None
     blocks: list[Block] = [Figures((_figure(found),)), _table(found)]
     if found.skipped:
-        blocks += [Text("Not measured:"), Items(tuple(f"{s.name}: {s.why}" for s in found.skipped))]
+        blocks += [Text("Not scored:"), Items(tuple(f"{s.name}: {s.why}" for s in found.skipped))]
     lead = (
-        f"{numbers.plural(len(found.results), 'model')} on the same {found.folds} folds of "
-        f"{numbers.plural(found.n_rows, 'row')}, each measured on rows it had not seen."
+        f"{found.folds}-fold cross-validation of {numbers.plural(len(found.results), 'model')} on "
+        f"{numbers.plural(found.n_rows, 'row')}; all models use the same folds."
     )
-    return Section("ranking", "Which model", lead, tuple(blocks))
+    return Section("ranking", "Ranking of models", lead, tuple(blocks))
 
 
 def _figure(found: Comparison) -> Figure:
-    title = "Log score below the best"
+    title = "Difference in log score from the best model"
     caption = (
-        "Each dot is the mean log score of a model on held-out rows, less that of the best: "
-        "further right is better. Lines are two standard errors of the difference, row by row. "
-        "A line that touches zero: the rows cannot tell the two models apart."
+        "Each dot is the mean log score of a model on held-out rows minus that of the best; "
+        "further right is better. Lines are two standard errors of the difference, computed row "
+        "by row. If a line reaches zero, the difference is not significant."
     )
-    both = (("dots accent", "models of the family"), ("dots hollow", "baselines"))
+    both = (("dots accent", "models"), ("dots hollow", "baselines"))
     legend = both if any(result.baseline for result in found.results) else ()
     return Figure(_picture(found.results, title), title, caption, legend, wide=True)
 
@@ -57,7 +57,7 @@ def _picture(results: tuple[Result, ...], title: str) -> Markup:
     edge = _edge(lost)
     near = lost >= edge
     ends = np.concatenate([(lost - error)[near], (lost + error)[near], np.zeros(1)])
-    x_scale = scales.linear(ends, "nats a row")
+    x_scale = scales.linear(ends, "nats per row")
     names = scales.names([r.name for r in reversed(results)], length=22)
     height = _STEP * n + 54.0
     plot = Plot(x_scale, names, height=height, left=room_for(names))
@@ -78,7 +78,7 @@ def _picture(results: tuple[Result, ...], title: str) -> Markup:
 
 
 def _edge(lost: np.ndarray) -> float:
-    """How far down the axis goes: one hopeless model shall not flatten all others."""
+    """Return the lower end of the axis, so that one bad model does not compress all others."""
     behind = np.sort(-lost[np.isfinite(lost)])
     typical = float(np.median(behind[behind > 0.0])) if (behind > 0.0).any() else 0.0
     return -min(float(behind[-1]), _FAR * typical) if len(behind) else 0.0
@@ -104,7 +104,7 @@ def _table(found: Comparison) -> Table:
         "Log score",
         "Below the best",
         "RMSE" if regression else "Accuracy",
-        *(("In 90 % interval",) if regression else ()),
+        *(("Coverage 90 %",) if regression else ()),
         "Calibration error",
         "Log evidence",
         "Fit, s",
@@ -112,8 +112,9 @@ def _table(found: Comparison) -> Table:
         "Size",
     )
     caption = (
-        "Log score and its standard error: higher is better. Calibration error: 0 is best. Fit: "
-        "seconds for one fold; predict: milliseconds for 1000 rows; size: of the saved model."
+        "Log score: mean log probability of the observed value with its standard error; higher is "
+        "better. Calibration error: 0 is best. Fit: seconds for one fold; predict: milliseconds "
+        "for 1000 rows; size: of the saved model."
     )
     return Table(caption, head, tuple(_row(r, found.best, regression) for r in found.results))
 

@@ -1,4 +1,4 @@
-"""How often what was stated with a probability came."""
+"""Draw reliability curves: observed frequency against predicted probability."""
 
 from dataclasses import dataclass
 
@@ -17,7 +17,7 @@ _ROWS_A_BIN = 20
 
 @dataclass(frozen=True, eq=False)
 class Bins:
-    """Rows of about the same stated probability: what was stated, what came, and 90 % of it."""
+    """Predicted probability, observed frequency and its 90 % interval of groups of rows."""
 
     stated: Array
     came: Array
@@ -26,7 +26,7 @@ class Bins:
 
 
 def bins(stated: Array, came: NDArray[np.bool_]) -> Bins:
-    """As many rows in each bin; intervals of the frequency by a Beta(1/2, 1/2) prior."""
+    """Group rows into equal bins; intervals of the frequency use a Beta(1/2, 1/2) prior."""
     order = np.argsort(stated, kind="stable")
     n_bins = int(np.clip(len(order) // _ROWS_A_BIN, 1, _MOST_BINS))
     groups = [g for g in np.array_split(order, n_bins) if len(g)]
@@ -37,14 +37,14 @@ def bins(stated: Array, came: NDArray[np.bool_]) -> Bins:
 
 
 def picture(stated: Array, came: NDArray[np.bool_], title: str, of: str) -> Markup:
-    """The curve of one class, with intervals and the diagonal."""
+    """Draw the curve of one class, with intervals and the diagonal."""
     found = bins(stated, came)
-    plot = Plot(scales.shares(f"stated probability {of}"), scales.shares("share that came"))
+    plot = Plot(scales.shares(f"predicted probability {of}"), scales.shares("observed frequency"))
     layers = [
         plot.line([0.0, 1.0], [0.0, 1.0], "rule"),
         plot.sticks(found.stated, found.low, found.high, "muted"),
         plot.line(found.stated, found.came, "accent"),
         plot.dots(found.stated, found.came, "accent", radius=4.0),
     ]
-    told = f"Stated probability {of} against the share that came, in {len(found.stated)} groups."
+    told = f"Predicted probability {of} against observed frequency, in {len(found.stated)} groups."
     return plot.picture(*layers, title=title, description=told)

@@ -1,23 +1,24 @@
-"""How to make the report again, and what was taken for granted on the way."""
+"""Section with the command that makes the report, the inferred schema and versions."""
 
 from posterity.report.material import Material
 from posterity.report.sections.blocks import Block, Code, Items, Row, Section, Table, Text
 
 
 def section(material: Material) -> Section:
-    """The exact command, what was inferred, what was left out, and versions."""
+    """Show the exact command, the inferred schema, ignored columns and versions."""
     story = material.story
     blocks: list[Block] = [Code(story.command)]
     if story.comparison is not None:
         blocks += [Text("The same model in Python:"), Code(story.comparison.best.code)]
     if story.inferred:
-        blocks += [Text("What was inferred, and how to say otherwise:"), Items(story.inferred)]
+        blocks += [Text("Inferred from the table, with the options to change it:")]
+        blocks += [Items(story.inferred)]
     if story.schema.dropped:
         rows = tuple(Row((one.name, one.why)) for one in story.schema.dropped)
-        blocks.append(Table("Columns that no model reads.", ("Column", "Why"), rows, words=(0, 1)))
+        blocks.append(Table("Ignored columns.", ("Column", "Reason"), rows, words=(0, 1)))
     blocks.append(_circumstances(material))
-    lead = "Typed again on the same file, this command gives the same numbers."
-    return Section("reproduce", "How to reproduce it", lead, tuple(blocks))
+    lead = "Run on the same file, this command gives the same numbers."
+    return Section("reproduce", "How to reproduce this report", lead, tuple(blocks))
 
 
 def _circumstances(material: Material) -> Table:
@@ -26,4 +27,4 @@ def _circumstances(material: Material) -> Table:
     if story.comparison is not None:
         rows.append(Row(("folds", str(story.comparison.folds))))
     rows += [Row(pair) for pair in story.versions]
-    return Table("What else the numbers depend on.", ("What", "Value"), tuple(rows), words=(0, 1))
+    return Table("Settings and versions.", ("Name", "Value"), tuple(rows), words=(0, 1))

@@ -1,4 +1,4 @@
-"""What the predictions of numbers left unexplained."""
+"""Section on the residuals of predictions of numbers."""
 
 import numpy as np
 from scipy import stats
@@ -9,13 +9,16 @@ from posterity.report.material import Material
 from posterity.report.sections.blocks import Figure, Figures, Section
 from posterity.report.svg import Plot
 
-_SMALLEST = 1e-6  # chance beyond which a standardised residual is not followed
+_SMALLEST = 1e-6  # probability at which standardised residuals are clipped
 _ENDS = (0.05, 0.95)
-_EVEN = "An even cloud about zero is right; a bend is a missing shape, a funnel unequal noise."
+_EVEN = (
+    "Residuals should scatter evenly around zero; a bend indicates a missing effect, a funnel "
+    "unequal noise."
+)
 
 
 def section(material: Material) -> Section | None:
-    """Residuals over the prediction and over the first input, and their quantiles."""
+    """Draw residuals over the prediction and the most important number, and their quantiles."""
     held = material.story.held_out
     if held.mean is None or held.pit is None:
         return None
@@ -25,12 +28,12 @@ def section(material: Material) -> Section | None:
         return None
     figures = [_over(held.mean[k], left, "the prediction", "predicted mean", _EVEN)]
     figures += [*_over_input(material, left), _quantiles(standardised(held.pit))]
-    lead = "Observed less predicted mean: a pattern here is something the model has missed."
-    return Section("residuals", "What it misses", lead, (Figures(tuple(figures)),))
+    lead = "Observed value minus predicted mean; a pattern is something that the model misses."
+    return Section("residuals", "Residuals", lead, (Figures(tuple(figures)),))
 
 
 def standardised(pit: Array) -> Array:
-    """Residuals as standard normals, whatever the predicted distributions were, rising."""
+    """Transform residuals to standard normals under the predicted distributions, and sort them."""
     return np.sort(stats.norm.ppf(np.clip(pit, _SMALLEST, 1.0 - _SMALLEST)))
 
 
@@ -57,7 +60,7 @@ def _over_input(material: Material, left: Array) -> list[Figure]:
     dates = material.kind(numeric[0]) == "date"
     if not np.isfinite(values).any():
         return []
-    caption = f"The same rows over {numeric[0]}, of all numbers the one that matters most."
+    caption = f"The same rows over {numeric[0]}, the most important number."
     return [_over(values, left, numeric[0], numeric[0], caption, dates=dates)]
 
 
@@ -79,8 +82,8 @@ def _quantiles(z: Array) -> Figure:
     ]
     title = "Quantiles of standardised residuals"
     caption = (
-        "On the diagonal the predicted distributions have the right shape. Ends that leave the "
-        "grey band are tails heavier (steeper) or lighter (flatter) than predicted."
+        "On the diagonal, the predicted distributions have the correct shape. Ends outside the "
+        "grey band indicate heavier (steeper) or lighter (flatter) tails than predicted."
     )
     told = f"Quantiles of {n} standardised residuals against those of a normal."
     return Figure(plot.picture(*layers, title=title, description=told), title, caption)

@@ -1,4 +1,4 @@
-"""The rows that the model had least expected."""
+"""Section with the rows that have the lowest predicted probability."""
 
 from collections.abc import Callable
 
@@ -14,7 +14,7 @@ _MOST = 10
 
 
 def section(material: Material) -> Section | None:
-    """The least probable rows, with what was said of them and what came."""
+    """Show the least probable rows with their predictions and observed values."""
     story, held = material.story, material.story.held_out
     if not len(held.rows):
         return None
@@ -24,10 +24,10 @@ def section(material: Material) -> Section | None:
     rows = tuple(_row(material, int(k), names, said) for k in order)
     head = ("Row", f"Observed {story.schema.target}", "Predicted", "Log score", *names)
     words = (1, 2, *range(4, 4 + len(names)))
-    caption = f"The least expected first. {story.counting}" + cells.cut(material)
+    caption = f"Lowest log score first. {story.counting}" + cells.cut(material)
     lead = (
-        f"The {numbers.plural(len(rows), 'row')} to which the model gave least. Errors in the data "
-        "often stand here, and so do cases of a kind that the inputs do not tell."
+        f"The {numbers.plural(len(rows), 'row')} with the lowest predicted probability. They are "
+        "often errors in the data, or cases that the inputs do not explain."
     )
     return Section(
         "surprises", "The most surprising rows", lead, (Table(caption, head, rows, words),)
@@ -62,7 +62,7 @@ def _class_said(held: HeldOut, k: int) -> tuple[str, str]:
 
 
 def _chance(p: float) -> str:
-    """In per cent; never certain, and small ones to the digits they have."""
+    """Format a probability in per cent, never as 100 %, and small ones with more digits."""
     if p > 0.995:
         return "> " + numbers.percent(0.99)
     return numbers.percent(p) if p > 0.01 else numbers.short(100.0 * p, 2) + " %"

@@ -1,4 +1,4 @@
-"""The relevance vectors as rows of the reader's own table."""
+"""Section with the relevance vectors as rows of the input table."""
 
 from typing import Any
 
@@ -15,14 +15,14 @@ _SAME = 1e-9
 
 
 def section(material: Material) -> Section | None:
-    """Rows that the model kept; nothing where it keeps none, or where they are not in the table."""
+    """Show the relevance vectors; None if there are none, or they are not in the table."""
     story = material.story
     rows = kept(material)
     if rows is None or not len(rows):
         return None
     shown, names = rows[:_MOST], cells.columns(material)
     target = story.schema.target
-    caption = f"Each line is a row of the file. {story.counting}" + cells.cut(material)
+    caption = story.counting + cells.cut(material)
     lines = tuple(
         Row(
             (
@@ -33,21 +33,21 @@ def section(material: Material) -> Section | None:
         for row in shown
     )
     lead = (
-        f"All that the model keeps of {numbers.plural(story.model.n_rows_, 'row')} is "
-        f"{numbers.plural(len(rows), 'row')}: a prediction is a comparison with these."
+        f"The model keeps {numbers.plural(len(rows), 'relevance vector')} of "
+        f"{numbers.plural(story.model.n_rows_, 'row')}; predictions depend on these rows only."
     )
     if len(rows) > _MOST:
-        lead += f" The first {_MOST} of them:"
+        lead += f" Showing the first {_MOST}."
     words = tuple(range(1, 2 + len(names)))
     table = Table(caption, ("Row", target, *names), lines, words=words)
-    return Section("vectors", "The rows it keeps", lead, (table,))
+    return Section("vectors", "Relevance vectors", lead, (table,))
 
 
 def kept(material: Material) -> NDArray[np.intp] | None:
-    """Positions in the frame of the rows that a relevance vector machine keeps.
+    """Return the positions of the relevance vectors in the frame.
 
-    The model counts rows with a target only, and may have been fitted to another table; so what
-    it keeps is held against what the frame has there.
+    The model counts only rows with a target, and may have been fitted to another table, so its
+    vectors are compared with the rows of the frame; None if they differ.
     """
     story = material.story
     fitted: dict[str, Any] = vars(story.model.estimator_)

@@ -1,4 +1,4 @@
-"""A fitted model as numbers that a page can run: what would it say, were the inputs others?"""
+"""Pack a fitted model as JSON that the report's panel runs in the page."""
 
 from posterity.report.what_if.packing import Refusal
 from posterity.report.what_if.page import script, style

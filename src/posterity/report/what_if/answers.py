@@ -1,4 +1,4 @@
-"""Likelihoods as plain numbers: how the page makes a prediction of latent values."""
+"""Pack likelihoods as JSON: how the page turns latent values into predictions."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ _MOST_CLASSES = 20
 
 
 def normal(noise_variance: float, *, scale: float = 1.0, center: float = 0.0) -> Json:
-    """Normal noise about a latent value that is scaled and moved first."""
+    """Pack normal noise around a latent value that is first scaled and shifted."""
     return {"kind": "normal", "noise": float(noise_variance), "scale": scale, "center": center}
 
 
 def student_t_of(freedom: float, latent_unit: float, noise: float) -> Json:
-    """Student's t: the squared scale is the latent variance in this unit, and the noise."""
+    """Pack a Student-t whose squared scale is ``latent_unit`` times the variance, plus noise."""
     return {"kind": "student_t", "freedom": freedom, "unit": latent_unit, "noise": noise}
 
 
 @functools.singledispatch
 def of(likelihood: Any) -> Json:
-    """What is predicted where the latent value is normal.
+    """Pack the predictive distribution of a likelihood for normal latent values.
 
     Examples
     --------
@@ -35,7 +35,7 @@ def of(likelihood: Any) -> Json:
     {'kind': 'two_classes', 'averaging': 'exact'}
     """
     name = type(likelihood).__name__
-    raise NoFormError(f"Predictions under a {name} likelihood have no form that runs in a page.")
+    raise NoFormError(f"Predictions with a {name} likelihood cannot run in a page.")
 
 
 @of.register
@@ -75,7 +75,7 @@ def _pack_bernoulli(likelihood: likelihoods.Bernoulli) -> Json:
 def _pack_categorical(likelihood: likelihoods.Categorical) -> Json:
     C = likelihood.n_classes
     if C > _MOST_CLASSES:
-        raise NoFormError(f"{C} classes are averaged over by more points than a page should hold.")
+        raise NoFormError(f"Averaging over {C} classes needs too many points for a page.")
     answer: Json = {"kind": "classes", "averaging": likelihood.averaging}
     if likelihood.averaging == "exact":
         answer |= _points(C)
@@ -83,7 +83,7 @@ def _pack_categorical(likelihood: likelihoods.Categorical) -> Json:
 
 
 def certain_number(likelihood: Any) -> Json:
-    """What is predicted of a number where the latent value is taken as it is."""
+    """Pack the prediction of a number from a point estimate of the latent value."""
     if isinstance(likelihood, likelihoods.StudentT):
         nu, scale = likelihood.degrees_of_freedom, likelihood.scale
         return student_t_of(float(nu), 0.0, float(scale) ** 2)  # type: ignore[arg-type]
@@ -91,12 +91,12 @@ def certain_number(likelihood: Any) -> Json:
 
 
 def certain() -> Json:
-    """Classes of latent values that are taken as they are."""
+    """Pack the prediction of classes from point estimates of latent values."""
     return {"kind": "classes", "averaging": "none"}
 
 
 def _points(C: int) -> Json:
-    """Half of the points of the largest tier, of which smaller ones take the first."""
+    """Pack half of the points of the largest tier; smaller tiers use the first of them."""
     tiers = softmax_mean.tiers(C)
     _, most = tiers[-1]
     half = softmax_mean.normal_points(C - 1, most)[:, : 2 ** (most - 1)]

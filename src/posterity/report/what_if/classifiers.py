@@ -1,4 +1,4 @@
-"""The forms of classifiers."""
+"""Pack fitted classifiers as JSON."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _pack_kernel_logistic_regression(model: classification.KernelLogisticRegress
 @form.register
 def _pack_relevance_vector_classifier(model: classification.RelevanceVectorClassifier) -> Json:
     if model.query_column:
-        raise NoFormError("With query_column=True each query has a model of its own.")
+        raise NoFormError("With query_column=True every query is fitted separately.")
     space = columns.of_kernel(model.kernel_, model.relevance_vectors_)
     return _weighted(model, space, model.dual_coef_)
 
@@ -98,7 +98,7 @@ def _pack_logistic_tree_classifier(model: classification.LogisticTreeClassifier)
 
 
 def _gated(model: Any) -> Json:
-    """Gates and experts, linear in the same columns."""
+    """Pack gates and experts, which are linear in the same columns."""
     experts = zip(model.expert_coef_, model.expert_intercept_, strict=True)
     return {
         "columns": columns.of(model.features_),

@@ -1,4 +1,4 @@
-"""Features as plain numbers: how encoded inputs become the columns that weights belong to."""
+"""Pack feature spaces as JSON: how encoded inputs become the columns of a linear model."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from posterity.report.what_if.packing import Json, NoFormError, check_room, numb
 
 @functools.singledispatch
 def of(space: object) -> Json:
-    """What the page computes the columns from.
+    """Pack a feature space for the page.
 
     Examples
     --------
     >>> of(features.Polynomial(2).fit([[1.0]]))
     {'kind': 'polynomial', 'parents': [-1, 0], 'factors': [0, 0]}
     """
-    raise NoFormError(f"Features of the kind {type(space).__name__} do not run in a page.")
+    raise NoFormError(f"Features of type {type(space).__name__} cannot run in a page.")
 
 
 @of.register
@@ -90,40 +90,40 @@ def _pack_learned_radial(space: features.LearnedRadial) -> Json:
 
 
 def about(kernel: Json, rows: Array) -> Json:
-    """One column for each of these rows, the kernel about it."""
+    """Pack one kernel column for each of these rows."""
     check_room(rows.size, f"{len(rows):,} rows of {rows.shape[1]} columns")
     return {"kind": "kernel", "kernel": kernel, "rows": table(rows), "count": len(rows)}
 
 
 def of_kernel(kernel: kernels.Kernel, rows: Any) -> Json:
-    """The same of a kernel that is one of the library's."""
+    """Pack kernel columns of a kernel of this library."""
     if not len(rows):
         return {"kind": "none"}
     return about(kernel_tree.of_rows(kernel, rows), np.asarray(rows))
 
 
 def of_function(space: features.KernelColumns) -> Json:
-    """The same of kernel columns, whose kernel may also be the plain inner product."""
+    """Pack fitted kernel columns, whose kernel may also be the inner product."""
     X = space.X_train_
     if isinstance(space.kernel, str):
         return about(kernel_tree.tree(kernels.Linear(1.0), X.shape[1]), X)
     if not isinstance(space.kernel_, kernels.Kernel):
-        raise NoFormError("A kernel that is a function of the user's does not run in a page.")
+        raise NoFormError("A user-defined kernel function cannot run in a page.")
     return of_kernel(space.kernel_, X)
 
 
 def chosen(space: Json, places: Any) -> Json:
-    """Some of the columns."""
+    """Select some of the columns."""
     return {"kind": "chosen", "of": space, "places": [int(place) for place in places]}
 
 
 def with_ones(space: Json) -> Json:
-    """And a column of ones, the last."""
+    """Append a column of ones."""
     return {"kind": "with_ones", "of": space}
 
 
 def centred(space: Json, weights: Array, *, about_mean: bool) -> Json:
-    """Columns less their weighted mean, times the roots of the weights: those of dual models."""
+    """Subtract weighted means and scale by the roots of the weights, as dual models do."""
     return {"kind": "centred", "of": space, "weights": numbers(weights), "about": about_mean}
 
 

@@ -1,4 +1,4 @@
-"""When few rows of a process stand for all in a page: how far they do is measured, not assumed."""
+"""Approximate a Gaussian process by few of its rows, if the measured error is small enough."""
 
 from __future__ import annotations
 
@@ -10,32 +10,32 @@ from posterity.inference.process import Condensed, Exact
 from posterity.report.what_if.packing import NoFormError
 
 MOST_ROWS = 400
-"""Rows whose covariances a page carries beside all else."""
+"""Largest number of rows whose covariances are embedded in a page."""
 
 TELLING = 288
-"""Rows that tell of all others where those are more."""
+"""Number of rows that approximate a larger process."""
 
-_TOLERANCE = 0.03  # of a standard deviation: less than a person sees
+_TOLERANCE = 0.03  # of a standard deviation, which is not visible
 _CHECKED = 1000
 
 
 def small(posterior: Exact, noise_variance: float) -> tuple[Exact | Condensed, str]:
-    """The process itself, or the same through some of its rows, and a sentence that says so."""
+    """Return the process, or an approximation by some of its rows and a sentence that says so."""
     n = kernels.rows.count(posterior.X)
     if n <= MOST_ROWS or not isinstance(posterior.X, np.ndarray):
         return posterior, ""
     condensed = Condensed.of(posterior, TELLING)
     error = _error(posterior, condensed, noise_variance)
     if error > _TOLERANCE:
-        raise NoFormError(f"The covariances of {n:,} rows are more than a page should carry.")
+        raise NoFormError(f"The covariances of {n:,} rows do not fit into a page.")
     return condensed, (
-        f"Here {len(condensed.Z)} of the {n:,} rows tell of all others: what is said differs from "
-        f"what the model says by at most {max(100.0 * error, 0.1):.1f} % of a deviation."
+        f"This panel approximates the model by {len(condensed.Z)} of its {n:,} rows; predictions "
+        f"differ by at most {max(100.0 * error, 0.1):.1f} % of a standard deviation."
     )
 
 
 def _error(posterior: Exact, condensed: Condensed, noise_variance: float) -> float:
-    """The largest difference of means and of deviations, in deviations, where a panel goes."""
+    """Return the largest difference of means and standard deviations, in standard deviations."""
     X = _probes(np.asarray(posterior.X))
     exact, few = posterior.latent(X), condensed.latent(X)
     s = np.sqrt(exact.variance + noise_variance)
@@ -44,7 +44,7 @@ def _error(posterior: Exact, condensed: Condensed, noise_variance: float) -> flo
 
 
 def _probes(X: Array) -> Array:
-    """Rows, and rows of which one column was taken from another."""
+    """Draw rows, and rows in which one column has the value of another row."""
     rng = np.random.default_rng(0)
     rows = X[rng.integers(len(X), size=_CHECKED)]
     mixed, column = rows.copy(), rng.integers(X.shape[1], size=_CHECKED)

@@ -1,4 +1,4 @@
-"""The inputs of a model as controls of a panel, each with the arithmetic that encodes it."""
+"""Pack the inputs of a model as controls of the panel, with their encodings."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from posterity import tables
 from posterity.report.what_if.packing import Json
 from posterity.tables import parts
 
-_FEW = 4.0  # whole numbers within a smaller range may well be the ends of fractions
+_FEW = 4.0  # whole numbers in a smaller range may be the ends of a range of fractions
 
 
 def controls(model: tables.TableModel) -> list[Json]:
-    """One for each input, in the order in which they are encoded."""
+    """Return one control per input, in the order of the encoder."""
     pairs = zip(model.encoder_.parts_, model.profile_, strict=True)
     return [_control(part, profile) for part, profile in pairs]
 
 
 def _control(part: parts.Part, profile: Any) -> Json:
-    """Name and kind, where it starts, and how its values become columns."""
+    """Pack name, kind, start value and encoding of an input."""
     if isinstance(part, parts.CategoryPart):
         return _category(part, profile)
     common = {"name": part.name, "scale": part.scale, **_range(profile)}
@@ -44,7 +44,7 @@ def _control(part: parts.Part, profile: Any) -> Json:
 
 
 def _range(profile: Any) -> Json:
-    """Between what it moves, and where it starts; missing where nothing else was ever seen."""
+    """Return the range and the start value, which is missing if all values are."""
     if not profile.quantiles:
         return {"low": 0.0, "high": 0.0, "start": None}
     low, _, median, _, high = profile.quantiles
@@ -65,13 +65,13 @@ def _category(part: parts.CategoryPart, profile: Any) -> Json:
 
 
 def _written(part: parts.DatePart) -> str:
-    """Whether people would give a day, a day and a time, or a time alone."""
+    """Return whether a value is written as a date, a date and time, or a time."""
     if part.style == "clock":
         return "time"
     return "datetime" if part.day else "date"
 
 
 def _are_whole(profile: Any) -> bool:
-    """Whether the least and the largest value are, and so perhaps all between them."""
+    """Return whether the smallest and largest values are whole, so that all values may be."""
     ends = np.asarray(profile.quantiles)[[0, -1]] if profile.quantiles else np.zeros(2)
     return bool(np.all(ends == np.round(ends)) and np.ptp(ends) >= _FEW)

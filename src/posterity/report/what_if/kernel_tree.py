@@ -1,4 +1,4 @@
-"""Kernels as trees of plain numbers."""
+"""Pack kernels as trees of JSON objects."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from posterity.report.what_if.packing import Json, NoFormError, numbers
 
 @functools.singledispatch
 def tree(kernel: object, D: int) -> Json:
-    """What the page computes k(x, z) from, for rows of D columns.
+    """Pack a kernel of rows with D columns, so that the page can compute k(x, z).
 
     Examples
     --------
@@ -22,7 +22,7 @@ def tree(kernel: object, D: int) -> Json:
     {'kind': 'scaled', 'variance': 2.0, 'of': {'kind': 'rbf', 'lengths': [0.5, 0.5]}}
     """
     del D
-    raise NoFormError(f"The kernel {kernel} has no form that runs in a page.")
+    raise NoFormError(f"The kernel {kernel} cannot run in a page.")
 
 
 @tree.register
@@ -98,9 +98,9 @@ def _pack_columns(kernel: kernels.Columns, D: int) -> Json:
 
 
 def of_rows(kernel: kernels.Kernel, rows: Array) -> Json:
-    """The kernel of rows like these."""
+    """Pack the kernel of these rows."""
     if not (kernel.takes_vectors and isinstance(rows, np.ndarray)):
-        raise NoFormError("A kernel of objects has no form that runs in a page.")
+        raise NoFormError("A kernel of objects cannot run in a page.")
     return tree(kernel, rows.shape[1])
 
 

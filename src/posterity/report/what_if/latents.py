@@ -1,4 +1,4 @@
-"""Posteriors of weights as plain numbers: mean and covariance of latent values at any columns.
+"""Pack posteriors of weights as JSON: mean and covariance of latent values at any columns.
 
 One form serves all of them. Columns z are scaled, u = (z - center) / scale, and perhaps projected,
 p = V^T u, and a one is added; weight i belongs to entry ``which[i]`` of p and to contrast
@@ -26,7 +26,7 @@ from posterity.report.what_if.packing import (
 
 
 def of(coef: Array, offset: Array, posterior: Json | None = None) -> Json:
-    """Weights (C, M) and offsets (C,) of the mean, and what is known of the covariance.
+    """Pack weights (C, M) and offsets (C,) of the mean, and the covariance if it is known.
 
     Examples
     --------
@@ -44,8 +44,8 @@ def of(coef: Array, offset: Array, posterior: Json | None = None) -> Json:
 
 @functools.singledispatch
 def spread(posterior: object) -> Json:
-    """What the covariance of the latent values is computed from."""
-    raise NoFormError(f"A {type(posterior).__name__} has no form that runs in a page.")
+    """Pack a posterior, from which the page computes covariances of latent values."""
+    raise NoFormError(f"{type(posterior).__name__} cannot run in a page.")
 
 
 @spread.register
@@ -84,7 +84,7 @@ def _pack_latent_posterior(posterior: LatentPosterior) -> Json:
 @spread.register
 def _pack_sparse_posterior(posterior: SparsePosterior) -> Json:
     if not (len(posterior.scale) or posterior.offset):
-        raise NoFormError("The model keeps no column and has no offset: it says the same always.")
+        raise NoFormError("The model has no columns and no offset, so its prediction is constant.")
     return {
         "center": numbers(posterior.center),
         "scale": numbers(posterior.scale),
@@ -111,8 +111,8 @@ def _pack_kernel_weights(posterior: KernelWeights) -> Json:
 
 @functools.singledispatch
 def weights(fit: object) -> Json:
-    """To which column and contrast each weight belongs, and the factor of their precision."""
-    raise NoFormError(f"A {type(fit).__name__} has no form that runs in a page.")
+    """Pack the column and contrast of each weight, and the factor of their precision."""
+    raise NoFormError(f"{type(fit).__name__} cannot run in a page.")
 
 
 @weights.register

@@ -1,4 +1,4 @@
-"""Arrays as text: the smallest type that holds every number exactly, in base64."""
+"""Encode arrays as base64 text, in the smallest type that represents every number exactly."""
 
 from __future__ import annotations
 
@@ -15,30 +15,30 @@ from posterity.arrays import Array
 Json: TypeAlias = dict[str, Any]
 
 LIMIT = 1_200_000
-"""Characters that the panel may add to a page."""
+"""Maximum number of characters that the panel adds to a page."""
 
 _TYPES = {"u8": "u1", "u16": "<u2", "f32": "<f4"}
 
 
 @dataclass(frozen=True)
 class Refusal:
-    """A model that has no form which runs in a page.
+    """A model that cannot run in a page.
 
     Attributes
     ----------
     why : str
-        The reason, a sentence for a person.
+        The reason, as a sentence.
     """
 
     why: str
 
 
 class NoFormError(Exception):
-    """Raised within this package, caught at its door, and told as a :class:`Refusal`."""
+    """Raised and caught within this package, which returns a :class:`Refusal` instead."""
 
 
 def packed(values: ArrayLike) -> Json:
-    """Numbers, row after row.
+    """Encode an array in row-major order.
 
     Examples
     --------
@@ -54,34 +54,34 @@ def packed(values: ArrayLike) -> Json:
 
 
 def rounded(values: ArrayLike) -> Json:
-    """Numbers of which seven digits are enough: they are told to a person, and not solved with."""
+    """Encode an array in single precision, for numbers that are only displayed or averaged."""
     return packed(np.asarray(values, dtype=np.float32))
 
 
 def table(X: Array) -> list[Json]:
-    """Columns, each in the type that it needs: a category takes a byte, not eight."""
+    """Encode columns separately, each in its smallest type."""
     return [packed(column) for column in X.T]
 
 
 def triangle(L: Array) -> Json:
-    """A lower triangle, row after row."""
+    """Encode a lower triangle, row by row."""
     return packed(L[np.tril_indices(len(L))])
 
 
 def numbers(values: ArrayLike) -> list[float]:
-    """A few numbers, as JSON has them."""
+    """Convert an array to a list of floats."""
     return [float(value) for value in np.asarray(values, dtype=np.float64).ravel()]
 
 
 def size(payload: Json) -> int:
-    """Characters of the payload in a page."""
+    """Return the number of characters of the payload in a page."""
     return len(json.dumps(payload))
 
 
 def check_room(n_numbers: int, what: str) -> None:
-    """Refuse what cannot fit, before it is packed."""
+    """Refuse data that is too large, before it is packed."""
     if n_numbers * 32 // 3 > LIMIT:
-        raise NoFormError(f"{what} are more than a page should carry.")
+        raise NoFormError(f"{what} do not fit into a page.")
 
 
 def _holds(dtype: str, values: Array) -> bool:

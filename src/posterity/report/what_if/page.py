@@ -1,4 +1,4 @@
-"""The program and the style of the panel."""
+"""The script and the style of the panel."""
 
 from importlib import resources
 
@@ -18,11 +18,11 @@ FILES = (
     "controls",
     "panel",
 )
-"""Parts of the program, in the order in which they are read; they run as one."""
+"""Files of the script in the order of concatenation."""
 
 
 def script() -> str:
-    """The JavaScript that mounts the panel into ``#what-if``, from the JSON in ``#what-if-data``.
+    """Return the JavaScript that builds the panel in ``#what-if`` from ``#what-if-data``.
 
     Examples
     --------
@@ -34,7 +34,7 @@ def script() -> str:
 
 
 def style() -> str:
-    """The rules of the panel, to stand after those of the page, whose colours they use.
+    """Return the style rules of the panel, which use colours defined by the page.
 
     Examples
     --------

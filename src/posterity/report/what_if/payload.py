@@ -1,4 +1,4 @@
-"""All that the panel of a page needs, in one value that JSON can hold."""
+"""Build the JSON payload of the panel."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from posterity.report.what_if import classifiers, inputs, packing, regressors
 from posterity.report.what_if.forms import form
 from posterity.report.what_if.packing import Json, NoFormError, Refusal
 
-_REGISTERED = (classifiers, regressors)  # the forms they know are registered where they are read
+_REGISTERED = (classifiers, regressors)  # importing them registers their forms
 
 
 def payload(model: tables.TableModel, *, first: Sequence[str] = ()) -> Json | Refusal:
-    """A fitted model as numbers that run in a page, or why there are none.
+    """Pack a fitted model as JSON that runs in a page, or say why this is not possible.
 
     Parameters
     ----------
     model : TableModel
-        Fitted.
+        A fitted model.
     first : sequence of str
-        Inputs whose controls come first, those that matter most for example.
+        Inputs whose controls come first, for example the most important ones.
 
     Returns
     -------
     dict or Refusal
-        What JSON holds, at most 1.2 MB of it.
+        A JSON value of at most 1.2 MB, or the reason why there is none.
 
     Examples
     --------
@@ -52,12 +52,12 @@ def payload(model: tables.TableModel, *, first: Sequence[str] = ()) -> Json | Re
     }
     size = packing.size(whole)
     if size > packing.LIMIT:
-        return Refusal(f"The model takes {size / 1e6:.1f} MB, more than a page should carry.")
+        return Refusal(f"The model takes {size / 1e6:.1f} MB, which is too large for a page.")
     return whole
 
 
 def _classes(model: tables.TableModel) -> list[str]:
-    """The labels, in the order in which the estimator numbers them."""
+    """Return the labels in the order of the estimator's classes."""
     if model.schema.task == "regression":
         return []
     return [str(model.classes_[int(place)]) for place in model.estimator_.classes_]

@@ -1,4 +1,4 @@
-"""Gaussian processes as plain numbers: kernel, rows, and triangles to solve with.
+"""Pack Gaussian processes as JSON: kernel, rows, and triangular factors to solve with.
 
 With k the covariances of a query with the rows, v = L^-1 (s k); the rows lower the prior variance
 by |v|^2, and a second triangle, where there is one, gives |L2^-1 v|^2 or |U v|^2 of it back.
@@ -35,8 +35,8 @@ from posterity.report.what_if.packing import (
 
 @functools.singledispatch
 def of(posterior: object) -> Json:
-    """What mean and variance of the latent function are computed from."""
-    raise NoFormError(f"A {type(posterior).__name__} has no form that runs in a page.")
+    """Pack a posterior, from which the page computes mean and variance of the latent function."""
+    raise NoFormError(f"{type(posterior).__name__} cannot run in a page.")
 
 
 @of.register
@@ -80,7 +80,7 @@ def _pack_site_posterior(posterior: SitePosterior) -> Json:
 def _pack_projected_posterior(posterior: ProjectedPosterior) -> Json:
     fit = posterior.fit
     if len(fit.problem.targets.shift) > 1:
-        raise NoFormError("Several classes through inducing points have no form for a page.")
+        raise NoFormError("Several classes with inducing points cannot run in a page.")
     W, n = fit.weights.W[:, 0], len(posterior.L)
     shift = float(fit.problem.targets.shift[0]) + float(np.sum(W[n:]))
     return {
@@ -107,7 +107,7 @@ def _pack_softmax_posterior(posterior: SoftmaxPosterior) -> Json:
 
 
 def small(posterior: Any, noise_variance: float) -> tuple[Json, str]:
-    """The form of a process, and a sentence where few of its rows tell of all."""
+    """Pack a process, and return a sentence if it is approximated by few of its rows."""
     if isinstance(posterior, ProcessPosterior | SitePosterior):
         few, note = condensing.small(posterior, noise_variance)
         return of(few), note
@@ -130,6 +130,6 @@ def _mean(of: str, weights: Array, shift: float) -> Json:
 
 def _triangle(L: Any) -> Json:
     if not isinstance(L, np.ndarray):
-        raise NoFormError("The model is on a device; fit it on the host for a panel.")
+        raise NoFormError("The model is on a GPU; fit it on the CPU to get a panel.")
     check_room(len(L) ** 2 // 2, f"The covariances of {len(L):,} rows")
     return triangle(L)

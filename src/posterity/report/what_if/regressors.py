@@ -1,4 +1,4 @@
-"""The forms of regressors."""
+"""Pack fitted regressors as JSON."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def _pack_kernel_ridge_regression(model: regression.KernelRidgeRegression) -> Js
 @form.register
 def _pack_relevance_vector_regressor(model: regression.RelevanceVectorRegressor) -> Json:
     if model.query_column:
-        raise NoFormError("With query_column=True each query has a model of its own.")
+        raise NoFormError("With query_column=True every query is fitted separately.")
     space = columns.of_kernel(model.kernel_, model.relevance_vectors_)
     return _conjugate(model, space, model.dual_coef_)
 
@@ -100,14 +100,14 @@ def _pack_forest_regressor(model: forest_model.ForestRegressor) -> Json:
 
 
 def _conjugate(model: Any, space: Json, coef: Array) -> Json:
-    """A normal posterior of the weights, and normal noise."""
+    """Pack a normal posterior of the weights with normal noise."""
     posterior = latents.spread(model.posterior_)
     latent = latents.of(np.atleast_2d(coef), np.atleast_1d(model.intercept_), posterior)
     return linear(space, latent, answers.normal(model.noise_variance_))
 
 
 def _least_squares(model: Any, space: Json, coef: Array) -> Json:
-    """No prior: Student's t, or the textbook's plug-in normal."""
+    """Pack a model with a flat prior, whose prediction is a Student-t or a plug-in normal."""
     if model.predictive == "plug_in":
         answer = answers.normal(model.noise_variance_)
         return linear(space, _mean_only(coef, model.intercept_), answer)
@@ -116,7 +116,7 @@ def _least_squares(model: Any, space: Json, coef: Array) -> Json:
     if model.has_known_noise:
         return linear(space, latent, answers.normal(model.noise_variance_))
     if model.fit_.degrees_of_freedom <= 0:
-        raise NoFormError("The weights fit all rows exactly, and leave nothing to tell noise by.")
+        raise NoFormError("The weights fit all rows exactly, so the noise cannot be estimated.")
     unit = float(model.fit_.unbiased_noise_variance[0])
     answer = answers.student_t_of(model.fit_.degrees_of_freedom, unit, unit)
     return linear(space, latent, answer)

@@ -1,7 +1,7 @@
-"""Trees and boosted steps as plain numbers.
+"""Pack trees and boosted steps as JSON.
 
-Nodes stand one tree after the other, a node before all that is below it, first child first, so that
-no child need be named: zero is a leaf, any other number is one more than the test of a node.
+Nodes are listed tree by tree in depth-first order, so that children need no index: zero is a leaf,
+any other number is one more than the index of the test of a node.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ _BYTES_OF_LEAF = 12
 
 
 def of_numbers(forest: forests.NormalForest) -> Json:
-    """A forest whose leaves are normal, of one target."""
+    """Pack a forest with normal leaves and one target."""
     if forest.leaves.mean.shape[1] > 1:
-        raise NoFormError("A forest of several targets has no form that runs in a page.")
+        raise NoFormError("A forest with several targets cannot run in a page.")
     nodes, order = _nodes(forest.family, forest.trees)
     return {
         "kind": "normal_forest",
@@ -41,7 +41,7 @@ def of_numbers(forest: forests.NormalForest) -> Json:
 
 
 def of_classes(forest: forests.ClassForest) -> Json:
-    """A forest whose leaves count classes."""
+    """Pack a forest whose leaves count classes."""
     nodes, order = _nodes(forest.family, forest.trees)
     leaves = forest.leaves
     start, sizes = leaves.start(), leaves.sizes.astype(np.int64)[order]
@@ -60,7 +60,7 @@ def of_classes(forest: forests.ClassForest) -> Json:
 
 
 def of_steps(steps: boosting.Steps, family: trees.Family) -> Json:
-    """A sum of steps, the latent values of two classes or of more."""
+    """Pack a sum of steps, the latent values of two or more classes."""
     check_room(steps.values.size, f"{len(steps):,} steps")
     return {
         "kind": "steps",
@@ -73,15 +73,15 @@ def of_steps(steps: boosting.Steps, family: trees.Family) -> Json:
 
 
 def _columns(family: trees.Family) -> list[int]:
-    """The column that each test looks at; encoded inputs are never missing."""
+    """Return the column that each test uses; encoded inputs are never missing."""
     if not isinstance(family, trees.Columns):
-        raise NoFormError(f"Tests of the kind {type(family).__name__} do not run in a page.")
+        raise NoFormError(f"Splits of type {type(family).__name__} cannot run in a page.")
     places: list[int] = family.columns_of(family.catalogue()).tolist()
     return places
 
 
 def _nodes(family: trees.Family, grown: structure.Trees) -> tuple[Json, NDArray[np.intp]]:
-    """Nodes in the order described above, and the leaves in the order in which they come there."""
+    """Pack nodes in depth-first order, and return the leaves in the same order."""
     check_room(grown.n_leaves * _BYTES_OF_LEAF // 8, f"{grown.n_leaves:,} leaves")
     tests = _columns(family)
     visited, order = _walked(grown)
@@ -100,7 +100,7 @@ def _nodes(family: trees.Family, grown: structure.Trees) -> tuple[Json, NDArray[
 
 
 def _walked(grown: structure.Trees) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
-    """Nodes as they come, -1 for a leaf, and the leaves."""
+    """Return nodes in depth-first order, -1 for a leaf, and the leaves."""
     children: list[list[int]] = grown.children.tolist()
     visited, leaves = [], []
     for root in grown.roots.tolist():
@@ -119,7 +119,7 @@ def _walked(grown: structure.Trees) -> tuple[NDArray[np.int64], NDArray[np.intp]
 def _thresholds(
     which: NDArray[np.int64], thresholds: NDArray[Any], n_tests: int
 ) -> tuple[list[Json], NDArray[np.int64]]:
-    """The different thresholds of each test, and for each node the number of its own there."""
+    """Return the distinct thresholds of each test, and the index of each node's threshold."""
     codes, values = np.zeros(len(which), dtype=np.int64), []
     for test in range(n_tests):
         own = which == test

@@ -32,7 +32,7 @@ function controlOf(input, place, parent, changed) {
 function categoryControl(input, id, row, changed) {
   const list = made("select", { id }, row);
   input.levels.forEach((level, i) => made("option", { value: String(i) }, list, level));
-  if (input.other) made("option", { value: "other" }, list, "(any other)");
+  if (input.other) made("option", { value: "other" }, list, "(other)");
   made("option", { value: MISSING }, list, "(missing)");
   list.addEventListener("input", changed);
   const set = (value) => {
@@ -45,7 +45,7 @@ function categoryControl(input, id, row, changed) {
     // Any text that is no level stands for all others.
     value: () =>
       list.value === MISSING ? null : list.value === "other" ? "" : input.levels[list.value],
-    isStrange: () => (list.value === MISSING && !input.missing ? "never missing before" : ""),
+    isStrange: () => (list.value === MISSING && !input.missing ? "never missing in the training data" : ""),
   };
 }
 
@@ -105,10 +105,10 @@ function ranged(input, row, changed, { step, box, read, write, say }) {
     reset: () => set(input.start === null ? null : Number(start.toPrecision(12))),
     value: () => current,
     isStrange() {
-      if (current === null) return input.indicator ? "" : "never missing before";
+      if (current === null) return input.indicator ? "" : "never missing in the training data";
       const slack = 1e-9 * step;
       if (current >= low - slack && current <= high + slack) return "";
-      return `outside what was seen: ${say(low)} to ${say(high)}`;
+      return `outside the training data: ${say(low)} to ${say(high)}`;
     },
   };
 }

@@ -1,7 +1,7 @@
-// The panel: inputs on one side, what the model says on the other.
+// The panel: inputs on one side, the prediction on the other.
 
 const FIRST_SHOWN = 12;
-const NO_ANSWER = "no answer";
+const NO_ANSWER = "no prediction";
 
 function inOrder(data) {
   const places = data.inputs.map((_, i) => i);
@@ -18,14 +18,14 @@ function sayNumber(data, said) {
   const [mean, low, high] = [middle, q.q05, q.q95].map((value) => toTheDigit(value, unit));
   const exact = { mean: middle, sd: said.sd, ...q };
   const known = Number.isFinite(q.least) && q.least < q.most;
-  return { known, q, exact, head: mean, rest: `90 % between ${low} and ${high}` };
+  return { known, q, exact, head: mean, rest: `90 % interval: ${low} to ${high}` };
 }
 
 function sayClass(data, { probabilities }) {
   const best = probabilities.indexOf(Math.max(...probabilities));
   const exact = { probabilities: JSON.stringify(probabilities) };
   const known = probabilities.every(Number.isFinite);
-  return { known, exact, head: data.classes[best], rest: `with ${percent(probabilities[best])}` };
+  return { known, exact, head: data.classes[best], rest: `probability ${percent(probabilities[best])}` };
 }
 
 function mounted(mount, data) {
@@ -46,7 +46,7 @@ function mounted(mount, data) {
     const said = answer(controls.map((control) => control.value()));
     const words = isNumber ? sayNumber(data, said) : sayClass(data, said);
     head.textContent = words.known ? words.head : NO_ANSWER;
-    rest.textContent = words.known ? words.rest : "so far from what was seen";
+    rest.textContent = words.known ? words.rest : "so far from the training data";
     Object.assign(output.dataset, words.exact);
     const told = `${data.target}: ${head.textContent}, ${rest.textContent}`;
     if (!words.known) emptied(svg, 1, told);
@@ -54,7 +54,7 @@ function mounted(mount, data) {
     else drawBars(svg, data.classes, said.probabilities, told);
     for (const control of controls) control.look();
     const strange = mount.querySelectorAll(".is-outside").length;
-    warning.textContent = strange ? "Some inputs are outside what the model has seen." : "";
+    warning.textContent = strange ? "Some inputs are outside the range of the training data." : "";
   };
 
   let waiting = false;
@@ -83,10 +83,10 @@ function mounted(mount, data) {
   });
   const button = made("button", { type: "button" }, form, "Reset");
   button.addEventListener("click", reset);
-  window.addEventListener("resize", changed); // letters have other sizes on narrow screens
+  window.addEventListener("resize", changed); // font sizes differ on narrow screens
   if (data.model.note) made("p", { class: "note" }, result, data.model.note);
   reset();
-  // For whoever works with the page from a script: values in, the answer out, in full precision.
+  // For scripts: values in, the prediction out, in full precision.
   mount.answer = (values) => {
     const said = answer(values);
     return isNumber ? sayNumber(data, said).exact : said.probabilities;

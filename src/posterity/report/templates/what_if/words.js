@@ -1,4 +1,4 @@
-// Numbers and dates as a person writes them, and as inputs of a form want them.
+// Format numbers and dates for people, and for the inputs of a form.
 
 const DAY = 86400000;
 
@@ -10,7 +10,7 @@ function fixed(value, decimals) {
   return sign + apart + (rest ? `.${rest}` : "");
 }
 
-// To the second digit of the uncertainty; powers of ten where plain digits would be too many.
+// Format a value to the second digit of its uncertainty; with a power of ten if it is too long.
 function toTheDigit(value, uncertainty) {
   if (!Number.isFinite(value)) return value > 0 ? "\u221e" : "\u2212\u221e";
   const unit = Number.isFinite(uncertainty) && uncertainty > 0 ? uncertainty : Math.abs(value) || 1;
@@ -39,7 +39,7 @@ function readDate(text, written) {
   return Number.isNaN(time) ? null : time / DAY;
 }
 
-// About so many round numbers between two ends.
+// Return about this many round numbers between two ends.
 function ticks(low, high, count) {
   const raw = (high - low) / count;
   const power = 10 ** Math.floor(Math.log10(raw));
