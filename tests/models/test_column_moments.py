@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from posterity.models import ColumnMoments
-from posterity.regression.process_model import Targets
+from posterity.models.normal_fit import TargetScale
 
 
 @pytest.mark.parametrize("far", [0.0, 1e6])
@@ -28,7 +28,7 @@ def test_merged_moments_are_those_of_all_rows(far):
 @pytest.mark.parametrize("centred", [True, False])
 def test_targets_vary_about_what_is_taken_off_them(centred):
     Y, w = 3.0 + np.random.default_rng(1).normal(size=(40, 1)), np.arange(1.0, 41.0)
-    targets = Targets.of(ColumnMoments.of(Y, w), centred=centred, scaled=False)
+    targets = TargetScale.from_moments(ColumnMoments.of(Y, w), centred=centred, scaled=False)
     expected = np.average((Y - targets.center) ** 2, weights=np.broadcast_to(w[:, None], Y.shape))
     assert targets.variance == pytest.approx(expected)
     assert targets.center == pytest.approx(np.average(Y[:, 0], weights=w) * centred)

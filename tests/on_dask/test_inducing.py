@@ -14,8 +14,7 @@ from posterity.inference.process.inducing import bound
 from posterity.inference.process.inducing import partitions as inducing_partitions
 from posterity.inference.process.inducing.observed import HeldRows
 from posterity.inference.process.observations import Observations
-from posterity.models import PartitionedTraining
-from posterity.regression import process_learning
+from posterity.models import PartitionedTraining, normal_process
 
 dask = pytest.importorskip("dask")
 
@@ -31,7 +30,7 @@ def here():
 
 @pytest.fixture
 def few(monkeypatch):
-    monkeypatch.setattr(process_learning, "_SHOWN_ROWS", FEW)
+    monkeypatch.setattr(normal_process, "_SHOWN_ROWS", FEW)
 
 
 def data(N=400, outputs=0, seed=0, weighted=True, least=1):
@@ -158,7 +157,7 @@ def test_a_sample_shows_a_search_what_all_rows_show_it(monkeypatch):
     kernel = kernels.Scaled(kernels.RBF(ard=True))
     model = GaussianProcessRegressor(kernel, inducing_points=20)
     whole = model.fit(rows.X, rows.y).log_evidence_
-    monkeypatch.setattr(process_learning, "_SHOWN_ROWS", FEW)
+    monkeypatch.setattr(normal_process, "_SHOWN_ROWS", FEW)
     assert model.fit(rows.X, rows.y).log_evidence_ == pytest.approx(whole, abs=1.0)
     assert len(model.X_train_) == len(rows.X)
 

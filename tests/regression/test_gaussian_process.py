@@ -13,7 +13,7 @@ from sklearn.model_selection import GridSearchCV
 
 from posterity import GaussianProcessRegressor, arrays, distributions, kernels, likelihoods
 from posterity.inference.process import search as process_search
-from posterity.models import relevance
+from posterity.models import search_report
 
 SMALL = Path(__file__).parents[3] / "shared" / "data" / "small"
 KERNEL = (1.5 * kernels.RBF([0.9, 2.0])).fixed()
@@ -340,8 +340,13 @@ def test_a_straight_line_needs_its_input(seed):
 @pytest.mark.parametrize("period", [0.29, 0.5, 0.77, 1.0])
 def test_an_input_whose_range_holds_whole_periods_makes_a_difference(period):
     X = np.linspace(0.0, 1.0, 9)[:, None]
-    assert relevance.irrelevant(kernels.Periodic(period, length_scale=1.0), X, 1.0) == []
-    assert relevance.irrelevant(kernels.RBF(1e3) + kernels.White(9.0), X, 1.0) == [0]
+    assert (
+        search_report.find_irrelevant_columns(kernels.Periodic(period, length_scale=1.0), X, 1.0)
+        == []
+    )
+    assert search_report.find_irrelevant_columns(kernels.RBF(1e3) + kernels.White(9.0), X, 1.0) == [
+        0
+    ]
 
 
 def test_parameters_at_the_end_of_their_range_are_named():

@@ -8,12 +8,13 @@ from typing import Any, Self
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from posterity import arrays, distributions, kernels, models
+from posterity import distributions, kernels, models
 from posterity.classification import classes
 from posterity.classification.base import Classifier
 from posterity.classification.weight_model import one_of
 from posterity.inference.posterior import LatentMarginals
-from posterity.models import latent_process, relevance
+from posterity.models import FittedAttribute
+from posterity.models.latent_process import LatentFit, LatentProcess
 
 MEANS = ("constant", "zero")
 
@@ -35,19 +36,21 @@ class GaussianProcessClassifier(models.KernelModel, Classifier):
     mean : {"constant", "zero"}, default="constant"
         The latent function far from all rows: an unknown offset, with a prior worth one row, or
         zero, which makes all classes equally probable.
-    inference : {"auto", "laplace", "propagation"}, default="auto"
-        Laplace's approximation, fast and for any number of classes; or expectation propagation,
-        for two, whose probabilities and evidence are closer to the exact ones. "auto" learns the
-        parameters by Laplace and ends with a better posterior, and its evidence, at these. For
-        two classes that is expectation propagation, where weights are whole numbers and rows that
-        count often need not be repeated to many more than there are; for more it is the normal
-        nearest to the posterior, whose evidence is a lower bound, up to C N^3 = 1e11.
+    inference : {"auto", "laplace", "propagation", "variational"}, default="auto"
+        How the posterior of the functions is found: "laplace", a normal at the mode, fast and for
+        any number of classes; "propagation", expectation propagation, for two classes, whose
+        probabilities and evidence are closer to the exact ones; "variational", the normal nearest
+        to the posterior, for more than two classes or with inducing points, whose evidence is a
+        lower bound. "auto" learns the parameters by Laplace and ends with a better posterior, and
+        its evidence, at these: for two classes by expectation propagation, where weights are whole
+        numbers and rows that count often need not be repeated to many more than there are; for
+        more the variational one, up to C N^3 = 1e11.
     inducing_points : int or array-like of shape (M, D), optional
         Carry the functions by M points instead of all rows: for more rows than a matrix of their
         covariances has room for. A number: so many are chosen among the rows. The parameters are
         then learned on as many rows as there are points, or a thousand; ``log_evidence_`` is that
         of the functions which the points carry, to Laplace's approximation. "auto" ends with the
-        normal nearest to the posterior, the others with Laplace's.
+        normal nearest to the posterior; "propagation" takes all rows and no points.
     learning_rows : int, optional
         Learn the parameters on so many rows, drawn at random with every class in proportion, and
         then condition on all: parameters need fewer rows than functions do. None: on all rows.
@@ -103,6 +106,19 @@ class GaussianProcessClassifier(models.KernelModel, Classifier):
     (True, True, True)
     """
 
+    kernel_ = FittedAttribute()
+    log_evidence_ = FittedAttribute()
+    inducing_points_ = FittedAttribute()
+    X_train_ = FittedAttribute()
+    posterior_ = FittedAttribute()
+    stop_reason_ = FittedAttribute("search.stop_reason")
+    n_iter_ = FittedAttribute("search.n_iter")
+    at_bounds_ = FittedAttribute("search.at_bounds")
+    irrelevant_inputs_ = FittedAttribute("search.irrelevant_inputs")
+    restarts_log_evidence_ = FittedAttribute("search.restarts_log_evidence")
+
+    _fitted: LatentFit
+
     def __init__(
         self,
         kernel: Any = None,
@@ -147,57 +163,27 @@ class GaussianProcessClassifier(models.KernelModel, Classifier):
         weights = models.checked_weights(sample_weight, kernels.rows.count(rows))
         codes = self._learn_classes(y, len(weights), weights)
         training = models.Training.present(rows, codes[:, None], weights, None)
-        if one_of(self.inference, "inference", latent_process.APPROXIMATIONS) == "propagation":
-            training = training.repeated()
-        elif not self._kernel_given().tells_rows_apart:
-            training = training.merged()
-        process = latent_process.LatentProcess(
+        points = self.inducing_points
+        if points is not None and not isinstance(points, numbers.Integral):
+            points = self._check_rows(points)
+        kernel = self._bound_kernel()
+        asked = kernel, getattr(self, "n_features_in_", None)
+        warm = self.warm_start and models.is_fitted(self) and self._fitted.asked == asked
+        process = LatentProcess(
             classes.likelihood_of(len(self.classes_), self.averaging),
-            offset=one_of(self.mean, "mean", MEANS) == "constant",
-            approximation=self.inference,
-            n_restarts=self.n_restarts,
-            max_iter=self.max_iter,
-            n_jobs=self.n_jobs,
-            inducing_points=self._points(),
-            learning_rows=self.learning_rows,
+            kernel,
+            one_of(self.mean, "mean", MEANS) == "constant",
+            self.inference,
+            self.n_restarts,
+            self.max_iter,
+            self.n_jobs,
+            self.random_state,
+            points,
+            self.learning_rows,
+            self._fitted if warm else None,
         )
-        rng = arrays.generator(self.random_state)
-        self.posterior_, learned = process.learn(training, self._start(), rng)
-        self.X_train_ = training.rows
-        self.__dict__.pop("inducing_points_", None)  # of an earlier fit
-        if self.inducing_points is not None:
-            self.inducing_points_ = self.posterior_.points
-        self._report(learned)
+        self._fitted = process.learn(training, asked=asked, columns=self._input_names, single=True)
         return self
-
-    def _points(self) -> Any:
-        if self.inducing_points is None or isinstance(self.inducing_points, numbers.Integral):
-            return self.inducing_points
-        return self._check_rows(self.inducing_points)
-
-    def _start(self) -> kernels.Kernel:
-        """The kernel as given, or as an earlier fit of the same left it."""
-        warm = self.warm_start and self.__dict__.get("_learned_for") == self._asked
-        return self.kernel_ if warm else self._asked[0]
-
-    @property
-    def _asked(self) -> tuple[kernels.Kernel, int | None]:
-        """What must be as it was for a warm start to go on from there."""
-        return self._bound_kernel(), getattr(self, "n_features_in_", None)
-
-    def _report(self, learned: Any) -> None:
-        """Say what was found and how."""
-        self.kernel_, self._learned_for = learned.kernel, self._asked
-        self.log_evidence_ = self.posterior_.log_evidence
-        self.stop_reason_ = learned.optimum.stop_reason
-        self.n_iter_ = max(1, learned.optimum.n_iter)
-        self.at_bounds_ = models.report_kernel_bounds(learned.optimum, learned.kernel)
-        self.restarts_log_evidence_ = learned.probes
-        self.irrelevant_inputs_: list[Any] = []
-        if not isinstance(self.X_train_, list):
-            places = relevance.irrelevant(learned.kernel, self.X_train_, 1.0)
-            names = getattr(self, "feature_names_in_", range(self.n_features_in_))
-            self.irrelevant_inputs_ = [names[d] for d in places]
 
     def predict_dist(self, X: Any) -> distributions.Discrete:
         """The distribution of the class at each row of X, by its place in ``classes_``."""
@@ -209,10 +195,11 @@ class GaussianProcessClassifier(models.KernelModel, Classifier):
         return classes.latent_normal(self._latent(X))
 
     def _latent(self, X: Any) -> LatentMarginals:
-        check_is_fitted(self, "posterior_")
-        rows = self._check_rows(X)
-        latent_process.check_host(rows)
-        return self.posterior_.latent(rows)
+        check_is_fitted(self)
+        return self._fitted.latent(self._check_rows(X))
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return models.is_fitted(self)
 
     def _default_kernel(self) -> kernels.Kernel:
         return kernels.Scaled(kernels.RBF(ard=True))

@@ -1,11 +1,10 @@
 """What regressors and classifiers share: rows and kernels, rows and features."""
 
-from posterity.models.bounds import report_kernel_bounds, report_weight_bounds
 from posterity.models.candidate_rows import CentredColumns, GivenRows, PartitionRows, Pool
 from posterity.models.column_moments import ColumnMoments
 from posterity.models.dual_model import DualModel
 from posterity.models.feature_model import FeatureModel, given_variance
-from posterity.models.fitted import FittedAttribute, is_fitted
+from posterity.models.fitted import FittedAttribute, find_center, is_fitted
 from posterity.models.kernel_frame import Frame
 from posterity.models.kernel_model import (
     KernelModel,
@@ -23,12 +22,13 @@ from posterity.models.lazy_answers import (
     Refusal,
 )
 from posterity.models.lazy_queries import LazyQueries, asked
-from posterity.models.partitioned_training import PartitionedTraining
+from posterity.models.partitioned_training import PartitionedTraining, check_process_source
 from posterity.models.relevance_model import (
     RelevanceModel,
     arranged,
     check_algorithm,
 )
+from posterity.models.search_report import report_kernel_bounds, report_weight_bounds
 from posterity.models.split_model import (
     ForestModel,
     SplitModel,
@@ -47,7 +47,7 @@ from posterity.models.streamed_rows import (
     sampled,
     streamed,
 )
-from posterity.models.training import Training, given_noise, known_noise
+from posterity.models.training import Training, given_noise, known_noise, make_query_noise
 from posterity.models.weighed_model import WeighedModel
 
 __all__ = [
@@ -80,9 +80,11 @@ __all__ = [
     "asked",
     "check_algorithm",
     "check_columns",
+    "check_process_source",
     "checked_groups",
     "checked_weights",
     "distinct",
+    "find_center",
     "given_noise",
     "given_variance",
     "is_fitted",
@@ -90,6 +92,7 @@ __all__ = [
     "joined",
     "known_noise",
     "learn_columns",
+    "make_query_noise",
     "present",
     "read_targets",
     "refuse_beside_chunks",

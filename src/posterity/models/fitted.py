@@ -1,8 +1,14 @@
-"""What a fit leaves behind: one record, assigned whole, whose fields a model shows as its own."""
+"""What a fit leaves: one record, assigned whole, whose fields the model shows as attributes."""
 
 from __future__ import annotations
 
+import operator
 from typing import Any
+
+import numpy as np
+
+from posterity import distributions
+from posterity.arrays import Array
 
 RECORD = "_fitted"
 
@@ -10,9 +16,10 @@ RECORD = "_fitted"
 class FittedAttribute:
     """A public attribute that reads a field of the record of the last fit.
 
-    ``kernel_ = FittedAttribute()`` shows the field ``kernel`` of the record in ``_fitted``. Before
-    a fit, and where a record of this kind has no such field, the model has no such attribute. A fit
-    assigns a new record, so that nothing of an earlier one is left.
+    ``kernel_ = FittedAttribute()`` shows the field ``kernel`` of the record in ``_fitted``, and
+    ``FittedAttribute("search.n_iter")`` a field of a part of it. Before a fit, and where the record
+    has no such field or None there, the model has no such attribute. A fit assigns a new record, so
+    that nothing of an earlier one is left.
 
     Examples
     --------
@@ -27,19 +34,26 @@ class FittedAttribute:
     2.0
     """
 
+    def __init__(self, path: str | None = None) -> None:
+        self._path = path
+
     def __set_name__(self, owner: type, name: str) -> None:
         self._name = name
+        self._get = operator.attrgetter(self._path or name.removesuffix("_"))
 
     def __get__(self, model: Any, owner: type | None = None) -> Any:
         if model is None:
             return self
         try:
-            return getattr(vars(model)[RECORD], self._name.removesuffix("_"))
+            value = self._get(vars(model)[RECORD])
         except (KeyError, AttributeError):
+            value = None
+        if value is None:
             raise AttributeError(
                 f"This {type(model).__name__} has no {self._name}: it is not fitted, or its fit "
                 "has no such value."
-            ) from None
+            )
+        return value
 
     def __set__(self, model: Any, value: Any) -> None:
         raise AttributeError(f"{self._name} is a result of fit and cannot be set.")
@@ -48,3 +62,9 @@ class FittedAttribute:
 def is_fitted(model: Any) -> bool:
     """Whether a fit has left its record."""
     return RECORD in vars(model)
+
+
+def find_center(dist: distributions.Univariate) -> Array:
+    """The means of a distribution; the medians where it has none, as a Student-t of one degree."""
+    mean = dist.mean()
+    return np.where(np.isnan(mean), dist.median(), mean) if np.isnan(mean).any() else mean

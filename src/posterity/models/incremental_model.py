@@ -17,7 +17,7 @@ from posterity import arrays, features, validation
 from posterity.arrays import Array
 from posterity.inference import rows as equal_rows
 from posterity.inference.local import AnyLikelihood, Stages, Step, fit_stagewise
-from posterity.models.bounds import report_weight_bounds
+from posterity.models.search_report import report_weight_bounds
 
 _UNITS = {"arctan": features.LearnedArctan, "radial": features.LearnedRadial}
 

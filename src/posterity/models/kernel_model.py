@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 
 import array_api_compat
@@ -76,6 +77,11 @@ class KernelModel(BaseEstimator):
         if reset:
             self.n_features_in_ = int(X.shape[-1])
         return _checked_on_device(X, self.n_features_in_)
+
+    @property
+    def _input_names(self) -> Sequence[Any]:
+        """The names of the columns, or their positions."""
+        return getattr(self, "feature_names_in_", range(getattr(self, "n_features_in_", 0)))
 
     @property
     def _takes_objects(self) -> bool:

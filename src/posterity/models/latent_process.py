@@ -1,21 +1,23 @@
-"""A Gaussian process under a likelihood that is not normal: which engine, from where, how far."""
+"""A Gaussian process under any likelihood: which inference, from where, and what it predicts."""
 
 from __future__ import annotations
 
 import numbers
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from posterity import kernels, likelihoods, validation
+from posterity import arrays, distributions, kernels, likelihoods, linalg, validation
 from posterity.arrays import Array
+from posterity.inference.posterior import LatentMarginals
 from posterity.inference.process import (
     LaplaceEvidence,
     LaplacePosterior,
     LatentProblem,
     LatentTargets,
-    LearnedLatent,
     NearestPosterior,
     ProjectedPosterior,
     PropagationEvidence,
@@ -30,133 +32,238 @@ from posterity.inference.process import (
     maximise_latent_evidence,
 )
 from posterity.models import kernel_model
+from posterity.models.fitted import find_center
+from posterity.models.partitioned_training import Rows
+from posterity.models.search_report import SearchReport
 from posterity.models.training import Training
 
-APPROXIMATIONS = ("auto", "laplace", "propagation")
+INFERENCES = ("auto", "laplace", "propagation", "variational")
 _SWEPT = 1e11  # classes times the cube of the rows
 _LEARNING_ROWS = 1000  # at least, where points carry the function
 _REPEATED_ROWS = 1000  # or twice as many as there are, up to which "auto" repeats rows by weight
 
 
 @dataclass(frozen=True)
+class LatentFit:
+    """A latent process conditioned on rows: what was learned, and what it predicts.
+
+    Predictions take rows that were checked.
+    """
+
+    kernel: kernels.Kernel
+    likelihood: likelihoods.Likelihood | likelihoods.Coupled  # with every parameter set
+    posterior: Any
+    log_evidence: float
+    inducing_points: Any  # None without
+    X_train: Any
+    search: SearchReport
+    single_output: bool  # whether the target was one-dimensional
+    asked: tuple[Any, ...]  # what a later fit must ask for to start from this one
+
+    def latent(self, rows: Any) -> LatentMarginals:
+        """Return the distribution of the latent values at each row."""
+        check_host(rows)
+        return self.posterior.latent(rows)
+
+    def predict_dist(
+        self, rows: Any, noise_variance: ArrayLike | None = None
+    ) -> distributions.Univariate:
+        """The targets at each row; noise is that of the likelihood."""
+        if noise_variance is not None:
+            raise ValueError("The likelihood says how targets scatter: noise_variance has no use.")
+        f = self.latent(rows)
+        predicted: distributions.Univariate = self.likelihood.predict(
+            self._shape(f.mean), self._shape(f.variance)
+        )
+        return predicted
+
+    def predict_latent(self, rows: Any) -> distributions.Normal:
+        """The latent function at each row."""
+        f = self.latent(rows)
+        return distributions.Normal(self._shape(f.mean), self._shape(np.sqrt(f.variance)))
+
+    def predict_joint(
+        self, rows: Any, noise_variance: ArrayLike | None = None
+    ) -> distributions.MultivariateNormal:
+        """The latent function at all rows together; targets are not jointly normal."""
+        if noise_variance is None or np.ndim(noise_variance) > 0 or noise_variance != 0.0:
+            raise TypeError(
+                "Targets of this likelihood are not jointly normal; noise_variance=0.0 asks for "
+                "the latent function."
+            )
+        check_host(rows)
+        f = self.posterior.joint(rows)
+        C = linalg.symmetrize(f.covariance[0])
+        if self.single_output:
+            return distributions.MultivariateNormal(f.mean[:, 0], C)
+        return distributions.MultivariateNormal(f.mean, C[None])
+
+    def predict_mean(self, rows: Any) -> Array:
+        """The mean at each row; the median where there is none."""
+        return find_center(self.predict_dist(rows))
+
+    def predict_mean_and_std(self, rows: Any) -> tuple[Array, Array]:
+        """Mean, or median where there is none, and standard deviation at each row."""
+        dist = self.predict_dist(rows)
+        return find_center(dist), dist.standard_deviation()
+
+    def leave_one_out(self) -> distributions.Normal:
+        """Refuse: there is no closed form."""
+        raise TypeError("Leaving one out has a closed form for normal noise only.")
+
+    def with_rows(self, rows: Any, Y: Array) -> LatentFit:
+        """Refuse: sites of all rows change with every row."""
+        raise TypeError("Rows can be added under normal noise only; fit all rows again.")
+
+    @property
+    def target_shape(self) -> tuple[int, ...]:
+        """Of the target of one row: () or (1,)."""
+        return () if self.single_output else (1,)
+
+    def _shape(self, values: Array) -> Array:
+        """(n, 1), or (n,) where the target was one-dimensional."""
+        return values[:, 0] if self.single_output else values
+
+
+@dataclass(frozen=True)
 class LatentProcess:
-    """What the estimators ask for; ``learn`` does it."""
+    """The settings of a process under a likelihood; ``learn`` fits it to rows."""
 
     likelihood: likelihoods.Likelihood | likelihoods.Coupled
+    kernel: kernels.Kernel
     offset: bool
-    approximation: str
+    inference: str
     n_restarts: int
     max_iter: int
     n_jobs: int | None
+    random_state: Any
     inducing_points: Any = None  # a number, or rows
     learning_rows: int | None = None  # None: all, but for inducing points
-    earlier: likelihoods.Likelihood | None = None  # as an earlier fit left it, to start from
+    earlier: LatentFit | None = None  # a fit with the same settings, to start from
 
     def __post_init__(self) -> None:
         if self.learning_rows is not None:
             validation.check_count(self.learning_rows, "learning_rows")
         if self.inducing_points is not None:
             validation.check_count(_count(self.inducing_points), "inducing_points")
+        self._check_inference()
 
     def learn(
-        self, training: Training, kernel: kernels.Kernel, rng: np.random.Generator
-    ) -> tuple[Any, Any]:
-        """The posterior and what was learned, for the kernel from where it stands."""
+        self, training: Rows, *, asked: tuple[Any, ...], columns: Sequence[Any], single: bool
+    ) -> LatentFit:
+        """The kernel and the likelihood of the largest evidence, and the posterior.
+
+        ``asked`` tells a later fit whether it may start from this one; ``columns`` are the names
+        of the inputs; ``single`` says whether the target was one-dimensional.
+        """
+        assert isinstance(training, Training)  # partitions were refused
         check_host(training.rows)
-        y = training.Y[:, 0]
-        likelihood, likelihood_bounds = self.likelihood.tuned(y, training.weights)
-        targets = LatentTargets.of(y, training.weights, likelihood, offset=self.offset)
-        typical = likelihood.null(y, training.weights)[1]
+        rng = arrays.generator(self.random_state)
+        training = self._arrange_rows(training)
+        problem = self._pose(training)
+        learned = maximise_latent_evidence(
+            part := self._choose_rows(problem, rng),
+            starts=draw_random_starts(part, self.n_restarts, rng),
+            max_iter=self.max_iter,
+            n_jobs=self.n_jobs,
+            rng=rng,
+        )
+        posterior = self._condition(learned, training, problem.targets, rng)
+        variance = 1.0  # of a latent value that tells classes apart
+        if not self._is_of_classes:
+            variance = float(np.var(posterior.latent(training.rows).mean)) or 1.0
+        report = SearchReport.from_searches([learned], training.rows, [variance], columns)
+        return LatentFit(
+            learned.kernel,
+            learned.likelihood,
+            posterior,
+            posterior.log_evidence,
+            None if self.inducing_points is None else posterior.points,
+            training.rows,
+            report,
+            single,
+            asked,
+        )
+
+    def _arrange_rows(self, training: Training) -> Training:
+        """Rows repeated by weight for expectation propagation; else equal rows made one."""
+        if self.inference == "propagation":
+            return training.repeated()
+        return training if self.kernel.tells_rows_apart else training.merged()
+
+    def _pose(self, training: Training) -> LatentProblem[Any]:
+        """What is searched, from where, and between what."""
+        y, weights = training.Y[:, 0], training.weights
+        likelihood, own_bounds = self.likelihood.tuned(y, weights)
+        typical = likelihood.null(y, weights)[1]
+        kernel = self.kernel if self.earlier is None else self.earlier.kernel
         started, bounds = kernel.tuned(
             kernel_model.distinct(training.rows), variance=float(np.mean(typical))
         )
-        evidence = self._engines(likelihood)[0]
-        problem: LatentProblem[Any] = LatentProblem(
-            training.rows,
-            targets,
-            started,
-            bounds,
-            self._continued(likelihood, likelihood_bounds),
-            likelihood_bounds,
-            evidence,
+        targets = LatentTargets.of(y, weights, likelihood, offset=self.offset)
+        if self.earlier is not None:
+            theta = np.clip(self.earlier.likelihood.theta, own_bounds[:, 0], own_bounds[:, 1])
+            likelihood = likelihood.at(theta)
+        return LatentProblem(
+            training.rows, targets, started, bounds, likelihood, own_bounds, self._engines[0]
         )
-        learned = self._maximise(self._part(problem, rng), rng)
-        if self.inducing_points is None:
-            return self._conditioned(learned, training, targets), learned
-        points = self._points(learned.kernel, training.rows, rng)
-        carried = ProjectedPosterior.condition(
-            learned.kernel,
-            learned.likelihood,
-            training.rows,
-            targets,
-            points,
-            nearest=self._wants_nearest,
-        )
-        return carried, learned
 
-    @property
-    def _wants_nearest(self) -> bool:
-        """Whether points end with the nearest normal: for rates, classes, and not at the mode."""
-        if self._is_of_rates:
-            return True
-        if not isinstance(self.likelihood, likelihoods.Bernoulli | likelihoods.Categorical):
-            return False
-        return self.approximation == "auto" and self.likelihood.averaging != "none"
-
-    @property
-    def _is_of_rates(self) -> bool:
-        """Whether averages over the posterior have closed forms and no limit."""
-        return self.approximation == "nearest" and isinstance(self.likelihood, likelihoods.Averaged)
-
-    def _conditioned(self, learned: Any, training: Training, targets: LatentTargets) -> Any:
+    def _condition(
+        self, learned: Any, training: Training, targets: LatentTargets, rng: np.random.Generator
+    ) -> Any:
         """The posterior of all rows; "auto" ends with a better one than Laplace's where it can."""
-        kernel, likelihood = learned.kernel, learned.likelihood
-        coupled = isinstance(likelihood, likelihoods.Coupled)
-        if self.approximation != "auto" or coupled or not _is_repeatable(training):
-            posterior = self._engines(likelihood)[1]
-            if self.approximation == "auto" and coupled and _is_affordable(targets):
-                posterior = VariationalPosterior
-            return posterior.condition(kernel, likelihood, training.rows, targets)
-        single = training.repeated()
-        again = replace(targets, y=single.Y[:, 0], weights=single.weights)
-        return PropagationPosterior.condition(kernel, likelihood, single.rows, again)
-
-    def _continued(self, likelihood: Any, bounds: Array) -> Any:
-        """The likelihood at its start, or where an earlier fit left it."""
-        if self.earlier is None:
-            return likelihood
-        return likelihood.at(np.clip(self.earlier.theta, bounds[:, 0], bounds[:, 1]))
-
-    def _engines(self, likelihood: Any) -> tuple[Any, Any]:
-        """The evidence that is searched, and the posterior it belongs to."""
-        if isinstance(likelihood, likelihoods.Coupled):
-            if self.approximation == "propagation":
-                raise ValueError(
-                    "Expectation propagation is for two classes or one latent function; use "
-                    "inference='laplace', which couples the classes."
-                )
-            return SoftmaxEvidence, SoftmaxPosterior
-        if self.approximation == "propagation":
-            return PropagationEvidence, PropagationPosterior
-        if self._is_of_rates:
-            return LaplaceEvidence, NearestPosterior
-        if likelihood.is_scale_mixture and self.approximation != "laplace":
-            return (
-                ScaleMixtureEvidence,
-                ScaleMixturePosterior,
+        kernel, likelihood, rows = learned.kernel, learned.likelihood, training.rows
+        if self.inducing_points is not None:
+            points = self.inducing_points
+            if isinstance(points, numbers.Integral):
+                points = choose_points(kernel, rows, int(points), rng)
+            return ProjectedPosterior.condition(
+                kernel, likelihood, rows, targets, points, approximation=self._projection
             )
+        posterior = self._engines[1]
+        if self.inference == "auto" and self._is_of_classes:
+            if isinstance(likelihood, likelihoods.Coupled):
+                posterior = VariationalPosterior if _is_affordable(targets) else posterior
+            elif _is_repeatable(training):
+                single = training.repeated()
+                targets = replace(targets, y=single.Y[:, 0], weights=single.weights)
+                posterior, rows = PropagationPosterior, single.rows
+        return posterior.condition(kernel, likelihood, rows, targets)
+
+    @property
+    def _is_of_classes(self) -> bool:
+        return isinstance(self.likelihood, likelihoods.Bernoulli | likelihoods.Categorical)
+
+    @property
+    def _projection(self) -> str | None:
+        """How the weights of inducing points are found; None: as suits the likelihood."""
+        if self.inference == "laplace":
+            return "laplace"
+        if isinstance(self.likelihood, likelihoods.Averaged):
+            return "nearest"
+        if self._is_of_classes and self.inference == "variational":
+            return "nearest"
+        # Probabilities at the mode ask for the mode.
+        return "nearest" if getattr(self.likelihood, "averaging", "none") != "none" else None
+
+    @property
+    def _engines(self) -> tuple[Any, Any]:
+        """The evidence that is searched, and the posterior it belongs to."""
+        if isinstance(self.likelihood, likelihoods.Coupled):
+            nearest = self.inference == "variational"
+            return SoftmaxEvidence, VariationalPosterior if nearest else SoftmaxPosterior
+        if self.inference == "propagation":
+            return PropagationEvidence, PropagationPosterior
+        if self.inference != "laplace" and isinstance(self.likelihood, likelihoods.Averaged):
+            return LaplaceEvidence, NearestPosterior
+        if self.inference != "laplace" and self.likelihood.is_scale_mixture:
+            return ScaleMixtureEvidence, ScaleMixturePosterior
         return LaplaceEvidence, LaplacePosterior
 
-    def _maximise(
+    def _choose_rows(
         self, problem: LatentProblem[Any], rng: np.random.Generator
-    ) -> LearnedLatent[Any]:
-        starts = draw_random_starts(problem, self.n_restarts, rng)
-        return maximise_latent_evidence(
-            problem, starts=starts, max_iter=self.max_iter, n_jobs=self.n_jobs, rng=rng
-        )
-
-    def _part(self, problem: LatentProblem[Any], rng: np.random.Generator) -> LatentProblem[Any]:
-        """The rows on which parameters are learned."""
+    ) -> LatentProblem[Any]:
+        """The problem on the rows on which parameters are learned."""
         n = problem.n_rows
         if self.learning_rows is not None:
             n = self.learning_rows
@@ -164,10 +271,70 @@ class LatentProcess:
             n = max(_LEARNING_ROWS, _count(self.inducing_points))
         return problem if n >= problem.n_rows else problem.among(np.sort(problem.order(rng)[:n]))
 
-    def _points(self, kernel: kernels.Kernel, rows: Any, rng: np.random.Generator) -> Any:
-        if isinstance(self.inducing_points, numbers.Integral):
-            return choose_points(kernel, rows, int(self.inducing_points), rng)
-        return self.inducing_points
+    def _check_inference(self) -> None:
+        """Refuse approximations that this likelihood does not have."""
+        if self.inference == "exact":
+            raise ValueError(
+                f"inference='exact' cannot be used with {type(self.likelihood).__name__}: only "
+                "under normal noise has the posterior a closed form. Use inference='auto'."
+            )
+        if self.inference not in INFERENCES:
+            names = ", ".join(map(repr, INFERENCES))
+            raise ValueError(f"inference={self.inference!r} must be one of {names}.")
+        if self.inference == "propagation":
+            self._check_propagation()
+        if self.inference == "variational" and not self._has_nearest:
+            raise ValueError(
+                "inference='variational' needs averages of the log-likelihood over a normal in "
+                f"closed form, which {type(self.likelihood).__name__} does not have here; use "
+                "inference='propagation' or 'laplace'."
+            )
+
+    def _check_propagation(self) -> None:
+        if isinstance(self.likelihood, likelihoods.Coupled):
+            raise ValueError(
+                "Expectation propagation is for two classes or one latent function; use "
+                "inference='laplace', which couples the classes."
+            )
+        if self.inducing_points is not None:
+            raise ValueError(
+                "Expectation propagation conditions on all rows and cannot use inducing points; "
+                "with inducing_points use inference='auto' or 'laplace', or pass "
+                "inducing_points=None."
+            )
+
+    @property
+    def _has_nearest(self) -> bool:
+        """Whether a variational posterior exists: of rows, or of two classes through points."""
+        if isinstance(self.likelihood, likelihoods.Averaged | likelihoods.Coupled):
+            return True
+        if self.likelihood.is_scale_mixture:
+            return True
+        return self._is_of_classes and self.inducing_points is not None
+
+
+def check_likelihood(model: Any, y: Array, known_noise: Array | None) -> None:
+    """Refuse settings of a regressor that only normal noise can have."""
+    likelihood = model.likelihood
+    if not isinstance(likelihood, likelihoods.Likelihood):
+        raise TypeError(
+            f"likelihood={likelihood!r} must be a likelihood of one latent value, such as "
+            "posterity.likelihoods.StudentT(), or None for normal noise."
+        )
+    if any(np.ndim(value) > 0 for value in vars(likelihood).values()):
+        raise ValueError(
+            f"The parameters of {type(likelihood).__name__} must be one number for all rows. "
+            "Where the noise of each is known, pass noise_variance to fit instead."
+        )
+    if y.ndim == 2 and y.shape[1] > 1:
+        raise ValueError("A likelihood takes one output; fit each by itself.")
+    if model.normalize_y or model.mean not in ("constant", "zero"):
+        raise ValueError(
+            "With a likelihood use normalize_y=False, and mean='constant' or mean='zero'."
+        )
+    likelihood.check(y.reshape(-1))
+    if model.noise_variance is not None or known_noise is not None:
+        raise ValueError("noise_variance is that of normal noise: give it to the likelihood.")
 
 
 def _is_affordable(targets: LatentTargets) -> bool:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -11,7 +13,48 @@ from posterity import designs
 from posterity.arrays import Array
 from posterity.inference.process import Observations, PartitionedRows, select_present_rows
 from posterity.models.column_moments import ColumnMoments
+from posterity.models.streamed_rows import Source
 from posterity.models.training import Training
+
+
+def check_process_source(model: Any, source: Source, known_noise: Any) -> designs.Partitions:
+    """The partitions on which a process is fitted; refuse rows that it cannot take from there."""
+    for sentence in _refusals(model, source, known_noise):
+        raise ValueError(sentence)
+    assert isinstance(source, designs.Partitions)
+    return source
+
+
+def _refusals(model: Any, source: Source, known_noise: Any) -> Iterator[str]:
+    """Why rows that are not in memory cannot be fitted with the settings of a model."""
+    if not isinstance(source, designs.Partitions):
+        yield (
+            "A process asks for its rows many times: pass arrays, or Dask arrays or data "
+            "frames with inducing_points=512."
+        )
+    elif source.form.target_shape is None:
+        yield "y is missing: pass one target for each row of X, as a Dask collection."
+    if model.inducing_points is None:
+        yield (
+            "A process of all rows keeps them in memory, and X is a Dask collection: pass "
+            "inducing_points=512, through which rows are summed up where they lie, or "
+            "X.compute() where they fit."
+        )
+    if model.likelihood is not None:
+        yield (
+            "With a likelihood rows are kept in memory, and X is a Dask collection: pass "
+            "X.compute() or a sample of the rows, or likelihood=None for normal noise."
+        )
+    if known_noise is not None or model.noise_variance == 0.0:
+        yield (
+            "On Dask the noise of all rows has one variance above zero: set noise_variance of "
+            "the model, or let it be learned."
+        )
+    if model.device is not None or model._takes_objects:
+        yield (
+            "On Dask rows are vectors, and a worker computes on its host: use device=None and "
+            "a kernel of vectors."
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,6 +116,10 @@ class PartitionedTraining:
                 "sample_weight is zero in every row; at least one weight must be positive."
             )
         return found
+
+
+Rows: TypeAlias = Training | PartitionedTraining
+"""What a process is fitted to."""
 
 
 @dataclass(frozen=True)

@@ -13,10 +13,10 @@ from sklearn.base import BaseEstimator
 from posterity import arrays, designs, kernels, priors, validation
 from posterity.arrays import Array, namespace
 from posterity.models import candidate_rows, kernel_model, streamed_rows
-from posterity.models.bounds import report_kernel_bounds
 from posterity.models.candidate_rows import Pool
 from posterity.models.kernel_frame import Frame
 from posterity.models.kernel_model import KernelModel
+from posterity.models.search_report import report_kernel_bounds
 from posterity.models.training import Training
 
 ALGORITHMS = ("sequential", "alternating")

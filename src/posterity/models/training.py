@@ -195,3 +195,16 @@ def known_noise(noise_variance: ArrayLike | None, n: int) -> Array | None:
     if noise_variance is None:
         return None
     return validation.check_positive(noise_variance, "noise_variance", length=n)
+
+
+def make_query_noise(fitted: Any, noise_variance: ArrayLike | None, n: int) -> Array:
+    """Noise variances at n queries, (n, K): those of the fit, or one or n numbers given instead."""
+    of_outputs = np.atleast_1d(fitted)
+    if noise_variance is None:
+        return np.broadcast_to(of_outputs, (n, len(of_outputs)))
+    noise = np.asarray(noise_variance, dtype=np.float64)
+    if noise.shape not in ((), (n,)) or not np.all(np.isfinite(noise) & (noise >= 0.0)):
+        raise ValueError(
+            "noise_variance must be one finite number >= 0, or one for each query row."
+        )
+    return np.broadcast_to(noise[..., None], (n, len(of_outputs)))

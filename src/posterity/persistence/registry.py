@@ -89,6 +89,9 @@ ROOMS = {
     "latent.motion": "Path",
     "latent.output_frame": "OutputFrame RowsSeen",
     "latent.parts": "Parts",
+    "models.latent_process": "LatentFit",
+    "models.normal_fit": "NormalFit",
+    "models.search_report": "SearchReport",
     "models.training": "Training",
     "optimize.optimum": "Optimum",
     "regression.process_mean": "Slopes",
@@ -143,12 +146,14 @@ PLACES = {  # a module that files name: the module that holds its things now
     "inference.weight_problem": "inference.weights.problem",
     "inference.weight_space": "inference.weights.space",
     "inference.weight_targets": "inference.weights.targets",
+    "regression.process_mean": "kernels.mean_prior",
+    "regression.process_model": "models.normal_fit",
 }
 RENAMED = {  # a name in files: the name of the thing now, where it is another
     "inference.dirichlet.Table": "CategoryCounts",
+    "regression.process_model.Targets": "TargetScale",
 }
 TRAINING_ROWS = {  # where rows that a model was fitted to are in it
-    "classification.GaussianProcessClassifier": "X_train_",
     "classification.KernelLogisticRegression": "X_train_",
     "classification.RelevanceVectorClassifier": "X_train_ relevance_vectors_",
     "classification.count_table.CountTable": "values",
@@ -158,7 +163,8 @@ TRAINING_ROWS = {  # where rows that a model was fitted to are in it
     "latent.latent_fit.MapFit": "Y",
     "latent.latent_fit.VariationalFit": "Y",
     "latent.output_frame.RowsSeen": "_Y",
-    "regression.GaussianProcessRegressor": "X_train_",
+    "models.latent_process.LatentFit": "X_train",
+    "models.normal_fit.NormalFit": "X_train",
     "regression.KernelRidgeRegression": "X_train_",
     "regression.RelevanceVectorRegressor": "X_train_ relevance_vectors_",
     **around.TRAINING_ROWS,

@@ -7,9 +7,11 @@ of today, unchanged where they are so already.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
+from posterity.persistence import fields, registry
 from posterity.persistence.errors import FileError
 
 Parts: TypeAlias = dict[str, Any]
@@ -48,10 +50,80 @@ def rename(**names: str) -> Callable[[Parts], Parts]:
     return change
 
 
+_LATENT, _NORMAL = "models.latent_process.LatentFit", "models.normal_fit.NormalFit"
+_SEARCH = ("stop_reason", "n_iter", "at_bounds", "restarts_log_evidence", "irrelevant_inputs")
+
+
+def _take_search(parts: Parts) -> Any:
+    """How parameters were found, which a model of a process once held by itself."""
+    return _build("models.search_report.SearchReport", {n: parts.pop(f"{n}_") for n in _SEARCH})
+
+
+def _gather_process(parts: Parts) -> Parts:
+    """A regressor whose fit is one record."""
+    if "kernel_" not in parts:
+        return parts
+    left = dict(parts)
+    search, training = _take_search(left), left.pop("_training")
+    found = {
+        "kernel": left.pop("kernel_"),
+        "posterior": left.pop("posterior_"),
+        "log_evidence": left.pop("log_evidence_"),
+        "inducing_points": left.pop("inducing_points_", None),
+        "X_train": left.pop("X_train_"),
+        "search": search,
+        "single_output": left.pop("_single_output"),
+        "asked": left.pop("_learned_for"),
+    }
+    left.pop("_n_outputs", None)
+    if "likelihood_" in left:
+        found["likelihood"] = left.pop("likelihood_")
+        return left | {"_fitted": _build(_LATENT, found)}
+    found |= {
+        "noise_variance": left.pop("noise_variance_"),
+        "jitter": left.pop("jitter_", None),
+        "evidence_gap": left.pop("evidence_gap_"),
+        "targets": left.pop("_targets"),
+        "learned_noise": left.pop("_learned_noise"),
+        "training": training,
+    }
+    return left | {"_fitted": _build(_NORMAL, found)}
+
+
+def _gather_classifier(parts: Parts) -> Parts:
+    """A classifier by a process whose fit is one record."""
+    if "kernel_" not in parts:
+        return parts
+    left, n_classes, find = dict(parts), len(parts["classes_"]), registry.Registry().found
+    given = () if n_classes == 2 else (n_classes,)
+    likelihood = find(f"likelihoods.{'Categorical' if given else 'Bernoulli'}")
+    found = {
+        "kernel": left.pop("kernel_"),
+        "likelihood": likelihood(*given, averaging=left["averaging"]),
+        "posterior": left.pop("posterior_"),
+        "log_evidence": left.pop("log_evidence_"),
+        "inducing_points": left.pop("inducing_points_", None),
+        "X_train": left.pop("X_train_"),
+        "search": _take_search(left),
+        "single_output": True,
+        "asked": left.pop("_learned_for"),
+    }
+    return left | {"_fitted": _build(_LATENT, found)}
+
+
+def _build(name: str, parts: Parts) -> Any:
+    """A record of the class of this name, if these can be its parts."""
+    record = registry.Registry().found(name)
+    ordered = {field.name: parts[field.name] for field in dataclasses.fields(record)}
+    fields.check(record, ordered, types_too=True)
+    return fields.build(record, ordered)
+
+
 _FOREST = {"splits": "tests", "max_features": "n_tests", "min_samples_leaf": "min_leaf"}
 _CLASS_FOREST = {**_FOREST, "oob_score_": "oob_accuracy_"}
 
 UPGRADES: dict[str, Callable[[Parts], Parts]] = {
+    "classification.GaussianProcessClassifier": _gather_classifier,
     "classification.LogitBoostClassifier": rename(
         max_features="n_tests",
         n_estimators="n_rounds",
@@ -64,6 +136,7 @@ UPGRADES: dict[str, Callable[[Parts], Parts]] = {
     "classification.RandomFernClassifier": rename(n_estimators="n_ferns", **_CLASS_FOREST),
     "classification.RandomForestClassifier": rename(n_estimators="n_trees", **_CLASS_FOREST),
     "classification.RandomTreeClassifier": rename(**_CLASS_FOREST),
+    "regression.GaussianProcessRegressor": _gather_process,
     "regression.RandomFernRegressor": rename(n_estimators="n_ferns", **_FOREST),
     "regression.RandomForestRegressor": rename(n_estimators="n_trees", **_FOREST),
     "regression.RandomTreeRegressor": rename(**_FOREST),

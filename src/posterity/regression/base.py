@@ -85,10 +85,7 @@ class Regressor(models.LazyQueries, RegressorMixin, BaseEstimator, abc.ABC):
             )
         if return_std:
             dist = self.predict_dist(X)
-            mean = dist.mean()
-            if np.isnan(mean).any():  # a Student-t of one degree of freedom has a median only
-                mean = self._predict_mean(X)
-            return mean, dist.standard_deviation()
+            return models.find_center(dist), dist.standard_deviation()
         if return_cov:
             return self._predict_mean(X), self.predict_cov(X)
         return self._predict_mean(X)
@@ -127,18 +124,8 @@ class Regressor(models.LazyQueries, RegressorMixin, BaseEstimator, abc.ABC):
 
     def _predict_mean(self, X: ArrayLike) -> Array:
         """The means; the medians of predictions that have none."""
-        dist = self.predict_dist(X)
-        mean = dist.mean()
-        return np.where(np.isnan(mean), dist.median(), mean) if np.isnan(mean).any() else mean
+        return models.find_center(self.predict_dist(X))
 
     def _noise_at(self, noise_variance: ArrayLike | None, n: int) -> Array:
         """Noise variances at n queries, (n, K)."""
-        fitted = np.atleast_1d(self.noise_variance_)
-        if noise_variance is None:
-            return np.broadcast_to(fitted, (n, len(fitted)))
-        noise = np.asarray(noise_variance, dtype=np.float64)
-        if noise.shape not in ((), (n,)) or not np.all(np.isfinite(noise) & (noise >= 0.0)):
-            raise ValueError(
-                "noise_variance must be one finite number >= 0, or one for each query row."
-            )
-        return np.broadcast_to(noise[..., None], (n, len(fitted)))
+        return models.make_query_noise(self.noise_variance_, noise_variance, n)

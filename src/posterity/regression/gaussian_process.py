@@ -1,16 +1,26 @@
-"""Normal likelihood x Gaussian process x conjugate inference: GaussianProcessRegressor."""
+"""Any likelihood x Gaussian process x exact or approximate inference: GaussianProcessRegressor."""
 
 from __future__ import annotations
 
+import math
 from typing import Any, Self
 
+import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
 
-from posterity import kernels, models
-from posterity.regression.process_rows import RowsProcess
+from posterity import arrays, distributions, kernels, linalg, models
+from posterity.arrays import Array
+from posterity.models import FittedAttribute
+from posterity.models.latent_process import LatentFit, LatentProcess, check_likelihood
+from posterity.models.normal_fit import NormalFit
+from posterity.models.normal_process import NormalProcess, count_shown_rows
+from posterity.models.partitioned_training import Rows
+from posterity.regression.kernel_model import KernelRegressor
 
 
-class GaussianProcessRegressor(RowsProcess):
+class GaussianProcessRegressor(KernelRegressor):
     """Regression by a Gaussian process: a prior over functions, conditioned on the rows.
 
     The function has a normal prior whose covariance is the kernel; the noise is normal. Kernel
@@ -37,6 +47,14 @@ class GaussianProcessRegressor(RowsProcess):
         ``StudentT()`` for outliers, ``Gamma()`` for positive targets or ``Poisson()`` for counts,
         by an approximation. Its parameters that are None are learned. For one output, on the host.
         None: normal noise, without an approximation.
+    inference : {"auto", "exact", "laplace", "propagation", "variational"}, default="auto"
+        How the posterior of the function is found. Normal noise: "exact", or "variational" with
+        inducing points; "auto" is whichever applies. With a ``likelihood``: "laplace", a normal at
+        the mode, the fastest; "propagation", expectation propagation, which matches the moments of
+        each row, the most accurate, for all rows and weights that are whole numbers;
+        "variational", the normal nearest to the posterior, for ``Poisson``, ``Gamma`` and
+        ``StudentT``. "auto" is "variational" where that exists, for ``Bernoulli`` propagation at
+        the parameters of Laplace's evidence, and else "laplace".
     inducing_points : int or array-like of shape (M, D), optional
         Carry the function by M points instead of all rows: for more rows than a matrix of their
         covariances has room for. A number: at most so many are chosen among the rows, fewer where
@@ -123,6 +141,27 @@ class GaussianProcessRegressor(RowsProcess):
     (True, True, True)
     """
 
+    kernel_ = FittedAttribute()
+    noise_variance_ = FittedAttribute()
+    jitter_ = FittedAttribute()
+    likelihood_ = FittedAttribute()
+    log_evidence_ = FittedAttribute()
+    evidence_gap_ = FittedAttribute()
+    inducing_points_ = FittedAttribute()
+    X_train_ = FittedAttribute()
+    posterior_ = FittedAttribute()
+    stop_reason_ = FittedAttribute("search.stop_reason")
+    n_iter_ = FittedAttribute("search.n_iter")
+    at_bounds_ = FittedAttribute("search.at_bounds")
+    irrelevant_inputs_ = FittedAttribute("search.irrelevant_inputs")
+    restarts_log_evidence_ = FittedAttribute("search.restarts_log_evidence")
+    target_center_ = FittedAttribute("targets.center")
+    target_scale_ = FittedAttribute("targets.scale")
+
+    _fitted: NormalFit | LatentFit
+    shared_kernel: bool = False  # of a model saved before it could be chosen
+    inference: str = "auto"  # likewise
+
     def __init__(
         self,
         kernel: Any = None,
@@ -130,6 +169,7 @@ class GaussianProcessRegressor(RowsProcess):
         mean: str = "constant",
         *,
         likelihood: Any = None,
+        inference: str = "auto",
         inducing_points: Any = None,
         normalize_y: bool = False,
         shared_kernel: bool = False,
@@ -144,6 +184,7 @@ class GaussianProcessRegressor(RowsProcess):
         self.noise_variance = noise_variance
         self.mean = mean
         self.likelihood = likelihood
+        self.inference = inference
         self.inducing_points = inducing_points
         self.normalize_y = normalize_y
         self.shared_kernel = shared_kernel
@@ -176,13 +217,12 @@ class GaussianProcessRegressor(RowsProcess):
         noise_variance : array-like of shape (N,), optional
             Known variance of the noise of each row. The noise is then not learned.
         """
-        source = models.streamed(X, y, sample_weight)
-        if source is not None:
-            return self._fit_source(source, noise_variance)
-        least = self._least_rows(noise_is_known=noise_variance is not None)
-        rows, y_rows = self._check_training(X, y, reset=True, min_rows=least)
-        known = models.known_noise(noise_variance, len(y_rows))
-        return self._fit_rows(rows, y_rows, sample_weight, known)
+        training, shape = self._gather(X, y, sample_weight, noise_variance)
+        asked = self._describe_request(math.prod(shape))
+        self._fitted = self._make_process(asked).learn(
+            training, asked=asked, columns=self._input_names, single=shape == ()
+        )
+        return self
 
     def partial_fit(self, X: Any, y: ArrayLike) -> Self:
         """Condition on further rows, the kernel and the noise kept as they are.
@@ -190,22 +230,167 @@ class GaussianProcessRegressor(RowsProcess):
         Each new row costs N^2 operations, and without noise all rows N^3 / 3; ``fit`` again, with
         ``warm_start=True``, to tune. The first call is a fit.
         """
-        if "posterior_" not in self.__dict__:
+        if not models.is_fitted(self):
             return self.fit(X, y)
-        if not self.has_normal_noise:
-            raise TypeError("Rows can be added under normal noise only; fit all rows again.")
-        if self._training is None:
-            raise TypeError(
-                "The rows of the fit stayed on the workers of Dask; fit all rows again to add some."
-            )
-        rows, y_rows = self._check_training(X, y, reset=False, min_rows=1)
-        if self._training.known_noise is not None:
-            raise ValueError("Rows of known noise were fitted; fit all rows again to add others.")
-        training = self._training.followed_by(rows, y_rows.reshape(len(y_rows), -1))
-        observed = self._observed(training)
-        posterior = self._conditioned_again(observed)
-        self._adopt((posterior, self._learned_noise), training, training)
+        rows, targets = self._check_training(X, y, reset=False, min_rows=1)
+        self._fitted = self._fitted.with_rows(rows, targets.reshape(len(targets), -1))
         return self
+
+    def predict_dist(
+        self, X: Any, *, noise_variance: ArrayLike | None = None
+    ) -> distributions.Univariate:
+        """The predictive distribution at each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, D), or a sequence of n objects
+            Query rows.
+        noise_variance : float or array-like of shape (n,), optional
+            Variance of the noise of the new targets. None: that of the training rows (their
+            average where it was known row by row). 0: the noise-free function. Only where no
+            likelihood was given.
+        """
+        return self._get_fit().predict_dist(self._check_queries(X), noise_variance)
+
+    def predict(self, X: Any, return_std: bool = False, return_cov: bool = False) -> Any:
+        if not return_std or return_cov:
+            return super().predict(X, return_std, return_cov)
+        both = self._get_fit().predict_mean_and_std(self._check_queries(X))
+        return tuple(self._returned(values, X) for values in both)
+
+    predict.__doc__ = KernelRegressor.predict.__doc__
+
+    def predict_latent(self, X: Any) -> distributions.Normal:
+        """The latent function at each row; without a likelihood, the noise-free one."""
+        return self._get_fit().predict_latent(self._check_queries(X))
+
+    def predict_joint(
+        self, X: Any, *, noise_variance: ArrayLike | None = None
+    ) -> distributions.MultivariateNormal:
+        """The joint predictive distribution of all rows; ``noise_variance`` as in predict_dist.
+
+        With a likelihood, only that of the latent function: ``noise_variance=0.0``.
+        """
+        return self._get_fit().predict_joint(self._check_queries(X), noise_variance)
+
+    def predict_cov(self, X: Any) -> Any:
+        """Covariance of the targets between rows, noise on the diagonal: (n, n) or (K, n, n)."""
+        return self.predict_joint(X).covariance.copy()
+
+    def leave_one_out(self) -> distributions.Normal:
+        """Each training target as predicted by all other rows, the parameters kept.
+
+        Rows of weight zero are absent; of a row that counts several times, one is left out. Only
+        where no likelihood was given.
+        """
+        return self._get_fit().leave_one_out()
+
+    def sample_functions(self, X: Any, n_samples: int = 1, random_state: Any = None) -> Array:
+        """Noise-free functions at the rows of X: of the posterior, or before a fit of the prior.
+
+        Returns
+        -------
+        values : array of shape (n_samples, n) or (n_samples, n, K)
+        """
+        rng = arrays.generator(random_state)
+        if models.is_fitted(self):
+            return self.predict_joint(X, noise_variance=0.0).sample(n_samples, rng=rng)
+        unfitted = clone(self)  # which may take note of the columns
+        rows = unfitted._check_rows(X, reset=True)
+        K = arrays.to_numpy(unfitted._bound_kernel().start(rows)(rows))
+        prior = distributions.MultivariateNormal(np.zeros(len(K)), linalg.symmetrize(K))
+        return prior.sample(n_samples, rng=rng)
+
+    def _predict_mean(self, X: Any) -> Any:
+        return self._returned(self._get_fit().predict_mean(self._check_queries(X)), X)
+
+    def _check_queries(self, X: Any) -> Any:
+        """Query rows, beside those of the fit."""
+        return self._check_rows(X, beside=self._get_fit().X_train)
+
+    def _get_fit(self) -> NormalFit | LatentFit:
+        check_is_fitted(self)
+        return self._fitted
+
+    @property
+    def _target_shape(self) -> tuple[int, ...]:
+        return np.shape(
+            getattr(self, "noise_variance_", 0.0 if self._fitted.single_output else [0])
+        )
+
+    def _gather(
+        self, X: Any, y: Any, sample_weight: Any, noise_variance: Any
+    ) -> tuple[Rows, tuple[int, ...]]:
+        """The rows, in memory or on the workers of Dask, and the shape of the target of one row."""
+        source = models.streamed(X, y, sample_weight)
+        if source is not None:
+            partitions = models.check_process_source(self, source, noise_variance)
+            if partitions.n_rows > count_shown_rows(self.inducing_points):
+                models.learn_columns(self, partitions)
+                merges = not self._kernel_given().tells_rows_apart
+                shape = partitions.form.target_shape or ()
+                return models.PartitionedTraining(partitions, merges), shape
+            block = partitions.chosen(np.arange(partitions.n_rows))
+            X, y, sample_weight = block.X, block.y, block.sample_weight
+        least = self._least_rows(noise_is_known=noise_variance is not None)
+        rows, targets = self._check_training(X, y, reset=True, min_rows=least)
+        if source is not None:
+            models.learn_columns(self, source)  # their names, which an array has not
+        known = models.known_noise(noise_variance, len(targets))
+        if self.likelihood is not None:
+            check_likelihood(self, targets, known)
+        weights = models.checked_weights(sample_weight, len(targets))
+        Y = targets.reshape(len(targets), -1)
+        return models.Training.present(rows, Y, weights, known), targets.shape[1:]
+
+    def _make_process(self, asked: tuple[Any, ...]) -> NormalProcess | LatentProcess:
+        """The part that learns: for normal noise, or for another likelihood."""
+        kernel, points = self._bound_kernel(), self.inducing_points
+        if points is not None and np.ndim(points):
+            points = self._check_rows(points)
+        earlier: Any = None
+        if self.warm_start and models.is_fitted(self) and self._fitted.asked == asked:
+            earlier = self._fitted
+        if self.likelihood is None:
+            return NormalProcess(
+                kernel,
+                self.noise_variance,
+                self.mean,
+                self.inference,
+                self.normalize_y,
+                self.shared_kernel,
+                points,
+                self.n_restarts,
+                self.max_iter,
+                self.n_jobs,
+                self.random_state,
+                earlier,
+            )
+        return LatentProcess(
+            self.likelihood,
+            kernel,
+            self.mean == "constant",
+            self.inference,
+            self.n_restarts,
+            self.max_iter or 200,
+            self.n_jobs,
+            self.random_state,
+            points,
+            earlier=earlier,
+        )
+
+    def _describe_request(self, n_outputs: int) -> tuple[Any, ...]:
+        """What must be as it was for a warm start to go on from there."""
+        columns = getattr(self, "n_features_in_", None)
+        return self._bound_kernel(), columns, n_outputs, self.shared_kernel, self.likelihood
+
+    def _least_rows(self, *, noise_is_known: bool) -> int:
+        """One row tells nothing of parameters."""
+        learns_noise = self.noise_variance is None and not noise_is_known
+        return 2 if learns_noise or self._kernel_given().names else 1
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return models.is_fitted(self)
 
     def _default_kernel(self) -> kernels.Kernel:
         return kernels.Scaled(kernels.RationalQuadratic(ard=True))

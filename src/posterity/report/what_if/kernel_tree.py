@@ -8,7 +8,7 @@ import numpy as np
 
 from posterity import kernels
 from posterity.arrays import Array
-from posterity.regression import process_mean
+from posterity.kernels import mean_prior
 from posterity.report.what_if.packing import Json, NoFormError, numbers
 
 
@@ -54,7 +54,7 @@ def _pack_linear(kernel: kernels.Linear, D: int) -> Json:
 
 
 @tree.register
-def _pack_slopes(kernel: process_mean.Slopes, D: int) -> Json:
+def _pack_slopes(kernel: mean_prior.Slopes, D: int) -> Json:
     centre, variances = numbers(kernel.centre), numbers(kernel.variances)
     return {"kind": "linear", "centre": centre, "variances": variances}
 

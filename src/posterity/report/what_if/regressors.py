@@ -87,7 +87,7 @@ def _pack_relevance_vector_regressor(model: regression.RelevanceVectorRegressor)
 
 @form.register
 def _pack_gaussian_process_regressor(model: regression.GaussianProcessRegressor) -> Json:
-    if not model.has_normal_noise:
+    if hasattr(model, "likelihood_"):
         return process(model.posterior_, answers.of(model.likelihood_), 1.0)
     scale, center = float(model.target_scale_[0]), float(model.target_center_[0])
     answer = answers.normal(model.noise_variance_, scale=scale, center=center)

@@ -299,7 +299,7 @@ def test_the_nearest_normal_maximises_the_bound_of_the_whole_process(monkeypatch
     points, kernel = X[:4], 40.0 * kernels.RBF(1.2)
     exactly = functools.partial(variational.nearest, tol=1e-13)
     monkeypatch.setattr(variational, "nearest", exactly)
-    carried = ProjectedPosterior.condition(kernel, TWO, X, targets, points, nearest=True)
+    carried = ProjectedPosterior.condition(kernel, TWO, X, targets, points, approximation="nearest")
     fit, lower = carried.fit, np.tril_indices(5)
 
     def bound(x):
@@ -327,7 +327,9 @@ def test_the_nearest_normal_is_nearer_to_propagation_and_its_bound_rises_with_th
     for m in (4, 8, 40):
         errors = []
         for nearest in (True, False):
-            carried = ProjectedPosterior.condition(kernel, TWO, X, single, X[:m], nearest=nearest)
+            carried = ProjectedPosterior.condition(
+                kernel, TWO, X, single, X[:m], approximation="nearest" if nearest else "laplace"
+            )
             mean, S = with_covariance(carried.latent(queries))
             p = TWO.predict(mean[:, 0], S[:, 0, 0]).probabilities()
             errors.append(np.mean(np.abs(p - exact)))
@@ -345,7 +347,9 @@ def test_the_nearest_normal_of_several_classes_knows_what_points_leave():
     p = THREE.predict(*with_covariance(exact.latent(queries))).probabilities()
     errors = []
     for nearest in (True, False):
-        carried = ProjectedPosterior.condition(kernel, THREE, X, targets, X, nearest=nearest)
+        carried = ProjectedPosterior.condition(
+            kernel, THREE, X, targets, X, approximation="nearest" if nearest else "laplace"
+        )
         found = THREE.predict(*with_covariance(carried.latent(queries))).probabilities()
         errors.append(np.max(np.abs(found - p)))
     assert errors[0] < 0.03
@@ -356,9 +360,9 @@ def test_rows_that_count_twice_are_two_rows_to_the_nearest_normal():
     X, targets = sharp()
     counts = targets.weights.astype(int)
     again = replace(targets, y=targets.y.repeat(counts), weights=np.ones(counts.sum()))
-    one = ProjectedPosterior.condition(KERNEL, TWO, X, targets, X[:5], nearest=True)
+    one = ProjectedPosterior.condition(KERNEL, TWO, X, targets, X[:5], approximation="nearest")
     other = ProjectedPosterior.condition(
-        KERNEL, TWO, X.repeat(counts, 0), again, X[:5], nearest=True
+        KERNEL, TWO, X.repeat(counts, 0), again, X[:5], approximation="nearest"
     )
     assert one.fit.bound == pytest.approx(other.fit.bound, abs=1e-8)
     np.testing.assert_allclose(one.latent(FAR).mean, other.latent(FAR).mean, atol=1e-7)

@@ -47,11 +47,13 @@ class ProjectedPosterior:
         targets: LatentTargets,
         points: Any,
         *,
-        nearest: bool = False,
+        approximation: str | None = None,
     ) -> ProjectedPosterior:
-        """By Laplace, by factors or, for classes, by the nearest normal; N M doubles are held.
+        """Condition on all rows; N M doubles are held.
 
-        The nearest normal knows that rows vary beyond what the points carry, as predictions say.
+        ``approximation`` is "laplace", "factors" of a scale mixture, or "nearest", the normal
+        nearest to the posterior, which knows that rows vary beyond what the points carry. None:
+        factors where the likelihood is a scale mixture, else Laplace's.
         """
         L = linalg.cholesky(kernel(points))
         Z = _columns(kernel, X, points, L)
@@ -68,10 +70,13 @@ class ProjectedPosterior:
         # The columns are those of independent weights of unit variance.
         prior = WeightPrior(1.0, design.n_columns, rows.offset_precision if offset else None)
         problem = WeightProblem(design, rows, prior)
-        if isinstance(likelihood, likelihoods.Likelihood) and likelihood.is_scale_mixture:
+        if approximation is None:
+            mixes = isinstance(likelihood, likelihoods.Likelihood) and likelihood.is_scale_mixture
+            approximation = "factors" if mixes else "laplace"
+        if approximation == "factors":
             return cls(kernel, points, L, ScaleMixtureFit.of(problem))
         fit = LaplaceFit.of(problem)
-        if not nearest:
+        if approximation == "laplace":
             return cls(kernel, points, L, fit)
         left = _left(kernel, X, Z)
         return cls(kernel, points, L, variational.nearest(fit, remainder=left))

@@ -1,4 +1,4 @@
-"""The prior of a mean function, as a kernel that is added: one row's worth of information."""
+"""The prior of a mean function as a kernel to be added: it weighs as much as one row."""
 
 from __future__ import annotations
 
@@ -7,14 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from posterity import arrays, kernels
+from posterity import arrays
 from posterity.arrays import Array, DeviceArray
+from posterity.kernels.algebra import Constant
+from posterity.kernels.kernel import Kernel
 
 MEANS = ("zero", "constant", "linear")
 
 
 @dataclass(frozen=True, repr=False)
-class Slopes(kernels.Kernel):
+class Slopes(Kernel):
     """sum_d v_d (x_d - c_d) (z_d - c_d): independent slopes about the centre of the rows."""
 
     centre: tuple[float, ...] = ()
@@ -25,26 +27,26 @@ class Slopes(kernels.Kernel):
         return ((X - c) * v) @ (Z - c).T
 
 
-def prior_of_mean(
-    mean: str, X: Any, y_variance: float, weights: Array | None = None
-) -> kernels.Kernel | None:
-    """The kernel of an offset of the variance of the targets, and of slopes to match.
+def make_mean_prior(
+    mean: str, X: Any, variance: float, weights: Array | None = None
+) -> Kernel | None:
+    """The kernel of an offset of this variance, the targets', and of slopes to match.
 
-    A slope of one standard deviation of y over one of x is worth as much as the offset
+    A slope of one standard deviation of the function over one of x is worth as much as the offset
     (docs/decisions/0002). Centre and spread of x count each row by its weight.
     """
     if mean not in MEANS:
         raise ValueError(f"mean={mean!r} must be one of {', '.join(map(repr, MEANS))}.")
     if mean == "zero":
         return None
-    offset = kernels.Constant(y_variance).fixed()
+    offset = Constant(variance).fixed()
     if mean == "constant":
         return offset
-    centre, spread2 = _moments(X, weights)
-    return offset + Slopes(tuple(centre), tuple(y_variance / spread2))
+    centre, spread2 = _weighted_moments(X, weights)
+    return offset + Slopes(tuple(centre), tuple(variance / spread2))
 
 
-def _moments(X: Any, weights: Array | None) -> tuple[Array, Array]:
+def _weighted_moments(X: Any, weights: Array | None) -> tuple[Array, Array]:
     """Means and variances of the columns; a constant column has variance one."""
     if isinstance(X, list):
         raise ValueError("mean='linear' needs rows that are vectors; use 'constant' or 'zero'.")
