@@ -200,8 +200,8 @@ class GPLVM(transformer.KernelTransformer):
         """
         check_is_fitted(self)
         Z = validation.check_coordinates(self, X, self.embedding_.shape[1])
-        mean, variance = self._fitted.decoder.predict(Z)
-        return self._frame.distribution(mean, variance + self._fitted.decoder.noise_variance)
+        f = self._fitted.decoder.latent(Z)
+        return self._frame.distribution(f.mean, f.variance + self._fitted.decoder.noise_variance)
 
     def complete(
         self, X: ArrayLike, times: ArrayLike | None = None, groups: ArrayLike | None = None

@@ -5,6 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 from scipy import stats
+from support.latents import with_variance
 
 from posterity import kernels
 from posterity.inference.gplvm import hierarchy, placements, search, terms, tied
@@ -197,13 +198,13 @@ def test_row_log_posterior_is_the_sum_of_its_densities(descent):
     Y, X = rows_with_gaps(), descent.X[[2, 9, 15, 20]] + 0.1
     value, _ = descent.log_posterior(X, Y)
     expected = stats.norm.logpdf(X[:, :2]).sum(axis=1)
-    mean, variance = descent.node.predict(X[:, :2])
+    mean, variance = with_variance(descent.node.latent(X[:, :2]))
     of_node = stats.norm.logpdf(X[:, 2:], mean, np.sqrt(variance + 1e-2))
     placeholder = stats.norm.logpdf(X[:, 2:])
     gone = np.array([[0, 0, 0], [0, 0, 1], [0, 0, 0], [1, 1, 1]], dtype=bool)
     expected += np.where(gone, placeholder, of_node).sum(axis=1)
     for leaf, columns, at in zip(descent.leaves, COLUMNS, LEVELS.parts, strict=True):
-        f, v = leaf.predict(X[:, at])
+        f, v = with_variance(leaf.latent(X[:, at]))
         density = stats.norm.logpdf(Y[:, columns], f, np.sqrt(v + leaf.noise_variance))
         expected += np.nansum(density, axis=1)
     constant = 0.5 * np.log(2 * np.pi) * (2 + gone.sum(axis=1))
@@ -252,7 +253,7 @@ def test_a_part_that_was_not_seen_is_where_an_unsure_root_says(descent):
     X, S = descent.locate(rows_with_gaps()[[1]])
     rng = np.random.default_rng(0)
     R = rng.multivariate_normal(X[0, :2], S[0, :2, :2], 20_000)
-    f, v = descent.node.predict(R)
+    f, v = with_variance(descent.node.latent(R))
     assert X[0, 4] == pytest.approx(f[:, 2].mean(), abs=0.02)
     assert S[0, 4, 4] == pytest.approx(v[:, 2].mean() + f[:, 2].var() + 1e-2, rel=0.2)
     assert S[0, 4, 4] > v[:, 2].mean() + 1e-2
@@ -274,10 +275,10 @@ def test_outputs_at_root_points_average_over_the_parts(descent):
     R = np.array([[0.3, -0.2]])
     mean, variance = descent.outputs(R)
     rng = np.random.default_rng(0)
-    f, v = descent.node.predict(R)
+    f, v = with_variance(descent.node.latent(R))
     J = f + np.sqrt(v + 1e-2) * rng.normal(size=(20_000, 3))
     for leaf, columns, at in zip(descent.leaves, COLUMNS, ((0, 2), (2, 3)), strict=True):
-        g, s = leaf.predict(J[:, slice(*at)])
+        g, s = with_variance(leaf.latent(J[:, slice(*at)]))
         np.testing.assert_allclose(mean[0, columns], g.mean(axis=0), atol=0.05)
         spread = s.mean(axis=0) + g.var(axis=0) + leaf.noise_variance
         np.testing.assert_allclose(variance[0, columns], spread, rtol=0.2)
@@ -296,7 +297,7 @@ def test_starts_are_weighed_by_noise_of_their_columns_and_by_the_root(descent):
     places = half._candidates()
     np.testing.assert_allclose(places.cost, 2.0 * np.sum(descent.X[:, :2] ** 2, axis=1))
     for leaf, columns, at in zip(descent.leaves, COLUMNS, LEVELS.parts, strict=True):
-        f, v = leaf.predict(descent.X[:, at])
+        f, v = with_variance(leaf.latent(descent.X[:, at]))
         np.testing.assert_array_equal(places.noise_variance[columns], leaf.noise_variance)
         np.testing.assert_allclose(places.f[:, columns], f)
         np.testing.assert_allclose(places.w[:, columns], 1.0 / (v + leaf.noise_variance))

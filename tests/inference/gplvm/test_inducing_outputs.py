@@ -153,7 +153,7 @@ def test_column_without_a_value_is_refused(Y, Z):
 def test_decoder_predicts_each_column_from_the_rows_it_has(kernel, Y, X, Z, rng):
     bound = term(kernel, Y, Z)
     X_new = rng.normal(size=(9, Q))
-    mean, variance = bound.decoder(X, bound.start).predict(X_new)
+    mean, variance = with_variance(bound.decoder(X, bound.start).latent(X_new))
     for d, y in enumerate(Y.T):
         seen = ~np.isnan(y)
         alone = inducing.condition_on_points(
@@ -169,7 +169,7 @@ def test_log_density_is_that_of_the_predictions_that_can_be_compared(kernel, Y, 
     decoder = bound.decoder(X, bound.start)
     X_new, Y_new = rng.normal(size=(9, Q)), rng.normal(size=(9, D))
     Y_new[0, 1], Y_new[3, :3], Y_new[5] = np.nan, np.nan, np.nan
-    mean, variance = decoder.predict(X_new)
+    mean, variance = with_variance(decoder.latent(X_new))
     each = stats.norm.logpdf(Y_new, mean, np.sqrt(variance + NOISE))
     value, gradient = decoder.log_density(X_new, Y_new)
     assert decoder.noise_variance == NOISE
@@ -192,9 +192,17 @@ def test_slope_of_log_density_is_that_of_differences(kernel, Y, X, Z, rng):
 def test_rows_in_blocks_are_as_all_together(monkeypatch, Y, X, Z, rng):
     bound = term(KERNELS["product"], Y, Z)
     decoder, X_new, Y_new = bound.decoder(X, bound.start), X[:11] + 0.1, Y[:11]
-    answers = [*bound(X, bound.start), *decoder.predict(X_new), *decoder.log_density(X_new, Y_new)]
+    answers = [
+        *bound(X, bound.start),
+        *with_variance(decoder.latent(X_new)),
+        *decoder.log_density(X_new, Y_new),
+    ]
     monkeypatch.setattr("posterity.inference.process.inducing.observed._CPU_VALUES", 0)
     monkeypatch.setattr("posterity.inference.process.inducing.observed._LEAST_ROWS", 3)
-    again = [*bound(X, bound.start), *decoder.predict(X_new), *decoder.log_density(X_new, Y_new)]
+    again = [
+        *bound(X, bound.start),
+        *with_variance(decoder.latent(X_new)),
+        *decoder.log_density(X_new, Y_new),
+    ]
     for one, other in zip(answers, again, strict=True):
         assert one == pytest.approx(other, rel=1e-8, abs=1e-8)

@@ -5,12 +5,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 from scipy import integrate, stats
+from support.latents import with_variance
 
 from posterity import kernels
 from posterity.arrays import Array
 from posterity.inference.gplvm import inducing_outputs, locating, summits, tied
 from posterity.inference.gplvm.candidates import Candidates
 from posterity.inference.gplvm.trajectories import TrajectoryPrior
+from posterity.inference.posterior import LatentMarginals
 
 N, D, Q = 6, 5, 2
 NOISE = 0.3
@@ -26,9 +28,9 @@ class Plane:
     B: Array  # (Q, Q)
     noise_variance: float = NOISE
 
-    def predict(self, X):
+    def latent(self, X):
         bent = np.einsum("ni,ij,nj->n", X, self.B, X)
-        return X @ self.W.T + self.c, self.v + bent[:, None]
+        return LatentMarginals(X @ self.W.T + self.c, self.v + bent[:, None])
 
     def log_density(self, X, Y):
         assert not self.B.any()
@@ -69,7 +71,7 @@ def plane(rng):
 @pytest.fixture
 def Y(rng, plane):
     """Rows with values missing, and one without any."""
-    rows = plane.predict(rng.normal(size=(N, Q)))[0] + 0.5 * rng.normal(size=(N, D))
+    rows = plane.latent(rng.normal(size=(N, Q))).mean + 0.5 * rng.normal(size=(N, D))
     rows[1, :3], rows[2, 4], rows[4] = np.nan, np.nan, np.nan
     return rows
 
@@ -171,7 +173,7 @@ def test_mean_and_variance_at_uncertain_points_are_exact_in_the_plane(rng, plane
 def test_sure_points_are_decoded_as_they_are(rng, plane):
     m = rng.normal(size=(4, Q))
     found = locating.decode_normal_points(plane, m, np.zeros((4, Q, Q)))
-    for one, other in zip(found, plane.predict(m), strict=True):
+    for one, other in zip(found, with_variance(plane.latent(m)), strict=True):
         assert one == pytest.approx(other)
 
 

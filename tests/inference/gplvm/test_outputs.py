@@ -157,7 +157,7 @@ def test_nothing_missing_decodes_as_the_process_does(kernel):
     X, Y = data()
     new, _ = data(n=9, seed=5)
     term = term_of(Y, kernel)
-    mean, variance = term.decoder(X, term.start).predict(new)
+    mean, variance = with_variance(term.decoder(X, term.start).latent(new))
     m, v = with_variance(
         ProcessPosterior.condition(kernel, NOISE, X, Observations.of(Y)).latent(new)
     )
@@ -172,7 +172,7 @@ def test_missing_values_decode_a_column_at_a_time(kernel):
     Y = holed(Y)
     term = term_of(Y, kernel)
     decoder = term.decoder(X, term.start)
-    mean, variance = decoder.predict(new)
+    mean, variance = with_variance(decoder.latent(new))
     for d, y in enumerate(Y.T):
         i = np.flatnonzero(~np.isnan(y))
         C, k = kernel(X[i]) + NOISE * np.eye(len(i)), kernel(new, X[i])
@@ -193,7 +193,7 @@ def test_log_density_of_new_rows_and_its_slope(kernel, values, monkeypatch):
     seen[[0, 0, 3], [1, 2, 0]] = np.nan
 
     def brute(x):
-        mean, variance = decoder.predict(x)
+        mean, variance = with_variance(decoder.latent(x))
         return np.nansum(norm.logpdf(seen, mean, np.sqrt(variance + NOISE)), axis=1)
 
     value, gradient = decoder.log_density(new, seen)

@@ -27,9 +27,9 @@ class Candidates:
     @classmethod
     def of(cls, decoder: Decoder, X: Array) -> Candidates:
         """Points X (C, Q), standard normal, and what the decoder makes of them."""
-        f, variance = decoder.predict(X)
-        noise = np.full(f.shape[1], decoder.noise_variance)
-        return cls(X, f, 1.0 / (variance + noise), noise, np.sum(X * X, axis=1))
+        f = decoder.latent(X)
+        noise = np.full(f.n_latents, decoder.noise_variance)
+        return cls(X, f.mean, 1.0 / (f.variance + noise), noise, np.sum(X * X, axis=1))
 
     def starts(self, Y: Array, k: int) -> Array:
         """Of each row k candidates, (n, k, Q).

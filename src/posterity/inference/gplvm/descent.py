@@ -51,9 +51,8 @@ class Descent:
 
     def outputs(self, R: Array) -> tuple[Array, Array]:
         """Mean and variance (n, D) of outputs at root points R, noise included."""
-        mean, variance = self.node.predict(R)
-        spread = _diagonals(variance + self.node.noise_variance)
-        return self._decoded(mean, spread)
+        f = self.node.latent(R)
+        return self._decoded(f.mean, _diagonals(f.variance + self.node.noise_variance))
 
     def locate(self, Y: Array, *, max_iter: int = 200) -> tuple[Array, Array]:
         """The most probable joined points of rows of outputs, and their covariance.
@@ -141,10 +140,10 @@ class Descent:
         root, below, unseen = self.levels.root, self.levels.below, self._unseen(Y)
         R, J = X[:, root], X[:, below]
         value, dR = self.node.log_density(R, np.where(unseen, np.nan, J))
-        mean, variance = self.node.predict(R)
+        f = self.node.latent(R)
         dX = np.empty_like(X)
         dX[:, root] = dR - R / self.root_variance
-        dX[:, below] = np.where(unseen, -J, (mean - J) / (variance + self.node.noise_variance))
+        dX[:, below] = np.where(unseen, -J, (f.mean - J) / (f.variance + self.node.noise_variance))
         value -= 0.5 * (np.sum(R * R, axis=1) / self.root_variance + np.sum(unseen * J * J, axis=1))
         for leaf, columns, at in zip(self.leaves, self.columns, self.levels.parts, strict=True):
             density, slope = leaf.log_density(X[:, at], Y[:, columns])
@@ -184,7 +183,8 @@ class Descent:
         mean, variance = np.empty((2, len(self.X), n_outputs))
         noise = np.empty(n_outputs)
         for leaf, columns, at in zip(self.leaves, self.columns, self.levels.parts, strict=True):
-            mean[:, columns], variance[:, columns] = leaf.predict(self.X[:, at])
+            f = leaf.latent(self.X[:, at])
+            mean[:, columns], variance[:, columns] = f.mean, f.variance
             noise[columns] = leaf.noise_variance
         R = self.X[:, self.levels.root]
         cost = np.sum(R * R, axis=1) / self.root_variance

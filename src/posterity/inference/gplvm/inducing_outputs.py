@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from posterity import kernels, linalg
 from posterity.arrays import Array
 from posterity.inference.gplvm import curvature, observed
+from posterity.inference.posterior import LatentMarginals
 from posterity.inference.process.inducing import observed as inducing_observed
 from posterity.inference.process.inducing import rows
 from posterity.inference.process.observations import Observations
@@ -155,8 +156,8 @@ class InducingDecoder:
     parts: tuple[Part, ...]
     n_outputs: int
 
-    def predict(self, X: Array) -> tuple[Array, Array]:
-        """Mean and variance of the noise-free function at X (n, Q), each (n, D)."""
+    def latent(self, X: Array) -> LatentMarginals:
+        """Return the distributions of the D noise-free functions at points X (n, Q)."""
         mean, variance = np.empty((2, len(X), self.n_outputs))
         with linalg.limited(len(self.Z)):
             for i in inducing_observed.slices(len(X), len(self.Z), X):
@@ -165,7 +166,7 @@ class InducingDecoder:
                     b = linalg.solve_lower(part.L_B, a)
                     mean[i, part.columns] = a.T @ part.m
                     variance[i, part.columns] = (unseen + np.sum(b * b, axis=0))[:, None]
-        return mean, variance
+        return LatentMarginals(mean, variance)
 
     def log_density(self, X: Array, Y: Array) -> tuple[Array, Array]:
         """Of each row, (n,): the log density of its outputs that are not NaN; its gradient."""

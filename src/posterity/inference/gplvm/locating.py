@@ -189,8 +189,9 @@ def _decoded(decoder: Decoder, mean: Array, covariance: Array) -> tuple[Array, A
     points, weights = cloud.standard_rule(Q)
     F = eigen.semidefinite_factors(covariance)
     places = mean + np.einsum("pq,ndq->pnd", points, F)  # (points, n, Q)
-    answers = decoder.predict(places.reshape(-1, Q))
-    f, variance = (a.reshape(len(points), n, a.shape[1]) for a in answers)
+    answer = decoder.latent(places.reshape(-1, Q))
+    shape = len(points), n, answer.n_latents
+    f, variance = answer.mean.reshape(shape), answer.variance.reshape(shape)
     average = np.tensordot(weights, f, axes=1)
     f -= average
     return average, np.tensordot(weights, variance + f * f, axes=1)

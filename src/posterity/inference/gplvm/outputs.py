@@ -15,6 +15,7 @@ from posterity import kernels, linalg
 from posterity.arrays import Array
 from posterity.inference.gplvm import curvature, observed
 from posterity.inference.gplvm.density import ProcessDensity
+from posterity.inference.posterior import LatentMarginals
 from posterity.inference.process.exact import Observations, ProcessPosterior
 
 _QUERY_VALUES = 1 << 20  # covariances of queries with rows held at a time: 8 MiB, several times
@@ -132,14 +133,14 @@ class ExactDecoder:
     parts: tuple[tuple[NDArray[np.intp], ProcessPosterior], ...]  # columns, and what they share
     n_outputs: int
 
-    def predict(self, X: Array) -> tuple[Array, Array]:
-        """Mean and variance of the noise-free function at X (n, Q), each (n, D)."""
+    def latent(self, X: Array) -> LatentMarginals:
+        """Return the distributions of the D noise-free functions at points X (n, Q)."""
         mean, variance = np.empty((2, len(X), self.n_outputs))
         for columns, posterior in self.parts:
             with linalg.limited(len(posterior.L)):
                 f = posterior.latent(X)
             mean[:, columns], variance[:, columns] = f.mean, f.variance
-        return mean, variance
+        return LatentMarginals(mean, variance)
 
     def log_density(self, X: Array, Y: Array) -> tuple[Array, Array]:
         """Of each row, (n,): the log density of its outputs that are not NaN; its gradient."""

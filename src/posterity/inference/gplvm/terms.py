@@ -13,6 +13,7 @@ import numpy as np
 
 from posterity import linalg
 from posterity.arrays import Array
+from posterity.inference.posterior import LatentMarginals
 
 _LOG_2PI = math.log(2.0 * math.pi)
 
@@ -52,8 +53,8 @@ class Decoder(Protocol):
     def noise_variance(self) -> float:
         """Of an output about the function."""
 
-    def predict(self, X: Array) -> tuple[Array, Array]:
-        """Mean and variance of the noise-free function at X (n, Q), each (n, D)."""
+    def latent(self, X: Array) -> LatentMarginals:
+        """Return the distributions of the D noise-free functions at points X (n, Q)."""
 
     def log_density(self, X: Array, Y: Array) -> tuple[Array, Array]:
         """Of each row, (n,): the log density of its outputs that are not NaN; its gradient (n, Q).

@@ -13,6 +13,7 @@ from posterity.inference.gplvm import inducing_outputs, locating
 from posterity.inference.gplvm.variational import bound, expectations, placing
 from posterity.inference.gplvm.variational.observed import Observed
 from posterity.inference.gplvm.variational.statistics import Points
+from posterity.inference.posterior import LatentMarginals
 
 _VALUES = 1 << 20  # of psi2, one matrix a row, at a time
 
@@ -80,9 +81,9 @@ class VariationalPosterior:
         """Inducing points, (M, Q)."""
         return self.decoder.Z
 
-    def predict(self, X: Array) -> tuple[Array, Array]:
-        """Mean and variance of the noise-free function at sure points X (n, Q), each (n, D)."""
-        return self.decoder.predict(X)
+    def latent(self, X: Array) -> LatentMarginals:
+        """Return the distributions of the D noise-free functions at sure points X (n, Q)."""
+        return self.decoder.latent(X)
 
     def log_density(self, X: Array, Y: Array) -> tuple[Array, Array]:
         """Of each row, (n,): the log density of its outputs that are not NaN; its gradient."""
