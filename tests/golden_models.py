@@ -122,10 +122,10 @@ def unfitted_models():
         "sparse_linear": (posterity.SparseLinearRegression(), y),
         "sparse_logistic": (posterity.SparseLogisticRegression(), names),
         "stagewise_classes": (
-            posterity.IncrementalClassifier(2, n_restarts=0, random_state=0),
+            posterity.StagewiseClassifier(2, n_restarts=0, random_state=0),
             far,
         ),
-        "stagewise_numbers": (posterity.IncrementalRegressor(2, n_restarts=0, random_state=0), y),
+        "stagewise_numbers": (posterity.StagewiseRegressor(2, n_restarts=0, random_state=0), y),
         "structured": (
             posterity.GaussianProcessRegressor(kernels.Spectrum(2).fixed(), noise_variance=0.1),
             y,

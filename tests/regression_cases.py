@@ -51,7 +51,7 @@ CASES = [
     posterity.RandomFernRegressor(
         10, max_depth=5, min_samples_leaf=2, bootstrap=False, random_state=0
     ),
-    posterity.IncrementalRegressor(3, n_restarts=0, random_state=0),
+    posterity.StagewiseRegressor(3, n_restarts=0, random_state=0),
     posterity.RelevanceVectorRegressor(),
     posterity.RelevanceVectorRegressor(
         kernels.RBF(2.0).fixed(), noise_variance=0.1, query_column=True

@@ -50,7 +50,7 @@ CLASSIFIERS = [
 GIVEN_IN_TARGET_UNITS = ("noise_variance=0.1", "LqRegression()")
 MIXED = ("standardize=False", "Matern", "fit_intercept=False, predictive")
 # Searches that end at a gain in nats, not at rounding.
-LOOSE = {"IncrementalRegressor": 1e-3, "LogisticTreeClassifier": 1e-4}
+LOOSE = {"StagewiseRegressor": 1e-3, "LogisticTreeClassifier": 1e-4}
 
 
 def fitted(model, *rows):

@@ -22,7 +22,6 @@ from posterity.classification import (
     DiscreteClassifier,
     DualLogisticRegression,
     GaussianProcessClassifier,
-    IncrementalClassifier,
     KernelLogisticRegression,
     LogisticRegression,
     LogisticTreeClassifier,
@@ -33,6 +32,7 @@ from posterity.classification import (
     RandomTreeClassifier,
     RelevanceVectorClassifier,
     SparseLogisticRegression,
+    StagewiseClassifier,
 )
 from posterity.latent import (
     GPLVM,
@@ -52,7 +52,6 @@ from posterity.regression import (
     GammaRegression,
     GaussianProcessRegressor,
     GeneralizedLinearRegression,
-    IncrementalRegressor,
     KernelRidgeRegression,
     LinearRegression,
     LqRegression,
@@ -63,6 +62,7 @@ from posterity.regression import (
     RidgeRegression,
     RobustRegression,
     SparseLinearRegression,
+    StagewiseRegressor,
 )
 
 __all__ = [
@@ -78,8 +78,6 @@ __all__ = [
     "GaussianProcessRegressor",
     "GeneralizedLinearRegression",
     "HierarchicalGPLVM",
-    "IncrementalClassifier",
-    "IncrementalRegressor",
     "KernelKMeans",
     "KernelLogisticRegression",
     "KernelPCA",
@@ -102,6 +100,8 @@ __all__ = [
     "RobustRegression",
     "SparseLinearRegression",
     "SparseLogisticRegression",
+    "StagewiseClassifier",
+    "StagewiseRegressor",
     "Whitening",
     "comparison",
     "datasets",

@@ -10,11 +10,11 @@ from scipy.special import expit, softmax
 from posterity import (
     BayesianLogisticRegression,
     DiscreteClassifier,
-    IncrementalRegressor,
     LogisticTreeClassifier,
     LogitBoostClassifier,
     MixtureOfExpertsClassifier,
     RandomForestClassifier,
+    StagewiseRegressor,
 )
 
 
@@ -112,7 +112,7 @@ def test_boosted_steps_and_units_are_sums(classes):
     ):
         a += np.where(X[:, test] > tau, values[1], values[0])
     assert_allclose(steps.predict_proba(X)[:, 1], expit(a))
-    units = IncrementalRegressor(2, n_restarts=0, random_state=0).fit(X, X[:, 0] ** 2)
+    units = StagewiseRegressor(2, n_restarts=0, random_state=0).fit(X, X[:, 0] ** 2)
     assert_allclose(units.predict(X), units.units_.transform(X) @ units.coef_ + units.intercept_)
     formulas.assert_printed("trees", r"a_n = b + \sum_k w_k\, f(\mathbf{x}_n; \boldsymbol\theta_k)")
 

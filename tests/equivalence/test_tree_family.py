@@ -10,8 +10,6 @@ from scipy.special import expit, logsumexp, xlogy
 from sklearn.base import clone
 
 from posterity import (
-    IncrementalClassifier,
-    IncrementalRegressor,
     LogisticTreeClassifier,
     LogitBoostClassifier,
     RandomFernClassifier,
@@ -20,6 +18,8 @@ from posterity import (
     RandomForestRegressor,
     RandomTreeClassifier,
     RandomTreeRegressor,
+    StagewiseClassifier,
+    StagewiseRegressor,
     designs,
     trees,
 )
@@ -265,8 +265,8 @@ def test_chunks_grow_the_trees_of_memory(model):
         RandomForestRegressor(6, random_state=0),
         RandomFernRegressor(6, 4, random_state=0),
         LogitBoostClassifier(n_estimators=6, validation_fraction=0.3, random_state=0),
-        IncrementalClassifier(2, n_restarts=2, random_state=0),
-        IncrementalRegressor(2, n_restarts=2, random_state=0),
+        StagewiseClassifier(2, n_restarts=2, random_state=0),
+        StagewiseRegressor(2, n_restarts=2, random_state=0),
         LogisticTreeClassifier(1, n_restarts=2, random_state=0),
     ],
     ids=lambda model: type(model).__name__,
@@ -321,9 +321,9 @@ def test_stages_of_boosting_are_fits_of_that_length(options):
 
 
 @pytest.mark.parametrize("units", ["arctan", "radial"])
-@pytest.mark.parametrize("kind", [IncrementalClassifier, IncrementalRegressor])
-def test_stages_of_incremental_fitting_are_fits_of_that_length(kind, units):
-    X, y = classes(80) if kind is IncrementalClassifier else numbers(80)
+@pytest.mark.parametrize("kind", [StagewiseClassifier, StagewiseRegressor])
+def test_stages_of_stagewise_fitting_are_fits_of_that_length(kind, units):
+    X, y = classes(80) if kind is StagewiseClassifier else numbers(80)
     whole = kind(4, units=units, n_restarts=1, random_state=0).fit(X, y)
     assert whole.n_units_ == 4
     for k, labels in enumerate(whole.staged_predict(X), start=1):

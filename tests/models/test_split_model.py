@@ -10,7 +10,6 @@ from scipy import sparse
 from sklearn.base import clone
 
 from posterity import (
-    IncrementalClassifier,
     LogisticTreeClassifier,
     LogitBoostClassifier,
     RandomFernClassifier,
@@ -19,6 +18,7 @@ from posterity import (
     RandomForestRegressor,
     RandomTreeClassifier,
     RandomTreeRegressor,
+    StagewiseClassifier,
     models,
     trees,
 )
@@ -32,8 +32,8 @@ TESTED = [
     LogitBoostClassifier(n_estimators=10, validation_fraction=0.3, random_state=0),
 ]
 UNTESTED = [
-    IncrementalClassifier(2, n_restarts=0, random_state=0),
-    IncrementalClassifier(2, n_restarts=0, validation_fraction=0.3, random_state=0),
+    StagewiseClassifier(2, n_restarts=0, random_state=0),
+    StagewiseClassifier(2, n_restarts=0, validation_fraction=0.3, random_state=0),
     LogisticTreeClassifier(1, n_restarts=0, random_state=0),
     LogisticTreeClassifier(max_depth=1, n_restarts=0, random_state=0),
 ]

@@ -10,12 +10,12 @@ from posterity.kernels import strings
 dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
 
-REGRESSORS = ("DualLinearRegression", "IncrementalRegressor", "KernelRidgeRegression")
+REGRESSORS = ("DualLinearRegression", "StagewiseRegressor", "KernelRidgeRegression")
 CLASSIFIERS = (
     "DiscreteClassifier",
     "DualLogisticRegression",
     "GaussianProcessClassifier",
-    "IncrementalClassifier",
+    "StagewiseClassifier",
     "KernelLogisticRegression",
     "LogisticTreeClassifier",
     "LogitBoostClassifier",

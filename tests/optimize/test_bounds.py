@@ -99,7 +99,7 @@ SEARCHING = [
     (posterity.DualLinearRegression(), "prior_variance (lower)", "noise"),
     (posterity.KernelRidgeRegression(), "penalty (upper)", "noise"),
     (posterity.GeneralizedLinearRegression(likelihoods.Normal()), "noise_variance (lower)", "line"),
-    (posterity.IncrementalRegressor(1, random_state=0), "noise_variance (lower)", "constant"),
+    (posterity.StagewiseRegressor(1, random_state=0), "noise_variance (lower)", "constant"),
 ]
 
 

@@ -37,7 +37,7 @@ REGRESSORS = {
     "learned steps": regression.BayesianLinearRegression(
         features=features.LearnedArctan(2, n_restarts=0, random_state=0)
     ),
-    "learned bumps": regression.IncrementalRegressor(
+    "learned bumps": regression.StagewiseRegressor(
         2, units="radial", n_restarts=0, likelihood=likelihoods.StudentT(), random_state=0
     ),
     "dual": regression.DualLinearRegression(kernels.RBF(3.0)),
@@ -87,7 +87,7 @@ CLASSIFIERS = {
     "process": classification.GaussianProcessClassifier(
         kernels.Scaled(kernels.RBF(3.0)), max_iter=3, random_state=0
     ),
-    "units": classification.IncrementalClassifier(2, n_restarts=0, random_state=0),
+    "units": classification.StagewiseClassifier(2, n_restarts=0, random_state=0),
     "boosted": classification.LogitBoostClassifier(n_estimators=20, random_state=0),
     "forest": classification.RandomForestClassifier(10, random_state=0),
     "logistic tree": classification.LogisticTreeClassifier(depth=2, n_restarts=0, random_state=0),

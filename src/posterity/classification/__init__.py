@@ -5,7 +5,6 @@ from posterity.classification.bayesian import BayesianLogisticRegression
 from posterity.classification.discrete import DiscreteClassifier
 from posterity.classification.dual import DualLogisticRegression
 from posterity.classification.gaussian_process import GaussianProcessClassifier
-from posterity.classification.incremental import IncrementalClassifier
 from posterity.classification.kernel_logistic import KernelLogisticRegression
 from posterity.classification.logistic import LogisticRegression, SeparationWarning
 from posterity.classification.logistic_tree import LogisticTreeClassifier
@@ -16,6 +15,7 @@ from posterity.classification.random_forest import RandomForestClassifier
 from posterity.classification.random_tree import RandomTreeClassifier
 from posterity.classification.relevance_vector import RelevanceVectorClassifier
 from posterity.classification.sparse_logistic import SparseLogisticRegression
+from posterity.classification.stagewise import StagewiseClassifier
 
 __all__ = [
     "BayesianLogisticRegression",
@@ -23,7 +23,6 @@ __all__ = [
     "DiscreteClassifier",
     "DualLogisticRegression",
     "GaussianProcessClassifier",
-    "IncrementalClassifier",
     "KernelLogisticRegression",
     "LogisticRegression",
     "LogisticTreeClassifier",
@@ -35,4 +34,5 @@ __all__ = [
     "RelevanceVectorClassifier",
     "SeparationWarning",
     "SparseLogisticRegression",
+    "StagewiseClassifier",
 ]

@@ -22,73 +22,73 @@ GATES = ("soft", "hard")
 
 
 class LogisticTreeClassifier(FeatureModel, Classifier):
-    """Linear functions at the branches of a tree, each trusted in its part of space.  [P9 9.56]
+    """Logistic regression with a tree of soft or hard gates.  [P9 9.56]
 
     The latent value of a class is a sum of linear functions, one for each branch of a complete
-    binary tree, weighted by the product of the gates on the way to the branch. A gate is the
+    binary tree, weighted by the product of the gates on the path to the branch. A gate is the
     sigmoid of a linear function. Without a gate this is logistic regression, with one it is
-    branching logistic regression. Two classes have one latent value, more have one each, through
-    the same gates.
+    branching logistic regression. Two classes have one latent value, more classes have one each,
+    with the same gates.
 
-    This is a plug-in model: gates and experts are the most probable ones, and predictions do not
-    average over what else they could be. There are many local maxima; the best of several searches
-    is kept.
+    This is a plug-in model: gates and experts have their most probable weights, and predictions do
+    not average over their uncertainty. There are many local maxima; the best of several searches is
+    kept.
 
     Parameters
     ----------
     depth : int, optional
-        Gates on the way from the root to a leaf. None: chosen among 0, ..., ``max_depth`` by the
-        mean log score of rows held out, and then fitted to all rows.
+        Number of gates from the root to a leaf. None: chosen from 0 to ``max_depth`` by the mean
+        log score of held-out rows, then fitted to all rows.
     features : transformer, optional
-        What gates and experts are linear in: one of :mod:`posterity.features` or any scikit-learn
-        transformer. None: the columns as they are.
+        Feature space in which gates and experts are linear: one of :mod:`posterity.features` or any
+        scikit-learn transformer. None: the columns themselves.
     training : {"joint", "branchwise"}, default="joint"
-        "branchwise": a gate and the two branches below it at a time, from the root down, all else
-        held. "joint": then all together, from there and from weights at random.
+        "branchwise": fit one gate and the two branches below it at a time, from the root down, with
+        all else fixed. "joint": then fit everything together, from there and from random weights.
     gates : {"soft", "hard"}, default="soft"
-        "soft": a row goes down both branches of a gate, by degrees. "hard": down one of them, so
-        that predictions take less time, and jump at a gate. Hard gates are learned as soft ones,
-        made steeper while all weights move along, and cut at one half; leaves are then fitted
-        again to the rows that come to them.
+        "soft": a row follows both branches of a gate, with weights. "hard": a row follows one of
+        them, which makes predictions faster and discontinuous at a gate. Hard gates are learned as
+        soft ones that become steeper while all weights adapt, and cut at one half; the leaves are
+        then fitted again to their rows.
     max_depth : int, default=3
-        The largest depth to choose from.
+        Largest depth to choose from.
     validation_fraction : float, default=0.2
-        Share of each class to hold out while the depth is chosen.
+        Fraction of the rows of each class that is held out to choose the depth.
     prior_variance : float, default=2.0
-        Variance of each weight before the data, of columns scaled to unit standard deviation. It
-        keeps the weights finite where gates or experts part the rows without error.
+        Prior variance of each weight, for columns scaled to unit standard deviation. It keeps the
+        weights finite when gates or experts separate the rows perfectly.
     n_restarts : int, default=4
-        Further searches, each from weights at random; the best is kept.
+        Number of further searches, each from random weights; the best is kept.
     max_iter : int, default=1000
-        Largest number of iterations of a search.
+        Maximum number of iterations of a search.
     n_jobs : int, optional
-        How many searches at a time.
+        Number of searches that run at the same time.
     random_state : int, Generator, RandomState or None, default=None
-        Draws the starts, and the rows that are held out.
+        Seed for drawing the starting weights and held-out rows.
 
     Attributes
     ----------
     depth_ : int
         Chosen, or as given.
     validation_scores_ : array of shape (1 + max_depth,) or None
-        Mean log score of the rows held out, of each depth; None where the depth was given.
+        Mean log score of the held-out rows for each depth; None if the depth was given.
     gate_coef_, gate_intercept_ : array of shape (K, M) and (K,)
         Weights of the gates in the units of the data, from the root down, each level from left to
         right: below gate k are nodes 2k + 1 and 2k + 2. A positive value leads to the right.
     expert_coef_, expert_intercept_ : array of shape (E, M) and (E,), or (E, C, M) and (E, C)
-        Weights of the branches, in the same order: branch e leads to node e + 1, but for the only
-        one of a tree of depth 0.
+        Weights of the branches, in the same order: branch e leads to node e + 1, except for the
+        only one of a tree of depth 0.
     leaf_coef_, leaf_intercept_ : array of shape (K + 1, M) and (K + 1,), or with C as above
-        The sum of the branches on the way to each leaf: all that is said of a row there, where
-        gates are hard.
+        Sum of the branches on the path to each leaf. With hard gates these are the weights for all
+        rows of the leaf.
     tree_ : Tree or HardTree
-        Gates and branches in the units of standardised features.
+        Gates and branches in the units of standardized features.
     log_posterior_ : float
-        Log of likelihood times prior at these weights, constants included.
+        Log of likelihood times prior at these weights, with all constants.
     n_iter_ : int
-        Iterations of the best search, or of all that led here one after another.
+        Number of iterations of the best search, or of all consecutive ones.
     stop_reason_ : str
-        Why the last of them stopped, or the first that did not end by itself.
+        Why the last search ended, or the first that did not converge.
     features_ : transformer or None
         The fitted features.
 
@@ -97,12 +97,14 @@ class LogisticTreeClassifier(FeatureModel, Classifier):
     >>> import numpy as np
     >>> from posterity import LogisticTreeClassifier
     >>> X = np.random.default_rng(0).uniform(-1.0, 1.0, size=(200, 2))
-    >>> y = X[:, 0] * X[:, 1] > 0.0  # no line parts these
+    >>> y = X[:, 0] * X[:, 1] > 0.0  # not linearly separable
     >>> model = LogisticTreeClassifier(depth=1, random_state=0).fit(X, y)
-    >>> model.predict([[0.5, 0.5], [-0.5, 0.5]])
-    array([ True, False])
-    >>> model.gate_proba([[0.5, 0.5]]).shape
-    (1, 2)
+    >>> model.predict_proba([[0.5, 0.5], [-0.5, 0.5]]).round(2)
+    array([[0.02, 0.98],
+           [0.97, 0.03]])
+    >>> model.gate_proba([[0.5, 0.5], [-0.5, 0.5]]).round(2)
+    array([[0.97, 0.03],
+           [0.02, 0.98]])
     """
 
     def __init__(
@@ -142,7 +144,7 @@ class LogisticTreeClassifier(FeatureModel, Classifier):
         y : array-like of shape (N,)
             Classes.
         sample_weight : array-like of shape (N,), optional
-            How often each row counts: an integer weight equals repeating the row.
+            Number of repetitions of each row: an integer weight equals repeating the row.
         """
         self._check_parameters()
         X_rows = validation.check_X(self, X, reset=True)

@@ -18,50 +18,50 @@ from posterity.models import FeatureModel
 
 
 class MixtureOfExpertsClassifier(FeatureModel, Classifier):
-    """Several logistic classifiers, each trusted in its own part of space.  [P9 Prob 9.9]
+    """Several logistic classifiers, each weighted by a gate.  [P9 Prob 9.9]
 
-    The probability of a class is the average of what ``n_experts`` linear classifiers say, weighted
-    by gates that are themselves a softmax of linear functions. Two classes use one latent value an
-    expert, more of them a softmax.
+    The probability of a class is the average of ``n_experts`` linear classifiers, weighted by gates
+    that are a softmax of linear functions. Two classes use one latent value for each expert, more
+    classes a softmax.
 
-    This is a plug-in model: gates and experts are the most probable ones, and predictions do not
-    average over what else they could be. There are many local maxima; the best of several searches
-    is kept.
+    This is a plug-in model: gates and experts have their most probable weights, and predictions do
+    not average over their uncertainty. There are many local maxima; the best of several searches is
+    kept.
 
     Parameters
     ----------
     n_experts : int, default=2
-        How many.
+        Number of experts, K.
     features : transformer, optional
-        What gates and experts are linear in: one of :mod:`posterity.features` or any scikit-learn
-        transformer. None: the columns as they are.
+        Feature space in which gates and experts are linear: one of :mod:`posterity.features` or any
+        scikit-learn transformer. None: the columns themselves.
     prior_variance : float, default=10.0
-        Variance of each weight before the data, of columns scaled to unit standard deviation. It
-        keeps the weights finite where gates or experts part the rows without error.
+        Prior variance of each weight, for columns scaled to unit standard deviation. It keeps the
+        weights finite when gates or experts separate the rows perfectly.
     n_restarts : int, default=4
-        Further searches, each from weights at random; the best is kept.
+        Number of further searches, each from random weights; the best is kept.
     max_iter : int, default=1000
-        Largest number of iterations of a search.
+        Maximum number of iterations of a search.
     n_jobs : int, optional
-        How many searches at a time.
+        Number of searches that run at the same time.
     random_state : int, Generator, RandomState or None, default=None
-        Draws the starts.
+        Seed for drawing the starting weights.
 
     Attributes
     ----------
     gate_coef_, gate_intercept_ : array of shape (K, M) and (K,)
-        Weights of the gates in the units of the data. Experts are in order of falling share of the
-        training rows.
+        Weights of the gates in the units of the data. Experts are in order of decreasing share of
+        the training rows.
     expert_coef_, expert_intercept_ : array of shape (K, M) and (K,), or (K, C, M) and (K, C)
         Weights of the experts.
     log_posterior_ : float
-        Log of likelihood times prior at these weights, constants included.
+        Log of likelihood times prior at these weights, with all constants.
     log_posteriors_ : array of shape (1 + n_restarts,)
-        What each search had reached before the best was taken to its end.
+        The same of each search before the best one was continued to convergence.
     n_iter_ : int
-        Iterations of the best search.
+        Number of iterations of the best search.
     stop_reason_ : str
-        Why it stopped.
+        Why it ended.
     features_ : transformer or None
         The fitted features.
 
@@ -70,12 +70,14 @@ class MixtureOfExpertsClassifier(FeatureModel, Classifier):
     >>> import numpy as np
     >>> from posterity import MixtureOfExpertsClassifier
     >>> X = np.random.default_rng(0).uniform(-1.0, 1.0, size=(200, 2))
-    >>> y = X[:, 0] * X[:, 1] > 0.0  # no line parts these
+    >>> y = X[:, 0] * X[:, 1] > 0.0  # not linearly separable
     >>> model = MixtureOfExpertsClassifier(random_state=0).fit(X, y)
-    >>> model.predict([[0.5, 0.5], [-0.5, 0.5]])
-    array([ True, False])
-    >>> model.gate_proba([[0.5, 0.5]]).shape
-    (1, 2)
+    >>> model.predict_proba([[0.5, 0.5], [-0.5, 0.5]]).round(2)
+    array([[0., 1.],
+           [1., 0.]])
+    >>> model.gate_proba([[0.5, 0.5], [-0.5, -0.5]]).round(2)
+    array([[1., 0.],
+           [0., 1.]])
     """
 
     def __init__(
@@ -107,7 +109,7 @@ class MixtureOfExpertsClassifier(FeatureModel, Classifier):
         y : array-like of shape (N,)
             Classes.
         sample_weight : array-like of shape (N,), optional
-            How often each row counts: an integer weight equals repeating the row.
+            Number of repetitions of each row: an integer weight equals repeating the row.
         """
         for name, least in (("n_experts", 1), ("n_restarts", 0), ("max_iter", 1)):
             validation.check_count(getattr(self, name), name, least=least)

@@ -120,10 +120,10 @@ MEMBERS = (
         usual_rows=1e5,
     ),
     Member(
-        "units", "classification", "IncrementalClassifier",
+        "units", "classification", "StagewiseClassifier",
         _CHOICE, "weak normal", "smooth units, one by one", "stagewise, most probable",
         "N D a unit and iteration", "a small, fast model of a curved border",
-        lambda size: classification.IncrementalClassifier(
+        lambda size: classification.StagewiseClassifier(
             _UNITS, n_restarts=0, validation_fraction=0.2, random_state=size.seed
         ),
         usual_rows=2e5,

@@ -155,10 +155,10 @@ MEMBERS = (
         on_dask=True,
     ),
     Member(
-        "units", "regression", "IncrementalRegressor",
+        "units", "regression", "StagewiseRegressor",
         "normal", "weak normal", "smooth units, one by one", "stagewise, most probable",
         "N D a unit and iteration", "a small, fast model of a curved surface",
-        lambda size: regression.IncrementalRegressor(
+        lambda size: regression.StagewiseRegressor(
             _UNITS, n_restarts=0, random_state=size.seed
         ),
         usual_rows=2e4,

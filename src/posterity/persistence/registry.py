@@ -150,6 +150,8 @@ PLACES = {  # a module that files name: the module that holds its things now
     "regression.process_model": "models.normal_fit",
 }
 RENAMED = {  # a name in files: the name of the thing now, where it is another
+    "classification.IncrementalClassifier": "StagewiseClassifier",
+    "regression.IncrementalRegressor": "StagewiseRegressor",
     "inference.dirichlet.Table": "CategoryCounts",
     "regression.process_model.Targets": "TargetScale",
 }

@@ -6,7 +6,6 @@ from posterity.regression.dual import DualLinearRegression
 from posterity.regression.gamma import GammaRegression
 from posterity.regression.gaussian_process import GaussianProcessRegressor
 from posterity.regression.generalized import GeneralizedLinearRegression
-from posterity.regression.incremental import IncrementalRegressor
 from posterity.regression.kernel_ridge import KernelRidgeRegression
 from posterity.regression.linear import LinearRegression
 from posterity.regression.lq import LqRegression
@@ -17,6 +16,7 @@ from posterity.regression.relevance_vector import RelevanceVectorRegressor
 from posterity.regression.ridge import RidgeRegression
 from posterity.regression.robust import RobustRegression
 from posterity.regression.sparse_linear import SparseLinearRegression
+from posterity.regression.stagewise import StagewiseRegressor
 
 __all__ = [
     "BayesianLinearRegression",
@@ -24,7 +24,6 @@ __all__ = [
     "GammaRegression",
     "GaussianProcessRegressor",
     "GeneralizedLinearRegression",
-    "IncrementalRegressor",
     "KernelRidgeRegression",
     "LinearRegression",
     "LqRegression",
@@ -36,4 +35,5 @@ __all__ = [
     "RidgeRegression",
     "RobustRegression",
     "SparseLinearRegression",
+    "StagewiseRegressor",
 ]

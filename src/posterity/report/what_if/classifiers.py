@@ -63,7 +63,7 @@ def _pack_gaussian_process_classifier(model: classification.GaussianProcessClass
 
 
 @form.register
-def _pack_incremental_classifier(model: classification.IncrementalClassifier) -> Json:
+def _pack_stagewise_classifier(model: classification.StagewiseClassifier) -> Json:
     space = {"kind": "none"} if model.units_ is None else columns.of(model.units_)
     coef, intercept = np.atleast_2d(model.coef_), np.atleast_1d(model.intercept_)
     return linear(space, latents.of(coef, intercept), answers.certain())

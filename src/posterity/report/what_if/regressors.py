@@ -64,7 +64,7 @@ def _pack_likelihood_regressor(model: generalized.LikelihoodRegressor) -> Json:
 
 
 @form.register
-def _pack_incremental_regressor(model: regression.IncrementalRegressor) -> Json:
+def _pack_stagewise_regressor(model: regression.StagewiseRegressor) -> Json:
     space = {"kind": "none"} if model.units_ is None else columns.of(model.units_)
     answer = answers.certain_number(model.likelihood_)
     return linear(space, _mean_only(model.coef_, model.intercept_), answer)

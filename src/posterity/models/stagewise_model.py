@@ -22,7 +22,7 @@ from posterity.models.search_report import report_weight_bounds
 _UNITS = {"arctan": features.LearnedArctan, "radial": features.LearnedRadial}
 
 
-class IncrementalModel(BaseEstimator):
+class StagewiseModel(BaseEstimator):
     """An estimator whose latent value is a sum of ``n_units`` units, found one by one.
 
     A subclass checks the targets and says what latent values predict.

@@ -7,14 +7,12 @@ from sklearn.base import clone
 from support.estimator_checks import checks_of_settings
 
 from posterity import distributions, likelihoods
-from posterity.regression.incremental import IncrementalRegressor
+from posterity.regression.stagewise import StagewiseRegressor
 
 CASES = [
-    IncrementalRegressor(2, n_restarts=0, validation_fraction=0.25, random_state=0),
-    IncrementalRegressor(2, units="radial", n_restarts=1, n_jobs=2, random_state=0),
-    IncrementalRegressor(
-        1, likelihood=likelihoods.StudentT(4.0, 4.0), n_restarts=0, random_state=0
-    ),
+    StagewiseRegressor(2, n_restarts=0, validation_fraction=0.25, random_state=0),
+    StagewiseRegressor(2, units="radial", n_restarts=1, n_jobs=2, random_state=0),
+    StagewiseRegressor(1, likelihood=likelihoods.StudentT(4.0, 4.0), n_restarts=0, random_state=0),
 ]
 LIKELIHOODS = [
     None,
@@ -47,7 +45,7 @@ def curve(likelihood=None, n=150, seed=0):
 @every_likelihood
 def test_staged_predictions_are_those_of_truncated_models(likelihood):
     X, y = curve(likelihood)
-    model = IncrementalRegressor(4, likelihood=likelihood, n_restarts=0, random_state=0).fit(X, y)
+    model = StagewiseRegressor(4, likelihood=likelihood, n_restarts=0, random_state=0).fit(X, y)
     steps = list(zip(model.staged_predict(X), model.staged_predict_dist(X), strict=True))
     assert len(steps) == model.n_units_ >= 2
     for k, (mean, dist) in enumerate(steps, start=1):
@@ -62,7 +60,7 @@ def test_staged_predictions_are_those_of_truncated_models(likelihood):
 def test_a_truncated_model_is_one_fitted_to_that_length(likelihood):
     X, y = curve(likelihood)
     long, short = (
-        IncrementalRegressor(
+        StagewiseRegressor(
             k, likelihood=likelihood, n_restarts=0, validation_fraction=None, random_state=0
         ).fit(X, y)
         for k in (4, 2)
@@ -77,7 +75,7 @@ def test_a_truncated_model_is_one_fitted_to_that_length(likelihood):
 
 def test_a_curve_and_its_noise_are_learned():
     X, y = curve(n=400)
-    model = IncrementalRegressor(12, units="radial", random_state=0).fit(X, y)
+    model = StagewiseRegressor(12, units="radial", random_state=0).fit(X, y)
     truth = np.arctan(4.0 * X[:, 0]) - np.exp(-0.5 * (X[:, 0] - 1.5) ** 2 / 0.16)
     assert np.sqrt(np.mean((model.predict(X) - truth) ** 2)) < 0.05
     assert model.likelihood_.noise_variance == pytest.approx(0.01, rel=0.2)
@@ -87,7 +85,7 @@ def test_a_curve_and_its_noise_are_learned():
 
 def test_counts_are_predicted_as_counts():
     X, y = curve(likelihoods.Poisson(), n=600)
-    model = IncrementalRegressor(5, units="radial", likelihood=likelihoods.Poisson())
+    model = StagewiseRegressor(5, units="radial", likelihood=likelihoods.Poisson())
     dist = model.set_params(random_state=0).fit(X, y).predict_dist(X)
     assert isinstance(dist, distributions.Poisson)
     a = np.arctan(4.0 * X[:, 0]) - np.exp(-0.5 * (X[:, 0] - 1.5) ** 2 / 0.16)
@@ -100,7 +98,7 @@ def test_outliers_lose_their_influence_under_heavy_tails():
     truth = np.arctan(4.0 * X[:, 0]) - np.exp(-0.5 * (X[:, 0] - 1.5) ** 2 / 0.16)
     y[::20] += 30.0
     normal, robust = (
-        IncrementalRegressor(5, units="radial", likelihood=likelihood, random_state=0).fit(X, y)
+        StagewiseRegressor(5, units="radial", likelihood=likelihood, random_state=0).fit(X, y)
         for likelihood in (None, likelihoods.StudentT())
     )
     error = [np.sqrt(np.mean((model.predict(X) - truth) ** 2)) for model in (normal, robust)]
@@ -110,7 +108,7 @@ def test_outliers_lose_their_influence_under_heavy_tails():
 def test_tails_without_a_mean_are_predicted_by_their_centre():
     X, y = curve(n=100)
     cauchy = likelihoods.StudentT(0.1, 1.0)
-    model = IncrementalRegressor(2, likelihood=cauchy, random_state=0).fit(X, y)
+    model = StagewiseRegressor(2, likelihood=cauchy, random_state=0).fit(X, y)
     expected = model.units_.transform(X) @ model.coef_ + model.intercept_
     np.testing.assert_allclose(model.predict(X), expected)
 
@@ -119,7 +117,7 @@ def test_tails_without_a_mean_are_predicted_by_their_centre():
 def test_integer_weights_equal_repeated_rows(likelihood):
     X, y = curve(likelihood, n=80)
     repeats = np.random.default_rng(1).integers(0, 4, len(y))
-    model = IncrementalRegressor(2, likelihood=likelihood, n_restarts=0, random_state=0)
+    model = StagewiseRegressor(2, likelihood=likelihood, n_restarts=0, random_state=0)
     weighted = clone(model).fit(X, y, sample_weight=repeats)
     repeated = clone(model).fit(X.repeat(repeats, axis=0), y.repeat(repeats))
     np.testing.assert_array_equal(weighted.predict(X), repeated.predict(X))
@@ -129,10 +127,10 @@ def test_held_out_rows_choose_how_many_units_are_fitted_to_all():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(120, 4))
     y = np.arctan(2.0 * X[:, 0]) + 0.5 * rng.normal(size=120)
-    model = IncrementalRegressor(10, validation_fraction=0.25, random_state=0).fit(X, y)
+    model = StagewiseRegressor(10, validation_fraction=0.25, random_state=0).fit(X, y)
     scores = model.validation_scores_
     assert model.n_units_ == np.argmax(scores) < len(scores) - 1
-    plain = IncrementalRegressor(model.n_units_, random_state=0).fit(X, y)
+    plain = StagewiseRegressor(model.n_units_, random_state=0).fit(X, y)
     np.testing.assert_array_equal(model.predict(X), plain.predict(X))
 
 
@@ -148,4 +146,4 @@ def test_held_out_rows_choose_how_many_units_are_fitted_to_all():
 )
 def test_what_cannot_be_observed_gets_a_sentence(likelihood, y, sentence):
     with pytest.raises(ValueError, match=sentence.replace(".", r"\.")):
-        IncrementalRegressor(likelihood=likelihood).fit([[0.0], [1.0], [2.0]], y)
+        StagewiseRegressor(likelihood=likelihood).fit([[0.0], [1.0], [2.0]], y)

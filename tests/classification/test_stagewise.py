@@ -7,12 +7,12 @@ from sklearn.datasets import make_moons
 from support.estimator_checks import checks_of_settings
 
 from posterity import LogisticRegression, features
-from posterity.classification.incremental import IncrementalClassifier
+from posterity.classification.stagewise import StagewiseClassifier
 
 CASES = [
-    IncrementalClassifier(2, n_restarts=0, random_state=0),
-    IncrementalClassifier(2, units="radial", n_restarts=1, n_jobs=2, random_state=0),
-    IncrementalClassifier(3, n_restarts=0, validation_fraction=0.25, random_state=0),
+    StagewiseClassifier(2, n_restarts=0, random_state=0),
+    StagewiseClassifier(2, units="radial", n_restarts=1, n_jobs=2, random_state=0),
+    StagewiseClassifier(3, n_restarts=0, validation_fraction=0.25, random_state=0),
 ]
 every_case = pytest.mark.parametrize("model", CASES, ids=["arctan", "radial", "held out"])
 
@@ -53,8 +53,8 @@ def test_staged_predictions_are_those_of_truncated_models(model, n_classes):
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_a_truncated_model_is_one_fitted_to_that_length(n_classes):
     X, y = moons(n_classes=n_classes)
-    long = IncrementalClassifier(6, random_state=0).fit(X, y)
-    short = IncrementalClassifier(3, random_state=0).fit(X, y)
+    long = StagewiseClassifier(6, random_state=0).fit(X, y)
+    short = StagewiseClassifier(3, random_state=0).fit(X, y)
     cut = long.truncated(3)
     np.testing.assert_array_equal(cut.predict_proba(X), short.predict_proba(X))
     np.testing.assert_array_equal(cut.coef_, short.coef_)
@@ -65,7 +65,7 @@ def test_a_truncated_model_is_one_fitted_to_that_length(n_classes):
 
 def test_no_units_predict_the_frequencies_of_the_classes():
     X, y = moons(n_classes=3)
-    constant = IncrementalClassifier(1, random_state=0).fit(X, y).truncated(0)
+    constant = StagewiseClassifier(1, random_state=0).fit(X, y).truncated(0)
     _, counts = np.unique(y, return_counts=True)
     np.testing.assert_allclose(constant.predict_proba(X[:1])[0], counts / len(y))
     assert constant.units_ is None
@@ -75,7 +75,7 @@ def test_no_units_predict_the_frequencies_of_the_classes():
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_attributes_say_what_is_predicted(n_classes):
     X, y = moons(n_classes=n_classes)
-    model = IncrementalClassifier(4, random_state=0).fit(X, y)
+    model = StagewiseClassifier(4, random_state=0).fit(X, y)
     C = 1 if n_classes == 2 else 3
     assert model.coef_.shape == (C, 4)
     A = model.units_.transform(X) @ model.coef_.T + model.intercept_
@@ -111,10 +111,10 @@ def test_held_out_rows_choose_how_many_units_are_fitted_to_all():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(150, 3))
     y = (rng.random(150) < 1.0 / (1.0 + np.exp(-2.0 * X[:, 0]))).astype(int)
-    model = IncrementalClassifier(12, validation_fraction=0.3, random_state=0).fit(X, y)
+    model = StagewiseClassifier(12, validation_fraction=0.3, random_state=0).fit(X, y)
     scores = model.validation_scores_
     assert model.n_units_ == np.argmax(scores) < len(scores) - 1
-    plain = IncrementalClassifier(model.n_units_, random_state=0).fit(X, y)
+    plain = StagewiseClassifier(model.n_units_, random_state=0).fit(X, y)
     np.testing.assert_array_equal(model.predict_proba(X), plain.predict_proba(X))
     assert plain.validation_scores_ is None
 
@@ -123,7 +123,7 @@ def test_every_class_stays_in_the_fit_however_rare():
     X, y = moons(60)
     y = np.append("zebra", y[1:])
     for seed in range(4):
-        model = IncrementalClassifier(1, n_restarts=0, validation_fraction=0.5, random_state=seed)
+        model = StagewiseClassifier(1, n_restarts=0, validation_fraction=0.5, random_state=seed)
         assert list(model.fit(X, y).classes_) == ["ape", "bee", "zebra"]
         assert np.all(np.isfinite(model.validation_scores_))
 
@@ -134,15 +134,15 @@ def test_units_one_by_one_are_level_with_units_learned_together(units):
     query, truth = moons(2000, seed=1)
     kind = {"arctan": features.LearnedArctan, "radial": features.LearnedRadial}[units]
     together = LogisticRegression(features=kind(6, random_state=0)).fit(X, y)
-    singly = IncrementalClassifier(12, units=units, random_state=0).fit(X, y)
+    singly = StagewiseClassifier(12, units=units, random_state=0).fit(X, y)
     assert log_score(singly, query, truth) > log_score(together, query, truth) - 0.01
     assert singly.score(query, truth) > 0.9
 
 
 def test_units_of_measurement_do_not_matter():
     X, y = moons()
-    plain = IncrementalClassifier(3, random_state=0).fit(X, y)
-    moved = IncrementalClassifier(3, random_state=0).fit(1024.0 * X + [8.0, -2.0], y)
+    plain = StagewiseClassifier(3, random_state=0).fit(X, y)
+    moved = StagewiseClassifier(3, random_state=0).fit(1024.0 * X + [8.0, -2.0], y)
     np.testing.assert_allclose(
         moved.predict_proba(1024.0 * X + [8.0, -2.0]), plain.predict_proba(X), atol=5e-3
     )
@@ -162,11 +162,11 @@ def test_units_of_measurement_do_not_matter():
 )
 def test_bad_parameters_get_a_sentence(options, sentence):
     with pytest.raises(ValueError, match=sentence.replace(".", r"\.").replace("[", r"\[")):
-        IncrementalClassifier(**options).fit(*moons(20))
+        StagewiseClassifier(**options).fit(*moons(20))
 
 
 def test_truncation_to_what_is_not_there_gets_a_sentence():
-    model = IncrementalClassifier(2, n_restarts=0, random_state=0).fit(*moons(60))
+    model = StagewiseClassifier(2, n_restarts=0, random_state=0).fit(*moons(60))
     with pytest.raises(ValueError, match="n_units=3 is more than the 2 of this model"):
         model.truncated(3)
     with pytest.raises(ValueError, match="n_units=-1 must be a whole number of at least 0"):

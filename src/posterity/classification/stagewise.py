@@ -12,72 +12,74 @@ from posterity.arrays import Array
 from posterity.classification import classes
 from posterity.classification.base import Classifier
 from posterity.inference.local import Stages
-from posterity.models.incremental_model import IncrementalModel
+from posterity.models.stagewise_model import StagewiseModel
 
 
-class IncrementalClassifier(IncrementalModel, Classifier):
-    """Nonlinear logistic regression, built of one unit after another.  [P9 Sec 9.7]
+class StagewiseClassifier(StagewiseModel, Classifier):
+    """Nonlinear logistic regression built one unit at a time.  [P9 Sec 9.7]
 
-    The activation is a constant plus a weighted sum of units: steps in any direction, or bumps. At
-    each stage the unit, its weight and the constant are the most probable ones given the units
-    before it, which are not moved again. The most telling units come first, so that the sum may be
-    cut short: ``truncated``, or ``validation_fraction``. Two classes use one latent value, more of
-    them a softmax in which each class weighs the same units differently.
+    The activation is a constant plus a weighted sum of units, which are smooth steps in any
+    direction or radial bumps. Each stage adds the most probable unit, weight and constant given the
+    earlier units, which stay fixed. The most informative units come first, so the sum can be cut
+    short with ``truncated`` or ``validation_fraction``. Two classes use one latent value; with more
+    classes a softmax, in which each class has its own weights for the same units.
 
-    This is a plug-in model: predictions do not average over what else the units could be. Priors
-    are weak, and keep the weights finite where classes can be told apart without error.
+    This is a plug-in model: predictions do not average over the uncertainty of the units. Weak
+    priors keep the weights finite when the classes are separable.
 
     Parameters
     ----------
     n_units : int, default=20
-        How many, at most: stages end where no unit gains a thousandth of a nat.
+        Maximum number of units. The fit ends earlier when no unit gains a thousandth of a nat.
     units : {"arctan", "radial"}, default="arctan"
-        Steps, arctan(a'x + b), or bumps, exp(-r^2 / 2 l^2) about a centre.
+        Smooth steps, arctan(a'x + b), or radial bumps, exp(-r^2 / 2 l^2) around a centre.
     n_restarts : int, default=4
-        Further searches at each stage. Each begins at the best of 63 units at random, judged by a
-        Newton step of their weights.
+        Number of further searches at each stage. Each starts from the best of 63 random units,
+        ranked by one Newton step of their weights.
     validation_fraction : float, optional
-        Hold out this part of the rows of each class, take the number of units, from none to
-        ``n_units``, that predicts them best, and fit so many to all rows. None: all ``n_units``.
+        Fraction of the rows of each class that is held out to choose the number of units, from 0 to
+        ``n_units``, with the best log score; that many are then fitted to all rows. None: all
+        ``n_units``.
     max_iter : int, default=3000
-        Largest number of iterations of a search.
+        Maximum number of iterations of a search.
     n_jobs : int, optional
-        How many searches at a time.
+        Number of searches that run at the same time.
     random_state : int, Generator, RandomState or None, default=None
-        Draws units, and rows to hold out. The first units do not depend on ``n_units``.
+        Seed for drawing units and held-out rows. The first units do not depend on ``n_units``.
 
     Attributes
     ----------
     n_units_ : int
-        How many there are, K.
+        K, the number of units.
     units_ : Learned or None
-        They, as a transformer to ``n_units_`` columns; None where there is none.
+        The units as a transformer to ``n_units_`` columns; None if there are none.
     coef_ : array of shape (1, K) or (C, K)
-        Their weights: for the second class of two, or for each class.
+        Weights of the units: for the second of two classes, or for each class.
     intercept_ : array of shape (1,) or (C,)
         The constant.
     log_likelihoods_ : array of shape (K + 1,)
-        Of the training rows by the constant alone, and after each unit. It rises.
+        Log-likelihood of the training rows for the constant, and after each unit. It increases.
     validation_scores_ : array or None
-        The mean log-probability of a held-out row by the constant alone, and after each unit.
+        Mean log probability of the class of a held-out row for the constant, and after each unit.
     n_iter_ : int
-        Iterations of the searches that were kept.
+        Number of iterations of the searches that were kept.
     stop_reason_ : str
-        Why there are no more units.
+        Why the fit ended.
     at_bounds_ : tuple of str
         Parameters that ended at a bound of their search, and which bound.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from posterity import IncrementalClassifier
+    >>> from posterity import StagewiseClassifier
     >>> X = np.random.default_rng(0).normal(size=(200, 2))
-    >>> y = np.hypot(X[:, 0], X[:, 1]) < 1.0  # no line parts these
-    >>> model = IncrementalClassifier(3, units="radial", random_state=0).fit(X, y)
-    >>> model.predict([[0.0, 0.5], [1.0, 1.0]])
-    array([ True, False])
-    >>> [p.shape for p in model.staged_predict_proba(X)]
-    [(200, 2), (200, 2), (200, 2)]
+    >>> y = np.hypot(X[:, 0], X[:, 1]) < 1.0  # not linearly separable
+    >>> model = StagewiseClassifier(3, units="radial", random_state=0).fit(X, y)
+    >>> model.predict_proba([[0.0, 0.5], [1.0, 1.0]]).round(3)
+    array([[0.001, 0.999],
+           [0.988, 0.012]])
+    >>> [p[0].round(3).tolist() for p in model.staged_predict_proba([[0.0, 0.5]])]
+    [[0.021, 0.979], [0.003, 0.997], [0.001, 0.999]]
     """
 
     def __init__(
@@ -109,7 +111,7 @@ class IncrementalClassifier(IncrementalModel, Classifier):
         y : array-like of shape (N,)
             Classes.
         sample_weight : array-like of shape (N,), optional
-            How often each row counts: an integer weight equals repeating the row.
+            Number of repetitions of each row: an integer weight equals repeating the row.
         """
         self._check_parameters()
         rows = validation.check_X(self, X, reset=True)

@@ -9,7 +9,7 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 
-from posterity import IncrementalClassifier, displays
+from posterity import StagewiseClassifier, displays
 
 OUT = Path(__file__).parent / "out"
 
@@ -19,7 +19,7 @@ side = np.repeat([0.0, np.pi], 80)
 turned = np.column_stack([np.cos(angle + side), np.sin(angle + side)])
 X = (0.6 + 0.45 * angle)[:, None] * turned + 0.22 * rng.normal(size=(160, 2))
 y = np.repeat(["first", "second"], 80)
-model = IncrementalClassifier(10, units="radial", random_state=0).fit(X, y)
+model = StagewiseClassifier(10, units="radial", random_state=0).fit(X, y)
 
 with displays.style():
     figure, axes = plt.subplots(2, 3, figsize=(11, 7), sharex=True, sharey=True)
@@ -37,4 +37,4 @@ with displays.style():
             ax.contour(surface.x0, surface.x1, Z, [np.exp(-0.5)], **green)
     figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
     OUT.mkdir(exist_ok=True)
-    figure.savefig(OUT / "incremental_fitting.png")
+    figure.savefig(OUT / "stagewise_fitting.png")

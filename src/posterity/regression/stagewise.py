@@ -1,4 +1,4 @@
-"""Any likelihood x units found one by one x point estimate: IncrementalRegressor."""
+"""Any likelihood x units found one by one x point estimate: StagewiseRegressor."""
 
 from __future__ import annotations
 
@@ -12,78 +12,80 @@ from numpy.typing import ArrayLike
 from posterity import distributions, likelihoods, validation
 from posterity.arrays import Array
 from posterity.inference.local import Stages, Step
-from posterity.models.incremental_model import IncrementalModel
+from posterity.models.stagewise_model import StagewiseModel
 from posterity.regression.base import Regressor
 
 
-class IncrementalRegressor(IncrementalModel, Regressor):
-    """Nonlinear regression, built of one unit after another, with any likelihood.  [P9 Sec 9.7]
+class StagewiseRegressor(StagewiseModel, Regressor):
+    """Nonlinear regression built one unit at a time, with any likelihood.  [P9 Sec 9.7]
 
-    The latent value is a constant plus a weighted sum of units: steps in any direction, or bumps.
-    At each stage the unit, its weight and the constant are the most probable ones given the units
-    before it, which are not moved again. The most telling units come first, so that the sum may be
-    cut short: ``truncated``, or ``validation_fraction``.
+    The latent value is a constant plus a weighted sum of units, which are smooth steps in any
+    direction or radial bumps. Each stage adds the most probable unit, weight and constant given the
+    earlier units, which stay fixed. The most informative units come first, so the sum can be cut
+    short with ``truncated`` or ``validation_fraction``.
 
-    This is a plug-in model: predictions do not average over what else the units could be. What the
-    likelihood leaves open, such as the variance of the noise, is set after each unit to what makes
-    the training rows most likely; with many units and few rows that would be too little noise, and
-    so the number of units is chosen by rows held out, unless it is told otherwise.
+    This is a plug-in model: predictions do not average over the uncertainty of the units.
+    Parameters of the likelihood that are not given, such as the noise variance, are set after each
+    unit to their maximum-likelihood values. With many units and few rows that underestimates the
+    noise, so held-out rows choose the number of units by default.
 
     Parameters
     ----------
     n_units : int, default=20
-        How many, at most: stages end where no unit gains a thousandth of a nat.
+        Maximum number of units. The fit ends earlier when no unit gains a thousandth of a nat.
     units : {"arctan", "radial"}, default="arctan"
-        Steps, arctan(a'x + b), or bumps, exp(-r^2 / 2 l^2) about a centre.
+        Smooth steps, arctan(a'x + b), or radial bumps, exp(-r^2 / 2 l^2) around a centre.
     likelihood : Likelihood, optional
-        A value of :mod:`posterity.likelihoods`, such as ``Poisson()`` for counts. Its parameters
-        that are None are learned. None: normal noise, whose variance is learned.
+        A value of :mod:`posterity.likelihoods`, such as ``Poisson()`` for counts. Parameters that
+        are None are learned. None: normal noise with a learned variance.
     n_restarts : int, default=4
-        Further searches at each stage. Each begins at the best of 63 units at random, judged by a
-        Newton step of their weights.
-    validation_fraction : float, optional, default=0.2
-        Hold out this part of the rows, take the number of units, from none to ``n_units``, that
-        predicts them best, and fit so many to all rows. None: all ``n_units``, whose noise is
-        learned too small where rows are few.
+        Number of further searches at each stage. Each starts from the best of 63 random units,
+        ranked by one Newton step of their weights.
+    validation_fraction : float or None, default=0.2
+        Fraction of the rows that is held out to choose the number of units, from 0 to ``n_units``,
+        with the best log score; that many are then fitted to all rows. None: all ``n_units``, which
+        underestimates the noise when rows are few.
     max_iter : int, default=3000
-        Largest number of iterations of a search.
+        Maximum number of iterations of a search.
     n_jobs : int, optional
-        How many searches at a time.
+        Number of searches that run at the same time.
     random_state : int, Generator, RandomState or None, default=None
-        Draws units, and rows to hold out. The first units do not depend on ``n_units``.
+        Seed for drawing units and held-out rows. The first units do not depend on ``n_units``.
 
     Attributes
     ----------
     n_units_ : int
-        How many there are, K.
+        K, the number of units.
     units_ : Learned or None
-        They, as a transformer to ``n_units_`` columns; None where there is none.
+        The units as a transformer to ``n_units_`` columns; None if there are none.
     coef_ : array of shape (K,)
-        Their weights.
+        Weights of the units.
     intercept_ : float
         The constant.
     likelihood_ : Likelihood
-        With every parameter set or learned.
+        The likelihood with all parameters given or learned.
     log_likelihoods_ : array of shape (K + 1,)
-        Of the training rows by the constant alone, and after each unit. It rises.
+        Log-likelihood of the training rows for the constant, and after each unit. It increases.
     validation_scores_ : array or None
-        The mean log-density of a held-out row by the constant alone, and after each unit.
+        Mean log density of a held-out row for the constant, and after each unit.
     n_iter_ : int
-        Iterations of the searches that were kept.
+        Number of iterations of the searches that were kept.
     stop_reason_ : str
-        Why there are no more units.
+        Why the fit ended.
     at_bounds_ : tuple of str
         Parameters that ended at a bound of their search, and which bound.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from posterity import IncrementalRegressor
-    >>> X = np.linspace(-3.0, 3.0, 100)[:, None]
-    >>> y = np.exp(-0.5 * (X[:, 0] - 1.0) ** 2 / 0.25)
-    >>> model = IncrementalRegressor(1, units="radial", random_state=0).fit(X, y)
-    >>> model.predict([[1.0], [-2.0]]).round(3) + 0.0
-    array([1., 0.])
+    >>> from posterity import StagewiseRegressor
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(-3.0, 3.0, size=(200, 1))
+    >>> y = np.exp(-2.0 * (X[:, 0] - 1.0) ** 2) + 0.1 * rng.normal(size=200)
+    >>> model = StagewiseRegressor(5, units="radial", random_state=0).fit(X, y)
+    >>> mean, std = model.predict([[1.0], [-2.0]], return_std=True)
+    >>> mean.round(2) + 0.0, std.round(2), model.n_units_
+    (array([0.99, 0.  ]), array([0.1, 0.1]), 3)
     """
 
     likelihood_: likelihoods.Likelihood
@@ -119,7 +121,7 @@ class IncrementalRegressor(IncrementalModel, Regressor):
         y : array-like of shape (N,)
             Targets.
         sample_weight : array-like of shape (N,), optional
-            How often each row counts: an integer weight equals repeating the row.
+            Number of repetitions of each row: an integer weight equals repeating the row.
         """
         self._check_parameters()
         likelihood = _checked(self.likelihood)
