@@ -264,7 +264,7 @@ def test_the_order_of_parts_does_not_matter():
 def test_a_new_row_equal_to_an_old_one_is_found_where_that_one_is():
     _, Y = curved_rows()
     fitted = GPLVM(2).fit(Y)
-    decoder = fitted._fitted.decoder
+    decoder = fitted._fitted.model.decoder
     found = locating.locate(decoder, Y - Y.mean(axis=0), candidates=fitted.embedding_)
     prior = StandardNormalPrior()
     height = [

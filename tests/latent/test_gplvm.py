@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from posterity import kernels
-from posterity.latent import left_out
+from posterity.inference.gplvm import left_out
 from posterity.latent.gplvm import GPLVM
 from posterity.optimize.optimum import ConvergenceWarning
 
@@ -401,6 +401,6 @@ def test_bands_are_widened_where_groups_differed():
     model = GPLVM(1).fit(X, groups=groups)
     z, hidden = model.embedding_[[0, -1]], np.zeros((2, 5), dtype=bool)
     hidden[:, 3] = True
-    left, right = left_out.widths(model._fitted, model._groups, hidden, z)
+    left, right = left_out.compute_widening(model._fitted.model, model._fitted.groups, hidden, z)
     assert right[3] > 4.0 * left[3]
     assert np.all(left[[0, 1, 2, 4]] == 1.0)  # nothing was hidden there

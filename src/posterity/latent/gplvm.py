@@ -9,13 +9,15 @@ from numpy.typing import ArrayLike
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from posterity import arrays, distributions, models, validation
+from posterity import arrays, distributions, kernels, models, validation
 from posterity.arrays import Array
-from posterity.latent import latent_fit, latent_training, lazy_forms, left_out, motion, transformer
-from posterity.latent.output_frame import OutputFrame, RowsSeen
+from posterity.inference.gplvm import LatentPlan, Placed, compute_widening, fit_latent_points
+from posterity.latent import lazy_forms, motion, transformer
+from posterity.latent.fitted import FittedGPLVM
+from posterity.latent.output_frame import OutputFrame
 
+_INFERENCES = ("map", "variational")
 _LEAST_ROWS = 3
-_EFFECTIVE = 1e-2  # relevance, in units of the largest, of a dimension that counts
 
 
 class GPLVM(transformer.KernelTransformer):
@@ -105,6 +107,21 @@ class GPLVM(transformer.KernelTransformer):
 
     _kernel_parameters = ("kernel", "dynamics", "back_constraints")
     _lazy_answers = lazy_forms.PROCESSES
+    _fitted: FittedGPLVM
+
+    embedding_ = models.FittedAttribute()
+    embedding_variance_ = models.FittedAttribute()
+    kernel_ = models.FittedAttribute()
+    dynamics_ = models.FittedAttribute()
+    noise_variance_ = models.FittedAttribute()
+    relevances_ = models.FittedAttribute()
+    effective_components_ = models.FittedAttribute()
+    log_posterior_ = models.FittedAttribute()
+    log_evidence_ = models.FittedAttribute()
+    restarts_ = models.FittedAttribute()
+    n_iter_ = models.FittedAttribute()
+    stop_reason_ = models.FittedAttribute()
+    at_bounds_ = models.FittedAttribute()
 
     def __init__(
         self,
@@ -160,13 +177,21 @@ class GPLVM(transformer.KernelTransformer):
         del y
         rows = validation.check_X(self, X, reset=True, min_rows=_LEAST_ROWS, allow_missing=True)
         validation.check_powers(rows, X)
-        self._frame = OutputFrame.of(rows, standardize=self.standardize)
-        Y = self._frame.seen(rows)
-        self._groups = None if groups is None else motion.checked_groups(groups, len(Y))
-        path = motion.path(self.dynamics, times, None if self.dynamics is None else groups, len(Y))
-        self._fitted = latent_training.fit(self._plan(), Y, path)
-        self._seen = RowsSeen(Y)
-        self._describe(Y)
+        frame = OutputFrame.of(rows, standardize=self.standardize)
+        Y = frame.seen(rows)
+        codes = None if groups is None else motion.check_groups(groups, len(Y))
+        moving = None if self.dynamics is None else groups
+        path = motion.check_path(self.dynamics, times, moving, len(Y))
+        model = fit_latent_points(self._plan(), Y, path)
+        noise = model.decoder.noise_variance
+        self._fitted = FittedGPLVM(
+            frame,
+            codes,
+            model,
+            noise * frame.scale**2 if self.standardize else noise,
+            model.measure_relevances(),
+            models.report_kernel_bounds(model.optimum, model.kernel),
+        )
         return self
 
     def transform(
@@ -187,7 +212,7 @@ class GPLVM(transformer.KernelTransformer):
 
         For "map" the spread is that of Laplace's approximation, the process kept as it is.
         """
-        placed = self._where(self._rows(X), times, groups)
+        placed = self._place(self._rows(X), times, groups)
         return distributions.Normal(placed.mean, np.sqrt(placed.variance))
 
     def inverse_transform(self, X: ArrayLike) -> distributions.Normal:
@@ -200,8 +225,9 @@ class GPLVM(transformer.KernelTransformer):
         """
         check_is_fitted(self)
         Z = validation.check_coordinates(self, X, self.embedding_.shape[1])
-        f = self._fitted.decoder.latent(Z)
-        return self._frame.distribution(f.mean, f.variance + self._fitted.decoder.noise_variance)
+        decoder = self._fitted.model.decoder
+        f = decoder.latent(Z)
+        return self._fitted.frame.distribution(f.mean, f.variance + decoder.noise_variance)
 
     def complete(
         self, X: ArrayLike, times: ArrayLike | None = None, groups: ArrayLike | None = None
@@ -214,25 +240,23 @@ class GPLVM(transformer.KernelTransformer):
         would have needed had they been missing in groups left out.
         """
         rows = self._rows(X)
-        missing = np.isnan(rows)
-        where = self._where(rows, times, groups)
-        mean, variance = self._fitted.decoded(where)
-        total = variance + self._fitted.decoder.noise_variance
-        if self._groups is not None and missing.any():
-            total *= left_out.widths(self._fitted, self._groups, missing, where.mean)
-        guess = self._frame.distribution(mean, total)
-        return distributions.Normal(
-            np.where(missing, guess.mean(), rows),
-            np.where(missing, guess.standard_deviation(), 0.0),
-        )
+        fitted, missing = self._fitted, np.isnan(rows)
+        where = self._place(rows, times, groups)
+        mean, variance = fitted.model.decode(where)
+        total = variance + fitted.model.decoder.noise_variance
+        if fitted.groups is not None and missing.any():
+            total *= compute_widening(fitted.model, fitted.groups, missing, where.mean)
+        return fitted.frame.fill_missing(rows, mean, total)
 
     def score_samples(self, X: ArrayLike) -> Array:
         """Log density of each row, (n,), of its values that are not missing.
 
         By Laplace's approximation over the latent point for "map"; a lower bound for "variational".
         """
-        Y = self._frame.seen(self._rows(X))
-        return self._fitted.located(Y).log_density - self._frame.log_units(Y)
+        rows = self._rows(X)
+        frame, model = self._fitted.frame, self._fitted.model
+        Y = frame.seen(rows)
+        return model.locate(Y).log_density - frame.log_units(Y)
 
     def score(self, X: ArrayLike, y: Any = None) -> float:
         """Mean log density of the rows."""
@@ -242,6 +266,9 @@ class GPLVM(transformer.KernelTransformer):
     def fit_transform(self, X: ArrayLike, y: Any = None, **fit_params: Any) -> Array:
         """Fit, and return the latent points of the rows."""
         return self.fit(X, y, **fit_params).embedding_
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return models.is_fitted(self)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -256,45 +283,42 @@ class GPLVM(transformer.KernelTransformer):
         check_is_fitted(self)
         return validation.check_X(self, X, reset=False, allow_missing=True)
 
-    def _where(
-        self, rows: Array, times: ArrayLike | None, groups: ArrayLike | None
-    ) -> latent_fit.Placed:
+    def _place(self, rows: Array, times: ArrayLike | None, groups: ArrayLike | None) -> Placed:
         """Where rows are: those that were fitted in their places, others found."""
-        Y = self._frame.seen(rows)
-        return self._fitted.placed(Y, self._seen.places(Y), times, groups)
+        fitted, Y = self._fitted, self._fitted.frame.seen(rows)
+        kernel = getattr(self, "dynamics_", None)
+        path = motion.check_path(kernel, times, groups, len(Y))
+        return fitted.model.place(Y, fitted.seen.places(Y), path)
 
-    def _describe(self, Y: Array) -> None:
-        """Set what is said of a fit."""
-        for stale in ("dynamics_", "log_posterior_", "log_evidence_", "embedding_variance_"):
-            self.__dict__.pop(stale, None)
-        fitted, scale, noise = self._fitted, self._frame.scale, self._fitted.decoder.noise_variance
-        self.embedding_, self.kernel_ = fitted.X, fitted.kernel
-        self.noise_variance_ = noise * scale**2 if self.standardize else noise
-        self.relevances_ = fitted.relevances()
-        order = np.argsort(-self.relevances_, kind="stable")
-        self.effective_components_ = order[self.relevances_[order] > _EFFECTIVE]
-        self.restarts_ = fitted.ends
-        self.n_iter_ = fitted.optimum.n_iter
-        self.stop_reason_ = fitted.optimum.stop_reason
-        self.at_bounds_ = models.report_kernel_bounds(fitted.optimum, fitted.kernel)
-        if fitted.path is not None:
-            self.dynamics_ = fitted.path.kernel
-        value = fitted.value - float(np.sum(self._frame.log_units(Y)))
-        if self.inference == "map":
-            self.log_posterior_ = value
-        else:
-            self.log_evidence_, self.embedding_variance_ = value, fitted.X_variance
-
-    def _plan(self) -> latent_training.Plan:
-        return latent_training.Plan(
+    def _plan(self) -> LatentPlan:
+        given = self.noise_variance
+        if self.inference not in _INFERENCES:
+            raise ValueError(f"inference={self.inference!r} must be one of {_INFERENCES}.")
+        return LatentPlan(
             n_components=validation.check_count(self.n_components, "n_components"),
             kernel=None if self.kernel is None else self._kernel_given(),
-            noise_variance=self.noise_variance,
+            noise_variance=None if given is None else models.given_noise(given),
             inference=self.inference,
-            inducing_points=self.inducing_points,
-            back_constraints=self.back_constraints,
-            n_restarts=self.n_restarts,
-            max_iter=self.max_iter,
+            inducing_points=self._n_carriers(),
+            back_kernel=self._back_kernel(),
+            n_restarts=validation.check_count(self.n_restarts, "n_restarts", least=0),
+            max_iter=validation.check_count(self.max_iter, "max_iter"),
             n_jobs=self.n_jobs,
             rng=arrays.generator(self.random_state),
         )
+
+    def _n_carriers(self) -> int | None:
+        if self.inducing_points is None:
+            return None
+        return validation.check_count(self.inducing_points, "inducing_points")
+
+    def _back_kernel(self) -> kernels.Kernel | None:
+        """The kernel over rows, where latent points are a function of them."""
+        given = self.back_constraints
+        if not isinstance(given, bool | kernels.Kernel):
+            raise TypeError(f"back_constraints={given!r} must be True, False or a kernel.")
+        if given is False:
+            return None
+        if self.inference != "map":
+            raise ValueError("back_constraints are for inference='map'.")
+        return kernels.RBF() if given is True else given

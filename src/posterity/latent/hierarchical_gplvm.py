@@ -16,11 +16,13 @@ from posterity.inference.gplvm import (
     HierarchyPlan,
     LearnedHierarchy,
     Levels,
+    Path,
     StandardNormalPrior,
     TrajectoryPrior,
     fit_hierarchy,
 )
 from posterity.latent import lazy_forms, motion, transformer
+from posterity.latent.fitted import FittedHierarchy
 from posterity.latent.output_frame import OutputFrame, RowsSeen
 from posterity.latent.parts import Parts
 
@@ -110,6 +112,19 @@ class HierarchicalGPLVM(transformer.KernelTransformer):
 
     _kernel_parameters = ("kernel", "root_kernel", "dynamics")
     _lazy_answers = lazy_forms.HIERARCHIES
+    _fitted: FittedHierarchy
+
+    embedding_ = models.FittedAttribute()
+    part_embeddings_ = models.FittedAttribute()
+    parts_ = models.FittedAttribute()
+    kernels_ = models.FittedAttribute()
+    root_kernel_ = models.FittedAttribute()
+    dynamics_ = models.FittedAttribute()
+    noise_variances_ = models.FittedAttribute()
+    log_posterior_ = models.FittedAttribute()
+    n_iter_ = models.FittedAttribute()
+    stop_reason_ = models.FittedAttribute()
+    at_bounds_ = models.FittedAttribute()
 
     def __init__(
         self,
@@ -162,17 +177,15 @@ class HierarchicalGPLVM(transformer.KernelTransformer):
         rows = validation.check_X(self, X, reset=True, min_rows=_LEAST_ROWS, allow_missing=True)
         validation.check_powers(rows, X)
         parts = Parts.of(self.parts, rows.shape[1], getattr(self, "feature_names_in_", None))
-        path = motion.path(self.dynamics, times, groups, len(rows))
-        self._frame = OutputFrame.of(rows, standardize=self.standardize)
-        Y = self._frame.seen(rows)
+        path = motion.check_path(self.dynamics, times, groups, len(rows))
+        frame = OutputFrame.of(rows, standardize=self.standardize)
+        Y = frame.seen(rows)
         learned = fit_hierarchy(
             self._plan(parts, path),
             [Y[:, columns] for columns in parts.columns],
             arrays.generator(self.random_state),
         )
-        self._descent = Descent.of(learned, parts.columns)
-        self._seen = RowsSeen(Y)
-        self._report(learned, parts, Y)
+        self._fitted = self._describe(learned, parts, frame, Y)
         return self
 
     def transform(
@@ -185,11 +198,11 @@ class HierarchicalGPLVM(transformer.KernelTransformer):
         placed together, along a path; otherwise each by itself.
         """
         rows = self._rows(X)
-        Y = self._frame.seen(rows)
-        homes = self._seen.places(Y)
+        Y = self._fitted.frame.seen(rows)
+        homes = self._fitted.seen.places(Y)
         places = self.embedding_[homes]
         if np.any(homes < 0):
-            found, _ = self._located(Y, times, groups)
+            found, _ = self._locate(Y, times, groups)
             places[homes < 0] = found[homes < 0, : places.shape[1]]
         return places
 
@@ -205,7 +218,7 @@ class HierarchicalGPLVM(transformer.KernelTransformer):
         """
         check_is_fitted(self)
         R = validation.check_coordinates(self, X, self._n_features_out)
-        return self._frame.distribution(*self._descent.outputs(R))
+        return self._fitted.frame.distribution(*self._fitted.descent.outputs(R))
 
     def complete(
         self, X: ArrayLike, times: ArrayLike | None = None, groups: ArrayLike | None = None
@@ -217,17 +230,15 @@ class HierarchicalGPLVM(transformer.KernelTransformer):
         :meth:`transform`.
         """
         rows = self._rows(X)
-        places = self._located(self._frame.seen(rows), times, groups)
-        guess = self._frame.distribution(*self._descent.completed(*places))
-        missing = np.isnan(rows)
-        return distributions.Normal(
-            np.where(missing, guess.mean(), rows),
-            np.where(missing, guess.standard_deviation(), 0.0),
-        )
+        places = self._locate(self._fitted.frame.seen(rows), times, groups)
+        return self._fitted.frame.fill_missing(rows, *self._fitted.descent.completed(*places))
 
     @property
     def _n_features_out(self) -> int:
         return int(self.embedding_.shape[1])
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return models.is_fitted(self)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -241,17 +252,18 @@ class HierarchicalGPLVM(transformer.KernelTransformer):
         check_is_fitted(self)
         return validation.check_X(self, X, reset=False, allow_missing=True)
 
-    def _located(
+    def _locate(
         self, Y: Array, times: ArrayLike | None, groups: ArrayLike | None
     ) -> tuple[Array, Array]:
         """Joined points of rows and their covariances."""
+        descent = self._fitted.descent
         if times is None and groups is None:
-            return self._descent.locate(Y)
-        path = motion.path(getattr(self, "dynamics_", None), times, groups, len(Y))
+            return descent.locate(Y)
+        path = motion.check_path(getattr(self, "dynamics_", None), times, groups, len(Y))
         if path is None:
-            return self._descent.locate(Y)
-        prior = path.held()
-        return self._descent.locate_along(Y, prior, prior.start)
+            return descent.locate(Y)
+        prior = path.fixed_prior()
+        return descent.locate_along(Y, prior, prior.start)
 
     def _root_kernel_given(self) -> kernels.Kernel:
         if self.root_kernel is None:
@@ -262,7 +274,7 @@ class HierarchicalGPLVM(transformer.KernelTransformer):
             f"root_kernel={self.root_kernel!r} must be a kernel of posterity.kernels, or None."
         )
 
-    def _plan(self, parts: Parts, path: motion.Path | None) -> HierarchyPlan:
+    def _plan(self, parts: Parts, path: Path | None) -> HierarchyPlan:
         each = validation.check_count(self.n_components, "n_components")
         at_root = validation.check_count(self.root_components, "root_components")
         n_parts = tuple(min(each, len(columns)) for columns in parts.columns)
@@ -274,31 +286,44 @@ class HierarchicalGPLVM(transformer.KernelTransformer):
             self._root_kernel_given(),
             None if given is None else validation.check_positive(given, "noise_variance"),
             validation.check_positive(self.node_noise, "node_noise"),
-            lambda R: StandardNormalPrior() if path is None else path.prior(R),
+            lambda R: StandardNormalPrior() if path is None else path.start_prior(R),
             validation.check_count(self.max_iter, "max_iter"),
         )
 
-    def _report(self, learned: LearnedHierarchy, parts: Parts, Y: Array) -> None:
-        """Say what was found and how."""
-        X, levels, best = learned.found.X, learned.levels, learned.found.optimum
-        self.embedding_ = X[:, levels.root].copy()
-        pairs = zip(parts.names, levels.parts, strict=True)
-        self.part_embeddings_ = {name: X[:, columns].copy() for name, columns in pairs}
-        self.parts_ = dict(zip(parts.names, parts.columns, strict=True))
+    def _describe(
+        self, learned: LearnedHierarchy, parts: Parts, frame: OutputFrame, Y: Array
+    ) -> FittedHierarchy:
+        """What was found and how."""
+        X, levels, optimum = learned.found.X, learned.levels, learned.found.optimum
+        columns = dict(zip(parts.names, parts.columns, strict=True))
         numbers = zip(learned.leaves, learned.leaf_numbers, strict=True)
         found = dict(zip(parts.names, (leaf.at(own) for leaf, own in numbers), strict=True))
-        self.kernels_ = {name: kernel for name, (kernel, _) in found.items()}
-        self.noise_variances_ = {
-            name: noise * self._frame.scale[self.parts_[name]] ** 2 if self.standardize else noise
-            for name, (_, noise) in found.items()
-        }
-        self.root_kernel_ = learned.node.kernel.at(learned.node_numbers)
-        self.__dict__.pop("dynamics_", None)  # of an earlier fit
-        if isinstance(learned.prior, TrajectoryPrior):
-            self.dynamics_ = learned.prior.at(learned.prior_numbers)
-        units = float(np.sum(self._frame.log_units(Y)))
-        self.log_posterior_ = learned.found.log_posterior - units
-        self.n_iter_, self.stop_reason_ = best.n_iter, best.stop_reason
-        self.at_bounds_ = models.report_kernel_bounds(
-            best, *self.kernels_.values(), self.root_kernel_
+        each = {name: kernel for name, (kernel, _) in found.items()}
+        root_kernel = learned.node.kernel.at(learned.node_numbers)
+        pairs = zip(parts.names, levels.parts, strict=True)
+        return FittedHierarchy(
+            frame,
+            RowsSeen(Y),
+            Descent.of(learned, parts.columns),
+            X[:, levels.root].copy(),
+            {name: X[:, at].copy() for name, at in pairs},
+            columns,
+            each,
+            {
+                name: noise * frame.scale[columns[name]] ** 2 if self.standardize else noise
+                for name, (_, noise) in found.items()
+            },
+            root_kernel,
+            _path_kernel(learned),
+            learned.found.log_posterior - float(np.sum(frame.log_units(Y))),
+            optimum.n_iter,
+            optimum.stop_reason,
+            models.report_kernel_bounds(optimum, *each.values(), root_kernel),
         )
+
+
+def _path_kernel(learned: LearnedHierarchy) -> kernels.Kernel | None:
+    """The kernel over time, where root points move."""
+    if not isinstance(learned.prior, TrajectoryPrior):
+        return None
+    return learned.prior.at(learned.prior_numbers)

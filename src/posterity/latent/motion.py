@@ -1,40 +1,16 @@
-"""Rows as frames of motions: when each was seen, and of which motion it is."""
+"""Checks of the times and groups that make rows frames of motions."""
 
 from __future__ import annotations
-
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from posterity import kernels
 from posterity.arrays import Array
-from posterity.inference.gplvm import TrajectoryPrior
+from posterity.inference.gplvm import Path
 
 
-@dataclass(frozen=True)
-class Path:
-    """A kernel over time, and when each row was seen of which motion."""
-
-    kernel: kernels.Kernel
-    times: Array  # (N,)
-    groups: NDArray[np.intp]  # (N,)
-
-    def prior(self, X: Array) -> TrajectoryPrior:
-        """Of latent points, from the kernel that suits points X best."""
-        kernel, bounds = self.kernel.tuned(self.times[:, None])
-        return TrajectoryPrior(kernel, bounds, self.times, self.groups).suited(X)
-
-    def held(self) -> TrajectoryPrior:
-        """Of latent points, the kernel kept as it is."""
-        return TrajectoryPrior(self.kernel.fixed(), np.empty((0, 2)), self.times, self.groups)
-
-    def among(self, rows: NDArray[np.intp]) -> Path:
-        """Of some of the rows."""
-        return Path(self.kernel, self.times[rows], self.groups[rows])
-
-
-def path(
+def check_path(
     kernel: kernels.Kernel | None, times: ArrayLike | None, groups: ArrayLike | None, n_rows: int
 ) -> Path | None:
     """None where rows are no frames; times are 0, 1, 2, ... in each group where not given."""
@@ -47,11 +23,11 @@ def path(
         return None
     if not isinstance(kernel, kernels.Kernel):
         raise TypeError(f"dynamics={kernel!r} must be a kernel over time, or None.")
-    codes = np.zeros(n_rows, dtype=np.intp) if groups is None else checked_groups(groups, n_rows)
-    return Path(kernel, _checked_times(times, codes, n_rows), codes)
+    codes = np.zeros(n_rows, dtype=np.intp) if groups is None else check_groups(groups, n_rows)
+    return Path(kernel, _check_times(times, codes, n_rows), codes)
 
 
-def checked_groups(groups: ArrayLike, n_rows: int) -> NDArray[np.intp]:
+def check_groups(groups: ArrayLike, n_rows: int) -> NDArray[np.intp]:
     """A code for each row, from any names of groups."""
     names = np.asarray(groups)
     if names.shape != (n_rows,):
@@ -62,7 +38,7 @@ def checked_groups(groups: ArrayLike, n_rows: int) -> NDArray[np.intp]:
     return np.unique(names, return_inverse=True)[1].astype(np.intp)
 
 
-def _checked_times(times: ArrayLike | None, codes: NDArray[np.intp], n_rows: int) -> Array:
+def _check_times(times: ArrayLike | None, codes: NDArray[np.intp], n_rows: int) -> Array:
     if times is None:
         counted = np.empty(n_rows)
         for code in np.unique(codes):

@@ -52,6 +52,14 @@ class OutputFrame:
         """From the units of the model to those of the columns."""
         return distributions.Normal(mean * self.scale + self.centre, np.sqrt(variance) * self.scale)
 
+    def fill_missing(self, rows: Array, mean: Array, variance: Array) -> distributions.Normal:
+        """Rows with their missing values predicted, and what is known kept with deviation zero."""
+        missing, guess = np.isnan(rows), self.distribution(mean, variance)
+        return distributions.Normal(
+            np.where(missing, guess.mean(), rows),
+            np.where(missing, guess.standard_deviation(), 0.0),
+        )
+
     def log_units(self, Y: Array) -> Array:
         """What each row's log density loses by the change of units, (n,)."""
         return ~np.isnan(Y) @ np.log(self.scale)

@@ -86,6 +86,7 @@ ROOMS = {
     "inference.weight_space": "LatentPosterior WeightSpace",
     "inference.weight_targets": "RowTargets",
     "latent.latent_fit": "MapFit VariationalFit",
+    "latent.fitted": "FittedGPLVM FittedHierarchy",
     "latent.motion": "Path",
     "latent.output_frame": "OutputFrame RowsSeen",
     "latent.parts": "Parts",
@@ -148,6 +149,8 @@ PLACES = {  # a module that files name: the module that holds its things now
     "inference.weight_targets": "inference.weights.targets",
     "regression.process_mean": "kernels.mean_prior",
     "regression.process_model": "models.normal_fit",
+    "latent.latent_fit": "inference.gplvm.latent_fit",
+    "latent.motion": "inference.gplvm.paths",
 }
 RENAMED = {  # a name in files: the name of the thing now, where it is another
     "classification.IncrementalClassifier": "StagewiseClassifier",

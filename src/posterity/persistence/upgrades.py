@@ -16,6 +16,8 @@ from posterity.persistence.errors import FileError
 
 Parts: TypeAlias = dict[str, Any]
 
+_OF_ROWS = ("n_features_in_", "feature_names_in_")
+
 
 def upgrade(name: str, parts: Parts) -> Parts:
     """The parts of an object of the class of this name, as this version has them."""
@@ -119,6 +121,26 @@ def _build(name: str, parts: Parts) -> Any:
     return fields.build(record, ordered)
 
 
+def gather(name: str, **places: str) -> Callable[[Parts], Parts]:
+    """The change of an estimator whose fit left its results one by one, and leaves a record now.
+
+    The field ``slope`` of the record was in ``slope_``, or where ``places`` says; what else the
+    fit had left, the record works out. A file of today has none of ``places``.
+    """
+    earlier = set(places.values()) - {"_fitted"}
+
+    def change(parts: Parts) -> Parts:
+        if not earlier & parts.keys():
+            return parts
+        names = (field.name for field in dataclasses.fields(registry.Registry().found(name)))
+        record = _build(name, {n: parts.get(places.get(n, f"{n}_")) for n in names})
+        of_fit = {n for n in parts if n[0] == "_" or (n[-1] == "_" and n not in _OF_ROWS)}
+        kept = {n: part for n, part in parts.items() if n not in of_fit}
+        return kept | {"_fitted": record}
+
+    return change
+
+
 _FOREST = {"splits": "tests", "max_features": "n_tests", "min_samples_leaf": "min_leaf"}
 _CLASS_FOREST = {**_FOREST, "oob_score_": "oob_accuracy_"}
 
@@ -140,4 +162,14 @@ UPGRADES: dict[str, Callable[[Parts], Parts]] = {
     "regression.RandomFernRegressor": rename(n_estimators="n_ferns", **_FOREST),
     "regression.RandomForestRegressor": rename(n_estimators="n_trees", **_FOREST),
     "regression.RandomTreeRegressor": rename(**_FOREST),
+    "latent.GPLVM": gather(
+        "latent.fitted.FittedGPLVM", frame="_frame", groups="_groups", model="_fitted"
+    ),
+    "latent.HierarchicalGPLVM": gather(
+        "latent.fitted.FittedHierarchy",
+        frame="_frame",
+        seen="_seen",
+        descent="_descent",
+        path_kernel="dynamics_",
+    ),
 }

@@ -10,14 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from posterity.arrays import Array
-from posterity.latent.latent_fit import Fitted, Placed
+from posterity.inference.gplvm.latent_fit import LatentPointFit, Placed
 
 _FOLDS = 5
 _ROWS = 2000  # at most, that values are hidden of
 
 
-def widths(fitted: Fitted, groups: NDArray[np.intp], hidden: NDArray[np.bool_], X: Array) -> Array:
-    """What the variance of each value is to be multiplied by, (n, D).
+def compute_widening(
+    fitted: LatentPointFit, groups: NDArray[np.intp], hidden: NDArray[np.bool_], X: Array
+) -> Array:
+    """The factor of the variance of each value, (n, D), for rows of groups not seen.
 
     Groups are left out in five parts. Their rows hide what rows to be filled in do not have, in
     turn, and are filled in by the process given all other rows; the mean square of the errors, in
@@ -27,7 +29,7 @@ def widths(fitted: Fitted, groups: NDArray[np.intp], hidden: NDArray[np.bool_], 
 
     Parameters
     ----------
-    fitted : Fitted
+    fitted : LatentPointFit
     groups : array (N,)
         Of the rows that were fitted.
     hidden : array (n, D) of bool
@@ -35,8 +37,12 @@ def widths(fitted: Fitted, groups: NDArray[np.intp], hidden: NDArray[np.bool_], 
     X : array (n, Q)
         Where these are.
     """
-    parts = [rows for rows in _parts(groups) if not np.isnan(_without(fitted.Y, rows)).all(0).any()]
-    made = [_errors(fitted, groups, rows, hidden) for rows in parts]
+    parts = [
+        rows
+        for rows in _split_groups(groups)
+        if not np.isnan(np.delete(fitted.Y, rows, axis=0)).all(0).any()
+    ]
+    made = [_measure_errors(fitted, groups, rows, hidden) for rows in parts]
     if not made:
         return np.ones(hidden.shape)
     places, squares, weights = (np.concatenate(part) for part in zip(*made, strict=True))
@@ -47,35 +53,34 @@ def widths(fitted: Fitted, groups: NDArray[np.intp], hidden: NDArray[np.bool_], 
     return (R @ weighed + everywhere) / (R @ known + 1.0)
 
 
-def _errors(
-    fitted: Fitted, groups: NDArray[np.intp], rows: NDArray[np.intp], hidden: NDArray[np.bool_]
+def _measure_errors(
+    fitted: LatentPointFit,
+    groups: NDArray[np.intp],
+    rows: NDArray[np.intp],
+    hidden: NDArray[np.bool_],
 ) -> tuple[Array, Array, Array]:
     """Where rows left out were found, their squared errors in deviations, and their weights.
 
     Errors are NaN where nothing was hidden, or there was nothing to hide.
     """
-    rest = fitted.among(np.setdiff1d(np.arange(len(groups)), rows))
+    rest = fitted.condition_on(np.setdiff1d(np.arange(len(groups)), rows))
     Y = fitted.Y[rows]
     hides = np.resize(hidden[hidden.any(axis=1)], Y.shape)
-    path = None if fitted.path is None else fitted.path.among(rows)
-    found = rest.located(np.where(hides, np.nan, Y), path)
-    mean, variance = rest.decoded(Placed(found.mean, found.covariance))
+    path = None if fitted.path is None else fitted.path.select_rows(rows)
+    found = rest.locate(np.where(hides, np.nan, Y), path)
+    mean, variance = rest.decode(Placed(found.mean, found.covariance))
     squares = (Y - mean) ** 2 / (variance + rest.decoder.noise_variance)
     _, which, sizes = np.unique(groups[rows], return_inverse=True, return_counts=True)
     return found.mean, np.where(hides, squares, np.nan), 1.0 / sizes[which]
 
 
-def _without(Y: Array, rows: NDArray[np.intp]) -> Array:
-    return np.delete(Y, rows, axis=0)
-
-
-def _squared_correlation(fitted: Fitted, X: Array, Z: Array) -> Array:
+def _squared_correlation(fitted: LatentPointFit, X: Array, Z: Array) -> Array:
     """Of the function at X and at Z, (n, m): the share of its variance that one tells of."""
     scale = np.outer(fitted.kernel.diag(X), fitted.kernel.diag(Z))
     return fitted.kernel(X, Z) ** 2 / np.maximum(scale, np.finfo(np.float64).tiny)
 
 
-def _parts(groups: NDArray[np.intp]) -> list[NDArray[np.intp]]:
+def _split_groups(groups: NDArray[np.intp]) -> list[NDArray[np.intp]]:
     """The rows of each part of the groups; whole groups, as many as there is time for."""
     codes, sizes = np.unique(groups, return_counts=True)
     if len(codes) < 2:

@@ -6,26 +6,28 @@ import abc
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from posterity import kernels, optimize
 from posterity.arrays import Array
-from posterity.inference.gplvm import (
-    Decoder,
-    ExactOutputs,
-    InducingOutputs,
+from posterity.inference.gplvm.inducing_outputs import InducingOutputs
+from posterity.inference.gplvm.locating import (
     Located,
-    VariationalPosterior,
-    compute_back_features,
-    compute_relevances,
-    condition_variational,
     decode_normal_points,
     locate,
     locate_along,
     locate_along_at,
     locate_at,
 )
-from posterity.latent import motion
+from posterity.inference.gplvm.outputs import ExactOutputs
+from posterity.inference.gplvm.paths import Path
+from posterity.inference.gplvm.placements import compute_back_features
+from posterity.inference.gplvm.terms import Decoder
+from posterity.inference.gplvm.variational.posterior import (
+    VariationalPosterior,
+    condition_variational,
+)
+from posterity.inference.gplvm.variational.relevance import compute_relevances
 
 
 @dataclass(frozen=True)
@@ -40,7 +42,7 @@ class Placed:
         """Of each coordinate by itself, (n, Q)."""
         return np.diagonal(self.covariance, axis1=1, axis2=2)
 
-    def woven(self, mine: NDArray[np.intp], other: Placed, theirs: NDArray[np.intp]) -> Placed:
+    def interleave(self, mine: NDArray[np.intp], other: Placed, theirs: NDArray[np.intp]) -> Placed:
         """These points at some places of a whole, and others at the rest of them."""
         order = np.argsort(np.concatenate([mine, theirs]))
         return Placed(
@@ -50,14 +52,14 @@ class Placed:
 
 
 @dataclass(frozen=True)
-class Fitted(abc.ABC):
+class LatentPointFit(abc.ABC):
     """What an estimator asks of a fit, however it was made."""
 
     Y: Array  # (N, D), the rows that were fitted
     X: Array  # (N, Q), their latent points, or the means of these
     decoder: Decoder  # from latent points to outputs
     kernel: kernels.Kernel  # over latent points, as it was learned
-    path: motion.Path | None  # of the rows over time, its kernel as it was learned
+    path: Path | None  # of the rows over time, its kernel as it was learned
     value: float  # of what was maximised
     optimum: optimize.Optimum
     ends: Array  # what the search from each start reached
@@ -68,49 +70,43 @@ class Fitted(abc.ABC):
         return np.zeros_like(self.X)
 
     @abc.abstractmethod
-    def at_home(self, rows: NDArray[np.intp]) -> Placed:
-        """Rows that were fitted, in their places."""
+    def place_fitted(self, rows: NDArray[np.intp]) -> Placed:
+        """Where rows are that were fitted."""
 
     @abc.abstractmethod
-    def located(self, Y: Array, path: motion.Path | None = None) -> Located:
+    def locate(self, Y: Array, path: Path | None = None) -> Located:
         """Where further rows are."""
 
     @abc.abstractmethod
-    def decoded(self, placed: Placed) -> tuple[Array, Array]:
+    def decode(self, placed: Placed) -> tuple[Array, Array]:
         """Mean and variance of the noise-free outputs of rows, averaged over where they are."""
 
     @abc.abstractmethod
-    def among(self, rows: NDArray[np.intp]) -> Fitted:
+    def condition_on(self, rows: NDArray[np.intp]) -> LatentPointFit:
         """The same model, had it seen these of its rows alone."""
 
-    def relevances(self) -> Array:
+    def measure_relevances(self) -> Array:
         """How much each latent dimension matters, (Q,), in units of the largest."""
         return compute_relevances(self.kernel, self.X, self.X_variance)
 
-    def placed(
-        self,
-        Y: Array,
-        homes: NDArray[np.intp],
-        times: ArrayLike | None,
-        groups: ArrayLike | None,
-    ) -> Placed:
+    def place(self, Y: Array, homes: NDArray[np.intp], path: Path | None) -> Placed:
         """Where rows are: those with a home there, the others (-1) wherever they are found.
 
         Frames are at home all together, or all are looked for: one that moves is tied to those
         about it. A frame of which nothing is seen has a home among all frames of the fit only.
         """
-        kernel = None if self.path is None else self.path.kernel
-        path = motion.path(kernel, times, groups, len(Y))
         stays = homes >= 0
         if path is not None and not self._is_whole(homes):
             stays &= ~np.isnan(Y).all(axis=1)
             stays &= stays.all()
         known, new = np.flatnonzero(stays), np.flatnonzero(~stays)
         if not len(new):
-            return self.at_home(homes)
-        where = self.located(Y[new], None if path is None else path.among(new))
+            return self.place_fitted(homes)
+        where = self.locate(Y[new], None if path is None else path.select_rows(new))
         found = Placed(where.mean, where.covariance)
-        return self.at_home(homes[known]).woven(known, found, new) if len(known) else found
+        return (
+            self.place_fitted(homes[known]).interleave(known, found, new) if len(known) else found
+        )
 
     def _is_whole(self, homes: NDArray[np.intp]) -> bool:
         """Whether these are all rows that were fitted, in their order."""
@@ -118,7 +114,7 @@ class Fitted(abc.ABC):
 
 
 @dataclass(frozen=True)
-class MapFit(Fitted):
+class MapFit(LatentPointFit):
     """The most probable latent points."""
 
     Z: Array | None  # inducing points
@@ -126,20 +122,20 @@ class MapFit(Fitted):
     back_kernel: kernels.Kernel | None  # over rows, of that function
     back_rows: Array  # (N, D), the rows with what they miss filled in
 
-    def at_home(self, rows: NDArray[np.intp]) -> Placed:
+    def place_fitted(self, rows: NDArray[np.intp]) -> Placed:
         """With the spread of Laplace's approximation, the process kept as it is."""
         X, Y = self.X[rows], self.Y[rows]
         if self.path is not None and self._is_whole(rows):
-            prior = self.path.held()
+            prior = self.path.fixed_prior()
             there = locate_along_at(self.decoder, Y, X, prior, prior.start)
         else:
             there = locate_at(self.decoder, Y, X)
         return Placed(there.mean, there.covariance)
 
-    def located(self, Y: Array, path: motion.Path | None = None) -> Located:
+    def locate(self, Y: Array, path: Path | None = None) -> Located:
         """By the learned map where there is one and a row is whole; otherwise by a search."""
         if path is not None:
-            prior = path.held()
+            prior = path.fixed_prior()
             return locate_along(self.decoder, Y, prior, prior.start, candidates=self.X)
         if self.back_kernel is None:
             return locate(self.decoder, Y, candidates=self.X)
@@ -150,24 +146,24 @@ class MapFit(Fitted):
         X[~whole] = locate(self.decoder, Y[~whole], candidates=self.X).mean
         return locate_at(self.decoder, Y, X)
 
-    def decoded(self, placed: Placed) -> tuple[Array, Array]:
+    def decode(self, placed: Placed) -> tuple[Array, Array]:
         """By cubature."""
         return decode_normal_points(self.decoder, placed.mean, placed.covariance)
 
-    def among(self, rows: NDArray[np.intp]) -> MapFit:
+    def condition_on(self, rows: NDArray[np.intp]) -> MapFit:
         """The process conditioned on these rows at their places."""
         X, Y, path = self.X[rows], self.Y[rows], self.path
         return replace(
             self,
             X=X,
             Y=Y,
-            decoder=conditioned(self.kernel, self.decoder.noise_variance, self.Z, X, Y),
-            path=None if path is None else path.among(rows),
+            decoder=condition_process(self.kernel, self.decoder.noise_variance, self.Z, X, Y),
+            path=None if path is None else path.select_rows(rows),
             back_kernel=None,
         )
 
 
-def conditioned(
+def condition_process(
     kernel: kernels.Kernel, noise_variance: float, Z: Array | None, X: Array, Y: Array
 ) -> Decoder:
     """The process given outputs Y at latent points X, carried by points Z where there are any."""
@@ -178,7 +174,7 @@ def conditioned(
 
 
 @dataclass(frozen=True)
-class VariationalFit(Fitted):
+class VariationalFit(LatentPointFit):
     """A normal distribution over each latent point."""
 
     posterior: VariationalPosterior
@@ -188,23 +184,23 @@ class VariationalFit(Fitted):
         """Of the latent points, (N, Q)."""
         return self.posterior.S
 
-    def at_home(self, rows: NDArray[np.intp]) -> Placed:
+    def place_fitted(self, rows: NDArray[np.intp]) -> Placed:
         """With the spread that was learned."""
         S = self.posterior.S[rows]
         return Placed(self.X[rows], S[:, :, None] * np.eye(S.shape[1]))
 
-    def located(self, Y: Array, path: motion.Path | None = None) -> Located:
+    def locate(self, Y: Array, path: Path | None = None) -> Located:
         """A normal for each row; the most probable points where a motion ties them together."""
         if path is None:
             return self.posterior.locate(Y)
-        prior = path.held()
+        prior = path.fixed_prior()
         return locate_along(self.posterior, Y, prior, prior.start, candidates=self.X)
 
-    def decoded(self, placed: Placed) -> tuple[Array, Array]:
+    def decode(self, placed: Placed) -> tuple[Array, Array]:
         """In closed form where the kernel has one."""
         return self.posterior.decoded(placed.mean, placed.variance)
 
-    def among(self, rows: NDArray[np.intp]) -> VariationalFit:
+    def condition_on(self, rows: NDArray[np.intp]) -> VariationalFit:
         """The process conditioned on these rows, where they were found to be."""
         p, Y, path = self.posterior, self.Y[rows], self.path
         found = condition_variational(
@@ -216,5 +212,5 @@ class VariationalFit(Fitted):
             Y=Y,
             decoder=found,
             posterior=found,
-            path=None if path is None else path.among(rows),
+            path=None if path is None else path.select_rows(rows),
         )

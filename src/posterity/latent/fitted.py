@@ -1,0 +1,122 @@
+"""What fits of latent variable models leave: one record each."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from posterity.arrays import Array
+from posterity.inference.gplvm import Descent, MapFit, VariationalFit
+from posterity.kernels import Kernel
+from posterity.latent.output_frame import OutputFrame, RowsSeen
+
+_EFFECTIVE = 1e-2  # relevance, in units of the largest, of a dimension that counts
+
+
+@dataclass(frozen=True)
+class FittedGPLVM:
+    """A latent variable model in the units of its columns."""
+
+    frame: OutputFrame
+    groups: NDArray[np.intp] | None  # of the rows that were fitted
+    model: MapFit | VariationalFit
+    noise_variance: float | Array  # one for all columns, or (D,)
+    relevances: Array  # (Q,)
+    at_bounds: tuple[str, ...]
+
+    @functools.cached_property
+    def seen(self) -> RowsSeen:
+        """The rows that were fitted, to be found again."""
+        return RowsSeen(self.model.Y)
+
+    @property
+    def embedding(self) -> Array:
+        """Latent points of the rows, (N, Q)."""
+        return self.model.X
+
+    @property
+    def embedding_variance(self) -> Array:
+        """Variances of the latent points, (N, Q); of a variational fit only."""
+        return self._require(VariationalFit).X_variance
+
+    @property
+    def kernel(self) -> Kernel:
+        """The kernel over latent points."""
+        return self.model.kernel
+
+    @property
+    def dynamics(self) -> Kernel:
+        """The kernel over time; of a model with dynamics only."""
+        if self.model.path is None:
+            raise AttributeError("The model has no dynamics.")
+        return self.model.path.kernel
+
+    @property
+    def effective_components(self) -> NDArray[np.intp]:
+        """The dimensions that matter, the most relevant first."""
+        order = np.argsort(-self.relevances, kind="stable")
+        return order[self.relevances[order] > _EFFECTIVE]
+
+    @property
+    def log_posterior(self) -> float:
+        """Log density of rows and latent points; of the most probable points only."""
+        return self._require(MapFit).value - self._log_units
+
+    @property
+    def log_evidence(self) -> float:
+        """A lower bound of the log density of the rows; of a variational fit only."""
+        return self._require(VariationalFit).value - self._log_units
+
+    @property
+    def restarts(self) -> Array:
+        """What the search from each start reached."""
+        return self.model.ends
+
+    @property
+    def n_iter(self) -> int:
+        """How many steps the best search took."""
+        return self.model.optimum.n_iter
+
+    @property
+    def stop_reason(self) -> str:
+        """Why the best search ended."""
+        return self.model.optimum.stop_reason
+
+    @property
+    def _log_units(self) -> float:
+        return float(np.sum(self.frame.log_units(self.model.Y)))
+
+    def _require(self, kind: type[MapFit] | type[VariationalFit]) -> MapFit | VariationalFit:
+        if not isinstance(self.model, kind):
+            raise AttributeError(f"The fit is no {kind.__name__}.")
+        return self.model
+
+
+@dataclass(frozen=True)
+class FittedHierarchy:
+    """A hierarchy of latent spaces in the units of its columns."""
+
+    frame: OutputFrame
+    seen: RowsSeen
+    descent: Descent
+    embedding: Array  # (N, Q), root points
+    part_embeddings: dict[str, Array]
+    parts: dict[str, NDArray[np.intp]]
+    kernels: dict[str, Kernel]
+    noise_variances: dict[str, float | Array]
+    root_kernel: Kernel
+    path_kernel: Kernel | None
+    log_posterior: float
+    n_iter: int
+    stop_reason: str
+    at_bounds: tuple[str, ...]
+
+    @property
+    def dynamics(self) -> Kernel:
+        """The kernel over time; of a model with dynamics only."""
+        if self.path_kernel is None:
+            raise AttributeError("The model has no dynamics.")
+        return self.path_kernel
