@@ -25,7 +25,7 @@ def free_on(tmp_path, monkeypatch):
 @pytest.mark.parametrize("device", ["nowhere", "cuda:99", "", 3.5])
 def test_a_device_that_is_none_is_refused_in_a_sentence(device):
     pytest.importorskip("torch")
-    with pytest.raises(ValueError, match=r"device=.* is none that PyTorch can use here"):
+    with pytest.raises(ValueError, match=r"PyTorch cannot use device="):
         arrays.to_device(np.zeros(2), device)
 
 

@@ -140,7 +140,7 @@ def to_device(x: NDArray[Any], device: str) -> DeviceArray:
         return torch.asarray(x, device=device)
     except (RuntimeError, AssertionError, TypeError) as error:
         raise ValueError(
-            f"device={device!r} is none that PyTorch can use here ({str(error).splitlines()[0]}). "
+            f"PyTorch cannot use device={device!r} on this machine ({str(error).splitlines()[0]}). "
             "Name another, such as 'cpu' or 'cuda', or leave it None."
         ) from error
 

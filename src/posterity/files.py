@@ -49,7 +49,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     Parameters
     ----------
     path : str or path
-        Where the finished file shall be.
+        The path of the finished file.
 
     Yields
     ------

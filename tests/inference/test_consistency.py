@@ -7,7 +7,7 @@ from posterity import kernels
 from posterity.inference.gplvm.variational import radial
 from posterity.inference.gplvm.variational.statistics import Points
 from posterity.inference.local.gated_tree.hard import HardTree
-from posterity.inference.local.gated_tree.soft import Tree
+from posterity.inference.local.gated_tree.soft import SoftTree
 
 
 @pytest.mark.parametrize(
@@ -23,12 +23,12 @@ from posterity.inference.local.gated_tree.soft import Tree
 )
 def test_logistic_trees_that_are_not_complete_are_refused(gates, experts):
     with pytest.raises(ValueError, match=r"\.$"):
-        HardTree(Tree(gates, experts)).check_consistency()
+        HardTree(SoftTree(gates, experts)).check_consistency()
 
 
 def test_complete_logistic_trees_take_designs_of_their_width_only():
     for n in (0, 1, 3, 7):
-        tree = HardTree(Tree(np.ones((n, 3)), np.ones((max(2 * n, 1), 2, 3))))
+        tree = HardTree(SoftTree(np.ones((n, 3)), np.ones((max(2 * n, 1), 2, 3))))
         tree.check_consistency()
         assert tree.latents(np.ones((4, 3))).shape == (4, 2)
         for ask in (tree.latents, tree.apply):

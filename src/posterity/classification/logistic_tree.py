@@ -81,7 +81,7 @@ class LogisticTreeClassifier(FeatureModel, Classifier):
     leaf_coef_, leaf_intercept_ : array of shape (K + 1, M) and (K + 1,), or with C as above
         Sum of the branches on the path to each leaf. With hard gates these are the weights for all
         rows of the leaf.
-    tree_ : Tree or HardTree
+    tree_ : SoftTree or HardTree
         Gates and branches in the units of standardized features.
     log_posterior_ : float
         Log of likelihood times prior at these weights, with all constants.

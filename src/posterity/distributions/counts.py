@@ -83,7 +83,7 @@ class Counts(Univariate):
     def _between(
         self, log_f: Callable[[Array], Array], y: ArrayLike, below: float, beyond: float
     ) -> Array:
-        """log_f at the count not above y, and its limits where there is none or no end."""
+        """log_f at the largest count not above y, or its limit where y is negative or infinite."""
         k = np.floor(np.asarray(y, dtype=np.float64))
         inside = (k >= 0.0) & (k < np.inf)
         outside = np.where(np.isnan(k), np.nan, np.where(k < 0.0, below, beyond))

@@ -17,7 +17,7 @@ _HALF_LOG_PI = 0.5 * float(np.log(np.pi))
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Gamma(Continuous):
-    """Gamma predictions.
+    """A batch of gamma distributions.
 
     Parameters
     ----------

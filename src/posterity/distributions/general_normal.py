@@ -95,12 +95,12 @@ class GeneralNormal(LocationScale):
         return magnitude * rng.uniform(-1.0, 1.0, size)
 
     def _exponent(self, z: Array) -> Array:
-        """|z|^p."""
+        """The power |z|^p of each standardised value."""
         with np.errstate(over="ignore"):
             return np.abs(z) ** self.power
 
     def _mean_magnitude(self) -> Array:
-        """E|Z|."""
+        """The mean E|Z| of the standardised magnitude."""
         return np.exp(gammaln(2.0 / self.power) - gammaln(1.0 / self.power))
 
     def _log_constant(self) -> Array:

@@ -16,7 +16,7 @@ _HALF_SPREAD = float(1.0 / np.sqrt(np.pi))
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Normal(LocationScale):
-    """Normal predictions.
+    """A batch of normal distributions.
 
     Parameters
     ----------

@@ -18,7 +18,7 @@ _LARGEST_DRAWN = 1e15  # beyond, counts are further apart than float64 can tell,
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Poisson(Counts):
-    """Poisson predictions.
+    """A batch of Poisson distributions.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ class Poisson(Counts):
 
 @dataclass(frozen=True, repr=False, eq=False)
 class PoissonLogNormal(Counts):
-    """Poisson predictions whose rate is uncertain: its log is normal.
+    """A batch of Poisson distributions whose rate is uncertain: its log is normal.
 
     Probabilities are integrals over the log of the rate, which hold to 1e-10 at any location and
     scale.

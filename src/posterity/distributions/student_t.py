@@ -19,7 +19,7 @@ _POWER_LAW = 45.0  # log of |z| / sqrt(nu) beyond which 1 + z^2 / nu is z^2 / nu
 
 @dataclass(frozen=True, repr=False, eq=False)
 class StudentT(LocationScale):
-    """Student-t predictions: normal, with a variance that is itself uncertain.
+    """A batch of Student-t distributions: normal, with a variance that is itself uncertain.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ class StudentT(LocationScale):
 
 
 def _above_one(nu: Array) -> Array:
-    """nu - 1, or NaN where there is no mean."""
+    """nu - 1, or NaN where the mean does not exist."""
     return np.where(nu > 1.0, nu - 1.0, np.nan)
 
 

@@ -31,7 +31,7 @@ class Searchable(Protocol):
 
     @property
     def n_rows(self) -> int:
-        """N."""
+        """The number N of rows."""
 
     def resolution(self, theta: Array) -> float:
         """The change of the log evidence below which rounding hides it, about theta."""
@@ -46,7 +46,7 @@ class Searchable(Protocol):
         """All rows, so that any first few of them stand for all."""
 
     def eased(self, theta: Array) -> Array | None:
-        """Where to try next if there is no evidence at theta; None: nowhere."""
+        """Where to try next if the evidence at theta cannot be computed; None: nowhere."""
 
     def no_start(self, theta: Array) -> str:
         """Why the search cannot start, in a sentence."""

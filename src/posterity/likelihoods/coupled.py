@@ -22,7 +22,7 @@ class Coupled(Value, abc.ABC):
     @property
     @abc.abstractmethod
     def n_latents(self) -> int:
-        """C."""
+        """The number C of latent values of a row."""
 
     @abc.abstractmethod
     def log_prob(self, y: ArrayLike, a: ArrayLike) -> Array:

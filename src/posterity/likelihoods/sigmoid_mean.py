@@ -43,7 +43,7 @@ _LOGISTIC_NODES, _LOGISTIC_WEIGHTS = _logistic_rule(48)
 
 
 def check_averaging(averaging: str) -> None:
-    """Raise where there is no such way to average."""
+    """Raise where the way to average is not known."""
     if averaging not in AVERAGINGS:
         raise ValueError(f"averaging={averaging!r} must be one of {AVERAGINGS}.")
 

@@ -32,6 +32,6 @@ def median(y: Array, weights: Array) -> float:
 
 
 def _or_size(deviation: float, y: Array) -> float:
-    """The deviation, or what stands for it where it is no more than rounding."""
+    """The deviation; the size of y, or else 1, where it is rounding only."""
     size = float(np.max(np.abs(y)))
     return deviation if deviation > 8.0 * _EPS * size else size or 1.0

@@ -39,7 +39,7 @@ class StudentT(Likelihood):
     min_degrees_of_freedom : float, default=2.34
         The fewest that are learned. With 2.34 or more the standard deviation of the noise is no
         larger than half of its central 90 % interval. Fewer describe extreme outliers better; below
-        two there is no standard deviation.
+        two the standard deviation is not defined.
 
     Examples
     --------

@@ -20,10 +20,10 @@ class Operator(Protocol):
         """Rows and columns."""
 
     def times(self, B: Array) -> Array:
-        """A B."""
+        """The product A B."""
 
     def transposed_times(self, C: Array) -> Array:
-        """A^T C."""
+        """The product A^T C."""
 
 
 def oriented(V: Array) -> Array:

@@ -1,6 +1,6 @@
 """Cholesky factorisation in the memory of the matrix itself, on any array library.
 
-At fifty thousand rows a kernel matrix fills a device; there is no room for a factor beside it.
+At fifty thousand rows a kernel matrix fills a device, and a factor beside it does not fit.
 Block columns are factorised from left to right, each updated by one product with all that stands
 to its left, so that the extra memory is a few block columns.  [GVL 4.2.6]
 """

@@ -1,7 +1,7 @@
 """Triangular solves of large factors on a device, by blocks.
 
-A library that keeps matrices by columns copies a factor kept by rows before it solves; of a factor
-that fills half the device there is no room for a copy. Only the diagonal blocks are handed to it;
+A library that keeps matrices by columns copies a factor kept by rows before it solves, and a copy
+of a factor that fills half the device does not fit. Only the diagonal blocks are handed to it;
 the rest is matrix products, which take either order.  [GVL 3.1.4]
 """
 

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from posterity import arrays, features, validation
 from posterity.arrays import Array
 from posterity.inference import rows as equal_rows
-from posterity.inference.local import AnyLikelihood, Stages, Step, fit_stagewise
+from posterity.inference.local import AnyLikelihood, Stages, StagewiseStep, fit_stagewise
 from posterity.models.search_report import report_weight_bounds
 
 _UNITS = {"arctan": features.LearnedArctan, "radial": features.LearnedRadial}
@@ -128,7 +128,7 @@ class StagewiseModel(BaseEstimator):
         check_is_fitted(self)
         return self._stages.latents(validation.check_X(self, X, reset=False))
 
-    def _after_each_unit(self, X: ArrayLike) -> Iterator[tuple[Step, Array]]:
+    def _after_each_unit(self, X: ArrayLike) -> Iterator[tuple[StagewiseStep, Array]]:
         """The model after each unit, and its latent values (n, C)."""
         check_is_fitted(self)
         latents = self._stages.staged(validation.check_X(self, X, reset=False))

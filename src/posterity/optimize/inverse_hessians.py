@@ -52,8 +52,8 @@ class FullInverses:
 class LastSteps:
     """The last steps and changes of the gradient, oldest overwritten first (L-BFGS).  [NW 7.2]
 
-    S and Y (n, m, Q) are the last m of them, r (n, m) one over their inner products, zero where
-    there is none yet.
+    S and Y (n, m, Q) are the last m of them, r (n, m) one over their inner products, zero
+    before the first steps.
     """
 
     def __init__(self, n: int, n_variables: int, memory: int) -> None:

@@ -87,7 +87,7 @@ def minimise_many(
     max_iter : int, default=200
         For each function.
     tol : float, default=1e-6
-        Converged when the gradient is no longer.
+        Converged when the length of the gradient is at most this.
     least_gain : float, default=0
         Converged, too, when two iterations in a row lower the value by less than this, or when no
         step lowers a value that is not exact, where the gradient is below a hundred times this.

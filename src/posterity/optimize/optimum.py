@@ -42,7 +42,7 @@ class Optimum:
 
 
 def announced(optimum: Optimum) -> Optimum:
-    """The optimum, after a warning where it is none."""
+    """The optimum, after a warning where the search did not converge."""
     if not optimum.converged:
         message = f"stopped after {optimum.n_iter} iterations: {optimum.stop_reason}"
         warnings.warn(message, ConvergenceWarning, stacklevel=3)

@@ -156,6 +156,9 @@ RENAMED = {  # a name in files: the name of the thing now, where it is another
     "classification.IncrementalClassifier": "StagewiseClassifier",
     "regression.IncrementalRegressor": "StagewiseRegressor",
     "inference.dirichlet.Table": "CategoryCounts",
+    "inference.logistic_tree.Tree": "SoftTree",
+    "inference.mixture_of_experts.Mixture": "ExpertMixture",
+    "inference.stagewise.Step": "StagewiseStep",
     "regression.process_model.Targets": "TargetScale",
 }
 TRAINING_ROWS = {  # where rows that a model was fitted to are in it

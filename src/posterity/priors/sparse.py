@@ -101,7 +101,7 @@ class Sparse(Prior):
         return self.choice(m) - self.choice(m + 1)
 
     def total(self, h: ArrayLike) -> float:
-        """Of the precisions of all weights in use, and of the choice of these."""
+        """Log density of the precisions of the weights in use, and of their choice."""
         return float(np.sum(self.penalty(h))) + self.choice(int(np.sum(np.isfinite(h))))
 
     def updated(self, g: ArrayLike, mu2: ArrayLike) -> Array:

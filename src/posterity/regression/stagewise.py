@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from posterity import distributions, likelihoods, validation
 from posterity.arrays import Array
-from posterity.inference.local import Stages, Step
+from posterity.inference.local import Stages, StagewiseStep
 from posterity.models.stagewise_model import StagewiseModel
 from posterity.regression.base import Regressor
 
@@ -155,7 +155,7 @@ class StagewiseRegressor(StagewiseModel, Regressor):
         self.likelihood_ = _univariate(stages.steps[-1])
 
 
-def _univariate(step: Step) -> likelihoods.Likelihood:
+def _univariate(step: StagewiseStep) -> likelihoods.Likelihood:
     """The likelihood of a step of this model, which couples no latent values."""
     assert isinstance(step.likelihood, likelihoods.Likelihood)
     return step.likelihood

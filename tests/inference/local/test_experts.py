@@ -68,7 +68,7 @@ def test_softmax_experts_of_two_classes_are_logistic_experts_of_the_difference()
     two, one = problem(likelihoods.Categorical(2), 2), problem(likelihoods.Bernoulli(), 2)
     x = one.start(np.random.default_rng(1))
     mixture = one.center.at(x)
-    pair = moe.Mixture(mixture.gates, mixture.experts * np.array([-0.5, 0.5]))
+    pair = moe.ExpertMixture(mixture.gates, mixture.experts * np.array([-0.5, 0.5]))
     likes = [
         p(m.flat)[0] - 0.5 * np.sum((m.flat - p.center.flat) ** 2 / p.variance.flat)
         for p, m in ((one, mixture), (two, pair))

@@ -5,7 +5,7 @@ from posterity.inference.local.gated_tree.depth import score_depths
 from posterity.inference.local.gated_tree.hard import HardTree
 from posterity.inference.local.gated_tree.training import TreeFit, TreeTrainer
 from posterity.inference.local.learned_features import fit_learned_features
-from posterity.inference.local.stagewise import AnyLikelihood, Stages, Step, fit_stagewise
+from posterity.inference.local.stagewise import AnyLikelihood, Stages, StagewiseStep, fit_stagewise
 
 __all__ = [
     "AnyLikelihood",
@@ -13,7 +13,7 @@ __all__ = [
     "HardTree",
     "MixtureFit",
     "Stages",
-    "Step",
+    "StagewiseStep",
     "TreeFit",
     "TreeTrainer",
     "fit_experts",

@@ -20,7 +20,7 @@ _GATE_START = 2.0  # size of the gates' slopes at random: they part the rows, bu
 
 
 @dataclass(frozen=True)
-class Mixture:
+class ExpertMixture:
     """Weights of K gates and K experts on a design of M columns, the last of which is constant."""
 
     gates: Array  # (M, K)
@@ -31,10 +31,10 @@ class Mixture:
         """All weights in one array."""
         return np.concatenate([self.gates.ravel(), self.experts.ravel()])
 
-    def at(self, x: Array) -> Mixture:
+    def at(self, x: Array) -> ExpertMixture:
         """The same shapes, filled from one array."""
         gates, experts = np.split(x, [self.gates.size])
-        return Mixture(gates.reshape(self.gates.shape), experts.reshape(self.experts.shape))
+        return ExpertMixture(gates.reshape(self.gates.shape), experts.reshape(self.experts.shape))
 
     def log_gates(self, Z: Array) -> Array:
         """Log-probability (N, K) that each expert answers for each row."""
@@ -59,8 +59,8 @@ class ExpertsProblem:
     y: Array  # (N,)
     counts: Array  # (N,)
     likelihood: likelihoods.Likelihood | likelihoods.Coupled
-    center: Mixture
-    variance: Mixture
+    center: ExpertMixture
+    variance: ExpertMixture
 
     @classmethod
     def of(
@@ -76,8 +76,10 @@ class ExpertsProblem:
         """The problem of so many experts."""
         value, one_row = likelihood.null(y, counts)
         M, K, L = Z.shape[1], n_experts, np.size(value)
-        center = Mixture(np.zeros((M, K)), np.zeros((M, K, L)))
-        variance = Mixture(np.full((M, K), prior_variance), np.full((M, K, L), prior_variance))
+        center = ExpertMixture(np.zeros((M, K)), np.zeros((M, K, L)))
+        variance = ExpertMixture(
+            np.full((M, K), prior_variance), np.full((M, K, L), prior_variance)
+        )
         center.experts[-1] = value
         variance.gates[-1], variance.experts[-1] = K, one_row
         return cls(Z, y, counts, likelihood, center, variance)
@@ -105,9 +107,9 @@ class ExpertsProblem:
         """
         D = max(len(self.center.gates) - 1, 1)
         gates = rng.standard_normal(self.center.gates.shape) * (_GATE_START / np.sqrt(D))
-        return Mixture(self.center.gates + gates, self.center.experts).flat
+        return ExpertMixture(self.center.gates + gates, self.center.experts).flat
 
-    def _answers(self, mixture: Mixture) -> Array:
+    def _answers(self, mixture: ExpertMixture) -> Array:
         """Latent values as the likelihood takes them: (N, K), or (N, K, C)."""
         a = mixture.latents(self.Z)
         return a if isinstance(self.likelihood, likelihoods.Coupled) else a[:, :, 0]
@@ -117,7 +119,7 @@ class ExpertsProblem:
 class MixtureFit:
     """The best of several searches, taken to its end, and what each of them had reached."""
 
-    mixture: Mixture  # the experts by falling share of the rows
+    mixture: ExpertMixture  # the experts by falling share of the rows
     log_posterior: float  # of the weights, up to the log evidence of the data
     values: Array  # (1 + n_restarts,), the log posterior from each start
     optimum: optimize.Optimum
@@ -149,7 +151,7 @@ def fit_experts(
     return MixtureFit(mixture, -best.value - constant, values, best)
 
 
-def _sorted(mixture: Mixture, problem: ExpertsProblem) -> Mixture:
+def _sorted(mixture: ExpertMixture, problem: ExpertsProblem) -> ExpertMixture:
     """Experts are interchangeable: the one that answers for most rows comes first."""
     share = problem.counts @ np.exp(mixture.log_gates(problem.Z))
     order = np.argsort(-share, kind="stable")

@@ -57,7 +57,7 @@ class LearnedFeatureProblem:
         fit_intercept: bool,
         base: Array | None = None,
     ) -> LearnedFeatureProblem:
-        """With the prior that the units state, and one for the weights measured in rows.
+        """Build the problem from the prior of the units, and one of the weights measured in rows.
 
         The offset has one row's worth of information (docs/decisions/0002).
         """

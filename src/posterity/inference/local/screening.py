@@ -34,7 +34,7 @@ class Screen:
 
     @classmethod
     def of(cls, problem: learned_features.LearnedFeatureProblem) -> Screen:
-        """About the latent values of the problem where its unit has no weight."""
+        """Expand about the latent values of the problem where its unit has no weight."""
         likelihood, y, counts = problem.likelihood, problem.y, problem.counts[:, None]
         A = problem.latents(np.zeros_like(problem.mean))
         offset, a = problem.mean[-A.shape[1] :], learned_features.in_shape(likelihood, A)
@@ -87,7 +87,7 @@ class Screen:
             yield crowd.columns_at(U[rows], theta), self.G[rows], self.H[rows]
 
     def _information(self) -> tuple[Array, Array]:
-        """Of the prior on a weight and on the offset, (C,) each."""
+        """Information of the prior on a weight and on the offset, (C,) each."""
         likelihood = self.problem.likelihood
         precision = 1.0 / np.square(self.problem.spread[len(self.problem.units.theta_) :])
         of_weight, of_offset = precision.reshape(2, -1)

@@ -30,7 +30,7 @@ _TURNS = 10  # of the unit and of the parameters of the likelihood
 
 
 @dataclass(frozen=True)
-class Step:
+class StagewiseStep:
     """A unit, and the model as it was once that unit had been added."""
 
     theta: Array  # (P,)
@@ -46,7 +46,7 @@ class Stages:
     """A sum of K units; the first step is the constant alone, a unit without weight."""
 
     units: features.Learned  # a single one, fitted: the scale of the columns
-    steps: tuple[Step, ...]  # 1 + K
+    steps: tuple[StagewiseStep, ...]  # 1 + K
     stop_reason: str
     # Parameters of the likelihood, after the last unit; no part of model files.
     bounds_reached: tuple[optimize.ReachedBound, ...] = field(
@@ -55,7 +55,7 @@ class Stages:
 
     @property
     def n_units(self) -> int:
-        """K."""
+        """The number K of units."""
         return len(self.steps) - 1
 
     @property
@@ -65,11 +65,11 @@ class Stages:
 
     @property
     def weights(self) -> Array:
-        """Of the units, (K, C)."""
+        """Weights of the units, (K, C)."""
         return np.array([step.weights for step in self.steps])[1:]
 
     def joint_units(self) -> features.Learned | None:
-        """All units as one feature space of K columns; None where there is no unit."""
+        """All units as one feature space of K columns; None without units."""
         if not self.n_units:
             return None
         return screening.sized(self.units, self.n_units).with_theta(self.thetas.ravel())
@@ -113,20 +113,22 @@ class _Fitter:
     max_iter: int
     n_jobs: int | None
 
-    def constant(self, likelihood: AnyLikelihood) -> Step:
+    def constant(self, likelihood: AnyLikelihood) -> StagewiseStep:
         """The constant that fits best, and no unit."""
         offset = np.atleast_1d(likelihood.null(self.y, self.counts)[0])
         A = np.broadcast_to(offset, (len(self.y), len(offset)))
         theta = np.zeros_like(self.units.theta_)
-        return self.concluded(Step(theta, 0.0 * offset, offset, likelihood, -np.inf, 0), A)
+        return self.concluded(StagewiseStep(theta, 0.0 * offset, offset, likelihood, -np.inf, 0), A)
 
-    def concluded(self, step: Step, A: Array) -> Step:
-        """With the parameters of the likelihood where they fit best, and how well that is."""
+    def concluded(self, step: StagewiseStep, A: Array) -> StagewiseStep:
+        """The step with the likelihood's parameters where they fit best, and how well that is."""
         tuned = self.tuned(step.likelihood, A)
         log_likelihood = _log_likelihood(tuned, self.y, A, self.counts)
         return replace(step, likelihood=tuned, log_likelihood=log_likelihood)
 
-    def next_step(self, total: Array, last: Step, rng: np.random.Generator) -> Step | None:
+    def next_step(
+        self, total: Array, last: StagewiseStep, rng: np.random.Generator
+    ) -> StagewiseStep | None:
         """The unit that adds most to the sum so far, or None.  [P9 9.50]-[P9 9.52]"""
         problem = self.problem(total, last)
         screen = screening.Screen.of(problem)
@@ -136,11 +138,11 @@ class _Fitter:
             return None
         end, likelihood = self.settled(problem, best)
         theta, (w, b) = problem.split(end.x)
-        step = Step(theta, w, b, likelihood, -np.inf, end.n_iter)
+        step = StagewiseStep(theta, w, b, likelihood, -np.inf, end.n_iter)
         return self.concluded(step, problem.latents(end.x))
 
-    def problem(self, total: Array, last: Step) -> learned_features.LearnedFeatureProblem:
-        """Of one more unit; where it has no weight, the value is that of the last step.
+    def problem(self, total: Array, last: StagewiseStep) -> learned_features.LearnedFeatureProblem:
+        """The problem of one more unit; where that has no weight, the value of the last step.
 
         The constant moves from where it was, as far as one row's worth of information lets it: so
         what the posterior gains, the likelihood gains too.
@@ -197,7 +199,7 @@ class _Fitter:
         return best, problem.likelihood
 
     def tuned(self, likelihood: AnyLikelihood, A: Array) -> AnyLikelihood:
-        """With the parameters that were left open where they make the rows most likely."""
+        """The likelihood with its open parameters where they make the rows most likely."""
         closed = np.all(self.bounds[:, 0] == self.bounds[:, 1])
         if isinstance(likelihood, likelihoods.Coupled) or closed:
             return likelihood

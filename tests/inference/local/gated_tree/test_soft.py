@@ -13,7 +13,7 @@ from posterity.inference.local.gated_tree import depth as logistic_tree_depth
 from posterity.inference.local.gated_tree import hard as logistic_tree_hard
 from posterity.inference.local.gated_tree import soft as logistic_tree
 from posterity.inference.local.gated_tree.problem import Problem
-from posterity.inference.local.gated_tree.soft import Tree
+from posterity.inference.local.gated_tree.soft import SoftTree
 from posterity.inference.local.gated_tree.training import TreeTrainer
 
 TWO, THREE = likelihoods.Bernoulli(), likelihoods.Categorical(3)
@@ -131,7 +131,7 @@ def test_two_classes_by_softmax_are_two_by_their_difference(depth):
     tree = random_tree(one)
     away = tree.experts - one.center.experts
     share = two.variance.experts / two.variance.experts.sum(axis=1, keepdims=True)
-    pair = Tree(tree.gates, two.center.experts + away * share * np.array([-1.0, 1.0])[:, None])
+    pair = SoftTree(tree.gates, two.center.experts + away * share * np.array([-1.0, 1.0])[:, None])
     np.testing.assert_allclose(np.diff(pair.experts, axis=1), tree.experts, atol=1e-12)
     assert two(pair.flat)[0] == pytest.approx(one(tree.flat)[0], rel=1e-12)
     common = two(pair.flat)[1][tree.gates.size :].reshape(pair.experts.shape).sum(axis=1)

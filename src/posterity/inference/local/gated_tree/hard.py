@@ -19,7 +19,7 @@ from posterity import compilation, optimize, validation
 from posterity.arrays import Array
 from posterity.inference import restarts
 from posterity.inference.local.gated_tree.problem import Problem
-from posterity.inference.local.gated_tree.soft import Tree
+from posterity.inference.local.gated_tree.soft import SoftTree
 
 _STEEPNESSES = (4.0, 16.0)  # steeper still changes little, and is hard to search
 
@@ -28,11 +28,11 @@ _STEEPNESSES = (4.0, 16.0)  # steeper still changes little, and is hard to searc
 class HardTree:
     """A tree whose rows go right wherever the gate is above one half."""
 
-    tree: Tree
+    tree: SoftTree
 
     def check_consistency(self) -> None:
         """Raise ValueError unless the tree is one."""
-        validation.require(isinstance(self.tree, Tree), "the tree is none.")
+        validation.require(isinstance(self.tree, SoftTree), "the tree is not a SoftTree.")
         self.tree.check_consistency()
 
     @cached_property
@@ -62,7 +62,7 @@ class HardTree:
 
 
 def harden(
-    problem: Problem, tree: Tree, *, max_iter: int
+    problem: Problem, tree: SoftTree, *, max_iter: int
 ) -> tuple[HardTree, list[optimize.Optimum]]:
     """The hard tree that a soft one leads to, and the searches on the way."""
     gated, ends = _steepened(problem, tree, max_iter) if len(tree.gates) else (tree, [])
@@ -70,7 +70,9 @@ def harden(
     return HardTree(fitted), [*ends, *more]
 
 
-def refit(problem: Problem, tree: Tree, *, max_iter: int) -> tuple[Tree, list[optimize.Optimum]]:
+def refit(
+    problem: Problem, tree: SoftTree, *, max_iter: int
+) -> tuple[SoftTree, list[optimize.Optimum]]:
     """The tree whose last experts are the most probable ones where gates are steps."""
     home, refitted, ends = HardTree(tree).apply(problem.Z), tree.experts.copy(), []
     for j in range(len(tree.gates) + 1):
@@ -84,7 +86,9 @@ def refit(problem: Problem, tree: Tree, *, max_iter: int) -> tuple[Tree, list[op
     return replace(tree, experts=refitted), ends
 
 
-def _steepened(problem: Problem, tree: Tree, max_iter: int) -> tuple[Tree, list[optimize.Optimum]]:
+def _steepened(
+    problem: Problem, tree: SoftTree, max_iter: int
+) -> tuple[SoftTree, list[optimize.Optimum]]:
     """The best tree near this one when gates are ever steeper."""
     x, ends = tree.flat, []
     for steepness in _STEEPNESSES:

@@ -10,7 +10,7 @@ from scipy.special import expit
 
 from posterity import likelihoods
 from posterity.arrays import Array
-from posterity.inference.local.gated_tree.soft import Tree
+from posterity.inference.local.gated_tree.soft import SoftTree
 
 _GATE_START = 2.0  # size of the gates' slopes at random: they part the rows, but not sharply
 _EVEN_ODDS_VARIANCE = 4.0  # what one row leaves of the logit of one half
@@ -32,8 +32,8 @@ class Problem:
     y: Array  # (N,)
     counts: Array  # (N,)
     likelihood: likelihoods.Likelihood | likelihoods.Coupled
-    center: Tree
-    variance: Tree
+    center: SoftTree
+    variance: SoftTree
     base: Array  # (L, N)
     reach: Array  # (N,)
 
@@ -52,8 +52,8 @@ class Problem:
         value, one_row = likelihood.null(y, counts)
         K, M, L = 2**depth - 1, Z.shape[1], np.size(value)
         E = max(2 * K, 1)
-        center = Tree(np.zeros((K, M)), np.zeros((E, L, M)))
-        variance = Tree(np.full((K, M), prior_variance), np.full((E, L, M), prior_variance))
+        center = SoftTree(np.zeros((K, M)), np.zeros((E, L, M)))
+        variance = SoftTree(np.full((K, M), prior_variance), np.full((E, L, M), prior_variance))
         center.experts[:2, :, -1] = value
         variance.gates[:, -1], variance.experts[:, :, -1] = _EVEN_ODDS_VARIANCE, one_row
         base, reach = np.zeros((L, len(Z))), np.ones(len(Z))
@@ -73,7 +73,7 @@ class Problem:
         return 0.5 * float(np.sum((x - self.center.flat) ** 2 / self.variance.flat))
 
     def log_posterior(self, value: float) -> float:
-        """From minus itself, up to its constants: of the weights, up to the log evidence."""
+        """The log posterior, up to the log evidence, from the value that is minimised."""
         return -value - 0.5 * float(np.sum(np.log(2.0 * np.pi * self.variance.flat)))
 
     def log_prob(self, a: Array) -> Array:
@@ -89,21 +89,21 @@ class Problem:
         """
         D = max(self.Z.shape[1] - 1, 1)
         gates = rng.standard_normal(self.center.gates.shape) * (_GATE_START / np.sqrt(D))
-        return Tree(self.center.gates + gates, self.center.experts).flat
+        return SoftTree(self.center.gates + gates, self.center.experts).flat
 
-    def branch(self, tree: Tree, k: int) -> Problem:
+    def branch(self, tree: SoftTree, k: int) -> Problem:
         """The gate of node k and the experts below it, all else held, and nothing below those."""
         pair = tree.below(k)
         others = tree.with_branch(k, tree.gates[k], np.zeros_like(tree.experts[pair]))
         return replace(
             self,
-            center=Tree(self.center.gates[[k]], self.center.experts[pair]),
-            variance=Tree(self.variance.gates[[k]], self.variance.experts[pair]),
+            center=SoftTree(self.center.gates[[k]], self.center.experts[pair]),
+            variance=SoftTree(self.variance.gates[[k]], self.variance.experts[pair]),
             base=others.latents(self.Z).T,
             reach=tree.trust(self.Z)[k],
         )
 
-    def leaf(self, tree: Tree, j: int, rows: NDArray[np.intp]) -> Problem:
+    def leaf(self, tree: SoftTree, j: int, rows: NDArray[np.intp]) -> Problem:
         """The last expert on the way to leaf j, for rows that go nowhere else, all else held."""
         node = len(tree.gates) + j
         e = slice(node - tree.first, node - tree.first + 1)
@@ -113,13 +113,13 @@ class Problem:
             Z=Z,
             y=self.y[rows],
             counts=self.counts[rows],
-            center=Tree(none, self.center.experts[e]),
-            variance=Tree(none, self.variance.experts[e]),
+            center=SoftTree(none, self.center.experts[e]),
+            variance=SoftTree(none, self.variance.experts[e]),
             base=(tree.sums()[node] - tree.experts[e][0]) @ Z.T,
             reach=np.ones(len(Z)),
         )
 
-    def _part(self, tree: Tree, rows: slice) -> tuple[float, Array]:
+    def _part(self, tree: SoftTree, rows: slice) -> tuple[float, Array]:
         """The log likelihood of some rows, and its gradient."""
         Z = self.Z[rows]
         T, F = tree.trust(Z), tree.answers(Z)
@@ -141,7 +141,7 @@ class Problem:
         return float(counts @ log_p), (d1.T if coupled else d1[None]) * counts
 
 
-def _slope_of_gates(tree: Tree, Z: Array, c: Array) -> Array:
+def _slope_of_gates(tree: SoftTree, Z: Array, c: Array) -> Array:
     """The gradient (K, M) of the log likelihood, from what each expert (E, n) adds to it."""
     K = len(tree.gates)
     subtree = np.zeros((2 * K + 1, len(Z)))

@@ -28,7 +28,7 @@ _AT_A_TIME = 2**17  # answers of experts: larger arrays take longer to come by t
 
 
 @dataclass(frozen=True)
-class Tree:
+class SoftTree:
     """Weights of a complete binary tree on a design of M columns, the last of which is constant.
 
     Nodes are numbered from the root down, each level from left to right: those below node k are
@@ -64,7 +64,7 @@ class Tree:
         """All weights in one array."""
         return np.concatenate([self.gates.ravel(), self.experts.ravel()])
 
-    def at(self, x: Array) -> Tree:
+    def at(self, x: Array) -> SoftTree:
         """The same shapes, filled from one array."""
         gates, experts = np.split(x, [self.gates.size])
         return replace(
@@ -78,7 +78,7 @@ class Tree:
         left = 2 * k + 1 - self.first
         return slice(left, left + 2)
 
-    def with_branch(self, k: int, gate: Array, pair: Array) -> Tree:
+    def with_branch(self, k: int, gate: Array, pair: Array) -> SoftTree:
         """The same tree with another gate at node k, and other experts (2, L, M) below it."""
         gates, experts = self.gates.copy(), self.experts.copy()
         gates[k], experts[self.below(k)] = gate, pair

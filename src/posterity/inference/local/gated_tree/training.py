@@ -16,15 +16,15 @@ from posterity.arrays import Array
 from posterity.inference import restarts
 from posterity.inference.local.gated_tree.hard import HardTree, harden
 from posterity.inference.local.gated_tree.problem import Problem
-from posterity.inference.local.gated_tree.soft import Tree
+from posterity.inference.local.gated_tree.soft import SoftTree
 
 
 @dataclass(frozen=True)
 class TreeFit:
     """The most probable tree that was found."""
 
-    tree: Tree  # the weights, whichever way its gates are read
-    model: Tree | HardTree  # the same weights, as rows meet them
+    tree: SoftTree  # the weights, whichever way its gates are read
+    model: SoftTree | HardTree  # the same weights, as rows meet them
     log_posterior: float  # of the weights, up to the log evidence of the data
     n_iter: int  # of all searches that this tree came from
     stop_reason: str
@@ -66,7 +66,7 @@ class TreeTrainer:
 
     def _soft(
         self, problem: Problem, rng: np.random.Generator
-    ) -> tuple[Tree, Sequence[optimize.Optimum]]:
+    ) -> tuple[SoftTree, Sequence[optimize.Optimum]]:
         if not len(problem.center.gates):
             best = self._best(problem, [problem.center.flat])
             return problem.center.at(best.x), [best]
@@ -81,7 +81,7 @@ class TreeTrainer:
 
     def _grown(
         self, problem: Problem, rng: np.random.Generator
-    ) -> tuple[Tree, list[optimize.Optimum]]:
+    ) -> tuple[SoftTree, list[optimize.Optimum]]:
         tree, ends = problem.center, []
         for tree, best in self.growth(problem, rng):
             ends.append(best)
@@ -89,7 +89,7 @@ class TreeTrainer:
 
     def growth(
         self, problem: Problem, rng: np.random.Generator
-    ) -> Iterator[tuple[Tree, optimize.Optimum]]:
+    ) -> Iterator[tuple[SoftTree, optimize.Optimum]]:
         """The tree after each branch, from the top and the left; it never gets worse."""
         tree = problem.center
         for k in range(len(tree.gates)):
@@ -110,8 +110,8 @@ class TreeTrainer:
 
 def _fit_of(
     problem: Problem,
-    tree: Tree,
-    model: Tree | HardTree,
+    tree: SoftTree,
+    model: SoftTree | HardTree,
     value: float,
     ends: Sequence[optimize.Optimum],
 ) -> TreeFit:
