@@ -109,7 +109,7 @@ def test_the_calibration_curve_counts_outcomes_below_quantiles():
 
 
 def test_classes_need_a_generator_for_the_transform():
-    with pytest.raises(ValueError, match="pass rng="):
+    with pytest.raises(ValueError, match="pass a numpy Generator as rng"):
         scoring.pit(Categorical(np.log(P)), K)
 
 
@@ -120,7 +120,7 @@ def test_joint_predictions_are_scored_jointly_or_row_by_row():
     np.testing.assert_allclose(scoring.log_score(joint, y), expected)
     for score in (scoring.crps, scoring.interval_coverage, scoring.rmse, scoring.ks_distance):
         np.testing.assert_allclose(score(joint, y), score(joint.marginals(), y))
-    with pytest.raises(ValueError, match="weighted one by one"):
+    with pytest.raises(ValueError, match="cannot be used with a joint prediction"):
         scoring.log_score(joint, y, sample_weight=[1.0, 2.0])
 
 
@@ -138,14 +138,14 @@ def test_several_outputs_are_averaged():
     [
         (lambda: scoring.log_score(RIGHT, Y[:, None]), r"y has shape \(400, 1\), but"),
         (lambda: scoring.crps(RIGHT, np.full(N, np.nan)), "y contains NaN"),
-        (lambda: scoring.crps(RIGHT, np.full(N, "a")), "y must be numbers"),
+        (lambda: scoring.crps(RIGHT, np.full(N, "a")), "y must be numeric"),
         (lambda: scoring.crps(Bernoulli.from_logit(M), K), "use brier"),
         (lambda: scoring.brier(RIGHT, K), "predictions of classes"),
-        (lambda: scoring.brier(P, K + 1), "400 class numbers from 0 to 2"),
-        (lambda: scoring.brier(P, K[1:]), "400 class numbers from 0 to 2"),
-        (lambda: scoring.brier(2.0 * P, K), "from 0 to 1"),
+        (lambda: scoring.brier(P, K + 1), "400 class codes from 0 to 2"),
+        (lambda: scoring.brier(P, K[1:]), "400 class codes from 0 to 2"),
+        (lambda: scoring.brier(2.0 * P, K), r"in \[0, 1\]"),
         (lambda: scoring.interval_coverage(RIGHT, Y, 90), "coverage=90"),
-        (lambda: scoring.pit(M, Y), "must be distributions"),
+        (lambda: scoring.pit(M, Y), "must be univariate distributions"),
     ],
 )
 def test_what_does_not_fit_is_refused_with_a_sentence(call, sentence):

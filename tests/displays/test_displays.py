@@ -67,16 +67,16 @@ def test_a_model_without_a_posterior_has_no_functions_to_draw(rows):
 
 
 def test_several_inputs_are_refused_with_the_shape(model, rows):
-    with pytest.raises(ValueError, match=r"shape \(N, 1\); got \(25, 2\)"):
+    with pytest.raises(ValueError, match=r"shape \(N, 1\) .* but has \(25, 2\)"):
         band(model, (np.hstack([rows[0], rows[0]]), rows[1]))
 
 
 def test_several_targets_are_refused(rows):
     X, y = rows
     fitted = BayesianLinearRegression().fit(X, np.column_stack([y, -y]))
-    with pytest.raises(ValueError, match="shows one target; the model predicts 2"):
+    with pytest.raises(ValueError, match="shows one target, but the model predicts 2"):
         band(fitted, rows)
-    with pytest.raises(ValueError, match="shows one target; the model has 2"):
+    with pytest.raises(ValueError, match="shows one target, but the model has 2"):
         displays.BasisDisplay.from_estimator(fitted, X)
 
 

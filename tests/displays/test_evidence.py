@@ -97,7 +97,7 @@ def test_given_axes_are_drawn_into():
 
 
 def test_what_has_no_evidence_or_no_axis_is_named(rows):
-    with pytest.raises(TypeError, match="LinearRegression has no log_evidence_ after its fit"):
+    with pytest.raises(TypeError, match="LinearRegression has no log_evidence_ after the fit"):
         evidence(
             LinearRegression(features=features.Polynomial(1)),
             *rows,
@@ -106,5 +106,5 @@ def test_what_has_no_evidence_or_no_axis_is_named(rows):
         )
     with pytest.raises(ValueError, match="values of predictive must be numbers"):
         evidence(LinearRegression(), *rows, param_name="predictive", param_range=["plug_in"])
-    with pytest.raises(ValueError, match=r"shapes \(2,\) and \(1,\)"):
+    with pytest.raises(ValueError, match=r"shapes are \(2,\) and \(1,\)"):
         displays.EvidenceDisplay.from_values([1.0, 2.0], [1.0])

@@ -186,12 +186,12 @@ def test_images_lie_apart():
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"dimensions": (0, 3)}, r"dimensions=\(0, 3\) must be two different ones of the 3"),
+        ({"dimensions": (0, 3)}, r"dimensions=\(0, 3\) must be two different latent dimensions"),
         ({"dimensions": (1, 1)}, r"dimensions=\(1, 1\)"),
         ({"dimensions": (-1, 1)}, r"dimensions=\(-1, 1\)"),
-        ({"y": [1, 2]}, "y has 2 values for 20 rows"),
-        ({"groups": [1]}, "groups has 1 values for 20 rows"),
-        ({"image_shape": (2, 2)}, r"image_shape=\(2, 2\) does not fit rows of 6"),
+        ({"y": [1, 2]}, "y must have one value per row: 20, not 2"),
+        ({"groups": [1]}, "groups must have one value per row: 20, not 1"),
+        ({"image_shape": (2, 2)}, r"image_shape=\(2, 2\) does not match rows with 6"),
     ],
 )
 def test_what_does_not_fit_is_named(options, words):
@@ -200,7 +200,7 @@ def test_what_does_not_fit_is_named(options, words):
 
 
 def test_a_model_that_keeps_no_places_needs_rows():
-    with pytest.raises(TypeError, match=r"PCA keeps no places .* pass X"):
+    with pytest.raises(TypeError, match=r"PCA does not store latent points .* pass X"):
         latent_map(Peer(2).fit(np.eye(4)))
 
 
@@ -209,7 +209,7 @@ def test_a_model_without_a_way_back_has_a_map_but_no_images():
         embedding_ = Curved.embedding_
 
     assert not latent_map(OneWay()).deviation.size
-    with pytest.raises(TypeError, match="OneWay has no way back"):
+    with pytest.raises(TypeError, match="OneWay has no inverse_transform"):
         latent_map(OneWay(), image_shape=(2, 3))
 
 

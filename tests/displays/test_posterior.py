@@ -118,9 +118,9 @@ def test_given_axes_are_drawn_into():
 def test_what_cannot_be_drawn_is_named(frame):
     X, y = frame
     model = BayesianLinearRegression().fit(X, y)
-    with pytest.raises(ValueError, match=r"normal of two numbers; got shape \(3,\)"):
+    with pytest.raises(ValueError, match=r"must have shape \(2,\), but has \(3,\)"):
         believed(distributions.MultivariateNormal(np.zeros(3), np.eye(3)))
-    with pytest.raises(ValueError, match="shows two weights"):
+    with pytest.raises(ValueError, match="must name exactly two weights"):
         of_model(model, (0,))
     with pytest.raises(ValueError, match="no weight 'depth'"):
         of_model(model, ("depth", 0))

@@ -110,7 +110,7 @@ def test_a_model_that_is_not_unsure_has_no_band():
     [
         ({"n_components": (7,)}, r"n_components=\(7,\) must be .* from 0 to 6"),
         ({"n_components": ()}, "must be one or more"),
-        ({"image_shape": (3, 3)}, r"image_shape=\(3, 3\) does not fit rows of 6"),
+        ({"image_shape": (3, 3)}, r"image_shape=\(3, 3\) does not match rows with 6"),
     ],
 )
 def test_what_does_not_fit_is_named(options, words):

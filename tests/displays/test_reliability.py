@@ -57,7 +57,7 @@ def test_of_two_classes_it_is_the_second():
     display = displays.ReliabilityDisplay.from_estimator(model, X, y, n_bins=5)
     expected = reliability(y == "yes", model.predict_proba(X)[:, 1], n_bins=5)
     np.testing.assert_array_equal(display.observed, expected.observed)
-    assert display.plot().get_xlabel() == "probability of yes"
+    assert display.plot().get_xlabel() == "predicted probability of yes"
 
 
 class ThreeClasses:
@@ -87,7 +87,7 @@ def test_picture_has_the_shares_the_bands_and_the_diagonal():
 @pytest.mark.parametrize(
     ("happened", "p", "words"),
     [
-        ([0, 1], [0.5], r"shapes \(1,\) and \(2,\)"),
+        ([0, 1], [0.5], r"shapes are \(2,\) and \(1,\)"),
         ([0, 1], [0.5, 1.5], "Row 1 has the probability 1.5"),
         ([0, 2], [0.5, 0.5], "Row 1 .* the outcome 2"),
     ],
@@ -157,14 +157,14 @@ def test_a_regressor_is_asked_for_its_intervals():
     for level, share in zip(display.predicted, display.observed, strict=True):
         low, high = model.predict_interval(X[60:], coverage=level)
         assert share == np.mean((low <= y[60:]) & (y[60:] <= high))
-    assert display.plot().get_xlabel() == "probability of a central interval"
+    assert display.plot().get_xlabel() == "predicted probability of a central interval"
 
 
 def test_what_says_no_probability_or_has_other_rows_is_named():
     X, y = np.eye(3), np.arange(3.0)
     with pytest.raises(TypeError, match="neither predict_proba nor predict_dist"):
         displays.ReliabilityDisplay.from_estimator(Peer().fit(X, y), X, y)
-    with pytest.raises(ValueError, match=r"shapes \(3,\) and \(2,\)"):
+    with pytest.raises(ValueError, match=r"shapes are \(3,\) and \(2,\)"):
         of_intervals(distributions.Normal(y, 1.0), y[:2])
     with pytest.raises(ValueError, match="n_intervals=0 must be >= 1"):
         of_intervals(distributions.Normal(y, 1.0), y, n_intervals=0)

@@ -89,8 +89,8 @@ def test_a_peer_without_a_choice_has_no_mark():
 @pytest.mark.parametrize(
     ("model", "show", "words"),
     [
-        (Relevant(), "share", "no share to show"),
-        (Relevant(), "evidence", "no evidence to show"),
+        (Relevant(), "share", "show='share' is not available"),
+        (Relevant(), "evidence", "show='evidence' is not available"),
         (Weighed(), "scree", "show='scree' must be 'values', 'share' or 'evidence'"),
     ],
 )

@@ -79,7 +79,7 @@ def test_the_panel_says_what_the_model_says_of_what_is_set(
     after = chromium.text("#what-if .said")
     assert after != before
     low, mean, high = (f"{x[0]:.1f}" for x in (dist.icdf(0.05), dist.mean(), dist.icdf(0.95)))
-    assert after == f"y{mean}90 % between {low} and {high}"
+    assert after == f"y{mean}90 % interval: {low} to {high}"
     assert chromium.complaints() == []
 
 

@@ -1,8 +1,8 @@
-"""Pictures of models and predictions: numbers first, then drawing.
+"""Plots of models and predictions.
 
-A display holds numbers. A classmethod computes them, ``plot(ax)`` draws them and returns the axes.
-Nothing here decides anything about a model, and nothing changes Matplotlib's global settings:
-``with displays.style():`` gives a block the look of the library.
+A display stores the numbers of a plot. Class methods such as ``from_estimator`` compute them, and
+``plot(ax)`` draws them and returns the axes. Matplotlib's global settings are not changed; use
+``with displays.style():`` for the style of the documentation.
 """
 
 from posterity.displays.basis import BasisDisplay

@@ -1,4 +1,4 @@
-"""The basis functions of a feature space over one input, and the sum that a model makes of them."""
+"""Plot the basis functions of a linear model along one input, and their weighted sum."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ class BasisDisplay:
     Parameters
     ----------
     x : array of shape (n,)
-        Where the functions were evaluated.
+        Values of the input.
     values : array of shape (n, M)
-        The basis functions.
+        Values of the basis functions.
     weights : array of shape (M,)
-        The weight of each in the model.
+        Weight of each basis function in the model.
     offset : float
-        The constant that the model adds.
+        Intercept of the model.
     x_label : str, default="x"
         Name of the input.
 
@@ -63,7 +63,7 @@ class BasisDisplay:
         X : array-like of shape (N, 1)
             Rows whose range is drawn.
         margin : float, default=0.1
-            How far to look beyond the rows, as a share of their range.
+            Margin beyond the rows, as a share of their range.
         n_grid : int, default=200
             Number of points.
         """
@@ -72,12 +72,12 @@ class BasisDisplay:
         values = x[:, None] if features is None else np.asarray(features.transform(x[:, None]))
         weights = np.asarray(estimator.coef_, dtype=np.float64)
         if weights.ndim != 1:
-            raise ValueError(f"This display shows one target; the model has {len(weights)}.")
+            raise ValueError(f"This display shows one target, but the model has {len(weights)}.")
         return cls(x, values, weights, float(estimator.intercept_), grid.label(estimator))
 
     @property
     def total(self) -> Array:
-        """The model's mean: the weighted sum of the functions, and the offset."""
+        """Mean of the model: the weighted sum of the functions plus the offset."""
         return self.values @ self.weights + self.offset
 
     def plot(self, ax: Axes | None = None, *, weighted: bool = False) -> Axes:
@@ -86,14 +86,14 @@ class BasisDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Where to draw. None: a new figure.
+            Axes to draw on. None: a new figure.
         weighted : bool, default=False
-            Draw each function times its weight, and their sum with the offset.
+            Draw each function multiplied by its weight, and their sum with the offset.
         """
         axes = axes_or_new(ax)
         axes.plot(self.x, self.values * self.weights if weighted else self.values, lw=1.4)
         if weighted:
             axes.plot(self.x, self.total, color=COLORS["black"], lw=2.4, label="sum, with offset")
-        axes.set(xlabel=self.x_label, ylabel="share of y" if weighted else "value")
+        axes.set(xlabel=self.x_label, ylabel="contribution to y" if weighted else "value")
         axes.set(xlim=(self.x[0], self.x[-1]))
         return axes

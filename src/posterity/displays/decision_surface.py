@@ -1,4 +1,4 @@
-"""The probability of each class over two inputs: where a classifier decides, and how surely."""
+"""Plot class probabilities and decision boundaries over two inputs."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from posterity.displays.style import COLORS, axes_or_new, class_color, class_mar
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_PALEST, _STRONGEST = 0.04, 0.62  # how much of a class's colour an even guess and a certainty have
+_PALEST, _STRONGEST = 0.04, 0.62  # colour strength at equal probabilities and at certainty
 
 
 @runtime_checkable
 class ProbabilisticClassifier(Protocol):
-    """Any fitted classifier with probabilities, of this library or of another."""
+    """Any fitted classifier with ``predict_proba``."""
 
     classes_: NDArray[Any]
 
@@ -30,20 +30,20 @@ class ProbabilisticClassifier(Protocol):
 
 @dataclass(frozen=True)
 class DecisionSurfaceDisplay:
-    """Class probabilities over two inputs, and the rows that they come from.
+    """Class probabilities over two inputs, with the training rows.
 
     Parameters
     ----------
     x0, x1 : arrays of shape (n,)
-        Where the two inputs were asked for.
+        Values of the two inputs.
     probabilities : array of shape (n, n, C)
-        Of each class: the second input along the first axis, the first along the second.
+        Class probabilities; the second input varies along the first axis.
     classes : array of shape (C,)
-        What the classes are called.
+        Labels of the classes.
     X : array of shape (N, 2)
-        The rows to show as points; may be empty.
+        Rows to show as points; may be empty.
     codes : array of shape (N,)
-        The class of each, by its place in ``classes``.
+        Class of each row, as a position in ``classes``.
     x_labels : tuple of two str, default=("x0", "x1")
         Names of the inputs.
     vectors : array of shape (m, 2)
@@ -79,22 +79,22 @@ class DecisionSurfaceDisplay:
         n_grid: int = 150,
         vectors: bool = True,
     ) -> DecisionSurfaceDisplay:
-        """Ask a fitted classifier for its probabilities over the range of X.
+        """Evaluate the probabilities of a fitted classifier over the range of X.
 
         Parameters
         ----------
         estimator : classifier
             Fitted on two inputs, with ``predict_proba``.
         X : array-like of shape (N, 2)
-            Rows whose range is drawn, the training rows as a rule.
+            Rows whose range is drawn, usually the training rows.
         y : array-like of shape (N,), optional
-            Their classes; the rows are then shown as points.
+            Classes of the rows, which are then shown as points.
         margin : float, default=0.1
-            How far to look beyond the rows, as a share of their range.
+            Margin beyond the rows, as a share of their range.
         n_grid : int, default=150
             Number of points along each input.
         vectors : bool, default=True
-            Ring the relevance vectors of an estimator that has them.
+            Mark relevance vectors with rings, if the estimator has any.
         """
         rows, classes = grid.two_inputs(X), grid.classes(estimator)
         x0, x1, queries = grid.square(rows, margin=margin, n_grid=n_grid)
@@ -113,14 +113,14 @@ class DecisionSurfaceDisplay:
     def plot(self, ax: Axes | None = None, *, sure: Sequence[float] = (0.9,)) -> Axes:
         """Draw the surface, its contours, the rows and the vectors, and return the axes.
 
-        Each place has the colour of its most probable class, the paler the less sure. A solid line
-        is where two classes are equally probable, a dashed one where a class has a probability
-        of ``sure``. Rings are about relevance vectors.
+        Colours show the most probable class, paler for lower probabilities. Solid lines are
+        decision boundaries, dashed lines are contours where a class has a probability of
+        ``sure``. Rings mark relevance vectors.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Where to draw. None: a new figure.
+            Axes to draw on. None: a new figure.
         sure : sequence of floats, default=(0.9,)
             Probabilities at which to draw a dashed line for each class.
         """
@@ -141,7 +141,7 @@ class DecisionSurfaceDisplay:
         return axes
 
     def _colors(self) -> Array:
-        """The colour of the most probable class, mixed with white, (n, n, 3)."""
+        """Return the colour of the most probable class, mixed with white, (n, n, 3)."""
         from matplotlib.colors import to_rgb
 
         n_classes = len(self.classes)
@@ -151,17 +151,17 @@ class DecisionSurfaceDisplay:
         return 1.0 - strength * (1.0 - full[self.probabilities.argmax(axis=2)])
 
     def _draw_contours(self, axes: Axes, sure: Sequence[float]) -> None:
-        """Where the best two classes are even, and where one is as probable as asked for."""
+        """Draw decision boundaries, and contours of the requested probabilities."""
         P, black = self.probabilities, COLORS["black"]
         for c in range(len(self.classes)):
             ahead = P[:, :, c] - np.delete(P, c, axis=2).max(axis=2)
-            if c or len(self.classes) > 2:  # of two classes one line is both
+            if c or len(self.classes) > 2:  # two classes share one boundary
                 self._draw_level(axes, ahead, 0.0, colors=black, linewidths=1.8)
             for level in sure:
                 style = {"linestyles": "dashed", "linewidths": 1.0}
                 self._draw_level(axes, P[:, :, c], level, colors=black, **style)
 
     def _draw_level(self, axes: Axes, values: Array, level: float, **style: Any) -> None:
-        """A contour, where there is one."""
+        """Draw a contour if the values cross the level."""
         if values.min() < level < values.max():
             axes.contour(self.x0, self.x1, values, [level], **style)

@@ -1,4 +1,4 @@
-"""The log evidence along one setting of a model, and where it is largest."""
+"""Plot the log evidence over one parameter of a model."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ from posterity.displays.style import COLORS, axes_or_new
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_WIDE = 30.0  # ratio of largest to smallest value from which on the axis is logarithmic
+_WIDE = 30.0  # ratio of largest to smallest value above which the axis is logarithmic
 
 
 @runtime_checkable
 class HasEvidence(Protocol):
-    """A fitted model that knows how probable it made its data."""
+    """A fitted model with a log evidence."""
 
     log_evidence_: float
 
 
 @dataclass(frozen=True)
 class EvidenceDisplay:
-    """Log evidence at several values of one setting.
+    """Log evidence at several values of one parameter.
 
     Parameters
     ----------
     values : array of shape (n,)
-        Of the setting, ascending.
+        Values of the parameter, ascending.
     log_evidences : array of shape (n,)
-        Log evidence at each.
+        Log evidence at each value.
     name : str, default="setting"
-        What is varied.
+        Name of the parameter, for the axis.
 
     Examples
     --------
@@ -60,21 +60,21 @@ class EvidenceDisplay:
     def from_values(
         cls, values: ArrayLike, log_evidences: ArrayLike, *, name: str = "setting"
     ) -> EvidenceDisplay:
-        """A curve that one has already; the values may come in any order.
+        """Use log evidences that were computed before; values may be in any order.
 
         Parameters
         ----------
         values : array-like of shape (n,)
-            Of the setting.
+            Values of the parameter.
         log_evidences : array-like of shape (n,)
-            At each of them.
+            Log evidence at each value.
         name : str, default="setting"
-            For the axis.
+            Name of the parameter, for the axis.
         """
         x, evidence = _numbers(values, name), np.asarray(log_evidences, dtype=np.float64)
         if x.ndim != 1 or x.shape != evidence.shape or not len(x):
             raise ValueError(
-                "One log evidence is needed for each value; got the shapes "
+                f"values and log_evidences must be vectors of the same length; their shapes are "
                 f"{x.shape} and {evidence.shape}."
             )
         order = np.argsort(x, kind="stable")
@@ -91,20 +91,20 @@ class EvidenceDisplay:
         param_range: ArrayLike,
         n_jobs: int | None = None,
     ) -> EvidenceDisplay:
-        """Fit a clone at each value of a parameter.
+        """Fit a clone of an estimator at each value of a parameter.
 
         Parameters
         ----------
         estimator : estimator
-            With ``log_evidence_`` once it is fitted. It is cloned and left as it is.
+            Estimator with ``log_evidence_`` after the fit. It is cloned, not modified.
         X, y
             Rows and targets.
         param_name : str
-            Name of the parameter, nested names included: ``kernel__length_scale``.
+            Name of the parameter; may be nested, such as ``kernel__length_scale``.
         param_range : array-like of shape (n,)
-            Its values.
+            Values of the parameter.
         n_jobs : int, optional
-            Fits at a time, as everywhere in scikit-learn.
+            Number of parallel fits, as in scikit-learn.
         """
         _numbers(param_range, param_name)
         given = np.asarray(param_range).tolist()
@@ -115,18 +115,18 @@ class EvidenceDisplay:
 
     @property
     def best(self) -> float:
-        """The value of the largest evidence."""
+        """Value with the largest evidence."""
         return float(self.values[np.nanargmax(self.log_evidences)])
 
     def plot(self, ax: Axes | None = None, *, color: str = COLORS["blue"]) -> Axes:
-        """Draw the curve with its largest value marked, and return the axes.
+        """Draw the curve, mark its maximum, and return the axes.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Where to draw. None: a new figure.
+            Axes to draw on. None: a new figure.
         color : str, default=blue
-            Of the curve.
+            Colour of the curve.
         """
         axes = axes_or_new(ax)
         axes.plot(self.values, self.log_evidences, "-", color=color)
@@ -134,25 +134,25 @@ class EvidenceDisplay:
         axes.plot(self.best, top, "D", ms=8, color=COLORS["orange"], label=name)
         if self.values[0] > 0.0 and self.values[-1] > _WIDE * self.values[0]:
             axes.set_xscale("log")
-            axes.xaxis.set_minor_formatter("")  # powers of ten are enough, and do not collide
+            axes.xaxis.set_minor_formatter("")  # minor labels would overlap
         axes.set(xlabel=self.name, ylabel="log evidence")
         return axes
 
 
 def _evidence_at(estimator: BaseEstimator, X: Any, y: Any, name: str, value: Any) -> float:
-    """Of a clone with this value."""
+    """Fit a clone with this parameter value and return its log evidence."""
     fitted = clone(estimator).set_params(**{name: value}).fit(X, y)
     if not isinstance(fitted, HasEvidence):
         raise TypeError(
-            f"{type(fitted).__name__} has no log_evidence_ after its fit; use a model with a "
-            "prior, or compare by held-out scores."
+            f"{type(fitted).__name__} has no log_evidence_ after the fit; use a Bayesian model, or "
+            "compare held-out scores."
         )
     return float(fitted.log_evidence_)
 
 
 def _numbers(values: ArrayLike, name: str) -> Array:
-    """The values of a setting, which an axis can show."""
+    """Check that the values of a parameter are numbers."""
     given = np.asarray(values)
     if given.dtype.kind not in "iuf":
-        raise ValueError(f"The values of {name} must be numbers to be drawn along an axis.")
+        raise ValueError(f"The values of {name} must be numbers.")
     return np.asarray(given, dtype=np.float64)

@@ -1,4 +1,4 @@
-"""Two latent dimensions seen from above: where rows lie, and how sure the way back is there."""
+"""Plot rows in two latent dimensions, shaded by the uncertainty of the outputs."""
 
 from __future__ import annotations
 
@@ -17,35 +17,35 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _MARKERS = "os^Dv<>P"
-_DARKEST = 0.35  # grey of the least sure place; the surest is white
-_LEAST = 1e-6  # of the largest deviation: below it, one place is as sure as another
+_DARKEST = 0.35  # grey level of the largest deviation; the smallest is white
+_LEAST = 1e-6  # of the largest deviation; smaller ones are not distinguished
 
 
 @dataclass(frozen=True)
 class LatentMapDisplay:
-    """Latent points, their labels and trajectories, over the doubt of the mapping to the outputs.
+    """Latent points with labels and trajectories, over the uncertainty of the outputs.
 
     Parameters
     ----------
     points : array of shape (N, 2)
-        Two coordinates of each row.
+        Two latent coordinates of each row.
     x0, x1 : arrays of shape (n,)
-        Where the two dimensions were asked for.
+        Grid of the two dimensions.
     deviation : array of shape (n, n)
-        Standard deviation of the outputs there, averaged over them: the second dimension along the
-        first axis, the first along the second. Empty where the model tells none.
+        Standard deviation of the outputs on the grid, averaged over outputs; the second dimension
+        varies along the first axis. Empty if the model has no uncertainty of the outputs.
     codes : array of shape (N,)
-        The label of each row, by its place in ``labels``.
+        Label of each row, as a position in ``labels``.
     labels : array of shape (C,)
-        What the labels are called; may be empty.
+        Distinct labels; may be empty.
     groups : array of shape (N,)
-        Rows of one group are joined by a line in their order; may be empty.
+        Group of each row; rows of one group are joined by a line. May be empty.
     spread : array of shape (N, 2)
-        Standard deviations of the points themselves; may be empty.
+        Standard deviations of the latent points; may be empty.
     images : array of shape (m, height, width)
         Outputs at some of the points; may be empty.
     shown : array of shape (m,)
-        Which rows these are.
+        Rows whose images are shown.
     names : tuple of two str, default=("latent 0", "latent 1")
         Names of the dimensions.
 
@@ -88,31 +88,31 @@ class LatentMapDisplay:
         image_shape: tuple[int, int] | None = None,
         n_images: int = 30,
     ) -> LatentMapDisplay:
-        """Ask a fitted model where rows lie and how sure it is of what lies between them.
+        """Compute the latent points of rows, and the uncertainty of the outputs between them.
 
         Parameters
         ----------
         estimator : transformer
             Fitted, with ``transform``. Shading needs an ``inverse_transform`` that returns a
-            distribution, images one of any kind.
+            distribution; images need any ``inverse_transform``.
         X : array-like of shape (N, D), optional
-            Rows to place. None: those that the model was fitted to, where it has ``embedding_``.
+            Rows to show. None: the training rows, if the model has ``embedding_``.
         y : array-like of shape (N,), optional
-            Their labels.
+            Labels of the rows.
         groups : array-like of shape (N,), optional
-            Which trajectory each is of; its rows are joined in their order.
+            Trajectory of each row; rows of one trajectory are joined in order.
         dimensions : two integers, default=(0, 1)
-            Which latent dimensions. The others are held at the mean of the rows for the shading.
+            Latent dimensions to show. For the shading, the others are at the mean of the rows.
         shading : bool, default=True
-            Ask for the doubt of the outputs over the map.
+            Shade the map by the uncertainty of the outputs.
         n_grid : int, default=60
-            Number of places along each dimension.
+            Number of grid points along each dimension.
         margin : float, default=0.1
-            How far to look beyond the rows, as a share of their range.
+            Margin beyond the rows, as a share of their range.
         image_shape : tuple of two integers, optional
             Height and width of rows that are images; some of them are then shown.
         n_images : int, default=30
-            How many at most. They lie apart.
+            Maximum number of images, chosen to be far apart.
         """
         Z = latents.coordinates(estimator, X)
         first, second = _two(dimensions, Z.shape[1])
@@ -145,19 +145,19 @@ class LatentMapDisplay:
     ) -> Axes:
         """Draw shading, trajectories, points and images, in this order, and return the axes.
 
-        A place is the brighter the surer the outputs are there. A cross through a point is one
-        standard deviation of the point long to each side.
+        Brighter areas have lower uncertainty of the outputs. A cross through a point extends one
+        standard deviation of the point to each side.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Where to draw. None: a new figure.
+            Axes to draw on. None: a new figure.
         legend : bool, default=True
-            Name the labels.
+            Show a legend of the labels.
         image_size : float, default=26.0
             Height of the images, in points.
         cmap : str, default="gray_r"
-            Colours of the images.
+            Colour map of the images.
         """
         axes = axes_or_new(ax)
         if self.deviation.size:
@@ -177,7 +177,7 @@ class LatentMapDisplay:
         return axes
 
     def _brightness(self) -> Array:
-        """One where the outputs are surest, least where they are least sure; even in the log."""
+        """Return brightness, linear in the log of the deviation and 1 where it is smallest."""
         largest = float(self.deviation.max())
         if largest == 0.0:
             return np.ones_like(self.deviation)
@@ -187,11 +187,11 @@ class LatentMapDisplay:
         return 1.0 - (1.0 - _DARKEST) * share
 
     def _color(self, row: int) -> str:
-        """The colour of the label of a row."""
+        """Return the colour of the label of a row."""
         return COLORS[CYCLE[self.codes[row] % len(CYCLE)]]
 
     def _draw_points(self, axes: Axes) -> None:
-        """Points of each label, with crosses where they are unsure."""
+        """Draw the points of each label, with crosses for their standard deviations."""
         for c in range(max(len(self.labels), 1)):
             rows = np.flatnonzero(self.codes == c)
             if not len(rows):
@@ -206,7 +206,7 @@ class LatentMapDisplay:
                 axes.errorbar(x0, x1, s1, s0, fmt="none", ecolor=color, elinewidth=0.7, alpha=0.5)
 
     def _draw_images(self, axes: Axes, size: float, cmap: str) -> None:
-        """Images centred at the points that they are of."""
+        """Draw images at their points."""
         from matplotlib.offsetbox import AnnotationBbox, OffsetImage
 
         for row, image in zip(self.shown, self.images, strict=True):
@@ -217,33 +217,33 @@ class LatentMapDisplay:
 
 
 def _two(dimensions: Sequence[int], n_dimensions: int) -> tuple[int, int]:
-    """Two different dimensions that there are, or a sentence."""
+    """Check that two different dimensions of the latent space are given."""
     chosen = tuple(dimensions)
     if len(set(chosen)) != 2 or not all(0 <= d < n_dimensions for d in chosen):
         raise ValueError(
-            f"dimensions={chosen} must be two different ones of the {n_dimensions} of the latent "
-            "space, counted from 0."
+            f"dimensions={chosen} must be two different latent dimensions from 0 to "
+            f"{n_dimensions - 1}."
         )
     return chosen[0], chosen[1]
 
 
 def _one_each(name: str, values: ArrayLike, n_rows: int) -> NDArray[Any]:
-    """One value a row, or a sentence."""
+    """Check that there is one value per row."""
     given = np.asarray(values).ravel()
     if len(given) != n_rows:
-        raise ValueError(f"{name} has {len(given)} values for {n_rows} rows; one each is needed.")
+        raise ValueError(f"{name} must have one value per row: {n_rows}, not {len(given)}.")
     return given
 
 
 def _coded(y: ArrayLike | None, n_rows: int) -> tuple[NDArray[Any], NDArray[np.intp]]:
-    """The different labels, and the place of each row's among them; zeros without labels."""
+    """Return the distinct labels, and the position of each row's label; zeros without labels."""
     if y is None:
         return np.empty(0), np.zeros(n_rows, dtype=np.intp)
     return np.unique(_one_each("y", y, n_rows), return_inverse=True)
 
 
 def _doubt(model: Any, Z: Array, dimensions: tuple[int, int], x0: Array, x1: Array) -> Array:
-    """Deviation of the outputs over a grid of two dimensions, the others at their mean."""
+    """Return the deviation of the outputs on a grid of two dimensions, the others at their mean."""
     places = np.tile(Z.mean(axis=0), (len(x0) * len(x1), 1))
     places[:, list(dimensions)] = np.stack(np.meshgrid(x0, x1), axis=-1).reshape(-1, 2)
     values = latents.doubt(model, places)

@@ -1,4 +1,4 @@
-"""What a picture asks of a latent space: where rows lie, and what lies at a place."""
+"""Latent coordinates of rows, and outputs at latent points, for plots."""
 
 from __future__ import annotations
 
@@ -10,65 +10,65 @@ from numpy.typing import NDArray
 from posterity import arrays, distributions
 from posterity.arrays import Array
 
-_HELD = 1 << 21  # numbers of a prediction that are held at once
-_APART = 0.09  # least distance of two chosen points, as a share of the range of all
+_HELD = 1 << 21  # numbers of a prediction in memory at a time
+_APART = 0.09  # smallest distance of two chosen points, as a share of the range
 
 
 class Transformer(Protocol):
-    """Any fitted transformer, of this library or of another."""
+    """Any fitted transformer."""
 
     def transform(self, X: Any) -> Any: ...
 
 
 @runtime_checkable
 class Embedded(Protocol):
-    """A fitted model that knows the latent places of its own rows."""
+    """A fitted model with latent points of its training rows."""
 
     embedding_: Any
 
 
 @runtime_checkable
 class Reversible(Protocol):
-    """A model that leads back from latent places to rows."""
+    """A model that maps latent points to rows."""
 
     def inverse_transform(self, X: Any) -> Any: ...
 
 
 @runtime_checkable
 class ReversibleUnsurely(Protocol):
-    """A model that says beside its way back how sure it is of it."""
+    """A model that maps latent points to distributions of rows."""
 
     def inverse_transform_dist(self, X: Any) -> distributions.Distribution: ...
 
 
 def coordinates(model: Any, X: Any = None) -> Array:
-    """Latent places of these rows, or of those that the model was fitted to, (N, Q)."""
+    """Return the latent points of these rows, or of the training rows, (N, Q)."""
     if X is not None:
         return _numbers(model.transform(X))
     if not isinstance(model, Embedded):
         raise TypeError(
-            f"{type(model).__name__} keeps no places of the rows that it was fitted to; pass X."
+            f"{type(model).__name__} does not store latent points of its training rows; pass X."
         )
     return _numbers(model.embedding_)
 
 
 def variances(model: Any, X: Any = None) -> Array:
-    """How unsure the places are of the rows that a model was fitted to, (N, Q); or (0, 0)."""
+    """Return the variances of the latent points of the training rows, (N, Q), if known."""
     known = getattr(model, "embedding_variance_", None) if X is None else None
     return np.empty((0, 0)) if known is None else _numbers(known)
 
 
 def outputs(model: Any, Z: Array) -> tuple[Array, Array | None]:
-    """Mean of the outputs at latent places, (n, D), and their deviation where one is told."""
+    """Return the mean of the outputs at latent points, (n, D), and their deviation if known."""
     if isinstance(model, ReversibleUnsurely):
         return _moments(model.inverse_transform_dist(Z))
     if not isinstance(model, Reversible):
-        raise TypeError(f"{type(model).__name__} has no way back from latent places to rows.")
+        raise TypeError(f"{type(model).__name__} has no inverse_transform.")
     return _moments(model.inverse_transform(Z))
 
 
 def doubt(model: Any, Z: Array) -> Array:
-    """Standard deviation at each place, averaged over the outputs; empty where none is told."""
+    """Return the standard deviation at each point, averaged over outputs; empty if unknown."""
     if not isinstance(model, Reversible):
         return np.empty(0)
     mean, deviation = _moments(model.inverse_transform(Z[:1]))
@@ -80,19 +80,19 @@ def doubt(model: Any, Z: Array) -> Array:
 
 
 def images(model: Any, Z: Array, shape: tuple[int, int] | None) -> Array:
-    """The mean of the outputs at latent places, as images (n, height, width)."""
+    """Return the mean of the outputs at latent points as images, (n, height, width)."""
     return np.empty((0, 0, 0)) if shape is None else as_images(outputs(model, Z)[0], shape)
 
 
 def as_images(rows: Array, shape: tuple[int, int]) -> Array:
-    """Rows as images, (n, height, width), or a sentence saying that they are none."""
+    """Reshape rows to images, (n, height, width); refuse rows of another size."""
     if rows.shape[1] != shape[0] * shape[1]:
-        raise ValueError(f"image_shape={shape} does not fit rows of {rows.shape[1]} numbers.")
+        raise ValueError(f"image_shape={shape} does not match rows with {rows.shape[1]} columns.")
     return rows.reshape(-1, *shape)
 
 
 def apart(points: Array, n: int) -> NDArray[np.intp]:
-    """Rows of at most n points, each the farthest from all before it, until they come near."""
+    """Choose at most n points, each the farthest from those before it and not too near."""
     extent = np.ptp(points, axis=0)
     x = (points - points.mean(axis=0)) / np.where(extent > 0.0, extent, 1.0)
     chosen = [int(np.argmin(np.sum(x * x, axis=1)))] if n else []
@@ -107,12 +107,12 @@ def apart(points: Array, n: int) -> NDArray[np.intp]:
 
 
 def _moments(answer: Any) -> tuple[Array, Array | None]:
-    """Mean and deviation of a distribution; the numbers alone where there is none."""
+    """Return mean and deviation of a distribution; of an array, only the numbers."""
     if isinstance(answer, distributions.Distribution):
         return answer.mean(), answer.standard_deviation()
     return _numbers(answer), None
 
 
 def _numbers(values: Any) -> Array:
-    """A table of numbers, from any array or data frame."""
+    """Convert any array or data frame to an array of floats."""
     return np.asarray(arrays.to_numpy(values), dtype=np.float64)

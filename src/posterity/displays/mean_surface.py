@@ -1,4 +1,4 @@
-"""The mean of a regressor over two inputs, or how unsure it is of a new target there."""
+"""Plot the mean or standard deviation of a regressor's prediction over two inputs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SCALES = {"mean": "mean", "deviation": "standard deviation"}
 
 
 class AnyRegressor(Protocol):
-    """Any fitted regressor, of this library or of another."""
+    """Any fitted regressor."""
 
     def predict(self, X: Any) -> Any: ...
 
@@ -38,20 +38,20 @@ class DistributionRegressor(Protocol):
 
 @dataclass(frozen=True)
 class MeanSurfaceDisplay:
-    """Mean and standard deviation of a prediction over two inputs, and the rows it comes from.
+    """Mean and standard deviation of a prediction over two inputs, with the training rows.
 
     Parameters
     ----------
     x0, x1 : arrays of shape (n,)
-        Where the two inputs were asked for.
+        Values of the two inputs.
     mean : array of shape (n, n)
-        Mean prediction: the second input along the first axis, the first along the second.
+        Predicted mean; the second input varies along the first axis.
     deviation : array of shape (n, n)
-        Standard deviation of a new target; empty where the regressor does not tell it.
+        Standard deviation of a new target; empty if the regressor does not predict it.
     X : array of shape (N, 2)
-        The rows to show as points; may be empty.
+        Rows to show as points; may be empty.
     y : array of shape (N,)
-        Their targets.
+        Targets of the rows.
     x_labels : tuple of two str, default=("x0", "x1")
         Names of the inputs.
     vectors : array of shape (m, 2)
@@ -87,22 +87,22 @@ class MeanSurfaceDisplay:
         n_grid: int = 100,
         vectors: bool = True,
     ) -> MeanSurfaceDisplay:
-        """Ask a fitted regressor for its prediction over the range of X.
+        """Evaluate the prediction of a fitted regressor over the range of X.
 
         Parameters
         ----------
         estimator : regressor
             Fitted on two inputs and one target.
         X : array-like of shape (N, 2)
-            Rows whose range is drawn, the training rows as a rule.
+            Rows whose range is drawn, usually the training rows.
         y : array-like of shape (N,), optional
-            Their targets; the rows are then shown as points.
+            Targets of the rows, which are then shown as points.
         margin : float, default=0.1
-            How far to look beyond the rows, as a share of their range.
+            Margin beyond the rows, as a share of their range.
         n_grid : int, default=100
             Number of points along each input.
         vectors : bool, default=True
-            Ring the relevance vectors of an estimator that has them.
+            Mark relevance vectors with rings, if the estimator has any.
         """
         given = grid.two_inputs(X)
         x0, x1, queries = grid.square(given, margin=margin, n_grid=n_grid)
@@ -130,18 +130,18 @@ class MeanSurfaceDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Where to draw. None: a new figure.
+            Axes to draw on. None: a new figure.
         show : {"mean", "deviation"}, default="mean"
-            The mean, with rows in the colours of their targets on the same scale; or the standard
+            The mean, with rows coloured by their targets on the same scale; or the standard
             deviation of a new target.
         colorbar : bool, default=True
-            Draw the scale beside the axes.
+            Draw a colour bar.
         """
         if show not in _MAPS:
             raise ValueError(f"show={show!r} must be 'mean' or 'deviation'.")
         values = self.mean if show == "mean" else self.deviation
         if not values.size:
-            raise ValueError("There is no deviation to show: the regressor does not tell it.")
+            raise ValueError("The regressor predicts no standard deviation; use show='mean'.")
         axes = axes_or_new(ax)
         extent = (self.x0[0], self.x0[-1], self.x1[0], self.x1[-1])
         look: dict[str, Any] = {"cmap": _MAPS[show], "norm": self._scale(values, show)}
@@ -158,7 +158,7 @@ class MeanSurfaceDisplay:
         return axes
 
     def _draw_rows(self, axes: Axes, look: dict[str, Any] | None) -> None:
-        """Points, in the colours of their targets where these have a scale; rings of vectors."""
+        """Draw the rows, coloured by their targets if the surface is the mean, and the rings."""
         (first, second), black = self.X.T, COLORS["black"]
         if len(self.X) and look is not None:
             axes.scatter(first, second, s=42, c=self.y, edgecolors="w", label="data", **look)
@@ -167,7 +167,7 @@ class MeanSurfaceDisplay:
         grid.draw_rings(axes, self.vectors)
 
     def _scale(self, values: Array, show: str) -> Normalize:
-        """From the least to the largest that is shown, of the targets too."""
+        """Return a colour scale over the range of the surface and the shown targets."""
         from matplotlib.colors import Normalize
 
         shown = np.append(values, self.y) if show == "mean" else values
@@ -175,12 +175,12 @@ class MeanSurfaceDisplay:
 
 
 def _moments(estimator: Any, rows: Any) -> tuple[Array, Array]:
-    """Mean and, where it is told, standard deviation of a new target, each (n,)."""
+    """Return the mean and, if it is predicted, the standard deviation, each (n,)."""
     mean = np.asarray(estimator.predict(rows), dtype=np.float64)
     if mean.ndim != 1:
         raise ValueError(
-            f"This display shows one target; the model predicts {mean.shape[1]}. "
-            "Fit one model a target to draw each of them."
+            f"This display shows one target, but the model predicts {mean.shape[1]}; fit one model "
+            "per target."
         )
     if not isinstance(estimator, DistributionRegressor):
         return mean, np.empty(0)
@@ -188,10 +188,10 @@ def _moments(estimator: Any, rows: Any) -> tuple[Array, Array]:
 
 
 def _targets(y: ArrayLike | None, n_rows: int) -> Array:
-    """One target for each row, or none at all."""
+    """Check that there is one target per row, or none."""
     if y is None:
         return np.empty(0)
     targets = np.asarray(y, dtype=np.float64).ravel()
     if len(targets) != n_rows:
-        raise ValueError(f"X has {n_rows} rows but y has {len(targets)}; each needs one target.")
+        raise ValueError(f"X has {n_rows} rows, but y has {len(targets)} values.")
     return targets

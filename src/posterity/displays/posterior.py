@@ -1,4 +1,4 @@
-"""What is believed of two weights: regions that hold them with a given chance, and draws."""
+"""Plot the joint distribution of two weights: credible regions and draws."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ class PosteriorDisplay:
     Parameters
     ----------
     mean : array of shape (2,)
-        Of the two weights.
+        Mean of the two weights.
     covariance : array of shape (2, 2)
-        Theirs.
+        Covariance of the two weights.
     coverage : tuple of floats, ascending
-        Probability that each ellipse holds the weights.
+        Probability that each ellipse contains the weights.
     names : tuple of two str, default=("w0", "w1")
-        What they are called.
+        Names of the weights, for the axes.
     draws : array of shape (n, 2)
-        Drawn from the normal; may be empty.
+        Draws from the normal; may be empty.
 
     Examples
     --------
@@ -43,8 +43,9 @@ class PosteriorDisplay:
     >>> display = displays.PosteriorDisplay.from_estimator(model, n_draws=5, random_state=0)
     >>> display.names, display.draws.shape
     (('offset', 'weight of x'), (5, 2))
-    >>> bool(display.covariance[0, 1] < 0.0)
-    True
+    >>> display.covariance.round(4)
+    array([[ 0.0111, -0.0048],
+           [-0.0048,  0.0032]])
     """
 
     mean: Array
@@ -63,20 +64,20 @@ class PosteriorDisplay:
         n_draws: int = 0,
         random_state: Any = None,
     ) -> PosteriorDisplay:
-        """Any joint normal of two numbers.
+        """Use any joint normal of two numbers.
 
         Parameters
         ----------
         normal : MultivariateNormal of shape (2,)
-            The belief to show.
+            The distribution to show.
         names : tuple of two str, default=("w0", "w1")
-            What the numbers are called.
+            Names of the numbers, for the axes.
         coverage : sequence of floats, default=(0.5, 0.9)
-            Probability that each ellipse holds them both.
+            Probability that each ellipse contains them both.
         n_draws : int, default=0
             Number of draws to show as points.
         random_state : int, Generator or None
-            Where the draws come from.
+            Random state of the draws.
         """
         levels = tuple(sorted(float(level) for level in coverage))
         if not all(0.0 < level < 1.0 for level in levels):
@@ -97,29 +98,28 @@ class PosteriorDisplay:
         n_draws: int = 0,
         random_state: Any = None,
     ) -> PosteriorDisplay:
-        """Two weights of a fitted linear model, in the units of the data.
+        """Use two weights of a fitted linear model, in the units of the data.
 
         Parameters
         ----------
         estimator : linear model
-            With ``weight_distribution``, as Bayesian linear and logistic regression have it.
+            Fitted, with ``weight_distribution``, such as Bayesian linear or logistic regression.
         weights : tuple of two, default=("intercept", 0)
-            Which: columns by position or name, and "intercept" for the offset.
+            The weights to show: columns by position or name, or "intercept".
         output : object, optional
-            Which target, by position, or which class. None: the only one; of two classes the
-            second.
+            Target, by position, or class. None: the only target, or the second of two classes.
         prior : bool, default=False
-            What was believed before the rows, with the variances that the fit found.
+            Show the prior instead of the posterior, with the fitted variances.
         coverage, n_draws, random_state
             As in :meth:`from_distribution`.
         """
         if not isinstance(estimator, models.WeighedModel):
             raise TypeError(
                 f"{type(estimator).__name__} has no normal posterior of weights; use a Bayesian "
-                "linear model, or from_distribution with a normal of your own."
+                "linear model, or from_distribution with any normal."
             )
         if len(weights) != 2:
-            raise ValueError(f"This display shows two weights; weights={weights!r}.")
+            raise ValueError(f"weights={weights!r} must name exactly two weights.")
         return cls.from_distribution(
             estimator.weight_distribution(weights, output=output, prior=prior),
             (_name(estimator, weights[0]), _name(estimator, weights[1])),
@@ -129,7 +129,7 @@ class PosteriorDisplay:
         )
 
     def ellipse(self, coverage: float) -> Array:
-        """The border of the region of highest density that holds both with this chance, (n, 2)."""
+        """Return the border of the highest-density region with this probability, (n, 2)."""
         directions, size, _ = linalg.thin_svd(self.covariance)
         angle = np.linspace(0.0, 2.0 * np.pi, _N_CORNERS)
         circle = np.stack([np.cos(angle), np.sin(angle)])
@@ -143,9 +143,9 @@ class PosteriorDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Where to draw. None: a new figure.
+            Axes to draw on. None: a new figure.
         color : str, default=blue
-            Of everything but the draws, which are black.
+            Colour of everything but the draws, which are black.
         """
         axes = axes_or_new(ax)
         for level in self.coverage[::-1]:
@@ -163,7 +163,7 @@ class PosteriorDisplay:
 
 
 def _name(estimator: models.WeighedModel, weight: int | str) -> str:
-    """What a weight is called on an axis."""
+    """Return the name of a weight for an axis."""
     if weight == "intercept":
         return "offset"
     if estimator.features is not None:
@@ -176,9 +176,9 @@ def _name(estimator: models.WeighedModel, weight: int | str) -> str:
 
 
 def _check(normal: distributions.MultivariateNormal, names: tuple[str, str]) -> None:
-    """Two numbers, neither of them certain."""
+    """Check that the normal has two components with positive variances."""
     if normal.shape != (2,):
-        raise ValueError(f"This display shows a normal of two numbers; got shape {normal.shape}.")
+        raise ValueError(f"The normal must have shape (2,), but has {normal.shape}.")
     for name, variance in zip(names, normal.variance(), strict=True):
         if variance <= 0.0:
-            raise ValueError(f"The {name} is certain, so that there is no region to draw.")
+            raise ValueError(f"The variance of the {name} is zero, so no region can be drawn.")

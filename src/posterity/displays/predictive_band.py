@@ -1,4 +1,4 @@
-"""A prediction or a prior along one input: mean, intervals, and functions drawn from it."""
+"""Plot a prediction or a prior along one input: mean, intervals and drawn functions."""
 
 from __future__ import annotations
 
@@ -35,17 +35,17 @@ class PredictiveBandDisplay:
     Parameters
     ----------
     x : array of shape (n,)
-        Where the prediction was asked for.
+        Values of the input.
     mean : array of shape (n,)
         Mean of the prediction.
     coverage : tuple of floats, ascending
-        Probability that each interval holds a new target.
+        Probability that each interval contains a new target.
     lower, upper : arrays of shape (len(coverage), n)
         Ends of the intervals.
     functions : array of shape (n_functions, n)
         Noise-free functions drawn from the posterior; may be empty.
     x_train, y_train : arrays of shape (N,)
-        The rows to show as points; may be empty.
+        Rows to show as points; may be empty.
     x_label : str, default="x"
         Name of the input.
     x_vectors, y_vectors : arrays of shape (m,)
@@ -89,28 +89,28 @@ class PredictiveBandDisplay:
         n_grid: int = 200,
         vectors: bool = True,
     ) -> PredictiveBandDisplay:
-        """Ask a fitted regressor for its prediction along the range of X.
+        """Evaluate the prediction of a fitted regressor along the range of X.
 
         Parameters
         ----------
         estimator : regressor
             Fitted on one input and one target.
         X : array-like of shape (N, 1)
-            Rows whose range is drawn, the training rows as a rule.
+            Rows whose range is drawn, usually the training rows.
         y : array-like of shape (N,), optional
-            Their targets, shown as points.
+            Targets of the rows, shown as points.
         coverage : sequence of floats, default=(0.5, 0.9)
             Probabilities of the intervals.
         n_functions : int, default=0
             Number of functions to draw from the posterior.
         random_state : int, Generator or None
-            Where the draws come from.
+            Random state of the draws.
         margin : float, default=0.1
-            How far to look beyond the rows, as a share of their range.
+            Margin beyond the rows, as a share of their range.
         n_grid : int, default=200
-            Number of points at which the prediction is asked for.
+            Number of grid points.
         vectors : bool, default=True
-            Ring the relevance vectors of an estimator that has them, where targets are given.
+            Mark relevance vectors with rings, if the estimator has any and y is given.
         """
         x_train = grid.single_input(X)
         x = grid.span(x_train, margin=margin, n_grid=n_grid)
@@ -146,12 +146,12 @@ class PredictiveBandDisplay:
         margin: float = 0.0,
         n_grid: int = 200,
     ) -> PredictiveBandDisplay:
-        """The Gaussian process of a kernel before any data: mean zero, without noise.
+        """Show the Gaussian process prior of a kernel, with mean zero and without noise.
 
         Parameters
         ----------
         kernel : Kernel
-            Of one input. Parameters that are not set start from X.
+            Kernel of one input. Parameters that are not set are chosen from X.
         X : array-like of shape (N, 1)
             Rows whose range is drawn.
         coverage : sequence of floats, default=(0.9,)
@@ -159,9 +159,9 @@ class PredictiveBandDisplay:
         n_functions : int, default=3
             Number of functions to draw from the prior.
         random_state : int, Generator or None
-            Where the draws come from.
+            Random state of the draws.
         margin : float, default=0.0
-            How far to look beyond the rows, as a share of their range.
+            Margin beyond the rows, as a share of their range.
         n_grid : int, default=200
             Number of points.
 
@@ -197,7 +197,7 @@ class PredictiveBandDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Where to draw. None: a new figure.
+            Axes to draw on. None: a new figure.
         color : str, default=blue
             Colour of everything but the points.
         """
@@ -221,24 +221,24 @@ class PredictiveBandDisplay:
 
 
 def _one_target(mean: Array) -> Array:
-    """The mean of a prediction of one target, or a sentence saying that there are more."""
+    """Return the mean of a prediction of one target; refuse several targets."""
     if mean.ndim != 1:
         raise ValueError(
-            f"This display shows one target; the model predicts {mean.shape[1]}. "
-            "Fit one model a target to draw each of them."
+            f"This display shows one target, but the model predicts {mean.shape[1]}; fit one model "
+            "per target."
         )
     return mean
 
 
 def _kept(estimator: Regressor, x: Array) -> NDArray[np.intp]:
-    """Which rows are relevance vectors; of equal ones the first."""
+    """Return the positions of relevance vectors; of equal rows the first."""
     vectors = grid.kept_rows(estimator, 1)[:, 0]
     firsts = np.unique(x, return_index=True)[1]
     return np.sort(firsts[np.isin(x[firsts], vectors)])
 
 
 def _draw(estimator: Regressor, rows: Any, n: int, n_functions: int, random_state: Any) -> Array:
-    """Functions from the posterior, (n_functions, n)."""
+    """Draw functions from the posterior, (n_functions, n)."""
     if not n_functions:
         return np.empty((0, n))
     if not isinstance(estimator, FunctionSampler):

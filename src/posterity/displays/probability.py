@@ -1,4 +1,4 @@
-"""The probability of each class along one input, and how sure a classifier is of it."""
+"""Plot class probabilities along one input, with their uncertainty."""
 
 from __future__ import annotations
 
@@ -23,33 +23,33 @@ _DASHES = ("-", "--", "-.", ":")
 
 @runtime_checkable
 class LatentClassifier(Protocol):
-    """A classifier that knows how sure it is of its latent values."""
+    """A classifier with a distribution of its latent values."""
 
     def predict_latent(self, X: Any) -> distributions.Normal: ...
 
 
 @dataclass(frozen=True)
 class ProbabilityDisplay:
-    """Class probabilities along one input, and the rows that they come from.
+    """Class probabilities along one input, with the training rows.
 
     Parameters
     ----------
     x : array of shape (n,)
-        Where the probabilities were asked for.
+        Values of the input.
     probabilities : array of shape (n, C)
-        Of each class.
+        Probability of each class.
     classes : array of shape (C,)
-        What the classes are called.
+        Labels of the classes.
     coverage : float
-        Chance that the probability of the second of two classes lies in the band.
+        Coverage of the band of the probability of the second of two classes.
     lower, upper : arrays of shape (n,)
-        Ends of the band; empty where the classifier knows none.
+        Ends of the band; empty if the classifier has no uncertainty of its latent values.
     functions : array of shape (n_functions, n)
         Probabilities of the second class under weights from the posterior; may be empty.
     x_train : array of shape (N,)
-        The rows to show; may be empty.
+        Rows to show; may be empty.
     codes : array of shape (N,)
-        The class of each, by its place in ``classes``.
+        Class of each row, as a position in ``classes``.
     x_label : str, default="x"
         Name of the input.
 
@@ -87,24 +87,24 @@ class ProbabilityDisplay:
         margin: float = 0.1,
         n_grid: int = 200,
     ) -> ProbabilityDisplay:
-        """Ask a fitted classifier for its probabilities along the range of X.
+        """Evaluate the probabilities of a fitted classifier along the range of X.
 
         Parameters
         ----------
         estimator : classifier
-            Fitted on one input, with ``predict_proba``; with ``predict_latent`` there is a band.
+            Fitted on one input, with ``predict_proba``; a band needs ``predict_latent``.
         X : array-like of shape (N, 1)
-            Rows whose range is drawn, the training rows as a rule.
+            Rows whose range is drawn, usually the training rows.
         y : array-like of shape (N,), optional
-            Their classes; the rows are then shown.
+            Classes of the rows, which are then shown.
         coverage : float, default=0.9
-            Of the band: the interval of the latent value, through the sigmoid.
+            Coverage of the band, the sigmoid of the interval of the latent value.
         n_functions : int, default=0
-            Number of curves to draw from the posterior of the weights, of two classes.
+            Number of curves to draw from the posterior of the weights (two classes only).
         random_state : int, Generator or None
-            Where they come from.
+            Random state of the curves.
         margin : float, default=0.1
-            How far to look beyond the rows, as a share of their range.
+            Margin beyond the rows, as a share of their range.
         n_grid : int, default=200
             Number of points.
         """
@@ -130,15 +130,15 @@ class ProbabilityDisplay:
     def plot(self, ax: Axes | None = None, *, color: str = COLORS["blue"]) -> Axes:
         """Draw band, curves and rows, and return the axes.
 
-        Of two classes the curve is that of the second, and rows are marks at no and at full
-        probability. Of more each class has a curve, and rows are ticks below in its colour.
+        For two classes, the curve is the probability of the second, and rows are marks at 0 and 1.
+        For more, each class has a curve, and rows are ticks below in its colour.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Where to draw. None: a new figure.
+            Axes to draw on. None: a new figure.
         color : str, default=blue
-            Of the band and of the curve of two classes.
+            Colour of the band and of the curve of two classes.
         """
         axes = axes_or_new(ax)
         if len(self.classes) == 2:
@@ -149,7 +149,7 @@ class ProbabilityDisplay:
         return axes
 
     def _draw_second(self, axes: Axes, color: str) -> None:
-        """Of two classes one curve says all."""
+        """Draw the probability of the second of two classes."""
         if len(self.lower):
             name = f"{100 * self.coverage:g} % interval"
             axes.fill_between(
@@ -164,7 +164,7 @@ class ProbabilityDisplay:
         axes.set(ylabel=f"probability of {self.classes[1]}", ylim=(-0.06, 1.06))
 
     def _draw_each(self, axes: Axes) -> None:
-        """A curve and a row of ticks of each class."""
+        """Draw a curve and a row of ticks for each class."""
         for c, name in enumerate(self.classes):
             line: dict[str, Any] = {"color": class_color(c), "ls": _DASHES[c % len(_DASHES)]}
             axes.plot(self.x, self.probabilities[:, c], label=str(name), **line)
@@ -177,7 +177,7 @@ class ProbabilityDisplay:
 
 
 def _band(estimator: Any, rows: Any, coverage: float) -> tuple[Array, Array]:
-    """The interval of the latent value of two classes, through the sigmoid; or nothing."""
+    """Return the sigmoid of the interval of the latent value of two classes; empty if unknown."""
     if len(estimator.classes_) != 2 or not isinstance(estimator, LatentClassifier):
         return np.empty(0), np.empty(0)
     latent = estimator.predict_latent(rows)
@@ -188,11 +188,11 @@ def _band(estimator: Any, rows: Any, coverage: float) -> tuple[Array, Array]:
 
 
 def _functions(estimator: Any, x: Array, n_functions: int, random_state: Any) -> Array:
-    """Curves of the second class under weights from the posterior, (n_functions, n)."""
+    """Draw curves of the second class from the posterior of the weights, (n_functions, n)."""
     if not n_functions:
         return np.empty((0, len(x)))
     if len(estimator.classes_) != 2:
-        raise ValueError("Curves from the posterior are drawn of two classes; use n_functions=0.")
+        raise ValueError("Posterior curves are available for two classes only; use n_functions=0.")
     if not isinstance(estimator, models.WeighedModel):
         raise TypeError(
             f"{type(estimator).__name__} has no posterior of weights to draw from; "

@@ -1,4 +1,4 @@
-"""Whether classes and intervals come true as often as a model said they would."""
+"""Plot observed frequencies against predicted probabilities or coverages."""
 
 from __future__ import annotations
 
@@ -21,22 +21,23 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ReliabilityDisplay:
-    """Stated probabilities beside observed frequencies, in bins of about as many rows each.
+    """Predicted probabilities and observed frequencies, in bins of about equal size.
 
     Parameters
     ----------
     predicted : array of shape (B,)
-        Mean probability of each bin.
+        Mean predicted probability of each bin.
     observed : array of shape (B,)
-        Share of its rows for which the event happened.
+        Observed frequency of the event in each bin.
     lower, upper : arrays of shape (B,)
-        Where that share falls with a probability of ``coverage`` if the predictions are right.
+        Band that contains the observed frequency of calibrated predictions with probability
+        ``coverage``.
     counts : array of shape (B,)
-        Rows in each bin.
+        Number of rows in each bin.
     coverage : float, default=0.9
-        Of the band.
+        Coverage of the band.
     event : str, default="the event"
-        What was predicted.
+        Name of the event, for the axes.
 
     Examples
     --------
@@ -68,21 +69,21 @@ class ReliabilityDisplay:
         coverage: float = 0.9,
         event: str = "the event",
     ) -> ReliabilityDisplay:
-        """Sort rows by their probability and compare it, bin by bin, with what happened.
+        """Group rows by predicted probability, and compute the observed frequency of each bin.
 
         Parameters
         ----------
         happened : array-like of shape (N,)
-            Whether the event happened, as true or false, one or zero.
+            Whether the event was observed, as booleans or 0 and 1.
         probability : array-like of shape (N,)
-            The probability that was given to it.
+            Predicted probability of the event.
         n_bins : int, default=10
-            Number of bins at most: rows of equal probability share one.
+            Maximum number of bins; rows of equal probability share one.
         coverage : float, default=0.9
-            Probability of the band in which right predictions are seen. It is binomial at the mean
-            of the bin, which is a little wide where probabilities within it differ.
+            Coverage of the band of calibrated predictions. The band is binomial at the mean of the
+            bin, which is slightly wide if probabilities within it differ.
         event : str, default="the event"
-            A name for the axes.
+            Name of the event, for the axes.
         """
         _check_options(n_bins, coverage, "n_bins")
         p, outcome = _checked(happened, probability)
@@ -103,21 +104,21 @@ class ReliabilityDisplay:
         n_intervals: int = 10,
         coverage: float = 0.9,
     ) -> ReliabilityDisplay:
-        """Compare how often central intervals of a prediction held the target with their chance to.
+        """Compare the nominal and observed coverage of central intervals of a prediction.
 
-        Intervals of 5 % to 95 %, for the default number. All rows are in each, so that the points
-        move together, unlike those of bins.
+        The default number gives intervals from 5 % to 95 %. All rows are in each, so the points
+        are correlated, unlike those of bins.
 
         Parameters
         ----------
         prediction : Univariate distribution of shape (N,)
-            Of the target of each row.
+            Predicted distribution of each target.
         y : array-like of shape (N,)
-            The targets.
+            Observed targets.
         n_intervals : int, default=10
             Number of intervals.
         coverage : float, default=0.9
-            Probability of the band in which right predictions are seen.
+            Coverage of the band of calibrated predictions.
         """
         _check_options(n_intervals, coverage, "n_intervals")
         targets = _targets(prediction, y)
@@ -126,7 +127,7 @@ class ReliabilityDisplay:
         for i, level in enumerate(stated.tolist()):
             low, high = prediction.interval(level)
             observed[i] = np.mean((low <= targets) & (targets <= high))
-            if not isinstance(prediction, distributions.Continuous):  # which keeps more than asked
+            if not isinstance(prediction, distributions.Continuous):  # its coverage is larger
                 stated[i] = _chance(prediction, low, high)
         counts = np.full(n_intervals, float(len(targets)))
         lower, upper = _band(stated, counts, coverage)
@@ -142,17 +143,17 @@ class ReliabilityDisplay:
         n_bins: int = 10,
         coverage: float = 0.9,
     ) -> ReliabilityDisplay:
-        """The second class of two, whether the most probable of more was right, or intervals.
+        """Check the second of two classes, the most probable of several, or central intervals.
 
         Parameters
         ----------
         estimator : classifier or regressor
-            With ``predict_proba``, or with ``predict_dist``; then it is the intervals that are
-            compared, as in :meth:`from_distribution`.
+            Fitted, with ``predict_proba``, or with ``predict_dist``; for the latter, intervals are
+            checked as in :meth:`from_distribution`.
         X : array-like or data frame of shape (N, D)
-            Rows that it was not fitted to.
+            Rows that the estimator was not fitted to.
         y : array-like of shape (N,)
-            Their classes or targets.
+            Classes or targets of the rows.
         n_bins : int, default=10
             Number of bins, or of intervals.
         coverage : float, default=0.9
@@ -161,8 +162,7 @@ class ReliabilityDisplay:
         if not isinstance(estimator, ProbabilisticClassifier):
             if not isinstance(estimator, DistributionRegressor):
                 raise TypeError(
-                    f"{type(estimator).__name__} has neither predict_proba nor predict_dist: there "
-                    "is nothing to compare with what happened."
+                    f"{type(estimator).__name__} has neither predict_proba nor predict_dist."
                 )
             prediction = estimator.predict_dist(X)
             return cls.from_distribution(prediction, y, n_intervals=n_bins, coverage=coverage)
@@ -177,69 +177,69 @@ class ReliabilityDisplay:
         return cls.from_predictions(right, P.max(axis=1), event=event, **options)
 
     def plot(self, ax: Axes | None = None, *, color: str = COLORS["blue"]) -> Axes:
-        """Draw the band, the diagonal and the observed shares, and return the axes.
+        """Draw the band, the diagonal and the observed frequencies, and return the axes.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Where to draw. None: a new figure.
+            Axes to draw on. None: a new figure.
         color : str, default=blue
-            Of the points.
+            Colour of the points.
         """
         axes = axes_or_new(ax)
-        grey, name = COLORS["grey"], f"{100 * self.coverage:g} % of right predictions"
+        grey, name = COLORS["grey"], f"{100 * self.coverage:g} % if calibrated"
         axes.vlines(self.predicted, self.lower, self.upper, color=grey, alpha=0.4, lw=7, label=name)
         axes.plot([0.0, 1.0], [0.0, 1.0], color=grey, lw=1.0)
         axes.plot(self.predicted, self.observed, "o-", color=color, ms=6, lw=1.2, label="observed")
-        axes.set(xlabel=f"probability of {self.event}", ylabel="share of rows")
+        axes.set(xlabel=f"predicted probability of {self.event}", ylabel="observed frequency")
         axes.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))
         return axes
 
 
 def _check_options(count: int, coverage: float, name: str) -> None:
-    """How many points, and how wide their band."""
+    """Check the number of points and the coverage of the band."""
     if count < 1 or not 0.0 < coverage < 1.0:
         raise ValueError(f"{name}={count} must be >= 1, and coverage={coverage} in (0, 1).")
 
 
 def _band(p: Array, counts: Array, coverage: float) -> tuple[Array, Array]:
-    """Where the share of so many rows falls if each has this probability."""
+    """Return the binomial band of the frequency of an event with this probability."""
     tails = (1.0 - coverage) / 2.0, (1.0 + coverage) / 2.0
     lower, upper = (stats.binom.ppf(q, counts, np.minimum(p, 1.0)) / counts for q in tails)
     return lower, upper
 
 
 def _chance(prediction: distributions.Univariate, low: Array, high: Array) -> float:
-    """That a count lies in its interval, with both of its ends; the average of all rows."""
+    """Return the mean probability that counts lie in their closed intervals."""
     inside = prediction.cdf(high) - prediction.cdf(low) + np.exp(prediction.log_prob(low))
     return float(np.mean(inside))
 
 
 def _targets(prediction: distributions.Univariate, y: ArrayLike) -> Array:
-    """One for each prediction, or a sentence."""
+    """Check that there is one target per prediction."""
     targets = np.asarray(y, dtype=np.float64)
     if prediction.shape != targets.shape or targets.ndim != 1 or not len(targets):
         raise ValueError(
-            "One prediction and one target are needed for each row; got the shapes "
+            "prediction and y must have the same shape (N,); their shapes are "
             f"{prediction.shape} and {targets.shape}."
         )
     return targets
 
 
 def _checked(happened: ArrayLike, probability: ArrayLike) -> tuple[Array, Array]:
-    """Probabilities and outcomes of the same rows, or a sentence."""
+    """Check probabilities and outcomes of the same rows."""
     p = np.asarray(probability, dtype=np.float64)
     outcome = np.asarray(happened, dtype=np.float64)
     if p.ndim != 1 or p.shape != outcome.shape or not len(p):
         raise ValueError(
-            "One probability and one outcome are needed for each row; got the shapes "
-            f"{p.shape} and {outcome.shape}."
+            "happened and probability must have the same shape (N,); their shapes are "
+            f"{outcome.shape} and {p.shape}."
         )
     wrong = np.flatnonzero(~((p >= 0.0) & (p <= 1.0)) | ~np.isin(outcome, (0.0, 1.0)))
     if wrong.size:
         row = wrong[0]
         raise ValueError(
-            f"Row {row} has the probability {p[row]:g} and the outcome {outcome[row]:g}; the first "
-            "must lie in [0, 1] and the second be 0 or 1."
+            f"Row {row} has the probability {p[row]:g} and the outcome {outcome[row]:g}; a "
+            "probability must be in [0, 1], and an outcome 0 or 1."
         )
     return p, outcome

@@ -1,4 +1,4 @@
-"""How much each component explains, and how many of them the evidence is for."""
+"""Plot explained variances of components, and the evidence of their number."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _KEPT = "components kept"
 
 @runtime_checkable
 class Explaining(Protocol):
-    """A fitted model of components with variances, of this library or of another."""
+    """A fitted model with explained variances, such as PCA."""
 
     explained_variance_: Any
     explained_variance_ratio_: Any
@@ -27,36 +27,36 @@ class Explaining(Protocol):
 
 @runtime_checkable
 class Weighed(Protocol):
-    """A fitted model that knows the log evidence of every number of components."""
+    """A fitted model with the log evidence of every number of components."""
 
     log_evidences_: Any
 
 
 @runtime_checkable
 class Relevant(Protocol):
-    """A fitted model that knows how much each latent dimension matters."""
+    """A fitted model with relevances of latent dimensions."""
 
     relevances_: Any
 
 
 @dataclass(frozen=True)
 class SpectrumDisplay:
-    """The size of each component, their share of the whole, and the evidence of their number.
+    """Variance of each component, cumulative share, and evidence of their number.
 
     Parameters
     ----------
     values : array of shape (K,)
         Variance of each component, or relevance of each latent dimension.
     share : array of shape (K,)
-        Share of the variance that the components up to this one explain; empty for relevances.
+        Cumulative share of the explained variance; empty for relevances.
     counts : array of shape (L,)
-        Numbers of components that were weighed; may be empty.
+        Numbers of components with a log evidence; may be empty.
     log_evidences : array of shape (L,)
         Log evidence of each of these numbers.
     n_components : int, default=0
-        How many are marked as kept; 0 where no number was chosen.
+        Number of components marked as kept; 0 if no number was chosen.
     name : str, default="variance"
-        What the values are.
+        Name of the values, for the axis.
 
     Examples
     --------
@@ -85,17 +85,18 @@ class SpectrumDisplay:
         Parameters
         ----------
         estimator : transformer
-            With ``explained_variance_`` and ``explained_variance_ratio_``, as PCA has them, and
-            ``log_evidences_`` where evidence is to be seen; or with ``relevances_``.
+            Fitted, with ``explained_variance_`` and ``explained_variance_ratio_`` as PCA has them,
+            and ``log_evidences_`` to show the evidence; or with ``relevances_``.
         n_components : int, optional
-            How many to mark as kept. None: the number of largest evidence, or all.
+            Number of components to mark as kept. None: the number with the largest evidence, or
+            all.
         """
         if isinstance(estimator, Relevant):
             return cls(_vector(estimator.relevances_), np.empty(0), name="relevance")
         if not isinstance(estimator, Explaining):
             raise TypeError(
-                f"{type(estimator).__name__} has neither the variances of components nor the "
-                "relevances of latent dimensions; fit a PCA or a variational GPLVM."
+                f"{type(estimator).__name__} has neither explained_variance_ nor relevances_; use "
+                "PCA or a variational GPLVM."
             )
         values = _vector(estimator.explained_variance_)
         share = np.cumsum(_vector(estimator.explained_variance_ratio_))
@@ -109,21 +110,21 @@ class SpectrumDisplay:
     def plot(
         self, ax: Axes | None = None, *, show: Literal["values", "share", "evidence"] = "values"
     ) -> Axes:
-        """Draw one of the three and return the axes.
+        """Draw variances, cumulative share or evidence, and return the axes.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Where to draw. None: a new figure.
+            Axes to draw on. None: a new figure.
         show : {"values", "share", "evidence"}, default="values"
-            Variance or relevance of each component; share of the variance that they explain
-            together; or the log evidence of their number, below that of the best.
+            Variance or relevance of each component; cumulative share of the explained variance;
+            or the log evidence of their number, relative to the best.
         """
         if show not in ("values", "share", "evidence"):
             raise ValueError(f"show={show!r} must be 'values', 'share' or 'evidence'.")
         shown = {"values": self.values, "share": self.share, "evidence": self.log_evidences}[show]
         if not len(shown):
-            raise ValueError(f"There is no {show} to show: the model does not tell it.")
+            raise ValueError(f"show={show!r} is not available for this model.")
         axes = axes_or_new(ax)
         {
             "values": self._draw_values,
@@ -133,7 +134,7 @@ class SpectrumDisplay:
         return axes
 
     def _draw_values(self, axes: Axes) -> None:
-        """Variances on a logarithmic axis, since noise has a wide range; bars of relevances."""
+        """Draw variances on a logarithmic axis, or relevances as bars."""
         n = len(self.values)
         if self.name != "variance":
             axes.bar(np.arange(n), self.values, color=COLORS["blue"])
@@ -147,7 +148,7 @@ class SpectrumDisplay:
         axes.set(xlabel="component", ylabel=self.name, yscale="log")
 
     def _draw_share(self, axes: Axes) -> None:
-        """From nothing at no component."""
+        """Draw the cumulative share of the variance, starting at zero components."""
         blue = COLORS["blue"]
         axes.plot(np.arange(len(self.share) + 1), np.concatenate([[0.0], self.share]), color=blue)
         if self.n_components:
@@ -156,7 +157,7 @@ class SpectrumDisplay:
         axes.set(xlabel="components", ylabel="share of the variance", ylim=(0.0, 1.03))
 
     def _draw_evidence(self, axes: Axes) -> None:
-        """Below the best, in nats."""
+        """Draw the log evidence relative to the best, in nats."""
         blue, height = COLORS["blue"], self.log_evidences - np.nanmax(self.log_evidences)
         axes.plot(self.counts, height, color=blue)
         chosen = self.counts == self.n_components
@@ -165,5 +166,5 @@ class SpectrumDisplay:
 
 
 def _vector(values: Any) -> Array:
-    """Numbers in a row, from an array of any library."""
+    """Convert an array of any library to a vector."""
     return np.asarray(arrays.to_numpy(values), dtype=np.float64).ravel()

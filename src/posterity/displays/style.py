@@ -1,4 +1,4 @@
-"""How every picture of the library looks: few colours, told apart by everyone, and no clutter."""
+"""Style of the plots: few colours that everyone can distinguish, and no clutter."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _MARKERS = "os^Dv<>P"
 
 
 def style() -> AbstractContextManager[None]:
-    """Matplotlib's settings of the gallery, for the length of a ``with`` block.
+    """Use the Matplotlib settings of the gallery in a ``with`` block.
 
     Examples
     --------
@@ -59,17 +59,17 @@ def style() -> AbstractContextManager[None]:
 
 
 def class_color(place: int) -> str:
-    """Of a class, by its place among all."""
+    """Return the colour of the class at this position."""
     return COLORS[CYCLE[place % len(CYCLE)]]
 
 
 def class_marker(place: int) -> str:
-    """Of a class, by its place among all: colours alone do not tell everyone enough."""
+    """Return the marker of the class at this position, so that colour is not the only cue."""
     return _MARKERS[place % len(_MARKERS)]
 
 
 def axes_or_new(ax: Axes | None) -> Axes:
-    """The axes given, or those of a new figure."""
+    """Return the given axes, or those of a new figure."""
     if ax is not None:
         return ax
     import matplotlib.pyplot as plt

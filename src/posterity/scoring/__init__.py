@@ -1,9 +1,9 @@
-"""How good predictions were, uncertainty included: log score, CRPS, Brier, coverage, calibration.
+"""Scores of predictive distributions: log score, CRPS, Brier score, coverage, calibration.
 
-Every score takes the predictions first and the outcomes second, in the shape of the batch; classes
-are numbered from 0. The log score is better when higher, all others when lower. Functions that end
-in ``_scorer`` are for scikit-learn: ``cross_val_score(model, X, y, scoring=scoring.crps_scorer)``;
-there higher is always better, so that errors are negated, and classes go by their labels.
+Every score takes predictions and outcomes of the same shape; classes are codes from 0. Higher log
+scores are better, and lower values of all others. Functions that end in ``_scorer`` are for
+scikit-learn: ``cross_val_score(model, X, y, scoring=scoring.crps_scorer)``. For them higher is
+always better, so errors are negated, and classes are given by their labels.
 """
 
 from posterity.scoring.calibration import (

@@ -1,4 +1,4 @@
-"""Whether the stated uncertainty is the right one: coverage and calibration."""
+"""Measures of calibration: coverage, interval width and the probability integral transform."""
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,7 +16,7 @@ def interval_coverage(
     coverage: float = 0.9,
     sample_weight: ArrayLike | None = None,
 ) -> float:
-    """Share of outcomes inside the central interval; best when it equals ``coverage``.
+    """Return the share of outcomes inside the central interval, ideally ``coverage``.
 
     Examples
     --------
@@ -31,7 +31,7 @@ def interval_coverage(
 
 
 def interval_width(dist: distributions.Distribution, coverage: float = 0.9) -> float:
-    """Mean width of the central interval; at equal coverage, the narrower is better.
+    """Return the mean width of the central interval; at equal coverage, narrower is better.
 
     Examples
     --------
@@ -46,16 +46,16 @@ def interval_width(dist: distributions.Distribution, coverage: float = 0.9) -> f
 def pit(
     dist: distributions.Distribution, y: ArrayLike, *, rng: np.random.Generator | None = None
 ) -> Array:
-    """Probability integral transform: P(Y <= y), uniform from 0 to 1 where predictions are right.
+    """Probability integral transform: P(Y <= y), uniform on [0, 1] for calibrated predictions.
 
     Parameters
     ----------
     dist : Distribution
-        Of a joint prediction, each row alone.
+        Predictions; the marginals of a joint prediction.
     y : array-like
-        What happened.
+        Outcomes.
     rng : numpy Generator
-        Needed for classes, where it places each y at random in the step of its cdf.
+        Needed for classes, whose transform is randomised within the step of the cdf.
 
     Examples
     --------
@@ -68,7 +68,7 @@ def pit(
     if not isinstance(rows, distributions.Discrete):
         return rows.cdf(happened)
     if rng is None:
-        raise ValueError("The transform of classes is randomised: pass rng=, a numpy Generator.")
+        raise ValueError("The transform of classes is randomised; pass a numpy Generator as rng.")
     return rows.cdf(happened - 1.0) + rng.random(rows.shape) * rows.pmf(happened)
 
 
@@ -79,7 +79,7 @@ def calibration_curve(
     *,
     rng: np.random.Generator | None = None,
 ) -> tuple[Array, Array]:
-    """Levels, and the share of outcomes below the quantile of each; on the diagonal when right.
+    """Return levels and the share of outcomes below each quantile, equal if calibrated.
 
     Examples
     --------
@@ -100,7 +100,7 @@ def calibration_error(
     *,
     rng: np.random.Generator | None = None,
 ) -> float:
-    """Mean distance of the calibration curve from the diagonal; lower is better.
+    """Return the mean distance of the calibration curve from the diagonal; lower is better.
 
     Examples
     --------
@@ -116,9 +116,9 @@ def calibration_error(
 def ks_distance(
     dist: distributions.Distribution, y: ArrayLike, *, rng: np.random.Generator | None = None
 ) -> float:
-    """Kolmogorov-Smirnov distance: the farthest that the calibration curve is from the diagonal.
+    """Kolmogorov-Smirnov distance: the largest distance of the calibration curve from the diagonal.
 
-    With n outcomes and right predictions it exceeds 1.36 / sqrt(n) once in twenty times.
+    For calibrated predictions of n outcomes it exceeds 1.36 / sqrt(n) with probability 0.05.
 
     Examples
     --------

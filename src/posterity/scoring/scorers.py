@@ -1,6 +1,6 @@
-"""Scores in the form that scikit-learn asks for: callable(estimator, X, y), higher is better.
+"""Scorers for scikit-learn: callable(estimator, X, y), higher is better.
 
-An estimator needs ``predict_dist``; a classifier also ``classes_``, which number its labels.
+An estimator needs ``predict_dist``, and a classifier also ``classes_``.
 """
 
 from typing import Any
@@ -13,7 +13,7 @@ from posterity.scoring import scores
 
 
 def log_score_scorer(estimator: Any, X: Any, y: ArrayLike) -> float:
-    """Log score of what an estimator predicts.
+    """Return the log score of the predictions of an estimator.
 
     Examples
     --------
@@ -29,7 +29,7 @@ def log_score_scorer(estimator: Any, X: Any, y: ArrayLike) -> float:
 
 
 def crps_scorer(estimator: Any, X: Any, y: ArrayLike) -> float:
-    """Negated CRPS of what a regressor predicts.
+    """Return the negative CRPS of the predictions of a regressor.
 
     Examples
     --------
@@ -45,7 +45,7 @@ def crps_scorer(estimator: Any, X: Any, y: ArrayLike) -> float:
 
 
 def brier_scorer(estimator: Any, X: Any, y: ArrayLike) -> float:
-    """Negated Brier score of what a classifier predicts.
+    """Return the negative Brier score of the predictions of a classifier.
 
     Examples
     --------
@@ -63,7 +63,7 @@ def brier_scorer(estimator: Any, X: Any, y: ArrayLike) -> float:
 
 
 def rmse_scorer(estimator: Any, X: Any, y: ArrayLike) -> float:
-    """Negated root mean squared error of the mean that a regressor predicts.
+    """Return the negative root mean squared error of the mean predicted by a regressor.
 
     Examples
     --------
@@ -79,12 +79,14 @@ def rmse_scorer(estimator: Any, X: Any, y: ArrayLike) -> float:
 
 
 def _numbered(estimator: Any, y: ArrayLike) -> NDArray[Any]:
-    """Outcomes as the estimator's distributions know them: labels become class numbers."""
+    """Convert labels to class codes of the estimator; other targets are unchanged."""
     labels = np.asarray(y)
     if not (isinstance(estimator, BaseEstimator) and is_classifier(estimator)):
         return labels
     classes = estimator.classes_
     unknown = labels[~np.isin(labels, classes)]
     if unknown.size:
-        raise ValueError(f"y holds the label '{unknown[0]}', which was not in the training data.")
+        raise ValueError(
+            f"y contains the label '{unknown[0]}', which was not in the training data."
+        )
     return np.searchsorted(classes, labels)

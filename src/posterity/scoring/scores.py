@@ -1,4 +1,4 @@
-"""One number for a whole batch of predictions: log score, CRPS, Brier score, root mean square."""
+"""Scores of a batch of predictions: log score, CRPS, Brier score and RMSE."""
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,9 +11,9 @@ from posterity.scoring import outcomes
 def log_score(
     dist: distributions.Distribution, y: ArrayLike, sample_weight: ArrayLike | None = None
 ) -> float:
-    """Mean log density, or log probability, of what happened; higher is better.
+    """Return the mean log density or log probability of the outcomes; higher is better.
 
-    Of a joint prediction of many rows: the joint log density, divided by the number of rows.
+    For a joint prediction, this is the joint log density divided by the number of rows.
 
     Examples
     --------
@@ -24,7 +24,7 @@ def log_score(
     happened = outcomes.matching(dist.shape, y)
     if isinstance(dist, distributions.MultivariateNormal):
         if sample_weight is not None:
-            raise ValueError("Rows that are predicted jointly cannot be weighted one by one.")
+            raise ValueError("sample_weight cannot be used with a joint prediction.")
         return float(np.sum(dist.log_prob(happened)) / dist.size)
     return outcomes.weighted_mean(dist.log_prob(happened), sample_weight)
 
@@ -32,9 +32,9 @@ def log_score(
 def crps(
     dist: distributions.Distribution, y: ArrayLike, sample_weight: ArrayLike | None = None
 ) -> float:
-    """Mean continuous ranked probability score, in the units of y; lower is better.
+    """Return the mean continuous ranked probability score, in the units of y; lower is better.
 
-    The mean absolute error, for predictions without uncertainty.
+    For predictions without uncertainty, this is the mean absolute error.
 
     Examples
     --------
@@ -44,7 +44,9 @@ def crps(
     """
     rows = outcomes.rows_of(dist)
     if not isinstance(rows, distributions.Continuous):
-        raise TypeError(f"The CRPS is for continuous predictions, not {dist!r}; use brier.")
+        raise TypeError(
+            f"The CRPS needs continuous predictions, not {type(dist).__name__}; use brier."
+        )
     return outcomes.weighted_mean(rows.crps(outcomes.matching(rows.shape, y)), sample_weight)
 
 
@@ -53,19 +55,19 @@ def brier(
     y: ArrayLike,
     sample_weight: ArrayLike | None = None,
 ) -> float:
-    """Mean squared error of the probabilities of classes; lower is better.
+    """Return the mean squared error of class probabilities; lower is better.
 
-    With two classes that of one of them, from 0 to 1; with more the sum over the classes, from 0 to
-    2, as scikit-learn has it.
+    For two classes it is the error of one of them, from 0 to 1; for more it is the sum over
+    classes, from 0 to 2, as in scikit-learn.
 
     Parameters
     ----------
     prediction : Discrete, or array of shape (n,) or (n, C)
-        Predictions of classes, the probability of class 1, or the probabilities of all classes.
+        Predictions of classes, probabilities of class 1, or probabilities of all classes.
     y : array-like of shape (n,)
-        Class numbers.
+        Class codes from 0.
     sample_weight : array-like of shape (n,), optional
-        How much each row counts in the mean.
+        Weights of the rows in the mean.
 
     Examples
     --------
@@ -77,7 +79,7 @@ def brier(
     k = np.asarray(y)
     if k.shape != p.shape[:-1] or not np.all(np.isin(k, np.arange(p.shape[-1]))):
         raise ValueError(
-            f"y must be {p.shape[0]} class numbers from 0 to {p.shape[-1] - 1}, one for each row."
+            f"y must have {p.shape[0]} class codes from 0 to {p.shape[-1] - 1}, one per row."
         )
     squares = np.sum((p - (k[..., None] == np.arange(p.shape[-1]))) ** 2, axis=-1)
     return outcomes.weighted_mean(squares / 2.0 if p.shape[-1] == 2 else squares, sample_weight)
@@ -88,7 +90,7 @@ def rmse(
     y: ArrayLike,
     sample_weight: ArrayLike | None = None,
 ) -> float:
-    """Root mean squared error of the mean, in the units of y; lower is better.
+    """Return the root mean squared error of the mean, in the units of y; lower is better.
 
     Examples
     --------
@@ -104,12 +106,14 @@ def rmse(
 
 
 def _probabilities(prediction: distributions.Discrete | ArrayLike) -> Array:
-    """Probabilities of all classes, (n, C)."""
+    """Return the probabilities of all classes, (n, C)."""
     if isinstance(prediction, distributions.Discrete):
         return prediction.probabilities()
     if isinstance(prediction, distributions.Distribution):
-        raise TypeError(f"The Brier score is for predictions of classes, not {prediction!r}.")
+        raise TypeError(
+            f"The Brier score needs predictions of classes, not {type(prediction).__name__}."
+        )
     p = np.asarray(prediction, dtype=np.float64)
     if p.ndim not in (1, 2) or not np.all((p >= 0.0) & (p <= 1.0)):
-        raise ValueError("Probabilities must be from 0 to 1, of shape (n,) or (n, C).")
+        raise ValueError("Probabilities must be in [0, 1] and have shape (n,) or (n, C).")
     return np.stack([1.0 - p, p], axis=-1) if p.ndim == 1 else p
