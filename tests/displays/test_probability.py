@@ -147,7 +147,7 @@ def test_what_cannot_be_drawn_is_named(model, rows, three):
         curves(model, X, y, coverage=1.0)
     with pytest.raises(ValueError, match=r"a single class, \['yes'\]"):
         curves(DummyClassifier().fit(X, ["yes"] * len(X)), X)
-    with pytest.raises(ValueError, match="drawn of two classes"):
+    with pytest.raises(ValueError, match="available for two classes only"):
         curves(three[0], X, n_functions=1)
     with pytest.raises(TypeError, match="LogisticRegression has no posterior of weights to draw"):
         curves(Peer().fit(X, y), X, y, n_functions=1)
