@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
 from posterity import GaussianProcessRegressor, arrays, distributions, kernels, likelihoods
-from posterity.inference.process import search as process_search
+from posterity.inference import search as evidence_search
 from posterity.models import search_report
 
 SMALL = Path(__file__).parents[3] / "shared" / "data" / "small"
@@ -375,7 +375,7 @@ def test_restarts_find_at_least_as_much_and_the_same_by_two_jobs():
 def test_beginning_on_few_rows_finds_the_same(monkeypatch):
     X, y = data(200)
     whole = GaussianProcessRegressor().fit(X, y)
-    monkeypatch.setattr(process_search, "_FEW_ROWS", 40)
+    monkeypatch.setattr(evidence_search, "_FEW_ROWS", 40)
     first, again = (GaussianProcessRegressor(random_state=5).fit(X, y) for _ in range(2))
     assert first.log_evidence_ == pytest.approx(whole.log_evidence_, abs=0.05)
     assert first.kernel_ == again.kernel_

@@ -7,6 +7,7 @@ import pytest
 from scipy import stats
 
 from posterity import kernels, linalg, optimize
+from posterity.inference import search as evidence_search
 from posterity.inference.process import search
 from posterity.inference.process.exact import Evidence, Observations
 from posterity.inference.process.search import ProcessProblem
@@ -67,7 +68,7 @@ def test_held_parameters_and_given_noise_stay():
 
 def test_without_anything_to_learn_there_is_no_search():
     asked = problem(kernel=FREE.fixed(), learned=False)
-    learned = maximise(asked, starts=search.draw_random_starts(asked, 3, _rng()))
+    learned = maximise(asked, starts=evidence_search.draw_random_starts(asked, 3, _rng()))
     assert learned.kernel == FREE.fixed()
     assert (learned.optimum.n_iter, learned.optimum.at_bounds) == (0, ())
     assert "given" in learned.optimum.stop_reason
@@ -87,7 +88,7 @@ def test_parameters_stay_within_bounds_and_say_so():
 
 def test_restarts_are_drawn_within_bounds_and_the_best_is_kept():
     asked = problem(kernel=FREE.bounded(length_scale=(0.5, 1.5)))
-    starts = search.draw_random_starts(asked, 50, _rng())
+    starts = evidence_search.draw_random_starts(asked, 50, _rng())
     low, high = asked.limits.T
     assert np.all((low <= starts) & (starts <= high))
     assert np.ptp(starts, axis=0).min() > 0.5
@@ -111,7 +112,7 @@ def test_the_search_goes_on_from_the_best_start():
 
 def test_two_at_a_time_find_what_one_finds():
     asked = problem()
-    starts = search.draw_random_starts(asked, 3, _rng())
+    starts = evidence_search.draw_random_starts(asked, 3, _rng())
     alone, shared = (maximise(asked, starts=starts, n_jobs=n) for n in (1, 2))
     np.testing.assert_allclose(alone.optimum.x, shared.optimum.x, atol=1e-4)
     np.testing.assert_allclose(alone.probes, shared.probes, rtol=1e-7)
@@ -120,8 +121,8 @@ def test_two_at_a_time_find_what_one_finds():
 def test_beginning_on_few_rows_ends_where_all_rows_do(monkeypatch):
     asked = problem(200)
     whole = maximise(asked)
-    monkeypatch.setattr(search, "_FEW_ROWS", 12)
-    sizes = [stage.observations.n_rows for stage in search._stages(asked, _rng())]
+    monkeypatch.setattr(evidence_search, "_FEW_ROWS", 12)
+    sizes = [stage.observations.n_rows for stage in evidence_search._stages(asked, _rng())]
     assert sizes == [12, 96, 200]
     for seed in range(3):
         grown = maximise(asked, seed)
@@ -163,7 +164,7 @@ def test_where_nothing_is_gained_the_search_has_converged():
     started, bounds = kernels.Scaled(kernels.RationalQuadratic()).tuned(X, variance=1.0)
     y = Observations.of(np.ones((12, 1)))
     asked = ProcessProblem(X, y, started, bounds, 0.1, (1e-8, 10.0))
-    learned = maximise(asked, starts=search.draw_random_starts(asked, 2, _rng()))
+    learned = maximise(asked, starts=evidence_search.draw_random_starts(asked, 2, _rng()))
     assert learned.optimum.converged
 
 
@@ -175,7 +176,7 @@ def test_functions_without_noise_are_learned_without_a_warning(n, speed):
     started, bounds = FREE.tuned(X, variance=1.0)
     y = Observations.of(np.sin(speed * X))
     asked = ProcessProblem(X, y, started, bounds, 0.1, (1e-8, 10.0))
-    learned = maximise(asked, starts=search.draw_random_starts(asked, 2, _rng()))
+    learned = maximise(asked, starts=evidence_search.draw_random_starts(asked, 2, _rng()))
     assert learned.optimum.converged
 
 
@@ -228,8 +229,8 @@ def test_a_stage_begins_with_the_curvature_of_the_one_before(monkeypatch):
         seen.append((options["inverse_hessian"], options["least_gain"], best.inverse_hessian))
         return best
 
-    monkeypatch.setattr(search, "_FEW_ROWS", 10)
-    monkeypatch.setattr(search, "_MANY_ROWS", 20)
+    monkeypatch.setattr(evidence_search, "_FEW_ROWS", 10)
+    monkeypatch.setattr(evidence_search, "_MANY_ROWS", 20)
     monkeypatch.setattr(optimize, "minimise_bfgs", watched)
     asked = problem()
     n = asked.observations.n_rows
@@ -238,8 +239,8 @@ def test_a_stage_begins_with_the_curvature_of_the_one_before(monkeypatch):
     (first, coarse_gain, learned), (second, gain, _) = seen
     assert first is None
     np.testing.assert_allclose(second, learned * 10 / n)
-    assert coarse_gain == pytest.approx(100.0 * search._LEAST_GAIN)
-    assert gain == pytest.approx(search._LEAST_GAIN * (n / 20) ** 2)
+    assert coarse_gain == pytest.approx(100.0 * evidence_search.LEAST_GAIN)
+    assert gain == pytest.approx(evidence_search.LEAST_GAIN * (n / 20) ** 2)
 
 
 def test_a_function_of_one_fast_column_among_many_is_found():
@@ -256,7 +257,7 @@ def test_a_function_of_one_fast_column_among_many_is_found():
 
 def test_one_length_for_all_columns_has_random_starts():
     asked = problem()
-    expected = search.draw_random_starts(asked, 2, _rng())
+    expected = evidence_search.draw_random_starts(asked, 2, _rng())
     np.testing.assert_array_equal(search.draw_further_starts(asked, 2, _rng()), expected)
 
 

@@ -25,12 +25,12 @@ from posterity.inference.process.observations import Observations
 from posterity.inference.process.search import (
     ProcessProblem,
     draw_further_starts,
-    draw_random_starts,
     maximise_process_evidence,
 )
 from posterity.inference.process.separate_outputs import SeparateOutputs
 from posterity.inference.process.softmax.laplace import SoftmaxEvidence, SoftmaxPosterior
 from posterity.inference.process.softmax.variational import VariationalPosterior
+from posterity.inference.search import draw_random_starts
 
 __all__ = [
     "Condensed",

@@ -1,43 +1,30 @@
-"""Kernel parameters and noise of a Gaussian process, by the largest evidence.
-
-Climbs start on a few hundred rows, and only the best of them goes on with eight times as many,
-until it has all: a step on an eighth of the rows costs a five-hundredth, and the last steps are
-few.
-"""
+"""Kernel parameters and noise of a Gaussian process, by the largest evidence."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any
 
-import joblib
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from posterity import kernels, linalg, optimize
+from posterity import kernels, optimize
 from posterity.arrays import Array
 from posterity.inference.process import exact, screening
 from posterity.inference.process.observations import Observations
-from posterity.inference.search import Objective, Searchable, negated
-
-_FEW_ROWS = 500
-_GROWTH = 8
-_LEAST_GAIN = 1e-5  # nats: little, because valleys of the evidence are long and flat
-_MANY_ROWS = 2000  # from which a step is dear, and more is asked of it
-_COARSE = 100.0  # times as much while there are more rows to come
-_FLAT = 0.1  # of the least gain, for e times a parameter: there is nothing left to gain
-_PROBES = 20  # iterations from each of several starts
-_LONGEST = 2.0  # step, in log parameters: a factor of seven
-_SPREAD = 1.0  # standard deviation of restarts in log parameters
-_MORE_NOISE = float(np.log(10.0))  # at a time, where a search cannot start for want of it
-NO_SEARCH = optimize.Optimum(
-    np.empty(0), np.nan, np.empty(0), 0, "every parameter was given", converged=True
+from posterity.inference.search import (
+    NO_SEARCH,
+    Objective,
+    Searchable,
+    draw_random_starts,
+    negated,
+    search_by_stages,
 )
 
-S = TypeVar("S", bound=Searchable)
+_MORE_NOISE = float(np.log(10.0))  # at a time, where a search cannot start without more
 
 
 @dataclass(frozen=True)
@@ -187,114 +174,9 @@ def maximise_process_evidence(
     return LearnedProcess(kernel, noise, best, probes)
 
 
-def search_by_stages(
-    problem: Searchable,
-    starts: Sequence[Array],
-    max_iter: int,
-    n_jobs: int | None,
-    rng: np.random.Generator,
-    *,
-    announce: bool = True,
-) -> tuple[optimize.Optimum, Array]:
-    """The best optimum, and the log evidence that the first steps from each start reached."""
-    stages = list(_stages(problem, rng))
-    points = [problem.start, *starts]
-    probes = _probe(stages[0], points, min(_PROBES, max_iter), n_jobs)
-    best = min(probes, key=lambda probe: probe.value) if probes else _unclimbed(problem.start)
-    n_before = stages[0].n_rows
-    for stage in stages:
-        n = stage.n_rows
-        gain = _LEAST_GAIN * max(1.0, n / _MANY_ROWS) ** 2 * (1.0 if stage is problem else _COARSE)
-        best = _climb(stage, best, max_iter, gain, grown=n / n_before, announce=announce)
-        n_before = n
-    return best, -np.array([probe.value for probe in probes])
-
-
-def _probe(
-    problem: Searchable, points: Sequence[Array], max_iter: int, n_jobs: int | None
-) -> list[optimize.Optimum]:
-    """The first steps from each of several points; none where there is no choice."""
-    if len(points) == 1:
-        return []
-    tasks = (joblib.delayed(_first_steps)(problem, point, max_iter) for point in points)
-    return list(joblib.Parallel(n_jobs=n_jobs, require="sharedmem")(tasks))
-
-
-def _first_steps(problem: Searchable, point: Array, max_iter: int) -> optimize.Optimum:
-    """Where a short climb leads; nowhere from a point at which there is no evidence."""
-    try:
-        return _climb(problem, _unclimbed(point), max_iter, _COARSE * _LEAST_GAIN, announce=False)
-    except linalg.NotPositiveDefiniteError as error:
-        return replace(_unclimbed(point), stop_reason=str(error))
-
-
-def _unclimbed(point: Array) -> optimize.Optimum:
-    return optimize.Optimum(point, np.inf, 0.0 * point, 0, "not begun", converged=False)
-
-
-def _stages(problem: S, rng: np.random.Generator) -> Iterator[S]:
-    """The problem on more and more of its rows, each part within the next, and on all."""
-    n, size = problem.n_rows, _FEW_ROWS
-    order = problem.order(rng) if n >= 2 * size else np.arange(n)
-    while n >= 2 * size:
-        yield problem.among(np.sort(order[:size]))
-        size *= _GROWTH
-    yield problem
-
-
-def draw_random_starts(problem: Searchable, count: int, rng: np.random.Generator) -> list[Array]:
-    """Points about the start, within bounds."""
-    low, high = problem.limits.T
-    shape = (count, len(low))
-    return list(np.clip(problem.start + _SPREAD * rng.standard_normal(shape), low, high))
-
-
 def draw_further_starts(problem: Searchable, count: int, rng: np.random.Generator) -> list[Array]:
     """One at which few columns matter, where each has a length scale; others at random."""
     screened = screening.screen_start(problem, rng) if count else None
     if screened is None:
         return draw_random_starts(problem, count, rng)
     return [screened, *draw_random_starts(problem, count - 1, rng)]
-
-
-def _climb(
-    problem: Searchable,
-    start: optimize.Optimum,
-    max_iter: int,
-    gain: float,
-    *,
-    grown: float = 1.0,
-    announce: bool = True,
-) -> optimize.Optimum:
-    """From where another climb ended, with what it learned of the curvature.
-
-    A log evidence curves in proportion to the rows it is of, which have grown by a factor.
-    """
-    H = start.inverse_hessian
-    with linalg.threads.limited(problem.n_rows):
-        objective = problem.objective()
-        x = _feasible(problem, objective, start.x)
-        gain = max(gain, problem.resolution(x))
-        return optimize.minimise_bfgs(
-            objective,
-            x,
-            bounds=[(low, high) for low, high in problem.limits],
-            names=problem.names,
-            inverse_hessian=None if H is None else H / grown,
-            longest_step=_LONGEST,
-            max_iter=max_iter,
-            tol=_FLAT * gain,
-            least_gain=gain,
-            announce=announce,
-        )
-
-
-def _feasible(problem: Searchable, objective: Objective, start: Array) -> Array:
-    """The start, or the nearest at which there is an evidence."""
-    theta = np.clip(start, *problem.limits.T)
-    while not np.isfinite(objective(theta)[0]):
-        eased = problem.eased(theta)
-        if eased is None:
-            raise linalg.NotPositiveDefiniteError(problem.no_start(theta))
-        theta = eased
-    return theta

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from posterity import arrays, designs, kernels, likelihoods, optimize
 from posterity.arrays import Array
 from posterity.inference.posterior import LatentJoint, LatentMarginals
+from posterity.inference.search import climb_evidence
 from posterity.inference.weights import variational
 from posterity.inference.weights.laplace import LaplaceFit
 from posterity.inference.weights.prior import WeightPrior
@@ -25,8 +26,6 @@ from posterity.inference.weights.targets import RowTargets
 from posterity.inference.weights.variational import NearestNormal
 
 _OCTAVES = np.log(2.0) * np.array([1.0, -1.0, -2.0])  # from a kernel's start
-_LEAST_GAIN = 1e-5  # nats
-_LONGEST = 2.0  # step, in logs
 
 
 @dataclass(frozen=True)
@@ -85,18 +84,9 @@ class KernelWeightSearch:
         start, limits = self._start(objective), self.bounds
         if self.prior_variance is None:
             limits = np.vstack([objective.prior_range(self.kernel.theta).limits, limits])
-        if not len(start):
-            best = optimize.Optimum(start, np.nan, start, 0, "every parameter was given", True)
-            return objective.solution(start), best
-        best = optimize.minimise_bfgs(
-            objective.value_and_gradient,
-            start,
-            bounds=[(low, high) for low, high in limits],
-            names=["prior_variance"] * (self.prior_variance is None) + self.kernel.names,
-            longest_step=_LONGEST,
-            max_iter=max_iter,
-            tol=0.1 * _LEAST_GAIN,
-            least_gain=_LEAST_GAIN,
+        names = ["prior_variance"] * (self.prior_variance is None) + self.kernel.names
+        best = climb_evidence(
+            objective.value_and_gradient, start, limits=limits, names=names, max_iter=max_iter
         )
         return objective.solution(best.x), best
 

@@ -11,8 +11,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from posterity import designs, linalg, optimize
+from posterity import designs, optimize
 from posterity.arrays import Array
+from posterity.inference.search import LEAST_GAIN, climb_evidence, negated
 from posterity.inference.weights import quadratic
 from posterity.inference.weights.laplace import LaplaceFit
 from posterity.inference.weights.prior import WeightPrior
@@ -20,11 +21,7 @@ from posterity.inference.weights.prior_range import PriorRange
 from posterity.inference.weights.problem import WeightProblem
 from posterity.inference.weights.targets import RowTargets
 
-_LEAST_GAIN = 1e-6  # nats
-_LONGEST = 2.0  # step, in logs
-_GIVEN = optimize.Optimum(
-    np.empty(0), np.nan, np.empty(0), 0, "every parameter was given", converged=True
-)
+_LEAST_GAIN = 0.1 * LEAST_GAIN  # one parameter or two: a climb has no long valley to follow
 
 
 @dataclass(frozen=True)
@@ -58,10 +55,10 @@ class LaplaceSearch:
         return self.likelihood_bounds[:, 0] < self.likelihood_bounds[:, 1]
 
     @property
-    def limits(self) -> list[tuple[float, float]]:
-        """Log bounds of all that is searched."""
+    def limits(self) -> Array:
+        """Log bounds of all that is searched, (P, 2)."""
         variance = [self.prior_range.limits] * (self.prior_variance is None)
-        return variance + [(low, high) for low, high in self.likelihood_bounds[self.free]]
+        return np.array([*variance, *self.likelihood_bounds[self.free]]).reshape(-1, 2)
 
     @property
     def names(self) -> list[str]:
@@ -102,25 +99,20 @@ class LaplaceSearch:
 def maximise(search: LaplaceSearch, *, max_iter: int = 100) -> LearnedLaplace:
     """Scan the prior variance, where it is not given, and climb from the best."""
     fits = _Fits(search)
-    best, x = _GIVEN, search.start
-    if len(x):
-        inverse_hessian = None
-        if search.prior_variance is None:
-            x, inverse_hessian = fits.foreseen() if fits.sees_ahead else (fits.scanned(), None)
-        best = optimize.minimise_bfgs(
-            fits.objective,
-            x,
-            bounds=search.limits,
-            names=search.names,
-            inverse_hessian=inverse_hessian,
-            longest_step=_LONGEST,
-            max_iter=max_iter,
-            tol=0.1 * _LEAST_GAIN,
-            least_gain=_LEAST_GAIN,
-        )
-        x = best.x
-    given = search.prior_variance
-    return LearnedLaplace(fits.at(x), float(np.exp(x[0])) if given is None else given, best)
+    given, x, inverse_hessian = search.prior_variance, search.start, None
+    if given is None:
+        x, inverse_hessian = fits.foreseen() if fits.sees_ahead else (fits.scanned(), None)
+    best = climb_evidence(
+        negated(fits.evidence),
+        x,
+        limits=search.limits,
+        names=search.names,
+        max_iter=max_iter,
+        least_gain=_LEAST_GAIN,
+        inverse_hessian=inverse_hessian,
+    )
+    variance = float(np.exp(best.x[0])) if given is None else given
+    return LearnedLaplace(fits.at(best.x), variance, best)
 
 
 class _Fits:
@@ -152,13 +144,10 @@ class _Fits:
             return fit.weights.W
         return quadratic.QuadraticApproximation(fit).mode(self._search.prior(x))
 
-    def objective(self, x: Array) -> tuple[float, Array]:
-        """Minus the log evidence and its gradient."""
-        try:
-            fit = self.at(x)
-        except linalg.NotPositiveDefiniteError:
-            return np.inf, np.zeros_like(x)  # the step was too long: no mode there
-        return -fit.log_evidence, -self._search.gradient(fit)
+    def evidence(self, x: Array) -> tuple[float, Array]:
+        """Return the log evidence and its gradient; a step may be too long for a mode to exist."""
+        fit = self.at(x)
+        return fit.log_evidence, self._search.gradient(fit)
 
     def scanned(self) -> Array:
         """The start, with the prior variance of the decade of the largest evidence."""

@@ -7,6 +7,7 @@ import pytest
 from latent_oracles import HeavyTailed
 
 from posterity import kernels, likelihoods, linalg
+from posterity.inference import search as evidence_search
 from posterity.inference.process import search as process_search
 from posterity.inference.process.exact import Observations
 from posterity.inference.process.latent import search
@@ -121,7 +122,7 @@ def test_without_anything_to_learn_there_is_no_search():
 
 def test_several_starts_are_probed_and_the_best_goes_on():
     asked = classes()
-    starts = process_search.draw_random_starts(asked, 3, np.random.default_rng(0))
+    starts = evidence_search.draw_random_starts(asked, 3, np.random.default_rng(0))
     learned = maximise(asked, starts=starts, n_jobs=2)
     assert learned.probes.shape == (4,)
     assert -learned.optimum.value >= learned.probes.max()
@@ -131,8 +132,8 @@ def test_beginning_on_few_rows_ends_where_all_rows_do(monkeypatch):
     rng = np.random.default_rng(0)
     asked = classes(200, weights=rng.uniform(0.5, 2.0, 200))
     whole = maximise(asked)
-    monkeypatch.setattr(process_search, "_FEW_ROWS", 12)
-    stages = list(process_search._stages(asked, rng))
+    monkeypatch.setattr(evidence_search, "_FEW_ROWS", 12)
+    stages = list(evidence_search._stages(asked, rng))
     assert [stage.n_rows for stage in stages] == [12, 96, 200]
     for seed in range(3):
         grown = maximise(asked, seed)
@@ -180,7 +181,7 @@ def test_a_kernel_that_is_none_is_refused_in_words():
 
 def test_rows_that_do_not_fit_are_refused_before_any_is_looked_at(monkeypatch):
     monkeypatch.setattr(LaplaceEvidence, "__call__", lambda *_: pytest.fail("it computed"))
-    monkeypatch.setattr(process_search, "_FEW_ROWS", 10)
+    monkeypatch.setattr(evidence_search, "_FEW_ROWS", 10)
     monkeypatch.setattr("posterity.arrays.free_memory", lambda x: 2 * 8 * 60**2 - 1)
     with pytest.raises(MemoryError, match="use fewer rows"):
         maximise(classes(60))

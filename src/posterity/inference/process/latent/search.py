@@ -1,6 +1,6 @@
 """Kernel and likelihood parameters of a latent Gaussian process, by the largest evidence.
 
-The search is that of :mod:`~posterity.inference.process.search`; the evidence is whatever an engine
+The search is that of :mod:`~posterity.inference.search`; the evidence is whatever an engine
 says it is: Laplace's, that of expectation propagation, or that of several coupled functions.
 """
 
@@ -15,9 +15,8 @@ from numpy.typing import NDArray
 
 from posterity import kernels, likelihoods, optimize
 from posterity.arrays import Array
-from posterity.inference.process import search
 from posterity.inference.process.latent.targets import LatentTargets
-from posterity.inference.search import Objective, negated
+from posterity.inference.search import NO_SEARCH, Objective, negated, search_by_stages
 
 _FEW_VALUES = 50  # distinct targets up to which every part of the rows holds all of them
 
@@ -148,11 +147,8 @@ def maximise_latent_evidence(
     Only the best goes on: which basin is the deepest shows in the first steps.
     """
     if not len(problem.start):
-        nothing = search.NO_SEARCH
-        return LearnedLatent(problem.kernel, problem.likelihood, nothing, np.empty(0))
+        return LearnedLatent(problem.kernel, problem.likelihood, NO_SEARCH, np.empty(0))
     problem.engine(problem.X, problem.targets)  # refuses now what it has no room for
-    best, probes = search.search_by_stages(
-        problem, starts, max_iter, n_jobs, rng, announce=announce
-    )
+    best, probes = search_by_stages(problem, starts, max_iter, n_jobs, rng, announce=announce)
     kernel, likelihood = problem.at(best.x)
     return LearnedLatent(kernel, likelihood, best, probes)
