@@ -40,7 +40,7 @@ def _search(folds: int) -> GridSearchCV:
 def chosen(fitted: standardised.Standardised) -> Scores:
     """The penalty that was found, as a power of ten."""
     model = fitted.model
-    found = model.best_params_["alpha"] if isinstance(model, GridSearchCV) else model.penalty_
+    found = model.best_params_["alpha"] if isinstance(model, GridSearchCV) else model.alpha_
     return {"log10_penalty": math.log10(found)}
 
 

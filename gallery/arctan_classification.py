@@ -18,7 +18,7 @@ X = np.sort(rng.uniform(0.0, 10.0, size=160))[:, None]
 in_two_places = (X[:, 0] < 2.0) | ((X[:, 0] > 4.5) & (X[:, 0] < 8.0))
 truth = np.where(in_two_places, 0.92, 0.06)
 y = (rng.random(160) < truth).astype(int)
-model = BayesianLogisticRegression(features.Arctan(n_offsets=7)).fit(X, y)
+model = BayesianLogisticRegression(features=features.Arctan(n_offsets=7)).fit(X, y)
 
 display = displays.ProbabilityDisplay.from_estimator(model, X, y, margin=0.02)
 queries = display.x[:, None]

@@ -17,7 +17,7 @@ data = datasets.sinc(40, noise_variance=0.02)
 kernel = kernels.RBF(1.5)
 chosen = KernelRidgeRegression(kernel).fit(data.X, data.y)
 shown = {  # name: colour, line, marker, penalty
-    "least error": ("blue", "-", "o", chosen.penalty_),
+    "least error": ("blue", "-", "o", chosen.alpha_),
     "too small": ("orange", "--", "s", 1e-6),
     "too large": ("green", "-.", "^", 30.0),
 }

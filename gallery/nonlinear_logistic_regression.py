@@ -27,7 +27,7 @@ spaces = {
 with displays.style():
     figure, axes = plt.subplots(1, 3, figsize=(11, 4.2), sharex=True, sharey=True)
     for ax, (title, space) in zip(axes, spaces.items(), strict=True):
-        model = BayesianLogisticRegression(space).fit(X, y)
+        model = BayesianLogisticRegression(features=space).fit(X, y)
         surface = displays.DecisionSurfaceDisplay.from_estimator(model, X, y, margin=0.05)
         surface.plot(ax).set(title=title)
         ax.label_outer()

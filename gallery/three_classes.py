@@ -30,7 +30,7 @@ x = 2.5 * (turn - 1)[:, None] + rng.normal(size=(120, 1))
 line = LogisticRegression().fit(x, y)
 models = {
     "Linear": BayesianLogisticRegression(),
-    "Cubic": BayesianLogisticRegression(features.Polynomial(3)),
+    "Cubic": BayesianLogisticRegression(features=features.Polynomial(3)),
     "Gaussian processes": GaussianProcessClassifier(kernels.Scaled(kernels.RBF())),
 }
 with displays.style():

@@ -14,7 +14,7 @@ CASES = [
     PCA(1, method="randomized"),
     Whitening(),
     Whitening("zca"),
-    Whitening(n_components=1, tolerance=1e-6),
+    Whitening(n_components=1, tol=1e-6),
     KernelPCA(),
     KernelPCA(None),
     KernelPCA(0.9, kernels.Matern()),

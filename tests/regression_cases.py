@@ -34,7 +34,7 @@ CASES = [
     posterity.DualLinearRegression(prior="flat"),
     posterity.DualLinearRegression(kernel=Bump(1.0)),
     posterity.KernelRidgeRegression(),
-    posterity.KernelRidgeRegression(penalty=0.1),
+    posterity.KernelRidgeRegression(alpha=0.1),
     posterity.GaussianProcessRegressor(),
     posterity.GaussianProcessRegressor(
         (2.0 * kernels.RBF(2.0)).fixed(), noise_variance=0.1, normalize_y=True
@@ -44,7 +44,10 @@ CASES = [
     ),
     posterity.SparseLinearRegression(),
     posterity.SparseLinearRegression(
-        features.Polynomial(2), degrees_of_freedom=1.0, fit_intercept=False, algorithm="alternating"
+        features=features.Polynomial(2),
+        degrees_of_freedom=1.0,
+        fit_intercept=False,
+        algorithm="alternating",
     ),
     posterity.RandomTreeRegressor(min_samples_leaf=3, random_state=0),
     posterity.RandomForestRegressor(10, bootstrap=False, min_samples_leaf=2, random_state=0),

@@ -368,7 +368,7 @@ def test_features_are_what_is_chosen_from():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 2))
     y = 3.0 * X[:, 0] * X[:, 1] + rng.logistic(size=300) > 0.0
-    model = SparseLogisticRegression(features.Polynomial(2)).fit(X, y)
+    model = SparseLogisticRegression(features=features.Polynomial(2)).fit(X, y)
     product = list(model.features_.get_feature_names_out()).index("x0 x1")
     assert list(model.relevance_) == [product]
 

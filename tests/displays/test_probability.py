@@ -77,7 +77,7 @@ def test_a_classifier_without_doubt_has_no_band(rows):
 
 @pytest.mark.parametrize("basis", [None, features.Radial(4)])
 def test_functions_have_the_weights_of_the_posterior(rows, basis):
-    fitted = BayesianLogisticRegression(basis).fit(*rows)
+    fitted = BayesianLogisticRegression(features=basis).fit(*rows)
     display = curves(fitted, *rows, n_functions=4000, random_state=1, n_grid=7)
     latents = np.log(display.functions / (1.0 - display.functions))
     expected = fitted.predict_latent(display.x[:, None])

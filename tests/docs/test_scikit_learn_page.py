@@ -129,5 +129,5 @@ def test_gamma_is_a_length_scale(rows):
     X, mean, _ = rows
     theirs = kernel_ridge.KernelRidge(0.5, kernel="rbf", gamma=0.1).fit(X, mean)
     kernel = kernels.RBF(1.0 / np.sqrt(2.0 * 0.1))
-    ours = posterity.KernelRidgeRegression(kernel, penalty=0.5, fit_intercept=False).fit(X, mean)
+    ours = posterity.KernelRidgeRegression(kernel, alpha=0.5, fit_intercept=False).fit(X, mean)
     np.testing.assert_allclose(ours.predict(X), theirs.predict(X), rtol=1e-10)

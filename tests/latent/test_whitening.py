@@ -69,7 +69,7 @@ def test_fewer_components_leave_a_plane(method):
 
 def test_small_directions_can_be_left_out():
     X = rows(low=1e-5)
-    whitening = Whitening(tolerance=1e-4).fit(X)
+    whitening = Whitening(tol=1e-4).fit(X)
     kept = whitening.explained_variance_ > 0.0
     assert 0 < kept.sum() < 5
     np.testing.assert_array_equal(whitening.transform(X)[:, ~kept], 0.0)
@@ -99,8 +99,8 @@ def test_names_are_kept_by_zca():
         ({"method": "cholesky"}, "'pca' or 'zca'"),
         ({"n_components": "evidence"}, "number of axes"),
         ({"n_components": 9}, "more than 5"),
-        ({"tolerance": -0.1}, "tolerance=-0.1"),
-        ({"tolerance": 1.0}, "less than 1"),
+        ({"tol": -0.1}, "tol=-0.1"),
+        ({"tol": 1.0}, "less than 1"),
     ],
 )
 def test_parameters_are_checked(parameters, message):

@@ -29,7 +29,7 @@ CLASSIFIERS = [
     posterity.LogisticRegression(),
     posterity.LogisticRegression(predictive="averaged"),
     posterity.BayesianLogisticRegression(),
-    posterity.BayesianLogisticRegression(features.Polynomial(2), standardize=False),
+    posterity.BayesianLogisticRegression(features=features.Polynomial(2), standardize=False),
     posterity.SparseLogisticRegression(),
 ]
 ON_WORKERS = (
@@ -239,5 +239,5 @@ def test_noise_by_row_is_refused(here):
 def test_features_made_on_the_workers(client):
     """How many columns they make is known before anything travels, and asked of one partition."""
     rows = dask_rows.classified(N=900, D=3)
-    model = posterity.BayesianLogisticRegression(features.Polynomial(2))
+    model = posterity.BayesianLogisticRegression(features=features.Polynomial(2))
     compare(model, rows, dask_rows.as_frames(rows))

@@ -97,7 +97,7 @@ SEARCHING = [
     (posterity.BayesianLinearRegression(), "prior_variance (lower)", "noise"),
     (posterity.BayesianLinearRegression(), "noise_variance (lower)", "constant"),
     (posterity.DualLinearRegression(), "prior_variance (lower)", "noise"),
-    (posterity.KernelRidgeRegression(), "penalty (upper)", "noise"),
+    (posterity.KernelRidgeRegression(), "alpha (upper)", "noise"),
     (posterity.GeneralizedLinearRegression(likelihoods.Normal()), "noise_variance (lower)", "line"),
     (posterity.StagewiseRegressor(1, random_state=0), "noise_variance (lower)", "constant"),
 ]

@@ -124,16 +124,16 @@ GROUP_SPLITTERS = [
     model_selection.LeaveOneGroupOut(),
     model_selection.StratifiedGroupKFold(2),
 ]
-PENALTIES = {"penalty": [0.1, 1.0]}
+PENALTIES = {"alpha": [0.1, 1.0]}
 VARIANCES = {"prior_variance": [0.1, 1.0]}
 GRID = model_selection.GridSearchCV
 SOME = {"n_iter": 2, "cv": 2, "random_state": 0}
 SEARCHES = [
     *(GRID(NUMBERS, PENALTIES, cv=cv, scoring="neg_mean_squared_error") for cv in SPLITTERS),
     GRID(
-        make_pipeline(preprocessing.SplineTransformer(), NUMBERS), {"ridgeregression__penalty": [1]}
+        make_pipeline(preprocessing.SplineTransformer(), NUMBERS), {"ridgeregression__alpha": [1]}
     ),
-    model_selection.RandomizedSearchCV(NUMBERS, {"penalty": stats.loguniform(0.1, 9.0)}, **SOME),
+    model_selection.RandomizedSearchCV(NUMBERS, {"alpha": stats.loguniform(0.1, 9.0)}, **SOME),
     model_selection.HalvingRandomSearchCV(NUMBERS, PENALTIES, n_candidates=2, cv=2, random_state=0),
 ]
 CLASS_SEARCHES = [
@@ -224,7 +224,7 @@ def test_results_of_a_search_are_the_same_after_a_file(path):
     persistence.save(search, path)
     one, two = search.cv_results_, persistence.load(path).cv_results_
     assert one.keys() == two.keys()
-    assert type(two["param_penalty"]) is np.ma.MaskedArray
+    assert type(two["param_alpha"]) is np.ma.MaskedArray
     for name in one:
         np.testing.assert_array_equal(np.ma.filled(one[name]), np.ma.filled(two[name]))
 
@@ -301,8 +301,8 @@ def test_a_curve_that_cannot_be_is_refused():
 
 def test_a_distribution_that_files_may_not_name_is_refused_before_it_is_written(path):
     odd = stats.rv_histogram((np.ones(2), np.arange(3.0)))(0.0, 1.0)
-    search = model_selection.RandomizedSearchCV(NUMBERS, {"penalty": odd})
-    with pytest.raises(errors.FileError, match=r"\['penalty'\]"):
+    search = model_selection.RandomizedSearchCV(NUMBERS, {"alpha": odd})
+    with pytest.raises(errors.FileError, match=r"\['alpha'\]"):
         persistence.save(search, path)
 
 

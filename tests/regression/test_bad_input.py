@@ -173,6 +173,7 @@ def test_targets_whose_variance_is_no_double_are_refused_in_words(model, scale):
 def test_unknown_options_are_refused_in_words(model):
     X, y = data()
     for name, value in {
+        "alpha": -1.0,
         "penalty": -1.0,
         "prior_variance": 0.0,
         "noise_variance": "much",

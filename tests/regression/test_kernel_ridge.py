@@ -39,7 +39,7 @@ class Letters(kernels.Kernel):
 
 CASES = [
     KernelRidgeRegression(),
-    KernelRidgeRegression(penalty=0.1),
+    KernelRidgeRegression(alpha=0.1),
     KernelRidgeRegression(fit_intercept=False),
     KernelRidgeRegression(kernel=Bump(1.0)),
 ]
@@ -75,7 +75,7 @@ def test_scikit_learn_finds_the_same_function(offset, weighted):
 def test_leave_one_out_predictions_are_those_of_refits(model):
     X, y = data(15)
     fitted = clone(model).fit(X, y)
-    kept = clone(model).set_params(kernel=fitted.kernel_, penalty=fitted.penalty_)
+    kept = clone(model).set_params(kernel=fitted.kernel_, alpha=fitted.alpha_)
     refits = [
         kept.fit(np.delete(X, i, 0), np.delete(y, i)).predict(X[i : i + 1])[0] for i in range(15)
     ]
@@ -93,7 +93,7 @@ def test_every_fitted_attribute_is_the_same_for_weights_and_repetitions(model):
     weighted = clone(model).fit(X, y, sample_weight=weight)
     repeated = clone(model).fit(X.repeat(weight, 0), y.repeat(weight))
     assert repr(weighted.kernel_) == repr(repeated.kernel_)
-    for name in ("penalty_", "intercept_", "noise_variance_"):
+    for name in ("alpha_", "intercept_", "noise_variance_"):
         np.testing.assert_allclose(getattr(weighted, name), getattr(repeated, name), rtol=1e-6)
     np.testing.assert_allclose(weighted.predict(X), repeated.predict(X), rtol=1e-6)
     copies = weight[weight > 0]
@@ -112,20 +112,20 @@ def test_each_output_has_its_own_penalty():
     assert fitted.loo_path_.errors.shape == (len(fitted.loo_path_.penalties), 3)
     for k in range(3):
         alone = KernelRidgeRegression().fit(X, Y[:, k])
-        assert alone.penalty_ == pytest.approx(fitted.penalty_[k], rel=1e-7)
+        assert alone.alpha_ == pytest.approx(fitted.alpha_[k], rel=1e-7)
         assert alone.intercept_ == pytest.approx(fitted.intercept_[k], rel=1e-7)
         np.testing.assert_allclose(alone.loo_path_.errors, fitted.loo_path_.errors[:, k], rtol=1e-9)
-    assert np.unique(fitted.penalty_.round(12)).size == 3
+    assert np.unique(fitted.alpha_.round(12)).size == 3
 
 
-def test_the_chosen_penalty_is_the_bottom_of_the_path():
+def test_the_chosen_alpha_is_the_bottom_of_the_path():
     X, y = data()
     fitted = KernelRidgeRegression().fit(X, y)
     penalties, errors = fitted.loo_path_
     assert fitted.noise_variance_ <= errors.min()
     best = penalties[np.argmin(errors)]
-    assert best / 1.4 < fitted.penalty_ < best * 1.4
-    given = KernelRidgeRegression(penalty=fitted.penalty_).fit(X, y)
+    assert best / 1.4 < fitted.alpha_ < best * 1.4
+    given = KernelRidgeRegression(alpha=fitted.alpha_).fit(X, y)
     np.testing.assert_allclose(given.predict(X), fitted.predict(X), rtol=1e-9)
     assert given.noise_variance_ == pytest.approx(fitted.noise_variance_, rel=1e-9)
 
@@ -134,15 +134,15 @@ def test_nothing_of_an_earlier_fit_is_left_behind():
     X, y = data()
     model = KernelRidgeRegression().fit(X, y)
     first = model.noise_variance_
-    model.set_params(penalty=5.0).fit(X, y)
+    model.set_params(alpha=5.0).fit(X, y)
     assert not hasattr(model, "loo_path_")
     assert model.noise_variance_ > first
-    assert model.stop_reason_ == "the penalty was given"
+    assert model.stop_reason_ == "alpha was given"
 
 
 def test_a_pickle_holds_no_matrix_and_predicts_the_same():
     X, y = data(200)
-    model = KernelRidgeRegression(penalty=0.1).fit(X, y)
+    model = KernelRidgeRegression(alpha=0.1).fit(X, y)
     stored = pickle.dumps(model)
     assert len(stored) < 8 * 200 * 20
     again = pickle.loads(stored)
@@ -161,7 +161,7 @@ def test_before_fitting_there_is_nothing_to_say():
 
 def test_the_model_keeps_its_own_rows():
     X, y = data()
-    model = KernelRidgeRegression(penalty=0.1).fit(X, y)
+    model = KernelRidgeRegression(alpha=0.1).fit(X, y)
     before = model.predict(X[:3].copy())
     queries, X[:], y[:] = X[:3].copy(), 0.0, 0.0
     np.testing.assert_array_equal(model.predict(queries), before)
@@ -170,7 +170,7 @@ def test_the_model_keeps_its_own_rows():
 
 def test_queries_are_met_in_blocks(monkeypatch):
     X, y = data()
-    model = KernelRidgeRegression(penalty=0.1).fit(X, y)
+    model = KernelRidgeRegression(alpha=0.1).fit(X, y)
     whole = model.predict(X)
     monkeypatch.setattr("posterity.regression.kernel_ridge._BLOCK_VALUES", 7 * len(X))
     np.testing.assert_allclose(model.predict(X), whole, rtol=1e-12)
@@ -190,7 +190,7 @@ def test_objects_that_are_not_vectors_are_left_to_their_kernel():
 def test_names_of_columns_are_checked():
     X, y = data()
     table = pd.DataFrame(X, columns=list("abc"))
-    model = KernelRidgeRegression(penalty=1.0).fit(table, y)
+    model = KernelRidgeRegression(alpha=1.0).fit(table, y)
     assert list(model.feature_names_in_) == ["a", "b", "c"]
     with pytest.raises(ValueError, match="feature names"):
         model.predict(table[["c", "a", "b"]])
@@ -212,10 +212,10 @@ def test_columns_may_be_named_in_the_kernel():
 
 
 @pytest.mark.parametrize("penalty", [0.0, -1.0, np.nan, "auto"])
-def test_a_bad_penalty_is_named(penalty):
+def test_a_bad_alpha_is_named(penalty):
     X, y = data()
-    with pytest.raises(ValueError, match="penalty"):
-        KernelRidgeRegression(penalty=penalty).fit(X, y)
+    with pytest.raises(ValueError, match="alpha"):
+        KernelRidgeRegression(alpha=penalty).fit(X, y)
 
 
 def test_bad_kernels_get_a_sentence():

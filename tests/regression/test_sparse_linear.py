@@ -234,7 +234,9 @@ def test_features_are_what_is_chosen_among():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 2))
     y = X[:, 0] * X[:, 1] + 0.05 * rng.normal(size=200)
-    model = SparseLinearRegression(features.Polynomial(2), degrees_of_freedom=1.0).fit(X, y)
+    model = SparseLinearRegression(features=features.Polynomial(2), degrees_of_freedom=1.0).fit(
+        X, y
+    )
     names = model.features_.get_feature_names_out(["a", "b"])
     assert [names[i] for i in model.relevance_] == ["a b"]
 

@@ -28,7 +28,7 @@ REGRESSORS = {
     "plug-in": regression.LinearRegression(predictive="plug_in"),
     "penalised offset": regression.RidgeRegression(penalize_intercept=True),
     "more weights than rows": regression.BayesianLinearRegression(features=features.Polynomial(3)),
-    "bumps": regression.SparseLinearRegression(features.Radial(5)),
+    "bumps": regression.SparseLinearRegression(features=features.Radial(5)),
     "centres": regression.BayesianLinearRegression(
         features=features.Radial(6, centers="kmeans", random_state=0)
     ),

@@ -76,8 +76,8 @@ class BayesianLogisticRegression(StreamedClassifier):
 
     def __init__(
         self,
-        features: Any = None,
         *,
+        features: Any = None,
         prior_variance: float | None = None,
         fit_intercept: bool = True,
         standardize: bool = True,

@@ -93,8 +93,8 @@ class LogisticRegression(StreamedClassifier):
 
     def __init__(
         self,
-        features: Any = None,
         *,
+        features: Any = None,
         fit_intercept: bool = True,
         predictive: str = "plug_in",
         max_iter: int = 100,

@@ -96,8 +96,8 @@ class SparseLogisticRegression(StreamedClassifier):
 
     def __init__(
         self,
-        features: Any = None,
         *,
+        features: Any = None,
         degrees_of_freedom: float = 0.0,
         columns: str = "shared",
         fit_intercept: bool = True,

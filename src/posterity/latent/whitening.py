@@ -39,7 +39,7 @@ class Whitening(principal_model.PrincipalModel):
     n_components : int, float or None, default=None
         How many axes are kept: a number, or as many as have this share of the variance. The others
         become zero. None: all, min(N, D).
-    tolerance : float, default=0.0
+    tol : float, default=0.0
         Axes with at most this part of the largest variance count as without, too.
 
     Attributes
@@ -76,11 +76,11 @@ class Whitening(principal_model.PrincipalModel):
         method: str = "pca",
         *,
         n_components: int | float | None = None,
-        tolerance: float = 0.0,
+        tol: float = 0.0,
     ) -> None:
         self.method = method
         self.n_components = n_components
-        self.tolerance = tolerance
+        self.tol = tol
 
     def transform(self, X: ArrayLike) -> Array:
         """White rows: of the rows that were fitted, uncorrelated with unit variance.
@@ -131,8 +131,8 @@ class Whitening(principal_model.PrincipalModel):
                 "variance between 0 and 1, or None for all."
             )
         number_of_axes.check(self.n_components)
-        if not isinstance(self.tolerance, numbers.Real) or not 0.0 <= self.tolerance < 1.0:
-            raise ValueError(f"tolerance={self.tolerance!r} must be at least 0 and less than 1.")
+        if not isinstance(self.tol, numbers.Real) or not 0.0 <= self.tol < 1.0:
+            raise ValueError(f"tol={self.tol!r} must be at least 0 and less than 1.")
 
     def _decompose(self, source: RowSource) -> Principal:
         choose = functools.partial(number_of_axes.chosen, self.n_components)
@@ -142,6 +142,6 @@ class Whitening(principal_model.PrincipalModel):
 
     def _publish(self) -> None:
         variances = self._principal.variances
-        floor = self.tolerance * np.max(variances, initial=0.0)
+        floor = self.tol * np.max(variances, initial=0.0)
         self.components_ = self._principal.axes
         self.explained_variance_ = np.where(variances > floor, variances, 0.0)

@@ -96,7 +96,7 @@ def describe(path: str | os.PathLike[str]) -> Description:
     >>> place = pathlib.Path(tempfile.mkdtemp()) / "line.posterity"
     >>> persistence.save(RidgeRegression(2.0).fit([[0.0], [1.0], [2.0]], [0.1, 0.9, 2.1]), place)
     >>> said = persistence.describe(place)
-    >>> said.class_name, said.training_rows, said.parameters["penalty"]
+    >>> said.class_name, said.training_rows, said.parameters["alpha"]
     ('RidgeRegression', 0, '2.0')
     """
     with archive.opened(path) as opened:

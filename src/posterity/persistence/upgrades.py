@@ -159,9 +159,12 @@ UPGRADES: dict[str, Callable[[Parts], Parts]] = {
     "classification.RandomForestClassifier": rename(n_estimators="n_trees", **_CLASS_FOREST),
     "classification.RandomTreeClassifier": rename(**_CLASS_FOREST),
     "regression.GaussianProcessRegressor": _gather_process,
+    "latent.Whitening": rename(tol="tolerance"),
+    "regression.KernelRidgeRegression": rename(alpha="penalty", alpha_="penalty_"),
     "regression.RandomFernRegressor": rename(n_estimators="n_ferns", **_FOREST),
     "regression.RandomForestRegressor": rename(n_estimators="n_trees", **_FOREST),
     "regression.RandomTreeRegressor": rename(**_FOREST),
+    "regression.RidgeRegression": rename(alpha="penalty"),
     "latent.GPLVM": gather(
         "latent.fitted.FittedGPLVM", frame="_frame", groups="_groups", model="_fitted"
     ),

@@ -60,8 +60,8 @@ class GammaRegression(LikelihoodRegressor):
 
     def __init__(
         self,
-        features: Any = None,
         *,
+        features: Any = None,
         shape: float | None = None,
         prior_variance: float | None = None,
         fit_intercept: bool = True,

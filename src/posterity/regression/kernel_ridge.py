@@ -39,7 +39,7 @@ class KernelRidgeRegression(KernelRegressor):
         rows of A and of B. Parameters of a kernel that are not set are started from the data; they
         are not tuned. None: ``kernels.RBF(ard=True)``, whose length scales follow the spread of
         each column.
-    penalty : float, optional
+    alpha : float, optional
         The factor of the squared norm of the function beside the sum of squared residuals; > 0.
         None: that of the least leave-one-out error.
     fit_intercept : bool, default=True
@@ -51,10 +51,10 @@ class KernelRidgeRegression(KernelRegressor):
         One weight for each training row; with an offset they sum to zero.
     intercept_ : float or array of shape (K,)
         The offset.
-    penalty_ : float or array of shape (K,)
+    alpha_ : float or array of shape (K,)
         The penalty, given or chosen.
     loo_path_ : LeaveOneOutPath
-        With ``penalty=None``: ``penalties`` (G,) and the mean squared leave-one-out ``errors`` at
+        With ``alpha=None``: ``penalties`` (G,) and the mean squared leave-one-out ``errors`` at
         each, (G,) or (G, K).
     loo_predictions_, loo_residuals_ : array of shape (N,) or (N, K)
         Each training row as the others predict it, the offset estimated anew, and the target minus
@@ -76,7 +76,7 @@ class KernelRidgeRegression(KernelRegressor):
     on average. That includes noise and the errors of the function at rows like those of training;
     it does not grow far from them. For that, and for tuning the kernel, use
     :class:`GaussianProcessRegressor`, whose mean is the same function when its noise variance is
-    ``penalty_`` times the variance of its kernel.
+    ``alpha_`` times the variance of its kernel.
 
     With a penalty given, leave-one-out residuals cost as much again as the fit, and are computed
     when first asked for: by ``noise_variance_``, ``predict_dist`` or pickling.
@@ -98,10 +98,10 @@ class KernelRidgeRegression(KernelRegressor):
     _factorised: CholeskyFit | None
 
     def __init__(
-        self, kernel: Any = None, penalty: float | None = None, *, fit_intercept: bool = True
+        self, kernel: Any = None, alpha: float | None = None, *, fit_intercept: bool = True
     ) -> None:
         self.kernel = kernel
-        self.penalty = penalty
+        self.alpha = alpha
         self.fit_intercept = fit_intercept
 
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
@@ -118,9 +118,7 @@ class KernelRidgeRegression(KernelRegressor):
             weight zero is absent.
         """
         self.__dict__.pop("loo_path_", None)  # what an earlier fit without a penalty had
-        penalty = (
-            None if self.penalty is None else validation.check_positive(self.penalty, "penalty")
-        )
+        alpha = None if self.alpha is None else validation.check_positive(self.alpha, "alpha")
         # Two rows at least, before the noise can be told.
         rows, targets = self._check_training(X, y, reset=True, min_rows=2)
         weight = models.checked_weights(sample_weight, len(targets))
@@ -131,7 +129,7 @@ class KernelRidgeRegression(KernelRegressor):
         self.kernel_ = self._bound_kernel().start(models.distinct(self.X_train_))
         K = np.require(arrays.to_numpy(self.kernel_(self.X_train_)), np.float64, "W")
         problem = reduce_kernel(K, self._Y, weight[present], fit_intercept=self.fit_intercept)
-        self._adopt(self._chosen(problem) if penalty is None else self._given(problem, penalty))
+        self._adopt(self._chosen(problem) if alpha is None else self._given(problem, alpha))
         return self
 
     def predict_dist(self, X: Any) -> distributions.Normal:
@@ -169,16 +167,16 @@ class KernelRidgeRegression(KernelRegressor):
         self._loo, self._factorised = chosen.fit.leave_one_out, None
         return chosen.fit
 
-    def _given(self, problem: KernelProblem, penalty: float) -> KernelRidgeFit:
+    def _given(self, problem: KernelProblem, alpha: float) -> KernelRidgeFit:
         """The solution at the penalty given."""
-        self.stop_reason_, self.at_bounds_ = "the penalty was given", ()
-        self._factorised = solve_kernel_ridge(problem, penalty)
+        self.stop_reason_, self.at_bounds_ = "alpha was given", ()
+        self._factorised = solve_kernel_ridge(problem, alpha)
         return self._factorised
 
     def _adopt(self, fit: KernelRidgeFit) -> None:
         self.dual_coef_ = self._per_output(np.ascontiguousarray(fit.dual_coef.T))
         self.intercept_ = self._per_output(fit.intercept) if self.fit_intercept else 0.0
-        self.penalty_ = self._per_output(fit.penalty)
+        self.alpha_ = self._per_output(fit.penalty)
 
     def _leave_one_out(self) -> LeaveOneOut:
         """Computed once; the factor that it needs is let go then."""

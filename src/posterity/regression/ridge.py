@@ -21,12 +21,12 @@ from posterity.regression.streamed import StreamedLinearModel
 class RidgeRegression(PosteriorModel, StreamedLinearModel):
     """Least squares with a penalty on the squared weights, read as a probability model.
 
-    The penalty ties the variance of the prior to that of the noise, prior = noise / penalty, and
+    The penalty ties the variance of the prior to that of the noise, prior = noise / alpha, and
     both are at their joint maximum. Predictions average over the weights.
 
     Parameters
     ----------
-    penalty : float, default=1.0
+    alpha : float, default=1.0
         The factor of the sum of squared weights beside the sum of squared residuals; > 0.
     features : transformer, optional
         What the model is linear in. None: the columns as they are.
@@ -42,9 +42,9 @@ class RidgeRegression(PosteriorModel, StreamedLinearModel):
     coef_, intercept_
         Weights and offset in the units of the data.
     noise_variance_ : float or array of shape (K,)
-        (sum of squared residuals + penalty * sum of squared weights) / (rows + weights).
+        (sum of squared residuals + alpha * sum of squared weights) / (rows + weights).
     prior_variance_ : float or array of shape (K,)
-        Variance of the tied prior, ``noise_variance_ / penalty``.
+        Variance of the tied prior, ``noise_variance_ / alpha``.
     log_evidence_ : float
         Log marginal likelihood at these variances, constants included.
     posterior_ : WeightPosterior
@@ -53,21 +53,21 @@ class RidgeRegression(PosteriorModel, StreamedLinearModel):
     Examples
     --------
     >>> from posterity import RidgeRegression
-    >>> model = RidgeRegression(penalty=3.0, standardize=False)
+    >>> model = RidgeRegression(alpha=3.0, standardize=False)
     >>> model.fit([[-1.0], [0.0], [1.0]], [-5.0, 0.0, 5.0]).coef_
     array([2.])
     """
 
     def __init__(
         self,
-        penalty: float = 1.0,
+        alpha: float = 1.0,
         *,
         features: Any = None,
         fit_intercept: bool = True,
         penalize_intercept: bool = False,
         standardize: bool = True,
     ) -> None:
-        self.penalty = penalty
+        self.alpha = alpha
         self.features = features
         self.fit_intercept = fit_intercept
         self.penalize_intercept = penalize_intercept
@@ -95,11 +95,11 @@ class RidgeRegression(PosteriorModel, StreamedLinearModel):
         return (np.column_stack([A, b]), np.zeros_like(b)) if self.has_ones else (A, b)
 
     def _conclude(self, statistics: designs.Statistics) -> None:
-        penalty = validation.check_positive(self.penalty, "penalty")
+        alpha = validation.check_positive(self.alpha, "alpha")
         problem = reduce_statistics(
             statistics, fit_intercept=self._is_centred, standardize=self.standardize
         )
-        noise, prior = maximise_tied_variances(problem, penalty)
+        noise, prior = maximise_tied_variances(problem, alpha)
         if self._known_noise:  # the rows were divided by their known deviations
             noise, prior = np.ones_like(noise), prior / noise
         self._adopt(WeightPosterior(problem, noise, prior), statistics)

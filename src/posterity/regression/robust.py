@@ -62,8 +62,8 @@ class RobustRegression(LikelihoodRegressor):
 
     def __init__(
         self,
-        features: Any = None,
         *,
+        features: Any = None,
         degrees_of_freedom: float | None = None,
         min_degrees_of_freedom: float = student_t.MIN_DEGREES_OF_FREEDOM,
         scale: float | None = None,

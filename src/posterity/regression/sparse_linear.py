@@ -96,8 +96,8 @@ class SparseLinearRegression(PosteriorModel, StreamedLinearModel):
 
     def __init__(
         self,
-        features: Any = None,
         *,
+        features: Any = None,
         degrees_of_freedom: float = 0.0,
         noise_variance: float | None = None,
         fit_intercept: bool = True,

@@ -89,7 +89,7 @@ def choose_penalty(problem: KernelProblem) -> ChosenPenalty:
     path = LeaveOneOutPath(np.exp(grid), errors)
     ends = {"lower": best == 0, "upper": best == last}  # of all penalties that can matter
     reached = tuple(
-        optimize.ReachedBound("penalty", end, float(np.exp(log_lam[at][0])), rise=0.0)
+        optimize.ReachedBound("alpha", end, float(np.exp(log_lam[at][0])), rise=0.0)
         for end, at in ends.items()
         if np.any(at)
     )
@@ -161,6 +161,6 @@ def _check_semi_definite(d: Array, scale: float) -> None:
         raise linalg.NotPositiveDefiniteError(
             f"the kernel matrix has the eigenvalue {d[0]:.2e} beside a largest of {d[-1]:.2e}, so "
             "the kernel is not positive semi-definite and has no leave-one-out error to choose a "
-            "penalty by. Use a valid kernel, or give a penalty well above "
+            "penalty by. Use a valid kernel, or give an alpha well above "
             f"{-d[0]:.1e}"
         )
