@@ -41,7 +41,7 @@ def to_numpy(x: DeviceArray) -> NDArray[Any]:
 
 
 def free_memory(x: DeviceArray) -> int | None:
-    """Bytes available for a new array beside x, on its device; None where nobody knows.
+    """Bytes available for a new array on the device of x; None where that is unknown.
 
     What a library keeps in its pool without using it counts as available, and so does what the
     system keeps of files. Where a control group limits the process, that limit counts.
@@ -73,7 +73,7 @@ def is_collection(x: Any) -> bool:
 
 
 def is_missing(values: NDArray[Any]) -> NDArray[np.bool_]:
-    """Where there is nothing: None, NaN or whatever a library of tables writes for it.
+    """Where values are missing: None, NaN, or the marker of a data frame library.
 
     Examples
     --------
@@ -88,7 +88,7 @@ def is_missing(values: NDArray[Any]) -> NDArray[np.bool_]:
 
 
 def _equals_itself(value: Any) -> bool:
-    """False of NaN, and of what cannot say, such as pandas.NA."""
+    """Whether x == x: False for NaN, and for pandas.NA, which has no truth value."""
     try:
         return bool(value == value)
     except TypeError:
@@ -96,7 +96,7 @@ def _equals_itself(value: Any) -> bool:
 
 
 def generator(random_state: Any) -> np.random.Generator:
-    """One Generator from a seed, a Generator, a RandomState or None.
+    """Make one Generator from a seed, a Generator, a RandomState or None.
 
     Examples
     --------
@@ -164,7 +164,7 @@ def _free_for_cupy(x: Any) -> int:
 
 
 def _free_on_host() -> int | None:
-    """What the system and every control group around this process leave; the least of them."""
+    """The least of the bytes that the system and the control groups of this process leave free."""
     available = _fields(_PROC / "meminfo").get("MemAvailable")
     system = _free_pages() if available is None else 1024 * available  # meminfo counts kilobytes
     rooms = [*_rooms_in_control_groups(), *(() if system is None else (system,))]
@@ -172,7 +172,7 @@ def _free_on_host() -> int | None:
 
 
 def _free_pages() -> int | None:
-    """For systems without /proc/meminfo."""
+    """Free pages in bytes, for systems without /proc/meminfo."""
     try:
         return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, ValueError, OSError):
@@ -207,7 +207,7 @@ def _fields(path: Path) -> dict[str, int]:
 
 
 def _lines(path: Path) -> list[str]:
-    """The lines of a file of the system; none where it has no such file, or keeps it to itself."""
+    """The lines of a system file; an empty list where it does not exist or cannot be read."""
     try:
         return path.read_text().splitlines()
     except OSError:

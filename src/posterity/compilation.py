@@ -53,12 +53,12 @@ class _Compiled:
 
     @property
     def _numba_type_(self) -> Any:
-        """What numba asks for where another compiled function calls this one."""
+        """The type that numba reads where another compiled function calls this one."""
         return self._dispatcher._numba_type_
 
     @property
     def targetoptions(self) -> Any:
-        """What numba asks for where another compiled function may inline this one."""
+        """The options that numba reads where another compiled function may inline this one."""
         return self._dispatcher.targetoptions
 
     @functools.cached_property
@@ -74,7 +74,7 @@ class _Compiled:
 
 @functools.cache
 def _warn_of_no_cache() -> None:
-    """Say so once in a process."""
+    """Warn once in a process."""
     warnings.warn(
         "numba has no directory to keep compiled code in, so models compile again in every "
         "process, which takes seconds; set NUMBA_CACHE_DIR to a directory that you may write to.",

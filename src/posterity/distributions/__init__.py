@@ -1,4 +1,4 @@
-"""What a prediction is: the value every ``predict_dist`` returns."""
+"""Predictive distributions, which every ``predict_dist`` returns."""
 
 from posterity.distributions.averaged_categorical import AveragedCategorical
 from posterity.distributions.base import Distribution

@@ -54,14 +54,14 @@ class AveragedCategorical(Discrete):
 
     @classmethod
     def unchecked(cls, log_p: Array, epistemic_share: Array) -> Self:
-        """From arrays that are known to be right: for one row, to check them takes longest."""
+        """Build from valid arrays without checks, which take longest for a single row."""
         self = object.__new__(cls)
         self._store(log_p=log_p, epistemic_share=epistemic_share)
         return self
 
     @classmethod
     def of(cls, members: ArrayLike, log_weights: ArrayLike | None = None) -> Self:
-        """From the probabilities (..., T, C) of T members, of equal weight unless given."""
+        """Average the probabilities (..., T, C) of T members, of equal weight by default."""
         p = np.asarray(members, dtype=np.float64)
         with np.errstate(divide="ignore"):
             each = Categorical(np.log(p))
@@ -81,11 +81,11 @@ class AveragedCategorical(Discrete):
         return self.log_p
 
     def epistemic_entropy(self) -> Array:
-        """What the members disagree about, in nats."""
+        """Entropy from the disagreement of the members, in nats."""
         return self.epistemic_share * self.entropy()
 
     def aleatoric_entropy(self) -> Array:
-        """What they are unsure of themselves, in nats."""
+        """Mean entropy of the members, in nats."""
         return (1.0 - self.epistemic_share) * self.entropy()
 
     def average(self, log_weights: ArrayLike | None = None) -> Self:
@@ -103,7 +103,7 @@ class AveragedCategorical(Discrete):
 
 
 def _share(own: Array, total: Array) -> Array:
-    """What part of the entropy is not the members' own.
+    """The epistemic share of the entropy.
 
     Entropy is concave, so that only rounding lets the members' exceed that of their average.
     """

@@ -43,7 +43,7 @@ class Bernoulli(Discrete):
 
     @classmethod
     def from_logit(cls, logit: ArrayLike) -> Self:
-        """From the log odds of 1 against 0."""
+        """Build from the log odds of 1 against 0."""
         a = np.asarray(logit, dtype=np.float64)
         return cls(log_expit(a), log_expit(-a))
 

@@ -42,7 +42,7 @@ class Categorical(Discrete):
 
     @classmethod
     def from_logits(cls, logits: ArrayLike) -> Self:
-        """From numbers whose softmax along the last axis gives the probabilities."""
+        """Build from numbers whose softmax along the last axis gives the probabilities."""
         return cls(log_softmax(np.asarray(logits, dtype=np.float64), axis=-1))
 
     def mean(self) -> Array:

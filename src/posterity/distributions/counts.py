@@ -32,7 +32,7 @@ class Counts(Univariate):
 
     @abc.abstractmethod
     def _typical(self) -> Array:
-        """About how large the counts are, where the search for a quantile begins."""
+        """Typical size of the counts, from which the search for a quantile starts."""
 
     def logpmf(self, y: ArrayLike) -> Array:
         """Log-probability of y; -inf where y is not a count."""

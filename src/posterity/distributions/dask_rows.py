@@ -16,14 +16,14 @@ from posterity import arrays
 
 @dataclass(frozen=True)
 class Cut:
-    """The partitions of a collection; nothing of them is read."""
+    """The delayed partitions of a collection, none of which is read."""
 
     pieces: tuple[Any, ...]  # delayed
     lengths: tuple[float, ...]  # rows of each, NaN where only reading would tell
 
     @classmethod
     def of(cls, rows: Any, name: str = "X") -> Cut:
-        """From an array, a data frame, a series or a bag."""
+        """Take the partitions of an array, a data frame, a series or a bag."""
         from dask.delayed import Delayed
 
         if isinstance(rows, Delayed):
@@ -43,11 +43,11 @@ class Cut:
 
     @property
     def n_rows(self) -> float:
-        """All rows; NaN where only reading would tell."""
+        """The number of rows; NaN where it is not known before the data are read."""
         return sum(self.lengths)
 
     def alike(self, values: Any, name: str) -> tuple[Any, ...]:
-        """What goes with each piece of a value for each row: cut at the same rows, or refused."""
+        """Split values per row at the same rows as the partitions, or raise."""
         if not arrays.is_collection(values):
             raise TypeError(
                 f"{name} has a value for each row and is in memory, but the rows lie in "
@@ -76,7 +76,7 @@ class Cut:
 
 
 def goes_by_row(value: Any) -> bool:
-    """Whether an argument has a value for each row, and is not one for all."""
+    """Whether an argument has one value per row, not one for all rows."""
     return arrays.is_collection(value) or (not isinstance(value, str) and np.ndim(value) > 0)
 
 
@@ -119,7 +119,7 @@ def stacked(
 
 
 def task(key: Any, function: Callable[..., Any], *arguments: Any) -> Any:
-    """A task of a graph. What is delayed stands in it by its key, also within lists.
+    """A task of a graph, in which delayed arguments are references to their keys.
 
     A key that stood there as a plain tuple would be taken for one where the graph has a task of
     that name, and partitions that were persisted have none.
@@ -139,7 +139,7 @@ def _referred(argument: Any) -> Any:
 
 
 def layered(name: str, layer: dict[Any, Any], *columns: Sequence[Any]) -> Any:
-    """A graph of the layer upon those that delayed pieces are of: each of these once."""
+    """A graph of this layer on top of the graphs of the delayed pieces, each included once."""
     from dask.highlevelgraph import HighLevelGraph
 
     below = {piece.__dask_layers__(): piece for column in columns for piece in column}

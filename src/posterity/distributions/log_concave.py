@@ -52,7 +52,7 @@ def log_expect(
 def in_blocks(
     function: Callable[..., tuple[Array, ...]], *arguments: ArrayLike
 ) -> tuple[Array, ...]:
-    """An elementwise function of flat arrays, asked for a bounded number of elements at once."""
+    """Evaluate an elementwise function of flat arrays, a bounded number of elements at a time."""
     batch = np.broadcast_arrays(*(np.asarray(x, dtype=np.float64) for x in arguments))
     flat = [x.ravel() for x in batch]
     starts = range(0, max(flat[0].size, 1), _BLOCK)

@@ -133,7 +133,7 @@ class Mixture(Continuous):
     def _between(
         self, quantiles: Array, p: Array, f: _Function, log_f: _Function, sign: float
     ) -> Array:
-        """Where f is p: between the least and the greatest quantile of the components."""
+        """Solve f = p between the least and the greatest quantile of the components."""
         used = self.log_weights > -np.inf
         low = np.min(np.where(used, quantiles, np.inf), axis=-1)
         high = np.max(np.where(used, quantiles, -np.inf), axis=-1)

@@ -1,4 +1,4 @@
-"""One joint normal over many rows: predictions that know how they vary together."""
+"""One joint normal over many rows, with their covariances."""
 
 from __future__ import annotations
 
@@ -173,7 +173,7 @@ def _check_shapes(location: tuple[int, ...], covariance: tuple[int, ...]) -> Non
 
 
 def _check_symmetric(C: Array) -> None:
-    """Compared block by block, so that no second matrix of this size is made."""
+    """Check symmetry block by block, so that no second matrix of this size is needed."""
     tolerance = _ROUND_OFF * np.max(np.abs(np.diagonal(C)), initial=0.0)
     for i in range(0, len(C), _BLOCK):
         rows = slice(i, i + _BLOCK)

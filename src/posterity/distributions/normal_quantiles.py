@@ -27,7 +27,7 @@ def solve(
     *,
     sign: float,
 ) -> Array:
-    """Where the chance of a value below (sign 1) or above (sign -1) is p, (n,).
+    """The quantiles (n,) below (sign 1) or above (sign -1) which a value has probability p.
 
     Newton's method inside a bracket, halved where a step would leave it or does not shrink.
 
@@ -53,7 +53,7 @@ def solve(
 def _chance(
     x: float, m: np.ndarray, s: np.ndarray, w: np.ndarray, sign: float
 ) -> tuple[float, float]:
-    """The chance of a value on one side of x, and the density at x."""
+    """The probability of a value on one side of x, and the density at x."""
     chance, density = 0.0, 0.0
     for k in range(m.size):
         if w[k] > 0.0:

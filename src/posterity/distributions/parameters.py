@@ -1,4 +1,4 @@
-"""Parameters at the door: float64 arrays of one shape, or a sentence that says what is wrong."""
+"""Checks of parameters: float64 arrays of one shape, or an error that names the bad entry."""
 
 from typing import Any
 

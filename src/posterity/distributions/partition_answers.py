@@ -1,4 +1,4 @@
-"""What a worker answers of the predictions of one partition."""
+"""Functions that workers evaluate on the predictions of one partition."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from posterity.distributions.base import Distribution
 
 @dataclass(frozen=True)
 class Asked:
-    """A method of the predictions, given one value for all rows, or values of each."""
+    """A call of a method of the predictions, with one value for all rows or one per row."""
 
     method: str
     constants: tuple[Any, ...]
@@ -35,7 +35,7 @@ class Asked:
 
 @dataclass(frozen=True)
 class Drawn:
-    """Draws of the predictions, each partition by random numbers of its own."""
+    """Random draws from the predictions, with a separate random stream for each partition."""
 
     before: tuple[int, ...]
     seeds: list[np.random.SeedSequence]
@@ -51,7 +51,7 @@ class Drawn:
 
 @dataclass(frozen=True)
 class Mapped:
-    """What a function says of the predictions."""
+    """A function of the predictions."""
 
     function: Callable[[Any], Any]
     shape: tuple[int, ...]
@@ -64,7 +64,7 @@ class Mapped:
 
 
 def _of_rows(value: Any, n: int, number: int) -> Any:
-    """One value for all rows, or one for each; others would be repeated without a word."""
+    """Check that there is one value for all rows, or one per row, before they are broadcast."""
     own = arrays.to_numpy(value)
     if own.ndim and len(own) != n:
         raise ValueError(

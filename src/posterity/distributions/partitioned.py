@@ -1,4 +1,4 @@
-"""Predictions that lie in partitions: asked at once, made where the rows are when it is time."""
+"""Predictions for Dask rows, computed lazily in their partitions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from posterity.distributions.univariate import Univariate
 
 
 def _asked(method: Callable[..., Any], dtype: DTypeLike = np.float64) -> Callable[..., Any]:
-    """The method of a distribution, asked of every partition: a lazy Dask array."""
+    """Delegate a method of a distribution to every partition; it returns a lazy Dask array."""
     parameters = inspect.signature(method)
 
     @functools.wraps(method)
@@ -37,7 +37,7 @@ def _asked(method: Callable[..., Any], dtype: DTypeLike = np.float64) -> Callabl
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Partitioned:
-    """What ``predict_dist`` returns of Dask rows: a distribution for each of their partitions.
+    """The result of ``predict_dist`` for Dask rows: one distribution per partition.
 
     It is asked like the distribution of all rows, and answers with Dask arrays, which are lazy:
     nothing is computed before they are, and arrays that are computed together share the
@@ -132,7 +132,7 @@ class Partitioned:
         shape: tuple[int, ...] = (),
         dtype: DTypeLike = np.float64,
     ) -> Any:
-        """A Dask array of what a function says of the distribution of each partition.
+        """Apply a function to the distribution of each partition; returns a Dask array.
 
         Parameters
         ----------
@@ -193,7 +193,7 @@ class Partitioned:
         shape: tuple[int, ...] = (),
         dtype: DTypeLike = np.float64,
     ) -> Any:
-        """What the method of this name says of each row, given values of each or one for all."""
+        """Call a method on every partition, with one value per row or one for all rows."""
         cut = dask_rows.Cut(self.parts, self.lengths)
         rows = [cut.alike(v, key) for key, v in given.items() if dask_rows.goes_by_row(v)]
         constants = tuple(v for v in given.values() if not dask_rows.goes_by_row(v))

@@ -137,7 +137,7 @@ class PoissonLogNormal(Counts):
 
 
 def _draw(rate: Array, rng: np.random.Generator) -> Array:
-    """Counts as float64, by the normal limit where they could not be told apart."""
+    """Draw counts as float64, by the normal limit where doubles cannot resolve them."""
     small = rng.poisson(np.minimum(rate, _LARGEST_DRAWN)).astype(np.float64)
     large = np.rint(rng.normal(rate, np.sqrt(rate)))
     return np.where(rate <= _LARGEST_DRAWN, small, large)

@@ -21,7 +21,7 @@ def minimise_with_restarts(
     max_iter: int,
     n_jobs: int | None = None,
 ) -> tuple[optimize.Optimum, list[optimize.Optimum]]:
-    """The best local minimum by L-BFGS, and where the search from each start ended.
+    """Find the best local minimum by L-BFGS from several starts, and the end of each search.
 
     Warns
     -----

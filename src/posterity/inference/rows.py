@@ -89,6 +89,6 @@ def draw_held_out_counts(
 
 
 def _by_appearance(groups: Array) -> Array:
-    """Each group once, by its first row: draws do not depend on what groups are called."""
+    """Each group once, by its first row, so that draws do not depend on the names of groups."""
     values, first = np.unique(groups, return_index=True)
     return values[np.argsort(first)]

@@ -39,12 +39,12 @@ class Value:
 
     @property
     def names(self) -> list[str]:
-        """What the learnable parameters are called, P of them."""
+        """Names of the P learnable parameters."""
         return list(self._learnable)
 
     @property
     def theta(self) -> Array:
-        """Their logs, (P,)."""
+        """Logs of the learnable parameters, (P,)."""
         return np.log([float(self._known(name)) for name in self.names])
 
     def at(self, theta: Array) -> Self:
@@ -184,11 +184,11 @@ class Likelihood(Value, abc.ABC):
         return float(best.x[0]), self._null_variance(y, weights, best.x)
 
     def _null_variance(self, y: Array, weights: Array, a: Array) -> float:
-        """What one row leaves of the value that fits all best."""
+        """The variance that one row would leave of the constant that fits all rows best."""
         return float(1.0 / np.average(self.step_curvature(y, a), weights=weights))
 
     def _null_start(self, y: Array, weights: Array) -> float:
-        """Where to look for it first."""
+        """The start of the search for the constant that fits all rows best."""
         del y, weights
         return 0.0
 
@@ -211,4 +211,4 @@ class Averaged(Likelihood):
 
     @abc.abstractmethod
     def expected_d3(self, y: ArrayLike, mean: ArrayLike, variance: ArrayLike) -> Array:
-        """``d3``, averaged likewise: twice the change of the average ``d1`` with the variance."""
+        """The average of ``d3``: twice the derivative of the average ``d1`` in the variance."""

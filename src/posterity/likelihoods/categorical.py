@@ -103,7 +103,7 @@ class Categorical(Coupled):
     def _expected_of_two(
         self, y: ArrayLike, mean: Array, covariance: Array
     ) -> tuple[Array, Array, Array]:
-        """By the difference of the two, which is one number."""
+        """Averages for two classes, from the difference of their latent values."""
         d = np.where(np.asarray(y) > 0, 1.0, -1.0)[:, None] * np.array([-1.0, 1.0])
         v = np.maximum(np.einsum("nc,ncd,nd->n", d, covariance, d), 0.0)
         log_p, slope, curvature = sigmoid_mean.expected(np.sum(d * mean, axis=1), v)

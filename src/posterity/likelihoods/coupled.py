@@ -56,7 +56,7 @@ class Coupled(Value, abc.ABC):
 
     @abc.abstractmethod
     def expected(self, y: ArrayLike, mean: Array, covariance: Array) -> tuple[Array, Array, Array]:
-        """``log_prob`` (n,), ``d1`` (n, C) and minus the Hessian (n, C, C), averaged likewise."""
+        """Averages of ``log_prob`` (n,), ``d1`` (n, C) and minus the Hessian (n, C, C)."""
 
     @abc.abstractmethod
     def predict(self, mean: ArrayLike, covariance: ArrayLike) -> distributions.Discrete:

@@ -164,7 +164,7 @@ def _normal_nodes(sd: Array, shape: Array) -> tuple[Array, Array]:
 
 
 def _reach(sd: Array) -> Array:
-    """From the first node to the last, in standard deviations."""
+    """The distance from the first node to the last, in standard deviations."""
     return 2.0 * (END + sd)
 
 

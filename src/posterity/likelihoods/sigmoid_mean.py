@@ -116,17 +116,17 @@ def _in_blocks(m: Array, v: Array) -> Array:
 
 
 def _narrow(m: Array, v: Array) -> tuple[Array, Array, Array]:
-    """By the trapezoid rule over the normal."""
+    """Integrate by the trapezoid rule over the normal."""
     return _over_normal(m, v, *_NARROW_RULE)
 
 
 def _middle(m: Array, v: Array) -> tuple[Array, Array, Array]:
-    """By the trapezoid rule over the normal, with a smaller step."""
+    """Integrate by the trapezoid rule over the normal, with a smaller step."""
     return _over_normal(m, v, *_MIDDLE_RULE)
 
 
 def _over_normal(m: Array, v: Array, t: Array, w: Array) -> tuple[Array, Array, Array]:
-    """By a rule for the standard normal."""
+    """Integrate by a rule for the standard normal."""
     a = m + np.sqrt(v) * t
     p, q = expit(a), expit(-a)
     slopes = w * p * q
@@ -136,7 +136,7 @@ def _over_normal(m: Array, v: Array, t: Array, w: Array) -> tuple[Array, Array, 
 
 
 def _wide(m: Array, v: Array) -> tuple[Array, Array, Array]:
-    """By Gauss's rule over the logistic density, relative to the normal density at c."""
+    """Integrate by Gauss's rule over the logistic density, relative to the normal density at c."""
     b, c = _LOGISTIC_NODES, np.minimum(m, 0.0)
     log_scale = 0.5 * c**2 / v
     density = np.exp((c - m + b) * (c + m - b) / (2.0 * v))

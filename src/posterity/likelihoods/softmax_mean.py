@@ -109,7 +109,7 @@ def _by_class(values: Array, order: NDArray[np.intp]) -> Array:
 
 
 def _at_points(mean: Array, covariance: Array) -> Iterator[tuple[NDArray[np.intp], Array, Array]]:
-    """Some rows, their softmax at all points, (n, C, points), and the mean of log sum exp."""
+    """Yield some rows, their softmax at all points (n, C, points), and mean log sum exp."""
     n, C = mean.shape
     B, z = contrasts(C), normal_points(C - 1, _EXPECTED_POINTS)
     F = np.matmul(B, eigen.lower_factors(B.T @ covariance @ B))
@@ -146,7 +146,7 @@ def tiers(C: int) -> tuple[tuple[float, int], ...]:
 
 
 def _log_of_two(mean: Array, covariance: Array) -> Array:
-    """For two classes, whose difference is one number."""
+    """Log of the mean softmax of two classes, from the difference of their latent values."""
     v = covariance[:, 0, 0] + covariance[:, 1, 1] - covariance[:, 0, 1] - covariance[:, 1, 0]
     d = mean[:, 1] - mean[:, 0]
     return np.stack(sigmoid_mean.log_both(d, np.maximum(v, 0.0)), axis=-1)

@@ -15,14 +15,14 @@ def scale(y: Array, weights: Array) -> float:
 
 
 def robust_scale(y: Array, weights: Array) -> float:
-    """As ``scale``, from the median distance from the median, where that is not zero."""
+    """Scale of y from the median distance from the median; as ``scale`` where that is zero."""
     distances = np.abs(y - median(y, weights))
     deviation = median(distances, weights) / _MAD_OF_NORMAL
     return deviation if deviation > _EPS * np.max(np.abs(y)) else scale(y, weights)
 
 
 def median(y: Array, weights: Array) -> float:
-    """Half of the weight lies below, and half above; the middle of two y where both are so."""
+    """The weighted median: the middle of two values of y where both are medians."""
     order = np.argsort(y, kind="stable")
     reached = np.cumsum(weights[order])
     half = 0.5 * reached[-1]

@@ -121,7 +121,7 @@ def _torch_solve(L: Any, B: Any, *, transposed: bool) -> Any:
 
 
 def _cupy_factor(A: Any) -> tuple[Any, int]:
-    """CuPy says that a factorisation failed, and only when asked to, but not where: LAPACK does."""
+    """Factorise by CuPy; where it fails, LAPACK finds the bad minor, which CuPy does not report."""
     cupy, cupyx = importlib.import_module("cupy"), importlib.import_module("cupyx")
     try:
         with cupyx.errstate(linalg="raise"):

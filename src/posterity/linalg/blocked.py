@@ -71,7 +71,7 @@ def _has_room_beside(K: DeviceArray) -> bool:
 
 
 def _factor_beside(K: DeviceArray) -> int:
-    """By the library, which is faster than blocks while these are small."""
+    """Factorise by the library, which is faster than blocks for small matrices."""
     xp, n, size = namespace(K), K.shape[0], default_block_size(K.shape[0])
     L, minor = backends.factor(K)
     if minor:
@@ -112,7 +112,7 @@ def write_diagonal(K: DeviceArray, diagonal: DeviceArray) -> None:
 
 
 def clear_upper_triangle(K: DeviceArray) -> None:
-    """Zero what stands above the diagonal, in place."""
+    """Set the entries above the diagonal to zero, in place."""
     xp = namespace(K)
     n, size = K.shape[0], default_block_size(K.shape[0])
     for start in range(0, n, size):
@@ -122,7 +122,7 @@ def clear_upper_triangle(K: DeviceArray) -> None:
 
 
 def lapack_takes(K: DeviceArray) -> bool:
-    """Whether LAPACK can work in the very memory of K."""
+    """Whether LAPACK can work in the memory of K."""
     return (
         array_api_compat.is_numpy_array(K)
         and K.dtype == np.float64

@@ -80,7 +80,7 @@ def _attempts(
 def _attempts_in_place(
     A: DeviceArray, max_jitter: float
 ) -> Iterator[tuple[float, float, DeviceArray | None]]:
-    """The same in the memory of A: what stands above the diagonal keeps what A was."""
+    """The same in the memory of A, whose entries above the diagonal keep their values."""
     xp = namespace(A)
     K = np.asarray(A, dtype=np.float64) if array_api_compat.is_numpy_array(A) else A
     diagonal = xp.asarray(xp.linalg.diagonal(K), copy=True)

@@ -1,4 +1,4 @@
-"""What can be wrong with a matrix, as exceptions and warnings with names."""
+"""Exceptions and warnings about matrices."""
 
 import numpy as np
 
@@ -24,7 +24,7 @@ class NonFiniteError(ValueError):
 
 
 class JitterWarning(RuntimeWarning):
-    """The model was changed: a diagonal was added that nobody asked for.
+    """A small diagonal was added to a matrix that was not positive definite.
 
     Examples
     --------

@@ -29,7 +29,7 @@ class HouseholderQR:
 
     @classmethod
     def of(cls, A: Array, *, overwrite: bool = False) -> HouseholderQR:
-        """Factorise A, in its own memory when ``overwrite`` and A is in Fortran order."""
+        """Factorise A, in place when ``overwrite`` and A is in Fortran order."""
         if not A.size:
             return cls(np.asfortranarray(A), np.zeros(A.shape[1]))
         work_size = int(lapack.dgeqrf_lwork(*A.shape)[0])

@@ -1,4 +1,4 @@
-"""From eigenvectors back to the groups of rows that they mix."""
+"""Groups of rows from eigenvectors that mix their indicators."""
 
 import numpy as np
 from numpy.typing import NDArray

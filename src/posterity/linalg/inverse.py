@@ -52,7 +52,7 @@ def inverse_in_place(L: DeviceArray, *, block_size: int | None = None) -> Device
 
 
 def _invert_by_lapack(L: Array) -> None:
-    """As a whole; its inverse of a triangle is slow for a few hundred rows, and better halved."""
+    """Invert by LAPACK: whole, or by halves for a few hundred rows, where LAPACK is slow."""
     if L.flags.f_contiguous and len(L) < _HALVED_FROM:
         _invert_halves(L)
         lapack.dlauum(L, lower=1, overwrite_c=1)
@@ -98,7 +98,7 @@ def _invert_triangle(K: DeviceArray, size: int) -> None:
 
 
 def _multiply_by_transpose(K: DeviceArray, size: int) -> None:
-    """The lower triangle of T^T T in place of T: a block row needs only what stands below it."""
+    """Overwrite T with the lower triangle of T^T T: a block row needs only the rows below it."""
     xp, n = namespace(K), K.shape[0]
     for start in range(0, n, size):
         end = min(start + size, n)
@@ -110,7 +110,7 @@ def _multiply_by_transpose(K: DeviceArray, size: int) -> None:
 
 
 def _corner(K: DeviceArray, start: int, end: int) -> tuple[DeviceArray, DeviceArray]:
-    """A diagonal block without, and only, what stands above its diagonal; both copies."""
+    """Copies of the lower triangle, and of the rest above it, of a diagonal block."""
     xp, corner = namespace(K), K[start:end, start:end]
     return xp.tril(corner), xp.triu(corner, k=1)
 

@@ -123,7 +123,7 @@ def _orthonormal(W: Array) -> Array:
 
 
 def _signs(V: Array) -> Array:
-    """That of the first entry of each column among the largest, where rounding decides nothing."""
+    """The sign of the first of the largest entries of each column, ties counted as equal."""
     size = np.abs(V)
     first = np.argmax(size >= (1.0 - _TIE) * size.max(axis=0), axis=0)
     return np.where(V[first, np.arange(V.shape[1])] < 0.0, -1.0, 1.0)

@@ -1,4 +1,4 @@
-"""Matrix products through the same BLAS as the factorisations beside them.
+"""Matrix products through the same BLAS as the factorisations.
 
 NumPy and SciPy each bring a BLAS with threads of its own, which keep waiting actively for a while
 after a call. Where a product stands between two factorisations, one of each makes the threads of

@@ -1,4 +1,4 @@
-"""What a triangular factor is for: solves, quadratic forms, determinants, the inverse.
+"""Solves, quadratic forms, determinants and inverses from a triangular factor.
 
 Every function takes L, a lower Cholesky factor of which only the lower triangle is read, on NumPy,
 PyTorch and CuPy arrays alike.
@@ -90,7 +90,7 @@ def inverse_from_cholesky(L: DeviceArray) -> DeviceArray:
 
 
 def _numpy_inverse(L: Array) -> Array:
-    """By LAPACK, which fills one triangle; the other is mirrored row by row."""
+    """Invert by LAPACK, which fills one triangle; the other is copied row by row."""
     if not L.size:
         return L.copy()
     if L.flags.f_contiguous:

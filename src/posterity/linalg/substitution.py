@@ -41,5 +41,5 @@ def solve_lower_by_blocks(
 
 
 def pays(L: DeviceArray) -> bool:
-    """Whether the factor is large, and on a device."""
+    """Whether to solve by blocks: the factor is large, and on a device."""
     return L.shape[0] > 2 * _SIZE and not array_api_compat.is_numpy_array(L)

@@ -1,4 +1,4 @@
-"""Minimisers that say why they stopped: BFGS, L-BFGS, damped Newton, and many problems at once."""
+"""Minimisers that report why they stopped: BFGS, L-BFGS, damped Newton, many problems at once."""
 
 from posterity.optimize.bfgs import minimise_bfgs
 from posterity.optimize.bounds import Bounded, ReachedBound, bounds_reached, report_bounds

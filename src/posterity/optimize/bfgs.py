@@ -98,7 +98,7 @@ def minimise_bfgs(
 
 @dataclass(frozen=True)
 class _State:
-    """A point, what the function says there, and which variables may move."""
+    """A point, the value and the gradient there, and the bounds of the variables."""
 
     x: Array
     f: float
@@ -135,7 +135,7 @@ class _State:
     def ending(
         self, H: Array | None, gains: list[float], tol: float, least_gain: float
     ) -> tuple[str, bool] | None:
-        """Why to stop here, and whether that is convergence; None to go on."""
+        """The reason to stop here, and whether that is convergence; None to continue."""
         if self.slope <= tol:
             return f"the largest gradient entry fell below {tol:.0e}", True
         least = max(least_gain, 10.0 * EPS * abs(self.f))
@@ -146,19 +146,19 @@ class _State:
         return None
 
     def stuck(self, H: Array | None, least_gain: float) -> tuple[str, bool]:
-        """What it means that no step lowers the value."""
+        """Why no step lowers the value, and whether that is convergence."""
         if H is not None or self.slope <= 100.0 * least_gain:
             return "no step lowers the value any more in double precision", True
         return NO_DESCENT, False
 
     def promise(self, H: Array) -> float:
-        """What a full step would gain if the inverse Hessian were right."""
+        """The gain of a full step if the inverse Hessian were right."""
         free = self.free
         g = self.g[free]
         return 0.5 * float(g @ _among(H, free) @ g)
 
     def direction(self, H: Array | None, longest: float) -> Array:
-        """Where to go: by the inverse Hessian of the free variables, or down the gradient."""
+        """The direction of a step: by the inverse Hessian where known, or down the gradient."""
         free, d = self.free, np.zeros_like(self.x)
         g = self.g[free]
         d[free] = -g / np.linalg.norm(g) if H is None else -_among(H, free) @ g

@@ -1,4 +1,4 @@
-"""What bounds do to a search: which variables they hold, and which of them they cut off.
+"""Bounds of a search: which variables they hold, and which of them they cut off.
 
 Bounded variables are logarithms of positive parameters, and the function is minus a log evidence,
 so that slopes at a bound are nats for e times the parameter.
@@ -47,12 +47,12 @@ class ReachedBound:
 
     @property
     def label(self) -> str:
-        """What ``at_bounds_`` calls it."""
+        """The name of the bound in ``at_bounds_``."""
         return f"{self.name} ({self.end})"
 
     @property
     def cuts_off(self) -> bool:
-        """Whether the evidence asks for more; otherwise the bound is a limit of the model."""
+        """Whether the evidence rises beyond the bound; otherwise the bound limits the model."""
         return self.rise > CUT_OFF
 
     def __str__(self) -> str:

@@ -11,7 +11,7 @@ from posterity.arrays import Array
 
 
 class InverseHessians(Protocol):
-    """What is known of the inverse Hessians of n functions, each updated on its own."""
+    """Approximate inverse Hessians of n functions, each updated on its own."""
 
     learned: NDArray[np.bool_]  # (n,), of which functions anything is known
 
@@ -70,7 +70,7 @@ class LastSteps:
         self.learned[which] = True
 
     def multiply(self, which: NDArray[np.intp], g: Array) -> Array:
-        """By two loops over the steps.  [NW Alg 7.4]"""
+        """Multiply by two loops over the steps.  [NW Alg 7.4]"""
         memory, last = self.r.shape[1], self.next[which] - 1
         q, a = g.copy(), np.zeros((memory, len(g)))
         for age in range(memory):
@@ -89,7 +89,7 @@ class LastSteps:
 
 
 def dot_rows(a: Array, b: Array) -> Array:
-    """The inner product of each row of a with the row of b beside it.
+    """The inner product of each row of a with the same row of b.
 
     Examples
     --------

@@ -166,11 +166,11 @@ class _States:
         return np.sqrt(dot_rows(self.g, self.g))
 
     def select(self, chosen: NDArray[np.bool_]) -> _States:
-        """Some of the problems."""
+        """Select some of the problems."""
         return _States(*(getattr(self, field.name)[chosen] for field in fields(self)))
 
     def replace_rows(self, chosen: NDArray[np.bool_], others: _States) -> _States:
-        """All problems, the chosen ones in the states given."""
+        """Replace the states of the chosen problems."""
         columns = [getattr(self, field.name).copy() for field in fields(self)]
         for column, field in zip(columns, fields(self), strict=True):
             column[chosen] = getattr(others, field.name)

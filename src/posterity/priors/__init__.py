@@ -1,4 +1,4 @@
-"""What is believed of the weights before any data is seen."""
+"""Prior distributions of the weights."""
 
 from posterity.priors.base import Prior
 from posterity.priors.flat import Flat

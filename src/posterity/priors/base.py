@@ -1,4 +1,4 @@
-"""What is believed of the weights before any data is seen.
+"""Prior distributions of the weights.
 
 ``log_prob``, ``d1`` and ``d2`` are elementwise: weights are independent, and the log density of a
 whole vector is the sum. No prior knows which data or which features its weights belong to.

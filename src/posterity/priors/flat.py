@@ -1,4 +1,4 @@
-"""No belief at all: every weight is as good as any other."""
+"""The flat prior: all weights are equally probable."""
 
 from dataclasses import dataclass
 

@@ -97,7 +97,7 @@ class Sparse(Prior):
         return -float(gammaln(self.among + 1) - gammaln(few + 1) - gammaln(self.among - few + 1))
 
     def price(self, m: int) -> float:
-        """What one more than m weights costs."""
+        """The cost, in nats, of one more than m weights."""
         return self.choice(m) - self.choice(m + 1)
 
     def total(self, h: ArrayLike) -> float:

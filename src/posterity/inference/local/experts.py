@@ -41,7 +41,7 @@ class ExpertMixture:
         return log_softmax(Z @ self.gates, axis=1)
 
     def latents(self, Z: Array) -> Array:
-        """What each expert says of each row, (N, K, L)."""
+        """Latent values of each row by each expert, (N, K, L)."""
         M, K, L = self.experts.shape
         return (Z @ self.experts.reshape(M, K * L)).reshape(len(Z), K, L)
 
@@ -100,7 +100,7 @@ class ExpertsProblem:
         return value + 0.5 * float(away @ pull), pull - slope
 
     def start(self, rng: np.random.Generator) -> Array:
-        """Gates that part the rows in directions at random, and experts that are all alike.
+        """Draw a start: gates that split the rows in random directions, and equal experts.
 
         The rows that gates give them tell experts apart from the first step on. No class has
         numbers of its own at random, so that names of classes do not matter.
@@ -152,7 +152,7 @@ def fit_experts(
 
 
 def _sorted(mixture: ExpertMixture, problem: ExpertsProblem) -> ExpertMixture:
-    """Experts are interchangeable: the one that answers for most rows comes first."""
+    """Sort the experts, which are interchangeable, by decreasing share of the rows."""
     share = problem.counts @ np.exp(mixture.log_gates(problem.Z))
     order = np.argsort(-share, kind="stable")
     return replace(mixture, gates=mixture.gates[:, order], experts=mixture.experts[:, order])

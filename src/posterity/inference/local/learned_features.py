@@ -111,7 +111,7 @@ class LearnedFeatureProblem:
         return A if self.base is None else self.base + A
 
     def start(self, rng: np.random.Generator) -> Array:
-        """Units at random, without weight yet."""
+        """Draw units at random, with weight zero."""
         theta = self.units.start(self.U, self.counts, rng)
         return self.joined(theta, self.mean[len(theta) :])
 

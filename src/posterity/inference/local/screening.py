@@ -1,4 +1,4 @@
-"""Where to begin a stage: the best of many units at random, by one Newton step of their weights.
+"""The start of a stage: the best of many random units, by one Newton step of their weights.
 
 A unit z beside a constant gains about q^2 / 2s, where q is the slope of the log-likelihood in its
 weight and s the curvature, both with the constant fitted again. That costs one pass over the rows
@@ -52,7 +52,7 @@ class Screen:
         return self._eased(thetas[best], W[best], b[best])
 
     def candidates(self, rng: np.random.Generator) -> tuple[features.Learned, Array]:
-        """Units of several widths about rows at random: as one, and their parameters (B, P)."""
+        """Draw units of several widths about random rows: the space, and parameters (B, P)."""
         units, counts = self.problem.units, self.problem.counts
         some = rng.choice(len(counts), sum(_CROWDS), p=counts / np.sum(counts))
         places = np.split(self.problem.U[some], np.cumsum(_CROWDS)[:-1])
@@ -108,12 +108,12 @@ class Screen:
 
     @property
     def _still(self) -> Array:
-        """No weight, and the offset as it stands, (2, C)."""
+        """Zero weight and the current offset, (2, C)."""
         return np.stack([np.zeros_like(self.offset), self.offset])
 
 
 def sized(units: features.Learned, n_units: int) -> features.Learned:
-    """So many units on the same scale of columns, without parameters of their own."""
+    """A copy with this number of units on the same scale of columns, without parameters."""
     other = copy.copy(units)
     other.n_units = n_units
     return other

@@ -1,4 +1,4 @@
-"""One unit at a time, added to a sum whose earlier terms stay as they are.  [P9 9.47]
+"""Units added one at a time to a sum whose earlier terms stay fixed.  [P9 9.47]
 
 A stage finds one unit, its weights and the constant that are most probable given the sum so far,
 for any likelihood with two derivatives. It holds the sum so far and one column at a time, however

@@ -1,4 +1,4 @@
-"""What makes a tree of gates and experts probable, the whole of it or a part of it."""
+"""The log posterior of a tree of gates and experts, or of a part of it."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class Problem:
         return self.likelihood.log_prob(self.y, a if coupled else a[:, 0])
 
     def start(self, rng: np.random.Generator) -> Array:
-        """Gates that part the rows in directions at random, and experts that are all alike.
+        """Draw a start: gates that split the rows in random directions, and equal experts.
 
         The rows that gates give them tell experts apart from the first step on. No class has
         numbers of its own at random, so that names of classes do not matter.

@@ -106,7 +106,7 @@ class SoftTree:
         return T
 
     def answers(self, Z: Array) -> Array:
-        """What each expert says of each row, (E, L, N)."""
+        """Latent values of each row by each expert, (E, L, N)."""
         E, L, M = self.experts.shape
         return (self.experts.reshape(E * L, M) @ Z.T).reshape(E, L, len(Z))
 
@@ -119,15 +119,15 @@ class SoftTree:
         return A.T
 
     def blocks(self, n_rows: int) -> Iterator[slice]:
-        """All rows, some at a time."""
+        """Slices of all rows, a bounded number at a time."""
         E, L, _ = self.experts.shape
         size = max(_AT_A_TIME // (E * L), 1)
         return (slice(i, min(i + size, n_rows)) for i in range(0, n_rows, size))
 
     def leaf_trust(self, Z: Array) -> Array:
-        """How far each leaf is trusted at each row, (N, K + 1)."""
+        """The probability of each leaf for each row, (N, K + 1)."""
         return self.trust(Z)[len(self.gates) :].T
 
     def apply(self, Z: Array) -> NDArray[np.intp]:
-        """The leaf that is trusted most at each row, (N,)."""
+        """The most probable leaf of each row, (N,)."""
         return np.argmax(self.leaf_trust(Z), axis=1)

@@ -115,7 +115,7 @@ def _fit_of(
     value: float,
     ends: Sequence[optimize.Optimum],
 ) -> TreeFit:
-    """A fit, told by the first search that did not end by itself, or else by the last."""
+    """The fit, with the record of the first search that did not converge, or else of the last."""
     told = next((end for end in ends if not end.converged), ends[-1])
     n_iter = sum(end.n_iter for end in ends)
     return TreeFit(tree, model, problem.log_posterior(value), n_iter, told.stop_reason)
