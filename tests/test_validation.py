@@ -165,18 +165,18 @@ def test_what_is_not_a_table_keeps_scikit_learns_message():
 @pytest.mark.parametrize("frame", FRAMES)
 def test_dates_are_refused_rather_than_counted(frame):
     when = np.array(["2020-01-01", "2021-01-01"], dtype="datetime64[us]")
-    with pytest.raises(ValueError, match=r"X holds dates or times \(column 'when'\)"):
+    with pytest.raises(ValueError, match=r"X contains dates or times \(column 'when'\)"):
         door(frame({"age": [1.0, 2.0], "when": when}))
-    with pytest.raises(ValueError, match="y holds dates or times"):
+    with pytest.raises(ValueError, match="y contains dates or times"):
         targets(frame({"when": when})["when"])
 
 
 def test_dates_with_a_time_zone_and_durations_are_refused():
     when = pd.date_range("2020-01-01", periods=2, tz="UTC")
     for column in [when, when - when[0]]:
-        with pytest.raises(ValueError, match=r"X holds dates or times \(column 'a'\)"):
+        with pytest.raises(ValueError, match=r"X contains dates or times \(column 'a'\)"):
             door(pd.DataFrame({"a": column}))
-    with pytest.raises(ValueError, match="X holds dates or times"):
+    with pytest.raises(ValueError, match="X contains dates or times"):
         door(np.array([["2020-01-01"]], dtype="datetime64[D]"))
 
 

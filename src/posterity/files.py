@@ -1,4 +1,4 @@
-"""Writing files so that a reader never meets half of one."""
+"""Write files atomically."""
 
 import contextlib
 import os
@@ -7,16 +7,16 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
-_MODE = 0o666  # what a new file may be, before the user's mask
+_MODE = 0o666  # permissions of a new file before the umask
 
 
 def check_path(path: object) -> Path:
-    """The path of a file, or a sentence where something else was given.
+    """Check that an argument is a file path.
 
     Parameters
     ----------
     path : str or path
-        As a user gave it.
+        Path given by the user.
 
     Examples
     --------
@@ -26,7 +26,7 @@ def check_path(path: object) -> Path:
     >>> files.check_path(3)
     Traceback (most recent call last):
         ...
-    TypeError: A file is named by a str or a pathlib.Path, not by 3 (int).
+    TypeError: A file path must be a str or a pathlib.Path, not 3 (int).
     """
     if isinstance(path, str | Path):
         return Path(path)
@@ -34,27 +34,27 @@ def check_path(path: object) -> Path:
         return Path(text)
     remedy = " Write its bytes to a file first." if hasattr(path, "read") else ""
     raise TypeError(
-        "A file is named by a str or a pathlib.Path, "
-        f"not by {path!r:.60} ({type(path).__name__}).{remedy}"
+        "A file path must be a str or a pathlib.Path, "
+        f"not {path!r:.60} ({type(path).__name__}).{remedy}"
     )
 
 
 @contextlib.contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    """A file to write that takes its place, whole, when the block ends well.
+    """Open a file for writing that replaces ``path`` when the block succeeds.
 
-    Until then it lies beside its place under another name; whatever goes wrong, an interruption
-    included, it is removed and what stood at ``path`` before is still there.
+    The data is written to a temporary file in the same folder. If the block raises or is
+    interrupted, the temporary file is removed and an existing file at ``path`` is unchanged.
 
     Parameters
     ----------
     path : str or path
-        The path of the finished file.
+        Path of the finished file.
 
     Yields
     ------
     binary file
-        Open for writing, reading and seeking.
+        File open for writing, reading and seeking.
 
     Examples
     --------
@@ -66,7 +66,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     >>> place.read_text()
     '1 2 3'
     """
-    place = Path(os.path.realpath(path))  # a link stays a link: what it points to is replaced
+    place = Path(os.path.realpath(path))  # follow symbolic links: replace their target
     handle, name = tempfile.mkstemp(prefix=f".{place.name}.", suffix=".part", dir=place.parent)
     try:
         with os.fdopen(handle, "w+b") as file:
@@ -83,7 +83,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
 
 def _permissions(place: Path) -> int:
-    """Those of the file that is replaced, or those a new file has under the user's mask."""
+    """Return the permissions of the replaced file, or those of a new file."""
     try:
         return place.stat().st_mode & 0o7777
     except FileNotFoundError:
@@ -93,7 +93,7 @@ def _permissions(place: Path) -> int:
 
 
 def _sync_directory(directory: Path) -> None:
-    """Make the new name last through a loss of power, where the system lets a folder be synced."""
+    """Flush a folder to disk where the system supports it."""
     with contextlib.suppress(OSError):
         handle = os.open(directory, os.O_RDONLY)
         try:

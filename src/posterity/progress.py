@@ -1,4 +1,4 @@
-"""How long work shows itself: a bar on stderr when a person is watching, nothing when not."""
+"""Progress bars on stderr, shown in interactive terminals only."""
 
 import contextlib
 import os
@@ -12,7 +12,7 @@ S = TypeVar("S", bound=Sized)
 
 
 def watched() -> bool:
-    """Whether a person sees stderr: a terminal that can redraw a line, outside automated runs."""
+    """Return whether stderr is an interactive terminal outside automated runs."""
     terminal = sys.stderr is not None and sys.stderr.isatty()
     return terminal and os.environ.get("TERM") != "dumb" and "CI" not in os.environ
 
@@ -38,26 +38,26 @@ def track(
     unit: str = "rows",
     size: Callable[[Any], int] = len,
 ) -> Iterator[Any]:
-    """Iterate, and show how far along the work is when a person is watching.
+    """Iterate and show a progress bar in interactive terminals.
 
     Parameters
     ----------
     iterable : iterable
-        What is iterated over; its items pass through untouched.
+        Items to iterate over.
     description : str
-        What is being done, in a word or two, shown before the bar.
+        Label of the bar.
     total : int, optional
-        The sum of the sizes of all items; None where it is not known.
+        Total size of all items; None if unknown.
     unit : str
-        What is counted, in the plural.
+        Name of the counted unit, in the plural.
     size : callable
-        How much one item adds to the count; by default its length, which is the number of rows of
-        a block. For plain steps pass ``size=lambda item: 1``.
+        Function that returns the size of an item; by default its length, which is the number of
+        rows of a block. To count items, pass ``size=lambda item: 1``.
 
     Returns
     -------
     iterator
-        Over the items of ``iterable``.
+        Iterator over the items of ``iterable``.
 
     Examples
     --------
@@ -78,7 +78,7 @@ def _drawn(
     unit: str,
     size: Callable[[Any], int],
 ) -> Iterator[Any]:
-    """The items, with a bar that counts an item once the caller has come back for the next."""
+    """Yield the items and advance the bar after each."""
     with bar(description) as draw:
         start, done = time.monotonic(), 0
         draw(done, total, "")
@@ -90,11 +90,11 @@ def _drawn(
 
 @contextlib.contextmanager
 def bar(description: str) -> Iterator[Callable[[int, int | None, str], None]]:
-    """A function that draws how much of how much is done, and words on it, on stderr.
+    """Yield a function that draws progress on stderr.
 
-    Nothing is left of the bar at the end.
+    The bar is removed at the end.
     """
-    # Imported here: only a watched run pays for rich.
+    # Imported here because only interactive runs need rich.
     from rich import console, progress
 
     columns = (
@@ -116,6 +116,6 @@ def bar(description: str) -> Iterator[Callable[[int, int | None, str], None]]:
 
 
 def _count(done: int, start: float, unit: str) -> str:
-    """How many and how fast, in words."""
+    """Format the count and the rate."""
     rate = done / max(time.monotonic() - start, 1e-9)
     return f"{done:,} {unit}, {rate:,.0f} {unit}/s"

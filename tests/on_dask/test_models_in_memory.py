@@ -43,7 +43,7 @@ def test_rows_on_dask_are_refused_unread(name, X):
     model = getattr(posterity, name)()
     y = X[:, 0] if name in REGRESSORS else (X[:, 0] > 0.0).astype(int)
     given = [unread(X)] if name in LATENT else [unread(X), unread(y)]
-    with pytest.raises(TypeError, match=rf"{name} keeps its rows in memory.*pass X\.compute\(\)"):
+    with pytest.raises(TypeError, match=rf"{name} needs its rows in memory.*pass X\.compute\(\)"):
         model.fit(*given)
 
 
@@ -64,12 +64,12 @@ def test_weights_on_dask_beside_rows_in_memory_are_refused_unread(X):
 def test_objects_on_dask_are_refused():
     words = pytest.importorskip("dask.bag").from_sequence(["anna", "otto"])
     for kernel in (strings.Spectrum(length=2), kernels.Scaled(strings.Spectrum(length=2))):
-        with pytest.raises(TypeError, match="keeps its rows in memory"):
+        with pytest.raises(TypeError, match="needs its rows in memory"):
             posterity.KernelRidgeRegression(kernel).fit(words, [1.0, 2.0])
-        with pytest.raises(TypeError, match="keeps its rows in memory"):
+        with pytest.raises(TypeError, match="needs its rows in memory"):
             posterity.KernelKMeans(n_clusters=2, kernel=kernel).fit(words)
 
 
 def test_queries_on_dask_that_nobody_answers_lazily_are_refused(X):
-    with pytest.raises(TypeError, match=r"answers here for rows in memory: pass X\.compute\(\)"):
+    with pytest.raises(TypeError, match=r"needs rows in memory: pass X\.compute\(\)"):
         validation.check_X(posterity.PCA().fit(X), unread(X), reset=False)

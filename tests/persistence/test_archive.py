@@ -109,7 +109,7 @@ def test_a_file_that_was_cut_off_is_refused(path):
     whole = path.read_bytes()
     for n in (*range(0, len(whole), 7), *range(len(whole) - 25, len(whole))):
         path.write_bytes(whole[:n])
-        refused(path, "cut off|not a model file")
+        refused(path, "truncated|not a model file")
 
 
 def test_a_changed_byte_is_noticed_or_does_not_matter(path):
@@ -131,7 +131,7 @@ def test_a_changed_byte_is_noticed_or_does_not_matter(path):
 @pytest.mark.parametrize("extra", [b"\0", b"PK\x05\x06" + bytes(18)])
 def test_bytes_after_the_end_are_refused(path, extra):
     path.write_bytes(path.read_bytes() + extra)
-    refused(path, r"cut off|no member|cannot be")
+    refused(path, r"truncated|no member|cannot be")
 
 
 def test_bytes_between_the_members_are_refused(tmp_path):
@@ -176,7 +176,7 @@ def test_an_encrypted_member_is_refused(path):
 def test_a_member_that_no_model_file_has_is_refused(path, name):
     found = [pair for pair in contents(path).items() if pair[0] != "manifest.json"]
     rewrite(path, announced([*found, (name, b"x")]))
-    refused(path, "not announced|missing")
+    refused(path, "not in the manifest|missing")
 
 
 def test_names_beyond_ascii_or_of_great_length_are_refused(path):
@@ -194,7 +194,7 @@ def test_two_members_of_one_name_are_refused(path):
 
 def test_a_member_that_was_not_announced_is_refused(path):
     rewrite(path, [*contents(path).items(), ("arrays/1.npy", b"x")])
-    refused(path, r"arrays/1.npy.*not announced")
+    refused(path, r"arrays/1.npy.*not in the manifest")
 
 
 @pytest.mark.parametrize("name", ["model.json", "arrays/0.npy"])
@@ -206,7 +206,7 @@ def test_a_missing_member_is_refused(path, name):
 def test_a_size_that_was_not_announced_is_refused(path):
     found = contents(path)
     rewrite(path, (found | {"model.json": found["model.json"] + b" "}).items())
-    refused(path, "model.json has 24 bytes, but 23 were announced")
+    refused(path, "model.json has 24 bytes, but the manifest says 23")
 
 
 def test_contents_that_were_changed_are_refused(path):
@@ -218,15 +218,15 @@ def test_contents_that_were_changed_are_refused(path):
 @pytest.mark.parametrize(
     ("more", "words"),
     [
-        ({"format": "other"}, "not one of a posterity model"),
+        ({"format": "other"}, "not a posterity model"),
         ({"format_version": 2}, "newer posterity"),
         ({"format_version": 0}, "format version as 0"),
         ({"format_version": True}, "format version as True"),
         ({"members": []}, "which members"),
         ({"members": {"model.json": 3}}, "size and the hash"),
         ({"members": {"model.json": {"size": 2, "sha256": "0" * 63}}}, "no hash"),
-        ({"members": {"model.json": {"size": 2.0, "sha256": "0" * 64}}}, "announced"),
-        ({"members": {}}, "not announced"),
+        ({"members": {"model.json": {"size": 2.0, "sha256": "0" * 64}}}, "the manifest says"),
+        ({"members": {}}, "not in the manifest"),
     ],
 )
 def test_a_manifest_that_cannot_be_is_refused(path, more, words):
@@ -252,7 +252,7 @@ def test_a_manifest_that_would_cost_memory_is_refused_before_it_is_read(path, mo
 
 def test_too_many_arrays_are_refused_before_a_file_is_written(monkeypatch):
     monkeypatch.setattr(container, "MAX_MEMBERS", 2)
-    with pytest.raises(persistence.FileError, match="1 arrays, more than"):
+    with pytest.raises(persistence.FileError, match="1 arrays, but a file can hold at most"):
         archive.size(HEADER, members())
 
 
@@ -277,15 +277,15 @@ def test_two_sizes_of_one_member_are_refused(path):
     whole = bytearray(path.read_bytes())
     struct.pack_into("<L", whole, whole.index(b"PK\x01\x02") + 20, 1)
     path.write_bytes(whole)
-    refused(path, "two sizes")
+    refused(path, "conflicting sizes")
 
 
 @pytest.mark.parametrize(
     ("text", "words"),
     [
         (b'{"a":1,"a":2}', "twice"),
-        (b"[NaN]", "no number"),
-        (b"[-Infinity]", "no number"),
+        (b"[NaN]", "is not a number"),
+        (b"[-Infinity]", "is not a number"),
         (b"[" * 100_000, "nested|Expecting"),
         (b"[" + b"1" * 1000 + b"]", "1000 digits"),
         (b"\xff", "model.json is not"),
@@ -316,21 +316,21 @@ NUMBERS = b"{'descr': '<f8', 'fortran_order': False, 'shape': (2,), }\n"
         (b"", "shorter"),
         (b"\x93NUMPY\1\0\xff\xff", "shorter"),
         (b"\x93NUMPY\2\0\xff\xff\xff\xff", "header of"),
-        (b"\x93NUMPY\7\0\2\0{}", "not an array"),
+        (b"\x93NUMPY\7\0\2\0{}", "not in the NPY format"),
         (header_of(b"{"), "cannot be read"),
         (header_of(b"__import__('os')"), "cannot be read"),
         (header_of(b"(" * 5000), "cannot be read"),
         (header_of(b"{}"), "does not describe"),
-        (header_of(NUMBERS.replace(b"<f8", b"|O")), "does not hold"),
-        (header_of(NUMBERS.replace(b"<f8", b"<M8[s]")), "does not hold"),
-        (header_of(NUMBERS.replace(b"<f8", b"<f16")), "does not hold"),
-        (header_of(NUMBERS.replace(b"<f8", b">f8")), "does not hold"),
-        (header_of(NUMBERS.replace(b"<f8", b"<U0")), "does not hold"),
+        (header_of(NUMBERS.replace(b"<f8", b"|O")), "cannot contain"),
+        (header_of(NUMBERS.replace(b"<f8", b"<M8[s]")), "cannot contain"),
+        (header_of(NUMBERS.replace(b"<f8", b"<f16")), "cannot contain"),
+        (header_of(NUMBERS.replace(b"<f8", b">f8")), "cannot contain"),
+        (header_of(NUMBERS.replace(b"<f8", b"<U0")), "cannot contain"),
         (header_of(NUMBERS.replace(b"'<f8'", b"[('a', '|O')]")), "not a number"),
-        (header_of(NUMBERS.replace(b"'<f8'", b"[('a', '<f8', (2,))]")), "no records"),
-        (header_of(NUMBERS.replace(b"'<f8'", b"[('a', '<f8'), ('a', '<f8')]")), "has not"),
-        (header_of(NUMBERS.replace(b"'<f8'", b"[]")), "no values"),
-        (header_of(NUMBERS.replace(b"'<f8'", b"3")), "no values"),
+        (header_of(NUMBERS.replace(b"'<f8'", b"[('a', '<f8', (2,))]")), "not describe records"),
+        (header_of(NUMBERS.replace(b"'<f8'", b"[('a', '<f8'), ('a', '<f8')]")), "an unknown type"),
+        (header_of(NUMBERS.replace(b"'<f8'", b"[]")), "not describe values"),
+        (header_of(NUMBERS.replace(b"'<f8'", b"3")), "not describe values"),
         (header_of(NUMBERS.replace(b"False", b"0")), "order"),
         (header_of(NUMBERS.replace(b"(2,)", b"2")), "shape"),
         (header_of(NUMBERS.replace(b"(2,)", b"(-2, -2)")), "shape"),
@@ -341,7 +341,7 @@ NUMBERS = b"{'descr': '<f8', 'fortran_order': False, 'shape': (2,), }\n"
         (header_of(NUMBERS.replace(b"(2,)", b"(10000000000,)")), "10,000,000,000 values"),
         (header_of(NUMBERS) + bytes(15), "has 15 bytes"),
         (header_of(NUMBERS) + bytes(17), "has 17 bytes"),
-        (header_of(NUMBERS.replace(b"<f8", b"|b1")) + b"\1\2", "neither true nor false"),
+        (header_of(NUMBERS.replace(b"<f8", b"|b1")) + b"\1\2", "invalid booleans"),
         (header_of(NUMBERS.replace(b"<f8", b"<U1")) + b"\xff" * 8, "characters"),
     ],
 )

@@ -277,14 +277,14 @@ def test_a_name_that_this_scikit_learn_does_not_have_is_refused_with_a_sentence(
     [
         ("spline", [np.zeros(3), np.zeros(9), 3, True, 0], "a spline that cannot be"),
         ("spline", [np.arange(9.0), np.zeros(5), 3, "__import__", 0], "extrapolate="),
-        ("distribution", ["rv_histogram", [], {}], "not one that files may name"),
+        ("distribution", ["rv_histogram", [], {}], "not a supported distribution"),
         ("distribution", ["norm", ["0"], {}], "not numbers"),
         ("distribution", ["norm", [0.0], {"seed": 1}], "cannot be"),
         ("masked array", [np.zeros(3), np.zeros(2, dtype=bool), 0.0], "another shape"),
         ("masked array", [[1.0], [False], 0.0], "an array and a mask"),
         ("bunch", [[1]], "cannot be"),
         ("bunch", [], "cannot be"),
-        ("eval", ["1"], "no known kind"),
+        ("eval", ["1"], "unknown kind"),
     ],
 )
 def test_parts_that_make_no_object_are_refused(kind, parts, words):
@@ -295,7 +295,7 @@ def test_parts_that_make_no_object_are_refused(kind, parts, words):
 def test_a_curve_that_cannot_be_is_refused():
     curve = isotonic.IsotonicRegression().fit([0.0, 1.0, 2.0], [0.0, 1.0, 2.0])
     parts = {**curve.__getstate__(), "y_thresholds_": np.zeros(7)}
-    with pytest.raises(errors.FileError, match="a curve that cannot be"):
+    with pytest.raises(errors.FileError, match="an invalid curve"):
         foreign.complete(isotonic.IsotonicRegression(), parts)
 
 
@@ -308,7 +308,7 @@ def test_a_distribution_that_files_may_not_name_is_refused_before_it_is_written(
 
 @pytest.mark.parametrize("data", [3, None, "model", [NUMBERS], {"a": NUMBERS}, X], ids=repr)
 def test_data_are_not_a_model(data, path):
-    with pytest.raises(TypeError, match="save takes a model, not"):
+    with pytest.raises(TypeError, match="save expects a model, not"):
         persistence.save(data, path)
     assert not path.exists()
 
@@ -320,7 +320,7 @@ def test_data_are_not_a_model(data, path):
     ids=["save", "load", "describe"],
 )
 def test_what_is_not_the_name_of_a_file_is_refused_with_a_sentence(act, place):
-    with pytest.raises(TypeError, match=r"A file is named by a str or a pathlib.Path, not by"):
+    with pytest.raises(TypeError, match=r"A file path must be a str or a pathlib.Path, not"):
         act(place)
 
 

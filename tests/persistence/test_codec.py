@@ -162,9 +162,9 @@ def test_few_objects_that_stand_for_too_many_are_refused():
     for i in range(60):
         value = (value, value)
         objects.append({"tuple": [{"ref": i}, {"ref": i}]})
-    with pytest.raises(persistence.FileError, match="10,000,000 other objects"):
+    with pytest.raises(persistence.FileError, match="10,000,000 values"):
         through(value)
-    with pytest.raises(persistence.FileError, match="10,000,000 other objects"):
+    with pytest.raises(persistence.FileError, match="10,000,000 values"):
         built({"objects": objects, "root": 1})
 
 
@@ -211,10 +211,10 @@ def test_deep_values_come_back_until_a_limit():
         return value
 
     assert through(nest(encoding.MAX_DEPTH - 1)) is not None
-    with pytest.raises(persistence.FileError, match="more than 900 deep"):
+    with pytest.raises(persistence.FileError, match="more than 900 levels deep"):
         through(nest(encoding.MAX_DEPTH))
     deep = [{"tuple": [{"ref": i - 1}] if i else []} for i in range(encoding.MAX_DEPTH + 1)]
-    with pytest.raises(persistence.FileError, match="more than 900 deep"):
+    with pytest.raises(persistence.FileError, match="more than 900 levels deep"):
         built({"objects": deep, "root": {"ref": len(deep) - 1}})
 
 
@@ -240,7 +240,7 @@ def test_a_generator_never_reads_beside_its_words(position):
     random = {"random": "RandomState", "state": {"ref": len(document.objects) - 2}}
     arrays = {0: state["state"]["key"]}
     said = {"objects": [*document.objects, random], "root": 1}
-    with pytest.raises(persistence.FileError, match="no state"):
+    with pytest.raises(persistence.FileError, match="an invalid state"):
         built(said, arrays)
 
 
@@ -269,7 +269,7 @@ def test_arrays_of_devices_are_refused():
 def test_what_holds_itself_is_refused():
     ring = []
     ring.append((ring,))
-    with pytest.raises(persistence.FileError, match="holds itself"):
+    with pytest.raises(persistence.FileError, match="contains itself"):
         through(ring)
 
 
@@ -298,61 +298,67 @@ def test_the_document_of_a_kernel_is_read():
 @pytest.mark.parametrize(
     ("entry", "words"),
     [
-        (3, "describes no object"),
-        ({}, "no known kind"),
-        ({"list": [], "tuple": []}, "no known kind"),
-        ({"list": 3}, "where a list should be"),
-        ({"list": [[]]}, "no known kind"),
-        ({"list": [{"ref": 1}]}, "object that is not there"),
-        ({"list": [{"ref": -1}]}, "object that is not there"),
-        ({"list": [{"ref": True}]}, "object that is not there"),
-        ({"list": [{"array": 0}]}, "array that is not there"),
-        ({"list": [{"function": "os.system"}]}, "'os.system', which is not of this version"),
-        ({"list": [{"function": "features.kernel_columns._check_matrix"}]}, "not of this version"),
-        ({"list": [{"float": "1.5"}]}, "value that is none"),
-        ({"list": [{"float": []}]}, "value that is none"),
-        ({"list": [{"int": "0x1"}]}, "value that is none"),
-        ({"list": [{"int": "f" * 5000}]}, "value that is none"),
-        ({"list": [{"int": 3}]}, "value that is none"),
-        ({"list": [{"bytes": "0"}]}, "value that is none"),
-        ({"list": [{"scalar": ["|O", 1]}]}, "value that is none"),
-        ({"list": [{"scalar": ["<i4", 2**40]}]}, "value that is none"),
-        ({"list": [{"scalar": ["<i4", 1.5]}]}, "value that is none"),
-        ({"list": [{"scalar": ["<U9999999", "a"]}]}, "value that is none"),
-        ({"list": [{"scalar": []}]}, "value that is none"),
-        ({"list": [{"scalar": ["|b1", 1]}]}, "value that is none"),
-        ({"list": [{"scalar": ["|S1", 10**12]}]}, "value that is none"),
-        ({"list": [{"dtype": "<M8[s]"}]}, "value that is none"),
-        ({"list": [{"type": "os.system"}]}, "value that is none"),
-        ({"list": [{"type": []}]}, "value that is none"),
-        ({"list": [{"ufunc": "__class__"}]}, "value that is none"),
-        ({"list": [{"slice": [1, 2, "a"]}]}, "value that is none"),
-        ({"dict": 3}, "dictionary that is none"),
-        ({"dict": [[1]]}, "keys that cannot be"),
+        (3, "does not describe an object"),
+        ({}, "unknown kind"),
+        ({"list": [], "tuple": []}, "unknown kind"),
+        ({"list": 3}, "instead of a list"),
+        ({"list": [[]]}, "unknown kind"),
+        ({"list": [{"ref": 1}]}, "missing object"),
+        ({"list": [{"ref": -1}]}, "missing object"),
+        ({"list": [{"ref": True}]}, "missing object"),
+        ({"list": [{"array": 0}]}, "missing array"),
+        ({"list": [{"function": "os.system"}]}, "'os.system', which this version"),
+        (
+            {"list": [{"function": "features.kernel_columns._check_matrix"}]},
+            "this version of posterity does not have",
+        ),
+        ({"list": [{"float": "1.5"}]}, "an invalid value"),
+        ({"list": [{"float": []}]}, "an invalid value"),
+        ({"list": [{"int": "0x1"}]}, "an invalid value"),
+        ({"list": [{"int": "f" * 5000}]}, "an invalid value"),
+        ({"list": [{"int": 3}]}, "an invalid value"),
+        ({"list": [{"bytes": "0"}]}, "an invalid value"),
+        ({"list": [{"scalar": ["|O", 1]}]}, "an invalid value"),
+        ({"list": [{"scalar": ["<i4", 2**40]}]}, "an invalid value"),
+        ({"list": [{"scalar": ["<i4", 1.5]}]}, "an invalid value"),
+        ({"list": [{"scalar": ["<U9999999", "a"]}]}, "an invalid value"),
+        ({"list": [{"scalar": []}]}, "an invalid value"),
+        ({"list": [{"scalar": ["|b1", 1]}]}, "an invalid value"),
+        ({"list": [{"scalar": ["|S1", 10**12]}]}, "an invalid value"),
+        ({"list": [{"dtype": "<M8[s]"}]}, "an invalid value"),
+        ({"list": [{"type": "os.system"}]}, "an invalid value"),
+        ({"list": [{"type": []}]}, "an invalid value"),
+        ({"list": [{"ufunc": "__class__"}]}, "an invalid value"),
+        ({"list": [{"slice": [1, 2, "a"]}]}, "an invalid value"),
+        ({"dict": 3}, "invalid dictionary"),
+        ({"dict": [[1]]}, "invalid keys"),
         ({"dict": [[1, 2], [1, 3]]}, "same key twice"),
         ({"dict": [[1, 2], [True, 3]]}, "same key twice"),
-        ({"objects": [1, 2], "shape": [3]}, "no such shape"),
-        ({"objects": [1, 2], "shape": [-1]}, "no such shape"),
-        ({"objects": [1, 2], "shape": 2}, "no such shape"),
+        ({"objects": [1, 2], "shape": [3]}, "does not match its shape"),
+        ({"objects": [1, 2], "shape": [-1]}, "does not match its shape"),
+        ({"objects": [1, 2], "shape": 2}, "does not match its shape"),
         ({"random": "Generator", "state": 1}, "unknown kind"),
         ({"random": "Generator", "state": {"ref": 0}}, "unknown kind"),
-        ({"class": "os.system", "fields": {}}, "not of this version"),
-        ({"class": "kernels.base.Kernel", "fields": {}}, "not of this version"),
-        ({"class": 3, "fields": {}}, "not of this version"),
-        ({"class": "features.kernel_columns._linear", "fields": {}}, "no object of a class"),
-        ({"class": "kernels.RBF", "fields": []}, "no object of a class"),
-        ({"class": "kernels.RBF", "fields": {}}, "RBF has held, limits, length_scale, ard"),
-        (other(more=1), "other fields: more"),
+        ({"class": "os.system", "fields": {}}, "this version of posterity does not have"),
+        ({"class": "kernels.base.Kernel", "fields": {}}, "this version of posterity does not have"),
+        ({"class": 3, "fields": {}}, "this version of posterity does not have"),
+        ({"class": "features.kernel_columns._linear", "fields": {}}, "an invalid object of class"),
+        ({"class": "kernels.RBF", "fields": []}, "an invalid object of class"),
+        (
+            {"class": "kernels.RBF", "fields": {}},
+            "RBF has the fields held, limits, length_scale, ard",
+        ),
+        (other(more=1), "the file differs in: more"),
         (other(length_scale="1"), "RBF.length_scale cannot be a str"),
-        (other(length_scale=-1.0), "RBF that cannot be"),
+        (other(length_scale=-1.0), "invalid RBF"),
         (other(held=1), "RBF.held cannot be a int"),
-        ({"class": "priors.Flat", "fields": {"more": 1}}, "other fields: more"),
+        ({"class": "priors.Flat", "fields": {"more": 1}}, "the file differs in: more"),
         ({"class": "features.Identity", "fields": {"transform": 1}}, "attribute 'transform'"),
         ({"class": "features.Identity", "fields": {"__class__": 1}}, "attribute '__class__'"),
         ({"class": "features.Identity", "fields": {"a b": 1}}, "attribute 'a b'"),
         ({"class": "features.Polynomial", "fields": {}}, "Polynomial needs degree"),
         ({"class": "own.Plain", "fields": {"twice": 1}}, "attribute 'twice'"),
-        ({"class": "own.Corner", "fields": {"x": 1}}, "Corner has x, y"),
+        ({"class": "own.Corner", "fields": {"x": 1}}, "Corner has the fields x, y"),
     ],
 )
 def test_a_document_that_describes_no_model_is_refused(entry, words):
@@ -368,7 +374,7 @@ def test_what_is_no_document_is_refused(document):
 
 
 def test_an_array_that_nothing_refers_to_is_refused():
-    with pytest.raises(persistence.FileError, match="no part of the model"):
+    with pytest.raises(persistence.FileError, match="not part of the model"):
         built({"objects": [], "root": 1}, {0: np.zeros(2)})
 
 

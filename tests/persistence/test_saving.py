@@ -146,7 +146,7 @@ def test_what_is_known_of_a_model_is_said_without_reading_it(path):
     assert said.log_evidence == model.log_evidence_
     assert said.training_rows == 40
     assert said.notes == (
-        "The file holds 40 rows of training data: who has the file can read them.",
+        "The file contains 40 rows of training data, which anyone with the file can read.",
     )
     assert said.versions["numpy"] == np.__version__
     assert said.versions["scikit-learn"] == sklearn.__version__
@@ -252,7 +252,7 @@ def test_functions_of_ones_own_come_back_by_name(path):
 def test_models_of_more_text_than_a_file_holds_are_refused(path, monkeypatch):
     persistence.save(posterity.LinearRegression(), path)
     monkeypatch.setattr(saving, "_MAX_DOCUMENT", 10)
-    with pytest.raises(persistence.FileError, match="more than a model file may"):
+    with pytest.raises(persistence.FileError, match="more than allowed"):
         persistence.load(path)
     with pytest.raises(persistence.FileError, match="too many small parts"):
         persistence.save(posterity.LinearRegression(), path)

@@ -89,17 +89,17 @@ def scaled(name, factor):
             broken(predict=lambda self, m, v: distributions.Normal(0.0, 1.0)),
             r"predict of 3 means has shape \(\)",
         ),
-        (broken(**scaled("d1", 1.1)), "d1 is not what differences of log_prob in a give"),
-        (broken(**scaled("d2", 1.1)), "d2 is not what differences of d1"),
-        (broken(d3=lambda self, y, a: 0.1 + Noise.d3(self, y, a)), "d3 is not what"),
-        (broken(at=lambda self, theta: self), r"at\(theta\) has another theta"),
+        (broken(**scaled("d1", 1.1)), "d1 differs from finite differences of log_prob in a"),
+        (broken(**scaled("d2", 1.1)), "d2 differs from finite differences of d1"),
+        (broken(d3=lambda self, y, a: 0.1 + Noise.d3(self, y, a)), "d3 differs"),
+        (broken(at=lambda self, theta: self), r"at\(theta\) has a different theta"),
         (
             broken(_ranges=lambda self, y, w: {"variance": (2.0, 3.0, 4.0)}),
             "starts outside its bounds",
         ),
         (
             broken(slopes=lambda self, y, a: tuple(-s for s in Noise.slopes(self, y, a))),
-            "slopes of log_prob are not what differences in theta give",
+            "slopes of log_prob differ from finite differences in theta",
         ),
         (broken(step_curvature=Noise.d2), "step_curvature is not positive"),
         (broken(step_curvature=lambda self, y, a: -2 * self.d2(y, a)), "step_curvature is not -d2"),
@@ -107,15 +107,15 @@ def scaled(name, factor):
         (broken(null=lambda self, y, w: (np.mean(y), 0.0)), "null gives the variance 0"),
         (
             broken(predict=lambda self, m, v: Noise.predict(self, np.add(m, 0.1), v)),
-            "predict at variance 0 has another log_prob",
+            "log_prob of predict at variance 0 differs",
         ),
         (
             broken(predict=lambda self, m, v: Noise.predict(self, m, 2.0 * np.asarray(v))),
-            "log_prob of predict at variance 0.04 is not what quadrature",
+            "log_prob of predict at variance 0.04 differs from quadrature",
         ),
         (
             broken(sample=lambda self, a, rng: a + 0.1),
-            "samples have another mean",
+            "the mean of samples differs",
         ),
     ],
 )
@@ -140,5 +140,5 @@ def test_samples_must_be_able_to_occur():
 
 @pytest.mark.parametrize(("y", "a"), [([1.0], [0.0]), ([1.0, 2.0], [0.0]), ([[1.0]], [[1.0]])])
 def test_a_latent_value_for_each_of_some_observations_is_needed(y, a):
-    with pytest.raises(ValueError, match="two or more observations and a latent value for each"):
+    with pytest.raises(ValueError, match="at least two observations and a latent value for each"):
         testing.check_likelihood(Noise(1.0), y, a)

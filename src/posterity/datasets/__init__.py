@@ -1,6 +1,6 @@
-"""Small sets to learn on: one measured, the others drawn from a known truth.
+"""Small data sets: one measured, the others simulated from a known function.
 
-A generated set is the same for the same seed, and with ``noise_variance=0`` it is the truth itself
+A simulated set is the same for the same seed. With ``noise_variance=0`` it holds the true function
 at the same inputs.
 """
 

@@ -1,4 +1,4 @@
-"""What a set is, and what every generator of one is asked for."""
+"""The class of data sets, and checks shared by their generators."""
 
 import math
 import numbers
@@ -14,7 +14,7 @@ Seed: TypeAlias = int | np.random.Generator | None
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """Inputs, targets, and what they are called.
+    """Inputs and targets with their names.
 
     Attributes
     ----------
@@ -27,7 +27,7 @@ class Dataset:
     target_name : str
         The name of y.
     description : str
-        Where the set comes from.
+        Source of the data.
 
     Examples
     --------
@@ -44,14 +44,14 @@ class Dataset:
 
 
 def whole(name: str, value: int) -> int:
-    """A whole number of at least one, or a sentence."""
+    """Check that a value is a positive integer."""
     if not isinstance(value, numbers.Integral) or value < 1:
         raise ValueError(f"{name}={value!r} must be a whole number of at least 1.")
     return int(value)
 
 
 def standard_deviation(noise_variance: float) -> float:
-    """The root of a finite variance >= 0, or a sentence."""
+    """Return the standard deviation of a valid noise variance."""
     if not 0.0 <= noise_variance < math.inf:
         raise ValueError(f"noise_variance={noise_variance!r} must be a finite number >= 0.")
     return math.sqrt(noise_variance)

@@ -1,4 +1,4 @@
-"""Inputs and a target: one set that was measured, the others drawn from a known truth."""
+"""Data sets with inputs and a target, measured or simulated."""
 
 from collections.abc import Callable
 
@@ -12,7 +12,7 @@ _CIRCUIT = ("resistance", "frequency", "inductance", "capacitance")
 
 
 def diabetes() -> base.Dataset:
-    """442 patients, ten measurements in their own units, and the disease a year later.
+    """Return the diabetes data: 442 patients, ten measurements, disease progression.
 
     Examples
     --------
@@ -33,16 +33,16 @@ def diabetes() -> base.Dataset:
 def line(
     n_rows: int = 50, *, noise_variance: float = 0.25, random_state: base.Seed = 0
 ) -> base.Dataset:
-    """A straight line with normal noise: y = 1 + 2 x, x uniform on [0, 4].
+    """Simulate a line with normal noise: y = 1 + 2 x, x uniform on [0, 4].
 
     Parameters
     ----------
     n_rows : int, default=50
-        How many rows.
+        Number of rows.
     noise_variance : float, default=0.25
         Variance of the noise.
     random_state : int, Generator or None, default=0
-        base.Seed.
+        Seed or generator of the random numbers.
 
     Examples
     --------
@@ -60,16 +60,16 @@ def line(
 def sinc(
     n_rows: int = 100, *, noise_variance: float = 0.01, random_state: base.Seed = 0
 ) -> base.Dataset:
-    """A smooth curve with normal noise: y = sin(x) / x, x uniform on [-10, 10].
+    """Simulate y = sin(x) / x with normal noise, x uniform on [-10, 10].
 
     Parameters
     ----------
     n_rows : int, default=100
-        How many rows.
+        Number of rows.
     noise_variance : float, default=0.01
         Variance of the noise.
     random_state : int, Generator or None, default=0
-        base.Seed.
+        Seed or generator of the random numbers.
 
     Examples
     --------
@@ -88,18 +88,18 @@ def sinc(
 def heteroscedastic_steps(
     n_rows: int = 150, *, noise_variance: float = 0.01, random_state: base.Seed = 0
 ) -> base.Dataset:
-    """Two smooth steps whose noise grows: y = tanh(3 (x + 2)) + tanh(3 (x - 2)), x in [-4, 4].
+    """Simulate y = tanh(3 (x + 2)) + tanh(3 (x - 2)) with increasing noise, x in [-4, 4].
 
     The standard deviation of the noise grows in proportion to x + 5, ninefold from left to right.
 
     Parameters
     ----------
     n_rows : int, default=150
-        How many rows.
+        Number of rows.
     noise_variance : float, default=0.01
         Variance of the noise at the left end, x = -4.
     random_state : int, Generator or None, default=0
-        base.Seed.
+        Seed or generator of the random numbers.
 
     Examples
     --------
@@ -117,18 +117,18 @@ def heteroscedastic_steps(
 def friedman1(
     n_rows: int = 200, *, noise_variance: float = 1.0, random_state: base.Seed = 0
 ) -> base.Dataset:
-    """Ten uniform inputs, of which five matter (Friedman 1991).
+    """Simulate ten uniform inputs, of which five are relevant (Friedman 1991).
 
     y = 10 sin(pi x0 x1) + 20 (x2 - 1/2)^2 + 10 x3 + 5 x4, with normal noise.
 
     Parameters
     ----------
     n_rows : int, default=200
-        How many rows.
+        Number of rows.
     noise_variance : float, default=1.0
         Variance of the noise.
     random_state : int, Generator or None, default=0
-        base.Seed.
+        Seed or generator of the random numbers.
 
     Examples
     --------
@@ -138,22 +138,22 @@ def friedman1(
     """
     X, y = _friedman(datasets.make_friedman1, n_rows, noise_variance, random_state)
     names = tuple(f"x{d}" for d in range(X.shape[1]))
-    return base.Dataset(X, y, names, "y", "Friedman's first set: five inputs of ten matter.")
+    return base.Dataset(X, y, names, "y", "Friedman's first set: five of ten inputs are relevant.")
 
 
 def friedman2(
     n_rows: int = 200, *, noise_variance: float = 15625.0, random_state: base.Seed = 0
 ) -> base.Dataset:
-    """The impedance of a circuit, from four inputs of very different sizes (Friedman 1991).
+    """Simulate the impedance of a circuit, from four inputs of different scales (Friedman 1991).
 
     Parameters
     ----------
     n_rows : int, default=200
-        How many rows.
+        Number of rows.
     noise_variance : float, default=15625.0
         Variance of the noise.
     random_state : int, Generator or None, default=0
-        base.Seed.
+        Seed or generator of the random numbers.
 
     Examples
     --------
@@ -170,16 +170,16 @@ def friedman2(
 def friedman3(
     n_rows: int = 200, *, noise_variance: float = 0.01, random_state: base.Seed = 0
 ) -> base.Dataset:
-    """The phase of the same circuit as in ``friedman2`` (Friedman 1991).
+    """Simulate the phase of the circuit of ``friedman2`` (Friedman 1991).
 
     Parameters
     ----------
     n_rows : int, default=200
-        How many rows.
+        Number of rows.
     noise_variance : float, default=0.01
         Variance of the noise.
     random_state : int, Generator or None, default=0
-        base.Seed.
+        Seed or generator of the random numbers.
 
     Examples
     --------
@@ -197,7 +197,7 @@ def _friedman(
     noise_variance: float,
     random_state: base.Seed,
 ) -> tuple[Array, Array]:
-    """Inputs and targets of one of scikit-learn's generators, which know no Generator."""
+    """Return inputs and targets of a generator of scikit-learn."""
     seed = int(np.random.default_rng(random_state).integers(2**31))
     deviation = base.standard_deviation(noise_variance)
     return make(n_samples=base.whole("n_rows", n_rows), noise=deviation, random_state=seed)

@@ -1,4 +1,4 @@
-"""Motion with a known truth: a phase that turns, a speed, and a manner of walking."""
+"""Simulated motion: joint angles of people who walk."""
 
 from dataclasses import dataclass, field
 
@@ -22,7 +22,7 @@ _GAIT = np.array(
 )
 _STRIDES = {"slow": 0.8, "fast": 1.3}  # a second
 _SWING = {"slow": 1.0, "fast": 1.45}  # of all angles, in proportion to the slow walk
-# What a person makes of each joint: how wide it swings, and by how much of a turn it is late.
+# Amplitude and phase delay of each joint, by person.
 _MANNERS = {
     "first": (np.array([1.0, 1.0, 1.0, 1.0, 1.0]), np.zeros(5)),
     "second": (np.array([0.8, 1.2, 1.3, 0.3, 0.5]), np.array([0.0, 0.05, -0.08, 0.1, 0.15])),
@@ -40,15 +40,15 @@ class Walks:
     times : ndarray of shape (N,)
         Seconds since the walk began.
     groups : ndarray of shape (N,)
-        Which walk a frame is of.
+        Walk of each frame.
     labels : ndarray of shape (N,)
-        Who walks, and how fast.
+        Person and speed.
     phase : ndarray of shape (N,)
-        Where in the stride a frame is, in radians, growing from stride to stride.
+        Unwrapped phase of the stride, in radians.
     feature_names : tuple of str
         The names of the columns of X.
     description : str
-        What was drawn.
+        Description of the data.
 
     Examples
     --------
@@ -67,20 +67,20 @@ class Walks:
 
 
 def walks(n_frames: int = 60, *, noise_variance: float = 1.0, random_state: base.Seed = 0) -> Walks:
-    """Two people who walk slowly and fast: four walks, ten joint angles, 30 frames a second.
+    """Simulate four walks: two people, slow and fast, ten joint angles, 30 frames a second.
 
     Every angle is a sum of two harmonics of one phase. The right side is half a stride behind the
-    left one, and arms swing against legs. A fast walk has wider angles, and each person a manner.
-    So frames lie on four closed curves: ten columns that have one or two dimensions.
+    left side, and arms swing against legs. Amplitudes depend on speed and person. The frames lie on
+    four closed curves in ten dimensions.
 
     Parameters
     ----------
     n_frames : int, default=60
-        Frames of each walk.
+        Number of frames of each walk.
     noise_variance : float, default=1.0
         Variance of the noise of every angle, in square degrees.
     random_state : int, Generator or None, default=0
-        Seed.
+        Seed or generator of the random numbers.
 
     Examples
     --------
@@ -109,7 +109,7 @@ def walks(n_frames: int = 60, *, noise_variance: float = 1.0, random_state: base
 
 
 def _angles(phase: Array, person: str, speed: str) -> Array:
-    """Angles of the joints, left and right in turn, (n, 10)."""
+    """Return the joint angles, left and right alternating, (n, 10)."""
     swing, late = _MANNERS[person]
     turned = phase[:, None, None] - 2.0 * np.pi * late[:, None] - np.pi * np.arange(2)  # (n, 5, 2)
     waves = np.stack([f(k * turned) for k in (1, 2) for f in (np.cos, np.sin)], axis=-1)

@@ -1,4 +1,4 @@
-"""Models in files: numbers and names, no code."""
+"""Save and load models: files contain numbers and names, and no code."""
 
 from posterity.persistence.describing import Description, describe
 from posterity.persistence.errors import FileError

@@ -1,7 +1,6 @@
-"""The file: a manifest that announces every other member with its size and hash, then these.
+"""The model file: a manifest with the size and hash of every member, then the members.
 
-Nothing is read that was not announced, nothing is believed before its hash was compared, and no
-member is read whose size is not the announced one.
+Only members in the manifest are read, and each is checked against its size and hash.
 """
 
 from __future__ import annotations
@@ -26,18 +25,18 @@ MANIFEST = "manifest.json"
 _MAX_MANIFEST = 32 << 20
 _NAMES = re.compile(r"model\.json|arrays/(0|[1-9][0-9]{0,5})\.npy", re.ASCII)
 _HASH = re.compile(r"[0-9a-f]{64}", re.ASCII)
-_FIRST_DAY = (1980, 1, 1, 0, 0, 0)  # the same model makes the same bytes on any day
+_FIRST_DAY = (1980, 1, 1, 0, 0, 0)  # equal models give equal files
 _UNIX, _MODE = 3, 0o600 << 16
 _OVERHEAD = 30 + 46  # bytes of a member's own header and of its entry in the directory
-_PIECE = 1 << 20  # bytes that are read at a time where none are kept
-_LARGE = (1 << 31) - 1  # from there on ZIP needs longer fields
+_PIECE = 1 << 20  # size of a block that is read and discarded
+_LARGE = (1 << 31) - 1  # larger members need ZIP64 fields
 
 Pieces: TypeAlias = Callable[[], Iterator[bytes | memoryview]]
 
 
 @dataclass(frozen=True)
 class Member:
-    """A member to be written: its size is known, its bytes are made when they are needed."""
+    """A member to write: its size is known, its bytes are generated on demand."""
 
     name: str
     size: int
@@ -45,7 +44,7 @@ class Member:
 
 
 def write(file: BinaryIO, header: dict[str, Any], members: Sequence[Member]) -> None:
-    """A whole model file into an open one."""
+    """Write a model file."""
     _check_number(members)
     manifest = _manifest(header, members, [_hash(member) for member in members])
     with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
@@ -58,7 +57,7 @@ def write(file: BinaryIO, header: dict[str, Any], members: Sequence[Member]) -> 
 
 
 def size(header: dict[str, Any], members: Sequence[Member]) -> int:
-    """How many bytes :func:`write` would write, to within 100 where a member exceeds 2 GiB."""
+    """Return the number of bytes of the file, to within 100 if a member exceeds 2 GiB."""
     _check_number(members)
     manifest = _manifest(header, members, ["0" * 64] * len(members))
     return 22 + sum(
@@ -69,7 +68,7 @@ def size(header: dict[str, Any], members: Sequence[Member]) -> int:
 
 @dataclass(frozen=True)
 class Archive:
-    """An open model file whose manifest and sizes are in order."""
+    """An open model file whose manifest and sizes were checked."""
 
     manifest: dict[str, Any]
     n_bytes: int
@@ -78,26 +77,28 @@ class Archive:
 
     @property
     def sizes(self) -> dict[str, int]:
-        """Bytes of every member."""
+        """Size of each member in bytes."""
         return {name: place.size for name, place in self._places.items()}
 
     @property
     def n_arrays(self) -> int:
-        """How many members are arrays."""
+        """Number of array members."""
         return len(self._places) - 2
 
     @contextlib.contextmanager
     def reading(self, name: str) -> Iterator[Reader]:
-        """A member to be read to its end; then its hash is compared."""
+        """Open a member for reading; its hash is checked at the end."""
         reader = Reader(self._file, name, self._places[name])
         yield reader
         if reader.left:
-            raise FileError(f"{name} has {reader.left} bytes too many.")
+            raise FileError(f"{name} is {reader.left} bytes too long.")
         if reader.hash.hexdigest() != self.manifest["members"][name]["sha256"]:
-            raise FileError(f"{name} is damaged or was changed: its hash is not the announced one.")
+            raise FileError(
+                f"{name} is damaged or was changed: its hash differs from the manifest."
+            )
 
     def verify(self) -> None:
-        """Compare every member with its hash, in little memory."""
+        """Check the hash of every member, in bounded memory."""
         for name in self.manifest["members"]:
             with self.reading(name) as reader:
                 while reader.left:
@@ -105,28 +106,28 @@ class Archive:
 
 
 class Reader:
-    """The bytes of one member, each taken once."""
+    """Sequential reader of one member."""
 
     def __init__(self, file: BinaryIO, name: str, place: container.Place) -> None:
         self.name, self.left, self.hash = name, place.size, hashlib.sha256()
         self._file, self._position = file, place.start
 
     def take(self, n: int) -> bytes:
-        """The next n bytes."""
-        found = bytearray(min(n, self.left))  # a claim of more costs no memory
+        """Read the next n bytes."""
+        found = bytearray(min(n, self.left))  # limits memory if the size is wrong
         self.fill(memoryview(found), n)
         return bytes(found)
 
     def fill(self, memory: memoryview, n: int | None = None) -> None:
-        """The next bytes into memory that is there already."""
+        """Read the next n bytes into existing memory."""
         if (memory.nbytes if n is None else n) > self.left:
-            raise FileError(f"{self.name} is shorter than it says.")
+            raise FileError(f"{self.name} is shorter than its header says.")
         self._file.seek(self._position)
         filled = 0
         while filled < memory.nbytes:
             count = self._file.readinto(memory[filled:])  # type: ignore[attr-defined]
             if not count:
-                raise FileError(f"{self.name} ends too early: the file was cut off.")
+                raise FileError(f"{self.name} ends too early: the file is truncated.")
             filled += count
         self.hash.update(memory)
         self._position, self.left = self._position + filled, self.left - filled
@@ -134,9 +135,9 @@ class Reader:
 
 @contextlib.contextmanager
 def opened(path: str | os.PathLike[str]) -> Iterator[Archive]:
-    """A model file, looked at only so far as to know that its announcements can be true.
+    """Open a model file, checking its manifest and member sizes.
 
-    Whatever is refused while it is open is refused with its name.
+    Errors raised while it is open name the file.
     """
     place = files.check_path(path)
     try:
@@ -157,18 +158,18 @@ def _archive(file: BinaryIO) -> Archive:
 
 
 def _read_manifest(file: BinaryIO, places: dict[str, container.Place]) -> dict[str, Any]:
-    """What the file says of itself, if it is a format that is known here."""
+    """Read the manifest, if the format version is supported."""
     if next(iter(places), None) != MANIFEST:
         raise FileError("This is not a model file: its first member is not manifest.json.")
     place = places[MANIFEST]
     if place.size > _MAX_MANIFEST:
-        raise FileError(f"manifest.json has {place.size:,} bytes, more than a model file may.")
+        raise FileError(f"manifest.json has {place.size:,} bytes, more than allowed.")
     text = Reader(file, MANIFEST, place).take(place.size)
     if zlib.crc32(text) != place.crc:
         raise FileError("manifest.json is damaged: its checksum is wrong.")
     manifest = strict_json.loads(text, MANIFEST)
     if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
-        raise FileError("This is a ZIP file, but not one of a posterity model.")
+        raise FileError("This is a ZIP file, but not a posterity model.")
     version = manifest.get("format_version")
     if type(version) is not int or version < 1:
         raise FileError(f"manifest.json gives the format version as {version!r:.40}.")
@@ -181,13 +182,13 @@ def _read_manifest(file: BinaryIO, places: dict[str, container.Place]) -> dict[s
 
 
 def _compare(manifest: dict[str, Any], places: dict[str, container.Place]) -> None:
-    """Every member announced, every announcement kept."""
+    """Check that the manifest and the members of the file agree."""
     announced = manifest.get("members")
     if not isinstance(announced, dict):
         raise FileError("manifest.json does not say which members the file has.")
     for name in places:
         if name != MANIFEST and (name not in announced or not _NAMES.fullmatch(name)):
-            raise FileError(f"The file has a member named {name!r}, which was not announced.")
+            raise FileError(f"The file has a member named {name!r}, which is not in the manifest.")
     expected = ["model.json", *(f"arrays/{i}.npy" for i in range(len(announced) - 1))]
     for name in (*expected, *announced):
         if name not in places or name not in announced:
@@ -200,7 +201,7 @@ def _compare_member(name: str, said: Any, size: int) -> None:
     if not isinstance(said, dict) or set(said) != {"size", "sha256"}:
         raise FileError(f"manifest.json does not say the size and the hash of {name}.")
     if type(said["size"]) is not int or said["size"] != size:
-        raise FileError(f"{name} has {size:,} bytes, but {said['size']!r:.40} were announced.")
+        raise FileError(f"{name} has {size:,} bytes, but the manifest says {said['size']!r:.40}.")
     if not isinstance(said["sha256"], str) or not _HASH.fullmatch(said["sha256"]):
         raise FileError(f"manifest.json gives no hash for {name}.")
 
@@ -226,6 +227,6 @@ def _hash(member: Member) -> str:
 def _check_number(members: Sequence[Member]) -> None:
     if len(members) >= container.MAX_MEMBERS:
         raise FileError(
-            f"The model holds {len(members) - 1:,} arrays, more than the "
-            f"{container.MAX_MEMBERS - 2:,} a file may: join those of equal length."
+            f"The model holds {len(members) - 1:,} arrays, but a file can hold at most "
+            f"{container.MAX_MEMBERS - 2:,}: join arrays of equal length."
         )

@@ -1,7 +1,7 @@
-"""What people put around our models: the classes and functions of scikit-learn that files may name.
+"""Classes and functions of scikit-learn that model files may contain.
 
-None of these classes follows numbers of a file in compiled code without checking them, as trees,
-neighbours and k-means of scikit-learn would: those are not here.
+Trees, neighbours and k-means of scikit-learn are not in the list, because their compiled code uses
+indices of the file without checks.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ CLASSES = {
         SplineTransformer StandardScaler TargetEncoder""",
     "sklearn.random_projection": "GaussianRandomProjection",
 }
-INNER = {  # what objects of these classes hold when they are fitted
+INNER = {  # classes of fitted attributes
     "sklearn.calibration": "_CalibratedClassifier _SigmoidCalibration _TemperatureScaling",
     "sklearn.impute._iterative": "_ImputerTriplet",
     "sklearn.metrics._scorer": "_CurveScorer _MultimetricScorer _PassthroughScorer _Scorer",
@@ -56,7 +56,7 @@ FUNCTIONS = {
         mean_squared_log_error median_absolute_error precision_score r2_score recall_score
         roc_auc_score root_mean_squared_error root_mean_squared_log_error top_k_accuracy_score""",
 }
-ENABLED_BY = {  # scikit-learn shows these only once another module was imported
+ENABLED_BY = {  # available only after another module was imported
     "sklearn.impute.IterativeImputer": "sklearn.experimental.enable_iterative_imputer",
     "sklearn.model_selection.HalvingGridSearchCV": "sklearn.experimental.enable_halving_search_cv",
     "sklearn.model_selection.HalvingRandomSearchCV": (

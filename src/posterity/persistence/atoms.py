@@ -1,7 +1,8 @@
-"""Values without parts, and how model.json writes them.
+"""Encode atomic values in model.json.
 
-What JSON has is written as it is: null, true, whole numbers of 64 bits, finite floats, texts. The
-rest is an object with one word for its kind: {"float": "nan"}, {"int": "1f..."}, {"bytes": "00ff"}.
+JSON values are written as they are: null, true, 64-bit integers, finite floats, strings. Other
+values are objects with one key for their kind: {"float": "nan"}, {"int": "1f..."}, {"bytes":
+"00ff"}.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import numpy as np
 from posterity.persistence.errors import FileError
 
 _WIDE = 1 << 63
-_MAX_HEX = 4096  # digits of a whole number
+_MAX_HEX = 4096  # maximum number of hexadecimal digits
 _NOT_FINITE = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 _PYTHON = (bool, int, float, str, object)
 _NUMPY = (np.bool_, np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32)
@@ -38,14 +39,14 @@ _NAMES = {kind: name for name, kind in _TYPES.items()}
 
 
 def is_atom(value: Any) -> bool:
-    """Whether the value has no parts of which others could know."""
+    """Return whether a value is atomic."""
     plain = value is None or type(value) in (bool, int, float, str, bytes, slice)
     kinds = np.generic | np.dtype | np.ufunc | type | types.FunctionType
     return plain or isinstance(value, kinds)
 
 
 def encoded(value: Any) -> Any:
-    """An atom that :func:`refusal` has nothing against, as JSON."""
+    """Encode an atomic value that :func:`refusal` accepts as JSON."""
     if value is None or isinstance(value, bool) or type(value) is str:
         return value
     if isinstance(value, np.generic):
@@ -64,7 +65,7 @@ def encoded(value: Any) -> Any:
 
 
 def refusal(value: Any) -> str:
-    """Why an atom cannot be written, in the end of a sentence; nothing where it can."""
+    """Return why an atomic value cannot be written, or "" if it can."""
     if isinstance(value, np.generic | np.dtype):
         dtype = np.dtype(value) if isinstance(value, np.dtype) else value.dtype
         text = dtype.newbyteorder("<").str
@@ -78,16 +79,16 @@ def refusal(value: Any) -> str:
     if isinstance(value, types.FunctionType):
         return f"a function, {value.__qualname__}"
     if isinstance(value, int) and abs(value) >> (4 * _MAX_HEX):
-        return "a number of too many digits"
+        return "a number with too many digits"
     if isinstance(value, slice):
         ends = (value.start, value.stop, value.step)
         plain = all(end is None or type(end) is int for end in ends)
-        return "" if plain else "a slice of other things than whole numbers"
+        return "" if plain else "a slice with bounds that are not integers"
     return ""
 
 
 def decoded(value: Any) -> Any:
-    """The value that stands in model.json as this."""
+    """Decode an atomic value of model.json."""
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, dict) and len(value) == 1:
@@ -96,8 +97,8 @@ def decoded(value: Any) -> Any:
             try:
                 return _DECODERS[kind](content)
             except (ValueError, TypeError, LookupError, OverflowError) as error:
-                raise FileError(f"model.json holds a value that is none: {value!r:.80}.") from error
-    raise FileError(f"model.json holds a value of no known kind: {value!r:.80}.")
+                raise FileError(f"model.json contains an invalid value: {value!r:.80}.") from error
+    raise FileError(f"model.json contains a value of unknown kind: {value!r:.80}.")
 
 
 def _encoded_scalar(value: np.generic) -> Any:
@@ -113,14 +114,14 @@ def _hex(value: int) -> str:
 
 def _whole(content: str) -> int:
     if not _INT.fullmatch(content):
-        raise ValueError("no whole number")
+        raise ValueError("not an integer")
     return int(content, 16)
 
 
 def _scalar(content: list[Any]) -> Any:
     kind, *parts = content
     if not isinstance(kind, str) or not _SCALAR.fullmatch(kind):
-        raise ValueError("no type of a scalar")
+        raise ValueError("not a scalar type")
     values = [decoded(part) for part in parts]
     item = complex(*values) if kind in _COMPLEX else _only(values)
     if type(item) is not _ITEMS[kind[1]]:
@@ -138,7 +139,7 @@ def _only(values: list[Any]) -> Any:
 
 def _dtype(content: str) -> np.dtype[Any]:
     if not isinstance(content, str) or not (_SCALAR.fullmatch(content) or content == "|O"):
-        raise ValueError("no type of an array")
+        raise ValueError("not an array type")
     return np.dtype(content)
 
 

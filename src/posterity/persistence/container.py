@@ -1,8 +1,8 @@
-"""Where the members of a ZIP file lie, if it is of the one plain kind that model files are.
+"""Find the members of a ZIP file of the plain kind that model files are.
 
-Members are stored as they are, one after another from the first byte on, then the directory, then
-its end; no byte of the file belongs to nothing or to two. Whatever else a ZIP file may be is
-refused, before more than the directory was read.
+Members are stored uncompressed, one after another from the first byte, followed by the directory.
+Every byte belongs to exactly one member or header. Any other ZIP file raises an error before more
+than its directory is read.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _STORED, _ENCRYPTED = 0, 1
 
 @dataclass(frozen=True)
 class Place:
-    """Where a member's bytes begin in the file, how many they are, and their CRC-32."""
+    """Offset, size and CRC-32 of a member."""
 
     start: int
     size: int
@@ -33,7 +33,7 @@ class Place:
 
 
 class _Entry(NamedTuple):
-    """A member as the directory has it."""
+    """A member as listed in the directory."""
 
     name: str
     size: int
@@ -42,7 +42,7 @@ class _Entry(NamedTuple):
 
 
 def places(file: BinaryIO, n_bytes: int) -> dict[str, Place]:
-    """The members of an open file by name, in their order."""
+    """Return the members of an open file by name, in file order."""
     start, size, stop = _directory(file, n_bytes)
     entries = _entries(_read(file, start, size))
     found: dict[str, Place] = {}
@@ -61,14 +61,14 @@ def places(file: BinaryIO, n_bytes: int) -> dict[str, Place]:
 
 
 def _directory(file: BinaryIO, n_bytes: int) -> tuple[int, int, int]:
-    """Where the directory starts, its size, and where its end is written."""
+    """Return the start, size and end record of the directory."""
     stop = n_bytes - _END.size
     head = _read(file, 0, 4) if n_bytes >= 4 else b""
     end = _END.unpack(_read(file, stop, _END.size)) if stop >= 0 else (b"",)
     if head != b"PK\x03\x04":
-        raise FileError("This is not a model file: it does not begin like one.")
+        raise FileError("This is not a model file: its first bytes are different.")
     if end[0] != b"PK\x05\x06" or end[-1] != 0:
-        raise FileError("The file was cut off, or something was added to it: its end is missing.")
+        raise FileError("The file is truncated or has extra bytes at the end.")
     if stop >= _LOCATOR.size + _END64.size:
         locator = _LOCATOR.unpack(_read(file, stop - _LOCATOR.size, _LOCATOR.size))
         if locator[0] == b"PK\x06\x07":
@@ -78,10 +78,10 @@ def _directory(file: BinaryIO, n_bytes: int) -> tuple[int, int, int]:
 
 
 def _directory64(file: BinaryIO, stop: int) -> tuple[int, int, int]:
-    """The same for files of more than 2 GiB or 65,535 members."""
+    """Return the same for ZIP64 files."""
     fields = _END64.unpack(_read(file, stop, _END64.size))
     if fields[0] != b"PK\x06\x06":
-        raise FileError("The file was cut off: the end of its directory is missing.")
+        raise FileError("The file is truncated: the end of its directory is missing.")
     _, _, _, _, disk, first_disk, here, total, size, start = fields
     return _checked(start, size, stop, total, one_file=(disk, first_disk, here) == (0, 0, total))
 
@@ -90,18 +90,18 @@ def _checked(
     start: int, size: int, stop: int, total: int, *, one_file: bool
 ) -> tuple[int, int, int]:
     if not one_file or start + size > stop:
-        raise FileError("The directory of the file says what cannot be: the file is damaged.")
+        raise FileError("The directory of the file is invalid: the file is damaged.")
     if total > MAX_MEMBERS or size > _MAX_DIRECTORY:
         raise FileError(f"The file has more than {MAX_MEMBERS:,} members.")
     return start, size, stop
 
 
 def _entries(directory: bytes) -> list[_Entry]:
-    """The directory, member by member."""
+    """Yield the entries of the directory."""
     found, at = [], 0
     while at < len(directory):
         if len(directory) - at < _ENTRY.size:
-            raise FileError("The directory of the file ends within an entry.")
+            raise FileError("The directory of the file ends inside an entry.")
         fields = _ENTRY.unpack_from(directory, at)
         n_name, n_extra, n_comment = fields[10:13]
         after = at + _ENTRY.size + n_name
@@ -109,12 +109,12 @@ def _entries(directory: bytes) -> list[_Entry]:
         found.append(_entry(fields, name, directory[after : after + n_extra]))
         at = after + n_extra + n_comment
     if at != len(directory):
-        raise FileError("The directory of the file ends within an entry.")
+        raise FileError("The directory of the file ends inside an entry.")
     return found
 
 
 def _entry(fields: tuple[Any, ...], name: bytes, extra: bytes) -> _Entry:
-    """One member of the directory, which has to be a plain one."""
+    """Parse one directory entry, which must be a plain one."""
     signature, _, _, flags, method, _, _, crc, packed, size, _, _, n_comment = fields[:13]
     said = _name(name)
     if signature != b"PK\x01\x02" or n_comment:
@@ -127,12 +127,12 @@ def _entry(fields: tuple[Any, ...], name: bytes, extra: bytes) -> _Entry:
         raise FileError(f"The member {said!r} has flags that model files do not use.")
     longer = _longer(extra, (size, packed, fields[-1]))
     if longer[0] != longer[1]:
-        raise FileError(f"The member {said!r} has two sizes.")
+        raise FileError(f"The member {said!r} has conflicting sizes.")
     return _Entry(said, longer[0], longer[2], crc)
 
 
 def _longer(extra: bytes, short: tuple[int, int, int]) -> list[int]:
-    """Size, stored size and place, from the extra field where 32 bits are too few for them."""
+    """Return sizes and offset, from the ZIP64 extra field where needed."""
     missing = sum(value == _FULL for value in short)
     if len(extra) != (4 + 8 * missing if missing else 0):
         raise FileError("The directory of the file holds fields that model files do not use.")
@@ -146,7 +146,7 @@ def _longer(extra: bytes, short: tuple[int, int, int]) -> list[int]:
 
 
 def _after_header(file: BinaryIO, entry: _Entry, limit: int) -> int:
-    """Where the member's bytes begin; its own header has to say what the directory says."""
+    """Return the offset of the content; the header must match the directory."""
     if entry.header + _LOCAL.size + len(entry.name) + entry.size > limit:
         raise FileError(f"The member {entry.name!r} is said to be larger than the file.")
     header = _LOCAL.unpack(_read(file, entry.header, _LOCAL.size))
@@ -156,7 +156,7 @@ def _after_header(file: BinaryIO, entry: _Entry, limit: int) -> int:
     if (signature, flags, method) != (b"PK\x03\x04", 0, _STORED) or (
         n_name != len(entry.name) or name != entry.name.encode("ascii")
     ):
-        raise FileError(f"The member {entry.name!r} has a header that says something else.")
+        raise FileError(f"The member {entry.name!r} has a header that differs from the directory.")
     if begin + entry.size > limit:
         raise FileError(f"The member {entry.name!r} is said to be larger than the file.")
     return begin
@@ -164,7 +164,9 @@ def _after_header(file: BinaryIO, entry: _Entry, limit: int) -> int:
 
 def _name(name: bytes) -> str:
     if len(name) > _MAX_NAME or not name.isascii():
-        raise FileError(f"The file has a member named {name[:40]!r}, as no model file has.")
+        raise FileError(
+            f"The file has a member named {name[:40]!r}, which is not valid in a model file."
+        )
     return name.decode("ascii")
 
 
@@ -172,5 +174,5 @@ def _read(file: BinaryIO, start: int, size: int) -> bytes:
     file.seek(start)
     found = file.read(size)
     if len(found) < size:
-        raise FileError("The file ends too early: it was cut off while it was read.")
+        raise FileError("The file ends too early: it was truncated while it was read.")
     return found

@@ -1,4 +1,4 @@
-"""From model.json and arrays to a model."""
+"""Build a model from model.json and arrays."""
 
 from __future__ import annotations
 
@@ -21,46 +21,46 @@ _WRONG = (ValueError, TypeError, AttributeError, LookupError, ArithmeticError)
 
 
 def check_names(document: Any, registry: Registry) -> None:
-    """Raise FileError unless this is a document, and all that it names is known."""
+    """Raise FileError unless the document is valid and all its classes are known."""
     if not isinstance(document, dict) or set(document) != {"objects", "root"}:
         raise FileError("model.json does not describe a model.")
     if not isinstance(document["objects"], list):
         raise FileError("model.json does not list its objects.")
     for entry in document["objects"]:
         if not isinstance(entry, dict):
-            raise FileError(f"model.json lists {entry!r:.40}, which describes no object.")
+            raise FileError(f"model.json lists {entry!r:.40}, which does not describe an object.")
     for name in names(document):
         registry.found(name)
 
 
 def names(document: Any) -> list[Any]:
-    """The classes of a document, each once for each object."""
+    """Yield the class name of each object of a document."""
     return [entry["class"] for entry in document["objects"] if "class" in entry]
 
 
 def decode(
     document: Any, array: Callable[[int], NDArray[Any]], n_arrays: int, registry: Registry
 ) -> Any:
-    """The model of a document whose names were checked; each array is asked for once."""
+    """Build the model of a checked document; each array is read once."""
     decoder = _Decoder(array, n_arrays, registry)
     for entry in document["objects"]:
         decoder.add(entry)
     root = decoder.value(document["root"])
     if len(decoder.arrays) < n_arrays:
-        raise FileError("The file holds arrays that belong to no part of the model.")
+        raise FileError("The file contains arrays that are not part of the model.")
     for built in decoder.objects:
         _check_consistency(built)
     return root
 
 
 def _check_consistency(built: Any) -> None:
-    """Ask an object that can tell whether its parts agree."""
+    """Check the consistency of an object that supports it."""
     if isinstance(built, validation.Checked):
         try:
             built.check_consistency()
         except _WRONG as error:
             name = type(built).__qualname__
-            raise FileError(f"The file holds a {name} that cannot be: {error}") from error
+            raise FileError(f"The file contains an invalid {name}: {error}") from error
 
 
 @dataclass
@@ -74,16 +74,16 @@ class _Decoder:
     _parts: list[Extent] = field(default_factory=list)  # of the object that is being made
 
     def add(self, entry: dict[str, Any]) -> None:
-        """Make the next object of those before it."""
+        """Build the next object from earlier ones."""
         self._parts.clear()
         make = _MAKERS.get(frozenset(entry))
         if make is None:
-            raise FileError(f"model.json describes no known kind of object: {entry!r:.80}.")
+            raise FileError(f"model.json describes an unknown kind of object: {entry!r:.80}.")
         self.objects.append(make(self, **{f"{key}_": part for key, part in entry.items()}))
         self._extents.append(Extent.around(self._parts))
 
     def value(self, said: Any) -> Any:
-        """What a part of the document stands for."""
+        """Decode a value of the document."""
         if isinstance(said, dict) and len(said) == 1:
             ((kind, content),) = said.items()
             if kind == "ref":
@@ -96,20 +96,20 @@ class _Decoder:
         return atoms.decoded(said)
 
     def values(self, said: Any) -> list[Any]:
-        """What a list in the document stands for."""
+        """Decode a list of the document."""
         if not isinstance(said, list):
-            raise FileError(f"model.json has {said!r:.40} where a list should be.")
+            raise FileError(f"model.json has {said!r:.40} instead of a list.")
         return [self.value(part) for part in said]
 
     def _earlier(self, number: Any) -> Any:
         if type(number) is not int or not 0 <= number < len(self.objects):
-            raise FileError(f"model.json refers to an object that is not there: {number!r:.40}.")
+            raise FileError(f"model.json refers to a missing object: {number!r:.40}.")
         self._parts.append(self._extents[number])
         return self.objects[number]
 
     def _array(self, number: Any) -> NDArray[Any]:
         if type(number) is not int or not 0 <= number < self.n_arrays:
-            raise FileError(f"model.json refers to an array that is not there: {number!r:.40}.")
+            raise FileError(f"model.json refers to a missing array: {number!r:.40}.")
         if number not in self.arrays:
             self.arrays[number] = self.read(number)
         return self.arrays[number]
@@ -122,13 +122,13 @@ class _Decoder:
 
     def _dict(self, dict_: Any) -> dict[Any, Any]:
         if not isinstance(dict_, list):
-            raise FileError("model.json has a dictionary that is none.")
+            raise FileError("model.json has an invalid dictionary.")
         pairs = [self.values(pair) for pair in dict_]
         Extent.around(self._parts)  # before keys are hashed, down to the last of their parts
         try:
             made = {key: part for key, part in pairs}
         except (ValueError, TypeError, RecursionError) as error:
-            raise FileError("model.json has a dictionary with keys that cannot be.") from error
+            raise FileError("model.json has a dictionary with invalid keys.") from error
         if len(made) < len(pairs):
             raise FileError("model.json has a dictionary with the same key twice.")
         return made
@@ -140,7 +140,7 @@ class _Decoder:
             made[i] = part
         plain = isinstance(shape_, list) and all(type(n) is int and n >= 0 for n in shape_)
         if not plain or len(shape_) > _MAX_AXES or math.prod(shape_) != len(parts):
-            raise FileError("model.json has an array of no such shape.")
+            raise FileError("model.json has an array whose size does not match its shape.")
         return made.reshape(shape_)
 
     def _random(self, random_: Any, state_: Any) -> random_states.Random:
@@ -152,7 +152,7 @@ class _Decoder:
     def _instance(self, class_: Any, fields_: Any) -> Any:
         cls = self.registry.found(class_)
         if not isinstance(cls, type) or not isinstance(fields_, dict):
-            raise FileError(f"model.json describes no object of a class: {class_!r:.80}.")
+            raise FileError(f"model.json describes an invalid object of class {class_!r:.80}.")
         said = {name: self.value(part) for name, part in fields_.items()}
         parts = upgrades.upgrade(class_, said)
         fields.check(cls, parts, types_too=not self.registry.is_own(cls))

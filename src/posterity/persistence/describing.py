@@ -1,4 +1,4 @@
-"""What a model file says of itself, so that one knows what it is before anything is built."""
+"""Describe a model file without building the model."""
 
 from __future__ import annotations
 
@@ -19,34 +19,33 @@ from posterity.persistence import archive
 from posterity.persistence.errors import FileError
 
 _FITTED_INSIDE = ("best_estimator_", "regressor_")  # of searches and of transformed targets
-_LONGEST = 200  # characters of a text that is shown
+_LONGEST = 200  # maximum length of a shown text
 
 
 @dataclass(frozen=True)
 class Description:
-    """What is in a model file.
+    """Content of a model file.
 
     Attributes
     ----------
     class_name : str
-        Of the model: "GaussianProcessRegressor", "Pipeline", "TableModel".
+        Class of the model: "GaussianProcessRegressor", "Pipeline", "TableModel".
     estimator : str
-        Class of the estimator inside a pipeline, a search or a model of tables; else the same.
+        Class of the estimator inside a pipeline, a search or a TableModel; otherwise the same.
     parameters : dict of str
-        Parameters of that estimator, as they print.
+        Parameters of that estimator, as text.
     log_evidence : float or None
-        Of that estimator, where it has one; of several outputs together.
+        Log evidence of that estimator, if any; the sum over several outputs.
     training_rows : int
-        Rows of training data that are in the file, as they were or standardised.
+        Number of training rows contained in the file, raw or standardised.
     target, task : str or None
-        What a model of tables predicts: the name of a column, and "regression" or
-        "classification".
+        Target column and task of a TableModel: "regression" or "classification".
     inputs : tuple of str
-        Columns that a model of tables reads.
+        Input columns of a TableModel.
     notes : tuple of str
-        Sentences for a person.
+        Remarks for the user.
     versions : dict of str
-        Of posterity, NumPy and scikit-learn, where the file was written.
+        Versions of posterity, NumPy and scikit-learn that wrote the file.
     n_bytes : int
         Size of the file.
     members : dict of int
@@ -74,19 +73,19 @@ class Description:
 
 
 def describe(path: str | os.PathLike[str]) -> Description:
-    """What is in a model file, from its first page; the model is not built.
+    """Describe a model file from its manifest; the model is not built.
 
-    The whole file is read once, and every part of it compared with its hash.
+    The whole file is read once, and the hash of every member is checked.
 
     Parameters
     ----------
     path : str or path
-        As given to :func:`save`.
+        Path of the file, as passed to :func:`save`.
 
     Raises
     ------
     FileError
-        Where the file is damaged, was changed, is of a newer version, or is not a model file.
+        If the file is damaged, was changed, has a newer version, or is not a model file.
 
     Examples
     --------
@@ -123,7 +122,7 @@ def describe(path: str | os.PathLike[str]) -> Description:
 
 
 def header(model: Any, training_rows: int) -> dict[str, Any]:
-    """What the manifest says of a model."""
+    """Return the description of a model for the manifest."""
     inside = _inside(model)
     schema = model.schema if isinstance(model, tables.TableModel) else None
     evidence = getattr(inside, "log_evidence_", None)
@@ -149,7 +148,7 @@ def header(model: Any, training_rows: int) -> dict[str, Any]:
 
 
 def versions(manifest: dict[str, Any]) -> dict[str, str]:
-    """Those of the libraries that wrote a file."""
+    """Return the library versions that wrote a file."""
     try:
         return _texts(manifest["versions"])
     except (TypeError, KeyError) as error:
@@ -160,11 +159,11 @@ def _notes(training_rows: int) -> list[str]:
     if not training_rows:
         return []
     rows = "1 row" if training_rows == 1 else f"{training_rows:,} rows"
-    return [f"The file holds {rows} of training data: who has the file can read them."]
+    return [f"The file contains {rows} of training data, which anyone with the file can read."]
 
 
 def _inside(model: Any) -> Any:
-    """The estimator in models of tables, pipelines and searches, fitted where they are."""
+    """Return the estimator inside a TableModel, pipeline or search."""
     if isinstance(model, tables.TableModel):
         return _inside(vars(model).get("estimator_", model.estimator))
     if isinstance(model, Pipeline):
@@ -179,7 +178,7 @@ def _parameters(inside: Any) -> dict[str, str]:
 
 
 def _shown(value: Any) -> str:
-    """As a value prints; what would print a place in memory is named instead."""
+    """Format a value; objects without a repr are named by their class."""
     if isinstance(value, types.FunctionType):
         text = value.__qualname__
     elif repr(value) == object.__repr__(value):
@@ -192,7 +191,7 @@ def _shown(value: Any) -> str:
 
 
 def _text(said: Any) -> str:
-    """A text that a terminal shows as it is, whoever wrote it."""
+    """Return text without control characters."""
     if not isinstance(said, str):
         raise TypeError
     return "".join(c if c.isprintable() else "?" for c in said[: 2 * _LONGEST])

@@ -1,8 +1,7 @@
-"""From a model to model.json and arrays.
+"""Encode a model as model.json and arrays.
 
-The document is a list of objects, each written once and after all that it is made of, so that it
-refers to earlier ones by number. It has no depth, whatever the model has, and nothing in it can
-refer to itself.
+The document is a flat list of objects. Each is written once, after its parts, and refers to them by
+number, so that the document is not nested and has no cycles.
 """
 
 from __future__ import annotations
@@ -19,30 +18,30 @@ from posterity.persistence.archive import Member
 from posterity.persistence.errors import FileError
 
 MAX_DEPTH = 900
-"""How many objects deep an object may be: hashing goes down to the last by recursion."""
+"""Maximum nesting depth of objects: hashing is recursive."""
 MAX_VALUES = 10_000_000
-"""How many values an object may be made of, shared ones counted wherever they are met."""
+"""Maximum number of values of an object, counting shared ones repeatedly."""
 
 
 class Extent(NamedTuple):
-    """How deep an object is, and how many values one meets on the way through it."""
+    """Nesting depth and number of values of an object."""
 
     depth: int = 0
     n_values: int = 1
 
     @classmethod
     def around(cls, parts: Iterable[Extent]) -> Extent:
-        """That of an object made of parts; refused where code that goes through it would not end.
+        """Return the extent of an object made of parts; raise if it is too large.
 
-        A few objects that each hold the last one twice stand for more than anyone can count.
+        A chain of objects that each contain the previous one twice grows exponentially.
         """
         found = list(parts)
         depth = 1 + max((part.depth for part in found), default=0)
         n_values = 1 + sum(part.n_values for part in found)
         if depth > MAX_DEPTH:
-            raise FileError(f"Objects are nested more than {MAX_DEPTH} deep.")
+            raise FileError(f"Objects are nested more than {MAX_DEPTH} levels deep.")
         if n_values > MAX_VALUES:
-            raise FileError(f"An object is made of more than {MAX_VALUES:,} other objects.")
+            raise FileError(f"An object contains more than {MAX_VALUES:,} values.")
         return cls(depth, n_values)
 
 
@@ -51,7 +50,7 @@ ATOM = Extent()
 
 @dataclass(frozen=True)
 class Document:
-    """What model.json says, and the members that hold the arrays."""
+    """The content of model.json, and the array members."""
 
     objects: list[Any]
     root: Any
@@ -60,7 +59,7 @@ class Document:
 
 
 def encode(model: Any, known: registry.Registry, name: str = "The model") -> Document:
-    """Everything that the model is made of, each part once."""
+    """Encode a model with all its parts."""
     encoder = _Encoder(known)
     encoder.add(model, name)
     root = encoder.reference(model)
@@ -69,7 +68,7 @@ def encode(model: Any, known: registry.Registry, name: str = "The model") -> Doc
 
 @dataclass
 class _Open:
-    """An object whose parts are being written: what it is, where it was met, what it holds."""
+    """An object whose parts are being written."""
 
     value: Any
     where: str
@@ -84,11 +83,11 @@ class _Encoder:
     training_rows: int = 0
     _written: dict[int, Any] = field(default_factory=dict)  # by identity, the reference to each
     _extents: dict[int, Extent] = field(default_factory=dict)
-    _kept: list[Any] = field(default_factory=list)  # so that no identity is used again
+    _kept: list[Any] = field(default_factory=list)  # keeps objects alive, so that ids are unique
     _open: set[int] = field(default_factory=set)
 
     def add(self, model: Any, name: str) -> None:
-        """Write the model after its parts, these after theirs; a stack instead of recursion."""
+        """Write a model after its parts, with a stack instead of recursion."""
         stack: list[_Open | tuple[Any, str]] = [(model, name)]
         while stack:
             top = stack.pop()
@@ -100,11 +99,11 @@ class _Encoder:
                 stack.extend(reversed(list(self._unwritten(opened))))
 
     def reference(self, value: Any) -> Any:
-        """How the document speaks of a value that was written."""
+        """Return the reference to a value that was written."""
         return self._written[id(value)] if id(value) in self._written else self._atom(value)
 
     def _is_written(self, value: Any, where: str) -> bool:
-        """Whether the value stands there already, or is written now because it has no parts."""
+        """Return whether a value is written; atoms and arrays are written now."""
         if id(value) in self._written:
             return True
         if atoms.is_atom(value):
@@ -119,12 +118,12 @@ class _Encoder:
 
     def _begin(self, value: Any, where: str) -> _Open:
         if id(value) in self._open:
-            raise FileError(f"{where} holds itself, which a model file cannot.")
+            raise FileError(f"{where} contains itself, which a model file does not support.")
         self._open.add(id(value))
         return _Open(value, where, list(self._parts(value, where)))
 
     def _close(self, opened: _Open) -> None:
-        """Write an object whose parts are there."""
+        """Write an object whose parts were written."""
         value = opened.value
         extent = Extent.around(self._extents.get(id(part), ATOM) for _, part in opened.parts)
         self.objects.append(self._entry(opened))
@@ -142,7 +141,7 @@ class _Encoder:
                 yield part, opened.where + label
 
     def _parts(self, value: Any, where: str) -> Iterator[tuple[str, Any]]:
-        """What an object is made of, each with how one gets from the object to it."""
+        """Yield the parts of an object, each with its path for messages."""
         if type(value) in (list, tuple):
             yield from ((f"[{i}]", part) for i, part in enumerate(value))
         elif type(value) is dict:
@@ -163,7 +162,7 @@ class _Encoder:
             yield from ((f".{at}", part) for at, part in parts.items())
 
     def _entry(self, opened: _Open) -> Any:
-        """An object as the document has it."""
+        """Return the document entry of an object."""
         value, parts = opened.value, [self.reference(part) for _, part in opened.parts]
         if type(value) in (list, tuple):
             return {type(value).__name__: parts}
@@ -189,16 +188,16 @@ class _Encoder:
         return "" if self._name_of_function(value) else atoms.refusal(value)
 
     def _name_of_function(self, value: Any) -> str | None:
-        """The name of a function, or of a class that stands for itself, if files know it."""
+        """Return the registered name of a function or class, if any."""
         named = isinstance(value, type) or type(value).__name__ == "function"
         return self.known.name_of(value) if named else None
 
     def _known(self, value: Any, where: str) -> str:
-        """The name of an object's class; what no file can hold is refused with what to do."""
+        """Return the registered name of an object's class; raise if it is unknown."""
         if array_api_compat.is_array_api_obj(value) and not isinstance(value, np.ndarray):
             raise FileError(
                 f"{where} is an array of {type(value).__module__.split('.')[0]}, which a model "
-                "file does not hold: fit the model to NumPy arrays, without device=."
+                "file cannot contain: fit the model to NumPy arrays, without device=."
             )
         cls = type(value)
         if (name := self.known.name_of(cls)) is None:
@@ -207,9 +206,9 @@ class _Encoder:
 
 
 def _training_rows(name: str, parts: dict[str, Any]) -> int:
-    """How many rows of training data an object of this name holds.
+    """Return the number of training rows that an object contains.
 
-    Among the values of a table, those that are tuples are whole rows; others are of one column.
+    In a table, tuples are whole rows; other values are columns.
     """
     held = [parts.get(field) for field in registry.TRAINING_ROWS.get(name, "").split()]
     counts = (
@@ -222,6 +221,6 @@ def _training_rows(name: str, parts: dict[str, Any]) -> int:
 
 def _sentence(where: str, what: str) -> str:
     return (
-        f"{where} is {what}, which a model file does not hold. If it is yours, pass it in "
-        "classes= here and to load; else use skops."
+        f"{where} is {what}, which a model file cannot contain. If it is your class or function, "
+        "pass it in classes= to save and load; otherwise use skops."
     )

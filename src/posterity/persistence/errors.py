@@ -1,8 +1,8 @@
-"""What goes wrong with a model file, in a sentence."""
+"""The error of model files."""
 
 
 class FileError(ValueError):
-    """A model that no file can hold, or a file that holds none; the message says why.
+    """Error for a model that cannot be saved, or a file that cannot be loaded.
 
     Examples
     --------
@@ -11,5 +11,6 @@ class FileError(ValueError):
     Traceback (most recent call last):
         ...
     posterity.persistence.errors.FileError: The model is a function, <lambda>, which a model file
-    does not hold. If it is yours, pass it in classes= here and to load; else use skops.
+    cannot contain. If it is your class or function, pass it in classes= to save and load; otherwise
+    use skops.
     """

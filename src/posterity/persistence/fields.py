@@ -1,4 +1,4 @@
-"""What an object of a class is made of, and whether what a file gives it can be that."""
+"""Read and check the fields of objects."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MAX_NAME = 100
 
 
 def of(value: Any) -> dict[str, Any]:
-    """The parts of an object by name, without what it can work out again."""
+    """Return the fields of an object by name, without cached values."""
     cls: Any = type(value)
     if dataclasses.is_dataclass(value):
         return {name: getattr(value, name) for name in _declared(cls) or ()}
@@ -28,13 +28,13 @@ def of(value: Any) -> dict[str, Any]:
         return dict(zip(cls._fields, value, strict=True))
     state = value.__getstate__() or {}
     if not isinstance(state, dict):
-        raise FileError(f"A {cls.__qualname__} has slots, which a model file does not hold.")
+        raise FileError(f"{cls.__qualname__} has slots, which model files do not support.")
     caches = _caches(cls) | {"_sklearn_version"}
     return {name: part for name, part in state.items() if name not in caches}
 
 
 def build(cls: type, parts: dict[str, Any]) -> Any:
-    """An object of the class with these parts; nothing of the class's own code is run."""
+    """Build an object with these fields, without running code of its class."""
     if is_named_tuple(cls):
         return tuple.__new__(cls, parts.values())
     value: Any = object.__new__(cls)
@@ -44,13 +44,13 @@ def build(cls: type, parts: dict[str, Any]) -> Any:
 
 
 def check(cls: type, parts: dict[str, Any], *, types_too: bool) -> None:
-    """Raise FileError unless these can be the parts of an object of the class."""
+    """Raise FileError unless these are valid fields of the class."""
     if (declared := _declared(cls)) is not None:
         if tuple(parts) != declared:
             different = sorted(set(parts) ^ set(declared)) or list(parts)
             raise FileError(
-                f"A {cls.__qualname__} has {', '.join(declared)}; the file has other fields: "
-                f"{', '.join(different)[:200]}. It may be from another version of posterity."
+                f"{cls.__qualname__} has the fields {', '.join(declared)}, but the file differs "
+                f"in: {', '.join(different)[:200]}. It may be from another version of posterity."
             )
     else:
         _check_attributes(cls, parts)
@@ -63,12 +63,12 @@ def check(cls: type, parts: dict[str, Any], *, types_too: bool) -> None:
 
 
 def is_named_tuple(cls: type) -> bool:
-    """Whether objects of the class are tuples whose entries have names."""
+    """Return whether a class is a named tuple."""
     return issubclass(cls, tuple) and isinstance(vars(cls).get("_fields"), tuple)
 
 
 def fits(value: Any, hint: Any) -> bool:
-    """Whether a value can be what an annotation says; in doubt it can.
+    """Return whether a value matches an annotation; True if in doubt.
 
     Examples
     --------
@@ -89,7 +89,7 @@ def fits(value: Any, hint: Any) -> bool:
 
 
 def _is_of(value: Any, kind: type) -> bool:
-    """Numbers of Python and of NumPy are the same here; protocols promise nothing of parts."""
+    """Return whether a value has a type; NumPy numbers count as Python numbers."""
     if kind is bool:
         return isinstance(value, bool | np.bool_)
     if kind is int or kind is float:
@@ -117,7 +117,7 @@ def _declared(cls: type) -> tuple[str, ...] | None:
 
 @functools.cache
 def _hints(cls: type) -> dict[str, Any]:
-    """The annotations of what is declared."""
+    """Return the annotations of the declared fields."""
     hints = typing.get_type_hints(cls)
     unset = _may_be_unset(cls)
     found = {name: hints.get(name, Any) for name in _declared(cls) or ()}
@@ -125,7 +125,7 @@ def _hints(cls: type) -> dict[str, Any]:
 
 
 def _may_be_unset(cls: type) -> set[str]:
-    """Fields that may be None though their annotation does not say so: parameters to be learned."""
+    """Return fields that may be None although their annotation does not say so."""
     declared = dataclasses.fields(cls) if dataclasses.is_dataclass(cls) else ()
     return {f.name for f in declared if f.default is None or f.metadata.get("positive")}
 
@@ -137,16 +137,18 @@ def _caches(cls: type) -> frozenset[str]:
 
 
 def _check_attributes(cls: type, parts: dict[str, Any]) -> None:
-    """Names of attributes that hide nothing of the class, all parameters of an estimator there."""
+    """Check attribute names, and that no parameter of an estimator is missing."""
     for name in parts:
         plain = name.isidentifier() and not name.startswith("__") and len(name) <= _MAX_NAME
         there = inspect.getattr_static(cls, name, None) if plain else None
         hides = callable(there) or inspect.isdatadescriptor(there) or name in _caches(cls)
         if not plain or hides:
-            raise FileError(f"A {cls.__qualname__} cannot have an attribute {name!r:.60}.")
+            raise FileError(f"{cls.__qualname__} cannot have an attribute {name!r:.60}.")
     if issubclass(cls, BaseEstimator):
-        # A parameter that came after the file has its default as an attribute of the class.
+        # Parameters added after the file was written have a default in the class.
         known = parts.keys() | {name for base in cls.__mro__ for name in vars(base)}
         missing = [name for name in inspect.signature(cls).parameters if name not in known]
         if missing:
-            raise FileError(f"A {cls.__qualname__} needs {', '.join(missing)}; the file has none.")
+            raise FileError(
+                f"{cls.__qualname__} needs {', '.join(missing)}, which the file does not contain."
+            )

@@ -1,6 +1,6 @@
-"""Objects of other libraries that are not the sum of their fields, and are made by a constructor.
+"""Objects of other libraries that are restored by a constructor.
 
-The constructors are those of this table; they check what they are given, and run nothing of it.
+Only the constructors of this table are used; they validate their arguments.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _DISTRIBUTIONS = frozenset(_NAMES.split())
 
 
 class _Kind(NamedTuple):
-    """How objects of some types are taken apart and made again."""
+    """How objects of some types are decomposed and restored."""
 
     types: tuple[type, ...]
     take_apart: Callable[[Any], list[Any]]
@@ -34,34 +34,34 @@ class _Kind(NamedTuple):
 
 
 def find_kind(value: Any) -> str | None:
-    """The name of the kind of a foreign object; None for all others."""
+    """Return the kind of a foreign object; None for all others."""
     if type(value) in _FROZEN and not _is_named(value.dist):
         return None
     return next((name for name, kind in _KINDS.items() if type(value) in kind.types), None)
 
 
 def take_apart(value: Any) -> list[Any]:
-    """The parts of an object that :func:`find_kind` knows."""
+    """Return the parts of an object of a known kind."""
     return _KINDS[str(find_kind(value))].take_apart(value)
 
 
 def make(name: Any, parts: list[Any]) -> Any:
-    """The object of these parts, or FileError where they cannot be its parts."""
+    """Build an object from its parts; raise FileError if they are invalid."""
     if not isinstance(name, str) or name not in _KINDS:
-        raise FileError(f"model.json describes no known kind of object: {name!r:.80}.")
+        raise FileError(f"model.json describes an unknown kind of object: {name!r:.80}.")
     try:
         return _KINDS[name].make(*parts)
     except _WRONG as error:
-        raise FileError(f"model.json describes a {name} that cannot be: {error}") from error
+        raise FileError(f"model.json describes an invalid {name}: {error}") from error
 
 
 def complete(value: Any, parts: dict[str, Any]) -> None:
-    """Add what scikit-learn leaves out of its state and makes again from the rest of it."""
+    """Restore state that scikit-learn does not store."""
     if type(value) is IsotonicRegression:
         try:
             value.__setstate__({**parts, "_sklearn_version": sklearn.__version__})
         except _WRONG as error:
-            raise FileError(f"The file holds a curve that cannot be: {error}") from error
+            raise FileError(f"The file contains an invalid curve: {error}") from error
 
 
 def _take_masked(value: Any) -> list[Any]:
@@ -72,12 +72,12 @@ def _make_masked(data: Any, mask: Any, fill_value: Any) -> Any:
     if type(data) is not np.ndarray or type(mask) is not np.ndarray or mask.dtype != np.bool_:
         raise TypeError("it needs an array and a mask.")
     if data.shape != mask.shape:
-        raise ValueError("the mask has another shape.")
+        raise ValueError("the mask has a different shape.")
     return np.ma.MaskedArray(data, mask=mask, fill_value=fill_value)
 
 
 def _is_named(dist: Any) -> bool:
-    """Whether this is one of SciPy's distributions, and not one that somebody wrote."""
+    """Return whether this is a distribution of SciPy."""
     return dist.name in _DISTRIBUTIONS and type(dist) is type(getattr(stats, dist.name))
 
 
@@ -87,7 +87,7 @@ def _take_frozen(value: Any) -> list[Any]:
 
 def _make_frozen(name: Any, args: Any, kwds: Any) -> Any:
     if name not in _DISTRIBUTIONS:
-        raise ValueError(f"{name!r:.40} is not one that files may name.")
+        raise ValueError(f"{name!r:.40} is not a supported distribution.")
     if not all(isinstance(number, numbers.Real) for number in (*args, *kwds.values())):
         raise TypeError("its parameters are not numbers.")
     return getattr(stats, name)(*args, **kwds)

@@ -1,4 +1,4 @@
-"""Arrays as members in NumPy's own file format, of plain numbers and texts only."""
+"""Array members in the NPY format, of plain numbers and text only."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ _LAST_CHARACTER = 0x10FFFF
 
 
 def member(name: str, array: NDArray[Any], where: str) -> Member:
-    """An array to be written; where it stands in the model is for the message of a refusal."""
+    """Return the member of an array; ``where`` is its path in the model for errors."""
     dtype = _little_endian(array.dtype)
     if _refusal(npy_format.dtype_to_descr(dtype)):
         raise FileError(
-            f"{where} is an array of type {array.dtype}, which a model file does not hold: "
-            "use whole numbers, floats of at most 64 bits, booleans or texts."
+            f"{where} is an array of type {array.dtype}, which a model file cannot contain: use "
+            "integers, floats of at most 64 bits, booleans or text."
         )
     header = _header(array, dtype)
 
@@ -44,18 +44,18 @@ def member(name: str, array: NDArray[Any], where: str) -> Member:
 
 
 def read(reader: Reader) -> NDArray[Any]:
-    """The array in a member, in memory of its own; checked against the member's size first."""
+    """Read the array of a member, after checking the member's size."""
     dtype, fortran, shape = _read_header(reader)
     count = math.prod(shape)
     if count * dtype.itemsize != reader.left:
         raise FileError(
-            f"{reader.name} says that it holds {count:,} values of {dtype.itemsize} bytes, "
-            f"but has {reader.left:,} bytes."
+            f"{reader.name} should contain {count:,} values of {dtype.itemsize} bytes, but has "
+            f"{reader.left:,} bytes."
         )
     try:
         array = np.empty(shape, dtype, order="F" if fortran else "C")
     except ValueError as error:
-        raise FileError(f"{reader.name} has a shape that no array has: {error}.") from error
+        raise FileError(f"{reader.name} has an invalid shape: {error}.") from error
     if count:
         reader.fill(_memory(array))
     _check_values(array, reader.name)
@@ -63,14 +63,14 @@ def read(reader: Reader) -> NDArray[Any]:
 
 
 def _contents(array: NDArray[Any], dtype: np.dtype[Any]) -> Iterator[memoryview]:
-    """The bytes, in one block where the array is one."""
+    """Yield the bytes of an array."""
     if array.size:
         memory = _memory(_ordered(array, dtype))
         yield from (memory[i : i + _PIECE] for i in range(0, memory.nbytes, _PIECE))
 
 
 def _ordered(array: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
-    """The array as one block, itself where it is one."""
+    """Return a contiguous array, without a copy if possible."""
     order: Literal["F", "C"] = "F" if _is_fortran(array) else "C"
     if dtype.names is None:
         return np.asarray(array, dtype, order=order)
@@ -81,15 +81,15 @@ def _ordered(array: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
 
 
 def _memory(array: NDArray[Any]) -> memoryview:
-    """The bytes of a contiguous array."""
+    """Return the memory of a contiguous array as bytes."""
     flat: Any = array.reshape(-1, order="F" if _is_fortran(array) else "C")
     return memoryview(flat.view(np.uint8))
 
 
 def _is_fortran(array: NDArray[Any]) -> bool:
-    """Whether columns lie together, also where the array is a part of a larger one.
+    """Return whether an array is in column-major order, also as a view.
 
-    Products round as the order in memory has it, so that a loaded model needs the order it had.
+    Rounding of products depends on the memory order, so a loaded model keeps it.
     """
     if array.flags.c_contiguous or array.flags.f_contiguous:
         return not array.flags.c_contiguous
@@ -108,11 +108,11 @@ def _header(array: NDArray[Any], dtype: np.dtype[Any]) -> bytes:
 
 
 def _read_header(reader: Reader) -> tuple[np.dtype[Any], bool, tuple[int, ...]]:
-    """Type, order and shape, if they are of the plain kind."""
+    """Read type, order and shape from the header."""
     start = reader.take(8)
     short = start[6:] == b"\x01\x00"
     if start[:6] != _MAGIC or start[6:] not in (b"\x01\x00", b"\x02\x00", b"\x03\x00"):
-        raise FileError(f"{reader.name} is not an array as NumPy writes it.")
+        raise FileError(f"{reader.name} is not in the NPY format.")
     (length,) = struct.unpack("<H" if short else "<L", reader.take(2 if short else 4))
     if length > _MAX_HEADER:
         raise FileError(f"{reader.name} has a header of {length:,} bytes.")
@@ -132,52 +132,52 @@ def _read_header(reader: Reader) -> tuple[np.dtype[Any], bool, tuple[int, ...]]:
 
 def _dtype(descr: Any, name: str) -> np.dtype[Any]:
     if reason := _refusal(descr):
-        raise FileError(f"{name} holds values of type {descr!r:.80}, {reason}.")
+        raise FileError(f"{name} contains values of type {descr!r:.80}, {reason}.")
     try:
         return np.dtype(npy_format.descr_to_dtype(descr))
     except (ValueError, TypeError) as error:
-        raise FileError(f"{name} holds values of a type that NumPy has not: {error}.") from error
+        raise FileError(f"{name} contains values of an unknown type: {error}.") from error
 
 
 def _refusal(descr: Any) -> str:
-    """What is wrong with the description of a type; nothing where it is plain."""
+    """Return why a type description is not supported, or ""."""
     if isinstance(descr, str):
-        return "" if _PLAIN.fullmatch(descr) else "which a model file does not hold"
+        return "" if _PLAIN.fullmatch(descr) else "which a model file cannot contain"
     if not isinstance(descr, list) or not descr:
-        return "which describes no values"
+        return "which does not describe values"
     fields = [field for field in descr if isinstance(field, tuple) and len(field) == 2]
     texts = all(isinstance(part, str) for field in fields for part in field)
     if len(fields) < len(descr) or not texts:
-        return "which describes no records"
+        return "which does not describe records"
     plain = all(
         _IN_RECORDS.fullmatch(kind) or (not name and _PADDING.fullmatch(kind))
         for name, kind in fields
     )
-    return "" if plain else "of which a part is not a number"
+    return "" if plain else "which has a part that is not a number"
 
 
 def _order(fortran: Any, name: str) -> bool:
     if not isinstance(fortran, bool):
-        raise FileError(f"{name} does not say in which order its values are.")
+        raise FileError(f"{name} does not give the order of its values.")
     return fortran
 
 
 def _shape(shape: Any, name: str) -> tuple[int, ...]:
     if not isinstance(shape, tuple) or len(shape) > _MAX_AXES:
-        raise FileError(f"{name} has a shape that no array has.")
+        raise FileError(f"{name} has an invalid shape.")
     if not all(type(n) is int and 0 <= n < 2**62 for n in shape):
-        raise FileError(f"{name} has a shape that no array has.")
+        raise FileError(f"{name} has an invalid shape.")
     return shape
 
 
 def _check_values(array: NDArray[Any], name: str) -> None:
-    """Bytes that are no value of their type: NumPy would follow them without a look."""
+    """Raise for invalid booleans and characters, which NumPy does not check."""
     if array.dtype.kind == "b" and array.size and int(array.view(np.uint8).max()) > 1:
-        raise FileError(f"{name} holds booleans that are neither true nor false.")
+        raise FileError(f"{name} contains invalid booleans.")
     if array.dtype.kind == "U" and array.size:
         codes = np.frombuffer(_memory(array), dtype="<u4")
         if int(codes.max()) > _LAST_CHARACTER:
-            raise FileError(f"{name} holds characters that do not exist.")
+            raise FileError(f"{name} contains invalid characters.")
 
 
 def _little_endian(dtype: np.dtype[Any]) -> np.dtype[Any]:

@@ -1,4 +1,4 @@
-"""Generators of random numbers, as the plain numbers that they go on from."""
+"""Encode the state of random number generators."""
 
 from __future__ import annotations
 
@@ -16,29 +16,29 @@ _MT19937_WORDS = 624
 
 
 def is_random(value: Any) -> bool:
-    """Whether this is a generator of NumPy's."""
+    """Return whether a value is a random generator of NumPy."""
     return type(value) in _KINDS.values()
 
 
 def state_of(random: Random, where: str) -> dict[str, Any]:
-    """What it goes on from, or a refusal where NumPy would trust too much in what it is given."""
+    """Return the state of a generator; raise if its kind is not supported."""
     if isinstance(random, np.random.RandomState):
         state: dict[str, Any] = random.get_state(legacy=False)
     else:
         state = dict(random.bit_generator.state)
     if state["bit_generator"] not in _BITS:
         raise FileError(
-            f"{where} is a generator of kind {state['bit_generator']}, which a model file does "
-            f"not hold: use {' or '.join(_BITS)}, or an integer."
+            f"{where} is a generator of kind {state['bit_generator']}, which a model file cannot "
+            f"contain: use {' or '.join(_BITS)}, or an integer."
         )
     return state
 
 
 def restored(kind: Any, state: Any) -> Random:
-    """A generator that goes on from there."""
+    """Restore a generator from its state."""
     name = state.get("bit_generator") if isinstance(state, dict) else None
     if kind not in _KINDS or not isinstance(name, str) or name not in _BITS:
-        raise FileError("model.json holds a generator of random numbers of an unknown kind.")
+        raise FileError("model.json contains a random generator of unknown kind.")
     bits = _BITS[name]()
     try:
         if name == "MT19937":
@@ -49,14 +49,14 @@ def restored(kind: Any, state: Any) -> Random:
         random = np.random.RandomState(bits)
         random.set_state(state)
     except (ValueError, TypeError, LookupError, ArithmeticError, AttributeError) as error:
-        raise FileError("model.json holds a generator of random numbers in no state.") from error
+        raise FileError("model.json contains a random generator with an invalid state.") from error
     return random
 
 
 def _check_mt19937(state: Any) -> None:
-    """NumPy reads its words at the position given, wherever that is."""
+    """Check a Mersenne Twister state, which NumPy does not validate."""
     key, position = state["key"], state["pos"]
     if key.shape != (_MT19937_WORDS,) or key.dtype.kind not in "iu":
-        raise ValueError("the key is not as long as it should be")
+        raise ValueError("the key has the wrong length")
     if type(position) is not int or not 0 <= position <= _MT19937_WORDS:
         raise ValueError("the position is outside the key")

@@ -1,4 +1,4 @@
-"""What may be built from a file: the classes and functions of this table, and no others.
+"""The classes and functions that may be built from a file.
 
 A name in a file is the module in which the thing first stood, without "posterity", and its first
 name. It stays the same in files of all versions: where a thing has moved or was renamed, ``PLACES``
@@ -161,7 +161,7 @@ RENAMED = {  # a name in files: the name of the thing now, where it is another
     "inference.stagewise.Step": "StagewiseStep",
     "regression.process_model.Targets": "TargetScale",
 }
-TRAINING_ROWS = {  # where rows that a model was fitted to are in it
+TRAINING_ROWS = {  # attributes that contain training rows
     "classification.KernelLogisticRegression": "X_train_",
     "classification.RelevanceVectorClassifier": "X_train_ relevance_vectors_",
     "classification.count_table.CountTable": "values",
@@ -180,19 +180,19 @@ TRAINING_ROWS = {  # where rows that a model was fitted to are in it
 
 
 class Registry:
-    """Names of classes and functions, and back; those of the library and those a caller adds."""
+    """Map between file names and classes, of the library and of the caller."""
 
     def __init__(self, classes: Sequence[Any] = ()) -> None:
         self._own: dict[str, Any] = {}
         for thing in classes:
             if not isinstance(thing, type | types.FunctionType):
-                raise TypeError(f"classes= takes classes and functions, not {thing!r:.80}.")
+                raise TypeError(f"classes= must contain classes and functions, not {thing!r:.80}.")
             if (name := f"own.{thing.__qualname__}") in self._own:
-                raise ValueError(f"classes= holds two things named {thing.__qualname__}.")
+                raise ValueError(f"classes= contains two things named {thing.__qualname__}.")
             self._own[name] = thing
 
     def name_of(self, thing: Any) -> str | None:
-        """The name by which files know a class or a function; None for those they do not."""
+        """Return the file name of a class or function; None if it is unknown."""
         own = f"own.{thing.__qualname__}"
         if self._own.get(own) is thing:
             return own
@@ -204,13 +204,14 @@ class Registry:
         return None
 
     def found(self, name: Any) -> Any:
-        """The class or function of a name, imported now if it was not before."""
+        """Return the class or function of a file name, importing it if needed."""
         if isinstance(name, str) and name in self._own:
             return self._own[name]
         if not isinstance(name, str) or name not in known():
             raise FileError(
-                f"The file holds {name!r:.80}, which is not of this version of posterity. If it "
-                "is yours, pass it to load in classes=; if not, upgrade posterity."
+                f"The file contains {name!r:.80}, which this version of posterity does not have. "
+                "If it is your class or function, pass it to load in classes=; otherwise "
+                "upgrade posterity."
             )
         module, _, short = place_of(name).rpartition(".")
         if not module.startswith("sklearn."):
@@ -218,38 +219,39 @@ class Registry:
         return _find_in_sklearn(module, short)
 
     def is_own(self, thing: Any) -> bool:
-        """Whether the caller brought it."""
+        """Return whether a class or function was passed by the caller."""
         return any(thing is own for own in self._own.values())
 
 
 @functools.cache
 def known() -> frozenset[str]:
-    """The names that files may use."""
+    """Return the names that files may contain."""
     tables = (ROOMS, FUNCTIONS, around.CLASSES, around.INNER, around.FUNCTIONS)
     return frozenset().union(*map(_names, tables))
 
 
 def place_of(name: str) -> str:
-    """Module and name, now, of the thing that files know by a name."""
+    """Return the current module and name of a file name."""
     module, _, short = name.rpartition(".")
     return f"{PLACES.get(module, module)}.{RENAMED.get(name, short)}"
 
 
 @functools.cache
 def _names_by_place() -> dict[str, str]:
-    """The names in files by the places of the things they stand for."""
+    """Return file names by current module and name."""
     return {place_of(name): name for name in known()}
 
 
 def _find_in_sklearn(module: str, short: str) -> Any:
-    """Something of scikit-learn, which another version may not have."""
+    """Import a name of scikit-learn; raise FileError if this version lacks it."""
     try:
         if enabler := around.ENABLED_BY.get(f"{module}.{short}"):
             importlib.import_module(enabler)
         return getattr(importlib.import_module(module), short)
     except (ImportError, AttributeError) as error:
         raise FileError(
-            f"The file holds {module}.{short}, which scikit-learn {sklearn.__version__} does not "
+            f"The file contains {module}.{short}, which scikit-learn {sklearn.__version__} does "
+            "not "
             "have: install the version that wrote the file (posterity inspect names it)."
         ) from error
 

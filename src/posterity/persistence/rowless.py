@@ -1,7 +1,7 @@
-"""Posteriors without the rows that they were learned from, where predictions ask for none.
+"""Remove training rows from posteriors that do not need them for predictions.
 
-A normal posterior of weights is its mode and the factor of the Hessian there. What is only of use
-to go on searching stays out of files: the rows are the greater part of the model, and private.
+A normal posterior of weights is its mode and the factor of the Hessian. Rows that are only needed
+to continue a search are not written: they are large and private.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from posterity.inference.weights import WeightProblem, WeightSpace
 
 
 def without(value: Any) -> Any:
-    """The value as it goes into a file: most are their own."""
+    """Return a value without training rows."""
     change = _CHANGES.get(type(value))
     return value if change is None else change(value)
 

@@ -1,4 +1,4 @@
-"""Models to files and back."""
+"""Save models to files and load them."""
 
 from __future__ import annotations
 
@@ -24,28 +24,28 @@ _MAX_DOCUMENT = 256 << 20
 
 
 def save(model: Any, path: str | os.PathLike[str], *, classes: Sequence[Any] = ()) -> None:
-    """Write a model to a file that holds numbers and names, and no code.
+    """Save a model to a file that contains numbers and names, and no code.
 
-    The file takes its place whole or not at all. Predictions of the loaded model are the same to
-    the last bit. The same model makes the same bytes.
+    The file is written atomically. Predictions of the loaded model are bit-identical, and the same
+    model gives the same bytes.
 
     Parameters
     ----------
     model : estimator
-        Fitted or not; also a pipeline or another of scikit-learn's common parts around one.
+        A fitted or unfitted estimator, or a pipeline or another meta-estimator of scikit-learn.
     path : str or path
-        Where to; by custom it ends in ".posterity".
+        Path of the file; the usual extension is ".posterity".
     classes : sequence of classes and functions, default=()
-        Those of your own that the model holds, such as a kernel that you wrote. The file has their
-        names only: :func:`load` needs them too.
+        User-defined classes and functions in the model, such as a kernel. The file contains only
+        their names: pass them to :func:`load` too.
 
     Raises
     ------
     FileError
-        Where the model holds something that no file can, such as a function that was not named in
+        If the model contains something that cannot be saved, such as a function that is not in
         ``classes``, or an array on a device.
     TypeError
-        Where this is not a model, or ``path`` not the name of a file.
+        If this is not a model, or ``path`` is not a file path.
 
     Examples
     --------
@@ -65,7 +65,7 @@ def save(model: Any, path: str | os.PathLike[str], *, classes: Sequence[Any] = (
 
 
 def size(model: Any, *, classes: Sequence[Any] = ()) -> int:
-    """How many bytes the file of a model would have; none is written.
+    """Return the file size of a model in bytes, without writing a file.
 
     Parameters
     ----------
@@ -83,23 +83,23 @@ def size(model: Any, *, classes: Sequence[Any] = ()) -> int:
 
 
 def load(path: str | os.PathLike[str], *, classes: Sequence[Any] = ()) -> Any:
-    """The model in a file.
+    """Load a model from a file.
 
-    Only classes of the library, those of scikit-learn that are common around its models, and those
-    named in ``classes`` are ever built; no code comes from the file, and none is found by a name in
-    it. Memory is spent in proportion to the size of the file.
+    Only classes of posterity, common ones of scikit-learn, and those in ``classes`` are built; the
+    file contains no code, and names in it cannot run any. Memory use is proportional to the size of
+    the file.
 
     Parameters
     ----------
     path : str or path
-        As given to :func:`save`.
+        Path of the file, as passed to :func:`save`.
     classes : sequence of classes and functions, default=()
-        The same as for :func:`save`.
+        User-defined classes and functions, as passed to :func:`save`.
 
     Raises
     ------
     FileError
-        Where the file is damaged, was changed, is of a newer version, or is no model file at all.
+        If the file is damaged, was changed, has a newer version, or is not a model file.
 
     Examples
     --------
@@ -110,8 +110,8 @@ def load(path: str | os.PathLike[str], *, classes: Sequence[Any] = ()) -> Any:
     >>> persistence.load(place)  # doctest: +ELLIPSIS
     Traceback (most recent call last):
         ...
-    posterity.persistence.errors.FileError: ...other.posterity: This is not a model file: it does
-    not begin like one.
+    posterity.persistence.errors.FileError: ...other.posterity: This is not a model file: its
+    first bytes are different.
     """
     registry = Registry(classes)
     with archive.opened(path) as opened:
@@ -122,7 +122,7 @@ def load(path: str | os.PathLike[str], *, classes: Sequence[Any] = ()) -> Any:
 
 
 def _warn_of_versions(document: Any, versions: dict[str, str]) -> None:
-    """Parts of scikit-learn hold what they please, in every version something else."""
+    """Warn if the file contains objects of another version of scikit-learn."""
     written, here = versions.get("scikit-learn"), sklearn.__version__
     foreign = [name for name in decoding.names(document) if name.startswith("sklearn.")]
     if foreign and written != here:
@@ -138,7 +138,7 @@ def _warn_of_versions(document: Any, versions: dict[str, str]) -> None:
 
 @dataclass(frozen=True)
 class _Arrays:
-    """The arrays of a file by number."""
+    """Read the arrays of a file by number."""
 
     opened: archive.Archive
 
@@ -150,21 +150,21 @@ class _Arrays:
 def _text(opened: archive.Archive) -> bytes:
     n = opened.sizes["model.json"]
     if n > _MAX_DOCUMENT:
-        raise FileError(f"model.json has {n:,} bytes, more than a model file may.")
+        raise FileError(f"model.json has {n:,} bytes, more than allowed.")
     with opened.reading("model.json") as reader:
         return reader.take(n)
 
 
 def _written(model: Any, registry: Registry) -> tuple[dict[str, Any], list[archive.Member]]:
-    """What the manifest says, and all other members."""
+    """Return the manifest header and the members of a model."""
     if isinstance(model, _DATA):
         raise TypeError(
-            f"save takes a model, not {model!r:.60} ({type(model).__name__}): pass an estimator, "
+            f"save expects a model, not {model!r:.60} ({type(model).__name__}): pass an estimator, "
             "fitted or not, or a pipeline that holds one."
         )
     document = encoding.encode(model, registry)
     text = strict_json.dumps({"objects": document.objects, "root": document.root})
     if len(text) > _MAX_DOCUMENT:
-        raise FileError("The model holds too many small parts for a model file.")
+        raise FileError("The model has too many small parts for a model file.")
     first = archive.Member("model.json", len(text), lambda: iter((text,)))
     return describing.header(model, document.training_rows), [first, *document.arrays]

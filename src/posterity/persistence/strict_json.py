@@ -1,4 +1,4 @@
-"""JSON as model files have it: no key twice, no NaN, no endless numbers, no deep nesting."""
+"""Strict JSON: no duplicate keys, no NaN, no long numbers, no deep nesting."""
 
 import json
 from typing import Any, NoReturn
@@ -6,34 +6,34 @@ from typing import Any, NoReturn
 from posterity.persistence.errors import FileError
 
 MAX_BRACKETS = 4_000_000
-_MAX_DIGITS = 20  # those of 64 bits, and a sign
+_MAX_DIGITS = 20  # digits of a 64-bit integer with sign
 
 
 def dumps(value: Any) -> bytes:
-    """The same bytes for the same value; whatever is not ASCII is escaped."""
+    """Serialize a value to deterministic ASCII bytes."""
     return json.dumps(value, separators=(",", ":"), allow_nan=False).encode("ascii")
 
 
 def loads(text: bytes, name: str) -> Any:
-    """What the text says, or FileError with the name of the member that it is.
+    """Parse JSON; raise FileError with the member name if it is invalid.
 
     Examples
     --------
     >>> loads(b'{"a": 1, "a": 2}', "model.json")
     Traceback (most recent call last):
         ...
-    posterity.persistence.errors.FileError: model.json says 'a' twice.
+    posterity.persistence.errors.FileError: model.json has the key 'a' twice.
     """
-    # Brackets are counted before the parser makes an object of each; those in strings count too.
+    # Brackets are counted before parsing, including those in strings.
     if text.count(b"{") + text.count(b"[") > MAX_BRACKETS:
-        raise FileError(f"{name} holds more than {MAX_BRACKETS:,} objects.")
+        raise FileError(f"{name} contains more than {MAX_BRACKETS:,} objects.")
 
     def without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         found = dict(pairs)
         if len(found) < len(pairs):
             names = [key for key, _ in pairs]
             repeated = next(key for key in names if names.count(key) > 1)
-            raise FileError(f"{name} says {repeated!r:.60} twice.")
+            raise FileError(f"{name} has the key {repeated!r:.60} twice.")
         return found
 
     try:
@@ -48,7 +48,7 @@ def loads(text: bytes, name: str) -> Any:
     except RecursionError:
         raise FileError(f"{name} is nested too deeply.") from None
     except ValueError as error:
-        raise FileError(f"{name} is not what a model file has there: {error}.") from error
+        raise FileError(f"{name} is not valid: {error}.") from error
 
 
 def _integer(digits: str) -> int:
@@ -58,4 +58,4 @@ def _integer(digits: str) -> int:
 
 
 def _no_constant(text: str) -> NoReturn:
-    raise ValueError(f"{text} is no number")
+    raise ValueError(f"{text} is not a number")

@@ -1,4 +1,4 @@
-"""The promises that kernels and likelihoods keep, to be tried on one of your own."""
+"""Checks for user-defined kernels and likelihoods."""
 
 from posterity.testing.kernel_checks import check_kernel
 from posterity.testing.likelihood_checks import check_likelihood

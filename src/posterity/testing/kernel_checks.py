@@ -1,4 +1,4 @@
-"""The promises every kernel keeps, to be tried on one of your own."""
+"""Checks of the contract of kernels, for user-defined ones."""
 
 import copy
 from collections.abc import Callable, Iterator
@@ -13,27 +13,28 @@ from posterity.kernels.rows import between, count
 from posterity.testing.promises import difference, numbers, slope
 
 _STEP = 3e-5
-_ROUNDING = 1e-9  # of the largest entry: what two ways of computing may differ by
-_SLOPE = 1e-5  # what derivatives may differ from differences by
+_ROUNDING = 1e-9  # tolerance of equal values, relative to the largest entry
+_SLOPE = 1e-5  # tolerance of derivatives
 
 
 def check_kernel(
     kernel: kernels.Kernel, X: Any, *, inputs: bool = True, random_state: Any = 0
 ) -> None:
-    """Raise AssertionError, with a sentence, at the first promise that a kernel does not keep.
+    """Raise AssertionError if a kernel violates the contract of kernels.
 
-    Shapes, symmetry, blocks that agree with the whole, positive semi-definiteness, derivatives
-    against central differences, values that print, copy and compare, and inputs left alone.
+    Checks shapes, symmetry, blocks against the whole matrix, positive semi-definiteness,
+    derivatives against central differences, printing, copying and comparing, and that inputs are
+    unchanged.
 
     Parameters
     ----------
     kernel : Kernel
     X : array (N, D), or a sequence of objects where the kernel takes those
-        At least three rows on which to try it: typical ones, not on the edge of what it is for.
+        At least three typical rows on which the kernel is evaluated.
     inputs : bool, default=True
-        Whether derivatives in the inputs are tried. Never for kernels of objects, which have none.
+        Whether to check derivatives with respect to the inputs. Ignored for kernels of objects.
     random_state : int or Generator, default=0
-        Of the directions in which derivatives are tried.
+        Seed of the directions in which derivatives are checked.
 
     Examples
     --------
@@ -66,14 +67,14 @@ def check_kernel(
 
 @dataclass(frozen=True)
 class _Trial:
-    """A kernel, the rows to try it on, and what it should keep to."""
+    """The checks of a kernel on some rows."""
 
     kernel: kernels.Kernel
     X: Any
     rng: np.random.Generator
 
     def matrices(self) -> None:
-        """Shape, symmetry, definiteness, the diagonal, fresh memory, X as before."""
+        """Check shape, symmetry, definiteness and diagonal, and that X is unchanged."""
         kernel, X, n = self.kernel, self.X, count(self.X)
         before = copy.copy(X) if isinstance(X, list | tuple) else numbers(X).copy()
         K = kernel(X)
@@ -90,7 +91,7 @@ class _Trial:
         self.require(bool(unchanged), "calling the kernel changes X.")
 
     def blocks(self) -> None:
-        """Rows are compared in the same way, whichever others come with them."""
+        """Check that blocks of the matrix do not depend on other rows."""
         kernel, X, n = self.kernel, self.X, count(self.X)
         h = n // 2
         head, tail = between(X, 0, h), between(X, h, n)
@@ -99,19 +100,23 @@ class _Trial:
         self.same(
             kernel(tail, head), numbers(block).T, "kernel(Z, X) is not kernel(X, Z) transposed"
         )
-        self.same(kernel(head), K[:h, :h], "some rows by themselves are not as among all")
-        self.same(kernel.diag(tail), np.diagonal(K)[h:], "diag(X) of a row depends on others")
+        self.same(
+            kernel(head),
+            K[:h, :h],
+            "the kernel of some rows is not a block of the kernel of all rows",
+        )
+        self.same(kernel.diag(tail), np.diagonal(K)[h:], "diag(X) of a row depends on other rows")
         for Z in (None, tail):
             value = kernel.tangent(X, Z).value
             self.same(value, kernel(X, Z), "tangent(X, Z).value is not kernel(X, Z)")
 
     def parameters(self) -> None:
-        """They go out and in, and start between their bounds."""
+        """Check that parameters round-trip and start between their bounds."""
         kernel, theta = self.kernel, self.kernel.theta
         self.require(len(kernel.names) == len(theta), "names and theta differ in length.")
         for moved in (theta, theta + 0.1):
-            self.same(kernel.at(moved).theta, moved, "at(theta) has another theta")
-        self.same(kernel.at(theta)(self.X), kernel(self.X), "at(theta) is another kernel")
+            self.same(kernel.at(moved).theta, moved, "at(theta) has a different theta")
+        self.same(kernel.at(theta)(self.X), kernel(self.X), "at(theta) is a different kernel")
         started, bounds = kernel.tuned(self.X)
         p = started.theta
         self.require(bounds.shape == (len(p), 2), f"tuned(X) has bounds of shape {bounds.shape}.")
@@ -119,16 +124,18 @@ class _Trial:
         self.require(bool(inside.all()), "start(X) is not between the bounds of tuned(X).")
 
     def printing(self) -> None:
-        """A value equals its copy, and what one gets by typing what it prints."""
+        """Check that a kernel equals its copy and the evaluation of its repr."""
         kernel, parts = self.kernel, list(_parts(self.kernel))
-        self.require(copy.deepcopy(kernel) == kernel, "a copy is not equal.")
+        self.require(copy.deepcopy(kernel) == kernel, "a copy is not equal to the kernel.")
         if any(isinstance(part, kernels.Function) for part in parts):
-            return  # a function prints by its name, which need not be known here
+            return  # the repr of a function cannot be evaluated here
         known = vars(kernels) | {type(part).__name__: type(part) for part in parts}
-        self.require(eval(repr(kernel), known) == kernel, f"typing {kernel!r} gives another.")
+        self.require(
+            eval(repr(kernel), known) == kernel, f"evaluating {kernel!r} gives a different kernel."
+        )
 
     def parameter_slopes(self) -> None:
-        """Adjoints of blocks and of the diagonal against central differences."""
+        """Check gradients of blocks and of the diagonal against central differences."""
         kernel, X = self.kernel, self.X
         Z = between(X, 0, count(X) // 2)
         G, expected = self.slopes(lambda k: k(X))
@@ -139,7 +146,7 @@ class _Trial:
         self.close(kernel.diag_pullback(X, g), expected, "diag_pullback", "parameters")
 
     def slopes(self, values: Callable[[kernels.Kernel], Any]) -> tuple[Any, Array]:
-        """A random G, and dL/dtheta by differences if G = dL/dvalues."""
+        """Return a random G = dL/dvalues, and dL/dtheta by differences."""
         like, theta = values(self.kernel), self.kernel.theta
         G = self.rng.standard_normal(tuple(like.shape))
 
@@ -149,7 +156,7 @@ class _Trial:
         return arrays.like(like, G), np.array([along(e) for e in np.eye(len(theta))])
 
     def input_slopes(self) -> None:
-        """The adjoint in the first argument against differences, where no row meets itself."""
+        """Check the gradient in the first argument against differences."""
         kernel, n, units = self.kernel, count(self.X), self.units
         Z, X = between(self.X, 0, n // 2), between(self.X, n // 2, n)
         G = self.rng.standard_normal((count(X), count(Z)))
@@ -163,7 +170,7 @@ class _Trial:
         self.close(found * units, expected, "pullback_inputs", "inputs")
 
     def slopes_of_both_sides(self) -> None:
-        """The adjoint as all rows move, on both sides of the kernel at once."""
+        """Check the gradient in the inputs of kernel(X, X) against differences."""
         kernel, X, rows = self.kernel, self.X, numbers(self.X)
         G = self.rng.standard_normal((len(rows), len(rows)))
         G += G.T
@@ -174,7 +181,7 @@ class _Trial:
 
     @property
     def units(self) -> Array:
-        """The size of each column."""
+        """Scale of each column."""
         return np.maximum(np.abs(numbers(self.X)).max(axis=0), 1e-3)
 
     def require(self, holds: bool, sentence: str) -> None:
@@ -185,11 +192,11 @@ class _Trial:
         self.compare(found, expected, sentence, _ROUNDING)
 
     def close(self, found: Any, expected: Any, name: str, moved: str) -> None:
-        sentence = f"{name} is not what differences in the {moved} give"
+        sentence = f"{name} differs from finite differences in the {moved}"
         self.compare(found, expected, sentence, _SLOPE)
 
     def compare(self, found: Any, expected: Any, sentence: str, tolerance: float) -> None:
-        """Raise at the largest difference above the tolerance, relative to the largest entry."""
+        """Raise if the largest relative difference exceeds the tolerance."""
         largest = (
             np.abs(numbers(v)).max(initial=0.0) for v in (expected, self.kernel.diag(self.X))
         )
@@ -198,7 +205,7 @@ class _Trial:
 
 
 def _parts(kernel: kernels.Kernel) -> Iterator[kernels.Kernel]:
-    """The kernel and all kernels it is made of."""
+    """Return the kernel and all its components."""
     yield kernel
     inner = kernel.get_params(deep=True).values()
     yield from (value for value in inner if isinstance(value, kernels.Kernel))

@@ -1,4 +1,4 @@
-"""The promises every likelihood keeps, to be tried on one of your own."""
+"""Checks of the contract of likelihoods, for user-defined ones."""
 
 import copy
 from collections.abc import Sequence
@@ -13,8 +13,8 @@ from posterity.arrays import Array
 from posterity.testing.promises import difference, numbers, slope
 
 _STEP = 1e-4
-_SLOPE = 1e-5  # what derivatives may differ from differences by
-_INTEGRAL = 1e-6  # what a log-probability may differ from quadrature by
+_SLOPE = 1e-5  # tolerance of derivatives
+_INTEGRAL = 1e-6  # tolerance of log probabilities
 _DRAWS = 4000
 _DERIVATIVES = (("log_prob", "d1"), ("d1", "d2"), ("d2", "d3"))
 
@@ -27,23 +27,23 @@ def check_likelihood(
     variances: Sequence[float] = (0.04, 1.0),
     random_state: Any = 0,
 ) -> None:
-    """Raise AssertionError, with a sentence, at the first promise that a likelihood does not keep.
+    """Raise AssertionError if a likelihood violates the contract of likelihoods.
 
-    Values and shapes, derivatives against differences, in the latent value and in what is learned,
-    where learning starts, predictions against quadrature, and samples against predictions.
+    Checks values and shapes, derivatives against differences (in the latent value and in the
+    parameters), starting values, predictions against quadrature, and samples against predictions.
 
     Parameters
     ----------
     likelihood : Likelihood
-        With a value for each of its parameters.
+        Likelihood with all parameters set.
     y : array-like of shape (N,)
-        Observations that can occur, not all the same.
+        Valid observations, not all equal.
     a : array-like of shape (N,)
-        Latent values under which they are not absurd, within a few units of each other.
+        Plausible latent values, within a few units of each other.
     variances : sequence of floats, default=(0.04, 1.0)
-        Of the latent value, at which predictions are tried.
+        Variances of the latent value at which predictions are checked.
     random_state : int or Generator, default=0
-        Of the samples.
+        Seed of the samples.
 
     Examples
     --------
@@ -55,14 +55,14 @@ def check_likelihood(
     ...         return -1.1 * np.exp(a) + 0.0 * np.asarray(y)
     >>> testing.check_likelihood(Careless(), y=[0, 3, 5], a=[-0.5, 1.0, 1.5])
     Traceback (most recent call last):
-    AssertionError: Careless(): d2 is not what differences of d1 in a give: -4.92986 and -4.48169
-    at [2].
+    AssertionError: Careless(): d2 differs from finite differences of d1 in a: -4.92986 and
+    -4.48169 at [2].
     """
     observed, latent = (np.asarray(v, dtype=np.float64) for v in (y, a))
     if observed.ndim != 1 or observed.shape != latent.shape or len(observed) < 2:
         raise ValueError(
-            "check_likelihood needs two or more observations and a latent value for each; got the "
-            f"shapes {observed.shape} and {latent.shape}."
+            "check_likelihood needs at least two observations and a latent value for each; got "
+            "shapes {observed.shape} and {latent.shape}."
         )
     trial = _Trial(likelihood, observed, latent)
     trial.value()
@@ -78,15 +78,18 @@ def check_likelihood(
 
 @dataclass(frozen=True)
 class _Trial:
-    """A likelihood, and what to try it on."""
+    """The checks of a likelihood on some observations."""
 
     likelihood: likelihoods.Likelihood
     y: Array
     a: Array
 
     def value(self) -> None:
-        """It equals its copy, accepts what can occur, and leaves its arguments alone."""
-        self.require(copy.deepcopy(self.likelihood) == self.likelihood, "a copy is not equal.")
+        """Check that it equals its copy, accepts valid y, and does not change arguments."""
+        self.require(
+            copy.deepcopy(self.likelihood) == self.likelihood,
+            "a copy is not equal to the likelihood.",
+        )
         self.likelihood.check(self.y)
         before = self.y.copy(), self.a.copy()
         for name in ("log_prob", "d1", "d2", "d3"):
@@ -95,7 +98,7 @@ class _Trial:
         self.require(unchanged, "calling it changes y or a.")
 
     def shapes(self) -> None:
-        """Everything is elementwise and broadcasts."""
+        """Check that all methods are elementwise and broadcast."""
         likelihood, y, a = self.likelihood, self.y[:, None], self.a[None]
         n = len(self.a)
         for name in ("log_prob", "d1", "d2", "d3", "step_curvature"):
@@ -108,28 +111,28 @@ class _Trial:
         self.require(shape == (n,), f"predict of {n} means has shape {shape}.")
 
     def slopes(self) -> None:
-        """Each derivative in the latent value is that of the one before."""
+        """Check the derivatives in the latent value."""
 
         def along(name: str) -> Array:
             return slope(lambda t: getattr(self.likelihood, name)(self.y, self.a + t), _STEP)
 
         for name, derivative in _DERIVATIVES:
             found = getattr(self.likelihood, derivative)(self.y, self.a)
-            sentence = f"{derivative} is not what differences of {name} in a give"
+            sentence = f"{derivative} differs from finite differences of {name} in a"
             self.close(found, along(name), sentence)
 
     def parameters(self) -> None:
-        """They go out and in; what is not given starts between its bounds."""
+        """Check that parameters round-trip and start between their bounds."""
         likelihood, theta = self.likelihood, self.likelihood.theta
         for moved in (theta, theta + 0.1):
-            self.close(likelihood.at(moved).theta, moved, "at(theta) has another theta")
+            self.close(likelihood.at(moved).theta, moved, "at(theta) has a different theta")
         unknown = replace(likelihood, **dict.fromkeys(likelihood.names))
         tuned, bounds = unknown.tuned(self.y, np.ones(len(self.y)))
         inside = (bounds[:, 0] < tuned.theta) & (tuned.theta < bounds[:, 1])
         self.require(bool(inside.all()), "a parameter that is not given starts outside its bounds.")
 
     def parameter_slopes(self) -> None:
-        """Derivatives in the logs of the parameters that can be learned."""
+        """Check derivatives in the log parameters."""
         theta, slopes = self.likelihood.theta, self.likelihood.slopes(self.y, self.a)
 
         def along(u: Array, name: str) -> Array:
@@ -139,11 +142,11 @@ class _Trial:
 
         for (name, _), found in zip(_DERIVATIVES, slopes, strict=True):
             expected = [along(u, name) for u in np.eye(len(theta))]
-            sentence = f"slopes of {name} are not what differences in theta give"
+            sentence = f"slopes of {name} differ from finite differences in theta"
             self.close(found, np.reshape(expected, (len(theta), len(self.a))), sentence)
 
     def steps(self) -> None:
-        """Newton's steps climb: curvature is positive, and that of d2 where there is one mode."""
+        """Check that step_curvature is positive, and equals -d2 if log-concave."""
         weight = np.asarray(self.likelihood.step_curvature(self.y, self.a))
         self.require(bool(np.all(weight > 0.0)), "step_curvature is not positive everywhere.")
         if self.likelihood.log_concave:
@@ -151,7 +154,7 @@ class _Trial:
             self.close(weight, curved, "log_concave is True, but step_curvature is not -d2")
 
     def constant(self) -> None:
-        """The latent value that fits all rows best is a stationary point."""
+        """Check that the best constant latent value is a stationary point."""
         value, variance = self.likelihood.null(self.y, np.ones(len(self.y)))
         d1 = self.likelihood.d1(self.y, value)
         still = abs(float(np.sum(d1))) <= _SLOPE * float(np.sum(np.abs(d1)))
@@ -159,10 +162,10 @@ class _Trial:
         self.require(variance > 0.0, f"null gives the variance {variance:g}.")
 
     def predictions(self, variances: Sequence[float]) -> None:
-        """They are the average of the likelihood, with its moments, where it has any."""
+        """Check predictions and their moments against quadrature."""
         given = self.likelihood.predict(self.a, 0.0)
         certain = self.likelihood.log_prob(self.y, self.a)
-        sentence = "predict at variance 0 has another log_prob than the likelihood"
+        sentence = "log_prob of predict at variance 0 differs from the likelihood"
         self.close(given.log_prob(self.y), certain, sentence)
         for variance in variances:
             prediction = self.likelihood.predict(self.a, variance)
@@ -170,17 +173,17 @@ class _Trial:
                 averaged = quadrature.log_expect_wide(
                     lambda a: self.likelihood.log_prob(self.y, a), self.a, variance, centre=self.a
                 )
-            sentence = f"log_prob of predict at variance {variance:g} is not what quadrature gives"
+            sentence = f"log_prob of predict at variance {variance:g} differs from quadrature"
             self.close(prediction.log_prob(self.y), averaged, sentence, _INTEGRAL)
             if np.all(np.isfinite(given.mean())):
                 mean = quadrature.expect_wide(
                     lambda a: self.likelihood.predict(a, 0.0).mean(), self.a, variance
                 )
-                sentence = f"mean of predict at variance {variance:g} is not what quadrature gives"
+                sentence = f"mean of predict at variance {variance:g} differs from quadrature"
                 self.close(prediction.mean(), mean, sentence, _INTEGRAL)
 
     def samples(self, rng: np.random.Generator) -> None:
-        """They can occur, and have the mean that they should."""
+        """Check that samples are valid and have the predicted mean."""
         given = self.likelihood.predict(self.a, 0.0)
         drawn = self.likelihood.sample(np.broadcast_to(self.a, (_DRAWS, len(self.a))), rng=rng)
         self.likelihood.check(np.asarray(drawn, dtype=np.float64).ravel())
@@ -188,14 +191,16 @@ class _Trial:
             return
         error = np.abs(np.mean(drawn, axis=0) - given.mean())
         allowed = 6.0 * given.standard_deviation() / np.sqrt(_DRAWS)
-        self.require(bool(np.all(error <= allowed)), "samples have another mean than predictions.")
+        self.require(
+            bool(np.all(error <= allowed)), "the mean of samples differs from the predicted mean."
+        )
 
     def require(self, holds: bool, sentence: str) -> None:
         if not holds:
             raise AssertionError(f"{self.likelihood}: {sentence}")
 
     def close(self, found: Any, expected: Any, sentence: str, tolerance: float = _SLOPE) -> None:
-        """Raise at the largest difference above the tolerance, relative to the largest entry."""
+        """Raise if the largest relative difference exceeds the tolerance."""
         allowed = tolerance * max(1.0, float(np.abs(numbers(expected)).max(initial=0.0)))
         broken = difference(found, expected, sentence, allowed)
         self.require(not broken, broken)

@@ -1,4 +1,4 @@
-"""What the checks share: derivatives by differences, and a sentence where two things differ."""
+"""Helpers of the checks: finite differences, and comparison of arrays."""
 
 from collections.abc import Callable
 from typing import Any
@@ -10,18 +10,18 @@ from posterity.arrays import Array
 
 
 def numbers(values: Any) -> Array:
-    """An array of any library, as NumPy's."""
+    """Convert an array of any library to NumPy."""
     return np.asarray(arrays.to_numpy(values), dtype=np.float64)
 
 
 def slope(values: Callable[[float], Any], step: float) -> Array:
-    """The derivative at zero by four values about it; the error is of order step^4."""
+    """Return the derivative at zero from four values; the error is of order step^4."""
     near, far = (numbers(values(h)) - numbers(values(-h)) for h in (step, 2.0 * step))
     return (8.0 * near - far) / (12.0 * step)
 
 
 def difference(found: Any, expected: Any, sentence: str, allowed: float) -> str:
-    """The sentence with the two numbers that differ most, if by more than that; else nothing."""
+    """Return a message with the largest difference if it exceeds a tolerance, else ""."""
     a, b = numbers(found), numbers(expected)
     if a.shape != b.shape:
         return f"{sentence}: shapes {a.shape} and {b.shape}."

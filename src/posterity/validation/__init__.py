@@ -1,7 +1,7 @@
-"""Data at the door: turned into float64 arrays, or refused with a sentence.
+"""Validation of user data: conversion to float64 arrays, with helpful errors.
 
-Shapes, column names and column counts are scikit-learn's business (``validate_data``); what is
-added here is *where* a value is bad and what to do about it. Rows are counted from 0.
+Shapes, column names and column counts are checked by scikit-learn (``validate_data``). The
+functions here add *where* a value is invalid and how to fix it. Rows are counted from 0.
 """
 
 from posterity.validation.checks import (

@@ -1,4 +1,4 @@
-"""Inputs, targets and positive numbers, as float64 arrays."""
+"""Validate inputs, targets and positive numbers."""
 
 import numbers
 from typing import Any, overload
@@ -21,22 +21,22 @@ def check_X(
     allow_missing: bool = False,
     advice: str = "",
 ) -> Array:
-    """The inputs as a finite (N, D) float64 array, not copied where they already are one.
+    """Convert inputs to a finite float64 array (N, D), without a copy if possible.
 
     Parameters
     ----------
     estimator : BaseEstimator
-        Whose ``n_features_in_`` and ``feature_names_in_`` are set or compared.
+        Estimator whose ``n_features_in_`` and ``feature_names_in_`` are set or checked.
     X : array-like or data frame of shape (N, D)
         The inputs.
     reset : bool
-        True in ``fit``: remember the columns. False later: compare with those remembered.
+        Whether to store the columns (in ``fit``) or to compare with those stored.
     min_rows : int, default=1
-        Fewer rows than this are refused.
+        Minimum number of rows.
     allow_missing : bool, default=False
-        Let NaN pass, for models that know what to do where a value is missing.
+        Whether to accept NaN, for models that support missing values.
     advice : str, default=""
-        A sentence: what else could be done about a missing value, where it is refused.
+        Sentence added to the error about missing values.
 
     Examples
     --------
@@ -54,7 +54,7 @@ def check_X(
 
 
 def _is_plain(X: Any, estimator: BaseEstimator, min_rows: int) -> bool:
-    """Whether there is nothing to convert, name or count: a query of one row should cost little."""
+    """Return whether X needs no conversion, so that predicting one row is cheap."""
     return (
         type(X) is np.ndarray
         and X.dtype == np.float64
@@ -68,7 +68,7 @@ def _is_plain(X: Any, estimator: BaseEstimator, min_rows: int) -> bool:
 def _validated(
     estimator: BaseEstimator, X: ArrayLike, reset: bool, min_rows: int, advice: str
 ) -> Array:
-    """By scikit-learn, in our words where a cell is not a number."""
+    """Validate X by scikit-learn; report cells that are not numbers."""
     refusals.refuse_masked(X)
     refusals.refuse_empty_frame(X)
     refusals.refuse_duplicated_names(X)
@@ -96,16 +96,16 @@ def check_X_y(
     min_rows: int = 1,
     multi_output: bool = True,
 ) -> tuple[Array, Array]:
-    """Inputs (N, D) and numeric targets, (N,) or (N, K), as finite float64 arrays.
+    """Convert inputs (N, D) and numeric targets, (N,) or (N, K), to float64 arrays.
 
     Parameters
     ----------
     estimator, X, reset, min_rows
         As for ``check_X``.
     y : array-like of shape (N,) or (N, K)
-        The targets. A column (N, 1) stays a column, so that predictions come back as one.
+        The targets. The shape (N, 1) is kept, so predictions have it too.
     multi_output : bool, default=True
-        False: a column is flattened with scikit-learn's warning, and K > 1 is refused.
+        If False, a column is flattened with scikit-learn's warning, and K > 1 raises an error.
 
     Examples
     --------
@@ -123,7 +123,7 @@ def check_X_y(
 def check_targets(
     estimator: BaseEstimator, y: ArrayLike | None, n_rows: int, *, multi_output: bool = True
 ) -> Array:
-    """Numeric targets of so many rows, (N,) or (N, K), as a finite float64 array.
+    """Convert numeric targets, (N,) or (N, K), to a finite float64 array.
 
     Examples
     --------
@@ -144,7 +144,7 @@ def check_targets(
 
 
 def _require(estimator: BaseEstimator, y: ArrayLike | None) -> ArrayLike:
-    """The targets, in the words of scikit-learn where there are none."""
+    """Raise scikit-learn's error if the targets are missing."""
     if y is None:
         raise ValueError(
             f"This {type(estimator).__name__} estimator requires y to be passed, "
@@ -154,7 +154,7 @@ def _require(estimator: BaseEstimator, y: ArrayLike | None) -> ArrayLike:
 
 
 def check_coordinates(estimator: BaseEstimator, X: ArrayLike, n_components: int) -> Array:
-    """What a transformer is to turn back, one number for each of its components, (n, Q).
+    """Validate the argument of ``inverse_transform``, (n, Q).
 
     Examples
     --------
@@ -180,7 +180,7 @@ def check_coordinates(estimator: BaseEstimator, X: ArrayLike, n_components: int)
 
 
 def check_count(value: object, name: str, *, least: int = 1) -> int:
-    """A whole number of at least one, or of another least, or a sentence.
+    """Check that a value is an integer of at least ``least``.
 
     Examples
     --------
@@ -198,7 +198,7 @@ def check_positive(value: ArrayLike, name: str, *, length: None = None) -> float
 @overload
 def check_positive(value: ArrayLike, name: str, *, length: int) -> Array: ...
 def check_positive(value: ArrayLike, name: str, *, length: int | None = None) -> float | Array:
-    """A finite number > 0; with ``length``, one such number a row (one number is repeated).
+    """Check that a number is finite and positive; with ``length``, one such number a row.
 
     Examples
     --------
@@ -218,7 +218,7 @@ def check_positive(value: ArrayLike, name: str, *, length: int | None = None) ->
 
 
 def _targets(y: ArrayLike, multi_output: bool) -> Array:
-    """The targets as a finite float64 array of one or two axes."""
+    """Convert targets to a finite float64 array of one or two axes."""
     refusals.refuse_dates(y, "y")
     values = _floats(y, "y")
     if values.ndim == 0:
@@ -229,7 +229,7 @@ def _targets(y: ArrayLike, multi_output: bool) -> Array:
 
 
 def as_column(values: ArrayLike, name: str, n_rows: int) -> Array:
-    """One finite float64 a row; a single number is repeated."""
+    """Convert to one finite float64 a row; a single number is repeated."""
     given = _floats(values, name)
     column = np.full(n_rows, float(given)) if given.ndim == 0 else given
     if column.shape != (n_rows,):
@@ -241,7 +241,7 @@ def as_column(values: ArrayLike, name: str, n_rows: int) -> Array:
 
 
 def _floats(data: ArrayLike, name: str) -> Array:
-    """A finite float64 array of any shape up to two axes."""
+    """Convert to a finite float64 array of at most two axes."""
     refusals.refuse_collection_beside_rows(data, name)
     try:
         values: Array = check_array(

@@ -1,7 +1,7 @@
-"""What was not made by its own constructor, as when it is read from a file, and has to agree.
+"""Consistency checks of objects that were read from a file.
 
-Compiled code follows numbers into memory without a look at them. A class whose numbers it follows
-says here what they have to be; whoever builds objects from a file asks each that can say.
+Compiled code uses indices without bounds checks. Classes with such indices validate them here, and
+objects read from files are checked before use.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 @runtime_checkable
 class Checked(Protocol):
-    """An object that knows whether its parts agree.
+    """Protocol of objects that can check their own consistency.
 
     Examples
     --------
@@ -24,11 +24,11 @@ class Checked(Protocol):
     """
 
     def check_consistency(self) -> None:
-        """Raise ValueError, with a sentence, where they do not."""
+        """Raise ValueError if the parts are inconsistent."""
 
 
 def require(holds: bool | np.bool_, sentence: str) -> None:
-    """Raise ValueError with the sentence unless this holds.
+    """Raise ValueError with a message unless a condition holds.
 
     Examples
     --------
@@ -43,17 +43,17 @@ def require(holds: bool | np.bool_, sentence: str) -> None:
 
 
 def require_array(value: Any, name: str, dtypes: Any, shape: tuple[int | None, ...]) -> None:
-    """Raise ValueError unless this is an array of one of the types, and of the shape.
+    """Raise ValueError unless a value is an array of the given types and shape.
 
     Parameters
     ----------
     value : Any
     name : str
-        For the message.
+        Name for the message.
     dtypes : dtype or tuple of them
-        Those that are welcome.
+        Accepted data types.
     shape : tuple of int or None
-        None: any number.
+        Expected shape; None matches any length.
 
     Examples
     --------
@@ -63,24 +63,24 @@ def require_array(value: Any, name: str, dtypes: Any, shape: tuple[int | None, .
     >>> validation.require_array(np.zeros(2), "gates", np.float64, (None, 3))
     Traceback (most recent call last):
         ...
-    ValueError: gates has shape (2,) where (any, 3) is needed.
+    ValueError: gates has shape (2,), but (any, 3) is required.
     """
     require(type(value) is np.ndarray, f"{name} is not an array but a {type(value).__name__}.")
     welcome = [np.dtype(dtype) for dtype in (dtypes if isinstance(dtypes, tuple) else (dtypes,))]
     require(
         value.dtype in welcome,
-        f"{name} holds {value.dtype} where {' or '.join(map(str, welcome))} is needed.",
+        f"{name} has type {value.dtype}, but {' or '.join(map(str, welcome))} is required.",
     )
     agrees = value.ndim == len(shape) and all(
         n is None or n == m for n, m in zip(shape, value.shape, strict=True)
     )
     needed = ", ".join("any" if n is None else str(n) for n in shape)
     comma = "," if len(shape) == 1 else ""
-    require(agrees, f"{name} has shape {value.shape} where ({needed}{comma}) is needed.")
+    require(agrees, f"{name} has shape {value.shape}, but ({needed}{comma}) is required.")
 
 
 def require_within(values: NDArray[Any], name: str, least: Any, most: Any) -> None:
-    """Raise ValueError unless all values lie from the least on and are less than ``most``.
+    """Raise ValueError unless least <= values < most.
 
     Examples
     --------
@@ -89,18 +89,18 @@ def require_within(values: NDArray[Any], name: str, least: Any, most: Any) -> No
     >>> validation.require_within(np.array([0, 3]), "columns", 0, 3)
     Traceback (most recent call last):
         ...
-    ValueError: columns holds 3, which is not from 0 on and less than 3.
+    ValueError: columns contains 3, which is not in the range 0 <= value < 3.
     """
     outside = ~((values >= least) & (values < most))  # so that NaN is outside
     if outside.any():
         found = values[outside][0]
         raise ValueError(
-            f"{name} holds {found}, which is not from {least} on and less than {most}."
+            f"{name} contains {found}, which is not in the range {least} <= value < {most}."
         )
 
 
 def require_count(value: Any, name: str, least: int = 0) -> None:
-    """Raise ValueError unless this is a whole number of at least so many.
+    """Raise ValueError unless a value is an integer of at least ``least``.
 
     Examples
     --------
@@ -108,14 +108,14 @@ def require_count(value: Any, name: str, least: int = 0) -> None:
     >>> validation.require_count(2.5, "n_leaves")
     Traceback (most recent call last):
         ...
-    ValueError: n_leaves=2.5 is not a whole number from 0 on.
+    ValueError: n_leaves=2.5 is not a whole number of at least 0.
     """
     is_count = isinstance(value, int) and not isinstance(value, bool) and value >= least
-    require(is_count, f"{name}={value!r:.40} is not a whole number from {least} on.")
+    require(is_count, f"{name}={value!r:.40} is not a whole number of at least {least}.")
 
 
 def require_positive(value: Any, name: str) -> None:
-    """Raise ValueError unless this is a finite number above zero.
+    """Raise ValueError unless a value is finite and positive.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Numbers so large or so small that their squares are not doubles."""
+"""Checks for numbers whose squares overflow or underflow."""
 
 from typing import Any
 
@@ -9,24 +9,25 @@ from posterity.arrays import Array
 from posterity.validation import refusals
 
 _LARGEST = 1e140
-"""The square of a spread, times weights and as many rows as there can be, is still a double."""
+"""Largest spread whose weighted sum of squares over all rows does not overflow."""
 _MOST_ROWS = float(np.finfo(np.float64).eps) ** -2
 _POWERS = {2: "squares", 3: "cubes", 4: "fourth powers"}
 
 
 def check_spread(spread: Array, what: str, remedy: str = "rescale them", power: int = 2) -> Array:
-    """Spreads of columns, whose squares must be doubles too; zero is one.
+    """Raise if the square of a column's spread overflows or underflows.
 
     Parameters
     ----------
     spread : ndarray of shape (K,)
         Standard deviation, range or largest deviation of each column.
     what : str
-        What the columns hold, in the plural.
+        Content of the columns for the message, in the plural.
     remedy : str
-        What to do.
+        Advice for the message.
     power : {2, 3, 4}, default=2
-        3: cubes, for likelihoods whose third derivative is in units of the targets.
+        Power that must be representable: 3 for likelihoods whose third derivative has the units of
+        the targets.
 
     Examples
     --------
@@ -48,16 +49,16 @@ def check_spread(spread: Array, what: str, remedy: str = "rescale them", power: 
 
 
 def check_powers(rows: Array, data: Any = None, power: int = 2) -> None:
-    """Refuse inputs whose squares are not doubles, for models that compute with squares.
+    """Raise if squares of the inputs overflow or underflow.
 
     Parameters
     ----------
     rows : ndarray of shape (N, D)
-        Checked inputs; NaN is passed over.
+        Validated inputs; NaN is ignored.
     data : array-like or data frame, optional
-        The inputs as they were given, for the names of columns.
+        The inputs as given by the user, for column names.
     power : {2, 4}, default=2
-        4: squares of squares, for models that compute with squares of products of rows.
+        Power that must be representable: 4 for models that square products of rows.
 
     Examples
     --------
@@ -81,7 +82,7 @@ def check_powers(rows: Array, data: Any = None, power: int = 2) -> None:
 
 
 def check_total(weights: Array) -> None:
-    """Refuse weights of so many rows that the error of their mean is less than rounding.
+    """Raise if the weights add up to more rows than double precision can count.
 
     Examples
     --------

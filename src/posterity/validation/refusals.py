@@ -1,4 +1,4 @@
-"""What is wrong with data, in a sentence: which row or column, and what to do."""
+"""Errors about invalid data that name the row or column and the remedy."""
 
 from collections import Counter
 from collections.abc import Sequence, Sized
@@ -13,39 +13,39 @@ from posterity.arrays import Array
 _FILL = "Fill or drop missing values first, e.g. with sklearn.impute.SimpleImputer."
 _CLIP = "Clip or drop infinite values first."
 _LEARNED = (
-    "{model} keeps its rows in memory, and X is a Dask collection: pass X.compute(), or a sample "
-    "of the rows. Linear and logistic models, forests, and processes through inducing points learn "
-    "from Dask collections as they are."
+    "{model} needs its rows in memory, but X is a Dask collection: pass X.compute(), or a sample "
+    "of the rows. Linear and logistic models, forests, and Gaussian processes with inducing "
+    "points can be fitted to Dask collections."
 )
 _ASKED = (
-    "X is a Dask collection, and {model} answers here for rows in memory: pass X.compute(), or one "
-    "partition after the other."
+    "X is a Dask collection, but this method of {model} needs rows in memory: pass X.compute(), "
+    "or one partition at a time."
 )
 
 
 def refuse_where(bad: NDArray[np.bool_], values: Array, name: str, rule: str) -> None:
-    """Name the first bad row."""
+    """Raise an error that names the first invalid row."""
     rows = np.flatnonzero(bad)
     if rows.size:
         raise ValueError(f"{name} is {values[rows[0]]:g} in row {rows[0]}{_others(rows)}; {rule}.")
 
 
 def refuse_collection(X: Any, model: str, *, learned: bool) -> None:
-    """NumPy would silently bring rows of Dask here, however many there are."""
+    """Raise for Dask collections, which NumPy would silently load into memory."""
     if arrays.is_collection(X):
         raise TypeError((_LEARNED if learned else _ASKED).format(model=model))
 
 
 def refuse_collection_beside_rows(values: Any, name: str) -> None:
-    """Likewise what goes with rows that are in memory."""
+    """Raise for a Dask collection passed together with rows in memory."""
     if arrays.is_collection(values):
         raise TypeError(
-            f"{name} is a Dask collection, and is needed in memory: pass {name}.compute()."
+            f"{name} is a Dask collection, but is needed in memory: pass {name}.compute()."
         )
 
 
 def refuse_duplicated_names(X: Any) -> None:
-    """Two columns of one name cannot be told apart when the model is used again."""
+    """Raise if two columns have the same name."""
     names = _column_names(X)
     repeated = [repr(name) for name, count in Counter(names).items() if count > 1]
     if repeated:
@@ -55,27 +55,26 @@ def refuse_duplicated_names(X: Any) -> None:
 
 
 def refuse_dates(data: Any, name: str) -> None:
-    """NumPy would silently count microseconds."""
+    """Raise for dates, which NumPy would silently convert to microseconds."""
     dtypes = data.dtypes if _column_names(data) else [getattr(data, "dtype", None)]
     for j, dtype in enumerate(dtypes):
         if str(dtype).lower().startswith(("date", "time", "duration", "period")):
             raise ValueError(
-                f"Input {name} holds dates or times (column {column_label(data, j)}); turn them "
-                "into numbers first, e.g. days since a fixed date."
+                f"Input {name} contains dates or times (column {column_label(data, j)}); convert "
+                "them to numbers first, e.g. days since a fixed date."
             )
 
 
 def refuse_masked(X: Any) -> None:
-    """The values under a mask would be taken for data."""
+    """Raise for masked values, which would be treated as data."""
     if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
         raise ValueError(
-            "X is a masked array, and some of its values are masked; pass X.filled(np.nan), in "
-            "which they are missing."
+            "X is a masked array with masked values; pass X.filled(np.nan) to mark them as missing."
         )
 
 
 def refuse_empty_frame(X: Any) -> None:
-    """A table without columns says nothing of its rows."""
+    """Raise for a data frame without columns."""
     columns = getattr(X, "columns", None)
     if columns is not None and not len(columns):
         raise ValueError("X is a data frame without columns; pass at least one.")
@@ -84,7 +83,7 @@ def refuse_empty_frame(X: Any) -> None:
 def refuse_non_finite(
     values: Array, data: Any, name: str, *, allow_missing: bool = False, advice: str = ""
 ) -> None:
-    """Name the first place that is NaN or infinite."""
+    """Raise an error that names the first NaN or infinite value."""
     if _all_finite(values):
         return
     nan = np.isnan(values)
@@ -98,14 +97,14 @@ def refuse_non_finite(
 
 
 def _all_finite(values: Array) -> bool:
-    """A finite sum has finite terms; a sum that is not may only have overflowed."""
+    """Return whether all values are finite, by their sum if that is finite."""
     with np.errstate(over="ignore", invalid="ignore"):
         total = values.sum()
     return bool(np.isfinite(total)) or bool(np.isfinite(values).all())
 
 
 def explain(data: Any, name: str, error: Exception, *, advice: str = "") -> NoReturn:
-    """Say which cell could not be read as a number, or repeat what scikit-learn said."""
+    """Return the error for the cell that is not a number, or scikit-learn's error."""
     place, value = _first_unreadable_cell(data)
     if isinstance(value, str):
         raise ValueError(
@@ -121,7 +120,7 @@ def explain(data: Any, name: str, error: Exception, *, advice: str = "") -> NoRe
 
 
 def _first_unreadable_cell(data: Any) -> tuple[str, object]:
-    """Place and value of the first cell, column by column, that is not a number."""
+    """Return position and value of the first cell that is not a number."""
     try:
         cells = np.asarray(data, dtype=object)
     except (ValueError, TypeError):
@@ -134,7 +133,7 @@ def _first_unreadable_cell(data: Any) -> tuple[str, object]:
 
 
 def _is_readable(value: Any) -> bool:
-    """Whether NumPy reads the value as a number; it reads None as NaN."""
+    """Return whether NumPy converts the value to a number; None becomes NaN."""
     try:
         return value is None or isinstance(float(value), float)
     except (TypeError, ValueError, OverflowError):
@@ -142,25 +141,25 @@ def _is_readable(value: Any) -> bool:
 
 
 def _place(data: Any, index: Sequence[int]) -> str:
-    """A place in words: (row,) or (row, column)."""
+    """Format a position, (row,) or (row, column)."""
     if len(index) == 1:
         return f"row {index[0]}"
     return f"column {column_label(data, index[1])} (row {index[0]})"
 
 
 def _others(places: Sized) -> str:
-    """How many further places are bad."""
+    """Format the number of further invalid places."""
     count = len(places) - 1
     plural = "s" if count > 1 else ""
     return f" and {count} other place{plural}" if count else ""
 
 
 def column_label(data: Any, j: int) -> str:
-    """A column's name in quotes, or its number counted from 0."""
+    """Format a column: its quoted name, or its number from 0."""
     names = _column_names(data)
     return repr(names[j]) if names else str(j)
 
 
 def _column_names(data: Any) -> list[object]:
-    """The names of a data frame's columns; empty where the data has none."""
+    """Return the column names of a data frame; empty for arrays."""
     return list(getattr(data, "columns", ()))

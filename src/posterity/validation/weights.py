@@ -1,4 +1,4 @@
-"""Weights of rows, as a float64 array."""
+"""Validate sample weights."""
 
 import warnings
 
@@ -10,7 +10,7 @@ from posterity.validation import checks, ranges, refusals
 
 
 def check_sample_weight(sample_weight: ArrayLike | None, n_rows: int) -> Array | None:
-    """One finite weight >= 0 a row, not all zero; None stays None, a number is repeated.
+    """Check sample weights: finite, >= 0, one a row, not all zero; None is returned as is.
 
     Examples
     --------
@@ -33,7 +33,7 @@ def check_sample_weight(sample_weight: ArrayLike | None, n_rows: int) -> Array |
 
 
 def check_repetitions(sample_weight: ArrayLike | None, n_rows: int) -> Array | None:
-    """Weights as ``check_sample_weight`` takes them, which say how often each row counts.
+    """Check sample weights that are repetitions of rows.
 
     Examples
     --------
@@ -47,10 +47,10 @@ def check_repetitions(sample_weight: ArrayLike | None, n_rows: int) -> Array | N
 
 
 def warn_of_few_repetitions(weights: Array | None) -> None:
-    """Warn where two rows or more count together as less than two.
+    """Warn if the weights of two or more rows add up to less than two.
 
-    One row says nothing about noise, so a model of less than two rows is hardly more than its
-    prior. Weights that were scaled to a sum of one are the usual cause.
+    One row has no information about noise, so a model of less than two rows is close to its prior.
+    The usual cause is weights scaled to a sum of one.
 
     Examples
     --------
@@ -70,7 +70,8 @@ def warn_of_few_repetitions(weights: Array | None) -> None:
     if total < 2.0 <= n_positive:
         warnings.warn(
             f"sample_weight says how often each row counts, and these {n_positive} rows count as "
-            f"{total:.3g} in all; multiply the weights by {n_positive / total:.3g} if each row "
+            f"{total:.3g} in all; multiply the weights by "
+            f"{n_positive / total:.3g} if each row "
             "counts once.",
             stacklevel=3,
         )
