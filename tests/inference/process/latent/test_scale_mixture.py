@@ -95,6 +95,6 @@ def test_every_step_raises_the_bound(monkeypatch):
         mixture._Factors, "under", lambda *args: accepted.append(under(*args)) or accepted[-1]
     )
     evidence(KERNEL, likelihood)
-    bounds = np.array([factors.bound for factors in accepted])
+    bounds = np.array([factors.log_evidence for factors in accepted])
     assert len(bounds) > 3
     assert np.all(np.diff(bounds) > -1e-9)

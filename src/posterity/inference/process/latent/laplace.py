@@ -13,7 +13,6 @@ import numpy as np
 
 from posterity import kernels, likelihoods, linalg, optimize
 from posterity.arrays import Array
-from posterity.inference.process import kernel_blocks
 from posterity.inference.process.latent import mode as process_mode
 from posterity.inference.process.latent import sites
 from posterity.inference.process.latent.mode import Mode
@@ -49,8 +48,7 @@ class LaplaceEvidence:
         """
         if self._memory is None:
             self._memory = sites.allocate(self.targets.n_rows)
-        total = sites.with_offset(kernel, self.targets)
-        mode = _mode(self._memory, total, likelihood, self.X, self.targets, self._f)
+        total, mode = _mode(self._memory, kernel, likelihood, self.X, self.targets, self._f)
         self._f = mode.f
         return mode.log_evidence, self._gradient(self._memory[0], total, likelihood, mode)
 
@@ -98,9 +96,9 @@ class LaplacePosterior(SitePosterior):
         Warns with ``optimize.ConvergenceWarning`` where it was not reached, and raises
         ``linalg.NotPositiveDefiniteError`` where there is none.
         """
-        total = sites.with_offset(kernel, targets)
+        memory = sites.allocate(targets.n_rows)
         with linalg.limited(targets.n_rows):
-            mode = _mode(sites.allocate(targets.n_rows), total, likelihood, X, targets, None)
+            total, mode = _mode(memory, kernel, likelihood, X, targets, None)
         if not mode.converged:
             warnings.warn(mode.stop_reason, optimize.ConvergenceWarning, stacklevel=2)
         return cls(
@@ -122,7 +120,7 @@ def _mode(
     X: Any,
     targets: LatentTargets,
     start: Array | None,
-) -> Mode:
-    K, factor = memory
-    kernel_blocks.fill(K, kernel, X, np.zeros(targets.n_rows), above_too=True)
-    return process_mode.find(K, factor, likelihood, targets, start)
+) -> tuple[kernels.Kernel, Mode]:
+    """Return the kernel of process and offset together, and the mode."""
+    total = sites.fill_covariance(memory, kernel, X, targets)
+    return total, process_mode.find(*memory, likelihood, targets, start)

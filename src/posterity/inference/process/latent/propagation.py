@@ -15,8 +15,8 @@ import numpy as np
 
 from posterity import kernels, likelihoods, linalg, optimize
 from posterity.arrays import Array
-from posterity.inference.process import kernel_blocks
 from posterity.inference.process.latent import sites
+from posterity.inference.process.latent.site_evidence import Memory, SiteEvidence
 from posterity.inference.process.latent.site_posterior import SitePosterior
 from posterity.inference.process.latent.sites import InvertedSites, NotAMaximumError, Sites
 from posterity.inference.process.latent.targets import LatentTargets
@@ -29,47 +29,18 @@ _TOO_SMALL = 1e-8  # of the prior precision: a site not to be divided by
 _STRENGTHS = (1.0, 0.7, 0.5, 0.3, 0.1, 0.0)  # of negative sites; without them all is well
 _STEP = 1e-4  # in log parameters of a likelihood, for differences of log Z
 
-Memory = tuple[Array, Array]
 
-
-class PropagationEvidence:
-    """log Z of expectation propagation, with its gradient, as a function of kernel and likelihood.
-
-    The memory of the matrices is kept from one call to the next, and so are the sites of the
-    largest evidence, from which the next search for a fixed point starts.
-
-    Parameters
-    ----------
-    X : array (N, D), or a sequence of N objects
-        The rows.
-    targets : LatentTargets
-        Whose weights are all one: repeat rows that count more often.
-    """
+class PropagationEvidence(SiteEvidence):
+    """log Z of expectation propagation, with its gradient; the weights of all rows must be one."""
 
     def __init__(self, X: Any, targets: LatentTargets) -> None:
         _check_weights(targets)
-        sites.check_room(targets.n_rows)
-        self.X, self.targets = X, targets
-        self._memory: Memory | None = None
-        self._sites: Array | None = None
-        self._largest = -np.inf
+        super().__init__(X, targets)
 
-    def __call__(
-        self, kernel: kernels.Kernel, likelihood: likelihoods.Likelihood
-    ) -> tuple[float, Array]:
-        """The log evidence and its gradient in [kernel.theta, likelihood.theta]."""
-        if self._memory is None:
-            self._memory = sites.allocate(self.targets.n_rows)
-        total = sites.with_offset(kernel, self.targets)
-        kernel_blocks.fill(
-            self._memory[0], total, self.X, np.zeros(self.targets.n_rows), above_too=True
-        )
-        found = _propagate(self._memory, likelihood, self.targets, self._sites)
-        if found.log_evidence > self._largest:  # not of a step that a search takes back
-            self._sites, self._largest = found.sites, found.log_evidence
-        a = found.alpha[:, None]
-        theta = found.R.pullback(total, self.X, a, a)  # [GPML 5.27]
-        return found.log_evidence, np.append(theta, found.tilted.slopes(likelihood, self.targets))
+    def _converge(
+        self, memory: Memory, likelihood: likelihoods.Likelihood, start: Array | None
+    ) -> _FixedPoint:
+        return _propagate(memory, likelihood, self.targets, start)
 
 
 class PropagationPosterior(SitePosterior):
@@ -99,9 +70,9 @@ class PropagationPosterior(SitePosterior):
         Warns with ``optimize.ConvergenceWarning`` where they do not.
         """
         _check_weights(targets)
-        total, memory = sites.with_offset(kernel, targets), sites.allocate(targets.n_rows)
+        memory = sites.allocate(targets.n_rows)
         with linalg.limited(targets.n_rows):
-            kernel_blocks.fill(memory[0], total, X, np.zeros(targets.n_rows), above_too=True)
+            total = sites.fill_covariance(memory, kernel, X, targets)
             found = _propagate(memory, likelihood, targets, None)
             factor = _factor(memory, found.sites[0])
         if not found.converged:
@@ -180,6 +151,9 @@ class _FixedPoint:
     n_iter: int
     stop_reason: str
     converged: bool
+
+    def slopes(self, likelihood: likelihoods.Likelihood, targets: LatentTargets) -> Array:
+        return self.tilted.slopes(likelihood, targets)
 
 
 @dataclass(frozen=True)

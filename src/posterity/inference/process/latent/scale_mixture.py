@@ -20,8 +20,8 @@ import numpy as np
 
 from posterity import kernels, likelihoods, linalg, optimize
 from posterity.arrays import Array
-from posterity.inference.process import kernel_blocks
 from posterity.inference.process.latent import sites
+from posterity.inference.process.latent.site_evidence import Memory, SiteEvidence
 from posterity.inference.process.latent.site_posterior import SitePosterior
 from posterity.inference.process.latent.sites import InvertedSites, Sites
 from posterity.inference.process.latent.targets import LatentTargets
@@ -30,45 +30,14 @@ _GAIN = 1e-10  # nats of the bound, below which precisions are as good as any
 _SWEEPS = 500
 _LONGER = 1.5  # after a step that gained, of the logs of precisions
 
-Memory = tuple[Array, Array]
 
+class ScaleMixtureEvidence(SiteEvidence):
+    """A lower bound of log p(y), with its gradient."""
 
-class ScaleMixtureEvidence:
-    """A lower bound of log p(y), with its gradient, as a function of kernel and likelihood.
-
-    The memory of the matrices is kept from one call to the next, and so are the precisions of the
-    largest bound, from which the next call starts.
-
-    Parameters
-    ----------
-    X : array (N, D), or a sequence of N objects
-        The rows.
-    targets : LatentTargets
-    """
-
-    def __init__(self, X: Any, targets: LatentTargets) -> None:
-        sites.check_room(targets.n_rows)
-        self.X, self.targets = X, targets
-        self._memory: Memory | None = None
-        self._W: Array | None = None
-        self._largest = -np.inf
-
-    def __call__(
-        self, kernel: kernels.Kernel, likelihood: likelihoods.Likelihood
-    ) -> tuple[float, Array]:
-        """The bound and its gradient in [kernel.theta, likelihood.theta]."""
-        if self._memory is None:
-            self._memory = sites.allocate(self.targets.n_rows)
-        total = sites.with_offset(kernel, self.targets)
-        kernel_blocks.fill(
-            self._memory[0], total, self.X, np.zeros(self.targets.n_rows), above_too=True
-        )
-        found = _converge(_Rows(likelihood, self.targets), self._memory, self._W)
-        if found.bound > self._largest:  # not of a step that a search takes back
-            self._W, self._largest = found.W, found.bound
-        a = found.alpha[:, None]
-        theta = found.R.pullback(total, self.X, a, a)
-        return found.bound, np.append(theta, _Rows(likelihood, self.targets).slopes(found.E))
+    def _converge(
+        self, memory: Memory, likelihood: likelihoods.Likelihood, start: Array | None
+    ) -> _Factors:
+        return _converge(_Rows(likelihood, self.targets), memory, start)
 
 
 class ScaleMixturePosterior(SitePosterior):
@@ -98,15 +67,15 @@ class ScaleMixturePosterior(SitePosterior):
 
         Warns with ``optimize.ConvergenceWarning`` where it still does.
         """
-        total, memory = sites.with_offset(kernel, targets), sites.allocate(targets.n_rows)
+        memory = sites.allocate(targets.n_rows)
         with linalg.limited(targets.n_rows):
-            kernel_blocks.fill(memory[0], total, X, np.zeros(targets.n_rows), above_too=True)
+            total = sites.fill_covariance(memory, kernel, X, targets)
             found = _converge(_Rows(likelihood, targets), memory, start)
-            factor = Sites.factorise(memory[0], found.W, memory[1])
+            factor = Sites.factorise(memory[0], found.sites, memory[1])
         if not found.converged:
             warnings.warn(found.stop_reason, optimize.ConvergenceWarning, stacklevel=2)
         shift = float(targets.shift[0])
-        record = found.bound, found.n_iter, found.stop_reason
+        record = found.log_evidence, found.n_iter, found.stop_reason
         return cls(total, X, shift, found.alpha, factor, *record)
 
 
@@ -130,20 +99,16 @@ class _Rows:
         """Of the best sites."""
         return self.targets.weights * self.likelihood.step_curvature(np.sqrt(E), 0.0)
 
-    def slopes(self, E: Array) -> Array:
-        """Of their part in the likelihood's theta; the factors are the best, and do not count."""
-        return self.likelihood.slopes(np.sqrt(E), np.zeros_like(E))[0] @ self.targets.weights
-
 
 @dataclass(frozen=True)
 class _Factors:
     """The normal under sites of precision W, and the bound with the precisions best for it."""
 
-    W: Array  # (N,)
+    sites: Array  # (N,), W
     alpha: Array  # (N,), K^-1 mean
     R: InvertedSites
     E: Array  # (N,), expected squares of residuals
-    bound: float
+    log_evidence: float  # the bound
     n_iter: int = 0
     stop_reason: str = ""
     converged: bool = False
@@ -160,6 +125,10 @@ class _Factors:
         divergence = 0.5 * (log_det - float(W @ R.variances) + float(mean @ alpha))
         return cls(W, alpha, R, E, rows.log_density(E) - divergence)
 
+    def slopes(self, likelihood: likelihoods.Likelihood, targets: LatentTargets) -> Array:
+        """The factors are the best, and do not count."""
+        return likelihood.slopes(np.sqrt(self.E), np.zeros_like(self.E))[0] @ targets.weights
+
 
 def _converge(rows: _Rows, memory: Memory, start: Array | None) -> _Factors:
     """Alternate, with longer steps while they gain, until the bound rises no more."""
@@ -167,9 +136,9 @@ def _converge(rows: _Rows, memory: Memory, start: Array | None) -> _Factors:
     first = rows.precisions(y * y) if start is None else start
     now, pace, gain = _Factors.under(rows, memory, first), 1.0, np.inf
     for n in range(1, _SWEEPS + 1):
-        wanted = np.log(rows.precisions(now.E)) - np.log(now.W)
-        trial = _Factors.under(rows, memory, now.W * np.exp(pace * wanted))
-        gain = trial.bound - now.bound
+        wanted = np.log(rows.precisions(now.E)) - np.log(now.sites)
+        trial = _Factors.under(rows, memory, now.sites * np.exp(pace * wanted))
+        gain = trial.log_evidence - now.log_evidence
         if gain <= _GAIN and pace == 1.0:
             reason = f"a further step gains less than {_GAIN:.0e} nats"
             return replace(trial, n_iter=n, stop_reason=reason, converged=True)
@@ -177,4 +146,4 @@ def _converge(rows: _Rows, memory: Memory, start: Array | None) -> _Factors:
             now = trial
         pace = _LONGER * pace if gain > _GAIN else 1.0  # at a pace of one a step gains surely
     reason = f"the latent values still move after {_SWEEPS} steps, by {gain:.0e} nats in the last"
-    return replace(_Factors.under(rows, memory, now.W), n_iter=_SWEEPS, stop_reason=reason)
+    return replace(_Factors.under(rows, memory, now.sites), n_iter=_SWEEPS, stop_reason=reason)

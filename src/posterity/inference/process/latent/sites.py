@@ -164,6 +164,15 @@ def with_offset(kernel: kernels.Kernel, targets: LatentTargets) -> kernels.Kerne
     return kernel + kernels.Constant(v).fixed() if v > 0.0 else kernel
 
 
+def fill_covariance(
+    memory: tuple[Array, Array], kernel: kernels.Kernel, X: Any, targets: LatentTargets
+) -> kernels.Kernel:
+    """Fill the first matrix with the covariance of the rows, offset included; return its kernel."""
+    total = with_offset(kernel, targets)
+    kernel_blocks.fill(memory[0], total, X, np.zeros(targets.n_rows), above_too=True)
+    return total
+
+
 def check_room(n: int) -> None:
     """Refuse rows whose covariances and their factor do not fit, before anything is computed."""
     needed, free = 2 * 8 * n * n, arrays.free_memory(np.empty(0))

@@ -15,17 +15,15 @@ import numpy as np
 
 from posterity import kernels, likelihoods, linalg
 from posterity.arrays import Array
-from posterity.inference.process import kernel_blocks
 from posterity.inference.process.latent import mode as process_mode
 from posterity.inference.process.latent import sites
+from posterity.inference.process.latent.site_evidence import Memory
 from posterity.inference.process.latent.site_posterior import SitePosterior
 from posterity.inference.process.latent.sites import Sites
 from posterity.inference.process.latent.targets import LatentTargets
 from posterity.inference.weights import rate_climb
 
 _TOO_SMALL = 1e-8  # of the prior precision: a site not to be divided by
-
-Memory = tuple[Array, Array]
 
 
 class NearestPosterior(SitePosterior):
@@ -56,9 +54,9 @@ class NearestPosterior(SitePosterior):
 
         Warns with ``optimize.ConvergenceWarning`` where the nearest normal was not found.
         """
-        total, memory = sites.with_offset(kernel, targets), sites.allocate(targets.n_rows)
+        memory = sites.allocate(targets.n_rows)
         with linalg.limited(targets.n_rows):
-            kernel_blocks.fill(memory[0], total, X, np.zeros(targets.n_rows), above_too=True)
+            total = sites.fill_covariance(memory, kernel, X, targets)
             mode = process_mode.find(*memory, likelihood, targets)
             evidence = mode.log_evidence
             W = -targets.weights * likelihood.d2(targets.y, targets.shift[0] + mode.f)
