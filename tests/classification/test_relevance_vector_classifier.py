@@ -10,9 +10,8 @@ from sklearn.datasets import load_iris, load_wine, make_classification
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import log_loss
 
-from posterity import RelevanceVectorClassifier, kernels
-from posterity.classification import sparse_choice
-from posterity.inference.sparse_bayes.chosen import Chosen
+from posterity import RelevanceVectorClassifier, kernels, models
+from posterity.inference.sparse_bayes.problem import Chosen
 
 RBF = kernels.RBF(1.0).fixed()
 each_count = pytest.mark.parametrize("n_classes", [2, 3])
@@ -374,7 +373,7 @@ def test_more_passes_are_not_advised_where_they_would_not_help():
     model = RelevanceVectorClassifier(max_iter=5)
     ended = Chosen(*[np.zeros(0)] * 4, 0.0, 3, "it is not level", converged=False)
     with pytest.warns(ConvergenceWarning, match=r"^it is not level\.$"):
-        sparse_choice.announce(model, ended, "vector", calls=1)
+        models.report_choice(model, ended, "vector", calls=1)
 
 
 @pytest.mark.parametrize(

@@ -18,8 +18,13 @@ from posterity import (
     likelihoods,
     priors,
 )
-from posterity.classification import sparse_choice
-from posterity.inference.sparse_bayes.posterior import SparsePosterior
+from posterity.inference.sparse_bayes import (
+    ColumnEngine,
+    LatentOutputs,
+    SparsePosterior,
+    SparseProblem,
+    choose_columns,
+)
 from posterity.inference.weights.targets import RowTargets
 
 each_offset = pytest.mark.parametrize("fit_intercept", [True, False])
@@ -108,15 +113,8 @@ def test_two_classes_agree_with_the_softmax_of_two():
     X, y = data()
     model = SparseLogisticRegression().fit(X, y)
     targets = RowTargets.of(y.astype(float), None, likelihoods.Categorical(2), offset=True)
-    choice = sparse_choice.SparseChoice(
-        priors.Sparse(among=X.shape[1]),
-        offset=True,
-        per_class=False,
-        alternating=False,
-        max_iter=100,
-    )
-    candidates = designs.Candidates.of(designs.MatrixColumns(X), centred=True)
-    chosen, fit = choice.among(candidates, targets)
+    problem = SparseProblem(priors.Sparse(among=X.shape[1]), max_iter=100)
+    chosen, fit = choose_columns(ColumnEngine(X, LatentOutputs(targets), problem))
     order = np.argsort(chosen.places)
     np.testing.assert_array_equal(chosen.places[order], model.relevance_)
     softmax_of_two = SparsePosterior.of(chosen, fit, order, offset=True)

@@ -5,7 +5,7 @@ import pytest
 from sklearn.metrics import log_loss
 
 from posterity import RelevanceVectorClassifier, designs, kernels, likelihoods, priors
-from posterity.inference.sparse_bayes.proper_precisions import CauchyTails
+from posterity.inference.sparse_bayes.precisions import CauchyTails
 from posterity.inference.sparse_bayes.vector_prices import price_columns
 from posterity.inference.weights.laplace import LaplaceFit
 from posterity.inference.weights.prior import WeightPrior

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import sparse_support
 from scipy import integrate
 
 from posterity import (
@@ -14,7 +15,6 @@ from posterity import (
     likelihoods,
     priors,
 )
-from posterity.inference.sparse_bayes import alternation as sparse_alternation
 from posterity.inference.weights.targets import RowTargets
 
 
@@ -111,7 +111,7 @@ def test_plugging_in_the_maximum_likelihood_variance_is_too_narrow():
 def sparse(Z, y, nu=0.0):
     """Columns kept, in normal noise that is learned, without an offset."""
     columns = designs.Candidates.of(designs.MatrixColumns(Z), centred=False)
-    return sparse_alternation.alternate_normal(
+    return sparse_support.alternate_normal(
         columns,
         y[:, None],
         centred=False,
@@ -164,7 +164,7 @@ def test_a_dual_sparse_model_has_a_hidden_variable_for_each_example(likelihood):
         y = (np.sin(2.0 * x) > 0.0).astype(float)
         targets = RowTargets.of(y, None, likelihoods.Bernoulli(), offset=False)
         columns = designs.Candidates.of(designs.MatrixColumns(K), centred=False)
-        found, fit = sparse_alternation.alternate_laplace(
+        found, fit = sparse_support.alternate_laplace(
             columns, targets, offset=False, prior=priors.Sparse(nu)
         )
         log_evidence = fit.log_evidence
@@ -181,7 +181,7 @@ def test_the_constants_of_laplaces_evidence_stand_outside_the_product_over_examp
     y = (x + 0.8 * np.sin(9.0 * x) > 0.0).astype(float)
     targets = RowTargets.of(y, None, likelihoods.Bernoulli(), offset=False)
     columns = designs.Candidates.of(designs.MatrixColumns(x[:, None]), centred=False)
-    found, fit = sparse_alternation.alternate_laplace(
+    found, fit = sparse_support.alternate_laplace(
         columns, targets, offset=False, prior=priors.Sparse()
     )
     z, h = x / found.scale[0], found.precision[0]

@@ -2,20 +2,17 @@
 
 import numpy as np
 import pytest
+import sparse_support
 from sklearn.linear_model import ARDRegression
 
 from posterity import BayesianLinearRegression, designs, likelihoods, priors
-from posterity.inference.sparse_bayes import alternation as sparse_alternation
-from posterity.inference.sparse_bayes import laplace as sparse_laplace
-from posterity.inference.sparse_bayes import normal as sparse_normal
-from posterity.inference.sparse_bayes import softmax as sparse_softmax
-from posterity.inference.sparse_bayes.fixed_point_normal import NormalModel
+from posterity.inference.sparse_bayes.fixed_point_models import NormalModel
 from posterity.inference.weights.targets import RowTargets
 
 TIGHT = {"tol": 1e-10, "max_iter": 20_000}
 WAYS = {
-    "sequential": sparse_normal.select_normal,
-    "alternating": sparse_alternation.alternate_normal,
+    "sequential": sparse_support.select_normal,
+    "alternating": sparse_support.alternate_normal,
 }
 
 
@@ -77,12 +74,12 @@ def test_where_columns_are_alike_an_end_of_one_way_is_an_end_of_the_other(seed):
     K, Y = sinc(seed=seed)
     prior, source = priors.Sparse(), candidates(K)
     choices = {"centred": True, "prior": prior}
-    alternated = sparse_alternation.alternate_normal(source, Y, **choices, **TIGHT)
-    further = sparse_normal.select_normal(
+    alternated = sparse_support.alternate_normal(source, Y, **choices, **TIGHT)
+    further = sparse_support.select_normal(
         source, Y, start=alternated, reheats=0, tol=1e-7, **choices
     )
     assert further.value == pytest.approx(alternated.value, rel=1e-6)
-    stepped = sparse_normal.select_normal(source, Y, **choices, **TIGHT)
+    stepped = sparse_support.select_normal(source, Y, **choices, **TIGHT)
     Z = source.chosen(np.arange(len(K))).host()
     model = NormalModel.of(Z, Y, None, centred=True, noise_variance=None, prior=prior)
     h = np.full(len(K), np.inf)
@@ -108,8 +105,8 @@ def test_both_ways_lead_to_the_same_columns_for_any_likelihood(seed):
     ):
         targets = RowTargets.of(y.astype(float), None, likelihood, offset=True)
         choices = {"offset": True, "prior": priors.Sparse(), "tol": 1e-7}
-        one, _ = sparse_laplace.select_laplace(candidates(X), targets, **choices)
-        other, _ = sparse_alternation.alternate_laplace(candidates(X), targets, **choices)
+        one, _ = sparse_support.select_laplace(candidates(X), targets, **choices)
+        other, _ = sparse_support.alternate_laplace(candidates(X), targets, **choices)
         assert one.value == pytest.approx(other.value, rel=1e-6)
         assert set(one.places) == set(other.places)
 
@@ -120,8 +117,8 @@ def test_both_ways_lead_to_the_same_columns_for_three_classes():
     y = np.argmax(scores + rng.gumbel(size=(100, 3)), axis=1)
     targets = RowTargets.of(y, None, likelihoods.Categorical(3), offset=True)
     choices = {"offset": True, "prior": priors.Sparse(), "tol": 1e-7}
-    one, _ = sparse_softmax.select_softmax(candidates(X), targets, **choices)
-    other, _ = sparse_alternation.alternate_laplace(candidates(X), targets, **choices)
+    one, _ = sparse_support.select_softmax(candidates(X), targets, **choices)
+    other, _ = sparse_support.alternate_laplace(candidates(X), targets, **choices)
     assert one.value == pytest.approx(other.value, rel=1e-5)
     assert set(one.places) == set(other.places)
 
@@ -136,10 +133,10 @@ def test_softmax_of_two_classes_is_logistic(way):
     for likelihood in (likelihoods.Bernoulli(), likelihoods.Categorical(2)):
         is_logistic = isinstance(likelihood, likelihoods.Bernoulli)
         select = {
-            "sequential": sparse_laplace.select_laplace
+            "sequential": sparse_support.select_laplace
             if is_logistic
-            else sparse_softmax.select_softmax,
-            "alternating": sparse_alternation.alternate_laplace,
+            else sparse_support.select_softmax,
+            "alternating": sparse_support.alternate_laplace,
         }[way]
         targets = RowTargets.of(y, None, likelihood, offset=True)
         found[type(likelihood)] = select(candidates(X), targets, **choices)[0]
@@ -168,8 +165,8 @@ def test_laplace_with_normal_noise_is_the_model_of_known_noise(way, nu):
     )
     targets = RowTargets.of(Y[:, 0] / 0.3, None, likelihoods.Normal(1.0), offset=False)
     engines = {
-        "sequential": sparse_laplace.select_laplace,
-        "alternating": sparse_alternation.alternate_laplace,
+        "sequential": sparse_support.select_laplace,
+        "alternating": sparse_support.alternate_laplace,
     }
     laplace, fit = engines[way](
         candidates(X, centred=False), targets, offset=False, prior=prior, tol=1e-8

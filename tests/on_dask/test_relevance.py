@@ -8,7 +8,7 @@ import pytest
 
 import posterity
 from posterity import RelevanceVectorClassifier, RelevanceVectorRegressor, designs, kernels
-from posterity.inference.sparse_bayes import budget, kernel_search
+from posterity.inference.sparse_bayes import kernel_search
 from posterity.models import candidate_rows
 
 dask = pytest.importorskip("dask")
@@ -63,7 +63,7 @@ def assert_same(found, expected, names, X):
 @pytest.mark.parametrize("candidates", [15, GRID], ids=["drawn", "given"])
 @pytest.mark.parametrize("max_vectors", [None, 6])
 def test_a_regressor_is_that_of_rows_in_memory(candidates, max_vectors, monkeypatch):
-    monkeypatch.setattr(budget, "_BISECTIONS", 3)
+    monkeypatch.setattr(kernel_search, "_BISECTIONS", 3)
     X, y, w = rows()
     model = RelevanceVectorRegressor(
         KERNEL, candidates=candidates, max_vectors=max_vectors, random_state=0
@@ -127,7 +127,7 @@ def test_a_classifier_is_that_of_rows_in_memory(weighted):
 
 
 def test_a_budget_counts_rows_less_on_workers_too(monkeypatch):
-    monkeypatch.setattr(budget, "_BISECTIONS", 2)
+    monkeypatch.setattr(kernel_search, "_BISECTIONS", 2)
     X, y, w = rows()
     for given, on_workers in (((), []), ((w,), cut(w))):
         expected = RelevanceVectorClassifier(KERNEL, candidates=GRID[:6], max_vectors=2)

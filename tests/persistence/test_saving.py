@@ -339,8 +339,7 @@ def test_rows_that_are_objects_are_counted():
 def test_a_sparse_classifier_keeps_its_nearest_normal(columns, tmp_path):
     codes = np.digitize(Y, [-1.5, 1.5])
     model = posterity.SparseLogisticRegression(columns=columns).fit(X, codes)
-    kind = {"shared": "NearestNormal", "per_class": "NearestPairs"}[columns]
-    assert type(model.posterior_.fit).__name__ == kind
+    assert type(model.posterior_.fit).__name__ == "NearestNormal"
     persistence.save(model, tmp_path / "model.posterity")
     again = persistence.load(tmp_path / "model.posterity")
     np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))

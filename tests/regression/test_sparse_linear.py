@@ -4,11 +4,11 @@ import pickle
 
 import numpy as np
 import pytest
+import sparse_support
 from scipy import stats
 from sklearn.base import clone
 
 from posterity import SparseLinearRegression, designs, features, optimize, priors
-from posterity.inference.sparse_bayes import normal as sparse_normal
 from posterity.regression.sparse_linear import EqualRows
 
 
@@ -55,7 +55,7 @@ def test_the_columns_are_those_of_all_rows(degrees_of_freedom):
     model.fit(X, Y, sample_weight=weights)
     candidates = designs.Candidates.of(designs.MatrixColumns(X), weights, centred=True)
     prior = priors.Sparse(degrees_of_freedom, among=12)
-    found = sparse_normal.select_normal(candidates, Y, weights, centred=True, prior=prior)
+    found = sparse_support.select_normal(candidates, Y, weights, centred=True, prior=prior)
     order = np.argsort(found.places)
     np.testing.assert_array_equal(model.relevance_, found.places[order])
     np.testing.assert_allclose(model.precision_, found.precision[order], rtol=1e-5)

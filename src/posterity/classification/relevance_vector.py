@@ -7,13 +7,19 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from posterity import arrays, designs, distributions, kernels, models
-from posterity.classification import classes, sparse_choice
+from posterity import arrays, distributions, kernels, models
+from posterity.classification import classes
 from posterity.classification.candidate_vectors import CandidateVectors, Found
-from posterity.classification.weight_model import one_of
+from posterity.classification.weight_model import SHARING, one_of
 from posterity.inference.posterior import LatentMarginals
-from posterity.inference.sparse_bayes import Chosen, Fit, QueryColumn, SparsePosterior, learn
-from posterity.inference.weights import LaplaceFit, NearestNormal, RowTargets
+from posterity.inference.sparse_bayes import (
+    KernelEngine,
+    LatentOutputs,
+    QueryColumn,
+    SparsePosterior,
+    SparseProblem,
+    learn_proper_precisions,
+)
 
 
 class RelevanceVectorClassifier(CandidateVectors):
@@ -166,16 +172,16 @@ class RelevanceVectorClassifier(CandidateVectors):
         sample_weight : array-like of shape (N,), optional
             How often each row counts: an integer weight equals repeating the row.
         """
-        choice = self._choice()
+        problem = self._problem()
         nearest = classes.wants_nearest(self.inference, self.averaging)
         source = models.streamed(X, y, sample_weight)
         if source is None:
-            chosen, fit, order = self._found(X, y, sample_weight, choice)
+            chosen, fit, order = self._found(X, y, sample_weight, problem)
         else:
-            chosen, fit, order = self._found_on_workers(self._on_workers(source), choice)
-        sparse_choice.announce(self, chosen, "vector", calls=2)
-        if nearest and isinstance(fit, LaplaceFit) and len(self.classes_) == 2:
-            chosen, fit = learn(chosen, fit, choice.prior)
+            chosen, fit, order = self._found_on_workers(self._on_workers(source), problem)
+        models.report_choice(self, chosen, "vector", calls=2)
+        if nearest and len(self.classes_) == 2:
+            chosen, fit = learn_proper_precisions(chosen, fit, problem.prior)
         posterior = SparsePosterior.of(
             chosen,
             fit,
@@ -187,9 +193,7 @@ class RelevanceVectorClassifier(CandidateVectors):
         self._publish(posterior.without_rows())
         return self
 
-    def _found(
-        self, X: Any, y: Any, sample_weight: Any, choice: sparse_choice.SparseChoice
-    ) -> Found:
+    def _found(self, X: Any, y: Any, sample_weight: Any, problem: SparseProblem) -> Found:
         """The vectors of rows in memory."""
         rows = self._check_rows(X, reset=True)
         weights = models.checked_weights(sample_weight, kernels.rows.count(rows))
@@ -199,45 +203,32 @@ class RelevanceVectorClassifier(CandidateVectors):
         if not self._kernel_given().tells_rows_apart:
             training = models.arranged(training.merged())
         targets = self._targets(training.Y[:, 0], training.weights)
-        if self.query_column and choice.is_own(targets):
+        if self.query_column and problem.own_columns and len(self.classes_) > 2:
             raise ValueError(
                 "query_column=True is for vectors that the classes share; use vectors='shared'."
             )
         if self.candidates is not None:
-            return self._found_among(given, training, targets, choice)
-        kernel, chosen, fit = self._chosen(training, targets, choice)
-        return chosen, fit, self._adopt_vectors(kernel, chosen.places, training)
-
-    def _chosen(
-        self, training: models.Training, targets: RowTargets, choice: sparse_choice.SparseChoice
-    ) -> tuple[kernels.Kernel, Chosen, Fit]:
-        """The kernel, in the units of the rows, and its vectors among all of them."""
+            return self._found_among(given, training, targets, problem)
         frame, rng = self._frame(training), arrays.generator(self.random_state)
-        learned = choice.with_kernel(frame.rows, targets, frame.kernel, rng)
+        engine = KernelEngine(frame.rows, LatentOutputs(targets), problem, rng)
+        learned = self._choose(engine, frame.kernel, rng)
+        assert learned.fit is not None
         kernel = self._adopt_kernel(frame, learned)
-        if not choice.alternating:
-            return kernel, learned.chosen, learned.fit
-        columns = designs.KernelColumns(learned.kernel, frame.rows)
-        candidates = designs.Candidates.of(
-            columns, training.weights, centred=choice.offset, rng=rng
-        )
-        return kernel, *choice.among(candidates, targets)
+        order = self._adopt_vectors(kernel, learned.chosen.places, training)
+        return learned.chosen, learned.fit, order
 
     def _query_column(self, posterior: SparsePosterior) -> QueryColumn:
-        assert isinstance(posterior.fit, LaplaceFit | NearestNormal)  # of shared vectors
         A = posterior.fit.problem.design.rows(0, posterior.fit.problem.design.n_rows)
         return QueryColumn.of_fit(
             self.kernel_, self.X_train_, A, posterior.fit, centred=self.fit_intercept
         )
 
-    def _choice(self) -> sparse_choice.SparseChoice:
-        return sparse_choice.SparseChoice(
+    def _problem(self) -> SparseProblem:
+        return SparseProblem(
             self._checked_prior(),
-            offset=self.fit_intercept,
-            per_class=one_of(self.vectors, "vectors", sparse_choice.SHARING) == "per_class",
-            alternating=self.algorithm == "alternating",
+            self.fit_intercept,
             max_iter=self.max_iter,
-            max_vectors=self.max_vectors,
+            own_columns=one_of(self.vectors, "vectors", SHARING) == "per_class",
         )
 
     def _publish(self, posterior: SparsePosterior) -> None:

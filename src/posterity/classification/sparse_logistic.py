@@ -9,10 +9,16 @@ from numpy.typing import NDArray
 
 from posterity import designs, models, priors
 from posterity.arrays import Array
-from posterity.classification import classes, sparse_choice
-from posterity.classification.weight_model import StreamedClassifier, one_of
+from posterity.classification import classes
+from posterity.classification.weight_model import SHARING, StreamedClassifier, one_of
 from posterity.inference.posterior import LatentMarginals
-from posterity.inference.sparse_bayes import SparsePosterior
+from posterity.inference.sparse_bayes import (
+    ColumnEngine,
+    LatentOutputs,
+    SparsePosterior,
+    SparseProblem,
+    choose_columns,
+)
 from posterity.inference.weights import RowTargets
 
 
@@ -118,23 +124,22 @@ class SparseLogisticRegression(StreamedClassifier):
     def _conclude(self, design: designs.Design, codes: Any, weights: Any) -> None:
         models.check_algorithm(self.algorithm, self.max_iter)
         nearest = classes.wants_nearest(self.inference, self.averaging)
-        per_class = one_of(self.columns, "columns", sparse_choice.SHARING) == "per_class"
+        per_class = one_of(self.columns, "columns", SHARING) == "per_class"
         n_own = len(self.classes_) if per_class and len(self.classes_) > 2 else 1
-        choice = sparse_choice.SparseChoice(
+        problem = SparseProblem(
             priors.Sparse(self.degrees_of_freedom, among=n_own * design.n_columns),
-            offset=self.fit_intercept,
-            per_class=per_class,
-            alternating=self.algorithm == "alternating",
+            self.fit_intercept,
             max_iter=self.max_iter,
+            own_columns=per_class,
         )
         targets = RowTargets.of(codes, weights, self._likelihood(), offset=self.fit_intercept)
-        if design.in_memory:
-            columns = designs.MatrixColumns(design.rows(0, design.n_rows))
-            candidates = designs.Candidates.of(columns, weights, centred=self.fit_intercept)
-            chosen, fit = choice.among(candidates, targets)
-        else:
-            chosen, fit = choice.of_design(design, targets)
-        sparse_choice.announce(self, chosen, "column", calls=4)
+        columns = design.rows(0, design.n_rows) if design.in_memory else design
+        chosen, fit = choose_columns(
+            ColumnEngine(columns, LatentOutputs(targets), problem),
+            alternating=self.algorithm == "alternating",
+        )
+        assert fit is not None  # of classes
+        models.report_choice(self, chosen, "column", calls=4)
         order = np.argsort(chosen.places)
         self.relevance_ = chosen.places[order]
         found = SparsePosterior.of(chosen, fit, order, offset=self.fit_intercept, nearest=nearest)

@@ -17,6 +17,9 @@ from posterity.classification.base import Classifier, codes_of
 from posterity.inference.posterior import LatentMarginals, WeightedPosterior
 from posterity.inference.weights import LatentPosterior, WeightSpace, learn_weights
 
+SHARING = ("shared", "per_class")
+"""What classes do with the columns of a sparse model."""
+
 
 class WeightClassifier(models.WeighedModel, Classifier):
     """A classifier whose latent values are linear in features of the inputs.

@@ -65,6 +65,16 @@ class Block:
         index = arrays.like_index(self.Z, within)
         return _on_host(namespace(self.Z).take(self.Z, index, axis=1))
 
+    def select(self, within: NDArray[np.intp]) -> Block:
+        """Columns by their position in this block, on the host."""
+        return Block(
+            self.places[within],
+            self.part(within),
+            self.center[within],
+            self.scale[within],
+            self.varies[within],
+        )
+
     def host(self) -> Array:
         """Z on the host, (N, b)."""
         return _on_host(self.Z)

@@ -27,6 +27,7 @@ from posterity.models.relevance_model import (
     RelevanceModel,
     arranged,
     check_algorithm,
+    report_choice,
 )
 from posterity.models.search_report import report_kernel_bounds, report_weight_bounds
 from posterity.models.split_model import (
@@ -98,6 +99,7 @@ __all__ = [
     "refuse_beside_chunks",
     "refuse_groups",
     "refuse_learned",
+    "report_choice",
     "report_kernel_bounds",
     "report_weight_bounds",
     "sampled",

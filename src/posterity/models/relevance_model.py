@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from typing import Any
 
@@ -10,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
-from posterity import arrays, designs, kernels, priors, validation
+from posterity import arrays, designs, kernels, optimize, priors, validation
 from posterity.arrays import Array, namespace
+from posterity.inference.sparse_bayes import Chosen
 from posterity.models import candidate_rows, kernel_model, streamed_rows
 from posterity.models.candidate_rows import Pool
 from posterity.models.kernel_frame import Frame
@@ -184,6 +186,20 @@ def check_algorithm(algorithm: str, max_iter: int) -> None:
     if algorithm not in ALGORITHMS:
         raise ValueError(f"algorithm={algorithm!r} must be one of {ALGORITHMS}.")
     validation.check_count(max_iter, "max_iter")
+
+
+def report_choice(model: Any, chosen: Chosen, kind: str, *, calls: int) -> None:
+    """Say on the model how the search ended, and warn where that is not at a maximum.
+
+    The line that called fit is so many calls up from here.
+    """
+    model.n_iter_, model.stop_reason_ = max(1, chosen.n_iter), chosen.stop_reason
+    if not chosen.converged:
+        advice = ": raise max_iter" if chosen.n_iter >= model.max_iter else ""
+        message = f"{chosen.stop_reason}{advice}."
+        warnings.warn(message, optimize.ConvergenceWarning, stacklevel=calls + 1)
+    elif not len(chosen.places):
+        model.stop_reason_ = f"no {kind} raises the evidence, and none is kept"
 
 
 def _check_budget(max_vectors: Any, algorithm: str) -> None:

@@ -75,8 +75,6 @@ ROOMS = {
     "inference.projected": "ProjectedPosterior",
     "inference.separate_outputs": "SeparateOutputs",
     "inference.sites": "Sites",
-    "inference.sparse_bayes.pair_fit": "PairFit PairProblem",
-    "inference.sparse_bayes.pair_nearest": "NearestPairs",
     "inference.sparse_bayes.posterior": "SparsePosterior",
     "inference.sparse_bayes.query": "QueryColumn",
     "inference.spectrum": "Spectrum",

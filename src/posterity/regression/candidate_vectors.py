@@ -9,15 +9,15 @@ import numpy as np
 
 from posterity import arrays, designs, kernels, models
 from posterity.inference.sparse_bayes import (
-    NormalEngine,
-    fit_given_kernel,
-    learn_kernel,
-    limit_vectors,
+    ColumnEngine,
+    KernelEngine,
+    SparseProblem,
+    choose_vectors,
 )
 from posterity.regression import sparse_noise
 from posterity.regression.sparse_linear import EqualRows
 from posterity.regression.sparse_noise import Noise
-from posterity.regression.statistics_engine import BlockStatistics, StatisticsEngine
+from posterity.regression.statistics_engine import BlockStatistics
 from posterity.regression.vector_model import VectorModel
 
 
@@ -68,7 +68,7 @@ class CandidateVectors(VectorModel):
         frame, training = self._frame_of_sample(pool)
         engine = self._engine(frame, training, self._noise_of(training), rng)
         about = replace(engine, pool=frame.of(pool.centres))
-        return self._adopt_kernel(frame, learn_kernel(about, frame.kernel, rng=rng))
+        return self._adopt_kernel(frame, choose_vectors(about, frame.kernel, rng=rng))
 
     def _settle_by(
         self,
@@ -83,16 +83,15 @@ class CandidateVectors(VectorModel):
             raise ValueError("All rows have weight zero; give some of them a positive one.")
         rows = EqualRows.of(statistics, centred=self.fit_intercept)
         noise = self._noise(statistics.count, rows.total, by_row=by_row)
-        engine = StatisticsEngine(
-            rows, noise, self.fit_intercept, self._checked_prior(), max_iter=self.max_iter
-        )
-        learned = fit_given_kernel(engine, kernel)
-        if self.max_vectors is not None:
-            learned = limit_vectors(engine, learned, self.max_vectors)
-        found = engine.alternated() if self.algorithm == "alternating" else learned.chosen
-        order = self._adopt_candidates(kernel, found.places, pool)
-        chosen = sparse_noise.ordered(found, order)
-        self.stop_reason_ = sparse_noise.stop_reason(chosen)
+        engine = ColumnEngine(rows.Z, noise.outputs(rows.Y, rows.weights), self._problem())
+        found = choose_vectors(
+            engine,
+            kernel,
+            max_vectors=self.max_vectors,
+            alternating=self.algorithm == "alternating",
+        ).chosen
+        chosen = found.reorder(self._adopt_candidates(kernel, found.places, pool))
+        models.report_choice(self, chosen, "vector", calls=3)
         kept = statistics.selected(chosen.places)
         self._conclude(kept, chosen, noise, by_row=by_row)
 
@@ -114,16 +113,12 @@ class CandidateVectors(VectorModel):
         training: models.Training,
         noise: Noise,
         rng: np.random.Generator,
-    ) -> NormalEngine:
+    ) -> KernelEngine:
         about = training.Y - training.Y[0] if self.fit_intercept else training.Y
-        units = sparse_noise.units(about)
-        return NormalEngine(
-            frame.rows,
-            about / units,
-            noise.unit * training.importance,
-            self.fit_intercept,
-            noise.variances(units),
-            self._checked_prior(),
-            rng,
-            max_iter=self.max_iter,
+        outputs = noise.outputs(about, training.importance)
+        return KernelEngine(frame.rows, outputs, self._problem(), rng)
+
+    def _problem(self) -> SparseProblem:
+        return SparseProblem(
+            self._checked_prior(), self.fit_intercept, sparse_noise.TOL, self.max_iter
         )

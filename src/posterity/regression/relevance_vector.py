@@ -6,15 +6,8 @@ from typing import Any, Self
 
 from numpy.typing import ArrayLike
 
-from posterity import arrays, designs, kernels, models
-from posterity.inference.sparse_bayes import (
-    Chosen,
-    NormalEngine,
-    alternate_normal,
-    learn_kernel,
-    limit_vectors,
-)
-from posterity.regression import sparse_noise
+from posterity import arrays, designs, models
+from posterity.inference.sparse_bayes import choose_vectors
 from posterity.regression.candidate_vectors import CandidateVectors
 
 
@@ -184,12 +177,14 @@ class RelevanceVectorRegressor(CandidateVectors):
         frame, noise = self._frame(training), self._noise_of(training)
         rng = arrays.generator(self.random_state)
         engine = self._engine(frame, training, noise, rng)
-        learned = learn_kernel(engine, frame.kernel, rng=rng)
-        if self.max_vectors is not None:
-            learned = limit_vectors(engine, learned, self.max_vectors)
+        learned = choose_vectors(
+            engine,
+            frame.kernel,
+            rng=rng,
+            max_vectors=self.max_vectors,
+            alternating=self.algorithm == "alternating",
+        )
         found = learned.chosen
-        if self.algorithm == "alternating":
-            found = _alternated(engine, learned.kernel)
         order = self._adopt_vectors(self._adopt_kernel(frame, learned), found.places, training)
         columns = self._columns_at(training.rows)
         statistics = designs.Statistics.of(
@@ -199,29 +194,8 @@ class RelevanceVectorRegressor(CandidateVectors):
             noise_variance=training.known_noise,
             shift=self.fit_intercept,
         )
-        chosen = sparse_noise.ordered(found, order)
-        self.stop_reason_ = sparse_noise.stop_reason(chosen)
+        chosen = found.reorder(order)
+        models.report_choice(self, chosen, "vector", calls=3)
         self._conclude(statistics, chosen, noise, by_row=training.known_noise is not None)
         if self.query_column:
             self._keep_query(training, columns)
-
-
-def _alternated(engine: NormalEngine, kernel: kernels.Kernel) -> Chosen:
-    """The vectors that the textbook's alternation ends with."""
-    candidates = designs.Candidates.of(
-        designs.KernelColumns(kernel, engine.rows), engine.weights, centred=engine.centred
-    )
-    if not candidates.is_held:
-        raise ValueError(
-            f"algorithm='alternating' begins with all {candidates.n_columns} rows as vectors, and "
-            "their columns do not fit in memory; use algorithm='sequential'."
-        )
-    return alternate_normal(
-        candidates,
-        engine.Y,
-        engine.weights,
-        centred=engine.centred,
-        noise_variance=engine.noise_variance,
-        prior=engine.prior,
-        max_iter=engine.max_iter,
-    )

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from posterity import designs, linalg, models, priors, validation
 from posterity.arrays import Array
 from posterity.inference.conjugate import WeightPosterior
-from posterity.inference.sparse_bayes import Chosen, alternate_normal, select_normal
+from posterity.inference.sparse_bayes import ColumnEngine, SparseProblem, choose_columns
 from posterity.regression import sparse_noise
 from posterity.regression.linear_model import Rows
 from posterity.regression.posterior import PosteriorModel
@@ -128,32 +128,17 @@ class SparseLinearRegression(PosteriorModel, StreamedLinearModel):
             total=rows.total,
         )
         prior = priors.Sparse(self.degrees_of_freedom, among=statistics.n_features)
-        found = self._chosen(rows, noise, prior)
-        chosen = sparse_noise.ordered(found, np.argsort(found.places))
+        problem = SparseProblem(prior, self.fit_intercept, sparse_noise.TOL, self.max_iter)
+        engine = ColumnEngine(rows.Z, noise.outputs(rows.Y, rows.weights), problem)
+        found, _ = choose_columns(engine, alternating=self.algorithm == "alternating")
+        chosen = found.reorder(np.argsort(found.places))
         self.relevance_, self.precision_ = chosen.places, chosen.precision
         self._n_columns = statistics.n_features
         kept = statistics.selected(chosen.places)
         posterior, evidence = noise.posterior(kept, chosen, fit_intercept=self.fit_intercept)
         self._adopt(posterior, kept)
-        self.log_evidence_, self.n_iter_ = evidence, max(1, chosen.n_iter)
-        self.stop_reason_ = sparse_noise.stop_reason(chosen)
-
-    def _chosen(self, rows: EqualRows, noise: Noise, prior: priors.Sparse) -> Chosen:
-        weights, units = noise.unit * rows.weights, sparse_noise.units(rows.Y)
-        candidates = designs.Candidates.of(
-            designs.MatrixColumns(rows.Z), weights, centred=self.fit_intercept
-        )
-        sequential = self.algorithm == "sequential"
-        maximise = select_normal if sequential else alternate_normal
-        return maximise(
-            candidates,
-            rows.Y / units,
-            weights,
-            centred=self.fit_intercept,
-            noise_variance=noise.variances(units),
-            prior=prior,
-            max_iter=self.max_iter,
-        )
+        self.log_evidence_ = evidence
+        models.report_choice(self, chosen, "column", calls=4)
 
     def _adopt(self, posterior: WeightPosterior, statistics: designs.Statistics) -> None:
         super()._adopt(posterior, statistics)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from posterity import designs, optimize
+from posterity import designs
 from posterity.arrays import Array
 from posterity.inference.conjugate import (
     WeightPosterior,
@@ -16,9 +14,10 @@ from posterity.inference.conjugate import (
     maximise_noise,
     reduce_statistics,
 )
-from posterity.inference.sparse_bayes import Chosen
+from posterity.inference.sparse_bayes import Chosen, NormalOutputs
 
-NOTHING = "no column raises the evidence"
+TOL = 1e-3
+"""Nats of each output that a step must gain."""
 
 
 @dataclass(frozen=True)
@@ -37,11 +36,12 @@ class Noise:
         """For ``count`` rows whose weights over known variances add up to ``total``."""
         return cls(1.0, count / total) if by_row else cls(given, 1.0)
 
-    def variances(self, units: Array) -> Array | None:
-        """Of each output, in these units (K,); None: learned."""
-        if self.variance is None:
-            return None
-        return self.variance * self.unit / units**2
+    def outputs(self, Y: Array, weights: Array) -> NormalOutputs:
+        """Outputs of rows of these weights, in units in which their squares are doubles."""
+        size = np.max(np.abs(Y), axis=0, initial=0.0)
+        units = np.where(size > 0.0, size, 1.0)
+        noise = None if self.variance is None else self.variance * self.unit / units**2
+        return NormalOutputs(Y / units, self.unit * weights, noise)
 
     def posterior(
         self, statistics: designs.Statistics, chosen: Chosen, *, fit_intercept: bool
@@ -58,29 +58,3 @@ class Noise:
         noise = maximise_noise(problem, one) if self.variance is None else self.variance * one
         posterior = WeightPosterior(problem, noise, noise)
         return posterior, float(compute_log_evidence(problem, noise, noise).sum())
-
-
-def units(Y: Array) -> Array:
-    """What targets are divided by, so that their squares are doubles: the size of each output."""
-    size = np.max(np.abs(Y), axis=0, initial=0.0)
-    return np.where(size > 0.0, size, 1.0)
-
-
-def ordered(chosen: Chosen, order: NDArray[np.intp]) -> Chosen:
-    """The same columns in another order."""
-    return replace(
-        chosen,
-        places=chosen.places[order],
-        precision=chosen.precision[order],
-        center=chosen.center[order],
-        scale=chosen.scale[order],
-    )
-
-
-def stop_reason(chosen: Chosen) -> str:
-    """Why the search ended; warns where it did not."""
-    if not chosen.converged:
-        warnings.warn(
-            f"{chosen.stop_reason}: raise max_iter.", optimize.ConvergenceWarning, stacklevel=3
-        )
-    return chosen.stop_reason if len(chosen.places) else NOTHING

@@ -7,92 +7,14 @@ rows finds them, and vectors, their number and their weights follow without anot
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from posterity import designs, kernels, models, priors
+from posterity import designs, kernels, models
 from posterity.arrays import Array
-from posterity.inference.sparse_bayes import Chosen, Fitted, alternate_normal, select_normal
-from posterity.regression import sparse_noise
-from posterity.regression.sparse_linear import EqualRows
-from posterity.regression.sparse_noise import Noise
 
-_COARSE = 0.1  # nats, where only to be compared
 _VALUES = 1 << 22  # of a kernel matrix, 32 MiB, that are in memory at a time
 _TALL = 2  # times as many rows as columns, at least, where a factor of them is merged
-
-
-@dataclass(frozen=True)
-class StatisticsEngine:
-    """What rows say of the columns of one kernel about the candidates, and K outputs."""
-
-    rows: EqualRows
-    noise: Noise
-    centred: bool
-    prior: priors.Sparse
-    tol: float = 1e-3
-    max_iter: int = 1000
-
-    @property
-    def total_weight(self) -> float:
-        """How many rows there are when each is repeated by its weight."""
-        return self.noise.unit * self.rows.total
-
-    def counted(self, factor: float) -> StatisticsEngine:
-        """The same with all rows counted so many times as much."""
-        return replace(self, rows=replace(self.rows, total=factor * self.rows.total))
-
-    def confined(self, places: NDArray[np.intp]) -> StatisticsEngine:
-        """The same with these as the only candidates, by their order."""
-        return replace(self, rows=replace(self.rows, Z=self.rows.Z[:, places]))
-
-    def maximise(
-        self, kernel: kernels.Kernel, start: Chosen | None, *, coarse: bool
-    ) -> Fitted[None]:
-        """The vectors of the largest evidence, of the one kernel that made the columns."""
-        del kernel
-        units = sparse_noise.units(self.rows.Y)
-        chosen = select_normal(
-            self._candidates(),
-            self.rows.Y / units,
-            self._weights(),
-            centred=self.centred,
-            noise_variance=self.noise.variances(units),
-            prior=self.prior,
-            start=start,
-            reheats=1 if coarse else None,
-            tol=_COARSE if coarse else self.tol,
-            max_iter=self.max_iter,
-        )
-        return Fitted(chosen, None, len(chosen.places))
-
-    def price(self, fitted: Fitted[None]) -> float:
-        """None: in learned noise a vector of its own earns a row no more than a nat or so."""
-        del fitted
-        return 0.0
-
-    def alternated(self) -> Chosen:
-        """The vectors that the textbook's alternation ends with."""
-        units = sparse_noise.units(self.rows.Y)
-        return alternate_normal(
-            self._candidates(),
-            self.rows.Y / units,
-            self._weights(),
-            centred=self.centred,
-            noise_variance=self.noise.variances(units),
-            prior=self.prior,
-            max_iter=self.max_iter,
-        )
-
-    def _candidates(self) -> designs.Candidates:
-        columns = designs.MatrixColumns(self.rows.Z)
-        return designs.Candidates.of(columns, self._weights(), centred=self.centred)
-
-    def _weights(self) -> Array:
-        return self.noise.unit * self.rows.weights
 
 
 @dataclass(frozen=True)

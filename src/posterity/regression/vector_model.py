@@ -36,7 +36,7 @@ class VectorModel(models.RelevanceModel, KernelRegressor):
             statistics, chosen, fit_intercept=self.fit_intercept
         )
         self.posterior_, self._query = posterior, None
-        self.precision_, self.n_iter_ = chosen.precision, max(1, chosen.n_iter)
+        self.precision_ = chosen.precision
         self.dual_coef_ = self._per_output(np.ascontiguousarray(posterior.coef.T))
         self.intercept_ = self._per_output(posterior.intercept) if self.fit_intercept else 0.0
         average = np.full(len(posterior.noise_variance), statistics.noise_sum / statistics.count)

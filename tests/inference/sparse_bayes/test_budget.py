@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
+from sparse_support import latent_engine
+from sparse_support import normal_engine as engine_of
 
-from posterity import kernels, likelihoods, priors
-from posterity.inference.sparse_bayes import budget, kernel_search
-from posterity.inference.sparse_bayes.kernel_laplace import LaplaceEngine, PairEngine
-from posterity.inference.sparse_bayes.kernel_normal import NormalEngine
+from posterity import kernels, likelihoods
+from posterity.inference.sparse_bayes import kernel_search
 from posterity.inference.weights.targets import RowTargets
 
 KERNEL = kernels.RBF(0.3).fixed()
@@ -21,7 +21,7 @@ def rows(n=120):
 def normal_engine():
     X, f, rng = rows()
     y = f + 0.05 * rng.normal(size=len(f))
-    return NormalEngine(X, y[:, None], None, True, None, priors.Sparse(), rng)
+    return engine_of(X, y, rng)
 
 
 def class_engine(n_classes):
@@ -30,8 +30,7 @@ def class_engine(n_classes):
     y = np.clip(np.floor((g + 1.0) * n_classes / 2.0), 0, n_classes - 1)
     likelihood = likelihoods.Bernoulli() if n_classes == 2 else likelihoods.Categorical(n_classes)
     targets = RowTargets.of(y, None, likelihood, offset=True)
-    kind = LaplaceEngine if n_classes == 2 else PairEngine
-    return kind(X, targets, True, priors.Sparse(), rng)
+    return latent_engine(X, targets, rng, own=n_classes > 2)
 
 
 ENGINES = {
@@ -52,7 +51,7 @@ def test_there_are_no_more_vectors_than_allowed(make, most):
     engine = make()
     free = learned(engine)
     assert len(free.chosen.places) > most
-    few = budget.limit_vectors(engine, free, most)
+    few = kernel_search.limit_vectors(engine, free, most)
     assert len(few.chosen.places) <= most
     assert len(np.unique(few.chosen.places)) == len(few.chosen.places)
     assert "max_vectors" in few.chosen.stop_reason or not len(few.chosen.places)
@@ -62,16 +61,16 @@ def test_there_are_no_more_vectors_than_allowed(make, most):
 def test_a_model_within_the_limit_stays_as_it_is(make):
     engine = make()
     free = learned(engine)
-    assert budget.limit_vectors(engine, free, len(free.chosen.places)) is free
+    assert kernel_search.limit_vectors(engine, free, len(free.chosen.places)) is free
 
 
 def test_what_is_chosen_has_the_largest_evidence_that_all_rows_give_it():
     engine = normal_engine()
-    few = budget.limit_vectors(engine, learned(engine), 6)
-    alone = engine.confined(few.chosen.places).maximise(KERNEL, None, coarse=False)
-    assert few.chosen.value == pytest.approx(alone.chosen.value, abs=0.1)
+    few = kernel_search.limit_vectors(engine, learned(engine), 6)
+    alone = engine.confine(few.chosen.places).select(KERNEL, None, coarse=False)[0]
+    assert few.chosen.value == pytest.approx(alone.value, abs=0.1)
     X, f, _ = rows()
     Z = (KERNEL(X, X[few.chosen.places]) - few.chosen.center) / few.chosen.scale
-    y = engine.Y[:, 0] - engine.Y[:, 0].mean()
+    y = engine.outputs.Y[:, 0] - engine.outputs.Y[:, 0].mean()
     w = np.linalg.solve(Z.T @ Z + np.diag(few.chosen.precision), Z.T @ y)
     assert np.mean((Z @ w - f + f.mean()) ** 2) < 0.5 * np.var(f)

@@ -6,16 +6,15 @@ import numpy as np
 import pytest
 from scipy.special import log_softmax, logsumexp, softmax
 from scipy.stats import multivariate_t
+from sparse_support import Pairs
 from support.latents import with_covariance
 
 from posterity import designs, likelihoods, optimize
-from posterity.inference.sparse_bayes.pair_fit import PairFit, PairProblem
-from posterity.inference.sparse_bayes.pair_nearest import NearestPairs, nearest
-from posterity.inference.weights import variational
 from posterity.inference.weights.laplace import LaplaceFit
 from posterity.inference.weights.prior import WeightPrior
 from posterity.inference.weights.problem import WeightProblem
 from posterity.inference.weights.targets import RowTargets
+from posterity.inference.weights.variational import NearestNormal, nearest
 
 C = 3
 CATEGORICAL = likelihoods.Categorical(C)
@@ -40,7 +39,7 @@ def problem_of(*, offset=True, used=None, weighted=True, h=None):
         Z = np.hstack([Z, np.ones((len(Z), 1))])
         in_use = np.vstack([in_use, np.ones((1, C), dtype=bool)])
         precision = np.vstack([precision, 1.0 / targets.offset_variance])
-    return PairProblem(Z, in_use, precision, targets)
+    return Pairs(Z, in_use, precision, targets)
 
 
 def log_joint(p, draws):
@@ -57,7 +56,7 @@ def bound_by_draws(p, fit, z):
     """E_q[log p(y, w)] + the entropy of q, by points z (s, P) of a standard normal."""
     root = np.linalg.inv(np.tril(fit.L)).T
     entropy = np.linalg.slogdet(root)[1] + 0.5 * len(root) * np.log(2.0 * np.pi * np.e)
-    return np.mean(log_joint(p, p.packed(fit.coef) + z @ root.T)[0]) + entropy
+    return np.mean(log_joint(p, p.packed(fit.weights.W) + z @ root.T)[0]) + entropy
 
 
 def importance_sampled(p, fit, n=40_000):
@@ -66,7 +65,7 @@ def importance_sampled(p, fit, n=40_000):
     root = np.linalg.inv(np.tril(fit.L)).T
     z = rng.standard_normal((n, d)) * np.sqrt(nu / rng.chisquare(nu, size=(n, 1)))
     log_q = multivariate_t(np.zeros(d), np.eye(d), df=nu).logpdf(z) - np.linalg.slogdet(root)[1]
-    values, A = log_joint(p, p.packed(fit.coef) + z @ root.T)
+    values, A = log_joint(p, p.packed(fit.weights.W) + z @ root.T)
     log_w = values - log_q
     share = np.exp(log_w - logsumexp(log_w))
     assert 1.0 / np.sum(share**2) > 0.02 * n
@@ -87,8 +86,8 @@ def test_pairs_of_all_classes_have_the_nearest_normal_of_contrasts(offset):
     t, M = pairs.targets, pairs.Z.shape[1]
     prior = WeightPrior(h[:, 0], M, t.offset_precision if offset else None)
     weights = WeightProblem(designs.Dense(pairs.Z), t, prior)
-    one, other = nearest(PairFit.of(pairs)), variational.nearest(LaplaceFit.of(weights))
-    assert isinstance(one, NearestPairs)
+    one, other = nearest(pairs.laplace()), nearest(LaplaceFit.of(weights))
+    assert isinstance(one, NearestNormal)
     assert one.bound == pytest.approx(other.bound, abs=1e-6)
     assert one.log_evidence == pytest.approx(other.log_evidence, abs=1e-6)
     (mean, S), (other_mean, other_S) = (
@@ -103,20 +102,20 @@ def test_pairs_of_all_classes_have_the_nearest_normal_of_contrasts(offset):
 @each_offset
 def test_its_bound_is_that_of_draws_and_above_that_of_laplace(offset):
     problem = problem_of(offset=offset)
-    laplace = PairFit.of(problem)
+    laplace = problem.laplace()
     fit = nearest(laplace)
     z = normal_points(10_000, len(fit.L))
     assert fit.bound == pytest.approx(bound_by_draws(problem, fit, z), abs=0.1)
     assert fit.bound > bound_by_draws(problem, laplace, z) + 0.1
     assert fit.log_evidence == laplace.log_evidence
-    np.testing.assert_array_equal(fit.coef[~problem.used], 0.0)
+    np.testing.assert_array_equal(fit.weights.W[~problem.used], 0.0)
 
 
 def test_at_the_end_mean_and_hessian_are_the_averages_that_define_it():
     problem = problem_of()
-    fit = nearest(PairFit.of(problem), tol=1e-10, max_steps=200)
+    fit = nearest(problem.laplace(), tol=1e-10, max_steps=200)
     z = normal_points(10_000, len(fit.L))
-    draws = problem.packed(fit.coef) + z @ np.linalg.inv(np.tril(fit.L))
+    draws = problem.packed(fit.weights.W) + z @ np.linalg.inv(np.tril(fit.L))
     n, own = len(problem.Z), problem.targets.y.astype(int)
     slope, H = np.zeros((n, C)), np.zeros((n, C, C))
     for x in draws:
@@ -127,9 +126,11 @@ def test_at_the_end_mean_and_hessian_are_the_averages_that_define_it():
     h = problem.packed(problem.precision)
     pull = problem.packed(problem.Z.T @ (problem.row_weights * slope))
     # Of the deviations of weights; averages by the points of processes know a thousandth or so.
-    deviation = np.sqrt(np.diagonal(fit.covariance))
-    np.testing.assert_allclose(deviation * (h * problem.packed(fit.coef) - pull), 0.0, atol=0.03)
-    columns = [np.outer(np.eye(C)[c], np.eye(4)[m]) for c, m in np.argwhere(problem.used.T)]
+    deviation = np.sqrt(np.diagonal(fit.packed_covariance))
+    np.testing.assert_allclose(
+        deviation * (h * problem.packed(fit.weights.W) - pull), 0.0, atol=0.03
+    )
+    columns = [np.outer(np.eye(C)[c], np.eye(4)[m]) for m, c in np.argwhere(problem.used)]
     J = np.stack([np.einsum("cm,nm->nc", B, problem.Z) for B in columns], axis=2)
     dense = np.einsum("ncp,n,ncd,ndq->pq", J, problem.row_weights[:, 0], H, J) + np.diag(h)
     mine = np.tril(fit.L) @ np.tril(fit.L).T
@@ -138,7 +139,7 @@ def test_at_the_end_mean_and_hessian_are_the_averages_that_define_it():
 
 def test_probabilities_are_nearer_to_exact_ones_than_those_of_laplace():
     problem = problem_of()
-    laplace = PairFit.of(problem)
+    laplace = problem.laplace()
     fit = nearest(laplace)
     exact, log_evidence = importance_sampled(problem, fit)
     assert fit.bound < log_evidence + 0.02
@@ -159,15 +160,15 @@ def test_a_row_that_counts_twice_is_two_rows():
         Z=np.repeat(problem.Z, counts, axis=0),
         targets=replace(t, y=np.repeat(t.y, counts)),
     )
-    one, other = (nearest(PairFit.of(p)) for p in (weighted, repeated))
-    np.testing.assert_allclose(one.coef, other.coef, rtol=1e-8, atol=1e-10)
+    one, other = (nearest(p.laplace()) for p in (weighted, repeated))
+    np.testing.assert_allclose(one.weights.W, other.weights.W, rtol=1e-8, atol=1e-10)
     np.testing.assert_allclose(one.L, other.L, rtol=1e-8, atol=1e-10)
     assert one.bound == pytest.approx(other.bound, abs=1e-9)
 
 
 def test_the_lean_is_to_where_rows_curve_less_on_average():
     problem = problem_of()
-    laplace = PairFit.of(problem)
+    laplace = problem.laplace()
     S = laplace.latent(problem.Z).covariance
 
     def value(x):
@@ -175,22 +176,24 @@ def test_the_lean_is_to_where_rows_curve_less_on_average():
         h = p[:, :, None] * np.eye(C) - p[:, :, None] * p[:, None, :]
         return -0.5 * np.sum(problem.row_weights[:, :, None] * S * h)
 
-    at = problem.packed(laplace.coef)
+    at = problem.packed(laplace.weights.W)
     steps = 1e-5 * np.eye(len(at))
     slope = np.array([(value(at + h) - value(at - h)) / 2e-5 for h in steps])
     H = np.tril(laplace.L) @ np.tril(laplace.L).T
-    np.testing.assert_allclose(laplace.lean(), np.linalg.solve(H, slope), rtol=1e-5, atol=1e-8)
+    np.testing.assert_allclose(
+        problem.packed(laplace.lean()), np.linalg.solve(H, slope), rtol=1e-5, atol=1e-8
+    )
 
 
 def test_where_rows_are_many_it_is_that_of_laplace():
     problem = problem_of(weighted=False)
     many = replace(problem, targets=replace(problem.targets, weights=np.full(20, 1000.0)))
-    laplace = PairFit.of(many)
+    laplace = many.laplace()
     assert nearest(laplace) is laplace
 
 
 def test_steps_that_do_not_suffice_are_said():
-    laplace = PairFit.of(problem_of())
+    laplace = problem_of().laplace()
     with pytest.warns(optimize.ConvergenceWarning, match="the last of 2 steps"):
         fit = nearest(laplace, tol=1e-9, max_steps=2)
-    assert not fit.converged
+    assert not fit.weights.converged

@@ -4,13 +4,12 @@ import dataclasses
 
 import numpy as np
 import pytest
+import sparse_support
 
 from posterity import designs, likelihoods, priors
-from posterity.inference.sparse_bayes import alternation as sparse_alternation
 from posterity.inference.sparse_bayes import fixed_point as sparse_fixed_point
 from posterity.inference.sparse_bayes import sequential as sparse_sequential
-from posterity.inference.sparse_bayes.fixed_point_laplace import LaplaceModel
-from posterity.inference.sparse_bayes.fixed_point_normal import NormalModel
+from posterity.inference.sparse_bayes.fixed_point_models import LaplaceModel, NormalModel
 from posterity.inference.weights.laplace import LaplaceFit
 from posterity.inference.weights.prior import WeightPrior
 from posterity.inference.weights.problem import WeightProblem
@@ -53,7 +52,7 @@ def candidates(X, weights=None, centred=True, **kwargs):
 
 
 def normal(X, Y, weights=None, *, centred=True, nu=0.0, **kwargs):
-    return sparse_alternation.alternate_normal(
+    return sparse_support.alternate_normal(
         candidates(X, weights, centred),
         Y,
         weights,
@@ -65,7 +64,7 @@ def normal(X, Y, weights=None, *, centred=True, nu=0.0, **kwargs):
 
 def laplace(X, y, likelihood, weights=None, *, offset=True, nu=0.0, **kwargs):
     targets = RowTargets.of(y.astype(float), weights, likelihood, offset=offset)
-    return sparse_alternation.alternate_laplace(
+    return sparse_support.alternate_laplace(
         candidates(X, weights, offset), targets, offset=offset, prior=priors.Sparse(nu), **kwargs
     )
 
@@ -148,20 +147,20 @@ def test_the_objective_never_falls_for_any_likelihood(name):
 def test_a_step_too_long_is_shortened():
     X, Y, _ = sparse_set()
     model = normal_model(X, Y)
-    end = sparse_fixed_point.climb(model, 1e-10, 5000).state
+    end = sparse_fixed_point.climb(model, 1e-10, 5000)[0]
     state = model.at(1.1 * end.h, None)
     long = dataclasses.replace(state, step=4.0 * np.sign(state.step))
     assert model.at(state.h * np.exp(long.step), None).value < state.value - 1.0
-    moved = sparse_fixed_point._moved(model, long)
+    moved = sparse_fixed_point._move_precisions(model, long)
     assert state.value < moved.value <= end.value
 
 
 def test_columns_whose_removal_together_costs_too_much_do_not_all_go():
     X, Y, _ = sparse_set()
     model = normal_model(X, Y)
-    state = sparse_fixed_point.climb(model, 1e-10, 5000).state
+    state = sparse_fixed_point.climb(model, 1e-10, 5000)[0]
     worthless = dataclasses.replace(state, worth=np.where(np.isfinite(state.h), -1.0, np.inf))
-    assert sparse_fixed_point._without(model, worthless, np.inf).value >= state.value - 1e-9
+    assert sparse_fixed_point._drop_columns(model, worthless, np.inf).value >= state.value - 1e-9
 
 
 def test_one_column_of_some_use_among_many_of_none_is_found():
@@ -170,7 +169,7 @@ def test_one_column_of_some_use_among_many_of_none_is_found():
     X = rng.normal(size=(60, 40))
     Y = 0.5 * X[:, [7]] + rng.normal(size=(60, 1))
     model = normal_model(X, Y)
-    start = sparse_fixed_point._even(model)
+    start = sparse_fixed_point._share_precision(model)
     assert model.at(1e3 * start.h, None).value > start.value
     assert 7 in normal(X, Y).places
 
@@ -204,7 +203,7 @@ def models():
 def test_what_columns_offer_is_the_derivative_of_the_evidence_where_they_are_out(name):
     """In 1 / h at zero, by a one-sided difference of second order."""
     model = models()[name]()
-    M = len(model.even())
+    M = len(model.even_precisions())
     h = np.where(np.arange(M) < 2, 3.0, np.inf)
     state = model.at(h, None)
     s, u = model.offers(state)
@@ -222,7 +221,7 @@ def test_what_columns_offer_is_the_derivative_of_the_evidence_where_they_are_out
 @pytest.mark.parametrize("name", models())
 def test_a_step_goes_the_way_the_evidence_rises_and_ends_where_it_does_not(name):
     model = models()[name]()
-    h = np.exp(np.random.default_rng(1).normal(size=len(model.even())))
+    h = np.exp(np.random.default_rng(1).normal(size=len(model.even_precisions())))
     state = model.at(h, None)
     rise = slopes(lambda x: model.at(x, None).value, h)
     np.testing.assert_array_equal(np.sign(state.step), np.sign(rise))
@@ -332,7 +331,7 @@ def test_columns_that_are_the_same_are_chosen_once():
 
 def test_columns_that_do_not_fit_in_memory_together_make_no_difference():
     X, Y, _ = sparse_set()
-    streamed = sparse_alternation.alternate_normal(
+    streamed = sparse_support.alternate_normal(
         candidates(X, limit_bytes=1), Y, None, centred=True, prior=priors.Sparse()
     )
     np.testing.assert_array_equal(streamed.places, normal(X, Y).places)

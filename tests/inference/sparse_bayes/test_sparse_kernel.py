@@ -4,14 +4,12 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pytest
+from sparse_support import latent_engine, normal_engine
 from support.latents import with_covariance
 
-from posterity import kernels, likelihoods, priors
+from posterity import kernels, likelihoods
 from posterity.inference.sparse_bayes import kernel_search as sparse_kernel
-from posterity.inference.sparse_bayes.chosen import COST, Chosen
-from posterity.inference.sparse_bayes.engine import Fitted
-from posterity.inference.sparse_bayes.kernel_laplace import LaplaceEngine, PairEngine
-from posterity.inference.sparse_bayes.kernel_normal import NormalEngine
+from posterity.inference.sparse_bayes.problem import COST, Chosen
 from posterity.inference.weights.targets import RowTargets
 
 
@@ -20,16 +18,9 @@ def rows_for(n=30, seed=0):
     return rng.normal(size=(n, 2)), rng.uniform(0.5, 2.0, n), rng
 
 
-def normal_engine(X, y, **changes):
-    engine = NormalEngine(
-        X, y.reshape(len(y), -1), None, True, None, priors.Sparse(), np.random.default_rng(0)
-    )
-    return replace(engine, **changes)
-
-
 def bernoulli_engine(X, y):
     targets = RowTargets.of(y, None, likelihoods.Bernoulli(), offset=True)
-    return LaplaceEngine(X, targets, True, priors.Sparse(), np.random.default_rng(0))
+    return latent_engine(X, targets, np.random.default_rng(0))
 
 
 @dataclass(frozen=True)
@@ -45,28 +36,32 @@ class Wells:
     asked: list = field(default_factory=list)
 
     @property
+    def outputs(self):
+        return self
+
+    @property
     def total_weight(self):
         return float(len(self.rows))
 
     def among(self, places):
         return replace(self, rows=self.rows[places])
 
-    def maximise(self, kernel, start, *, coarse):
+    def select(self, kernel, start, *, coarse):
         self.asked.append((kernel, len(self.rows), coarse))
         m = self.n_vectors(kernel)
         ones = np.ones(m)
         chosen = Chosen(np.arange(m), ones, ones, ones, self.value(kernel), 1, "", True)
-        return Fitted(chosen, None, m)
+        return chosen, None
 
     def price(self, fitted):
         return self.names
 
-    def confined(self, places):
+    def confine(self, places):
         assert not len(places)
         return replace(self, value=lambda kernel: self.empty, n_vectors=lambda kernel: 0, asked=[])
 
     def climb(self, kernel, moving, fitted):
-        return Slope(kernel, self.value, fitted.n_precisions) if self.climbs else None
+        return Slope(kernel, self.value, len(fitted[0].places)) if self.climbs else None
 
 
 @dataclass(frozen=True)
@@ -258,13 +253,13 @@ def test_a_parameter_that_is_set_is_where_the_search_starts():
     assert found.kernel.length_scale == pytest.approx(1.0, rel=0.2)
 
 
-@pytest.mark.parametrize("engine", [LaplaceEngine, PairEngine])
-def test_three_classes_in_rings_need_a_kernel_of_the_right_width(engine):
+@pytest.mark.parametrize("own", [False, True])
+def test_three_classes_in_rings_need_a_kernel_of_the_right_width(own):
     rng = np.random.default_rng(6)
     X = rng.uniform(-2.0, 2.0, (90, 1))
     y = np.digitize(np.abs(X[:, 0]), [0.7, 1.4]).astype(float)
     targets = RowTargets.of(y, None, likelihoods.Categorical(3), offset=True)
-    found = learn(engine(X, targets, True, priors.Sparse(), rng), kernels.RBF())
+    found = learn(latent_engine(X, targets, rng, own=own), kernels.RBF())
     used = int(np.sum(np.isfinite(found.chosen.precision)))
     assert found.criterion == pytest.approx(found.chosen.value - COST * used)
     assert 0.1 < found.kernel.length_scale < 3.0
@@ -277,8 +272,7 @@ def test_the_likelihood_is_learned_with_the_kernel():
     y = np.sin(2.0 * X[:, 0]) + 0.1 * rng.standard_t(4.0, size=100)
     likelihood, bounds = likelihoods.StudentT(degrees_of_freedom=4.0).tuned(y, np.ones(100))
     targets = RowTargets.of(y, None, likelihood, offset=True)
-    prior, few = priors.Sparse(), np.random.default_rng(0)
-    engine = LaplaceEngine(X, targets, True, prior, few, likelihood_bounds=bounds)
+    engine = latent_engine(X, targets, np.random.default_rng(0), bounds=bounds)
     found = learn(engine, kernels.RBF(0.8).fixed())
     assert 0.05 < found.fit.problem.targets.likelihood.scale < 0.2
 

@@ -1,17 +1,14 @@
 """The evidence of a sparse model in the parameters of its kernel, against differences."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
+from sparse_support import latent_engine, normal_engine
 
 from posterity import kernels, likelihoods, priors
 from posterity.inference.sparse_bayes import kernel_climb as sparse_kernel_climb
 from posterity.inference.sparse_bayes.kernel_climb import Climb, Standardised
-from posterity.inference.sparse_bayes.kernel_laplace import LaplaceEngine
-from posterity.inference.sparse_bayes.kernel_normal import NormalEngine
-from posterity.inference.sparse_bayes.working import Targets
+from posterity.inference.sparse_bayes.normal import NormalTargets
 from posterity.inference.weights.targets import RowTargets
 
 KERNELS = {
@@ -53,7 +50,7 @@ def test_the_normal_gradient_agrees_with_differences(kernel, centred, n_outputs,
     X, weights, rng = rows_for()
     Y = np.sin(X[:, :1]) + 0.3 * rng.normal(size=(30, n_outputs))
     given = None if noise is None else np.full(n_outputs, noise)
-    targets = Targets.of(Y, weights, centred=centred, noise_variance=given)
+    targets = NormalTargets.of(Y, weights, centred=centred, noise_variance=given)
     evidence = sparse_kernel_climb.normal_evidence(targets, learned=noise is None)
     check_gradient(climb_of(evidence, kernel, X, weights, centred=centred), step=1e-5)
 
@@ -72,16 +69,9 @@ def test_the_laplace_gradient_agrees_with_differences(kernel, centred, likelihoo
     check_gradient(climb_of(evidence, kernel, X, weights, centred=centred), step=1e-4)
 
 
-def normal_engine(X, y, **changes):
-    engine = NormalEngine(
-        X, y.reshape(len(y), -1), None, True, None, priors.Sparse(), np.random.default_rng(0)
-    )
-    return replace(engine, **changes)
-
-
 def bernoulli_engine(X, y):
     targets = RowTargets.of(y, None, likelihoods.Bernoulli(), offset=True)
-    return LaplaceEngine(X, targets, True, priors.Sparse(), np.random.default_rng(0))
+    return latent_engine(X, targets, np.random.default_rng(0))
 
 
 @pytest.mark.parametrize("known", [False, True])
@@ -91,25 +81,25 @@ def test_the_climb_starts_at_the_value_of_the_normal_fit(known):
     noise = np.array([0.02, 0.01]) if known else None
     engine = normal_engine(X, Y, weights=weights, noise_variance=noise, prior=priors.Sparse(0.5))
     kernel = kernels.RBF(1.0)
-    fitted = engine.maximise(kernel, None, coarse=False)
+    fitted = chosen, _ = engine.select(kernel, None, coarse=False)
     climb = engine.climb(kernel, np.ones(1, dtype=bool), fitted)
-    value, _ = climb(np.append(np.log(fitted.chosen.precision), kernel.theta))
-    assert -value == pytest.approx(fitted.chosen.value, rel=1e-9)
+    value, _ = climb(np.append(np.log(chosen.precision), kernel.theta))
+    assert -value == pytest.approx(chosen.value, rel=1e-9)
 
 
 def test_the_climb_starts_at_the_value_of_the_laplace_fit():
     X, _, rng = rows_for(60)
     y = (np.sin(2.0 * X[:, 0]) + 0.3 * rng.logistic(size=60) > 0.0).astype(float)
     engine, kernel = bernoulli_engine(X, y), kernels.RBF(1.0)
-    fitted = engine.maximise(kernel, None, coarse=False)
+    fitted = chosen, _ = engine.select(kernel, None, coarse=False)
     climb = engine.climb(kernel, np.ones(1, dtype=bool), fitted)
-    value, _ = climb(np.append(np.log(fitted.chosen.precision), kernel.theta))
-    assert -value == pytest.approx(fitted.chosen.value, rel=1e-9)
+    value, _ = climb(np.append(np.log(chosen.precision), kernel.theta))
+    assert -value == pytest.approx(chosen.value, rel=1e-9)
 
 
 def test_a_factor_of_the_kernel_has_no_slope():
     X, weights, rng = rows_for()
-    targets = Targets.of(rng.normal(size=(30, 1)), weights, centred=True, noise_variance=None)
+    targets = NormalTargets.of(rng.normal(size=(30, 1)), weights, centred=True, noise_variance=None)
     evidence = sparse_kernel_climb.normal_evidence(targets, learned=True)
     climb = climb_of(evidence, kernels.Scaled(kernels.RBF(1.0), 2.0), X, weights, centred=True)
     _, gradient = climb(np.append(np.zeros(3), climb.kernel.theta))
@@ -135,7 +125,7 @@ def test_the_normal_evidence_is_that_of_the_dense_covariance():
     rng = np.random.default_rng(0)
     Z, h, noise = rng.normal(size=(20, 3)), np.array([0.5, 3.0, 20.0]), 0.3
     y = rng.normal(size=(20, 1))
-    targets = Targets.of(y, None, centred=False, noise_variance=np.array([noise]))
+    targets = NormalTargets.of(y, None, centred=False, noise_variance=np.array([noise]))
     value, _, _ = sparse_kernel_climb.normal_evidence(targets, learned=False)(Z, h)
     covariance = noise * (np.eye(20) + (Z / h) @ Z.T)
     expected = multivariate_normal(np.zeros(20), covariance).logpdf(y[:, 0])
@@ -146,7 +136,7 @@ def test_without_any_noise_the_evidence_is_finite_and_level():
     X, _, rng = rows_for()
     Z = Standardised.of(X, None, centred=True).Z
     Y = Z @ rng.normal(size=(2, 3))
-    targets = Targets.of(Y, None, centred=True, noise_variance=None)
+    targets = NormalTargets.of(Y, None, centred=True, noise_variance=None)
     evidence = sparse_kernel_climb.normal_evidence(targets, learned=True)
     h = np.full(2, 1e-14)
     value, in_h, in_Z = evidence(Z, h)

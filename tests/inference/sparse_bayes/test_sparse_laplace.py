@@ -5,15 +5,18 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
+from sparse_support import select_laplace, select_normal
 from support.latents import with_covariance
 from weight_oracles import DenseWeights
 
 from posterity import designs, kernels, likelihoods, priors
-from posterity.inference.sparse_bayes import climb as sparse_climb
 from posterity.inference.sparse_bayes import laplace as sparse_laplace
-from posterity.inference.sparse_bayes import normal as sparse_normal
+from posterity.inference.sparse_bayes import precisions as sparse_precisions
+from posterity.inference.sparse_bayes import problem as sparse_problem
 from posterity.inference.sparse_bayes import scores as sparse_scores
 from posterity.inference.sparse_bayes import sequential as sparse_sequential
+from posterity.inference.sparse_bayes.engines import LatentOutputs
+from posterity.inference.sparse_bayes.problem import SparseModel, SparseProblem
 from posterity.inference.weights.laplace import LaplaceFit
 from posterity.inference.weights.prior import WeightPrior
 from posterity.inference.weights.problem import WeightProblem
@@ -69,7 +72,7 @@ def candidates_of(X, weights=None, *, offset=True, **options):
 
 def maximised(X, y, likelihood, weights=None, *, offset=True, prior=CLASSICAL, **options):
     targets = RowTargets.of(y, weights, likelihood, offset=offset)
-    return sparse_laplace.select_laplace(
+    return select_laplace(
         candidates_of(X, weights, offset=offset), targets, offset=offset, prior=prior, **options
     )
 
@@ -93,7 +96,7 @@ def test_sparsity_and_quality_are_those_of_brute_force(likelihood, offset):
     h = np.array([3.0, 0.4])
     fit, candidates = fitted(X, y, likelihood, [0, 4], h, offset=offset, weights=w)
     block = next(candidates.blocks())
-    S, Q = sparse_scores.Scorer.of(fit).scores(block)
+    S, Q = sparse_scores.Scorer.from_fit(fit).scores(block)
 
     Z, t = fit.problem.design.Z, fit.problem.targets
     y, a = t.observed, t.latents(Z @ fit.weights.W)
@@ -117,7 +120,7 @@ def test_quality_is_the_slope_of_the_evidence_where_a_column_comes_in(likelihood
     X, y = linear(likelihood)
     h = np.array([3.0, 0.4])
     fit, candidates = fitted(X, y, likelihood, [0, 4], h, offset=offset)
-    S, Q = sparse_scores.Scorer.of(fit).scores(next(candidates.blocks()))
+    S, Q = sparse_scores.Scorer.from_fit(fit).scores(next(candidates.blocks()))
     for j in (1, 2, 7):
         step = 1e-5
         more, twice = (
@@ -172,8 +175,8 @@ def test_no_step_lowers_the_objective(likelihood, monkeypatch):
 
         return watch
 
-    monkeypatch.setattr(sparse_laplace, "improved", recorded(sparse_climb.improved))
-    monkeypatch.setattr(sparse_laplace, "polished", recorded(sparse_climb.polished))
+    for name in ("_improve", "polish_precisions"):
+        monkeypatch.setattr(sparse_laplace, name, recorded(getattr(sparse_laplace, name)))
     maximised(X, y, likelihood)
     assert len(values) > 2
     assert np.all(np.diff(values) >= 0.0)
@@ -189,8 +192,8 @@ def test_with_normal_noise_it_is_the_normal_model_of_known_noise(offset, weighte
     nothing, _ = maximised(X, y, likelihood, w, offset=offset, max_iter=0)
     known = {"centred": offset, "noise_variance": np.array([0.3]), "prior": CLASSICAL}
     Y, columns = y[:, None], candidates_of(X, w, offset=offset)
-    normal = sparse_normal.select_normal(columns, Y, w, tol=1e-12, **known)
-    none = sparse_normal.select_normal(columns, Y, w, max_iter=0, **known)
+    normal = select_normal(columns, Y, w, tol=1e-12, **known)
+    none = select_normal(columns, Y, w, max_iter=0, **known)
     assert sorted(chosen.places) == sorted(normal.places)
     h = dict(zip(normal.places, normal.precision, strict=True))
     ours = [h[place] for place in chosen.places]
@@ -218,9 +221,7 @@ def test_rows_that_are_read_in_chunks_give_the_same_model(likelihood, offset):
     targets = RowTargets.of(y, w, likelihood, offset=offset)
     chosen, fit = maximised(X, y, likelihood, w, offset=offset)
     for design in (designs.Chunked(designs.Chunks.from_arrays(X, rows=17)), designs.Dense(X)):
-        other, streamed = sparse_laplace.select_laplace_from_design(
-            design, targets, offset=offset, prior=CLASSICAL
-        )
+        other, streamed = select_laplace(design, targets, offset=offset, prior=CLASSICAL)
         np.testing.assert_array_equal(other.places, chosen.places)
         np.testing.assert_allclose(other.precision, chosen.precision, rtol=1e-4)
         np.testing.assert_allclose(other.center, chosen.center, atol=1e-12)
@@ -235,10 +236,10 @@ def test_streamed_candidates_lead_as_high_as_held_ones():
     held, _ = maximised(K, y, likelihoods.Bernoulli())
     few = candidates_of(K, limit_bytes=8 * len(K) * 64)
     assert not few.is_held
-    streamed, fit = sparse_laplace.select_laplace(few, targets, offset=True, prior=CLASSICAL)
+    streamed, fit = select_laplace(few, targets, offset=True, prior=CLASSICAL)
     assert streamed.converged
     assert streamed.value > held.value - 3.0
-    S, Q = sparse_scores.Scorer.of(fit).scores(candidates_of(K).chosen(np.arange(len(K))))
+    S, Q = sparse_scores.Scorer.from_fit(fit).scores(candidates_of(K).chosen(np.arange(len(K))))
     S[streamed.places] = 0.0
     offered = sparse_sequential.gains(sparse_sequential.CURVED, S, Q, np.ones(2), 1.0, CLASSICAL)
     assert offered.max() < 0.05
@@ -330,9 +331,8 @@ def test_equal_and_constant_columns_are_not_kept_twice():
 )
 def test_parameters_of_the_likelihood_are_learned_with_the_columns(likelihood):
     X, y = linear(likelihood, n=100)
-    chosen, fit = sparse_laplace.learn(
-        candidates_of(X), y, None, likelihood, offset=True, prior=CLASSICAL
-    )
+    outputs = LatentOutputs.from_likelihood(y, None, likelihood, offset=True)
+    chosen, fit = outputs.select(candidates_of(X), SparseProblem(CLASSICAL, max_iter=200))
     learned = fit.problem.targets.likelihood
     assert chosen.converged
     assert {1, 4} <= set(chosen.places)
@@ -344,27 +344,46 @@ def test_parameters_of_the_likelihood_are_learned_with_the_columns(likelihood):
     assert chosen.value > held.value
 
 
+def shortlist(model, block, tol):
+    """The columns in use, and the best of a block."""
+    scorer = sparse_scores.Scorer.from_fit(model.fit)
+    S, Q = scorer.scores(block)
+    S[np.isin(block.places, model.places)] = 0.0
+    gains = sparse_scores.gains(S, Q, CLASSICAL, len(model.places))
+    short = sparse_scores.best_places(gains, 20, tol)
+    return scorer.shortlist(model, block, short, np.zeros_like(short))
+
+
+def shortlists(X, places, h, fit, candidates, *, offset, tol):
+    """From candidates, and from a design."""
+    model = SparseModel(places, np.asarray(h), fit, fit.log_evidence)
+    columns = designs.Standardized.of(designs.Dense(X), offset=offset)
+    problem = SparseProblem(CLASSICAL, offset, tol)
+    yield shortlist(model, next(candidates.blocks()), tol)
+    yield sparse_scores.shortlist_design(columns, model, problem, 20)
+
+
 @pytest.fixture
 def refused(monkeypatch):
     """A model of no column, which refuses all plans but the one of a given number."""
     X, y = linear(likelihoods.Bernoulli())
     nothing = np.zeros(0, dtype=np.intp)
     fit, candidates = fitted(X, y, likelihoods.Bernoulli(), nothing, np.zeros(0), offset=True)
-    kept = sparse_climb.Kept(nothing, np.zeros(0), fit, fit.log_evidence)
-    offer = sparse_scores.Offer(CLASSICAL, 1e-2)
-    working = sparse_scores.Scorer.of(fit).working(next(candidates.blocks()), nothing, offer)
-    taken = sparse_climb._taken
+    kept = SparseModel(nothing, np.zeros(0), fit, fit.log_evidence)
+    working = shortlist(kept, next(candidates.blocks()), 1e-2)
+    taken = sparse_scores.ShortList.model_at
 
     def attempt(accepted):
         tried = []
 
-        def refusing(kept, working, h, prior):
+        def refusing(working, h, *args):
             tried.append(h)
-            new = taken(kept, working, h, prior)
+            new = taken(working, h, *args)
             return new if len(tried) == accepted else replace(new, value=-np.inf)
 
-        monkeypatch.setattr(sparse_climb, "_taken", refusing)
-        return kept, sparse_climb.improved(kept, working, offer), np.array(tried)
+        monkeypatch.setattr(sparse_scores.ShortList, "model_at", refusing)
+        new = sparse_laplace._improve(kept, working, SparseProblem(CLASSICAL))
+        return kept, new, np.array(tried)
 
     return attempt
 
@@ -396,8 +415,12 @@ def test_a_column_whose_steps_all_fail_is_left_to_itself(refused):
 def test_half_a_step_is_half_its_way_in_logs():
     h = np.array([1.0, np.inf, 4.0, np.inf, 2.0])
     new = np.array([16.0, 1.0, np.inf, np.inf, 2.0])
-    np.testing.assert_allclose(sparse_climb._between(h, new, 0.5), [4.0, 16.0, 64.0, np.inf, 2.0])
-    np.testing.assert_allclose(sparse_climb._between(h, new, 0.25), [2.0, 64.0, 16.0, np.inf, 2.0])
+    np.testing.assert_allclose(
+        sparse_problem._interpolate(h, new, 0.5), [4.0, 16.0, 64.0, np.inf, 2.0]
+    )
+    np.testing.assert_allclose(
+        sparse_problem._interpolate(h, new, 0.25), [2.0, 64.0, 16.0, np.inf, 2.0]
+    )
 
 
 def test_a_weak_column_whose_loss_is_a_gain_goes():
@@ -408,10 +431,10 @@ def test_a_weak_column_whose_loss_is_a_gain_goes():
     places = np.append(chosen.places, idle)
     design = designs.Dense(np.hstack([candidates.chosen(places).host(), np.ones((len(y), 1))]))
     targets = RowTargets.of(y, None, likelihoods.Bernoulli(), offset=True)
-    kept = sparse_climb.Kept.of(
+    kept = SparseModel.from_columns(
         places, np.append(chosen.precision, 1e3), design, targets, CLASSICAL
     )
-    polished = sparse_climb.polished(kept, CLASSICAL, np.zeros((0, 2)))
+    polished = sparse_precisions.polish_precisions(kept, CLASSICAL, np.zeros((0, 2)))
     assert idle not in polished.places
     assert polished.value >= chosen.value - 1e-6
 
@@ -419,7 +442,7 @@ def test_a_weak_column_whose_loss_is_a_gain_goes():
 def test_an_end_that_is_not_level_is_told(monkeypatch):
     X, y = linear(likelihoods.Bernoulli())
     assert "no step raises" in maximised(X, y, likelihoods.Bernoulli())[0].stop_reason
-    monkeypatch.setattr(sparse_laplace, "polished", lambda kept, *_, **__: kept)
+    monkeypatch.setattr(sparse_laplace, "polish_precisions", lambda kept, *_, **__: kept)
     chosen, _ = maximised(X, y, likelihoods.Bernoulli(), tol=1.0)
     assert not chosen.converged
     assert "not level" in chosen.stop_reason
@@ -437,7 +460,7 @@ def kept_pairs(distance, likelihood):
     y = np.tile([distance, -distance], 10)
     targets = replace(RowTargets.of(y, None, likelihood, offset=False), shift=np.zeros(1))
     design = designs.Dense(np.ones((len(y), 1)))
-    return sparse_climb.Kept.of(
+    return SparseModel.from_columns(
         np.array([0]), np.array([1e-9]), design, targets, CLASSICAL, np.zeros((1, 1))
     )
 
@@ -459,12 +482,7 @@ def test_a_working_set_begins_with_the_columns_in_use_at_their_mode(offset):
     X, y = linear(likelihood)
     places, h = np.array([4, 0]), np.array([0.4, 50.0])
     fit, candidates = fitted(X, y, likelihood, places, h, offset=offset)
-    offer = sparse_scores.Offer(CLASSICAL, 1e-3)
-    columns = designs.Standardized.of(designs.Dense(X), offset=offset)
-    for working in (
-        sparse_scores.Scorer.of(fit).working(next(candidates.blocks()), places, offer),
-        sparse_scores.working_design(columns, fit, places, offer),
-    ):
+    for working in shortlists(X, places, h, fit, candidates, offset=offset, tol=1e-3):
         np.testing.assert_array_equal(working.places[:2], places)
         n = len(working.places)
         np.testing.assert_array_equal(working.moments.fixed, np.arange(n + offset) >= n)
@@ -475,9 +493,8 @@ def test_a_working_set_begins_with_the_columns_in_use_at_their_mode(offset):
         np.testing.assert_allclose(W, fit.weights.W[:, 0], rtol=1e-7)
         same = np.full(n + offset, np.inf)
         same[used] = precision
-        kept = sparse_climb.Kept(places, h, fit, fit.log_evidence)
-        again = sparse_climb._taken(kept, working, same, CLASSICAL)
-        assert again.value == pytest.approx(kept.value, abs=1e-9)
+        again = working.model_at(same, SparseProblem(CLASSICAL))
+        assert again.value == pytest.approx(fit.log_evidence, abs=1e-9)
         assert again.fit.weights.n_iter == 1
 
 
@@ -488,12 +505,8 @@ def test_columns_in_use_are_not_offered_again(offset):
     X, y = linear(likelihood)
     places = np.array([4, 1])
     fit, candidates = fitted(X, y, likelihood, places, [1e4, 1e4], offset=offset)
-    offer = sparse_scores.Offer(CLASSICAL, 1e-2)
-    columns = designs.Standardized.of(designs.Dense(X), offset=offset)
-    for working in (
-        sparse_scores.Scorer.of(fit).working(next(candidates.blocks()), places, offer),
-        sparse_scores.working_design(columns, fit, places, offer),
-    ):
+    h = np.full(2, 1e4)
+    for working in shortlists(X, places, h, fit, candidates, offset=offset, tol=1e-2):
         assert len(set(working.places)) == len(working.places) > 2
 
 
@@ -508,7 +521,7 @@ def test_weights_of_classes_that_are_told_apart_do_not_grow_without_end():
     kernel = kernels.RBF(1.0)
     chosen, fit = maximised(kernel(X, X), y, likelihoods.Bernoulli())
     assert chosen.converged
-    assert np.min(chosen.precision) == pytest.approx(sparse_climb.LEAST_PRECISION, rel=1e-9)
+    assert np.min(chosen.precision) == pytest.approx(sparse_problem.LEAST_PRECISION, rel=1e-9)
     Z = (kernel(X_new, X[chosen.places]) - chosen.center) / chosen.scale
     mean, covariance = with_covariance(fit.latent(np.hstack([Z, np.ones((600, 1))])))
     predicted = likelihoods.Bernoulli().predict(mean[:, 0], covariance[:, 0, 0])
@@ -519,4 +532,4 @@ def test_weights_of_classes_that_are_told_apart_do_not_grow_without_end():
 def test_precisions_of_other_likelihoods_may_be_as_small_as_they_like():
     X, y = linear(likelihoods.Normal(1.0))
     chosen, _ = maximised(X, 1e4 * y, likelihoods.Normal(1.0))
-    assert np.min(chosen.precision) < 1e-2 * sparse_climb.LEAST_PRECISION
+    assert np.min(chosen.precision) < 1e-2 * sparse_problem.LEAST_PRECISION

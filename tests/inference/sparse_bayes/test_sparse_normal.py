@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 from scipy import special, stats
 from scipy.spatial import distance
+from sparse_support import select_normal
 
 from posterity import designs, kernels, priors
 from posterity.inference.sparse_bayes import normal as sparse_normal
 from posterity.inference.sparse_bayes import sequential as sparse_sequential
-from posterity.inference.sparse_bayes import working as sparse_working
+from posterity.inference.sparse_bayes.problem import SparseProblem
 
 CLASSICAL, STUDENT = priors.Sparse(), priors.Sparse(1.0)
 
@@ -20,7 +21,7 @@ def chosen_of(Z, Y, weights=None, *, centred=True, limit_bytes=2**29, **how):
     )
     outputs = Y if Y.ndim == 2 else Y[:, None]
     how.setdefault("prior", CLASSICAL)
-    return sparse_normal.select_normal(source, outputs, weights, centred=centred, **how)
+    return select_normal(source, outputs, weights, centred=centred, **how)
 
 
 def smooth(rng, N=60, K=1):
@@ -86,8 +87,8 @@ def test_the_value_is_no_smaller_beside_any_single_change():
 
 def _columns(Z, Y, places, h):
     source = designs.Candidates.of(designs.MatrixColumns(Z), centred=True)
-    targets = sparse_working.Targets.of(Y, None, centred=True, noise_variance=None)
-    return sparse_working.Working.of(source.chosen(places), h, targets)
+    targets = sparse_normal.NormalTargets.of(Y, None, centred=True, noise_variance=None)
+    return sparse_normal.Working.of(source.chosen(places), h, targets)
 
 
 @pytest.mark.parametrize("weighted", [True, False])
@@ -97,14 +98,16 @@ def test_sparsity_and_quality_are_those_of_the_dense_formulas(weighted):
     w = rng.uniform(0.2, 3.0, size=40) if weighted else np.ones(40)
     weights = w if weighted else None
     source = designs.Candidates.of(designs.MatrixColumns(Z_raw), weights, centred=True)
-    targets = sparse_working.Targets.of(Y_raw, weights, centred=True, noise_variance=np.ones(3))
-    view = sparse_working.View(next(source.blocks()), targets)
+    targets = sparse_normal.NormalTargets.of(
+        Y_raw, weights, centred=True, noise_variance=np.ones(3)
+    )
+    view = sparse_normal.View(next(source.blocks()), targets)
     Z, Y = standardised(Z_raw, w, True), Y_raw - w @ Y_raw / w.sum()
-    empty = sparse_working.Working.of(source.chosen(np.arange(0)), np.ones(0), targets)
-    view.gains(empty, sparse_working.Noise.learned(3), CLASSICAL)
+    empty = sparse_normal.Working.of(source.chosen(np.arange(0)), np.ones(0), targets)
+    view.gains(empty, sparse_normal.Noise.learned(3), SparseProblem(CLASSICAL))
     for places in ([3, 20], [20, 31, 3], [5]):  # products that were kept serve in any order
         h = np.arange(1.0, 1.0 + len(places))
-        columns = sparse_working.Working.of(source.chosen(np.array(places)), h, targets)
+        columns = sparse_normal.Working.of(source.chosen(np.array(places)), h, targets)
         used = Z[:, places]
         C = np.diag(1.0 / w) + used / h @ used.T
         solved = np.linalg.solve(C, np.hstack([Z, Y]))
@@ -123,9 +126,11 @@ def test_the_value_never_decreases_on_the_way(limit_bytes, degrees_of_freedom, m
     Z, y = rugged(np.random.default_rng(3))
     Y = np.column_stack([y, np.roll(y, 1)])
     source = designs.Candidates.of(designs.MatrixColumns(Z), centred=True, limit_bytes=limit_bytes)
-    targets = sparse_working.Targets.of(Y, None, centred=True, noise_variance=None)
-    search = sparse_normal.Search(source, targets, priors.Sparse(degrees_of_freedom), 100)
-    noise = sparse_working.Noise.learned(2)
+    targets = sparse_normal.NormalTargets.of(Y, None, centred=True, noise_variance=None)
+    search = sparse_normal._Search(
+        source, targets, SparseProblem(priors.Sparse(degrees_of_freedom), max_iter=100)
+    )
+    noise = sparse_normal.Noise.learned(2)
     start = search.start(None, noise)
     values = [start.value, *(p.value for p in search.path(start, noise, 1e-3))]
     assert len(values) > 2
@@ -291,10 +296,10 @@ def test_gains_told_are_gains_made():
     Z, Y = smooth(np.random.default_rng(18))
     columns = _columns(Z, Y, np.array([10, 40]), np.array([0.5, 2.0]))
     source = designs.Candidates.of(designs.MatrixColumns(Z), centred=True)
-    targets = sparse_working.Targets.of(Y, None, centred=True, noise_variance=None)
-    view = sparse_working.View(next(source.blocks()), targets)
-    noise = sparse_working.Noise.learned(1)
-    gains = view.gains(columns, noise, CLASSICAL)
+    targets = sparse_normal.NormalTargets.of(Y, None, centred=True, noise_variance=None)
+    view = sparse_normal.View(next(source.blocks()), targets)
+    noise = sparse_normal.Noise.learned(1)
+    gains = view.gains(columns, noise, SparseProblem(CLASSICAL))
     assert gains[10] == gains[40] == 0.0
     best = int(np.argmax(gains))
     working = view.beside(columns, np.array([best]))
@@ -328,8 +333,8 @@ def test_a_start_in_hardly_any_noise_finds_nothing_in_noise():
 
 def test_the_noise_that_is_learned_is_never_less_than_rounding():
     Z = np.array([[1.0], [-1.0], [1.0], [-1.0]])
-    targets = sparse_working.Targets.of(Z, None, centred=True, noise_variance=None)
+    targets = sparse_normal.NormalTargets.of(Z, None, centred=True, noise_variance=None)
     block = next(designs.Candidates.of(designs.MatrixColumns(Z), centred=True).blocks())
-    columns = sparse_working.Working.of(block, np.array([1e-300]), targets)
+    columns = sparse_normal.Working.of(block, np.array([1e-300]), targets)
     least = sparse_sequential.LEAST_NOISE * targets.E / targets.n
     np.testing.assert_allclose(columns.noise_variance(targets), least)

@@ -4,17 +4,16 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from sparse_support import Pairs, select_laplace, select_pairs, select_softmax
 from support.latents import with_covariance
 from weight_oracles import DenseWeights
 
 from posterity import designs, kernels, likelihoods, priors
-from posterity.inference.sparse_bayes import ascent as sparse_ascent
 from posterity.inference.sparse_bayes import blocks as sparse_blocks
-from posterity.inference.sparse_bayes import laplace as sparse_laplace
-from posterity.inference.sparse_bayes import select_pairs, select_softmax
-from posterity.inference.sparse_bayes.pair_fit import PairFit, PairProblem
-from posterity.inference.sparse_bayes.pair_scores import PairScores
-from posterity.inference.sparse_bayes.softmax_scores import SharedModel, SharedScores
+from posterity.inference.sparse_bayes.problem import SparseModel, SparseProblem, ascend
+from posterity.inference.sparse_bayes.scores import Scorer
+from posterity.inference.sparse_bayes.softmax_scores import SharedScores
+from posterity.inference.weights.laplace import LaplaceFit
 from posterity.inference.weights.targets import RowTargets
 
 CLASSICAL = priors.Sparse()
@@ -137,7 +136,7 @@ def shared_model(offset, precision=(0.5, 2.0, 1.0)):
     targets = RowTargets.of(y, weights, likelihoods.Categorical(3), offset=offset)
     A = np.hstack([Z[:, :2], np.ones((30, int(offset)))])
     h = np.array(precision[:2])
-    return SharedModel.of(np.arange(2), h, designs.Dense(A), targets, CLASSICAL), Z[:, 2:]
+    return SparseModel.from_columns(np.arange(2), h, designs.Dense(A), targets, CLASSICAL), Z[:, 2:]
 
 
 @each_offset
@@ -164,7 +163,7 @@ def test_shared_scores_are_the_derivative_of_the_evidence(offset):
     columns = [p.design.rows(0, 30)[:, :2], z, np.ones((30, int(offset)))]
     both = designs.Dense(np.hstack(columns))
     eps = 1e-6
-    grown = SharedModel.of(
+    grown = SparseModel.from_columns(
         np.arange(3), np.append(model.precision, 1.0 / eps), both, p.targets, CLASSICAL
     )
     expected = 0.5 * (Q @ Q - np.trace(S[0])) + Q @ C
@@ -181,7 +180,7 @@ def pair_problem(offset, *, used=None, C=3):
     both = np.vstack([in_use, np.ones((int(offset), C), dtype=bool)])
     h = np.vstack([rng.uniform(0.5, 2.0, (3, C)), np.ones((int(offset), C))])
     h[3:] /= targets.offset_variance
-    return PairProblem(A, both, h, targets)
+    return Pairs(A, both, h, targets)
 
 
 @each_offset
@@ -189,7 +188,7 @@ def test_pairs_of_all_classes_are_weights_of_their_own(offset):
     problem = pair_problem(offset, used=np.ones((3, 3), dtype=bool))
     t = problem.targets
     dense = DenseWeights(problem.Z, t.y, t.weights, t.likelihood, 1.0 / problem.precision, t.shift)
-    fit = PairFit.of(problem)
+    fit = problem.laplace()
     assert fit.log_evidence == pytest.approx(dense.log_evidence, rel=1e-9)
     mean, covariance = with_covariance(fit.latent(problem.Z[:5]))
     np.testing.assert_allclose(mean, dense.latent(problem.Z[:5])[0], atol=1e-6)
@@ -200,11 +199,11 @@ def test_pairs_of_all_classes_are_weights_of_their_own(offset):
 def test_a_pair_that_is_not_used_is_as_one_of_no_prior_variance(offset):
     problem = pair_problem(offset)
     h = np.where(problem.used, problem.precision, 1e10)
-    nearly = PairFit.of(replace(problem, used=np.ones_like(problem.used), precision=h))
-    fit = PairFit.of(problem)
+    nearly = replace(problem, used=np.ones_like(problem.used), precision=h).laplace()
+    fit = problem.laplace()
     assert fit.log_evidence == pytest.approx(nearly.log_evidence, rel=1e-7)
-    np.testing.assert_allclose(fit.coef, nearly.coef, atol=1e-7)
-    np.testing.assert_allclose(fit.coef[~problem.used], 0.0)
+    np.testing.assert_allclose(fit.weights.W, nearly.weights.W, atol=1e-7)
+    np.testing.assert_allclose(fit.weights.W[~problem.used], 0.0)
 
 
 def test_offsets_of_pairs_are_told_what_offsets_of_contrasts_are():
@@ -217,17 +216,17 @@ def test_offsets_of_pairs_are_told_what_offsets_of_contrasts_are():
         used=np.vstack([none, np.ones((1, 3), dtype=bool)]),
         precision=1.0 / targets.offset_variance[None],
     )
-    shared = SharedModel.of(
+    shared = SparseModel.from_columns(
         np.arange(0), np.zeros(0), designs.Dense(np.ones((30, 1))), targets, CLASSICAL
     )
-    assert PairFit.of(problem).log_evidence == pytest.approx(shared.fit.log_evidence, rel=1e-10)
+    assert problem.laplace().log_evidence == pytest.approx(shared.fit.log_evidence, rel=1e-10)
 
 
 def test_a_start_from_which_no_row_curves_is_given_up():
     problem = pair_problem(True)
-    far = PairFit.of(problem, np.where(problem.used, 1e12, 0.0))
-    assert far.converged
-    assert far.log_evidence == pytest.approx(PairFit.of(problem).log_evidence, rel=1e-9)
+    far = problem.laplace(np.where(problem.used, 1e12, 0.0))
+    assert far.weights.converged
+    assert far.log_evidence == pytest.approx(problem.laplace().log_evidence, rel=1e-9)
 
 
 def block_of(Z):
@@ -241,12 +240,12 @@ def block_of(Z):
 @pytest.mark.parametrize("k", [0, 1])
 def test_scores_of_pairs_are_the_derivative_of_the_evidence(offset, k):
     problem = pair_problem(offset)
-    fit = PairFit.of(problem)
-    S, q = PairScores(fit).exact(block_of(problem.Z[:, 2:3]), k)
+    fit = problem.laplace()
+    S, q = Scorer.from_fit(fit).scores(block_of(problem.Z[:, 2:3]), k)
     (Q, C), eps = q[0], 1e-6
     used, h = problem.used.copy(), problem.precision.copy()
     used[2, k], h[2, k] = True, 1.0 / eps
-    grown = PairFit.of(replace(problem, used=used, precision=h))
+    grown = replace(problem, used=used, precision=h).laplace()
     expected = 0.5 * (Q * Q - S[0]) + Q * C
     assert abs(Q * C) > 1e-3
     assert (grown.log_evidence - fit.log_evidence) / eps == pytest.approx(expected, rel=2e-3)
@@ -255,13 +254,13 @@ def test_scores_of_pairs_are_the_derivative_of_the_evidence(offset, k):
 @each_offset
 def test_scores_of_pairs_are_what_a_dense_posterior_says(offset):
     problem = pair_problem(offset)
-    fit, z, k = PairFit.of(problem), problem.Z[:, 2], 0
-    S, q = PairScores(fit).exact(block_of(z[:, None]), k)
+    fit, z, k = problem.laplace(), problem.Z[:, 2], 0
+    S, q = Scorer.from_fit(fit).scores(block_of(z[:, None]), k)
     t = problem.targets
-    A = problem.latents(problem.packed(fit.coef))
+    A = problem.latents(problem.packed(fit.weights.W))
     u = t.likelihood.curvature(t.y, A)
     h = t.weights[:, None, None] * (u[:, :, None] * np.eye(3) - u[:, :, None] * u[:, None, :])
-    pairs = np.argwhere(problem.used.T)  # class, column
+    pairs = np.argwhere(problem.used)[:, ::-1]  # class, column
     D = np.zeros((30, 3, len(pairs)))
     for i, (c, m) in enumerate(pairs):
         D[:, c, i] = problem.Z[:, m]
@@ -308,14 +307,14 @@ def test_precisions_of_pairs_end_where_the_objective_is_level(nu):
     m, p, step = len(chosen.places), fit.problem, 1e-4
 
     def objective(i, factor):
-        h = p.precision.copy()
+        h = p.prior.precision.copy()
         h[tuple(i)] *= factor
-        again = PairFit.of(replace(p, precision=h), fit.coef)
-        return again.log_evidence + np.sum(prior.penalty(h[:m][p.used[:m]]))
+        again = LaplaceFit.of(replace(p, prior=replace(p.prior, precision=h)), fit.weights.W)
+        return again.log_evidence + np.sum(prior.penalty(h))
 
     slopes = [
         (objective(i, np.exp(step)) - objective(i, np.exp(-step))) / (2.0 * step)
-        for i in np.argwhere(p.used[:m])
+        for i in np.argwhere(p.prior.mask[:m])
     ]
     assert chosen.converged
     assert len(slopes) >= 2
@@ -333,8 +332,8 @@ def test_no_column_that_is_out_gains_at_the_end(select):
         gains = SharedScores(fit).gains(block, np.arange(90), CLASSICAL)
         gains[chosen.places] = 0.0
     else:
-        scores = PairScores(fit)
-        told = [scores.exact(block, k) for k in range(3)]
+        scores = Scorer.from_fit(fit)
+        told = [scores.scores(block, k) for k in range(3)]
         gains = np.stack([_curved_gains(S, q) for S, q in told], axis=1)
         gains[chosen.places] *= np.isinf(chosen.precision)
     assert np.max(gains) <= 1e-2
@@ -373,9 +372,7 @@ def test_two_classes_that_share_columns_are_a_sparse_logistic_model(offset):
     columns = designs.KernelColumns(kernels.RBF(1.0), X)
     source = designs.Candidates.of(columns, centred=offset)
     targets = RowTargets.of(y, None, likelihoods.Bernoulli(), offset=offset)
-    logistic, _ = sparse_laplace.select_laplace(
-        source, targets, offset=offset, prior=CLASSICAL, tol=1e-7
-    )
+    logistic, _ = select_laplace(source, targets, offset=offset, prior=CLASSICAL, tol=1e-7)
     assert chosen.value == pytest.approx(logistic.value, rel=1e-6)
     assert set(chosen.places) == set(logistic.places)
     # The difference of two latent values is sqrt(2) of their contrast.
@@ -491,8 +488,9 @@ def test_the_boldest_step_that_gains_is_taken_and_no_other():
             tried.append(value)
             yield _Model(value)
 
-    end = sparse_ascent.ascend(_Model(0.0), _OneBlock(), propose, tol=0.1, max_iter=2)
-    assert (end.model.value, end.converged) == (2.0, False)
+    problem = SparseProblem(CLASSICAL, tol=0.1, max_iter=2)
+    model, end = ascend(_Model(0.0), _OneBlock(), propose, problem)
+    assert (model.value, end.converged) == (2.0, False)
     assert tried == [-5.0, 1.0, -4.0, 2.0]
     assert "limit of 2 on passes" in end.stop_reason
 
@@ -505,16 +503,10 @@ def test_a_thorough_look_comes_before_the_end():
         if len(looks) in (1, 3):
             yield _Model(model.value + 1.0)
 
-    end = sparse_ascent.ascend(_Model(0.0), _OneBlock(), propose, tol=0.1, max_iter=9)
-    assert (end.model.value, end.converged, end.n_iter) == (2.0, True, 5)
+    problem = SparseProblem(CLASSICAL, tol=0.1, max_iter=9)
+    model, end = ascend(_Model(0.0), _OneBlock(), propose, problem)
+    assert (model.value, end.converged, end.n_iter) == (2.0, True, 5)
     assert looks == [False, False, True, False, True]
-
-
-def test_parts_of_a_step_move_variances_evenly():
-    h, new = np.array([np.inf, 1.0, np.inf, 2.0]), np.array([4.0, np.inf, np.inf, 2.0])
-    half, quarter = sparse_ascent.partial(h, new)
-    np.testing.assert_allclose(half, [8.0, 2.0, np.inf, 2.0])
-    np.testing.assert_allclose(quarter, [16.0, 4.0 / 3.0, np.inf, 2.0])
 
 
 def test_the_best_precision_has_all_digits():

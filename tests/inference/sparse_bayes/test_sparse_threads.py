@@ -5,12 +5,12 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 import threadpoolctl
+from sparse_support import latent_engine, select_laplace, select_pairs, select_softmax
 
 from posterity import designs, kernels, likelihoods, priors
-from posterity.inference.sparse_bayes import climb as sparse_climb
 from posterity.inference.sparse_bayes import kernel_search as sparse_kernel
-from posterity.inference.sparse_bayes import select_laplace, select_pairs, select_softmax
-from posterity.inference.sparse_bayes.kernel_laplace import LaplaceEngine
+from posterity.inference.sparse_bayes import precisions as sparse_precisions
+from posterity.inference.sparse_bayes.problem import SparseModel
 from posterity.inference.weights.targets import RowTargets
 from posterity.linalg import threads
 
@@ -64,9 +64,9 @@ def test_precisions_of_few_columns_are_polished_by_one_thread_however_many_rows_
     X, targets = rows_of(threads._WORTH_THREADS, 2)
     prior, seen = watching()
     design = designs.Dense(np.column_stack([X, np.ones(len(X))]))
-    kept = sparse_climb.Kept.of(np.arange(2), np.ones(2), design, targets, prior)
+    kept = SparseModel.from_columns(np.arange(2), np.ones(2), design, targets, prior)
     seen.clear()
-    sparse_climb.polished(kept, prior, np.zeros((0, 2)))
+    sparse_precisions.polish_precisions(kept, prior, np.zeros((0, 2)))
     assert seen
     assert all(one == {1} for one in seen)
 
@@ -81,7 +81,7 @@ def test_a_kernel_climbs_with_its_vectors_by_one_thread(monkeypatch):
 
     monkeypatch.setattr(sparse_kernel._Search, "_climbed", watched)
     X, targets = rows_of(40, 2)
-    engine = LaplaceEngine(X, targets, True, priors.Sparse(), np.random.default_rng(0))
+    engine = latent_engine(X, targets, np.random.default_rng(0))
     sparse_kernel.learn_kernel(engine, kernels.RBF(ard=True), rng=np.random.default_rng(0))
     assert seen
     assert all(one == {1} for one in seen)

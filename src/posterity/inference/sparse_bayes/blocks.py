@@ -28,6 +28,7 @@ from posterity.linalg import eigen
 _DEPENDENT = 1e-11  # of its square: what is left of a column that others can replace
 _GRID = 10.0 ** np.arange(-8.0, 8.01, 0.25)  # precisions, in units of the mean sparsity
 _NEWTON_STEPS = 40
+_MAX_STEPS = 200  # on a frozen curvature
 _LEVEL = 1e-8  # in a log precision: the step from there doubles the digits
 _EQUAL = 1e-6  # of a gain
 _TINY = float(np.finfo(np.float64).tiny)
@@ -69,7 +70,7 @@ def maximise(
     *,
     tol: float = 1e-3,
     relative: float = 0.0,
-    max_steps: int = 1000,
+    max_steps: int | None = None,
 ) -> BlockSteps:
     """The best step, and the next, until none gains more than ``tol``.
 
@@ -78,7 +79,8 @@ def maximise(
     """
     table = _Table(moments, h)
     taken, gained, converged = 0, 0.0, False
-    while taken < max_steps:
+    most = _MAX_STEPS if max_steps is None else max_steps
+    while taken < most:
         best, gains = table.offers(prior)
         k = _best(gains, np.isfinite(table.h))
         if k < 0 or gains[k] <= max(tol, relative * gained):

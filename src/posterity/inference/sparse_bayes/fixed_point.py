@@ -7,16 +7,20 @@ shortened. A column goes when the objective is better without it, and comes back
 
 from __future__ import annotations
 
-import abc
-from dataclasses import dataclass
-
 import numpy as np
-from numpy.typing import NDArray
 
-from posterity import priors
 from posterity.arrays import Array
-
-Places = NDArray[np.intp]
+from posterity.designs.candidates import Block, Candidates
+from posterity.inference.sparse_bayes.fixed_point_models import (
+    LaplaceModel,
+    LaplaceState,
+    Model,
+    NormalModel,
+    State,
+)
+from posterity.inference.sparse_bayes.problem import Chosen, Ending, SparseProblem
+from posterity.inference.weights.laplace import LaplaceFit
+from posterity.inference.weights.targets import RowTargets
 
 _LARGEST_STEP = 5.0  # in the log of a precision
 _HALVINGS = 30
@@ -26,89 +30,87 @@ _SOME_EFFECT = 0.5
 _BARELY = 0.01  # of a weight's information: what data tell of one that is on its way out
 _COMING_BACK = (1.0, 10.0, 100.0)  # times the precision that a simpler model of the rows likes best
 _PRECISIONS = np.exp(np.arange(-16.0, 12.0, 0.25))  # in units of a sparsity
-_DEPENDENT = 1e-11  # of its square: what is left of a column that others can replace
 
 
-@dataclass(frozen=True)
-class State:
-    """The objective at some precisions, and where its stationary points are to be looked for."""
+def alternate_normal(
+    candidates: Candidates,
+    Y: Array,
+    weights: Array | None,
+    problem: SparseProblem,
+    noise_variance: Array | None = None,
+) -> Chosen:
+    """Choose columns for K outputs Y (N, K) in normal noise, learned where it is None.
 
-    h: Array  # (M,), infinite where a column is out
-    value: float
-    step: Array  # (M,), in log h, to where the fixed point asks; 0 where a column is out
-    told: Array  # (M,), from 0 to 1: how much of a weight's information is the data's
-    worth: Array  # (M,), what the objective loses, or so, without a column; infinite for one out
-
-
-@dataclass(frozen=True)
-class Climb:
-    """Where the alternation ended."""
-
-    state: State
-    n_iter: int
-    converged: bool
-
-    @property
-    def stop_reason(self) -> str:
-        """In words."""
-        if self.converged:
-            return "no precision that moves, and no column that goes or comes, gains more than tol"
-        return "the limit of iterations was reached"
+    Hidden precisions, then the posterior of the weights and the noise, then hidden precisions again
+    [P8 8.36-8.39]. All columns are in memory, and in the model, at first.
+    """
+    block = _all_columns(candidates)
+    model = NormalModel.of(
+        block.host(),
+        Y,
+        weights,
+        centred=problem.offset,
+        noise_variance=noise_variance,
+        prior=problem.prior,
+    )
+    return _to_chosen(block, *climb(model, problem.tol, problem.max_iter))
 
 
-class Model(abc.ABC):
-    """An objective in the precisions of M columns."""
-
-    prior: priors.Sparse
-
-    @property
-    @abc.abstractmethod
-    def n_outputs(self) -> int:
-        """How many weights share a precision."""
-
-    @property
-    @abc.abstractmethod
-    def rounding(self) -> float:
-        """A difference of the objective that means nothing."""
-
-    @abc.abstractmethod
-    def even(self) -> Array:
-        """All columns in with one precision, of the right size; infinite for columns of no use."""
-
-    @abc.abstractmethod
-    def at(self, h: Array, near: State | None) -> State:
-        """The objective at h; ``near`` is a state at precisions not far away."""
-
-    @abc.abstractmethod
-    def offers(self, state: State) -> tuple[Array, Array]:
-        """s (M,) and u (M,) of the columns that are out, s = 0 for one that others replace.
-
-        The evidence's derivative in 1 / h, at zero, is half of ``u - n_outputs * s``.
-        """
+def alternate_laplace(
+    candidates: Candidates, targets: RowTargets, problem: SparseProblem
+) -> tuple[Chosen, LaplaceFit]:
+    """Choose columns for any likelihood; the J weights of a column share one [P9 9.40-9.43]."""
+    block = _all_columns(candidates)
+    model = LaplaceModel(block.host(), targets, problem.offset, problem.prior)
+    state, end = climb(model, problem.tol, problem.max_iter)
+    assert isinstance(state, LaplaceState)
+    return _to_chosen(block, state, end), state.fit
 
 
-def climb(model: Model, tol: float, max_iter: int) -> Climb:
+def _all_columns(candidates: Candidates) -> Block:
+    """All columns at once."""
+    if candidates.is_held:
+        return next(candidates.blocks())
+    return candidates.chosen(np.arange(candidates.n_columns))
+
+
+def _to_chosen(block: Block, state: State, end: Ending) -> Chosen:
+    used = np.flatnonzero(np.isfinite(state.h))
+    return Chosen(
+        places=block.places[used],
+        precision=state.h[used],
+        center=block.center[used],
+        scale=block.scale[used],
+        value=state.value,
+        n_iter=end.n_iter,
+        stop_reason=end.stop_reason,
+        converged=end.converged,
+    )
+
+
+def climb(model: Model, tol: float, max_iter: int) -> tuple[State, Ending]:
     """Move all precisions to where they are stationary, until nothing gains more than ``tol``."""
     least = max(tol, model.rounding)
-    now = _even(model)
+    now = _share_precision(model)
     for i in range(max_iter):
-        moved = _without(model, _moved(model, now), _BARELY)
+        moved = _drop_columns(model, _move_precisions(model, now), _BARELY)
         if moved.value - now.value <= least:
-            rested = _with_another(model, _without(model, moved, np.inf), least)
+            rested = _add_column(model, _drop_columns(model, moved, np.inf), least)
             if rested.value - moved.value <= least:
-                return Climb(rested, i + 1, converged=True)
+                reason = "no precision that moves, no column that goes or comes gains more than tol"
+                return rested, Ending(i + 1, reason, converged=True)
             moved = rested
         now = moved
-    return Climb(now, max_iter, converged=False)
+    return now, Ending(max_iter, "the limit of iterations was reached", converged=False)
 
 
-def _even(model: Model) -> State:
+def _share_precision(model: Model) -> State:
     """The best precision that all columns can share, to a factor.
 
     Where there is little to explain that is a precision without end, from which none would ever
     come back: some column is to be of some effect.
     """
-    best = model.at(model.even(), None)
+    best = model.at(model.even_precisions(), None)
     for factor in (1.0 / _EVEN_FACTOR, _EVEN_FACTOR):
         for _ in range(_EVEN_STEPS):
             further = model.at(factor * best.h, best)
@@ -118,7 +120,7 @@ def _even(model: Model) -> State:
     return best
 
 
-def _moved(model: Model, now: State) -> State:
+def _move_precisions(model: Model, now: State) -> State:
     """Each precision goes uphill, so that a step short enough gains."""
     step = np.clip(now.step, -_LARGEST_STEP, _LARGEST_STEP)
     for _ in range(_HALVINGS):
@@ -129,7 +131,7 @@ def _moved(model: Model, now: State) -> State:
     return now
 
 
-def _without(model: Model, now: State, told: float) -> State:
+def _drop_columns(model: Model, now: State, told: float) -> State:
     """Without the columns that are better out, of those the data tell no more about than ``told``.
 
     While precisions are on their way, a column may be worth nothing only because of others that
@@ -147,9 +149,9 @@ def _without(model: Model, now: State, told: float) -> State:
     return now
 
 
-def _with_another(model: Model, now: State, tol: float) -> State:
+def _add_column(model: Model, now: State, tol: float) -> State:
     """With the column that gains most, if it gains more than ``tol``."""
-    gain, precision = _best_return(model, *model.offers(now))
+    gain, precision = _gains_of_returning(model, *model.offers(now))
     gain -= model.prior.price(int(np.sum(np.isfinite(now.h))))
     if not np.max(gain, initial=0.0) > tol:
         return now
@@ -163,7 +165,7 @@ def _with_another(model: Model, now: State, tol: float) -> State:
     return now
 
 
-def _best_return(model: Model, s: Array, u: Array) -> tuple[Array, Array]:
+def _gains_of_returning(model: Model, s: Array, u: Array) -> tuple[Array, Array]:
     """What each column gains, about, with the best of some precisions; and that precision."""
     left = np.flatnonzero(s > 0.0)
     h = s[left, None] * _PRECISIONS
@@ -174,27 +176,3 @@ def _best_return(model: Model, s: Array, u: Array) -> tuple[Array, Array]:
     i = np.arange(len(left))
     gain[left], precision[left] = gains[i, best], h[i, best]
     return gain, precision
-
-
-def distinct(A: Array) -> NDArray[np.bool_]:
-    """Which columns, of products A = Z^T W Z, are neither zero nor the same as an earlier one."""
-    size = np.sqrt(np.diagonal(A))
-    found = size > 0.0
-    for j in np.flatnonzero(found):
-        if found[j]:
-            same = A[j, j + 1 :] ** 2 >= (1.0 - _DEPENDENT) * (size[j] * size[j + 1 :]) ** 2
-            found[j + 1 :] &= ~same
-    return found
-
-
-def left_over(S: Array, square: Array, h: Array) -> Array:
-    """The sparsities S of columns that are out, 0 for those that are in or that others replace."""
-    replaced = _DEPENDENT * square >= S
-    return np.where(np.isfinite(h) | replaced, 0.0, S)
-
-
-def of_all(n_columns: int, used: Places, values: Array, otherwise: float) -> Array:
-    """Values of the columns in use, and one for all others, (M,)."""
-    every = np.full(n_columns, otherwise)
-    every[used] = values
-    return every

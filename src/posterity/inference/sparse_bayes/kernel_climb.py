@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from posterity import arrays, designs, kernels, linalg, priors
 from posterity.arrays import Array, to_numpy
+from posterity.inference.sparse_bayes.normal import NormalTargets
 from posterity.inference.sparse_bayes.sequential import LEAST_NOISE
-from posterity.inference.sparse_bayes.working import Targets
 from posterity.inference.weights.laplace import LaplaceFit
 from posterity.inference.weights.prior import WeightPrior
 from posterity.inference.weights.problem import WeightProblem
@@ -68,7 +68,7 @@ class Standardised:
         return R
 
 
-def normal_evidence(targets: Targets, *, learned: bool) -> Evidence:
+def normal_evidence(targets: NormalTargets, *, learned: bool) -> Evidence:
     """For K outputs in normal noise: known, the unit of the targets, or learned, at its best."""
     n, K = targets.n, len(targets.E)
     w = targets.row_weights()

@@ -15,7 +15,6 @@ scales that part on the way are parameters, too: each but the first costs as muc
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,8 +22,9 @@ from numpy.typing import NDArray
 from posterity import kernels, linalg, optimize
 from posterity.arrays import Array
 from posterity.inference.sparse_bayes import vector_prices
-from posterity.inference.sparse_bayes.chosen import COST, Chosen
-from posterity.inference.sparse_bayes.engine import Chooser, Engine, Fitted, nothing
+from posterity.inference.sparse_bayes.engines import Engine, Fitted, KernelEngine
+from posterity.inference.sparse_bayes.problem import COST, Chosen
+from posterity.inference.weights.laplace import LaplaceFit
 
 MANY_ROWS = 5000
 """From which a part of the rows finds the kernel, and all of them only its vectors."""
@@ -39,9 +39,9 @@ _LONGEST = 1.0  # step of a climb, in logs
 _REACH = np.log(1e8)  # of a precision on either side of the number of rows
 _LENGTH = "length_scale"
 _AS_GOOD = 1.0  # nats: of kernels that differ by less, the one of the fewest vectors
+_BISECTIONS = 8
+_FEWEST_ROWS = 3.0  # that are left when all are counted less
 _HOPELESS = 10.0  # nats below the best, at two widths in a row, or below no vectors: no further
-
-F = TypeVar("F")
 
 
 @dataclass(frozen=True)
@@ -54,12 +54,12 @@ class Scanned:
 
 
 @dataclass(frozen=True)
-class LearnedVectors(Generic[F]):
+class LearnedVectors:
     """The kernel, its sparse model, and how they were found."""
 
     kernel: kernels.Kernel
     chosen: Chosen
-    fit: F
+    fit: LaplaceFit | None  # None: in normal noise
     criterion: float
     n_iter: int  # kernels that were fitted
     stop_reason: str
@@ -69,8 +69,8 @@ class LearnedVectors(Generic[F]):
 
 
 def learn_kernel(
-    engine: Engine[F], kernel: kernels.Kernel, *, rng: np.random.Generator
-) -> LearnedVectors[F]:
+    engine: KernelEngine, kernel: kernels.Kernel, *, rng: np.random.Generator
+) -> LearnedVectors:
     """The kernel of the largest criterion among those that its free parameters allow.
 
     Parameters
@@ -89,7 +89,7 @@ def learn_kernel(
     n = kernels.rows.count(engine.rows)
     order = rng.permutation(n)
 
-    def part(size: int) -> _Search[F]:
+    def part(size: int) -> _Search:
         of = engine if size >= n else engine.among(np.sort(order[:size]))
         return _Search(of, started, bounds, moving)
 
@@ -105,26 +105,31 @@ def learn_kernel(
     return replace(found, bounds_reached=reached)
 
 
-def fit_given_kernel(engine: Chooser[F], kernel: kernels.Kernel) -> LearnedVectors[F]:
+def fit_given_kernel(engine: Engine, kernel: kernels.Kernel) -> LearnedVectors:
     """The vectors of a kernel whose parameters are all set."""
-    fitted = engine.maximise(kernel, None, coarse=False)
+    fitted = engine.select(kernel, None, coarse=False)
     return _earned(engine, _found(kernel, fitted), "every parameter was given")
 
 
 @dataclass(frozen=True)
-class _Found(Generic[F]):
+class _Found:
     """A kernel with its model."""
 
     kernel: kernels.Kernel
-    fitted: Fitted[F]
+    fitted: Fitted
     criterion: float
+
+    @property
+    def chosen(self) -> Chosen:
+        """Its vectors."""
+        return self.fitted[0]
 
 
 @dataclass
-class _Search(Generic[F]):
+class _Search:
     """Fits at log parameters, counted."""
 
-    engine: Engine[F]
+    engine: KernelEngine
     started: kernels.Kernel
     bounds: Array  # (P, 2), log
     moving: NDArray[np.bool_]  # (P,)
@@ -143,11 +148,11 @@ class _Search(Generic[F]):
         *,
         coarse: bool = False,
         n_untied: int = 0,
-    ) -> _Found[F]:
+    ) -> _Found:
         """The model of the kernel there, of which so many length scales left the others."""
         kernel = self.started.at(theta) if len(theta) else self.started
         self.n_fits += 1
-        return _found(kernel, self.engine.maximise(kernel, start, coarse=coarse), n_untied)
+        return _found(kernel, self.engine.select(kernel, start, coarse=coarse), n_untied)
 
     def moved(self, octaves: float) -> Array:
         """Log parameters with all length scales longer by so many octaves, within bounds."""
@@ -161,7 +166,7 @@ class _Search(Generic[F]):
         table: list[Scanned] = []
         for octaves in _OCTAVES[::-1]:  # narrow kernels are dear: they keep the most vectors
             found = self.at(self.moved(octaves), coarse=True)
-            m = len(found.fitted.chosen.places)
+            m = len(found.chosen.places)
             table.append(Scanned(float(2.0**octaves), found.criterion, m))
             highest = max(row.criterion for row in table)
             if all(_is_hopeless(row, table) for row in table[-2:]):
@@ -170,7 +175,7 @@ class _Search(Generic[F]):
         best = min(good, key=lambda row: (row.n_vectors, -row.criterion, abs(np.log(row.factor))))
         return float(np.log2(best.factor)), tuple(table)
 
-    def walk(self, octave: float) -> _Found[F]:
+    def walk(self, octave: float) -> _Found:
         """The best place, by steps that are halved once neither side is better."""
         known = {octave: self.at(self.moved(octave))}
         if not np.any(self.is_length) or self.is_hopeless(known[octave]):
@@ -197,15 +202,18 @@ class _Search(Generic[F]):
         free = self.started.theta + np.log(2.0) * octaves * self.is_length
         return bool(np.any((self.moved(octaves) == free)[self.is_length]))
 
-    def is_hopeless(self, found: _Found[F]) -> bool:
+    def is_hopeless(self, found: _Found) -> bool:
         """Whether vectors fall short by far of what they have to earn, so that none will be kept.
 
         Where rows tell nothing of each other, as a few hundred do of a thousand columns, nearly
         every row becomes a vector, at any width, and each width takes as long as it can.
         """
-        return vector_prices.surplus(found.fitted, nothing(self.engine, found.kernel)) < -_HOPELESS
+        return (
+            vector_prices.surplus(found.chosen, _fit_nothing(self.engine, found.kernel)[0])
+            < -_HOPELESS
+        )
 
-    def refine(self, best: _Found[F]) -> tuple[_Found[F], tuple[float, ...], str]:
+    def refine(self, best: _Found) -> tuple[_Found, tuple[float, ...], str]:
         """Climbs with fixed vectors, and a new choice of vectors after each.
 
         Where one length scale is all there is, steps have found its place: a climb narrows it, to
@@ -218,7 +226,7 @@ class _Search(Generic[F]):
         if self.is_hopeless(best):
             return best, tuple(rounds), "vectors earn far less than they have to"
         for _ in range(_ROUNDS):
-            with linalg.limited(len(best.fitted.chosen.places)):
+            with linalg.limited(len(best.chosen.places)):
                 start = self._climbed(best)
             if start is None:
                 return best, tuple(rounds), "there is no slope to climb"
@@ -229,9 +237,9 @@ class _Search(Generic[F]):
             rounds.append(best.criterion)
         return best, tuple(rounds), f"{_ROUNDS} rounds of climbs were made"
 
-    def _climbed(self, best: _Found[F]) -> tuple[Array, Chosen] | None:
+    def _climbed(self, best: _Found) -> tuple[Array, Chosen] | None:
         """Log parameters and precisions of the largest evidence for the vectors of the best."""
-        chosen = best.fitted.chosen
+        chosen = best.chosen
         climb = self.engine.climb(best.kernel, self.moving, best.fitted)
         if climb is None or not len(chosen.places):
             return None
@@ -248,9 +256,9 @@ class _Search(Generic[F]):
         h, kernel = climb.at(top.x)
         return kernel.theta, replace(chosen, precision=h)
 
-    def bounds_reached(self, best: _Found[F]) -> tuple[optimize.ReachedBound, ...]:
+    def bounds_reached(self, best: _Found) -> tuple[optimize.ReachedBound, ...]:
         """Parameters at a bound, and how the evidence of the vectors at hand rises beyond it."""
-        theta, bounds, chosen = (best.kernel.theta, self.bounds, best.fitted.chosen)
+        theta, bounds, chosen = (best.kernel.theta, self.bounds, best.chosen)
         x = np.append(np.log(chosen.precision), theta[self.moving])
         held = np.any(theta[:, None] == bounds) and len(chosen.places)
         climb = self.engine.climb(best.kernel, self.moving, best.fitted) if held else None
@@ -260,25 +268,33 @@ class _Search(Generic[F]):
 
     def _limits(self, log_h: Array) -> list[tuple[float, float]]:
         """Log bounds of precisions and of parameters."""
-        middle = np.log(self.engine.total_weight)
+        middle = np.log(self.engine.outputs.total_weight)
         low, high = np.minimum(log_h, middle - _REACH), np.maximum(log_h, middle + _REACH)
         return [*zip(low, high, strict=True), *map(tuple, self.bounds[self.moving])]
 
 
-def _found(kernel: kernels.Kernel, fitted: Fitted[F], n_untied: int = 0) -> _Found[F]:
+def _found(kernel: kernels.Kernel, fitted: Fitted, n_untied: int = 0) -> _Found:
     """A kernel of which so many length scales left the others."""
-    cost = COST * (fitted.n_precisions + n_untied)
-    return _Found(kernel, fitted, fitted.chosen.value - cost)
+    cost = COST * (fitted[0].n_precisions + n_untied)
+    return _Found(kernel, fitted, fitted[0].value - cost)
 
 
-def _earned(engine: Chooser[F], found: _Found[F], reason: str) -> LearnedVectors[F]:
+def _earned(engine: Engine, found: _Found, reason: str) -> LearnedVectors:
     """What was found, as it is told; nothing at all, where vectors do not earn their cost."""
     fitted, criterion, why = found.fitted, found.criterion, reason
-    none = nothing(engine, found.kernel)
-    if vector_prices.surplus(fitted, none) < engine.price(fitted):
-        fitted, criterion = none, none.chosen.value
-        why = none.chosen.stop_reason
-    return LearnedVectors(found.kernel, fitted.chosen, fitted.fit, criterion, 1, why)
+    none = _fit_nothing(engine, found.kernel)
+    if vector_prices.surplus(fitted[0], none[0]) < engine.outputs.price(fitted):
+        fitted, criterion = none, none[0].value
+        why = none[0].stop_reason
+    return LearnedVectors(found.kernel, *fitted, criterion, 1, why)
+
+
+def _fit_nothing(engine: Engine, kernel: kernels.Kernel) -> Fitted:
+    """The model that has no vectors, because there are none to choose from."""
+    no_column = engine.confine(np.empty(0, dtype=np.intp))
+    chosen, fit = no_column.select(kernel, None, coarse=True)
+    reason = "no vectors raise the evidence by as much as they cost"
+    return replace(chosen, stop_reason=reason), fit
 
 
 def _is_hopeless(row: Scanned, table: list[Scanned]) -> bool:
@@ -287,11 +303,11 @@ def _is_hopeless(row: Scanned, table: list[Scanned]) -> bool:
     return row.n_vectors > best.n_vectors and row.criterion < best.criterion - _HOPELESS
 
 
-def _simplest(found: list[_Found[F]]) -> _Found[F]:
+def _simplest(found: list[_Found]) -> _Found:
     """Of those about as good as the best, the one of the fewest vectors, and then the best."""
     highest = max(one.criterion for one in found)
     good = [one for one in found if one.criterion >= highest - _AS_GOOD]
-    return min(good, key=lambda one: (one.fitted.n_precisions, -one.criterion))
+    return min(good, key=lambda one: (one.chosen.n_precisions, -one.criterion))
 
 
 def _identified(kernel: kernels.Kernel) -> NDArray[np.bool_]:
@@ -300,3 +316,42 @@ def _identified(kernel: kernels.Kernel) -> NDArray[np.bool_]:
         return np.ones(len(kernel.theta), dtype=bool)
     inner = _identified(kernel.kernel)
     return np.append(np.zeros(len(kernel.theta) - len(inner), dtype=bool), inner)
+
+
+def limit_vectors(engine: Engine, learned: LearnedVectors, max_vectors: int) -> LearnedVectors:
+    """What was learned if it has no more vectors, else a model of that kernel which has fewer.
+
+    Where the evidence asks for more, all rows are counted less, as if some repeated what others
+    say, until it asks for no more: fewer rows can tell fewer vectors apart, and those they choose
+    are spread over what there is to explain. To stop choosing early instead would leave all vectors
+    where the first residuals were largest. What is chosen then learns from all rows in full.
+    """
+    if len(learned.chosen.places) <= max_vectors:
+        return learned
+    chosen, fit = _choose_fewer(engine, learned.kernel, max_vectors)
+    return replace(learned, chosen=chosen, fit=fit)
+
+
+def _choose_fewer(engine: Engine, kernel: kernels.Kernel, max_vectors: int) -> Fitted:
+    """As many vectors as are allowed, or about as many."""
+    best: Chosen | None = None
+    low, high = float(np.log(_FEWEST_ROWS / engine.outputs.total_weight)), 0.0
+    for _ in range(_BISECTIONS):
+        middle = 0.5 * (low + high)
+        fewer, _fit = engine.reweight(float(np.exp(middle))).select(kernel, None, coarse=True)
+        if len(fewer.places) > max_vectors:
+            high = middle
+        else:
+            low = middle
+            if best is None or len(fewer.places) >= len(best.places):
+                best = fewer
+    return _fit_nothing(engine, kernel) if best is None else _fit_in_full(engine, kernel, best)
+
+
+def _fit_in_full(engine: Engine, kernel: kernels.Kernel, fewer: Chosen) -> Fitted:
+    """The same vectors, but for some that are not needed, with precisions that all rows ask for."""
+    places = fewer.places
+    start = replace(fewer, places=np.arange(len(places)))
+    found, fit = engine.confine(places).select(kernel, start, coarse=False)
+    reason = "as many vectors as max_vectors allows, or about as many"
+    return replace(found, places=places[found.places], stop_reason=reason), fit

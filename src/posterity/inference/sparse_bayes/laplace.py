@@ -7,63 +7,66 @@ the end no column that is out promises to raise it, and it is level in the preci
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Protocol
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import numpy as np
 
-from posterity import designs, likelihoods, linalg, priors
+from posterity import designs, linalg
 from posterity.arrays import Array
-from posterity.inference.sparse_bayes.chosen import Chosen
-from posterity.inference.sparse_bayes.climb import (
-    Kept,
-    improved,
+from posterity.inference.sparse_bayes import sequential
+from posterity.inference.sparse_bayes.precisions import (
+    largest_slope,
     least_precision,
-    polished,
-    steepness,
+    polish_precisions,
+)
+from posterity.inference.sparse_bayes.problem import (
+    LEAST_GAIN,
+    Chosen,
+    Ending,
+    Places,
+    SparseModel,
+    SparseProblem,
+    passes_exhausted,
+    propose,
 )
 from posterity.inference.sparse_bayes.scores import (
-    Offer,
-    Places,
     Scorer,
-    selected,
-    working_design,
+    ShortList,
+    Used,
+    best_places,
+    gains,
+    select_standardized,
+    shortlist_design,
 )
 from posterity.inference.weights.laplace import LaplaceFit
 from posterity.inference.weights.targets import RowTargets
 
-_TOL = 1e-2  # nats
-_MAX_ITER = 200
+_SHORTLIST = 20  # columns that steps may add at a time
+_TRIES = 2  # columns whose steps may fail
 _STEEP = 1e-2  # slope in a log precision at an end that is none
 
 
 def select_laplace(
-    candidates: designs.Candidates,
+    columns: designs.Candidates | designs.Design,
     targets: RowTargets,
+    problem: SparseProblem,
     *,
-    offset: bool,
-    prior: priors.Sparse,
     start: Chosen | None = None,
-    tol: float = _TOL,
-    max_iter: int = _MAX_ITER,
     likelihood_bounds: Array | None = None,
 ) -> tuple[Chosen, LaplaceFit]:
     """The columns of largest evidence, one after the other.  [P9 9.6, TF 2003]
 
     Parameters
     ----------
-    candidates : designs.Candidates
-        Centred where there is an offset, by the weights of the targets.
+    columns : designs.Candidates or designs.Design
+        Candidates are standardised, by the weights of the targets. The columns of a design are
+        standardised here, and one pass over its rows, wherever they are, tells all that they offer.
     targets : RowTargets
         Of one latent value.
-    offset : bool
-    prior : Sparse
+    problem : SparseProblem
     start : Chosen, optional
         Columns and precisions to begin with. None: none.
-    tol : float
-        Nats that a step must promise to gain.
-    max_iter : int
-        Passes over all candidates.
     likelihood_bounds : array (P, 2), optional
         Log bounds of the parameters of the likelihood that are learned, too; equal where one is
         held. None: all are.
@@ -75,154 +78,126 @@ def select_laplace(
     fit : LaplaceFit
         Its design are the chosen columns, standardised, and ones where there is an offset.
     """
-    places, precision = _start(start, targets)
-    block = candidates.chosen(places)
-    ones = np.ones((candidates.n_rows, int(offset)))
-    design = designs.Dense(np.hstack([block.host(), ones]))
-    kept = Kept.of(places, precision, design, targets, prior)
-    source = _FromCandidates(candidates, Offer(prior, tol))
-    with linalg.limited(candidates.n_rows):
-        end = _climb(source, kept, max_iter, _bounds(targets, likelihood_bounds))
-    used = candidates.chosen(end.kept.places)
-    return end.chosen(used.center, used.scale), end.kept.fit
+    bounds = np.zeros((len(targets.likelihood.names), 2))
+    if likelihood_bounds is not None:
+        bounds = likelihood_bounds
+    if isinstance(columns, designs.Candidates):
+        model = start_model(columns, targets, problem, start)
+        look = _look_at_candidates(columns, problem)
+        with linalg.limited(columns.n_rows):
+            model, end = _climb(look, model, problem, bounds)
+        used = columns.chosen(model.places)
+        return model.to_chosen(used.center, used.scale, end), model.fit
+    every = designs.Standardized.of(columns, targets.weights, offset=problem.offset)
+    places, h = _start(start, targets)
+    design = select_standardized(every, places)
+    model = SparseModel.from_columns(places, h, design, targets, problem.prior)
+
+    def look_at_design(model: SparseModel) -> SparseModel:
+        return _improve(model, shortlist_design(every, model, problem, _SHORTLIST), problem)
+
+    model, end = _climb(look_at_design, model, problem, bounds)
+    chosen = model.to_chosen(every.center[model.places], every.scale[model.places], end)
+    return chosen, model.fit
 
 
-def select_laplace_from_design(
-    design: designs.Design,
-    targets: RowTargets,
-    *,
-    offset: bool,
-    prior: priors.Sparse,
-    start: Chosen | None = None,
-    tol: float = _TOL,
-    max_iter: int = _MAX_ITER,
-    likelihood_bounds: Array | None = None,
-) -> tuple[Chosen, LaplaceFit]:
-    """The same where rows are many and columns few: one pass tells all that the columns offer.
-
-    The columns are standardised here; the design is that of the raw ones, wherever its rows are.
-    """
-    columns = designs.Standardized.of(design, targets.weights, offset=offset)
-    places, precision = _start(start, targets)
-    kept = Kept.of(places, precision, selected(columns, places), targets, prior)
-    source = _FromDesign(columns, Offer(prior, tol))
-    end = _climb(source, kept, max_iter, _bounds(targets, likelihood_bounds))
-    used = end.kept.places
-    return end.chosen(columns.center[used], columns.scale[used]), end.kept.fit
-
-
-def learn(
+def start_model(
     candidates: designs.Candidates,
-    y: Array,
-    weights: Array | None,
-    likelihood: likelihoods.Likelihood,
-    *,
-    offset: bool,
-    prior: priors.Sparse,
-    tol: float = _TOL,
-    max_iter: int = _MAX_ITER,
-) -> tuple[Chosen, LaplaceFit]:
-    """Columns and whatever is None in the likelihood, which the fit's targets then hold."""
-    started, bounds = likelihood.tuned(y, np.ones(len(y)) if weights is None else weights)
-    return select_laplace(
-        candidates,
-        RowTargets.of(y, weights, started, offset=offset),
-        offset=offset,
-        prior=prior,
-        tol=tol,
-        max_iter=max_iter,
-        likelihood_bounds=bounds,
-    )
-
-
-class _Source(Protocol):
-    """Where columns come from."""
-
-    @property
-    def offer(self) -> Offer:
-        """What is worth a step."""
-
-    def improved(self, kept: Kept) -> Kept:
-        """After one look at every column."""
-
-
-@dataclass(frozen=True)
-class _FromCandidates:
-    candidates: designs.Candidates
-    offer: Offer
-
-    def improved(self, kept: Kept) -> Kept:
-        best = kept
-        for block in self.candidates.blocks():
-            working = Scorer.of(best.fit).working(block, best.places, self.offer)
-            best = improved(best, working, self.offer)
-        return best
-
-
-@dataclass(frozen=True)
-class _FromDesign:
-    design: designs.Standardized
-    offer: Offer
-
-    def improved(self, kept: Kept) -> Kept:
-        working = working_design(self.design, kept.fit, kept.places, self.offer)
-        return improved(kept, working, self.offer)
-
-
-@dataclass(frozen=True)
-class _End:
-    """Where a climb ended, and why."""
-
-    kept: Kept
-    n_iter: int
-    stop_reason: str
-    converged: bool
-
-    def chosen(self, center: Array, scale: Array) -> Chosen:
-        k = self.kept
-        return Chosen(
-            k.places,
-            k.precision,
-            center,
-            scale,
-            k.value,
-            self.n_iter,
-            self.stop_reason,
-            self.converged,
-        )
-
-
-def _climb(source: _Source, start: Kept, max_iter: int, bounds: Array) -> _End:
-    """Look at all columns as long as that gains; then polish, and begin again where that does."""
-    kept, prior, tol = start, source.offer.prior, source.offer.tol
-
-    def roughly(kept: Kept) -> Kept:
-        return polished(kept, prior, bounds, least_gain=tol)
-
-    def exactly(kept: Kept) -> Kept:
-        return polished(kept, prior, bounds)
-
-    for n_iter in range(1, max_iter + 1):
-        for better in (source.improved, roughly, exactly):
-            before = kept.value
-            kept = better(kept)
-            if kept.value > before + tol:
-                break
-        else:
-            if steepness(kept, prior) <= _STEEP:
-                reason = f"no step raises the evidence by more than {tol:g}"
-                return _End(kept, n_iter, reason, converged=True)
-            reason = "no step raises the evidence, but it is not level in the precisions"
-            return _End(kept, n_iter, reason, converged=False)
-    reason = f"the limit of {max_iter} on passes over the columns was not enough"
-    return _End(exactly(kept), max_iter, reason, converged=False)
-
-
-def _bounds(targets: RowTargets, given: Array | None) -> Array:
-    return np.zeros((len(targets.likelihood.names), 2)) if given is None else given
+    targets: RowTargets,
+    problem: SparseProblem,
+    start: Chosen | None,
+    own_columns: int = 0,
+) -> SparseModel:
+    """The model of columns to begin with, and of the offset; of own columns of so many classes."""
+    places, h = _start(start, targets)
+    if start is None and own_columns:
+        h = np.zeros((0, own_columns))
+    ones = np.ones((candidates.n_rows, int(problem.offset)))
+    design = designs.Dense(np.hstack([candidates.chosen(places).host(), ones]))
+    return SparseModel.from_columns(places, h, design, targets, problem.prior)
 
 
 def _start(start: Chosen | None, targets: RowTargets) -> tuple[Places, Array]:
     if start is None:
         return np.zeros(0, dtype=np.intp), np.zeros(0)
     return start.places, np.maximum(start.precision, least_precision(targets))
+
+
+def _look_at_candidates(
+    candidates: designs.Candidates, problem: SparseProblem
+) -> Callable[[SparseModel], SparseModel]:
+    """One look at every column."""
+
+    def look(model: SparseModel) -> SparseModel:
+        for block in candidates.blocks():
+            scorer, m = Scorer.from_fit(model.fit), len(model.places)
+            S, Q = scorer.scores(block)
+            S[np.isin(block.places, model.places)] = 0.0
+            short = best_places(gains(S, Q, problem.prior, m), _SHORTLIST, problem.tol)
+            work = scorer.shortlist(model, block, short, np.zeros_like(short))
+            model = _improve(model, work, problem)
+        return model
+
+    return look
+
+
+def _improve(model: SparseModel, work: ShortList, problem: SparseProblem) -> SparseModel:
+    """The first plan that raises the objective, from the boldest to the most careful.
+
+    A column whose best step does not, however short, is then left as it is.
+    """
+    held, least = work.moments.fixed.copy(), least_precision(model.fit.problem.targets)
+    for _ in range(_TRIES):
+        plan = work.h
+        for plan in plan_steps(work, problem, held):
+            new = work.model_at(plan, problem, least)
+            if new.value > model.value + LEAST_GAIN * problem.tol:
+                return new
+        if plan is work.h:
+            break
+        held |= plan != work.h
+    return model
+
+
+def plan_steps(
+    work: ShortList, problem: SparseProblem, held: Used | None = None
+) -> Iterator[Array]:
+    """Precisions to go to, boldest first; those that are held stay."""
+    moments = work.moments if held is None else replace(work.moments, fixed=held.copy())
+
+    def maximise(max_steps: int | None) -> sequential.Steps:
+        return sequential.maximise(
+            moments, work.h, problem.prior, tol=problem.tol, max_steps=max_steps
+        )
+
+    return propose(work.h, maximise)
+
+
+def _climb(
+    look: Callable[[SparseModel], SparseModel],
+    model: SparseModel,
+    problem: SparseProblem,
+    bounds: Array,
+) -> tuple[SparseModel, Ending]:
+    """Look at all columns as long as that gains; then polish, and begin again where that does."""
+    prior, tol = problem.prior, problem.tol
+
+    def polish(model: SparseModel) -> SparseModel:
+        return polish_precisions(model, prior, bounds, least_gain=tol)
+
+    def polish_exactly(model: SparseModel) -> SparseModel:
+        return polish_precisions(model, prior, bounds)
+
+    for n_iter in range(1, problem.max_iter + 1):
+        for better in (look, polish, polish_exactly):
+            before = model.value
+            model = better(model)
+            if model.value > before + tol:
+                break
+        else:
+            if largest_slope(model, prior) <= _STEEP:
+                reason = f"no step raises the evidence by more than {tol:g}"
+                return model, Ending(n_iter, reason, converged=True)
+            reason = "no step raises the evidence, but it is not level in the precisions"
+            return model, Ending(n_iter, reason, converged=False)
+    return polish_exactly(model), passes_exhausted(problem)

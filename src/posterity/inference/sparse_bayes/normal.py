@@ -5,6 +5,10 @@ among these until nothing gains; then all candidates are looked at again. Every 
 objective. It has many local maxima where columns are alike, as those of smooth kernels are: a climb
 in noise known to be smaller than what was learned lets columns in that lead to better ones. Where
 columns explain something only together, no one of them gains, and the noise has to be far smaller.
+
+What a column that is out would add is known exactly from its products with the columns that are in,
+through its sparsity S and qualities Q. A ``View`` of a block of candidates keeps these products: so
+a column costs one pass over the block when it first comes in, and none afterwards.
 """
 
 from __future__ import annotations
@@ -14,14 +18,13 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-from posterity import designs, priors
+from posterity import designs, linalg
 from posterity.arrays import Array
+from posterity.designs.candidates import Block
 from posterity.inference.sparse_bayes import sequential
-from posterity.inference.sparse_bayes.chosen import COST, Chosen
-from posterity.inference.sparse_bayes.sequential import LEARNED
-from posterity.inference.sparse_bayes.working import Noise, Targets, View, Working
+from posterity.inference.sparse_bayes.problem import COST, Chosen, Places, SparseProblem
+from posterity.inference.sparse_bayes.sequential import KNOWN, LEARNED, Moments
 
 _SHORTLIST = 80  # columns that join at a time
 _COOLER = (0.6, 0.3)  # of the noise that was learned
@@ -31,62 +34,55 @@ _EXPLAINED = 0.1  # of the targets' mean square: where less is left, columns wer
 _COLD = 0.02  # of the targets' mean square
 _COLD_COLUMNS = 100  # which is enough for a start
 _REHEATS = 9
-_DEAR = 5000  # weights, from which there are no more reheats
+_EXPENSIVE = 5000  # weights, from which there are no more reheats
 _WORTHWHILE = 1.0  # gain of a reheat, for another one
 _STREAMED_TOL = 2e-6  # a row: what is not worth another pass over the columns
+_ROOM = 64
 
 
 def select_normal(
     candidates: designs.Candidates,
     Y: Array,
-    weights: Array | None = None,
+    weights: Array | None,
+    problem: SparseProblem,
     *,
-    centred: bool,
     noise_variance: Array | None = None,
-    prior: priors.Sparse,
     start: Chosen | None = None,
     reheats: int | None = None,
-    tol: float = 1e-3,
-    max_iter: int = 10_000,
 ) -> Chosen:
     """Choose columns, and the precisions of their weights, by evidence.
 
     Parameters
     ----------
     candidates : Candidates
-        Standardised with the same weights, and about their mean where ``centred``.
+        Standardised with the same weights, and about their mean where there is an offset.
     Y : array of shape (N, K)
         Outputs, which share the columns. One that does not vary is left out, also of the value,
         where the noise is learned.
     weights : array of shape (N,), optional
         How often each row counts.
-    centred : bool
-        Whether there is an offset, which takes one row's worth of each output.
+    problem : SparseProblem
+        An offset takes one row's worth of each output. The tolerance is in nats of each output;
+        where columns are streamed it is at least 2e-6 of the number of rows.
     noise_variance : array of shape (K,), optional
         Known; learned by default.
-    prior : Sparse
-        Of the weights.
     start : Chosen, optional
         Where to begin, such as the result for a similar kernel; with no column by default.
     reheats : int, optional
         How often to look for a better maximum, at most, where the noise is learned; by default 9
         where the candidates are held, and 0 where they are streamed.
-    tol : float
-        The least gain, in nats of each output, for which a column moves. Where columns are
-        streamed it is at least 2e-6 of the number of rows.
-    max_iter : int
-        How often candidates join, at most.
     """
-    targets = Targets.of(Y, weights, centred=centred, noise_variance=noise_variance)
+    targets = NormalTargets.of(Y, weights, centred=problem.offset, noise_variance=noise_variance)
     K = len(targets.unit)
-    noise = Noise.learned(K) if noise_variance is None else Noise.known(np.ones(K))
-    search = Search(candidates, targets, prior, max_iter)
+    tol = problem.tol * K
+    noise = Noise.learned(K) if noise_variance is None else Noise(KNOWN, np.ones(K))
+    search = _Search(candidates, targets, problem)
     best = search.start(start, noise)
     if K:
-        best = search.climb(best, noise, tol * K)
+        best = search.climb(best, noise, tol)
         limit = (_REHEATS if candidates.is_held else 0) if reheats is None else reheats
-        best = search.reheat(best, limit, tol * K) if noise.kind == LEARNED else best
-    return _chosen(best, targets.log_alone(noise.kind), best.n_iter < max_iter)
+        best = search.reheat(best, limit, tol) if noise.kind == LEARNED else best
+    return _chosen(best, targets.log_alone(noise.kind), best.n_iter < problem.max_iter)
 
 
 @dataclass(frozen=True)
@@ -99,13 +95,12 @@ class Point:
 
 
 @dataclass(frozen=True)
-class Search:
+class _Search:
     """Candidates, what they are to explain, and the ways up."""
 
     candidates: designs.Candidates
-    targets: Targets
-    prior: priors.Sparse
-    max_iter: int
+    targets: NormalTargets
+    problem: SparseProblem
 
     def start(self, chosen: Chosen | None, noise: Noise) -> Point:
         """Columns chosen before that still vary, or none."""
@@ -118,7 +113,7 @@ class Search:
     def point(self, columns: Working, noise: Noise, n_iter: int) -> Point:
         """The value of columns that are all in."""
         value = sequential.evidence(noise.moments(columns, self.targets), columns.h)
-        return Point(columns, value + self.prior.total(columns.h), n_iter)
+        return Point(columns, value + self.problem.prior.total(columns.h), n_iter)
 
     def climb(self, point: Point, noise: Noise, tol: float, most: float = np.inf) -> Point:
         """The end of the path, or where it comes to have the most columns that it may."""
@@ -138,7 +133,7 @@ class Search:
             return
         least = max(tol, _STREAMED_TOL * self.targets.n)
         end, before, bar = point, -np.inf, 10.0 * least
-        while end.value > before + 10.0 * least and end.n_iter < self.max_iter:
+        while end.value > before + 10.0 * least and end.n_iter < self.problem.max_iter:
             before = end.value
             for block in self.candidates.blocks():
                 view = View(block, self.targets)
@@ -151,8 +146,8 @@ class Search:
         """Climb in smaller noise, learn the noise again, as long as that leads higher."""
         best, cooler = self._from_cold(point, tol) if limit else point, 0
         for _ in range(limit):
-            dear = len(best.columns) * len(self.targets.unit) > _DEAR
-            if dear or cooler == len(_COOLER) or best.n_iter >= self.max_iter:
+            expensive = len(best.columns) * len(self.targets.unit) > _EXPENSIVE
+            if expensive or cooler == len(_COOLER) or best.n_iter >= self.problem.max_iter:
                 break
             again = self._reheated(best, _COOLER[cooler] * self._left(best), tol)
             if again.value > best.value + _WORTHWHILE:
@@ -164,7 +159,7 @@ class Search:
     def _from_cold(self, point: Point, tol: float) -> Point:
         """The end of a climb that began in hardly any noise, where that earns its columns."""
         left = self._left(point)
-        if point.n_iter >= self.max_iter or np.all(left <= _EXPLAINED):
+        if point.n_iter >= self.problem.max_iter or np.all(left <= _EXPLAINED):
             return point
         again = self._reheated(point, np.minimum(left, _COLD), tol, _COLD_COLUMNS)
         more = max(0, len(again.columns) - len(point.columns))
@@ -178,7 +173,7 @@ class Search:
 
     def _reheated(self, point: Point, variance: Array, tol: float, most: float = np.inf) -> Point:
         """By way of noise known to be that."""
-        known, K = Noise.known(variance), len(variance)
+        known, K = Noise(KNOWN, variance), len(variance)
         start = self.point(point.columns, known, point.n_iter)
         hot = self.climb(start, known, K * min(_COOL_TOL / self.targets.n, _MOST_COOL_TOL), most)
         learned = Noise.learned(K)
@@ -189,11 +184,11 @@ class Search:
     ) -> Iterator[Point]:
         """The part of the path that one block offers, by candidates that gain more than the bar."""
         end = point
-        while end.n_iter < self.max_iter:
-            gains = view.gains(end.columns, noise, self.prior)
+        while end.n_iter < self.problem.max_iter:
+            gains = view.gains(end.columns, noise, self.problem)
             working = view.beside(end.columns, _best(gains, bar))
             moments = noise.moments(working, self.targets)
-            steps = sequential.maximise(moments, working.h, self.prior, tol=tol)
+            steps = sequential.maximise(moments, working.h, self.problem.prior, tol=tol)
             further = self.point(working.at(steps.h), noise, end.n_iter + 1)
             if further.value <= end.value:
                 return
@@ -205,7 +200,7 @@ class Search:
         return View(next(self.candidates.blocks()), self.targets)
 
 
-def _best(gains: Array, bar: float) -> NDArray[np.intp]:
+def _best(gains: Array, bar: float) -> Places:
     """The columns that gain most, and more than the bar."""
     order = np.argsort(-gains, kind="stable")[:_SHORTLIST]
     return order[gains[order] > bar]
@@ -217,13 +212,188 @@ def _chosen(point: Point, constant: float, converged: bool) -> Chosen:
         reason = f"candidates joined {point.n_iter} times, the most that max_iter allows"
     elif not len(found):
         reason = "no column gains anything: the data prefer no weights"
-    return Chosen(
-        places=found.places,
-        precision=found.h,
-        center=found.center,
-        scale=found.scale,
-        value=point.value + constant,
-        n_iter=point.n_iter,
-        stop_reason=reason,
-        converged=converged,
-    )
+    where = (found.places, found.h, found.center, found.scale)
+    return Chosen(*where, point.value + constant, point.n_iter, reason, converged)
+
+
+@dataclass(frozen=True)
+class NormalTargets:
+    """K outputs, centred where the model has an offset, in units of their own."""
+
+    WY: Array  # (N, K), times the weights
+    weights: Array | None  # (N,); None: one each
+    E: Array  # (K,): Y^T W Y
+    n: float  # sum of the weights, less one for an offset
+    unit: Array  # (K,), of the raw outputs
+
+    @classmethod
+    def of(
+        cls, Y: Array, weights: Array | None, *, centred: bool, noise_variance: Array | None
+    ) -> NormalTargets:
+        """In units of the known noise, or of their own root mean square where it is learned.
+
+        In learned noise an output that does not vary says nothing of any column, and is left out;
+        so are all of them where the rows count as one or less, and an offset takes that one.
+        """
+        w = np.ones(len(Y)) if weights is None else weights
+        center = w @ Y / np.sum(w) if centred else np.zeros(Y.shape[1])
+        residual = Y - center
+        n = float(np.sum(w)) - float(centred)
+        square = w @ (residual * residual)
+        unit = np.sqrt(square / max(n, 1.0)) if noise_variance is None else np.sqrt(noise_variance)
+        smallest = 8.0 * np.sqrt(len(Y)) * np.finfo(np.float64).eps * np.abs(center)
+        told = (unit > smallest) & (n > 0.0)
+        kept = told if noise_variance is None else np.ones(len(unit), dtype=np.bool_)
+        Y_kept = residual[:, kept] / unit[kept]
+        return cls(w[:, None] * Y_kept, weights, square[kept] / unit[kept] ** 2, n, unit[kept])
+
+    def log_alone(self, kind: int) -> float:
+        """What the outputs and their units add to the evidence of the sequential steps."""
+        constant = -self.n * float(np.sum(np.log(self.unit)))
+        if kind == sequential.LEARNED:
+            return constant
+        squares = float(np.sum(self.E))
+        return constant - 0.5 * (squares + self.n * len(self.E) * np.log(2.0 * np.pi))
+
+    def row_weights(self) -> Array:
+        """(N,)."""
+        return np.ones(len(self.WY)) if self.weights is None else self.weights
+
+    def weighted(self, Zt: Array) -> Array:
+        """W Z, (N, k), of columns Z given as rows."""
+        return Zt.T if self.weights is None else (Zt * self.weights).T
+
+
+@dataclass(frozen=True)
+class Noise:
+    """Known in the units of the targets, or learned."""
+
+    kind: int
+    variance: Array  # (K,); ones where it is learned
+
+    @classmethod
+    def learned(cls, n_outputs: int) -> Noise:
+        """Always at its best for the columns that are in."""
+        return cls(sequential.LEARNED, np.ones(n_outputs))
+
+    def moments(self, columns: Working, targets: NormalTargets) -> Moments:
+        """Columns as the sequential steps take them."""
+        B = columns.B / np.sqrt(self.variance)
+        E = targets.E if self.kind == sequential.LEARNED else None
+        return Moments.of(columns.A, B, kind=self.kind, E=E, n=targets.n)
+
+
+@dataclass(frozen=True)
+class Working:
+    """Some columns, their moments, and the precisions h of their weights, infinite for out."""
+
+    places: Places  # (w,)
+    h: Array  # (w,)
+    Zt: Array  # (w, N): standardised columns, as rows
+    A: Array  # (w, w): Z^T W Z
+    B: Array  # (w, K): Z^T W Y
+    center: Array  # (w,)
+    scale: Array  # (w,)
+
+    @classmethod
+    def of(cls, block: Block, h: Array, targets: NormalTargets) -> Working:
+        """The columns of a block."""
+        Zt = np.ascontiguousarray(block.host().T)
+        A, B = Zt @ targets.weighted(Zt), Zt @ targets.WY
+        return cls(block.places, h, Zt, A, B, block.center, block.scale)
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    def noise_variance(self, targets: NormalTargets) -> Array:
+        """The best for these columns, (K,), all of them in."""
+        L = linalg.cholesky(self.A + np.diag(self.h), max_jitter=0.0)
+        E = targets.E - linalg.quadratic_form(L, self.B)
+        return np.maximum(E, sequential.LEAST_NOISE * targets.E) / targets.n
+
+    def at(self, h: Array) -> Working:
+        """With other precisions, without the columns that are out."""
+        i = np.flatnonzero(np.isfinite(h))
+        if len(i) == len(h):
+            return replace(self, h=h)
+        A = self.A[np.ix_(i, i)]
+        return Working(
+            self.places[i], h[i], self.Zt[i], A, self.B[i], self.center[i], self.scale[i]
+        )
+
+    def beside(self, other: Working, G: Array) -> Working:
+        """Both, for G = Z^T W (the other's Z)."""
+        return Working(
+            np.concatenate([self.places, other.places]),
+            np.concatenate([self.h, other.h]),
+            np.concatenate([self.Zt, other.Zt]),
+            np.block([[self.A, G], [G.T, other.A]]),
+            np.concatenate([self.B, other.B]),
+            np.concatenate([self.center, other.center]),
+            np.concatenate([self.scale, other.scale]),
+        )
+
+
+class View:
+    """A block of candidates, and their products with every column that ever was in."""
+
+    def __init__(self, block: Block, targets: NormalTargets) -> None:
+        self._block, self._targets = block, targets
+        self._square = block.squares(targets.row_weights())
+        self._B = block.project(targets.WY)
+        self._row: dict[int, int] = {}  # of a place, in the products
+        self._products = np.empty((_ROOM, len(block.places)))
+
+    def products(self, columns: Working) -> Array:
+        """Z_in^T W Z, (m, b)."""
+        new = [i for i, place in enumerate(columns.places) if int(place) not in self._row]
+        if new:
+            first = len(self._row)
+            self._row |= {int(columns.places[i]): first + j for j, i in enumerate(new)}
+            self._products = _with_room(self._products, len(self._row))
+            G = self._block.project(self._targets.weighted(columns.Zt[new]))
+            self._products[first : len(self._row)] = G.T
+        return self._products[[self._row[int(place)] for place in columns.places]]
+
+    def factors(self, columns: Working) -> tuple[Array, Array, Array]:
+        """S (b,) and Q (b, K) of every column beside those that are in, and E (K,) that is left."""
+        G = self.products(columns)
+        L = linalg.cholesky(columns.A + np.diag(columns.h), max_jitter=0.0)
+        # There are many more candidates than columns: a product with the inverse of a small factor
+        # is two or three times faster than substitution.
+        T = linalg.solve_lower(L, np.eye(len(L))) @ G
+        mu = linalg.solve_cholesky(L, columns.B)
+        S = self._square - np.einsum("mb,mb->b", T, T)
+        return S, self._B - G.T @ mu, self._targets.E - np.sum(columns.B * mu, axis=0)
+
+    def gains(self, columns: Working, noise: Noise, problem: SparseProblem) -> Array:
+        """What each column of the block that is out would gain, (b,)."""
+        S, Q, E = self.factors(columns)
+        free = self._block.varies & (sequential.DEPENDENT * self._square < S)
+        free &= ~np.isin(self._block.places, columns.places)
+        gains = np.zeros(len(S))
+        gains[free] = sequential.gains(
+            noise.kind,
+            S[free],
+            Q[free] / np.sqrt(noise.variance),
+            E,
+            self._targets.n,
+            problem.prior,
+            len(columns.places),
+        )
+        return gains
+
+    def beside(self, columns: Working, within: Places) -> Working:
+        """The columns in use, and some of the block that are out."""
+        offered = self._block.select(within)
+        out = Working.of(offered, np.full(len(within), np.inf), self._targets)
+        return columns.beside(out, self.products(columns)[:, within])
+
+
+def _with_room(rows: Array, n_rows: int) -> Array:
+    """The same array, or one of at least twice as many rows that begins with it."""
+    if n_rows <= len(rows):
+        return rows
+    larger = np.empty((max(n_rows, 2 * len(rows)), rows.shape[1]))
+    larger[: len(rows)] = rows
+    return larger

@@ -14,16 +14,10 @@ from numpy.typing import NDArray
 from posterity import designs, linalg
 from posterity.arrays import Array
 from posterity.inference.posterior import LatentJoint, LatentMarginals
-from posterity.inference.sparse_bayes import pair_nearest
-from posterity.inference.sparse_bayes.chosen import Chosen
-from posterity.inference.sparse_bayes.pair_fit import PairFit, PairNormal
-from posterity.inference.sparse_bayes.pair_nearest import NearestPairs
+from posterity.inference.sparse_bayes.problem import Chosen
 from posterity.inference.weights import variational
 from posterity.inference.weights.laplace import LaplaceFit
 from posterity.inference.weights.variational import NearestNormal
-
-Fit = LaplaceFit | PairFit
-Concluded = Fit | NearestNormal | NearestPairs
 
 
 @dataclass(frozen=True)
@@ -34,13 +28,15 @@ class SparsePosterior:
     center: Array  # (m,)
     scale: Array  # (m,)
     offset: bool
-    fit: Concluded  # of the standardised columns and, where there is an offset, ones
+    fit: (
+        LaplaceFit | NearestNormal
+    )  # of the standardised columns and, where there is an offset, ones
 
     @classmethod
     def of(
         cls,
         chosen: Chosen,
-        fit: Fit,
+        fit: LaplaceFit,
         order: NDArray[np.intp],
         *,
         offset: bool,
@@ -51,20 +47,18 @@ class SparsePosterior:
         With ``nearest``, for classes, the posterior is then the nearest normal.
         """
         columns = np.append(order, np.arange(len(order), len(order) + offset))
+        reordered = _reorder_columns(fit, columns)
         return cls(
             chosen.precision[order],
             chosen.center[order],
             chosen.scale[order],
             offset,
-            _concluded(fit, columns, nearest=nearest),
+            variational.nearest(reordered) if nearest else reordered,
         )
 
     def without_rows(self) -> SparsePosterior:
         """The same, for prediction only: of the size of the columns in use."""
         targets = self.fit.problem.targets.without_rows()
-        if isinstance(self.fit, PairNormal):
-            pairs = replace(self.fit.problem, Z=self.fit.problem.Z[:0].copy(), targets=targets)
-            return replace(self, fit=replace(self.fit, problem=pairs))
         empty = designs.Dense(np.empty((0, self.fit.problem.design.n_columns)))
         problem = replace(self.fit.problem, design=empty, targets=targets)
         return replace(self, fit=replace(self.fit, problem=problem))
@@ -127,44 +121,27 @@ class SparsePosterior:
     @property
     def _weights(self) -> Array:
         """Of the latent values, (m, C), the offsets last."""
-        if isinstance(self.fit, PairNormal):
-            return self.fit.coef
         return self.fit.weights.W @ self.contrasts.T
 
 
-def _concluded(fit: Fit, columns: NDArray[np.intp], *, nearest: bool) -> Concluded:
-    """The fit with its columns in this order, or the nearest normal from there."""
-    if isinstance(fit, PairFit):
-        pairs = _pairs_of(fit, columns)
-        return pair_nearest.nearest(pairs) if nearest else pairs
-    weights = _weights_of(fit, columns)
-    return variational.nearest(weights) if nearest else weights
-
-
-def _weights_of(fit: LaplaceFit, columns: NDArray[np.intp]) -> LaplaceFit:
+def _reorder_columns(fit: LaplaceFit, columns: NDArray[np.intp]) -> LaplaceFit:
     """The same with its columns in this order."""
-    p, J = fit.problem, fit.problem.shape[1]
-    precision = p.prior.per_weight(J)[columns[: p.prior.n_weights]]
+    p, (M, J), mask = fit.problem, fit.problem.shape, fit.problem.prior.mask
+    own = columns[: p.prior.n_weights]
+    precision = p.prior.per_weight(J)[own] if mask is None else np.asarray(p.prior.precision)[own]
     problem = replace(
         p,
         design=designs.Selected(p.design, columns),
         prior=replace(p.prior, precision=precision),
     )
-    order = (columns[:, None] * J + np.arange(J)).reshape(-1)
+    used = np.ones((M, J), dtype=np.bool_) if mask is None else mask
+    number = np.cumsum(used).reshape(M, J) - 1
+    order = number[columns][used[columns]]
     weights = replace(fit.weights, W=fit.weights.W[columns])
-    return LaplaceFit(problem, weights, _reordered(fit.L, order), fit.log_likelihood)
+    return LaplaceFit(problem, weights, _reorder_factor(fit.L, order), fit.log_likelihood)
 
 
-def _pairs_of(fit: PairFit, columns: NDArray[np.intp]) -> PairFit:
-    """The same with its columns in this order."""
-    p = fit.problem
-    number = p.unpacked(np.arange(len(fit.L), dtype=np.float64)).astype(np.intp)[columns]
-    problem = replace(p, Z=p.Z[:, columns], used=p.used[columns], precision=p.precision[columns])
-    order = number.T[problem.used.T]
-    return replace(fit, problem=problem, coef=fit.coef[columns], L=_reordered(fit.L, order))
-
-
-def _reordered(L: Array, order: NDArray[np.intp]) -> Array:
+def _reorder_factor(L: Array, order: NDArray[np.intp]) -> Array:
     """The factor of L L^T with rows and columns in this order."""
     if np.array_equal(order, np.arange(len(order))):
         return L

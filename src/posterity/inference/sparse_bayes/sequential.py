@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from posterity import linalg, priors
 from posterity.arrays import Array
 from posterity.inference.sparse_bayes import steps
-from posterity.inference.sparse_bayes.state import CURVED, KNOWN, LEARNED, State
-from posterity.inference.sparse_bayes.steps import DEPENDENT
+from posterity.inference.sparse_bayes.steps import CURVED, DEPENDENT, KNOWN, LEARNED, State
 
 __all__ = [
     "CURVED",
@@ -30,6 +29,7 @@ __all__ = [
 ]
 
 _STEPS_AT_ONCE = 100
+_MAX_STEPS = 10_000
 LEAST_NOISE = 1e-12
 """Of the sum of squares: below it there is rounding only."""
 
@@ -87,14 +87,15 @@ def maximise(
     prior: priors.Sparse,
     *,
     tol: float = 1e-3,
-    max_steps: int = 10_000,
+    max_steps: int | None = None,
 ) -> Steps:
     """The best step, and the next, until none gains more than ``tol``."""
     reached, taken, gained = h.copy(), 0, 0.0
+    most = _MAX_STEPS if max_steps is None else max_steps
     with linalg.limited(len(h)):
-        while taken < max_steps:
+        while taken < most:
             m, state = _state(moments, reached, prior)
-            more = min(_STEPS_AT_ONCE, max_steps - taken)
+            more = min(_STEPS_AT_ONCE, most - taken)
             n_steps, gain = steps.climb(state, m, tol, more)
             taken, gained = taken + n_steps, gained + gain
             if n_steps < more:

@@ -6,8 +6,9 @@ log likelihood of a row is h_n (J, J), its gradient d_n, and c_n is what moves w
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,8 +18,14 @@ from posterity.arrays import Array
 from posterity.designs.candidates import Block
 from posterity.inference.sparse_bayes import blocks
 from posterity.inference.sparse_bayes.blocks import BlockMoments
+from posterity.inference.sparse_bayes.problem import (
+    Places,
+    SparseModel,
+    SparseProblem,
+    weight_problem,
+)
+from posterity.inference.sparse_bayes.scores import select_standardized
 from posterity.inference.weights.laplace import LaplaceFit
-from posterity.inference.weights.prior import WeightPrior
 from posterity.inference.weights.problem import (
     Passes,
     WeightProblem,
@@ -29,54 +36,19 @@ from posterity.inference.weights.targets import RowTargets
 
 _COLUMNS_AT_ONCE = 128
 _APPROACH = 60  # gradients
-_DEAR = 1e7  # operations of a Hessian
+_EXPENSIVE = 1e7  # operations of a Hessian
 _NEAR = 3e-5  # slope, in units of the posterior's standard deviations
 _DEPENDENT = 1e-11  # of its square: what is left of a column that others can replace
 
 
-@dataclass(frozen=True)
-class SharedModel:
-    """The columns in use, the precision that the weights of each share, and the model they make."""
-
-    places: NDArray[np.intp]  # (m,)
-    precision: Array  # (m,)
-    fit: LaplaceFit
-    value: float  # the objective
-
-    @classmethod
-    def of(
-        cls,
-        places: NDArray[np.intp],
-        precision: Array,
-        design: designs.Design,
-        targets: RowTargets,
-        prior: priors.Sparse,
-        start: Array | None = None,
-        A: Array | None = None,
-    ) -> SharedModel:
-        """Of these columns, followed in the design by ones where there is an offset.
-
-        The mode is sought from ``start``, where the Hessian of minus the log likelihood is like A.
-        """
-        offset = targets.offset_precision if design.n_columns > len(places) else None
-        given = WeightPrior(precision, design.n_columns, offset)
-        problem = WeightProblem(design, targets, given)
-        near = start
-        if start is not None and A is not None and _is_dear(problem):
-            near = _approached(problem, A, start)
-        fit = LaplaceFit.of(problem, near)
-        value = fit.log_evidence + prior.total(precision)
-        return cls(places, precision, fit, value)
-
-
-def _is_dear(problem: WeightProblem) -> bool:
+def _is_expensive(problem: WeightProblem) -> bool:
     """Whether gradients alone are much cheaper than Hessians, where both need a pass."""
     M, J = problem.shape
-    return problem.design.in_memory and problem.design.n_rows * float(M * J) ** 2 > _DEAR
+    return problem.design.in_memory and problem.design.n_rows * float(M * J) ** 2 > _EXPENSIVE
 
 
-def _approached(problem: WeightProblem, A: Array, start: Array) -> Array:
-    """Weights near the mode, by gradients alone: Hessians of J weights a column are dear."""
+def _approach_mode(problem: WeightProblem, A: Array, start: Array) -> Array:
+    """Weights near the mode, by gradients alone: Hessians of J weights a column are expensive."""
     x0 = start.reshape(-1)
     if not len(x0):
         return start
@@ -105,8 +77,8 @@ class SharedScores:
         moved = (self.Z.T @ self.c).reshape(-1)
         self._moved = linalg.solve_cholesky(fit.L, moved) if len(moved) else moved
 
-    def quick(self, block: Block) -> Array:
-        """A rank, (b,): squared qualities by sparsities, as if no column were in use."""
+    def rank(self, block: Block) -> Array:
+        """Squared qualities by sparsities, as if no column were in use, (b,): cheap to have."""
         Q2 = np.sum(block.project(self.slope) ** 2, axis=1)
         D = block.squares(np.einsum("njj->n", self.h))
         return np.divide(Q2, D, out=np.zeros_like(Q2), where=block.varies & (D > 0.0))
@@ -123,7 +95,7 @@ class SharedScores:
         (b, J), m = (Z.shape[1], self.h.shape[1]), self.Z.shape[1]
         return weighted_products(Z, self.h, self.Z).reshape(b * J, m * J)
 
-    def gains(self, block: Block, within: NDArray[np.intp], prior: priors.Sparse) -> Array:
+    def gains(self, block: Block, within: Places, prior: priors.Sparse) -> Array:
         """What columns of a block, by their positions, would gain, (k,)."""
         gains = np.zeros(len(within))
         for i in range(0, len(within), _COLUMNS_AT_ONCE):
@@ -131,17 +103,17 @@ class SharedScores:
             gains[some] = gross_gains(*self.exact(block.part(within[some])), prior)
         return np.maximum(gains - prior.price(self.fit.problem.prior.n_weights), 0.0)
 
-    def work(self, model: SharedModel, block: Block, short: NDArray[np.intp]) -> SharedWork:
+    def shortlist(self, model: SparseModel, block: Block, short: Places) -> SharedWork:
         """The columns in use, and those of these positions in a block."""
         m = len(model.places)
         Z = np.hstack([self.Z[:, :m], block.part(short), self.Z[:, m:]])
         H = weighted_gram(designs.Dense(Z), self.h)
 
-        def design(columns: NDArray[np.intp]) -> designs.Design:
+        def design(columns: Places) -> designs.Design:
             return designs.Dense(Z[:, columns])
 
         places = block.places[short]
-        return SharedWork.of(model, places, H, Z.T @ self.slope, Z.T @ self.c, design)
+        return SharedWork.from_moments(model, places, H, Z.T @ self.slope, Z.T @ self.c, design)
 
 
 def gross_gains(S: Array, Q: Array, prior: priors.Sparse) -> Array:
@@ -170,23 +142,23 @@ def beside(S: Array, C: Array, G: Array, fit: LaplaceFit, moved: Array) -> tuple
 class SharedWork:
     """Columns in use and columns on the shortlist, among which steps are taken."""
 
-    places: NDArray[np.intp]  # (w,)
+    places: Places  # (w,)
     h: Array  # (w,), infinite where a column is out
     W: Array  # (w or w + 1, J): weights so far
     A: Array  # (w or w + 1, J, w or w + 1, J): the Hessian of minus the log likelihood
     moments: BlockMoments  # of the w columns; the offset is in for good
     targets: RowTargets
-    design: Callable[[NDArray[np.intp]], designs.Design]  # of some of the w or w + 1
+    design: Callable[[Places], designs.Design]  # of some of the w or w + 1
 
     @classmethod
-    def of(
+    def from_moments(
         cls,
-        model: SharedModel,
-        places: NDArray[np.intp],
+        model: SparseModel,
+        places: Places,
         H: Array,
         slope: Array,
         c: Array,
-        design: Callable[[NDArray[np.intp]], designs.Design],
+        design: Callable[[Places], designs.Design],
     ) -> SharedWork:
         """With columns at these places on the shortlist.
 
@@ -204,18 +176,100 @@ class SharedWork:
         h = np.append(model.precision, np.full(n, np.inf))
         return cls(np.append(model.places, places), h, W, A, moments, p.targets, design)
 
-    def model(self, h: Array, prior: priors.Sparse) -> SharedModel:
-        """The columns of finite precision, at precisions h."""
+    def model_at(self, h: Array, problem: SparseProblem) -> SparseModel:
+        """The columns of finite precision, at precisions h.
+
+        The mode is sought from the last, where the Hessian of minus the log likelihood is like A.
+        """
         kept, w = np.isfinite(h), len(h)
         columns = np.append(np.flatnonzero(kept), np.arange(w, len(self.W)))
         J = np.arange(self.W.shape[1])
         n = len(columns) * len(J)
-        return SharedModel.of(
-            self.places[kept],
-            h[kept],
-            self.design(columns),
-            self.targets,
-            prior,
-            self.W[columns],
-            self.A[np.ix_(columns, J, columns, J)].reshape(n, n),
+        design, start = self.design(columns), self.W[columns]
+        weights = weight_problem(h[kept], design, self.targets)
+        if _is_expensive(weights):
+            A = self.A[np.ix_(columns, J, columns, J)].reshape(n, n)
+            start = _approach_mode(weights, A, start)
+        return SparseModel.from_columns(
+            self.places[kept], h[kept], design, self.targets, problem.prior, start
         )
+
+
+@dataclass(frozen=True)
+class AllColumns:
+    """All columns of a design, as the one block that there is."""
+
+    places: Places
+
+    @property
+    def varies(self) -> NDArray[np.bool_]:
+        """Nothing is known against any: one that does not vary has nothing to offer."""
+        return np.ones(len(self.places), dtype=np.bool_)
+
+    def blocks(self) -> Iterator[AllColumns]:
+        """Itself."""
+        yield self
+
+
+@dataclass(frozen=True)
+class DesignScores:
+    """The sums over rows at the mode, of P columns: all, and ones where there is an offset."""
+
+    columns: designs.Standardized
+    fit: LaplaceFit
+    used: Places  # (m,) or (m + 1,): columns in use, the ones included
+    H: Array  # (P, J, P, J)
+    slope: Array  # (P, J)
+    c: Array  # (P, J)
+
+    @classmethod
+    def from_pass(cls, columns: designs.Standardized, model: SparseModel) -> DesignScores:
+        """One pass."""
+        fit, W = model.fit, model.fit.weights.W
+        ones = np.arange(columns.n_columns - columns.offset, columns.n_columns)
+        used = np.append(model.places, ones)
+
+        def terms(part: designs.Design, t: RowTargets) -> list[Array]:
+            Z = part.rows(0, part.n_rows)[:, used]
+            A = t.latents(Z @ W)
+            c = -0.5 * t.curvature_pullback(A, fit.spread(Z))
+            gram = weighted_gram(part, t.curvature(A))
+            return [gram, part.rmatvec(t.slope(A)), part.rmatvec(c)]
+
+        H, slope, c = fit.problem.targets.total(columns, terms)
+        P, J = slope.shape
+        return cls(columns, fit, used, H.reshape(P, J, P, J), slope, c)
+
+    @cached_property
+    def _moved(self) -> Array:
+        moved = self.c[self.used].reshape(-1)
+        return linalg.solve_cholesky(self.fit.L, moved) if len(moved) else moved
+
+    def rank(self, block: AllColumns) -> Array:
+        """Squared qualities by sparsities, as if no column were in use, (b,): cheap to have."""
+        i = block.places
+        Q2 = np.sum(self.slope[i] ** 2, axis=1)
+        D = np.einsum("ijij->i", self.H)[i]
+        return np.divide(Q2, D, out=np.zeros_like(Q2), where=D > 0.0)
+
+    def gains(self, block: AllColumns, within: Places, prior: priors.Sparse) -> Array:
+        """What columns, by their positions, would gain, (k,)."""
+        i, J = block.places[within], self.slope.shape[1]
+        squares = np.einsum("ijik->ijk", self.H[i][:, :, i, :])
+        G = self.H[i][:, :, self.used, :].reshape(len(i) * J, len(self.used) * J)
+        S, C = beside(squares.copy(), self.c[i], G, self.fit, self._moved)
+        gross = gross_gains(S, np.stack([self.slope[i], C], axis=2), prior)
+        return np.maximum(gross - prior.price(self.fit.problem.prior.n_weights), 0.0)
+
+    def shortlist(self, model: SparseModel, block: AllColumns, short: Places) -> SharedWork:
+        """The columns in use, and those of these positions."""
+        m, J = len(model.places), self.slope.shape[1]
+        places = block.places[short]
+        i = np.concatenate([self.used[:m], places, self.used[m:]])
+        H = self.H[i][:, :, i, :].reshape(len(i) * J, len(i) * J)
+
+        def design(among: Places) -> designs.Design:
+            kept = i[among]
+            return select_standardized(self.columns, kept[kept < len(self.columns.center)])
+
+        return SharedWork.from_moments(model, places, H, self.slope[i], self.c[i], design)

@@ -14,14 +14,16 @@ Each step is the best that any one column offers and costs O(w m), for m columns
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from posterity import compilation
 from posterity.arrays import Array
-from posterity.inference.sparse_bayes.state import CURVED, LEARNED, Column, State
 
+KNOWN, LEARNED, CURVED = 0, 1, 2
+"""The noise is known, or learned; CURVED: known, and B depends on the mode that a column moves."""
 DEPENDENT = 1e-11
 """Of its own square: what is left of a column that other columns can replace."""
 _NEWTON_STEPS = 60
@@ -31,6 +33,39 @@ _LEAST = 1e-13  # precision, of the square of a column
 _NEAR = 1e-9
 _NO_TIE = 1.0 + 1e-6
 _FARTHEST = 60.0  # in log h
+
+
+class Column(NamedTuple):
+    """One column beside the others, whose u_k are at hand: (K,); (1,), sum q_k^2, in known noise.
+
+    Arrays are not part of it: numba counts references to an array in a tuple at every call.
+    """
+
+    kind: int
+    K: int
+    n: float
+    s: float
+    largest: float  # t: a precision is no smaller than what rounding leaves of the column
+
+
+class State(NamedTuple):
+    """Columns, and the posterior of the weights of those that are in; changed in place."""
+
+    kind: int
+    n: float
+    nu: float
+    among: int  # columns that were to choose from; 0: a choice costs nothing
+    A: Array  # (w, w)
+    fixed: NDArray[np.bool_]  # (w,) not moved
+    n_offsets: int
+    floor: Array  # (K,) of E
+    h: Array  # (w,)
+    order: NDArray[np.intp]  # (room,) which columns are in, m of them
+    Sigma: Array  # (room, room), in that order
+    Mu: Array  # (room, K)
+    S: Array  # (w,)
+    Q: Array  # (w, K)
+    E: Array  # (K,)
 
 
 @compilation.compiled

@@ -8,17 +8,11 @@ events among 2,000 rows raises the evidence by seven nats apiece, wherever the e
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from posterity import designs
 from posterity.arrays import Array
-from posterity.inference.sparse_bayes import pair_nearest
-from posterity.inference.sparse_bayes.chosen import COST
-from posterity.inference.sparse_bayes.engine import Fitted
-from posterity.inference.sparse_bayes.pair_fit import PairFit
-from posterity.inference.sparse_bayes.pair_nearest import NearestPairs
+from posterity.inference.sparse_bayes.problem import COST, Chosen
 from posterity.inference.weights import variational
 from posterity.inference.weights.laplace import LaplaceFit
 from posterity.inference.weights.targets import RowTargets
@@ -30,30 +24,31 @@ NOISE_EARNS = 1.0
 _BEYOND_DOUBT = 10.0  # nats, by which vectors together are better than none
 
 
-def surplus(fitted: Fitted[Any], none: Fitted[Any]) -> float:
+def surplus(chosen: Chosen, none: Chosen) -> float:
     """Nats that vectors earn beyond what their precisions cost.
 
     They have to earn no more than would be beyond doubt, nor than noise does.
     """
-    m = fitted.n_precisions
+    m = chosen.n_precisions
     least = min(COST * m, max(_BEYOND_DOUBT, NOISE_EARNS * m))
-    return fitted.chosen.value - none.chosen.value - least
+    return chosen.value - none.value - least
 
 
-def price_shared(fit: LaplaceFit, m: int) -> float:
-    """Nats that m vectors of one latent value, or of all classes, have to earn for their names."""
-    targets = fit.problem.targets
-    if not targets.are_classes:
-        return 0.0
-    named = _beyond_noise(price_columns(fit.problem.design, targets, m))
-    return float(np.sum(named)) + _excess(fit, variational.nearest(fit))
+def price_vectors(fit: LaplaceFit, m: int) -> float:
+    """Nats that m vectors have to earn for their names, and what Laplace's evidence exceeds.
 
-
-def price_pairs(fit: PairFit, m: int) -> float:
-    """The same of m vectors of which each class uses its own."""
+    Where each class has vectors of its own, a name is paid for by every class that uses it. A
+    vector of a likelihood other than of classes has no name to pay for.
+    """
     p = fit.problem
-    named = _beyond_noise(price_columns(designs.Dense(p.Z), p.targets, m))
-    return float(named @ np.sum(p.used[:m], axis=1)) + _excess(fit, pair_nearest.nearest(fit))
+    if not p.targets.are_classes:
+        return 0.0
+    named = np.maximum(price_columns(p.design, p.targets, m) - NOISE_EARNS, 0.0)
+    h = np.asarray(p.prior.precision)
+    uses = np.sum(np.isfinite(h), axis=1) if h.ndim == 2 else np.ones(m)
+    nearest = variational.nearest(fit)
+    bound = nearest.bound if isinstance(nearest, NearestNormal) else fit.log_evidence
+    return float(named @ uses) + max(fit.log_evidence - bound, 0.0)
 
 
 def price_columns(design: designs.Design, targets: RowTargets, m: int) -> Array:
@@ -81,16 +76,3 @@ def price_columns(design: designs.Design, targets: RowTargets, m: int) -> Array:
 
     squares, fourths = targets.total(design, terms)
     return np.asarray(np.log(targets.total_weight * fourths / squares**2))
-
-
-def _beyond_noise(prices: Array) -> Array:
-    return np.maximum(prices - NOISE_EARNS, 0.0)
-
-
-def _excess(
-    laplace: LaplaceFit | PairFit, nearest: LaplaceFit | PairFit | NearestNormal | NearestPairs
-) -> float:
-    """By how much Laplace's evidence exceeds the bound that its nearest normal can prove."""
-    if isinstance(nearest, NearestNormal | NearestPairs):
-        return max(laplace.log_evidence - nearest.bound, 0.0)
-    return 0.0

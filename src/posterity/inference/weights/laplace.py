@@ -95,20 +95,19 @@ class LaplaceFit(WeightNormal):
         """
         if remainder is None:
             return self._moves[0]
-        (M, J), W = self.problem.shape, self.weights.W
+        J, W = self.problem.shape[1], self.weights.W
 
         def terms(part: designs.Design, t: RowTargets, v: Array) -> list[Array]:
             S = v[:, None, None] * np.eye(J)
             return [part.rmatvec(-0.5 * t.curvature_pullback(t.latents(part @ W), S))]
 
         (c,) = self.problem.targets.total(self.problem.design, terms, remainder)
-        return self._moves[0] + linalg.solve_cholesky(self.L, c.reshape(-1)).reshape(M, J)
+        return self._moves[0] + self.solve(c)
 
     @cached_property
     def _moves(self) -> tuple[Array, Array]:
         """H^-1 times the gradient in W of -0.5 log det H, (M, J), and the gradient in theta."""
-        p, (M, J) = self.problem, self.problem.shape
-        n_theta = len(p.targets.likelihood.names)
+        p, n_theta = self.problem, len(self.problem.targets.likelihood.names)
 
         def terms(part: designs.Design, t: RowTargets) -> list[Array]:
             A, S = self._at(part)
@@ -118,17 +117,17 @@ class LaplaceFit(WeightNormal):
             return [part.rmatvec(c), explicit, part.rmatvec(slope.T)]
 
         c, explicit, R = p.targets.total(p.design, terms)
-        V = linalg.solve_cholesky(self.L, c.reshape(-1)).reshape(M, J)
-        return V, explicit + np.einsum("mp,m->p", R.reshape(M, n_theta), V[:, 0])
+        V = self.solve(c)
+        return V, explicit + np.einsum("mp,m->p", R.reshape(len(V), n_theta), V[:, 0])
 
     def design_gradient(self, Z: Array) -> Array:
         """dL/dZ, (N, M), of the log evidence in the design of all rows, which is Z."""
         t, W = self.problem.targets, self.weights.W
-        M, J = self.problem.shape
+        J = self.problem.shape[1]
         A, S = self._at(designs.Dense(Z))
         R, h = t.slope(A), t.curvature(A)
         c = -0.5 * t.curvature_pullback(A, S)
-        V = linalg.solve_cholesky(self.L, (Z.T @ c).reshape(-1)).reshape(M, J)
+        V = self.solve(Z.T @ c)
         moved = np.matmul(h, (Z @ V)[:, :, None])[:, :, 0]
         G = (R + c - moved) @ W.T + R @ V.T
         for j in range(J):

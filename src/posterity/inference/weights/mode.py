@@ -64,7 +64,7 @@ def _mode(
     problem: WeightProblem, start: Array | None, exactly: bool, tol: float, max_iter: int
 ) -> Weights:
     x0 = np.zeros(problem.shape) if start is None else start
-    if start is None and sampled_mode.is_expensive(problem):
+    if start is None and problem.prior.mask is None and sampled_mode.is_expensive(problem):
         near = sampled_mode.approach(problem, tol)
         if not exactly and near.converged and not sampled_mode.may_grow(problem, near.W):
             return near
@@ -80,12 +80,13 @@ def _newton(
     problem: WeightProblem, W0: Array, tol: float, max_iter: int, *, surely_positive: bool
 ) -> Weights:
     passes = Passes(problem, hessian=True, surely_positive=surely_positive)
-    dependent = problem.prior.is_flat and passes.hold_idle(W0.reshape(-1))
+    x0 = problem.prior.pack(W0)
+    dependent = problem.prior.is_flat and passes.hold_idle(x0)
     with warnings.catch_warnings():
         # Whether to speak of it is for the caller to say, who knows what the search was for.
         warnings.simplefilter("ignore", optimize.ConvergenceWarning)
         best = optimize.minimise_newton(
-            passes.value, passes.gradient, passes.solve, W0.reshape(-1), max_iter=max_iter, tol=tol
+            passes.value, passes.gradient, passes.solve, x0, max_iter=max_iter, tol=tol
         )
     found = weights_at(problem, best)
     endless = _nearly_separable(passes, best.x)

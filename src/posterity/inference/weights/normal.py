@@ -11,7 +11,7 @@ import numpy as np
 from posterity import linalg
 from posterity.arrays import Array
 from posterity.inference.posterior import LatentJoint, LatentMarginals
-from posterity.inference.weights.problem import WeightProblem, Weights
+from posterity.inference.weights.problem import WeightProblem, Weights, packed_places
 
 
 @dataclass(frozen=True)
@@ -20,13 +20,25 @@ class WeightNormal:
 
     problem: WeightProblem
     weights: Weights
-    L: Array  # (M J, M J), L L^T = H
+    L: Array  # (P, P), L L^T = H, of the packed weights
 
     @cached_property
+    def packed_covariance(self) -> Array:
+        """Of the packed weights, (P, P)."""
+        return linalg.inverse_from_cholesky(self.L)
+
+    @property
     def covariance(self) -> Array:
-        """Of the weights, (M, J, M, J)."""
+        """Of the weights, (M, J, M, J), where none is masked."""
         M, J = self.problem.shape
-        return linalg.inverse_from_cholesky(self.L).reshape(M, J, M, J)
+        return self.packed_covariance.reshape(M, J, M, J)
+
+    def solve(self, G: Array) -> Array:
+        """H^-1 G of weights G (M, J), zero where one is masked."""
+        p = self.problem
+        if not len(self.L):
+            return np.zeros(p.shape)
+        return p.prior.unpack(linalg.solve_cholesky(self.L, p.prior.pack(G)), p.shape)
 
     def latent(self, Z: Array) -> LatentMarginals:
         """Return the distributions of the C latent values at rows of the design."""
@@ -40,16 +52,24 @@ class WeightNormal:
         if J == 1:
             V = linalg.solve_lower(self.L, np.ascontiguousarray(Z.T))
             return np.einsum("mn,mn->n", V, V)[:, None, None]
-        S = np.empty((len(Z), J, J))
+        mask, S = self.problem.prior.mask, np.empty((len(Z), J, J))
+        places = None if mask is None else packed_places(mask)
+        parts = [Z] * J if mask is None else [Z[:, used] for used in mask.T]
         for j in range(J):
             for k in range(j + 1):
-                S[:, j, k] = np.einsum("nm,nm->n", Z @ self.covariance[:, j, :, k], Z)
+                if places is None:
+                    block = self.covariance[:, j, :, k]
+                else:
+                    block = self.packed_covariance[np.ix_(places[j], places[k])]
+                S[:, j, k] = np.einsum("nm,nm->n", parts[j] @ block, parts[k])
                 S[:, k, j] = S[:, j, k]
         return S
 
     def joint(self, Z: Array) -> LatentJoint:
         """Return the distribution of each latent value over all rows of the design."""
-        of_class = [(Z[:, :, None] * q).reshape(len(Z), -1) for q in self.problem.targets.Q]
+        mask, Q = self.problem.prior.mask, self.problem.targets.Q
+        kept = slice(None) if mask is None else mask.reshape(-1)
+        of_class = [(Z[:, :, None] * q).reshape(len(Z), -1)[:, kept] for q in Q]
         roots = [linalg.solve_lower(self.L, np.ascontiguousarray(R.T)) for R in of_class]
         return LatentJoint(self._mean(Z), np.stack([V.T @ V for V in roots]))
 
@@ -58,9 +78,8 @@ class WeightNormal:
         p = self.problem
         if p.prior.is_flat:
             raise ValueError("A flat prior is not a distribution that could be shown before rows.")
-        M, J = p.shape
-        L = linalg.cholesky(p.prior.add_to(np.zeros((M * J, M * J))))
-        return replace(self, weights=replace(self.weights, W=np.zeros((M, J))), L=L)
+        L = linalg.cholesky(p.prior.add_to(np.zeros_like(self.L)))
+        return replace(self, weights=replace(self.weights, W=np.zeros(p.shape)), L=L)
 
     def _mean(self, Z: Array) -> Array:
         """Mean of the latent values at rows of the design, (n, C)."""

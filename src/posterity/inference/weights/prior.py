@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from posterity import linalg
 from posterity.arrays import Array
@@ -14,7 +15,8 @@ from posterity.arrays import Array
 class WeightPrior:
     """Independent weights; the offset, if any, is the last column.
 
-    A precision of zero, of all weights at once, leaves them free.
+    A precision of zero, of all weights at once, leaves them free. A weight of infinite precision is
+    zero: no Hessian and no vector of weights has a place for it.
     """
 
     precision: float | Array  # of every weight; (n,) of each column's, (n, J) of each weight's
@@ -31,10 +33,36 @@ class WeightPrior:
         """Whether the weights are free."""
         return bool(np.ndim(self.precision) == 0 and self.precision == 0.0)
 
+    @property
+    def mask(self) -> NDArray[np.bool_] | None:
+        """Which weights (M, J) are not zero for certain; None: all."""
+        if np.ndim(self.precision) < 2 or np.all(np.isfinite(self.precision)):
+            return None
+        mask = np.isfinite(self.precision)
+        offsets = np.ones((self.n_columns - len(mask), mask.shape[1]), dtype=np.bool_)
+        return np.vstack([mask, offsets])
+
+    def pack(self, W: Array) -> Array:
+        """The weights (M, J) as one vector (P,), row by row, without those that are masked."""
+        mask = self.mask
+        return W.reshape(-1) if mask is None else W[mask]
+
+    def unpack(self, x: Array, shape: tuple[int, int]) -> Array:
+        """The weights (M, J) of a vector (P,), zero where they are masked."""
+        mask = self.mask
+        if mask is None:
+            return x.reshape(shape)
+        W = np.zeros(shape)
+        W[mask] = x
+        return W
+
     def per_weight(self, n_outputs: int) -> Array:
-        """The precision of each weight but the offsets, (n, J)."""
+        """The precision of each weight but the offsets, (n, J); zero where a weight is masked."""
         p = np.asarray(self.precision, dtype=np.float64)
-        return np.broadcast_to(p[:, None] if p.ndim == 1 else p, (self.n_weights, n_outputs))
+        finite = np.where(np.isfinite(p), p, 0.0)
+        return np.broadcast_to(
+            finite[:, None] if p.ndim == 1 else finite, (self.n_weights, n_outputs)
+        )
 
     def times(self, W: Array) -> Array:
         """Precision times W, (M, J)."""
@@ -46,27 +74,36 @@ class WeightPrior:
         return product
 
     def add_to(self, H: Array) -> Array:
-        """H (M J, M J) with the precision added, in place."""
-        J = H.shape[0] // self.n_columns
-        n, i = self.n_weights * J, np.arange(self.n_weights * J)
-        H[i, i] += self.per_weight(J).reshape(-1)
+        """H (P, P) with the precision added, in place."""
+        own = self._packed_precision(len(H))
+        n, i = len(own), np.arange(len(own))
+        H[i, i] += own
         if self.offset_precision is not None:
             H[n:, n:] += self.offset_precision
         return H
 
     def trace_with(self, covariance: Array) -> float:
-        """The trace of precision times covariance (M, J, M, J)."""
-        J, n = covariance.shape[1], self.n_weights
-        variance = np.einsum("mjmj->mj", covariance)[:n]
-        value = float(np.sum(self.per_weight(J) * variance))
+        """The trace of precision times covariance (P, P)."""
+        own = self._packed_precision(len(covariance))
+        n = len(own)
+        value = float(np.sum(own * np.diagonal(covariance)[:n]))
         if self.offset_precision is None:
             return value
-        return value + float(np.sum(self.offset_precision * covariance[-1, :, -1, :]))
+        return value + float(np.sum(self.offset_precision * covariance[n:, n:]))
+
+    def _packed_precision(self, n_packed: int) -> Array:
+        """Of the weights among P packed ones but the offsets."""
+        mask = self.mask
+        if mask is None:
+            return self.per_weight(n_packed // self.n_columns).reshape(-1)
+        assert isinstance(self.precision, np.ndarray)
+        return self.precision[mask[: self.n_weights]]
 
     def log_determinant(self, n_outputs: int) -> float:
         """Of the precision; weights that are free count nothing."""
         J = n_outputs
-        value = 0.0 if self.is_flat else float(np.sum(np.log(self.per_weight(J))))
+        own = self.per_weight(J)
+        value = 0.0 if self.is_flat else float(np.sum(np.log(own[own > 0.0])))
         if self.offset_precision is None or not self.offset_precision.any():
             return value
         return value + linalg.log_determinant(linalg.cholesky(self.offset_precision))

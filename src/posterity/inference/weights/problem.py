@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from posterity import designs, linalg, optimize
 from posterity.arrays import Array
@@ -114,12 +115,12 @@ class Passes:
         if self._x is not None and np.array_equal(self._x, x):
             return
         p = self.problem
-        W = x.reshape(p.shape)
+        W = p.prior.unpack(x, p.shape)
         may_separate = p.prior.is_flat and p.targets.are_classes
-        ask = _Asked(W, may_separate, self._hessian, self._positive)
+        ask = _Asked(W, may_separate, self._hessian, self._positive, p.prior.mask)
         value, slope, told_apart, *gram = p.targets.total(p.design, ask)
         self._value = p.quadratic(W) - float(value)
-        self._gradient = (p.prior.times(W) - slope).reshape(-1)
+        self._gradient = p.prior.pack(p.prior.times(W) - slope)
         if self._hessian:
             self.H = p.prior.add_to(gram[0])
             if self._held is not None:
@@ -137,6 +138,7 @@ class _Asked:
     may_separate: bool
     hessian: bool
     surely_positive: bool
+    mask: NDArray[np.bool_] | None
 
     def __call__(
         self, part: designs.Design, t: RowTargets
@@ -152,13 +154,18 @@ class _Asked:
         ]
         if self.hessian:
             h = t.curvature(A, surely_positive=self.surely_positive)
-            sums.append(weighted_gram(part, h))
+            sums.append(weighted_gram(part, h, self.mask))
         return sums
 
 
-def weighted_gram(design: designs.Design, h: Array) -> Array:
-    """The sum over rows of (z z^T) x h_n, (M J, M J), for h (n, J, J)."""
+def weighted_gram(design: designs.Design, h: Array, mask: NDArray[np.bool_] | None = None) -> Array:
+    """The sum over rows of (z z^T) x h_n, (M J, M J), for h (n, J, J).
+
+    With a mask (M, J), of its rows and columns that are not masked alone, (P, P).
+    """
     M, J = design.n_columns, h.shape[1]
+    if mask is not None:
+        return _masked_gram(design, h, mask)
     if J == 1:
         return design.gram(h[:, 0, 0])
     if J > M:
@@ -180,6 +187,26 @@ def _gram_of_many_outputs(design: designs.Design, h: Array) -> Array:
     return 0.5 * (H + H.T)
 
 
+def _masked_gram(design: designs.Design, h: Array, mask: NDArray[np.bool_]) -> Array:
+    J, places = mask.shape[1], packed_places(mask)
+    H = np.zeros((int(np.sum(mask)),) * 2)
+    for rows, Z in design.blocks():
+        parts = [Z[:, used] for used in mask.T]
+        for j in range(J):
+            for k in range(j + 1):
+                G = parts[j].T @ (h[rows, j, k, None] * parts[k])
+                H[np.ix_(places[j], places[k])] += G
+                if k < j:
+                    H[np.ix_(places[k], places[j])] += G.T
+    return H
+
+
+def packed_places(mask: NDArray[np.bool_]) -> list[NDArray[np.intp]]:
+    """Where the weights of each output stand in the packed vector."""
+    number = np.cumsum(mask).reshape(mask.shape) - 1
+    return [number[used, j] for j, used in enumerate(mask.T)]
+
+
 def weighted_products(Z: Array, h: Array, X: Array) -> Array:
     """The sum over rows of (z x^T) x h_n, (b, J, m, J), for Z (n, b), X (n, m), h (n, J, J).
 
@@ -196,9 +223,9 @@ def weighted_products(Z: Array, h: Array, X: Array) -> Array:
 
 
 def weights_at(problem: WeightProblem, best: optimize.Optimum) -> Weights:
-    """Where a search over x = W, row by row, ended."""
+    """Where a search over packed weights ended."""
     slope = float(np.max(np.abs(best.gradient), initial=0.0))
-    W = best.x.reshape(problem.shape)
+    W = problem.prior.unpack(best.x, problem.shape)
     return Weights(W, -best.value, slope, best.n_iter, best.stop_reason, best.converged)
 
 

@@ -57,5 +57,5 @@ class ScaleMixtureFit(WeightNormal):
         """From the prior of the weights."""
         prior, M = self.problem.prior, len(self.L)
         determinants = linalg.log_determinant(self.L) - prior.log_determinant(1)
-        spread = prior.trace_with(self.covariance) - M
+        spread = prior.trace_with(self.packed_covariance) - M
         return 0.5 * (determinants + spread) + self.problem.quadratic(self.weights.W)

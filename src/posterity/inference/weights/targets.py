@@ -95,10 +95,14 @@ class RowTargets:
     def offset_precision(self) -> Array:
         """Of the J offsets, (J, J): one row's worth of information."""
         p = 1.0 / self.offset_variance
-        if len(p) == 1:
-            return p[:, None]
+        if len(p) == self.n_outputs:
+            return np.diag(p)
         # What is left of independent offsets when their common part is left out.
         return self.Q.T @ ((np.diag(p) - np.outer(p, p) / np.sum(p)) @ self.Q)
+
+    def separately(self) -> RowTargets:
+        """The same of C latent values with weights of their own, not of their contrasts."""
+        return replace(self, Q=np.eye(len(self.shift)))
 
     @property
     def typical_variance(self) -> float:

@@ -55,8 +55,8 @@ def nearest(
     max_steps : int
         Warns with ``optimize.ConvergenceWarning`` where these do not suffice.
     """
-    p, mode = laplace.problem, laplace.weights.W.reshape(-1)
-    lean = laplace.lean(remainder).reshape(-1)
+    p, prior = laplace.problem, laplace.problem.prior
+    mode, lean = prior.pack(laplace.weights.W), prior.pack(laplace.lean(remainder))
     start = variational_climb.Start(
         mode, laplace.L, lean, p.targets.total_weight, laplace.log_evidence
     )
@@ -66,7 +66,7 @@ def nearest(
     end = variational_climb.climb(start, ask, tol=tol, max_steps=max_steps)
     if end is None:
         return laplace
-    W = end.mean.reshape(p.shape)
+    W = prior.unpack(end.mean, p.shape)
     mean = Weights(W, np.nan, end.largest_slope, end.n_steps, end.stop_reason, end.converged)
     return NearestNormal(p, mean, end.L, laplace.log_evidence, end.bound)
 
@@ -137,18 +137,19 @@ def _asked(
     p: WeightProblem, remainder: Array | None, x: Array, L: Array
 ) -> variational_climb.Answer:
     """One pass over the rows."""
-    W, J = x.reshape(p.shape), p.shape[1]
-    normal = _normal(p, W, L)
+    W = p.prior.unpack(x, p.shape)
+    normal, mask = _normal(p, W, L), p.prior.mask
 
     def terms(part: designs.Design, t: RowTargets, v: Array | None) -> list[Array | float]:
         spread = _spread(normal, part, v)
         log_p, slope, h = t.expected(t.latents(part @ W), spread)
-        return [t.summed(log_p), part.rmatvec(slope), weighted_gram(part, h)]
+        return [t.summed(log_p), part.rmatvec(slope), weighted_gram(part, h, mask)]
 
     value, slope, gram = p.targets.total(p.design, terms, remainder)
-    log_ratio = p.prior.log_determinant(J) - linalg.log_determinant(L)
-    distance = 2.0 * p.quadratic(W) + p.prior.trace_with(normal.covariance) - W.size - log_ratio
-    in_mean = (slope - p.prior.times(W)).reshape(-1)
+    log_ratio = p.prior.log_determinant(p.shape[1]) - linalg.log_determinant(L)
+    spread = p.prior.trace_with(normal.packed_covariance)
+    distance = 2.0 * p.quadratic(W) + spread - len(x) - log_ratio
+    in_mean = p.prior.pack(slope - p.prior.times(W))
     return variational_climb.Answer(float(value) - 0.5 * distance, in_mean, p.prior.add_to(gram))
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from posterity.arrays import Array
 from posterity.inference.conjugate import WeightPosterior
-from posterity.inference.sparse_bayes import PairNormal, SparsePosterior
+from posterity.inference.sparse_bayes import SparsePosterior
 from posterity.inference.weights import KernelWeights, LatentPosterior, WeightNormal
 from posterity.report.what_if.packing import (
     Json,
@@ -117,23 +117,12 @@ def weights(fit: object) -> Json:
 
 @weights.register
 def _pack_weight_normal(fit: WeightNormal) -> Json:
-    M, J = fit.problem.shape
-    return {
-        "which": np.repeat(np.arange(M), J).tolist(),
-        "whose": np.tile(np.arange(J), M).tolist(),
-        "contrasts": fit.problem.targets.Q.tolist(),
-        "lower": _factor(fit.L),
-        "base": 0.0,
-    }
-
-
-@weights.register
-def _pack_pair_normal(fit: PairNormal) -> Json:
-    whose, which = np.nonzero(fit.problem.used.T)
+    mask = fit.problem.prior.mask
+    which, whose = np.nonzero(np.ones(fit.problem.shape) if mask is None else mask)
     return {
         "which": which.tolist(),
         "whose": whose.tolist(),
-        "contrasts": np.eye(fit.problem.used.shape[1]).tolist(),
+        "contrasts": fit.problem.targets.Q.tolist(),
         "lower": _factor(fit.L),
         "base": 0.0,
     }

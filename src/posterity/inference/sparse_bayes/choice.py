@@ -1,0 +1,60 @@
+"""The door for sparse models: choose columns, or the vectors of a kernel."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from posterity import kernels
+from posterity.inference.sparse_bayes.engines import ColumnEngine, Engine, Fitted, KernelEngine
+from posterity.inference.sparse_bayes.kernel_search import (
+    LearnedVectors,
+    fit_given_kernel,
+    learn_kernel,
+    limit_vectors,
+)
+
+
+def choose_columns(engine: ColumnEngine, *, alternating: bool = False) -> Fitted:
+    """The columns of largest evidence."""
+    if not alternating:
+        return engine.select(None)
+    engine.outputs.refuse_alternation(engine.problem)
+    return engine.alternate(None)
+
+
+def choose_vectors(
+    engine: Engine,
+    kernel: kernels.Kernel,
+    *,
+    rng: np.random.Generator | None = None,
+    max_vectors: int | None = None,
+    alternating: bool = False,
+) -> LearnedVectors:
+    """The vectors of a kernel, and the kernel itself where it is learned, by sequential steps.
+
+    Parameters
+    ----------
+    engine : Engine
+    kernel : Kernel
+    rng : Generator, optional
+        Draws the rows on which kernels are compared. None: the kernel is as given.
+    max_vectors : int, optional
+        As many as a prediction may cost. None: any number.
+    alternating : bool
+        End with the vectors of the textbook's alternation at that kernel.
+    """
+    if alternating:
+        engine.outputs.refuse_alternation(engine.problem)
+    if rng is None:
+        learned = fit_given_kernel(engine, kernel)
+    else:
+        assert isinstance(engine, KernelEngine)
+        learned = learn_kernel(engine, kernel, rng=rng)
+    if max_vectors is not None:
+        learned = limit_vectors(engine, learned, max_vectors)
+    if not alternating:
+        return learned
+    chosen, fit = engine.alternate(learned.kernel)
+    return replace(learned, chosen=chosen, fit=fit)
