@@ -179,7 +179,7 @@ def test_without_signal_the_targets_have_mean_and_variance_only():
     y = np.random.default_rng(5).normal(size=100)
     model = RelevanceVectorRegressor(degrees_of_freedom=1.0).fit(X, y)
     assert not len(model.relevance_)
-    assert "no column raises the evidence" in model.stop_reason_
+    assert "no vector raises the evidence" in model.stop_reason_
     mean, std = model.predict([[0.0], [1e6]], return_std=True)
     np.testing.assert_allclose(mean, y.mean())
     np.testing.assert_allclose(std, y.std(), rtol=0.03)
