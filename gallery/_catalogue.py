@@ -1,4 +1,4 @@
-"""What the scripts of the gallery say of themselves: name, title, tags and caption."""
+"""Read name, title, tags and caption of the scripts of the gallery."""
 
 from __future__ import annotations
 

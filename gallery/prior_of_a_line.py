@@ -1,4 +1,4 @@
-"""What is believed of a line: before any row, after two, and after many.  [P8 Fig 8.4]
+"""The distribution of a line: before any row, after two, and after many.  [P8 Fig 8.4]
 
 Above, offset and slope together: the region shrinks about the truth, a cross, and tilts, since a
 steeper line through the same rows starts lower. Below, lines drawn from it.

@@ -1,4 +1,4 @@
-"""Relevance vectors are surest where they know least, and a column at the query mends it.  [RQ]
+"""Relevance vectors are overconfident far from the data; a column at the query fixes it.  [RQ]
 
 Far from all vectors every kernel function is zero, and so is the doubt about its weight. One more
 function, centred wherever a prediction is asked for, brings the doubt back.

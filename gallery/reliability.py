@@ -1,6 +1,6 @@
 """Does a probability of 0.9 come true nine times in ten?
 
-Forty sets of eight columns and a hundred rows each, and what was said of new rows of theirs.
+Forty sets of eight columns and a hundred rows each, and the predictions for new rows.
 Maximum likelihood is too sure at both ends; probabilities averaged over the posterior come true as
 stated.
 """

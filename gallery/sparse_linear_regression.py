@@ -1,7 +1,7 @@
 """Two inputs of which one matters: a normal prior keeps both, a sparse one does not.  [P8 Fig 8.11]
 
 Colour is the mean of the prediction, and inside each point its target. The sparse fit has found
-that the second input explains nothing, and its contours stand upright.
+that the second input explains nothing, and its contours are vertical.
 """
 
 from pathlib import Path

@@ -1,6 +1,6 @@
 """One bump after another: the most telling come first, and none is moved again.  [P9 Fig 9.15]
 
-The green ring is one length scale about the centre of the bump that came last. Four bumps classify
+The green ring is one length scale about the centre of the last bump. Four bumps classify
 most rows; the others sharpen the boundary.
 """
 

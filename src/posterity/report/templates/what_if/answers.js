@@ -1,4 +1,4 @@
-// Latent values to what is said of the target: a distribution of a number, or class probabilities.
+// From latent values to the prediction: a distribution of a number, or class probabilities.
 
 const ANSWERS = {
   normal: ({ noise, scale, center }) => (mean, S) =>
@@ -84,7 +84,7 @@ function treeAnswer({ columns, gates, experts, first, steepness, hard }) {
 
 const classesAt = (a) => (a.length === 1 ? twoClasses(a[0], 0, "none") : softmax(a));
 
-// What the model says of encoded inputs.
+// The prediction of the model for encoded inputs.
 function saying(model) {
   if (model.kind === "normal_forest") return normalForest(model);
   if (model.kind === "class_forest") return classForest(model);

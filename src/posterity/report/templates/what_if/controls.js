@@ -10,7 +10,7 @@ function made(name, attributes, parent, text) {
   return element;
 }
 
-// A control knows its value, null for missing, and tells when it changes.
+// A control has a value, null for missing, and calls back when it changes.
 function controlOf(input, place, parent, changed) {
   const row = made("div", { class: "input" }, parent);
   const id = `what-if-${place}`;
@@ -42,7 +42,7 @@ function categoryControl(input, id, row, changed) {
   return {
     set,
     reset: () => set(input.start),
-    // Any text that is no level stands for all others.
+    // Any text other than a known level means "other".
     value: () =>
       list.value === MISSING ? null : list.value === "other" ? "" : input.levels[list.value],
     isStrange: () => (list.value === MISSING && !input.missing ? "never missing in the training data" : ""),
@@ -73,7 +73,7 @@ function dateControl(input, id, row, changed) {
   });
 }
 
-// A slider over what was seen, and a box that takes anything; empty stands for missing.
+// A slider over the range of the training data, and a box for any value; empty means missing.
 function ranged(input, row, changed, { step, box, read, write, say }) {
   const low = step * Math.floor(input.low / step);
   const high = step * Math.ceil(input.high / step);

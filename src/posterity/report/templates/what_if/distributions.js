@@ -1,4 +1,4 @@
-// What is said of a number: mean, deviation, density, and the share below.
+// Distributions of a number: mean, standard deviation, density and cdf.
 
 const ROOT_2PI = Math.sqrt(2 * Math.PI);
 
@@ -68,7 +68,7 @@ function mixture(parts, weights) {
   };
 }
 
-// Where the share below is p: between two ends, by false position that leaves no end standing.
+// The quantile of p between two ends, by a false position method that moves both ends.
 function quantile(dist, p) {
   const unit = dist.spread ?? dist.sd;
   if (!(unit > 0)) return dist.mean;

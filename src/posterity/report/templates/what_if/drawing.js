@@ -1,4 +1,4 @@
-// The picture of an answer: a density with its bands, or bars of probabilities.
+// Draw a prediction: a density with its bands, or bars of probabilities.
 
 const SVG = "http://www.w3.org/2000/svg";
 const WIDTH = 480;
@@ -23,7 +23,7 @@ function emptied(svg, height, words) {
   svg.setAttribute("aria-label", words);
 }
 
-// An axis that stays where it is for as long as it can, so that an answer is seen to move.
+// An axis that keeps its range as long as possible, so that a change of the prediction is visible.
 class Axis {
   constructor() {
     this.low = this.high = null;
@@ -94,7 +94,7 @@ function drawBars(svg, names, p, words) {
   });
 }
 
-// The name of a bar, cut where it would take the place of the bar; the whole is told on asking.
+// The name of a bar, truncated to fit; the full name is a tooltip.
 function barName(name, y, svg) {
   const text = shape("text", { y, class: "bar-name" }, svg);
   const letters = Array.from(name);

@@ -62,7 +62,7 @@ function latentOf(form) {
   return LATENTS[form.kind](form);
 }
 
-// What a second triangle gives back of the variance.
+// The variance that a second triangle adds.
 function moreVariance({ lower, upper, ones }) {
   const triangle = unpacked(lower ?? upper);
   return (v) => {
@@ -104,7 +104,7 @@ function projected(V, u) {
   );
 }
 
-// The squared length of what directions do not reach.
+// The squared length of the part orthogonal to the directions.
 function squaredRest(V, u, p) {
   const M = u.length;
   return u.reduce((sum, value, m) => {

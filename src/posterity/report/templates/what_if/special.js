@@ -17,7 +17,7 @@ function logGamma(x) {
   return 0.5 * Math.log(2 * Math.PI) + (x - 0.5) * Math.log(t) - t + Math.log(sum);
 }
 
-// The share of a gamma distribution of this shape below x, and above it.
+// The cdf and its complement of a gamma distribution of this shape at x.
 function gammaShares(shape, x) {
   if (!(x > 0)) return [0, 1];
   if (x === Infinity) return [1, 0];
@@ -40,7 +40,7 @@ function gammaSeries(a, x) {
   return sum;
 }
 
-// Lentz's way through a continued fraction.
+// Lentz's method for a continued fraction.
 function gammaFraction(a, x) {
   let b = x + 1 - a;
   let c = 1 / TINY;
@@ -66,7 +66,7 @@ function normalBelow(z) {
   return z < 0 ? 0.5 * above : 1 - 0.5 * above;
 }
 
-// The share of a beta distribution below x.
+// The cdf of a beta distribution at x.
 function betaBelow(a, b, x) {
   if (x <= 0) return 0;
   if (x >= 1) return 1;
