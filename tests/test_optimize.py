@@ -101,7 +101,9 @@ def test_lbfgs_warns_when_iterations_run_out():
 
 
 def test_a_search_that_cannot_descend_says_what_a_user_can_do():
-    with pytest.warns(optimize.ConvergenceWarning, match=r"no step improves .* may end better"):
+    with pytest.warns(
+        optimize.ConvergenceWarning, match=r"no step improves .* give a parameter a value"
+    ):
         best = optimize.minimise_lbfgs(lambda x: (x @ x, -2 * x), np.array([1.0, 2.0]))
     assert not best.converged
 

@@ -119,9 +119,9 @@ def test_a_row_without_a_class_is_named(nothing):
 def test_partitions_that_do_not_match_are_refused():
     rows = dask_rows.measured()
     far = dask_rows.as_frames(rows)
-    with pytest.raises(ValueError, match="y has 2 partitions and the rows 5"):
+    with pytest.raises(ValueError, match="y has 2 partitions, but the rows have 5"):
         designs.Partitions.of(far.X, da.from_array(rows.y, chunks=200))
-    with pytest.raises(ValueError, match="y has 399 rows, but there are 400"):
+    with pytest.raises(ValueError, match="y has 399 rows, but X has 400"):
         designs.Partitions.of(
             da.from_array(rows.X, chunks=(100, 3)), da.from_array(rows.y[1:], chunks=100)
         )

@@ -28,8 +28,8 @@ class Cut:
 
         if isinstance(rows, Delayed):
             raise TypeError(
-                f"{name} is delayed, so that Dask knows no partitions of it: make it an array or a "
-                "data frame, such as with dask.array.from_delayed."
+                f"{name} is a Delayed object without partitions: make it a Dask array or frame, "
+                "for instance with dask.array.from_delayed."
             )
         if _is_array(rows):
             cut = max(rows.numblocks[1:], default=1) > 1
@@ -50,9 +50,9 @@ class Cut:
         """Split values per row at the same rows as the partitions, or raise."""
         if not arrays.is_collection(values):
             raise TypeError(
-                f"{name} has a value for each row and is in memory, but the rows lie in "
-                f"partitions: pass a Dask array that is cut as they are, such as "
-                f"dask.array.from_array({name}, chunks=...), or one number for all."
+                f"{name} is an array in memory, but the rows are partitioned: pass a Dask array "
+                f"with the same partitions, such as dask.array.from_array({name}, chunks=...), "
+                "or one number for all rows."
             )
         if _is_array(values) and not values.ndim:
             return (values.to_delayed().item(),) * len(self.pieces)
@@ -63,8 +63,8 @@ class Cut:
         pieces = Cut.of(values, name).pieces
         if len(pieces) != len(self.pieces):
             raise ValueError(
-                f"{name} has {len(pieces)} partitions and the rows {len(self.pieces)}: take both "
-                "from one data frame, or repartition them alike."
+                f"{name} has {len(pieces)} partitions, but the rows have {len(self.pieces)}: take "
+                "both from one data frame, or repartition them in the same way."
             )
         return pieces
 
@@ -72,7 +72,7 @@ class Cut:
         """Refuse another number of rows, where both are known."""
         n = values.shape[0]
         if not (math.isnan(n) or math.isnan(self.n_rows) or n == self.n_rows):
-            raise ValueError(f"{name} has {n} rows, but there are {self.n_rows:.0f}.")
+            raise ValueError(f"{name} has {n} rows, but X has {self.n_rows:.0f}.")
 
 
 def goes_by_row(value: Any) -> bool:

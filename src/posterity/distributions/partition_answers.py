@@ -68,7 +68,7 @@ def _of_rows(value: Any, n: int, number: int) -> Any:
     own = arrays.to_numpy(value)
     if own.ndim and len(own) != n:
         raise ValueError(
-            f"Partition {number} has {n} predictions but is asked with {len(own)} values: both "
-            "must be cut at the same rows."
+            f"Partition {number} has {n} predictions, but {len(own)} values were given: both must "
+            "be partitioned at the same rows."
         )
     return own

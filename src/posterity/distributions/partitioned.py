@@ -182,7 +182,7 @@ class Partitioned:
 
     def _ask_of_classes(self, name: str) -> Any:
         if self.n_classes is None:
-            raise ValueError(f"Predictions of numbers have no {name}(); those of classes have.")
+            raise ValueError(f"{name}() is defined for predictions of classes; these are numbers.")
         return self._ask(name, {}, shape=(self.n_classes,))
 
     def _ask(

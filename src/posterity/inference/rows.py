@@ -51,8 +51,8 @@ def draw_held_out_rows(
         held[rng.permutation(own)[:n]] = True
     if not held.any():
         raise ValueError(
-            f"validation_fraction={fraction:g} holds out part of the rows, but none of the "
-            f"{len(groups)} different ones can be spared: set validation_fraction=None."
+            f"validation_fraction={fraction:g} holds out rows, but no class has two different rows "
+            f"among the {len(groups)}: set validation_fraction=None."
         )
     return held
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from posterity.arrays import Array
 from posterity.optimize.bounds import bounds_reached, pressed
-from posterity.optimize.optimum import EPS, NO_DESCENT, Optimum, announced
+from posterity.optimize.optimum import EPS, NO_DESCENT, Optimum, announced, check_start
 
 _SUFFICIENT_DECREASE = 1e-4  # of what the slope promises (Armijo)
 _SHORTENINGS = 30
@@ -115,11 +115,7 @@ class _State:
         high: Array,
     ) -> _State:
         f, g = value_and_gradient(x)
-        if not (np.isfinite(f) and np.all(np.isfinite(g))):
-            raise ValueError(
-                f"The search cannot begin: at the start {x} the function is {f}, or its slope is "
-                "not finite. Data of an extreme scale are the usual cause: standardise them."
-            )
+        check_start(x, f, g)
         return cls(x, float(f), g, low, high)
 
     @property

@@ -7,7 +7,7 @@ from scipy import optimize as scipy_optimize
 
 from posterity.arrays import Array
 from posterity.optimize.bounds import bounds_reached, pressed
-from posterity.optimize.optimum import EPS, NO_DESCENT, Optimum, announced
+from posterity.optimize.optimum import EPS, NO_DESCENT, Optimum, announced, check_start
 
 _NEXT_TO_FLAT = 100.0  # times the least gain, for one unit of a parameter
 _STOPPED = 99  # SciPy's status where a callback ends the search
@@ -100,11 +100,7 @@ def _within_domain(
     The line search interpolates values, and cannot interpolate infinity.
     """
     first = value_and_gradient(start)
-    if not (np.isfinite(first[0]) and np.all(np.isfinite(first[1]))):
-        raise ValueError(
-            f"The search cannot begin: at the start {start} the function is {first[0]}, or its "
-            "slope is not finite. Data of an extreme scale are the usual cause: standardise them."
-        )
+    check_start(start, *first)
     outside = first[0] + 1e3 * (1.0 + abs(first[0]))
 
     def guarded(x: Array) -> tuple[float, Array]:

@@ -11,10 +11,19 @@ from posterity.optimize.warning import ConvergenceWarning
 
 EPS = float(np.finfo(np.float64).eps)
 NO_DESCENT = (
-    "no step improves on the best values found, which are kept, though they are not those of a "
-    "maximum: the function searched jumps there, or rounding hides its slope. Standardised data, "
-    "other starts (random_state, n_restarts) or giving a parameter a value may end better"
+    "no step improves on the best values found, which are kept but are not a maximum: the function "
+    "is not continuous there, or its slope is smaller than rounding. Standardise the data, try "
+    "other starts (random_state, n_restarts), or give a parameter a value"
 )
+
+
+def check_start(x: Array, value: float, gradient: Array) -> None:
+    """Raise where a search cannot start, since the value or the gradient is not finite."""
+    if not (np.isfinite(value) and np.all(np.isfinite(gradient))):
+        raise ValueError(
+            f"The search cannot start: at {x} the function is {value}, or its gradient is not "
+            "finite. Data of an extreme scale are the usual cause: standardise them."
+        )
 
 
 @dataclass(frozen=True)

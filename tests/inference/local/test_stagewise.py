@@ -376,5 +376,5 @@ def test_held_out_rows_are_a_fraction_of_each_group_and_never_all_of_one():
 
 def test_nothing_to_hold_out_is_refused_with_a_sentence():
     assert rows.draw_held_out_rows(np.zeros(3), 0.1, np.random.default_rng(0)).sum() == 1
-    with pytest.raises(ValueError, match="none of the 3 different ones can be spared"):
+    with pytest.raises(ValueError, match="no class has two different rows among the 3"):
         rows.draw_held_out_rows(np.arange(3.0), 0.5, np.random.default_rng(0))
