@@ -8,6 +8,7 @@ import pytest
 
 import posterity
 from posterity import distributions, kernels, likelihoods
+from posterity.models import lazy_queries
 
 dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
@@ -456,3 +457,23 @@ def test_worker_processes_answer():
     np.testing.assert_allclose(mean, model.predict(X), rtol=1e-10)
     np.testing.assert_allclose(std, model.predict(X, return_std=True)[1], rtol=1e-10)
     assert score == pytest.approx(model.score(X, ROWS.y[:N]))
+
+
+DERIVED = {"predict_interval", "predict_log_proba", "predict_proba", "predict_quantiles"}
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [c for c in vars(posterity).values() if hasattr(c, "fit")],
+    ids=lambda c: c.__name__,
+)
+def test_every_method_that_takes_rows_says_what_it_does_with_partitions(estimator):
+    for name, method in inspect.getmembers(estimator, inspect.isfunction):
+        if name.startswith(("_", "fit", "partial_fit")) or name in DERIVED:
+            continue
+        if next(iter(list(inspect.signature(method).parameters)[1:]), None) != "X":
+            continue
+        inner = method
+        while not hasattr(inner, lazy_queries.MARK) and hasattr(inner, "__wrapped__"):
+            inner = inner.__wrapped__
+        assert hasattr(inner, lazy_queries.MARK), f"{estimator.__name__}.{name} is not decorated"

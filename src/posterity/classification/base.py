@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import abc
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,7 +20,12 @@ def _latent_shape(model: Any) -> tuple[int, ...]:
     return () if len(model.classes_) == 2 else (len(model.classes_),)
 
 
-class Classifier(models.LazyQueries, ClassifierMixin, BaseEstimator, abc.ABC):
+CLASS_LABELS = models.ArrayAnswer(lambda model: (), lambda model: model.classes_.dtype)
+CLASS_DISTRIBUTION = models.DistributionAnswer(lambda model: (), lambda model: len(model.classes_))
+LATENT_VALUES = models.DistributionAnswer(_latent_shape)
+
+
+class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
     """A scikit-learn classifier whose prediction is a distribution over the classes.
 
     A subclass writes ``fit`` and ``predict_dist``; classes and probabilities follow from the
@@ -30,15 +35,6 @@ class Classifier(models.LazyQueries, ClassifierMixin, BaseEstimator, abc.ABC):
     """
 
     classes_: NDArray[Any]
-    _lazy_answers: ClassVar[dict[str, models.Answer]] = {
-        "predict": models.ArrayAnswer(lambda model: (), lambda model: model.classes_.dtype),
-        "predict_dist": models.DistributionAnswer(
-            lambda model: (), lambda model: len(model.classes_)
-        ),
-        "predict_latent": models.DistributionAnswer(_latent_shape),
-        "predict_log_proba": models.Derived(),
-        "predict_proba": models.Derived(),
-    }
 
     _ranks_classes: bool = False  # of models in files that were written before averages did
 
@@ -46,6 +42,7 @@ class Classifier(models.LazyQueries, ClassifierMixin, BaseEstimator, abc.ABC):
     def predict_dist(self, X: Any) -> distributions.Discrete:
         """The distribution of the class at each row of X, by its place in ``classes_``."""
 
+    @models.answer_lazily(CLASS_LABELS)
     def predict(self, X: Any) -> NDArray[Any]:
         """The most probable class of each row, as it was named in ``fit``."""
         most_probable = self.predict_dist(X).mode()
@@ -58,6 +55,11 @@ class Classifier(models.LazyQueries, ClassifierMixin, BaseEstimator, abc.ABC):
     def predict_log_proba(self, X: Any) -> Array:
         """Log-probability of each class, (n, C); finite where the probability rounds to zero."""
         return self.predict_dist(X).log_probabilities()
+
+    @models.score_lazily
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Accuracy: the share of rows whose most probable class is theirs."""
+        return super().score(X, y, sample_weight)
 
     def _learn_classes(
         self, y: ArrayLike | None, n_rows: int, weights: Array | None = None

@@ -11,9 +11,10 @@ from scipy.special import log_softmax
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from posterity import distributions, optimize, validation
+from posterity import distributions, models, optimize, validation
 from posterity.arrays import Array
 from posterity.classification import base, categories
+from posterity.classification.base import CLASS_DISTRIBUTION
 from posterity.classification.categories import Columns
 from posterity.classification.count_table import CountTable
 from posterity.inference.conjugate import (
@@ -124,6 +125,7 @@ class DiscreteClassifier(base.Classifier):
         # A row that does not count may have a class of its own.
         return self._count(columns, np.minimum(places, len(self.classes_) - 1), counts)
 
+    @models.answer_lazily(CLASS_DISTRIBUTION)
     def predict_dist(self, X: Any) -> distributions.Discrete:
         """The predictive distribution of the class at each row: the posterior mean."""
         check_is_fitted(self)

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from posterity import arrays, designs, distributions, models, validation
 from posterity.arrays import Array
-from posterity.classification.base import Classifier, codes_of
+from posterity.classification.base import CLASS_DISTRIBUTION, Classifier, codes_of
 from posterity.trees import forests
 
 
@@ -71,6 +71,7 @@ class ForestClassifier(models.ForestModel, Classifier):
             counts,
         )
 
+    @models.answer_lazily(CLASS_DISTRIBUTION)
     def predict_dist(self, X: Any) -> distributions.AveragedCategorical:
         """The distribution of the class at each row of X, by its place in ``classes_``.
 
@@ -80,6 +81,7 @@ class ForestClassifier(models.ForestModel, Classifier):
         rows = self._check_rows(X, reset=False)
         return distributions.AveragedCategorical.unchecked(*self.forest_.average(rows, self.n_jobs))
 
+    @models.refuse_partitions
     def apply(self, X: Any) -> NDArray[np.int32]:
         """The leaf of each row in each tree, (n, T), leaves being numbered through all trees."""
         check_is_fitted(self, "forest_")

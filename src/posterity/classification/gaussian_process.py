@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from posterity import distributions, kernels, models
 from posterity.classification import classes
-from posterity.classification.base import Classifier
+from posterity.classification.base import CLASS_DISTRIBUTION, LATENT_VALUES, Classifier
 from posterity.classification.weight_model import one_of
 from posterity.inference.posterior import LatentMarginals
 from posterity.models import FittedAttribute
@@ -185,11 +185,13 @@ class GaussianProcessClassifier(models.KernelModel, Classifier):
         self._fitted = process.learn(training, asked=asked, columns=self._input_names, single=True)
         return self
 
+    @models.answer_lazily(CLASS_DISTRIBUTION)
     def predict_dist(self, X: Any) -> distributions.Discrete:
         """The distribution of the class at each row of X, by its place in ``classes_``."""
         likelihood = classes.likelihood_of(len(self.classes_), self.averaging)
         return classes.predict_classes(likelihood, self._latent(X), ranked=self._ranks_classes)
 
+    @models.answer_lazily(LATENT_VALUES)
     def predict_latent(self, X: Any) -> distributions.Normal:
         """The latent function at each row: of the second class, (n,), or of each of C, (n, C)."""
         return classes.latent_normal(self._latent(X))

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from posterity import distributions, kernels, models
 from posterity.classification import classes
-from posterity.classification.base import Classifier
+from posterity.classification.base import CLASS_DISTRIBUTION, Classifier
 from posterity.inference.weights import KernelWeightSearch
 
 
@@ -141,6 +141,7 @@ class KernelLogisticRegression(models.KernelModel, Classifier):
         self.dual_coef_ = coef - np.outer(coef.sum(axis=1), share)
         self.intercept_ = t.shift + offset - coef @ found.center
 
+    @models.answer_lazily(CLASS_DISTRIBUTION)
     def predict_dist(self, X: Any) -> distributions.Discrete:
         """The distribution of the class at each row of X, by its place in ``classes_``."""
         check_is_fitted(self)

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from posterity import arrays, designs, distributions, validation
+from posterity import arrays, designs, distributions, models, validation
 from posterity.arrays import Array
 from posterity.classification import classes
-from posterity.classification.base import Classifier
+from posterity.classification.base import CLASS_DISTRIBUTION, Classifier
 from posterity.classification.weight_model import one_of
 from posterity.inference import rows as equal_rows
 from posterity.inference.local import TreeFit, TreeTrainer, score_depths
@@ -160,16 +160,19 @@ class LogisticTreeClassifier(FeatureModel, Classifier):
         self._learn(standard.rows(0, len(rows)), targets, counts)
         return self
 
+    @models.answer_lazily(CLASS_DISTRIBUTION)
     def predict_dist(self, X: ArrayLike) -> distributions.Discrete:
         """The predictive distribution of the class at each row."""
         Z = self._queries(X)
         return classes.at(self.tree_.latents(Z))
 
+    @models.refuse_partitions
     def gate_proba(self, X: ArrayLike) -> Array:
         """How far each leaf is trusted at each row, (n, K + 1): the product of its gates."""
         Z = self._queries(X)
         return self.tree_.leaf_trust(Z)
 
+    @models.refuse_partitions
     def apply(self, X: ArrayLike) -> NDArray[np.intp]:
         """The leaf that is trusted most at each row, (n,), counted from the left."""
         Z = self._queries(X)

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from posterity import arrays, distributions, validation
+from posterity import arrays, distributions, models, validation
 from posterity.arrays import Array
 from posterity.classification import classes
-from posterity.classification.base import Classifier
+from posterity.classification.base import CLASS_DISTRIBUTION, Classifier
 from posterity.models.split_model import SplitModel
 from posterity.trees.boosting import rounds, training
 from posterity.trees.boosting.catalogue import MOST_OFFSETS
@@ -174,29 +174,35 @@ class LogitBoostClassifier(SplitModel, Classifier):
         steps.check_consistency()
         self._check_learned(vars(self).get("splits_"), steps.tests)
 
+    @models.answer_lazily(CLASS_DISTRIBUTION)
     def predict_dist(self, X: Any) -> distributions.Discrete:
         """The predictive distribution of the class at each row."""
         return classes.at(self._latents(X))
 
+    @models.refuse_partitions
     def activation(self, X: Any) -> Array:
         """The latent value of the second class, (n,), or of each of several, (n, C).  [P9 9.53]"""
         return _in_shape(self._latents(X))
 
+    @models.refuse_partitions
     def staged_activation(self, X: Any) -> Iterator[Array]:
         """What ``activation`` would be after the first round, the second, and so on."""
         for A in self._staged_latents(X):
             yield _in_shape(A)
 
+    @models.refuse_partitions
     def staged_predict_dist(self, X: Any) -> Iterator[distributions.Discrete]:
         """What ``predict_dist`` would be after the first round, the second, and so on."""
         for A in self._staged_latents(X):
             yield classes.at(A)
 
+    @models.refuse_partitions
     def staged_predict_proba(self, X: Any) -> Iterator[Array]:
         """What ``predict_proba`` would be after the first round, the second, and so on."""
         for dist in self.staged_predict_dist(X):
             yield dist.probabilities()
 
+    @models.refuse_partitions
     def staged_predict(self, X: Any) -> Iterator[NDArray[Any]]:
         """What ``predict`` would be after the first round, the second, and so on."""
         for dist in self.staged_predict_dist(X):

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from posterity import arrays, designs, distributions, validation
+from posterity import arrays, designs, distributions, models, validation
 from posterity.arrays import Array
 from posterity.classification import classes
-from posterity.classification.base import Classifier
+from posterity.classification.base import CLASS_DISTRIBUTION, Classifier
 from posterity.inference import rows as equal_rows
 from posterity.inference.local import ExpertsProblem, MixtureFit, fit_experts
 from posterity.models import FeatureModel
@@ -123,16 +123,19 @@ class MixtureOfExpertsClassifier(FeatureModel, Classifier):
         self._adopt(self._search(self._features_of(rows), targets, counts))
         return self
 
+    @models.answer_lazily(CLASS_DISTRIBUTION)
     def predict_dist(self, X: ArrayLike) -> distributions.Discrete:
         """The predictive distribution of the class at each row: experts averaged by gates."""
         Z = self._queries(X)
         return self._answers(Z).average(self._mixture.log_gates(Z))
 
+    @models.refuse_partitions
     def gate_proba(self, X: ArrayLike) -> Array:
         """How far each expert is trusted at each row, (n, K)."""
         Z = self._queries(X)
         return np.exp(self._mixture.log_gates(Z))
 
+    @models.refuse_partitions
     def expert_proba(self, X: ArrayLike) -> Array:
         """Probability of each class according to each expert, (n, K, C)."""
         return self._answers(self._queries(X)).probabilities()

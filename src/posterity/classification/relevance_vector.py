@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from posterity import arrays, distributions, kernels, models
 from posterity.classification import classes
+from posterity.classification.base import CLASS_DISTRIBUTION, LATENT_VALUES
 from posterity.classification.candidate_vectors import CandidateVectors, Found
 from posterity.classification.weight_model import SHARING, one_of
 from posterity.inference.posterior import LatentMarginals
@@ -237,11 +238,13 @@ class RelevanceVectorClassifier(CandidateVectors):
         coef, self.intercept_ = posterior.original()
         self.dual_coef_ = np.ascontiguousarray(coef.T)
 
+    @models.answer_lazily(CLASS_DISTRIBUTION)
     def predict_dist(self, X: Any) -> distributions.Discrete:
         """The distribution of the class at each row of X, by its place in ``classes_``."""
         latent = self._latent(X)
         return classes.predict_classes(self._likelihood(), latent, ranked=self._ranks_classes)
 
+    @models.answer_lazily(LATENT_VALUES)
     def predict_latent(self, X: Any) -> distributions.Normal:
         """The latent function at each row: of the second class, (n,), or of each of C, (n, C)."""
         return classes.latent_normal(self._latent(X))

@@ -7,10 +7,10 @@ from typing import Any, Self
 
 from numpy.typing import ArrayLike, NDArray
 
-from posterity import distributions, validation
+from posterity import distributions, models, validation
 from posterity.arrays import Array
 from posterity.classification import classes
-from posterity.classification.base import Classifier
+from posterity.classification.base import CLASS_DISTRIBUTION, Classifier
 from posterity.inference.local import Stages
 from posterity.models.stagewise_model import StagewiseModel
 
@@ -120,20 +120,24 @@ class StagewiseClassifier(StagewiseModel, Classifier):
         likelihood = classes.likelihood_of(len(self.classes_))
         return self._fit_stages(rows, codes, weights, likelihood, by_target=True)
 
+    @models.answer_lazily(CLASS_DISTRIBUTION)
     def predict_dist(self, X: ArrayLike) -> distributions.Discrete:
         """The predictive distribution of the class at each row."""
         return classes.at(self._latents(X))
 
+    @models.refuse_partitions
     def staged_predict_dist(self, X: ArrayLike) -> Iterator[distributions.Discrete]:
         """What ``predict_dist`` would be after the first unit, the second, and so on."""
         for _, A in self._after_each_unit(X):
             yield classes.at(A)
 
+    @models.refuse_partitions
     def staged_predict_proba(self, X: ArrayLike) -> Iterator[Array]:
         """What ``predict_proba`` would be after the first unit, the second, and so on."""
         for dist in self.staged_predict_dist(X):
             yield dist.probabilities()
 
+    @models.refuse_partitions
     def staged_predict(self, X: ArrayLike) -> Iterator[NDArray[Any]]:
         """What ``predict`` would be after the first unit, the second, and so on."""
         for dist in self.staged_predict_dist(X):

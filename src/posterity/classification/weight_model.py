@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from posterity import designs, distributions, likelihoods, models, validation
 from posterity.arrays import Array
 from posterity.classification import classes
-from posterity.classification.base import Classifier, codes_of
+from posterity.classification.base import CLASS_DISTRIBUTION, LATENT_VALUES, Classifier, codes_of
 from posterity.inference.posterior import LatentMarginals, WeightedPosterior
 from posterity.inference.weights import LatentPosterior, WeightSpace, learn_weights
 
@@ -61,11 +61,13 @@ class WeightClassifier(models.WeighedModel, Classifier):
         self._conclude(designs.Dense(self._design_of(self._features_of(rows))), codes, weights)
         return self
 
+    @models.answer_lazily(CLASS_DISTRIBUTION)
     def predict_dist(self, X: ArrayLike) -> distributions.Discrete:
         """The distribution of the class at each row of X, by its place in ``classes_``."""
         latent = self._latent(self._queries(X))
         return classes.predict_classes(self._likelihood(), latent, ranked=self._ranks_classes)
 
+    @models.answer_lazily(LATENT_VALUES)
     def predict_latent(self, X: ArrayLike) -> distributions.Normal:
         """The latent value at each row: of the second class, (n,), or of each of C, (n, C)."""
         return classes.latent_normal(self._latent(self._queries(X)))

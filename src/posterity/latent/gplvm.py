@@ -20,6 +20,7 @@ _INFERENCES = ("map", "variational")
 _LEAST_ROWS = 3
 
 
+@models.transform_lazily(lazy_forms.POINTS_WITHOUT_MOTION)
 class GPLVM(transformer.KernelTransformer):
     """Few unknown coordinates of each row, of which every column is a smooth function.
 
@@ -106,7 +107,6 @@ class GPLVM(transformer.KernelTransformer):
     """
 
     _kernel_parameters = ("kernel", "dynamics", "back_constraints")
-    _lazy_answers = lazy_forms.PROCESSES
     _fitted: FittedGPLVM
 
     embedding_ = models.FittedAttribute()
@@ -205,6 +205,7 @@ class GPLVM(transformer.KernelTransformer):
         """
         return self.transform_dist(X, times, groups).mean()
 
+    @models.answer_lazily(lazy_forms.POINT_DISTRIBUTION)
     def transform_dist(
         self, X: ArrayLike, times: ArrayLike | None = None, groups: ArrayLike | None = None
     ) -> distributions.Normal:
@@ -215,6 +216,7 @@ class GPLVM(transformer.KernelTransformer):
         placed = self._place(self._rows(X), times, groups)
         return distributions.Normal(placed.mean, np.sqrt(placed.variance))
 
+    @models.answer_lazily(lazy_forms.ROW_DISTRIBUTION)
     def inverse_transform(self, X: ArrayLike) -> distributions.Normal:
         """What the columns of rows at latent points are, (n, D), noise included.
 
@@ -229,6 +231,7 @@ class GPLVM(transformer.KernelTransformer):
         f = decoder.latent(Z)
         return self._fitted.frame.distribution(f.mean, f.variance + decoder.noise_variance)
 
+    @models.refuse_partitions
     def complete(
         self, X: ArrayLike, times: ArrayLike | None = None, groups: ArrayLike | None = None
     ) -> distributions.Normal:
@@ -248,6 +251,7 @@ class GPLVM(transformer.KernelTransformer):
             total *= compute_widening(fitted.model, fitted.groups, missing, where.mean)
         return fitted.frame.fill_missing(rows, mean, total)
 
+    @models.answer_lazily(lazy_forms.SCORES)
     def score_samples(self, X: ArrayLike) -> Array:
         """Log density of each row, (n,), of its values that are not missing.
 
@@ -258,6 +262,7 @@ class GPLVM(transformer.KernelTransformer):
         Y = frame.seen(rows)
         return model.locate(Y).log_density - frame.log_units(Y)
 
+    @models.score_lazily
     def score(self, X: ArrayLike, y: Any = None) -> float:
         """Mean log density of the rows."""
         del y

@@ -30,6 +30,7 @@ _LEAST_ROWS = 3
 _ROOT_KERNEL = kernels.RBF()
 
 
+@models.transform_lazily(lazy_forms.POINTS_WITHOUT_PATHS)
 class HierarchicalGPLVM(transformer.KernelTransformer):
     """Parts that move each in their own way, and what they have in common.
 
@@ -111,7 +112,6 @@ class HierarchicalGPLVM(transformer.KernelTransformer):
     """
 
     _kernel_parameters = ("kernel", "root_kernel", "dynamics")
-    _lazy_answers = lazy_forms.HIERARCHIES
     _fitted: FittedHierarchy
 
     embedding_ = models.FittedAttribute()
@@ -206,6 +206,7 @@ class HierarchicalGPLVM(transformer.KernelTransformer):
             places[homes < 0] = found[homes < 0, : places.shape[1]]
         return places
 
+    @models.answer_lazily(lazy_forms.ROW_DISTRIBUTION)
     def inverse_transform(self, X: ArrayLike) -> distributions.Normal:
         """What the columns of rows at root points are, (n, D), noise included.
 
@@ -220,6 +221,7 @@ class HierarchicalGPLVM(transformer.KernelTransformer):
         R = validation.check_coordinates(self, X, self._n_features_out)
         return self._fitted.frame.distribution(*self._fitted.descent.outputs(R))
 
+    @models.refuse_partitions
     def complete(
         self, X: ArrayLike, times: ArrayLike | None = None, groups: ArrayLike | None = None
     ) -> distributions.Normal:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numbers
 import warnings
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,9 +20,10 @@ from posterity.inference.components import (
     find_clusters,
     iterate_cross_blocks,
 )
+from posterity.latent import lazy_forms
 
 
-class KernelKMeans(models.LazyQueries, ClusterMixin, models.KernelModel):
+class KernelKMeans(ClusterMixin, models.KernelModel):
     """Groups of rows that are alike to a kernel.
 
     Rows are so divided that the squared distances of their features from the mean of their group
@@ -76,10 +77,6 @@ class KernelKMeans(models.LazyQueries, ClusterMixin, models.KernelModel):
 
     _clusters: Clusters
     _means: Array
-
-    _lazy_answers: ClassVar[dict[str, models.Answer]] = {
-        "predict": models.ArrayAnswer(lambda model: (), lambda model: np.intp)
-    }
 
     def __init__(
         self,
@@ -140,6 +137,7 @@ class KernelKMeans(models.LazyQueries, ClusterMixin, models.KernelModel):
         self._say_how_it_ended(n_clusters)
         return self
 
+    @models.answer_lazily(lazy_forms.CLUSTERS)
     def predict(self, X: Any) -> NDArray[np.intp]:
         """The group (n,) whose centre is nearest to each row."""
         check_is_fitted(self)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import numbers
 import warnings
 from typing import Any, Self
@@ -34,6 +33,7 @@ def _rows_can_move(model: KernelPCA) -> bool:
     return True
 
 
+@models.transform_lazily(lazy_forms.POINTS)
 class KernelPCA(transformer.KernelTransformer):
     """Curved coordinates: principal components of the features that a kernel stands for.
 
@@ -145,7 +145,7 @@ class KernelPCA(transformer.KernelTransformer):
         return T
 
     @available_if(_rows_can_move)
-    @functools.partial(models.asked, answer=lazy_forms.ROWS)
+    @models.answer_lazily(lazy_forms.ROWS)
     def inverse_transform(self, X: ArrayLike) -> Array:
         """The rows (n, D) whose features are nearest to the points with scores X.
 
@@ -173,6 +173,7 @@ class KernelPCA(transformer.KernelTransformer):
         _warn_unless(found.converged, int(np.max(found.n_iter, initial=0)))
         return found.x
 
+    @models.answer_lazily(lazy_forms.SCORES)
     def reconstruction_error(self, X: Any) -> Array:
         """Squared distance (n,) in feature space between rows and what the components keep.
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from posterity import models
 
 
@@ -30,21 +32,11 @@ def _refuse_motion(question: models.Question) -> None:
         models.Refusal("with dynamics places rows of one motion together").lazily(question)
 
 
+CLUSTERS = models.ArrayAnswer(lambda model: (), lambda model: np.intp)
+POINTS = models.ArrayAnswer(_latent)
+POINTS_WITHOUT_MOTION = models.ArrayAnswer(_latent, check=_refuse_motion)
+POINTS_WITHOUT_PATHS = models.ArrayAnswer(_latent, check=_refuse_paths)
+POINT_DISTRIBUTION = models.DistributionAnswer(_latent, check=_refuse_motion)
 ROWS = models.ArrayAnswer(_row)
-TRANSFORMERS: dict[str, models.Answer] = {
-    "inverse_transform": ROWS,
-    "inverse_transform_dist": models.DistributionAnswer(_row),
-    "reconstruction_error": models.ArrayAnswer(lambda model: ()),
-    "score_samples": models.ArrayAnswer(lambda model: ()),
-    "transform": models.ArrayAnswer(_latent),
-}
-PROCESSES: dict[str, models.Answer] = {
-    "inverse_transform": models.DistributionAnswer(_row),
-    "score_samples": models.ArrayAnswer(lambda model: ()),
-    "transform": models.ArrayAnswer(_latent, check=_refuse_motion),
-    "transform_dist": models.DistributionAnswer(_latent, check=_refuse_motion),
-}
-HIERARCHIES: dict[str, models.Answer] = {
-    "inverse_transform": models.DistributionAnswer(_row),
-    "transform": models.ArrayAnswer(_latent, check=_refuse_paths),
-}
+ROW_DISTRIBUTION = models.DistributionAnswer(_row)
+SCORES = models.ArrayAnswer(lambda model: ())

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from posterity import arrays, distributions
+from posterity import arrays, distributions, models
 from posterity.arrays import Array
 from posterity.inference.components import (
     Principal,
@@ -19,11 +19,12 @@ from posterity.inference.components import (
     decompose_by_projection,
     decompose_by_rows,
 )
-from posterity.latent import number_of_axes, principal_model
+from posterity.latent import lazy_forms, number_of_axes, principal_model
 
 _METHODS = ("auto", "columns", "rows", "randomized")
 
 
+@models.transform_lazily(lazy_forms.POINTS)
 class PCA(principal_model.PrincipalModel):
     """Principal components: the axes of largest variance, which reconstruct rows best.
 
@@ -118,6 +119,7 @@ class PCA(principal_model.PrincipalModel):
         rows = self._query(X)
         return self._principal.coordinates(rows)
 
+    @models.answer_lazily(lazy_forms.ROWS)
     def inverse_transform(self, X: ArrayLike) -> Array:
         """The rows at these coordinates.
 
@@ -129,16 +131,19 @@ class PCA(principal_model.PrincipalModel):
         latents = self._latent_query(X)
         return self._principal.at(latents)
 
+    @models.answer_lazily(lazy_forms.ROW_DISTRIBUTION)
     def inverse_transform_dist(self, X: ArrayLike) -> distributions.Normal:
         """The distribution of each entry of a row, given its coordinates: noise about the plane."""
         location = self.inverse_transform(X)
         return distributions.Normal(location, np.sqrt(self.noise_variance_))
 
+    @models.answer_lazily(lazy_forms.SCORES)
     def reconstruction_error(self, X: ArrayLike) -> Array:
         """The squared distance of each row from its reconstruction, (n,)."""
         rows = self._query(X)
         return self._principal.residuals(rows)[1]
 
+    @models.answer_lazily(lazy_forms.SCORES)
     def score_samples(self, X: ArrayLike) -> Array:
         """The log density of each row, (n,), for n D k operations."""
         rows = self._query(X)
@@ -149,6 +154,7 @@ class PCA(principal_model.PrincipalModel):
             )
         return self._principal.log_density(rows)
 
+    @models.score_lazily
     def score(self, X: ArrayLike, y: ArrayLike | None = None) -> float:
         """The mean log density of the rows."""
         return float(np.mean(self.score_samples(X)))

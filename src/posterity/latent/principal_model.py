@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import abc
 import warnings
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,13 +22,11 @@ from posterity.inference.components import (
     select_counted_rows,
     sum_over_blocks,
 )
-from posterity.latent import lazy_forms
 
 _MISSING = "Or use GPLVM(kernel=kernels.Linear()), principal components that know missing values."
 
 
 class PrincipalModel(
-    models.LazyQueries,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
     BaseEstimator,
@@ -38,7 +36,6 @@ class PrincipalModel(
 
     mean_: Array
     n_components_: int
-    _lazy_answers: ClassVar[dict[str, models.Answer]] = lazy_forms.TRANSFORMERS
     _principal: Principal
     _statistics: designs.Statistics | None
 

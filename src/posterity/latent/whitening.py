@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import OneToOneFeatureMixin
 
+from posterity import models
 from posterity.arrays import Array
 from posterity.designs.centred import Centred
 from posterity.inference.components import (
@@ -18,12 +19,13 @@ from posterity.inference.components import (
     decompose_by_columns,
     decompose_by_rows,
 )
-from posterity.latent import number_of_axes, principal_model
+from posterity.latent import lazy_forms, number_of_axes, principal_model
 
 _METHODS = ("pca", "zca")
 _SMALL = 1e-6  # a variance divides here, so more of its digits count than in PCA
 
 
+@models.transform_lazily(lazy_forms.POINTS)
 class Whitening(principal_model.PrincipalModel):
     """Rows whose sample covariance, of N - 1 degrees of freedom, is the identity.
 
@@ -94,6 +96,7 @@ class Whitening(principal_model.PrincipalModel):
         Z = rows.times(self.components_.T * self._inverse_scales)
         return Z @ self.components_ if self.method == "zca" else Z
 
+    @models.answer_lazily(lazy_forms.ROWS)
     def inverse_transform(self, X: ArrayLike) -> Array:
         """The rows that would become these; exactly those that did, within their span.
 

@@ -14,14 +14,17 @@ from posterity.models.kernel_model import (
     joined,
 )
 from posterity.models.lazy_answers import (
-    Answer,
     ArrayAnswer,
-    Derived,
     DistributionAnswer,
     Question,
     Refusal,
 )
-from posterity.models.lazy_queries import LazyQueries, asked
+from posterity.models.lazy_queries import (
+    answer_lazily,
+    refuse_partitions,
+    score_lazily,
+    transform_lazily,
+)
 from posterity.models.partitioned_training import PartitionedTraining, check_process_source
 from posterity.models.relevance_model import (
     RelevanceModel,
@@ -52,11 +55,9 @@ from posterity.models.training import Training, given_noise, known_noise, make_q
 from posterity.models.weighed_model import WeighedModel
 
 __all__ = [
-    "Answer",
     "ArrayAnswer",
     "CentredColumns",
     "ColumnMoments",
-    "Derived",
     "DistributionAnswer",
     "DualModel",
     "FeatureModel",
@@ -65,7 +66,6 @@ __all__ = [
     "Frame",
     "GivenRows",
     "KernelModel",
-    "LazyQueries",
     "PartitionRows",
     "PartitionedTraining",
     "Pool",
@@ -77,8 +77,8 @@ __all__ = [
     "StreamedRows",
     "Training",
     "WeighedModel",
+    "answer_lazily",
     "arranged",
-    "asked",
     "check_algorithm",
     "check_columns",
     "check_process_source",
@@ -99,9 +99,12 @@ __all__ = [
     "refuse_beside_chunks",
     "refuse_groups",
     "refuse_learned",
+    "refuse_partitions",
     "report_choice",
     "report_kernel_bounds",
     "report_weight_bounds",
     "sampled",
+    "score_lazily",
     "streamed",
+    "transform_lazily",
 ]

@@ -87,11 +87,6 @@ class DistributionAnswer:
 
 
 @dataclass(frozen=True)
-class Derived:
-    """An answer that the method makes of a lazy distribution as it does of one in memory."""
-
-
-@dataclass(frozen=True)
 class Refusal:
     """No answer, because rows are needed together."""
 
@@ -107,7 +102,6 @@ class Refusal:
 
 
 Lazy: TypeAlias = ArrayAnswer | DistributionAnswer | Refusal
-Answer: TypeAlias = Lazy | Derived
 
 
 @dataclass(frozen=True)

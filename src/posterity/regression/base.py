@@ -2,7 +2,7 @@
 
 import abc
 import functools
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -30,7 +30,11 @@ def _quantiles(dist: distributions.Univariate, levels: Array) -> Array:
     return np.stack([dist.icdf(level) for level in levels], axis=-1)
 
 
-class Regressor(models.LazyQueries, RegressorMixin, BaseEstimator, abc.ABC):
+PREDICTION = models.ArrayAnswer(_target_shape, count=_n_answers, check=_refuse_pairs)
+DISTRIBUTION = models.DistributionAnswer(_target_shape)
+
+
+class Regressor(RegressorMixin, BaseEstimator, abc.ABC):
     """A scikit-learn regressor whose prediction is a distribution.
 
     A subclass writes ``fit`` and ``predict_dist``; means, standard deviations, intervals and
@@ -39,18 +43,12 @@ class Regressor(models.LazyQueries, RegressorMixin, BaseEstimator, abc.ABC):
     """
 
     noise_variance_: Any
-    _lazy_answers: ClassVar[dict[str, models.Answer]] = {
-        "predict": models.ArrayAnswer(_target_shape, count=_n_answers, check=_refuse_pairs),
-        "predict_dist": models.DistributionAnswer(_target_shape),
-        "predict_interval": models.Derived(),
-        "predict_latent": models.DistributionAnswer(_target_shape),
-        "predict_quantiles": models.Derived(),
-    }
 
     @abc.abstractmethod
     def predict_dist(self, X: ArrayLike) -> distributions.Univariate:
         """The predictive distribution of the target at each row of X."""
 
+    @models.refuse_partitions
     def predict_cov(self, X: ArrayLike) -> Array:
         """Covariance of the targets between rows, (n, n); (K, n, n) for K outputs."""
         raise TypeError(
@@ -58,6 +56,7 @@ class Regressor(models.LazyQueries, RegressorMixin, BaseEstimator, abc.ABC):
             "use return_std=True, or a Bayesian estimator."
         )
 
+    @models.answer_lazily(PREDICTION)
     def predict(self, X: ArrayLike, return_std: bool = False, return_cov: bool = False) -> Any:
         """The mean prediction, with standard deviation or covariance where asked for.
 
@@ -114,6 +113,11 @@ class Regressor(models.LazyQueries, RegressorMixin, BaseEstimator, abc.ABC):
             shape = (*dist.outputs, len(levels))
             return dist.map(functools.partial(_quantiles, levels=levels), shape)
         return _quantiles(dist, levels)
+
+    @models.score_lazily
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Coefficient of determination R^2 of the mean prediction."""
+        return super().score(X, y, sample_weight)
 
     @property
     def _target_shape(self) -> tuple[int, ...]:

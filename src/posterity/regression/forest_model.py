@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from posterity import arrays, designs, distributions, models, validation
 from posterity.arrays import Array
-from posterity.regression.base import Regressor
+from posterity.regression.base import DISTRIBUTION, Regressor
 from posterity.trees import forests
 
 
@@ -64,6 +64,7 @@ class ForestRegressor(models.ForestModel, Regressor):
             forests.fit_normals(family, rows, _columns(Y), weights, plan, rng, bound), counts
         )
 
+    @models.answer_lazily(DISTRIBUTION)
     def predict_dist(self, X: Any) -> distributions.Mixture:
         """The mixture of what all trees say, (n,) or (n, K).
 
@@ -77,6 +78,7 @@ class ForestRegressor(models.ForestModel, Regressor):
         means, stds = (part[own] if self._is_flat else part.swapaxes(1, 2) for part in (mean, std))
         return distributions.Mixture(distributions.Normal(means, stds), np.full(T, -np.log(T)))
 
+    @models.refuse_partitions
     def apply(self, X: Any) -> NDArray[np.int32]:
         """The leaf of each row in each tree, (n, T), leaves being numbered through all trees."""
         check_is_fitted(self, "forest_")

@@ -17,6 +17,7 @@ from posterity.models.latent_process import LatentFit, LatentProcess, check_like
 from posterity.models.normal_fit import NormalFit
 from posterity.models.normal_process import NormalProcess, count_shown_rows
 from posterity.models.partitioned_training import Rows
+from posterity.regression.base import DISTRIBUTION, PREDICTION
 from posterity.regression.kernel_model import KernelRegressor
 
 
@@ -61,10 +62,10 @@ class GaussianProcessRegressor(KernelRegressor):
         these say it all, and then moved. Points given are moved from there. ``log_evidence_`` is
         then a lower bound, of all rows; where a search starts and among which points to choose is
         told by 20,000 of them at most. Rows of Dask collections stay on the workers, who make two
-        passes over them for each step: ``persist`` what is dear to make. Let ``noise_variance``
-        carry the noise, not a ``White`` kernel. With a
-        ``likelihood`` points stay where they are, parameters are learned on as many rows or a
-        thousand, and ``log_evidence_`` is that of the function which the points carry.
+        passes over them for each step: ``persist`` what is expensive to compute. Let
+        ``noise_variance`` carry the noise, not a ``White`` kernel. With a ``likelihood`` points
+        stay where they are, parameters are learned on as many rows or a thousand, and
+        ``log_evidence_`` is that of the function which the points carry.
     normalize_y : bool, default=False
         Divide each output by its standard deviation first; kernel and ``noise_variance`` are then
         in units of it.
@@ -236,6 +237,7 @@ class GaussianProcessRegressor(KernelRegressor):
         self._fitted = self._fitted.with_rows(rows, targets.reshape(len(targets), -1))
         return self
 
+    @models.answer_lazily(DISTRIBUTION)
     def predict_dist(
         self, X: Any, *, noise_variance: ArrayLike | None = None
     ) -> distributions.Univariate:
@@ -252,6 +254,7 @@ class GaussianProcessRegressor(KernelRegressor):
         """
         return self._get_fit().predict_dist(self._check_queries(X), noise_variance)
 
+    @models.answer_lazily(PREDICTION)
     def predict(self, X: Any, return_std: bool = False, return_cov: bool = False) -> Any:
         if not return_std or return_cov:
             return super().predict(X, return_std, return_cov)
@@ -260,10 +263,12 @@ class GaussianProcessRegressor(KernelRegressor):
 
     predict.__doc__ = KernelRegressor.predict.__doc__
 
+    @models.answer_lazily(DISTRIBUTION)
     def predict_latent(self, X: Any) -> distributions.Normal:
         """The latent function at each row; without a likelihood, the noise-free one."""
         return self._get_fit().predict_latent(self._check_queries(X))
 
+    @models.refuse_partitions
     def predict_joint(
         self, X: Any, *, noise_variance: ArrayLike | None = None
     ) -> distributions.MultivariateNormal:
@@ -273,6 +278,7 @@ class GaussianProcessRegressor(KernelRegressor):
         """
         return self._get_fit().predict_joint(self._check_queries(X), noise_variance)
 
+    @models.refuse_partitions
     def predict_cov(self, X: Any) -> Any:
         """Covariance of the targets between rows, noise on the diagonal: (n, n) or (K, n, n)."""
         return self.predict_joint(X).covariance.copy()
@@ -285,6 +291,7 @@ class GaussianProcessRegressor(KernelRegressor):
         """
         return self._get_fit().leave_one_out()
 
+    @models.refuse_partitions
     def sample_functions(self, X: Any, n_samples: int = 1, random_state: Any = None) -> Array:
         """Noise-free functions at the rows of X: of the posterior, or before a fit of the prior.
 
@@ -332,7 +339,8 @@ class GaussianProcessRegressor(KernelRegressor):
                 return models.PartitionedTraining(partitions, merges), shape
             block = partitions.chosen(np.arange(partitions.n_rows))
             X, y, sample_weight = block.X, block.y, block.sample_weight
-        least = self._least_rows(noise_is_known=noise_variance is not None)
+        learns_noise = self.noise_variance is None and noise_variance is None
+        least = 2 if learns_noise or self._kernel_given().names else 1  # to learn parameters from
         rows, targets = self._check_training(X, y, reset=True, min_rows=least)
         if source is not None:
             models.learn_columns(self, source)  # their names, which an array has not
@@ -383,11 +391,6 @@ class GaussianProcessRegressor(KernelRegressor):
         """What must be as it was for a warm start to go on from there."""
         columns = getattr(self, "n_features_in_", None)
         return self._bound_kernel(), columns, n_outputs, self.shared_kernel, self.likelihood
-
-    def _least_rows(self, *, noise_is_known: bool) -> int:
-        """One row tells nothing of parameters."""
-        learns_noise = self.noise_variance is None and not noise_is_known
-        return 2 if learns_noise or self._kernel_given().names else 1
 
     def __sklearn_is_fitted__(self) -> bool:
         return models.is_fitted(self)

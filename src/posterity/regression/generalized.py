@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from posterity import designs, distributions, likelihoods, models, validation
 from posterity.inference.posterior import LatentMarginals, WeightedPosterior
 from posterity.inference.weights import LatentPosterior, WeightSpace, count_targets, learn_weights
-from posterity.regression.base import Regressor
+from posterity.regression.base import DISTRIBUTION, Regressor
 
 
 class LikelihoodRegressor(models.WeighedModel, Regressor):
@@ -84,11 +84,13 @@ class LikelihoodRegressor(models.WeighedModel, Regressor):
             raise ValueError(f"inference={self.inference!r} must be 'auto' or 'laplace'.")
         return self.inference == "auto" and isinstance(likelihood, likelihoods.Averaged)
 
+    @models.answer_lazily(DISTRIBUTION)
     def predict_dist(self, X: ArrayLike) -> distributions.Univariate:
         """The predictive distribution of the target at each row of X."""
         f = self._latent(X)
         return self.likelihood_.predict(f.mean[:, 0], f.variance[:, 0])
 
+    @models.answer_lazily(DISTRIBUTION)
     def predict_latent(self, X: ArrayLike) -> distributions.Normal:
         """The latent value at each row of X."""
         f = self._latent(X)

@@ -20,6 +20,7 @@ from posterity.inference.conjugate import (
     reduce_kernel,
     solve_kernel_ridge,
 )
+from posterity.regression.base import DISTRIBUTION
 from posterity.regression.kernel_model import KernelRegressor
 
 _BLOCK_VALUES = 1 << 22  # queries meet the training rows 32 MiB at a time
@@ -132,6 +133,7 @@ class KernelRidgeRegression(KernelRegressor):
         self._adopt(self._chosen(problem) if alpha is None else self._given(problem, alpha))
         return self
 
+    @models.answer_lazily(DISTRIBUTION)
     def predict_dist(self, X: Any) -> distributions.Normal:
         """The predictive distribution at each row: normal, of variance ``noise_variance_``."""
         mean = self._predict_mean(X)

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from posterity import designs, distributions, likelihoods, models, validation
 from posterity.arrays import Array
-from posterity.regression.base import Regressor
+from posterity.regression.base import DISTRIBUTION, Regressor
 
 
 @dataclass(frozen=True)
@@ -78,6 +78,7 @@ class LinearModel(models.FeatureModel, Regressor):
         self._polish(rows)
         return self
 
+    @models.answer_lazily(DISTRIBUTION)
     def predict_dist(
         self, X: ArrayLike, *, noise_variance: ArrayLike | None = None
     ) -> distributions.Continuous:

@@ -55,6 +55,7 @@ class PosteriorModel(models.WeighedModel, LinearModel):
         total = f.variance + self._noise_at(noise_variance, len(Z))
         return distributions.Normal(self._per_row(f.mean), np.sqrt(self._per_row(total)))
 
+    @models.refuse_partitions
     def predict_cov(self, X: ArrayLike) -> Array:
         """Covariance of the targets between rows, noise on the diagonal: (n, n) or (K, n, n)."""
         Z = self._queries(X)
@@ -78,6 +79,7 @@ class PosteriorModel(models.WeighedModel, LinearModel):
             return by_output[:, 0], intercept[:, 0]
         return by_output, intercept
 
+    @models.refuse_partitions
     def sample_functions(self, X: ArrayLike, n_samples: int = 1, random_state: Any = None) -> Array:
         """Noise-free functions drawn from the posterior, at the rows of X.
 

@@ -9,11 +9,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from posterity import distributions, likelihoods, validation
+from posterity import distributions, likelihoods, models, validation
 from posterity.arrays import Array
 from posterity.inference.local import Stages, StagewiseStep
 from posterity.models.stagewise_model import StagewiseModel
-from posterity.regression.base import Regressor
+from posterity.regression.base import DISTRIBUTION, Regressor
 
 
 class StagewiseRegressor(StagewiseModel, Regressor):
@@ -130,16 +130,19 @@ class StagewiseRegressor(StagewiseModel, Regressor):
         likelihood.check(targets)
         return self._fit_stages(rows, targets, weights, likelihood, by_target=False)
 
+    @models.answer_lazily(DISTRIBUTION)
     def predict_dist(self, X: ArrayLike) -> distributions.Univariate:
         """The predictive distribution of the target at each row of X."""
         a = self._latents(X)[:, 0]
         return self.likelihood_.predict(a, 0.0)
 
+    @models.refuse_partitions
     def staged_predict_dist(self, X: ArrayLike) -> Iterator[distributions.Univariate]:
         """What ``predict_dist`` would be after the first unit, the second, and so on."""
         for step, A in self._after_each_unit(X):
             yield _univariate(step).predict(A[:, 0], 0.0)
 
+    @models.refuse_partitions
     def staged_predict(self, X: ArrayLike) -> Iterator[Array]:
         """What ``predict`` would be after the first unit, the second, and so on."""
         for dist in self.staged_predict_dist(X):

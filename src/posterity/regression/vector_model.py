@@ -13,6 +13,7 @@ from posterity.arrays import Array
 from posterity.inference.conjugate import WeightPosterior
 from posterity.inference.posterior import LatentMarginals
 from posterity.inference.sparse_bayes import Chosen, QueryColumn
+from posterity.regression.base import DISTRIBUTION, PREDICTION
 from posterity.regression.kernel_model import KernelRegressor
 from posterity.regression.sparse_noise import Noise
 
@@ -54,6 +55,7 @@ class VectorModel(models.RelevanceModel, KernelRegressor):
             centred=self.fit_intercept,
         )
 
+    @models.answer_lazily(DISTRIBUTION)
     def predict_dist(
         self, X: Any, *, noise_variance: ArrayLike | None = None
     ) -> distributions.Normal:
@@ -71,6 +73,7 @@ class VectorModel(models.RelevanceModel, KernelRegressor):
         total = f.variance + self._noise_at(noise_variance, len(f.mean))
         return distributions.Normal(self._per_row(f.mean), np.sqrt(self._per_row(total)))
 
+    @models.answer_lazily(PREDICTION)
     def predict(self, X: Any, return_std: bool = False, return_cov: bool = False) -> Any:
         answer = super().predict(X, return_std, return_cov)
         if self._takes_objects or not models.is_on_device(X):
@@ -81,6 +84,7 @@ class VectorModel(models.RelevanceModel, KernelRegressor):
 
     predict.__doc__ = KernelRegressor.predict.__doc__
 
+    @models.refuse_partitions
     def predict_cov(self, X: Any) -> Array:
         """Covariance of the targets between rows, noise on the diagonal: (n, n) or (K, n, n)."""
         C = self._joint().joint(self._columns_at(self._queries(X))).covariance
@@ -88,6 +92,7 @@ class VectorModel(models.RelevanceModel, KernelRegressor):
         C[:, i, i] += np.atleast_1d(self.noise_variance_)[:, None]
         return C[0] if self._single_output else C
 
+    @models.refuse_partitions
     def sample_functions(self, X: Any, n_samples: int = 1, random_state: Any = None) -> Array:
         """Noise-free functions drawn from the posterior, at the rows of X.
 
