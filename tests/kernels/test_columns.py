@@ -78,13 +78,19 @@ def test_numbers_need_no_names():
 @pytest.mark.parametrize(
     ("wrong", "match"),
     [
-        (lambda: Columns(RBF(1.0), "agee").bind(NAMES), r"no column 'agee' for .*; the columns"),
-        (lambda: Columns(RBF(1.0), "a").bind(["a", "a"]), "more than one column 'a'"),
-        (lambda: Columns(RBF(1.0), 4)(X), r"there is no column 4 for .*: rows have 4"),
-        (lambda: Columns(RBF(1.0), -5)(X), "there is no column -5"),
-        (lambda: Columns(RBF(1.0), -5).bind(NAMES), "there is no column -5"),
-        (lambda: Columns(RBF(1.0), "age")(X), "by name, but these have none; pass a data frame"),
-        (lambda: Columns(RBF(1.0), "age").bind(None), "by name, but these have none"),
+        (
+            lambda: Columns(RBF(1.0), "agee").bind(NAMES),
+            "found no column named 'agee'; the columns",
+        ),
+        (lambda: Columns(RBF(1.0), "a").bind(["a", "a"]), "more than one column named 'a'"),
+        (lambda: Columns(RBF(1.0), 4)(X), r"column 4 does not exist; rows have 4"),
+        (lambda: Columns(RBF(1.0), -5)(X), "column -5 does not exist"),
+        (lambda: Columns(RBF(1.0), -5).bind(NAMES), "column -5 does not exist"),
+        (
+            lambda: Columns(RBF(1.0), "age")(X),
+            "but these rows have no column names; pass a data frame",
+        ),
+        (lambda: Columns(RBF(1.0), "age").bind(None), "but these rows have no column names"),
         (lambda: Columns(RBF(1.0), [0, -4])(X), "chooses a column twice"),
         (lambda: Columns(RBF(1.0), ["age", 0]).bind(NAMES), "chooses a column twice"),
         (lambda: Columns(RBF(1.0), []), r"columns=\[\] must be a column's number or name"),

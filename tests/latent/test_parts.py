@@ -36,7 +36,7 @@ def test_none_is_two_halves(n_columns, expected):
         ({"leg": ["hip", "knee"]}, "Column 'hand' is in no part"),
         ({"leg": ["hip", "knee"], "arm": ["knee", "hand"]}, "Column 'knee' is in part 'leg' and"),
         ({"leg": ["hip", "knee", "hip", "hand"]}, "in part 'leg' and in part 'leg'"),
-        ({"leg": ["hip", "toe"]}, "Part 'leg' has a column 'toe', which X has not"),
+        ({"leg": ["hip", "toe"]}, "Part 'leg' names column 'toe', but X has no such column"),
         ({"leg": [0, 1, 2], "arm": []}, "Part 'arm' has no columns"),
         ([[0, 1], [3]], "positions from 0 to 2"),
         ([[0, 1], [-1]], "positions from 0 to 2"),

@@ -134,9 +134,9 @@ class Columns(Kernel):
             if names.count(column) == 1:
                 return names.index(column)
             problem = "more than one column" if column in names else "no column"
-            raise ValueError(f"there is {problem} {column!r} for {self}; the columns are {names}.")
+            raise ValueError(f"{self}: found {problem} named {column!r}; the columns are {names}.")
         if not -n_columns <= column < n_columns:
-            raise ValueError(f"there is no column {column} for {self}: rows have {n_columns}.")
+            raise ValueError(f"{self}: column {column} does not exist; rows have {n_columns}.")
         return column % n_columns
 
     def _scattered(
@@ -154,8 +154,8 @@ class Columns(Kernel):
 
     def _refuse_nameless(self) -> Any:
         raise ValueError(
-            f"{self} chooses columns by name, but these have none; pass a data frame, or choose "
-            "columns by number."
+            f"{self} chooses columns by name, but these rows have no column names; pass a data "
+            "frame, or choose columns by number."
         )
 
 

@@ -60,7 +60,7 @@ def check_positive_definite(
 ) -> Definiteness:
     """Look at k(X) for what no covariance can be, and say where and how badly it fails.
 
-    That nothing is found on some rows is no proof for others; what is found is a disproof. The
+    A kernel that passes on some rows may still fail on others; a failure is conclusive. The
     cost is that of all eigenvectors of an N x N matrix.
 
     Parameters

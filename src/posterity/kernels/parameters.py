@@ -14,7 +14,7 @@ Value: TypeAlias = float | tuple[float, ...]
 """A parameter: one number, or one a column."""
 
 ASIDE = {"aside": True}
-"""Metadata of a field that is no argument: printed otherwise or not at all, and no parameter."""
+"""Metadata of a field that is neither an argument nor a parameter: printed otherwise, or not."""
 
 _WIDE = (1e-5, 1e5)
 
@@ -146,7 +146,7 @@ def written(value: Any, short: bool) -> str:
 
 
 def logs(values: Sequence[float]) -> Array:
-    """Natural logarithms."""
+    """The natural logarithms of numbers, as an array."""
     return np.log(np.asarray(values, dtype=np.float64))
 
 

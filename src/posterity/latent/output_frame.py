@@ -28,7 +28,7 @@ class OutputFrame:
 
     @classmethod
     def of(cls, X: Array, *, standardize: bool) -> OutputFrame:
-        """Of rows whose missing values are NaN; a column without any value is refused."""
+        """From rows whose missing values are NaN; a column without any value is refused."""
         empty = np.flatnonzero(np.all(np.isnan(X), axis=0))
         if empty.size:
             raise ValueError(
@@ -88,7 +88,7 @@ class RowsSeen:
         return {"_Y": self._Y}
 
     def places(self, Y: Array) -> NDArray[np.intp]:
-        """The number of the equal row for each row, -1 where there is none.
+        """The number of the equal row for each row, -1 where no row is equal.
 
         The rows that were fitted, in their order, are each themselves, though some may be equal.
         """

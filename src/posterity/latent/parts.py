@@ -59,10 +59,10 @@ def _is_list(columns: Any) -> bool:
 
 
 def _position(column: Any, n_columns: int, known: Mapping[str, int], part: str) -> int:
-    """Of a column that is given by its name or by its position."""
+    """The position of a column that is given by its name or by its position."""
     if isinstance(column, str):
         if column not in known:
-            raise ValueError(f"Part {part!r} has a column {column!r}, which X has not.")
+            raise ValueError(f"Part {part!r} names column {column!r}, but X has no such column.")
         return known[column]
     if not isinstance(column, numbers.Integral) or not 0 <= int(column) < n_columns:
         raise ValueError(

@@ -50,7 +50,7 @@ class PCA(principal_model.PrincipalModel):
     components_ : array of shape (k, D)
         The axes; the largest entry of each is positive.
     explained_variance_ : array of shape (k,)
-        The variance along each, with N - 1 degrees of freedom; exactly 0 where there is none.
+        The variance along each, with N - 1 degrees of freedom; exactly 0 where rows are flat.
     explained_variance_ratio_ : array of shape (k,)
         Its share of the total.
     singular_values_ : array of shape (k,)
@@ -149,8 +149,8 @@ class PCA(principal_model.PrincipalModel):
         rows = self._query(X)
         if not self._principal.has_density:
             raise ValueError(
-                "The rows that were fitted have no variance in some direction, so that there is no "
-                "density: take fewer components, drop constant columns, or fit more rows."
+                "The rows that were fitted have no variance in some direction, so the density does "
+                "not exist: take fewer components, drop constant columns, or fit more rows."
             )
         return self._principal.log_density(rows)
 

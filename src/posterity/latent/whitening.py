@@ -121,7 +121,7 @@ class Whitening(principal_model.PrincipalModel):
 
     @property
     def _inverse_scales(self) -> Array:
-        """1 / sqrt(variance), and 0 where there is none."""
+        """1 / sqrt(variance), and 0 where the variance is 0."""
         variance = self.explained_variance_
         return np.where(variance > 0.0, 1.0, 0.0) / np.sqrt(np.where(variance > 0.0, variance, 1.0))
 

@@ -149,8 +149,8 @@ def decompose_kernel(K: Array, n_components: int | float | None = None) -> Kerne
     real = d[d > max(floor, _NULL * d[0])]
     if not len(real):
         raise ValueError(
-            f"The {n} rows are all the same to the kernel, to rounding: there is no direction in "
-            "which they vary. Pass rows that differ, or a kernel that tells them apart; of rows "
+            f"The {n} rows are all the same to the kernel, to rounding: they do not vary in any "
+            "direction. Pass rows that differ, or a kernel that tells them apart; of rows "
             "far from the origin, subtract their mean first."
         )
     k = _enough(real / total, n_components) if isinstance(n_components, float) else len(real)

@@ -60,7 +60,7 @@ class Spectrum:
         return float(evidence.log_evidences(self, np.array([k]))[0])
 
     def noise_variance(self, k: int) -> float:
-        """The mean variance of the directions beyond the first k; 0 where there are none.
+        """The mean variance of the directions beyond the first k; 0 if k is all of them.
 
         It is the most likely one of D - k directions, whether or not rows reach them. [TB 8]
         """

@@ -32,7 +32,7 @@ class Candidates:
         return cls(X, f.mean, 1.0 / (f.variance + noise), noise, np.sum(X * X, axis=1))
 
     def starts(self, Y: Array, k: int) -> Array:
-        """Of each row k candidates, (n, k, Q).
+        """The k best candidates of each row, (n, k, Q).
 
         Half of them as if the function were known: where the noise is small, only those are near
         a summit that is high and narrow. Then those of the highest log posterior as it is.

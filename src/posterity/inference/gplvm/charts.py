@@ -32,7 +32,7 @@ class Chart:
     unit: Array  # (P - K,)
 
     def place(self, t: Array) -> Array:
-        """x."""
+        """The point x that has coordinates t."""
         K = len(self.L)
         step = linalg.solve_lower_transposed(self.L, t[:K])
         return self.origin + np.concatenate([step, self.unit * t[K:]])

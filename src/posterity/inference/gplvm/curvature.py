@@ -60,7 +60,7 @@ class Hold:
 
     @classmethod
     def of(cls, X: Array, Y: Array, kernel: kernels.Kernel, noise_variance: float) -> Hold:
-        """Of outputs Y (N, D) at latent points X."""
+        """From outputs Y (N, D) at latent points X."""
         L = linalg.cholesky_in_place(kernel_blocks.with_diagonal(kernel(X), noise_variance))
         J = _slopes(kernel.tangent(X, X), linalg.solve_cholesky(L, Y), len(X))
         return cls(linalg.inverse_from_cholesky(L), J)
@@ -69,7 +69,7 @@ class Hold:
     def by_points(
         cls, X: Array, Z: Array, kernel: kernels.Kernel, noise_variance: float, v: Whitened
     ) -> Hold:
-        """Of a process that points Z carry: C = K_fu K_uu^-1 K_uf + noise."""
+        """From a process that points Z carry: C = K_fu K_uu^-1 K_uf + noise."""
         tangent = kernel.tangent(X, Z)
         V = linalg.solve_lower(v.L_B, linalg.solve_lower(v.L, tangent.value.T))
         P = (np.eye(len(X)) - V.T @ V / noise_variance) / noise_variance  # [GPML A.9]

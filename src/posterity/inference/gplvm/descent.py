@@ -90,7 +90,7 @@ class Descent:
         return X, S
 
     def _along(self, Y: Array, X: Array, P: Array, max_iter: int) -> tuple[Array, Array]:
-        """Of one group, from points X; P is the precision of root points over time."""
+        """Locate one group, from points X; P is the precision of root points over time."""
         root, shape = self.levels.root, X.shape
 
         def value_and_gradient(x: Array) -> tuple[float, Array]:

@@ -157,7 +157,7 @@ class HierarchyPlan:
 def fit_hierarchy(
     plan: HierarchyPlan, parts: Sequence[Array], rng: np.random.Generator
 ) -> LearnedHierarchy:
-    """Of the outputs of each part, about zero; NaN where one is missing."""
+    """Find the most probable points from the outputs of each part, about zero; NaN: missing."""
     levels = plan.levels
     X = start(parts, levels, rng)
     places = [X[:, columns] for columns in levels.parts]

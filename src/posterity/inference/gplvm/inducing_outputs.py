@@ -169,7 +169,7 @@ class InducingDecoder:
         return LatentMarginals(mean, variance)
 
     def log_density(self, X: Array, Y: Array) -> tuple[Array, Array]:
-        """Of each row, (n,): the log density of its outputs that are not NaN; its gradient."""
+        """Log density (n,) of the outputs of each row that are not NaN, and its gradient."""
         value, gradient = np.empty(len(X)), np.empty_like(X)
         with linalg.limited(len(self.Z)):
             for i in inducing_observed.slices(len(X), len(self.Z), X):

@@ -39,7 +39,7 @@ class Placed:
 
     @property
     def variance(self) -> Array:
-        """Of each coordinate by itself, (n, Q)."""
+        """Variance of each coordinate by itself, (n, Q)."""
         return np.diagonal(self.covariance, axis1=1, axis2=2)
 
     def interleave(self, mine: NDArray[np.intp], other: Placed, theirs: NDArray[np.intp]) -> Placed:
@@ -66,7 +66,7 @@ class LatentPointFit(abc.ABC):
 
     @property
     def X_variance(self) -> Array:
-        """Of the latent points, (N, Q)."""
+        """Variances of the latent points, (N, Q)."""
         return np.zeros_like(self.X)
 
     @abc.abstractmethod
@@ -147,7 +147,7 @@ class MapFit(LatentPointFit):
         return locate_at(self.decoder, Y, X)
 
     def decode(self, placed: Placed) -> tuple[Array, Array]:
-        """By cubature."""
+        """Mean and variance of the noise-free outputs of rows, by cubature."""
         return decode_normal_points(self.decoder, placed.mean, placed.covariance)
 
     def condition_on(self, rows: NDArray[np.intp]) -> MapFit:
@@ -181,7 +181,7 @@ class VariationalFit(LatentPointFit):
 
     @property
     def X_variance(self) -> Array:
-        """Of the latent points, (N, Q)."""
+        """Variances of the latent points, (N, Q)."""
         return self.posterior.S
 
     def place_fitted(self, rows: NDArray[np.intp]) -> Placed:

@@ -75,7 +75,7 @@ def _measure_errors(
 
 
 def _squared_correlation(fitted: LatentPointFit, X: Array, Z: Array) -> Array:
-    """Of the function at X and at Z, (n, m): the share of its variance that one tells of."""
+    """Squared correlation (n, m) of the function at X and at Z."""
     scale = np.outer(fitted.kernel.diag(X), fitted.kernel.diag(Z))
     return fitted.kernel(X, Z) ** 2 / np.maximum(scale, np.finfo(np.float64).tiny)
 

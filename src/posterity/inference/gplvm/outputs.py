@@ -143,7 +143,7 @@ class ExactDecoder:
         return LatentMarginals(mean, variance)
 
     def log_density(self, X: Array, Y: Array) -> tuple[Array, Array]:
-        """Of each row, (n,): the log density of its outputs that are not NaN; its gradient."""
+        """Log density (n,) of the outputs of each row that are not NaN, and its gradient."""
         value, gradient = np.zeros(len(X)), np.zeros_like(X)
         for columns, posterior in self.parts:
             size = max(1, _QUERY_VALUES // len(posterior.L))
@@ -157,7 +157,7 @@ class ExactDecoder:
 
 
 def _log_density(posterior: ProcessPosterior, X: Array, Y: Array) -> tuple[Array, Array]:
-    """Of each row under one posterior, and its gradient through both mean and variance."""
+    """Log density of each row under one posterior, and its gradient by mean and variance."""
     kernel, L, a = posterior.kernel, posterior.L, posterior.a
     tangent = kernel.tangent(X, posterior.X)
     k = tangent.value  # (n, N)

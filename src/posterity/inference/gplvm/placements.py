@@ -55,11 +55,11 @@ class FreePlacement:
 
     @property
     def size(self) -> int:
-        """N Q."""
+        """How many numbers place the points: N Q."""
         return self.n_rows * self.n_components
 
     def start(self, X: Array) -> Array:
-        """The coordinates."""
+        """The coordinates of points X as one vector."""
         return X.ravel()
 
     def points(self, weights: Array) -> Array:
@@ -94,7 +94,7 @@ class MappedPlacement:
 
     @property
     def size(self) -> int:
-        """M Q."""
+        """How many numbers place the points: M Q."""
         return self.B.shape[1] * self.n_components
 
     def start(self, X: Array) -> Array:

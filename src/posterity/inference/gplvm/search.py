@@ -81,7 +81,7 @@ class LatentPointProblem:
         return Chart(x, L, self._units())
 
     def _units(self) -> Array:
-        """Of the terms' own numbers, those without limits being coordinates of inducing points."""
+        """Units of the terms' own numbers; those without limits are places of inducing points."""
         noise = float(np.sqrt(2.0 / self.n_values))  # the deviation of a log variance
         point = min(_POINT_UNIT * noise, _LARGEST_UNIT)
         parameter = min(_PARAMETER_UNIT * noise, _LARGEST_UNIT)
@@ -124,7 +124,7 @@ def maximise_latent_points(
 
 
 def _climb(problem: LatentPointProblem, X: Array, max_iter: int) -> optimize.Optimum:
-    """From one start, on a problem of one's own: terms keep the memory they work in."""
+    """From one start, on a copy of the problem: terms keep the memory they work in."""
     x, n_iter = problem.packed(X), 0
     with linalg.limited(len(X)):
         while True:

@@ -36,7 +36,7 @@ class Term(Protocol):
     def __call__(self, X: Array, own: Array) -> tuple[float, Array, Array]:
         """The log density, all constants included, and its gradients in X and in ``own``.
 
-        Raises ``linalg.NotPositiveDefiniteError`` where there is none, to rounding.
+        Raises ``linalg.NotPositiveDefiniteError`` where it does not exist, to rounding.
         """
 
     def add_curvature(self, H: Array, X: Array, own: Array) -> None:
@@ -51,13 +51,13 @@ class Decoder(Protocol):
 
     @property
     def noise_variance(self) -> float:
-        """Of an output about the function."""
+        """Variance of an output about the function."""
 
     def latent(self, X: Array) -> LatentMarginals:
         """Return the distributions of the D noise-free functions at points X (n, Q)."""
 
     def log_density(self, X: Array, Y: Array) -> tuple[Array, Array]:
-        """Of each row, (n,): the log density of its outputs that are not NaN; its gradient (n, Q).
+        """Log density (n,) of the outputs of each row that are not NaN, and its gradient (n, Q).
 
         Outputs are independent given X, with the predictive variance and the noise.
         """

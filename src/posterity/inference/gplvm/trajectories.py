@@ -1,8 +1,8 @@
 """Latent points that move in time: each coordinate is a draw of a Gaussian process over time.
 
-A thousandth of the variance is no part of the motion but each row's own. It is held, not learned:
-with less and less of it the density of smooth motions has no upper limit, and their covariance no
-factor.  [LM]
+A thousandth of the variance belongs to each row alone and not to the motion. It is held, not
+learned: with less and less of it the density of smooth motions has no upper limit, and their
+covariance has no factor.  [LM]
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ class TrajectoryPrior:
         return self.kernel.at(own)
 
     def variance(self, own: Array) -> float:
-        """Of a coordinate at one time, on average over the times of the rows."""
+        """Variance of a coordinate at one time, averaged over the times of the rows."""
         diagonals = [self.at(own).diag(s.times) for s in self._schedules for _ in s.rows]
         return float(np.mean(np.concatenate(diagonals)))
 

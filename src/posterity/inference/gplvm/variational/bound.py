@@ -60,12 +60,12 @@ class Share:
 
     @cached_property
     def v(self) -> Array:
-        """(M, K)."""
+        """B^-1 times the projected outputs, (M, K)."""
         return linalg.solve_cholesky(self.L_B, self.projected)
 
     @cached_property
     def B_inverse(self) -> Array:
-        """(M, M)."""
+        """The inverse of B, (M, M)."""
         return linalg.inverse_from_cholesky(self.L_B)
 
     @property
@@ -79,7 +79,7 @@ class Share:
         return float(np.sum(self.projected * self.v))
 
     def log_bound(self) -> float:
-        """Of all columns of the group.  [TL Sec 3.1]"""
+        """The bound of all columns of the group.  [TL Sec 3.1]"""
         g = self.group
         each = linalg.log_determinant(self.L_B) + self.unseen
         noise = g.n_values * (_LOG_2PI + math.log(self.s2))
@@ -118,7 +118,7 @@ def of_outputs(
 
 
 def factor(kernel: kernels.Kernel, Z: Array) -> Array:
-    """L."""
+    """The lower factor L of k(Z, Z)."""
     K = kernel(Z)
     return linalg.cholesky(K + _JITTER * np.mean(np.diagonal(K)) * np.eye(len(K)), max_jitter=0.0)
 
@@ -135,7 +135,7 @@ def shares_of(observed: Observed, s2: float, averages: Statistics, L_inverse: Ar
 
 
 def _adjoint(shares: list[Share], L_inverse: Array, s2: float) -> Weighting:
-    """dL/dpsi.
+    """The gradient dL/dpsi in the averages of the kernel.
 
     psi0: -D / (2 s2); psi1: Y alpha^T / s2; psi2: (D L^-T (I - B^-1) L^-1 - alpha alpha^T) / (2 s2)
     """

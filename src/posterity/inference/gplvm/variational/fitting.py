@@ -114,12 +114,12 @@ def fit_variational(
 
 
 def _near(m0: Array, rng: np.random.Generator) -> Array:
-    """Another start."""
+    """Draw another start about the first."""
     return m0 + _SPREAD * np.std(m0, axis=0) * rng.standard_normal(m0.shape)
 
 
 def _climb(problem: Problem, state: State, max_iter: int) -> tuple[State, optimize.Optimum]:
-    """L-BFGS from there, on a problem of one's own: a prior may keep what it worked out last."""
+    """L-BFGS from there, on a copy of the problem: a prior may keep what it worked out last."""
     objective = copy.deepcopy(problem).objective(state)
     here, unit = problem.packed(state), problem.units(state)
 

@@ -29,7 +29,7 @@ class Group:
 
 @dataclass(frozen=True)
 class Observed:
-    """All outputs.
+    """All outputs, grouped by the rows in which columns have values.
 
     Examples
     --------

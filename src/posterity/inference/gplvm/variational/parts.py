@@ -58,7 +58,7 @@ class PartSlopes:
 
 
 def read(kernel: kernels.Kernel, n_columns: int) -> Parts | None:
-    """The parts; None for a kernel that is no such sum, or one of two exp(-r^2 / 2)."""
+    """The parts; None for a kernel that is not such a sum, or has two exp(-r^2 / 2)."""
     nothing = Parts(0.0, np.ones(n_columns), np.zeros(n_columns), 0.0, 0.0)
     return _added(nothing, kernel, 1.0)
 

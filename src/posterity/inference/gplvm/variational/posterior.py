@@ -73,7 +73,7 @@ class VariationalPosterior:
 
     @property
     def noise_variance(self) -> float:
-        """Of an output about the function."""
+        """Variance of an output about the function."""
         return self.decoder.noise_variance
 
     @property
@@ -86,7 +86,7 @@ class VariationalPosterior:
         return self.decoder.latent(X)
 
     def log_density(self, X: Array, Y: Array) -> tuple[Array, Array]:
-        """Of each row, (n,): the log density of its outputs that are not NaN; its gradient."""
+        """Log density (n,) of the outputs of each row that are not NaN, and its gradient."""
         return self.decoder.log_density(X, Y)
 
     def decoded(self, mean: Array, variance: Array) -> tuple[Array, Array]:

@@ -25,7 +25,7 @@ class Points:
 
 @dataclass(frozen=True)
 class Statistics:
-    """The averages."""
+    """Averages of the kernel over uncertain latent points."""
 
     psi0: Array  # (G,)
     psi1: Array  # (N, M)
