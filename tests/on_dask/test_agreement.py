@@ -220,7 +220,7 @@ def test_dear_fits_agree(here, monkeypatch):
 
 def test_targets_in_memory_are_refused(here):
     rows = dask_rows.measured()
-    with pytest.raises(TypeError, match="y has a value for each row and is in memory"):
+    with pytest.raises(TypeError, match="y is an array in memory"):
         posterity.LinearRegression().fit(dask_rows.as_arrays(rows).X, rows.y)
 
 
