@@ -12,6 +12,7 @@ from posterity import designs, linalg, models, priors, validation
 from posterity.arrays import Array
 from posterity.inference.conjugate import WeightPosterior
 from posterity.inference.sparse_bayes import ColumnEngine, SparseProblem, choose_columns
+from posterity.linalg import symmetric
 from posterity.regression import sparse_noise
 from posterity.regression.linear_model import Rows
 from posterity.regression.posterior import PosteriorModel
@@ -193,12 +194,7 @@ class EqualRows:
 def _about_zero(B: Array) -> Array:
     """One row more, with the same products, and columns that add up to zero.
 
-    The reflection that takes the first unit vector to one of equal entries takes what is orthogonal
-    to the one to what is orthogonal to the other.
+    The reflection swaps the first axis, along which there is nothing, and the vector of ones.
     """
-    n = len(B) + 1
-    v = np.full(n, -1.0 / np.sqrt(n))
-    v[0] += 1.0
-    rows = np.outer(v * (-2.0 / (v @ v)), v[1:] @ B)  # [GVL 5.1]
-    rows[1:] += B
-    return rows
+    padded = np.concatenate([np.zeros((1, B.shape[1])), B])
+    return symmetric.Reflection.to_first_axis(np.ones(len(padded))).apply(padded)
