@@ -122,7 +122,7 @@ def test_what_cannot_be_drawn_is_named(frame):
         believed(distributions.MultivariateNormal(np.zeros(3), np.eye(3)))
     with pytest.raises(ValueError, match="must name exactly two weights"):
         of_model(model, (0,))
-    with pytest.raises(ValueError, match="no weight 'depth'"):
+    with pytest.raises(ValueError, match="Weight 'depth' does not exist"):
         of_model(model, ("depth", 0))
     with pytest.raises(ValueError, match="strictly between 0 and 1"):
         of_model(model, coverage=(0.5, 1.0))

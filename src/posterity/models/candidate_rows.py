@@ -40,7 +40,7 @@ class GivenRows:
 
     @property
     def n_rows(self) -> int:
-        """N."""
+        """Number of rows as they were given."""
         return len(self.Y)
 
     def present(self) -> Training:
@@ -100,7 +100,7 @@ class Pool:
 
     @classmethod
     def _distinct(cls, centres: Any, numbers: Places, sample: Training | None) -> Pool:
-        """Of equal candidates the first; objects equal none."""
+        """Keep the first of equal candidates; objects are never equal."""
         if not isinstance(centres, np.ndarray):
             return cls(centres, numbers, sample)
         kept = np.sort(np.unique(centres, axis=0, return_index=True)[1])

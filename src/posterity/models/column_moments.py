@@ -31,20 +31,20 @@ class ColumnMoments:
 
     @classmethod
     def of(cls, Y: Array, weights: Array) -> ColumnMoments:
-        """Of rows in memory, each of a weight above zero."""
+        """Compute the moments of rows in memory, each of positive weight."""
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):  # the range will tell
             mean = np.average(Y, axis=0, weights=weights)
             variance = np.average((Y - mean) ** 2, axis=0, weights=weights)
         return cls(float(np.sum(weights)), mean, variance, Y.min(axis=0), Y.max(axis=0))
 
     def column(self, k: int) -> ColumnMoments:
-        """Of one of the columns."""
+        """Return the moments of one column."""
         one = slice(k, k + 1)
         parts = (a[one] for a in (self.mean, self.variance, self.low, self.high))
         return ColumnMoments(self.weight, *parts)
 
     def merge(self, other: ColumnMoments) -> ColumnMoments:
-        """Of both sets of rows together."""
+        """Return the moments of both sets of rows together."""
         weight = self.weight + other.weight
         a, b = self.weight / weight, other.weight / weight
         between = other.mean - self.mean

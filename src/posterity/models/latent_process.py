@@ -99,16 +99,16 @@ class LatentFit:
         return distributions.MultivariateNormal(f.mean, C[None])
 
     def predict_mean(self, rows: Any) -> Array:
-        """The mean at each row; the median where there is none."""
+        """Return the mean at each row, or the median where the mean does not exist."""
         return find_center(self.predict_dist(rows))
 
     def predict_mean_and_std(self, rows: Any) -> tuple[Array, Array]:
-        """Mean, or median where there is none, and standard deviation at each row."""
+        """Return mean, or median where the mean does not exist, and standard deviation."""
         dist = self.predict_dist(rows)
         return find_center(dist), dist.standard_deviation()
 
     def leave_one_out(self) -> distributions.Normal:
-        """Refuse: there is no closed form."""
+        """Refuse: a closed form exists for normal noise only."""
         raise TypeError("Leaving one out has a closed form for normal noise only.")
 
     def with_rows(self, rows: Any, Y: Array) -> LatentFit:
@@ -117,7 +117,7 @@ class LatentFit:
 
     @property
     def target_shape(self) -> tuple[int, ...]:
-        """Of the target of one row: () or (1,)."""
+        """Shape of the target of one row: () or (1,)."""
         return () if self.single_output else (1,)
 
     def _shape(self, values: Array) -> Array:

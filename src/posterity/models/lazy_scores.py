@@ -31,7 +31,9 @@ def score(model: Any, X: Any, y: Any = None, sample_weight: Any = None) -> float
     pieces = [list(parts) for parts in zip(cut.pieces, targets, weights, strict=True)]
     total = dask_graph.merged(pieces, _Work(model, terms), _merged, description="Scoring rows")
     if total is None:
-        raise ValueError("The partitions hold no rows that count, so that there is no score.")
+        raise ValueError(
+            "No row of the partitions has a positive weight, so a score cannot be computed."
+        )
     return float(total.value())
 
 

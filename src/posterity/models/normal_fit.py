@@ -182,7 +182,7 @@ class NormalFit:
 
     @property
     def target_shape(self) -> tuple[int, ...]:
-        """Of the target of one row: () or (K,)."""
+        """Shape of the target of one row: () or (K,)."""
         return np.shape(self.noise_variance)
 
     def _moments(

@@ -82,7 +82,7 @@ class PartitionedTraining:
 
     @property
     def target_moments(self) -> ColumnMoments:
-        """Of the targets of all rows that count."""
+        """Moments of the targets of all rows that count."""
         return self._counted.moments
 
     @property
@@ -132,7 +132,7 @@ class _Count:
     log_constant: float
 
     def merge(self, other: _Count) -> _Count:
-        """Of both sets of rows together."""
+        """Return the counts of both sets of rows together."""
         return _Count(
             self.moments.merge(other.moments),
             self.n_rows + other.n_rows,
@@ -142,7 +142,7 @@ class _Count:
 
 
 def _counted(block: designs.Block) -> _Count | None:
-    """Of one partition; None where no row of it counts."""
+    """Count one partition; None where none of its rows counts."""
     X, Y, weights = select_present_rows(block)
     if not len(X):
         return None

@@ -72,7 +72,9 @@ class RelevanceModel(KernelModel):
                 f"{type(self).__name__} reads no chunks: pass arrays, or Dask collections."
             )
         if self._takes_objects:
-            raise ValueError(f"The kernel {self.kernel} compares objects, which Dask has none of.")
+            raise ValueError(
+                f"The kernel {self.kernel} compares objects, which Dask collections do not hold."
+            )
         if self.candidates is None:
             raise ValueError(
                 "Rows on workers cannot all become vectors: give candidates=, a number of rows to "
@@ -209,7 +211,7 @@ def _check_budget(max_vectors: Any, algorithm: str) -> None:
 
 
 def _numbers(training: Training, places: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Of the first rows as given that are equal to those at these places; objects equal none."""
+    """Return numbers of the first given rows equal to those at these places."""
     firsts = np.full(len(training.Y), np.iinfo(np.intp).max, dtype=np.intp)
     np.minimum.at(firsts, training.places, training.numbers)
     rows = training.rows

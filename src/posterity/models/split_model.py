@@ -76,7 +76,7 @@ class SplitModel(BaseEstimator):
 
     def _check_learned(self, family: Any, tests: Any) -> None:
         """Raise ValueError unless rows as they are taken can answer tests of what was learned."""
-        validation.require(isinstance(family, trees.Family), "the family of tests is none.")
+        validation.require(isinstance(family, trees.Family), "the family of tests is not one.")
         if isinstance(family, validation.Checked):
             family.check_consistency()
         family.check_tests(tests)
@@ -166,7 +166,7 @@ class ForestModel(SplitModel, abc.ABC):
         forest = vars(self).get("forest_")
         if forest is None:
             return
-        validation.require(isinstance(forest, forests.Forest), "forest_ is no forest.")
+        validation.require(isinstance(forest, forests.Forest), "forest_ is not a forest.")
         forest.check_consistency()
         self._check_learned(forest.family, forest.trees.tests)
 
@@ -264,7 +264,7 @@ def _refuse_nameless(names: NDArray[Any]) -> None:
 
 
 def _in_place(values: Array | None, weights: Array | None) -> Array | None:
-    """Of every row as it was given, NaN where it does not count."""
+    """Return values for every row as it was given, NaN where it does not count."""
     if weights is None or values is None:
         return values
     kept = weights > 0.0

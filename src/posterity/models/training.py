@@ -134,7 +134,7 @@ class Training:
         )
 
     def _number(self, place: np.intp) -> int:
-        """Of the first row given that stands there."""
+        """Return the number of the first given row at this position."""
         return int(self.numbers[np.argmax(self.places == place)])
 
     def sampled(self, n: int, rng: np.random.Generator) -> Training:
@@ -162,7 +162,7 @@ class Training:
 
     @property
     def target_moments(self) -> ColumnMoments:
-        """Of the targets, a row counted by its importance."""
+        """Moments of the targets, each row weighted by its importance."""
         return ColumnMoments.of(self.Y, self.importance)
 
     @property
@@ -177,21 +177,21 @@ class Training:
 
     @property
     def mean_known_noise(self) -> float | None:
-        """Over all repetitions."""
+        """Mean of the known noise variances over all repetitions."""
         if self.known_noise is None:
             return None
         return float(np.average(self.known_noise, weights=self.weights))
 
 
 def given_noise(noise_variance: float) -> float:
-    """Zero means interpolation."""
+    """Check a noise variance; zero means interpolation."""
     if noise_variance == 0.0 and noise_variance is not False:
         return 0.0
     return validation.check_positive(noise_variance, "noise_variance")
 
 
 def known_noise(noise_variance: ArrayLike | None, n: int) -> Array | None:
-    """Noise variances given row by row."""
+    """Check noise variances that are given row by row."""
     if noise_variance is None:
         return None
     return validation.check_positive(noise_variance, "noise_variance", length=n)

@@ -1,4 +1,4 @@
-"""What estimators share whose weights have a normal posterior: that posterior, asked by name."""
+"""Estimators whose weights have a normal posterior, and that posterior by names of columns."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ OFFSET = "intercept"
 
 
 class WeighedModel(FeatureModel, abc.ABC):
-    """An estimator that is linear in columns, and unsure of their weights."""
+    """An estimator that is linear in columns, with a posterior of their weights."""
 
     fit_intercept: bool
     coef_: Array
@@ -63,11 +63,11 @@ class WeighedModel(FeatureModel, abc.ABC):
 
     @abc.abstractmethod
     def _belief(self) -> WeightedPosterior:
-        """Of the weights of the design, after the rows."""
+        """Return the posterior of the weights of the design."""
 
     @abc.abstractmethod
     def _outputs(self) -> Sequence[Any]:
-        """What the latent values are called."""
+        """Return the names of the latent values."""
 
     def _in_design(self, A: Array, b: Array) -> tuple[Array, Array]:
         """The same sums of the weights of the design, from sums of those of the features."""
@@ -92,7 +92,7 @@ class WeighedModel(FeatureModel, abc.ABC):
         raise ValueError("The model has no offset: it was fitted with fit_intercept=False.")
 
     def _column(self, weight: Any, M: int) -> int:
-        """The position of a column that is told by position or by name."""
+        """Return the position of a column that is given by position or by name."""
         names = getattr(self, "feature_names_in_", None) if self.features is None else None
         if isinstance(weight, str) and names is not None and weight in names:
             return list(names).index(weight)
@@ -100,13 +100,13 @@ class WeighedModel(FeatureModel, abc.ABC):
             return int(weight)
         known = "" if names is None else f", or one of the names {', '.join(map(str, names))}"
         raise ValueError(
-            f"There is no weight {weight!r}: give a position from 0 to {M - 1}{known}, or "
+            f"Weight {weight!r} does not exist: give a position from 0 to {M - 1}{known}, or "
             f"{OFFSET!r} for the offset."
         )
 
 
 def _place(outputs: Sequence[Any], output: Any) -> int:
-    """Which of the outputs is asked for; None is enough where there is one."""
+    """Return the position of an output by name; None suffices where there is one."""
     named = ", ".join(repr(name) for name in outputs)
     if output is None:
         if len(outputs) == 1:

@@ -115,7 +115,7 @@ def deleted(weight: Array, R: Array, h: Array) -> tuple[Array, Array]:
 
 
 def share_left_out(weight: Array) -> Array:
-    """Of each row, (N, 1)."""
+    """Return the share of each row that is left out, (N, 1)."""
     return np.minimum(1.0, 1.0 / weight)[:, None]
 
 

@@ -49,7 +49,7 @@ class LinearProblem:
         return int(np.count_nonzero(self.s))
 
     def condition(self) -> float:
-        """Of the scaled features; infinite where they are linearly dependent."""
+        """Condition number of the scaled features; infinite where they are linearly dependent."""
         full = len(self.s) == len(self.scale) and self.rank == len(self.s)
         return float(self.s[0] / self.s[-1]) if full and len(self.s) else np.inf
 

@@ -156,7 +156,7 @@ def _pass(problem: Arrangement, basis: list[int], x: Array, D: Array) -> list[in
 
 
 def _best_on_line(problem: Arrangement, r: Array, s: Array, rounding: Array) -> tuple[int, float]:
-    """Of the rows that are met somewhere on r - t s, the one where the objective is least."""
+    """Return the row, of those met somewhere on r - t s, where the objective is least."""
     candidates = np.flatnonzero(np.abs(s) > _INDEPENDENT * np.max(np.abs(s)))
     width = max(_VALUES // len(r), 16)
     t = r[candidates] / s[candidates]

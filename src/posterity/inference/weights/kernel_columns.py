@@ -40,7 +40,7 @@ class KernelWeights:
     fit: LaplaceFit | NearestNormal
 
     def columns(self, X: Any) -> Array:
-        """The design at any rows, (n, N + 1) with the offset's ones."""
+        """Return the design at any rows, (n, N + 1) with the offset's ones."""
         K = arrays.to_numpy(self.kernel(X, self.X))
         offset = self.fit.problem.prior.offset_precision is not None
         return _columns(K, self.weights, self.center, offset=offset)
@@ -60,7 +60,7 @@ class KernelWeights:
 
 @dataclass(frozen=True)
 class KernelWeightSearch:
-    """What is searched: the log of the prior variance, and of the kernel's parameters."""
+    """A search over the log of the prior variance and of the kernel's parameters."""
 
     X: Any
     y: Array
@@ -91,7 +91,7 @@ class KernelWeightSearch:
         return objective.solution(best.x), best
 
     def _start(self, objective: _Objective) -> Array:
-        """The best decade of the prior variance, and then the best of a few widths."""
+        """Choose the best decade of the prior variance, and then the best of a few widths."""
         theta = self.kernel.theta
         widths = [theta + octave * self._is_length for octave in _OCTAVES]
         widths = [np.clip(width, *self.bounds.T) for width in widths if np.any(width != theta)]
@@ -109,20 +109,20 @@ class KernelWeightSearch:
 
 
 class _Objective:
-    """Minus the log evidence in log parameters; modes are sought from the one before."""
+    """Minus the log evidence in log parameters; each mode is searched from the one before."""
 
     def __init__(self, search: KernelWeightSearch) -> None:
         self._search, self._targets = search, search.targets
         self._mode: Array | None = None
 
     def best(self, points: list[Array]) -> Array:
-        """The one of the largest evidence; no fit where there is no choice."""
+        """Return the point of the largest evidence; a single point needs no fit."""
         if len(points) == 1:
             return points[0]
         return points[int(np.argmax([self.fit(x).log_evidence for x in points]))]
 
     def prior_range(self, theta: Array) -> PriorRange:
-        """Of the prior variance, at log parameters of the kernel."""
+        """Return the range of the prior variance at log parameters of the kernel."""
         s = self._search
         K = arrays.to_numpy(s.kernel.at(theta)(s.X))
         center = _center(K, s.weights, offset=s.offset)
@@ -137,7 +137,7 @@ class _Objective:
         return float(np.exp(x[0])), self._search.kernel.at(x[1:])
 
     def fit(self, x: Array) -> LaplaceFit:
-        """The normal at the mode, for log parameters x."""
+        """Return the normal at the mode, for log parameters x."""
         s = self._search
         variance, kernel = self._parts(x)
         K = arrays.to_numpy(kernel(s.X))
@@ -160,7 +160,7 @@ class _Objective:
         return -fit.log_evidence, -np.append(in_variance, in_kernel)
 
     def solution(self, x: Array) -> KernelWeights:
-        """All that predicts."""
+        """Return the posterior at log parameters x."""
         s = self._search
         variance, kernel = self._parts(x)
         center = _center(arrays.to_numpy(kernel(s.X)), s.weights, offset=s.offset)
@@ -170,7 +170,7 @@ class _Objective:
 
 
 def _center(K: Array, weights: Array, *, offset: bool) -> Array:
-    """The mean over the rows of each column of K (N, N) less its row's mean; else zero."""
+    """Return the mean of each column of K (N, N) less its row's mean; zero without an offset."""
     if not offset:
         return np.zeros(len(K))
     p = weights / weights.sum()
@@ -178,7 +178,7 @@ def _center(K: Array, weights: Array, *, offset: bool) -> Array:
 
 
 def _columns(K: Array, weights: Array, center: Array, *, offset: bool) -> Array:
-    """The kernel about the centre of the rows, a column a row, and ones for the offset.
+    """Return the kernel about the centre of the rows, one column per row, and ones for the offset.
 
     A row that counts w times has w weights on one column: one weight of w times the variance.
     """
@@ -190,7 +190,7 @@ def _columns(K: Array, weights: Array, center: Array, *, offset: bool) -> Array:
 
 
 def _columns_pullback(G: Array, weights: Array, *, offset: bool) -> Array:
-    """dL/dK from dL/dZ."""
+    """Return dL/dK from dL/dZ."""
     scaled = G * np.sqrt(weights)
     if not offset:
         return scaled

@@ -36,7 +36,7 @@ class LaplaceFit(WeightNormal):
         found = find_mode(problem, start)
         L = _factor(found)
         if start is not None and (L is None or not found.converged):
-            # From a start so far away that no row curves any more, or on a hill that is no more.
+            # The start was so far away that no row curves there, or its maximum has vanished.
             found = find_mode(problem)
             L = _factor(found)
         if L is None:
@@ -49,7 +49,7 @@ class LaplaceFit(WeightNormal):
 
     @classmethod
     def _of_none(cls, problem: WeightProblem) -> LaplaceFit:
-        """No weights at all: the rows at their shift."""
+        """Return the fit without any weights: all rows are at their shift."""
         J = problem.shape[1]
 
         def terms(part: designs.Design, t: RowTargets) -> list[float]:
@@ -68,12 +68,12 @@ class LaplaceFit(WeightNormal):
         return self.log_likelihood + log_prior - 0.5 * linalg.log_determinant(self.L)
 
     def gradient(self) -> tuple[float, Array]:
-        """Of the log evidence: in the log of the prior variance, and in the likelihood's theta."""
+        """Gradient of the log evidence in the log prior variance and in the likelihood's theta."""
         in_theta = self._moves[1]
         return -float(np.sum(self.precision_gradient())), in_theta
 
     def precision_gradient(self) -> Array:
-        """Of the log evidence in the log of each weight's prior precision, (n, J).  [P9 9.43]
+        """Gradient of the log evidence in the log of each weight's precision, (n, J).  [P9 9.43]
 
         The curvature of the likelihood at the mode moves with the mode, which [P9 9.43] leaves out.
         """
@@ -89,7 +89,7 @@ class LaplaceFit(WeightNormal):
         return t.slope(A), t.curvature(A)
 
     def lean(self, remainder: Array | None = None) -> Array:
-        """By how much the posterior mean lies beyond the mode, (M, J), to first order.
+        """Return how far the posterior mean lies beyond the mode, (M, J), to first order.
 
         Latent values may vary, by ``remainder`` (N,), beyond what the weights make of them.
         """
@@ -136,13 +136,13 @@ class LaplaceFit(WeightNormal):
         return G
 
     def _at(self, part: designs.Design) -> tuple[Array, Array]:
-        """Latent values of the rows at the mode, and the covariance of z W there."""
+        """Return the latent values of the rows at the mode, and the covariance of z W there."""
         A = self.problem.targets.latents(part @ self.weights.W)
         return A, self.spread(part.rows(0, part.n_rows))
 
 
 def _factor(found: Weights) -> Array | None:
-    """Of the Hessian at a mode; None where the end of the search is none, but a saddle."""
+    """Return the factor of the Hessian at a mode; None where the search ended at a saddle."""
     assert found.hessian is not None  # as at every end of Newton's method
     try:
         return linalg.cholesky(found.hessian, max_jitter=0.0)

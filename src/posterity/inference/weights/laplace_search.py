@@ -1,7 +1,7 @@
 """The prior variance of weights, and the likelihood's parameters, by the largest evidence.
 
 The evidence may have more than one maximum along the prior variance: a scan over decades finds the
-decade, and BFGS on the exact gradient the place. Each mode is sought from the one before.
+decade, and BFGS on the exact gradient the maximum. Each mode is searched from the one before.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class LearnedLaplace:
 
 @dataclass(frozen=True)
 class LaplaceSearch:
-    """What is searched: the logs of the prior variance and of the likelihood's parameters."""
+    """A search over the logs of the prior variance and of the likelihood's parameters."""
 
     design: designs.Design
     targets: RowTargets
@@ -46,7 +46,7 @@ class LaplaceSearch:
 
     @property
     def prior_range(self) -> PriorRange:
-        """Of the prior variance."""
+        """Range of the prior variance."""
         return PriorRange.of(self.targets.typical_variance, self.square_length)
 
     @property
@@ -62,7 +62,7 @@ class LaplaceSearch:
 
     @property
     def names(self) -> list[str]:
-        """What the parameters are called."""
+        """Names of the parameters that are searched."""
         learned = [n for n, f in zip(self.targets.likelihood.names, self.free, strict=True) if f]
         return ["prior_variance"] * (self.prior_variance is None) + learned
 
@@ -75,7 +75,7 @@ class LaplaceSearch:
         return np.append(self.prior_range.start, theta)
 
     def at(self, x: Array, start: Array | None) -> LaplaceFit:
-        """The approximation at log parameters, its mode sought from ``start``."""
+        """Return the approximation at log parameters, its mode searched from ``start``."""
         learns = self.prior_variance is None
         likelihood = self.targets.likelihood
         theta = likelihood.theta
@@ -84,14 +84,14 @@ class LaplaceSearch:
         return LaplaceFit.of(WeightProblem(self.design, targets, self.prior(x)), start)
 
     def prior(self, x: Array) -> WeightPrior:
-        """At log parameters."""
+        """Return the prior at log parameters."""
         learned = self.prior_variance is None
         variance = float(np.exp(x[0])) if learned else float(self.prior_variance or 0.0)
         offset = self.targets.offset_precision if self.offset else None
         return WeightPrior(1.0 / variance, self.design.n_columns, offset)
 
     def gradient(self, fit: LaplaceFit) -> Array:
-        """Of the log evidence in all that is searched."""
+        """Gradient of the log evidence in all parameters that are searched."""
         in_variance, in_theta = fit.gradient()
         return np.append([in_variance] * (self.prior_variance is None), in_theta[self.free])
 
@@ -116,20 +116,20 @@ def maximise(search: LaplaceSearch, *, max_iter: int = 100) -> LearnedLaplace:
 
 
 class _Fits:
-    """One fit after the other, each sought from where the last one points."""
+    """Successive fits, each searched from what the last one predicts."""
 
     def __init__(self, search: LaplaceSearch) -> None:
         self._search = search
         self._last: tuple[Array, LaplaceFit] | None = None
         n_weights = search.design.n_columns * search.targets.n_outputs
         rows = search.targets.total_weight
-        # Where the likelihood is learned, too, what is foreseen of the weights alone is not enough.
+        # Where the likelihood is learned too, a forecast from the weights alone is not enough.
         self.sees_ahead = not np.any(search.free) and quadratic.is_quadratic_trusted(
             rows, n_weights
         )
 
     def at(self, x: Array) -> LaplaceFit:
-        """At log parameters; the last fit itself where they are the same."""
+        """Return the fit at log parameters; the last fit itself where they are the same."""
         if self._last is not None and np.array_equal(self._last[0], x):
             return self._last[1]
         fit = self._search.at(x, self._start(x))
@@ -150,14 +150,14 @@ class _Fits:
         return fit.log_evidence, self._search.gradient(fit)
 
     def scanned(self) -> Array:
-        """The start, with the prior variance of the decade of the largest evidence."""
+        """Return the start with the prior variance of the decade of the largest evidence."""
         _, *theta = self._search.start
         points = [np.array([variance, *theta]) for variance in self._search.prior_range.scan]
         evidences = [self.at(point).log_evidence for point in points]
         return points[int(np.argmax(evidences))]
 
     def foreseen(self) -> tuple[Array, Array]:
-        """The prior variance that one fit foresees, and how sure that is."""
+        """Return the prior variance that one fit predicts, and the inverse curvature there."""
         fit, among = self.at(self._search.start), self._search.prior_range
         best, curvature = quadratic.QuadraticApproximation(fit).best_log_variance(
             among.scan, among.limits

@@ -45,7 +45,7 @@ def find_mode(
     ----------
     problem : WeightProblem
     start : array (M, J), optional
-        Where to begin. None: from no weights; where a Hessian is dear, from a sample of the rows.
+        Where to begin. None: from zero; where a Hessian is expensive, from a sample of the rows.
     exactly : bool, default=True
         End with Newton steps, and so with a gradient that is zero to rounding. False: where a
         Hessian is dear, do without.

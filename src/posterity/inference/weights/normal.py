@@ -24,12 +24,12 @@ class WeightNormal:
 
     @cached_property
     def packed_covariance(self) -> Array:
-        """Of the packed weights, (P, P)."""
+        """Covariance of the packed weights, (P, P)."""
         return linalg.inverse_from_cholesky(self.L)
 
     @property
     def covariance(self) -> Array:
-        """Of the weights, (M, J, M, J), where none is masked."""
+        """Covariance of the weights, (M, J, M, J), where none is masked."""
         M, J = self.problem.shape
         return self.packed_covariance.reshape(M, J, M, J)
 

@@ -92,7 +92,7 @@ class WeightPrior:
         return value + float(np.sum(self.offset_precision * covariance[n:, n:]))
 
     def _packed_precision(self, n_packed: int) -> Array:
-        """Of the weights among P packed ones but the offsets."""
+        """Select the weights among P packed ones, without the offsets."""
         mask = self.mask
         if mask is None:
             return self.per_weight(n_packed // self.n_columns).reshape(-1)
@@ -100,7 +100,7 @@ class WeightPrior:
         return self.precision[mask[: self.n_weights]]
 
     def log_determinant(self, n_outputs: int) -> float:
-        """Of the precision; weights that are free count nothing."""
+        """Log determinant of the precision; free weights do not count."""
         J = n_outputs
         own = self.per_weight(J)
         value = 0.0 if self.is_flat else float(np.sum(np.log(own[own > 0.0])))

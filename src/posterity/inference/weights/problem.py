@@ -18,7 +18,7 @@ _DOUBTFUL = 1e-10  # a squared pivot, of a diagonal of ones
 
 
 class SeparatedError(Exception):
-    """Weights that tell all rows apart: under a flat prior there is no mode."""
+    """Raised where weights separate all rows: under a flat prior the mode does not exist."""
 
     def __init__(self, x: Array) -> None:
         super().__init__()
@@ -50,7 +50,7 @@ class WeightProblem:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """M and J."""
+        """Numbers M of columns and J of outputs."""
         return self.design.n_columns, self.targets.n_outputs
 
     def quadratic(self, W: Array) -> float:
@@ -67,7 +67,7 @@ class Passes:
         self._held: Array | None = None
 
     def hessian(self, x: Array) -> Array:
-        """Of minus the log posterior, without what holds idle directions."""
+        """Hessian of minus the log posterior, without what fixes idle directions."""
         self._visit(x)
         return self.H if self._held is None else self.H - self._held
 
@@ -77,12 +77,12 @@ class Passes:
         return self._value
 
     def gradient(self, x: Array) -> Array:
-        """Its gradient, (M J,)."""
+        """Gradient of minus the log posterior, (M J,)."""
         self._visit(x)
         return self._gradient
 
     def value_and_gradient(self, x: Array) -> tuple[float, Array]:
-        """Both."""
+        """Value and gradient of minus the log posterior."""
         self._visit(x)
         return self._value, self._gradient
 

@@ -43,7 +43,7 @@ class QuadraticApproximation:
 
     @cached_property
     def _A(self) -> Array:
-        """Of minus the log likelihood, (M J, M J)."""
+        """Hessian of minus the log likelihood, (M J, M J)."""
         L = np.tril(self.fit.L)
         size = len(L)
         return L @ L.T - self.fit.problem.prior.add_to(np.zeros((size, size)))
@@ -53,7 +53,7 @@ class QuadraticApproximation:
         return self._at(prior)[0]
 
     def log_evidence(self, prior: WeightPrior) -> float:
-        """Of the rows under another prior, to Laplace's approximation."""
+        """Log evidence of the rows under another prior, to Laplace's approximation."""
         W, L = self._at(prior)
         old, J = self.fit.problem.prior, W.shape[1]
         d = (W - self.fit.weights.W).reshape(-1)
@@ -68,7 +68,7 @@ class QuadraticApproximation:
             return linalg.solve_cholesky(L, self._b).reshape(self.fit.weights.W.shape), L
 
     def best_log_variance(self, decades: Array, limits: tuple[float, float]) -> tuple[float, float]:
-        """Where the evidence is foreseen to be largest, and how it curves down from there.
+        """Predict where the evidence is largest, and how it curves down from there.
 
         Parameters
         ----------

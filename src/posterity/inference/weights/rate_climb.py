@@ -25,20 +25,20 @@ class Place(Protocol):
 
     @property
     def bound(self) -> float:
-        """Of log p(y), from below."""
+        """A lower bound of log p(y)."""
 
     @property
     def promise(self) -> float:
-        """Nats that a full step gains, to second order."""
+        """Expected gain of a full step in nats, to second order."""
 
     def narrower(self) -> Self:
-        """About the same mean, with less variance."""
+        """Return a normal of the same mean with less variance."""
 
     def moved(self, pace: float) -> Self:
-        """Some of the way to the normal that averages over this one ask for."""
+        """Step part of the way to the normal that averages over this one imply."""
 
     def centred(self, pace: float) -> Self:
-        """Some of the way to the best mean for this covariance."""
+        """Step part of the way to the best mean for this covariance."""
 
 
 P = TypeVar("P", bound=Place)
@@ -73,7 +73,7 @@ def climb(start: P, *, least: float = TOLERANCE, max_steps: int = MAX_STEPS) -> 
 
 
 def _step(at: P, pace: float) -> tuple[P, float]:
-    """The next place and the next pace.
+    """Return the next normal and the next pace.
 
     From the best mean for its covariance a short enough step always gains: where one does not
     gain, the mean goes there first.
@@ -86,7 +86,7 @@ def _step(at: P, pace: float) -> tuple[P, float]:
 
 
 def _narrowed(place: P) -> P:
-    """The first of ever narrower normals whose bound is above that of the next."""
+    """Return the first of ever narrower normals whose bound is above that of the next."""
     following = place.narrower()
     while following.bound >= place.bound:
         place, following = following, following.narrower()

@@ -138,11 +138,11 @@ class _Whole:
         return cls(_factor(sample.prior.add_to(H)))
 
     def weights(self, U: Array) -> Array:
-        """L^-T u."""
+        """Return L^-T u, the weights at coordinates u."""
         return linalg.solve_lower_transposed(self.L, U.reshape(-1)).reshape(U.shape)
 
     def gradient(self, G: Array) -> Array:
-        """L^-1 g."""
+        """Return L^-1 g, the gradient in these coordinates."""
         return linalg.solve_lower(self.L, G.reshape(-1)).reshape(G.shape)
 
 

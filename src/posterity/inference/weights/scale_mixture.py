@@ -26,7 +26,7 @@ class ScaleMixtureFit(WeightNormal):
 
     @classmethod
     def of(cls, problem: WeightProblem) -> ScaleMixtureFit:
-        """For a design in memory and one latent value."""
+        """Alternate between weights and precisions, for a design in memory and one latent value."""
         rows = problem.design.rows(0, problem.design.n_rows)
         likelihood, y = problem.targets.likelihood, problem.targets.observed
         assert isinstance(likelihood, likelihoods.Likelihood)  # one latent value
@@ -47,14 +47,14 @@ class ScaleMixtureFit(WeightNormal):
 
     @classmethod
     def _under(cls, problem: WeightProblem, rows: Array, precisions: Array) -> ScaleMixtureFit:
-        """The normal where rows have these precisions."""
+        """Return the normal where rows have these precisions."""
         L = linalg.cholesky(problem.prior.add_to((rows.T * precisions) @ rows))
         W = linalg.solve_cholesky(L, rows.T @ (precisions * problem.targets.observed))[:, None]
         weights = Weights(W, np.nan, 0.0, 0, "", converged=False)
         return cls(problem, weights, L, -np.inf)
 
     def _divergence(self) -> float:
-        """From the prior of the weights."""
+        """Return the divergence from the prior of the weights."""
         prior, M = self.problem.prior, len(self.L)
         determinants = linalg.log_determinant(self.L) - prior.log_determinant(1)
         spread = prior.trace_with(self.packed_covariance) - M

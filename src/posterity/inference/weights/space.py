@@ -47,10 +47,10 @@ class WeightSpace:
         rotate: bool = False,
         size: float = 0.0,
     ) -> WeightSpace:
-        """For rows that count by their weights; ``rotate`` asks for directions in any case.
+        """Choose coordinates for rows that count by their weights; ``rotate`` forces directions.
 
-        A direction is one where it is no rounding of the columns, or of numbers of the given size
-        that they were made of.
+        A direction counts where it exceeds the rounding error of the columns, or of the numbers of
+        the given size that they were computed from.
         """
         direct = designs.Standardized.of(design, weights, offset=offset, scaled=standardize)
         center, scale = direct.center, direct.scale
@@ -70,7 +70,7 @@ class WeightSpace:
         return cls(plain, center, scale, np.ascontiguousarray(Vt[kept].T), offset)
 
     def mean_square(self, weights: Array | None) -> float:
-        """Of a coordinate over rows in memory: the geometric mean over all principal directions.
+        """Mean square of a coordinate over rows in memory: the geometric mean over directions.
 
         A prior of this precision and the mean information of a row have the same determinant.
         """
@@ -81,7 +81,7 @@ class WeightSpace:
         return float(np.exp(2.0 * np.mean(np.log(kept)))) if kept.size else 1.0
 
     def rows(self, Z: Array) -> tuple[Array, Array | None]:
-        """Rows of the design for new columns, and the squared length of what it cannot see."""
+        """Return design rows for new columns, and the squared length outside their span."""
         X = (Z - self.center) / self.scale
         ones = np.ones((len(Z), int(self.offset)))
         if self.V is None:
@@ -124,7 +124,7 @@ def learn_weights(
     prior_variance: float | None,
     nearest: bool = False,
 ) -> LearnedWeights:
-    """Weights under a normal prior, by Laplace; what is None is learned by the evidence.
+    """Infer weights under a normal prior, by Laplace; what is None is learned by the evidence.
 
     With ``nearest`` the posterior is then the nearest normal; the likelihood needs averages.
     """
@@ -150,10 +150,10 @@ def maximise_likelihood(
     mean_square: float = 1.0,
     max_iter: int = 100,
 ) -> tuple[WeightProblem, Weights]:
-    """Weights under no prior; where the classes are separable, those of one row's worth of prior.
+    """Maximise the likelihood; where classes are separable, under one row's worth of prior.
 
-    Without an end to the weights there is no maximum. A prior that knows as much as one row does
-    gives them one, whatever the units of the columns: those of ``mean_square`` over the rows.
+    There the weights would grow without limit. A prior with the information of one row bounds
+    them, whatever the units of the columns: those of ``mean_square`` over the rows.
     """
     targets = RowTargets.of(y, weights, likelihood, offset=space.offset)
     M, J = space.design.n_columns, targets.n_outputs

@@ -67,12 +67,12 @@ class RowTargets:
 
     @property
     def n_rows(self) -> int:
-        """N."""
+        """Number N of rows."""
         return len(self.y)
 
     @property
     def n_outputs(self) -> int:
-        """J."""
+        """Number J of columns of weights."""
         return self.Q.shape[1]
 
     @property
@@ -83,7 +83,7 @@ class RowTargets:
 
     @property
     def are_classes(self) -> bool:
-        """Whether weights can grow without end because they tell all rows apart."""
+        """Whether weights can grow without limit because they separate all rows."""
         return isinstance(self.likelihood, likelihoods.Coupled | likelihoods.Bernoulli)
 
     @property
@@ -93,7 +93,7 @@ class RowTargets:
 
     @property
     def offset_precision(self) -> Array:
-        """Of the J offsets, (J, J): one row's worth of information."""
+        """Precision of the J offsets, (J, J): one row's worth of information."""
         p = 1.0 / self.offset_variance
         if len(p) == self.n_outputs:
             return np.diag(p)
@@ -106,7 +106,7 @@ class RowTargets:
 
     @property
     def typical_variance(self) -> float:
-        """The scale of latent values on which a prior variance is to be looked for."""
+        """Typical variance of latent values, the scale on which a prior variance is searched."""
         return float(np.mean(self.offset_variance))
 
     def total(

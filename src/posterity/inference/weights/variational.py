@@ -46,8 +46,8 @@ def nearest(
     laplace : LaplaceFit
         Of classes, or of a likelihood with averages, under a prior that is not flat.
     remainder : array of shape (N,), optional
-        Variance of the latent values of each row that no weight carries, which predictions are to
-        add: the normal is then the nearest to what rows tell of both. None: there is none.
+        Variance of the latent values of each row that no weight carries, which predictions
+        add: the normal is then the nearest to the posterior of both. None: zero.
     tol : float
         Share of what rows of classes tell, at most a nat each, that makes no difference. What other
         rows tell is not in proportion to their number, as of counts that are zero: 1e-4 nats for
