@@ -28,7 +28,7 @@ def section(material: Material) -> Section | None:
         figures = _overall(held, held.probabilities), *_by_class(held, held.probabilities)
     else:
         return None
-    lead = "Do predicted probabilities match observed frequencies? If so, trust the uncertainty."
+    lead = "Predicted probabilities match observed frequencies if the model is calibrated."
     return Section("calibration", "Calibration", lead, (Figures(figures),))
 
 
