@@ -5,6 +5,7 @@ import polars as pl
 import pytest
 
 from posterity import classification, comparison, regression, scoring, tables
+from posterity.comparison import trial
 
 
 def table(n=50, seed=0):
@@ -56,3 +57,20 @@ def test_classes_go_by_their_labels():
 def test_one_row_is_too_few(model):
     with pytest.raises(tables.TableError, match="At least two rows"):
         comparison.evaluate(model, table(1))
+
+
+@pytest.mark.parametrize(
+    ("estimator", "comparable"),
+    [
+        (regression.BayesianLinearRegression(), True),
+        (regression.GaussianProcessRegressor(n_restarts=0), True),
+        (regression.SparseLinearRegression(), False),
+        (regression.RelevanceVectorRegressor(random_state=0), False),
+    ],
+)
+def test_evidence_is_shown_where_it_can_be_compared(estimator, comparable):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=30)
+    X, y = x[:, None], x + 0.1 * rng.normal(size=30)
+    found = trial.comparable_evidence(estimator.fit(X, y))
+    assert found == (estimator.log_evidence_ if comparable else None)

@@ -94,8 +94,8 @@ def first_sentence(error: BaseException) -> str:
 
 def comparable_evidence(estimator: Any) -> float | None:
     """Return the log evidence unless it is maximised over many precisions, as in sparse models."""
-    fitted = vars(estimator)
-    return None if "precision_" in fitted else fitted.get("log_evidence_")
+    is_sparse = hasattr(estimator, "precision_")
+    return None if is_sparse else getattr(estimator, "log_evidence_", None)
 
 
 def _compile(candidate: Candidate, parts: Parts, seed: int) -> None:

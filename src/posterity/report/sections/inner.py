@@ -58,7 +58,7 @@ def _parts(kernel: Any) -> Iterator[kernels.Kernel]:
 
 
 def _length_scales(estimator: Any, names: Sequence[str]) -> Table | None:
-    found = length_scales(vars(estimator).get("kernel_"), len(names))
+    found = length_scales(getattr(estimator, "kernel_", None), len(names))
     if not found:
         return None
     shortest = np.min(found, axis=0)
@@ -72,7 +72,7 @@ def _length_scales(estimator: Any, names: Sequence[str]) -> Table | None:
 
 
 def _weights(estimator: Any, names: Sequence[str], classes: Sequence[str]) -> Table | None:
-    coef = vars(estimator).get("coef_")
+    coef = getattr(estimator, "coef_", None)
     if coef is None or np.ndim(coef) > 2 or np.shape(coef)[-1] != len(names):
         return None
     W = np.atleast_2d(np.asarray(coef, dtype=np.float64))
@@ -106,7 +106,7 @@ def _cells(W: Array, error: Array | None, d: int) -> list[str]:
 
 
 def _gains(estimator: Any, names: Sequence[str]) -> Table | None:
-    gain = vars(estimator).get("column_gain_")
+    gain = getattr(estimator, "column_gain_", None)
     if gain is None or np.shape(gain) != (len(names),) or not np.max(gain) > 0.0:
         return None
     gained = np.maximum(np.asarray(gain, dtype=np.float64), 0.0)  # a useless column may cost some

@@ -50,8 +50,9 @@ def kept(material: Material) -> NDArray[np.intp] | None:
     vectors are compared with the rows of the frame; None if they differ.
     """
     story = material.story
-    fitted: dict[str, Any] = vars(story.model.estimator_)
-    vectors, places = fitted.get("relevance_vectors_"), fitted.get("relevance_")
+    estimator: Any = story.model.estimator_
+    vectors = getattr(estimator, "relevance_vectors_", None)
+    places = getattr(estimator, "relevance_", None)
     if vectors is None or places is None:
         return None
     with_target = np.flatnonzero(story.model.outcomes(story.frame)[1])
