@@ -22,6 +22,7 @@ SRC = ROOT / "src" / "posterity"
 FILES = sorted(path.relative_to(SRC).as_posix() for path in SRC.rglob("*.py"))
 FLOORS = (
     ("arrays", "compilation"),
+    ("row_groups",),
     ("validation", "progress", "files"),
     ("linalg", "quadrature", "optimize"),
     ("distributions",),

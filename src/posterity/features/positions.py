@@ -7,16 +7,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from posterity.arrays import Array
+from posterity.row_groups import RowGroups
 
 
 def distinct(x: Array, weights: Array | None) -> tuple[Array, Array]:
     """The different values (or rows) of x, sorted, and how often each counts."""
-    if weights is None:
-        values, repeats = np.unique(x, axis=0, return_counts=True)
-        return values, np.asarray(repeats, dtype=np.float64)
-    counted = weights > 0.0
-    rows, group = np.unique(x[counted], axis=0, return_inverse=True)
-    return rows, np.bincount(group.ravel(), weights[counted]).astype(np.float64)
+    if weights is not None:
+        x, weights = x[weights > 0.0], weights[weights > 0.0]
+    groups = RowGroups.of_equal(x)
+    return x[groups.first], groups.count(weights)
 
 
 def quantiles(x: Array, weights: Array | None, n: int) -> Array:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from posterity.arrays import Array
+from posterity.row_groups import RowGroups
 
 _DRAWABLE = 1e9  # the most repetitions that NumPy draws from without replacement
 
@@ -27,9 +28,9 @@ def merge_equal_rows(X: Array, y: Array, counts: Array | None = None) -> tuple[A
     weights = np.ones(len(y)) if counts is None else counts
     present = np.flatnonzero(weights)
     rows = np.column_stack([X[present], y[present]])
-    different, group = np.unique(rows, axis=0, return_inverse=True)
-    total = np.bincount(group.reshape(-1), weights=weights[present]).astype(np.float64)
-    return different[:, :-1], different[:, -1], total
+    groups = RowGroups.of_equal(rows)
+    different = rows[groups.first]
+    return different[:, :-1], different[:, -1], groups.count(weights[present])
 
 
 def draw_held_out_rows(

@@ -21,6 +21,7 @@ from posterity.inference.components import (
     iterate_cross_blocks,
 )
 from posterity.latent import lazy_forms
+from posterity.row_groups import RowGroups
 
 
 class KernelKMeans(ClusterMixin, models.KernelModel):
@@ -174,10 +175,8 @@ class KernelKMeans(ClusterMixin, models.KernelModel):
         kept = kernels.rows.chosen(rows, present)
         if self._takes_objects or self._kernel_given().tells_rows_apart:
             return kept, weight[present], np.arange(len(present))
-        different, group = np.unique(kept, axis=0, return_inverse=True)
-        places = group.reshape(-1)
-        counts = np.bincount(places, weights=weight[present]).astype(np.float64)
-        return different, counts, places
+        groups = RowGroups.of_equal(kept)
+        return kept[groups.first], groups.count(weight[present]), groups.number
 
     def _host_rows(self, X: Any, *, reset: bool = False) -> Any:
         rows = self._check_rows(X, reset=reset)

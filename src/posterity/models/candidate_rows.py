@@ -14,6 +14,7 @@ from posterity import arrays, designs, kernels, validation
 from posterity.arrays import Array
 from posterity.inference.sparse_bayes import MANY_ROWS
 from posterity.models.training import Training
+from posterity.row_groups import RowGroups
 
 Places = NDArray[np.intp]
 
@@ -103,7 +104,7 @@ class Pool:
         """Keep the first of equal candidates; objects are never equal."""
         if not isinstance(centres, np.ndarray):
             return cls(centres, numbers, sample)
-        kept = np.sort(np.unique(centres, axis=0, return_index=True)[1])
+        kept = RowGroups.of_equal(centres).by_appearance().first
         return cls(centres[kept], numbers[kept], sample)
 
 

@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator
 
 from posterity import arrays, kernels, validation
 from posterity.arrays import Array, DeviceArray, namespace
+from posterity.row_groups import RowGroups
 
 
 class KernelModel(BaseEstimator):
@@ -103,7 +104,7 @@ def joined(first: Any, second: Any) -> Any:
 
 def distinct(rows: Any) -> Any:
     """The rows without repetitions, by which a start from the data counts none twice."""
-    return np.unique(rows, axis=0) if isinstance(rows, np.ndarray) else rows
+    return rows[RowGroups.of_equal(rows).first] if isinstance(rows, np.ndarray) else rows
 
 
 def checked_weights(sample_weight: ArrayLike | None, n: int) -> Array:

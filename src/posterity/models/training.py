@@ -13,6 +13,7 @@ from posterity.arrays import Array
 from posterity.inference.process import HeldRows, Observations
 from posterity.models import kernel_model
 from posterity.models.column_moments import ColumnMoments
+from posterity.row_groups import RowGroups
 
 
 @dataclass(frozen=True)
@@ -48,20 +49,17 @@ class Training:
         if not isinstance(self.rows, np.ndarray):
             return self
         parts = [self.rows, self.Y, *(() if self.known_noise is None else (self.known_noise,))]
-        _, first, group = np.unique(
-            np.column_stack(parts), axis=0, return_index=True, return_inverse=True
-        )
-        if len(first) == len(self.Y):
+        groups = RowGroups.of_equal(np.column_stack(parts)).by_appearance()
+        if groups.n_groups == len(self.Y):
             return self
-        kept = np.sort(first)
-        places = np.argsort(np.argsort(first))[group.reshape(-1)]
+        kept = groups.first
         return replace(
             self,
             rows=self.rows[kept],
             Y=self.Y[kept],
-            weights=np.bincount(places, weights=self.weights).astype(np.float64),
+            weights=groups.count(self.weights),
             known_noise=None if self.known_noise is None else self.known_noise[kept],
-            places=places,
+            places=groups.number,
         )
 
     @property
@@ -97,8 +95,8 @@ class Training:
         """Each input once, as a function has one value there; two targets at one are refused."""
         once = replace(merged := self.merged(), weights=np.ones(len(merged.Y)))
         if isinstance(once.rows, np.ndarray):
-            _, group, count = np.unique(once.rows, axis=0, return_inverse=True, return_counts=True)
-            equal = np.flatnonzero(group.reshape(-1) == np.argmax(count))
+            groups = RowGroups.of_equal(once.rows)
+            equal = np.flatnonzero(groups.number == np.argmax(groups.count()))
             if len(equal) > 1:
                 i, j = (once._number(place) for place in equal[:2])
                 raise ValueError(
@@ -115,7 +113,7 @@ class Training:
         """
         if not isinstance(self.rows, np.ndarray):
             return True
-        return len(np.unique(self.rows, axis=0)) < len(self.merged().Y)
+        return RowGroups.of_equal(self.rows).n_groups < len(self.merged().Y)
 
     def followed_by(self, rows: Any, Y: Array) -> Training:
         """With further rows, each counting once."""

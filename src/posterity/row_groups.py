@@ -1,0 +1,47 @@
+"""Rows that are equal, found in one place: which they are, and how often each counts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from posterity.arrays import Array
+
+
+@dataclass(frozen=True)
+class RowGroups:
+    """N rows in G groups of equal ones.
+
+    Examples
+    --------
+    >>> groups = RowGroups.of_equal(np.array([[2.0], [1.0], [2.0]]))
+    >>> groups.first, groups.number, groups.count(np.array([1.0, 1.0, 3.0]))
+    (array([1, 0]), array([1, 0, 1]), array([1., 4.]))
+    >>> groups.by_appearance().first
+    array([0, 1])
+    """
+
+    first: NDArray[np.intp]  # (G,), the first row of each group
+    number: NDArray[np.intp]  # (N,), the group of each row
+
+    @classmethod
+    def of_equal(cls, rows: Array) -> RowGroups:
+        """Find equal rows of (N, D), or equal values of (N,); groups are sorted by their values."""
+        _, first, number = np.unique(rows, axis=0, return_index=True, return_inverse=True)
+        return cls(first, number.reshape(-1))
+
+    @property
+    def n_groups(self) -> int:
+        """Number G of different rows."""
+        return len(self.first)
+
+    def by_appearance(self) -> RowGroups:
+        """Return the same groups in the order of their first rows."""
+        order = np.argsort(self.first)
+        return RowGroups(self.first[order], np.argsort(order)[self.number])
+
+    def count(self, weights: Array | None = None) -> Array:
+        """Return how often each group counts, (G,): its rows, or the sum of their weights."""
+        return np.bincount(self.number, weights, self.n_groups).astype(np.float64)
