@@ -11,6 +11,7 @@ from posterity import arrays, designs
 from posterity.arrays import Array
 from posterity.classification.weight_model import StreamedClassifier
 from posterity.inference.weights import WeightSpace
+from posterity.models import ModelCard
 
 
 class BayesianLogisticRegression(StreamedClassifier):
@@ -71,6 +72,15 @@ class BayesianLogisticRegression(StreamedClassifier):
     array([[0.24, 0.76],
            [0.76, 0.24]])
     """
+
+    card = ModelCard(
+        likelihood="Bernoulli, categorical",
+        prior="normal",
+        feature_space="explicit, or learned units",
+        inference="variational or Laplace, prior by evidence",
+        advice="first: linear effects, and the baseline for all other models",
+        page="classification",
+    )
 
     inference: str = "auto"  # of models in files that were written before there was a choice
 

@@ -23,6 +23,7 @@ from posterity.inference.conjugate import (
     compute_log_mean,
     learn_concentration,
 )
+from posterity.models import ModelCard
 
 
 class DiscreteClassifier(base.Classifier):
@@ -71,6 +72,15 @@ class DiscreteClassifier(base.Classifier):
     array([[0.889, 0.111],
            [0.667, 0.333]])
     """
+
+    card = ModelCard(
+        likelihood="categorical",
+        prior="Dirichlet",
+        feature_space="categories",
+        inference="closed form, concentration by evidence",
+        advice="all columns are categories",
+        page="classification",
+    )
 
     tables_: list[CountTable]
 

@@ -11,6 +11,7 @@ from posterity.arrays import Array
 from posterity.classification.logistic import announce
 from posterity.classification.weight_model import WeightClassifier, one_of
 from posterity.inference.weights import WeightSpace, maximise_likelihood
+from posterity.models import ModelCard
 
 PRIORS = ("normal", "flat")
 
@@ -73,6 +74,15 @@ class DualLogisticRegression(models.DualModel, WeightClassifier):
     >>> model.predict([[-0.5], [2.5]])
     array([1, 0])
     """
+
+    card = ModelCard(
+        likelihood="Bernoulli, categorical",
+        prior="flat or normal",
+        feature_space="one weight per row, or a kernel",
+        inference="Newton, variational or Laplace",
+        advice="more columns than rows; a known kernel; teaching",
+        page="classification",
+    )
 
     inference: str = "auto"  # of models in files that were written before there was a choice
 

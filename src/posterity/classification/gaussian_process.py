@@ -13,7 +13,7 @@ from posterity.classification import classes
 from posterity.classification.base import CLASS_DISTRIBUTION, LATENT_VALUES, Classifier
 from posterity.classification.weight_model import one_of
 from posterity.inference.posterior import LatentMarginals
-from posterity.models import FittedAttribute
+from posterity.models import FittedAttribute, ModelCard
 from posterity.models.latent_process import LatentFit, LatentProcess
 
 MEANS = ("constant", "zero")
@@ -105,6 +105,15 @@ class GaussianProcessClassifier(models.KernelModel, Classifier):
     >>> bool(p[0] > 0.9), bool(0.1 < p[1] < 0.9), bool(0.1 < p[2] < 0.9)
     (True, True, True)
     """
+
+    card = ModelCard(
+        likelihood="Bernoulli, categorical",
+        prior="normal, over functions",
+        feature_space="kernel, or inducing points",
+        inference="expectation propagation, variational or Laplace, kernel by evidence",
+        advice="a smooth border, uncertain away from the rows",
+        page="classification",
+    )
 
     kernel_ = FittedAttribute()
     log_evidence_ = FittedAttribute()

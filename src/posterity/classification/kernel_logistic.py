@@ -13,6 +13,7 @@ from posterity import distributions, kernels, models
 from posterity.classification import classes
 from posterity.classification.base import CLASS_DISTRIBUTION, Classifier
 from posterity.inference.weights import KernelWeightSearch
+from posterity.models import ModelCard
 
 
 class KernelLogisticRegression(models.KernelModel, Classifier):
@@ -70,6 +71,15 @@ class KernelLogisticRegression(models.KernelModel, Classifier):
     >>> model.predict([[0.0, 0.0], [0.0, 2.0]])
     array([False,  True])
     """
+
+    card = ModelCard(
+        likelihood="Bernoulli, categorical",
+        prior="normal",
+        feature_space="kernel columns",
+        inference="variational or Laplace, kernel by evidence",
+        advice="a smooth border that keeps every row, in weight space",
+        page="classification",
+    )
 
     inference: str = "auto"  # of models in files that were written before there was a choice
 

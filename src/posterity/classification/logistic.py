@@ -18,6 +18,7 @@ from posterity.inference.weights import (
     WeightSpace,
     maximise_likelihood,
 )
+from posterity.models import ModelCard
 
 PREDICTIVES = ("plug_in", "averaged")
 _CALLER = 5  # calls up from a warning: who called fit
@@ -90,6 +91,15 @@ class LogisticRegression(StreamedClassifier):
     >>> model.predict_proba([[3.0, 0.0]]).round(2)
     array([[0.07, 0.93]])
     """
+
+    card = ModelCard(
+        likelihood="Bernoulli, categorical",
+        prior="flat",
+        feature_space="explicit, or learned units",
+        inference="Newton",
+        advice="many more rows than columns, or a textbook maximum-likelihood fit",
+        page="classification",
+    )
 
     def __init__(
         self,

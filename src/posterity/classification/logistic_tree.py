@@ -15,7 +15,7 @@ from posterity.classification.base import CLASS_DISTRIBUTION, Classifier
 from posterity.classification.weight_model import one_of
 from posterity.inference import rows as equal_rows
 from posterity.inference.local import TreeFit, TreeTrainer, score_depths
-from posterity.models import FeatureModel
+from posterity.models import FeatureModel, ModelCard
 
 TRAININGS = ("joint", "branchwise")
 GATES = ("soft", "hard")
@@ -106,6 +106,15 @@ class LogisticTreeClassifier(FeatureModel, Classifier):
     array([[0.97, 0.03],
            [0.02, 0.98]])
     """
+
+    card = ModelCard(
+        likelihood="Bernoulli, categorical",
+        prior="normal",
+        feature_space="explicit, with a tree of gates",
+        inference="most probable weights",
+        advice="regimes within regimes, and fast predictions",
+        page="trees",
+    )
 
     def __init__(
         self,

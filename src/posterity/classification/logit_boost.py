@@ -15,6 +15,7 @@ from posterity import arrays, distributions, models, validation
 from posterity.arrays import Array
 from posterity.classification import classes
 from posterity.classification.base import CLASS_DISTRIBUTION, Classifier
+from posterity.models import ModelCard
 from posterity.models.split_model import SplitModel
 from posterity.trees.boosting import rounds, training
 from posterity.trees.boosting.catalogue import MOST_OFFSETS
@@ -113,6 +114,15 @@ class LogitBoostClassifier(SplitModel, Classifier):
     >>> model.feature_importances_.round(2), len(model.truncated(10).steps_)
     (array([0.49, 0.51]), 10)
     """
+
+    card = ModelCard(
+        likelihood="Bernoulli, categorical",
+        prior="weak normal",
+        feature_space="steps, added one by one",
+        inference="stagewise, most probable",
+        advice="a fast sum of steps; many columns",
+        page="trees",
+    )
 
     validation_scores_: Array | None
 

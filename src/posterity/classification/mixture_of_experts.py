@@ -14,7 +14,7 @@ from posterity.classification import classes
 from posterity.classification.base import CLASS_DISTRIBUTION, Classifier
 from posterity.inference import rows as equal_rows
 from posterity.inference.local import ExpertsProblem, MixtureFit, fit_experts
-from posterity.models import FeatureModel
+from posterity.models import FeatureModel, ModelCard
 
 
 class MixtureOfExpertsClassifier(FeatureModel, Classifier):
@@ -79,6 +79,15 @@ class MixtureOfExpertsClassifier(FeatureModel, Classifier):
     array([[1., 0.],
            [0., 1.]])
     """
+
+    card = ModelCard(
+        likelihood="Bernoulli, categorical",
+        prior="normal",
+        feature_space="explicit, with gates",
+        inference="most probable weights",
+        advice="two regimes, each with a linear border",
+        page="classification",
+    )
 
     def __init__(
         self,

@@ -6,6 +6,7 @@ from typing import Any
 
 from posterity import trees
 from posterity.classification.forest_model import ForestClassifier
+from posterity.models import ModelCard
 from posterity.trees import forests, growth
 
 
@@ -52,6 +53,15 @@ column_gain_, feature_importances_
     array([[1.  , 0.  ],
            [0.24, 0.76]])
     """
+
+    card = ModelCard(
+        likelihood="categorical",
+        prior="Dirichlet",
+        feature_space="one random split per level",
+        inference="greedy, averaged",
+        advice="predictions must be very fast",
+        page="trees",
+    )
 
     def __init__(
         self,

@@ -6,6 +6,7 @@ from typing import Any
 
 from posterity import trees
 from posterity.classification.forest_model import ForestClassifier
+from posterity.models import ModelCard
 from posterity.trees import forests
 
 
@@ -93,6 +94,15 @@ class RandomForestClassifier(ForestClassifier):
     >>> model.oob_score_, model.feature_importances_.round(2)
     (0.992, array([0.53, 0.44, 0.03]))
     """
+
+    card = ModelCard(
+        likelihood="categorical",
+        prior="Dirichlet, learned out of bag",
+        feature_space="random splits",
+        inference="bootstrap, averaged",
+        advice="many rows, steps and thresholds",
+        page="trees",
+    )
 
     def __init__(
         self,

@@ -6,6 +6,7 @@ from typing import Any
 
 from posterity import trees, validation
 from posterity.classification.forest_model import ForestClassifier
+from posterity.models import ModelCard
 from posterity.trees import forests
 
 
@@ -57,6 +58,15 @@ class RandomTreeClassifier(ForestClassifier):
     >>> model.forest_.trees.n_leaves
     2
     """
+
+    card = ModelCard(
+        likelihood="categorical",
+        prior="Dirichlet",
+        feature_space="random splits",
+        inference="greedy, splits by evidence",
+        advice="one tree that can be drawn",
+        page="trees",
+    )
 
     def __init__(
         self,

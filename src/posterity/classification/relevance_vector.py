@@ -21,6 +21,7 @@ from posterity.inference.sparse_bayes import (
     SparseProblem,
     learn_proper_precisions,
 )
+from posterity.models import ModelCard
 
 
 class RelevanceVectorClassifier(CandidateVectors):
@@ -124,6 +125,15 @@ class RelevanceVectorClassifier(CandidateVectors):
     >>> model.predict([[0.0, 0.0], [0.0, 2.0]])
     array([False,  True])
     """
+
+    card = ModelCard(
+        likelihood="Bernoulli, categorical",
+        prior="Student-t (precision per weight)",
+        feature_space="kernel columns, few rows kept",
+        inference="variational or Laplace, precisions and kernel by evidence",
+        advice="a smooth border that must predict fast from a small file",
+        page="sparse",
+    )
 
     posterior_: SparsePosterior
     _query: QueryColumn | None

@@ -20,6 +20,7 @@ from posterity.inference.sparse_bayes import (
     choose_columns,
 )
 from posterity.inference.weights import RowTargets
+from posterity.models import ModelCard
 
 
 class SparseLogisticRegression(StreamedClassifier):
@@ -95,6 +96,15 @@ class SparseLogisticRegression(StreamedClassifier):
     >>> model.coef_[0, model.relevance_].round(1)
     array([ 1.9, -2.2])
     """
+
+    card = ModelCard(
+        likelihood="Bernoulli, categorical",
+        prior="Student-t (precision per weight)",
+        feature_space="explicit, few columns kept",
+        inference="variational or Laplace, precisions by evidence",
+        advice="few of many columns matter, and you want to know which",
+        page="sparse",
+    )
 
     relevance_: NDArray[np.intp]
     posterior_: Any  # a SparsePosterior, which is no LatentPosterior

@@ -12,6 +12,7 @@ from posterity.arrays import Array
 from posterity.classification import classes
 from posterity.classification.base import CLASS_DISTRIBUTION, Classifier
 from posterity.inference.local import Stages
+from posterity.models import ModelCard
 from posterity.models.stagewise_model import StagewiseModel
 
 
@@ -81,6 +82,15 @@ class StagewiseClassifier(StagewiseModel, Classifier):
     >>> [p[0].round(3).tolist() for p in model.staged_predict_proba([[0.0, 0.5]])]
     [[0.021, 0.979], [0.003, 0.997], [0.001, 0.999]]
     """
+
+    card = ModelCard(
+        likelihood="Bernoulli, categorical",
+        prior="weak normal",
+        feature_space="smooth units, added one by one",
+        inference="stagewise, most probable",
+        advice="a small, fast model of a curved border",
+        page="trees",
+    )
 
     def __init__(
         self,

@@ -3,11 +3,14 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, Self, TypeAlias
+
+from sklearn.base import ClassifierMixin
 
 from posterity import tables
 
 _MANY = 100_000
+_WORDS = ("likelihood", "prior", "feature_space", "inference", "advice")  # of a card
 
 Target: TypeAlias = Literal["any", "positive", "counts"]
 
@@ -80,6 +83,28 @@ class Member:
     most_rows: float = math.inf
     most_columns: float = math.inf
     on_dask: bool = False
+
+    @classmethod
+    def from_card(
+        cls, name: str, model: Any, cost: str, make: Callable[[Size], Any], **changes: Any
+    ) -> Self:
+        """The member that ``make`` builds of an estimator, described by the card of its class.
+
+        ``changes`` replace words of the card, where other settings than the defaults are built,
+        and say how large a table may be.
+        """
+        task: tables.Task = "regression"
+        if issubclass(model, ClassifierMixin):
+            task = "classification"
+        said = {word: getattr(model.card, word) for word in _WORDS}
+        return cls(
+            name=name,
+            task=task,
+            estimator=model.__name__,
+            cost=cost,
+            make=make,
+            **(said | changes),
+        )
 
     def is_usual(self, size: Size) -> bool:
         """Whether it is measured on such a table without being asked for by name.

@@ -15,6 +15,7 @@ from posterity.inference.gplvm import LatentPlan, Placed, compute_widening, fit_
 from posterity.latent import lazy_forms, motion, transformer
 from posterity.latent.fitted import FittedGPLVM
 from posterity.latent.output_frame import OutputFrame
+from posterity.models import ModelCard
 
 _INFERENCES = ("map", "variational")
 _LEAST_ROWS = 3
@@ -105,6 +106,15 @@ class GPLVM(transformer.KernelTransformer):
     >>> bool(abs(filled.mean()[0, 1] - np.cos(1.0)) < 0.05)
     True
     """
+
+    card = ModelCard(
+        likelihood="normal",
+        prior="normal, over functions and their inputs",
+        feature_space="kernel of latent inputs, in time or not",
+        inference="most probable, or variational",
+        advice="few curved coordinates; missing values; motion",
+        page="latent",
+    )
 
     _kernel_parameters = ("kernel", "dynamics", "back_constraints")
     _fitted: FittedGPLVM

@@ -25,6 +25,7 @@ from posterity.latent import lazy_forms, motion, transformer
 from posterity.latent.fitted import FittedHierarchy
 from posterity.latent.output_frame import OutputFrame, RowsSeen
 from posterity.latent.parts import Parts
+from posterity.models import ModelCard
 
 _LEAST_ROWS = 3
 _ROOT_KERNEL = kernels.RBF()
@@ -110,6 +111,15 @@ class HierarchicalGPLVM(transformer.KernelTransformer):
     >>> bool(np.abs(filled - right[10]).max() < 0.05)
     True
     """
+
+    card = ModelCard(
+        likelihood="normal",
+        prior="processes over processes",
+        feature_space="a latent space per part, one above",
+        inference="most probable",
+        advice="curved coordinates of the parts of a body",
+        page="latent",
+    )
 
     _kernel_parameters = ("kernel", "root_kernel", "dynamics")
     _fitted: FittedHierarchy

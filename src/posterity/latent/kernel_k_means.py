@@ -21,6 +21,7 @@ from posterity.inference.components import (
     iterate_cross_blocks,
 )
 from posterity.latent import lazy_forms
+from posterity.models import ModelCard
 from posterity.row_groups import RowGroups
 
 
@@ -75,6 +76,15 @@ class KernelKMeans(ClusterMixin, models.KernelModel):
     >>> np.bincount(model.labels_[:40]), np.bincount(model.labels_[40:])
     (array([ 0, 40]), array([40]))
     """
+
+    card = ModelCard(
+        likelihood="none",
+        prior="none",
+        feature_space="kernel: of vectors, strings, trees, graphs",
+        inference="descent",
+        advice="groups of rows, with any kernel",
+        page="latent",
+    )
 
     _clusters: Clusters
     _means: Array

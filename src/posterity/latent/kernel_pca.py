@@ -21,6 +21,7 @@ from posterity.inference.components import (
     iterate_cross_blocks,
 )
 from posterity.latent import lazy_forms, transformer
+from posterity.models import ModelCard
 
 
 def _rows_can_move(model: KernelPCA) -> bool:
@@ -98,6 +99,15 @@ class KernelPCA(transformer.KernelTransformer):
     array([[0., 1.],
            [1., 0.]])
     """
+
+    card = ModelCard(
+        likelihood="none",
+        prior="none",
+        feature_space="kernel: of vectors, strings, trees, graphs",
+        inference="eigenvectors",
+        advice="curved coordinates with a known kernel",
+        page="latent",
+    )
 
     def __init__(
         self,

@@ -20,6 +20,7 @@ from posterity.inference.components import (
     decompose_by_rows,
 )
 from posterity.latent import lazy_forms, number_of_axes, principal_model
+from posterity.models import ModelCard
 
 _METHODS = ("auto", "columns", "rows", "randomized")
 
@@ -96,6 +97,15 @@ class PCA(principal_model.PrincipalModel):
     >>> bool(np.mean(np.abs(X - dist.mean()) < 2.0 * dist.standard_deviation()) > 0.9)
     True
     """
+
+    card = ModelCard(
+        likelihood="normal",
+        prior="normal, over coordinates",
+        feature_space="linear, latent",
+        inference="closed form, number of axes by evidence",
+        advice="few coordinates that are linear in the columns",
+        page="latent",
+    )
 
     def __init__(
         self,

@@ -20,6 +20,7 @@ from posterity.inference.components import (
     decompose_by_rows,
 )
 from posterity.latent import lazy_forms, number_of_axes, principal_model
+from posterity.models import ModelCard
 
 _METHODS = ("pca", "zca")
 _SMALL = 1e-6  # a variance divides here, so more of its digits count than in PCA
@@ -72,6 +73,15 @@ class Whitening(principal_model.PrincipalModel):
            [0., 1., 0.],
            [0., 0., 0.]])
     """
+
+    card = ModelCard(
+        likelihood="normal",
+        prior="normal, over coordinates",
+        feature_space="linear, latent",
+        inference="closed form",
+        advice="uncorrelated columns of unit variance",
+        page="latent",
+    )
 
     def __init__(
         self,

@@ -1,6 +1,7 @@
 """What regressors and classifiers share: rows and kernels, rows and features."""
 
 from posterity.models.candidate_rows import CentredColumns, GivenRows, PartitionRows, Pool
+from posterity.models.card import ModelCard
 from posterity.models.column_moments import ColumnMoments
 from posterity.models.dual_model import DualModel
 from posterity.models.feature_model import FeatureModel, given_variance
@@ -66,6 +67,7 @@ __all__ = [
     "Frame",
     "GivenRows",
     "KernelModel",
+    "ModelCard",
     "PartitionRows",
     "PartitionedTraining",
     "Pool",

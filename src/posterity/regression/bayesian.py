@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from posterity import designs
+from posterity.models import ModelCard
 from posterity.regression.posterior import PosteriorModel
 from posterity.regression.streamed import StreamedLinearModel
 
@@ -60,6 +61,15 @@ class BayesianLinearRegression(PosteriorModel, StreamedLinearModel):
     >>> bool(np.all(upper - lower > 0.3))
     True
     """
+
+    card = ModelCard(
+        likelihood="normal",
+        prior="normal",
+        feature_space="explicit",
+        inference="closed form, variances by evidence",
+        advice="first: linear effects, and the baseline for all other models",
+        page="regression",
+    )
 
     def __init__(
         self,

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from posterity import designs, distributions, models
 from posterity.arrays import Array
 from posterity.inference.conjugate import WeightPosterior
+from posterity.models import ModelCard
 from posterity.regression.flat import FlatModel
 from posterity.regression.linear_model import Rows
 from posterity.regression.posterior import PosteriorModel
@@ -69,6 +70,15 @@ class DualLinearRegression(models.DualModel, PosteriorModel, FlatModel):
     >>> bool(abs(model.predict([[1.5]])[0] - np.sin(1.5)) < 1e-3)
     True
     """
+
+    card = ModelCard(
+        likelihood="normal",
+        prior="flat or normal",
+        feature_space="one weight per row, or a kernel",
+        inference="closed form",
+        advice="more columns than rows; a known kernel; teaching",
+        page="regression",
+    )
 
     def __init__(
         self,

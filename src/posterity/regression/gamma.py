@@ -9,6 +9,7 @@ from sklearn.utils import Tags
 from posterity import likelihoods
 from posterity.arrays import Array
 from posterity.designs import Design
+from posterity.models import ModelCard
 from posterity.regression.generalized import LikelihoodRegressor
 
 
@@ -57,6 +58,15 @@ class GammaRegression(LikelihoodRegressor):
     >>> model.coef_.round(1), round(model.shape_)
     (array([2.]), 5)
     """
+
+    card = ModelCard(
+        likelihood="gamma: positive amounts",
+        prior="normal",
+        feature_space="explicit",
+        inference="variational or Laplace, by evidence",
+        advice="positive amounts whose scatter grows with their size",
+        page="likelihoods",
+    )
 
     def __init__(
         self,

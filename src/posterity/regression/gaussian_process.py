@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from posterity import arrays, distributions, kernels, linalg, models
 from posterity.arrays import Array
-from posterity.models import FittedAttribute
+from posterity.models import FittedAttribute, ModelCard
 from posterity.models.latent_process import LatentFit, LatentProcess, check_likelihood
 from posterity.models.normal_fit import NormalFit
 from posterity.models.normal_process import NormalProcess, count_shown_rows
@@ -141,6 +141,15 @@ class GaussianProcessRegressor(KernelRegressor):
     >>> bool(abs(mean[0] - np.sin(1.5)) < 0.1), bool(std[0] < 0.2), bool(std[1] > 0.5)
     (True, True, True)
     """
+
+    card = ModelCard(
+        likelihood="normal, or any",
+        prior="normal, over functions",
+        feature_space="kernel, or inducing points",
+        inference="closed form; variational or Laplace for other likelihoods; kernel by evidence",
+        advice="a smooth function, with wide intervals away from the rows",
+        page="gaussian_processes",
+    )
 
     kernel_ = FittedAttribute()
     noise_variance_ = FittedAttribute()

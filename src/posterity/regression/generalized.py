@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from posterity import designs, distributions, likelihoods, models, validation
 from posterity.inference.posterior import LatentMarginals, WeightedPosterior
 from posterity.inference.weights import LatentPosterior, WeightSpace, count_targets, learn_weights
+from posterity.models import ModelCard
 from posterity.regression.base import DISTRIBUTION, Regressor
 
 
@@ -164,6 +165,15 @@ class GeneralizedLinearRegression(LikelihoodRegressor):
     >>> model.coef_.round(1), round(model.intercept_, 1)
     (array([1.]), 1.1)
     """
+
+    card = ModelCard(
+        likelihood="any: Poisson for counts",
+        prior="normal",
+        feature_space="explicit",
+        inference="variational or Laplace, by evidence",
+        advice="counts of events, or another likelihood",
+        page="likelihoods",
+    )
 
     def __init__(
         self,

@@ -20,6 +20,7 @@ from posterity.inference.conjugate import (
     reduce_kernel,
     solve_kernel_ridge,
 )
+from posterity.models import ModelCard
 from posterity.regression.base import DISTRIBUTION
 from posterity.regression.kernel_model import KernelRegressor
 
@@ -94,6 +95,15 @@ class KernelRidgeRegression(KernelRegressor):
     >>> bool(0.05 < np.sqrt(model.noise_variance_) < 0.15)
     True
     """
+
+    card = ModelCard(
+        likelihood="normal",
+        prior="normal",
+        feature_space="kernel: of vectors, strings, trees, graphs",
+        inference="closed form, alpha by leave-one-out",
+        advice="a smooth function, quickly, with a known kernel",
+        page="kernels",
+    )
 
     _loo: LeaveOneOut
     _factorised: CholeskyFit | None

@@ -8,6 +8,7 @@ from posterity import designs
 from posterity import features as feature_spaces
 from posterity.arrays import Array
 from posterity.inference.conjugate import refine_least_squares
+from posterity.models import ModelCard
 from posterity.regression.flat import FlatModel
 from posterity.regression.linear_model import Rows
 from posterity.regression.streamed import StreamedLinearModel
@@ -57,6 +58,15 @@ class LinearRegression(FlatModel, StreamedLinearModel):
     >>> (upper - lower).round(1)
     array([ 3.1, 17. ])
     """
+
+    card = ModelCard(
+        likelihood="normal",
+        prior="flat",
+        feature_space="explicit",
+        inference="closed form",
+        advice="many more rows than columns, or a textbook least-squares fit",
+        page="regression",
+    )
 
     def __init__(
         self,

@@ -16,6 +16,7 @@ from posterity.inference.penalized import (
     minimise_penalized,
     minimise_penalized_squares,
 )
+from posterity.models import ModelCard
 from posterity.regression.linear_model import Rows
 from posterity.regression.streamed import StreamedLinearModel
 
@@ -102,6 +103,15 @@ class LqRegression(StreamedLinearModel):
     >>> LqRegression(penalty=10.0, loss_power=1.0).fit(X, y).coef_.round(1)
     array([ 2.9, -2. ,  0. ,  0. ])
     """
+
+    card = ModelCard(
+        likelihood="power of the error",
+        prior="power of the weight (Lasso at 1)",
+        feature_space="explicit",
+        inference="point estimate",
+        advice="the penalty is known: Lasso, median regression; otherwise sparse",
+        page="regression",
+    )
 
     def __init__(
         self,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from posterity import trees
+from posterity.models import ModelCard
 from posterity.regression.forest_model import ForestRegressor
 from posterity.regression.random_forest import most_columns
 from posterity.trees import forests, growth
@@ -49,6 +50,15 @@ feature_importances_
     >>> print(f"{mean[0]:.2f} +- {std[0]:.2f}")
     0.24 +- 0.02
     """
+
+    card = ModelCard(
+        likelihood="normal leaves",
+        prior="pooled variance",
+        feature_space="one random split per level",
+        inference="greedy, averaged",
+        advice="predictions must be very fast",
+        page="trees",
+    )
 
     def __init__(
         self,

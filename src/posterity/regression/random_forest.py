@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from posterity import trees
+from posterity.models import ModelCard
 from posterity.regression.forest_model import ForestRegressor
 from posterity.trees import forests
 
@@ -86,6 +87,15 @@ class RandomForestRegressor(ForestRegressor):
     >>> mean.round(1), std.round(1)
     (array([-1. ,  1.1]), array([0.1, 0.4]))
     """
+
+    card = ModelCard(
+        likelihood="normal leaves",
+        prior="pooled variance, learned out of bag",
+        feature_space="random splits",
+        inference="bootstrap, averaged",
+        advice="many rows, steps and thresholds",
+        page="trees",
+    )
 
     def __init__(
         self,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from posterity import trees, validation
+from posterity.models import ModelCard
 from posterity.regression.forest_model import ForestRegressor
 from posterity.regression.random_forest import most_columns
 from posterity.trees import forests
@@ -48,6 +49,15 @@ class RandomTreeRegressor(ForestRegressor):
     >>> model.predict([[0.2], [0.8]])
     array([1., 3.])
     """
+
+    card = ModelCard(
+        likelihood="normal leaves",
+        prior="pooled variance",
+        feature_space="random splits",
+        inference="greedy, splits by evidence",
+        advice="one tree that can be drawn",
+        page="trees",
+    )
 
     def __init__(
         self,

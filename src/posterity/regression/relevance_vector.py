@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 
 from posterity import arrays, designs, models
 from posterity.inference.sparse_bayes import choose_vectors
+from posterity.models import ModelCard
 from posterity.regression.candidate_vectors import CandidateVectors
 
 
@@ -108,6 +109,15 @@ class RelevanceVectorRegressor(CandidateVectors):
     >>> bool(abs(mean[0] - 1.0) < 0.2), bool(std[0] < 0.2)
     (True, True)
     """
+
+    card = ModelCard(
+        likelihood="normal",
+        prior="Student-t (precision per weight)",
+        feature_space="kernel columns, few rows kept",
+        inference="closed form, precisions and kernel by evidence",
+        advice="a smooth function that must predict fast from a small file",
+        page="sparse",
+    )
 
     def __init__(
         self,

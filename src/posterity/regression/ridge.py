@@ -14,6 +14,7 @@ from posterity.inference.conjugate import (
     maximise_tied_variances,
     reduce_statistics,
 )
+from posterity.models import ModelCard
 from posterity.regression.posterior import PosteriorModel
 from posterity.regression.streamed import StreamedLinearModel
 
@@ -57,6 +58,15 @@ class RidgeRegression(PosteriorModel, StreamedLinearModel):
     >>> model.fit([[-1.0], [0.0], [1.0]], [-5.0, 0.0, 5.0]).coef_
     array([2.])
     """
+
+    card = ModelCard(
+        likelihood="normal",
+        prior="normal, tied to the noise",
+        feature_space="explicit",
+        inference="closed form",
+        advice="the penalty is known",
+        page="regression",
+    )
 
     def __init__(
         self,

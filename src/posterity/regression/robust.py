@@ -8,6 +8,7 @@ from posterity import likelihoods
 from posterity.arrays import Array
 from posterity.designs import Design
 from posterity.likelihoods import student_t
+from posterity.models import ModelCard
 from posterity.regression.generalized import LikelihoodRegressor
 
 
@@ -59,6 +60,15 @@ class RobustRegression(LikelihoodRegressor):
     >>> RobustRegression().fit(X, y).coef_.round(1)
     array([2.])
     """
+
+    card = ModelCard(
+        likelihood="Student-t: outliers",
+        prior="normal",
+        feature_space="explicit",
+        inference="Laplace, by evidence",
+        advice="some targets are outliers",
+        page="likelihoods",
+    )
 
     def __init__(
         self,

@@ -13,6 +13,7 @@ from posterity.arrays import Array
 from posterity.inference.conjugate import WeightPosterior
 from posterity.inference.sparse_bayes import ColumnEngine, SparseProblem, choose_columns
 from posterity.linalg import symmetric
+from posterity.models import ModelCard
 from posterity.regression import sparse_noise
 from posterity.regression.linear_model import Rows
 from posterity.regression.posterior import PosteriorModel
@@ -92,6 +93,15 @@ class SparseLinearRegression(PosteriorModel, StreamedLinearModel):
     >>> model.relevance_, model.coef_[model.relevance_].round(1)
     (array([ 3, 80]), array([ 1., -2.]))
     """
+
+    card = ModelCard(
+        likelihood="normal",
+        prior="Student-t (precision per weight)",
+        feature_space="explicit, few columns kept",
+        inference="closed form, precisions by evidence",
+        advice="few of many columns matter, and you want to know which",
+        page="sparse",
+    )
 
     relevance_: NDArray[np.intp]
 

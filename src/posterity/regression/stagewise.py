@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from posterity import distributions, likelihoods, models, validation
 from posterity.arrays import Array
 from posterity.inference.local import Stages, StagewiseStep
+from posterity.models import ModelCard
 from posterity.models.stagewise_model import StagewiseModel
 from posterity.regression.base import DISTRIBUTION, Regressor
 
@@ -87,6 +88,15 @@ class StagewiseRegressor(StagewiseModel, Regressor):
     >>> mean.round(2) + 0.0, std.round(2), model.n_units_
     (array([0.99, 0.  ]), array([0.1, 0.1]), 3)
     """
+
+    card = ModelCard(
+        likelihood="any",
+        prior="weak normal",
+        feature_space="smooth units, added one by one",
+        inference="stagewise, most probable",
+        advice="a small, fast model of a curved surface; any likelihood",
+        page="trees",
+    )
 
     likelihood_: likelihoods.Likelihood
 
