@@ -10,7 +10,7 @@ WORKERS := $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 PIP := $(BIN)/pip --disable-pip-version-check install --quiet --no-compile
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check environment lint types bench figures docs clean
+.PHONY: help run test check environment lint types bench figures family docs clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -60,6 +60,9 @@ bench: $(VENV)/.bench ## Measure posterity beside its peers and write the tables
 
 figures: $(VENV)/.run ## Draw every figure of the gallery into gallery/out and docs/figures
 	$(BIN)/python -m gallery
+
+family: $(VENV)/.run ## Write the front door and the tables of models from the estimators' cards
+	$(BIN)/python docs/_ext/family.py
 
 docs: $(VENV)/.docs ## Build the documentation into docs/_build/html
 	$(BIN)/sphinx-build -W --keep-going --quiet docs docs/_build/html

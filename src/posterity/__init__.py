@@ -8,6 +8,8 @@ evidence by which it can be compared with the others.
 from importlib import import_module
 from typing import Any
 
+from posterity.estimators import BY_ROOM
+
 # The rooms a user enters, and the names that stand at the front door. They are imported when they
 # are asked for, so that the command answers at once; __init__.pyi tells type checkers the same.
 _ROOMS = (
@@ -27,56 +29,8 @@ _ROOMS = (
     "testing",
     "trees",
 )
-_NAMES = {
-    "classification": (
-        "BayesianLogisticRegression",
-        "DiscreteClassifier",
-        "DualLogisticRegression",
-        "GaussianProcessClassifier",
-        "StagewiseClassifier",
-        "KernelLogisticRegression",
-        "LogisticRegression",
-        "LogisticTreeClassifier",
-        "LogitBoostClassifier",
-        "MixtureOfExpertsClassifier",
-        "RandomFernClassifier",
-        "RandomForestClassifier",
-        "RandomTreeClassifier",
-        "RelevanceVectorClassifier",
-        "SparseLogisticRegression",
-    ),
-    "latent": (
-        "GPLVM",
-        "HierarchicalGPLVM",
-        "KernelKMeans",
-        "KernelPCA",
-        "PCA",
-        "Whitening",
-    ),
-    "persistence": (
-        "load",
-        "save",
-    ),
-    "regression": (
-        "BayesianLinearRegression",
-        "DualLinearRegression",
-        "GammaRegression",
-        "GaussianProcessRegressor",
-        "GeneralizedLinearRegression",
-        "StagewiseRegressor",
-        "KernelRidgeRegression",
-        "LinearRegression",
-        "LqRegression",
-        "RandomFernRegressor",
-        "RandomForestRegressor",
-        "RandomTreeRegressor",
-        "RelevanceVectorRegressor",
-        "RidgeRegression",
-        "RobustRegression",
-        "SparseLinearRegression",
-    ),
-}
-_HOME = {name: room for room, names in _NAMES.items() for name in names}
+_HOME = {name: room for room, names in BY_ROOM.items() for name in names}
+_HOME |= dict.fromkeys(("load", "save"), "persistence")
 
 __all__ = sorted([*_HOME, *_ROOMS])
 

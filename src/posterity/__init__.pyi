@@ -1,4 +1,4 @@
-"""The names of the front door, as a type checker reads them."""
+"""The names of the front door, as a type checker reads them. Written by ``make family``."""
 
 from posterity import (
     comparison,

@@ -15,21 +15,11 @@ from typing import Any
 
 import sklearn
 
+from posterity import estimators
 from posterity.persistence import around
 from posterity.persistence.errors import FileError
 
-ROOMS = {
-    "regression": """BayesianLinearRegression DualLinearRegression GammaRegression
-        GaussianProcessRegressor GeneralizedLinearRegression IncrementalRegressor
-        KernelRidgeRegression LinearRegression LqRegression RandomFernRegressor
-        RandomForestRegressor RandomTreeRegressor RelevanceVectorRegressor RidgeRegression
-        RobustRegression SparseLinearRegression""",
-    "classification": """BayesianLogisticRegression DiscreteClassifier DualLogisticRegression
-        GaussianProcessClassifier IncrementalClassifier KernelLogisticRegression
-        LogisticRegression LogisticTreeClassifier LogitBoostClassifier
-        MixtureOfExpertsClassifier RandomFernClassifier RandomForestClassifier
-        RandomTreeClassifier RelevanceVectorClassifier SparseLogisticRegression""",
-    "latent": "GPLVM HierarchicalGPLVM KernelKMeans KernelPCA PCA Whitening",
+ROOMS = {  # beside the public estimators
     "kernels": """AdditiveChiSquared Categorical ChiSquared Columns Constant Cosine Function Graph
         Linear Matern Periodic Polynomial Product RBF RationalQuadratic Scaled ShortestPath
         Spectrum Subsequence SubsetTree Sum WeisfeilerLehman White""",
@@ -225,7 +215,14 @@ class Registry:
 def known() -> frozenset[str]:
     """Return the names that files may contain."""
     tables = (ROOMS, FUNCTIONS, around.CLASSES, around.INNER, around.FUNCTIONS)
-    return frozenset().union(*map(_names, tables))
+    return frozenset(_estimator_names()).union(*map(_names, tables))
+
+
+def _estimator_names() -> Iterator[str]:
+    """The names of public estimators in files: the first that each of them had."""
+    first = {f"{old.rpartition('.')[0]}.{now}": old for old, now in RENAMED.items()}
+    for room, names in estimators.BY_ROOM.items():
+        yield from (first.get(f"{room}.{name}", f"{room}.{name}") for name in names)
 
 
 def place_of(name: str) -> str:

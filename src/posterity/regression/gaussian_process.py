@@ -57,15 +57,12 @@ class GaussianProcessRegressor(KernelRegressor):
         ``StudentT``. "auto" is "variational" where that exists, for ``Bernoulli`` propagation at
         the parameters of Laplace's evidence, and else "laplace".
     inducing_points : int or array-like of shape (M, D), optional
-        Carry the function by M points instead of all rows: for more rows than a matrix of their
-        covariances has room for. A number: at most so many are chosen among the rows, fewer where
-        these say it all, and then moved. Points given are moved from there. ``log_evidence_`` is
-        then a lower bound, of all rows; where a search starts and among which points to choose is
-        told by 20,000 of them at most. Rows of Dask collections stay on the workers, who make two
-        passes over them for each step: ``persist`` what is expensive to compute. Let
-        ``noise_variance`` carry the noise, not a ``White`` kernel. With a ``likelihood`` points
-        stay where they are, parameters are learned on as many rows or a thousand, and
-        ``log_evidence_`` is that of the function which the points carry.
+        Represent the function by M points instead of all rows, when their covariance matrix does
+        not fit. A number: at most so many rows are chosen, then moved; given points are moved, too.
+        ``log_evidence_`` is then a lower bound; the search starts from at most 20,000 rows. Rows of
+        Dask collections stay on the workers, with two passes for each step: ``persist`` expensive
+        ones. Use ``noise_variance`` for the noise, not a ``White`` kernel. With a ``likelihood``
+        points stay fixed, parameters are learned on as many rows or a thousand.
     normalize_y : bool, default=False
         Divide each output by its standard deviation first; kernel and ``noise_variance`` are then
         in units of it.
@@ -74,23 +71,19 @@ class GaussianProcessRegressor(KernelRegressor):
         ``normalize_y=True`` with it where their units differ. False: each is learned by itself, as
         if it were fitted alone. Where nothing is learned this makes no difference.
     n_restarts : int, default=2
-        Further searches; the one that does best in its first steps goes on. The first starts with
-        the columns that matter by themselves, where there is a length scale a column, the others at
-        random.
+        Number of further searches, of which the best after a few steps continues. The first starts
+        with the columns that matter by themselves, the others at random.
     warm_start : bool, default=False
-        Start from the kernel and the noise of the previous fit, where that was asked for the same
-        kernel on as many columns.
+        Start from the kernel and noise of the previous fit with the same kernel and columns.
     max_iter : int, optional
-        Of each search. None: 200; 100 with inducing points, where it is a budget that moving points
-        use up.
+        Maximum number of iterations of each search. None: 200, or 100 with inducing points.
     n_jobs : int, optional
         Searches carried out at the same time.
     device : str, optional
         Where to compute, as PyTorch calls it ("cuda"). None: where X lies: PyTorch and CuPy
         arrays stay on their device.
     random_state : int, Generator or None, default=0
-        Of the random starts, and of the rows on which searches begin where there are at least a
-        thousand. The same number, the same fit, wherever the rows are.
+        Seed of the random starts, and of the rows on which searches of many rows begin.
 
     Attributes
     ----------
@@ -114,8 +107,7 @@ class GaussianProcessRegressor(KernelRegressor):
         Inputs that the kernel found to make no difference over the range of the rows; with
         ``mean="linear"``, none beside their slope.
     restarts_log_evidence_ : array
-        What the first steps of each search reached, on the rows it began with, the prior of the
-        noise included.
+        Log evidence, with the prior of the noise, after the first steps of each search.
     X_train_ : array of shape (N, D), or list
         The rows; of more than 20,000 on Dask, a sample of so many.
     inducing_points_ : array of shape (M, D), or list; or a tuple of these, one an output
@@ -146,7 +138,7 @@ class GaussianProcessRegressor(KernelRegressor):
         likelihood="normal, or any",
         prior="normal, over functions",
         feature_space="kernel, or inducing points",
-        inference="closed form; variational or Laplace for other likelihoods; kernel by evidence",
+        inference="closed form; for other likelihoods variational, propagation or Laplace",
         advice="a smooth function, with wide intervals away from the rows",
         page="gaussian_processes",
     )
