@@ -187,13 +187,13 @@ def test_points_given_are_kept_and_one_is_enough():
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_parameters_are_learned_on_some_rows_and_the_rest_is_conditioned_on(n_classes, monkeypatch):
     seen = []
-    search = latent_process.maximise_latent_evidence
+    search = latent_process.maximise_evidence
 
     def spy(problem, **options):
         seen.append(problem)
         return search(problem, **options)
 
-    monkeypatch.setattr(latent_process, "maximise_latent_evidence", spy)
+    monkeypatch.setattr(latent_process, "maximise_evidence", spy)
     X, y = data(90, n_classes)
     options = {"mean": "zero", "inference": "laplace"}
     model = GaussianProcessClassifier(learning_rows=45, **options).fit(X, y)
@@ -211,13 +211,13 @@ def test_parameters_are_learned_on_some_rows_and_the_rest_is_conditioned_on(n_cl
 
 def test_rows_to_learn_on_hold_every_class_however_rare(monkeypatch):
     seen = []
-    search = latent_process.maximise_latent_evidence
+    search = latent_process.maximise_evidence
 
     def spy(problem, **options):
         seen.append(problem.targets.y)
         return search(problem, **options)
 
-    monkeypatch.setattr(latent_process, "maximise_latent_evidence", spy)
+    monkeypatch.setattr(latent_process, "maximise_evidence", spy)
     X, y = data(60)
     y[-1] = 2
     for seed in range(5):

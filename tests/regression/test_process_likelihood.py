@@ -213,13 +213,13 @@ def test_nested_parameters_are_set_and_searched():
 def test_a_warm_start_goes_on_with_kernel_and_likelihood(monkeypatch):
     X, truth, rng = data()
     y = truth + 0.2 * rng.standard_t(3, size=40)
-    starts, search = [], latent_process.maximise_latent_evidence
+    starts, search = [], latent_process.maximise_evidence
 
     def spy(problem, **options):
         starts.append(problem.start)
         return search(problem, **options)
 
-    monkeypatch.setattr(latent_process, "maximise_latent_evidence", spy)
+    monkeypatch.setattr(latent_process, "maximise_evidence", spy)
     model = GaussianProcessRegressor(
         likelihood=likelihoods.StudentT(), warm_start=True, n_restarts=0
     ).fit(X, y)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import Protocol, Self, TypeVar
+from typing import Any, Protocol, Self, TypeVar
 
 import joblib
 import numpy as np
@@ -32,9 +32,11 @@ NO_SEARCH = optimize.Optimum(
 )
 
 Objective = Callable[[Array], tuple[float, Array]]
+L = TypeVar("L")
+L_co = TypeVar("L_co", covariant=True)
 
 
-class Searchable(Protocol):
+class Searchable(Protocol[L_co]):
     """What is searched by stages: log parameters, on ever more rows."""
 
     @property
@@ -59,6 +61,12 @@ class Searchable(Protocol):
     def objective(self) -> Objective:
         """Minus the log evidence and its gradient; infinite where there is none."""
 
+    def check_room(self) -> None:
+        """Refuse rows for which there is not enough memory, before anything is computed."""
+
+    def describe(self, best: optimize.Optimum, probes: Array) -> L_co:
+        """What was learned, given the optimum and the log evidence that first steps reached."""
+
     def among(self, rows: NDArray[np.intp]) -> Self:
         """The same problem on these rows."""
 
@@ -72,7 +80,7 @@ class Searchable(Protocol):
         """Why the search cannot start, in a sentence."""
 
 
-S = TypeVar("S", bound=Searchable)
+S = TypeVar("S", bound=Searchable[Any])
 
 
 def negated(evidence: Objective) -> Objective:
@@ -118,59 +126,59 @@ def climb_evidence(
     """
     if not len(start):
         return NO_SEARCH
+    options = _describe_climb(limits, names, least_gain)
     return optimize.minimise_bfgs(
         objective,
         start,
-        bounds=[(low, high) for low, high in limits],
-        names=names,
         inverse_hessian=inverse_hessian,
-        longest_step=_LONGEST,
         max_iter=max_iter,
-        tol=_FLAT * least_gain,
-        least_gain=least_gain,
         announce=announce,
+        **options,
     )
 
 
-def search_by_stages(
-    problem: Searchable,
-    starts: Sequence[Array],
-    max_iter: int,
-    n_jobs: int | None,
-    rng: np.random.Generator,
+def _describe_climb(limits: Array, names: Sequence[str], least_gain: float) -> dict[str, Any]:
+    """The settings of BFGS that climbs of log evidences share."""
+    return {
+        "bounds": [(low, high) for low, high in limits],
+        "names": names,
+        "longest_step": _LONGEST,
+        "tol": _FLAT * least_gain,
+        "least_gain": least_gain,
+    }
+
+
+def maximise_evidence(
+    problem: Searchable[L],
     *,
+    starts: Sequence[Array] = (),
+    max_iter: int = 200,
+    n_jobs: int | None = None,
+    rng: np.random.Generator,
     announce: bool = True,
-) -> tuple[optimize.Optimum, Array]:
-    """The best optimum, and the log evidence that the first steps from each start reached."""
+) -> L:
+    """Climb a little from every start, on a part of the rows where there are many.
+
+    Only the best goes on: which basin is the deepest shows in the first steps.
+    """
+    if not len(problem.start):
+        return problem.describe(NO_SEARCH, np.empty(0))
+    problem.check_room()  # the first stages need little of it
     stages = list(_stages(problem, rng))
-    points = [problem.start, *starts]
-    probes = _probe(stages[0], points, min(_PROBES, max_iter), n_jobs)
-    best = min(probes, key=lambda probe: probe.value) if probes else _make_start(problem.start)
+    best, probes = _make_start(problem.start), []
+    if len(starts):
+        few, gain = min(_PROBES, max_iter), _COARSE * LEAST_GAIN
+        points = map(_make_start, [problem.start, *starts])
+        tasks = (joblib.delayed(_climb)(stages[0], p, few, gain, probing=True) for p in points)
+        probes = list(joblib.Parallel(n_jobs=n_jobs, require="sharedmem")(tasks))
+        best = min(probes, key=lambda probe: probe.value)
     n_before = stages[0].n_rows
     for stage in stages:
         n = stage.n_rows
         gain = LEAST_GAIN * max(1.0, n / _MANY_ROWS) ** 2 * (1.0 if stage is problem else _COARSE)
         best = _climb(stage, best, max_iter, gain, grown=n / n_before, announce=announce)
         n_before = n
-    return best, -np.array([probe.value for probe in probes])
-
-
-def _probe(
-    problem: Searchable, points: Sequence[Array], max_iter: int, n_jobs: int | None
-) -> list[optimize.Optimum]:
-    """The first steps from each of several points; none where there is no choice."""
-    if len(points) == 1:
-        return []
-    tasks = (joblib.delayed(_first_steps)(problem, point, max_iter) for point in points)
-    return list(joblib.Parallel(n_jobs=n_jobs, require="sharedmem")(tasks))
-
-
-def _first_steps(problem: Searchable, point: Array, max_iter: int) -> optimize.Optimum:
-    """Where a short climb leads; nowhere from a point at which there is no evidence."""
-    try:
-        return _climb(problem, _make_start(point), max_iter, _COARSE * LEAST_GAIN, announce=False)
-    except linalg.NotPositiveDefiniteError as error:
-        return replace(_make_start(point), stop_reason=str(error))
+    return problem.describe(best, -np.array([probe.value for probe in probes]))
 
 
 def _make_start(point: Array) -> optimize.Optimum:
@@ -187,7 +195,9 @@ def _stages(problem: S, rng: np.random.Generator) -> Iterator[S]:
     yield problem
 
 
-def draw_random_starts(problem: Searchable, count: int, rng: np.random.Generator) -> list[Array]:
+def draw_random_starts(
+    problem: Searchable[Any], count: int, rng: np.random.Generator
+) -> list[Array]:
     """Points about the start, within bounds."""
     low, high = problem.limits.T
     shape = (count, len(low))
@@ -195,36 +205,41 @@ def draw_random_starts(problem: Searchable, count: int, rng: np.random.Generator
 
 
 def _climb(
-    problem: Searchable,
+    problem: Searchable[Any],
     start: optimize.Optimum,
     max_iter: int,
     gain: float,
     *,
     grown: float = 1.0,
     announce: bool = True,
+    probing: bool = False,
 ) -> optimize.Optimum:
     """From where another climb ended, with what it learned of the curvature.
 
-    A log evidence curves in proportion to the rows it is of, which have grown by a factor.
+    A log evidence curves in proportion to the rows it is of, which have grown by a factor. A probe
+    leads nowhere from a point at which there is no evidence, and is not announced.
     """
     H = start.inverse_hessian
     with linalg.threads.limited(problem.n_rows):
         objective = problem.objective()
-        x = _find_feasible(problem, objective, start.x)
+        try:
+            x = _find_feasible(problem, objective, start.x)
+        except linalg.NotPositiveDefiniteError as error:
+            if not probing:
+                raise
+            return replace(start, stop_reason=str(error))
         gain = max(gain, problem.resolution(x))
-        return climb_evidence(
+        return optimize.minimise_bfgs(
             objective,
             x,
-            limits=problem.limits,
-            names=problem.names,
-            max_iter=max_iter,
-            least_gain=gain,
             inverse_hessian=None if H is None else H / grown,
-            announce=announce,
+            max_iter=max_iter,
+            announce=announce and not probing,
+            **_describe_climb(problem.limits, problem.names, gain),
         )
 
 
-def _find_feasible(problem: Searchable, objective: Objective, start: Array) -> Array:
+def _find_feasible(problem: Searchable[Any], objective: Objective, start: Array) -> Array:
     """The start, or the nearest at which there is an evidence."""
     theta = np.clip(start, *problem.limits.T)
     while not np.isfinite(objective(theta)[0]):

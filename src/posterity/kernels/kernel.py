@@ -225,8 +225,10 @@ class Kernel(abc.ABC):
 
     def _gathered(self, **gradients: Callable[[], Any]) -> Array:
         """The own part of dL/dtheta: what each free parameter's function returns, in order."""
-        parts = [np.atleast_1d(gradients[name]()) for name in parameter_tree.free_names(self)]
-        return np.concatenate([np.empty(0), *parts])
+        parts = [np.empty(0)]
+        for name in parameter_tree.free_names(self):
+            parts.append(np.atleast_1d(gradients[name]()))
+        return np.concatenate(parts)
 
     def _settled(self) -> Self:
         """With unset parameters at their neutral value, own ones only."""

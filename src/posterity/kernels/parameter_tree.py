@@ -64,8 +64,11 @@ def arguments(node: Node) -> list[Field[Any]]:
 
 def children(node: Node) -> list[tuple[str, Any]]:
     """The nodes directly below, with the names of their fields."""
-    values = ((f.name, getattr(node, f.name)) for f in _fields_of(type(node)))
-    return [(name, value) for name, value in values if is_node(value)]
+    found = []
+    for f in _fields_of(type(node)):
+        if is_node(value := getattr(node, f.name)):
+            found.append((f.name, value))
+    return found
 
 
 def is_node(value: Any) -> bool:

@@ -13,7 +13,7 @@ from posterity.arrays import Array, DeviceArray, namespace
 from posterity.kernels import distances, rows, scales
 from posterity.kernels.kernel import Kernel
 from posterity.kernels.parameters import Range, positive
-from posterity.kernels.stationary import movement, squared_moments
+from posterity.kernels.stationary import movement, squares_and_movement
 from posterity.kernels.tangent import Tangent
 
 _PERIODS_SEEN = 4.0  # at the start of the search
@@ -60,7 +60,7 @@ class Periodic(Kernel):
             K,
             lambda G: self._gathered(
                 period=lambda: self._period_gradient(X, Z, A, B, K, G),
-                length_scale=lambda: float(np.sum(squared_moments(A, B, K, G))),
+                length_scale=lambda: float(np.sum(squares_and_movement(A, B, K, G)[0])),
             ),
             lambda G: self._unwound(A, -0.5 * movement(A, B, K, G)),
         )

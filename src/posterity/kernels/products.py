@@ -3,7 +3,7 @@
 import array_api_compat
 import numpy as np
 
-from posterity.arrays import Array, DeviceArray
+from posterity.arrays import DeviceArray
 from posterity.kernels import distances
 
 _STRIP_VALUES = 1 << 15  # a quarter of a megabyte, which stays in a processor's cache
@@ -22,13 +22,9 @@ def weighted(S: DeviceArray, G: DeviceArray, M: DeviceArray, *, hollow: bool) ->
     array([[20.],
            [ 3.]])
     """
-    if array_api_compat.is_numpy_array(G):
-        return _by_strips(S, G, M, hollow)
-    W = S * G
-    return (distances.without_diagonal(W) if hollow else W) @ M
-
-
-def _by_strips(S: Array, G: Array, M: Array, hollow: bool) -> Array:
+    if not array_api_compat.is_numpy_array(G):
+        W = S * G
+        return (distances.without_diagonal(W) if hollow else W) @ M
     n, size = len(G), max(1, _STRIP_VALUES // max(1, G.shape[1]))
     product = np.empty((n, M.shape[1]), dtype=G.dtype)
     for start in range(0, n, size):

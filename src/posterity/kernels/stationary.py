@@ -63,7 +63,9 @@ class Stationary(Kernel):
 
         return Tangent(
             K,
-            lambda G: self._gathered(length_scale=lambda: self._length_gradient(A, B, slope, G)),
+            lambda G: self._gathered(
+                length_scale=lambda: self._per_length(squares_and_movement(A, B, slope, G)[0])
+            ),
             lambda G: -0.5 * movement(A, B, slope, G) / self._lengths(X),
             both,
         )
@@ -89,20 +91,9 @@ class Stationary(Kernel):
     def _lengths(self, X: DeviceArray) -> DeviceArray | float:
         return scales.per_column(self.length_scale, X, self)
 
-    def _length_gradient(
-        self, A: DeviceArray, B: DeviceArray, slope: DeviceArray, G: DeviceArray
-    ) -> Array | float:
-        """sum_nm W_nm (a_nd - b_md)^2: dL/d log length_scale, W = slope G = dL/d(-r^2 / 2)."""
-        return self._per_length(squared_moments(A, B, slope, G))
-
     def _per_length(self, S: Array) -> Array | float:
-        """What there is of each column, for the length scales there are: added up for one."""
+        """dL/d log length_scale from sums S of W (a_d - b_d)^2 a column, W = dL/d(-r^2 / 2)."""
         return S if isinstance(self.length_scale, tuple) else float(np.sum(S))
-
-
-def squared_moments(A: DeviceArray, B: DeviceArray, S: DeviceArray, G: DeviceArray) -> Array:
-    """sum_nm W_nm (a_nd - b_md)^2 for each column d, where W = S G, entry by entry."""
-    return squares_and_movement(A, B, S, G)[0]
 
 
 def movement(A: DeviceArray, B: DeviceArray, S: DeviceArray, G: DeviceArray) -> DeviceArray:
@@ -117,7 +108,7 @@ def movement(A: DeviceArray, B: DeviceArray, S: DeviceArray, G: DeviceArray) -> 
 def squares_and_movement(
     A: DeviceArray, B: DeviceArray, S: DeviceArray, G: DeviceArray
 ) -> tuple[Array, DeviceArray]:
-    """`squared_moments` and `movement`, in one pass over W; about the mean of B."""
+    """sum_nm W_nm (a_nd - b_md)^2 of each column d, W = S G, and `movement`, in one pass."""
     xp, d = namespace(A, B, S, G), B.shape[1]
     centre = xp.mean(B, axis=0)
     a, b = A - centre, B - centre
@@ -246,7 +237,7 @@ class RationalQuadratic(Stationary):
         return Tangent(
             K,
             lambda G: self._gathered(
-                length_scale=lambda: self._length_gradient(A, B, slope, G),
+                length_scale=lambda: self._per_length(squares_and_movement(A, B, slope, G)[0]),
                 shape=lambda: self._shape_gradient(R, K * G),
             ),
             lambda G: -0.5 * movement(A, B, slope, G) / self._lengths(X),

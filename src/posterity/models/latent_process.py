@@ -29,7 +29,7 @@ from posterity.inference.process import (
     VariationalPosterior,
     choose_points,
     draw_random_starts,
-    maximise_latent_evidence,
+    maximise_evidence,
 )
 from posterity.models import kernel_model
 from posterity.models.fitted import find_center
@@ -161,7 +161,7 @@ class LatentProcess:
         rng = arrays.generator(self.random_state)
         training = self._arrange_rows(training)
         problem = self._pose(training)
-        learned = maximise_latent_evidence(
+        learned = maximise_evidence(
             part := self._choose_rows(problem, rng),
             starts=draw_random_starts(part, self.n_restarts, rng),
             max_iter=self.max_iter,

@@ -10,16 +10,14 @@ from typing import Any
 import numpy as np
 
 from posterity import arrays, kernels, validation
-from posterity.arrays import Array
 from posterity.inference.process import (
     HeldRows,
-    ObservedRows,
     ProcessProblem,
     SeparateOutputs,
     draw_further_starts,
     jitter_variance,
+    maximise_evidence,
     maximise_inducing_bound,
-    maximise_process_evidence,
 )
 from posterity.kernels import mean_prior
 from posterity.models import kernel_model
@@ -129,39 +127,20 @@ class NormalProcess:
         seen = seen if held.has_replicates else seen.without_repeats()
         problem = self._pose(shown, seen, variance, output or 0)
         starts = draw_further_starts(problem, self.n_restarts, rng)
-        learned, points = self._search(problem, told, starts, rng)
+        given: dict[str, Any] = {"starts": starts, "n_jobs": self.n_jobs, "rng": rng}
+        if self.inducing_points is None:
+            learned: Any = maximise_evidence(problem, max_iter=self.max_iter or 200, **given)
+        else:
+            points = self.inducing_points
+            if isinstance(points, numbers.Integral):
+                points = validation.check_count(points, "inducing_points")
+            max_iter = self.max_iter or 100
+            learned = maximise_inducing_bound(problem, points, told, max_iter=max_iter, **given)
         kernel, noise = problem.total(learned.kernel), learned.noise_variance
         if problem.noise_bounds is not None:
             noise += jitter_variance(kernel, shown.rows, problem.jitter)
-        posterior = condition_process(kernel, noise, observed, points)
+        posterior = condition_process(kernel, noise, observed, getattr(learned, "Z", None))
         return _OutputFit(learned, noise, posterior, variance)
-
-    def _search(
-        self,
-        problem: ProcessProblem,
-        observed: ObservedRows,
-        starts: list[Array],
-        rng: np.random.Generator,
-    ) -> tuple[Any, Any]:
-        """What is learned from all rows, or through inducing points; and the points."""
-        if self.inducing_points is None:
-            max_iter = self.max_iter or 200
-            return maximise_process_evidence(
-                problem, starts=starts, max_iter=max_iter, n_jobs=self.n_jobs, rng=rng
-            ), None
-        points = self.inducing_points
-        if isinstance(points, numbers.Integral):
-            points = validation.check_count(points, "inducing_points")
-        learned = maximise_inducing_bound(
-            problem,
-            points,
-            observed,
-            starts=starts,
-            max_iter=self.max_iter or 100,
-            n_jobs=self.n_jobs,
-            rng=rng,
-        )
-        return learned, learned.Z
 
     def _pose(
         self, training: Training, observed: HeldRows, v: float, output: int

@@ -30,7 +30,7 @@ def problem(n=60, *, kernel=FREE, noise=0.1, learned=True, weights=None, extra=N
 
 
 def maximise(asked, seed=0, **options):
-    return search.maximise_process_evidence(asked, rng=np.random.default_rng(seed), **options)
+    return evidence_search.maximise_evidence(asked, rng=np.random.default_rng(seed), **options)
 
 
 def log_evidence(asked, learned):

@@ -16,7 +16,6 @@ from posterity.inference.process.latent.scale_mixture import (
 from posterity.inference.process.latent.search import (
     LatentProblem,
     LearnedLatent,
-    maximise_latent_evidence,
 )
 from posterity.inference.process.latent.site_posterior import SitePosterior
 from posterity.inference.process.latent.targets import LatentTargets
@@ -25,12 +24,11 @@ from posterity.inference.process.observations import Observations
 from posterity.inference.process.search import (
     ProcessProblem,
     draw_further_starts,
-    maximise_process_evidence,
 )
 from posterity.inference.process.separate_outputs import SeparateOutputs
 from posterity.inference.process.softmax.laplace import SoftmaxEvidence, SoftmaxPosterior
 from posterity.inference.process.softmax.variational import VariationalPosterior
-from posterity.inference.search import draw_random_starts
+from posterity.inference.search import draw_random_starts, maximise_evidence
 
 __all__ = [
     "Condensed",
@@ -64,8 +62,7 @@ __all__ = [
     "draw_further_starts",
     "draw_random_starts",
     "jitter_variance",
+    "maximise_evidence",
     "maximise_inducing_bound",
-    "maximise_latent_evidence",
-    "maximise_process_evidence",
     "select_present_rows",
 ]

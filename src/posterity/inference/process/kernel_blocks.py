@@ -4,9 +4,10 @@ A block and its companions fit a processor's cache, so that distances, exponenti
 through memory once, and no second matrix of the size of K is ever needed.
 """
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeVar
+from typing import Any
 
 import array_api_compat
 import numpy as np
@@ -18,8 +19,6 @@ _CPU_ROWS = 192
 _CPU_ROWS_SHARED = 384  # fewer, larger blocks where threads share them
 _SHARED_FROM = 2048  # rows; below, handing out blocks costs more than it saves
 _DEVICE_ROWS = 8192
-
-T = TypeVar("T")
 
 
 def fill(
@@ -40,7 +39,8 @@ def fill(
         if above_too:
             K[j, i] = K[i, j].T
 
-    _for_each(work, K, kernel)
+    with _share_blocks(K, kernel) as (run, rows, columns):
+        list(run(work, rows, columns))
 
 
 def pullback(
@@ -56,7 +56,8 @@ def pullback(
             return kernel.tangent(_rows(X, i)).parameters(weights(i, i))
         return 2.0 * kernel.tangent(_rows(X, i), _rows(X, j)).parameters(weights(i, j))
 
-    return np.sum(_for_each(work, K, kernel), axis=0)
+    with _share_blocks(K, kernel) as (run, rows, columns):
+        return np.sum(list(run(work, rows, columns)), axis=0)
 
 
 def pullback_with_inputs(G: Array, kernel: kernels.Kernel, X: Array) -> tuple[Array, Array]:
@@ -69,7 +70,8 @@ def pullback_with_inputs(G: Array, kernel: kernels.Kernel, X: Array) -> tuple[Ar
     def across(i: slice, j: slice) -> list[tuple[slice, Array, Array]]:
         return [work(i, j)] if i == j else [work(i, j), work(j, i)]
 
-    answers = [answer for pair in _for_each(across, G, kernel) for answer in pair]
+    with _share_blocks(G, kernel) as (run, rows, columns):
+        answers = [answer for pair in run(across, rows, columns) for answer in pair]
     inputs = np.zeros_like(X)
     for i, _, moved in answers:
         inputs[i] += moved
@@ -100,29 +102,29 @@ def symmetric(G: DeviceArray) -> DeviceArray:
     return xp.tril(G) + xp.tril(G, k=-1).T
 
 
-def _for_each(work: Callable[[slice, slice], T], K: DeviceArray, kernel: kernels.Kernel) -> list[T]:
-    """The results of all blocks of the lower triangle, in order."""
+@contextlib.contextmanager
+def _share_blocks(
+    K: DeviceArray, kernel: kernels.Kernel
+) -> Iterator[tuple[Callable[..., Iterable[Any]], list[slice], list[slice]]]:
+    """How to map a function over the blocks of the lower triangle, their rows and columns."""
     n, on_cpu = K.shape[0], array_api_compat.is_numpy_array(K) and kernel.takes_vectors
     workers = linalg.threads.available() if on_cpu and n >= _SHARED_FROM else 1
-    if not on_cpu:
-        places = _places(n, _DEVICE_ROWS if kernel.takes_vectors else n)
+    if on_cpu:
+        cut = _cut(n, _CPU_ROWS_SHARED if workers > 1 else _CPU_ROWS)
     else:
-        places = _places(n, _CPU_ROWS_SHARED if workers > 1 else _CPU_ROWS)
+        cut = _cut(n, _DEVICE_ROWS if kernel.takes_vectors else n)
+    rows = [cut[a] for a in range(len(cut)) for _ in range(a + 1)]
+    columns = [cut[b] for a in range(len(cut)) for b in range(a + 1)]
     with linalg.threads.limited(0):
         if workers == 1:
-            return [work(i, j) for i, j in places]
-        with ThreadPoolExecutor(workers) as pool:
-            return list(pool.map(lambda place: work(*place), places))
+            yield map, rows, columns
+        else:
+            with ThreadPoolExecutor(workers) as pool:
+                yield pool.map, rows, columns
 
 
 def _rows(X: Any, i: slice) -> Any:
     return kernels.rows.between(X, i.start, i.stop)
-
-
-def _places(n: int, size: int) -> list[tuple[slice, slice]]:
-    """Rows and columns of the blocks on and below the diagonal."""
-    cut = _cut(n, size)
-    return [(cut[a], cut[b]) for a in range(len(cut)) for b in range(a + 1)]
 
 
 def _cut(n: int, size: int) -> list[slice]:

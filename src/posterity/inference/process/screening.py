@@ -7,12 +7,12 @@ column is tried by itself, at a few lengths, on a few rows, while the others sta
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from posterity.arrays import Array
-from posterity.inference.search import Objective, Searchable
+from posterity.inference.search import Searchable
 
 _ROWS = 200
 _FLAT = 3.0  # log of the factor by which a column that does not matter is longer than at the start
@@ -20,7 +20,7 @@ _LENGTHS = np.array([-1.5, -3.0])  # likewise, of a column that is tried: a fift
 _PASSES = 2  # a column may matter only beside another
 
 
-def screen_start(problem: Searchable, rng: np.random.Generator) -> Array | None:
+def screen_start(problem: Searchable[Any], rng: np.random.Generator) -> Array | None:
     """Log parameters with columns that matter short and others long; None with one length for all.
 
     Examples
@@ -43,28 +43,14 @@ def screen_start(problem: Searchable, rng: np.random.Generator) -> Array | None:
     low, high = few.limits.T
     theta = few.start.copy()
     theta[places] += _FLAT
-    best = _Point.at(few.objective(), np.clip(theta, low, high))
-    for _ in range(_PASSES):
-        for i in places:
-            best = best.with_best_length(i, np.clip(problem.start[i] + _LENGTHS, low[i], high[i]))
-    return best.theta
-
-
-@dataclass(frozen=True)
-class _Point:
-    """Log parameters, and minus the log evidence there."""
-
-    objective: Objective
-    theta: Array
-    value: float
-
-    @classmethod
-    def at(cls, objective: Objective, theta: Array) -> _Point:
-        return cls(objective, theta, objective(theta)[0])
-
-    def with_best_length(self, i: int, lengths: Array) -> _Point:
-        """The best of this point and those with parameter i at one of the lengths."""
-        tried = np.tile(self.theta, (len(lengths), 1))
-        tried[:, i] = lengths
-        others = (_Point.at(self.objective, theta) for theta in tried if theta[i] != self.theta[i])
-        return min((self, *others), key=lambda point: point.value)
+    theta, objective = np.clip(theta, low, high), few.objective()
+    value = objective(theta)[0]
+    for i in places * _PASSES:
+        before = theta
+        for length in np.clip(problem.start[i] + _LENGTHS, low[i], high[i]):
+            if length != before[i]:
+                tried = before.copy()
+                tried[i] = length
+                if (found := objective(tried)[0]) < value:
+                    theta, value = tried, found
+    return theta

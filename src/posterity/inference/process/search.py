@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,12 +15,10 @@ from posterity.arrays import Array
 from posterity.inference.process import exact, screening
 from posterity.inference.process.observations import Observations
 from posterity.inference.search import (
-    NO_SEARCH,
     Objective,
     Searchable,
     draw_random_starts,
     negated,
-    search_by_stages,
 )
 
 _MORE_NOISE = float(np.log(10.0))  # at a time, where a search cannot start without more
@@ -116,6 +113,15 @@ class ProcessProblem:
         least = noise + self.jitter * variance
         return self.n_rows * optimize.optimum.EPS * variance / least if least else 0.0
 
+    def check_room(self) -> None:
+        """Refuse rows whose covariances do not fit into memory."""
+        exact.check_room(self.observations)
+
+    def describe(self, best: optimize.Optimum, probes: Array) -> LearnedProcess:
+        """The kernel and the noise variance at an optimum, or as given where nothing is learned."""
+        kernel, noise = self.at(best.x) if len(best.x) else (self.kernel, self.noise_variance)
+        return LearnedProcess(kernel, noise, best, probes)
+
     def among(self, rows: NDArray[np.intp]) -> ProcessProblem:
         """The same problem on these rows."""
         X = kernels.rows.chosen(self.X, rows)
@@ -153,28 +159,9 @@ class LearnedProcess:
     probes: Array  # log evidence and prior that the first steps from each of several starts reached
 
 
-def maximise_process_evidence(
-    problem: ProcessProblem,
-    *,
-    starts: Sequence[Array] = (),
-    max_iter: int = 200,
-    n_jobs: int | None = None,
-    rng: np.random.Generator,
-    announce: bool = True,
-) -> LearnedProcess:
-    """Climb a little from every start, on a part of the rows where there are many.
-
-    Only the best goes on: which basin is the deepest shows in the first steps.
-    """
-    if not len(problem.start):
-        return LearnedProcess(problem.kernel, problem.noise_variance, NO_SEARCH, np.empty(0))
-    exact.check_room(problem.observations)  # the first stages need little of it
-    best, probes = search_by_stages(problem, starts, max_iter, n_jobs, rng, announce=announce)
-    kernel, noise = problem.at(best.x)
-    return LearnedProcess(kernel, noise, best, probes)
-
-
-def draw_further_starts(problem: Searchable, count: int, rng: np.random.Generator) -> list[Array]:
+def draw_further_starts(
+    problem: Searchable[Any], count: int, rng: np.random.Generator
+) -> list[Array]:
     """One at which few columns matter, where each has a length scale; others at random."""
     screened = screening.screen_start(problem, rng) if count else None
     if screened is None:

@@ -9,6 +9,7 @@ from posterity.inference.process.inducing import bound
 from posterity.inference.process.inducing import search as inducing_search
 from posterity.inference.process.inducing.observed import HeldRows
 from posterity.inference.process.observations import Observations
+from posterity.inference.search import maximise_evidence
 from posterity.kernels import strings
 
 
@@ -42,7 +43,7 @@ def evidence(p, learned):
 
 
 def test_a_few_points_reach_the_exact_optimum(wave):
-    exact = process_search.maximise_process_evidence(wave, rng=seeded())
+    exact = maximise_evidence(wave, rng=seeded())
     learned = inducing_search.maximise_inducing_bound(wave, 14, rng=seeded())
     assert evidence(wave, learned) == pytest.approx(-learned.optimum.value, abs=1e-6)
     assert -exact.optimum.value - 0.1 < -learned.optimum.value <= -exact.optimum.value + 1e-3
@@ -76,7 +77,7 @@ def test_points_are_chosen_again_as_the_kernel_changes(wave):
     search = inducing_search._Search(wave, HeldRows(wave.X, wave.observations), moving=True)
     theta = np.log([1.0, 6.0, 0.1])
     theta_found, Z, best = search.with_choice(theta, 40, 60)
-    exact = process_search.maximise_process_evidence(wave, rng=seeded())
+    exact = maximise_evidence(wave, rng=seeded())
     assert len(Z) > len(search.chosen(theta, 40))
     assert -best.value == pytest.approx(-exact.optimum.value, abs=0.05)
     assert theta_found == pytest.approx(exact.optimum.x, abs=2e-2)

@@ -10,7 +10,6 @@ from posterity import kernels, likelihoods, linalg
 from posterity.inference import search as evidence_search
 from posterity.inference.process import search as process_search
 from posterity.inference.process.exact import Observations
-from posterity.inference.process.latent import search
 from posterity.inference.process.latent.laplace import LaplaceEvidence
 from posterity.inference.process.latent.propagation import PropagationEvidence
 from posterity.inference.process.latent.search import LatentProblem
@@ -44,7 +43,7 @@ def numbers(likelihood, limits, n=60):
 
 
 def maximise(asked, seed=0, **options):
-    return search.maximise_latent_evidence(asked, rng=np.random.default_rng(seed), **options)
+    return evidence_search.maximise_evidence(asked, rng=np.random.default_rng(seed), **options)
 
 
 @pytest.mark.parametrize("engine", [LaplaceEvidence, PropagationEvidence])
@@ -63,7 +62,7 @@ def test_with_normal_noise_it_learns_what_the_exact_search_does():
     assert asked.names == ["variance", "kernel__length_scale", "noise_variance"]
     learned = maximise(asked)
     observations = Observations.of(asked.targets.y[:, None])
-    exact = process_search.maximise_process_evidence(
+    exact = evidence_search.maximise_evidence(
         process_search.ProcessProblem(
             asked.X, observations, asked.kernel, asked.bounds, 0.1, (1e-6, 10.0)
         ),

@@ -22,6 +22,7 @@ from posterity.inference.process import search as process_search
 from posterity.inference.process.inducing import bound as inducing
 from posterity.inference.process.inducing import selection
 from posterity.inference.process.inducing.observed import HeldRows, ObservedRows
+from posterity.inference.search import maximise_evidence
 
 _COARSE_ROWS = 1000
 _ROUND = 10  # iterations before points are chosen again
@@ -80,7 +81,7 @@ def maximise_inducing_bound(
     """
     n = problem.observations.n_rows
     few = np.sort(rng.permutation(n)[:_COARSE_ROWS])
-    coarse = process_search.maximise_process_evidence(
+    coarse = maximise_evidence(
         problem.among(few),
         starts=starts,
         max_iter=max_iter,

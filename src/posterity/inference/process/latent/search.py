@@ -6,7 +6,7 @@ says it is: Laplace's, that of expectation propagation, or that of several coupl
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from posterity import kernels, likelihoods, optimize
 from posterity.arrays import Array
 from posterity.inference.process.latent.targets import LatentTargets
-from posterity.inference.search import NO_SEARCH, Objective, negated, search_by_stages
+from posterity.inference.search import Objective, negated
 
 _FEW_VALUES = 50  # distinct targets up to which every part of the rows holds all of them
 
@@ -84,6 +84,15 @@ class LatentProblem(Generic[L]):
 
         return negated(value_and_gradient)
 
+    def check_room(self) -> None:
+        """Refuse rows for which the engine has not enough memory."""
+        self.engine(self.X, self.targets)
+
+    def describe(self, best: optimize.Optimum, probes: Array) -> LearnedLatent[L]:
+        """The kernel and the likelihood at an optimum, or as given where nothing is learned."""
+        kernel, likelihood = self.at(best.x) if len(best.x) else (self.kernel, self.likelihood)
+        return LearnedLatent(kernel, likelihood, best, probes)
+
     def among(self, rows: NDArray[np.intp]) -> LatentProblem[L]:
         """The same problem on these rows."""
         return replace(self, X=kernels.rows.chosen(self.X, rows), targets=self.targets.rows(rows))
@@ -131,24 +140,3 @@ class LearnedLatent(Generic[L]):
     likelihood: L
     optimum: optimize.Optimum
     probes: Array  # the log evidence that the first steps from each of several starts reached
-
-
-def maximise_latent_evidence(
-    problem: LatentProblem[L],
-    *,
-    starts: Sequence[Array] = (),
-    max_iter: int = 200,
-    n_jobs: int | None = None,
-    rng: np.random.Generator,
-    announce: bool = True,
-) -> LearnedLatent[L]:
-    """Climb a little from every start, on a part of the rows where there are many.
-
-    Only the best goes on: which basin is the deepest shows in the first steps.
-    """
-    if not len(problem.start):
-        return LearnedLatent(problem.kernel, problem.likelihood, NO_SEARCH, np.empty(0))
-    problem.engine(problem.X, problem.targets)  # refuses now what it has no room for
-    best, probes = search_by_stages(problem, starts, max_iter, n_jobs, rng, announce=announce)
-    kernel, likelihood = problem.at(best.x)
-    return LearnedLatent(kernel, likelihood, best, probes)
