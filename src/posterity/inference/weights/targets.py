@@ -149,17 +149,17 @@ class RowTargets:
         A = self.steps(P)
         if self._sees_differences:
             return A
-        return A + (self.shift if A.ndim == 2 else self.shift[0])
+        return A + (self.shift if self._is_coupled else self.shift[0])
 
     def steps(self, P: Array) -> Array:
         """Q p: by how much latent values change, (n, C) or (n,)."""
-        return P @ self.Q.T if isinstance(self.likelihood, likelihoods.Coupled) else P[:, 0]
+        return P @ self.Q.T if self._is_coupled else P[:, 0]
 
     def value_and_slope(self, A: Array) -> tuple[Array, Array]:
         """log p(y | a) of each row, (n,), and the gradient in p of their weighted sum, (n, J)."""
         log_p, d1 = self.likelihood.value_and_slope(self.observed, A)
         g = self._weighed(d1)
-        return log_p, g @ self.Q if g.ndim == 2 else g[:, None]
+        return log_p, g @ self.Q if self._is_coupled else g[:, None]
 
     def summed(self, log_p: Array) -> float:
         """The sum over rows, each as often as it counts."""
@@ -225,7 +225,7 @@ class RowTargets:
     def undecided(self, P: Array) -> Array:
         """1 where a class is neither probable nor improbable in a row, else 0: (n, C)."""
         A = self.latents(P)
-        p = expit(A)[:, None] if A.ndim == 1 else softmax(A, axis=1)
+        p = softmax(A, axis=1) if self._is_coupled else expit(A)[:, None]
         return (p * (1.0 - p) > _SURE).astype(np.float64)
 
     def are_told_apart(self, A: Array, log_p: Array) -> bool:
@@ -240,12 +240,17 @@ class RowTargets:
         y = self.y
         if self.weights is not None:
             A, y = A[self.weights > 0.0], y[self.weights > 0.0]
-        if A.ndim == 1:
+        if not self._is_coupled:
             return float(np.min(np.where(y > 0, A, -A), initial=np.inf))
         own = y.astype(np.intp)[:, None]
         a, others = np.take_along_axis(A, own, axis=1)[:, 0], A.copy()
         np.put_along_axis(others, own, -np.inf, axis=1)
         return float(np.min(a - others.max(axis=1), initial=np.inf))
+
+    @property
+    def _is_coupled(self) -> bool:
+        """Whether an observation depends on C latent values (n, C) at once, not on one (n,)."""
+        return isinstance(self.likelihood, likelihoods.Coupled)
 
     @property
     def _sees_differences(self) -> bool:
