@@ -102,7 +102,7 @@ def test_reconstruction_error_tells_strangers():
     X = data()
     model = KernelPCA(10).fit(X)
     errors = model.reconstruction_error(X)
-    left = (1.0 - model.explained_variance_ratio_.sum()) * model._components.total_variance
+    left = (1.0 - model.explained_variance_ratio_.sum()) * model._fitted.components.total_variance
     np.testing.assert_allclose(errors.sum() / 59, left, rtol=1e-8)
     assert model.reconstruction_error(X[:1] + 100.0)[0] > 3.0 * errors.max()
 

@@ -33,26 +33,9 @@ class FittedGPLVM:
         return RowsSeen(self.model.Y)
 
     @property
-    def embedding(self) -> Array:
-        """Latent points of the rows, (N, Q)."""
-        return self.model.X
-
-    @property
     def embedding_variance(self) -> Array:
         """Variances of the latent points, (N, Q); of a variational fit only."""
         return self._require(VariationalFit).X_variance
-
-    @property
-    def kernel(self) -> Kernel:
-        """The kernel over latent points."""
-        return self.model.kernel
-
-    @property
-    def dynamics(self) -> Kernel:
-        """The kernel over time; of a model with dynamics only."""
-        if self.model.path is None:
-            raise AttributeError("The model has no dynamics.")
-        return self.model.path.kernel
 
     @property
     def effective_components(self) -> NDArray[np.intp]:
@@ -69,21 +52,6 @@ class FittedGPLVM:
     def log_evidence(self) -> float:
         """A lower bound of the log density of the rows; of a variational fit only."""
         return self._require(VariationalFit).value - self._log_units
-
-    @property
-    def restarts(self) -> Array:
-        """What the search from each start reached."""
-        return self.model.ends
-
-    @property
-    def n_iter(self) -> int:
-        """How many steps the best search took."""
-        return self.model.optimum.n_iter
-
-    @property
-    def stop_reason(self) -> str:
-        """Why the best search ended."""
-        return self.model.optimum.stop_reason
 
     @property
     def _log_units(self) -> float:
@@ -113,10 +81,3 @@ class FittedHierarchy:
     n_iter: int
     stop_reason: str
     at_bounds: tuple[str, ...]
-
-    @property
-    def dynamics(self) -> Kernel:
-        """The kernel over time; of a model with dynamics only."""
-        if self.path_kernel is None:
-            raise AttributeError("The model has no dynamics.")
-        return self.path_kernel

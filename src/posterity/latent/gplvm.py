@@ -119,18 +119,18 @@ class GPLVM(transformer.KernelTransformer):
     _kernel_parameters = ("kernel", "dynamics", "back_constraints")
     _fitted: FittedGPLVM
 
-    embedding_ = models.FittedAttribute()
+    embedding_ = models.FittedAttribute("model.X")
     embedding_variance_ = models.FittedAttribute()
-    kernel_ = models.FittedAttribute()
-    dynamics_ = models.FittedAttribute()
+    kernel_ = models.FittedAttribute("model.kernel")
+    dynamics_ = models.FittedAttribute("model.path.kernel")
     noise_variance_ = models.FittedAttribute()
     relevances_ = models.FittedAttribute()
     effective_components_ = models.FittedAttribute()
     log_posterior_ = models.FittedAttribute()
     log_evidence_ = models.FittedAttribute()
-    restarts_ = models.FittedAttribute()
-    n_iter_ = models.FittedAttribute()
-    stop_reason_ = models.FittedAttribute()
+    restarts_ = models.FittedAttribute("model.ends")
+    n_iter_ = models.FittedAttribute("model.optimum.n_iter")
+    stop_reason_ = models.FittedAttribute("model.optimum.stop_reason")
     at_bounds_ = models.FittedAttribute()
 
     def __init__(

@@ -129,7 +129,7 @@ class HierarchicalGPLVM(transformer.KernelTransformer):
     parts_ = models.FittedAttribute()
     kernels_ = models.FittedAttribute()
     root_kernel_ = models.FittedAttribute()
-    dynamics_ = models.FittedAttribute()
+    dynamics_ = models.FittedAttribute("path_kernel")
     noise_variances_ = models.FittedAttribute()
     log_posterior_ = models.FittedAttribute()
     n_iter_ = models.FittedAttribute()

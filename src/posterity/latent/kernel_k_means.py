@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numbers
 import warnings
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -23,6 +24,23 @@ from posterity.inference.components import (
 from posterity.latent import lazy_forms
 from posterity.models import ModelCard
 from posterity.row_groups import RowGroups
+
+
+@dataclass(frozen=True)
+class FittedClusters:
+    """Clusters in the feature space of a kernel."""
+
+    clusters: Clusters
+    means: Array  # of the kernel matrix, by which rows are centred
+    kernel: kernels.Kernel
+    X_train: Any  # (M, D), or a list of objects
+    labels: NDArray[np.intp]  # (N,)
+    stop_reason: str
+
+    @property
+    def n_iter(self) -> int:
+        """Steps of the best search."""
+        return len(self.clusters.path)
 
 
 class KernelKMeans(ClusterMixin, models.KernelModel):
@@ -86,8 +104,14 @@ class KernelKMeans(ClusterMixin, models.KernelModel):
         page="latent",
     )
 
-    _clusters: Clusters
-    _means: Array
+    _fitted: FittedClusters
+
+    labels_ = models.FittedAttribute()
+    inertia_ = models.FittedAttribute("clusters.inertia")
+    n_iter_ = models.FittedAttribute()
+    stop_reason_ = models.FittedAttribute()
+    kernel_ = models.FittedAttribute()
+    X_train_ = models.FittedAttribute()
 
     def __init__(
         self,
@@ -129,13 +153,13 @@ class KernelKMeans(ClusterMixin, models.KernelModel):
         # Only ratios of weights matter here, so that their sum may be anything.
         given = validation.check_sample_weight(sample_weight, len(rows))
         weight = np.ones(len(rows)) if given is None else given
-        self.X_train_, counts, places = self._merged(rows, weight)
+        X_train, counts, places = self._merged(rows, weight)
         _refuse_fewer(len(counts), n_clusters)
-        self.kernel_ = self._bound_kernel().start(models.distinct(self.X_train_))
+        kernel = self._bound_kernel().start(models.distinct(X_train))
         with linalg.limited(len(counts)):
-            K = fill_kernel_matrix(self.kernel_, self.X_train_)
-            self._means, _ = center_kernel(K, counts)
-            self._clusters = find_clusters(
+            K = fill_kernel_matrix(kernel, X_train)
+            means, _ = center_kernel(K, counts)
+            clusters = find_clusters(
                 K,
                 counts,
                 n_clusters,
@@ -143,37 +167,21 @@ class KernelKMeans(ClusterMixin, models.KernelModel):
                 max_iter=max_iter,
                 rng=arrays.generator(self.random_state),
             )
-        self.labels_ = self._labels_of(rows)
-        self.labels_[weight > 0.0] = self._clusters.labels[places]
-        self._say_how_it_ended(n_clusters)
+        labels = _find_labels(clusters, means, kernel, X_train, rows)
+        labels[weight > 0.0] = clusters.labels[places]
+        reason = self._report_stop(clusters, n_clusters)
+        self._fitted = FittedClusters(clusters, means, kernel, X_train, labels, reason)
         return self
 
     @models.answer_lazily(lazy_forms.CLUSTERS)
     def predict(self, X: Any) -> NDArray[np.intp]:
         """The group (n,) whose centre is nearest to each row."""
         check_is_fitted(self)
-        return self._labels_of(self._host_rows(X))
+        rows, fitted = self._host_rows(X), self._fitted
+        return _find_labels(fitted.clusters, fitted.means, fitted.kernel, fitted.X_train, rows)
 
     def __sklearn_is_fitted__(self) -> bool:
-        return "labels_" in vars(self)
-
-    @property
-    def inertia_(self) -> float:
-        """The sum of squared distances in feature space."""
-        check_is_fitted(self)
-        return self._clusters.inertia
-
-    @property
-    def n_iter_(self) -> int:
-        """Steps of the best search."""
-        check_is_fitted(self)
-        return len(self._clusters.path)
-
-    def _labels_of(self, rows: Any) -> NDArray[np.intp]:
-        labels = np.empty(len(rows), dtype=np.intp)
-        for some, K in iterate_cross_blocks(self.kernel_, rows, self.X_train_):
-            labels[some] = self._clusters.nearest(K, self._means)
-        return labels
+        return models.is_fitted(self)
 
     def _merged(self, rows: Any, weight: Array) -> tuple[Any, Array, NDArray[np.intp]]:
         """The rows that count, equal ones made one, how often each counts, and where each went.
@@ -192,16 +200,27 @@ class KernelKMeans(ClusterMixin, models.KernelModel):
         rows = self._check_rows(X, reset=reset)
         return rows if self._takes_objects else arrays.to_numpy(rows)
 
-    def _say_how_it_ended(self, n_clusters: int) -> None:
-        found = self._clusters
+    def _report_stop(self, found: Clusters, n_clusters: int) -> str:
+        """Why the search ended, after a warning where that is not as it was asked."""
         n_found = len(found.norms)
-        self.stop_reason_ = "no row changed its group"
+        reason = "no row changed its group"
         if not found.converged:
-            self.stop_reason_ = f"{self.max_iter} steps were not enough: raise max_iter"
+            reason = f"{self.max_iter} steps were not enough: raise max_iter"
         if n_found < n_clusters:
-            self.stop_reason_ = f"only {n_found} groups of rows differ to the kernel"
+            reason = f"only {n_found} groups of rows differ to the kernel"
         if not found.converged or n_found < n_clusters:
-            warnings.warn(self.stop_reason_, optimize.ConvergenceWarning, stacklevel=3)
+            warnings.warn(reason, optimize.ConvergenceWarning, stacklevel=3)
+        return reason
+
+
+def _find_labels(
+    clusters: Clusters, means: Array, kernel: kernels.Kernel, X_train: Any, rows: Any
+) -> NDArray[np.intp]:
+    """The nearest cluster of each row, (n,)."""
+    labels = np.empty(len(rows), dtype=np.intp)
+    for some, K in iterate_cross_blocks(kernel, rows, X_train):
+        labels[some] = clusters.nearest(K, means)
+    return labels
 
 
 def _whole(model: KernelKMeans, name: str) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numbers
 import warnings
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -32,6 +33,30 @@ def _rows_can_move(model: KernelPCA) -> bool:
             "are no vectors. Look for the training rows of the nearest embedding_ instead."
         )
     return True
+
+
+@dataclass(frozen=True)
+class FittedKernelPCA:
+    """Components in the feature space of a kernel."""
+
+    components: KernelComponents
+    kernel: kernels.Kernel
+    X_train: Any  # (N, D), or a list of objects
+
+    @property
+    def n_components(self) -> int:
+        """The number k of components."""
+        return self.components.A.shape[1]
+
+    @property
+    def dual_components(self) -> Array:
+        """Weights of the training rows in each component, (k, N)."""
+        return self.components.A.T
+
+    @property
+    def explained_variance_ratio(self) -> Array:
+        """Share of the variance of all features, (k,)."""
+        return self.components.variances / self.components.total_variance
 
 
 @models.transform_lazily(lazy_forms.POINTS)
@@ -109,6 +134,16 @@ class KernelPCA(transformer.KernelTransformer):
         page="latent",
     )
 
+    _fitted: FittedKernelPCA
+
+    embedding_ = models.FittedAttribute("components.scores")
+    explained_variance_ = models.FittedAttribute("components.variances")
+    explained_variance_ratio_ = models.FittedAttribute()
+    dual_components_ = models.FittedAttribute()
+    n_components_ = models.FittedAttribute()
+    kernel_ = models.FittedAttribute()
+    X_train_ = models.FittedAttribute()
+
     def __init__(
         self,
         n_components: int | float | None = 2,
@@ -136,9 +171,9 @@ class KernelPCA(transformer.KernelTransformer):
         rows = self._host_rows(X, reset=True, min_rows=2)
         kernel = self._bound_kernel().start(models.distinct(rows))
         with linalg.limited(len(rows)):
-            self._components = decompose_kernel(fill_kernel_matrix(kernel, rows), asked)
-        self.kernel_ = kernel
-        self.X_train_ = kernels.rows.chosen(rows, np.arange(len(rows)))  # a copy: X may change
+            components = decompose_kernel(fill_kernel_matrix(kernel, rows), asked)
+        copy = kernels.rows.chosen(rows, np.arange(len(rows)))  # X may change
+        self._fitted = FittedKernelPCA(components, kernel, copy)
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> Array:
@@ -151,7 +186,7 @@ class KernelPCA(transformer.KernelTransformer):
         rows = self._host_rows(X)
         T = np.empty((len(rows), self.n_components_))
         for some, K in iterate_cross_blocks(self.kernel_, rows, self.X_train_):
-            T[some] = self._components.project(K)
+            T[some] = self._fitted.components.project(K)
         return T
 
     @available_if(_rows_can_move)
@@ -175,7 +210,7 @@ class KernelPCA(transformer.KernelTransformer):
         found = find_preimages(
             self.kernel_,
             self.X_train_,
-            self._components,
+            self._fitted.components,
             validation.check_coordinates(self, X, self.n_components_),
             max_iter=validation.check_count(self.max_iter, "max_iter"),
             tol=validation.check_positive(self.tol, "tol"),
@@ -195,45 +230,15 @@ class KernelPCA(transformer.KernelTransformer):
         error = np.empty(len(rows))
         for some, K in iterate_cross_blocks(self.kernel_, rows, self.X_train_):
             few = kernels.rows.between(rows, some.start, some.stop)
-            error[some] = self._components.misfit(K, arrays.to_numpy(self.kernel_.diag(few)))
+            error[some] = self._fitted.components.misfit(K, arrays.to_numpy(self.kernel_.diag(few)))
         return error
 
     def __sklearn_is_fitted__(self) -> bool:
-        return "X_train_" in vars(self)
-
-    @property
-    def _found(self) -> KernelComponents:
-        check_is_fitted(self)
-        return self._components
-
-    @property
-    def embedding_(self) -> Array:
-        """Scores of the training rows, (N, k)."""
-        return self._found.scores
-
-    @property
-    def explained_variance_(self) -> Array:
-        """Variance of the scores, (k,)."""
-        return self._found.variances
-
-    @property
-    def explained_variance_ratio_(self) -> Array:
-        """Share of the variance of all features, (k,)."""
-        return self._found.variances / self._found.total_variance
-
-    @property
-    def dual_components_(self) -> Array:
-        """Weights of the training rows in each component, (k, N)."""
-        return self._found.A.T
-
-    @property
-    def n_components_(self) -> int:
-        """The number of components."""
-        return self._found.A.shape[1]
+        return models.is_fitted(self)
 
     @property
     def _n_features_out(self) -> int:
-        return self.n_components_
+        return int(self.n_components_)
 
     def _host_rows(self, X: Any, *, reset: bool = False, min_rows: int = 1) -> Any:
         rows = self._check_rows(X, reset=reset, min_rows=min_rows)

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils.validation import check_is_fitted
 
 from posterity import arrays, distributions, models
 from posterity.arrays import Array
@@ -107,6 +106,12 @@ class PCA(principal_model.PrincipalModel):
         page="latent",
     )
 
+    explained_variance_ratio_ = models.FittedAttribute()
+    singular_values_ = models.FittedAttribute()
+    noise_variance_ = models.FittedAttribute("principal.noise_variance")
+    log_evidence_ = models.FittedAttribute()
+    log_evidences_ = models.FittedAttribute("principal.spectrum.log_evidences")
+
     def __init__(
         self,
         n_components: number_of_axes.Number = None,
@@ -127,7 +132,7 @@ class PCA(principal_model.PrincipalModel):
             Rows.
         """
         rows = self._query(X)
-        return self._principal.coordinates(rows)
+        return self._fitted.principal.coordinates(rows)
 
     @models.answer_lazily(lazy_forms.ROWS)
     def inverse_transform(self, X: ArrayLike) -> Array:
@@ -139,7 +144,7 @@ class PCA(principal_model.PrincipalModel):
             Coordinates.
         """
         latents = self._latent_query(X)
-        return self._principal.at(latents)
+        return self._fitted.principal.at(latents)
 
     @models.answer_lazily(lazy_forms.ROW_DISTRIBUTION)
     def inverse_transform_dist(self, X: ArrayLike) -> distributions.Normal:
@@ -151,35 +156,23 @@ class PCA(principal_model.PrincipalModel):
     def reconstruction_error(self, X: ArrayLike) -> Array:
         """The squared distance of each row from its reconstruction, (n,)."""
         rows = self._query(X)
-        return self._principal.residuals(rows)[1]
+        return self._fitted.principal.residuals(rows)[1]
 
     @models.answer_lazily(lazy_forms.SCORES)
     def score_samples(self, X: ArrayLike) -> Array:
         """The log density of each row, (n,), for n D k operations."""
         rows = self._query(X)
-        if not self._principal.has_density:
+        if not self._fitted.principal.has_density:
             raise ValueError(
                 "The rows that were fitted have no variance in some direction, so the density does "
                 "not exist: take fewer components, drop constant columns, or fit more rows."
             )
-        return self._principal.log_density(rows)
+        return self._fitted.principal.log_density(rows)
 
     @models.score_lazily
     def score(self, X: ArrayLike, y: ArrayLike | None = None) -> float:
         """The mean log density of the rows."""
         return float(np.mean(self.score_samples(X)))
-
-    @property
-    def log_evidence_(self) -> float:
-        """Log marginal likelihood of all rows."""
-        check_is_fitted(self)
-        return self._principal.spectrum.log_evidence(self.n_components_)
-
-    @property
-    def log_evidences_(self) -> Array:
-        """The same for every number of axes; computed when it is first asked for."""
-        check_is_fitted(self)
-        return self._principal.spectrum.log_evidences
 
     def _check_parameters(self) -> None:
         if not isinstance(self.method, str) or self.method not in _METHODS:
@@ -218,10 +211,5 @@ class PCA(principal_model.PrincipalModel):
                 "'columns'."
             )
 
-    def _publish(self) -> None:
-        principal, spectrum = self._principal, self._principal.spectrum
-        self.components_ = principal.axes
-        self.explained_variance_ = principal.variances
-        self.explained_variance_ratio_ = spectrum.shares[: self.n_components_]
-        self.singular_values_ = np.sqrt(principal.variances * (spectrum.count - 1.0))
-        self.noise_variance_ = principal.noise_variance
+    def _explained_variance(self, principal: Principal) -> Array:
+        return principal.variances

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import abc
 import warnings
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -26,6 +27,41 @@ from posterity.inference.components import (
 _MISSING = "Or use GPLVM(kernel=kernels.Linear()), principal components that know missing values."
 
 
+@dataclass(frozen=True)
+class FittedAxes:
+    """Principal axes of rows, and what further rows can be added to."""
+
+    principal: Principal
+    explained_variance: Array  # (k,)
+    statistics: designs.Statistics | None  # of rows that were added bit by bit
+
+    @property
+    def n_components(self) -> int:
+        """The number k of axes."""
+        return len(self.principal.axes)
+
+    @property
+    def n_samples_seen(self) -> int | float:
+        """The number of rows, or the sum of their weights."""
+        count = self.principal.spectrum.count
+        return int(count) if count.is_integer() else count
+
+    @property
+    def explained_variance_ratio(self) -> Array:
+        """The share of the variance along each axis, (k,)."""
+        return self.principal.spectrum.shares[: self.n_components]
+
+    @property
+    def singular_values(self) -> Array:
+        """The singular values of the rows about their mean, (k,)."""
+        return np.sqrt(self.principal.variances * (self.principal.spectrum.count - 1.0))
+
+    @property
+    def log_evidence(self) -> float:
+        """Log marginal likelihood of all rows for this number of axes."""
+        return self.principal.spectrum.log_evidence(self.n_components)
+
+
 class PrincipalModel(
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
@@ -34,10 +70,13 @@ class PrincipalModel(
 ):
     """A transformer by principal axes, learned from an array, from chunks, or bit by bit."""
 
-    mean_: Array
-    n_components_: int
-    _principal: Principal
-    _statistics: designs.Statistics | None
+    _fitted: FittedAxes
+
+    components_ = models.FittedAttribute("principal.axes")
+    explained_variance_ = models.FittedAttribute()
+    mean_ = models.FittedAttribute("principal.mean")
+    n_components_ = models.FittedAttribute()
+    n_samples_seen_ = models.FittedAttribute()
 
     def fit(
         self,
@@ -58,7 +97,6 @@ class PrincipalModel(
             How often each row counts: an integer weight equals repeating the row.
         """
         self._check_parameters()
-        self._statistics = None
         rows = models.streamed(X, None, sample_weight)
         if rows is not None:
             self._learn(self._streamed(rows))
@@ -78,8 +116,8 @@ class PrincipalModel(
         nothing of the kind: rows of a ``fit`` before are forgotten, with a warning.
         """
         self._check_parameters()
-        before = getattr(self, "_statistics", None)
-        if before is None and getattr(self, "_principal", None) is not None:
+        before = self._fitted.statistics if models.is_fitted(self) else None
+        if before is None and models.is_fitted(self):
             warnings.warn(
                 f"This {type(self).__name__} was fitted by fit, which keeps nothing that rows "
                 "could be added to: the rows of that fit are forgotten. Begin with partial_fit.",
@@ -87,8 +125,7 @@ class PrincipalModel(
             )
         new = self._summed(X, sample_weight, first=before is None)
         statistics = new if before is None else before.merge(new)
-        self._learn(FactoredSource.of(statistics))
-        self._statistics = statistics
+        self._learn(FactoredSource.of(statistics), statistics)
         return self
 
     @abc.abstractmethod
@@ -99,22 +136,21 @@ class PrincipalModel(
     def _decompose(self, source: RowSource) -> Principal:
         """The axes of the rows."""
 
-    def _learn(self, source: RowSource) -> None:
-        """Decompose, and publish what all such models have."""
-        self._principal = self._decompose(source)
-        self.mean_ = self._principal.mean
-        self.n_components_ = len(self._principal.axes)
-        count = self._principal.spectrum.count
-        self.n_samples_seen_ = int(count) if count.is_integer() else count
-        self._publish()
+    def _learn(self, source: RowSource, statistics: designs.Statistics | None = None) -> None:
+        """Decompose, and keep the axes with what further rows can be added to."""
+        principal = self._decompose(source)
+        self._fitted = FittedAxes(principal, self._explained_variance(principal), statistics)
 
     @abc.abstractmethod
-    def _publish(self) -> None:
-        """Set the attributes of this model."""
+    def _explained_variance(self, principal: Principal) -> Array:
+        """The variance along each axis that this model goes by, (k,)."""
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return models.is_fitted(self)
 
     @property
     def _n_features_out(self) -> int:
-        return self.n_components_
+        return int(self.n_components_)
 
     def _query(self, X: ArrayLike) -> Array:
         """Rows to transform."""

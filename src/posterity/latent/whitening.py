@@ -117,7 +117,7 @@ class Whitening(principal_model.PrincipalModel):
         """
         Z = self._latent_query(X)
         along = Z @ self.components_.T if self.method == "zca" else Z
-        return self._principal.at(along * np.sqrt(self.explained_variance_))
+        return self._fitted.principal.at(along * np.sqrt(self.explained_variance_))
 
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> NDArray[np.object_]:
         """The names of the columns of white rows: those of the input for "zca"."""
@@ -153,8 +153,6 @@ class Whitening(principal_model.PrincipalModel):
             return decompose_by_columns(source, choose, small=_SMALL)
         return decompose_by_rows(source, choose, small=_SMALL)
 
-    def _publish(self) -> None:
-        variances = self._principal.variances
-        floor = self.tol * np.max(variances, initial=0.0)
-        self.components_ = self._principal.axes
-        self.explained_variance_ = np.where(variances > floor, variances, 0.0)
+    def _explained_variance(self, principal: Principal) -> Array:
+        floor = self.tol * np.max(principal.variances, initial=0.0)
+        return np.where(principal.variances > floor, principal.variances, 0.0)

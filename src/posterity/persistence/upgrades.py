@@ -144,6 +144,10 @@ def gather(name: str, **places: str) -> Callable[[Parts], Parts]:
 _FOREST = {"splits": "tests", "max_features": "n_tests", "min_samples_leaf": "min_leaf"}
 _CLASS_FOREST = {**_FOREST, "oob_score_": "oob_accuracy_"}
 
+_AXES = gather(
+    "latent.principal_model.FittedAxes", principal="_principal", statistics="_statistics"
+)
+
 UPGRADES: dict[str, Callable[[Parts], Parts]] = {
     "classification.GaussianProcessClassifier": _gather_classifier,
     "classification.LogitBoostClassifier": rename(
@@ -159,7 +163,6 @@ UPGRADES: dict[str, Callable[[Parts], Parts]] = {
     "classification.RandomForestClassifier": rename(n_estimators="n_trees", **_CLASS_FOREST),
     "classification.RandomTreeClassifier": rename(**_CLASS_FOREST),
     "regression.GaussianProcessRegressor": _gather_process,
-    "latent.Whitening": rename(tol="tolerance"),
     "regression.KernelRidgeRegression": rename(alpha="penalty", alpha_="penalty_"),
     "regression.RandomFernRegressor": rename(n_estimators="n_ferns", **_FOREST),
     "regression.RandomForestRegressor": rename(n_estimators="n_trees", **_FOREST),
@@ -175,4 +178,10 @@ UPGRADES: dict[str, Callable[[Parts], Parts]] = {
         descent="_descent",
         path_kernel="dynamics_",
     ),
+    "latent.KernelKMeans": gather(
+        "latent.kernel_k_means.FittedClusters", clusters="_clusters", means="_means"
+    ),
+    "latent.KernelPCA": gather("latent.kernel_pca.FittedKernelPCA", components="_components"),
+    "latent.PCA": _AXES,
+    "latent.Whitening": lambda parts: _AXES(rename(tol="tolerance")(parts)),
 }
