@@ -10,7 +10,7 @@ import functools
 import importlib
 import inspect
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -65,6 +65,21 @@ MAX_CODE = 300  # lines that are neither empty nor a comment nor a docstring
 # What another library's linalg may be asked outside our own: sizes, shapes and exceptions.
 HARMLESS = {"norm", "vector_norm", "multi_dot", "block_diag", "diagonal"}
 HARMLESS |= {"LinAlgError", "LinAlgWarning"}
+# Classes with one subclass, and why they are two.
+EXTENDED_ONCE = {
+    "posterity.likelihoods.coupled.Coupled": "users write further coupled likelihoods",
+    "posterity.inference.posterior.Posterior": "a protocol, and one that asks more",
+    "posterity.linalg.errors.NotPositiveDefiniteError": "callers catch the general error",
+    "posterity.tables.columns.TableError": "callers catch the general error",
+}
+# Not yet merged: take out what is.
+STILL_SPLIT = {
+    "posterity.classification.candidate_vectors.CandidateVectors",
+    "posterity.designs.base.Along",
+    "posterity.inference.process.softmax.laplace.SoftmaxPosterior",
+    "posterity.regression.candidate_vectors.CandidateVectors",
+    "posterity.regression.vector_model.VectorModel",
+}
 PICKLES = {"pickle", "cPickle", "_pickle", "cloudpickle", "dill", "marshal", "shelve"}
 TAG = re.compile(r"\[([A-Z][A-Z0-9]*) (?:Alg|Ch|Fig|Lemma|Prob|Sec|Th)?[ .]?\(?\d[^\]\n]*\]")
 SOURCES = set(re.findall(r"^@\w+\{(\w+),", (ROOT / "docs/references.bib").read_text(), re.M))
@@ -227,6 +242,21 @@ def not_ascii(source: str, path: str) -> list[str]:
     ]
 
 
+def extended_once(classes: Iterable[type]) -> list[str]:
+    """Classes with exactly one subclass: one thing split in two, unless a reason is listed."""
+    known = set(classes)
+    children = {c: [child for child in c.__subclasses__() if child in known] for c in known}
+    once = {f"{c.__module__}.{c.__qualname__}": found for c, found in children.items()}
+    once = {name: found for name, found in once.items() if len(found) == 1}
+    split = [
+        f"{name} has one subclass, {found[0].__qualname__}. A class is abstract or final: merge "
+        "the two, or compose them. If others are to extend it, say so in EXTENDED_ONCE."
+        for name, found in once.items()
+        if name not in EXTENDED_ONCE and name not in STILL_SPLIT
+    ]
+    return sorted(split)
+
+
 def without_example(docstring: str, name: str) -> list[str]:
     """A public docstring that shows no use of the thing."""
     shown = re.search(r"^\s*Examples\n\s*--------\n(?s:.*?)>>> ", docstring, re.M)
@@ -341,6 +371,37 @@ def public_objects() -> Iterator[tuple[str, object]]:
                 inspect.isclass(value) and not inspect.isabstract(value)
             ):
                 yield f"{door.__name__}.{name}", value
+
+
+def package_classes() -> Iterator[type]:
+    """Every class that a module of the package defines."""
+    modules = (path.removesuffix(".py").removesuffix("/__init__") for path in FILES)
+    for name in modules:
+        if not name.endswith(FRONT_DOOR):
+            module = importlib.import_module(f"posterity.{name.replace('/', '.')}")
+            values = vars(module).values()
+            yield from (v for v in values if inspect.isclass(v) and v.__module__ == module.__name__)
+
+
+def test_no_class_has_exactly_one_subclass():
+    complaints = extended_once(package_classes())
+    assert not complaints, "\n".join(complaints)
+
+
+def test_a_class_split_in_two_is_named():
+    class Whole: ...
+
+    class Part(Whole): ...
+
+    class Abstract: ...
+
+    class One(Abstract): ...
+
+    class Other(Abstract): ...
+
+    (complaint,) = extended_once([Whole, Part, Abstract, One, Other])
+    assert "Whole has one subclass" in complaint
+    assert "Part" in complaint
 
 
 def test_every_public_name_shows_an_example():
