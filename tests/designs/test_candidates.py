@@ -192,7 +192,7 @@ def test_a_column_that_is_not_finite_is_named(bad):
     raw = np.ones((4, 6))
     raw[2, 3] = bad
     source = designs.Candidates.of(designs.MatrixColumns(raw), centred=True)
-    with pytest.raises(ValueError, match="candidate column 3 holds NaN or infinity"):
+    with pytest.raises(ValueError, match="candidate column 3 contains NaN or infinity"):
         next(source.blocks())
 
 

@@ -36,7 +36,7 @@ def test_rows_of_arrays_look_at_no_other_rows():
 
 def test_a_generator_is_refused_with_what_to_do():
     chunks = designs.Chunks.from_iterable(made_on_the_way(ROWS))
-    with pytest.raises(ValueError, match=r"a design needs.*a function that returns a fresh"):
+    with pytest.raises(ValueError, match=r"a design needs.*a function that returns a new"):
         designs.Chunked(chunks)
 
 
@@ -46,5 +46,5 @@ def test_a_source_that_changes_between_passes_is_noticed(later):
     supply = designs.Chunks.from_iterable(lambda: [(np.ones((next(sizes), 2)), None)])
     Z = designs.Chunked(supply)
     assert Z.n_rows == 5
-    with pytest.raises(ValueError, match="had 5 rows before and now has another number"):
+    with pytest.raises(ValueError, match="had 5 rows before and now has a different number"):
         Z @ np.ones(2)

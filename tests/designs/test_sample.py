@@ -57,7 +57,7 @@ def test_fewer_rows_than_asked_for_are_all_taken():
 
 def test_a_generator_cannot_be_sampled():
     chunks = Chunks.from_iterable((np.ones((2, 2)), None) for _ in range(2))
-    with pytest.raises(ValueError, match=r"a sample needs a pass.*a function that returns"):
+    with pytest.raises(ValueError, match=r"a sample needs another pass.*a function that returns"):
         chunks.sample(2, np.random.default_rng(0))
     with pytest.raises(ValueError, match="n=0 must be a whole number"):
         numbered(5, 2).sample(0, np.random.default_rng(0))

@@ -75,7 +75,7 @@ def test_a_fit_survives_a_worker_killed_in_a_newton_step(model, survivor, tmp_pa
 
 def test_workers_that_die_at_the_same_piece_again_and_again_are_told_of(survivor, tmp_path):
     X = guarded(dask_rows.classified(), tmp_path / "diary", range(1, 100)).X
-    with pytest.raises(RuntimeError, match=r"Workers died again .* smaller partitions"):
+    with pytest.raises(RuntimeError, match=r"Workers died repeatedly .* smaller partitions"):
         designs.DaskDesign(designs.Partitions.of(X)).gram()
     assert os.path.getsize(tmp_path / "diary") == 3
 
@@ -112,7 +112,7 @@ ODD_INPUTS = {
     "infinite": (put(0, "age", np.inf), "column 'age', row 0 of partition 2 is infinite"),
     "text": (put(3, "height", "tall"), "column of partition 2 does not hold real .*'tall'"),
     "missing": (lambda t: t.drop(columns="height"), r"partition 2 .* it lacks \['height'\]"),
-    "extra": (lambda t: t.assign(odd=1.0), r"partition 2 .* it has \['odd'\] besides"),
+    "extra": (lambda t: t.assign(odd=1.0), r"partition 2 .* it has also \['odd'\]"),
     "reordered": (lambda t: t[["height", "age", "weight"]], "partition 2 .* order"),
     "shorter": (lambda t: t.iloc[:-1], r"y of partition 2 has shape \(10,\), but X has 9 rows"),
 }

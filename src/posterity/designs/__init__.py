@@ -1,10 +1,10 @@
-"""The feature matrix Z, seen only through four questions, wherever its rows are.
+"""The feature matrix Z behind one interface, wherever its rows are.
 
-``Dense`` holds it in memory and ``Chunked`` reads it block by block from ``Chunks``: arrays,
-iterators or Parquet files that never sit in memory at once. ``DaskDesign`` asks workers who hold
-``Partitions`` of Dask arrays or data frames. ``Statistics`` is what a linear model
-keeps of the rows it has seen. ``Candidates`` are columns to choose from: of a matrix, or a
-kernel's, standardised, and streamed where they would not fit in memory together.
+``Dense`` is in memory. ``Chunked`` reads blocks from ``Chunks``: arrays, iterators or Parquet files
+that do not fit in memory. ``DaskDesign`` runs on workers with ``Partitions`` of Dask arrays or data
+frames. ``Statistics`` are the sufficient statistics of linear models. ``Candidates`` are columns to
+choose from: of a matrix, or a kernel's, standardised, and streamed where they would not fit in
+memory together.
 """
 
 from posterity.designs.base import Along, Design, Least, Values

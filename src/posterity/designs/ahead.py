@@ -1,4 +1,4 @@
-"""Reading one step ahead: the next piece is fetched while the caller works on this one."""
+"""Read ahead: fetch the next piece while the caller processes this one."""
 
 from collections.abc import Callable, Generator, Iterable
 from concurrent import futures
@@ -9,9 +9,9 @@ T = TypeVar("T")
 
 
 def read_ahead(read: Callable[[S], T], spans: Iterable[S]) -> Generator[T, None, None]:
-    """``map(read, spans)``, in order, with one read under way in a thread of its own.
+    """``map(read, spans)``, in order, with one read ahead in a separate thread.
 
-    An error of ``read`` is raised at its turn. When the caller stops early the read under way is
+    An error of ``read`` is raised at its position. If the caller stops early, the current read is
     awaited and its result dropped: no thread outlives the generator.
 
     Examples

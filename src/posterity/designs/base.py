@@ -1,10 +1,9 @@
-"""A design is the feature matrix Z (N, M), seen only through four questions.
+"""The interface of designs: the feature matrix Z (N, M) through four operations.
 
 ``Z @ w``, ``Z.rmatvec(r)`` = Z^T r, ``Z.gram(weights)`` = Z^T diag(weights) Z and ``Z.rows(i, j)``.
-Inference in weight space asks nothing else, so that what fits in memory and what is read from disk
-block by block share every line of it; it may ask them of one part of the rows after the other
-(``total``), so that several questions cost one pass. A design that can hand out its blocks of rows
-in order already answers the first three.
+Inference in weight space uses nothing else, so data in memory and data read in blocks share the
+same code. ``total`` sums a function over parts of the rows, so that several operations cost one
+pass. A design that yields its blocks of rows gets the first three operations.
 """
 
 from __future__ import annotations
@@ -21,37 +20,37 @@ from posterity.arrays import Array
 from posterity.designs.blocks import Block
 
 PartFunction: TypeAlias = Callable[..., Sequence["Array | float | Least"]]
-"""From some rows as a design, and the values that go along with them, to terms of a total."""
+"""Function from a part of the rows and its values to terms of a sum."""
 
 
 @dataclass(frozen=True)
 class Least:
-    """A term of which not the sum over the parts is asked for, but the smallest."""
+    """A term whose minimum over the parts is returned instead of the sum."""
 
     value: float
 
 
 @dataclass(frozen=True)
 class Along:
-    """One value a row that nobody holds for all rows: it is found from a block where that is.
+    """One value a row that is computed from a block where the block is.
 
     Parameters
     ----------
     of : callable
-        From a :class:`Block` to one value for each of its rows.
+        Function from a block to one value for each of its rows.
     """
 
     of: Callable[[Block], NDArray[Any]]
 
 
 Values: TypeAlias = NDArray[Any] | Along | None
-"""What goes along with the rows of a design, such as targets; None where there is nothing."""
+"""Values along the rows of a design, such as targets, or None."""
 
 
 class Design(abc.ABC):
     """The feature matrix Z of N rows and M columns.
 
-    A new design says how many rows and columns it has, hands out its blocks and finds its rows.
+    A subclass defines the number of rows and columns, its blocks, and access to rows.
 
     Examples
     --------
@@ -65,23 +64,23 @@ class Design(abc.ABC):
     @property
     @abc.abstractmethod
     def n_rows(self) -> int:
-        """N."""
+        """Number of rows N."""
 
     @property
     @abc.abstractmethod
     def n_columns(self) -> int:
-        """M."""
+        """Number of columns M."""
 
     @abc.abstractmethod
     def blocks(self) -> Iterator[tuple[slice, Array]]:
-        """Pairs (which rows, those rows of Z), in order, together covering every row once."""
+        """Yield pairs (row slice, rows of Z) in order, covering every row once."""
 
     @abc.abstractmethod
     def rows(self, start: int, stop: int) -> Array:
-        """Rows start, ..., stop - 1 of Z, shape (stop - start, M)."""
+        """Return rows start, ..., stop - 1 of Z, shape (stop - start, M)."""
 
     def matvec(self, w: Array) -> Array:
-        """Z w, shape (N,) for w of shape (M,), and (N, K) for w of shape (M, K)."""
+        """Return Z w, shape (N,) for w of shape (M,), and (N, K) for w of shape (M, K)."""
         check_length(w, self.n_columns, "w", "columns")
         product = np.empty((self.n_rows, *w.shape[1:]))
         for rows, Z in self.blocks():
@@ -92,7 +91,7 @@ class Design(abc.ABC):
         return self.matvec(w)
 
     def rmatvec(self, r: Array) -> Array:
-        """Z^T r, shape (M,) for r of shape (N,), and (M, K) for r of shape (N, K)."""
+        """Return Z^T r, shape (M,) for r of shape (N,), and (M, K) for r of shape (N, K)."""
         check_length(r, self.n_rows, "r", "rows")
         product = np.zeros((self.n_columns, *r.shape[1:]))
         for rows, Z in self.blocks():
@@ -100,7 +99,7 @@ class Design(abc.ABC):
         return product
 
     def gram(self, weights: Array | None = None) -> Array:
-        """Z^T diag(weights) Z, shape (M, M), exactly symmetric; weights (N,) of either sign."""
+        """Return Z^T diag(weights) Z, (M, M), exactly symmetric; weights may be negative."""
         if weights is not None:
             check_length(weights, self.n_rows, "weights", "rows")
         G = np.zeros((self.n_columns, self.n_columns))
@@ -116,66 +115,66 @@ class Design(abc.ABC):
     def chosen(
         self, places: NDArray[np.intp], *along: Values
     ) -> tuple[Design, list[NDArray[Any] | None]]:
-        """The rows of these numbers, in increasing order, as a design in memory; their values."""
-        # Imported here: it is a design itself.
+        """Return selected rows, in increasing order, as a design in memory, with their values."""
+        # Imported here to avoid a cycle: it is a design itself.
         from posterity.designs.dense import Dense
 
         found = [Z[places[_within(places, rows)] - rows.start] for rows, Z in self.blocks()]
         return Dense(np.concatenate(found)), at(places, along)
 
     def parts(self) -> Iterator[tuple[slice, Design]]:
-        """Pairs (which rows, these rows as a design in memory), in the order of ``blocks``."""
-        # Imported here: it is a design itself.
+        """Yield pairs (row slice, rows as a design in memory), in the order of ``blocks``."""
+        # Imported here to avoid a cycle: it is a design itself.
         from posterity.designs.dense import Dense
 
         for rows, Z in self.blocks():
             yield rows, Dense(Z)
 
     def total(self, function: PartFunction, *along: Values) -> list[Any]:
-        """The sums, over all parts, of what ``function(part, *values)`` returns: one pass.
+        """Sum the results of ``function(part, *values)`` over all parts, in one pass.
 
-        What asks several questions whose answers depend on each other, such as Z^T r with r made of
-        Z w, asks them of each part while it is at hand.
+        Dependent operations, such as Z^T r with r computed from Z w, run on each part while it is
+        in memory.
 
         Parameters
         ----------
         function : callable
-            From a part of the rows as a design, and the values of these rows, to terms; of those
-            that are :class:`Least` the smallest is kept. It may run in another thread, or process,
-            and must leave nothing behind but what it returns.
+            Function from a part of the rows as a design, and the values of these rows, to terms; of
+            :class:`Least` terms the smallest is kept. It may run in another thread or process and
+            must not have side effects.
         along : array of shape (N, ...), Along or None
-            Values of all rows; each part is given its own, or None.
+            Values of all rows; each part gets its own, or None.
         """
         return totalled(function(part, *at(rows, along)) for rows, part in self.parts())
 
     def _check_range(self, start: int, stop: int) -> None:
-        """Raise unless start, ..., stop - 1 are rows."""
+        """Raise unless start, ..., stop - 1 are valid row numbers."""
         if not 0 <= start <= stop <= self.n_rows:
             raise IndexError(
-                f"rows {start} to {stop} were asked of a design of {self.n_rows} rows; "
-                f"ask for 0 <= start <= stop <= {self.n_rows}."
+                f"rows {start} to {stop} were requested from a design of {self.n_rows} rows; use "
+                f"0 <= start <= stop <= {self.n_rows}."
             )
 
 
 def _within(places: NDArray[np.intp], rows: slice) -> slice:
-    """Which of the places, in increasing order, lie among these rows."""
+    """Return which of the sorted places lie within a row slice."""
     first, last = np.searchsorted(places, [rows.start, rows.stop])
     return slice(int(first), int(last))
 
 
 def at(rows: slice | NDArray[np.intp], along: Sequence[Values]) -> list[NDArray[Any] | None]:
-    """The values of these rows."""
+    """Return the values of a row slice."""
     return [None if values is None else _held(values)[rows] for values in along]
 
 
 def _held(values: NDArray[Any] | Along) -> NDArray[Any]:
-    """Values in memory: others can be found only where blocks are made."""
+    """Return values that are in memory; raise for those computed from blocks."""
     assert not isinstance(values, Along)
     return values
 
 
 def totalled(terms: Iterable[Sequence[Array | float | Least]]) -> list[Any]:
-    """The sums, and the smallest of what is :class:`Least`, of several sequences of terms."""
+    """Add up sequences of terms; of :class:`Least` terms keep the smallest."""
     kept: list[Any] = []
     for some in terms:
         if not kept:
@@ -190,7 +189,7 @@ def totalled(terms: Iterable[Sequence[Array | float | Least]]) -> list[Any]:
 
 
 def joined(a: list[Any], b: list[Any]) -> list[Any]:
-    """The total of two totals, which stay as they are: a task that is run again finds them so."""
+    """Add two totals without changing them, because tasks may run again."""
     return [_least(x, y) if isinstance(y, Least) else x + y for x, y in zip(a, b, strict=True)]
 
 
@@ -203,11 +202,11 @@ def _own(term: Array | float | Least) -> Array | Least:
 
 
 def _weighted_gram(Z: Array, weights: Array | None) -> Array:
-    """Z^T diag(weights) Z of one block."""
+    """Return Z^T diag(weights) Z of one block."""
     if weights is None:
         return Z.T @ Z
     if np.all(weights >= 0.0):
-        # NumPy sees a product of a matrix with its own transpose and does half the work.
+        # NumPy computes only half of a product of a matrix with its own transpose.
         A = np.sqrt(weights)[:, None] * Z
         return A.T @ A
     G = Z.T @ (weights[:, None] * Z)
@@ -215,7 +214,7 @@ def _weighted_gram(Z: Array, weights: Array | None) -> Array:
 
 
 def check_length(x: Array, n: int, name: str, kind: str) -> None:
-    """Raise unless x has one entry, or one row, for each row or column of the design."""
+    """Raise unless the length of x is the number of rows or columns of the design."""
     if np.ndim(x) == 0 or len(x) != n:
         raise ValueError(
             f"{name} has shape {np.shape(x)} but the design has {n} {kind}; "

@@ -1,7 +1,7 @@
-"""A block of rows, and the form that all blocks of one source share.
+"""Blocks of rows, and the form shared by all blocks of a source.
 
-Whatever a source hands over becomes finite float64 arrays of one form here, or a sentence that says
-which row and which column of the whole source is at fault. Rows are counted from 0.
+Blocks are converted to finite float64 arrays of one form. Errors name the row and column of the
+whole source. Rows are counted from 0.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ from posterity import arrays
 from posterity.arrays import Array
 
 Parts: TypeAlias = tuple[NDArray[Any], NDArray[Any] | None, NDArray[Any] | None]
-"""Inputs, targets and weights of some rows, of matching lengths and yet of any type."""
+"""Inputs, targets and weights of equal length and any type."""
 
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Some consecutive rows of a source; its length is their number.
+    """Consecutive rows of a source; its length is the number of rows.
 
     Parameters
     ----------
     X : array of shape (n, D)
         Inputs.
     y : array of shape (n,) or (n, K), or None
-        Targets, where the source has them.
+        Targets, if the source has them.
     sample_weight : array of shape (n,), or None
-        Weights, where the source has them.
+        Weights, if the source has them.
     first_row : int
-        Where in the whole source these rows begin.
+        Number of the first row in the source.
 
     Examples
     --------
@@ -59,7 +59,7 @@ class Block:
 
 
 def parts(X: Any, y: Any, sample_weight: Any, where: str) -> Parts:
-    """The parts as arrays of one length; ``where`` tells the reader of an error which they are."""
+    """Convert the parts to arrays of one length; ``where`` names them in errors."""
     X_part = arrays.to_numpy(X)
     if X_part.ndim != 2:
         raise ValueError(
@@ -73,7 +73,7 @@ def parts(X: Any, y: Any, sample_weight: Any, where: str) -> Parts:
 
 
 def each(raw: Parts, change: Callable[[NDArray[Any]], NDArray[Any]]) -> Parts:
-    """The parts that are there, changed."""
+    """Apply a function to the parts that are not None."""
     X, y, sample_weight = raw
     return (
         change(X),
@@ -85,7 +85,7 @@ def each(raw: Parts, change: Callable[[NDArray[Any]], NDArray[Any]]) -> Parts:
 def _of_length(
     x: NDArray[Any], n: int, name: str, dimensions: tuple[int, ...], where: str
 ) -> NDArray[Any]:
-    """The array itself, if it has n rows."""
+    """Return the array; raise unless it has n rows."""
     if x.ndim not in dimensions or len(x) != n:
         shapes = " or ".join(["", f"({n},)", f"({n}, targets)"][d] for d in dimensions)
         raise ValueError(
@@ -96,7 +96,7 @@ def _of_length(
 
 @dataclass(frozen=True)
 class Form:
-    """What all blocks of one source have in common; ``block`` holds each of them to it."""
+    """Columns and parts that all blocks of a source must have."""
 
     n_features: int
     target_shape: tuple[int, ...] | None  # () or (K,); None where there are no targets
@@ -111,7 +111,7 @@ class Form:
         feature_names: tuple[str, ...] | None = None,
         target_names: tuple[str, ...] | None = None,
     ) -> Form:
-        """The form of rows like these."""
+        """Return the form of example rows."""
         X, y, sample_weight = raw
         n_features = X.shape[1]
         if feature_names is not None and len(feature_names) != n_features:
@@ -123,9 +123,9 @@ class Form:
         return cls(n_features, target_shape, sample_weight is not None, feature_names, target_names)
 
     def block(self, raw: Parts, first_row: int, *, piece: str | None = None) -> Block:
-        """The rows as finite float64 arrays of this form.
+        """Convert rows to a block of finite float64 arrays of this form.
 
-        Errors count rows from ``first_row``, or name the ``piece`` and count within it.
+        Errors count rows from ``first_row``, or within the named ``piece``.
         """
         where = piece or f"the block that begins at row {first_row}"
         at = _Place(where, 0 if piece else first_row, f" of {piece}" if piece else "")
@@ -143,7 +143,7 @@ class Form:
 
 
 def _same(found: object, expected: object, name: str, where: str) -> None:
-    """Raise where a block does not have the parts, or the columns, of the first."""
+    """Raise if a block does not have the parts or columns of the first block."""
     if found == expected:
         return
     if isinstance(found, tuple) and isinstance(expected, tuple):
@@ -153,25 +153,25 @@ def _same(found: object, expected: object, name: str, where: str) -> None:
         given = found is not None and found is not False
         difference = "is given but not" if given else "is missing but given"
     raise ValueError(
-        f"{name} of {where} {difference} in the first block; all blocks must be of one form."
+        f"{name} of {where} {difference} in the first block; all blocks must have the same form."
     )
 
 
 @dataclass(frozen=True)
 class _Place:
-    """Where rows are, for a person who has to find one of them."""
+    """Names of rows in error messages."""
 
     where: str
     first_row: int
-    of: str  # what follows the number of a row
+    of: str  # text after the row number
 
     def row(self, i: int) -> str:
-        """A row in words."""
+        """Return the name of a row for messages."""
         return f"row {self.first_row + i}{self.of}"
 
 
 def _finite(x: NDArray[Any], kind: str, names: tuple[str, ...] | None, at: _Place) -> Array:
-    """As float64, not copied where it already is; the first value that is not finite is named."""
+    """Convert to float64 without a copy if possible; raise for non-finite values."""
     values = _floats(x, kind, at.where)
     finite = np.isfinite(values)
     if finite.all():
@@ -186,7 +186,7 @@ def _finite(x: NDArray[Any], kind: str, names: tuple[str, ...] | None, at: _Plac
 
 
 def _floats(x: NDArray[Any], kind: str, where: str) -> Array:
-    """As float64; text, dates and complex numbers are refused."""
+    """Convert to float64; raise for text, dates and complex numbers."""
     try:
         if x.dtype.kind not in "biufO":
             raise TypeError(f"the type is {x.dtype}")
@@ -199,7 +199,7 @@ def _floats(x: NDArray[Any], kind: str, where: str) -> Array:
 
 
 def _label(kind: str, names: tuple[str, ...] | None, column: list[Any]) -> str:
-    """A column in words: by its name, else by its number, else by its kind alone."""
+    """Return the name of a column for messages: its name, number or kind."""
     j = int(column[0]) if column else 0
     if names is not None:
         return f"{kind} {names[j]!r}"
@@ -207,7 +207,7 @@ def _label(kind: str, names: tuple[str, ...] | None, column: list[Any]) -> str:
 
 
 def _check_not_negative(weight: Array, at: _Place) -> None:
-    """Name the first row of negative weight."""
+    """Raise an error that names the first row with negative weight."""
     if weight.size and weight.min() < 0.0:
         row = int(np.argmax(weight < 0.0))
         raise ValueError(

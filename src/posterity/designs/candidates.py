@@ -1,8 +1,7 @@
-"""Candidate columns: standardised, held where they fit and streamed where they do not.
+"""Candidate columns: standardised, in memory if they fit, streamed otherwise.
 
-A column is measured about its weighted mean, where the model has an offset, and in units of its
-weighted root mean square. So it means the same whatever units it came in, and precisions of the
-weights of all columns can be compared.
+Columns are centred by their weighted mean, if the model has an offset, and scaled by their weighted
+root mean square, so weight precisions of all columns can be compared.
 """
 
 from __future__ import annotations
@@ -20,26 +19,26 @@ from posterity import arrays
 from posterity.arrays import Array, DeviceArray, namespace
 from posterity.designs.columns import Columns
 
-_CPU_VALUES = 1 << 17  # 1 MiB of float64: what is squared at a time stays in the cache
+_CPU_VALUES = 1 << 17  # 1 MiB of float64: a block to square stays in cache
 _DEVICE_VALUES = 1 << 25
-_STREAMED_SHARE = 4  # a block, what it is made from, and what is made of it
+_STREAMED_SHARE = 4  # copies of a block in memory at a time
 _LEAST_COLUMNS = 16
 
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Some columns, standardised.
+    """A block of standardised columns.
 
     Parameters
     ----------
     places : array of shape (b,)
-        Their numbers.
+        Column numbers.
     Z : array of shape (N, b), where the columns came from
-        Zero where a column does not vary.
+        Standardised values; zero for constant columns.
     center, scale : array of shape (b,)
         ``Z = (raw - center) / scale``.
     varies : array of bool, of shape (b,)
-        False for a column that an offset, or nothing at all, replaces.
+        False for constant columns.
     """
 
     places: NDArray[np.intp]
@@ -49,11 +48,11 @@ class Block:
     varies: NDArray[np.bool_]
 
     def project(self, R: Array) -> Array:
-        """Z^T R, (b, k), for R of shape (N, k)."""
+        """Return Z^T R, (b, k), for R of shape (N, k)."""
         return _on_host((arrays.like(self.Z, R).T @ self.Z).T)  # twice as fast as Z.T @ R
 
     def squares(self, w: Array) -> Array:
-        """The sums of w z^2 of each column, (b,), for w of shape (N,)."""
+        """Return the sums of w z^2 of each column, (b,), for w of shape (N,)."""
         total, weights = np.zeros(len(self.places)), arrays.like(self.Z, w)
         for i in _slices(self.Z):
             few = self.Z[i, :]
@@ -61,7 +60,7 @@ class Block:
         return total
 
     def part(self, within: NDArray[np.intp]) -> Array:
-        """Columns by their position in this block, (N, k), on the host."""
+        """Return columns by position in this block, (N, k), on the host."""
         index = arrays.like_index(self.Z, within)
         return _on_host(namespace(self.Z).take(self.Z, index, axis=1))
 
@@ -76,12 +75,12 @@ class Block:
         )
 
     def host(self) -> Array:
-        """Z on the host, (N, b)."""
+        """Return Z on the host, (N, b)."""
         return _on_host(self.Z)
 
 
 class Candidates:
-    """The columns a sparse model chooses from.
+    """The columns that a sparse model selects from.
 
     Build with :meth:`of`.
 
@@ -106,7 +105,9 @@ class Candidates:
         limit_bytes: int,
     ) -> None:
         self._columns, self._centred, self._rng = columns, centred, rng
-        self._limit = max(1, limit_bytes // (8 * columns.n_rows))  # columns that may be in memory
+        self._limit = max(
+            1, limit_bytes // (8 * columns.n_rows)
+        )  # maximum number of columns in memory
         shares = np.ones(columns.n_rows) if weights is None else weights
         self._shares = shares / np.sum(shares)
 
@@ -120,19 +121,19 @@ class Candidates:
         rng: np.random.Generator | None = None,
         limit_bytes: int = 2**29,
     ) -> Candidates:
-        """Candidates from raw columns.
+        """Return candidates from raw columns.
 
         Parameters
         ----------
         columns : Columns
         weights : array of shape (N,), optional
-            How often each row counts.
+            Repetitions of each row.
         centred : bool
-            Whether columns are measured about their weighted mean.
+            Whether columns are centred by their weighted mean.
         rng : Generator, optional
-            Of the order in which columns are streamed; by default always the same.
+            Generator of the order in which columns are streamed; by default a fixed order.
         limit_bytes : int
-            Columns are held together where they take no more, and streamed otherwise.
+            Maximum size of columns kept in memory; larger sets are streamed.
         """
         generator = np.random.default_rng(0) if rng is None else rng
         return cls(columns, weights, centred, generator, limit_bytes)
@@ -149,11 +150,11 @@ class Candidates:
 
     @property
     def is_held(self) -> bool:
-        """Whether all columns are in memory together."""
+        """Whether all columns are in memory."""
         return self.n_columns <= self._limit
 
     def blocks(self) -> Iterator[Block]:
-        """Every column once: one block that is kept, or many in random order that are not."""
+        """Yield every column once: one cached block, or many blocks in random order."""
         if self.is_held:
             yield from (self._held,) if self.n_columns else ()
             return
@@ -163,7 +164,7 @@ class Candidates:
             yield self._standardised(order[i : i + size])
 
     def chosen(self, places: NDArray[np.intp]) -> Block:
-        """The columns of these numbers."""
+        """Return the standardised columns with these numbers."""
         if not self.is_held:
             return self._standardised(places)
         held, index = self._held, arrays.like_index(self._held.Z, places)
@@ -175,7 +176,7 @@ class Candidates:
         return self._standardised(np.arange(self.n_columns))
 
     def _standardised(self, places: NDArray[np.intp]) -> Block:
-        if not len(places):  # there may be no kernel of no rows
+        if not len(places):  # some kernels do not accept zero rows
             none = np.empty(0)
             return Block(places, np.empty((self.n_rows, 0)), none, none, none.astype(np.bool_))
         Z = self._columns.block(places)
@@ -190,7 +191,7 @@ class Candidates:
 
 
 def _centre_in_place(Z: DeviceArray, center: DeviceArray, shares: DeviceArray) -> Array:
-    """Subtracts the centre; the weighted mean squares of what is left, (b,)."""
+    """Subtract the centre in place; return the weighted mean squares, (b,)."""
     total = np.zeros(Z.shape[1])
     for i in _slices(Z):
         Z[i, :] -= center
@@ -200,19 +201,19 @@ def _centre_in_place(Z: DeviceArray, center: DeviceArray, shares: DeviceArray) -
 
 
 def _scales(square: Array, center: Array, precision: float) -> tuple[Array, NDArray[np.bool_]]:
-    """Root mean squares, 1 where nothing but rounding is left of a column."""
+    """Return root mean squares; 1 for columns that are constant up to rounding."""
     scale = np.sqrt(square)
     varies = scale > precision * np.abs(center)
     return np.where(varies, scale, 1.0), varies
 
 
 def _precision(Z: DeviceArray) -> float:
-    """What rounding leaves of a centred constant, relative to it."""
+    """Return the relative rounding error of a centred constant."""
     return 8.0 * math.sqrt(Z.shape[0]) * float(namespace(Z).finfo(Z.dtype).eps)
 
 
 def _slices(Z: DeviceArray) -> Iterator[slice]:
-    """Rows whose values fit a cache."""
+    """Yield row slices whose values fit in cache."""
     n_rows, n_columns = Z.shape
     values = _CPU_VALUES if array_api_compat.is_numpy_array(Z) else _DEVICE_VALUES
     size = max(1, values // max(1, n_columns))
@@ -228,6 +229,6 @@ def _check_finite(square: Array, places: NDArray[np.intp]) -> None:
     bad = np.flatnonzero(~np.isfinite(square))
     if len(bad):
         raise ValueError(
-            f"candidate column {places[bad[0]]} holds NaN or infinity, or its square overflows; "
-            "look for missing or very large values in the rows, or at the kernel."
+            f"candidate column {places[bad[0]]} contains NaN or infinity, or its square "
+            "overflows; check the rows for missing or very large values, or the kernel."
         )

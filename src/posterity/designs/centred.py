@@ -1,4 +1,4 @@
-"""Rows about an origin, seen block by block: nothing of the size of the data is ever copied."""
+"""Rows relative to an origin, in blocks, without a copy of the data."""
 
 from __future__ import annotations
 
@@ -11,24 +11,23 @@ from posterity.arrays import Array
 from posterity.linalg import products
 
 _BLOCK_VALUES = 1 << 17  # a megabyte of float64 stays in cache
-_FEW, _MANY = 64, 512  # rows, however long: enough for a product; for one that updates squares
+_FEW, _MANY = 64, 512  # minimum rows of a block: for products, and for updates of squares
 
 
 @dataclass(frozen=True)
 class Centred:
-    """The matrix of rows ``root * (x - origin)``, whose differences are taken before any product.
+    """The matrix of rows ``root * (x - origin)``, subtracted before any product.
 
-    A product of the rows as they are, corrected afterwards, would cancel where the origin is far
-    from zero.
+    Correcting products of raw rows afterwards would lose digits if the origin is far from zero.
 
     Parameters
     ----------
     X : array of shape (N, D)
         The rows.
     origin : array of shape (D,)
-        What is subtracted from each.
+        Origin subtracted from each row.
     root : array of shape (N,), optional
-        What each is then multiplied by: the root of its weight.
+        Factor of each row: the square root of its weight.
 
     Examples
     --------
@@ -46,11 +45,11 @@ class Centred:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """N and D."""
+        """Shape (N, D)."""
         return self.X.shape[0], self.X.shape[1]
 
     def row_blocks(self, least: int = _FEW) -> Iterator[tuple[slice, Array]]:
-        """Successive rows, at least so many, in one buffer that the next block overwrites."""
+        """Yield blocks of at least ``least`` rows, in one reused buffer."""
         N, D = self.shape
         n_block = max(least, _BLOCK_VALUES // D)
         buffer = np.empty((min(N, n_block), D))
@@ -62,7 +61,7 @@ class Centred:
             yield rows, A
 
     def column_blocks(self, least: int = _FEW) -> Iterator[tuple[slice, Array]]:
-        """Successive columns, at least so many."""
+        """Yield blocks of at least ``least`` columns."""
         N, D = self.shape
         n_block = max(least, _BLOCK_VALUES // max(N, 1))
         for j in range(0, D, n_block):
@@ -73,13 +72,13 @@ class Centred:
             yield columns, A
 
     def weighted_blocks(self) -> Iterator[tuple[Array, Array]]:
-        """Roots of the weights and rows, as sums and squares are taken of them."""
+        """Yield roots of the weights and blocks of rows."""
         root = np.ones(len(self.X)) if self.root is None else self.root
         for rows, A in self.row_blocks(_MANY):
             yield root[rows], A
 
     def times(self, B: Array) -> Array:
-        """The matrix times B (D, k)."""
+        """Return the matrix times B (D, k)."""
         result = np.empty((len(self.X), B.shape[1]))
         B_columns = np.asfortranarray(B)
         for rows, A in self.row_blocks():
@@ -87,7 +86,7 @@ class Centred:
         return result
 
     def transposed_times(self, C: Array) -> Array:
-        """The transpose of the matrix times C (N, k)."""
+        """Return the transpose of the matrix times C (N, k)."""
         result = np.empty((self.X.shape[1], C.shape[1]))
         C_columns = np.asfortranarray(C)
         for columns, A in self.column_blocks():
@@ -95,14 +94,14 @@ class Centred:
         return result
 
     def row_gram(self) -> Array:
-        """The N x N matrix of inner products of rows."""
+        """Return the N x N matrix of inner products of rows."""
         N = len(self.X)
         blocks = ((np.zeros(A.shape[1]), A.T) for _, A in self.column_blocks(_MANY))
         return products.sums_and_gram(blocks, N)[1]
 
 
 def column_means(X: Array, weights: Array | None = None) -> Array:
-    """The weighted mean of each column; exactly its value where a column is constant.
+    """Return the weighted mean of each column; exact for constant columns.
 
     Examples
     --------

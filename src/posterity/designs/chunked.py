@@ -1,4 +1,4 @@
-"""The design whose rows are read anew, block by block, each time a question is asked."""
+"""A design whose rows are read in blocks for each operation."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from posterity.designs.chunks import Chunks
 
 @dataclass(frozen=True, eq=False)
 class Chunked(base.Design):
-    """The inputs of chunks as a design: each question is one pass over the rows.
+    """The inputs of chunks as a design: each operation is one pass over the rows.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ class Chunked(base.Design):
 
     @cached_property
     def n_rows(self) -> int:
-        """N, by a pass over the rows where the source does not know it."""
+        """Number of rows N, counted by a pass if the source does not know it."""
         known = self.chunks.n_rows
         return sum(len(block) for block in self.chunks) if known is None else known
 
@@ -51,7 +51,7 @@ class Chunked(base.Design):
         return self.chunks.n_features
 
     def blocks(self) -> Iterator[tuple[slice, Array]]:
-        """The blocks of one pass."""
+        """Yield the blocks of one pass."""
         stop = 0
         for block in self.chunks:
             stop = block.first_row + len(block)
@@ -60,7 +60,7 @@ class Chunked(base.Design):
         self._check_count(stop == self.n_rows)
 
     def rows(self, start: int, stop: int) -> Array:
-        """Rows start, ..., stop - 1, copied from the blocks that hold them."""
+        """Return a copy of rows start, ..., stop - 1."""
         self._check_range(start, stop)
         found = np.empty((stop - start, self.n_columns))
         for block in self.chunks.between(start, stop):
@@ -69,9 +69,9 @@ class Chunked(base.Design):
         return found
 
     def _check_count(self, good: bool) -> None:
-        """A source that changes between passes would mix two data sets in one model."""
+        """Raise if the number of rows changed between passes."""
         if not good:
             raise ValueError(
-                f"the source had {self.n_rows} rows before and now has another number; "
-                "every pass must give the same rows."
+                f"the source had {self.n_rows} rows before and now has a different number; every "
+                "pass must return the same rows."
             )

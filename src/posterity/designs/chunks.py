@@ -1,4 +1,4 @@
-"""Rows that never sit in memory at once, handed over block by block and checked on the way."""
+"""Rows that do not fit in memory, read and validated in blocks."""
 
 from __future__ import annotations
 
@@ -26,11 +26,12 @@ _ROWS = 65_536
 
 @dataclass(frozen=True, eq=False)
 class Chunks:
-    """Rows, with targets and weights where there are any, that are read block by block.
+    """Rows with optional targets and weights, read in blocks.
 
-    Made by :meth:`from_arrays`, :meth:`from_iterable` or :meth:`from_parquet`, and given to ``fit``
-    in place of X and y. Iterating yields :class:`Block` objects of finite float64 numbers; a value
-    that is not finite is reported with its row in the whole source and the name of its column.
+    Create it with :meth:`from_arrays`, :meth:`from_iterable` or :meth:`from_parquet`, and pass it
+    to ``fit`` instead of X and y. Iterating yields :class:`Block` objects of finite float64
+    numbers; a value that is not finite is reported with its row in the whole source and the name of
+    its column.
 
     Examples
     --------
@@ -57,7 +58,7 @@ class Chunks:
         rows: int = _ROWS,
         feature_names: Sequence[str] | None = None,
     ) -> Chunks:
-        """Views of arrays: of those in memory, or of those that ``np.load`` maps from a file.
+        """Create chunks from arrays, in memory or memory-mapped by ``np.load``.
 
         Parameters
         ----------
@@ -68,7 +69,7 @@ class Chunks:
         sample_weight : array-like of shape (N,), optional
             Weights.
         rows : int, default=65536
-            Rows of a block.
+            Number of rows of a block.
         feature_names : sequence of str, optional
             One name for each column.
 
@@ -88,13 +89,13 @@ class Chunks:
     def from_iterable(
         cls, supply: sources.Supply, *, feature_names: Sequence[str] | None = None
     ) -> Chunks:
-        """Blocks from any iterable, or from a function that returns a fresh iterator.
+        """Create chunks from an iterable of blocks, or a function that returns an iterator.
 
         Parameters
         ----------
         supply : iterable of tuples, or callable that returns one
-            Tuples (X, y) or (X, y, sample_weight). A generator can be read once; models that need
-            several passes ask for a list or for a function.
+            Tuples (X, y) or (X, y, sample_weight). A generator can be read only once; models that
+            need several passes require a list or a function.
         feature_names : sequence of str, optional
             One name for each column.
 
@@ -122,22 +123,22 @@ class Chunks:
         sample_weight: str | None = None,
         rows: int = _ROWS,
     ) -> Chunks:
-        """The rows of Parquet files, read a few blocks at a time and one read ahead.
+        """Create chunks from Parquet files, with one read ahead.
 
-        Memory is that of a few blocks and of one row group of a file.
+        Memory use is a few blocks and one row group of a file.
 
         Parameters
         ----------
         path : str, path, or sequence of these
-            A file, several, a folder (its ``*.parquet``, by name) or a pattern with ``*``.
+            A file, several files, a folder (its ``*.parquet``, sorted by name) or a glob pattern.
         target : str, sequence of str, or None
-            The column to predict, giving y of shape (n,), or columns, giving (n, K).
+            Target column, y of shape (n,), or columns, y of shape (n, K).
         features : sequence of str, optional
-            The columns to learn from; by default all others, which must then hold numbers.
+            Input columns; by default all others, which must then be numeric.
         sample_weight : str, optional
             The column of weights.
         rows : int, default=65536
-            Rows of a block.
+            Number of rows of a block.
 
         Examples
         --------
@@ -151,7 +152,7 @@ class Chunks:
         >>> chunks.feature_names, block.X[1], block.y[1]
         (('a', 'b'), array([2., 4.]), np.float64(6.0))
         """
-        # Imported here: only those who read Parquet pay for Polars.
+        # Imported here because only Parquet needs Polars.
         from posterity.designs import parquet
 
         source = parquet.Parquet.open(
@@ -174,7 +175,7 @@ class Chunks:
 
     @property
     def n_rows(self) -> int | None:
-        """The number of rows, or None where only a pass would tell."""
+        """The number of rows, or None if it is unknown before a pass."""
         return self.source.n_rows
 
     @property
@@ -184,12 +185,12 @@ class Chunks:
 
     @property
     def feature_names(self) -> tuple[str, ...] | None:
-        """The names of the columns of X, where they have any."""
+        """The names of the columns of X, if any."""
         return self.form.feature_names
 
     @property
     def target_names(self) -> tuple[str, ...] | None:
-        """The names of the columns of y, where they have any."""
+        """The names of the columns of y, if any."""
         return self.form.target_names
 
     @property
@@ -204,18 +205,18 @@ class Chunks:
         return self.between(0, None)
 
     def between(self, start: int, stop: int | None = None) -> Generator[Block, None, None]:
-        """Blocks of rows start, ..., stop - 1; arrays and Parquet files read only those."""
+        """Yield blocks of rows start, ..., stop - 1; arrays and Parquet files read only those."""
         return sources.validated(self.source, self.form, start, stop)
 
     def map(
         self, transform: Callable[[Array], Array], *, feature_names: Sequence[str] | None = None
     ) -> Chunks:
-        """The same rows with ``transform(X)``, of as many rows, in place of X.
+        """Return chunks with ``transform(X)`` instead of X.
 
         Parameters
         ----------
         transform : callable
-            From X of shape (n, D) to an array of shape (n, M), row by row.
+            Function from X of shape (n, D) to an array of shape (n, M), row by row.
         feature_names : sequence of str, optional
             One name for each of the M columns.
 
@@ -237,7 +238,7 @@ class Chunks:
         *,
         description: str = "Reading rows",
     ) -> T:
-        """What ``function`` returns of each block, merged in order: one pass.
+        """Apply ``function`` to each block and merge the results in order, in one pass.
 
         As :meth:`Partitions.reduce`, in this process.
 
@@ -254,17 +255,17 @@ class Chunks:
         return functools.reduce(merge, (function(block) for block in blocks))
 
     def sample(self, n: int, rng: np.random.Generator) -> Block:
-        """A sample of n rows, or of all where there are fewer; each set of n is equally likely.
+        """Draw a uniform sample of n rows, or return all if there are fewer.
 
-        One pass over the rows, which holds the sample and one block. The sample depends on ``rng``
-        and on the rows, not on how they are cut into blocks.
+        One pass over the rows, with the sample and one block in memory. The sample depends on
+        ``rng`` and the rows, not on the block size.
 
         Parameters
         ----------
         n : int
-            How many rows.
+            Number of rows.
         rng : numpy.random.Generator
-            Where randomness comes from.
+            Random generator.
 
         Examples
         --------
@@ -279,21 +280,21 @@ class Chunks:
         return reservoir.sample(passing, _checked(n, "n"), rng)
 
     def require_rereadable(self, purpose: str) -> None:
-        """Raise where the rows can be read only once, and say what ``purpose`` needs."""
+        """Raise if the rows can be read only once; ``purpose`` is named in the error."""
         if not self.rereadable:
             raise ValueError(
-                f"{purpose} needs a pass of its own over the rows, but a generator can be read "
-                "only once; give Chunks.from_iterable a function that returns a fresh iterator."
+                f"{purpose} needs another pass over the rows, but a generator can be read only "
+                "once; pass a function that returns a new iterator to Chunks.from_iterable."
             )
 
 
 def _checked(n: int, name: str = "rows") -> int:
-    """A number of rows, which is at least one."""
+    """Check that a number of rows is at least one."""
     if isinstance(n, bool) or not isinstance(n, numbers.Integral) or n < 1:
         raise ValueError(f"{name}={n!r} must be a whole number of at least 1.")
     return int(n)
 
 
 def _tuple(names: Sequence[str] | None) -> tuple[str, ...] | None:
-    """Names as a tuple."""
+    """Convert names to a tuple."""
     return None if names is None else tuple(names)

@@ -1,7 +1,6 @@
-"""Raw columns that a model may choose from, by number: of a matrix, or a kernel's.
+"""Sources of raw columns: a matrix, or a kernel matrix.
 
-A source of columns answers one question, some of its columns, so that a matrix that would not fit
-in memory need never be formed.
+A source returns some columns at a time, so that the whole matrix need not fit in memory.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from posterity.kernels import rows
 
 
 class Columns(abc.ABC):
-    """Columns of N values each, found by their number.
+    """A source of columns of N values each, selected by number.
 
     Examples
     --------
@@ -42,11 +41,11 @@ class Columns(abc.ABC):
 
     @abc.abstractmethod
     def block(self, places: NDArray[np.intp]) -> DeviceArray:
-        """The columns of these numbers, (N, b), in memory that belongs to the caller."""
+        """Return columns by number, (N, b), in memory owned by the caller."""
 
 
 class MatrixColumns(Columns):
-    """The columns of a matrix that is in memory or on a device.
+    """The columns of a matrix in memory or on a device.
 
     Parameters
     ----------
@@ -74,7 +73,7 @@ class MatrixColumns(Columns):
         return int(self._Z.shape[1])
 
     def block(self, places: NDArray[np.intp]) -> DeviceArray:
-        """The columns of these numbers, (N, b), as floating-point numbers."""
+        """Return columns by number, (N, b), as floating-point numbers."""
         xp = namespace(self._Z)
         Z = xp.take(self._Z, arrays.like_index(self._Z, places), axis=1)
         return Z if xp.isdtype(Z.dtype, "real floating") else xp.astype(Z, xp.float64)
@@ -86,10 +85,10 @@ class KernelColumns(Columns):
     Parameters
     ----------
     kernel : Kernel
-        With every parameter set.
+        Kernel with all parameters set.
     rows : array of shape (N, D) of any array library, or a sequence of N objects
     centres : array of shape (M, D), or a sequence of M objects, optional
-        The rows themselves by default.
+        Centres; the rows by default.
 
     Examples
     --------
@@ -117,7 +116,7 @@ class KernelColumns(Columns):
         return rows.count(self._centres)
 
     def block(self, places: NDArray[np.intp]) -> DeviceArray:
-        """The columns of these numbers, (N, b)."""
+        """Return columns by number, (N, b)."""
         K = self._kernel(self._rows, rows.chosen(self._centres, places))
         if array_api_compat.is_numpy_array(K) and not K.flags.writeable:
             return K.copy()

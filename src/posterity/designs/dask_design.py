@@ -1,4 +1,4 @@
-"""The design whose rows lie in the partitions of Dask collections, on whatever workers."""
+"""A design whose rows are partitions of Dask collections."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from posterity.designs.partitions import Partitions
 
 @dataclass(frozen=True, eq=False)
 class DaskDesign(base.Design):
-    """The inputs of partitions as a design: a question is one pass, made by the workers.
+    """The inputs of partitions as a design: each operation is one pass on the workers.
 
-    Only what the size of the answer demands comes back, whatever the number of rows. Values that go
-    along with the rows are functions of a block, :class:`Along`, and never leave the workers
-    either. What travels, into a task or a file, is a design of the same columns without its rows.
+    Only results of the size of the answer are returned to the client. Values along the rows are
+    functions of a block, :class:`Along`, and stay on the workers. A pickled design has the same
+    columns but no rows.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ class DaskDesign(base.Design):
 
     @property
     def n_rows(self) -> int:
-        """N, by a pass over the rows where the collection does not know it."""
+        """Number of rows N, counted by a pass if unknown."""
         return self.partitions.n_rows
 
     @property
@@ -58,14 +58,14 @@ class DaskDesign(base.Design):
         return self.partitions.width
 
     def blocks(self) -> Iterator[tuple[slice, Array]]:
-        """One partition after the other, brought here; for looking, not for learning."""
+        """Yield the partitions, transferred to this process."""
         stops = np.cumsum([0, *self.partitions.lengths])
         for start, stop in zip(stops[:-1].tolist(), stops[1:].tolist(), strict=True):
             if start < stop:
                 yield slice(start, stop), self.rows(start, stop)
 
     def rows(self, start: int, stop: int) -> Array:
-        """Rows start, ..., stop - 1, brought here."""
+        """Return rows start, ..., stop - 1, transferred to this process."""
         self._check_range(start, stop)
         if start == stop:
             return np.empty((0, self.n_columns))
@@ -74,30 +74,30 @@ class DaskDesign(base.Design):
     def chosen(
         self, places: NDArray[np.intp], *along: base.Values
     ) -> tuple[Dense, list[NDArray[Any] | None]]:
-        """These rows and their values, brought here."""
+        """Return selected rows and their values, transferred to this process."""
         block = self.partitions.chosen(places)
         return Dense(block.X), [_found(given, block, places) for given in along]
 
     def total(self, function: base.PartFunction, *along: base.Values) -> list[Any]:
-        """Summed on the workers, partition by partition and then in a tree."""
-        self.partitions.find_width()  # before the function travels, which may hold the design
+        """Sum on the workers, by partition and then in a tree."""
+        self.partitions.find_width()  # before the function is pickled, which may contain the design
         held = any(isinstance(values, np.ndarray) for values in along)
         rows = self.partitions.counted() if held else self.partitions
         return rows.reduce(_Terms(function, along), base.joined)
 
     def matvec(self, w: Array) -> Array:
-        """Z w, brought here: N numbers for each column of w."""
+        """Return Z w, transferred to this process."""
         base.check_length(w, self.n_columns, "w", "columns")
         return np.concatenate(self.partitions.reduce(_Product(w), operator.add))
 
     def rmatvec(self, r: base.Values) -> Array:
-        """Z^T r, for a value a row that workers find; one that is in memory here is sent there."""
+        """Return Z^T r, for values computed on the workers or sent to them."""
         self._check_values(r, "r")
         (product,) = self.total(_rmatvec, r)
         return np.asarray(product)
 
     def gram(self, weights: base.Values = None) -> Array:
-        """Z^T diag(weights) Z, exactly symmetric."""
+        """Return Z^T diag(weights) Z, exactly symmetric."""
         self._check_values(weights, "weights")
         (G,) = self.total(_gram, weights)
         return np.asarray(G)
@@ -107,14 +107,14 @@ class DaskDesign(base.Design):
             base.check_length(values, self.n_rows, name, "rows")
 
     def __reduce__(self) -> tuple[type[Dense], tuple[Array]]:
-        # A pass that begins while a graph is being packed would wait for it, and it for the pass.
+        # Starting a pass while a graph is being pickled would deadlock.
         known = self.partitions.known_width
         return Dense, (np.empty((0, 0 if known is None else known)),)
 
 
 @dataclass(frozen=True)
 class _Terms:
-    """The terms of one partition, summed over parts that stay in the cache of a core."""
+    """Task: sum the terms of one partition over cache-sized parts."""
 
     function: base.PartFunction
     along: Sequence[base.Values]
@@ -126,13 +126,13 @@ class _Terms:
 
 
 def _found(given: base.Values, block: Block, rows: slice | NDArray[np.intp]) -> NDArray[Any] | None:
-    """The values of these rows."""
+    """Return the values of a row slice."""
     return given.of(block) if isinstance(given, base.Along) else base.at(rows, [given])[0]
 
 
 @dataclass(frozen=True)
 class _Product:
-    """Z w of one partition."""
+    """Task: compute Z w of one partition."""
 
     w: Array
 

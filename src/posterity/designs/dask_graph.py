@@ -1,8 +1,8 @@
-"""Work on pieces that lie elsewhere: one task a piece, merged in a tree, one answer back.
+"""Run a function on Dask pieces: one task a piece, merged in a tree.
 
-Everything here is a plain Dask graph, so that any scheduler runs it: threads, processes, or a
-cluster with which a client is connected. What every piece needs, such as weights of M columns,
-stands in the graph once. Where a worker is lost its pieces are made again from the graph.
+The result is a plain Dask graph for any scheduler: threads, processes, or a cluster. Data that
+every piece needs, such as M weights, is in the graph once. If a worker is lost, its pieces are
+computed again.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from posterity.distributions import dask_rows
 
 T = TypeVar("T")
 
-_FAN_IN = 8  # answers that are merged at a time: few enough to keep little, enough to be soon done
+_FAN_IN = 8  # results merged at a time
 _DIED = (
-    "Workers died again and again while they worked on the same piece of the rows, most often "
-    "because they ran out of memory: use smaller partitions, or workers with more memory. ({})"
+    "Workers died repeatedly while processing the same partition, most likely because they ran "
+    "out of memory: use smaller partitions, or workers with more memory. ({})"
 )
 
 
@@ -34,10 +34,10 @@ def merged(
     description: str,
     only: Sequence[int] | None = None,
 ) -> T:
-    """``merge`` of ``work(piece, number)`` of all pieces, made where the pieces are.
+    """Merge the results of ``work(piece, number)`` of all pieces, on the workers.
 
-    A piece is delayed, a list of delayed parts, or anything small. Where only some of them, by
-    number, have anything to say, no other is made.
+    A piece is delayed, a list of delayed parts, or any small object. With ``only``, the other
+    pieces are not computed.
     """
     import dask
     from dask._task_spec import TaskRef
@@ -55,7 +55,7 @@ def merged(
         level = [(name, level[0][1] + 1, i) for i in range(len(folds))]
         for key, those in zip(level, folds, strict=True):
             layer[key] = dask_rows.task(key, _fold, join, *map(TaskRef, those))
-    # One layer for all pieces: thousands would take longer to go through than the work itself.
+    # One layer for all pieces: thousands of layers would be slower than the work itself.
     delayed = [part for i in numbers for part in _delayed_in(pieces[i])]
     graph = dask_rows.layered(name, layer, (shared, join), delayed)
     answer: T = computed(Delayed(level[0], graph, layer=name), description=description)
@@ -70,11 +70,11 @@ def _delayed_in(piece: Any) -> list[Any]:
 
 
 def computed(task: Any, *, description: str) -> Any:
-    """The answer of one task, by the scheduler that Dask has now."""
+    """Compute one task with the current Dask scheduler."""
     import dask
 
     with warnings.catch_warnings():
-        # What M columns need is large where M is; it is sent once, and must be.
+        # Large graphs are intended here: data for M columns is sent once.
         warnings.filterwarnings("ignore", message="Sending large graph")
         try:
             client = _client()
@@ -88,7 +88,7 @@ def computed(task: Any, *, description: str) -> Any:
 
 
 def _watched(client: Any, task: Any, description: str) -> Any:
-    """The answer, with a bar that shows what the scheduler says."""
+    """Compute a task on a cluster, with a progress bar."""
     from posterity.designs import dask_progress
 
     future = client.compute(task)
@@ -96,11 +96,11 @@ def _watched(client: Any, task: Any, description: str) -> Any:
         dask_progress.show(future, description)
         return future.result()
     finally:
-        future.cancel()  # where it was interrupted, nothing goes on
+        future.cancel()  # cancel the task after an interruption
 
 
 def _client() -> Any:
-    """Of the cluster that Dask would use, if it would use one."""
+    """Return the client of the current cluster, if any."""
     import dask
 
     distributed = sys.modules.get("distributed")

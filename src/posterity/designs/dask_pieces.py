@@ -1,4 +1,4 @@
-"""Dask collections cut into pieces of the same rows, each a list of delayed parts."""
+"""Split Dask collections into pieces of the same rows."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from posterity.designs.blocks import Form
 from posterity.distributions import dask_rows
 
 Tally: TypeAlias = tuple[NDArray[Any], Array]
-"""Distinct targets in increasing order, and how often each counts."""
+"""Distinct targets in increasing order, and their weighted counts."""
 
 CLASS, COUNT = "class", "count"
 
 
 @dataclass(frozen=True)
 class Aligned:
-    """Pieces whose parts hold the same rows, and what is known of them before any is read."""
+    """Pieces whose parts hold the same rows, and their metadata."""
 
     pieces: tuple[list[Any], ...]
     form: Form
@@ -32,7 +32,7 @@ class Aligned:
 
 
 def aligned(X: Any, y: Any, sample_weight: Any) -> Aligned:
-    """One piece a partition of X; arrays are cut at the rows where X is."""
+    """Return one piece a partition of X; other arrays are rechunked like X."""
     rows, targets, weights = _optimised(X, y, sample_weight)
     cut = dask_rows.Cut.of(rows)
     none = (None,) * len(cut.pieces)
@@ -48,18 +48,18 @@ def aligned(X: Any, y: Any, sample_weight: Any) -> Aligned:
 
 
 def _optimised(*parts: Any) -> tuple[Any, ...]:
-    """The parts, arrays together: what all of them are made of is then made once."""
+    """Optimise the parts together, so that shared inputs are computed once."""
     import dask
 
     together = [part for part in parts if _is_array(part)]
-    # Fusing tasks would put a copy of what makes X into what makes y of it.
+    # Fusing tasks would compute X again for y.
     with dask.config.set({"optimization.fuse.active": False}):
         found = iter(dask.optimize(*together))
     return tuple(next(found) if _is_array(part) else part for part in parts)
 
 
 def tally(raw: Sequence[Any], number: int, *, kind: str = CLASS) -> Tally:
-    """How often each target of a partition counts; a row that has none of this kind is named."""
+    """Count the targets of a partition; raise for invalid targets."""
     where = f"partition {number}"
     X, targets, weight = raw
     _, y, sample_weight = blocks.parts(X, targets, weight, where)
@@ -72,7 +72,7 @@ def tally(raw: Sequence[Any], number: int, *, kind: str = CLASS) -> Tally:
 
 
 def added_tallies(a: Tally, b: Tally) -> Tally:
-    """Of both."""
+    """Add the counts of two partitions."""
     return _tallied(np.concatenate([a[0], b[0]]), np.concatenate([a[1], b[1]]))
 
 
@@ -82,21 +82,21 @@ def _tallied(values: NDArray[Any], counts: Array) -> Tally:
 
 
 def check_names(X: Any, expected: tuple[str, ...], where: str) -> None:
-    """A partition of a data frame must have the columns that the whole says it has."""
+    """Raise unless a partition has the columns of the data frame."""
     found = [str(name) for name in X.columns]
     if found == list(expected):
         return
     lacking = [name for name in expected if name not in found]
     odd = [name for name in found if name not in expected]
-    told = f"lacks {lacking}" if lacking else f"has {odd} besides" if odd else "has another order"
+    told = f"lacks {lacking}" if lacking else f"has also {odd}" if odd else "has a different order"
     raise ValueError(
         f"{where} does not have the columns of the data frame, {list(expected)}: it {told}. "
-        "Mend it where it is read, or tell Dask the right meta."
+        "Fix the partition where it is read, or pass the right meta to Dask."
     )
 
 
 def _check_labels(y: NDArray[Any], where: str, kind: str) -> None:
-    """Every row has a class or a count, which is no number on a scale."""
+    """Raise for missing labels, and for continuous values instead of labels."""
     missing = arrays.is_missing(y)
     if missing.any():
         row = int(np.argmax(missing))
@@ -107,8 +107,8 @@ def _check_labels(y: NDArray[Any], where: str, kind: str) -> None:
         row = int(np.argmax(y != np.round(y)))
         cure = "use a regressor" if kind == CLASS else "use designs.Chunks, or a sample in memory"
         raise ValueError(
-            f"Unknown label type: y of {where}, row {row} is {y[row]:g}, which is no {kind} but a "
-            f"number on a scale; {cure}."
+            f"Unknown label type: y of {where}, row {row} is {y[row]:g}, a continuous number and "
+            f"not a {kind}; {cure}."
         )
 
 
@@ -119,7 +119,7 @@ def _is_array(part: Any) -> bool:
 
 
 def _columns(collection: Any) -> tuple[str, ...] | None:
-    """Names, where a collection has them and they are words."""
+    """Return column names if they are strings."""
     if collection is None or _is_array(collection):
         return None
     meta = collection._meta
@@ -128,7 +128,7 @@ def _columns(collection: Any) -> tuple[str, ...] | None:
 
 
 def _like(X: Any, y: Any, sample_weight: Any) -> blocks.Parts:
-    """Parts of the same form without rows."""
+    """Return empty parts of the same form."""
     X_like, y_like, weight_like = (_empty(part) for part in (X, y, sample_weight))
     if X_like is None or X_like.ndim != 2:
         raise ValueError("X must be a Dask array of rows and columns, or a data frame.")

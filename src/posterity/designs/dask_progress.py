@@ -1,7 +1,7 @@
-"""A bar on stderr for work that a Dask cluster does: how many of its tasks are done.
+"""A progress bar for work on a Dask cluster: the number of finished tasks.
 
-The bar hears from the scheduler and is never waited for: it is there while the work lasts, and
-where it cannot be drawn or the scheduler is gone, the work goes on or says itself what is wrong.
+The bar listens to the scheduler and never blocks the work. If it cannot be drawn or the scheduler
+is lost, the work continues or raises its own error.
 """
 
 from __future__ import annotations
@@ -14,24 +14,24 @@ from typing import Any
 
 from posterity import progress
 
-_PATIENCE = 0.25  # seconds that work may take without showing itself
+_PATIENCE = 0.25  # seconds before a bar is shown
 _INTERVAL = 0.2  # seconds between two reports of the scheduler
-_LAST_WORD = 1.0  # seconds in which a scheduler that was asked answers
+_LAST_WORD = 1.0  # timeout of the scheduler in seconds
 
 Draw = Callable[[int, int], None]
 
 
 def show(future: Any, description: str) -> None:
-    """Wait until a future is done or has failed, with a bar where that takes a while.
+    """Wait until a future is done, with a bar if that takes a while.
 
     Parameters
     ----------
     future : distributed.Future
-        Of work under way. What became of it, its ``result()`` says.
+        Future of running work.
     description : str
-        What is being done, in a word or two, shown before the bar.
+        Label of the bar.
     """
-    # A lost scheduler or a closed terminal is no reason of the bar's to fail.
+    # The bar must not fail if the scheduler is lost or the terminal closed.
     with contextlib.suppress(Exception, asyncio.CancelledError):
         if _ended(future, _PATIENCE):
             return
@@ -44,7 +44,7 @@ def _drawn_by(draw: Callable[[int, int | None, str], None]) -> Draw:
 
 
 def _ended(future: Any, timeout: float | None) -> bool:
-    """Whether the work is over, after waiting for it that long."""
+    """Wait for the work; return whether it is finished."""
     import distributed
 
     try:
@@ -56,7 +56,7 @@ def _ended(future: Any, timeout: float | None) -> bool:
 
 @contextlib.contextmanager
 def _heard(future: Any, draw: Draw) -> Iterator[None]:
-    """While this lasts, the scheduler's reports are drawn as they come."""
+    """Draw the reports of the scheduler while the context is open."""
     answered = threading.Event()
     reports = _reports(future, draw, answered)
     loop = future.client.loop.asyncio_loop
@@ -65,13 +65,13 @@ def _heard(future: Any, draw: Draw) -> Iterator[None]:
     try:
         yield
     finally:
-        # Only a scheduler that still knows the future begins to count, and so stops counting.
+        # Only a scheduler that knows the future starts counting, and so stops.
         answered.wait(_LAST_WORD)
         listening.cancel()
 
 
 def _reports(future: Any, draw: Draw, answered: threading.Event) -> Any:
-    """Of the tasks that a future needs, from its scheduler."""
+    """Return a progress listener for the tasks of a future."""
     from distributed.diagnostics import progressbar
 
     class Reports(progressbar.ProgressBar):

@@ -1,4 +1,4 @@
-"""The design that is simply in memory."""
+"""A design in memory."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ _PART_ELEMENTS = 2**18
 
 @dataclass(frozen=True, eq=False)
 class Dense(base.Design):
-    """A matrix in memory, answered by BLAS.
+    """A feature matrix in memory.
 
     Parameters
     ----------
     Z : array of shape (N, M)
-        The feature matrix. A float64 array is kept as it is, without a copy.
+        The feature matrix. A float64 array is not copied.
 
     Examples
     --------
@@ -62,7 +62,7 @@ class Dense(base.Design):
         return self.Z.shape[1]
 
     def blocks(self) -> Iterator[tuple[slice, Array]]:
-        """Views of a few megabytes each."""
+        """Yield views of a few megabytes each."""
         size = max(1, _BLOCK_ELEMENTS // max(1, self.n_columns))
         for start in range(0, self.n_rows, size):
             rows = slice(start, min(start + size, self.n_rows))
@@ -70,17 +70,17 @@ class Dense(base.Design):
 
     @property
     def in_memory(self) -> bool:
-        """True."""
+        """Always True: a pass over the rows is cheap."""
         return True
 
     def chosen(
         self, places: NDArray[np.intp], *along: base.Values
     ) -> tuple[Dense, list[NDArray[Any] | None]]:
-        """A copy of these rows."""
+        """Return a copy of selected rows."""
         return Dense(self.Z[places]), base.at(places, along)
 
     def parts(self) -> Iterator[tuple[slice, Dense]]:
-        """Views that stay in the cache of a core, but have no fewer rows than columns."""
+        """Yield cache-sized views with at least as many rows as columns."""
         M = max(1, self.n_columns)
         size = max(1, M, _PART_ELEMENTS // M)
         for start in range(0, self.n_rows, size):
@@ -88,7 +88,7 @@ class Dense(base.Design):
             yield rows, Dense(self.Z[rows])
 
     def total(self, function: base.PartFunction, *along: base.Values) -> list[Any]:
-        """The sums over all parts, added in order; threads share the parts where there are many."""
+        """Sum over all parts in order, with threads if there are many."""
         parts = list(self.parts())
 
         def answer(rows: slice, part: Dense) -> Any:
@@ -102,20 +102,20 @@ class Dense(base.Design):
                 return base.totalled(pool.map(lambda part: answer(*part), parts))
 
     def rows(self, start: int, stop: int) -> Array:
-        """A view of rows start, ..., stop - 1."""
+        """Return a view of rows start, ..., stop - 1."""
         self._check_range(start, stop)
         return self.Z[start:stop]
 
     def matvec(self, w: Array) -> Array:
-        """Z w in one product."""
+        """Return Z w."""
         base.check_length(w, self.n_columns, "w", "columns")
         return self.Z @ w
 
     def rmatvec(self, r: Array) -> Array:
-        """Z^T r in one product."""
+        """Return Z^T r."""
         base.check_length(r, self.n_rows, "r", "rows")
         return self.Z.T @ r
 
     def gram(self, weights: Array | None = None) -> Array:
-        """Z^T diag(weights) Z; weights are applied block by block, never to a copy of all of Z."""
+        """Return Z^T diag(weights) Z, computed in blocks without a copy of Z."""
         return self.Z.T @ self.Z if weights is None else super().gram(weights)

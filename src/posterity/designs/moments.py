@@ -1,4 +1,4 @@
-"""How many rows, their mean and their scatter: what a covariance needs, in a form that merges."""
+"""Mean and scatter of rows, in a form that can be merged."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ _FAR = 0.25  # of the squares about the origin may be the origin's own error: le
 
 @dataclass(frozen=True)
 class Moments:
-    """The total weight of rows, their mean, and the sum of squares and products about it.
+    """Total weight, mean and scatter matrix of rows.
 
-    The scatter squares the condition of the rows, which :class:`Statistics` does not; it costs a
-    fraction of a factorisation, and is enough for eigenvalues that are not tiny beside the largest.
+    The scatter squares the condition number of the rows, unlike :class:`Statistics`; it is much
+    cheaper and accurate for eigenvalues that are not tiny relative to the largest.
 
     Parameters
     ----------
     count : float
         N, the sum of the weights.
     origin, offset : array of shape (D,)
-        A point near the mean, and the mean from there: far from zero it has more digits than one
-        number holds, and differences of means need them.
+        A point near the mean, and the mean relative to it: together they have more digits than one
+        number, which differences of means need.
     scatter : array of shape (D, D)
         The weighted sum of (x - mean) (x - mean)^T.
     n_rows : int
-        How many rows, however they are weighted: the scatter has a rank of at most one less.
+        Number of rows, regardless of weights: the rank of the scatter is at most one less.
 
     Examples
     --------
@@ -58,10 +58,10 @@ class Moments:
 
     @classmethod
     def of(cls, X: Array, sample_weight: Array | None = None) -> Moments:
-        """The moments of rows in memory, by one pass, of blocks that stay in cache.
+        """Compute the moments of rows in memory in one pass.
 
-        The origin is the mean of a sample of the rows. Where that is far from the mean of all, so
-        that moving it would cancel, there is a second pass about the right one.
+        The origin is the mean of a sample of the rows. If it is far from the mean, a second pass
+        avoids cancellation.
         """
         root = None if sample_weight is None else np.sqrt(sample_weight)
         total = float(len(X)) if sample_weight is None else float(sample_weight.sum())
@@ -75,7 +75,7 @@ class Moments:
         return cls(total, origin, offset, squares, len(X))
 
     def merge(self, other: Moments) -> Moments:
-        """The moments of both sets of rows together."""
+        """Return the moments of both sets of rows together."""
         if len(self.origin) != len(other.origin):
             raise ValueError(
                 f"Cannot merge moments of {len(self.origin)} columns with {len(other.origin)}: "
@@ -91,13 +91,13 @@ class Moments:
 
 
 def _about(X: Array, origin: Array, root: Array | None, total: float) -> tuple[Array, Array]:
-    """The mean of the rows from the origin, and their squares and products about it."""
+    """Return the mean relative to the origin, and the scatter."""
     blocks = Centred(X, origin, root).weighted_blocks()
     sums, squares = products.sums_and_gram(blocks, X.shape[1])
     return sums / total, squares
 
 
 def _sample_mean(X: Array) -> Array:
-    """The mean of rows taken evenly; exactly the value of a column that is constant."""
+    """Return the mean of evenly spaced rows; exact for constant columns."""
     step = -(-len(X) // _SAMPLE_ROWS)
     return X[0] + np.mean(X[::step] - X[0], axis=0)

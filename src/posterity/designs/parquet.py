@@ -1,9 +1,8 @@
-"""Parquet files as a source of rows, of which only a few blocks are ever in memory.
+"""Parquet files as a source of rows, with a few blocks in memory at a time.
 
-A file is read range by range, and a range costs the same wherever in the file it lies. To decode it
-Polars may hold its whole row group, compressed, so memory is one row group and a few blocks. A file
-of few giant row groups therefore takes more memory and time than one written again with a smaller
-``row_group_size``.
+A file is read in ranges of rows. Polars may hold a whole compressed row group to decode a range, so
+memory use is one row group and a few blocks. A file with a few very large row groups needs more
+memory and time than one with a smaller ``row_group_size``.
 """
 
 from __future__ import annotations
@@ -29,15 +28,15 @@ from posterity.designs.blocks import Parts
 
 Paths: TypeAlias = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
-# Pages are decoded whole; those of 1 MiB that most writers make hold so many float64 values.
+# Pages are decoded whole; most writers make pages of 1 MiB, with this many float64 values.
 _PAGE_ROWS = 2**17
-# Wide rows are read in less than a page, so that a read stays below 64 MiB.
+# Wide rows are read in less than a page, to keep a read below 64 MiB.
 _READ_VALUES = 2**23
 
 
 @dataclass(frozen=True, eq=False)
 class Parquet:
-    """The rows of some files, one file after the other, in pieces of so many rows."""
+    """The rows of several files, in pieces."""
 
     files: tuple[Path, ...]
     starts: tuple[int, ...]  # the first row of each file and, at the end, the number of all rows
@@ -57,7 +56,7 @@ class Parquet:
         sample_weight: str | None,
         rows: int,
     ) -> Parquet:
-        """Look at the files' columns and numbers of rows; the rows themselves come later."""
+        """Read the columns and numbers of rows of the files."""
         files = _files(path)
         schemas = [pl.scan_parquet(file).collect_schema() for file in files]
         others = names(target) + names(sample_weight)
@@ -68,7 +67,7 @@ class Parquet:
             _check_columns(inputs + others, schema, file)
         starts = tuple(accumulate(map(_count, files), initial=0))
         if not starts[-1]:
-            raise ValueError(f"there are no rows in {files[0]} and the files that go with it.")
+            raise ValueError(f"{files[0]} and the other files have no rows.")
         targets = target if target is None or isinstance(target, str) else names(target)
         return cls(files, starts, inputs, targets, sample_weight, rows)
 
@@ -78,11 +77,11 @@ class Parquet:
         return self.starts[-1]
 
     def head(self) -> Parts:
-        """The first row."""
+        """Return the first row."""
         return self._read(range(1))
 
     def between(self, start: int, stop: int | None) -> Generator[Parts, None, None]:
-        """The rows, read whole pages at a time, one read ahead of the caller."""
+        """Yield the rows in whole pages, with one read ahead."""
         fit = min(_PAGE_ROWS, _READ_VALUES // (len(self.features) + 1))
         n_read = self.rows * max(1, fit // self.rows)
         end = self.n_rows if stop is None else min(stop, self.n_rows)
@@ -94,14 +93,14 @@ class Parquet:
                     yield sources.cut(raw, first, min(first + self.rows, n))
 
     def _read(self, span: range) -> Parts:
-        """Rows that may begin in one file and end in another; missing values become NaN."""
+        """Read a range of rows over several files; missing values become NaN."""
         frame = pl.concat(self._slices(span)).collect()
         X = frame.select(self.features).to_numpy()
         y = None if self.target is None else _values(frame, self.target)
         return X, y, None if self.sample_weight is None else _values(frame, self.sample_weight)
 
     def _slices(self, span: range) -> list[pl.LazyFrame]:
-        """What each file has of the rows."""
+        """Yield the slice of each file in a range of rows."""
         columns = [*self.features, *names(self.target), *names(self.sample_weight)]
         numbers = pl.col(columns).cast(pl.Float64)
         slices = []
@@ -115,26 +114,26 @@ class Parquet:
 
 
 def _values(frame: pl.DataFrame, columns: str | tuple[str, ...]) -> NDArray[Any]:
-    """One column as (n,), several as (n, K)."""
+    """Convert one column to (n,), several to (n, K)."""
     if isinstance(columns, str):
         return frame[columns].to_numpy()
     return frame.select(columns).to_numpy()
 
 
 def names(columns: str | Sequence[str] | None) -> tuple[str, ...]:
-    """One name, several or none, as a tuple."""
+    """Convert one name, several or None to a tuple."""
     if columns is None:
         return ()
     return (columns,) if isinstance(columns, str) else tuple(columns)
 
 
 def _count(file: Path) -> int:
-    """The number of rows, which is written at the end of the file."""
+    """Return the number of rows of a file from its footer."""
     return int(pl.scan_parquet(file).select(pl.len()).collect().item())
 
 
 def _files(path: Paths) -> tuple[Path, ...]:
-    """The files meant by a file, a folder, a pattern, or a list of these."""
+    """Return the files of a path, folder, pattern, or list of these."""
     if not isinstance(path, str | os.PathLike):
         found = tuple(file for entry in path for file in _files(entry))
     elif Path(path).is_dir():
@@ -154,12 +153,12 @@ def _files(path: Paths) -> tuple[Path, ...]:
 def _check_asked(
     inputs: tuple[str, ...], target: str | Sequence[str] | None, others: tuple[str, ...]
 ) -> None:
-    """Raise where there is nothing to learn from, or one column is asked for twice."""
+    """Raise if there are no input columns, or a column is named twice."""
     for name, empty in (("features", not inputs), ("target", target is not None and not target)):
         if empty:
             raise ValueError(
-                f"{name} names no column; name at least one. Pass target=None where there are "
-                "no targets."
+                f"{name} is empty; name at least one column. Pass target=None if there are no "
+                "targets."
             )
     repeated = [repr(name) for name, count in Counter(inputs + others).items() if count > 1]
     if repeated:
@@ -170,7 +169,7 @@ def _check_asked(
 
 
 def _check_columns(columns: tuple[str, ...], schema: pl.Schema, file: Path) -> None:
-    """Raise where a column is missing, or holds something other than numbers."""
+    """Raise if a column is missing or not numeric."""
     for name in columns:
         if name not in schema:
             raise ValueError(
@@ -180,6 +179,6 @@ def _check_columns(columns: tuple[str, ...], schema: pl.Schema, file: Path) -> N
     for name in columns:
         if not (schema[name].is_numeric() or schema[name] == pl.Boolean):
             raise ValueError(
-                f"column {name!r} of {file.name} holds {schema[name]}, not numbers; encode it as "
-                "numbers first, or name the columns to learn from with features=[...]."
+                f"column {name!r} of {file.name} has type {schema[name]}, which is not numeric; "
+                "encode it as numbers first, or select the inputs with features=[...]."
             )

@@ -1,8 +1,7 @@
-"""Rows of Dask collections: checked where they lie, and worked on by whoever holds them.
+"""Rows of Dask collections, validated and processed on the workers.
 
-A partition is never sent to the client. What is asked of it travels to the worker as a function of
-its :class:`Block`; what the function returns is merged with the answers of other partitions on the
-workers, and one answer comes back.
+Partitions are never sent to the client. Functions of a :class:`Block` are sent to the workers,
+their results are merged there, and one result is returned.
 """
 
 from __future__ import annotations
@@ -26,21 +25,21 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Recipe:
-    """How a worker makes a block of the raw parts of a partition."""
+    """How a worker converts the raw parts of a partition to a block."""
 
     form: Form
-    encode: Callable[[NDArray[Any]], Array] | None = None  # of targets that are no numbers
+    encode: Callable[[NDArray[Any]], Array] | None = None  # encoder of targets that are not numbers
     transforms: tuple[Callable[[Array], Array], ...] = ()
 
     def parts(self, raw: Sequence[Any], number: int) -> Parts:
-        """As arrays of one length, of the columns that all partitions have."""
+        """Convert raw parts to arrays of one length with the common columns."""
         if self.form.feature_names is not None:
             dask_pieces.check_names(raw[0], self.form.feature_names, _name(number))
         X, y, sample_weight = raw
         return blocks.parts(X, y, sample_weight, _name(number))
 
     def block(self, parts: Parts, number: int, first_row: int = 0) -> Block:
-        """Checked, encoded and transformed; errors name the partition and the row within it."""
+        """Return the validated block; errors name the partition and the row in it."""
         X, y, sample_weight = parts
         if y is not None and self.encode is not None:
             y = self.encode(y)
@@ -53,10 +52,10 @@ class Recipe:
 
 @dataclass(frozen=True, eq=False)
 class Partitions:
-    """The rows of Dask arrays or data frames, with targets and weights where there are any.
+    """The rows of Dask arrays or data frames, with optional targets and weights.
 
-    Made by :meth:`of`, which reads nothing. Iterating is not possible, on purpose: rows stay on the
-    workers, and :meth:`reduce` brings back what they sum up to.
+    Created by :meth:`of` without reading data. Iteration is not supported on purpose: rows stay on
+    the workers, and :meth:`reduce` returns merged results.
 
     Examples
     --------
@@ -77,7 +76,7 @@ class Partitions:
 
     @classmethod
     def of(cls, X: Any, y: Any = None, sample_weight: Any = None) -> Partitions:
-        """From collections whose partitions hold the same rows, without reading any.
+        """Create partitions from Dask collections, without reading them.
 
         Parameters
         ----------
@@ -93,45 +92,45 @@ class Partitions:
 
     @property
     def form(self) -> Form:
-        """Of the blocks before they are transformed."""
+        """Form of the blocks before they are transformed."""
         return self.recipe.form
 
     @property
     def n_features(self) -> int:
-        """The number of columns of X, as it was given."""
+        """Number of columns of X before transforms."""
         return self.form.n_features
 
     @property
     def feature_names(self) -> tuple[str, ...] | None:
-        """The names of the columns of X, where they have any."""
+        """Names of the columns of X, if any."""
         return self.form.feature_names
 
     @property
     def rereadable(self) -> bool:
-        """True: Dask makes a partition anew whenever it is asked for."""
+        """Always True: Dask can compute a partition repeatedly."""
         return True
 
     @cached_property
     def lengths(self) -> tuple[int, ...]:
-        """Rows of each partition; by a pass where the collection does not know."""
+        """Number of rows of each partition, counted by a pass if unknown."""
         if self.known_lengths is not None:
             return self.known_lengths
         return tuple(self._merged(_Length(self.recipe), _joined, "Counting rows"))
 
     @property
     def n_rows(self) -> int:
-        """N; by a pass where the collection does not know."""
+        """Number of rows N, counted by a pass if unknown."""
         return sum(self.lengths)
 
     @property
     def known_width(self) -> int | None:
-        """The number of columns of blocks, where it is known without reading one."""
+        """Number of columns of blocks, or None if unknown before reading one."""
         found = self.__dict__.get("width")
         return found if self.recipe.transforms else self.n_features
 
     @cached_property
     def width(self) -> int:
-        """The number of columns of blocks; by the first of them, where they are transformed."""
+        """Number of columns of blocks; reads the first block if they are transformed."""
         if not self.recipe.transforms:
             return self.n_features
         for number in range(len(self.pieces)):
@@ -142,19 +141,19 @@ class Partitions:
         raise ValueError("the partitions hold no rows; pass at least one.")
 
     def find_width(self) -> int:
-        """Read a block now, where the number of columns is not known without."""
+        """Determine the number of columns, reading a block if needed."""
         return self.width
 
     def counted(self) -> Partitions:
-        """The same, with every block told which row of all it begins with."""
+        """Return partitions whose blocks know their first row number."""
         return replace(self, known_lengths=self.lengths)
 
     def encoded(self, encode: Callable[[NDArray[Any]], Array]) -> Partitions:
-        """The same rows with ``encode(y)`` in place of the targets, such as numbers of classes."""
+        """Return partitions with ``encode(y)`` as targets, such as class indices."""
         return replace(self, recipe=replace(self.recipe, encode=encode))
 
     def map(self, transform: Callable[[Array], Array]) -> Partitions:
-        """The same rows with ``transform(X)``, of as many rows, in place of X."""
+        """Return partitions with ``transform(X)`` instead of X."""
         transforms = (*self.recipe.transforms, transform)
         return replace(self, recipe=replace(self.recipe, transforms=transforms))
 
@@ -165,17 +164,17 @@ class Partitions:
         *,
         description: str = "Reading rows",
     ) -> T:
-        """What ``function`` returns of each partition, merged on the workers.
+        """Apply ``function`` to each partition and merge the results on the workers.
 
         Parameters
         ----------
         function : callable
-            Of a :class:`Block` of at least one row. It is sent to the workers: what it refers to
+            Function of a :class:`Block` of at least one row. It is sent to the workers, so its data
             should be small.
         merge : callable
-            Of two answers, those of earlier rows first.
+            Function that merges two results, that of earlier rows first.
         description : str
-            What is being done, shown beside a bar where a person is watching.
+            Label of the progress bar.
         """
         lengths = self.known_lengths
         firsts = None if lengths is None else np.cumsum([0, *lengths[:-1]])
@@ -185,13 +184,13 @@ class Partitions:
         return total[0]
 
     def tally(self, *, kind: str = dask_pieces.CLASS) -> tuple[NDArray[Any], Array]:
-        """The distinct targets, classes or counts, sorted, and how often each counts: one pass."""
+        """Count the distinct targets, classes or counts, in one pass."""
         work = functools.partial(dask_pieces.tally, kind=kind)
         found: dask_pieces.Tally = self._merged(work, dask_pieces.added_tallies, "Reading targets")
         return found
 
     def chosen(self, places: NDArray[np.intp]) -> Block:
-        """The rows of these numbers, at least one, in increasing order, brought into memory."""
+        """Load rows by number, in increasing order, into memory."""
         firsts = np.cumsum([0, *self.lengths])
         share = np.searchsorted(places, firsts)
         spans = zip(itertools.pairwise(share), firsts[:-1], strict=True)
@@ -204,7 +203,7 @@ class Partitions:
         return Block(X, y, w, first_row=0)
 
     def sample(self, n: int, rng: np.random.Generator) -> Block:
-        """A sample of n rows, or all where there are fewer; each set of n is equally likely."""
+        """Draw a uniform sample of n rows, or return all if there are fewer."""
         N = self.n_rows
         places = np.arange(N) if n >= N else np.sort(rng.choice(N, n, replace=False))
         return self.chosen(places)
@@ -220,7 +219,7 @@ class Partitions:
 
 @dataclass(frozen=True)
 class _Length:
-    """How many rows a partition has."""
+    """Task: count the rows of a partition."""
 
     recipe: Recipe
 
@@ -230,7 +229,7 @@ class _Length:
 
 @dataclass(frozen=True)
 class _Answer:
-    """What a function says of a block; None of one without rows."""
+    """Task: apply a function to a block; None for an empty block."""
 
     recipe: Recipe
     function: Callable[[Block], Any]
@@ -246,7 +245,7 @@ class _Answer:
 
 @dataclass(frozen=True)
 class _Rows:
-    """Some rows of each partition, told by their places within it."""
+    """Task: select rows of a partition."""
 
     recipe: Recipe
     within: list[NDArray[np.intp]]
@@ -276,7 +275,7 @@ def _either(merge: Callable[[T, T], T]) -> Callable[[Any, Any], Any]:
 def _merge_present(
     merge: Callable[[T, T], T], a: tuple[T] | None, b: tuple[T] | None
 ) -> tuple[T] | None:
-    """Partitions without rows have nothing to say."""
+    """Merge two results, ignoring those of empty partitions."""
     if a is None or b is None:
         return b if a is None else a
     return (merge(a[0], b[0]),)

@@ -1,4 +1,4 @@
-"""A uniform sample of rows that pass by once, their number unknown until the last."""
+"""Reservoir sampling of rows from a stream."""
 
 from collections.abc import Iterable
 
@@ -10,7 +10,7 @@ from posterity.designs.blocks import Block, Parts
 
 
 def sample(passing: Iterable[Block], n: int, rng: np.random.Generator) -> Block:
-    """A block of n rows, or of all where there are fewer; every set of n is equally likely.
+    """Draw a uniform sample of n rows, or return all if there are fewer.
 
     The first n rows fill the reservoir. Row t, counted from 0, then takes a place drawn from
     0, ..., t: it is kept if that place is one of the n, and turns out the row that was there.
@@ -23,16 +23,16 @@ def sample(passing: Iterable[Block], n: int, rng: np.random.Generator) -> Block:
         chosen = places < n
         for space, part in zip(kept, block.parts, strict=True):
             if space is not None and part is not None:
-                # Where a place is drawn twice the later row stays, as if rows came one by one.
+                # If a place is drawn twice, the later row stays, as in sequential sampling.
                 space[places[chosen]] = part[chosen]
         n_seen += len(block)
     if kept is None:
-        raise ValueError("there are no rows to take a sample of.")
+        raise ValueError("there are no rows to sample.")
     return Block(*blocks.each(kept, lambda part: part[: min(n, n_seen)]), first_row=0)
 
 
 def _places(t: NDArray[np.int64], n: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """The place of each row t: its own among the first n, a random one of t + 1 after them."""
+    """Return the place of each row t: t for the first n rows, then random in 0, ..., t."""
     late = t >= n
     places = t.copy()
     places[late] = rng.integers(0, t[late] + 1)

@@ -1,4 +1,4 @@
-"""Some of the columns of a design, wherever its rows are."""
+"""Selected columns of a design."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from posterity.designs.dense import Dense
 
 @dataclass(frozen=True, eq=False)
 class Selected(base.Design):
-    """The columns of these numbers, in this order; of each block a copy, one at a time.
+    """Selected columns of a design, copied block by block.
 
     Parameters
     ----------
     design : Design
         Z, of M columns.
     places : array of int, of shape (m,)
-        Which of them.
+        Numbers of the selected columns.
 
     Examples
     --------
@@ -45,23 +45,23 @@ class Selected(base.Design):
 
     @property
     def n_columns(self) -> int:
-        """m."""
+        """Number of selected columns m."""
         return len(self.places)
 
     @property
     def in_memory(self) -> bool:
-        """Whether the columns that are selected are."""
+        """Whether the underlying design is in memory."""
         return self.design.in_memory
 
     def chosen(
         self, places: NDArray[np.intp], *along: base.Values
     ) -> tuple[Selected, list[NDArray[Any] | None]]:
-        """These columns of these rows."""
+        """Return the selected columns of selected rows."""
         rows, values = self.design.chosen(places, *along)
         return Selected(rows, self.places), values
 
     def blocks(self) -> Iterator[tuple[slice, Array]]:
-        """Copies, one at a time."""
+        """Yield copies of the selected columns, block by block."""
         for rows, Z in self.design.blocks():
             yield rows, Z[:, self.places]
 
@@ -72,5 +72,5 @@ class Selected(base.Design):
         return self.design.total(selected, *along)
 
     def rows(self, start: int, stop: int) -> Array:
-        """Rows start, ..., stop - 1 of these columns."""
+        """Return rows start, ..., stop - 1 of the selected columns."""
         return self.design.rows(start, stop)[:, self.places]

@@ -1,7 +1,7 @@
-"""Where rows come from: arrays, and whatever hands over blocks in turn.
+"""Sources of rows: arrays and iterables of blocks.
 
-A source knows whether it can be read again and, often, how many rows it has; it gives the rows of a
-range in pieces. Parquet files are a source too, in ``parquet.py``.
+A source returns ranges of rows in pieces. It knows whether it can be read repeatedly and, if
+possible, its number of rows. Parquet files are a source too, in ``parquet.py``.
 """
 
 import itertools
@@ -15,30 +15,30 @@ from posterity.designs import blocks
 from posterity.designs.blocks import Block, Form, Parts
 
 Supply: TypeAlias = Iterable[Sequence[Any]] | Callable[[], Iterable[Sequence[Any]]]
-"""Blocks (X, y) or (X, y, sample_weight), or a function that starts anew with the first."""
+"""Blocks (X, y) or (X, y, sample_weight), or a function that returns an iterator."""
 
 
 class Source(Protocol):
-    """Rows in order, given range by range."""
+    """A source of rows, read by range."""
 
     @property
     def n_rows(self) -> int | None:
-        """How many rows, or None where only a pass would tell."""
+        """Number of rows, or None if unknown before a pass."""
 
     @property
     def rereadable(self) -> bool:
-        """Whether there can be a second pass."""
+        """Whether a second pass is possible."""
 
     def head(self) -> Parts:
-        """The first row; looking at it uses nothing up."""
+        """Return the first row, without consuming it."""
 
     def between(self, start: int, stop: int | None) -> Generator[Parts, None, None]:
-        """Rows start, ..., stop - 1 in pieces; to the end where stop is None."""
+        """Yield rows start, ..., stop - 1 in pieces; to the end if stop is None."""
 
 
 @dataclass(frozen=True, eq=False)
 class Arrays:
-    """Arrays, also memory-mapped ones: pieces of so many rows, as views."""
+    """Rows of arrays, which may be memory-mapped, as views."""
 
     arrays: Parts
     rows: int
@@ -46,22 +46,22 @@ class Arrays:
 
     @property
     def n_rows(self) -> int:
-        """The length of the arrays."""
+        """Number of rows of the arrays."""
         return len(self.arrays[0])
 
     def head(self) -> Parts:
-        """The first row."""
+        """Return the first row."""
         return cut(self.arrays, 0, 1)
 
     def between(self, start: int, stop: int | None) -> Generator[Parts, None, None]:
-        """Views of the rows."""
+        """Yield views of the rows."""
         end = self.n_rows if stop is None else min(stop, self.n_rows)
         for first in range(start, end, self.rows):
             yield cut(self.arrays, first, min(first + self.rows, end))
 
 
 class Passes:
-    """Blocks from a collection, from a generator, or from a function that starts an iterator."""
+    """Rows from an iterable of blocks, or a function that returns an iterator."""
 
     def __init__(self, supply: Supply) -> None:
         self.rereadable = callable(supply) or iter(supply) is not supply
@@ -69,7 +69,7 @@ class Passes:
         first = next(opened, None)
         if first is None:
             raise ValueError("the blocks hold no rows; pass at least one block that has some.")
-        # A copy, so that a view of one row does not keep a whole block in memory.
+        # Copied, because a view of one row would keep the whole block in memory.
         self._head = blocks.each(first, lambda part: part[:1].copy())
         self._supply = supply
         self._pending = None if self.rereadable else itertools.chain([first], opened)
@@ -77,11 +77,11 @@ class Passes:
         self.n_rows = sum(len(raw[0]) for raw in _read(supply)) if counted else None
 
     def head(self) -> Parts:
-        """The first row."""
+        """Return the first row."""
         return self._head
 
     def between(self, start: int, stop: int | None) -> Generator[Parts, None, None]:
-        """The rows, after those before them have been read and let go."""
+        """Yield the rows, after skipping those before them."""
         first = 0
         for raw in self._open():
             n = len(raw[0])
@@ -93,13 +93,13 @@ class Passes:
                 return
 
     def _open(self) -> Iterator[Parts]:
-        """Start a pass; a generator allows only one."""
+        """Start a pass; raise for a second pass over a generator."""
         if self.rereadable:
             return _read(self._supply)
         if self._pending is None:
             raise ValueError(
-                "these blocks came from a generator, which can be read only once; for a second "
-                "pass give Chunks.from_iterable a function that returns a fresh iterator."
+                "these blocks come from a generator, which can be read only once; for a second "
+                "pass, pass a function that returns a new iterator to Chunks.from_iterable."
             )
         opened, self._pending = self._pending, None
         return opened
@@ -107,7 +107,7 @@ class Passes:
 
 @dataclass(frozen=True, eq=False)
 class Mapped:
-    """The rows of another source, checked, with their inputs transformed."""
+    """The validated rows of another source with transformed inputs."""
 
     source: Source
     form: Form
@@ -115,31 +115,32 @@ class Mapped:
 
     @property
     def n_rows(self) -> int | None:
-        """As many as before."""
+        """Number of rows of the underlying source."""
         return self.source.n_rows
 
     @property
     def rereadable(self) -> bool:
-        """As before."""
+        """Whether the underlying source can be read repeatedly."""
         return self.source.rereadable
 
     def head(self) -> Parts:
-        """The first row, transformed."""
+        """Return the first row, transformed."""
         return self._transformed(self.form.block(self.source.head(), 0))
 
     def between(self, start: int, stop: int | None) -> Generator[Parts, None, None]:
-        """The rows, transformed."""
+        """Yield the transformed rows."""
         with closing(validated(self.source, self.form, start, stop)) as passing:
             for block in passing:
                 yield self._transformed(block)
 
     def _transformed(self, block: Block) -> Parts:
-        """The parts of a block, with new inputs of as many rows."""
+        """Return the parts of a block with transformed inputs."""
         where = f"the transformed block that begins at row {block.first_row}"
         X = self.transform(block.X)
         if len(X) != len(block):
             raise ValueError(
-                f"{where} has {len(X)} rows but had {len(block)}; the transform must keep rows."
+                f"{where} has {len(X)} rows but had {len(block)}; the transform must not change "
+                "the number of rows."
             )
         return blocks.parts(X, block.y, block.sample_weight, where)
 
@@ -147,7 +148,7 @@ class Mapped:
 def validated(
     source: Source, form: Form, start: int, stop: int | None
 ) -> Generator[Block, None, None]:
-    """Rows start, ..., stop - 1 of a source as blocks of one form."""
+    """Yield rows start, ..., stop - 1 of a source as validated blocks."""
     first_row = start
     with closing(source.between(start, stop)) as pieces:
         for raw in pieces:
@@ -155,23 +156,23 @@ def validated(
             first_row += len(raw[0])
     if first_row == 0 and stop is None:
         raise ValueError(
-            "this pass over the rows found none, although an earlier one did; a function given to "
-            "Chunks.from_iterable must return a fresh iterator each time it is called."
+            "this pass found no rows, although an earlier one did; a function passed to "
+            "Chunks.from_iterable must return a new iterator each time it is called."
         )
 
 
 def cut(raw: Parts, start: int, stop: int) -> Parts:
-    """Views of rows start, ..., stop - 1."""
+    """Return views of rows start, ..., stop - 1."""
     return blocks.each(raw, lambda part: part[start:stop])
 
 
 def _read(supply: Supply) -> Iterator[Parts]:
-    """The blocks that have rows, each as its three parts."""
+    """Yield the parts of each block that has rows."""
     for number, block in enumerate(supply() if callable(supply) else supply):
         if not isinstance(block, tuple | list) or len(block) not in (2, 3):
             raise ValueError(
-                f"block {number} is a {type(block).__name__}; each block must be a tuple (X, y) or "
-                "(X, y, sample_weight), with None for targets that are not there."
+                f"block {number} is a {type(block).__name__}; each block must be a tuple (X, y) "
+                "or (X, y, sample_weight), with None for missing targets."
             )
         X, y, sample_weight = (*block, None)[:3]
         raw = blocks.parts(X, y, sample_weight, f"block {number}")

@@ -1,4 +1,4 @@
-"""A design whose columns are centred and scaled, and followed by a column of ones."""
+"""A design with centred and scaled columns, and a column of ones."""
 
 from __future__ import annotations
 
@@ -21,24 +21,23 @@ _FARTHEST = 1e3
 
 @dataclass(frozen=True, eq=False)
 class Standardized(base.Design):
-    """The columns (Z - center) / scale, then a column of ones where there is an offset.
+    """The columns (Z - center) / scale, and a column of ones if there is an offset.
 
-    No copy of Z is made: the centre is taken from the answers, and only where it lies so far from
-    zero that digits would be lost is it taken from the blocks.
+    Z is not copied: the centre is subtracted from results, or from the blocks if it is so far from
+    zero that digits would be lost.
 
     Parameters
     ----------
     design : Design
         Z, of M columns.
     center, scale : array of shape (M,)
-        What is subtracted from each column, and what it is then divided by.
+        Centre and scale of each column.
     offset : bool
-        Whether to add the column of ones.
+        Whether to append a column of ones.
     exact : bool, default=False
-        Take the centre from the blocks in any case: nothing must be left of a column that does not
-        vary, not even rounding.
+        Always subtract the centre from the blocks, so that constant columns become exactly zero.
     square_length : float
-        The weighted mean of the squared length of the rows that the centre is of, without the one.
+        Weighted mean of the squared length of the rows, without the column of ones.
 
     Examples
     --------
@@ -61,9 +60,9 @@ class Standardized(base.Design):
     def of(
         cls, design: base.Design, weights: base.Values = None, *, offset: bool, scaled: bool = True
     ) -> Standardized:
-        """Centred on the weighted mean where there is an offset; scaled to unit mean square.
+        """Standardise a design: centred if there is an offset, scaled to unit mean square.
 
-        A column that does not vary keeps its scale.
+        Constant columns keep their scale.
         """
         center, spread, varies = _moments(design, weights, centred=offset)
         exact = not np.all(varies | (center == 0.0))
@@ -78,7 +77,7 @@ class Standardized(base.Design):
 
     @property
     def n_columns(self) -> int:
-        """M, and one for the ones."""
+        """Number of columns, including the column of ones."""
         return len(self.center) + self.offset
 
     @cached_property
@@ -87,23 +86,23 @@ class Standardized(base.Design):
 
     @property
     def in_memory(self) -> bool:
-        """Whether the columns that are standardised are."""
+        """Whether the underlying design is in memory."""
         return self.design.in_memory
 
     def chosen(
         self, places: NDArray[np.intp], *along: base.Values
     ) -> tuple[Standardized, list[NDArray[Any] | None]]:
-        """These rows, standardised by the same centre and scale."""
+        """Return selected rows, standardised by the same centre and scale."""
         rows, values = self.design.chosen(places, *along)
         return self._of(rows), values
 
     def blocks(self) -> Iterator[tuple[slice, Array]]:
-        """Standardised copies, one at a time."""
+        """Yield standardised copies of the blocks."""
         for rows, Z in self.design.blocks():
             yield rows, self._columns(Z)
 
     def parts(self) -> Iterator[tuple[slice, base.Design]]:
-        """Each a view of its block where the centre is near, and a copy otherwise."""
+        """Yield the standardised parts, as views if the centre is near zero."""
         for rows, Z in self.design.blocks():
             yield rows, self._part(Z)
 
@@ -114,7 +113,7 @@ class Standardized(base.Design):
         return self.design.total(standardised, *along)
 
     def rows(self, start: int, stop: int) -> Array:
-        """Rows start, ..., stop - 1, standardised."""
+        """Return rows start, ..., stop - 1, standardised."""
         return self._columns(self.design.rows(start, stop))
 
     def matvec(self, w: Array) -> Array:
@@ -154,7 +153,7 @@ class Standardized(base.Design):
         return self._of(Dense(Z)) if self._is_near else Dense(self._columns(Z))
 
     def _of(self, design: base.Design) -> Standardized:
-        """Other rows by the same centre and scale."""
+        """Standardise another design by the same centre and scale."""
         other = Standardized(design, self.center, self.scale, self.offset)
         other.__dict__["_is_near"] = self._is_near  # asked of every part
         return other
@@ -171,7 +170,7 @@ class Standardized(base.Design):
 def _moments(
     design: base.Design, weights: base.Values, *, centred: bool
 ) -> tuple[Array, Array, NDArray[np.bool_]]:
-    """Weighted mean, or zero, root mean square about it, and whether it varies, of each column."""
+    """Return mean (or zero), root mean square, and whether each column varies."""
     first = design.rows(0, min(design.n_rows, 1000)).mean(axis=0)
 
     def sums(part: base.Design, weight: Array | None) -> list[Array | float]:

@@ -1,4 +1,4 @@
-"""All that a linear model with normal noise needs to know of its rows, in a form that merges.
+"""Sufficient statistics of linear models with normal noise, which can be merged.
 
 The statistic is a factor R of the weighted rows [1, Z - shift, Y - shift], with R.T @ R their Gram
 matrix. Merging two of them stacks their factors and takes a QR decomposition, so rounding errors
@@ -23,22 +23,22 @@ _BLOCK_VALUES = 1 << 19  # 4 MiB of float64: enough work for BLAS, small enough 
 
 @dataclass(frozen=True)
 class Statistics:
-    """A factor of the weighted rows [1, Z - shift, Y - shift], and how many rows it stands for.
+    """A factor of the weighted rows [1, Z - shift, Y - shift], and their count.
 
     Parameters
     ----------
     factor : array of shape (r, 1 + M + K)
         ``factor.T @ factor`` is the weighted Gram matrix of the rows; r <= min(N, 1 + M + K).
     shift : array of shape (M + K,)
-        What was subtracted from each column before it was squared.
+        Shift subtracted from each column.
     n_features : int
         M, the number of columns that are features; the rest are targets.
     count : float
         N, the sum of the sample weights.
     log_noise : float
-        The weighted sum of the log of the known noise variances; 0 where none are known.
+        Weighted sum of the log of known noise variances; 0 if unknown.
     noise_sum : float
-        The weighted sum of the known noise variances; ``count`` where none are known.
+        Weighted sum of known noise variances; ``count`` if unknown.
 
     Examples
     --------
@@ -67,9 +67,9 @@ class Statistics:
         noise_variance: Array | None = None,
         shift: bool = True,
     ) -> Statistics:
-        """The statistics of rows in memory: Z (N, M), Y (N, K).
+        """Compute the statistics of rows in memory: Z (N, M), Y (N, K).
 
-        ``shift=False`` leaves the origin where it is, for models without an offset.
+        ``shift=False`` does not shift columns, for models without an offset.
         """
         origin = np.concatenate([Z[0], Y[0]]) if shift else np.zeros(Z.shape[1] + Y.shape[1])
         weight = np.ones(len(Z)) if sample_weight is None else sample_weight
@@ -86,7 +86,7 @@ class Statistics:
         )
 
     def merge(self, other: Statistics) -> Statistics:
-        """The statistics of both sets of rows together."""
+        """Return the statistics of both sets of rows together."""
         if self.factor.shape[1] != other.factor.shape[1] or self.n_features != other.n_features:
             raise ValueError(
                 f"Cannot merge statistics of {self.n_features} features with {other.n_features}: "
@@ -101,19 +101,19 @@ class Statistics:
         )
 
     def selected(self, places: NDArray[np.intp]) -> Statistics:
-        """The statistics of these features, and of all targets."""
+        """Return the statistics of selected features and all targets."""
         n_targets = len(self.shift) - self.n_features
         columns = np.concatenate([places, self.n_features + np.arange(n_targets)])
         factor = np.hstack([self.factor[:, :1], self.factor[:, 1 + columns]])
         return replace(self, factor=factor, shift=self.shift[columns], n_features=len(places))
 
     def gram(self) -> Array:
-        """The weighted Gram matrix of the rows [1, Z, Y], with the shift undone."""
+        """Return the weighted Gram matrix of the rows [1, Z, Y], without the shift."""
         A = _reshift(self, np.zeros_like(self.shift))
         return A.T @ A
 
     def centred(self) -> tuple[Array, Array, float]:
-        """A factor of the rows about their weighted mean; that mean; the total weight.
+        """Return a factor of the centred rows, their mean, and the total weight.
 
         One Householder reflection turns the column of ones into a multiple of the first unit
         vector: what is left in the other rows is orthogonal to it, hence centred.
@@ -128,14 +128,14 @@ class Statistics:
         return B, mean, total
 
     def uncentred(self) -> tuple[Array, Array, float]:
-        """A factor of the rows about the origin; the origin; the total weight."""
+        """Return a factor of the rows about the origin, the origin, and the total weight."""
         A = _reshift(self, np.zeros_like(self.shift))
         return A[:, 1:], np.zeros_like(self.shift), float(A[:, 0] @ A[:, 0])
 
 
 @dataclass(frozen=True)
 class _Rows:
-    """The rows [1, Z - shift, Y - shift], each times the root of its weight."""
+    """The rows [1, Z - shift, Y - shift], times the roots of their weights."""
 
     Z: Array  # (N, M)
     Y: Array  # (N, K)
@@ -143,7 +143,7 @@ class _Rows:
     root: Array | None  # (N,)
 
     def factor(self) -> Array:
-        """The triangular factor; the rows themselves where they are no more than the columns."""
+        """Return the triangular factor, or the rows if there are no more rows than columns."""
         width = 1 + len(self.shift)
         if len(self.Z) <= width:
             return next(self.blocks(width))
@@ -151,7 +151,7 @@ class _Rows:
         return linalg.factor_of_blocks(lambda: self.blocks(n_block))
 
     def blocks(self, n_block: int) -> Iterator[Array]:
-        """Successive rows, in one buffer: it stays in cache and is not allocated again."""
+        """Yield blocks of rows in one reused buffer."""
         N, M = self.Z.shape
         order: Literal["C", "F"] = "F" if self.Z.flags.f_contiguous else "C"
         buffer = np.empty((min(N, n_block), 1 + len(self.shift)), order=order)
@@ -167,14 +167,14 @@ class _Rows:
 
 
 def _stack(factor: Array, rows: Array) -> Array:
-    """A factor of both; the rows themselves as long as they are no more than the columns."""
+    """Return a factor of both, or all rows if there are no more rows than columns."""
     if len(factor) + len(rows) <= rows.shape[1]:
         return np.vstack([factor, rows])
     return linalg.merge_factors(factor, rows)
 
 
 def _reshift(statistics: Statistics, shift: Array) -> Array:
-    """The factor of the same rows measured from another origin."""
+    """Return the factor of the same rows relative to another origin."""
     A = statistics.factor.copy()
     A[:, 1:] += np.outer(A[:, 0], statistics.shift - shift)
     return A

@@ -1,4 +1,4 @@
-"""Smooth steps along each column."""
+"""Arctan features: smooth steps along each column."""
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,17 +14,17 @@ class Arctan(base.Features):
     Parameters
     ----------
     n_offsets : int, default=7
-        How many steps a column; fewer where it has fewer different values.
+        Number of steps a column; fewer if it has fewer distinct values.
     offsets : "quantile" or array-like of shape (K,) or (K, D), default="quantile"
-        Where the steps are, in the units of the columns: at quantiles of the data, or given.
+        Positions of the steps in the units of the columns: quantiles of the data, or given.
     slope : float or array-like of shape (D,), optional
-        How steep the steps are, per unit of the column. None: the inverse of the mean distance
-        between neighbouring offsets.
+        Slope of the steps, per unit of the column. None: the inverse of the mean distance between
+        neighbouring offsets.
 
     Attributes
     ----------
     columns_ : ndarray of shape (M,)
-        The column each feature looks at.
+        The column of each feature.
     offsets_ : ndarray of shape (M,)
         The offset of each feature.
     slope_ : ndarray of shape (D,)

@@ -1,4 +1,4 @@
-"""What every feature space answers: fit, transform, and how exact its columns are."""
+"""The base class of feature spaces."""
 
 import abc
 from typing import Any, Self
@@ -15,8 +15,8 @@ from posterity.arrays import Array
 class Features(TransformerMixin, BaseEstimator, abc.ABC):
     """A feature space z = f(x), as a scikit-learn transformer.
 
-    A subclass writes ``_learn`` (what the data decide), ``_columns`` (the features of checked
-    inputs) and ``_names`` (their names from the names of the inputs).
+    A subclass defines ``_learn`` (fit to the data), ``_columns`` (the features of validated inputs)
+    and ``_names`` (feature names from input names).
 
     Examples
     --------
@@ -26,7 +26,7 @@ class Features(TransformerMixin, BaseEstimator, abc.ABC):
     """
 
     def fit(self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
-        """Learn what the columns need from the data.
+        """Learn centres and widths from the data.
 
         Parameters
         ----------
@@ -35,48 +35,48 @@ class Features(TransformerMixin, BaseEstimator, abc.ABC):
         y : ignored
             Present for pipelines.
         sample_weight : array-like of shape (N,), optional
-            How often each row counts.
+            Repetitions of each row.
         """
         X_train = validation.check_X(self, X, reset=True)
         self._learn(X_train, validation.check_sample_weight(sample_weight, len(X_train)))
         return self
 
     def transform(self, X: ArrayLike) -> Array:
-        """The features (N, M) of the inputs (N, D)."""
+        """Return the features (N, M) of the inputs (N, D)."""
         check_is_fitted(self)
         return self._columns(validation.check_X(self, X, reset=False))
 
     def transform_with_error(self, X: ArrayLike) -> tuple[Array, Array | None]:
-        """The features Z and what rounding took from them.
+        """Return the features Z and their rounding errors E.
 
-        Z + E is the exact feature of the given doubles to about 32 digits; E is None where Z is
-        exact, or where its error is not known. A refined least-squares fit gains digits from E.
+        Z + E is the exact feature to about 32 digits; E is None if Z is exact or its error unknown.
+        A refined least-squares fit gains digits from E.
         """
         check_is_fitted(self)
         return self._columns_with_error(validation.check_X(self, X, reset=False))
 
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> NDArray[np.object_]:
-        """The names of the features, made of the names of the inputs."""
+        """Return the names of the features, derived from the names of the inputs."""
         check_is_fitted(self)
         return np.asarray(self._names(self._input_names(input_features)), dtype=object)
 
     @abc.abstractmethod
     def _learn(self, X: Array, weights: Array | None) -> None:
-        """Set the fitted attributes."""
+        """Set the fitted attributes from the data."""
 
     @abc.abstractmethod
     def _columns(self, X: Array) -> Array:
-        """The features (N, M) of checked inputs (N, D)."""
+        """Return the features (N, M) of validated inputs (N, D)."""
 
     @abc.abstractmethod
     def _names(self, inputs: list[str]) -> list[str]:
-        """One name a feature, all different."""
+        """Return one distinct name a feature."""
 
     def _columns_with_error(self, X: Array) -> tuple[Array, Array | None]:
         return self._columns(X), None
 
     def _input_names(self, given: ArrayLike | None) -> list[str]:
-        """The names given, those of the fitted data frame, or x0, x1, ..."""
+        """Return the given names, those of the fitted data frame, or x0, x1, ..."""
         fitted = getattr(self, "feature_names_in_", None)
         if given is None:
             generated = [f"x{d}" for d in range(self.n_features_in_)]
@@ -93,7 +93,7 @@ class Features(TransformerMixin, BaseEstimator, abc.ABC):
 
 
 def check_per_column(value: ArrayLike, name: str, n_columns: int) -> Array:
-    """One positive number a column; a single number is meant for every column."""
+    """Check one positive number a column; a single number is repeated."""
     if np.ndim(value) == 0:
         return np.full(n_columns, validation.check_positive(value, name))
     if np.shape(value) != (n_columns,):

@@ -1,4 +1,4 @@
-"""Hard steps along each column."""
+"""Heaviside features: hard steps along each column."""
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,15 +14,15 @@ class Heaviside(base.Features):
     Parameters
     ----------
     n_steps : int, default=10
-        How many steps a column; fewer where it has fewer different values.
+        Number of steps a column; fewer if it has fewer distinct values.
     thresholds : "quantile" or array-like of shape (K,) or (K, D), default="quantile"
-        Where the steps are, in the units of the columns: between neighbouring values at quantiles
+        Positions of the steps in the units of the columns: between neighbouring values at quantiles
         of the data, or given.
 
     Attributes
     ----------
     columns_ : ndarray of shape (M,)
-        The column each feature looks at.
+        The column of each feature.
     thresholds_ : ndarray of shape (M,)
         The threshold of each feature.
 

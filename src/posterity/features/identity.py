@@ -16,7 +16,7 @@ class Identity(Features):
     """
 
     def _learn(self, X: Array, weights: Array | None) -> None:
-        """Nothing to learn."""
+        """Do nothing: there is nothing to learn."""
 
     def _columns(self, X: Array) -> Array:
         return X

@@ -16,21 +16,21 @@ Kernel: TypeAlias = Callable[[Array, Array], Array]
 class KernelColumns(Features):
     """z = k(x, x_n) for every training row x_n.  [P8 8.41]
 
-    A weight per column is then a weight per training row. Row weights do not change the columns:
-    a row that counts twice still has one.
+    A weight per column is then a weight per training row. Sample weights do not change the columns:
+    a row of weight two has one column.
 
     Parameters
     ----------
     kernel : "linear", Kernel or callable, default="linear"
         ``kernel(X, Z)`` gives the (N, M) matrix of similarities between the rows of X and of Z;
-        "linear" is ``X @ Z.T``. Parameters of a kernel that are not set start from the rows.
+        "linear" is ``X @ Z.T``. Unset parameters of a kernel get start values from the rows.
 
     Attributes
     ----------
     X_train_ : ndarray of shape (N, D)
         The training rows.
     kernel_ : Kernel or callable
-        With every parameter set.
+        Kernel with all parameters set.
 
     Examples
     --------
@@ -70,7 +70,7 @@ def _linear(X: Array, Z: Array) -> Array:
 
 
 def _check_matrix(values: Any, shape: tuple[int, int]) -> Array:
-    """What a kernel returned, as a finite float64 matrix of the right shape."""
+    """Check that a kernel returned a finite float64 matrix of the right shape."""
     K = np.asarray(values)
     if K.shape != shape:
         raise ValueError(f"kernel(X, Z) returned shape {K.shape}; expected {shape}.")

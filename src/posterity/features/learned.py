@@ -1,7 +1,7 @@
-"""Units whose own parameters are learned, together with the weights of the model above them.
+"""Features whose parameters are learned together with the weights of the model.
 
-Fitted alone they stand where chance put them; ``inference.local`` moves them. Parameters are
-numbers of standardised columns, so that units of measurement do not matter.
+``fit`` draws random parameters; ``inference.local`` optimises them. They refer to standardised
+columns, so units of measurement do not matter.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from posterity.features import base, positions
 Pullback: TypeAlias = Callable[[Array], Array]
 """From G = dL/dZ (N, M) to dL/dtheta (P,)."""
 
-_START_SLOPE = 2.0  # of a unit at random: it steps within a standard deviation of the data
-_SLOPE_SPREAD = 5.0  # of the steepness of a unit, over all columns together, before the data
-_CENTER_SPREAD = 2.0  # of centres: a unit may well lie outside of the data
+_START_SLOPE = 2.0  # standard deviation of the offset of a random unit
+_SLOPE_SPREAD = 5.0  # prior standard deviation of the slope of a unit, over all columns
+_CENTER_SPREAD = 2.0  # prior standard deviation of centres: a unit may lie outside of the data
 _LOG_WIDTH_SPREAD = 1.0
 
 
 class Learned(base.Features):
-    """M units of P parameters in all: ``theta``, a flat array.
+    """M units with P parameters in total: ``theta``, a flat array.
 
-    A subclass writes ``start``, ``prior``, ``linearised`` and ``_names``. The rows U that these
-    take are standardised: ``standardised(X)``.
+    A subclass defines ``start``, ``prior``, ``linearised`` and ``_names``. Their argument U is
+    ``standardised(X)``.
     """
 
     def __init__(self, n_units: int = 5, *, n_restarts: int = 4, random_state: Any = None) -> None:
@@ -41,30 +41,30 @@ class Learned(base.Features):
 
     @abc.abstractmethod
     def start(self, U: Array, weights: Array | None, rng: np.random.Generator) -> Array:
-        """Parameters at random, (P,), such that the units differ where the rows are."""
+        """Draw start values of the parameters, (P,)."""
 
     @abc.abstractmethod
     def prior(self) -> tuple[Array, Array]:
-        """What is believed of the parameters: means and standard deviations, each (P,)."""
+        """Return prior means and standard deviations of the parameters, each (P,)."""
 
     @abc.abstractmethod
     def linearised(self, U: Array, theta: Array) -> tuple[Array, Pullback]:
-        """The features Z (N, M) at theta, and the adjoint of their derivative in theta."""
+        """Return the features Z (N, M) at theta, and the adjoint of their derivative."""
 
     def standardised(self, X: Array) -> Array:
-        """Rows (N, D) in standard deviations from the mean of those of ``fit``."""
+        """Standardise rows (N, D) by mean and standard deviation of the fitted rows."""
         return (X - self.location_) / self.scale_
 
     def columns_at(self, U: Array, theta: Array) -> Array:
-        """The features Z (N, M) of standardised rows under other parameters."""
+        """Return the features Z (N, M) of standardised rows at theta."""
         return self.linearised(U, theta)[0]
 
     def pullback(self, U: Array, theta: Array, G: Array) -> Array:
-        """dL/dtheta (P,), given G = dL/dZ (N, M).  [P9 9.21]"""
+        """Return dL/dtheta (P,), given G = dL/dZ (N, M).  [P9 9.21]"""
         return self.linearised(U, theta)[1](G)
 
     def with_theta(self, theta: Array) -> Self:
-        """A copy, fitted, with other parameters."""
+        """Return a fitted copy with other parameters."""
         other = copy.copy(self)
         other.theta_ = np.array(theta, dtype=np.float64)
         return other
@@ -88,11 +88,11 @@ class LearnedArctan(Learned):
     Parameters
     ----------
     n_units : int, default=5
-        How many.
+        Number of units.
     n_restarts : int, default=4
-        Further searches for the best units, each from others at random; the best ones are kept.
+        Number of additional searches from random start values; the best result is kept.
     random_state : int, Generator, RandomState or None, default=None
-        Draws them.
+        Seed or generator of the start values.
 
     Attributes
     ----------
@@ -139,11 +139,11 @@ class LearnedRadial(Learned):
     Parameters
     ----------
     n_units : int, default=5
-        How many.
+        Number of units.
     n_restarts : int, default=4
-        Further searches for the best units, each from others at random; the best ones are kept.
+        Number of additional searches from random start values; the best result is kept.
     random_state : int, Generator, RandomState or None, default=None
-        Draws them.
+        Seed or generator of the start values.
 
     Attributes
     ----------
@@ -187,13 +187,13 @@ class LearnedRadial(Learned):
         return [f"radial(unit {m})" for m in range(self.n_units)]
 
     def _log_width(self) -> float:
-        """So wide that the units between them fill a standard normal."""
+        """Return the log width at which the units together cover a standard normal."""
         D = len(self.scale_)
         return 0.5 * float(np.log(D)) - float(np.log(self.n_units)) / D
 
 
 def _some_rows(U: Array, weights: Array | None, n: int, rng: np.random.Generator) -> Array:
-    """n rows at random, different ones where there are as many."""
+    """Draw n rows at random, distinct ones if possible."""
     rows, counts = positions.distinct(U, weights)
     chosen = rng.choice(len(rows), n, replace=len(rows) < n, p=counts / counts.sum())
     return rows[chosen]

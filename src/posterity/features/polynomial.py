@@ -1,4 +1,4 @@
-"""Monomials of the inputs, and what rounding took from each."""
+"""Polynomial features with their rounding errors."""
 
 import itertools
 from collections.abc import Iterator
@@ -70,7 +70,7 @@ class Polynomial(Features):
         return Z, E
 
     def _recursion(self) -> Iterator[tuple[int, int | None, int]]:
-        """Each feature as an earlier one (None: the constant) times one input."""
+        """Return each feature as an earlier one (None: the constant) times one input."""
         place = {tuple(row): m for m, row in enumerate(self.powers_.tolist())}
         for m, row in enumerate(self.powers_.tolist()):
             d = max(i for i, power in enumerate(row) if power)
@@ -85,7 +85,7 @@ class Polynomial(Features):
         return [" ".join(power(name, p) for name, p in row if p) for row in rows]
 
     def _refuse_overflow(self, Z: Array) -> None:
-        """A power beyond float64 is a question of units."""
+        """Raise an error if a power overflows."""
         finite = np.isfinite(Z)
         if not finite.all():
             i, m = np.argwhere(~finite)[0]
@@ -97,7 +97,7 @@ class Polynomial(Features):
 
 
 def _monomials(D: int, degree: int, interactions: bool) -> Iterator[tuple[int, ...]]:
-    """Each monomial as the ascending tuple of its factors."""
+    """Yield each monomial as the ascending tuple of its factors."""
     for k in range(1, degree + 1):
         if interactions:
             yield from itertools.combinations_with_replacement(range(D), k)

@@ -1,6 +1,6 @@
-"""Places on the axis of a column: where data lie, how far apart, how wide, and in what words.
+"""Positions of features on the axis of a column, from weighted data.
 
-A row of weight w counts as w rows, and a row of weight zero is not there.
+A row of weight w counts as w rows; rows of weight zero are ignored.
 """
 
 import numpy as np
@@ -11,7 +11,7 @@ from posterity.row_groups import RowGroups
 
 
 def distinct(x: Array, weights: Array | None) -> tuple[Array, Array]:
-    """The different values (or rows) of x, sorted, and how often each counts."""
+    """Return the distinct values (or rows) of x, sorted, and their weights."""
     if weights is not None:
         x, weights = x[weights > 0.0], weights[weights > 0.0]
     groups = RowGroups.of_equal(x)
@@ -19,7 +19,7 @@ def distinct(x: Array, weights: Array | None) -> tuple[Array, Array]:
 
 
 def quantiles(x: Array, weights: Array | None, n: int) -> Array:
-    """Values of x at the levels (k - 1/2)/n, without repetition."""
+    """Return the distinct values of x at the quantile levels (k - 1/2)/n."""
     values, counts = distinct(x, weights)
     below = np.cumsum(counts)
     levels = (2.0 * np.arange(n) + 1.0) * below[-1] / (2.0 * n)
@@ -27,9 +27,9 @@ def quantiles(x: Array, weights: Array | None, n: int) -> Array:
 
 
 def cuts(x: Array, weights: Array | None, n: int) -> Array:
-    """Midpoints between neighbouring values of x at the levels k/(n + 1), without repetition.
+    """Return midpoints between neighbouring values of x at the levels k/(n + 1).
 
-    Every cut parts the data, except that a constant column is cut at its value.
+    Every cut splits the data, except that a constant column is cut at its value.
     """
     values, counts = distinct(x, weights)
     if len(values) == 1:
@@ -42,7 +42,7 @@ def cuts(x: Array, weights: Array | None, n: int) -> Array:
 
 
 def given(places: ArrayLike, name: str, n_columns: int) -> list[Array]:
-    """Given places for each column: (K,) the same for all columns, (K, D) one column each."""
+    """Check given places: (K,) for all columns, or (K, D) one column each."""
     table = finite_table(places, name)
     if table.ndim == 1:
         table = np.repeat(table[:, None], n_columns, axis=1)
@@ -53,23 +53,29 @@ def given(places: ArrayLike, name: str, n_columns: int) -> list[Array]:
         )
     for d, column in enumerate(table.T):
         if len(np.unique(column)) < len(column):
-            raise ValueError(f"{name} holds a place twice for column {d}; each must differ.")
+            raise ValueError(
+                f"{name} contains a place twice for column {d}; all places must differ."
+            )
     return list(table.T)
 
 
 def finite_table(places: ArrayLike, name: str) -> Array:
-    """Given numbers as a finite array of one or two axes, at least one row."""
+    """Check that given numbers are a finite array of one or two axes."""
     try:
         table = np.asarray(places, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"{name}={places!r} is neither a known word nor numbers.") from error
+        raise ValueError(
+            f"{name}={places!r} is neither a known option nor an array of numbers."
+        ) from error
     if table.ndim not in (1, 2) or table.size == 0 or not np.isfinite(table).all():
-        raise ValueError(f"{name} must be finite numbers in one or two axes, at least one.")
+        raise ValueError(
+            f"{name} must be a non-empty array of finite numbers with one or two axes."
+        )
     return table
 
 
 def spread(x: Array, weights: Array | None) -> float:
-    """The standard deviation of a column; where it is constant, its magnitude, or one."""
+    """Return the standard deviation of a column; for constants the magnitude, or one."""
     values, counts = distinct(x, weights)
     low, half_range = values[0] / 2.0, values[-1] / 2.0 - values[0] / 2.0
     if half_range == 0.0:
@@ -80,7 +86,7 @@ def spread(x: Array, weights: Array | None) -> float:
 
 
 def spacing(places: Array, x: Array, weights: Array | None) -> float:
-    """The mean distance between neighbouring places; of a single one, the spread of x."""
+    """Return the mean distance between neighbouring places; for one, the spread of x."""
     if len(places) == 1:
         return spread(x, weights)
     half_range = places.max() / 2.0 - places.min() / 2.0
@@ -88,13 +94,13 @@ def spacing(places: Array, x: Array, weights: Array | None) -> float:
 
 
 def flatten(places: list[Array]) -> tuple[NDArray[np.intp], Array]:
-    """The column each place is on, and the places, as two arrays of one length."""
+    """Return the column of each place, and the places, as two arrays."""
     columns = np.repeat(np.arange(len(places)), [len(column) for column in places])
     return columns, np.concatenate(places)
 
 
 def labels(columns: NDArray[np.intp], places: Array) -> list[str]:
-    """Places in as few digits as tell those of one column apart."""
+    """Format places with the fewest digits that keep them distinct in each column."""
     for digits in (6, 9, 12, 17):
         words = [f"{place + 0.0:.{digits}g}" for place in places]
         if len(set(zip(columns.tolist(), words, strict=True))) == len(words):

@@ -1,4 +1,4 @@
-"""Bumps around centres, along each column or in all columns at once."""
+"""Radial basis functions, along each column or in all columns jointly."""
 
 import numpy as np
 from numpy.random import RandomState
@@ -18,7 +18,7 @@ class Radial(base.Features):
     Parameters
     ----------
     n_centers : int, default=10
-        How many centres; fewer where the data have fewer different values.
+        Number of centres; fewer if the data have fewer distinct values.
     centers : "quantile", "kmeans" or array-like of shape (C, D), default="quantile"
         "quantile": ``n_centers`` along each column, at quantiles of the data, each function looking
         at one column. "kmeans": centres in all columns at once, by clustering the standardised
@@ -28,14 +28,14 @@ class Radial(base.Features):
         neighbouring centres of the column; otherwise each column's standard deviation times the
         mean distance of a centre to the nearest other one, measured in standard deviations.
     random_state : int, RandomState or None, default=None
-        Where "kmeans" starts.
+        Seed of "kmeans".
 
     Attributes
     ----------
     centers_ : ndarray of shape (C, D), or (C, 1) for "quantile"
         The centres.
     columns_ : ndarray of shape (C,) or None
-        For "quantile", the column each function looks at; otherwise None.
+        For "quantile", the column of each function; otherwise None.
     length_scale_ : ndarray of shape (D,)
         The width along each column.
 
@@ -76,7 +76,7 @@ class Radial(base.Features):
         )
 
     def _learn_along_columns(self, X: Array, weights: Array | None, n: int) -> Array:
-        """Set the centres on each column and return the widths their spacing suggests."""
+        """Set the centres along each column and return widths from their spacing."""
         places = [positions.quantiles(x, weights, n) for x in X.T]
         self.columns_, flat = positions.flatten(places)
         self.centers_ = flat[:, None]
@@ -84,7 +84,7 @@ class Radial(base.Features):
         return np.array([positions.spacing(p, x, weights) for p, x in pairs])
 
     def _learn_jointly(self, X: Array, weights: Array | None, n: int) -> Array:
-        """Set the centres in all columns and return the widths their spacing suggests."""
+        """Set the centres in all columns and return widths from their spacing."""
         unit = np.array([positions.spread(x, weights) for x in X.T])
         self.columns_ = None
         if isinstance(self.centers, str) and self.centers == "kmeans":
@@ -113,8 +113,8 @@ class Radial(base.Features):
 
 
 def _cluster(X: Array, weights: Array | None, unit: Array, n: int, rng: RandomState) -> Array:
-    """Centres by k-means of the standardised rows, the same for weighted as for repeated rows."""
-    # Imported here: it is a tenth of a second that few need.
+    """Return centres by k-means of the standardised rows; weights are repetitions."""
+    # Imported here because it takes 0.1 s and few need it.
     from sklearn.cluster import KMeans
 
     rows, counts = positions.distinct(X, weights)
@@ -125,17 +125,17 @@ def _cluster(X: Array, weights: Array | None, unit: Array, n: int, rng: RandomSt
 
 
 def _given_centers(centers: ArrayLike, D: int) -> Array:
-    """Given centres as rows of D numbers, all different."""
+    """Check given centres: distinct rows of D numbers."""
     table = positions.finite_table(centers, "centers")
     if table.ndim != 2 or table.shape[1] != D:
         raise ValueError(f"centers has shape {table.shape}; X has {D} columns: pass (C, {D}).")
     if len(np.unique(table, axis=0)) < len(table):
-        raise ValueError("centers holds a row twice; each centre must differ.")
+        raise ValueError("centers contains a row twice; all centres must differ.")
     return table
 
 
 def _nearest_distance(centers: Array) -> float:
-    """Mean distance of a centre to the nearest other; alone, the typical norm of a unit normal."""
+    """Return the mean distance to the nearest other centre; for one, a typical norm."""
     C, D = centers.shape
     if C == 1:
         return float(np.sqrt(D))
