@@ -159,7 +159,7 @@ def test_columns_that_cannot_be_used_are_named_with_what_to_do(frame, tmp_path):
     with pytest.raises(ValueError, match="column 'y' is named twice"):
         Chunks.from_parquet(file, target="y", features=["a", "y"])
     for given in ({"features": []}, {"features": ["a"], "target": []}):
-        with pytest.raises(ValueError, match="names no column"):
+        with pytest.raises(ValueError, match="is empty; name at least one column"):
             Chunks.from_parquet(file, **{"target": "y", **given})
 
 
