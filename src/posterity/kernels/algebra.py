@@ -110,8 +110,8 @@ class Scaled(Kernel):
         )
 
     def _diag_gradient(self, X: Any, g: DeviceArray) -> Array:
-        inner = self.kernel.diag_pullback(X, self.variance * g)
-        return self._with_inner(lambda: _inner(g, self._diag(X)), inner)
+        inner, d = self.kernel.diag_pullback(X, self.variance * g), self._diag(X)
+        return self._with_inner(lambda: _inner(g, d), inner)
 
     def _diag_inputs(self, X: Any, g: DeviceArray) -> DeviceArray:
         return self.kernel.diag_pullback_inputs(X, self.variance * g)
@@ -151,7 +151,8 @@ class Sum(Kernel):
         K += self.right(X, Z)
         return K
 
-    def _diag(self, X: Any) -> DeviceArray:
+    def diag(self, X: Any) -> DeviceArray:
+        """The vector of k(x_n, x_n), (N,)."""
         return self.left.diag(X) + self.right.diag(X)
 
     def tangent(self, X: Any, Z: Any = None) -> Tangent:
@@ -164,7 +165,8 @@ class Sum(Kernel):
             lambda G: _joined(a.both(G), b.both(G)),
         )
 
-    def _diag_gradient(self, X: Any, g: DeviceArray) -> Array:
+    def diag_pullback(self, X: Any, g: DeviceArray) -> Array:
+        """dL/dtheta, (P,), given g = dL/d diag(K)."""
         return np.concatenate([self.left.diag_pullback(X, g), self.right.diag_pullback(X, g)])
 
     def _diag_inputs(self, X: Any, g: DeviceArray) -> DeviceArray:
@@ -198,7 +200,8 @@ class Product(Kernel):
         K *= self.right(X, Z)
         return K
 
-    def _diag(self, X: Any) -> DeviceArray:
+    def diag(self, X: Any) -> DeviceArray:
+        """The vector of k(x_n, x_n), (N,)."""
         return self.left.diag(X) * self.right.diag(X)
 
     def tangent(self, X: Any, Z: Any = None) -> Tangent:
@@ -211,7 +214,8 @@ class Product(Kernel):
             lambda G: _joined(a.both(G * b.value), b.both(G * a.value)),
         )
 
-    def _diag_gradient(self, X: Any, g: DeviceArray) -> Array:
+    def diag_pullback(self, X: Any, g: DeviceArray) -> Array:
+        """dL/dtheta, (P,), given g = dL/d diag(K)."""
         a, b = self.left, self.right
         return np.concatenate(
             [a.diag_pullback(X, g * b.diag(X)), b.diag_pullback(X, g * a.diag(X))]

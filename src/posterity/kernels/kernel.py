@@ -106,15 +106,15 @@ class Kernel(abc.ABC):
 
     def __call__(self, X: Any, Z: Any = None) -> DeviceArray:
         """The matrix of k(x_n, z_m), (N, M); of the rows of X among themselves without Z."""
-        return self._settled()._block(X, X if Z is None else Z)
+        return parameter_tree.set_to_neutral(self)._block(X, X if Z is None else Z)
 
     def diag(self, X: Any) -> DeviceArray:
         """The vector of k(x_n, x_n), (N,)."""
-        return self._settled()._diag(X)
+        return parameter_tree.set_to_neutral(self)._diag(X)
 
     def tangent(self, X: Any, Z: Any = None) -> Tangent:
         """A block and its adjoint, sharing their work."""
-        return self._settled()._tangent(X, X if Z is None else Z)
+        return parameter_tree.set_to_neutral(self)._tangent(X, X if Z is None else Z)
 
     def pullback(self, X: Any, Z: Any, G: DeviceArray) -> Array:
         """dL/dtheta, (P,), given G = dL/dK for K = k(X, Z); ``Z=None`` for X with itself."""
@@ -126,11 +126,11 @@ class Kernel(abc.ABC):
 
     def diag_pullback(self, X: Any, g: DeviceArray) -> Array:
         """dL/dtheta, (P,), given g = dL/d diag(K)."""
-        return self._settled()._diag_gradient(X, g)
+        return parameter_tree.set_to_neutral(self)._diag_gradient(X, g)
 
     def diag_pullback_inputs(self, X: Any, g: DeviceArray) -> DeviceArray:
         """dL/dX, (N, D), given g = dL/d diag(K); zero for a kernel of differences."""
-        return self._settled()._diag_inputs(X, g)
+        return parameter_tree.set_to_neutral(self)._diag_inputs(X, g)
 
     def start(self, X: Any, *, variance: float = 1.0) -> Self:
         """The kernel with its unset parameters at a sensible start for these rows.

@@ -54,6 +54,8 @@ def _fields_of(kind: Any) -> tuple[Field[Any], ...]:
 
 def free_names(node: Node) -> list[str]:
     """Those of its own parameters that are not held."""
+    if not node.held:
+        return list(_own_names(type(node)))
     return [name for name in own_names(node) if name not in node.held]
 
 
@@ -98,7 +100,10 @@ def check_values(node: Node) -> None:
 
 def set_to_neutral(node: AnyNode) -> AnyNode:
     """The node with its unset parameters at their neutral values; those below are left."""
-    unset = [name for name in own_names(node) if getattr(node, name) is None]
+    unset = []
+    for name in _own_names(type(node)):  # at every evaluation: without further calls
+        if getattr(node, name) is None:
+            unset.append(name)
     if not unset:
         return node
     neutral: dict[str, Any] = {name: _default_range(node, name).start for name in unset}
