@@ -367,7 +367,7 @@ def test_what_cannot_be_answered_is_refused_in_words(ask, says, bayesian):
         (lambda m: m.predict(da.zeros((N, 5))).compute(), "In partition 0 of X:.* 5 features"),
         (lambda m: m.predict(da.full((N, 3), np.nan, chunks=N)).compute(), "partition 0 of X.*NaN"),
         (lambda m: m.predict_dist(da.zeros((0, 3))).compute(), "nothing to predict"),
-        (lambda m: m.score(da.zeros((0, 3)), da.zeros(0)), "no rows"),
+        (lambda m: m.score(da.zeros((0, 3)), da.zeros(0)), "No row of the partitions"),
         (lambda m: m.score(LAZY[:, :2], LAZY[:, 0]), "In partition .* of X:.* 2 features"),
     ],
 )
