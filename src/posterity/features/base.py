@@ -98,6 +98,6 @@ def check_per_column(value: ArrayLike, name: str, n_columns: int) -> Array:
         return np.full(n_columns, validation.check_positive(value, name))
     if np.shape(value) != (n_columns,):
         raise ValueError(
-            f"{name} has shape {np.shape(value)}; pass one number, or {n_columns}, one a column."
+            f"{name} has shape {np.shape(value)}; pass one number, or {n_columns}, one per column."
         )
     return np.array([validation.check_positive(v, name) for v in np.asarray(value)])

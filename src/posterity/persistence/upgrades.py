@@ -125,7 +125,7 @@ def gather(name: str, **places: str) -> Callable[[Parts], Parts]:
     """The change of an estimator whose fit left its results one by one, and leaves a record now.
 
     The field ``slope`` of the record was in ``slope_``, or where ``places`` says; what else the
-    fit had left, the record works out. A file of today has none of ``places``.
+    fit had left, the record works out. Current files do not contain ``places``.
     """
     earlier = set(places.values()) - {"_fitted"}
 

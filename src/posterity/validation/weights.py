@@ -10,7 +10,7 @@ from posterity.validation import checks, ranges, refusals
 
 
 def check_sample_weight(sample_weight: ArrayLike | None, n_rows: int) -> Array | None:
-    """Check sample weights: finite, >= 0, one a row, not all zero; None is returned as is.
+    """Check sample weights: finite, >= 0, one per row, not all zero; None stays None.
 
     Examples
     --------
