@@ -131,7 +131,7 @@ def test_strings_have_scores_but_no_way_back():
     assert hasattr(KernelPCA(), "inverse_transform")
     with pytest.raises(AttributeError, match="inverse_transform") as caught:
         model.inverse_transform(scores)
-    assert "no vectors" in str(caught.value.__cause__)
+    assert "rows that are vectors" in str(caught.value.__cause__)
 
 
 def test_a_function_is_a_kernel():

@@ -52,7 +52,7 @@ class GaussianProcessClassifier(models.KernelModel, Classifier):
         of the functions which the points carry, to Laplace's approximation. "auto" ends with the
         normal nearest to the posterior; "propagation" takes all rows and no points.
     learning_rows : int, optional
-        Learn the parameters on so many rows, drawn at random with every class in proportion, and
+        Learn the parameters on this many rows, drawn at random with every class in proportion, and
         then condition on all: parameters need fewer rows than functions do. None: on all rows.
     averaging : {"exact", "approximate", "none"}, default="exact"
         How probabilities are averaged over normal latent values: by quadrature, by a closed form

@@ -180,7 +180,7 @@ class LogitBoostClassifier(SplitModel, Classifier):
         steps = vars(self).get("steps_")
         if steps is None:
             return
-        validation.require(isinstance(steps, Steps), "steps_ are no steps.")
+        validation.require(isinstance(steps, Steps), "steps_ must be boosted steps.")
         steps.check_consistency()
         self._check_learned(vars(self).get("splits_"), steps.tests)
 

@@ -107,9 +107,9 @@ class Member:
         )
 
     def is_usual(self, size: Size) -> bool:
-        """Whether it is measured on such a table without being asked for by name.
+        """Return whether the model is compared on such a table by default.
 
-        On workers, however many rows they share, it is so where many rows are no trouble to it.
+        On Dask workers, the models for many rows are the default ones, whatever their number.
         """
         rows = _MANY if size.spread else size.work
         suits = rows <= self.usual_rows and size.n_columns <= self.usual_columns

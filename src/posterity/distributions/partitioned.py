@@ -140,9 +140,9 @@ class Partitioned:
             Of a distribution, such as ``lambda prediction: prediction.location``: an array whose
             first axis is that of its rows. It is sent to the workers.
         shape : tuple of int
-            Of what it says of one row.
+            Shape of the result for one row.
         dtype : dtype
-            Of the numbers.
+            Type of the numbers.
         """
         pieces = dask_rows.each(partition_answers.Mapped(function, shape, dtype), self.parts)
         return dask_rows.stacked(pieces, self.lengths, shape, dtype)

@@ -80,7 +80,7 @@ class Posterior(Protocol):
         """Return the distribution of each latent function over all rows of X."""
 
     def before_rows(self) -> Posterior:
-        """Return what was believed before the rows: the prior, with the parameters of the fit."""
+        """Return the prior, with the parameters of the fit."""
 
 
 @runtime_checkable
@@ -88,7 +88,7 @@ class WeightedPosterior(Posterior, Protocol):
     """A posterior of functions that are linear in columns, with an offset."""
 
     def before_rows(self) -> WeightedPosterior:
-        """Return what was believed before the rows: the prior, with the parameters of the fit."""
+        """Return the prior, with the parameters of the fit."""
 
     def combine(self, A: Array, b: Array) -> LatentJoint:
         """Return the distribution of A (n, M) times the weights plus b (n,) times the offset.

@@ -27,7 +27,7 @@ class Categorical(Kernel):
 
     Parameters
     ----------
-    length_scale : float, or one a column, optional
+    length_scale : float, or one per column, optional
         How alike different categories are.
     ard : bool, default=False
         Whether an unset ``length_scale`` is started, and then tuned, for each column by itself.

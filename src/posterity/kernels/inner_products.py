@@ -23,7 +23,7 @@ class Linear(Kernel):
 
     Parameters
     ----------
-    variance : float, or one a column, optional
+    variance : float, or one per column, optional
         Of the slopes: one number for all columns, or one for each.
     ard : bool, default=False
         Whether an unset ``variance`` is started, and then tuned, for each column by itself.

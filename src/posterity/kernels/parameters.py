@@ -11,7 +11,7 @@ import numpy as np
 from posterity.arrays import Array
 
 Value: TypeAlias = float | tuple[float, ...]
-"""A parameter: one number, or one a column."""
+"""A parameter: one number, or one per column."""
 
 ASIDE = {"aside": True}
 """Metadata of a field that is neither an argument nor a parameter: printed otherwise, or not."""
@@ -116,7 +116,7 @@ def shaped(numbers_given: Array, like: Value) -> Value:
 
 
 def labels(name: str, value: Value) -> list[str]:
-    """The parameter's name, with a column number where it has one a column."""
+    """Return the name of the parameter, with a column number if it has one value per column."""
     if isinstance(value, tuple):
         return [f"{name}[{d}]" for d in range(len(value))]
     return [name]

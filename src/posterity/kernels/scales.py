@@ -26,7 +26,7 @@ def _deviations(X: DeviceArray) -> Array:
 
 
 def lengths(X: DeviceArray, *, each: bool) -> Range:
-    """Lengths at which typical rows are correlated by about exp(-1); one, or one a column.
+    """Lengths at which typical rows are correlated by about exp(-1); one, or one per column.
 
     Rows differ by 2 s_d^2 in the square along column d. Lengths s_d sqrt(D) make that 2 / D, and 2
     over all columns. Columns that are constant do not count.

@@ -22,7 +22,7 @@ class Stationary(Kernel):
 
     Parameters
     ----------
-    length_scale : float, or one a column, optional
+    length_scale : float, or one per column, optional
         How far one moves before the function changes: one number for all columns, or one for each
         (automatic relevance determination).
     ard : bool, default=False
@@ -124,7 +124,7 @@ class RBF(Stationary):
 
     Parameters
     ----------
-    length_scale : float, or one a column, optional
+    length_scale : float, or one per column, optional
         How far one moves before the function changes: one number for all columns, or one for each
         (automatic relevance determination).
     ard : bool, default=False
@@ -158,7 +158,7 @@ class Matern(Stationary):
 
     Parameters
     ----------
-    length_scale : float, or one a column, optional
+    length_scale : float, or one per column, optional
         How far one moves before the function changes: one number for all columns, or one for each
         (automatic relevance determination).
     ard : bool, default=False
@@ -203,7 +203,7 @@ class RationalQuadratic(Stationary):
 
     Parameters
     ----------
-    length_scale : float, or one a column, optional
+    length_scale : float, or one per column, optional
         How far one moves before the function changes: one number for all columns, or one for each
         (automatic relevance determination).
     ard : bool, default=False

@@ -59,7 +59,7 @@ class FittedGPLVM:
 
     def _require(self, kind: type[MapFit] | type[VariationalFit]) -> MapFit | VariationalFit:
         if not isinstance(self.model, kind):
-            raise AttributeError(f"The fit is no {kind.__name__}.")
+            raise AttributeError(f"The fit is not a {kind.__name__}.")
         return self.model
 
 

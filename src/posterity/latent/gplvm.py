@@ -210,7 +210,7 @@ class GPLVM(transformer.KernelTransformer):
         """Latent points of rows, (n, Q): means where they have a distribution.
 
         Rows that were fitted keep their places. Others are placed by the learned map of back
-        constraints, or where they are most probable; missing values are no obstacle. With
+        constraints, or where they are most probable; rows may have missing values. With
         ``dynamics``, rows of a group are placed together.
         """
         return self.transform_dist(X, times, groups).mean()

@@ -50,8 +50,8 @@ class HierarchicalGPLVM(transformer.KernelTransformer):
         Latent coordinates of the root; no more than all parts have.
     kernel : Kernel or callable, optional
         Over the latent space of each part. None: ``Scaled(RBF(1.0)).fixed()``, with the variance of
-        the part's columns. It is the unit of these spaces, and held: were it learned, points of the
-        parts would shrink, and with them all that the root has to say of them.
+        the part's columns. It is the unit of these spaces, and fixed: if it were learned, points of
+        the parts would shrink.
     root_kernel : Kernel, optional
         Over the root's latent space, of variance one. None: ``RBF()``, its length learned.
     noise_variance : float, optional
@@ -86,7 +86,7 @@ class HierarchicalGPLVM(transformer.KernelTransformer):
     dynamics_ : Kernel
         Likewise, over time; with ``dynamics``.
     noise_variances_ : dict
-        Of the columns of each part: a number, or one a column where ``standardize=True``.
+        Of the columns of each part: a number, or one per column where ``standardize=True``.
     log_posterior_ : float
         Log density of rows and latent points together, which the search maximised.
     n_iter_ : int
@@ -203,8 +203,8 @@ class HierarchicalGPLVM(transformer.KernelTransformer):
     ) -> Array:
         """Root points of rows, (n, Q).
 
-        Rows that were fitted keep their places. Others lie where they are most probable; missing
-        values are no obstacle. With ``dynamics``, and ``times`` or ``groups``, rows of a group are
+        Rows that were fitted keep their places. Others lie where they are most probable; they
+        may have missing values. With ``dynamics``, and ``times`` or ``groups``, rows of a group are
         placed together, along a path; otherwise each by itself.
         """
         rows = self._rows(X)

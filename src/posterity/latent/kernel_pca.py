@@ -29,8 +29,8 @@ def _rows_can_move(model: KernelPCA) -> bool:
     """Whether rows are vectors, or a sentence."""
     if model._takes_objects:
         raise AttributeError(
-            f"inverse_transform needs rows that can be moved a little; those of {model.kernel} "
-            "are no vectors. Look for the training rows of the nearest embedding_ instead."
+            f"inverse_transform needs rows that are vectors, unlike those of {model.kernel}. Use "
+            "the training rows with the nearest embedding_ instead."
         )
     return True
 

@@ -13,7 +13,7 @@ from posterity.inference.gplvm import Path
 def check_path(
     kernel: kernels.Kernel | None, times: ArrayLike | None, groups: ArrayLike | None, n_rows: int
 ) -> Path | None:
-    """None where rows are no frames; times are 0, 1, 2, ... in each group where not given."""
+    """Return the motion, or None without dynamics; default times are 0, 1, 2, ... per group."""
     if kernel is None:
         if times is not None or groups is not None:
             raise ValueError(

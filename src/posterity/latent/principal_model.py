@@ -176,7 +176,7 @@ class PrincipalModel(
         return validation.check_X(self, X, reset=reset, min_rows=min_rows, advice=_MISSING)
 
     def _streamed(self, rows: models.Source) -> RowSource:
-        """Moments of many rows, read again where need be; a factor of few, or of a generator."""
+        """Moments of many rows, read again if necessary; a factor of few, or of a generator."""
         models.learn_columns(self, rows)
         n_rows = rows.n_rows
         if n_rows is None or n_rows <= rows.n_features or not rows.rereadable:

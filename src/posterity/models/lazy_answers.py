@@ -1,4 +1,4 @@
-"""What a fitted model says of rows that lie in partitions, told before any of it is computed.
+"""Lazy predictions of a fitted model for partitioned rows, with types known in advance.
 
 A Dask array must know its type and how many axes it has before there is a number in it. Both are
 those of the fitted model, which knows how many targets, classes or axes it has: no row is made up

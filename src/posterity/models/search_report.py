@@ -1,4 +1,4 @@
-"""What estimators say of a search: why it ended, which bounds it reached, which inputs are idle."""
+"""Report a search: why it ended, which bounds it reached, which inputs are irrelevant."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ class WeighedModel(FeatureModel, abc.ABC):
             Which target, by position, or which class. None: the only one; of two classes the
             second.
         prior : bool, default=False
-            What was believed before the rows, with the variances that the fit found.
+            Return the prior instead of the posterior, with the fitted variances.
 
         Returns
         -------

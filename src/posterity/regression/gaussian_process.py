@@ -58,7 +58,7 @@ class GaussianProcessRegressor(KernelRegressor):
         the parameters of Laplace's evidence, and else "laplace".
     inducing_points : int or array-like of shape (M, D), optional
         Represent the function by M points instead of all rows, when their covariance matrix does
-        not fit. A number: at most so many rows are chosen, then moved; given points are moved, too.
+        not fit. A number: at most this many rows are chosen, then moved, as are given points.
         ``log_evidence_`` is then a lower bound; the search starts from at most 20,000 rows. Rows of
         Dask collections stay on the workers, with two passes for each step: ``persist`` expensive
         ones. Use ``noise_variance`` for the noise, not a ``White`` kernel. With a ``likelihood``

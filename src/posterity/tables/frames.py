@@ -49,8 +49,8 @@ def require(frame: pl.DataFrame, names: Iterable[str]) -> None:
     if absent:
         shown = ", ".join(repr(name) for name in absent[:5])
         more = f" and {len(absent) - 5} more" if len(absent) > 5 else ""
-        there = "is no column" if len(absent) == 1 else "are no columns"
-        raise TableError(f"There {there} {shown}{more} in the table. {_instead(absent[0], frame)}")
+        columns = "There is no column" if len(absent) == 1 else "There are no columns"
+        raise TableError(f"{columns} {shown}{more} in the table. {_instead(absent[0], frame)}")
 
 
 def _instead(name: str, frame: pl.DataFrame) -> str:

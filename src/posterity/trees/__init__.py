@@ -1,7 +1,7 @@
 """Families of test functions, and the trees, ferns, forests and boosted steps grown on them.
 
-Learners see rows through a family alone: what rows answer to tests. A family of one's own, for
-rows of any kind, is a subclass of :class:`Family`, or a :class:`Function`.
+Learners see rows only through a family of tests. A user-defined family, for rows of any kind, is
+a subclass of :class:`Family`, or a :class:`Function`.
 """
 
 from posterity.trees.families.columns import Columns

@@ -53,7 +53,7 @@ class MemorySource:
 
 @dataclass(frozen=True)
 class StreamedSource:
-    """Rows that are read block by block, as often as need be, or that lie on workers."""
+    """Rows that are read block by block, as often as necessary, or that are on workers."""
 
     rows: designs.Chunks | designs.Partitions
 

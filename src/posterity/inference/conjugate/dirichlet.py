@@ -1,8 +1,8 @@
 """Counts of categories under Dirichlet priors: evidence, its slope, and the best concentration.
 
 A table has one row of counts for each of R independent sets of probabilities over C categories.
-Each set has the prior Dirichlet(concentration * base), where base is what the probabilities are
-believed to be and the concentration is how many observations that belief is worth.
+Each set has the prior Dirichlet(concentration * base), where base is the prior mean of the
+probabilities and the concentration is the number of observations that the prior is worth.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def compute_log_mean(counts: Array, base: Array, concentration: float) -> Array:
 
 
 def apply_rule_of_succession(counts: Array) -> Array:
-    """Probabilities of categories seen so often, each believed to be as probable as any other."""
+    """Return the mean probabilities of categories with these counts under a uniform prior."""
     return (counts + 1.0) / np.sum(counts + 1.0)
 
 
@@ -62,7 +62,7 @@ def learn_concentration(tables: Sequence[CategoryCounts]) -> optimize.Optimum:
 
     The evidence alone may have its maximum at zero, where a row seen once is certain for ever, or
     at infinity. Before the data, the share 1 / (1 + concentration) that one observation has in the
-    mean of its row is believed to be anything between 0 and 1, all alike.
+    mean of its row has a uniform prior between 0 and 1.
     """
 
     def value_and_gradient(x: Array) -> tuple[float, Array]:

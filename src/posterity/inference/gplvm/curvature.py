@@ -42,7 +42,7 @@ class Whitened(Protocol):
 
 @dataclass(frozen=True)
 class Hold:
-    """What a process says of moves of its latent points.
+    """Derivatives of a process in its latent points.
 
     Examples
     --------

@@ -138,7 +138,7 @@ class InducingOutputs:
 
 @dataclass(frozen=True)
 class Part:
-    """What the rows of a group say of v = L^-1 u, for its columns."""
+    """The likelihood of v = L^-1 u given the rows of a group, for its columns."""
 
     columns: NDArray[np.intp]
     L_B: Array  # (M, M), lower factor of the posterior precision of v

@@ -222,7 +222,7 @@ def _curvature(decoder: Decoder, Y: Array, X: Array) -> Array:
 
 
 def _own_precision(prior: LatentPrior, X: Array, own: Array) -> Array:
-    """The diagonal of the prior's precision, (n, Q): what its divergence says of variances."""
+    """Return the diagonal of the prior's precision, (n, Q), from the slope of its divergence."""
     _, _, slope, _ = prior.divergence(X, np.ones_like(X), own)
     return 2.0 * slope + 1.0
 

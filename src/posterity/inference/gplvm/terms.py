@@ -1,7 +1,7 @@
 """What latent points are judged by: a sum of log densities, each with numbers of its own.
 
-The most probable latent points maximise such a sum: what the process says of the outputs, and what
-was known of the points before.
+The most probable latent points maximise such a sum: the log likelihood of the outputs under the
+process, and the log prior of the points.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ class Volume:
     """How much room there is for a cloud of latent points of a given spread.
 
     The most probable coordinates of a normal cloud are all zero, for it is densest there: a kernel
-    that may shorten its length scale lets the points shrink, and nothing is said of them by that.
+    that may shorten its length scale lets the points shrink, without any information about them.
     The most probable spread is one. With X = 1 m^T + H S^1/2, S the scatter of the points about
     their mean m, they have the volume |S|^(N - Q - 2)/2 dS dH dm, and this is its logarithm: with
     it, a search finds the most probable spread and the most probable place of the points in a cloud

@@ -44,9 +44,9 @@ def marginals(L: Array, n: int) -> Array:
 def stretches(
     rows: NDArray[np.intp], P: Array, longest: int
 ) -> Iterator[tuple[NDArray[np.intp], Array]]:
-    """Rows of a group by no more than so many, and the prior precision of each stretch.
+    """Split the rows of a group into stretches of limited length, with their prior precisions.
 
-    What one stretch says of the next is left out.
+    Correlations between stretches are neglected.
     """
     if len(rows) <= longest:
         yield rows, P

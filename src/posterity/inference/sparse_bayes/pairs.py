@@ -6,8 +6,8 @@ problem of N C rows, and the sequential steps of any sparse model choose among t
 then judged by Laplace's evidence itself.
 
 The prior holds what the softmax of the latent values leaves free (erratum of [P9 9.61]); the C
-offsets are independent, each with one row's worth of information, which says of their differences
-just what weights of contrasts are told.
+offsets are independent, each with one row's worth of information, which gives their differences the
+same prior as weights of contrasts have.
 """
 
 from __future__ import annotations

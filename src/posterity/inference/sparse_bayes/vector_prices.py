@@ -2,7 +2,7 @@
 
 A column that speaks for one row is one of N that could have been chosen, and one that speaks for
 n rows is one of about N / n, the others being much like it. Naming it costs the log of that number.
-It keeps rare classes from being learned by heart: with a narrow kernel, a vector at each of two
+It prevents overfitting of rare classes: with a narrow kernel, a vector at each of two
 events among 2,000 rows raises the evidence by seven nats apiece, wherever the events are.
 """
 

@@ -28,7 +28,7 @@ _STILL_GOING = 0.1  # latent values by which a step at the end moves a row that 
 _LEVEL = 1e-6  # of that: a row that a step does not move
 _ROUNDING = (0.0, 1e-15, 1e-14, 1e-13, 1e-12)  # of the mean diagonal
 _FREE = 1e-11  # of the largest curvature: a direction in which only sure rows move
-_SEPARATED = "the classes can be told apart without an error, and larger weights do so better"
+_SEPARATED = "the classes are separable, so the likelihood has no maximum at finite weights"
 
 
 def find_mode(
@@ -48,7 +48,7 @@ def find_mode(
         Where to begin. None: from zero; where a Hessian is expensive, from a sample of the rows.
     exactly : bool, default=True
         End with Newton steps, and so with a gradient that is zero to rounding. False: where a
-        Hessian is dear, do without.
+        Hessian is expensive, do without.
     tol : float
         What a step must promise to gain to be taken, as a part of the value.
     max_iter : int
@@ -97,8 +97,8 @@ def _newton(
 def _nearly_separable(passes: Passes, x: Array) -> bool:
     """Whether a step goes on for ever: it favours no row's other class, and gains all the same.
 
-    Then some rows can be told apart from all others of another class, and the likelihood rises
-    towards its bound however far the weights go.
+    Then some rows are separable from all others of another class, and the likelihood rises towards
+    its bound for weights of any size.
     """
     p = passes.problem
     if not (p.prior.is_flat and p.targets.are_classes):

@@ -143,7 +143,7 @@ class _Asked:
     def __call__(
         self, part: designs.Design, t: RowTargets
     ) -> Sequence[Array | float | designs.Least]:
-        """Value, gradient, whether every row is told apart, and the Hessian where it is wanted."""
+        """Return value, gradient, whether the weights separate every row, and the Hessian."""
         A = t.latents(part @ self.W)
         log_p, slope = t.value_and_slope(A)
         told_apart = self.may_separate and t.are_told_apart(A, log_p)

@@ -21,7 +21,7 @@ _FASTER, _SLOWER = 1.5, 0.5  # of the pace, after a step that gained and one tha
 
 
 class Place(Protocol):
-    """A normal on the way, and what the rows say of it."""
+    """A normal during the search, with its expected likelihood and derivatives."""
 
     @property
     def bound(self) -> float:

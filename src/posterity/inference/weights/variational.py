@@ -92,7 +92,7 @@ def _nearest_of_rates(
 
 @dataclass(frozen=True)
 class _Place:
-    """A normal of P weights of a rate, and what the rows say of it."""
+    """A normal of P weights of a rate, with its expected likelihood and derivatives."""
 
     mean: Array
     H: Array

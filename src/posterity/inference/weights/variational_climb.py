@@ -28,7 +28,7 @@ _SETTLED = 2  # steps in a row that make no difference: one may have gone too fa
 
 @dataclass(frozen=True)
 class Answer:
-    """What a pass over the rows says of a normal of P weights."""
+    """The expected likelihood under a normal of P weights, from a pass over the rows."""
 
     bound: float  # of log p(y), from below
     slope: Array  # (P,), of the bound in the mean
@@ -122,7 +122,7 @@ def _climbed(start: _Place, ask: Question, least: float, max_steps: int) -> End:
 
 @dataclass(frozen=True)
 class _Place:
-    """A normal, and what the rows say of it."""
+    """A normal, with its expected likelihood and derivatives."""
 
     mean: Array
     H: Array

@@ -22,7 +22,7 @@ _COLUMNS_AT_ONCE, _ROWS_AT_ONCE = 64, 64  # what a cache holds
 
 
 def edges(X: Array, weights: Array | None = None) -> Array:
-    """The thresholds worth telling apart, by column.
+    """The thresholds worth distinguishing, by column.
 
     These lie half-way between neighbouring values where a column has at most 255 of them. Where
     it has more they are quantiles, except that a value which many rows share stands alone. Of

@@ -1,4 +1,4 @@
-"""Tests of one's own: any function of a row and some numbers that say which test."""
+"""User-defined tests: any function of a row and the parameters of a test."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ _WHOLE = (np.uint8, np.uint16, np.uint32, np.int32, np.int64)
 
 @dataclass(frozen=True, eq=False)
 class ClassLeaves:
-    """Sparse counts: one leaf after the other, the classes that came to it, increasing.
+    """Sparse counts: for each leaf in turn, the classes of its rows, increasing.
 
     Everything is stored in the smallest type that holds it.
 
@@ -87,7 +87,7 @@ class ClassLeaves:
         return total.astype(np.float64, copy=False)
 
     def added(self, other: ClassLeaves) -> ClassLeaves:
-        """What came to the same leaves, in all."""
+        """Add the counts of the same leaves."""
         leaf = np.concatenate([self.owners(), other.owners()])
         target = np.concatenate([self.classes, other.classes])
         weights = np.concatenate([self.counts, other.counts]).astype(np.float64)

@@ -58,7 +58,7 @@ class Counts:
         return log_softmax(sharpness * np.log(self.means(unseen, concentration)[0]), axis=1)
 
     def loss(self, unseen: Unseen, x: Array) -> tuple[float, Array]:
-        """Minus the log score a row of x = (log s, log beta), less what is believed of them before,
+        """Minus the log score a row of x = (log s, log beta), minus their log prior,
         and its gradient."""
         s, beta = np.exp(x)
         P, dP = self.means(unseen, s)

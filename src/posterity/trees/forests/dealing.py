@@ -1,4 +1,4 @@
-"""Rows of Dask collections dealt out to trees, which grow where their rows arrive.
+"""Draw the rows of trees from Dask collections; trees grow where their rows arrive.
 
 Every tree draws from all partitions: first how many rows of each, by what each has, and then which,
 in the partition itself. That is the draw from all rows together, and nobody holds a number for each

@@ -96,8 +96,8 @@ class Forest:
 
     def check_consistency(self) -> None:
         """Raise ValueError unless rows can answer every test and come to a leaf of each tree."""
-        validation.require(isinstance(self.family, Family), "the family of tests is none.")
-        validation.require(isinstance(self.trees, Trees), "the trees are none.")
+        validation.require(isinstance(self.family, Family), "the family of tests is not a Family.")
+        validation.require(isinstance(self.trees, Trees), "the trees are not Trees.")
         if isinstance(self.family, validation.Checked):
             self.family.check_consistency()
         self.trees.check_consistency()
@@ -138,7 +138,7 @@ def plant(
     family, rows
         Tests, and the rows that they were prepared for.
     target, weights : array (N, ...), array (N,)
-        What leaves are to tell apart, and how often each row is there.
+        Targets that leaves predict, and weights of the rows.
     kind : Kind
         What makes a good split, and what leaves know.
     plan : Plan

@@ -142,5 +142,5 @@ def counted(
 
 
 def added(parts: list[L], more: list[L]) -> list[L]:
-    """What came to the leaves of each tree, in all."""
+    """Add the statistics of the leaves of each tree."""
     return [one.added(other) for one, other in zip(parts, more, strict=True)]

@@ -77,5 +77,5 @@ class OfNumbers:
     def leaves(
         self, leaf: NDArray[np.int32], target: NDArray[Any], weights: Array, n_leaves: int
     ) -> NormalLeaves:
-        """Weight, mean and squared deviations of what came to each leaf."""
+        """Return weight, mean and squared deviations of the targets in each leaf."""
         return NormalLeaves.of(leaf, target, weights, n_leaves)

@@ -53,7 +53,7 @@ class NormalForest(Forest):
         validation.require_positive(self.sharpness, "sharpness")
 
     def members(self, X: Any, n_jobs: int | None = None) -> tuple[Array, Array]:
-        """Means and standard deviations of what each tree says of each row, (n, T, K) both.
+        """Return means and standard deviations of the predictions of each tree, (n, T, K) both.
 
         They are drawn together around the mean of all trees by the root of the sharpness.
         """

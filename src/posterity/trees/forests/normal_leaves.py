@@ -69,7 +69,7 @@ class NormalLeaves:
         validation.require_array(self.count, "count", np.float64, (len(self.mean),))
 
     def added(self, other: NormalLeaves) -> NormalLeaves:
-        """What came to the same leaves, in all."""
+        """Add the statistics of the same leaves."""
         count = self.count + other.count
         share = (other.count / np.where(count > 0.0, count, 1.0))[:, None]
         apart = other.mean - self.mean

@@ -16,7 +16,7 @@ _ENOUGH = 5.0  # rows, to tell a spread from
 
 
 def around(leaves: NormalLeaves, children: NDArray[np.int32]) -> NormalLeaves:
-    """What came to the smallest node with at least five rows that holds each leaf, or to the root.
+    """Statistics of the smallest node with at least five rows that contains each leaf.
 
     Parameters
     ----------

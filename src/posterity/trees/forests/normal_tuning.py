@@ -28,8 +28,8 @@ _RANGES = (0.03, 100.0), (0.1, 10.0)
 
 @dataclass(frozen=True, eq=False)
 class Members:
-    """What each tree says of each row: means (T, r, K), and counts (T, r) and sums of squares
-    (T, r, K) around it."""
+    """Predictions of each tree for each row: means (T, r, K), and counts (T, r) and sums of
+    squares (T, r, K) around it."""
 
     leaves: NormalLeaves
     used: NDArray[np.bool_]  # (T, r), whether the tree has not seen the row
@@ -74,7 +74,7 @@ class Members:
         return np.any(self.used, axis=0)
 
     def loss(self, x: Array) -> tuple[float, Array]:
-        """Minus the log score a row of x = (log s, log beta), less what is believed of them before,
+        """Minus the log score a row of x = (log s, log beta), minus their log prior,
         and its gradient."""
         s, beta = np.exp(x)
         n, q = self.leaves.count[..., None], self.leaves.square

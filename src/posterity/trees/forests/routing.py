@@ -103,7 +103,7 @@ class Router:
 
 @compilation.compiled
 def _codes(edges: Array, columns: NDArray[np.int32], thresholds: Array) -> NDArray[np.int32]:
-    """Which edge of its column each threshold is; -1 where it is none."""
+    """Return the position of each threshold among the edges of its column, or -1."""
     codes = np.empty(len(columns), dtype=np.int32)
     for i in range(len(columns)):
         # The first +inf of a column exceeds its numbers; only the code of missing ones is larger.

@@ -36,7 +36,7 @@ def size(weights: Array, max_samples: float | None) -> int:
 
 
 def share(total: float, max_samples: float | None) -> int:
-    """How many of so many rows to draw; see :func:`size`."""
+    """Return how many of ``total`` rows to draw; see :func:`size`."""
     if isinstance(max_samples, int | np.integer):
         return int(max_samples)
     if total >= _MOST:

@@ -143,7 +143,7 @@ def _counted(
     chosen: NDArray[np.int32],
     n_jobs: int | None,
 ) -> tuple[list[L], Array]:
-    """What came to the leaves of each tree, of all rows; and the chosen rows themselves."""
+    """Return the leaf statistics of each tree over all rows, and the chosen rows."""
     forest = Forest(family, planted.trees)
     sizes: list[int] = [leaves.n_leaves for leaves in planted.leaves]
     parts: list[L] = []

@@ -69,7 +69,7 @@ def of_numbers(partitions: Partitions) -> Surveyed[NormalLeaves]:
 
 
 def weights_of(block: Block) -> Array:
-    """One a row, whether they were given or not."""
+    """Return one weight per row, ones if none were given."""
     return np.ones(len(block)) if block.sample_weight is None else block.sample_weight
 
 
@@ -133,5 +133,5 @@ def _moments(raw: Any, number: int, block: Block) -> NormalLeaves:
 
 
 def _unread(y: NDArray[Any]) -> Array:
-    """Nothing in place of classes, which are no numbers yet."""
+    """Return zeros in place of classes, which are not encoded yet."""
     return np.zeros(y.shape)

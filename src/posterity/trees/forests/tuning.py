@@ -12,7 +12,7 @@ from posterity.arrays import Array
 from posterity.trees.forests import out_of_bag
 
 PRECISIONS = np.array([0.25, 1.0])
-"""Of what is believed of log concentration and log sharpness: about zero, as one row would say."""
+"""Prior precisions of log concentration and log sharpness, whose prior means are zero."""
 
 _STARTS = (0.1, 1.0, 10.0)  # of the concentration
 _LEAST_GAIN = 1e-7  # nats a row

@@ -76,7 +76,7 @@ def _choose(weights: Array, s: int, e: int, offset: float, chosen: NDArray[np.in
 def _cut(answers: Array, k: int, chosen: NDArray[np.int64], cuts: Array) -> bool:
     """Sort the answers of the chosen rows; whether they all differ, and none is missing.
 
-    The last place is no cut, but the end of the search.
+    The last entry is not a cut, but marks the end of the search.
     """
     cuts[:] = np.inf
     n, differ = 0, True

@@ -45,7 +45,7 @@ class OutputSlopes:
 
 @dataclass(frozen=True)
 class Share:
-    """What one group of columns has to say of u."""
+    """The contribution of one group of columns to the posterior of u."""
 
     group: Group
     s2: float

@@ -119,7 +119,7 @@ class VariationalPosterior:
 
     @cached_property
     def _carried(self) -> placing.Carried:
-        """What u says of f, in terms of the kernel between a point and Z."""
+        """The distribution of f given u, in terms of the kernel between a point and Z."""
         L_inverse = linalg.solve_lower(self.decoder.L, np.eye(len(self.Z)))
         alpha = np.empty((len(self.Z), self.decoder.n_outputs))
         group_of = np.empty(self.decoder.n_outputs, dtype=np.intp)

@@ -1,7 +1,7 @@
 """Gaussian process regression through M inducing points: the collapsed bound of Titsias (2009).
 
-What N rows say of a function f is kept as what they say of u, its values at M points Z. Whatever Z
-is, this bounds the evidence from below, and nothing is lost where f is known once u is. Rows pass
+The information of N rows about a function f is summarised by u, its values at M points Z. For any
+Z, this bounds the evidence from below, and the bound is tight where u determines f. Rows are read
 in blocks, once for a posterior and twice for a gradient: memory O(M^2), time O(N M^2).
 
 A jitter of 1.5e-8 (the root of the rounding unit) of the mean diagonal of K_uu is part of the

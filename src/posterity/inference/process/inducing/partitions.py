@@ -87,7 +87,7 @@ def select_present_rows(block: designs.Block) -> tuple[Array, Array, Array]:
 
 @dataclass(frozen=True)
 class _Terms:
-    """What a function says of a partition; None where no row of it counts."""
+    """The result of a function for a partition; None if no row of it has weight."""
 
     function: PartFunction
     n_points: int

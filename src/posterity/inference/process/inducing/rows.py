@@ -1,4 +1,4 @@
-"""What N rows say of M inducing variables, summed in one pass, and its adjoint, in a second.
+"""Statistics of N rows for M inducing variables, summed in one pass, and their adjoint.
 
 Letters: s row noise variances, S = diag(s)^-1/2, L L^T = K_uu + jitter, A = L^-1 K_uf S (M, N),
 B = I + A A^T = L_B L_B^T, y = S Y the whitened targets, m = B^-1 A y.

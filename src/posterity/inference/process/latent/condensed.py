@@ -48,7 +48,7 @@ class Condensed:
 
     @classmethod
     def of(cls, posterior: Exact, n_rows: int) -> Condensed:
-        """Through so many of the rows at most, chosen so that they tell most of the others."""
+        """Approximate by at most this many rows, chosen to explain most of the others."""
         X, kernel = np.asarray(posterior.X), posterior.kernel
         Z = X[np.sort(selection.select_greedily(kernel, X, n_rows))]
         K = kernel_blocks.between(

@@ -17,7 +17,7 @@ Memory = tuple[Array, Array]
 
 
 class ConvergedSites(Protocol):
-    """Sites that agree with the rows, and what they say of the evidence."""
+    """Sites that agree with the rows, and the evidence that follows from them."""
 
     @property
     def log_evidence(self) -> float:

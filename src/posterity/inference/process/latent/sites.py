@@ -34,7 +34,7 @@ class NotAMaximumError(linalg.NotPositiveDefiniteError):
     def __init__(self, positive: Sites, M: Array, Q: Array) -> None:
         super().__init__(
             "the precision of the latent values is not positive definite: rows that bend the log "
-            "density upwards outweigh the prior and all others, and this is no maximum of it"
+            "density upwards outweigh the prior and all others, so this is not a maximum of it"
         )
         self.positive, self._M, self._Q = positive, M, Q
 

@@ -104,7 +104,7 @@ class _Rows:
 
 @dataclass(frozen=True)
 class _Place:
-    """A normal of mean f = K alpha and precision K^-1 + diag(W), and what the rows say of it."""
+    """A normal of mean f = K alpha and precision K^-1 + diag(W), and its bound on the evidence."""
 
     rows: _Rows
     alpha: Array  # (N,)
