@@ -7,7 +7,6 @@ from sklearn.base import clone
 
 import posterity
 from posterity import RelevanceVectorClassifier, kernels
-from posterity.classification import candidate_vectors
 from posterity.inference.sparse_bayes import kernel_search
 from posterity.models import candidate_rows
 
@@ -103,8 +102,8 @@ def test_columns_that_do_not_fit_in_memory_are_made_at_every_pass(monkeypatch):
     w = np.random.default_rng(1).uniform(0.5, 2.0, len(y))
     model = RelevanceVectorClassifier(KERNEL, candidates=GRID)
     held = clone(model).fit(X, y, w)
-    monkeypatch.setattr(candidate_vectors, "_HELD_BYTES", 1)
-    monkeypatch.setattr(candidate_vectors, "_VALUES", 50 * len(GRID))
+    monkeypatch.setattr(candidate_rows, "_HELD_BYTES", 1)
+    monkeypatch.setattr(candidate_rows, "_DESIGN_VALUES", 50 * len(GRID))
     assert_same(clone(model).fit(X, y, w), held, X)
 
 

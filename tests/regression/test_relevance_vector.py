@@ -65,7 +65,7 @@ def test_training_rows_are_forgotten():
     X, y = wave()
     model = RelevanceVectorRegressor(KERNEL).fit(X, y)
     assert not hasattr(model, "X_train_")
-    held = [a for a in vars(model).values() if isinstance(a, np.ndarray)]
+    held = [a for a in vars(model._fitted).values() if isinstance(a, np.ndarray)]
     assert max(len(a) for a in held) == len(model.relevance_) < len(X)
     small = len(pickle.dumps(model))
     X_more, y_more = wave(600)

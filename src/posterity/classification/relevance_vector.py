@@ -2,29 +2,35 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
-from posterity import arrays, distributions, kernels, models
+from posterity import arrays, designs, distributions, kernels, likelihoods, models
 from posterity.classification import classes
-from posterity.classification.base import CLASS_DISTRIBUTION, LATENT_VALUES
-from posterity.classification.candidate_vectors import CandidateVectors, Found
+from posterity.classification.base import (
+    CLASS_DISTRIBUTION,
+    LATENT_VALUES,
+    Classifier,
+    codes_of,
+)
 from posterity.classification.weight_model import SHARING, one_of
-from posterity.inference.posterior import LatentMarginals
 from posterity.inference.sparse_bayes import (
+    ColumnEngine,
     KernelEngine,
     LatentOutputs,
-    QueryColumn,
     SparsePosterior,
     SparseProblem,
     learn_proper_precisions,
 )
+from posterity.inference.weights import RowTargets, TalliedTargets
 from posterity.models import ModelCard
 
 
-class RelevanceVectorClassifier(CandidateVectors):
+class RelevanceVectorClassifier(models.RelevanceModel, Classifier):
     """Classification by few of the rows: latent functions are sums of a kernel about these.
 
     Every row offers a column ``kernel(X, row)``, whose weight has a prior precision of its own. The
@@ -135,8 +141,6 @@ class RelevanceVectorClassifier(CandidateVectors):
         page="sparse",
     )
 
-    posterior_: SparsePosterior
-    _query: QueryColumn | None
     inference: str = "auto"  # of models in files that were written before there was a choice
 
     def __init__(
@@ -187,25 +191,23 @@ class RelevanceVectorClassifier(CandidateVectors):
         nearest = classes.wants_nearest(self.inference, self.averaging)
         source = models.streamed(X, y, sample_weight)
         if source is None:
-            chosen, fit, order = self._found(X, y, sample_weight, problem)
+            found, kept = self._find_vectors(X, y, sample_weight, problem)
         else:
-            chosen, fit, order = self._found_on_workers(self._on_workers(source), problem)
-        models.report_choice(self, chosen, "vector", calls=2)
+            found, kept = self._find_on_workers(self._on_workers(source), problem), None
+        chosen, fit = found.learned.chosen, found.fit
+        search = models.report_choice(chosen, "vector", self.max_iter, calls=2)
         if nearest and len(self.classes_) == 2:
             chosen, fit = learn_proper_precisions(chosen, fit, problem.prior)
         posterior = SparsePosterior.of(
-            chosen,
-            fit,
-            order,
-            offset=self.fit_intercept,
-            nearest=nearest,
+            chosen, fit, found.order, offset=self.fit_intercept, nearest=nearest
         )
-        self._query = self._query_column(posterior) if self.query_column else None
-        self._publish(posterior.without_rows())
+        self._fitted = models.VectorFit.from_posterior(found, posterior, search, kept=kept)
         return self
 
-    def _found(self, X: Any, y: Any, sample_weight: Any, problem: SparseProblem) -> Found:
-        """The vectors of rows in memory."""
+    def _find_vectors(
+        self, X: Any, y: Any, sample_weight: Any, problem: SparseProblem
+    ) -> tuple[models.FoundVectors, Any]:
+        """The vectors of rows in memory, and these rows where they are to be kept."""
         rows = self._check_rows(X, reset=True)
         weights = models.checked_weights(sample_weight, kernels.rows.count(rows))
         codes = self._learn_classes(y, len(weights), weights)
@@ -213,26 +215,71 @@ class RelevanceVectorClassifier(CandidateVectors):
         training = given.present()
         if not self._kernel_given().tells_rows_apart:
             training = models.arranged(training.merged())
-        targets = self._targets(training.Y[:, 0], training.weights)
         if self.query_column and problem.own_columns and len(self.classes_) > 2:
             raise ValueError(
                 "query_column=True is for vectors that the classes share; use vectors='shared'."
             )
-        if self.candidates is not None:
-            return self._found_among(given, training, targets, problem)
-        frame, rng = self._frame(training), arrays.generator(self.random_state)
-        engine = KernelEngine(frame.rows, LatentOutputs(targets), problem, rng)
-        learned = self._choose(engine, frame.kernel, rng)
-        assert learned.fit is not None
-        kernel = self._adopt_kernel(frame, learned)
-        order = self._adopt_vectors(kernel, learned.chosen.places, training)
-        return learned.chosen, learned.fit, order
-
-    def _query_column(self, posterior: SparsePosterior) -> QueryColumn:
-        A = posterior.fit.problem.design.rows(0, posterior.fit.problem.design.n_rows)
-        return QueryColumn.of_fit(
-            self.kernel_, self.X_train_, A, posterior.fit, centred=self.fit_intercept
+        outputs = LatentOutputs(self._targets(training.Y[:, 0], training.weights))
+        kept = training.rows if self.query_column else None
+        if self.candidates is None:
+            return self._find_among_rows(training, outputs, problem), kept
+        rng = arrays.generator(self.random_state)
+        pool = self._pool(given, rng, beside=training.rows)
+        kernel, at_bounds = self._learn_kernel(pool, self._sampled(outputs), problem, rng)
+        engine: KernelEngine | ColumnEngine = KernelEngine(
+            training.rows, outputs, problem, rng, pool.centres
         )
+        if len(self.classes_) == 2 and self.algorithm != "alternating":
+            # As rows on workers are asked, so that both find the same vectors.
+            design = models.make_kernel_design(kernel, pool.centres, training.rows)
+            engine = ColumnEngine(design, outputs, problem)
+        return self._find_among_candidates(engine, kernel, at_bounds, pool), kept
+
+    def _find_on_workers(
+        self, partitions: designs.Partitions, problem: SparseProblem
+    ) -> models.FoundVectors:
+        """From rows that stay on the workers, where classes are counted, and numbered."""
+        values, counts = partitions.tally()
+        self._set_classes(values)
+        self._check_streamed()
+        encoded = partitions.counted().encoded(functools.partial(codes_of, values))
+        tallied = TalliedTargets(models.targets_of, np.arange(2.0), counts)
+        weights = designs.Along(models.weights_of) if partitions.form.weighted else None
+        outputs = LatentOutputs(self._targets(tallied, weights))
+        rng = arrays.generator(self.random_state)
+        pool = self._pool(models.PartitionRows(encoded), rng)
+        kernel, at_bounds = self._learn_kernel(pool, self._sampled(outputs), problem, rng)
+        columns = models.CentredColumns(kernel, pool.centres, self.device)
+        engine = ColumnEngine(designs.DaskDesign(encoded.map(columns)), outputs, problem)
+        found = self._find_among_candidates(engine, kernel, at_bounds, pool)
+        return replace(found, rows=self._placed(found.rows))
+
+    def _sampled(self, outputs: LatentOutputs) -> Callable[[models.Training], LatentOutputs]:
+        """From rows of a sample to their outputs, about the shift of all rows."""
+
+        def make(training: models.Training) -> LatentOutputs:
+            y, weights = training.Y[:, 0], training.weights
+            return LatentOutputs(replace(outputs.targets, y=y, weights=weights))
+
+        return make
+
+    def _check_streamed(self) -> None:
+        """Refuse what needs all rows in memory."""
+        if len(self.classes_) > 2:
+            raise ValueError(
+                f"y holds {len(self.classes_)} classes; a choice of vectors for more than two "
+                "needs all rows in memory: pass arrays, a sample of the rows for example."
+            )
+        if self.algorithm == "alternating":
+            raise ValueError(
+                "algorithm='alternating' needs all rows in memory; use 'sequential' for Dask."
+            )
+
+    def _targets(self, codes: Any, weights: Any) -> RowTargets:
+        return RowTargets.of(codes, weights, self._likelihood(), offset=self.fit_intercept)
+
+    def _likelihood(self) -> likelihoods.Bernoulli | likelihoods.Categorical:
+        return classes.likelihood_of(len(self.classes_), self.averaging)
 
     def _problem(self) -> SparseProblem:
         return SparseProblem(
@@ -242,31 +289,13 @@ class RelevanceVectorClassifier(CandidateVectors):
             own_columns=one_of(self.vectors, "vectors", SHARING) == "per_class",
         )
 
-    def _publish(self, posterior: SparsePosterior) -> None:
-        self.posterior_, self.precision_ = posterior, posterior.precision
-        self.log_evidence_ = posterior.log_evidence
-        coef, self.intercept_ = posterior.original()
-        self.dual_coef_ = np.ascontiguousarray(coef.T)
-
     @models.answer_lazily(CLASS_DISTRIBUTION)
     def predict_dist(self, X: Any) -> distributions.Discrete:
         """The distribution of the class at each row of X, by its place in ``classes_``."""
-        latent = self._latent(X)
+        latent = self._fitted.latent(self._queries(X))
         return classes.predict_classes(self._likelihood(), latent, ranked=self._ranks_classes)
 
     @models.answer_lazily(LATENT_VALUES)
     def predict_latent(self, X: Any) -> distributions.Normal:
         """The latent function at each row: of the second class, (n,), or of each of C, (n, C)."""
-        return classes.latent_normal(self._latent(X))
-
-    def _latent(self, X: Any) -> LatentMarginals:
-        check_is_fitted(self, "posterior_")
-        rows = self._queries(X)
-        Z = self._columns_at(rows)
-        f = self.posterior_.latent(Z)
-        if self._query is None:
-            return f
-        Q = self.posterior_.contrasts
-        step, spread = self._query.changes(rows, self.posterior_.rows(Z))
-        mean = f.mean + step[:, :, 0] @ Q.T
-        return LatentMarginals.coupled(mean, f.covariance + Q @ spread @ Q.T)
+        return classes.latent_normal(self._fitted.latent(self._queries(X)))

@@ -149,7 +149,9 @@ class SparseLogisticRegression(StreamedClassifier):
             alternating=self.algorithm == "alternating",
         )
         assert fit is not None  # of classes
-        models.report_choice(self, chosen, "column", calls=4)
+        self.n_iter_, self.stop_reason_ = models.report_choice(
+            chosen, "column", self.max_iter, calls=4
+        )
         order = np.argsort(chosen.places)
         self.relevance_ = chosen.places[order]
         found = SparsePosterior.of(chosen, fit, order, offset=self.fit_intercept, nearest=nearest)

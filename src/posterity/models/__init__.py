@@ -1,6 +1,12 @@
 """What regressors and classifiers share: rows and kernels, rows and features."""
 
-from posterity.models.candidate_rows import CentredColumns, GivenRows, PartitionRows, Pool
+from posterity.models.candidate_rows import (
+    CentredColumns,
+    GivenRows,
+    PartitionRows,
+    Pool,
+    make_kernel_design,
+)
 from posterity.models.card import ModelCard
 from posterity.models.column_moments import ColumnMoments
 from posterity.models.dual_model import DualModel
@@ -51,8 +57,11 @@ from posterity.models.streamed_rows import (
     refuse_learned,
     sampled,
     streamed,
+    targets_of,
+    weights_of,
 )
 from posterity.models.training import Training, given_noise, known_noise, make_query_noise
+from posterity.models.vector_fit import FoundVectors, VectorFit, shape_outputs
 from posterity.models.weighed_model import WeighedModel
 
 __all__ = [
@@ -64,6 +73,7 @@ __all__ = [
     "FeatureModel",
     "FittedAttribute",
     "ForestModel",
+    "FoundVectors",
     "Frame",
     "GivenRows",
     "KernelModel",
@@ -78,6 +88,7 @@ __all__ = [
     "SplitModel",
     "StreamedRows",
     "Training",
+    "VectorFit",
     "WeighedModel",
     "answer_lazily",
     "arranged",
@@ -95,6 +106,7 @@ __all__ = [
     "joined",
     "known_noise",
     "learn_columns",
+    "make_kernel_design",
     "make_query_noise",
     "present",
     "read_targets",
@@ -107,6 +119,9 @@ __all__ = [
     "report_weight_bounds",
     "sampled",
     "score_lazily",
+    "shape_outputs",
     "streamed",
+    "targets_of",
     "transform_lazily",
+    "weights_of",
 ]

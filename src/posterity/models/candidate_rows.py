@@ -18,6 +18,9 @@ from posterity.row_groups import RowGroups
 
 Places = NDArray[np.intp]
 
+_HELD_BYTES = 2**29  # of a kernel matrix; a larger one is made anew at every pass
+_DESIGN_VALUES = 1 << 22  # of a larger one that are in memory at a time
+
 
 class Source(Protocol):
     """Rows, in memory or elsewhere, of which some can be had by their numbers."""
@@ -118,6 +121,8 @@ class CentredColumns:
 
     def __call__(self, rows: Any) -> Array:
         """(n, M), of finite numbers."""
+        if not kernels.rows.count(self.centres):
+            return np.empty((kernels.rows.count(rows), 0))
         both = (rows, self.centres)
         placed = both if self.device is None else (arrays.to_device(x, self.device) for x in both)
         K = np.asarray(arrays.to_numpy(self.kernel(*placed)), dtype=np.float64)
@@ -127,6 +132,16 @@ class CentredColumns:
                 "for very large values in the rows, or at the kernel."
             )
         return K
+
+
+def make_kernel_design(kernel: kernels.Kernel, centres: Any, rows: Any) -> designs.Design:
+    """The columns about the centres: held where they fit, and made at every pass otherwise."""
+    columns = CentredColumns(kernel, centres)
+    M = kernels.rows.count(centres)
+    if not isinstance(rows, np.ndarray) or 8 * len(rows) * M <= _HELD_BYTES:
+        return designs.Dense(columns(rows))
+    chunks = designs.Chunks.from_arrays(rows, rows=max(1, _DESIGN_VALUES // M))
+    return designs.Chunked(chunks.map(columns))
 
 
 def is_count(candidates: Any) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -10,16 +11,27 @@ import array_api_compat
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
 
 from posterity import arrays, designs, kernels, optimize, priors, validation
-from posterity.arrays import Array, namespace
-from posterity.inference.sparse_bayes import Chosen
+from posterity.arrays import namespace
+from posterity.inference.sparse_bayes import (
+    Chosen,
+    Engine,
+    KernelEngine,
+    LearnedVectors,
+    Outputs,
+    SparseProblem,
+    choose_vectors,
+)
 from posterity.models import candidate_rows, kernel_model, streamed_rows
 from posterity.models.candidate_rows import Pool
+from posterity.models.fitted import FittedAttribute, is_fitted
 from posterity.models.kernel_frame import Frame
 from posterity.models.kernel_model import KernelModel
 from posterity.models.search_report import report_kernel_bounds
 from posterity.models.training import Training
+from posterity.models.vector_fit import FoundVectors, VectorFit
 
 ALGORITHMS = ("sequential", "alternating")
 
@@ -35,10 +47,19 @@ class RelevanceModel(KernelModel):
     max_iter: int
     random_state: Any
     candidates: Any = None  # of models in files that were written before there was a choice
-    kernel_: kernels.Kernel
-    relevance_: NDArray[np.intp]
-    relevance_vectors_: Any
-    X_train_: Any
+    kernel_ = FittedAttribute()
+    relevance_ = FittedAttribute()
+    relevance_vectors_ = FittedAttribute()
+    posterior_ = FittedAttribute()
+    dual_coef_ = FittedAttribute()
+    intercept_ = FittedAttribute()
+    precision_ = FittedAttribute()
+    log_evidence_ = FittedAttribute()
+    n_iter_ = FittedAttribute()
+    stop_reason_ = FittedAttribute()
+    at_bounds_ = FittedAttribute()
+    X_train_ = FittedAttribute()
+    _fitted: VectorFit
 
     def _checked_prior(self) -> priors.Sparse:
         """The prior of the weights, once all choices were found valid."""
@@ -52,10 +73,63 @@ class RelevanceModel(KernelModel):
         given = None if self.kernel is None else self._bound_kernel()
         return Frame.for_kernel(given, training.rows, training.weights)
 
-    def _adopt_kernel(self, frame: Frame, learned: Any) -> kernels.Kernel:
-        """The kernel found, in the units of the rows; which of its parameters are at a bound."""
-        self.at_bounds_ = report_kernel_bounds(learned, learned.kernel)
-        return frame.in_given_units(learned.kernel)
+    def _choose(
+        self, engine: Engine, kernel: kernels.Kernel, rng: np.random.Generator | None = None
+    ) -> LearnedVectors:
+        """The vectors of a kernel, which is learned where rows are drawn for that."""
+        alternating = self.algorithm == "alternating"
+        return choose_vectors(
+            engine, kernel, rng=rng, max_vectors=self.max_vectors, alternating=alternating
+        )
+
+    def _find_among_rows(
+        self, training: Training, outputs: Outputs, problem: SparseProblem
+    ) -> FoundVectors:
+        """Learn the kernel, and choose vectors among all rows."""
+        frame, rng = self._frame(training), arrays.generator(self.random_state)
+        engine = KernelEngine(frame.rows, outputs, problem, rng)
+        learned = self._choose(engine, frame.kernel, rng)
+        places, bounds = learned.chosen.places, report_kernel_bounds(learned, learned.kernel)
+        numbers = _numbers(training, places)
+        order = np.argsort(numbers, kind="stable")
+        rows = kernels.rows.chosen(training.rows, places[order])
+        kernel = frame.in_given_units(learned.kernel)
+        return FoundVectors(kernel, bounds, learned, numbers[order], rows, order)
+
+    def _learn_kernel(
+        self,
+        pool: Pool,
+        make_outputs: Callable[[Training], Outputs],
+        problem: SparseProblem,
+        rng: np.random.Generator,
+    ) -> tuple[kernels.Kernel, tuple[str, ...]]:
+        """The kernel of candidates in the units of X, learned from a sample where it can be.
+
+        Also which of its parameters ended at a bound.
+        """
+        if pool.sample is None:
+            return self._bound_kernel(), ()
+        training = self._arranged(pool.sample)
+        frame, outputs = self._frame(training), make_outputs(training)
+        engine = KernelEngine(frame.rows, outputs, problem, rng, frame.of(pool.centres))
+        learned = choose_vectors(engine, frame.kernel, rng=rng)
+        kernel = frame.in_given_units(learned.kernel)
+        return kernel, report_kernel_bounds(learned, learned.kernel)
+
+    def _find_among_candidates(
+        self,
+        engine: Engine,
+        kernel: kernels.Kernel,
+        at_bounds: tuple[str, ...],
+        pool: Pool,
+    ) -> FoundVectors:
+        """Choose vectors of a kernel that is known among candidates."""
+        learned = self._choose(engine, kernel)
+        places = learned.chosen.places
+        order = np.argsort(pool.numbers[places], kind="stable")
+        numbers = pool.numbers[places[order]]
+        rows = kernels.rows.chosen(pool.centres, places[order])
+        return FoundVectors(kernel, at_bounds, learned, numbers, rows, order)
 
     def _arranged(self, training: Training) -> Training:
         """Equal rows made one, where the kernel does not tell them apart, in an order of their own.
@@ -88,28 +162,6 @@ class RelevanceModel(KernelModel):
         streamed_rows.learn_columns(self, source)
         return source
 
-    def _frame_of_sample(self, pool: Pool) -> tuple[Frame, Training]:
-        """Where the kernel of candidates is learned, and the rows that teach it."""
-        assert pool.sample is not None
-        training = self._arranged(pool.sample)
-        return self._frame(training), training
-
-    def _adopt_vectors(
-        self, kernel: kernels.Kernel, places: NDArray[np.intp], training: Training
-    ) -> NDArray[np.intp]:
-        """Set what prediction needs; the order in which the vectors at these places now stand.
-
-        Vectors are told by their numbers among the rows as given, of equal rows by the first.
-        """
-        found = _numbers(training, places)
-        order = np.argsort(found, kind="stable")
-        self.kernel_, self.relevance_ = kernel, found[order]
-        self.relevance_vectors_ = kernels.rows.chosen(training.rows, places[order])
-        self.__dict__.pop("X_train_", None)  # of an earlier fit
-        if self.query_column:
-            self.X_train_ = training.rows
-        return order
-
     def _pool(
         self, source: candidate_rows.Source, rng: np.random.Generator, beside: Any = None
     ) -> Pool:
@@ -139,27 +191,13 @@ class RelevanceModel(KernelModel):
             raise ValueError(f"candidates have the columns {own}, but X has {others}.")
         return rows if beside is None else arrays.like(beside, rows)
 
-    def _adopt_candidates(
-        self, kernel: kernels.Kernel, places: NDArray[np.intp], pool: Pool
-    ) -> NDArray[np.intp]:
-        """Set what prediction needs; the order in which the vectors at these places now stand."""
-        order = np.argsort(pool.numbers[places], kind="stable")
-        self.kernel_, self.relevance_ = kernel, pool.numbers[places[order]]
-        self.relevance_vectors_ = kernels.rows.chosen(pool.centres, places[order])
-        self.__dict__.pop("X_train_", None)  # of an earlier fit
-        return order
-
     def _queries(self, X: Any) -> Any:
         """Checked rows, where the vectors are."""
+        check_is_fitted(self)
         return self._check_rows(X, beside=self.relevance_vectors_)
 
-    def _columns_at(self, rows: Any) -> Array:
-        """The columns of the vectors at checked rows, (n, m), on the host."""
-        if not len(self.relevance_):
-            return np.empty((kernels.rows.count(rows), 0))
-        return np.asarray(
-            arrays.to_numpy(self.kernel_(rows, self.relevance_vectors_)), dtype=np.float64
-        )
+    def __sklearn_is_fitted__(self) -> bool:
+        return is_fitted(self)
 
 
 def arranged(training: Training) -> Training:
@@ -190,18 +228,18 @@ def check_algorithm(algorithm: str, max_iter: int) -> None:
     validation.check_count(max_iter, "max_iter")
 
 
-def report_choice(model: Any, chosen: Chosen, kind: str, *, calls: int) -> None:
-    """Say on the model how the search ended, and warn where that is not at a maximum.
+def report_choice(chosen: Chosen, kind: str, max_iter: int, *, calls: int) -> tuple[int, str]:
+    """How many passes the search took and why it ended; warns where that is not at a maximum.
 
     The line that called fit is so many calls up from here.
     """
-    model.n_iter_, model.stop_reason_ = max(1, chosen.n_iter), chosen.stop_reason
     if not chosen.converged:
-        advice = ": raise max_iter" if chosen.n_iter >= model.max_iter else ""
+        advice = ": raise max_iter" if chosen.n_iter >= max_iter else ""
         message = f"{chosen.stop_reason}{advice}."
         warnings.warn(message, optimize.ConvergenceWarning, stacklevel=calls + 1)
     elif not len(chosen.places):
-        model.stop_reason_ = f"no {kind} raises the evidence, and none is kept"
+        return max(1, chosen.n_iter), f"no {kind} raises the evidence, and none is kept"
+    return max(1, chosen.n_iter), chosen.stop_reason
 
 
 def _check_budget(max_vectors: Any, algorithm: str) -> None:

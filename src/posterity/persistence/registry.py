@@ -85,6 +85,7 @@ ROOMS = {  # beside the public estimators
     "models.normal_fit": "NormalFit",
     "models.search_report": "SearchReport",
     "models.training": "Training",
+    "models.vector_fit": "VectorFit",
     "optimize.optimum": "Optimum",
     "regression.process_mean": "Slopes",
     "regression.process_model": "Targets",
@@ -154,7 +155,6 @@ RENAMED = {  # a name in files: the name of the thing now, where it is another
 }
 TRAINING_ROWS = {  # attributes that contain training rows
     "classification.KernelLogisticRegression": "X_train_",
-    "classification.RelevanceVectorClassifier": "X_train_ relevance_vectors_",
     "classification.count_table.CountTable": "values",
     "features.KernelColumns": "X_train_",
     "latent.kernel_k_means.FittedClusters": "X_train",
@@ -164,8 +164,8 @@ TRAINING_ROWS = {  # attributes that contain training rows
     "latent.output_frame.RowsSeen": "_Y",
     "models.latent_process.LatentFit": "X_train",
     "models.normal_fit.NormalFit": "X_train",
+    "models.vector_fit.VectorFit": "X_train relevance_vectors",
     "regression.KernelRidgeRegression": "X_train_",
-    "regression.RelevanceVectorRegressor": "X_train_ relevance_vectors_",
     **around.TRAINING_ROWS,
 }
 

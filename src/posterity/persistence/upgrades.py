@@ -141,6 +141,21 @@ def gather(name: str, **places: str) -> Callable[[Parts], Parts]:
     return change
 
 
+def _gather_vectors(parts: Parts) -> Parts:
+    """A model of relevance vectors whose fit is one record."""
+    if "relevance_" not in parts:
+        return parts
+    left, name = dict(parts), "models.vector_fit.VectorFit"
+    earlier = {"query": "_query", "single_output": "_single_output", "likelihood": ""}
+    found = {"at_bounds_": (), "_single_output": True}
+    record = {
+        field.name: left.pop(place, found.get(place))
+        for field in dataclasses.fields(registry.Registry().found(name))
+        for place in [earlier.get(field.name, f"{field.name}_")]
+    }
+    return left | {"_fitted": _build(name, record)}
+
+
 _FOREST = {"splits": "tests", "max_features": "n_tests", "min_samples_leaf": "min_leaf"}
 _CLASS_FOREST = {**_FOREST, "oob_score_": "oob_accuracy_"}
 
@@ -163,6 +178,8 @@ UPGRADES: dict[str, Callable[[Parts], Parts]] = {
     "classification.RandomForestClassifier": rename(n_estimators="n_trees", **_CLASS_FOREST),
     "classification.RandomTreeClassifier": rename(**_CLASS_FOREST),
     "regression.GaussianProcessRegressor": _gather_process,
+    "classification.RelevanceVectorClassifier": _gather_vectors,
+    "regression.RelevanceVectorRegressor": _gather_vectors,
     "regression.KernelRidgeRegression": rename(alpha="penalty", alpha_="penalty_"),
     "regression.RandomFernRegressor": rename(n_estimators="n_ferns", **_FOREST),
     "regression.RandomForestRegressor": rename(n_estimators="n_trees", **_FOREST),

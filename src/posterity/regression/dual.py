@@ -130,6 +130,6 @@ class DualLinearRegression(models.DualModel, PosteriorModel, FlatModel):
             raise TypeError("A flat prior has no posterior to draw from: use prior='normal'.")
         return super()._posterior()
 
-    def _dist_at(self, Z: Array, noise_variance: ArrayLike | None) -> distributions.Continuous:
+    def _dist_at(self, Z: Array, noise_variance: ArrayLike | None) -> distributions.Univariate:
         kind = PosteriorModel if self.prior == "normal" else FlatModel
         return kind._dist_at(self, Z, noise_variance)

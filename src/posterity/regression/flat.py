@@ -38,7 +38,7 @@ class FlatModel(LinearModel):
             noise = np.full_like(noise, statistics.noise_sum / statistics.count)
         self.noise_variance_ = self._per_output(noise)
 
-    def _dist_at(self, Z: Array, noise_variance: ArrayLike | None) -> distributions.Continuous:
+    def _dist_at(self, Z: Array, noise_variance: ArrayLike | None) -> distributions.Univariate:
         mean = self._mean_at(Z)
         noise = self._per_row(self._noise_at(noise_variance, len(Z)))
         if self.predictive == "plug_in":

@@ -81,7 +81,7 @@ class LinearModel(models.FeatureModel, Regressor):
     @models.answer_lazily(DISTRIBUTION)
     def predict_dist(
         self, X: ArrayLike, *, noise_variance: ArrayLike | None = None
-    ) -> distributions.Continuous:
+    ) -> distributions.Univariate:
         """The predictive distribution at each row.
 
         Parameters
@@ -95,7 +95,7 @@ class LinearModel(models.FeatureModel, Regressor):
         return self._dist_at(self._queries(X), noise_variance)
 
     @abc.abstractmethod
-    def _dist_at(self, Z: Array, noise_variance: ArrayLike | None) -> distributions.Continuous:
+    def _dist_at(self, Z: Array, noise_variance: ArrayLike | None) -> distributions.Univariate:
         """The predictive distribution at rows of the design."""
 
     def _polish(self, rows: Rows) -> None:

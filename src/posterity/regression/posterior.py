@@ -50,7 +50,7 @@ class PosteriorModel(models.WeighedModel, LinearModel):
         self.noise_variance_ = self._per_output(noise)
         self.prior_variance_ = self._per_output(posterior.prior_variance)
 
-    def _dist_at(self, Z: Array, noise_variance: ArrayLike | None) -> distributions.Continuous:
+    def _dist_at(self, Z: Array, noise_variance: ArrayLike | None) -> distributions.Univariate:
         f = self.posterior_.latent(Z)
         total = f.variance + self._noise_at(noise_variance, len(Z))
         return distributions.Normal(self._per_row(f.mean), np.sqrt(self._per_row(total)))

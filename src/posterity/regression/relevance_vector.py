@@ -1,18 +1,32 @@
-"""Normal likelihood x sparse prior x a kernel at training rows: RelevanceVectorRegressor."""
+"""Any likelihood x sparse prior x a kernel at training rows: RelevanceVectorRegressor."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Self
 
 from numpy.typing import ArrayLike
 
-from posterity import arrays, designs, models
-from posterity.inference.sparse_bayes import choose_vectors
-from posterity.models import ModelCard
-from posterity.regression.candidate_vectors import CandidateVectors
+from posterity import arrays, designs, distributions, kernels, likelihoods, models
+from posterity.arrays import Array
+from posterity.inference.sparse_bayes import (
+    ColumnEngine,
+    KernelEngine,
+    LatentOutputs,
+    NormalOutputs,
+    SparsePosterior,
+    SparseProblem,
+)
+from posterity.models import FittedAttribute, ModelCard
+from posterity.regression import sparse_noise
+from posterity.regression.base import DISTRIBUTION, PREDICTION
+from posterity.regression.kernel_model import KernelRegressor
+from posterity.regression.sparse_linear import EqualRows
+from posterity.regression.sparse_noise import Noise
+from posterity.regression.statistics_engine import BlockStatistics
 
 
-class RelevanceVectorRegressor(CandidateVectors):
+class RelevanceVectorRegressor(models.RelevanceModel, KernelRegressor):
     """Regression on a few kernel functions, each centred at a training row.
 
     The mean is ``kernel_(X, relevance_vectors_) @ dual_coef_ + intercept_``. Each weight has a
@@ -31,7 +45,7 @@ class RelevanceVectorRegressor(CandidateVectors):
         Of the Student-t that is the prior of each weight, in units of the noise and for columns of
         unit variance. 0: any precision is as probable as any other, the classical choice.
     noise_variance : float, optional
-        Variance of the noise. None: learned by the evidence.
+        Variance of the noise, where it is normal. None: learned by the evidence.
     fit_intercept : bool, default=True
         Add an offset, with a unit-information prior about the mean of the targets.
     max_vectors : int, optional
@@ -51,6 +65,13 @@ class RelevanceVectorRegressor(CandidateVectors):
         the order in which rows are looked at where their kernel matrix does not fit in memory.
     device : str, optional
         Where to compute kernels, as PyTorch calls it ("cuda"). None: where X lies.
+    likelihood : Likelihood, optional
+        How targets scatter about the function: a value of :mod:`posterity.likelihoods`, such as
+        ``Poisson()`` for counts, with one output. Its parameters that are None are learned. Vectors
+        are then chosen by Laplace's evidence. None: normal noise.
+    inference : {"auto", "laplace"}, default="auto"
+        With a likelihood: the posterior of the weights is the normal nearest to it for counts and
+        amounts, Laplace's normal for others and with "laplace". In normal noise it is exact.
     candidates : int, or array-like of shape (M, D), optional
         What may become a vector. None: any row. A number: so many rows, drawn at random. Else these
         rows, which need not be rows of X. One pass over all rows then tells all that there is to
@@ -69,23 +90,25 @@ class RelevanceVectorRegressor(CandidateVectors):
     intercept_ : float or array of shape (K,)
         Posterior mean of the offset.
     precision_ : array of shape (m,)
-        Prior precisions of the weights, for columns of unit variance and in units of the noise.
+        Prior precisions of the weights, for columns of unit variance and in units of the noise;
+        with a likelihood, in those of the latent function.
     kernel_ : Kernel
         With every parameter set or learned, in the units of X.
     noise_variance_ : float or array of shape (K,)
-        Learned, or as given.
+        Learned, or as given. Not set with a likelihood.
+    likelihood_ : Likelihood
+        With every parameter set or learned, where one was given.
     log_evidence_ : float
-        Log marginal likelihood of all targets given the precisions, constants included.
-    posterior_ : WeightPosterior
-        Of the weights, as prediction uses it.
+        Log marginal likelihood of all targets given the precisions, constants included; to
+        Laplace's approximation with a likelihood.
+    posterior_ : WeightPosterior or SparsePosterior
+        Of the weights, as prediction uses it; the second with a likelihood.
     X_train_ : array of shape (N, D), or list
         The rows, with ``query_column=True`` only.
-    n_iter_ : int
-        How often candidates joined the vectors, with the kernel that was found.
-    stop_reason_ : str
-        Why the search for vectors ended.
+    n_iter_, stop_reason_
+        Of the search for the vectors, at the kernel that was found.
     at_bounds_ : tuple of str
-        Parameters that ended at a bound of their search, and which bound.
+        Parameters of the kernel that ended at a bound of their search, and which bound.
 
     Notes
     -----
@@ -111,13 +134,18 @@ class RelevanceVectorRegressor(CandidateVectors):
     """
 
     card = ModelCard(
-        likelihood="normal",
+        likelihood="normal, or any of one latent value",
         prior="Student-t (precision per weight)",
         feature_space="kernel columns, few rows kept",
-        inference="closed form, precisions and kernel by evidence",
+        inference="closed form or Laplace, precisions and kernel by evidence",
         advice="a smooth function that must predict fast from a small file",
         page="sparse",
     )
+
+    noise_variance_ = FittedAttribute()
+    likelihood_ = FittedAttribute()
+    likelihood: Any = None  # of models in files that were written before there was a choice
+    inference: str = "auto"  # likewise
 
     def __init__(
         self,
@@ -133,6 +161,8 @@ class RelevanceVectorRegressor(CandidateVectors):
         random_state: Any = None,
         device: str | None = None,
         candidates: Any = None,
+        likelihood: Any = None,
+        inference: str = "auto",
     ) -> None:
         self.kernel = kernel
         self.degrees_of_freedom = degrees_of_freedom
@@ -145,6 +175,8 @@ class RelevanceVectorRegressor(CandidateVectors):
         self.random_state = random_state
         self.device = device
         self.candidates = candidates
+        self.likelihood = likelihood
+        self.inference = inference
 
     def fit(
         self,
@@ -169,43 +201,196 @@ class RelevanceVectorRegressor(CandidateVectors):
         """
         source = models.streamed(X, y, sample_weight)
         if source is not None:
-            return self._fit_partitions(self._on_workers(source), noise_variance)
+            self._fitted = self._fit_partitions(self._on_workers(source), noise_variance)
+            return self
         rows, targets = self._check_training(X, y, reset=True, min_rows=2)
         weights = models.checked_weights(sample_weight, len(targets))
         known = models.known_noise(noise_variance, len(targets))
-        self._single_output = targets.ndim == 1
+        likelihood = sparse_noise.check_likelihood(self, targets, known)
         given = models.GivenRows(rows, targets.reshape(len(targets), -1), weights, known)
         training = self._arranged(given.present())
-        if self.candidates is None:
-            self._settle(training)
+        single = targets.ndim == 1
+        if likelihood is not None:
+            self._fitted = self._fit_likelihood(given, training, likelihood, single)
+        elif self.candidates is None:
+            self._fitted = self._fit_rows(training, single)
         else:
-            self._fit_among(given, training)
+            self._fitted = self._fit_candidates(given, training, single)
         return self
 
-    def _settle(self, training: models.Training) -> None:
-        """Learn the kernel, choose vectors among all rows, and condition their weights."""
-        frame, noise = self._frame(training), self._noise_of(training)
-        rng = arrays.generator(self.random_state)
-        engine = self._engine(frame, training, noise, rng)
-        learned = choose_vectors(
-            engine,
-            frame.kernel,
-            rng=rng,
-            max_vectors=self.max_vectors,
-            alternating=self.algorithm == "alternating",
+    def _fit_rows(self, training: models.Training, single: bool) -> models.VectorFit:
+        """In normal noise, from vectors among all rows."""
+        outputs = self._normal_outputs(training)
+        found = self._find_among_rows(training, outputs, self._problem(sparse_noise.TOL))
+        columns = models.CentredColumns(found.kernel, found.rows)
+        statistics = BlockStatistics(columns, self.fit_intercept).of_training(training)
+        noise = Noise.from_training(self._given_noise, training)
+        return self._condition(found, statistics, noise, single, training)
+
+    def _fit_candidates(
+        self, given: models.GivenRows, training: models.Training, single: bool
+    ) -> models.VectorFit:
+        """In normal noise, from vectors among candidates and rows in memory."""
+        rng, problem = arrays.generator(self.random_state), self._problem(sparse_noise.TOL)
+        pool = self._pool(given, rng, beside=training.rows)
+        kernel, bounds = self._learn_kernel(pool, self._normal_outputs, problem, rng)
+        blocks = BlockStatistics(models.CentredColumns(kernel, pool.centres), self.fit_intercept)
+        statistics = blocks.of_training(training)
+        noise = Noise.from_training(self._given_noise, training)
+        return self._choose_by(statistics, kernel, bounds, pool, single, noise, training)
+
+    def _fit_partitions(self, partitions: designs.Partitions, known: Any) -> models.VectorFit:
+        """In normal noise, from rows that stay on the workers."""
+        if known is not None:
+            raise ValueError(
+                "Dask collections bring no noise_variance by row: this is for rows in memory."
+            )
+        if self.likelihood is not None:
+            raise ValueError("likelihood= needs all rows in memory: pass arrays, such as a sample.")
+        noise = Noise(self._given_noise, 1.0)  # refused before rows are read
+        rng, problem = arrays.generator(self.random_state), self._problem(sparse_noise.TOL)
+        pool = self._pool(models.PartitionRows(partitions), rng)
+        kernel, bounds = self._learn_kernel(pool, self._normal_outputs, problem, rng)
+        columns = models.CentredColumns(kernel, pool.centres, self.device)
+        statistics = partitions.reduce(
+            BlockStatistics(columns, self.fit_intercept), designs.Statistics.merge
         )
-        found = learned.chosen
-        order = self._adopt_vectors(self._adopt_kernel(frame, learned), found.places, training)
-        columns = self._columns_at(training.rows)
-        statistics = designs.Statistics.of(
-            columns,
-            training.Y,
-            sample_weight=training.weights,
-            noise_variance=training.known_noise,
-            shift=self.fit_intercept,
+        single = partitions.form.target_shape == ()
+        fit = self._choose_by(statistics, kernel, bounds, pool, single, noise)
+        return replace(fit, relevance_vectors=self._placed(fit.relevance_vectors))
+
+    def _choose_by(
+        self,
+        statistics: designs.Statistics,
+        kernel: kernels.Kernel,
+        at_bounds: tuple[str, ...],
+        pool: models.Pool,
+        single: bool,
+        noise: Noise,
+        training: models.Training | None = None,
+    ) -> models.VectorFit:
+        """Choose vectors by what all rows say of the columns of all candidates."""
+        if not statistics.count > 0.0:
+            raise ValueError("All rows have weight zero; give some of them a positive one.")
+        rows = EqualRows.of(statistics, centred=self.fit_intercept)
+        outputs = noise.outputs(rows.Y, rows.weights)
+        engine = ColumnEngine(rows.Z, outputs, self._problem(sparse_noise.TOL))
+        found = self._find_among_candidates(engine, kernel, at_bounds, pool)
+        columns = statistics.selected(found.chosen.places)
+        return self._condition(found, columns, noise, single, training)
+
+    def _condition(
+        self,
+        found: models.FoundVectors,
+        statistics: designs.Statistics,
+        noise: Noise,
+        single: bool,
+        training: models.Training | None,
+    ) -> models.VectorFit:
+        return sparse_noise.describe_vectors(
+            found,
+            statistics,
+            noise,
+            max_iter=self.max_iter,
+            offset=self.fit_intercept,
+            single=single,
+            kept=training if self.query_column else None,
         )
-        chosen = found.reorder(order)
-        models.report_choice(self, chosen, "vector", calls=3)
-        self._conclude(statistics, chosen, noise, by_row=training.known_noise is not None)
-        if self.query_column:
-            self._keep_query(training, columns)
+
+    def _fit_likelihood(
+        self,
+        given: models.GivenRows,
+        training: models.Training,
+        likelihood: likelihoods.Likelihood,
+        single: bool,
+    ) -> models.VectorFit:
+        """Under any likelihood, by Laplace's approximation."""
+
+        def make_outputs(rows: models.Training) -> LatentOutputs:
+            y, weights = rows.Y[:, 0], rows.weights
+            return LatentOutputs.from_likelihood(y, weights, likelihood, offset=self.fit_intercept)
+
+        problem, outputs = self._problem(), make_outputs(training)
+        if self.candidates is None:
+            found = self._find_among_rows(training, outputs, problem)
+        else:
+            rng = arrays.generator(self.random_state)
+            pool = self._pool(given, rng, beside=training.rows)
+            kernel, at_bounds = self._learn_kernel(pool, make_outputs, problem, rng)
+            engine = KernelEngine(training.rows, outputs, problem, rng, pool.centres)
+            found = self._find_among_candidates(engine, kernel, at_bounds, pool)
+        search = models.report_choice(found.learned.chosen, "vector", self.max_iter, calls=3)
+        nearest = sparse_noise.wants_nearest(self, likelihood)
+        choice = found.learned.chosen, found.fit, found.order
+        posterior = SparsePosterior.of(*choice, offset=self.fit_intercept, nearest=nearest)
+        kept = training.rows if self.query_column else None
+        return models.VectorFit.from_posterior(found, posterior, search, kept=kept, single=single)
+
+    @models.answer_lazily(DISTRIBUTION)
+    def predict_dist(
+        self, X: Any, *, noise_variance: ArrayLike | None = None
+    ) -> distributions.Univariate:
+        """The predictive distribution at each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, D), or a sequence of n objects
+            Query rows.
+        noise_variance : float or array-like of shape (n,), optional
+            Variance of the noise of the new targets, where it is normal. None: that of the training
+            rows (their average where it was known row by row). 0: the noise-free function.
+        """
+        return self._fitted.predict_dist(self._queries(X), noise_variance)
+
+    @models.answer_lazily(DISTRIBUTION)
+    def predict_latent(self, X: Any) -> distributions.Normal:
+        """The latent function at each row; without a likelihood, the noise-free one."""
+        return self._fitted.predict_latent(self._queries(X))
+
+    @models.answer_lazily(PREDICTION)
+    def predict(self, X: Any, return_std: bool = False, return_cov: bool = False) -> Any:
+        answer = super().predict(X, return_std, return_cov)
+        if self._takes_objects or not models.is_on_device(X):
+            return answer
+        if isinstance(answer, tuple):
+            return tuple(arrays.like(X, part) for part in answer)
+        return arrays.like(X, answer)
+
+    predict.__doc__ = KernelRegressor.predict.__doc__
+
+    @models.refuse_partitions
+    def predict_cov(self, X: Any) -> Array:
+        """Covariance of the targets between rows, noise on the diagonal: (n, n) or (K, n, n)."""
+        return self._fitted.predict_cov(self._queries(X))
+
+    @models.refuse_partitions
+    def sample_functions(self, X: Any, n_samples: int = 1, random_state: Any = None) -> Array:
+        """Noise-free functions drawn from the posterior, at the rows of X.
+
+        Returns
+        -------
+        values : array of shape (n_samples, n) or (n_samples, n, K)
+        """
+        rows, rng = self._queries(X), arrays.generator(random_state)
+        return self._fitted.sample_functions(rows, n_samples, rng)
+
+    def _predict_mean(self, X: Any) -> Array:
+        rows = self._queries(X)
+        if self._fitted.likelihood is not None:
+            return models.find_center(self._fitted.predict_dist(rows))
+        return self._fitted.shape_rows(self._fitted.mean(rows))
+
+    def _normal_outputs(self, training: models.Training) -> NormalOutputs:
+        about = training.Y - training.Y[0] if self.fit_intercept else training.Y
+        return Noise.from_training(self._given_noise, training).outputs(about, training.importance)
+
+    @property
+    def _given_noise(self) -> float | None:
+        return models.given_variance(self.noise_variance, "noise_variance")
+
+    def _problem(self, tol: float = 1e-2) -> SparseProblem:
+        return SparseProblem(self._checked_prior(), self.fit_intercept, tol, self.max_iter)
+
+    @property
+    def _target_shape(self) -> tuple[int, ...]:
+        return self._fitted.target_shape

@@ -1,20 +1,28 @@
-"""Normal likelihood x sparse prior x any features x closed form: SparseLinearRegression."""
+"""Any likelihood x sparse prior x any features: SparseLinearRegression."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from posterity import designs, linalg, models, priors, validation
+from posterity import designs, distributions, likelihoods, linalg, models, priors, validation
 from posterity.arrays import Array
 from posterity.inference.conjugate import WeightPosterior
-from posterity.inference.sparse_bayes import ColumnEngine, SparseProblem, choose_columns
+from posterity.inference.sparse_bayes import (
+    ColumnEngine,
+    LatentOutputs,
+    SparsePosterior,
+    SparseProblem,
+    choose_columns,
+)
+from posterity.inference.weights import count_targets
 from posterity.linalg import symmetric
 from posterity.models import ModelCard
 from posterity.regression import sparse_noise
+from posterity.regression.base import DISTRIBUTION
 from posterity.regression.linear_model import Rows
 from posterity.regression.posterior import PosteriorModel
 from posterity.regression.sparse_noise import Noise
@@ -47,6 +55,15 @@ class SparseLinearRegression(PosteriorModel, StreamedLinearModel):
         from all columns on, as in the textbook; slower, and it ends where it ends.
     max_iter : int, default=1000
         Looks at all columns, or alternations, at most.
+    likelihood : Likelihood, optional
+        How targets scatter about the linear function: a value of :mod:`posterity.likelihoods`, such
+        as ``Poisson()`` for counts or ``StudentT()`` for outliers, with one output. Its parameters
+        that are None are learned. Columns are then chosen by Laplace's evidence, from rows that are
+        all given to ``fit``. None: normal noise.
+    inference : {"auto", "laplace"}, default="auto"
+        With a likelihood: the posterior of the weights is the normal nearest to it for counts and
+        positive amounts, Laplace's normal at its mode for all others and with "laplace". In normal
+        noise it is exact.
 
     Attributes
     ----------
@@ -60,11 +77,13 @@ class SparseLinearRegression(PosteriorModel, StreamedLinearModel):
         Prior precisions of the weights that are kept, for columns of unit variance and in units of
         the noise: a weight has variance ``noise_variance_ / precision_`` before the data.
     noise_variance_ : float or array of shape (K,)
-        Learned, or as given.
+        Learned, or as given; None with a likelihood.
+    likelihood_ : Likelihood
+        With every parameter set or learned, where one was given; else None.
     log_evidence_ : float
         Log marginal likelihood of all targets given the precisions, constants included.
-    posterior_ : WeightPosterior
-        Of the weights that are kept, as prediction uses it.
+    posterior_ : WeightPosterior or SparsePosterior
+        Of the weights that are kept, as prediction uses it; the second with a likelihood.
     features_ : transformer or None
         The fitted features.
     n_iter_ : int
@@ -95,15 +114,19 @@ class SparseLinearRegression(PosteriorModel, StreamedLinearModel):
     """
 
     card = ModelCard(
-        likelihood="normal",
+        likelihood="normal, or any of one latent value",
         prior="Student-t (precision per weight)",
         feature_space="explicit, few columns kept",
-        inference="closed form, precisions by evidence",
+        inference="closed form or Laplace, precisions by evidence",
         advice="few of many columns matter, and you want to know which",
         page="sparse",
     )
 
     relevance_: NDArray[np.intp]
+    likelihood: Any = None  # of models in files that were written before there was a choice
+    inference: str = "auto"  # likewise
+    likelihood_: Any = None
+    posterior_: Any  # a WeightPosterior in normal noise, else a SparsePosterior
 
     def __init__(
         self,
@@ -114,6 +137,8 @@ class SparseLinearRegression(PosteriorModel, StreamedLinearModel):
         fit_intercept: bool = True,
         algorithm: str = "sequential",
         max_iter: int = 1000,
+        likelihood: Any = None,
+        inference: str = "auto",
     ) -> None:
         self.features = features
         self.degrees_of_freedom = degrees_of_freedom
@@ -121,6 +146,113 @@ class SparseLinearRegression(PosteriorModel, StreamedLinearModel):
         self.fit_intercept = fit_intercept
         self.algorithm = algorithm
         self.max_iter = max_iter
+        self.likelihood = likelihood
+        self.inference = inference
+
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        noise_variance: ArrayLike | None = None,
+    ) -> Self:
+        if self.likelihood is None:
+            return super().fit(X, y, sample_weight, noise_variance)
+        models.check_algorithm(self.algorithm, self.max_iter)
+        source = models.streamed(X, y, sample_weight)
+        if source is not None:
+            streamed = models.StreamedRows.of(self, source)
+            design, targets, weights = streamed.design, streamed.y, streamed.weights
+        else:
+            rows, targets = validation.check_X_y(self, X, y, min_rows=2, multi_output=False)
+            validation.check_powers(rows, X)
+            weights = validation.check_repetitions(sample_weight, len(rows))
+            self._fit_features(rows, weights)
+            self._move_units(rows, targets, weights, likelihoods.Normal())
+            design = designs.Dense(self._features_of(rows))
+        known = None if noise_variance is None else np.asarray(noise_variance)
+        observed = count_targets(targets, weights)[0]
+        likelihood = sparse_noise.check_likelihood(self, observed, known)
+        assert likelihood is not None
+        return self._choose_for(likelihood, design, targets, weights)
+
+    fit.__doc__ = StreamedLinearModel.fit.__doc__
+
+    def partial_fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        noise_variance: ArrayLike | None = None,
+    ) -> Self:
+        if self.likelihood is not None:
+            raise TypeError(
+                "partial_fit merges products of rows, which say all there is in normal noise only: "
+                "with a likelihood, fit all rows at once."
+            )
+        return super().partial_fit(X, y, sample_weight, noise_variance)
+
+    partial_fit.__doc__ = StreamedLinearModel.partial_fit.__doc__
+
+    def _choose_for(
+        self, likelihood: likelihoods.Likelihood, design: designs.Design, y: Any, weights: Any
+    ) -> Self:
+        """Choose columns under a likelihood, and set what the posterior of those kept tells."""
+        M = design.n_columns
+        prior = priors.Sparse(self.degrees_of_freedom, among=M)
+        problem = SparseProblem(prior, self.fit_intercept, max_iter=self.max_iter)
+        outputs = LatentOutputs.from_likelihood(y, weights, likelihood, offset=self.fit_intercept)
+        columns = design.rows(0, design.n_rows) if design.in_memory else design
+        chosen, fit = choose_columns(
+            ColumnEngine(columns, outputs, problem), alternating=self.algorithm == "alternating"
+        )
+        assert fit is not None  # of a likelihood
+        self.n_iter_, self.stop_reason_ = models.report_choice(
+            chosen, "column", self.max_iter, calls=3
+        )
+        order = np.argsort(chosen.places)
+        nearest = sparse_noise.wants_nearest(self, likelihood)
+        found = SparsePosterior.of(chosen, fit, order, offset=self.fit_intercept, nearest=nearest)
+        self._single_output, self._known_noise, self._statistics = True, False, None
+        self.relevance_, self.precision_ = chosen.places[order], found.precision
+        self._n_columns, self.log_evidence_ = M, found.log_evidence
+        self.posterior_, self.noise_variance_ = found.without_rows(), None
+        self.likelihood_ = fit.problem.targets.likelihood
+        self._publish(*found.original())
+        return self
+
+    @models.answer_lazily(DISTRIBUTION)
+    def predict_latent(self, X: ArrayLike) -> distributions.Normal:
+        """The latent value at each row of X; without a likelihood, the noise-free function."""
+        f = self.posterior_.latent(self._queries(X))
+        return distributions.Normal(self._per_row(f.mean), np.sqrt(self._per_row(f.variance)))
+
+    def _dist_at(self, Z: Array, noise_variance: ArrayLike | None) -> distributions.Univariate:
+        if self.likelihood_ is None:
+            return super()._dist_at(Z, noise_variance)
+        if noise_variance is not None:
+            raise ValueError("The likelihood says how targets scatter: noise_variance has no use.")
+        f = self.posterior_.latent(Z)
+        return self.likelihood_.predict(f.mean[:, 0], f.variance[:, 0])
+
+    @models.refuse_partitions
+    def predict_cov(self, X: ArrayLike) -> Array:
+        if self.likelihood_ is not None:
+            raise TypeError(
+                "Targets of this likelihood are not jointly normal: use return_std=True, or "
+                "sample_functions for the latent function."
+            )
+        return super().predict_cov(X)
+
+    predict_cov.__doc__ = PosteriorModel.predict_cov.__doc__
+
+    def _predict_mean(self, X: ArrayLike) -> Array:
+        if self.likelihood_ is not None:
+            return models.find_center(self.predict_dist(X))
+        return super()._predict_mean(X)
+
+    def _outputs(self) -> range:
+        return super()._outputs() if self.likelihood_ is None else range(1)
 
     def _check_rows(
         self, X: Any, y: Any, sample_weight: Any, noise_variance: Any, *, first: bool
@@ -148,8 +280,11 @@ class SparseLinearRegression(PosteriorModel, StreamedLinearModel):
         kept = statistics.selected(chosen.places)
         posterior, evidence = noise.posterior(kept, chosen, fit_intercept=self.fit_intercept)
         self._adopt(posterior, kept)
+        self.likelihood_ = None
         self.log_evidence_ = evidence
-        models.report_choice(self, chosen, "column", calls=4)
+        self.n_iter_, self.stop_reason_ = models.report_choice(
+            chosen, "column", self.max_iter, calls=4
+        )
 
     def _adopt(self, posterior: WeightPosterior, statistics: designs.Statistics) -> None:
         super()._adopt(posterior, statistics)

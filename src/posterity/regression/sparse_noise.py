@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
-from posterity import designs
+from posterity import designs, likelihoods, models
 from posterity.arrays import Array
 from posterity.inference.conjugate import (
     WeightPosterior,
@@ -14,8 +15,9 @@ from posterity.inference.conjugate import (
     maximise_noise,
     reduce_statistics,
 )
-from posterity.inference.sparse_bayes import Chosen, NormalOutputs
+from posterity.inference.sparse_bayes import Chosen, NormalOutputs, QueryColumn
 
+INFERENCES = ("auto", "laplace")
 TOL = 1e-3
 """Nats of each output that a step must gain."""
 
@@ -30,11 +32,19 @@ class Noise:
 
     variance: float | None  # None: learned
     unit: float  # in which precisions are, where it is known row by row; else 1
+    by_row: bool = False
 
     @classmethod
     def of(cls, given: float | None, *, by_row: bool, count: float, total: float) -> Noise:
         """For ``count`` rows whose weights over known variances add up to ``total``."""
-        return cls(1.0, count / total) if by_row else cls(given, 1.0)
+        return cls(1.0, count / total, by_row=True) if by_row else cls(given, 1.0)
+
+    @classmethod
+    def from_training(cls, given: float | None, training: models.Training) -> Noise:
+        """Of rows in memory."""
+        count, total = float(np.sum(training.weights)), float(np.sum(training.importance))
+        by_row = training.known_noise is not None
+        return cls.of(given, by_row=by_row, count=count, total=total)
 
     def outputs(self, Y: Array, weights: Array) -> NormalOutputs:
         """Outputs of rows of these weights, in units in which their squares are doubles."""
@@ -58,3 +68,80 @@ class Noise:
         noise = maximise_noise(problem, one) if self.variance is None else self.variance * one
         posterior = WeightPosterior(problem, noise, noise)
         return posterior, float(compute_log_evidence(problem, noise, noise).sum())
+
+
+def describe_vectors(
+    found: models.FoundVectors,
+    statistics: designs.Statistics,
+    noise: Noise,
+    *,
+    max_iter: int,
+    offset: bool,
+    single: bool,
+    kept: models.Training | None,
+) -> models.VectorFit:
+    """What a fit of vectors leaves, of columns that have these statistics.
+
+    Where noise is known row by row, predictions have its average. Rows are kept where each query
+    has a column of its own.
+    """
+    chosen = found.chosen
+    search = models.report_choice(chosen, "vector", max_iter, calls=4)
+    posterior, log_evidence = noise.posterior(statistics, chosen, fit_intercept=offset)
+    average = np.full(len(posterior.noise_variance), statistics.noise_sum / statistics.count)
+    variance = average if noise.by_row else posterior.noise_variance
+    fit = models.VectorFit(
+        found.kernel,
+        found.numbers,
+        found.rows,
+        posterior,
+        models.shape_outputs(np.ascontiguousarray(posterior.coef.T), single),
+        models.shape_outputs(posterior.intercept, single) if offset else 0.0,
+        chosen.precision,
+        log_evidence,
+        *search,
+        at_bounds=found.at_bounds,
+        noise_variance=models.shape_outputs(variance, single),
+        single_output=single,
+    )
+    if kept is None:
+        return fit
+    K, rows = fit.columns_at(kept.rows), (kept.Y, kept.importance)
+    query = QueryColumn.of_normal(found.kernel, kept.rows, K, *rows, posterior, centred=offset)
+    return replace(fit, query=query, X_train=kept.rows)
+
+
+def check_likelihood(
+    model: Any, y: Array, known_noise: Array | None
+) -> likelihoods.Likelihood | None:
+    """The likelihood of a sparse regressor, if it suits its settings; None: normal noise."""
+    likelihood = model.likelihood
+    if model.inference not in INFERENCES:
+        raise ValueError(f"inference={model.inference!r} must be one of {INFERENCES}.")
+    if likelihood is None:
+        return None
+    if not isinstance(likelihood, likelihoods.Likelihood):
+        raise TypeError(
+            f"likelihood={likelihood!r} must be a likelihood of one latent value, such as "
+            "posterity.likelihoods.Poisson(), or None for normal noise."
+        )
+    if any(np.ndim(value) > 0 for value in vars(likelihood).values()):
+        raise ValueError(
+            f"The parameters of {type(likelihood).__name__} must be one number for all rows."
+        )
+    if y.ndim == 2 and y.shape[1] > 1:
+        raise ValueError("A likelihood takes one output; fit each by itself.")
+    if model.noise_variance is not None or known_noise is not None:
+        raise ValueError("noise_variance is that of normal noise: give it to the likelihood.")
+    if getattr(model, "query_column", False) and not likelihood.log_concave:
+        raise ValueError(
+            f"query_column=True needs a log-concave likelihood, which {type(likelihood).__name__} "
+            "is not: fit with query_column=False."
+        )
+    likelihood.check(y.reshape(-1))
+    return likelihood
+
+
+def wants_nearest(model: Any, likelihood: likelihoods.Likelihood) -> bool:
+    """Whether a fit ends with the normal nearest to the posterior, as of counts and amounts."""
+    return model.inference == "auto" and isinstance(likelihood, likelihoods.Averaged)

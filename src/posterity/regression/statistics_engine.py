@@ -30,11 +30,16 @@ class BlockStatistics:
         Y = block.y.reshape(len(block), -1)
         return self.of(block.X, Y, block.sample_weight)
 
+    def of_training(self, training: models.Training) -> designs.Statistics:
+        """Of rows in memory."""
+        t = training
+        return self.of(t.rows, t.Y, t.weights, t.known_noise)
+
     def of(
         self, rows: Any, Y: Array, weights: Array | None, known_noise: Array | None = None
     ) -> designs.Statistics:
         """A few rows at a time: their kernel matrix is much larger than they are."""
-        M = kernels.rows.count(self.columns.centres)
+        M = max(1, kernels.rows.count(self.columns.centres))
         step = max(_TALL * M, _VALUES // M)
         total: designs.Statistics | None = None
         for i in range(0, len(Y), step):

@@ -10,9 +10,11 @@ makes the columns.
 from posterity.inference.sparse_bayes.choice import choose_columns, choose_vectors
 from posterity.inference.sparse_bayes.engines import (
     ColumnEngine,
+    Engine,
     KernelEngine,
     LatentOutputs,
     NormalOutputs,
+    Outputs,
 )
 from posterity.inference.sparse_bayes.kernel_search import MANY_ROWS, LearnedVectors
 from posterity.inference.sparse_bayes.posterior import SparsePosterior
@@ -24,10 +26,12 @@ __all__ = [
     "MANY_ROWS",
     "Chosen",
     "ColumnEngine",
+    "Engine",
     "KernelEngine",
     "LatentOutputs",
     "LearnedVectors",
     "NormalOutputs",
+    "Outputs",
     "QueryColumn",
     "SparsePosterior",
     "SparseProblem",

@@ -22,7 +22,7 @@ from posterity.inference.sparse_bayes.pairs import select_pairs
 from posterity.inference.sparse_bayes.problem import Chosen, Places, SparseProblem
 from posterity.inference.sparse_bayes.softmax import select_softmax
 from posterity.inference.weights.laplace import LaplaceFit
-from posterity.inference.weights.targets import RowTargets, TalliedTargets
+from posterity.inference.weights.targets import RowTargets, TalliedTargets, count_targets
 
 _ALTERNATION_TOL = 1e-3  # nats
 
@@ -145,10 +145,10 @@ class LatentOutputs:
 
     @classmethod
     def from_likelihood(
-        cls, y: Array, weights: Array | None, likelihood: likelihoods.Likelihood, *, offset: bool
+        cls, y: Any, weights: Any, likelihood: likelihoods.Likelihood, *, offset: bool
     ) -> LatentOutputs:
         """Rows of one latent value; parameters of the likelihood that are None are learned."""
-        started, bounds = likelihood.tuned(y, np.ones(len(y)) if weights is None else weights)
+        started, bounds = likelihood.tuned(*count_targets(y, weights))
         return cls(RowTargets.of(y, weights, started, offset=offset), bounds)
 
     @property
@@ -198,7 +198,13 @@ class LatentOutputs:
         return select_pairs(columns, t, asked, start=start)
 
     def refuse_alternation(self, problem: SparseProblem) -> None:
-        """Refuse it where each class has its own columns."""
+        """Refuse it where each class has its own columns, or the likelihood is to be learned."""
+        bounds = self.likelihood_bounds
+        if bounds is not None and np.any(bounds[:, 0] < bounds[:, 1]):
+            raise ValueError(
+                "algorithm='alternating' does not learn the parameters of a likelihood: set all "
+                "of them, or use algorithm='sequential'."
+            )
         if self._has_own_columns(problem):
             raise ValueError(
                 "algorithm='alternating' is for classes that share what is kept; use "

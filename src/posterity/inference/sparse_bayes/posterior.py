@@ -97,6 +97,18 @@ class SparsePosterior:
             return self
         return replace(self, fit=self.fit.before_rows())
 
+    def sample(self, n_samples: int, rng: np.random.Generator) -> tuple[Array, Array]:
+        """Draws of the weights (n_samples, m, C) and offsets (n_samples, C), in data units."""
+        p, m = self.fit.problem, len(self.scale)
+        at, W = p.prior.pack(self.fit.weights.W), np.zeros((n_samples, *p.shape))
+        if len(at):
+            z = rng.standard_normal((len(at), n_samples))
+            steps = linalg.solve_lower_transposed(self.fit.L, z).T
+            W = np.stack([p.prior.unpack(at + step, p.shape) for step in steps])
+        latent = W @ self.contrasts.T
+        coef = latent[:, :m] / self.scale[:, None]
+        return coef, self._shift + np.sum(latent[:, m:], axis=1) - self.center @ coef
+
     def original(self) -> tuple[Array, Array]:
         """Mean weights (m, C) and offsets (C,) of the latent values, in the units of the data."""
         W, m = self._weights, len(self.scale)

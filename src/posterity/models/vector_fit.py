@@ -1,0 +1,207 @@
+"""What a fit of relevance vectors leaves, and the latent values it predicts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from posterity import arrays, distributions, kernels
+from posterity.arrays import Array
+from posterity.inference.posterior import LatentJoint, LatentMarginals
+from posterity.inference.sparse_bayes import (
+    Chosen,
+    LearnedVectors,
+    QueryColumn,
+    SparsePosterior,
+)
+from posterity.inference.weights import LaplaceFit
+from posterity.models.training import make_query_noise
+
+
+@dataclass(frozen=True)
+class FoundVectors:
+    """Vectors that were chosen, by their numbers among the rows as given, in increasing order."""
+
+    kernel: kernels.Kernel  # in the units of the rows as given
+    at_bounds: tuple[str, ...]  # of the search for the kernel
+    learned: LearnedVectors
+    numbers: NDArray[np.intp]  # (m,)
+    rows: Any  # (m, D), or m objects
+    order: NDArray[np.intp]  # (m,), of the chosen columns
+
+    @property
+    def chosen(self) -> Chosen:
+        """The columns in this order."""
+        return self.learned.chosen.reorder(self.order)
+
+    @property
+    def fit(self) -> LaplaceFit:
+        """Laplace's approximation, in the order of the search."""
+        assert self.learned.fit is not None
+        return self.learned.fit
+
+
+@dataclass(frozen=True)
+class VectorFit:
+    """Relevance vectors with the posterior of their weights: what was learned, and predictions.
+
+    Predictions take rows that were checked.
+    """
+
+    kernel: Any
+    relevance: Any  # (m,), numbers of the rows, or of candidates
+    relevance_vectors: Any  # (m, D), or m objects
+    posterior: Any  # WeightPosterior in normal noise, else SparsePosterior
+    dual_coef: Any
+    intercept: Any
+    precision: Any
+    log_evidence: float
+    n_iter: int
+    stop_reason: str
+    at_bounds: Any = ()
+    query: QueryColumn | None = None
+    X_train: Any = None  # with a column for each query only
+    noise_variance: Any = None  # in normal noise only
+    likelihood: Any = None  # that was given and learned, where there is one
+    single_output: bool = True
+
+    @classmethod
+    def from_posterior(
+        cls,
+        found: FoundVectors,
+        posterior: SparsePosterior,
+        search: tuple[int, str],
+        *,
+        kept: Any = None,
+        single: bool | None = None,
+    ) -> VectorFit:
+        """Of a likelihood of latent values; ``single`` says how a regressor's target was shaped.
+
+        Rows are kept where each query has a column of its own.
+        """
+        coef, intercept = posterior.original()
+        dual_coef = np.ascontiguousarray(coef.T)
+        fit, query = posterior.fit, None
+        if kept is not None:
+            A = fit.problem.design.rows(0, fit.problem.design.n_rows)
+            query = QueryColumn.of_fit(found.kernel, kept, A, fit, centred=posterior.offset)
+        if single is not None:
+            intercept = intercept if posterior.offset else np.zeros(1)
+        return cls(
+            found.kernel,
+            found.numbers,
+            found.rows,
+            posterior.without_rows(),
+            dual_coef if single is None else shape_outputs(dual_coef, single),
+            intercept if single is None else shape_outputs(intercept, single),
+            posterior.precision,
+            posterior.log_evidence,
+            *search,
+            at_bounds=found.at_bounds,
+            query=query,
+            X_train=kept,
+            likelihood=None if single is None else fit.problem.targets.likelihood,
+            single_output=single is not False,
+        )
+
+    @property
+    def target_shape(self) -> tuple[int, ...]:
+        """Of the target of one row: () or (K,)."""
+        return () if self.single_output else (np.shape(self.dual_coef)[0],)
+
+    def columns_at(self, rows: Any) -> Array:
+        """The columns of the vectors at rows, (n, m), on the host."""
+        if not len(self.relevance):
+            return np.empty((kernels.rows.count(rows), 0))
+        K = self.kernel(rows, self.relevance_vectors)
+        return np.asarray(arrays.to_numpy(K), dtype=np.float64)
+
+    def latent(self, rows: Any) -> LatentMarginals:
+        """Return the distributions of the latent functions at each row."""
+        Z = self.columns_at(rows)
+        f = self.posterior.latent(Z)
+        if self.query is None:
+            return f
+        if isinstance(self.posterior, SparsePosterior):
+            Q = self.posterior.contrasts
+            step, spread = self.query.changes(rows, self.posterior.rows(Z))
+            mean = f.mean + step[:, :, 0] @ Q.T
+            return LatentMarginals.coupled(mean, f.covariance + Q @ spread @ Q.T)
+        p = self.posterior.problem
+        more, doubt = self.query.changes(rows, (Z - p.center) / p.scale)
+        variance = f.variance + doubt[:, 0, :] * self.posterior.noise_variance
+        return LatentMarginals(f.mean + more[:, 0, :], variance)
+
+    def joint(self, rows: Any) -> LatentJoint:
+        """Return the distribution of the latent functions over all rows."""
+        self._refuse_query_column()
+        joint: LatentJoint = self.posterior.joint(self.columns_at(rows))
+        return joint
+
+    def mean(self, rows: Any) -> Array:
+        """The means of the latent functions, (n, K)."""
+        if self.query is not None:
+            return self.latent(rows).mean
+        coef, intercept = np.atleast_2d(self.dual_coef), np.atleast_1d(self.intercept)
+        return self.columns_at(rows) @ coef.T + intercept
+
+    def predict_latent(self, rows: Any) -> distributions.Normal:
+        """The latent function at each row."""
+        f = self.latent(rows)
+        return distributions.Normal(self.shape_rows(f.mean), np.sqrt(self.shape_rows(f.variance)))
+
+    def predict_dist(
+        self, rows: Any, noise_variance: ArrayLike | None = None
+    ) -> distributions.Univariate:
+        """The targets at each row."""
+        f = self.latent(rows)
+        mean, variance = self.shape_rows(f.mean), self.shape_rows(f.variance)
+        if self.likelihood is None:
+            noise = make_query_noise(self.noise_variance, noise_variance, len(f.mean))
+            return distributions.Normal(mean, np.sqrt(variance + self.shape_rows(noise)))
+        if noise_variance is not None:
+            raise ValueError("The likelihood says how targets scatter: noise_variance has no use.")
+        predicted: distributions.Univariate = self.likelihood.predict(mean, variance)
+        return predicted
+
+    def predict_cov(self, rows: Any) -> Array:
+        """Covariance of the targets between rows, (n, n) or (K, n, n)."""
+        if self.likelihood is not None:
+            raise TypeError(
+                "Targets of this likelihood are not jointly normal: use return_std=True, or "
+                "sample_functions for the latent function."
+            )
+        C = self.joint(rows).covariance
+        i = np.arange(C.shape[1])
+        C[:, i, i] += np.atleast_1d(self.noise_variance)[:, None]
+        return C[0] if self.single_output else C
+
+    def sample_functions(self, rows: Any, n_samples: int, rng: np.random.Generator) -> Array:
+        """Latent functions drawn from the posterior, (n_samples, n, K) or (n_samples, n)."""
+        self._refuse_query_column()
+        Z = self.columns_at(rows)
+        coef, intercept = self.posterior.sample(n_samples, rng)
+        values = Z @ coef + intercept[:, None, :]
+        return values[..., 0] if self.single_output else values
+
+    def shape_rows(self, values: Array) -> Array:
+        """(n, K), or (n,) where the target was one-dimensional."""
+        return values[:, 0] if self.single_output else values
+
+    def _refuse_query_column(self) -> None:
+        if self.query is not None:
+            raise TypeError(
+                "With query_column=True each query has a model of its own, and no joint "
+                "distribution over rows exists: use return_std=True, or fit with "
+                "query_column=False."
+            )
+
+
+def shape_outputs(values: Array, single: bool) -> Any:
+    """One value an output, or the value itself where the target was one-dimensional."""
+    if not single:
+        return values
+    return float(values[0]) if values.ndim == 1 else values[0]
