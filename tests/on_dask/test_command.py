@@ -175,7 +175,7 @@ def test_a_comparison_ranks_reports_and_saves(run, at):
     assert {row["name"] for row in answer["models"]} == {"linear", "ridge", "mean"}
     assert answer["n_rows"] == 882
     assert posterity.load(at / "model.posterity").n_rows_ == 882
-    assert "measured" in (at / "report.html").read_text()
+    assert "scored" in (at / "report.html").read_text()
     assert "--dask tcp://" in answer["command"]
 
 

@@ -39,7 +39,7 @@ class RelevanceVectorClassifier(models.RelevanceModel, Classifier):
     averaged over the posterior of the weights, and prediction costs as much as there are vectors.
 
     Far from all vectors a local kernel is zero: the latent value is then the offset's, and *more*
-    certain than near the rows, which no one should believe. ``query_column=True`` mends this.
+    certain than near the rows, which is wrong. ``query_column=True`` corrects this.
 
     Parameters
     ----------
@@ -85,9 +85,9 @@ class RelevanceVectorClassifier(models.RelevanceModel, Classifier):
         precisions learned anew under a prior in which large weights are those of a Cauchy
         distribution. "laplace" ends with Laplace's normal at the precisions of the choice.
     candidates : int, or array-like of shape (M, D), optional
-        What may become a vector. None: any row. A number: so many rows, drawn at random. Else these
-        rows, which need not be rows of X. Rows of two classes may then lie in Dask collections, for
-        which candidates must be given. A kernel is learned on 5,000 rows at most, drawn at random;
+        Rows that may become vectors. None: all rows. A number: this many, drawn at random. Else
+        these rows, which need not be rows of X. Rows of two classes may then be Dask collections,
+        for which candidates must be given. A kernel is learned on 5,000 rows at most, drawn at random;
         vectors are chosen by all rows.
 
     Attributes
@@ -109,7 +109,7 @@ class RelevanceVectorClassifier(models.RelevanceModel, Classifier):
     precision_ : array of shape (m,) or (m, C)
         Prior precision of the weights, for columns of unit variance. With ``vectors="per_class"``
         of each class, infinite where it does not use the vector. Of two classes it is at least
-        1e-4: classes that can be told apart would have weights without end.
+        1e-4: separable classes would have infinite weights.
     log_evidence_ : float
         Log marginal likelihood of all rows at these precisions, to Laplace's approximation.
     posterior_ : SparsePosterior

@@ -73,7 +73,7 @@ class SparseLogisticRegression(StreamedClassifier):
     precision_ : array of shape (m,) or (m, C)
         Prior precision of the weights of each kept column, when that has unit variance. With
         ``columns="per_class"`` of each class, infinite where it does not use the column. Of two
-        classes it is at least 1e-4: classes that can be told apart would have weights without end.
+        classes it is at least 1e-4: separable classes would have infinite weights.
     log_evidence_ : float
         Log marginal likelihood of all rows at these precisions, to Laplace's approximation.
     posterior_ : SparsePosterior

@@ -165,7 +165,7 @@ def _none() -> Places:
 
 
 def _drawn(n_rows: int, n: int, rng: np.random.Generator) -> Places:
-    """So many of the rows, or all, in increasing order."""
+    """Draw n rows, or all, in increasing order."""
     if n >= n_rows:
         return np.arange(n_rows)
     return np.sort(rng.choice(n_rows, n, replace=False))

@@ -73,9 +73,9 @@ class RelevanceVectorRegressor(models.RelevanceModel, KernelRegressor):
         With a likelihood: the posterior of the weights is the normal nearest to it for counts and
         amounts, Laplace's normal for others and with "laplace". In normal noise it is exact.
     candidates : int, or array-like of shape (M, D), optional
-        What may become a vector. None: any row. A number: so many rows, drawn at random. Else these
-        rows, which need not be rows of X. One pass over all rows then tells all that there is to
-        know, so that rows may lie in Dask collections, for which candidates must be given. A kernel
+        Rows that may become vectors. None: all rows. A number: this many, drawn at random. Else
+        these rows, which need not be rows of X. One pass over all rows then suffices, so that rows
+        may be Dask collections, for which candidates must be given. A kernel
         is learned on 5,000 rows at most, drawn at random; vectors are chosen by all rows.
 
     Attributes
@@ -269,7 +269,7 @@ class RelevanceVectorRegressor(models.RelevanceModel, KernelRegressor):
         noise: Noise,
         training: models.Training | None = None,
     ) -> models.VectorFit:
-        """Choose vectors by what all rows say of the columns of all candidates."""
+        """Choose vectors by the statistics of all rows for the columns of all candidates."""
         if not statistics.count > 0.0:
             raise ValueError("All rows have weight zero; give some of them a positive one.")
         rows = EqualRows.of(statistics, centred=self.fit_intercept)

@@ -332,7 +332,7 @@ class EqualRows:
 
     @property
     def weights(self) -> Array:
-        """One a row, (r,)."""
+        """Return one value per row, (r,)."""
         return np.full(len(self.Z), self.total / len(self.Z))
 
 

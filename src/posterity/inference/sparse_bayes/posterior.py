@@ -1,7 +1,7 @@
 """Latent values of a sparse model: the posterior of the columns it kept, and of nothing else.
 
-Prediction needs no rows: what they had to say of the weights is in their mean, and in the factor of
-their precision.
+Prediction needs no rows: their information about the weights is in the mean and the factor of the
+precision.
 """
 
 from __future__ import annotations
