@@ -87,8 +87,8 @@ class RelevanceVectorClassifier(models.RelevanceModel, Classifier):
     candidates : int, or array-like of shape (M, D), optional
         Rows that may become vectors. None: all rows. A number: this many, drawn at random. Else
         these rows, which need not be rows of X. Rows of two classes may then be Dask collections,
-        for which candidates must be given. A kernel is learned on 5,000 rows at most, drawn at random;
-        vectors are chosen by all rows.
+        for which candidates must be given. A kernel is learned on 5,000 rows at most, drawn at
+        random; vectors are chosen by all rows.
 
     Attributes
     ----------
