@@ -86,7 +86,7 @@ QUESTIONS = (
 LATENT = (
     Leaf("PCA", "straight coordinates", "latent", "principal-components"),
     Leaf("GPLVM", "curved ones; gaps, motion", "latent"),
-    Leaf("KernelKMeans", "groups; any kernel", "latent", "kernels-curved-components-and-clusters"),
+    Leaf("KernelKMeans", "groups; any kernel", "latent", "kernel-components-and-clusters"),
 )
 
 _WIDTH, _ASK, _BOX, _GAP = 760, 212, 258, 16
