@@ -10,7 +10,7 @@ import posterity
 from posterity import RelevanceVectorRegressor, kernels
 from posterity.inference.sparse_bayes import kernel_search
 from posterity.models import candidate_rows
-from posterity.regression import statistics_engine
+from posterity.regression import sparse_noise
 
 KERNEL = kernels.RBF(0.8).fixed()
 GRID = np.linspace(-5.0, 5.0, 14)[:, None]
@@ -148,7 +148,7 @@ def test_blocks_of_rows_make_no_difference(monkeypatch):
     known = np.random.default_rng(0).uniform(0.5, 2.0, 200) * 0.01
     model = RelevanceVectorRegressor(KERNEL, candidates=GRID)
     whole = clone(model).fit(X, y, noise_variance=known)
-    monkeypatch.setattr(statistics_engine, "_VALUES", 1)
+    monkeypatch.setattr(sparse_noise, "_VALUES", 1)
     blocks = clone(model).fit(X, y, noise_variance=known)
     assert_same(blocks, whole, X)
     assert whole.noise_variance_[1] == pytest.approx(np.mean(known))

@@ -19,7 +19,6 @@ from posterity.inference.sparse_bayes import (
     Chosen,
     Engine,
     KernelEngine,
-    LearnedVectors,
     Outputs,
     SparseProblem,
     choose_vectors,
@@ -73,14 +72,13 @@ class RelevanceModel(KernelModel):
         given = None if self.kernel is None else self._bound_kernel()
         return Frame.for_kernel(given, training.rows, training.weights)
 
-    def _choose(
-        self, engine: Engine, kernel: kernels.Kernel, rng: np.random.Generator | None = None
-    ) -> LearnedVectors:
-        """The vectors of a kernel, which is learned where rows are drawn for that."""
-        alternating = self.algorithm == "alternating"
-        return choose_vectors(
-            engine, kernel, rng=rng, max_vectors=self.max_vectors, alternating=alternating
-        )
+    @property
+    def _limits(self) -> dict[str, Any]:
+        """How vectors are chosen, and how many at most."""
+        return {
+            "max_vectors": self.max_vectors,
+            "alternating": self.algorithm == "alternating",
+        }
 
     def _find_among_rows(
         self, training: Training, outputs: Outputs, problem: SparseProblem
@@ -88,7 +86,7 @@ class RelevanceModel(KernelModel):
         """Learn the kernel, and choose vectors among all rows."""
         frame, rng = self._frame(training), arrays.generator(self.random_state)
         engine = KernelEngine(frame.rows, outputs, problem, rng)
-        learned = self._choose(engine, frame.kernel, rng)
+        learned = choose_vectors(engine, frame.kernel, rng=rng, **self._limits)
         places, bounds = learned.chosen.places, report_kernel_bounds(learned, learned.kernel)
         numbers = _numbers(training, places)
         order = np.argsort(numbers, kind="stable")
@@ -124,7 +122,7 @@ class RelevanceModel(KernelModel):
         pool: Pool,
     ) -> FoundVectors:
         """Choose vectors of a kernel that is known among candidates."""
-        learned = self._choose(engine, kernel)
+        learned = choose_vectors(engine, kernel, **self._limits)
         places = learned.chosen.places
         order = np.argsort(pool.numbers[places], kind="stable")
         numbers = pool.numbers[places[order]]

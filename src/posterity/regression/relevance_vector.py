@@ -22,8 +22,7 @@ from posterity.regression import sparse_noise
 from posterity.regression.base import DISTRIBUTION, PREDICTION
 from posterity.regression.kernel_model import KernelRegressor
 from posterity.regression.sparse_linear import EqualRows
-from posterity.regression.sparse_noise import Noise
-from posterity.regression.statistics_engine import BlockStatistics
+from posterity.regression.sparse_noise import BlockStatistics, Noise
 
 
 class RelevanceVectorRegressor(models.RelevanceModel, KernelRegressor):

@@ -1,4 +1,4 @@
-"""What is known of the noise, as sparse models take it, and the posterior of their weights."""
+"""Noise and likelihood of sparse regressors, and what their rows say of columns."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from posterity import designs, likelihoods, models
+from posterity import designs, kernels, likelihoods, models
 from posterity.arrays import Array
 from posterity.inference.conjugate import (
     WeightPosterior,
@@ -20,6 +20,8 @@ from posterity.inference.sparse_bayes import Chosen, NormalOutputs, QueryColumn
 INFERENCES = ("auto", "laplace")
 TOL = 1e-3
 """Nats of each output that a step must gain."""
+_VALUES = 1 << 22  # of a kernel matrix, 32 MiB, that are in memory at a time
+_TALL = 2  # times as many rows as columns, at least, where a factor of them is merged
 
 
 @dataclass(frozen=True)
@@ -145,3 +147,42 @@ def check_likelihood(
 def wants_nearest(model: Any, likelihood: likelihoods.Likelihood) -> bool:
     """Whether a fit ends with the normal nearest to the posterior, as of counts and amounts."""
     return model.inference == "auto" and isinstance(likelihood, likelihoods.Averaged)
+
+
+@dataclass(frozen=True)
+class BlockStatistics:
+    """From a block of rows to the statistics of its columns and targets, wherever the block is."""
+
+    columns: models.CentredColumns
+    shift: bool
+
+    def __call__(self, block: designs.Block) -> designs.Statistics:
+        """Of one block, whose targets were asked for before."""
+        assert block.y is not None
+        Y = block.y.reshape(len(block), -1)
+        return self.of(block.X, Y, block.sample_weight)
+
+    def of_training(self, training: models.Training) -> designs.Statistics:
+        """Of rows in memory."""
+        t = training
+        return self.of(t.rows, t.Y, t.weights, t.known_noise)
+
+    def of(
+        self, rows: Any, Y: Array, weights: Array | None, known_noise: Array | None = None
+    ) -> designs.Statistics:
+        """A few rows at a time: their kernel matrix is much larger than they are."""
+        M = max(1, kernels.rows.count(self.columns.centres))
+        step = max(_TALL * M, _VALUES // M)
+        total: designs.Statistics | None = None
+        for i in range(0, len(Y), step):
+            few = slice(i, i + step)
+            part = designs.Statistics.of(
+                self.columns(kernels.rows.between(rows, i, i + step)),
+                Y[few],
+                sample_weight=None if weights is None else weights[few],
+                noise_variance=None if known_noise is None else known_noise[few],
+                shift=self.shift,
+            )
+            total = part if total is None else total.merge(part)
+        assert total is not None  # blocks have rows
+        return total

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -182,12 +183,8 @@ def _climb(
     """Look at all columns as long as that gains; then polish, and begin again where that does."""
     prior, tol = problem.prior, problem.tol
 
-    def polish(model: SparseModel) -> SparseModel:
-        return polish_precisions(model, prior, bounds, least_gain=tol)
-
-    def polish_exactly(model: SparseModel) -> SparseModel:
-        return polish_precisions(model, prior, bounds)
-
+    polish = partial(polish_precisions, prior=prior, bounds=bounds, least_gain=tol)
+    polish_exactly = partial(polish_precisions, prior=prior, bounds=bounds)
     for n_iter in range(1, problem.max_iter + 1):
         for better in (look, polish, polish_exactly):
             before = model.value
