@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-import pytest
+from support.for_each import for_each
 
 import posterity
 
@@ -280,7 +280,7 @@ def source_of(path: str) -> str:
     return (SRC / path).read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
+@for_each("rule", RULES, ids=lambda rule: rule.__name__)
 def test_house_rule_holds(rule):
     complaints = [one for path in FILES for one in rule(source_of(path), path)]
     assert not complaints, "\n".join(complaints)
@@ -348,13 +348,13 @@ GOOD = [
 ]
 
 
-@pytest.mark.parametrize(("rule", "path", "source"), BAD)
+@for_each(("rule", "path", "source"), BAD)
 def test_each_rule_objects_to_what_it_forbids(rule, path, source):
     arguments = (source, path)
     assert rule(*arguments), f"{rule.__name__} let pass: {source!r}"
 
 
-@pytest.mark.parametrize(("rule", "path", "source"), GOOD)
+@for_each(("rule", "path", "source"), GOOD)
 def test_no_rule_objects_to_what_is_allowed(rule, path, source):
     assert rule(source, path) == []
 

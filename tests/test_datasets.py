@@ -4,6 +4,7 @@ import inspect
 
 import numpy as np
 import pytest
+from support.for_each import for_each
 
 from posterity import datasets
 
@@ -84,14 +85,14 @@ def test_diabetes_is_in_its_own_units():
     assert data.y.mean() == pytest.approx(152.13, abs=0.01)
 
 
-@pytest.mark.parametrize("n_rows", [0, -1, 2.5, "ten"])
+@for_each("n_rows", [0, -1, 2.5, "ten"])
 def test_a_wrong_number_of_rows_is_named(n_rows):
     with pytest.raises(ValueError, match=r"n_rows=.* must be a whole number"):
         datasets.line(n_rows)
 
 
 @every_generator
-@pytest.mark.parametrize("variance", [-1.0, np.inf, np.nan])
+@for_each("variance", [-1.0, np.inf, np.nan])
 def test_a_wrong_variance_is_named(make, variance):
     with pytest.raises(ValueError, match=r"noise_variance=.* must be a finite number"):
         make(5, noise_variance=variance)

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from support.for_each import for_each
 
 import posterity
 
@@ -37,7 +38,7 @@ def test_importing_the_package_fetches_nothing_heavy():
     assert not loaded_by("import posterity").intersection(HEAVY)
 
 
-@pytest.mark.parametrize("line", ["--help", "--version", "compare --help", "--nonsense", "fit"])
+@for_each("line", ["--help", "--version", "compare --help", "--nonsense", "fit"])
 def test_the_command_answers_questions_about_itself_before_anything_heavy(line):
     code = f"""
 from posterity.cli import app

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.for_each import for_each
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -28,7 +29,7 @@ def test_the_record_is_of_every_case():
 
 
 @pytest.mark.skipif(str(RECORD["machine"]) != machine(), reason="frozen on another kind of machine")
-@pytest.mark.parametrize("key", CASES)
+@for_each("key", CASES)
 def test_answers_are_those_of_the_record(key):
     found, expected = answer(CASES[key]), frozen(key)
     assert found.keys() == expected.keys()

@@ -10,6 +10,7 @@ import pytest
 from gallery import _catalogue, _drawing, _pictures
 from matplotlib.figure import Figure
 from PIL import Image
+from support.for_each import for_each
 
 DOCS = Path(__file__).parents[1] / "docs"
 SCRIPTS = _catalogue.scripts()
@@ -163,7 +164,7 @@ def test_the_sheet_has_a_row_for_pictures_that_do_not_fit(folder, monkeypatch):
     assert heights[0] == heights[1] < heights[2]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("spoil", "said"),
     [
         (lambda figure, ax: figure.set_figwidth(14.0), "inches wide"),

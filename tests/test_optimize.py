@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import optimize as scipy_optimize
 from sklearn import exceptions
+from support.for_each import for_each
 
 from posterity import optimize
 
@@ -75,7 +76,7 @@ def test_the_start_is_evaluated_once():
     assert seen.count((1.0, 2.0)) == 1
 
 
-@pytest.mark.parametrize("outside", [np.inf, np.nan])
+@for_each("outside", [np.inf, np.nan])
 def test_the_search_returns_from_outside_the_domain(outside):
     def barrier(x):  # x - log x, whose first full step leaves the domain
         inside = x[0] > 0
@@ -85,9 +86,7 @@ def test_the_search_returns_from_outside_the_domain(outside):
     np.testing.assert_allclose(best.x, 1.0, atol=1e-5)
 
 
-@pytest.mark.parametrize(
-    "start", [(np.inf, np.zeros(1)), (np.nan, np.zeros(1)), (0.0, np.array([np.nan]))]
-)
+@for_each("start", [(np.inf, np.zeros(1)), (np.nan, np.zeros(1)), (0.0, np.array([np.nan]))])
 def test_a_start_outside_the_domain_is_an_error(start):
     with pytest.raises(ValueError, match=r"at the start \[2\.\]"):
         optimize.minimise_lbfgs(lambda x: start, np.array([2.0]))
@@ -133,7 +132,7 @@ def test_newton_solves_a_quadratic_in_one_step():
     assert best.value == pytest.approx(-0.5 * b @ np.linalg.solve(H, b))
 
 
-@pytest.mark.parametrize("tol", [1e-2, 1e-6, 1e-12])
+@for_each("tol", [1e-2, 1e-6, 1e-12])
 def test_newton_stops_at_its_tolerance(tol):
     # Half of each Newton step halves x; the slope along it is x^2 / 2.
     best = optimize.minimise_newton(
@@ -199,7 +198,7 @@ def test_newton_says_when_no_step_descends():
         assert not steps_of(lambda x: -float(x @ x) if x[0] != 1.0 else -2.0).converged
 
 
-@pytest.mark.parametrize("step", [-1.0, np.nan])
+@for_each("step", [-1.0, np.nan])
 def test_newton_says_when_no_direction_descends(step):
     with pytest.warns(optimize.ConvergenceWarning, match="no direction descends"):
         best = optimize.minimise_newton(

@@ -4,7 +4,7 @@ import doctest
 import re
 from pathlib import Path
 
-import pytest
+from support.for_each import for_each
 
 DOCS = Path(__file__).parents[1] / "docs"
 EXAMPLE = re.compile(r"^```pycon\n(.*?)^```", re.M | re.S)
@@ -15,7 +15,7 @@ def test_some_pages_have_examples():
     assert PAGES
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+@for_each("page", PAGES, ids=lambda page: page.stem)
 def test_the_examples_of_a_page_run_in_order(page):
     text = "\n".join(EXAMPLE.findall(page.read_text("utf-8")))
     examples = doctest.DocTestParser().get_doctest(text, {}, page.stem, str(page), 0)

@@ -6,6 +6,7 @@ import mpmath
 import numpy as np
 import pytest
 from scipy import special, stats
+from support.for_each import for_each
 
 from posterity import quadrature
 
@@ -32,17 +33,17 @@ def mean_sigmoid(mean, variance):
         )
 
 
-@pytest.mark.parametrize("variance", [0.0, 0.3, 4.0, 1e8])
+@for_each("variance", [0.0, 0.3, 4.0, 1e8])
 def test_hermite_is_exact_for_polynomials(variance):
     m = np.array([-2.0, 0.0, 3.0])
     moment = quadrature.expect_hermite(lambda a: a**4, m, variance)
     np.testing.assert_allclose(moment, m**4 + 6 * m**2 * variance + 3 * variance**2, rtol=1e-11)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("variance", "error"), [(1e-12, 1e-14), (0.5, 1e-14), (2.0, 1e-12), (4.0, 1e-9), (10.0, 1e-6)]
 )
-@pytest.mark.parametrize("mean", [-3.0, 5.0])
+@for_each("mean", [-3.0, 5.0])
 def test_hermite_holds_for_the_sigmoid_where_it_says(mean, variance, error):
     exact = mean_sigmoid(mean, variance)
     value = quadrature.expect_hermite(special.expit, mean, variance)
@@ -54,8 +55,8 @@ def test_hermite_does_not_hold_beyond():
     assert abs(value - np.exp(mean_sigmoid(3.0, 1e3))) > 0.01
 
 
-@pytest.mark.parametrize("variance", VARIANCES[1:])
-@pytest.mark.parametrize("mean", [-3000.0, -45.0, -3.0, 5.0])
+@for_each("variance", VARIANCES[1:])
+@for_each("mean", [-3000.0, -45.0, -3.0, 5.0])
 def test_wide_holds_for_the_sigmoid_at_all_variances(mean, variance):
     exact = mean_sigmoid(mean, variance)
     log_value = quadrature.log_expect_wide(special.log_expit, mean, variance)
@@ -64,8 +65,8 @@ def test_wide_holds_for_the_sigmoid_at_all_variances(mean, variance):
     assert abs(value - np.exp(exact)) < 1e-12
 
 
-@pytest.mark.parametrize("variance", VARIANCES)
-@pytest.mark.parametrize("scale", [1e-3, 1.0, 40.0])
+@for_each("variance", VARIANCES)
+@for_each("scale", [1e-3, 1.0, 40.0])
 def test_wide_convolves_two_normals(variance, scale):
     m, y = np.array([-2.0, 0.0, 900.0]), 1.0
     log_value = quadrature.log_expect_wide(
@@ -75,7 +76,7 @@ def test_wide_convolves_two_normals(variance, scale):
     np.testing.assert_allclose(log_value, exact, rtol=1e-11, atol=1e-11)
 
 
-@pytest.mark.parametrize("variance", VARIANCES)
+@for_each("variance", VARIANCES)
 def test_wide_sees_a_narrow_peak_far_from_the_mean(variance):
     def log_cauchy(a):
         return stats.cauchy.logpdf(a, 30.0, 0.1)
@@ -112,7 +113,7 @@ def test_parameters_broadcast():
     )
 
 
-@pytest.mark.parametrize("variance", [-1.0, np.nan])
+@for_each("variance", [-1.0, np.nan])
 def test_an_impossible_variance_is_refused(variance):
     with pytest.raises(ValueError, match="variance of a normal"):
         quadrature.expect_hermite(np.cos, 0.0, variance)
@@ -130,7 +131,7 @@ def test_integrate_is_exact_for_polynomials_between_breakpoints():
     np.testing.assert_allclose(kink, 2.5, rtol=1e-14)
 
 
-@pytest.mark.parametrize("z", [3.0, 5.0, 40.0, 1e4])
+@for_each("z", [3.0, 5.0, 40.0, 1e4])
 def test_the_tail_of_a_normal_by_laguerre(z):
     # density at z (1 + u) relative to that at z
     log_value = quadrature.log_integrate_tail(lambda u: -(z**2) * (u + 0.5 * u**2), z**2)

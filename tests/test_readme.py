@@ -5,8 +5,8 @@ import re
 import runpy
 from pathlib import Path
 
-import pytest
 from matplotlib import figure
+from support.for_each import for_each
 
 README = Path(__file__).parents[1] / "README.md"
 TEXT = README.read_text(encoding="utf-8")
@@ -17,7 +17,7 @@ def test_readme_has_an_example():
     assert BLOCKS
 
 
-@pytest.mark.parametrize("block", BLOCKS, ids=lambda block: block.splitlines()[-1])
+@for_each("block", BLOCKS, ids=lambda block: block.splitlines()[-1])
 def test_readme_example_runs(block):
     exec(compile(block, str(README), "exec"), {"__name__": "readme"})
 

@@ -1,12 +1,12 @@
 """Equal rows: grouped as a loop over all pairs would."""
 
 import numpy as np
-import pytest
+from support.for_each import for_each
 
 from posterity.row_groups import RowGroups
 
 
-@pytest.mark.parametrize("shape", [(40, 2), (40,), (1, 3), (0, 2)])
+@for_each("shape", [(40, 2), (40,), (1, 3), (0, 2)])
 def test_groups_are_those_of_comparing_every_pair(shape):
     rows = np.random.default_rng(0).integers(0, 3, shape).astype(float)
     groups = RowGroups.of_equal(rows)

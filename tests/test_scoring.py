@@ -6,6 +6,7 @@ from scipy import stats
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.metrics import brier_score_loss, log_loss, root_mean_squared_error
 from sklearn.model_selection import GridSearchCV, cross_val_score
+from support.for_each import for_each
 
 from posterity import scoring
 from posterity.distributions import (
@@ -54,9 +55,7 @@ def test_scores_of_classes_agree_with_scikit_learn():
     np.testing.assert_allclose(scoring.brier(P, K), squares.mean())
 
 
-@pytest.mark.parametrize(
-    "score", [scoring.log_score, scoring.crps, scoring.rmse, scoring.interval_coverage]
-)
+@for_each("score", [scoring.log_score, scoring.crps, scoring.rmse, scoring.interval_coverage])
 def test_a_weight_repeats_a_row(score):
     repeated = np.repeat(np.arange(N), WEIGHTS)
     weighted = score(RIGHT, Y, sample_weight=WEIGHTS)
@@ -77,7 +76,7 @@ def test_the_right_prediction_scores_best_on_average():
         assert scoring.ks_distance(RIGHT, Y) < scoring.ks_distance(wrong, Y)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "dist",
     [
         RIGHT,
@@ -133,7 +132,7 @@ def test_several_outputs_are_averaged():
     assert scoring.log_score(Normal(0.0, 1.0), 0.0) == Normal(0.0, 1.0).logpdf(0.0)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("call", "sentence"),
     [
         (lambda: scoring.log_score(RIGHT, Y[:, None]), r"y has shape \(400, 1\), but"),

@@ -8,6 +8,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.exceptions import DataConversionWarning
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.validation import check_is_fitted
+from support.for_each import for_each
 
 from posterity import validation
 
@@ -52,13 +53,13 @@ def targets(y, **options):
 FRAMES = [pd.DataFrame, pl.DataFrame]
 
 
-@pytest.mark.parametrize("order", ["C", "F"])
+@for_each("order", ["C", "F"])
 def test_a_float64_array_is_not_copied(order):
     X = np.asarray(np.arange(6.0).reshape(3, 2), order=order)
     assert door(X) is X
 
 
-@pytest.mark.parametrize("frame", FRAMES)
+@for_each("frame", FRAMES)
 def test_names_of_a_data_frame_are_kept_and_compared(frame):
     estimator = BaseEstimator()
     X = validation.check_X(estimator, frame({"age": [1, 2], "rich": [True, False]}), reset=True)
@@ -81,7 +82,7 @@ def test_nullable_columns_are_numbers():
     np.testing.assert_array_equal(door(X), [[1, 1, 0.5, 7], [2, 0, 1.5, 8]])
 
 
-@pytest.mark.parametrize("frame", FRAMES)
+@for_each("frame", FRAMES)
 def test_missing_value_in_a_frame_names_its_column_and_row(frame):
     X = frame({"city": [1.0, 2.0, 3.0], "age": [4.0, None, float("nan")]})
     match = r"Input X contains NaN: column 'age' \(row 1\) and 1 other place\. Fill or drop"
@@ -89,7 +90,7 @@ def test_missing_value_in_a_frame_names_its_column_and_row(frame):
         door(X)
 
 
-@pytest.mark.parametrize("dtype", ["Int64", "object"])
+@for_each("dtype", ["Int64", "object"])
 def test_pandas_missing_marker_is_a_missing_value(dtype):
     X = pd.DataFrame({"age": pd.Series([1, pd.NA, 3], dtype=dtype)})
     with pytest.raises(ValueError, match=r"Input X contains NaN: column 'age' \(row 1\)"):
@@ -117,7 +118,7 @@ def test_huge_values_are_legal_though_their_sum_overflows():
     assert door(X) is X
 
 
-@pytest.mark.parametrize("frame", FRAMES)
+@for_each("frame", FRAMES)
 def test_text_names_its_column_row_and_value(frame):
     X = frame({"age": [1, 2, 3], "city": ["4", "Paris", "Rome"]})
     match = r"column 'city' \(row 1\) holds the text 'Paris'; encode it .*OneHotEncoder"
@@ -125,7 +126,7 @@ def test_text_names_its_column_row_and_value(frame):
         door(X)
 
 
-@pytest.mark.parametrize("column", [pd.Categorical(["low", "high"]), ["low", None]])
+@for_each("column", [pd.Categorical(["low", "high"]), ["low", None]])
 def test_text_of_every_pandas_kind_is_named(column):
     with pytest.raises(ValueError, match=r"column 'level' \(row 0\) holds the text 'low'"):
         door(pd.DataFrame({"level": column}))
@@ -162,7 +163,7 @@ def test_what_is_not_a_table_keeps_scikit_learns_message():
         door([[1.0], [2.0]], min_rows=3)
 
 
-@pytest.mark.parametrize("frame", FRAMES)
+@for_each("frame", FRAMES)
 def test_dates_are_refused_rather_than_counted(frame):
     when = np.array(["2020-01-01", "2021-01-01"], dtype="datetime64[us]")
     with pytest.raises(ValueError, match=r"X contains dates or times \(column 'when'\)"):
@@ -186,7 +187,7 @@ def test_duplicated_column_names_are_listed():
         door(X)
 
 
-@pytest.mark.parametrize("y", [[1, 2, 3], [[1], [2], [3]], [[1, 4], [2, 5], [3, 6]]])
+@for_each("y", [[1, 2, 3], [[1], [2], [3]], [[1, 4], [2, 5], [3, 6]]])
 def test_targets_keep_their_shape(y):
     checked = targets(y)
     assert checked.dtype == np.float64
@@ -223,7 +224,7 @@ def test_lengths_must_agree():
         validation.check_X_y(BaseEstimator(), np.ones((3, 1)), [1, 2])
 
 
-@pytest.mark.parametrize("weights", [[1, 0, 2], pd.Series([1, 0, 2]), pl.Series([1, 0, 2])])
+@for_each("weights", [[1, 0, 2], pd.Series([1, 0, 2]), pl.Series([1, 0, 2])])
 def test_weights_become_floats(weights):
     checked = validation.check_sample_weight(weights, 3)
     assert checked.dtype == np.float64
@@ -234,7 +235,7 @@ def test_a_single_weight_is_repeated():
     np.testing.assert_array_equal(validation.check_sample_weight(2, 3), [2.0, 2.0, 2.0])
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("weights", "match"),
     [
         ([1, -2, 3], r"sample_weight is -2 in row 1; weights must not be negative"),
@@ -258,13 +259,13 @@ def test_positive_numbers_pass():
     np.testing.assert_array_equal(validation.check_positive([1, 3], "noise", length=2), [1.0, 3.0])
 
 
-@pytest.mark.parametrize("value", [0, -1.0, np.nan, np.inf, True, "1", None, [1.0], 1j])
+@for_each("value", [0, -1.0, np.nan, np.inf, True, "1", None, [1.0], 1j])
 def test_what_is_not_a_positive_number_is_refused_by_name(value):
     with pytest.raises(ValueError, match=r"length_scale=.* must be a"):
         validation.check_positive(value, "length_scale")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("value", "match"),
     [
         ([1, 0, -1], r"noise_variance is 0 in row 1 and 1 other place; it must be greater"),
@@ -277,7 +278,7 @@ def test_what_is_not_a_positive_column_names_its_row(value, match):
         validation.check_positive(value, "noise_variance", length=3)
 
 
-@pytest.mark.parametrize("marker", [np.nan, pd.NA])
+@for_each("marker", [np.nan, pd.NA])
 def test_further_advice_is_of_missing_values_only(marker):
     X = pd.DataFrame({"age": pd.Series([1.0, marker], dtype=object)})
     with pytest.raises(ValueError, match=r"SimpleImputer\. Or ask\.$"):
@@ -293,7 +294,7 @@ def test_masked_values_are_not_taken_for_data():
     np.testing.assert_array_equal(door(X[:1]), [[1.0, 2.0]])
 
 
-@pytest.mark.parametrize("frame", FRAMES)
+@for_each("frame", FRAMES)
 def test_a_frame_without_columns_is_refused_in_words(frame):
     with pytest.raises(ValueError, match="data frame without columns"):
         door(frame())

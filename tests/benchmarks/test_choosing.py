@@ -9,6 +9,7 @@ import pytest
 from benchmarks import advice, choosing, choosing_sets, compact, readings
 from benchmarks.choosing_sets import PROBLEMS, TARGET, Problem
 from benchmarks.options import Options
+from support.for_each import for_each
 
 from posterity import comparison, tables
 from posterity.regression import RidgeRegression
@@ -45,7 +46,7 @@ def task(**models):
     return fixed | {"leads_to": "Toy", "member": "toy", "models": models}
 
 
-@pytest.mark.parametrize("problem", PROBLEMS, ids=lambda p: f"{p.name}, {p.task}")
+@for_each("problem", PROBLEMS, ids=lambda p: f"{p.name}, {p.task}")
 def test_a_set_leads_to_the_model_that_is_measured_for_it(problem):
     name = choosing.leaf(problem).name
     if problem.model is not None:
@@ -62,13 +63,13 @@ def test_every_box_of_the_figure_has_a_set():
     assert boxes == choosing.MEMBERS.keys()
 
 
-@pytest.mark.parametrize("yes", ["Is the moon full?", "columns, of a special kind?"])
+@for_each("yes", ["Is the moon full?", "columns, of a special kind?"])
 def test_a_yes_that_leads_nowhere_or_to_several_boxes_is_refused(yes):
     with pytest.raises(LookupError, match="does not ask"):
         choosing.leaf(Problem("odd", "regression", yes, bend))
 
 
-@pytest.mark.parametrize("problem", PROBLEMS, ids=lambda p: f"{p.name}, {p.task}")
+@for_each("problem", PROBLEMS, ids=lambda p: f"{p.name}, {p.task}")
 def test_sets_are_the_same_each_time_and_as_large_as_their_question_says(problem):
     first, second = problem.make(), problem.make()
     for name, column in first.items():
@@ -182,7 +183,7 @@ def test_the_best_other_is_of_the_family_and_the_peer_is_not_the_mean():
     assert advice.peers(found) == advice.Lead("sklearn-linear", -1.5, 0.2)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("ahead", "error", "words", "is_behind"),
     [
         (0.36, 0.05, "0.36 +- 0.05", False),
@@ -237,7 +238,7 @@ def test_the_page_says_how_often_the_figure_was_right():
     assert f"On {found.of_linear} of the {found.sets} sets [below](#checked) nothing" in PAGE
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("sentence", "sizes"),
     [
         ("behind a process by {:.2f} on the waves", [("waves", 300, "process", "ahead")]),

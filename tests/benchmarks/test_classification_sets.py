@@ -8,6 +8,7 @@ from benchmarks import classification_sets, probabilities, real_sets, set_classi
 from benchmarks.cases import Data
 from benchmarks.options import Options
 from sklearn.linear_model import LogisticRegression as Peer
+from support.for_each import for_each
 
 from posterity.classification import BayesianLogisticRegression
 
@@ -74,7 +75,7 @@ def test_every_peer_can_be_fitted_and_tells_its_evidence_where_it_has_one():
 
 
 @here
-@pytest.mark.parametrize(
+@for_each(
     ("name", "rows", "columns", "test_rows", "classes"),
     [
         ("ripley", 250, 2, 1000, 2),

@@ -5,6 +5,7 @@ import json
 
 import numpy as np
 import pytest
+from support.for_each import for_each
 
 dask = pytest.importorskip("dask")
 
@@ -25,8 +26,8 @@ def here():
         yield
 
 
-@pytest.mark.parametrize("source", [SOURCE, RELATED], ids=["independent", "related"])
-@pytest.mark.parametrize("kind", KINDS)
+@for_each("source", [SOURCE, RELATED], ids=["independent", "related"])
+@for_each("kind", KINDS)
 def test_collections_hold_the_same_rows_at_every_pass(source, kind):
     X, y = source.collections(kind)
     Z, t = source.in_memory(kind)
@@ -77,7 +78,7 @@ def test_references_are_the_solutions():
     np.testing.assert_allclose(Z.T @ (y - 1.0 / (1.0 + np.exp(-Z @ w))), 0.0, atol=1e-8)
 
 
-@pytest.mark.parametrize("problem", dask_peers.PROBLEMS, ids=lambda problem: problem.name)
+@for_each("problem", dask_peers.PROBLEMS, ids=lambda problem: problem.name)
 def test_posterity_solves_what_the_reference_solves(problem):
     first = problem.contenders[0]
     assert first.name.startswith("posterity")
@@ -98,7 +99,7 @@ def test_errors_are_seen():
     assert dask_peers.component_error(turned, planes) == pytest.approx(np.sin(0.1))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("model", "kind"),
     [(BayesianLinearRegression, "numbers"), (BayesianLogisticRegression, "classes")],
 )

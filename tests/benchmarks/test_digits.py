@@ -9,11 +9,12 @@ import pytest
 from benchmarks import linear, scores
 from benchmarks.cases import Data
 from benchmarks.scores import log_relative_error
+from support.for_each import for_each
 
 THIRD = "0.333333333333333333333333333333"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("estimate", "exact", "digits"),
     [
         (1.0, "1.00000000000000000000000000000E+0", 15.0),

@@ -9,6 +9,7 @@ from benchmarks import bananas, gaussian_process, harness, process_classifiers
 from benchmarks import gaussian_process_classification as benchmark
 from benchmarks.cases import Size
 from benchmarks.options import Options
+from support.for_each import for_each
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +47,7 @@ def test_gpy_predicts_nearly_the_same(build, data):
     assert theirs.facts()["log_evidence"] < 0.0
 
 
-@pytest.mark.parametrize("classes", [2, 3])
+@for_each("classes", [2, 3])
 def test_bananas_are_as_many_as_asked_and_no_line_parts_them(classes):
     data = bananas.generate(np.random.default_rng(0), Size(3_000, 2, 10), classes)
     shares = np.bincount(data.y.astype(int)) / len(data.y)

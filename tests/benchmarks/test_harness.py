@@ -12,6 +12,7 @@ from benchmarks import harness, report, scores, worker
 from benchmarks.cases import Data, Size
 from benchmarks.options import HERE, Options
 from scipy import stats
+from support.for_each import for_each
 
 TIMES = ("fit_wall_s", "fit_cpu_s", "predict_wall_s", "predict_cpu_s")
 MEMORY = ("fit_peak_mib", "peak_mib", "absolute_peak_mib")
@@ -109,7 +110,7 @@ def test_data_survive_their_files(tmp_path):
         np.testing.assert_array_equal(getattr(loaded, name), getattr(data, name))
 
 
-@pytest.mark.parametrize(("rows", "columns"), [(300, 30), (30, 300)])
+@for_each(("rows", "columns"), [(300, 30), (30, 300)])
 def test_the_warm_up_is_small_and_as_wide_as_the_data(rows, columns):
     X, y = np.ones((rows, columns)), np.ones(rows)
     small = Data(X, y, X, y).small()
@@ -117,7 +118,7 @@ def test_the_warm_up_is_small_and_as_wide_as_the_data(rows, columns):
     assert (small.X.shape[0] < small.X.shape[1]) == (rows < columns)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("value", "text"),
     [(0.0, "0"), (None, "-"), (1234.5, "1,234"), (0.012345, "0.0123"), (-0.5, "-0.500")],
 )

@@ -11,6 +11,7 @@ from benchmarks import harness, logistic, probabilities
 from benchmarks.cases import Size
 from benchmarks.options import Options
 from scipy import optimize
+from support.for_each import for_each
 
 from posterity.classification import LogisticRegression
 
@@ -24,7 +25,7 @@ def weights_of(classes, rng):
     return SimpleNamespace(coef_=rng.normal(size=(rows, 3)), intercept_=rng.normal(size=rows))
 
 
-@pytest.mark.parametrize("classes", [2, 4])
+@for_each("classes", [2, 4])
 def test_gradient_is_that_of_the_mean_log_likelihood_in_standardised_columns(classes):
     data, model = data_of(classes), weights_of(classes, np.random.default_rng(1))
     model.coef_ /= data.X.std(axis=0)
@@ -46,7 +47,7 @@ def test_gradient_is_that_of_the_mean_log_likelihood_in_standardised_columns(cla
     assert found == pytest.approx(np.abs(numerical).max(), rel=1e-4)
 
 
-@pytest.mark.parametrize("classes", [2, 4])
+@for_each("classes", [2, 4])
 def test_log_probabilities_are_those_of_the_model(classes):
     data = data_of(classes)
     model = LogisticRegression().fit(data.X, data.y)

@@ -7,6 +7,7 @@ import pytest
 from benchmarks import motion, motion_models
 from benchmarks.options import Options
 from scipy import stats
+from support.for_each import for_each
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*iterations were not enough")
 LINEAR = [motion_models.Components, motion_models.Ridge]
@@ -73,7 +74,7 @@ def test_scores_are_those_of_the_normal():
     assert found["coverage_50"] == pytest.approx(0.5, abs=0.04)
 
 
-@pytest.mark.parametrize("kind", LINEAR)
+@for_each("kind", LINEAR)
 def test_linear_ways_fill_in_linear_frames_and_know_how_well(kind):
     rng = np.random.default_rng(0)
     W = rng.normal(size=(3, 12))

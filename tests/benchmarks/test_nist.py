@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+from support.for_each import for_each
 
 pytest.importorskip("statsmodels", reason="one of the packages compared; `make bench` installs it")
 
@@ -11,8 +12,8 @@ from benchmarks import nist
 from benchmarks.options import Options
 
 
-@pytest.mark.parametrize("package", nist.PACKAGES)
-@pytest.mark.parametrize(
+@for_each("package", nist.PACKAGES)
+@for_each(
     ("model", "exact"),
     [("poly", ["1", "2", "3"]), ("noint", ["2"]), ("lin", ["1", "2", "-3"])],
 )

@@ -6,6 +6,7 @@ from benchmarks import exact_posteriors, posterior_accuracy, samplers
 from benchmarks.cases import Data
 from benchmarks.options import Options
 from scipy import integrate, special, stats
+from support.for_each import for_each
 
 from posterity import kernels
 
@@ -100,7 +101,7 @@ def test_the_grid_integrates_two_weights():
     assert found.probabilities[0, 1] == pytest.approx(p / Z, abs=1e-4)
 
 
-@pytest.mark.parametrize("classes", [2, 3])
+@for_each("classes", [2, 3])
 def test_chains_over_functions_find_what_weighting_the_prior_finds(classes):
     rng, rho, s = np.random.default_rng(0), np.exp(-0.5), 3.0
     data = Data(np.zeros((1, 1)), np.array([1.0]), np.array([[0.0], [1.0], [50.0]]), np.zeros(3))

@@ -4,12 +4,13 @@ import numpy as np
 import pytest
 from benchmarks import principal
 from benchmarks.cases import Size
+from support.for_each import for_each
 
 CONTENDERS = [*principal.IN_MEMORY.contenders, *principal.IN_BLOCKS.contenders]
 
 
-@pytest.mark.parametrize("size", [Size(300, 20, 30), Size(20, 90, 30)], ids=["tall", "wide"])
-@pytest.mark.parametrize("contender", CONTENDERS, ids=lambda contender: contender.name)
+@for_each("size", [Size(300, 20, 30), Size(20, 90, 30)], ids=["tall", "wide"])
+@for_each("contender", CONTENDERS, ids=lambda contender: contender.name)
 def test_every_contender_finds_the_components(contender, size):
     data = principal.generate(np.random.default_rng(0), size)
     model = contender.fit(contender.build(), data.X, data.y)

@@ -9,6 +9,7 @@ from benchmarks import probabilities, real_sets, relevance_sets, tuned_machines
 from benchmarks import relevance_problems as sets
 from benchmarks.cases import Data
 from benchmarks.options import Options
+from support.for_each import for_each
 
 here = pytest.mark.skipif(not real_sets.FOLDER.exists(), reason="the data are not here")
 GRID = tuned_machines.Grid((1.0, 10.0), (0.25, 1.0))
@@ -96,7 +97,7 @@ def test_errors_of_classes_are_of_the_machine_and_log_loss_of_its_probabilities(
     assert found["log_loss"] == told["log_loss"]
 
 
-@pytest.mark.parametrize("pixels", [False, True])
+@for_each("pixels", [False, True])
 def test_machines_choose_from_the_grid_in_units_of_what_they_see(pixels):
     data = two_classes(0)
     machine = tuned_machines.TunedClassifier(GRID, pixels).fit(1000.0 * data.X, data.y)
@@ -114,7 +115,7 @@ def test_regressors_answer_in_the_units_of_the_targets():
     assert 0 < machine.vectors <= 60
 
 
-@pytest.mark.parametrize("uniform", [False, True])
+@for_each("uniform", [False, True])
 def test_sinc_has_noise_of_size_a_tenth(uniform):
     draws = [sets.sinc(k, uniform) for k in range(20)]
     x = draws[0].X[:, 0]
@@ -126,7 +127,7 @@ def test_sinc_has_noise_of_size_a_tenth(uniform):
     np.testing.assert_allclose(draws[0].reference, np.sinc(draws[0].X_test[:, 0] / np.pi))
 
 
-@pytest.mark.parametrize(("number", "columns", "noise"), [(1, 10, 1.0), (2, 4, 125.0), (3, 4, 0.1)])
+@for_each(("number", "columns", "noise"), [(1, 10, 1.0), (2, 4, 125.0), (3, 4, 0.1)])
 def test_friedmans_functions_have_the_noise_of_the_literature(number, columns, noise):
     data = sets.friedman(3, number)
     assert data.X.shape == (240, columns)
@@ -136,7 +137,7 @@ def test_friedmans_functions_have_the_noise_of_the_literature(number, columns, n
 
 
 @here
-@pytest.mark.parametrize(
+@for_each(
     ("name", "rows", "columns", "test_rows", "splits"),
     [
         ("banana", 400, 2, 4900, 10),

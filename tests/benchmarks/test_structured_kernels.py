@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from benchmarks import structured_kernels
 from benchmarks.options import Options
+from support.for_each import for_each
 
 PART = ["ab" * 10, "abb" * 7, "aab" * 7, "ba" * 9]
 
@@ -33,7 +34,7 @@ def few_folds(monkeypatch):
     monkeypatch.setattr(structured_kernels, "INNER_FOLDS", 2)
 
 
-@pytest.mark.parametrize("groups", [np.arange(20), np.arange(20) // 3], ids=["one", "three"])
+@for_each("groups", [np.arange(20), np.arange(20) // 3], ids=["one", "three"])
 def test_errors_of_rows_left_out_are_those_of_fits_without_them(groups):
     rng = np.random.default_rng(0)
     Z, y = rng.normal(size=(20, 30)), rng.choice([-1.0, 1.0], size=20)

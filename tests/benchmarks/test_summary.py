@@ -8,6 +8,7 @@ import shutil
 import pytest
 from benchmarks import compact, readings, report, summary
 from benchmarks.highlights import ROWS
+from support.for_each import for_each
 
 DOCS = summary.README.parent / "docs"
 DIRECTIVE = re.compile(r"^```\{results\} (\w+)\n:show: (\w+)\n```$", re.M)
@@ -41,7 +42,7 @@ def test_every_result_is_on_a_page():
     assert {name for shown in SHOWN.values() for name, _ in shown} == set(readings.names())
 
 
-@pytest.mark.parametrize("page", SHOWS)
+@for_each("page", SHOWS)
 def test_a_page_shows_each_result_once_and_only_its_own_columns(page):
     names = [name for name, _ in SHOWN[page]]
     assert len(names) == len(set(names))
@@ -121,7 +122,7 @@ def test_what_others_published_stays_as_they_wrote_it():
     assert rows["exact GP"] == {"rmse": "0.48", "log_score": "-0.7"}
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("name", "cells"),
     [
         ("calibration", "posterity, plain average of trees|0.105|0.0117"),

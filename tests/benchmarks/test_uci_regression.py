@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from benchmarks import report, scores, uci_regression
 from benchmarks.options import Options
+from support.for_each import for_each
 
 from posterity.regression import GaussianProcessRegressor
 
@@ -63,7 +64,7 @@ def test_absent_data_are_no_error(monkeypatch, tmp_path):
 
 
 @pytest.mark.skipif(not uci_regression.FOLDER.exists(), reason="the data are not here")
-@pytest.mark.parametrize("problem", uci_regression.PROBLEMS, ids=lambda problem: problem.name)
+@for_each("problem", uci_regression.PROBLEMS, ids=lambda problem: problem.name)
 def test_sets_have_twenty_splits_of_nine_tenths(problem):
     data = np.load(uci_regression.FOLDER / f"{problem.name}.npz")
     assert len(data["train_idx"]) == len(data["test_idx"]) == uci_regression.SPLITS

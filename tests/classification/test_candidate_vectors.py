@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import expit
 from sklearn.base import clone
+from support.for_each import for_each
 
 import posterity
 from posterity import RelevanceVectorClassifier, kernels
@@ -53,8 +54,8 @@ def test_the_evidence_is_laplaces_for_the_columns_of_the_vectors():
     )
 
 
-@pytest.mark.parametrize("n_classes", [2, 3])
-@pytest.mark.parametrize("vectors", ["shared", "per_class"])
+@for_each("n_classes", [2, 3])
+@for_each("vectors", ["shared", "per_class"])
 def test_rows_of_each_kind_of_model_may_be_drawn(n_classes, vectors):
     X, y = rings(n_classes=n_classes)
     model = RelevanceVectorClassifier(KERNEL, candidates=20, vectors=vectors, random_state=1)
@@ -115,7 +116,7 @@ def test_a_weight_repeats_a_row():
     assert_same(other, model, X)
 
 
-@pytest.mark.parametrize("n_classes", [2, 3])
+@for_each("n_classes", [2, 3])
 def test_both_algorithms_climb_to_about_the_same_evidence(n_classes):
     X, y = rings(n_classes=n_classes)
     model = RelevanceVectorClassifier(KERNEL, candidates=GRID)
@@ -124,7 +125,7 @@ def test_both_algorithms_climb_to_about_the_same_evidence(n_classes):
     assert textbook.log_evidence_ == pytest.approx(stepwise.log_evidence_, abs=3.0)
 
 
-@pytest.mark.parametrize("weighted", [True, False])
+@for_each("weighted", [True, False])
 def test_there_are_no_more_vectors_than_allowed(weighted):
     X, y = rings(400)
     w = np.full(len(y), 1.5) if weighted else None

@@ -10,6 +10,7 @@ from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from support.estimator_checks import every_check_once
+from support.for_each import for_each
 
 import posterity
 from posterity import classification, distributions
@@ -37,7 +38,7 @@ def test_scikit_learn_contract(estimator, check):
 
 
 @every_case
-@pytest.mark.parametrize("n_classes", [2, 3])
+@for_each("n_classes", [2, 3])
 def test_everything_derives_from_the_distribution(model, n_classes):
     X, y = data(n_classes=n_classes)
     fitted = clone(model).fit(X, y)
@@ -52,7 +53,7 @@ def test_everything_derives_from_the_distribution(model, n_classes):
 
 
 @every_case
-@pytest.mark.parametrize("n_classes", [2, 4])
+@for_each("n_classes", [2, 4])
 def test_probabilities_are_probabilities_however_far_the_query(model, n_classes):
     X, y = data(n_classes=n_classes)
     far = np.concatenate([X, 1e3 * X, 1e6 * X])
@@ -65,7 +66,7 @@ def test_probabilities_are_probabilities_however_far_the_query(model, n_classes)
 
 
 @every_case
-@pytest.mark.parametrize("n_classes", [2, 3])
+@for_each("n_classes", [2, 3])
 def test_weights_equal_repetition(model, n_classes):
     X, y = data(n_classes=n_classes)
     weight = np.random.default_rng(3).integers(1, 4, len(y))
@@ -85,7 +86,7 @@ def test_a_row_of_weight_zero_is_absent_and_so_is_its_class(model):
     np.testing.assert_allclose(fitted.predict_proba(X), expected, atol=2e-6)
 
 
-@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame], ids=["pandas", "polars"])
+@for_each("frame", [pd.DataFrame, pl.DataFrame], ids=["pandas", "polars"])
 @every_case
 def test_names_of_data_frames_are_kept_and_checked(model, frame):
     X, y = data()

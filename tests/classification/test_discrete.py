@@ -7,6 +7,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from support.estimator_checks import every_check_once
+from support.for_each import for_each
 
 from posterity import distributions
 from posterity.classification.discrete import DiscreteClassifier
@@ -119,7 +120,7 @@ def test_an_unseen_category_leaves_the_other_columns_their_say():
 
 
 @both
-@pytest.mark.parametrize("C", [2, 3])
+@for_each("C", [2, 3])
 def test_integer_weights_equal_repeated_rows(independent, C):
     X, y = rows(C=C)
     w = np.random.default_rng(1).integers(0, 4, len(y))
@@ -162,7 +163,7 @@ def test_first_rows_of_one_class_ask_for_the_others():
         DiscreteClassifier().partial_fit([["a"]], [0])
 
 
-@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame, np.array])
+@for_each("frame", [pd.DataFrame, pl.DataFrame, np.array])
 def test_words_and_numbers_come_from_anywhere(frame):
     table = {"colour": ["red", "red", "blue", "blue"], "size": [1, 2, 1, 2]}
     X = np.array(list(zip(*table.values(), strict=True)), dtype=object)
@@ -180,7 +181,7 @@ def test_pandas_categories_are_categories():
     assert list(DiscreteClassifier().fit(X, ["p", "q", "p"]).predict(X)) == ["p", "q", "p"]
 
 
-@pytest.mark.parametrize("nothing", [None, np.nan, pd.NA, pd.NaT])
+@for_each("nothing", [None, np.nan, pd.NA, pd.NaT])
 def test_a_missing_value_is_named(nothing):
     X = np.array([["a", 1], ["b", nothing]], dtype=object)
     with pytest.raises(ValueError, match=r"column 1 \(row 1\).*'missing'"):

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from support.for_each import for_each
 
 from posterity import DualLogisticRegression, features, kernels
 from posterity.classification import SeparationWarning
@@ -20,7 +21,7 @@ each_offset = pytest.mark.parametrize("fit_intercept", [True, False])
 
 @each_count
 @each_offset
-@pytest.mark.parametrize("weighted", [True, False])
+@for_each("weighted", [True, False])
 def test_the_dual_weights_give_the_latent_mean(n_classes, fit_intercept, weighted):
     X, y, queries = data(n_classes=n_classes)
     weight = np.random.default_rng(1).uniform(0.5, 2.0, len(y)) if weighted else None
@@ -34,7 +35,7 @@ def test_the_dual_weights_give_the_latent_mean(n_classes, fit_intercept, weighte
 
 
 @each_count
-@pytest.mark.parametrize("prior", ["normal", "flat"])
+@for_each("prior", ["normal", "flat"])
 def test_with_the_linear_kernel_there_are_weights_of_the_columns(n_classes, prior):
     X, y, queries = data(n_classes=n_classes)
     model = DualLogisticRegression(prior=prior).fit(X, y)
@@ -44,7 +45,7 @@ def test_with_the_linear_kernel_there_are_weights_of_the_columns(n_classes, prio
     assert not hasattr(DualLogisticRegression(kernels.RBF(1.0)).fit(X, y), "coef_")
 
 
-@pytest.mark.parametrize("prior", ["normal", "flat"])
+@for_each("prior", ["normal", "flat"])
 def test_with_an_offset_the_origin_does_not_matter(prior):
     X, y, queries = data()
     plain = DualLogisticRegression(prior=prior).fit(X, y)

@@ -9,6 +9,7 @@ from scipy.special import expit
 from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.model_selection import GridSearchCV
+from support.for_each import for_each
 
 from posterity import GaussianProcessClassifier, kernels
 from posterity.inference.process.latent.laplace import LaplacePosterior
@@ -39,8 +40,8 @@ def exact_evidence(kernel, X, y, nodes=24):
     return float(weight @ np.prod(expit(np.where(y[:, None] > 0, f, -f)), axis=0))
 
 
-@pytest.mark.parametrize("y", [[0, 1], [0, 1, 1], [1, 0, 1], [1, 1, 0]], ids=str)
-@pytest.mark.parametrize("variance", [1.0, 6.0])
+@for_each("y", [[0, 1], [0, 1, 1], [1, 0, 1], [1, 1, 0]], ids=str)
+@for_each("variance", [1.0, 6.0])
 def test_propagation_is_closer_to_the_integral_than_laplace(y, variance):
     X, queries = np.array([[0.0], [0.7], [1.1]])[: len(y)], np.array([[-0.8], [0.2], [0.9], [1.5]])
     kernel = variance * kernels.RBF(1.0)
@@ -119,7 +120,7 @@ def test_auto_repeats_rows_only_to_a_few_more(monkeypatch):
         assert many.log_evidence_ == model.log_evidence_
 
 
-@pytest.mark.parametrize("inference", ["auto", "propagation"])
+@for_each("inference", ["auto", "propagation"])
 def test_whole_weights_repeat_under_propagation(inference):
     X, y = data(20)
     counts = np.random.default_rng(1).integers(0, 4, len(y))
@@ -142,8 +143,8 @@ def test_what_propagation_cannot_is_a_sentence():
         model.fit(*data(n_classes=3))
 
 
-@pytest.mark.parametrize("n_classes", [2, 3])
-@pytest.mark.parametrize("mean", ["constant", "zero"])
+@for_each("n_classes", [2, 3])
+@for_each("mean", ["constant", "zero"])
 def test_points_at_all_rows_are_the_exact_process(n_classes, mean):
     X, y = data(n_classes=n_classes)
     kernel = (4.0 * kernels.Matern(1.2)).fixed()
@@ -158,7 +159,7 @@ def test_points_at_all_rows_are_the_exact_process(n_classes, mean):
         )
 
 
-@pytest.mark.parametrize("n_classes", [2, 3])
+@for_each("n_classes", [2, 3])
 def test_auto_ends_with_the_nearest_normal_where_points_carry_the_functions(n_classes):
     X, y = data(n_classes=n_classes)
     kernel = (40.0 * kernels.RBF(1.2)).fixed()
@@ -225,7 +226,7 @@ def test_rows_to_learn_on_hold_every_class_however_rare(monkeypatch):
         assert sorted(set(seen[-1])) == [0.0, 1.0, 2.0]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("labels", "kind"),
     [
         (["no", "yes"], "U"),

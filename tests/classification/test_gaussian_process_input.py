@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
+from support.for_each import for_each
 
 from posterity import GaussianProcessClassifier, kernels, optimize
 
@@ -23,7 +24,7 @@ def assert_probabilities(model, X):
     assert np.all(np.isfinite(log_p))
 
 
-@pytest.mark.parametrize("seed", range(10))
+@for_each("seed", range(10))
 def test_no_variance_is_negative_in_three_hundred_configurations(seed):
     rng = np.random.default_rng(seed)
     for _ in range(30):
@@ -45,7 +46,7 @@ def test_no_variance_is_negative_in_three_hundred_configurations(seed):
         assert_probabilities(model, queries)
 
 
-@pytest.mark.parametrize("n_classes", [2, 3])
+@for_each("n_classes", [2, 3])
 def test_far_away_the_offset_is_all_there_is(n_classes):
     X, y = data(60, n_classes)
     y[:20] = 0
@@ -60,7 +61,7 @@ def test_far_away_the_offset_is_all_there_is(n_classes):
     assert np.all(np.isfinite(learned.predict_log_proba(far)))
 
 
-@pytest.mark.parametrize("inference", ["auto", "laplace", "propagation"])
+@for_each("inference", ["auto", "laplace", "propagation"])
 def test_classes_that_are_told_apart_do_not_run_away(inference):
     X, _ = data()
     X = X[np.abs(X[:, 0]) > 0.2]
@@ -158,7 +159,7 @@ def test_what_was_fitted_does_not_change_with_the_array():
     np.testing.assert_array_equal(model.predict_proba(queries), expected)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("options", "error", "says"),
     [
         ({"mean": "linear"}, ValueError, "mean='linear' must be one of"),

@@ -7,6 +7,7 @@ import pytest
 from scipy.optimize import linprog
 from scipy.special import expit
 from sklearn.linear_model import LogisticRegression as ReferenceLogistic
+from support.for_each import for_each
 
 from posterity import LogisticRegression
 from posterity.classification import SeparationWarning
@@ -23,7 +24,7 @@ each_count = pytest.mark.parametrize("n_classes", [2, 3, 4])
 
 
 @each_count
-@pytest.mark.parametrize("fit_intercept", [True, False])
+@for_each("fit_intercept", [True, False])
 def test_scikit_learn_agrees_without_a_penalty(n_classes, fit_intercept):
     X, y = data(n_classes=n_classes)
     weight = np.random.default_rng(1).uniform(0.5, 2.0, len(y))
@@ -110,7 +111,7 @@ def test_units_and_origin_of_the_columns_do_not_matter(n_classes):
     assert moved.log_likelihood_ == pytest.approx(plain.log_likelihood_, abs=1e-8)
 
 
-@pytest.mark.parametrize("names", [[0, 1], [7.0, -1.0], ["no", "yes"], [False, True]])
+@for_each("names", [[0, 1], [7.0, -1.0], ["no", "yes"], [False, True]])
 def test_classes_are_named_as_they_come(names):
     X, y = data()
     model = LogisticRegression().fit(X, np.array(names)[y])
@@ -133,7 +134,7 @@ def separable(X, y, **choices):
 
 
 @each_count
-@pytest.mark.parametrize("scale", [1e-9, 1.0, 1e9])
+@for_each("scale", [1e-9, 1.0, 1e9])
 def test_separable_classes_are_called_so_whatever_the_units(n_classes, scale):
     X, _ = data()
     y = np.argmax(X @ np.random.default_rng(4).normal(size=(3, n_classes)), axis=1)
@@ -145,7 +146,7 @@ def test_separable_classes_are_called_so_whatever_the_units(n_classes, scale):
     assert np.mean(model.predict(scale * X) == y) > 0.95
 
 
-@pytest.mark.parametrize("fit_intercept", [True, False])
+@for_each("fit_intercept", [True, False])
 def test_one_row_on_the_boundary_does_not_hide_it(fit_intercept):
     """Two rows at one place, of different classes; all others lie to one side or the other."""
     x = np.array([-2.0, -1.0, -0.5, 0.0, 0.0, 0.3, 1.5, 4.0])[:, None]
@@ -154,7 +155,7 @@ def test_one_row_on_the_boundary_does_not_hide_it(fit_intercept):
 
 
 @each_count
-@pytest.mark.parametrize("full", [True, False], ids=["all indicators", "one left out"])
+@for_each("full", [True, False], ids=["all indicators", "one left out"])
 def test_a_category_of_one_class_only_does_not_hide_it(n_classes, full):
     X, y = data(400, n_classes=n_classes)
     rng = np.random.default_rng(2)
@@ -171,7 +172,7 @@ def test_a_category_of_one_class_only_does_not_hide_it(n_classes, full):
     np.testing.assert_allclose(model.coef_[:, :3], rest.coef_[:, :3], atol=0.3)
 
 
-@pytest.mark.parametrize("seed", range(5))
+@for_each("seed", range(5))
 @each_count
 def test_nearly_separable_classes_are_not_called_so(seed, n_classes):
     """Each two classes have two rows, far out, on each other's side."""
@@ -198,7 +199,7 @@ def can_be_separated(X, y):
     return -best.fun > 1e-6
 
 
-@pytest.mark.parametrize("seed", [*range(40), 110, 179, 428, 521])
+@for_each("seed", [*range(40), 110, 179, 428, 521])
 def test_linear_programming_agrees_on_what_is_separable(seed):
     """Small tables of few values, where rows lie on the boundary and classes part one by one."""
     rng = np.random.default_rng(seed)

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from scipy.special import expit, softmax
 from support.estimator_checks import checks_of_settings
+from support.for_each import for_each
 
 from posterity import distributions, features
 from posterity.classification.logistic_tree import LogisticTreeClassifier
@@ -44,9 +45,9 @@ def test_is_a_scikit_learn_classifier(estimator, check):
     check(estimator)
 
 
-@pytest.mark.parametrize("rows", [xor, two_regions, three])
-@pytest.mark.parametrize("training", ["joint", "branchwise"])
-@pytest.mark.parametrize("gates", ["soft", "hard"])
+@for_each("rows", [xor, two_regions, three])
+@for_each("training", ["joint", "branchwise"])
+@for_each("gates", ["soft", "hard"])
 def test_classes_that_no_line_parts_are_learned(rows, training, gates):
     X, y = rows()
     fitted = model(1, training=training, gates=gates).fit(X, y)
@@ -54,8 +55,8 @@ def test_classes_that_no_line_parts_are_learned(rows, training, gates):
     assert fitted.score(*rows(seed=1)) > max(0.93, line.score(*rows(seed=1)) + 0.05)
 
 
-@pytest.mark.parametrize(("rows", "C"), [(xor, 2), (three, 3)])
-@pytest.mark.parametrize("depth", [0, 2])
+@for_each(("rows", "C"), [(xor, 2), (three, 3)])
+@for_each("depth", [0, 2])
 def test_soft_predictions_are_what_published_weights_say(rows, C, depth):
     X, y = rows()
     X = X * [1e3, 1e-2] + [5e3, 1.0]
@@ -76,7 +77,7 @@ def test_soft_predictions_are_what_published_weights_say(rows, C, depth):
     assert isinstance(fitted.predict_dist(X), kind)
 
 
-@pytest.mark.parametrize(("rows", "C"), [(xor, 2), (three, 3)])
+@for_each(("rows", "C"), [(xor, 2), (three, 3)])
 def test_hard_predictions_are_those_of_one_leaf(rows, C):
     X, y = rows()
     X = X * [1e3, 1e-2] + [5e3, 1.0]
@@ -101,8 +102,8 @@ def test_depth_zero_is_a_mixture_of_one_expert():
     np.testing.assert_array_equal(tree.gate_proba(X), 1.0)
 
 
-@pytest.mark.parametrize("rows", [xor, three])
-@pytest.mark.parametrize("depth", [1, None])
+@for_each("rows", [xor, three])
+@for_each("depth", [1, None])
 def test_integer_weights_equal_repeated_rows_in_any_order(rows, depth):
     X, y = rows(60)
     rng = np.random.default_rng(1)
@@ -189,7 +190,7 @@ def test_features_take_the_place_of_columns():
     np.testing.assert_array_equal(fitted.predict(X), again.predict(frame))
 
 
-@pytest.mark.parametrize("gates", ["soft", "hard"])
+@for_each("gates", ["soft", "hard"])
 def test_what_a_search_found_is_told_and_kept(gates):
     X, y = xor(60)
     fitted = model(2, gates=gates).fit(X, y)
@@ -200,7 +201,7 @@ def test_what_a_search_found_is_told_and_kept(gates):
     np.testing.assert_array_equal(again.predict_proba(X), fitted.predict_proba(X))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("options", "match"),
     [
         ({"depth": -1}, "depth=-1 must be a whole number of at least 0"),

@@ -9,6 +9,7 @@ from scipy.special import expit, softmax
 from sklearn.base import clone
 from sklearn.metrics import log_loss
 from support.estimator_checks import checks_of_settings
+from support.for_each import for_each
 
 from posterity import distributions
 from posterity.classification.logit_boost import LogitBoostClassifier
@@ -41,7 +42,7 @@ def test_scikit_learn_contract(estimator, check):
     check(estimator)
 
 
-@pytest.mark.parametrize(("rows", "most"), [(ring, 0.3), (three, 0.45)])
+@for_each(("rows", "most"), [(ring, 0.3), (three, 0.45)])
 def test_classes_are_learned(rows, most):
     model = LogitBoostClassifier(n_estimators=60).fit(*rows(2000))
     X, y = rows(seed=1)
@@ -49,7 +50,7 @@ def test_classes_are_learned(rows, most):
     assert model.score(X, y) > 0.85
 
 
-@pytest.mark.parametrize("rows", [ring, three])
+@for_each("rows", [ring, three])
 def test_stages_are_fits_of_that_length(rows):
     X, y = rows()
     model = LogitBoostClassifier(n_estimators=12).fit(X, y)
@@ -72,9 +73,7 @@ def test_stages_are_fits_of_that_length(rows):
     assert k == model.n_estimators_ == 12
 
 
-@pytest.mark.parametrize(
-    ("rows", "kind", "n_latents"), [(ring, "Bernoulli", 1), (three, "Categorical", 3)]
-)
+@for_each(("rows", "kind", "n_latents"), [(ring, "Bernoulli", 1), (three, "Categorical", 3)])
 def test_predictions_plug_the_activation_in(rows, kind, n_latents):
     X, y = rows()
     model = LogitBoostClassifier(n_estimators=10).fit(X, y)
@@ -95,7 +94,7 @@ def test_gains_by_column_add_up_to_the_rise_of_the_log_likelihood():
     assert np.all(model.column_gain_[:2] > model.column_gain_[2:].max())
 
 
-@pytest.mark.parametrize("rows", [ring, three])
+@for_each("rows", [ring, three])
 def test_a_whole_weight_equals_repeating_the_row(rows):
     X, y = rows(700)  # more values than there are thresholds
     weights = np.random.default_rng(1).integers(0, 4, size=700)
@@ -204,7 +203,7 @@ def test_data_frames_and_copies_are_taken():
     assert clone(model).get_params() == model.get_params()
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("options", "message"),
     [
         ({"n_estimators": 0}, "n_estimators=0 must be a whole number of at least 1"),

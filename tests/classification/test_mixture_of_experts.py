@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from support.estimator_checks import checks_of_settings
+from support.for_each import for_each
 
 from posterity import distributions, features
 from posterity.classification.mixture_of_experts import MixtureOfExpertsClassifier
@@ -28,14 +29,14 @@ def test_is_a_scikit_learn_classifier(estimator, check):
     check(estimator)
 
 
-@pytest.mark.parametrize("rows", [xor, three])
+@for_each("rows", [xor, three])
 def test_classes_that_no_line_parts_are_learned(rows):
     X, y = rows()
     assert model(1, n_restarts=0).fit(X, y).score(X, y) < 0.75
     assert model(2).fit(X, y).score(*rows(seed=1)) > 0.93
 
 
-@pytest.mark.parametrize(("rows", "C"), [(xor, 2), (three, 3)])
+@for_each(("rows", "C"), [(xor, 2), (three, 3)])
 def test_predictions_are_experts_averaged_by_gates(rows, C):
     X, y = rows()
     fitted = model(3, n_restarts=0).fit(X, y)
@@ -50,7 +51,7 @@ def test_predictions_are_experts_averaged_by_gates(rows, C):
     assert isinstance(fitted.predict_dist(X), kind)
 
 
-@pytest.mark.parametrize(("rows", "C"), [(xor, 2), (three, 3)])
+@for_each(("rows", "C"), [(xor, 2), (three, 3)])
 def test_weights_are_in_the_units_of_the_data(rows, C):
     X, y = rows()
     X = X * [1e3, 1e-2] + [5e3, 1.0]
@@ -72,7 +73,7 @@ def test_units_of_the_columns_do_not_matter():
     np.testing.assert_allclose(one.predict_proba(X), other.predict_proba(moved), atol=1e-2)
 
 
-@pytest.mark.parametrize("rows", [xor, three])
+@for_each("rows", [xor, three])
 def test_integer_weights_equal_repeated_rows_in_any_order(rows):
     X, y = rows(60)
     rng = np.random.default_rng(1)
@@ -122,7 +123,7 @@ def test_a_constant_column_changes_nothing():
     assert np.isfinite(model(n_restarts=0).fit(constant, y).predict_proba(constant)).all()
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("options", "match"),
     [
         ({"n_experts": 0}, "n_experts=0 must be a whole number of at least 1"),

@@ -11,6 +11,7 @@ from sklearn.base import clone
 from sklearn.metrics import log_loss
 from sklearn.model_selection import GridSearchCV, GroupKFold, cross_validate
 from support.estimator_checks import checks_of_settings
+from support.for_each import for_each
 
 from posterity import RandomForestClassifier, scoring
 from posterity.designs import Chunks
@@ -190,7 +191,7 @@ def test_huge_and_fractional_weights_are_counts():
         assert model.forest_.leaves.totals()[model.apply(X)].min() >= min(scale, 1.0) - 1e-9
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("options", "message"),
     [
         ({"n_estimators": 0}, "n_estimators=0 must be a whole number of at least 1"),
@@ -218,7 +219,7 @@ def test_parameters_out_of_range_are_named(options, message):
         forest().set_params(**options).fit(*rows(30))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("groups", "message"),
     [
         (np.arange(5), r"groups has shape \(5,\) but there are 30 rows"),

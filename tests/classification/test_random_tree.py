@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from support.for_each import for_each
 
 from posterity import RandomTreeClassifier, trees
 
@@ -28,7 +29,7 @@ def test_a_leaf_predicts_by_its_counts_and_a_prior_about_the_frequencies():
     np.testing.assert_allclose(p, [[(6.0 + 2.0 * 0.5) / 8.0, 2.0 * 0.5 / 8.0]])
 
 
-@pytest.mark.parametrize("min_samples_leaf", [1.0, 7.0, 50.0])
+@for_each("min_samples_leaf", [1.0, 7.0, 50.0])
 def test_each_side_of_a_split_has_rows_enough(min_samples_leaf):
     X, y = steps(200)
     y = np.where(np.random.default_rng(2).random(200) < 0.3, 2, y)
@@ -62,7 +63,7 @@ def test_oblique_tests_part_in_one_split_what_columns_part_in_many():
     assert by_difference.score(X, y) > 0.99 > RandomTreeClassifier(**one).fit(X, y).score(X, y)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("options", "message"),
     [
         ({"max_features": 0}, "max_features=0"),

@@ -7,6 +7,7 @@ import pytest
 from classification_cases import CASES, IDS, data
 from scipy.stats import multivariate_normal
 from sklearn.base import clone
+from support.for_each import for_each
 
 from posterity import LogisticTreeClassifier
 from posterity.inference import rows
@@ -15,8 +16,8 @@ from posterity.likelihoods import softmax_mean
 ORDERS = [(1, 0), (1, 2, 0), (3, 2, 1, 0)]
 
 
-@pytest.mark.parametrize("case", CASES, ids=IDS)
-@pytest.mark.parametrize("order", ORDERS, ids=["two", "three", "four"])
+@for_each("case", CASES, ids=IDS)
+@for_each("order", ORDERS, ids=["two", "three", "four"])
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_names_of_classes_do_not_matter(case, order):
     X, y = data(60, n_classes=len(order))
@@ -26,7 +27,7 @@ def test_names_of_classes_do_not_matter(case, order):
     np.testing.assert_allclose(renamed[:, order], probabilities, atol=1e-6)
 
 
-@pytest.mark.parametrize("seed", [0, 3])
+@for_each("seed", [0, 3])
 def test_a_depth_that_held_out_rows_choose_does_not_depend_on_names(seed):
     X, y = data(100, n_classes=2, seed=seed)
     model = LogisticTreeClassifier(max_depth=2, n_restarts=1, random_state=0)
@@ -50,7 +51,7 @@ def test_rows_held_out_do_not_depend_on_names():
         np.testing.assert_array_equal(found, expected)
 
 
-@pytest.mark.parametrize("n_classes", [3, 5, 8])
+@for_each("n_classes", [3, 5, 8])
 def test_averages_of_a_softmax_do_not_depend_on_the_order_of_classes(n_classes):
     rng = np.random.default_rng(0)
     mean = 2.0 * rng.normal(size=(20, n_classes))

@@ -9,6 +9,7 @@ from scipy.special import expit
 from sklearn.datasets import load_iris, load_wine, make_classification
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import log_loss
+from support.for_each import for_each
 
 from posterity import RelevanceVectorClassifier, kernels, models
 from posterity.inference.sparse_bayes.problem import Chosen
@@ -94,7 +95,7 @@ def test_the_order_of_the_rows_does_not_matter(n_classes, vectors):
 
 @each_count
 @each_sharing
-@pytest.mark.parametrize("fit_intercept", [True, False])
+@for_each("fit_intercept", [True, False])
 def test_the_dual_weights_give_the_latent_mean(n_classes, vectors, fit_intercept):
     X, y = rings(n_classes=n_classes)
     model = RelevanceVectorClassifier(RBF, vectors=vectors, fit_intercept=fit_intercept).fit(X, y)
@@ -151,7 +152,7 @@ def test_equal_rows_are_told_by_the_first():
 
 
 @each_sharing
-@pytest.mark.parametrize("n", [2, 3])
+@for_each("n", [2, 3])
 def test_as_many_rows_as_classes(n, vectors):
     X = np.arange(2.0 * n).reshape(n, 2)
     model = RelevanceVectorClassifier(vectors=vectors).fit(X, np.arange(n))
@@ -179,7 +180,7 @@ def test_labels_of_chance_are_not_learned():
 
 
 @each_sharing
-@pytest.mark.parametrize("half", [0, 1])
+@for_each("half", [0, 1])
 def test_iris_needs_few_vectors(vectors, half):
     X, y = load_iris(return_X_y=True)
     kernel = kernels.RBF(tuple(4.0 * X.std(axis=0))).fixed()
@@ -375,7 +376,7 @@ def test_more_passes_are_not_advised_where_they_would_not_help():
         models.report_choice(ended, "vector", 5, calls=1)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("wrong", "sentence"),
     [
         ({"vectors": "own"}, "vectors='own' must be one of"),

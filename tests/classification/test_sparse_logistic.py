@@ -8,6 +8,7 @@ from scipy import optimize as scipy_optimize
 from scipy.special import expit, log_softmax, logsumexp, softmax
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import log_loss
+from support.for_each import for_each
 from support.latents import with_covariance
 
 from posterity import (
@@ -83,7 +84,7 @@ def brute_force(Z, codes, weights, precision, offset_precision, n_classes):
     return shift, W, S.reshape(C, w, C, w), evidence
 
 
-@pytest.mark.parametrize("columns", ["shared", "per_class"])
+@for_each("columns", ["shared", "per_class"])
 def test_evidence_and_latent_values_are_those_of_the_dense_model(columns):
     X, y = data(150, 3)
     weights = np.random.default_rng(1).uniform(0.5, 2.0, len(y))
@@ -130,7 +131,7 @@ def test_two_classes_agree_with_the_softmax_of_two():
 
 
 @each_offset
-@pytest.mark.parametrize("weighted", [True, False])
+@for_each("weighted", [True, False])
 def test_rows_read_in_chunks_give_the_model_of_rows_in_memory(fit_intercept, weighted):
     X, y = data()
     w = np.random.default_rng(1).integers(1, 4, len(y)).astype(float) if weighted else None
@@ -160,7 +161,7 @@ def test_what_chunks_cannot_do_gets_a_sentence():
         SparseLogisticRegression(algorithm="alternating").fit(two)
 
 
-@pytest.mark.parametrize("columns", ["shared", "per_class"])
+@for_each("columns", ["shared", "per_class"])
 def test_units_do_not_matter(columns):
     X, y = data(n_classes=3)
     unit, origin = 10.0 ** np.arange(-4.0, 4.0), 3.0 * np.arange(8.0)
@@ -172,8 +173,8 @@ def test_units_do_not_matter(columns):
     np.testing.assert_allclose(moved.predict_proba((X + origin) * unit), p, atol=1e-6)
 
 
-@pytest.mark.parametrize("columns", ["shared", "per_class"])
-@pytest.mark.parametrize("n_classes", [2, 3])
+@for_each("columns", ["shared", "per_class"])
+@for_each("n_classes", [2, 3])
 def test_the_names_of_the_classes_do_not_matter(n_classes, columns):
     X, y = data(n_classes=n_classes)
     model = SparseLogisticRegression(columns=columns)
@@ -182,7 +183,7 @@ def test_the_names_of_the_classes_do_not_matter(n_classes, columns):
     np.testing.assert_allclose(reversed_p[:, ::-1], p, atol=2e-3)
 
 
-@pytest.mark.parametrize("n_classes", [2, 3])
+@for_each("n_classes", [2, 3])
 def test_without_signal_the_frequencies_are_predicted(n_classes):
     rng = np.random.default_rng(5)
     X, y = np.ones((90, 4)), rng.integers(0, n_classes, 90)
@@ -206,8 +207,8 @@ def test_columns_of_noise_are_rarely_kept():
     assert kept / 200 < 0.05
 
 
-@pytest.mark.parametrize("columns", ["shared", "per_class"])
-@pytest.mark.parametrize("n_classes", [2, 3])
+@for_each("columns", ["shared", "per_class"])
+@for_each("n_classes", [2, 3])
 def test_separable_classes_have_finite_weights(n_classes, columns):
     X = np.repeat(np.arange(n_classes, dtype=float), 20)[:, None]
     y = X[:, 0].astype(int)
@@ -217,7 +218,7 @@ def test_separable_classes_have_finite_weights(n_classes, columns):
     np.testing.assert_array_equal(model.predict(X), y)
 
 
-@pytest.mark.parametrize("n", [2, 3])
+@for_each("n", [2, 3])
 def test_as_many_rows_as_classes(n):
     X = np.arange(2.0 * n).reshape(n, 2)
     for columns in ("shared", "per_class"):
@@ -268,7 +269,7 @@ def apart(n_classes, seed=0):
     return X, y, centres[labels] + rng.normal(size=(600, 6)), labels
 
 
-@pytest.mark.parametrize("n_classes", [2, 3])
+@for_each("n_classes", [2, 3])
 def test_classes_that_hardly_overlap_are_told_apart_with_more_certainty(n_classes):
     losses = []
     for seed in range(4):
@@ -279,8 +280,8 @@ def test_classes_that_hardly_overlap_are_told_apart_with_more_certainty(n_classe
     assert nearest < laplace - 0.01
 
 
-@pytest.mark.parametrize("columns", ["shared", "per_class"])
-@pytest.mark.parametrize("n_classes", [2, 3])
+@for_each("columns", ["shared", "per_class"])
+@for_each("n_classes", [2, 3])
 def test_columns_and_evidence_are_those_of_laplace(n_classes, columns):
     X, y, _, _ = apart(n_classes)
     nearest, laplace = (
@@ -293,7 +294,7 @@ def test_columns_and_evidence_are_those_of_laplace(n_classes, columns):
     assert np.max(np.abs(nearest.coef_ - laplace.coef_)) > 0.1
 
 
-@pytest.mark.parametrize("columns", ["shared", "per_class"])
+@for_each("columns", ["shared", "per_class"])
 def test_where_nothing_is_averaged_the_weights_are_the_most_probable(columns):
     X, y, queries, _ = apart(3)
     plain = SparseLogisticRegression(columns=columns, averaging="none").fit(X, y)
@@ -315,8 +316,8 @@ def test_rows_in_chunks_have_the_same_nearest_normal():
     np.testing.assert_allclose(other.predict_proba(queries), one.predict_proba(queries), atol=1e-5)
 
 
-@pytest.mark.parametrize("columns", ["shared", "per_class"])
-@pytest.mark.parametrize("n_classes", [2, 3])
+@for_each("columns", ["shared", "per_class"])
+@for_each("n_classes", [2, 3])
 def test_a_row_that_counts_twice_is_two_rows(n_classes, columns):
     X, y, queries, _ = apart(n_classes)
     counts = np.where(np.arange(45) % 4 == 0, 2, 1)
@@ -327,7 +328,7 @@ def test_a_row_that_counts_twice_is_two_rows(n_classes, columns):
     np.testing.assert_allclose(weighted, repeated, atol=1e-5)
 
 
-@pytest.mark.parametrize("columns", ["shared", "per_class"])
+@for_each("columns", ["shared", "per_class"])
 def test_beliefs_about_weights_are_those_of_the_nearest_normal(columns):
     X, y, _, _ = apart(3)
     model = SparseLogisticRegression(columns=columns).fit(X, y)
@@ -390,7 +391,7 @@ def test_an_early_end_is_announced():
     assert found[0].filename == __file__  # of the line that called
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("wrong", "sentence"),
     [
         ({"columns": "own"}, "columns='own' must be one of"),

@@ -5,6 +5,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.datasets import make_moons
 from support.estimator_checks import checks_of_settings
+from support.for_each import for_each
 
 from posterity import LogisticRegression, features
 from posterity.classification.stagewise import StagewiseClassifier
@@ -35,7 +36,7 @@ def log_score(model, X, y):
 
 
 @every_case
-@pytest.mark.parametrize("n_classes", [2, 3])
+@for_each("n_classes", [2, 3])
 def test_staged_predictions_are_those_of_truncated_models(model, n_classes):
     X, y = moons(n_classes=n_classes)
     fitted = clone(model).fit(X, y)
@@ -50,7 +51,7 @@ def test_staged_predictions_are_those_of_truncated_models(model, n_classes):
     np.testing.assert_array_equal(fitted.predict_proba(X), p)
 
 
-@pytest.mark.parametrize("n_classes", [2, 3])
+@for_each("n_classes", [2, 3])
 def test_a_truncated_model_is_one_fitted_to_that_length(n_classes):
     X, y = moons(n_classes=n_classes)
     long = StagewiseClassifier(6, random_state=0).fit(X, y)
@@ -72,7 +73,7 @@ def test_no_units_predict_the_frequencies_of_the_classes():
     assert constant.coef_.shape == (3, 0)
 
 
-@pytest.mark.parametrize("n_classes", [2, 3])
+@for_each("n_classes", [2, 3])
 def test_attributes_say_what_is_predicted(n_classes):
     X, y = moons(n_classes=n_classes)
     model = StagewiseClassifier(4, random_state=0).fit(X, y)
@@ -90,7 +91,7 @@ def test_attributes_say_what_is_predicted(n_classes):
 
 
 @every_case
-@pytest.mark.parametrize("n_classes", [2, 3])
+@for_each("n_classes", [2, 3])
 def test_integer_weights_equal_repeated_rows(model, n_classes):
     X, y = moons(n_classes=n_classes)
     repeats = np.random.default_rng(1).integers(0, 4, len(y))
@@ -128,7 +129,7 @@ def test_every_class_stays_in_the_fit_however_rare():
         assert np.all(np.isfinite(model.validation_scores_))
 
 
-@pytest.mark.parametrize("units", ["arctan", "radial"])
+@for_each("units", ["arctan", "radial"])
 def test_units_one_by_one_are_level_with_units_learned_together(units):
     X, y = moons(300)
     query, truth = moons(2000, seed=1)
@@ -148,7 +149,7 @@ def test_units_of_measurement_do_not_matter():
     )
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("options", "sentence"),
     [
         ({"n_units": 0}, "n_units=0 must be a whole number of at least 1"),

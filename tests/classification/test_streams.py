@@ -4,6 +4,7 @@ import numpy as np
 import polars as pl
 import pytest
 from sklearn.base import clone
+from support.for_each import for_each
 
 from posterity import BayesianLogisticRegression, LogisticRegression, designs, features
 
@@ -40,7 +41,7 @@ def assert_alike(one, other, X):
 
 @each_model
 @each_count
-@pytest.mark.parametrize("weighted", [True, False])
+@for_each("weighted", [True, False])
 def test_blocks_of_arrays(model, n_classes, weighted):
     X, y, weight = data(n_classes=n_classes)
     w = weight if weighted else None

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from sklearn.metrics import log_loss
+from support.for_each import for_each
 
 from posterity import RelevanceVectorClassifier, designs, kernels, likelihoods, priors
 from posterity.inference.sparse_bayes.precisions import CauchyTails
@@ -22,7 +23,7 @@ def rare_rows(n, n_events, n_columns=2, seed=0):
     return rng.normal(size=(n, n_columns)), y
 
 
-@pytest.mark.parametrize(("n", "n_events", "seed"), [(300, 1, 1), (400, 4, 0)])
+@for_each(("n", "n_events", "seed"), [(300, 1, 1), (400, 4, 0)])
 def test_the_mean_probability_of_a_rare_class_is_its_share(n, n_events, seed):
     X, y = rare_rows(n, n_events, seed=seed)
     p = RelevanceVectorClassifier(random_state=0).fit(X, y).predict_proba(X)
@@ -73,7 +74,7 @@ def test_a_column_is_priced_by_the_rows_it_speaks_for():
     np.testing.assert_allclose(price_columns(designs.Dense(z), counted, 3), repeated)
 
 
-@pytest.mark.parametrize("nu", [0.0, 0.5, 3.0])
+@for_each("nu", [0.0, 0.5, 3.0])
 def test_the_slope_of_the_tails_is_that_of_their_total(nu):
     tails, h = CauchyTails(priors.Sparse(nu)), np.array([1e-3, 0.4, 1.0, 7.0])
     for one in h:

@@ -2,6 +2,7 @@
 
 import pytest
 import typer
+from support.for_each import for_each
 from typer.testing import CliRunner
 
 from posterity.cli import app, options
@@ -15,7 +16,7 @@ def test_without_words_it_says_what_it_can_do():
     assert all(word in result.output for word in WORDS)
 
 
-@pytest.mark.parametrize("word", WORDS)
+@for_each("word", WORDS)
 def test_every_word_explains_itself(word):
     result = runner.invoke(app, [word, "--help"])
     assert result.exit_code == 0
@@ -28,7 +29,7 @@ def test_the_version_is_shown():
     assert result.output.startswith("posterity ")
 
 
-@pytest.mark.parametrize(
+@for_each(
     "line",
     [
         "nonsense",
@@ -47,20 +48,18 @@ def test_a_wrong_use_exits_with_two(line):
     assert runner.invoke(app, line.split()).exit_code == 2
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"), [("60s", 60.0), ("2m", 120.0), ("1.5h", 5400.0), (" 90 ", 90.0)]
-)
+@for_each(("text", "expected"), [("60s", 60.0), ("2m", 120.0), ("1.5h", 5400.0), (" 90 ", 90.0)])
 def test_durations_are_read_as_people_write_them(text, expected):
     assert options.seconds(text) == expected
 
 
-@pytest.mark.parametrize("text", ["", "s", "-1s", "0", "1d", "1 2", "nan", "infs"])
+@for_each("text", ["", "s", "-1s", "0", "1d", "1 2", "nan", "infs"])
 def test_a_malformed_duration_is_refused(text):
     with pytest.raises(typer.BadParameter, match="not a duration"):
         options.seconds(text)
 
 
-@pytest.mark.parametrize(("text", "expected"), [("all", None), ("1,000", 1000), ("7_0", 70)])
+@for_each(("text", "expected"), [("all", None), ("1,000", 1000), ("7_0", 70)])
 def test_rows_are_a_number_or_all(text, expected):
     assert options.row_limit(text) == expected
 

@@ -9,6 +9,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.metrics import log_loss
 from sklearn.model_selection import KFold
+from support.for_each import for_each
 
 from posterity import comparison
 from posterity.comparison.baselines import (
@@ -70,7 +71,7 @@ def test_stated_probabilities_are_scikit_learns_and_zero_costs_what_its_loss_say
     assert lost == pytest.approx(log_loss(["up"], clipped, labels=["down", "up"]), rel=1e-6)
 
 
-@pytest.mark.parametrize("task", ["regression", "classification"])
+@for_each("task", ["regression", "classification"])
 def test_baselines_are_marked_and_can_be_cloned(task):
     made = comparison.baselines(task, seed=5)
     assert [one.baseline for one in made] == [True] * 3

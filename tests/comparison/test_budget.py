@@ -5,6 +5,7 @@ import threading
 import time
 
 import pytest
+from support.for_each import for_each
 
 from posterity.comparison import budget
 
@@ -92,7 +93,7 @@ def test_a_clock_without_a_budget_never_ends_and_one_with_it_does():
     assert clock.left() < 0.0 < clock.spent()
 
 
-@pytest.mark.parametrize("wrong", [0, -1.0, float("nan")])
+@for_each("wrong", [0, -1.0, float("nan")])
 def test_a_budget_is_a_positive_number(wrong):
     with pytest.raises(ValueError, match="positive number of seconds"):
         budget.Clock(wrong)

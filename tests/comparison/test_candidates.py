@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
+from support.for_each import for_each
 
 from posterity import classification, comparison, regression
 
@@ -29,13 +30,13 @@ def public(task):
     }
 
 
-@pytest.mark.parametrize("task", ROOMS)
+@for_each("task", ROOMS)
 def test_all_means_every_public_class(task):
     made = comparison.candidates(task, 100, 5, names=("all",))
     assert {type(last(one.estimator)) for one in made} == public(task)
 
 
-@pytest.mark.parametrize("task", ROOMS)
+@for_each("task", ROOMS)
 def test_the_table_of_the_family_names_the_class_that_is_made(task):
     made = {one.name: one for one in comparison.candidates(task, 100, 5, names=("all",))}
     for row in comparison.family(task):
@@ -50,8 +51,8 @@ def test_the_family_is_both_tasks_and_names_are_used_once_in_each():
     assert len({(row.task, row.name) for row in rows}) == len(rows)
 
 
-@pytest.mark.parametrize("task", ROOMS)
-@pytest.mark.parametrize(("n", "d"), [(50, 2), (500, 10), (5_000, 20), (1_000_000, 300)])
+@for_each("task", ROOMS)
+@for_each(("n", "d"), [(50, 2), (500, 10), (5_000, 20), (1_000_000, 300)])
 def test_the_usual_set_is_a_dozen_at_most_and_begins_with_the_linear_model(task, n, d):
     names = [one.name for one in comparison.candidates(task, n, d)]
     assert names[0] == "linear"
@@ -93,7 +94,7 @@ def test_the_seed_reaches_every_model_that_draws():
             assert one.estimator.get_params().get("random_state", 7) == 7, one.name
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("name", "message"),
     [("forrest", "did you mean forest"), ("xyzzy", "choose from linear, least-squares, ridge")],
 )
@@ -113,7 +114,7 @@ def test_a_task_that_is_none_is_refused():
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("task", ROOMS)
+@for_each("task", ROOMS)
 def test_every_candidate_takes_standardised_and_indicator_columns(task):
     rng = np.random.default_rng(0)
     X = np.column_stack([rng.normal(size=(40, 2)), rng.random(40) < 0.5])

@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.model_selection import KFold, StratifiedKFold, cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from support.for_each import for_each
 
 from posterity import classification, comparison, regression, tables
 from posterity.comparison import comparing
@@ -187,7 +188,7 @@ def test_an_interruption_by_a_person_ends_everything():
         compared(numbers(), (*usual("linear"), comparison.Candidate("x", Interrupted())))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("name", "shift", "why"),
     [("gamma", -50.0, "needs positive targets"), ("poisson", 0.0, "needs counts")],
 )

@@ -3,6 +3,7 @@
 import numpy as np
 import polars as pl
 import pytest
+from support.for_each import for_each
 
 from posterity import classification, comparison, regression, scoring, tables
 from posterity.comparison import trial
@@ -59,7 +60,7 @@ def test_one_row_is_too_few(model):
         comparison.evaluate(model, table(1))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("estimator", "comparable"),
     [
         (regression.BayesianLinearRegression(), True),

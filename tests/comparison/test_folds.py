@@ -3,6 +3,7 @@
 import numpy as np
 import polars as pl
 import pytest
+from support.for_each import for_each
 
 from posterity import tables
 from posterity.comparison import folds
@@ -36,7 +37,7 @@ def fold_of(y, n_folds, seed, stratified):
     return fold
 
 
-@pytest.mark.parametrize("n_folds", [2, 3, 5])
+@for_each("n_folds", [2, 3, 5])
 def test_every_row_is_held_out_once_and_folds_are_equally_large(n_folds):
     sizes = np.bincount(fold_of(np.arange(43.0), n_folds, 0, stratified=False))
     assert len(sizes) == n_folds

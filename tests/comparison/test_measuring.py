@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import scipy.stats
 from sklearn.linear_model import LogisticRegression
+from support.for_each import for_each
 
 from posterity import classification, distributions, regression, scoring
 from posterity.comparison import measuring
@@ -144,7 +145,7 @@ def test_calibration_of_classes_is_the_mean_gap_over_bins_of_as_many_rows():
     assert found.accuracy == pytest.approx(39 / 60)
 
 
-@pytest.mark.parametrize("n_classes", [0, 3])
+@for_each("n_classes", [0, 3])
 def test_log_prob_alone_is_that_of_everything_said(n_classes):
     X, y = labelled()
     if n_classes:

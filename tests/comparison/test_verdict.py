@@ -3,7 +3,7 @@
 import re
 
 import numpy as np
-import pytest
+from support.for_each import for_each
 
 from posterity import comparison
 from posterity.comparison import measuring
@@ -44,7 +44,7 @@ def said(*results):
     return comparison.verdict(ranked, order=order)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "results",
     [
         (of_numbers("linear", -1.0),),
@@ -66,7 +66,7 @@ def test_a_clear_winner_is_named_with_its_lead():
     )
 
 
-@pytest.mark.parametrize(("lead", "words"), [(0.025, "better than"), (0.015, "within two")])
+@for_each(("lead", "words"), [(0.025, "better than"), (0.015, "within two")])
 def test_two_standard_errors_tell_models_apart(lead, words):
     assert words in said(of_numbers("linear", -1.0), of_numbers("process", lead - 1.0, spread=0.2))
 
@@ -134,7 +134,7 @@ def test_a_baseline_that_is_hardly_ahead_cannot_be_told_apart():
     assert "Use 'linear', the best model, but its score is not significantly different" in text
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("inside", "words"),
     [
         (0.90, "contain 90 % of the held-out values, so its uncertainty can be trusted"),
@@ -154,7 +154,7 @@ def test_right_coverage_of_a_wrong_shape_is_noticed():
     assert "as they should, but other quantiles have calibration errors of up to 85 %" in text
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("stated", "right", "words"),
     [
         (0.8, 0.8, "80 % on average and is correct in 80 % of the held-out rows, so its prob"),

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from support.for_each import for_each
 
 from posterity import designs, kernels
 
@@ -22,8 +23,8 @@ def gathered(source):
     return Z, center, scale
 
 
-@pytest.mark.parametrize("limit_bytes", [2**29, 50 * 8 * 20])
-@pytest.mark.parametrize("weighted", [True, False])
+@for_each("limit_bytes", [2**29, 50 * 8 * 20])
+@for_each("weighted", [True, False])
 def test_columns_have_weighted_mean_zero_and_mean_square_one(limit_bytes, weighted):
     rng = np.random.default_rng(0)
     raw, w = raw_columns(rng), rng.uniform(0.1, 3.0, size=50) if weighted else np.ones(50)
@@ -56,7 +57,7 @@ def test_the_raw_columns_are_left_alone():
     np.testing.assert_array_equal(raw, before)
 
 
-@pytest.mark.parametrize("value", [0.0, 1.0, 0.1, -1e9, 1e-200])
+@for_each("value", [0.0, 1.0, 0.1, -1e9, 1e-200])
 def test_a_column_that_does_not_vary_is_known(value):
     rng = np.random.default_rng(3)
     raw = np.column_stack([np.full(1000, value), rng.normal(size=1000)])
@@ -110,7 +111,7 @@ def test_a_held_block_is_kept():
     assert next(source.blocks()) is next(source.blocks())
 
 
-@pytest.mark.parametrize("limit_bytes", [2**29, 50 * 8 * 20])
+@for_each("limit_bytes", [2**29, 50 * 8 * 20])
 def test_chosen_columns_are_those_of_the_blocks(limit_bytes):
     raw = raw_columns(np.random.default_rng(7))
     raw[:, 9] = 2.0
@@ -187,7 +188,7 @@ def test_columns_of_whole_numbers_become_real():
     assert columns.block(np.array([1])).dtype == np.float64
 
 
-@pytest.mark.parametrize("bad", [np.nan, np.inf, 1e200])
+@for_each("bad", [np.nan, np.inf, 1e200])
 def test_a_column_that_is_not_finite_is_named(bad):
     raw = np.ones((4, 6))
     raw[2, 3] = bad

@@ -4,6 +4,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from support.for_each import for_each
 
 from posterity import designs
 
@@ -16,7 +17,7 @@ def made_on_the_way(n=N):
         yield X, X[:, 0]
 
 
-@pytest.mark.parametrize("weighted", [False, True])
+@for_each("weighted", [False, True])
 def test_gram_of_a_stream_holds_only_a_few_blocks(weighted):
     Z = designs.Chunked(designs.Chunks.from_iterable(made_on_the_way))
     weights = np.ones(Z.n_rows) if weighted else None
@@ -40,7 +41,7 @@ def test_a_generator_is_refused_with_what_to_do():
         designs.Chunked(chunks)
 
 
-@pytest.mark.parametrize("later", [3, 7])
+@for_each("later", [3, 7])
 def test_a_source_that_changes_between_passes_is_noticed(later):
     sizes = iter([5, 5, later])
     supply = designs.Chunks.from_iterable(lambda: [(np.ones((next(sizes), 2)), None)])

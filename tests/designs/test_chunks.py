@@ -6,6 +6,7 @@ import itertools
 import numpy as np
 import pandas as pd
 import pytest
+from support.for_each import for_each
 
 from posterity import designs
 
@@ -182,7 +183,7 @@ UNLIKE = [
 ]
 
 
-@pytest.mark.parametrize(("block", "message"), UNLIKE)
+@for_each(("block", "message"), UNLIKE)
 def test_a_block_unlike_the_first_is_refused(block, message):
     chunks = Chunks.from_iterable(lambda: iter([(X2, Y2, Y2), block]))
     with pytest.raises(ValueError, match=message):

@@ -4,6 +4,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from support.for_each import for_each
 
 from posterity import designs
 from posterity.designs import base
@@ -35,7 +36,7 @@ def test_weighted_gram_over_several_blocks_matches_einsum():
     np.testing.assert_allclose(designs.Dense(Z).gram(weights), expected, rtol=1e-10, atol=1e-6)
 
 
-@pytest.mark.parametrize("weighted", [False, True])
+@for_each("weighted", [False, True])
 def test_gram_does_not_copy_the_matrix(weighted):
     Z = designs.Dense(np.ones((400_000, 16)))
     weights = np.ones(400_000) if weighted else None

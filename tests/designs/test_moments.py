@@ -4,6 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from support.for_each import for_each
 
 from posterity.designs import centred, moments
 from posterity.designs.centred import Centred
@@ -30,7 +31,7 @@ def assert_same(a, b, rtol=1e-12):
     np.testing.assert_allclose(a.scatter, b.scatter, rtol=rtol, atol=1e-12 * b.scatter.max())
 
 
-@pytest.mark.parametrize("order", ["C", "F"])
+@for_each("order", ["C", "F"])
 def test_moments_are_those_of_numpy(order):
     X = np.array(rows(), order=order)
     found = Moments.of(X)
@@ -85,8 +86,8 @@ def test_a_constant_column_has_exactly_no_scatter():
     assert found.mean[1] == 0.1
 
 
-@pytest.mark.parametrize("cut", [1, 3, 200, 399])
-@pytest.mark.parametrize("shift", [0.0, 1e8])
+@for_each("cut", [1, 3, 200, 399])
+@for_each("shift", [0.0, 1e8])
 def test_halves_merged_are_the_whole(cut, shift):
     X = rows() + shift
     halves = Moments.of(X[:cut]).merge(Moments.of(X[cut:]))

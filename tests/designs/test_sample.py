@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy import stats
+from support.for_each import for_each
 
 from posterity.designs import Chunks
 
@@ -44,7 +45,7 @@ def test_every_pair_of_rows_is_equally_likely():
     assert stats.chisquare(counts[np.triu_indices(6, 1)]).pvalue > 1e-3
 
 
-@pytest.mark.parametrize("rows", [1, 7, 64, 500])
+@for_each("rows", [1, 7, 64, 500])
 def test_the_sample_does_not_depend_on_the_blocks(rows):
     one, other = (numbered(500, r).sample(20, np.random.default_rng(3)) for r in (100, rows))
     np.testing.assert_array_equal(one.y, other.y)

@@ -1,7 +1,7 @@
 """Columns that are centred and scaled without a copy of them."""
 
 import numpy as np
-import pytest
+from support.for_each import for_each
 
 from posterity import designs
 
@@ -13,9 +13,9 @@ def columns(center, n=40, seed=0):
     return center + rng.standard_normal((n, 3)) * [1.0, 0.1, 50.0]
 
 
-@pytest.mark.parametrize("offset", [True, False])
-@pytest.mark.parametrize("center", CENTERS)
-@pytest.mark.parametrize("weighted", [True, False])
+@for_each("offset", [True, False])
+@for_each("center", CENTERS)
+@for_each("weighted", [True, False])
 def test_centre_and_scale_are_the_weighted_moments(center, offset, weighted):
     Z = columns(center)
     w = np.random.default_rng(1).integers(0, 3, len(Z)).astype(float) if weighted else None
@@ -26,8 +26,8 @@ def test_centre_and_scale_are_the_weighted_moments(center, offset, weighted):
     np.testing.assert_allclose(design.scale, scale, rtol=1e-7)
 
 
-@pytest.mark.parametrize("offset", [True, False])
-@pytest.mark.parametrize("center", CENTERS)
+@for_each("offset", [True, False])
+@for_each("center", CENTERS)
 def test_answers_are_those_of_the_standardised_matrix(center, offset):
     Z, rng = columns(center), np.random.default_rng(2)
     design = designs.Standardized.of(

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from support.for_each import for_each
 
 from posterity.designs import Statistics
 
@@ -16,13 +17,13 @@ def dense(Z, Y, weight=None):
     return A.T @ (A if weight is None else weight[:, None] * A)
 
 
-@pytest.mark.parametrize("n", [2, 5, 40])
+@for_each("n", [2, 5, 40])
 def test_the_factor_reproduces_the_gram_matrix_of_the_rows(n):
     Z, Y = rows(n)
     np.testing.assert_allclose(Statistics.of(Z, Y).gram(), dense(Z, Y), rtol=1e-12, atol=1e-12)
 
 
-@pytest.mark.parametrize("cuts", [[20], [1, 2, 3], [3, 7, 30], [39]])
+@for_each("cuts", [[20], [1, 2, 3], [3, 7, 30], [39]])
 def test_merged_pieces_equal_one_shot(cuts):
     Z, Y = rows()
     merged = None

@@ -7,6 +7,7 @@ from matplotlib.colors import to_rgb
 from sklearn.linear_model import LogisticRegression as Peer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from support.for_each import for_each
 
 from posterity import BayesianLogisticRegression, RelevanceVectorClassifier, displays, kernels
 
@@ -90,7 +91,7 @@ def test_a_classifier_of_one_class_is_refused():
         surface(sure, CORNERS)
 
 
-@pytest.mark.parametrize("n_classes", [2, 3])
+@for_each("n_classes", [2, 3])
 def test_colour_is_that_of_the_most_probable_class_and_stronger_the_surer(n_classes):
     display = surface(by_first_input(n_classes=n_classes), CORNERS, margin=0.0, n_grid=201)
     image = display.plot().images[0]

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from support.for_each import for_each
 
 from posterity import (
     BayesianLinearRegression,
@@ -71,7 +72,7 @@ def test_values_are_put_in_order():
     assert (display.best, display.name) == (1.0, "setting")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("values", "scale"), [([1.0, 31.0], "log"), ([1.0, 29.0], "linear"), ([0.0, 99.0], "linear")]
 )
 def test_a_wide_range_has_a_logarithmic_axis(values, scale):

@@ -6,6 +6,7 @@ import pytest
 from matplotlib.colors import to_rgba
 from matplotlib.offsetbox import AnnotationBbox
 from sklearn.decomposition import PCA as Peer
+from support.for_each import for_each
 
 from posterity import displays, distributions
 from posterity.displays import latents
@@ -80,7 +81,7 @@ def test_bright_is_sure():
     assert image.get_clim() == (0.0, 1.0)
 
 
-@pytest.mark.parametrize("deviation", [0.0, 2.5])
+@for_each("deviation", [0.0, 2.5])
 def test_where_all_is_as_sure_the_map_is_white(deviation):
     class Even(Curved):
         def inverse_transform(self, X):
@@ -183,7 +184,7 @@ def test_images_lie_apart():
     assert len(latents.apart(points, 0)) == 0
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("options", "words"),
     [
         ({"dimensions": (0, 3)}, r"dimensions=\(0, 3\) must be two different latent dimensions"),

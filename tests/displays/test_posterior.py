@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.path import Path
+from support.for_each import for_each
 
 from posterity import (
     BayesianLinearRegression,
@@ -33,7 +34,7 @@ def frame():
     return table, table["width"] - 3.0 * table["height"] + rng.normal(size=30)
 
 
-@pytest.mark.parametrize("coverage", [0.1, 0.5, 0.9, 0.99])
+@for_each("coverage", [0.1, 0.5, 0.9, 0.99])
 def test_an_ellipse_holds_its_share_of_many_draws(coverage):
     display = believed(NORMAL, coverage=(coverage,), n_draws=40_000, random_state=0)
     inside = Path(display.ellipse(coverage)).contains_points(display.draws)

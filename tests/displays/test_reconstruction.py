@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from sklearn.decomposition import PCA as Peer
+from support.for_each import for_each
 
 from posterity import displays, distributions
 
@@ -105,7 +106,7 @@ def test_a_model_that_is_not_unsure_has_no_band():
     assert not reconstruction(Peer(2).fit(X)).plot().collections
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("options", "words"),
     [
         ({"n_components": (7,)}, r"n_components=\(7,\) must be .* from 0 to 6"),

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 from sklearn.linear_model import LinearRegression as Peer
+from support.for_each import for_each
 
 from posterity import (
     BayesianLinearRegression,
@@ -84,7 +85,7 @@ def test_picture_has_the_shares_the_bands_and_the_diagonal():
     np.testing.assert_array_equal(ends, np.column_stack([display.lower, display.upper]))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("happened", "p", "words"),
     [
         ([0, 1], [0.5], r"shapes are \(2,\) and \(1,\)"),
@@ -97,7 +98,7 @@ def test_what_is_no_probability_or_no_outcome_is_named(happened, p, words):
         reliability(happened, p)
 
 
-@pytest.mark.parametrize("options", [{"n_bins": 0}, {"coverage": 1.0}])
+@for_each("options", [{"n_bins": 0}, {"coverage": 1.0}])
 def test_bins_and_coverage_are_checked(options):
     with pytest.raises(ValueError, match=r"must be >= 1, and coverage=.* in \(0, 1\)"):
         reliability([0, 1], [0.2, 0.4], **options)
@@ -128,7 +129,7 @@ def test_shares_and_bands_are_those_of_a_count():
     np.testing.assert_allclose(display.upper, stats.binom.ppf(0.9, 5, [0.25, 0.75]) / 5)
 
 
-@pytest.mark.parametrize(("factor", "direction"), [(0.4, -1.0), (2.5, 1.0)])
+@for_each(("factor", "direction"), [(0.4, -1.0), (2.5, 1.0)])
 def test_intervals_that_are_too_narrow_or_too_wide_leave_the_band(factor, direction):
     y = np.random.default_rng(0).normal(size=500)
     display = of_intervals(distributions.Normal(np.zeros(500), factor), y)

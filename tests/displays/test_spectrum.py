@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from matplotlib.colors import to_rgba
 from sklearn.decomposition import PCA as Peer
+from support.for_each import for_each
 
 from posterity import displays
 from posterity.latent.pca import PCA
@@ -86,7 +87,7 @@ def test_a_peer_without_a_choice_has_no_mark():
     assert len(display.plot(show="share").lines) == 1
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("model", "show", "words"),
     [
         (Relevant(), "share", "show='share' is not available"),

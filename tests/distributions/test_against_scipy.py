@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy import stats
+from support.for_each import for_each
 
 from posterity.distributions import Gamma, GeneralNormal, Normal, StudentT
 
@@ -109,7 +110,7 @@ def test_special_cases_meet():
     )
 
 
-@pytest.mark.parametrize("family", [Normal, lambda m, s: StudentT(m, s, 3.0)])
+@for_each("family", [Normal, lambda m, s: StudentT(m, s, 3.0)])
 def test_a_scale_of_zero_is_a_point(family):
     point = family([2.0, 2.0, 2.0, 0.0], 0.0)
     y = [1.0, 2.0, 3.0, -0.0]

@@ -7,6 +7,7 @@ from dataclasses import FrozenInstanceError, fields
 import numpy as np
 import pytest
 from scipy import integrate, stats
+from support.for_each import for_each
 
 from posterity import distributions
 from posterity.distributions import (
@@ -212,14 +213,14 @@ def test_intervals_are_central_and_cover_what_they_say(dist):
 
 
 @of_kind(Univariate)
-@pytest.mark.parametrize("coverage", [0.0, 1.0, -0.1, 90, np.nan])
+@for_each("coverage", [0.0, 1.0, -0.1, 90, np.nan])
 def test_an_impossible_coverage_is_refused(dist, coverage):
     with pytest.raises(ValueError, match="coverage"):
         dist.interval(coverage)
 
 
 @of_kind(Univariate)
-@pytest.mark.parametrize("p", [-1e-9, 1.1, np.nan])
+@for_each("p", [-1e-9, 1.1, np.nan])
 def test_an_impossible_probability_is_refused(dist, p):
     with pytest.raises(ValueError, match=r"p is .* it must be from 0 to 1"):
         dist.icdf(p)

@@ -4,13 +4,14 @@ import mpmath
 import numpy as np
 import pytest
 from scipy import stats
+from support.for_each import for_each
 
 from posterity.distributions import Poisson, PoissonLogNormal, log_concave
 
 LEVELS = np.array([1e-9, 0.01, 0.3, 0.5, 0.9, 0.999])
 
 
-@pytest.mark.parametrize("rate", [1e-3, 0.5, 4.0, 99.0, 1e4, 1e7])
+@for_each("rate", [1e-3, 0.5, 4.0, 99.0, 1e4, 1e7])
 def test_poisson_agrees_with_scipy(rate):
     ours, theirs = Poisson(rate), stats.poisson(rate)
     y = np.unique(np.floor([0.0, 1.0, 5.0, 0.9 * rate, rate, rate + 4.0 * np.sqrt(rate)]))
@@ -21,8 +22,8 @@ def test_poisson_agrees_with_scipy(rate):
     np.testing.assert_allclose(ours.iccdf(LEVELS), theirs.isf(LEVELS), rtol=1e-6)
 
 
-@pytest.mark.parametrize("y", [0, 3, 2000])
-@pytest.mark.parametrize("rate", [1e-5, 2.0, 1e4])
+@for_each("y", [0, 3, 2000])
+@for_each("rate", [1e-5, 2.0, 1e4])
 def test_the_tails_of_poisson_agree_with_forty_digits(y, rate):
     with mpmath.workdps(40):
         lower = mpmath.gammainc(y + 1, rate, mpmath.inf, regularized=True)
@@ -38,7 +39,7 @@ def test_the_entropy_of_a_large_rate_is_that_of_its_normal_limit():
     np.testing.assert_allclose(Poisson(rate).entropy(), series, rtol=1e-7)
 
 
-@pytest.mark.parametrize("deviations", [-6.0, -4.75, 4.75, 6.0])
+@for_each("deviations", [-6.0, -4.75, 4.75, 6.0])
 def test_both_tails_of_a_large_rate_agree(deviations):
     y = np.floor(1e9 + deviations * np.sqrt(1e9))
     ours = Poisson(1e9)
@@ -63,8 +64,8 @@ def exact(g, location, scale):
     )
 
 
-@pytest.mark.parametrize(("location", "scale"), [(0.0, 0.5), (1.0, 2.0), (-3.0, 4.0)])
-@pytest.mark.parametrize("y", [0, 2, 30])
+@for_each(("location", "scale"), [(0.0, 0.5), (1.0, 2.0), (-3.0, 4.0)])
+@for_each("y", [0, 2, 30])
 def test_uncertain_rates_agree_with_forty_digits(y, location, scale):
     dist = PoissonLogNormal(location, scale)
     with mpmath.workdps(40):
@@ -97,8 +98,8 @@ def test_samples_of_any_rate_are_counts():
     np.testing.assert_allclose(np.median(y[:, 1]), np.exp(60.0), rtol=0.1)
 
 
-@pytest.mark.parametrize("variance", [0.0, 1e-10, 1.0, 1e6])
-@pytest.mark.parametrize("mean", [-30.0, 0.0, 400.0])
+@for_each("variance", [0.0, 1e-10, 1.0, 1e6])
+@for_each("mean", [-30.0, 0.0, 400.0])
 def test_the_rule_for_log_concave_functions_is_exact_for_normals(mean, variance):
     y, sigma2 = np.array([-5.0, 0.0, 1e3]), 0.25
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from support.for_each import for_each
 
 from posterity import distributions
 from posterity.distributions import joining
@@ -26,7 +27,7 @@ def some(n, seed):
     ]
 
 
-@pytest.mark.parametrize("i", range(10))
+@for_each("i", range(10))
 def test_the_joined_batch_is_sliced_into_its_parts(i):
     parts = [some(n, n)[i] for n in (3, 1, 5)]
     whole = joining.joined(parts)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy import integrate, optimize, stats
+from support.for_each import for_each
 
 from posterity.distributions import (
     Bernoulli,
@@ -21,9 +22,7 @@ def cdf(y):
     return W @ stats.norm.cdf(y, [0.0, 3.0, 1e4], [1e-4, 0.2, 100.0])
 
 
-@pytest.mark.parametrize(
-    "p", [1e-200, 1e-9, 0.1, 0.4999999, 0.5, 0.50001, 0.65, 0.8, 0.9, 1 - 1e-9]
-)
+@for_each("p", [1e-200, 1e-9, 0.1, 0.4999999, 0.5, 0.50001, 0.65, 0.8, 0.9, 1 - 1e-9])
 def test_quantiles_of_components_of_very_different_scales(p):
     y = HARD.icdf(p)
     np.testing.assert_allclose(HARD.cdf(y), p, rtol=1e-11)
@@ -170,8 +169,8 @@ def _many_normals(n=40, K=30, spread=3.0, seed=0):
     return Mixture(Normal(5.0 * rng.normal(size=(n, K)), scale), log_weights)
 
 
-@pytest.mark.parametrize("p", [1e-3, 0.05, 0.5, 0.9, 0.999])
-@pytest.mark.parametrize("spread", [0.3, 3.0])
+@for_each("p", [1e-3, 0.05, 0.5, 0.9, 0.999])
+@for_each("spread", [0.3, 3.0])
 def test_quantiles_of_many_normals_are_where_their_chance_is(p, spread):
     mixture = _many_normals(spread=spread)
     np.testing.assert_allclose(mixture.cdf(mixture.icdf(p)), p, rtol=1e-12)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy import stats
+from support.for_each import for_each
 
 from posterity import linalg
 from posterity.distributions import MultivariateNormal, Normal
@@ -89,7 +90,7 @@ def test_round_off_below_zero_is_no_variance():
     np.testing.assert_array_equal(tiny.variance(), [1.0, 0.0])
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("location", "covariance"),
     [
         (0.0, [[1.0]]),

@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
+from support.for_each import for_each
 
 from posterity.distributions import Bernoulli, Categorical, Gamma, GeneralNormal, Normal, StudentT
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("make", "sentence"),
     [
         (lambda: Normal(0.0, -1.0), "scale is -1; it must not be negative"),

@@ -3,6 +3,7 @@
 import mpmath
 import numpy as np
 import pytest
+from support.for_each import for_each
 
 from posterity.distributions import Bernoulli, Categorical, Gamma, GeneralNormal, Normal, StudentT
 
@@ -20,15 +21,15 @@ def assert_close(ours, exact):
     assert abs(mpmath.mpf(float(ours)) - exact) <= RELATIVE * max(abs(exact), mpmath.mpf("1e-3"))
 
 
-@pytest.mark.parametrize("z", [0.1, 5.0, 40.0, 1e4])
+@for_each("z", [0.1, 5.0, 40.0, 1e4])
 def test_normal_tails(z):
     exact = mpmath.log(mpmath.erfc(mpmath.mpf(z) / mpmath.sqrt(2)) / 2)
     assert_close(Normal(3.0, 2.0).logccdf(3.0 + 2.0 * z), exact)
     assert_close(Normal(3.0, 2.0).logcdf(3.0 - 2.0 * z), exact)
 
 
-@pytest.mark.parametrize("nu", [0.05, 1.0, 4.5, 300.0, 1e5])
-@pytest.mark.parametrize("z", [0.1, 5.0, 36.0, 40.0, 1e3, 1e70, 1e250])
+@for_each("nu", [0.05, 1.0, 4.5, 300.0, 1e5])
+@for_each("z", [0.1, 5.0, 36.0, 40.0, 1e3, 1e70, 1e250])
 def test_student_t_tails(nu, z):
     x = nu / (nu + mpmath.mpf(z) ** 2)
     exact = mpmath.log(mpmath.betainc(mpmath.mpf(nu) / 2, 0.5, 0, x, regularized=True) / 2)
@@ -36,7 +37,7 @@ def test_student_t_tails(nu, z):
     assert_close(StudentT(0.0, 1.0, nu).logcdf(-z), exact)
 
 
-@pytest.mark.parametrize("nu", [0.05, 0.3, 1.0, 2.5, 7.0, 30.0, 1e3, 1e8])
+@for_each("nu", [0.05, 0.3, 1.0, 2.5, 7.0, 30.0, 1e3, 1e8])
 def test_student_t_quantiles(nu):
     t, log10_p = StudentT(0.0, 1.0, nu), np.arange(-300.0, -0.5, 3.7)
     z = t.icdf(10.0**log10_p)
@@ -48,8 +49,8 @@ def test_student_t_quantiles(nu):
     np.testing.assert_allclose(t.icdf(1.0 - 2.0**-50), -t.icdf(2.0**-50), rtol=1e-12)
 
 
-@pytest.mark.parametrize("nu", [0.05, 4.5, 300.0, 1e7, 1e12])
-@pytest.mark.parametrize("z", [0.0, 2.0, 40.0, 1e200])
+@for_each("nu", [0.05, 4.5, 300.0, 1e7, 1e12])
+@for_each("z", [0.0, 2.0, 40.0, 1e200])
 def test_student_t_density(nu, z):
     v = mpmath.mpf(nu)
     constant = mpmath.loggamma((v + 1) / 2) - mpmath.loggamma(v / 2) - mpmath.log(v * mpmath.pi) / 2
@@ -57,7 +58,7 @@ def test_student_t_density(nu, z):
     assert_close(StudentT(0.0, 1.0, nu).logpdf(z), exact)
 
 
-@pytest.mark.parametrize("nu", [0.05, 4.5, 39.9, 40.1, 300.0, 1e7, 1e12])
+@for_each("nu", [0.05, 4.5, 39.9, 40.1, 300.0, 1e7, 1e12])
 def test_student_t_entropy_and_crps(nu):
     v = mpmath.mpf(nu)
     half_step = mpmath.loggamma((v + 1) / 2) - mpmath.loggamma(v / 2)
@@ -71,24 +72,24 @@ def test_student_t_entropy_and_crps(nu):
         assert_close(StudentT(0.0, 1.0, nu).crps(0.0), exact)
 
 
-@pytest.mark.parametrize("a", [1e-3, 0.5, 1.0, 19.0, 21.0, 1e3, 1e5])
-@pytest.mark.parametrize("ratio", [1.0, 1.3, 3.0, 50.0, 1e6])
+@for_each("a", [1e-3, 0.5, 1.0, 19.0, 21.0, 1e3, 1e5])
+@for_each("ratio", [1.0, 1.3, 3.0, 50.0, 1e6])
 def test_gamma_upper_tail(a, ratio):
     x = mpmath.mpf(a * ratio + 3.0)
     exact = mpmath.log(mpmath.gammainc(a, x, mpmath.inf, regularized=True))
     assert_close(Gamma(a, 4.0).logccdf(float(x) / 4.0), exact)
 
 
-@pytest.mark.parametrize("a", [0.5, 1.0, 19.0, 21.0, 1e3, 1e4])
-@pytest.mark.parametrize("ratio", [1e-250, 1e-3, 0.3, 0.8])
+@for_each("a", [0.5, 1.0, 19.0, 21.0, 1e3, 1e4])
+@for_each("ratio", [1e-250, 1e-3, 0.3, 0.8])
 def test_gamma_lower_tail(a, ratio):
     x = mpmath.mpf(a * ratio)
     exact = mpmath.log(mpmath.gammainc(a, 0, x, regularized=True))
     assert_close(Gamma(a, 0.5).logcdf(2.0 * float(x)), exact)
 
 
-@pytest.mark.parametrize("a", [1e4, 9e4, 2e5, 1e7, 1e9])
-@pytest.mark.parametrize("deviations", [-3.0, -4.45, -6.0, -20.0])
+@for_each("a", [1e4, 9e4, 2e5, 1e7, 1e9])
+@for_each("deviations", [-3.0, -4.45, -6.0, -20.0])
 def test_gamma_lower_tail_at_large_shapes(a, deviations):
     x = a + deviations * np.sqrt(a)
     z = np.concatenate([np.linspace(0.0, 3.0, 31), np.linspace(3.5, 15.0, 24)])[::-1]
@@ -102,15 +103,15 @@ def test_gamma_lower_tail_at_large_shapes(a, deviations):
     np.testing.assert_allclose(Gamma(a, 1.0).icdf(np.exp(log_p)), x, rtol=1e-11)
 
 
-@pytest.mark.parametrize("deviations", [-1.0, 0.0, 1.0, 4.0])
+@for_each("deviations", [-1.0, 0.0, 1.0, 4.0])
 def test_gamma_of_large_shape_near_its_mean(deviations):
     gamma, x = Gamma(1e8, 1.0), 1e8 + 1e4 * deviations
     np.testing.assert_allclose(gamma.cdf(x), 1.0 - gamma.ccdf(x), rtol=1e-10)
     np.testing.assert_allclose(gamma.logcdf(x), np.log1p(-gamma.ccdf(x)), rtol=1e-9)
 
 
-@pytest.mark.parametrize("a", [1e-3, 1.0, 19.9, 20.1, 1e5, 1e12])
-@pytest.mark.parametrize("deviations", [-30.0, -1.0, 0.0, 0.1, 40.0])
+@for_each("a", [1e-3, 1.0, 19.9, 20.1, 1e5, 1e12])
+@for_each("deviations", [-30.0, -1.0, 0.0, 0.1, 40.0])
 def test_gamma_density(a, deviations):
     x = max(a + deviations * np.sqrt(a), 1e-3 * a)
     with mpmath.workdps(60):
@@ -120,15 +121,15 @@ def test_gamma_density(a, deviations):
     assert abs(float(Gamma(a, 1.0).logpdf(x)) - exact) <= allowed
 
 
-@pytest.mark.parametrize("a", [0.05, 7.0, 999.0, 1001.0, 1e6, 1e12])
+@for_each("a", [0.05, 7.0, 999.0, 1001.0, 1e6, 1e12])
 def test_gamma_entropy(a):
     b = mpmath.mpf(a)
     exact = b + mpmath.loggamma(b) + (1 - b) * mpmath.digamma(b)
     assert_close(Gamma(a, 1.0).entropy(), exact)
 
 
-@pytest.mark.parametrize("power", [0.3, 1.0, 2.0, 7.0])
-@pytest.mark.parametrize("exponent", [0.01, 10.0, 600.0, 1e5])
+@for_each("power", [0.3, 1.0, 2.0, 7.0])
+@for_each("exponent", [0.01, 10.0, 600.0, 1e5])
 def test_general_normal_tails(power, exponent):
     z = exponent ** (1.0 / power)
     x = mpmath.mpf(z) ** power
@@ -138,7 +139,7 @@ def test_general_normal_tails(power, exponent):
     assert_close(GeneralNormal(0.0, 1.0, power).logcdf(z), mpmath.log1p(-mpmath.exp(exact)))
 
 
-@pytest.mark.parametrize("logit", [0.3, 40.0, 800.0, 1e5])
+@for_each("logit", [0.3, 40.0, 800.0, 1e5])
 def test_class_probabilities_never_round_to_certainty(logit):
     for dist in (Bernoulli.from_logit(logit), Categorical.from_logits([0.0, logit])):
         assert_close(dist.logpmf(0), -mpmath.log1p(mpmath.exp(mpmath.mpf(logit))))

@@ -4,7 +4,7 @@ import importlib.util
 import re
 from pathlib import Path
 
-import pytest
+from support.for_each import for_each
 
 import posterity
 
@@ -29,13 +29,13 @@ def headings(page):
     return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
 
 
-@pytest.mark.parametrize("leaf", LEAVES, ids=lambda leaf: leaf.name)
+@for_each("leaf", LEAVES, ids=lambda leaf: leaf.name)
 def test_a_box_names_a_model_of_the_front_door(leaf):
     assert leaf.name in posterity.__all__
     assert isinstance(getattr(posterity, leaf.name), type)
 
 
-@pytest.mark.parametrize("leaf", LEAVES, ids=lambda leaf: leaf.name)
+@for_each("leaf", LEAVES, ids=lambda leaf: leaf.name)
 def test_a_box_leads_to_a_page_that_tells_of_its_model(leaf):
     page = (DOCS / f"{leaf.page}.md").read_text("utf-8")
     assert leaf.name in page

@@ -6,6 +6,7 @@ from docs import formulas
 from numpy.testing import assert_allclose
 from scipy import integrate, stats
 from scipy.special import expit, softmax
+from support.for_each import for_each
 
 from posterity import (
     BayesianLogisticRegression,
@@ -42,7 +43,7 @@ def test_laplace_evidence_of_weights(classes):
     )
 
 
-@pytest.mark.parametrize(("m", "v"), [(1.0, 0.5), (2.0, 4.0), (-3.0, 10.0)])
+@for_each(("m", "v"), [(1.0, 0.5), (2.0, 4.0), (-3.0, 10.0)])
 def test_average_of_the_sigmoid_in_closed_form(m, v):
     def averaged(a):
         return expit(a) * stats.norm(m, np.sqrt(v)).pdf(a)

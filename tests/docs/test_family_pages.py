@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from sklearn.base import BaseEstimator
+from support.for_each import for_each
 
 import posterity
 
@@ -60,7 +61,7 @@ def test_an_estimator_is_at_home_on_one_page(name):
     assert len([page for page in FAMILIES if name in at_home(page)]) == 1
 
 
-@pytest.mark.parametrize("page", FAMILIES)
+@for_each("page", FAMILIES)
 def test_sections_come_in_one_order(page):
     found = [title for title in sections(page) if title in SHAPE]
     assert found == SHAPE
@@ -68,7 +69,7 @@ def test_sections_come_in_one_order(page):
     assert list(sections(page))[-2:] == SHAPE[-2:]
 
 
-@pytest.mark.parametrize("page", FAMILIES)
+@for_each("page", FAMILIES)
 def test_a_page_opens_with_sentences_an_example_and_a_picture(page):
     opening = sections(page)[""]
     places = [
@@ -79,27 +80,27 @@ def test_a_page_opens_with_sentences_an_example_and_a_picture(page):
     assert starts == sorted(starts)
 
 
-@pytest.mark.parametrize("page", FAMILIES)
-@pytest.mark.parametrize("other", ["choosing", "gallery", "pictures", "performance", "accuracy"])
+@for_each("page", FAMILIES)
+@for_each("other", ["choosing", "gallery", "pictures", "performance", "accuracy"])
 def test_a_page_leads_on(page, other):
     assert f"({other}.md)" in text_of(page)
 
 
-@pytest.mark.parametrize("page", FAMILIES)
+@for_each("page", FAMILIES)
 def test_the_model_has_an_equation_with_its_source(page):
     model = sections(page)["The model"]
     assert "$$" in model
     assert TAG.search(model)
 
 
-@pytest.mark.parametrize("page", FAMILIES)
+@for_each("page", FAMILIES)
 def test_examples_fit_beside_the_contents(page):
     examples = re.findall(r"^```pycon\n(.*?)^```", text_of(page), re.M | re.S)
     lines = [line for example in examples for line in example.splitlines()]
     assert max(map(len, lines)) <= 90
 
 
-@pytest.mark.parametrize("page", FAMILIES)
+@for_each("page", FAMILIES)
 def test_pictures_are_drawn_by_the_gallery(page):
     pictures = re.findall(
         r"^!\[[^\]]+\]\(figures/(\w+)\.png\)\n\n\*(.*?)\*$", text_of(page), re.M | re.S
@@ -110,7 +111,7 @@ def test_pictures_are_drawn_by_the_gallery(page):
         assert (ROOT / f"gallery/{script}.py").is_file()
 
 
-@pytest.mark.parametrize("page", sorted(DOCS.glob("*.md")), ids=lambda page: page.stem)
+@for_each("page", sorted(DOCS.glob("*.md")), ids=lambda page: page.stem)
 def test_tags_name_sources(page):
     known = set(re.findall(r"^@\w+\{(\w+),", (DOCS / "references.bib").read_text("utf-8"), re.M))
     tags = TAG.findall(CODE.sub("", page.read_text("utf-8")))

@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from support.for_each import for_each
 
 import posterity
 
@@ -35,7 +36,7 @@ def test_the_front_door_has_every_estimator_with_a_card():
     assert {cls for cls in public if hasattr(cls, "fit")} == set(CLASSES)
 
 
-@pytest.mark.parametrize("cls", CLASSES)
+@for_each("cls", CLASSES)
 def test_a_card_is_complete_and_names_the_page_where_its_estimator_is_at_home(cls):
     assert all(vars(cls.card).values())
     assert cls.__name__ in at_home(cls.card.page)

@@ -4,6 +4,7 @@ import importlib.util
 from pathlib import Path
 
 import pytest
+from support.for_each import for_each
 
 pytest.importorskip("latex2mathml")  # of the extra 'docs', as Sphinx is
 EXTENSION = Path(__file__).parents[2] / "docs/_ext/mathml.py"
@@ -12,7 +13,7 @@ mathml = importlib.util.module_from_spec(SPEC)
 SPEC.loader.exec_module(mathml)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("latex", "shown"),
     [
         (r"\mathbf{1}", "\U0001d7cf"),
@@ -36,7 +37,7 @@ def test_a_power_of_a_named_function_stays_above_it():
     assert "<msup><mi>sin</mi><mn>2</mn></msup>" in mathml.rendered(r"\sin^2 x", "inline")
 
 
-@pytest.mark.parametrize("latex", [r"\exp(-r)", "[-r]", "a = -r", "a, -r", r"a \qquad -r"])
+@for_each("latex", [r"\exp(-r)", "[-r]", "a = -r", "a, -r", r"a \qquad -r"])
 def test_a_sign_stands_at_its_number(latex):
     assert '<mo form="prefix">&#x02212;</mo><mi>r</mi>' in mathml.rendered(latex, "inline")
 
@@ -45,6 +46,6 @@ def test_a_difference_keeps_its_spaces():
     assert "<mo>&#x02212;</mo>" in mathml.rendered("a - b", "inline")
 
 
-@pytest.mark.parametrize("latex", ["a / b", r"\lvert x\rvert", r"\lVert f\rVert_k"])
+@for_each("latex", ["a / b", r"\lvert x\rvert", r"\lVert f\rVert_k"])
 def test_slashes_and_bars_have_no_spaces_about_them(latex):
     assert '<mo stretchy="false" lspace="0" rspace="0">' in mathml.rendered(latex, "inline")

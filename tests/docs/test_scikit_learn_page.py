@@ -10,6 +10,7 @@ import pytest
 import sklearn.gaussian_process.kernels as their_kernels
 from sklearn import kernel_ridge, linear_model
 from sklearn.utils import all_estimators
+from support.for_each import for_each
 
 import posterity
 from posterity import kernels, likelihoods
@@ -61,7 +62,7 @@ def test_the_tables_are_found():
     assert len(KERNELS) == 8
 
 
-@pytest.mark.parametrize(("theirs", "ours", "how"), CASES, ids=LABELS)
+@for_each(("theirs", "ours", "how"), CASES, ids=LABELS)
 def test_a_row_names_what_exists(theirs, ours, how):
     assert theirs
     assert None not in theirs
@@ -79,7 +80,7 @@ def rows():
     return X, np.exp(0.5 * X[:, 0] - 0.3 * X[:, 1] + 1.0), rng
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("theirs", "ours"),
     [
         (their_kernels.ConstantKernel(2.0), kernels.Constant(2.0)),

@@ -4,7 +4,7 @@ import re
 import shlex
 from pathlib import Path
 
-import pytest
+from support.for_each import for_each
 from typer.testing import CliRunner
 
 from posterity import cli
@@ -40,14 +40,14 @@ def test_every_word_of_make_is_a_target():
     assert set(words) <= set(targets)
 
 
-@pytest.mark.parametrize("line", [c for c in commands() if "posterity" in c[0]], ids=" ".join)
+@for_each("line", [c for c in commands() if "posterity" in c[0]], ids=" ".join)
 def test_every_command_has_the_options_that_it_is_given(line):
     told = CliRunner().invoke(cli.app, [line[1], "--help"], env={"COLUMNS": "200"})
     assert told.exit_code == 0
     assert all(word in told.output for word in line if word.startswith("--"))
 
 
-@pytest.mark.parametrize("page", PAGES)
+@for_each("page", PAGES)
 def test_links_lead_to_pages_and_headings(page):
     links = LINK.findall(text(f"{page}.md"))
     assert links

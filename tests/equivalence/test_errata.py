@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import sparse_support
 from scipy import integrate
+from support.for_each import for_each
 
 from posterity import (
     BayesianLinearRegression,
@@ -77,7 +78,7 @@ def test_the_dual_predictive_mean_is_in_the_targets_seen():
     assert not np.allclose(X_star @ X.T @ np.linalg.solve(A, K @ unseen) / s2, right)
 
 
-@pytest.mark.parametrize("penalize_intercept", [True, False])
+@for_each("penalize_intercept", [True, False])
 def test_the_noise_of_ridge_counts_the_weights_too(penalize_intercept):
     """[J 21] leaves sigma2 open; [J 15] would divide the residuals by n alone."""
     X, y, _ = data()
@@ -148,7 +149,7 @@ def test_the_noise_of_a_sparse_model_counts_examples_not_dimensions():
     assert rss / (X.shape[1] - told) > 5.0 * sigma2  # as printed
 
 
-@pytest.mark.parametrize("likelihood", ["normal", "bernoulli"])
+@for_each("likelihood", ["normal", "bernoulli"])
 def test_a_dual_sparse_model_has_a_hidden_variable_for_each_example(likelihood):
     """[P8 8.54] and [P9 9.35] multiply the priors of D of them, here of one."""
     nu, x = 1.0, np.linspace(-3.0, 3.0, 30)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from support.for_each import for_each
 
 from posterity import (
     BayesianLinearRegression,
@@ -21,9 +22,9 @@ def data(n=30, d=4, seed=0):
     return X, Y, rng.normal(size=(7, d))
 
 
-@pytest.mark.parametrize("offset", [True, False])
-@pytest.mark.parametrize(("n", "d"), [(30, 4), (6, 15)])
-@pytest.mark.parametrize("penalty", [1e-3, 0.7, 50.0])
+@for_each("offset", [True, False])
+@for_each(("n", "d"), [(30, 4), (6, 15)])
+@for_each("penalty", [1e-3, 0.7, 50.0])
 def test_kernel_ridge_with_the_linear_kernel_is_ridge(offset, n, d, penalty):
     X, Y, X_star = data(n, d)
     weight = np.random.default_rng(1).uniform(0.5, 2.0, n)
@@ -36,7 +37,7 @@ def test_kernel_ridge_with_the_linear_kernel_is_ridge(offset, n, d, penalty):
     np.testing.assert_allclose(dual.intercept_, primal.intercept_, rtol=1e-8)
 
 
-@pytest.mark.parametrize("offset", [True, False])
+@for_each("offset", [True, False])
 def test_leaving_one_out_of_kernel_ridge_is_leaving_one_out_of_ridge(offset):
     X, Y, _ = data(12, 3)
     dual = KernelRidgeRegression(LINEAR, 0.4, fit_intercept=offset).fit(X, Y)
@@ -48,8 +49,8 @@ def test_leaving_one_out_of_kernel_ridge_is_leaving_one_out_of_ridge(offset):
     np.testing.assert_allclose(dual.loo_predictions_, refits, rtol=1e-9)
 
 
-@pytest.mark.parametrize("noise", [0.01, 0.5])
-@pytest.mark.parametrize("signal", [0.3, 4.0])
+@for_each("noise", [0.01, 0.5])
+@for_each("signal", [0.3, 4.0])
 def test_kernel_ridge_is_the_mean_of_a_gaussian_process(noise, signal):
     """The penalty is noise over signal variance; a free offset is one of endless prior variance."""
     X, Y, X_star = data(20, 2)
@@ -66,8 +67,8 @@ def test_kernel_ridge_is_the_mean_of_a_gaussian_process(noise, signal):
     assert with_offset.intercept_ == pytest.approx(b, rel=1e-10)
 
 
-@pytest.mark.parametrize("noise", [0.01, 0.5])
-@pytest.mark.parametrize("signal", [0.3, 4.0])
+@for_each("noise", [0.01, 0.5])
+@for_each("signal", [0.3, 4.0])
 def test_the_process_regressor_has_the_mean_of_kernel_ridge(noise, signal):
     X, Y, X_star = data(20, 2)
     k = kernels.RBF(1.5).fixed()
@@ -76,8 +77,8 @@ def test_the_process_regressor_has_the_mean_of_kernel_ridge(noise, signal):
     np.testing.assert_allclose(process.predict(X_star), ridge.predict(X_star), rtol=1e-8)
 
 
-@pytest.mark.parametrize("offset", [True, False])
-@pytest.mark.parametrize(("n", "d"), [(30, 4), (6, 15)])
+@for_each("offset", [True, False])
+@for_each(("n", "d"), [(30, 4), (6, 15)])
 def test_bayesian_linear_regression_is_a_process_with_the_linear_kernel(offset, n, d):
     """The offset's prior is that of one row at the centre of the features (decision 2)."""
     X, Y, X_star = data(n, d)
@@ -97,7 +98,7 @@ def test_bayesian_linear_regression_is_a_process_with_the_linear_kernel(offset, 
         np.testing.assert_allclose(a, b, rtol=1e-8)
 
 
-@pytest.mark.parametrize("known", [False, True])
+@for_each("known", [False, True])
 def test_weights_and_functions_learn_the_same_variances(known):
     X, Y, _ = data(30, 4)
     y, centre = Y[:, 0], X.mean(0)
@@ -126,7 +127,7 @@ def test_equal_lengths_are_one_length():
         np.testing.assert_allclose(a, b, rtol=1e-10)
 
 
-@pytest.mark.parametrize("options", [{"mean": "zero"}, {"normalize_y": True}])
+@for_each("options", [{"mean": "zero"}, {"normalize_y": True}])
 def test_outputs_together_are_outputs_alone_where_nothing_is_learned(options):
     X, Y, X_star = data(25, 3)
     model = GaussianProcessRegressor((2.0 * kernels.RBF(1.7)).fixed(), 0.2, **options)

@@ -7,6 +7,7 @@ from sklearn.datasets import load_breast_cancer, load_iris, make_moons
 from sklearn.gaussian_process import GaussianProcessClassifier as ReferenceClassifier
 from sklearn.gaussian_process.kernels import RBF as ReferenceRBF
 from sklearn.gaussian_process.kernels import ConstantKernel
+from support.for_each import for_each
 
 from posterity import (
     BayesianLogisticRegression,
@@ -37,7 +38,7 @@ def weights_of(offset, s=0.7):
 
 
 @offset_or_not
-@pytest.mark.parametrize("edges", [[0.0], [-1.0, 1.0]], ids=["two", "three"])
+@for_each("edges", [[0.0], [-1.0, 1.0]], ids=["two", "three"])
 def test_a_process_with_the_linear_kernel_is_logistic_regression(offset, edges):
     X, a, queries, rng = inputs()
     y = np.digitize(a + rng.logistic(size=len(a)), edges)
@@ -61,7 +62,7 @@ class HeavyTails(likelihoods.StudentT):
 
 
 @offset_or_not
-@pytest.mark.parametrize(
+@for_each(
     "likelihood",
     [
         HeavyTails(0.5, 4.0),
@@ -84,8 +85,8 @@ def test_a_process_with_the_linear_kernel_is_generalized_regression(likelihood, 
     np.testing.assert_allclose(process.predict(queries), weights.predict(queries), rtol=1e-6)
 
 
-@pytest.mark.parametrize("mean", ["constant", "zero"])
-@pytest.mark.parametrize("weighted", [True, False])
+@for_each("mean", ["constant", "zero"])
+@for_each("weighted", [True, False])
 def test_the_normal_likelihood_is_normal_noise(mean, weighted):
     X, a, queries, rng = inputs()
     y = 3.0 + np.sin(a) + 0.3 * rng.normal(size=len(a))
@@ -110,7 +111,7 @@ def test_the_normal_likelihood_is_normal_noise(mean, weighted):
     )
 
 
-@pytest.mark.parametrize("mean", ["constant", "zero"])
+@for_each("mean", ["constant", "zero"])
 def test_the_normal_likelihood_learns_the_noise_and_the_kernel_of_normal_noise(mean):
     X, a, queries, rng = inputs(n=60)
     y = np.sin(a) + 0.3 * rng.normal(size=len(a))
@@ -131,7 +132,7 @@ def reference_latent(reference, queries):
     return k.T @ (r.y_train_ - r.pi_), r.kernel_.diag(queries) - np.sum(V * V, axis=0)
 
 
-@pytest.mark.parametrize(("variance", "length"), [(1.0, 1.0), (9.0, 0.5), (0.1, 3.0)])
+@for_each(("variance", "length"), [(1.0, 1.0), (9.0, 0.5), (0.1, 3.0)])
 def test_two_classes_are_those_of_scikit_learn(variance, length):
     X, a, queries, rng = inputs()
     y = a + rng.logistic(size=len(a)) > 0.0
@@ -166,7 +167,7 @@ def small_sets():
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # of the reference
-@pytest.mark.parametrize(("name", "X", "y"), [pytest.param(*s, id=s[0]) for s in small_sets()])
+@for_each(("name", "X", "y"), [pytest.param(*s, id=s[0]) for s in small_sets()])
 def test_the_evidence_found_is_no_less_than_that_of_scikit_learn(name, X, y):
     reference = ReferenceClassifier(ConstantKernel(1.0) * ReferenceRBF(1.0)).fit(X, y)
     kernel = kernels.Scaled(kernels.RBF())

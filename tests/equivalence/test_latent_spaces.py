@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.linalg import subspace_angles
 from sklearn.cluster import KMeans
+from support.for_each import for_each
 
 from posterity import (
     GPLVM,
@@ -54,7 +55,7 @@ ROUTES = {
 
 
 @shapes
-@pytest.mark.parametrize("route", ROUTES)
+@for_each("route", ROUTES)
 def test_principal_components_are_those_of_the_singular_value_decomposition(route, shape):
     X = rows(shape)
     model = ROUTES[route](3, X)
@@ -72,7 +73,7 @@ def test_principal_components_are_those_of_the_singular_value_decomposition(rout
 
 
 @shapes
-@pytest.mark.parametrize("route", ["array", "chunks", "parts"])
+@for_each("route", ["array", "chunks", "parts"])
 def test_white_rows_have_the_covariance_of_their_span(route, shape):
     X = rows(shape)
     rank = min(shape[1], shape[0] - 1)
@@ -234,7 +235,7 @@ def test_rows_that_are_far_apart_to_the_kernel_of_back_constraints_are_free():
     assert slopes[1e-3] < 0.1 * slopes[1.0]
 
 
-@pytest.mark.parametrize("inference", ["map", "variational"])
+@for_each("inference", ["map", "variational"])
 @pytest.mark.filterwarnings("ignore::posterity.optimize.ConvergenceWarning")
 def test_a_motion_that_forgets_at_once_is_none(inference):
     _, Y = curved_rows()

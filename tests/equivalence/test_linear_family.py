@@ -8,6 +8,7 @@ from sklearn.gaussian_process.kernels import DotProduct
 from sklearn.linear_model import BayesianRidge
 from sklearn.linear_model import LinearRegression as ReferenceLeastSquares
 from sklearn.linear_model import Ridge as ReferenceRidge
+from support.for_each import for_each
 
 from posterity import (
     BayesianLinearRegression,
@@ -25,7 +26,7 @@ def data(n=25, m=4, seed=0):
     return X, X @ rng.normal(size=m) + 0.5 * rng.normal(size=n), rng.normal(size=(6, m)) * 2.0
 
 
-@pytest.mark.parametrize(("n", "m"), [(25, 4), (6, 15)])
+@for_each(("n", "m"), [(25, 4), (6, 15)])
 def test_bayesian_linear_regression_is_a_gaussian_process_with_the_linear_kernel(n, m):
     X, y, X_star = data(n, m)
     sigma2, tau2 = 0.4, 1.0
@@ -40,7 +41,7 @@ def test_bayesian_linear_regression_is_a_gaussian_process_with_the_linear_kernel
     assert model.log_evidence_ == pytest.approx(gp.log_marginal_likelihood_value_, rel=1e-10)
 
 
-@pytest.mark.parametrize(("n", "m"), [(25, 4), (6, 15), (10, 10)])
+@for_each(("n", "m"), [(25, 4), (6, 15), (10, 10)])
 def test_primal_dual_and_woodbury_agree(n, m):
     """[P8 8.11] by D x D, [P8 8.13] by N x N, and ours."""
     X, y, X_star = data(n, m)
@@ -61,8 +62,8 @@ def test_primal_dual_and_woodbury_agree(n, m):
         np.testing.assert_allclose(f.variance(), var, rtol=1e-7)
 
 
-@pytest.mark.parametrize(("n", "m"), [(25, 4), (6, 15)])
-@pytest.mark.parametrize("fit_intercept", [True, False])
+@for_each(("n", "m"), [(25, 4), (6, 15)])
+@for_each("fit_intercept", [True, False])
 def test_dual_least_squares_is_primal_least_squares(n, m, fit_intercept):
     X, y, X_star = data(n, m)
     primal = LinearRegression(fit_intercept=fit_intercept).fit(X, y)
@@ -102,7 +103,7 @@ def test_ridge_is_the_bayesian_posterior_at_the_tied_variances():
     assert ridge.prior_variance_ == pytest.approx(ridge.noise_variance_ / 3.0)
 
 
-@pytest.mark.parametrize(("n", "m"), [(25, 4), (6, 15)])
+@for_each(("n", "m"), [(25, 4), (6, 15)])
 def test_scikit_learn_agrees_on_least_squares_and_ridge(n, m):
     X, y, X_star = data(n, m)
     X = X * 7.0 + 3.0
@@ -131,7 +132,7 @@ def test_evidence_is_no_smaller_than_at_the_variances_of_scikit_learn():
     np.testing.assert_allclose(ours.coef_, theirs.coef_, rtol=1e-4)
 
 
-@pytest.mark.parametrize("standardize", [True, False])
+@for_each("standardize", [True, False])
 def test_penalising_the_offset_is_a_weight_on_a_column_of_ones(standardize):
     X, y, X_star = data()
     ones, ones_star = np.ones((len(X), 1)), np.ones((len(X_star), 1))

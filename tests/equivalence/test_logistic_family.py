@@ -5,6 +5,7 @@ import pytest
 from scipy.linalg import sqrtm
 from sklearn.linear_model import GammaRegressor as ReferenceGamma
 from sklearn.linear_model import PoissonRegressor as ReferencePoisson
+from support.for_each import for_each
 from support.latents import with_covariance
 
 from posterity import (
@@ -28,10 +29,10 @@ def data(n=60, m=4, seed=0):
     return X, a, rng, 2.0 + rng.normal(size=(6, m)) * 3.0
 
 
-@pytest.mark.parametrize(("n", "m"), [(40, 4), (6, 15)])
-@pytest.mark.parametrize("standardize", [True, False])
-@pytest.mark.parametrize("fit_intercept", [True, False])
-@pytest.mark.parametrize("weighted", [True, False])
+@for_each(("n", "m"), [(40, 4), (6, 15)])
+@for_each("standardize", [True, False])
+@for_each("fit_intercept", [True, False])
+@for_each("weighted", [True, False])
 def test_laplace_with_normal_noise_is_the_closed_form(n, m, standardize, fit_intercept, weighted):
     X, a, rng, queries = data(n, m)
     y = a + rng.normal(size=n)
@@ -60,8 +61,8 @@ def test_laplace_learns_the_variances_of_the_closed_form():
     assert laplace.likelihood_.noise_variance == pytest.approx(closed.noise_variance_, rel=0.005)
 
 
-@pytest.mark.parametrize("offset", [True, False])
-@pytest.mark.parametrize("given", [0.7, None])
+@for_each("offset", [True, False])
+@for_each("given", [0.7, None])
 def test_softmax_of_two_classes_is_the_sigmoid_with_twice_the_variance(offset, given):
     """A difference of two independent weights has twice the variance of each."""
     X, a, rng, queries = data()
@@ -90,8 +91,8 @@ def test_softmax_of_two_classes_is_the_sigmoid_with_twice_the_variance(offset, g
     np.testing.assert_allclose(difference, sigmoid.coef[:, 0], atol=1e-9 if given else 1e-3)
 
 
-@pytest.mark.parametrize("n_classes", [2, 3])
-@pytest.mark.parametrize("fit_intercept", [True, False])
+@for_each("n_classes", [2, 3])
+@for_each("fit_intercept", [True, False])
 def test_dual_maximum_likelihood_is_primal(n_classes, fit_intercept):
     X, a, rng, queries = data()
     noisy = a + 2.0 * rng.logistic(size=60)
@@ -121,7 +122,7 @@ def test_dual_maximum_likelihood_is_primal_with_more_columns_than_rows():
 
 
 @pytest.mark.filterwarnings("ignore::posterity.classification.SeparationWarning")
-@pytest.mark.parametrize(("n", "m"), [(40, 4), (8, 20)])
+@for_each(("n", "m"), [(40, 4), (8, 20)])
 def test_primal_and_dual_agree_on_what_is_separable(n, m):
     X, a, _, _ = data(n, m)
     for y in (a > 0.0, np.digitize(a, [-0.5, 0.5])):
@@ -130,9 +131,9 @@ def test_primal_and_dual_agree_on_what_is_separable(n, m):
             assert model.score(X, y) > 0.9
 
 
-@pytest.mark.parametrize("n_classes", [2, 3])
-@pytest.mark.parametrize("fit_intercept", [True, False])
-@pytest.mark.parametrize("n", [40, 4])
+@for_each("n_classes", [2, 3])
+@for_each("fit_intercept", [True, False])
+@for_each("n", [40, 4])
 def test_bayesian_dual_is_a_primal_model_in_rotated_columns(n_classes, fit_intercept, n):
     """w = X^T alpha has covariance v X^T X: columns times its root, weights of variance v."""
     X, _, _, queries = data(n, 5)
@@ -150,8 +151,8 @@ def test_bayesian_dual_is_a_primal_model_in_rotated_columns(n_classes, fit_inter
     np.testing.assert_allclose(p, q, atol=1e-6)
 
 
-@pytest.mark.parametrize("n_classes", [2, 3])
-@pytest.mark.parametrize("n", [60, 6])
+@for_each("n_classes", [2, 3])
+@for_each("n", [60, 6])
 def test_dual_and_primal_have_the_same_nearest_normal(n_classes, n):
     X, a, _, queries = data(n, 8)
     y = np.digitize(a, np.quantile(a, [0.5] if n_classes == 2 else [0.3, 0.6]))

@@ -5,6 +5,7 @@ import tracemalloc
 import numpy as np
 import pytest
 from scipy.integrate import dblquad, quad
+from support.for_each import for_each
 
 from posterity import (
     BayesianLinearRegression,
@@ -80,7 +81,7 @@ def test_the_evidence_of_two_weights_is_the_integral_of_likelihood_times_prior()
     assert model.log_evidence_ == pytest.approx(peak + np.log(area), rel=1e-6)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("model", "prior"),
     [
         (LinearRegression(fit_intercept=False), priors.Flat()),

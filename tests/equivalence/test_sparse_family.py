@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import sparse_support
 from sklearn.linear_model import ARDRegression
+from support.for_each import for_each
 
 from posterity import BayesianLinearRegression, designs, likelihoods, priors
 from posterity.inference.sparse_bayes.fixed_point_models import NormalModel
@@ -54,9 +55,9 @@ SETS = {
 }
 
 
-@pytest.mark.parametrize("name", SETS)
-@pytest.mark.parametrize("noise", ["learned", "known"])
-@pytest.mark.parametrize("seed", range(3))
+@for_each("name", SETS)
+@for_each("noise", ["learned", "known"])
+@for_each("seed", range(3))
 def test_both_ways_lead_to_the_same_columns_where_columns_are_unlike(name, noise, seed):
     X, Y = SETS[name](seed=seed)
     given = None if noise == "learned" else np.full(Y.shape[1], 0.05)
@@ -68,7 +69,7 @@ def test_both_ways_lead_to_the_same_columns_where_columns_are_unlike(name, noise
     assert set(one.places) == set(other.places)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@for_each("seed", range(4))
 def test_where_columns_are_alike_an_end_of_one_way_is_an_end_of_the_other(seed):
     """Columns of smooth kernels: there are many local maxima, and no way is always the better."""
     K, Y = sinc(seed=seed)
@@ -95,7 +96,7 @@ def test_where_columns_are_alike_an_end_of_one_way_is_an_end_of_the_other(seed):
     assert np.all(u[out] <= s[out] * (1.0 + 1e-3))
 
 
-@pytest.mark.parametrize("seed", range(3))
+@for_each("seed", range(3))
 def test_both_ways_lead_to_the_same_columns_for_any_likelihood(seed):
     X, a, rng = latent(seed=seed)
     for y, likelihood in (
@@ -123,7 +124,7 @@ def test_both_ways_lead_to_the_same_columns_for_three_classes():
     assert set(one.places) == set(other.places)
 
 
-@pytest.mark.parametrize("way", ["sequential", "alternating"])
+@for_each("way", ["sequential", "alternating"])
 def test_softmax_of_two_classes_is_logistic(way):
     """The one contrast of two classes is the logistic's latent value by the square root of two."""
     X, a, rng = latent()
@@ -149,8 +150,8 @@ def test_softmax_of_two_classes_is_logistic(way):
     )
 
 
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("nu", [0.0, 0.5])
+@for_each("way", WAYS)
+@for_each("nu", [0.0, 0.5])
 def test_laplace_with_normal_noise_is_the_model_of_known_noise(way, nu):
     """In units of the noise, precisions are those of the weights themselves."""
     X, Y = independent()
@@ -176,7 +177,7 @@ def test_laplace_with_normal_noise_is_the_model_of_known_noise(way, nu):
     assert fit.weights.W.shape == (len(direct.places), 1)
 
 
-@pytest.mark.parametrize("way", WAYS)
+@for_each("way", WAYS)
 def test_very_many_degrees_of_freedom_are_a_normal_prior(way):
     """All hidden precisions are one: weights of the variance of the noise."""
     X, Y = independent()
@@ -196,7 +197,7 @@ def test_very_many_degrees_of_freedom_are_a_normal_prior(way):
     assert found.value == pytest.approx(normal.fit(Z, Y[:, 0]).log_evidence_, rel=1e-6)
 
 
-@pytest.mark.parametrize("way", WAYS)
+@for_each("way", WAYS)
 def test_an_independent_alternation_ends_at_the_same_weights(way):
     X, Y = independent()
     found = WAYS[way](

@@ -8,6 +8,7 @@ import pytest
 from scipy import stats
 from scipy.special import expit, logsumexp, xlogy
 from sklearn.base import clone
+from support.for_each import for_each
 
 from posterity import (
     LogisticTreeClassifier,
@@ -95,7 +96,7 @@ def test_a_forest_is_the_beginning_of_a_longer_one(family):
 
 
 @every_family
-@pytest.mark.parametrize("kind", [RandomFernClassifier, RandomFernRegressor])
+@for_each("kind", [RandomFernClassifier, RandomFernRegressor])
 def test_a_fern_is_a_tree_whose_nodes_of_one_level_ask_the_same(family, kind):
     X, y = classes() if kind is RandomFernClassifier else numbers()
     model = kind(5, 4, splits=family, random_state=0).fit(X, y)
@@ -133,7 +134,7 @@ def test_only_the_order_of_values_matters_to_tests_of_columns():
         np.testing.assert_array_equal(plain.predict_proba(X), bent.predict_proba(np.exp(3.0 * X)))
 
 
-@pytest.mark.parametrize("kind", ["tree", "fern"])
+@for_each("kind", ["tree", "fern"])
 def test_a_forest_of_classes_is_the_mean_of_its_trees(kind):
     (X, y), queries = classes(), classes(seed=1)[0]
     options = {"concentration": 0.5, "sharpness": 1.0, "bootstrap": False, "random_state": 0}
@@ -185,10 +186,8 @@ def bags(weights, n_trees, seed, groups=None, **plan):
     return drawn
 
 
-@pytest.mark.parametrize(
-    "plan", [{}, {"max_samples": 0.5}, {"bootstrap": False, "max_samples": 30}]
-)
-@pytest.mark.parametrize("groups", [None, np.arange(60) // 3], ids=["rows", "groups"])
+@for_each("plan", [{}, {"max_samples": 0.5}, {"bootstrap": False, "max_samples": 30}])
+@for_each("groups", [None, np.arange(60) // 3], ids=["rows", "groups"])
 def test_rows_are_judged_by_the_trees_that_did_not_draw_them(plan, groups):
     X, y = classes(60)
     model = RandomForestClassifier(6, random_state=3, concentration=0.5, **plan)
@@ -289,9 +288,9 @@ def test_numbers_are_the_same_for_any_number_of_jobs(model, monkeypatch):
 # Boosted steps and units one by one
 
 
-@pytest.mark.parametrize("n_classes", [2, 3, 6])
-@pytest.mark.parametrize("rate", [1.0, 0.3])
-@pytest.mark.parametrize("family", FAMILIES[::3], ids=lambda f: type(f).__name__)
+@for_each("n_classes", [2, 3, 6])
+@for_each("rate", [1.0, 0.3])
+@for_each("family", FAMILIES[::3], ids=lambda f: type(f).__name__)
 def test_every_round_raises_the_log_likelihood(n_classes, rate, family):
     X, y = classes(150, n_classes, seed=n_classes)
     X[::7, 1] = np.nan
@@ -302,7 +301,7 @@ def test_every_round_raises_the_log_likelihood(n_classes, rate, family):
         assert own == pytest.approx(model.log_likelihoods_[k], rel=1e-9)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "options",
     [
         {"max_features": 5},
@@ -320,8 +319,8 @@ def test_stages_of_boosting_are_fits_of_that_length(options):
         np.testing.assert_array_equal(p, whole.truncated(k).predict_proba(X))
 
 
-@pytest.mark.parametrize("units", ["arctan", "radial"])
-@pytest.mark.parametrize("kind", [StagewiseClassifier, StagewiseRegressor])
+@for_each("units", ["arctan", "radial"])
+@for_each("kind", [StagewiseClassifier, StagewiseRegressor])
 def test_stages_of_stagewise_fitting_are_fits_of_that_length(kind, units):
     X, y = classes(80) if kind is StagewiseClassifier else numbers(80)
     whole = kind(4, units=units, n_restarts=1, random_state=0).fit(X, y)

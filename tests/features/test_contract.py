@@ -10,6 +10,7 @@ from sklearn.base import clone
 from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import make_pipeline
 from support.estimator_checks import every_check_once
+from support.for_each import for_each
 
 from posterity import features
 
@@ -72,7 +73,7 @@ def test_is_a_scikit_learn_transformer(estimator, check):
 
 
 @every_space
-@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+@for_each("frame", [pd.DataFrame, pl.DataFrame])
 def test_frames_give_the_same_numbers_and_names_of_their_own(space, frame):
     X = rows()
     table = frame({"age": X[:, 0], "height": X[:, 1]})
@@ -86,7 +87,7 @@ def test_frames_give_the_same_numbers_and_names_of_their_own(space, frame):
 
 
 @every_space
-@pytest.mark.parametrize("library", ["pandas", "polars"])
+@for_each("library", ["pandas", "polars"])
 def test_output_can_be_a_frame(space, library):
     Z = clone(space).set_output(transform=library).fit_transform(rows())
     assert isinstance(Z, {"pandas": pd.DataFrame, "polars": pl.DataFrame}[library])
@@ -119,7 +120,7 @@ def test_error_comes_with_the_same_columns(space):
     assert (E is not None) == isinstance(space, features.Polynomial)
 
 
-@pytest.mark.parametrize("space", learned)
+@for_each("space", learned)
 def test_integer_weights_equal_repeated_rows(space):
     X, weights = rows(), np.random.default_rng(1).integers(0, 4, 30)
     weighted = clone(space).fit(X, sample_weight=weights)
@@ -127,7 +128,7 @@ def test_integer_weights_equal_repeated_rows(space):
     np.testing.assert_allclose(weighted.transform(X), repeated.transform(X), rtol=1e-13)
 
 
-@pytest.mark.parametrize("space", learned)
+@for_each("space", learned)
 def test_the_scale_of_the_weights_does_not_matter(space):
     X, weights = rows(), np.random.default_rng(1).integers(0, 4, 30)
     once = clone(space).fit(X, sample_weight=weights).transform(X)
@@ -136,7 +137,7 @@ def test_the_scale_of_the_weights_does_not_matter(space):
     )
 
 
-@pytest.mark.parametrize(
+@for_each(
     "space",
     [
         features.Radial(5),
@@ -158,7 +159,7 @@ def test_units_of_the_columns_do_not_matter(space):
 
 
 @every_space
-@pytest.mark.parametrize("value", [0.0, 5.0, -0.1])
+@for_each("value", [0.0, 5.0, -0.1])
 def test_a_constant_column_gives_finite_features_with_different_names(space, value):
     X = rows()
     X[:, 1] = value
@@ -168,15 +169,15 @@ def test_a_constant_column_gives_finite_features_with_different_names(space, val
     assert len(set(names)) == len(names)
 
 
-@pytest.mark.parametrize("space", [features.Radial(6), features.Arctan(6), features.Heaviside(6)])
-@pytest.mark.parametrize("weights", [None, np.arange(30) % 3])
+@for_each("space", [features.Radial(6), features.Arctan(6), features.Heaviside(6)])
+@for_each("weights", [None, np.arange(30) % 3])
 def test_few_different_values_give_no_identical_features(space, weights):
     X = np.column_stack([np.arange(30) % 2, np.arange(30) % 3]).astype(float)
     Z = clone(space).fit(X, sample_weight=weights).transform(X)
     assert len(np.unique(Z, axis=1).T) == Z.shape[1]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("space", "match"),
     [
         (features.Polynomial(0), r"degree=0 must be a whole number of at least 1"),

@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 from sklearn.cluster import KMeans
+from support.for_each import for_each
 
 from posterity import features, kernels
 
@@ -17,7 +18,7 @@ def bump(x, c, l):
     return math.exp(-sum(((a - b) / s) ** 2 for a, b, s in zip(x, c, l, strict=True)) / 2)
 
 
-@pytest.mark.parametrize("length_scale", [0.8, [0.5, 5.0, 0.2]])
+@for_each("length_scale", [0.8, [0.5, 5.0, 0.2]])
 def test_radial_with_given_centers(length_scale):
     centers = X[:6]
     space = features.Radial(centers=centers, length_scale=length_scale).fit(X)
@@ -158,7 +159,7 @@ def test_kernel_columns_keep_their_own_copy_of_the_rows():
     np.testing.assert_array_equal(space.transform(QUERY), before)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("kernel", "match"),
     [
         (lambda A, B: A @ B.T[:, :-1], r"returned shape \(4, 24\); expected \(4, 25\)"),

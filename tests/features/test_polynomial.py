@@ -4,6 +4,7 @@ import mpmath
 import numpy as np
 import pytest
 from sklearn.preprocessing import PolynomialFeatures
+from support.for_each import for_each
 
 from posterity import features
 
@@ -24,7 +25,7 @@ def relative_errors(Z, E, truth):
         return np.array([float(abs(mpmath.mpf(z) + mpmath.mpf(e) - t) / t) for z, e, t in pairs])
 
 
-@pytest.mark.parametrize(("n_columns", "degree"), [(1, 5), (2, 3), (4, 2), (3, 4)])
+@for_each(("n_columns", "degree"), [(1, 5), (2, 3), (4, 2), (3, 4)])
 def test_order_values_and_names_are_those_of_scikit_learn(n_columns, degree):
     X = np.random.default_rng(0).normal(size=(7, n_columns))
     ours, theirs = features.Polynomial(degree), PolynomialFeatures(degree, include_bias=False)
@@ -41,7 +42,7 @@ def test_without_interactions_there_are_powers_only():
     assert list(space.get_feature_names_out()) == ["x0", "x1", "x0^2", "x1^2", "x0^3", "x1^3"]
 
 
-@pytest.mark.parametrize("scale", [1.0, 1e-20, 1e20])
+@for_each("scale", [1.0, 1e-20, 1e20])
 def test_columns_and_their_errors_sum_to_the_exact_monomials(scale):
     X = scale * np.random.default_rng(2).uniform(0.5, 2.0, size=(20, 3))
     space = features.Polynomial(5).fit(X)

@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
+from support.for_each import for_each
 
 from posterity.features import positions
 
 
-@pytest.mark.parametrize("n", [1, 2, 5, 10, 40])
+@for_each("n", [1, 2, 5, 10, 40])
 def test_quantiles_are_the_values_at_their_ranks(n):
     x = np.random.default_rng(0).normal(size=23)
     expected = np.quantile(x, (np.arange(n) + 0.5) / n, method="inverted_cdf")
@@ -26,7 +27,7 @@ def test_quantiles_of_weighted_values_are_those_of_repeated_ones():
         )
 
 
-@pytest.mark.parametrize("n", [1, 3, 9])
+@for_each("n", [1, 3, 9])
 def test_cuts_part_the_rows_evenly(n):
     x = np.random.default_rng(2).permutation(100) ** 1.5
     below = [(x < cut).sum() for cut in positions.cuts(x, None, n)]
@@ -43,7 +44,7 @@ def test_a_cut_between_neighbouring_doubles_parts_them():
     np.testing.assert_array_equal(x >= cut, [False, True])
 
 
-@pytest.mark.parametrize("scale", [1.0, 1e-300, 1e305])
+@for_each("scale", [1.0, 1e-300, 1e305])
 def test_spread_is_the_weighted_standard_deviation(scale):
     rng = np.random.default_rng(3)
     x, weights = rng.normal(size=40), rng.integers(0, 4, 40)
@@ -60,7 +61,7 @@ def test_spread_of_the_widest_column_is_finite():
     assert positions.spread(np.array([-largest, largest]), None) == pytest.approx(largest)
 
 
-@pytest.mark.parametrize(("value", "expected"), [(0.0, 1.0), (-3.0, 3.0), (0.1, 0.1)])
+@for_each(("value", "expected"), [(0.0, 1.0), (-3.0, 3.0), (0.1, 0.1)])
 def test_spread_of_a_constant_is_its_magnitude(value, expected):
     assert positions.spread(np.full(7, value), None) == expected
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from support.for_each import for_each
 
 from posterity import kernels
 from posterity.inference.gplvm.variational import radial
@@ -10,7 +11,7 @@ from posterity.inference.local.gated_tree.hard import HardTree
 from posterity.inference.local.gated_tree.soft import SoftTree
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("gates", "experts"),
     [
         (np.zeros((2, 3)), np.zeros((4, 1, 3))),  # no complete tree
@@ -38,7 +39,7 @@ def test_complete_logistic_trees_take_designs_of_their_width_only():
         HardTree(None).check_consistency()
 
 
-@pytest.mark.parametrize("part", ["m", "S", "Z", "weights", "l2", "V", "H"])
+@for_each("part", ["m", "S", "Z", "weights", "l2", "V", "H"])
 def test_averages_of_points_whose_shapes_differ_are_refused(part):
     shapes = {"m": (4, 2), "S": (4, 2), "Z": (3, 2), "weights": (1, 4), "l2": (2,)}
     shapes |= {"V": (4, 3), "H": (1, 3, 3)}
@@ -58,7 +59,7 @@ def test_averages_of_points_whose_shapes_differ_are_refused(part):
         ask(wrong)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("kernel", "name", "value"),
     [
         (kernels.Subsequence(2), "length", 0),

@@ -5,6 +5,7 @@ from dataclasses import FrozenInstanceError
 import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, clone
+from support.for_each import for_each
 
 from posterity.kernels import (
     RBF,
@@ -25,7 +26,7 @@ from posterity.kernels import (
 X = np.random.default_rng(0).normal(size=(8, 2))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("kernel", "text"),
     [
         (RBF(0.5), "RBF(0.5)"),
@@ -110,7 +111,7 @@ def test_a_kernel_cannot_be_changed():
         RBF(0.5).length_scale = 2.0
 
 
-@pytest.mark.parametrize(
+@for_each(
     "wrong",
     [
         lambda: RBF(1.0) + "a",
@@ -130,7 +131,7 @@ def test_arithmetic_refuses_what_is_no_kernel(wrong):
         wrong()
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("wrong", "match"),
     [
         (lambda: RBF(0.0), r"RBF\.length_scale=0\.0 must be finite and greater than zero"),
@@ -254,7 +255,7 @@ def test_unset_parameters_start_from_the_data_and_are_one_until_then():
     assert White().start(X, variance=7.0).variance == 7.0
 
 
-@pytest.mark.parametrize("kernel", [Linear(), Linear(ard=True), Polynomial(1)])
+@for_each("kernel", [Linear(), Linear(ard=True), Polynomial(1)])
 def test_a_linear_start_has_about_the_variance_of_the_function(kernel):
     units = np.array([1e3, 1e-2])
     started = kernel.start(X * units, variance=7.0)
@@ -308,7 +309,7 @@ def test_the_sum_of_a_list_is_the_sum_of_its_kernels():
     assert sum(parts) == parts[0] + parts[1] + parts[2]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("kernel", "text"),
     [
         ((2.0 * RBF(0.5)).fixed(), "(2.0 * RBF(0.5)).fixed()"),

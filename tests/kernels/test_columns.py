@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from support.for_each import for_each
 
 from posterity.kernels import RBF, Columns, Linear, White
 
@@ -11,7 +12,7 @@ X = np.random.default_rng(0).normal(size=(6, 4))
 NAMES = ["age", "height", "income", "height of chair"]
 
 
-@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+@for_each("frame", [pd.DataFrame, pl.DataFrame])
 def test_frames_arrays_and_bound_names_give_the_same_numbers(frame):
     table = frame({name: X[:, d] for d, name in enumerate(NAMES)})
     kernel = Columns(RBF([0.5, 2.0]), ["income", "age"])
@@ -75,7 +76,7 @@ def test_numbers_need_no_names():
     np.testing.assert_array_equal(kernel(X), RBF(1.0)(X[:, [0, 3]]))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("wrong", "match"),
     [
         (

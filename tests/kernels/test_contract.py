@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.for_each import for_each
 
 from posterity import kernels, testing
 from posterity.kernels import kernel as kernel_module
@@ -112,8 +113,8 @@ FLAGS = {
 }
 
 
-@pytest.mark.parametrize(("kind", "name"), sorted(FLAGS, key=str))
-@pytest.mark.parametrize("value", [2.0, 1, "yes", None, [True]])
+@for_each(("kind", "name"), sorted(FLAGS, key=str))
+@for_each("value", [2.0, 1, "yes", None, [True]])
 def test_a_flag_is_true_or_false(kind, name, value):
     kernel = next(case.kernel for case in CASES if type(case.kernel) is kind)
     with pytest.raises(ValueError, match=rf"{kind.__name__}\.{name}=.* must be True or False"):
@@ -157,10 +158,8 @@ def test_slope_of_the_diagonal_in_the_inputs_is_that_of_differences(case, monkey
     assert found == pytest.approx(g[:, None] * np.transpose(change) / (2.0 * h), abs=1e-6)
 
 
-@pytest.mark.parametrize(
-    "case", [case for case in CASES if case.inputs], ids=lambda case: f"{case.kernel}"
-)
-@pytest.mark.parametrize("other", [None, slice(2, 7)], ids=["with themselves", "with others"])
+@for_each("case", [case for case in CASES if case.inputs], ids=lambda case: f"{case.kernel}")
+@for_each("other", [None, slice(2, 7)], ids=["with themselves", "with others"])
 def test_both_slopes_at_once_are_those_one_by_one(case, other):
     X = case.rows()
     tangent = case.kernel.tangent(X, None if other is None else X[other].copy())
@@ -230,7 +229,7 @@ class Triangle(kernels.Kernel):
         return np.maximum(0.0, 1.0 - abs(X - Z.T) / self.width)
 
 
-@pytest.mark.parametrize("n", [5, 150])
+@for_each("n", [5, 150])
 def test_the_general_answers_serve_a_kernel_that_only_has_values(n):
     times = np.linspace(0.0, 9.0, n)[:, None]  # no two of them a width apart
     testing.check_kernel(Triangle(2.0), times)

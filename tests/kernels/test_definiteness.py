@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy import linalg as scipy_linalg
+from support.for_each import for_each
 
 from posterity import kernels
 from posterity.kernels import check_positive_definite
@@ -29,7 +30,7 @@ def test_a_kernel_is_fine_and_says_how_well_conditioned_it_is():
     )
 
 
-@pytest.mark.parametrize("unit", [1e-150, 1.0, 1e150])
+@for_each("unit", [1e-150, 1.0, 1e150])
 def test_rank_one_and_rounding_are_fine_in_any_unit(unit):
     assert check_positive_definite(unit * kernels.Linear(1.0), X).ok
     assert check_positive_definite(kernels.RBF(1e3), X).ok

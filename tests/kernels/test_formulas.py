@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from sklearn.gaussian_process import kernels as sk
 from sklearn.metrics import pairwise
+from support.for_each import for_each
 
 from posterity import kernels
 
@@ -49,7 +50,7 @@ def name(value):
     return str(value) if is_kernel else ""
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("kernel", "definition", "rows"),
     [
         (kernels.Constant(0.3), lambda x, z: 0.3, (X, Z)),
@@ -90,7 +91,7 @@ def test_is_its_definition_for_each_pair_of_rows(kernel, definition, rows):
     np.testing.assert_allclose(kernel(*rows), by_pairs(definition, *rows), rtol=1e-12, atol=1e-14)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("kernel", "peer"),
     [
         (kernels.RBF(0.7), sk.RBF(0.7)),
@@ -129,7 +130,7 @@ def test_rows_of_zeros_are_alike_and_unlike_the_rest():
     np.testing.assert_array_equal(gradient[[0, 2]], 0.0)
 
 
-@pytest.mark.parametrize("unit", [1e-200, 1e200])
+@for_each("unit", [1e-200, 1e200])
 def test_angles_do_not_depend_on_the_unit(unit):
     np.testing.assert_allclose(kernels.Cosine()(unit * X, Z), kernels.Cosine()(X, Z), rtol=1e-13)
 
@@ -170,7 +171,7 @@ def test_white_depends_on_z_being_absent_and_on_nothing_else():
     np.testing.assert_allclose(inside.diag(X), 2.0 * 1.3 * 0.3)
 
 
-@pytest.mark.parametrize("kernel", [kernels.ChiSquared(1.0), kernels.AdditiveChiSquared()])
+@for_each("kernel", [kernels.ChiSquared(1.0), kernels.AdditiveChiSquared()])
 def test_histograms_below_zero_are_named(kernel):
     bad = np.array([[1.0, 2.0], [0.0, -0.25]])
     for call in (kernel, kernel.diag, kernel.tangent, kernel.start):
@@ -196,7 +197,7 @@ def test_categories_have_no_order_and_no_slope():
     np.testing.assert_array_equal(kernel.pullback_inputs(A, B, np.ones((7, 5))), np.zeros((7, 3)))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("kernel", "rows"),
     [
         (kernels.RBF(), 100.0 * X),

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from support.for_each import for_each
 
 from posterity.kernels import RBF, Function
 
@@ -17,7 +18,7 @@ def test_what_the_function_keeps_for_itself_stays_its_own():
     np.testing.assert_array_equal(kept, np.eye(5))
 
 
-@pytest.mark.parametrize(
+@for_each(
     "values", [np.eye(5, dtype=bool), np.eye(5, dtype=np.int8), np.eye(5).tolist(), np.eye(5)[::-1]]
 )
 def test_any_real_numbers_become_float64(values):
@@ -26,7 +27,7 @@ def test_any_real_numbers_become_float64(values):
     np.testing.assert_array_equal(K, np.asarray(values, dtype=float))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("values", "match"),
     [
         (np.eye(4), r"Function\(<lambda>\) returned shape \(4, 4\); expected \(5, 5\)"),

@@ -4,6 +4,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from support.for_each import for_each
 
 from posterity.kernels.graphs import Graph, ShortestPath, WeisfeilerLehman
 
@@ -134,7 +135,7 @@ def test_graphs_are_made_of_arrays():
     assert Graph.unlabelled(np.int64(2)) == Graph([0, 0])
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("labels", "edges", "sentence"),
     [
         ("CC", [(0, 1), (0, 2)], "edge 1 joins nodes 0 and 2, but the graph has 2 nodes"),
@@ -153,19 +154,19 @@ def test_malformed_graphs_are_refused(labels, edges, sentence):
         Graph(labels, edges)
 
 
-@pytest.mark.parametrize("n_nodes", [-1, 2.0, "3"])
+@for_each("n_nodes", [-1, 2.0, "3"])
 def test_a_number_of_nodes_is_whole(n_nodes):
     with pytest.raises(ValueError, match="must be a whole number, zero or more"):
         Graph.unlabelled(n_nodes)
 
 
-@pytest.mark.parametrize("iterations", [-1, 2.0, None])
+@for_each("iterations", [-1, 2.0, None])
 def test_a_number_of_iterations_is_whole(iterations):
     with pytest.raises(ValueError, match="must be a whole number, 0 or more"):
         WeisfeilerLehman(iterations)
 
 
-@pytest.mark.parametrize("kernel", KERNELS)
+@for_each("kernel", KERNELS)
 def test_rows_that_are_no_graphs_are_named(kernel):
     name = type(kernel).__name__
     with pytest.raises(ValueError, match=rf"^row 1 is a tuple; {name} compares graphs \("):

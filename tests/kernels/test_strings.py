@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 import numpy as np
 import pytest
 from scipy import special
+from support.for_each import for_each
 
 from posterity.kernels.strings import Spectrum, Subsequence
 
@@ -29,15 +30,15 @@ def products(features):
     return np.array([[sum(a[f] * b.get(f, 0.0) for f in a) for b in features] for a in features])
 
 
-@pytest.mark.parametrize("length", [1, 2, 3, 5])
+@for_each("length", [1, 2, 3, 5])
 def test_spectrum_counts_substrings(length):
     expected = products([substrings(word, length) for word in WORDS])
     K = Spectrum(length, normalize=False)(WORDS)
     np.testing.assert_array_equal(K, expected)
 
 
-@pytest.mark.parametrize("decay", [0.05, 0.5, 1.0])
-@pytest.mark.parametrize("length", [1, 2, 3, 5])
+@for_each("decay", [0.05, 0.5, 1.0])
+@for_each("length", [1, 2, 3, 5])
 def test_subsequence_enumerates_occurrences_with_gaps(length, decay):
     expected = products([subsequences(word, length, decay) for word in WORDS])
     K = Subsequence(length, decay, normalize=False)(WORDS)
@@ -51,7 +52,7 @@ def test_subsequence_has_the_polynomial_of_shawe_taylor_and_cristianini():
 
 
 # For length 1 they print the value of length 2 again; 6 is 0.3692 by enumeration as well.
-@pytest.mark.parametrize(
+@for_each(
     ("length", "published", "rounding"),
     [(2, 0.580, 5e-4), (3, 0.478, 5e-4), (4, 0.439, 5e-4), (5, 0.406, 5e-4), (6, 0.370, 1e-3)],
 )
@@ -71,21 +72,21 @@ def test_subsequence_becomes_spectrum_as_decay_vanishes():
     np.testing.assert_allclose(Subsequence(3, 1e-200)(WORDS), Spectrum(3)(WORDS), atol=1e-15)
 
 
-@pytest.mark.parametrize("kernel", [Spectrum(2), Subsequence(2)])
+@for_each("kernel", [Spectrum(2), Subsequence(2)])
 def test_characters_of_any_script_are_compared(kernel):
     ascii_text, other = ["abcab", "bcda"], ["\u03b1\U0001f600\ud800\u03b1\U0001f600"]
     other.append("\U0001f600\ud800\u00e9\u03b1")
     np.testing.assert_array_equal(kernel(other), kernel(ascii_text))
 
 
-@pytest.mark.parametrize("kernel", [Spectrum(2), Subsequence(2)])
+@for_each("kernel", [Spectrum(2), Subsequence(2)])
 def test_arrays_of_strings_are_taken(kernel):
     np.testing.assert_array_equal(kernel(np.array(WORDS)), kernel(WORDS))
     np.testing.assert_array_equal(kernel(np.array(WORDS, dtype=object)), kernel(WORDS))
 
 
-@pytest.mark.parametrize("kernel", [Spectrum(2), Subsequence(2)])
-@pytest.mark.parametrize(
+@for_each("kernel", [Spectrum(2), Subsequence(2)])
+@for_each(
     ("rows", "kind"),
     [
         (["ab", "cd", "ef", 4.0], "row 3 is a number"),
@@ -108,8 +109,8 @@ def test_a_string_instead_of_a_list_is_refused():
         Spectrum()("banana")
 
 
-@pytest.mark.parametrize("length", [0, -1, 2.5, "3", None])
-@pytest.mark.parametrize("kind", [Spectrum, Subsequence])
+@for_each("length", [0, -1, 2.5, "3", None])
+@for_each("kind", [Spectrum, Subsequence])
 def test_lengths_are_positive_whole_numbers(kind, length):
     with pytest.raises(ValueError, match=r"length=.* must be a whole number"):
         kind(length)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from support.for_each import for_each
 
 from posterity.kernels.graphs import Graph, ShortestPath, WeisfeilerLehman
 from posterity.kernels.strings import Spectrum, Subsequence
@@ -71,7 +72,7 @@ def test_normalising_divides_by_the_self_similarities(kernel, rows):
     np.testing.assert_array_equal(kernel.diag(rows), 1.0)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("kernel", "with_features", "without"),
     [
         (Spectrum(3), "abc", ["", "ab"]),
@@ -168,8 +169,8 @@ def test_representation_makes_the_same_kernel(kernel, rows):
         assert eval(repr(each), names) == each
 
 
-@pytest.mark.parametrize("kind", [Subsequence, SubsetTree])
-@pytest.mark.parametrize("decay", [1.1, 0.0, -0.5, [0.1, 0.2], np.nan])
+@for_each("kind", [Subsequence, SubsetTree])
+@for_each("decay", [1.1, 0.0, -0.5, [0.1, 0.2], np.nan])
 def test_decay_is_a_number_above_zero_and_at_most_one(kind, decay):
     with pytest.raises(ValueError, match="decay"):
         kind(decay=decay)

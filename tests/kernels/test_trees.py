@@ -5,6 +5,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from support.for_each import for_each
 
 from posterity.kernels.trees import SubsetTree, parse_tree
 
@@ -43,7 +44,7 @@ def enumerated(trees, decay):
     )
 
 
-@pytest.mark.parametrize("decay", [0.05, 0.4, 1.0])
+@for_each("decay", [0.05, 0.4, 1.0])
 def test_subset_tree_enumerates_fragments(decay):
     K = SubsetTree(decay, normalize=False)(TREES)
     np.testing.assert_allclose(K, enumerated(TREES, decay), rtol=1e-13, atol=0.0)
@@ -110,7 +111,7 @@ def test_fragments_beyond_counting_are_refused_by_row():
             SubsetTree(1.0).tangent(X, Z)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("row", "sentence"),
     [
         ("(S dogs)", "row 1 is a string; SubsetTree compares trees, .*parse_tree"),
@@ -141,7 +142,7 @@ def test_parse_tree_reads_nested_brackets_and_any_white_space():
     assert parse_tree(" (S(NP dogs)\n\t(VP (V\tbark)!)) ") == expected
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "sentence"),
     [
         ("(S (NP dogs)", "the text ends while 1 brackets are still open"),

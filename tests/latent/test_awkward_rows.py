@@ -8,6 +8,7 @@ from latent_cases import CASES, answers, data, every_gplvm, every_model, named
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import get_tags
+from support.for_each import for_each
 
 from posterity import GPLVM, HierarchicalGPLVM, KernelKMeans, KernelPCA, kernels
 from posterity.latent.output_frame import OutputFrame
@@ -16,7 +17,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::posterity.optimize.ConvergenceW
 
 
 @every_model
-@pytest.mark.parametrize(
+@for_each(
     ("bad", "words"),
     [
         (np.where(np.arange(4) == 2, np.inf, data()), r"infinity: column 2 \(row 0\)"),
@@ -76,7 +77,7 @@ DEGENERATE = {
 }
 
 
-@pytest.mark.parametrize("rows", DEGENERATE.values(), ids=DEGENERATE.keys())
+@for_each("rows", DEGENERATE.values(), ids=DEGENERATE.keys())
 @every_model
 def test_degenerate_rows_give_numbers_and_no_warnings(model, rows):
     smaller = clone(model)
@@ -126,7 +127,7 @@ def test_missing_values_are_filled_in(model):
 
 
 @named([case for case in CASES if isinstance(case, GPLVM)])
-@pytest.mark.parametrize("n_components", [6, 20])
+@for_each("n_components", [6, 20])
 def test_more_dimensions_than_columns_or_rows_do_no_harm(model, n_components):
     X = data(12)
     fitted = clone(model).set_params(n_components=n_components)
@@ -144,8 +145,8 @@ def test_restarts_at_the_same_time_end_where_they_do_one_by_one(model):
     np.testing.assert_array_equal(one.restarts_, both.restarts_)
 
 
-@pytest.mark.parametrize("cls", [GPLVM, HierarchicalGPLVM])
-@pytest.mark.parametrize(
+@for_each("cls", [GPLVM, HierarchicalGPLVM])
+@for_each(
     ("options", "when", "words"),
     [
         ({"dynamics": "smooth"}, {}, "dynamics='smooth' must be a kernel over time"),

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.for_each import for_each
 
 from posterity import kernels
 from posterity.inference.gplvm import left_out
@@ -96,7 +97,7 @@ def test_missing_values_at_the_fit_cost_little():
     assert np.sqrt(np.mean(error**2)) < 0.3 * X.std()
 
 
-@pytest.mark.parametrize("inducing_points", [None, 15])
+@for_each("inducing_points", [None, 15])
 def test_points_that_carry_the_process_change_little(inducing_points):
     X, t = arc(n=60)
     model = GPLVM(1, inducing_points=inducing_points).fit(X)
@@ -173,7 +174,7 @@ def test_evidence_is_in_the_units_of_the_columns():
     assert wide.log_evidence_ == pytest.approx(plain.log_evidence_ - shift, abs=1.0)
 
 
-@pytest.mark.parametrize("inference", ["map", "variational"])
+@for_each("inference", ["map", "variational"])
 def test_scores_are_densities_of_rows(inference):
     X, _ = arc(n=40)
     model = GPLVM(1, inference=inference, inducing_points=15).fit(X)
@@ -254,7 +255,7 @@ def test_restarts_keep_the_best():
     assert three.log_posterior_ >= one.log_posterior_ - 1e-6
 
 
-@pytest.mark.parametrize("options", [{}, {"inference": "variational"}, {"inducing_points": 5}])
+@for_each("options", [{}, {"inference": "variational"}, {"inducing_points": 5}])
 def test_equal_rows_and_constant_columns_are_no_trouble(options):
     X, _ = arc(n=15)
     X = np.vstack([X, X[:5]])
@@ -269,7 +270,7 @@ def test_equal_rows_and_constant_columns_are_no_trouble(options):
     np.testing.assert_allclose(rebuilt.mean()[:, 5], 7.0, atol=1e-6)
 
 
-@pytest.mark.parametrize("options", [{}, {"inference": "variational"}])
+@for_each("options", [{}, {"inference": "variational"}])
 def test_rows_that_are_all_alike_have_a_model(options):
     model = GPLVM(2, max_iter=50, **options)
     with warnings.catch_warnings():
@@ -278,7 +279,7 @@ def test_rows_that_are_all_alike_have_a_model(options):
     np.testing.assert_allclose(model.inverse_transform([[0.0, 0.0]]).mean(), 2.0)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("options", "message"),
     [
         ({"inference": "exact"}, "inference='exact' must be one of"),
@@ -349,7 +350,7 @@ def _inside(model, X):
     return np.mean(((low <= X) & (high >= X))[:, 3:])
 
 
-@pytest.mark.parametrize("options", [{}, {"inducing_points": 30}, {"inference": "variational"}])
+@for_each("options", [{}, {"inducing_points": 30}, {"inference": "variational"}])
 def test_bands_for_further_groups_are_learned_by_leaving_groups_out(options):
     X, groups = styles()
     new, _ = styles(n_groups=40, n=3, seed=1)

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
+from support.for_each import for_each
 
 from posterity import distributions, kernels, optimize
 from posterity.latent.hierarchical_gplvm import HierarchicalGPLVM
@@ -185,7 +186,7 @@ def test_times_without_dynamics_are_refused():
         HierarchicalGPLVM().fit(np.eye(5), times=np.arange(5.0))
 
 
-@pytest.mark.parametrize("root_kernel", ["rbf", kernels.RBF, np.dot])
+@for_each("root_kernel", ["rbf", kernels.RBF, np.dot])
 def test_a_root_kernel_that_is_none_is_refused(root_kernel):
     with pytest.raises(TypeError, match=r"root_kernel=.* must be a kernel of posterity\.kernels"):
         HierarchicalGPLVM(root_kernel=root_kernel).fit(np.eye(5))
@@ -203,7 +204,7 @@ def test_a_spare_column_is_refused():
         HierarchicalGPLVM([[0, 1], [2, 3]]).fit(np.eye(5))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("name", "value"),
     [("n_components", 0), ("root_components", -1), ("node_noise", 0.0), ("noise_variance", -1.0)],
 )

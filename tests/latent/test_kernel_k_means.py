@@ -10,6 +10,7 @@ from sklearn.cluster import KMeans
 from sklearn.datasets import make_circles, make_moons
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import adjusted_rand_score
+from support.for_each import for_each
 
 from posterity import kernels, optimize
 from posterity.latent.kernel_k_means import KernelKMeans
@@ -20,7 +21,7 @@ def blobs(n=90, seed=0):
     return rng.normal(size=(n, 2)) + 4.0 * rng.normal(size=(3, 2))[np.arange(n) % 3]
 
 
-@pytest.mark.parametrize("seed", range(3))
+@for_each("seed", range(3))
 def test_two_rings_are_told_apart(seed):
     X, rings = make_circles(200, factor=0.3, noise=0.05, random_state=seed)
     labels = KernelKMeans(2, kernels.RBF(0.4)).fit_predict(X)
@@ -28,7 +29,7 @@ def test_two_rings_are_told_apart(seed):
     assert adjusted_rand_score(rings, KMeans(2, n_init=5, random_state=0).fit_predict(X)) < 0.1
 
 
-@pytest.mark.parametrize("seed", range(3))
+@for_each("seed", range(3))
 def test_with_a_linear_kernel_it_is_at_least_as_good_as_k_means(seed):
     X = blobs(seed=seed)
     ours = KernelKMeans(5, kernels.Linear(1.0)).fit(X)
@@ -137,8 +138,8 @@ def test_missing_values_are_refused_in_words():
         KernelKMeans().fit(X)
 
 
-@pytest.mark.parametrize("name", ["n_clusters", "n_restarts", "max_iter"])
-@pytest.mark.parametrize("bad", [0, 1.5, True, "two"])
+@for_each("name", ["n_clusters", "n_restarts", "max_iter"])
+@for_each("bad", [0, 1.5, True, "two"])
 def test_numbers_that_mean_nothing_are_refused(name, bad):
     with pytest.raises(ValueError, match=f"{name}="):
         KernelKMeans().set_params(**{name: bad}).fit(blobs())

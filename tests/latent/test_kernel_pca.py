@@ -12,6 +12,7 @@ from sklearn.decomposition import KernelPCA as ScikitKernelPCA
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from support.for_each import for_each
 
 from posterity import kernels, optimize
 from posterity.latent.kernel_pca import KernelPCA
@@ -29,7 +30,7 @@ def circle(n, noise, seed):
     return clean, clean + noise * rng.normal(size=clean.shape)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("kernel", "theirs"),
     [
         (kernels.RBF(2.0), {"kernel": "rbf", "gamma": 0.125}),
@@ -38,7 +39,7 @@ def circle(n, noise, seed):
     ],
     ids=str,
 )
-@pytest.mark.parametrize("n", [60, 700])
+@for_each("n", [60, 700])
 def test_scores_and_variances_are_those_of_scikit_learn(kernel, theirs, n):
     X, new = data(n), data(20, seed=1)
     ours = KernelPCA(3, kernel).fit(X)
@@ -91,7 +92,7 @@ def test_noise_is_taken_out_of_digits():
     assert ours_off < 0.5 * theirs_off
 
 
-@pytest.mark.parametrize("kernel", [None, kernels.Matern(), kernels.Polynomial(2)], ids=str)
+@for_each("kernel", [None, kernels.Matern(), kernels.Polynomial(2)], ids=str)
 def test_training_rows_with_every_component_give_themselves_back(kernel):
     X = data(20)
     model = KernelPCA(None, kernel).fit(X)
@@ -140,9 +141,7 @@ def test_a_function_is_a_kernel():
     np.testing.assert_allclose(ours, KernelPCA(2, kernels.Linear(1.0)).fit_transform(X), atol=1e-9)
 
 
-@pytest.mark.parametrize(
-    "rows", [np.array([[0.0, 1.0], [2.0, 1.0]]), np.repeat(data(3), 5, axis=0)]
-)
+@for_each("rows", [np.array([[0.0, 1.0], [2.0, 1.0]]), np.repeat(data(3), 5, axis=0)])
 def test_few_rows_repeated_rows_and_constant_columns_behave(rows):
     model = KernelPCA(10).fit(rows)
     assert model.n_components_ == len(np.unique(rows, axis=0)) - 1
@@ -176,7 +175,7 @@ def test_rows_that_cannot_be_used_are_refused_in_words():
         KernelPCA(kernel=kernels.Spectrum(2)).fit(["one"])
 
 
-@pytest.mark.parametrize("bad", [0, -1, 1.0, 2.5, "all", True])
+@for_each("bad", [0, -1, 1.0, 2.5, "all", True])
 def test_numbers_of_components_that_mean_nothing_are_refused(bad):
     with pytest.raises(ValueError, match="n_components="):
         KernelPCA(bad).fit(data())
@@ -196,7 +195,7 @@ def test_too_few_iterations_are_told_in_words():
         model.inverse_transform(0.7 * model.embedding_)
 
 
-@pytest.mark.parametrize("max_iter", [0, -1, 1.5, "many"])
+@for_each("max_iter", [0, -1, 1.5, "many"])
 def test_iterations_that_mean_nothing_are_refused(max_iter):
     model = KernelPCA(max_iter=max_iter).fit(data())
     with pytest.raises(ValueError, match=r"max_iter=.* must be a whole number"):

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from support.for_each import for_each
 
 from posterity.latent.parts import Parts
 
@@ -22,7 +23,7 @@ def test_a_list_of_lists_is_named_by_number():
     assert as_lists(Parts.of([[2], [0, 1]], 3, NAMES)) == {"0": [2], "1": [0, 1]}
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("n_columns", "expected"),
     [(1, {"0": [0]}), (2, {"0": [0], "1": [1]}), (3, {"0": [0, 1], "1": [2]})],
 )
@@ -30,7 +31,7 @@ def test_none_is_two_halves(n_columns, expected):
     assert as_lists(Parts.of(None, n_columns, None)) == expected
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("given", "sentence"),
     [
         ({"leg": ["hip", "knee"]}, "Column 'hand' is in no part"),
@@ -48,7 +49,7 @@ def test_misfits_are_refused_in_words(given, sentence):
         Parts.of(given, 3, NAMES)
 
 
-@pytest.mark.parametrize("given", ["hip", 3, [0, 1, 2], {"leg": "hip"}, ["hip", "knee"]])
+@for_each("given", ["hip", 3, [0, 1, 2], {"leg": "hip"}, ["hip", "knee"]])
 def test_what_is_no_list_is_refused(given):
     with pytest.raises(TypeError, match="must be a mapping"):
         Parts.of(given, 3, NAMES)

@@ -8,6 +8,7 @@ import pytest
 import sklearn.decomposition
 from scipy import stats
 from sklearn.base import clone
+from support.for_each import for_each
 
 from posterity import designs, distributions
 from posterity.latent import number_of_axes
@@ -27,8 +28,8 @@ def assert_same_model(a, b, rtol=1e-9):
     assert a.n_samples_seen_ == pytest.approx(b.n_samples_seen_, rel=1e-14)
 
 
-@pytest.mark.parametrize("shape", [(120, 6), (12, 40)])
-@pytest.mark.parametrize("n_components", [None, 3, 0.9])
+@for_each("shape", [(120, 6), (12, 40)])
+@for_each("n_components", [None, 3, 0.9])
 def test_attributes_are_those_of_scikit_learn(shape, n_components):
     X = rows(*shape)
     ours = PCA(n_components).fit(X)
@@ -67,7 +68,7 @@ def test_largest_variance_is_least_error():
         assert error < np.sum((centred - centred @ V @ V.T) ** 2)
 
 
-@pytest.mark.parametrize("method", ["columns", "rows", "randomized"])
+@for_each("method", ["columns", "rows", "randomized"])
 def test_methods_agree(method):
     X = rows(60, 50)
     pca, exact = PCA(3, method=method).fit(X), PCA(3).fit(X)
@@ -137,7 +138,7 @@ def test_noise_alone_has_no_components():
     np.testing.assert_allclose(pca.inverse_transform(pca.transform(X)) - pca.mean_, 0.0, atol=1e-15)
 
 
-@pytest.mark.parametrize("shape", [(120, 6), (12, 40)])
+@for_each("shape", [(120, 6), (12, 40)])
 def test_parts_add_up_to_the_whole(shape):
     X, weights = rows(*shape), np.random.default_rng(1).integers(0, 3, shape[0])
     weights[:4] = 1
@@ -204,7 +205,7 @@ def test_chunks_are_added_and_their_columns_compared():
             fit(designs.Chunks.from_arrays(X, None, np.zeros(120)))
 
 
-@pytest.mark.parametrize(
+@for_each(
     "X",
     [
         np.full((5, 3), 0.1),
@@ -238,7 +239,7 @@ def test_bad_values_are_placed_and_answered():
     assert "GPLVM" not in str(caught.value)
 
 
-@pytest.mark.parametrize("method", ["columns", "rows"])
+@for_each("method", ["columns", "rows"])
 def test_squares_that_overflow_are_refused_in_words(method):
     with pytest.raises(ValueError, match=r"column 0 holds values up to .* beyond double precision"):
         PCA(method=method).fit(1e200 * rows())
@@ -253,7 +254,7 @@ def test_one_row_is_refused():
         PCA().fit(rows(3), sample_weight=[1, 0, 0])
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("parameters", "message"),
     [
         ({"n_components": -1}, "whole number"),

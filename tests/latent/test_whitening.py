@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import linalg
+from support.for_each import for_each
 
 from posterity import designs
 from posterity.latent.whitening import Whitening
@@ -16,8 +17,8 @@ def rows(n=150, d=5, low=0.1, seed=0):
     return rng.normal(size=(n, d)) * np.geomspace(1.0, low, d) @ rng.normal(size=(d, d)) + 3.0
 
 
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("low", [0.1, 1e-4, 1e-6])
+@for_each("method", METHODS)
+@for_each("low", [0.1, 1e-4, 1e-6])
 def test_the_covariance_becomes_the_identity(method, low):
     X = rows(low=low)
     Z = Whitening(method).fit_transform(X)
@@ -32,8 +33,8 @@ def test_zca_is_the_inverse_root_of_the_covariance():
     np.testing.assert_allclose(Z, (X - X.mean(axis=0)) @ root, atol=1e-10)
 
 
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("shape", [(60, 9), (6, 30)])
+@for_each("method", METHODS)
+@for_each("shape", [(60, 9), (6, 30)])
 def test_directions_without_variance_become_zero(method, shape):
     """Four dimensions in nine, a constant column, and fewer rows than columns."""
     rng = np.random.default_rng(0)
@@ -49,7 +50,7 @@ def test_directions_without_variance_become_zero(method, shape):
     np.testing.assert_allclose(beyond, Z, atol=1e-6)
 
 
-@pytest.mark.parametrize("method", METHODS)
+@for_each("method", METHODS)
 def test_rows_that_are_all_alike_become_zero(method):
     X = np.full((6, 3), 0.1)
     whitening = Whitening(method).fit(X)
@@ -57,7 +58,7 @@ def test_rows_that_are_all_alike_become_zero(method):
     np.testing.assert_array_equal(whitening.inverse_transform(whitening.transform(X)), X)
 
 
-@pytest.mark.parametrize("method", METHODS)
+@for_each("method", METHODS)
 def test_fewer_components_leave_a_plane(method):
     X = rows()
     whitening = Whitening(method, n_components=2).fit(X)
@@ -75,7 +76,7 @@ def test_small_directions_can_be_left_out():
     np.testing.assert_array_equal(whitening.transform(X)[:, ~kept], 0.0)
 
 
-@pytest.mark.parametrize("method", METHODS)
+@for_each("method", METHODS)
 def test_parts_and_chunks_add_up_to_the_whole(method):
     X = rows()
     whole = Whitening(method).fit(X).transform(X)
@@ -93,7 +94,7 @@ def test_names_are_kept_by_zca():
     assert list(zca.set_output(transform="pandas").transform(table).columns) == list("abcde")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("parameters", "message"),
     [
         ({"method": "cholesky"}, "'pca' or 'zca'"),

@@ -4,6 +4,7 @@ import mpmath
 import numpy as np
 import pytest
 from scipy.special import log_expit
+from support.for_each import for_each
 
 from posterity import likelihoods, quadrature
 
@@ -26,7 +27,7 @@ def exact_tilted(mean, variance):
     return float(mpmath.log(Z)), float(first / sd), float((second - 1) / sd**2)
 
 
-@pytest.mark.parametrize("variance", [1e-8, 0.3, 15.9, 16.1, 80.0])
+@for_each("variance", [1e-8, 0.3, 15.9, 16.1, 80.0])
 def test_tilted_agrees_with_forty_digits(variance):
     with mpmath.workdps(40):
         exact = np.array([exact_tilted(m, variance) for m in MEANS])
@@ -50,7 +51,7 @@ def test_averages_agree_with_the_generic_quadrature():
     np.testing.assert_allclose(prediction.log_p0, mirrored.log_p1, rtol=1e-14)
 
 
-@pytest.mark.parametrize("averaging", ["exact", "approximate"])
+@for_each("averaging", ["exact", "approximate"])
 def test_no_activation_rounds_to_certainty(averaging):
     m, v = np.meshgrid([-1e6, -800.0, 0.0, 800.0, 1e6], [0.0, 1e-12, 1.0, 16.0, 17.0, 1e6])
     prediction = likelihoods.Bernoulli(averaging).predict(m, v)
@@ -76,8 +77,8 @@ def test_the_closed_form_is_within_two_hundredths():
     np.testing.assert_allclose(close, likelihoods.Bernoulli().predict(m, v).mean(), atol=0.02)
 
 
-@pytest.mark.parametrize("variance", [0.0, 1e-3, 0.5, 3.9, 4.1, 15.0, 17.0, 400.0])
-@pytest.mark.parametrize("y", [0.0, 1.0])
+@for_each("variance", [0.0, 1e-3, 0.5, 3.9, 4.1, 15.0, 17.0, 400.0])
+@for_each("y", [0.0, 1.0])
 def test_expected_values_agree_with_the_generic_quadrature(variance, y):
     """[P9 9.2], averaged: the log-probability and its derivatives."""
     likelihood, mean = likelihoods.Bernoulli(), np.array([-60.0, -3.0, -0.2, 0.0, 1.0, 8.0, 60.0])

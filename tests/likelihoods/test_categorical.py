@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from numpy.polynomial.hermite_e import hermegauss
 from scipy.special import log_softmax, softmax
+from support.for_each import for_each
 
 from posterity import likelihoods
 
@@ -76,7 +77,7 @@ def test_curvature_pullback_agrees_with_differences():
     np.testing.assert_allclose(FOUR.curvature_pullback(Y, A, S), expected, atol=1e-8)
 
 
-@pytest.mark.parametrize("averaging", ["exact", "approximate"])
+@for_each("averaging", ["exact", "approximate"])
 def test_two_classes_are_the_bernoulli_of_the_difference(averaging):
     two, one = likelihoods.Categorical(2, averaging), likelihoods.Bernoulli(averaging)
     m, S = 5.0 * RNG.standard_normal((30, 2)), covariances(30, 2, 40.0)
@@ -86,7 +87,7 @@ def test_two_classes_are_the_bernoulli_of_the_difference(averaging):
     np.testing.assert_allclose(two.log_prob(1, m), one.log_prob(1, m[:, 1] - m[:, 0]), 1e-12, 1e-15)
 
 
-@pytest.mark.parametrize("scale", [1e-6, 0.3, 3.0])
+@for_each("scale", [1e-6, 0.3, 3.0])
 def test_averages_agree_with_dense_quadrature(scale):
     m, S = 2.0 * RNG.standard_normal((8, 3)), covariances(8, 3, scale)
     expected = [by_dense_quadrature(*pair) for pair in zip(m, S, strict=True)]
@@ -128,7 +129,7 @@ def test_rows_of_any_width_are_averaged_alone():
     np.testing.assert_allclose(together[::7], log_softmax(m[::7], axis=-1), rtol=1e-14)
 
 
-@pytest.mark.parametrize("averaging", ["exact", "approximate"])
+@for_each("averaging", ["exact", "approximate"])
 def test_no_activation_rounds_to_certainty(averaging):
     m = np.array([[1e6, 0.0, -1e6], [0.0, 0.0, 0.0], [-800.0, 0.0, 700.0], [1e6, 1e6, -1e6]])
     for v in (0.0, 1e-12, 1.0, 1e6):

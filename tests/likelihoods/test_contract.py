@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import stats
+from support.for_each import for_each
 
 from posterity import distributions, likelihoods, quadrature
 
@@ -89,7 +90,7 @@ def test_a_likelihood_is_a_value(case):
 
 
 @every_case
-@pytest.mark.parametrize(("value", "slope"), [("log_prob", "d1"), ("d1", "d2"), ("d2", "d3")])
+@for_each(("value", "slope"), [("log_prob", "d1"), ("d1", "d2"), ("d2", "d3")])
 def test_derivatives_agree_with_differences(case, value, slope):
     h = 1e-5
     f = getattr(case.likelihood, value)
@@ -134,7 +135,7 @@ def test_parameters_survive_a_round_trip(case):
 
 
 @every_case
-@pytest.mark.parametrize("y", ["as given", "constant"])
+@for_each("y", ["as given", "constant"])
 def test_what_is_not_given_starts_inside_its_bounds(case, y):
     observed = case.y if y == "as given" else np.full(4, case.y[1])
     unknown = type(case.likelihood)(**dict.fromkeys(case.likelihood.names))
@@ -215,7 +216,7 @@ def test_the_moments_of_the_prediction_agree_with_quadrature(case):
 
 
 @every_case
-@pytest.mark.parametrize("variance", [1e-6, 0.04, 1.0, 50.0, 1e4])
+@for_each("variance", [1e-6, 0.04, 1.0, 50.0, 1e4])
 def test_tilted_agrees_with_quadrature_and_differences(case, variance):
     log_Z, slope, curvature = case.likelihood.tilted(case.y, A, variance)
     expected = log_expect(lambda a: case.likelihood.log_prob(case.y, a), case, A, variance)
@@ -270,7 +271,7 @@ def test_what_can_be_observed_passes_the_check(case):
     case.likelihood.check(case.y)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("likelihood", "y", "message"),
     [
         (likelihoods.Bernoulli(), [0.0, 2.0], "y is 2 in row 1; it must be 0 or 1"),
@@ -286,7 +287,7 @@ def test_what_cannot_be_observed_is_named(likelihood, y, message):
         likelihood.check(np.array(y))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("family", "name"),
     [
         (likelihoods.Normal, "noise_variance"),
@@ -295,7 +296,7 @@ def test_what_cannot_be_observed_is_named(likelihood, y, message):
         (likelihoods.Gamma, "shape"),
     ],
 )
-@pytest.mark.parametrize("value", [0.0, -1.0, np.nan, np.inf])
+@for_each("value", [0.0, -1.0, np.nan, np.inf])
 def test_an_impossible_parameter_is_refused(family, name, value):
     with pytest.raises(ValueError, match=f"{name} must be positive and finite"):
         family(**{name: value})
@@ -331,8 +332,8 @@ def test_the_others_agree_with_scipy():
     )
 
 
-@pytest.mark.parametrize("shape", [0.3, 2.5, 1e4])
-@pytest.mark.parametrize("variance", [1e-6, 0.3, 4.0, 25.0])
+@for_each("shape", [0.3, 2.5, 1e4])
+@for_each("variance", [1e-6, 0.3, 4.0, 25.0])
 def test_the_moments_of_a_gamma_prediction_are_exact(shape, variance):
     prediction = likelihoods.Gamma(shape).predict(A, variance)
     mean = np.exp(A + 0.5 * variance)

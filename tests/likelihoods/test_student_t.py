@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy import integrate, stats
+from support.for_each import for_each
 
 from posterity import distributions, likelihoods
 from posterity.likelihoods import student_t
@@ -10,7 +11,7 @@ from posterity.likelihoods import student_t
 M, V = np.array([-3.0, 0.0, 20.0]), np.array([0.0, 0.3, 7.0])
 
 
-@pytest.mark.parametrize("nu", [2.01, 2.34, 4.0, 900.0])
+@for_each("nu", [2.01, 2.34, 4.0, 900.0])
 def test_the_variance_is_that_of_the_noise_and_of_the_latent_value(nu):
     prediction = likelihoods.StudentT(0.6, nu).predict(M, V)
     expected = 0.36 * nu / (nu - 2.0) + V
@@ -32,7 +33,7 @@ def test_the_variance_is_that_of_the_density():
     assert prediction.variance() == pytest.approx(second, rel=1e-5)
 
 
-@pytest.mark.parametrize("nu", [0.5, 1.0, 1.7, 2.0])
+@for_each("nu", [0.5, 1.0, 1.7, 2.0])
 def test_moments_that_do_not_exist_are_not_numbers_or_infinite(nu):
     prediction = likelihoods.StudentT(0.6, nu).predict(M, V)
     assert np.all(np.isinf(prediction.variance()))
@@ -42,7 +43,7 @@ def test_moments_that_do_not_exist_are_not_numbers_or_infinite(nu):
     assert np.isnan(prediction.crps(1.0)).all() == (nu <= 1.0)
 
 
-@pytest.mark.parametrize("nu", [1.2, 2.0, 5.0])
+@for_each("nu", [1.2, 2.0, 5.0])
 def test_without_a_normal_part_it_is_the_student_t(nu):
     plain = distributions.StudentT([0.0, 2.0], 0.7, nu)
     summed = distributions.StudentTPlusNormal([0.0, 2.0], 0.7, nu, 0.0)

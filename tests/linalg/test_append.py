@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from support.for_each import for_each
 
 from posterity import linalg
 from posterity.arrays import to_numpy
@@ -85,7 +86,7 @@ def test_entries_that_are_not_finite_do_not_pass(library):
         linalg.append_rows(*map(library, (np.eye(2), np.full((1, 2), np.nan), np.ones((1, 1)))))
 
 
-@pytest.mark.parametrize(("B", "C"), [((2, 4), (2, 2)), ((2, 3), (2, 3)), ((2, 3), (3, 3))])
+@for_each(("B", "C"), [((2, 4), (2, 2)), ((2, 3), (2, 3)), ((2, 3), (3, 3))])
 def test_shapes_that_do_not_fit_are_named(B, C):
     with pytest.raises(ValueError, match=r"B of shape \(2, 3\) and C of shape \(2, 2\), not"):
         linalg.append_rows(np.eye(3), np.ones(B), np.ones(C))

@@ -1,8 +1,8 @@
 """Orthonormal rows: signs, completion, and the leading ones by random projection."""
 
 import numpy as np
-import pytest
 from sklearn.utils.extmath import svd_flip
+from support.for_each import for_each
 
 from posterity.linalg import axes, products
 
@@ -22,7 +22,7 @@ def test_no_rows_have_no_signs():
     assert axes.oriented(np.zeros((0, 3))).shape == (0, 3)
 
 
-@pytest.mark.parametrize("n", [2, 3, 6])
+@for_each("n", [2, 3, 6])
 def test_completed_rows_are_orthonormal_and_begin_with_those_given(n):
     V = rotation(6)[:2]
     found = axes.completed(V, n)
@@ -52,7 +52,7 @@ class Dense:
         return self.A.T @ C
 
 
-@pytest.mark.parametrize("shape", [(300, 80), (80, 300)])
+@for_each("shape", [(300, 80), (80, 300)])
 def test_leading_axes_are_those_of_the_decomposition(shape):
     rng = np.random.default_rng(0)
     U, V = rotation(shape[0], 1)[:, :80], rotation(shape[1], 2)[:80]
@@ -79,7 +79,7 @@ def test_a_matrix_of_zeros_has_singular_values_zero():
     np.testing.assert_allclose(V @ V.T, np.eye(2), atol=1e-14)
 
 
-@pytest.mark.parametrize("order", ["C", "F"])
+@for_each("order", ["C", "F"])
 def test_sums_and_squares_of_blocks_are_those_of_all_rows(order):
     rng = np.random.default_rng(0)
     A, r = rng.normal(size=(30, 4)), rng.normal(size=30)

@@ -4,6 +4,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from support.for_each import for_each
 
 from posterity import linalg
 from posterity.arrays import to_numpy
@@ -85,7 +86,7 @@ def test_entries_that_are_not_finite_do_not_pass(library, bad, block_size):
         linalg.cholesky_in_place(library(K), block_size=block_size)
 
 
-@pytest.mark.parametrize(("block_size", "limit"), [(None, 0.01), (62, 0.25)])
+@for_each(("block_size", "limit"), [(None, 0.01), (62, 0.25)])
 def test_extra_memory_is_a_fraction_of_the_matrix(block_size, limit):
     K = np.eye(2000) + 0.5
     assert blocked.default_block_size(2000) >= 62

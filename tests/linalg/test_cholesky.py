@@ -5,6 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
+from support.for_each import for_each
 
 from posterity import linalg
 from posterity.arrays import to_numpy
@@ -156,7 +157,7 @@ def test_entries_that_are_not_finite_are_counted(library, place, bad, overwrite)
         linalg.cholesky(library(A), overwrite=overwrite)
 
 
-@pytest.mark.parametrize("shape", [(3,), (3, 2), (2, 2, 2)])
+@for_each("shape", [(3,), (3, 2), (2, 2, 2)])
 def test_a_matrix_that_is_not_square_is_told(shape):
     with pytest.raises(ValueError, match="a square matrix is needed"):
         linalg.cholesky(np.ones(shape))

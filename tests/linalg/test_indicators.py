@@ -1,13 +1,13 @@
 """Groups of rows from eigenvectors: found whatever the rotation."""
 
 import numpy as np
-import pytest
+from support.for_each import for_each
 
 from posterity.linalg import indicators
 
 
-@pytest.mark.parametrize("k", [1, 2, 5])
-@pytest.mark.parametrize("noise", [0.0, 0.02])
+@for_each("k", [1, 2, 5])
+@for_each("noise", [0.0, 0.02])
 def test_rotated_indicators_are_turned_back(k, noise):
     rng = np.random.default_rng(k)
     groups = np.arange(60) % k

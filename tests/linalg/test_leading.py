@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from support.for_each import for_each
 
 from posterity import linalg
 from posterity.linalg import leading
@@ -14,8 +15,8 @@ def with_spectrum(d, seed=0):
     return (Q * d) @ Q.T, Q
 
 
-@pytest.mark.parametrize("n", [5, 120, 700])
-@pytest.mark.parametrize("k", [1, 4])
+@for_each("n", [5, 120, 700])
+@for_each("k", [1, 4])
 def test_pairs_are_those_of_the_full_decomposition(n, k):
     d = 0.9 ** np.arange(n)
     A, Q = with_spectrum(d)
@@ -45,7 +46,7 @@ def test_fewer_directions_than_asked_for_leave_zeros():
     np.testing.assert_allclose(V.T @ V, np.eye(5), atol=1e-12)
 
 
-@pytest.mark.parametrize("n", [6, 700])
+@for_each("n", [6, 700])
 def test_a_matrix_of_zeros_has_zero_eigenvalues(n):
     values, V = leading.leading_eigenpairs(np.zeros((n, n)), 2)
     np.testing.assert_array_equal(values, 0.0)
@@ -88,7 +89,7 @@ def test_the_basis_stays_small_where_convergence_is_slow(monkeypatch):
     assert max(widths) <= 50
 
 
-@pytest.mark.parametrize("n", [40, 700])
+@for_each("n", [40, 700])
 def test_the_largest_entry_of_each_vector_is_positive(n):
     _, V = leading.leading_eigenpairs(with_spectrum(0.9 ** np.arange(n))[0], 3)
     largest = np.abs(V).argmax(axis=0)
@@ -106,8 +107,8 @@ def test_the_same_matrix_gives_the_same_vectors():
     np.testing.assert_array_equal(first, second)
 
 
-@pytest.mark.parametrize("overwrite", [True, False])
-@pytest.mark.parametrize("n", [40, 700])
+@for_each("overwrite", [True, False])
+@for_each("n", [40, 700])
 def test_the_matrix_is_left_alone_unless_its_memory_is_offered(overwrite, n):
     A, _ = with_spectrum(0.9 ** np.arange(n))
     before = A.copy()
@@ -116,7 +117,7 @@ def test_the_matrix_is_left_alone_unless_its_memory_is_offered(overwrite, n):
     assert overwrite or np.array_equal(A, before)
 
 
-@pytest.mark.parametrize(("n", "k"), [(40, 3), (40, 39), (700, 3)])
+@for_each(("n", "k"), [(40, 3), (40, 39), (700, 3)])
 def test_what_is_not_finite_is_refused_in_words(n, k):
     A = np.eye(n)
     A[1, 2] = A[2, 1] = np.nan

@@ -1,12 +1,12 @@
 """Powers of two: exact, in range, and of the right size."""
 
 import numpy as np
-import pytest
+from support.for_each import for_each
 
 from posterity.linalg import scaling
 
 
-@pytest.mark.parametrize("magnitude", [5e-324, 1e-300, 0.3, 1.0, 1.5, 2.0**10, 1e300, 1.7e308])
+@for_each("magnitude", [5e-324, 1e-300, 0.3, 1.0, 1.5, 2.0**10, 1e300, 1.7e308])
 def test_scales_are_powers_of_two_whose_reciprocals_are_finite(magnitude):
     scale = scaling.power_of_two_scales(np.array([magnitude]))
     assert np.frexp(scale)[0] == 0.5
@@ -14,13 +14,13 @@ def test_scales_are_powers_of_two_whose_reciprocals_are_finite(magnitude):
     assert np.all(1.0 / (1.0 / scale) == scale)
 
 
-@pytest.mark.parametrize("magnitude", [1e-300, 0.3, 1.0, 1.5, 2.0**10, 1e300])
+@for_each("magnitude", [1e-300, 0.3, 1.0, 1.5, 2.0**10, 1e300])
 def test_scaled_magnitudes_lie_between_one_half_and_one(magnitude):
     scaled = magnitude * scaling.power_of_two_scales(np.array([magnitude]))
     assert 0.5 <= scaled < 1.0
 
 
-@pytest.mark.parametrize("magnitude", [5e-324, 1.7e308])
+@for_each("magnitude", [5e-324, 1.7e308])
 def test_squares_of_scaled_magnitudes_are_in_range(magnitude):
     scaled = magnitude * scaling.power_of_two_scales(np.array([magnitude]))
     assert 1e-50 < scaled**2 < 1e50

@@ -2,13 +2,14 @@
 
 import numpy as np
 import pytest
+from support.for_each import for_each
 
 from posterity import linalg
 from posterity.linalg import substitution
 
 
-@pytest.mark.parametrize("transposed", [False, True])
-@pytest.mark.parametrize("size", [1, 3, 7, 8, 50])
+@for_each("transposed", [False, True])
+@for_each("size", [1, 3, 7, 8, 50])
 def test_blocks_solve_what_the_whole_solves(size: int, transposed: bool) -> None:
     rng = np.random.default_rng(size)
     L = rng.standard_normal((21, 21)) + 6.0 * np.eye(21)  # above the diagonal: to be ignored

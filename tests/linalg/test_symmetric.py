@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from support.for_each import for_each
 
 from posterity import linalg
 from posterity.linalg import symmetric
@@ -12,8 +13,8 @@ def a_symmetric(n, seed=0):
     return A + A.T
 
 
-@pytest.mark.parametrize("n", [0, 1, 2, 50])
-@pytest.mark.parametrize("order", ["C", "F"])
+@for_each("n", [0, 1, 2, 50])
+@for_each("order", ["C", "F"])
 def test_eigenvectors_rebuild_the_matrix(n, order):
     A = np.asarray(a_symmetric(n), order=order)
     for overwrite in (False, True):
@@ -32,8 +33,8 @@ def test_what_is_not_finite_is_refused_and_what_overflows_in_the_sum_is_not():
     np.testing.assert_allclose(d, 1e308)
 
 
-@pytest.mark.parametrize("n", [0, 1, 5, 60])
-@pytest.mark.parametrize("order", ["C", "F"])
+@for_each("n", [0, 1, 5, 60])
+@for_each("order", ["C", "F"])
 def test_the_inverse_factor_is_the_inverse_and_leaves_the_factor_alone(n, order):
     L = np.tril(np.random.default_rng(0).normal(size=(n, n))) + 3.0 * np.eye(n)
     given = np.asarray(L, order=order)

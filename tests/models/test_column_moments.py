@@ -2,12 +2,13 @@
 
 import numpy as np
 import pytest
+from support.for_each import for_each
 
 from posterity.models import ColumnMoments
 from posterity.models.normal_fit import TargetScale
 
 
-@pytest.mark.parametrize("far", [0.0, 1e6])
+@for_each("far", [0.0, 1e6])
 def test_merged_moments_are_those_of_all_rows(far):
     rng = np.random.default_rng(0)
     Y, w = far + rng.normal(size=(50, 3)) * [1.0, 5.0, 0.1], rng.uniform(0.5, 3.0, 50)
@@ -25,7 +26,7 @@ def test_merged_moments_are_those_of_all_rows(far):
     assert merged.weight == pytest.approx(w.sum())
 
 
-@pytest.mark.parametrize("centred", [True, False])
+@for_each("centred", [True, False])
 def test_targets_vary_about_what_is_taken_off_them(centred):
     Y, w = 3.0 + np.random.default_rng(1).normal(size=(40, 1)), np.arange(1.0, 41.0)
     targets = TargetScale.from_moments(ColumnMoments.of(Y, w), centred=centred, scaled=False)

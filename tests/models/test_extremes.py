@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 import regression_cases
 from sklearn.base import clone
+from support.for_each import for_each
 
 import posterity
 from posterity import validation
@@ -59,32 +60,32 @@ def answer(model, X, y, **weights):
     return found
 
 
-@pytest.mark.parametrize("scale", SCALES)
-@pytest.mark.parametrize(("model", "X", "y"), CASES)
+@for_each("scale", SCALES)
+@for_each(("model", "X", "y"), CASES)
 def test_inputs_of_any_size_are_learned_from_or_refused_in_words(model, X, y, scale):
     found = answer(model, X * scale, y)
     assert found is None or np.ptp(found) > 0.0
 
 
-@pytest.mark.parametrize("scale", [1e160, 1e-160])
-@pytest.mark.parametrize(("model", "X", "y"), REGRESSORS)
+@for_each("scale", [1e160, 1e-160])
+@for_each(("model", "X", "y"), REGRESSORS)
 def test_targets_whose_squares_are_not_doubles_are_refused_in_words(model, X, y, scale):
     assert answer(model, X, y * scale) is None
 
 
-@pytest.mark.parametrize("scale", [1e100, 1e-100])
-@pytest.mark.parametrize(("model", "X", "y"), [c for c in REGRESSORS if c.id != "LqRegression"])
+@for_each("scale", [1e100, 1e-100])
+@for_each(("model", "X", "y"), [c for c in REGRESSORS if c.id != "LqRegression"])
 def test_targets_whose_squares_are_doubles_are_learned_or_refused_in_words(model, X, y, scale):
     found = answer(model, X, y * scale)  # the penalty of LqRegression is in units of y
     assert found is None or np.ptp(found) > 0.1 * scale
 
 
-@pytest.mark.parametrize(("model", "X", "y"), [c for c in WEIGHTED if c.id not in SLOW])
+@for_each(("model", "X", "y"), [c for c in WEIGHTED if c.id not in SLOW])
 def test_weights_of_24_decades_give_finite_predictions(model, X, y):
     assert answer(model, X, y, sample_weight=np.logspace(-12.0, 12.0, len(X))) is not None
 
 
-@pytest.mark.parametrize(("model", "X", "y"), WEIGHTED)
+@for_each(("model", "X", "y"), WEIGHTED)
 def test_weights_of_more_rows_than_can_be_are_refused_in_words(model, X, y):
     assert answer(model, X, y, sample_weight=np.full(len(X), 1e300)) is None
 
@@ -96,7 +97,7 @@ def test_penalties_are_tried_however_often_rows_are_repeated():
     assert np.corrcoef(found, y)[0, 1] > 0.9
 
 
-@pytest.mark.parametrize(("value", "power"), [(3e200, r"1e\+200"), (-3e-200, "1e-200")])
+@for_each(("value", "power"), [(3e200, r"1e\+200"), (-3e-200, "1e-200")])
 def test_a_column_is_named_as_its_table_names_it(value, power):
     frame = pd.DataFrame({"a": [1.0, 2.0], "size": [0.0, value]})
     with pytest.raises(ValueError, match=rf"column 'size' holds .* divide the column by {power}\."):

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import regression_cases
 from sklearn.base import clone
+from support.for_each import for_each
 
 import posterity
 from posterity import designs, validation
@@ -41,7 +42,7 @@ def messages_of_fit(model, X, y, weights):
     return [str(warning.message) for warning in caught]
 
 
-@pytest.mark.parametrize(("model", "X", "y"), one_of_each_class())
+@for_each(("model", "X", "y"), one_of_each_class())
 def test_weights_that_sum_to_one_are_pointed_out_once(model, X, y):
     n = len(X)
     said = messages_of_fit(model, X, y, np.full(n, 1.0 / n))
@@ -52,7 +53,7 @@ def test_weights_that_sum_to_one_are_pointed_out_once(model, X, y):
     assert said == ([] if type(model).__name__ in RATIOS_ONLY else [expected])
 
 
-@pytest.mark.parametrize(
+@for_each(
     "weights",
     [
         np.ones(40),

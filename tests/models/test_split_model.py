@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 from scipy import sparse
 from sklearn.base import clone
+from support.for_each import for_each
 
 from posterity import (
     LogisticTreeClassifier,
@@ -262,7 +263,7 @@ def images(n=200, seed=0):
 OWN = [Pixels(), trees.Function(brighter, pairs)]
 
 
-@pytest.mark.parametrize("tests", OWN, ids=["family", "function"])
+@for_each("tests", OWN, ids=["family", "function"])
 def test_rows_may_be_images_for_every_learner(tests):
     (I, a), (I_new, a_new) = images(), images(seed=1)
     for model in (
@@ -313,7 +314,7 @@ def test_groups_are_numbered_among_rows_that_count():
     assert models.checked_groups(None, 5) is None
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("max_features", "expected"),
     [(None, 7), (3, 3), (1.0, 9), (0.5, 4), (0.01, 1), ("sqrt", 3), ("log2", 3)],
 )

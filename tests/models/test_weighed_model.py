@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.special import expit, logit
+from support.for_each import for_each
 
 from posterity import (
     BayesianLinearRegression,
@@ -59,8 +60,8 @@ def assert_is(belief, mean, covariance, rtol=1e-6):
     )
 
 
-@pytest.mark.parametrize("standardize", [True, False])
-@pytest.mark.parametrize("n", [40, 3])
+@for_each("standardize", [True, False])
+@for_each("n", [40, 3])
 def test_prior_and_posterior_of_a_normal_model_are_those_of_the_textbook(standardize, n):
     some, y = X[:n], Y[:n]
     model = BayesianLinearRegression(
@@ -203,12 +204,12 @@ def assert_sums_are_predictions(model, X, output):
     )
 
 
-@pytest.mark.parametrize(("model", "targets", "output"), MODELS)
+@for_each(("model", "targets", "output"), MODELS)
 def test_sums_of_weights_are_what_the_model_predicts(model, targets, output):
     assert_sums_are_predictions(model.fit(X, targets), X, output)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("model", "targets", "output"),
     [
         (BayesianLinearRegression(prior_variance=1.0, noise_variance=1.0), Y[:2], None),

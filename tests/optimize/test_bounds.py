@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from support.for_each import for_each
 
 import posterity
 from posterity import (
@@ -33,7 +34,7 @@ def searched(minimise, *rises):
     )
 
 
-@pytest.mark.parametrize("minimise", SEARCHES)
+@for_each("minimise", SEARCHES)
 def test_a_reached_bound_says_which_where_and_how_fast_the_evidence_rises_beyond(minimise):
     best = searched(minimise, 3.0, -4.0)
     assert best.at_bounds == ("a (upper)", "b (lower)")
@@ -42,7 +43,7 @@ def test_a_reached_bound_says_which_where_and_how_fast_the_evidence_rises_beyond
     np.testing.assert_allclose([upper.rise, lower.rise], [3.0, 4.0])
 
 
-@pytest.mark.parametrize("minimise", SEARCHES)
+@for_each("minimise", SEARCHES)
 def test_only_bounds_beyond_which_the_evidence_rises_noticeably_are_warned_of(minimise):
     flat = searched(minimise, 0.9 * CUT_OFF, -0.9 * CUT_OFF)
     assert optimize.report_bounds(flat) == ("a (upper)", "b (lower)")  # warnings are errors here
@@ -103,7 +104,7 @@ SEARCHING = [
 ]
 
 
-@pytest.mark.parametrize(("model", "label", "kind"), SEARCHING, ids=str)
+@for_each(("model", "label", "kind"), SEARCHING, ids=str)
 def test_a_limit_of_the_model_is_named_in_silence_by_every_search(model, label, kind):
     """Weights that explain nothing, noise that is none: there is nothing to do about either."""
     rng = np.random.default_rng(3)

@@ -9,6 +9,7 @@ import zlib
 
 import numpy as np
 import pytest
+from support.for_each import for_each
 
 from posterity import persistence
 from posterity.persistence import archive, container, npy, strict_json
@@ -280,7 +281,7 @@ def test_two_sizes_of_one_member_are_refused(path):
     refused(path, "conflicting sizes")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "words"),
     [
         (b'{"a":1,"a":2}', "twice"),
@@ -418,7 +419,7 @@ def test_columns_that_lie_together_still_do(tmp_path):
     assert round_trip(part.T, tmp_path).flags.c_contiguous
 
 
-@pytest.mark.parametrize(
+@for_each(
     "array",
     [np.array(["2020-01-01"], dtype="M8[D]"), np.array([object()]), np.zeros(1, np.longdouble)],
 )

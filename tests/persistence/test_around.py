@@ -27,6 +27,7 @@ from sklearn import (
 from sklearn.base import clone
 from sklearn.experimental import enable_halving_search_cv, enable_iterative_imputer  # noqa: F401
 from sklearn.pipeline import make_pipeline, make_union
+from support.for_each import for_each
 
 from posterity import (
     BayesianLinearRegression,
@@ -258,7 +259,7 @@ def test_every_class_that_files_may_name_is_tried():
     assert named - tried - within == set()
 
 
-@pytest.mark.parametrize("table", [around.CLASSES, around.INNER, around.FUNCTIONS])
+@for_each("table", [around.CLASSES, around.INNER, around.FUNCTIONS])
 def test_every_name_is_found_and_gives_itself(table):
     known = registry.Registry()
     for module, names in table.items():
@@ -272,7 +273,7 @@ def test_a_name_that_this_scikit_learn_does_not_have_is_refused_with_a_sentence(
         registry.Registry().found("sklearn.calibration._SigmoidCalibration")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("kind", "parts", "words"),
     [
         ("spline", [np.zeros(3), np.zeros(9), 3, True, 0], "a spline that cannot be"),
@@ -313,8 +314,8 @@ def test_data_are_not_a_model(data, path):
     assert not path.exists()
 
 
-@pytest.mark.parametrize("place", [io.BytesIO(), 3, None, b"model"], ids=lambda p: type(p).__name__)
-@pytest.mark.parametrize(
+@for_each("place", [io.BytesIO(), 3, None, b"model"], ids=lambda p: type(p).__name__)
+@for_each(
     "act",
     [lambda place: persistence.save(NUMBERS, place), persistence.load, persistence.describe],
     ids=["save", "load", "describe"],

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from support.for_each import for_each
 
 from posterity import features, kernels, persistence
 from posterity.features import kernel_columns
@@ -110,7 +111,7 @@ ATOMS = [
 ]
 
 
-@pytest.mark.parametrize("value", ATOMS, ids=lambda value: repr(value).partition(" at 0x")[0])
+@for_each("value", ATOMS, ids=lambda value: repr(value).partition(" at 0x")[0])
 def test_a_value_without_parts_comes_back(value):
     same(value, through(value))
     same([value], through([value]))
@@ -123,7 +124,7 @@ CONTAINERS = [
 ]
 
 
-@pytest.mark.parametrize("value", CONTAINERS, ids=repr)
+@for_each("value", CONTAINERS, ids=repr)
 def test_a_value_with_parts_comes_back(value):
     same(value, through(value))
 
@@ -218,7 +219,7 @@ def test_deep_values_come_back_until_a_limit():
         built({"objects": deep, "root": {"ref": len(deep) - 1}})
 
 
-@pytest.mark.parametrize("random", [np.random.default_rng(3), np.random.RandomState(3)])
+@for_each("random", [np.random.default_rng(3), np.random.RandomState(3)])
 def test_random_numbers_go_on(random):
     random.standard_normal(5)
     found = through(random)
@@ -231,7 +232,7 @@ def test_generators_of_other_kinds_are_refused():
         through(np.random.Generator(np.random.Philox(0)))
 
 
-@pytest.mark.parametrize("position", [-1, 625, 2**40, 1.0])
+@for_each("position", [-1, 625, 2**40, 1.0])
 def test_a_generator_never_reads_beside_its_words(position):
     state = np.random.RandomState(0).get_state(legacy=False)
     state["state"]["pos"] = position
@@ -295,7 +296,7 @@ def test_the_document_of_a_kernel_is_read():
     assert built(document) == kernels.RBF(1.0)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("entry", "words"),
     [
         (3, "does not describe an object"),
@@ -367,7 +368,7 @@ def test_a_document_that_describes_no_model_is_refused(entry, words):
         built({"objects": [{"tuple": []}, entry], "root": {"ref": 1}})
 
 
-@pytest.mark.parametrize("document", [3, {}, {"objects": {}, "root": 1}, {"objects": []}])
+@for_each("document", [3, {}, {"objects": {}, "root": 1}, {"objects": []}])
 def test_what_is_no_document_is_refused(document):
     with pytest.raises(persistence.FileError, match=r"model\.json"):
         built(document)
@@ -384,7 +385,7 @@ def test_an_unknown_class_is_refused_before_any_array_is_read():
         decoding.check_names(document, registry.Registry())
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("value", "hint", "expected"),
     [
         *((1, int, True), (1.0, int, False), (True, int, False), (np.int64(1), int, True)),

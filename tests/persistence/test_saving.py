@@ -25,6 +25,7 @@ from sklearn.preprocessing import (
     RobustScaler,
     StandardScaler,
 )
+from support.for_each import for_each
 
 import posterity
 from posterity import designs, features, kernels, likelihoods, persistence, priors, tables, trees
@@ -121,7 +122,7 @@ def test_parts_of_models_come_back(path):
         assert repr(through(part, path)) == repr(part)
 
 
-@pytest.mark.parametrize("room", [kernels, features, likelihoods, priors, trees])
+@for_each("room", [kernels, features, likelihoods, priors, trees])
 def test_every_public_part_of_a_model_can_be_saved(room):
     known = registry.Registry()
     for name in room.__all__:

@@ -6,6 +6,7 @@ from dataclasses import FrozenInstanceError, fields
 import numpy as np
 import pytest
 from scipy import stats
+from support.for_each import for_each
 
 from posterity import priors
 
@@ -53,7 +54,7 @@ def test_log_prob_has_all_its_constants(prior, theirs):
 
 
 @every_prior
-@pytest.mark.parametrize(("value", "slope"), [("log_prob", "d1"), ("d1", "d2")])
+@for_each(("value", "slope"), [("log_prob", "d1"), ("d1", "d2")])
 def test_derivatives_agree_with_differences(prior, theirs, value, slope):
     h = 1e-4
     f = getattr(prior, value)
@@ -100,7 +101,7 @@ def test_the_corner_of_the_laplace_prior_has_slope_zero():
     assert priors.Laplace(0.5).d1(0.0) == 0.0
 
 
-@pytest.mark.parametrize("bad", [0.0, -1.0, np.nan, [1.0, 0.0]])
+@for_each("bad", [0.0, -1.0, np.nan, [1.0, 0.0]])
 def test_impossible_parameters_are_refused(bad):
     with pytest.raises(ValueError, match="variance must be positive"):
         priors.Normal(bad)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy import integrate, stats
+from support.for_each import for_each
 
 from posterity import priors
 
@@ -10,8 +11,8 @@ W = np.array([-7.0, -0.02, 0.0, 0.4, 3.0])
 H = np.array([1e-3, 0.2, 1.0, 4.0, 50.0])
 
 
-@pytest.mark.parametrize("nu", [0.5, 1.0, 3.0, 40.0])
-@pytest.mark.parametrize("w", W)
+@for_each("nu", [0.5, 1.0, 3.0, 40.0])
+@for_each("w", W)
 def test_the_mixture_of_normals_over_the_hidden_precision_is_the_density(nu, w):
     """[P8 8.33], by quadrature in log h."""
 
@@ -25,7 +26,7 @@ def test_the_mixture_of_normals_over_the_hidden_precision_is_the_density(nu, w):
     assert np.exp(priors.Sparse(nu).log_prob(w)) == pytest.approx(total, rel=1e-8)
 
 
-@pytest.mark.parametrize("nu", [0.5, 3.0])
+@for_each("nu", [0.5, 3.0])
 def test_the_penalty_is_the_density_of_log_h_less_its_largest_value(nu):
     log_density = stats.gamma.logpdf(H, nu / 2, scale=2 / nu) + np.log(H)
     at_one = stats.gamma.logpdf(1.0, nu / 2, scale=2 / nu)
@@ -33,7 +34,7 @@ def test_the_penalty_is_the_density_of_log_h_less_its_largest_value(nu):
     assert np.all(priors.Sparse(nu).penalty(H) <= 0.0)
 
 
-@pytest.mark.parametrize("nu", [0.0, 2.0])
+@for_each("nu", [0.0, 2.0])
 def test_a_weight_that_is_out_costs_nothing(nu):
     np.testing.assert_array_equal(priors.Sparse(nu).penalty([np.inf, 1.0, np.inf]), 0.0)
 
@@ -58,14 +59,14 @@ def test_the_spike_at_zero():
     assert prior.d2(0.0) == 0.0
 
 
-@pytest.mark.parametrize("nu", [0.0, 3.0])
+@for_each("nu", [0.0, 3.0])
 def test_derivatives_far_out_do_not_overflow(nu):
     w, prior = np.array([-1e200, 1e200]), priors.Sparse(nu)
     np.testing.assert_allclose(prior.d1(w), (nu + 1.0) * np.array([1e-200, -1e-200]), rtol=1e-12)
     np.testing.assert_array_equal(prior.d2(w), 0.0)
 
 
-@pytest.mark.parametrize("nu", [0.0, 0.7])
+@for_each("nu", [0.0, 0.7])
 def test_the_update_is_the_textbooks(nu):
     g, mu2 = np.array([0.2, 0.9]), np.array([3.0, 0.5])
     np.testing.assert_allclose(priors.Sparse(nu).updated(g, mu2), (g + nu) / (mu2 + nu), rtol=1e-15)
@@ -76,7 +77,7 @@ def test_an_update_of_a_mean_that_is_zero_drops_the_weight_or_keeps_the_prior():
     np.testing.assert_allclose(priors.Sparse(2.0).updated([0.0, 0.5], 0.0), [1.0, 1.25])
 
 
-@pytest.mark.parametrize("bad", [-1.0, np.nan, np.inf, [1.0, 2.0]])
+@for_each("bad", [-1.0, np.nan, np.inf, [1.0, 2.0]])
 def test_impossible_degrees_of_freedom_are_refused(bad):
     with pytest.raises(ValueError, match="degrees_of_freedom must be one number"):
         priors.Sparse(bad)

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
+from support.for_each import for_each
 
 import posterity
 from posterity import (
@@ -56,7 +57,7 @@ def test_text_is_named_with_what_to_do(model):
 
 
 @each
-@pytest.mark.parametrize(
+@for_each(
     ("X", "y", "says"),
     [
         (np.empty((0, 3)), np.empty(0), "0 sample"),
@@ -110,7 +111,7 @@ def test_a_constant_column_is_no_news(model):
 
 
 @each
-@pytest.mark.parametrize("value", [0.0, 0.1, -3e5])
+@for_each("value", [0.0, 0.1, -3e5])
 def test_a_constant_target_is_predicted_with_next_to_no_doubt(model, value):
     X, _ = data()
     mean, std = finite_prediction(model, X, np.full(20, value), X)
@@ -125,8 +126,8 @@ def test_a_column_twice_predicts_as_once(model):
     assert np.corrcoef(mean, y)[0, 1] > 0.99
 
 
-@pytest.mark.parametrize("model", MODELS[:-1], ids=repr)
-@pytest.mark.parametrize("scale", [1e300, 1e150, 1e-150, 1e-300])
+@for_each("model", MODELS[:-1], ids=repr)
+@for_each("scale", [1e300, 1e150, 1e-150, 1e-300])
 def test_huge_and_tiny_inputs_do_not_overflow(model, scale):
     X, y = data()
     mean, std = finite_prediction(model, X * scale, y, X * scale)
@@ -135,8 +136,8 @@ def test_huge_and_tiny_inputs_do_not_overflow(model, scale):
     np.testing.assert_allclose(std, plain[1], rtol=1e-6)
 
 
-@pytest.mark.parametrize("scale", [1e300, 1e150, 1e-150])
-@pytest.mark.parametrize(
+@for_each("scale", [1e300, 1e150, 1e-150])
+@for_each(
     "model",
     [DualLinearRegression(standardize=False), BayesianLinearRegression(standardize=False)],
     ids=repr,
@@ -151,7 +152,7 @@ def test_inputs_whose_squares_are_no_doubles_are_refused_in_words(model, scale):
 
 
 @each
-@pytest.mark.parametrize("scale", [1e120, 1e-120])
+@for_each("scale", [1e120, 1e-120])
 def test_huge_and_tiny_targets_do_not_overflow(model, scale):
     X, y = data()
     if isinstance(model, LqRegression):
@@ -161,7 +162,7 @@ def test_huge_and_tiny_targets_do_not_overflow(model, scale):
 
 
 @each
-@pytest.mark.parametrize("scale", [1e200, 1e-200])
+@for_each("scale", [1e200, 1e-200])
 def test_targets_whose_variance_is_no_double_are_refused_in_words(model, scale):
     X, y = data()
     if not isinstance(model, LqRegression):  # it knows no variances

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy import stats
+from support.for_each import for_each
 
 from posterity import BayesianLinearRegression, LinearRegression
 
@@ -29,8 +30,8 @@ def ranks(n, m, *, fit_intercept, seed):
     return out
 
 
-@pytest.mark.parametrize(("n", "m"), [(12, 3), (6, 10)])
-@pytest.mark.parametrize("fit_intercept", [True, False])
+@for_each(("n", "m"), [(12, 3), (6, 10)])
+@for_each("fit_intercept", [True, False])
 def test_posterior_ranks_of_the_weights_are_uniform(n, m, fit_intercept):
     rank = ranks(n, m, fit_intercept=fit_intercept, seed=n + m)
     for j in range(m):

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 from sklearn.base import clone
+from support.for_each import for_each
 
 import posterity
 from posterity import RelevanceVectorRegressor, kernels
@@ -130,7 +131,7 @@ def test_a_kernel_is_learned_on_a_sample_and_vectors_on_all_rows(monkeypatch):
     assert_same(held.fit(X_scaled, y), model, X_scaled)
 
 
-@pytest.mark.parametrize("kernel", [None, kernels.RBF(ard=True)], ids=["default", "ard"])
+@for_each("kernel", [None, kernels.RBF(ard=True)], ids=["default", "ard"])
 def test_units_do_not_matter(kernel):
     X, y = wave(80)
     wide = np.column_stack([X, 0.1 * np.random.default_rng(1).normal(size=80)])
@@ -162,7 +163,7 @@ def test_noise_known_by_row_is_noise_that_is_known():
     assert_same(by_row, one, X)
 
 
-@pytest.mark.parametrize("fit_intercept", [True, False])
+@for_each("fit_intercept", [True, False])
 def test_both_algorithms_climb_to_about_the_same_evidence(fit_intercept):
     X, y = wave()
     model = RelevanceVectorRegressor(KERNEL, candidates=GRID, fit_intercept=fit_intercept)
@@ -209,7 +210,7 @@ def test_objects_may_be_candidates():
         assert np.corrcoef(model.predict(words), y)[0, 1] > 0.9
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("candidates", "sentence"),
     [
         (0, "candidates=0 must be a whole number"),

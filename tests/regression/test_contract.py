@@ -11,6 +11,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import get_tags
 from support.estimator_checks import every_check_once
+from support.for_each import for_each
 
 import posterity
 from posterity import distributions, models, regression
@@ -118,8 +119,8 @@ def test_weights_equal_repetition(model):
         np.testing.assert_allclose(a, b, rtol=1e-6, atol=1e-9)
 
 
-@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame], ids=["pandas", "polars"])
-@pytest.mark.parametrize("model", CASES, ids=IDS)
+@for_each("frame", [pd.DataFrame, pl.DataFrame], ids=["pandas", "polars"])
+@for_each("model", CASES, ids=IDS)
 def test_names_of_data_frames_are_kept_and_checked(model, frame):
     X, y = data_for(model)
     table = frame(dict(zip("abc", X.T, strict=True)))

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from support.for_each import for_each
 
 from posterity import RelevanceVectorRegressor, SparseLinearRegression
 
@@ -17,9 +18,9 @@ SETTINGS = [
 ]
 
 
-@pytest.mark.parametrize("n_outputs", [1, 2])
-@pytest.mark.parametrize("total", [1e-12, 0.01, 1.0, 1.5])
-@pytest.mark.parametrize("model", SETTINGS, ids=str)
+@for_each("n_outputs", [1, 2])
+@for_each("total", [1e-12, 0.01, 1.0, 1.5])
+@for_each("model", SETTINGS, ids=str)
 def test_rows_that_count_as_one_choose_nothing_and_say_so_in_their_spread(model, total, n_outputs):
     """One sentence says it; nothing is divided by no rows."""
     rng = np.random.default_rng(0)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from support.for_each import for_each
 
 from posterity import (
     GammaRegression,
@@ -38,7 +39,7 @@ def averaged_rates(y, weights, mean, variance):
     return float(p @ np.exp(np.minimum(a, 700.0)) / np.sum(p))
 
 
-@pytest.mark.parametrize("n", [5, 30, 100, 1000])
+@for_each("n", [5, 30, 100, 1000])
 def test_the_mean_of_zero_counts_is_less_than_half_an_event_in_all_rows(n):
     X = rows(n)
     expected = averaged_rates(np.zeros(n), np.ones(n), *POISSON.null(np.zeros(n), np.ones(n)))
@@ -49,8 +50,8 @@ def test_the_mean_of_zero_counts_is_less_than_half_an_event_in_all_rows(n):
     assert 0.35 < n * expected < 0.45
 
 
-@pytest.mark.parametrize("variance", [1e-6, 1.0, 1e3, 1e8])
-@pytest.mark.parametrize("events", [0, 1])
+@for_each("variance", [1e-6, 1.0, 1e3, 1e8])
+@for_each("events", [0, 1])
 def test_whatever_the_prior_predicted_counts_add_up_to_those_observed(variance, events):
     x = np.repeat([0.0, 1.0, 2.0], [900, 90, 10])[:, None]
     y = (np.arange(1000) == 999) * float(events)
@@ -62,7 +63,7 @@ def test_whatever_the_prior_predicted_counts_add_up_to_those_observed(variance, 
     assert events - 0.1 < np.sum(function.predict(x[few])) < events + 0.7
 
 
-@pytest.mark.parametrize("variance", [1.0, 100.0, 1e6])
+@for_each("variance", [1.0, 100.0, 1e6])
 def test_a_column_that_separates_zeros_from_counts_predicts_the_exact_means(variance):
     n, total = 50, 240.0
     x = np.repeat([0.0, 1.0], n)[:, None]
@@ -117,7 +118,7 @@ def test_ordinary_counts_are_predicted_as_by_laplace():
     assert nearest.posterior_.fit.bound < nearest.log_evidence_ + 0.1
 
 
-@pytest.mark.parametrize("shape", [0.2, 1.0, 5.0])
+@for_each("shape", [0.2, 1.0, 5.0])
 def test_the_mean_of_few_amounts_is_nearer_to_the_exact_one_than_laplace_is(shape):
     y = np.random.default_rng(0).gamma(shape, 1.0 / shape, size=6)
     X = np.zeros((6, 1))

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from support.for_each import for_each
 
 from posterity import BayesianLinearRegression, GammaRegression, designs
 
@@ -12,7 +13,7 @@ def amounts(n=400, shape=5.0, seed=0):
     return X, rng.gamma(shape, np.exp(1.0 + X @ [0.7, -0.4]) / shape)
 
 
-@pytest.mark.parametrize("shape", [0.7, 5.0, 200.0])
+@for_each("shape", [0.7, 5.0, 200.0])
 def test_parameters_are_recovered(shape):
     X, y = amounts(2000, shape)
     model = GammaRegression().fit(X, y)
@@ -22,7 +23,7 @@ def test_parameters_are_recovered(shape):
     assert model.shape_ == pytest.approx(shape, rel=0.12)
 
 
-@pytest.mark.parametrize("c", [1e-9, 40.0, 1e9])
+@for_each("c", [1e-9, 40.0, 1e9])
 def test_the_unit_of_the_targets_moves_the_offset_alone(c):
     X, y = amounts()
     plain, scaled = GammaRegression().fit(X, y), GammaRegression().fit(X, c * y)

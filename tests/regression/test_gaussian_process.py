@@ -10,6 +10,7 @@ import pytest
 from scipy.stats import multivariate_normal
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
+from support.for_each import for_each
 
 from posterity import GaussianProcessRegressor, arrays, distributions, kernels, likelihoods
 from posterity.inference import search as evidence_search
@@ -53,8 +54,8 @@ def full_kernel(mean, X, Y, weight=None):
 
 
 @each_mean
-@pytest.mark.parametrize("outputs", [1, 3])
-@pytest.mark.parametrize("is_known", [False, True])
+@for_each("outputs", [1, 3])
+@for_each("is_known", [False, True])
 def test_evidence_and_predictions_are_the_dense_formulas(mean, outputs, is_known):
     X, Y = data(outputs=outputs)
     known = np.random.default_rng(2).uniform(0.1, 1.0, len(X)) if is_known else None
@@ -81,7 +82,7 @@ def test_evidence_and_predictions_are_the_dense_formulas(mean, outputs, is_known
 
 
 @each_mean
-@pytest.mark.parametrize("scaled", [False, True])
+@for_each("scaled", [False, True])
 def test_a_weight_is_a_repetition_in_all_that_is_learned(mean, scaled):
     """The noise is given: rows that are repeated to the last digit would speak for none."""
     X, y = data(20)
@@ -101,7 +102,7 @@ def test_a_weight_is_a_repetition_in_all_that_is_learned(mean, scaled):
         np.testing.assert_allclose(a, b, rtol=1e-4)
 
 
-@pytest.mark.parametrize("scaled", [False, True])
+@for_each("scaled", [False, True])
 def test_the_evidence_of_weighted_rows_is_the_density_of_all_repetitions(scaled):
     X, y = data(9)
     times = np.array([1, 3, 0, 2, 1, 1, 1, 4, 2])
@@ -113,7 +114,7 @@ def test_the_evidence_of_weighted_rows_is_the_density_of_all_repetitions(scaled)
 
 
 @each_mean
-@pytest.mark.parametrize("scaled", [False, True])
+@for_each("scaled", [False, True])
 def test_units_of_the_targets_change_the_evidence_by_their_jacobian(mean, scaled):
     X, y = data()
     plain = GaussianProcessRegressor(mean=mean, normalize_y=scaled).fit(X, y)
@@ -330,14 +331,14 @@ def test_inputs_that_make_no_difference_are_named_and_not_warned_of():
     assert GaussianProcessRegressor().fit(X, y).irrelevant_inputs_ == [1, 2]
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3, 4])
+@for_each("seed", [1, 2, 3, 4])
 def test_a_straight_line_needs_its_input(seed):
     """A very long and very large RBF is a line, not nothing."""
     X = np.random.default_rng(seed).normal(size=(30, 2))
     assert GaussianProcessRegressor().fit(X, X[:, 0]).irrelevant_inputs_ == [1]
 
 
-@pytest.mark.parametrize("period", [0.29, 0.5, 0.77, 1.0])
+@for_each("period", [0.29, 0.5, 0.77, 1.0])
 def test_an_input_whose_range_holds_whole_periods_makes_a_difference(period):
     X = np.linspace(0.0, 1.0, 9)[:, None]
     assert (

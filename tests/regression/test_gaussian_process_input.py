@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from support.for_each import for_each
 from support.latents import with_variance
 
 from posterity import GaussianProcessRegressor, arrays, kernels, linalg
@@ -39,7 +40,7 @@ def test_nearly_equal_inputs_without_noise_are_averaged_with_a_warning():
     assert np.all(std >= 0.0)
 
 
-@pytest.mark.parametrize("kernel", [FIXED, None], ids=["fixed", "learned"])
+@for_each("kernel", [FIXED, None], ids=["fixed", "learned"])
 def test_without_noise_equal_inputs_have_one_target(kernel):
     X, y = data()
     X[7], y[7] = X[3], y[3]
@@ -89,9 +90,9 @@ def test_one_row_is_enough_where_nothing_is_learned():
     assert known.noise_variance_ == 0.5
 
 
-@pytest.mark.parametrize("scaled", [False, True])
-@pytest.mark.parametrize("mean", ["zero", "constant", "linear"])
-@pytest.mark.parametrize("value", [0.0, 0.1, -3e5])
+@for_each("scaled", [False, True])
+@for_each("mean", ["zero", "constant", "linear"])
+@for_each("value", [0.0, 0.1, -3e5])
 def test_constant_targets_are_predicted_again(mean, scaled, value):
     X, _ = data()
     model = GaussianProcessRegressor(mean=mean, normalize_y=scaled).fit(X, np.full(12, value))
@@ -122,7 +123,7 @@ def test_a_function_that_is_no_kernel_is_refused_in_words():
         GaussianProcessRegressor(asymmetric, 0.1).fit(X, y)
 
 
-@pytest.mark.parametrize("value", [np.nan, np.inf, 0.0, -1.0])
+@for_each("value", [np.nan, np.inf, 0.0, -1.0])
 def test_kernel_parameters_that_are_no_positive_numbers_are_refused(value):
     with pytest.raises(ValueError, match="greater than zero"):
         kernels.RBF(value)
@@ -130,14 +131,14 @@ def test_kernel_parameters_that_are_no_positive_numbers_are_refused(value):
         GaussianProcessRegressor(kernels.RBF(1.0)).set_params(kernel__length_scale=value)
 
 
-@pytest.mark.parametrize("value", [-1.0, np.nan, np.inf, "much", True, False])
+@for_each("value", [-1.0, np.nan, np.inf, "much", True, False])
 def test_noise_that_is_no_variance_is_refused(value):
     X, y = data()
     with pytest.raises(ValueError, match="noise_variance"):
         GaussianProcessRegressor(FIXED, value).fit(X, y)
 
 
-@pytest.mark.parametrize("value", [-1.0, np.nan, 0.0])
+@for_each("value", [-1.0, np.nan, 0.0])
 def test_known_noise_is_checked_row_by_row(value):
     X, y = data()
     known = np.ones(12)
@@ -173,7 +174,7 @@ def test_known_noise_of_several_scaled_outputs_is_refused():
         model.partial_fit(X, y)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("options", "error", "says"),
     [
         ({"mean": "quadratic"}, ValueError, "'zero', 'constant', 'linear'"),
@@ -239,7 +240,7 @@ RANDOM = [
 ]
 
 
-@pytest.mark.parametrize("seed", range(5))
+@for_each("seed", range(5))
 @pytest.mark.filterwarnings("ignore::posterity.linalg.JitterWarning")
 def test_no_variance_is_negative_in_ten_thousand_configurations(seed):
     """Scales from 1e-6 to 1e6, equal rows, next to no noise: zero at the least, and finite."""

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy.stats import poisson
+from support.for_each import for_each
 
 from posterity import GeneralizedLinearRegression, designs, likelihoods
 from posterity.inference.weights import WeightSpace
@@ -58,7 +59,7 @@ def test_the_latent_value_is_a_normal():
     assert np.all(latent.variance() > 0.0)
 
 
-@pytest.mark.parametrize("fit_intercept", [True, False])
+@for_each("fit_intercept", [True, False])
 def test_rows_fewer_than_columns(fit_intercept):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(10, 40)), rng.poisson(2.0, 10)

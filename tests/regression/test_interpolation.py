@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy.stats import qmc
+from support.for_each import for_each
 
 from posterity import GaussianProcessRegressor, kernels
 
@@ -36,8 +37,8 @@ def design(name, n):
     return X, function(X), function
 
 
-@pytest.mark.parametrize("n", [10, 25, 80])
-@pytest.mark.parametrize("kernel", KERNELS.values(), ids=KERNELS)
+@for_each("n", [10, 25, 80])
+@for_each("kernel", KERNELS.values(), ids=KERNELS)
 @each_function
 def test_smooth_functions_are_interpolated_without_a_warning(name, kernel, n):
     X, y, _ = design(name, n)

@@ -12,6 +12,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.model_selection import GridSearchCV
 from support.estimator_checks import checks_of_settings
+from support.for_each import for_each
 
 from posterity import kernels, linalg
 from posterity.regression.kernel_ridge import KernelRidgeRegression
@@ -57,8 +58,8 @@ def data(n=40, seed=0):
     return X, np.sin(2.0 * X[:, 0]) + X[:, 1] + 3.0 + 0.2 * rng.normal(size=n)
 
 
-@pytest.mark.parametrize("offset", [True, False])
-@pytest.mark.parametrize("weighted", [True, False])
+@for_each("offset", [True, False])
+@for_each("weighted", [True, False])
 def test_scikit_learn_finds_the_same_function(offset, weighted):
     X, y = data()
     weight = np.random.default_rng(1).uniform(0.5, 2.0, len(y)) if weighted else None
@@ -211,7 +212,7 @@ def test_columns_may_be_named_in_the_kernel():
     np.testing.assert_allclose(by_name.predict(table), alone.predict(X[:, 2:]))
 
 
-@pytest.mark.parametrize("penalty", [0.0, -1.0, np.nan, "auto"])
+@for_each("penalty", [0.0, -1.0, np.nan, "auto"])
 def test_a_bad_alpha_is_named(penalty):
     X, y = data()
     with pytest.raises(ValueError, match="alpha"):

@@ -1,7 +1,7 @@
 """Least squares: every digit, in every regime."""
 
 import numpy as np
-import pytest
+from support.for_each import for_each
 
 from posterity import LinearRegression
 from posterity.designs import Statistics
@@ -15,8 +15,8 @@ def data(n, m, seed=0):
     return X, X @ rng.normal(size=m) + rng.normal(size=n), rng.uniform(0.5, 2.0, n)
 
 
-@pytest.mark.parametrize("fit_intercept", [True, False])
-@pytest.mark.parametrize("weighted", [True, False])
+@for_each("fit_intercept", [True, False])
+@for_each("weighted", [True, False])
 def test_one_step_of_refinement_gives_back_lost_digits(fit_intercept, weighted):
     """Start from a decomposition that is wrong in its ninth digit; the step must repair it."""
     X, y, weight = data(400, 6)
@@ -37,8 +37,8 @@ def test_one_step_of_refinement_gives_back_lost_digits(fit_intercept, weighted):
     np.testing.assert_allclose(offset, exact_offset, rtol=1e-11, atol=1e-12)
 
 
-@pytest.mark.parametrize("shape", [(2000, 50), (100, 50)])
-@pytest.mark.parametrize("fit_intercept", [True, False])
+@for_each("shape", [(2000, 50), (100, 50)])
+@for_each("fit_intercept", [True, False])
 def test_large_and_small_problems_have_thirteen_digits(shape, fit_intercept):
     X, y, weight = data(*shape)
     model = LinearRegression(fit_intercept=fit_intercept).fit(X, y, sample_weight=weight)
@@ -58,7 +58,7 @@ def test_dependent_columns_share_the_weight_and_are_counted_once():
     np.testing.assert_allclose(model.coef_[1], once.coef_[1], rtol=1e-9)
 
 
-@pytest.mark.parametrize("spare", [1, 2, 3])
+@for_each("spare", [1, 2, 3])
 def test_few_spare_rows_are_honest_and_never_nan(spare):
     """One spare row leaves a Cauchy: no standard deviation is large enough, quantiles exist."""
     X, y, _ = data(4 + spare, 3)

@@ -6,6 +6,7 @@ from scipy import optimize as scipy_optimize
 from scipy import stats
 from sklearn.linear_model import Lasso
 from support.estimator_checks import checks_of_settings
+from support.for_each import for_each
 
 from posterity import (
     LqRegression,
@@ -35,7 +36,7 @@ def test_scikit_learn_contract_at_other_powers(estimator, check):
     check(estimator)
 
 
-@pytest.mark.parametrize("penalty", [1.0, 30.0, 300.0])
+@for_each("penalty", [1.0, 30.0, 300.0])
 def test_it_is_the_lasso_of_scikit_learn_in_other_units(penalty):
     X, y = data()
     ours = LqRegression(penalty, standardize=False).fit(X, y)
@@ -51,7 +52,7 @@ def test_standardising_is_the_lasso_of_scaled_columns():
     np.testing.assert_allclose(ours.coef_ * X.std(axis=0), peer.coef_, atol=1e-6)
 
 
-@pytest.mark.parametrize("standardize", [True, False])
+@for_each("standardize", [True, False])
 def test_power_two_has_the_mean_of_ridge(standardize):
     X, y = data()
     ours = LqRegression(12.0, penalty_power=2.0, standardize=standardize).fit(X, y)
@@ -119,7 +120,7 @@ def test_median_and_mean_follow_different_rows():
     assert np.median(np.abs(y - mean.predict(X))) > 50.0
 
 
-@pytest.mark.parametrize("p", [0.5, 1.0, 2.0])
+@for_each("p", [0.5, 1.0, 2.0])
 def test_several_outputs_have_a_fit_each(p):
     X, y = data()
     Y = np.column_stack([y, -2.0 * y + X[:, 1] ** 2])
@@ -155,7 +156,7 @@ def test_stopping_early_is_announced():
     assert model.stop_reason_ == "iteration limit"
 
 
-@pytest.mark.parametrize("q", [0.5, 1.0])
+@for_each("q", [0.5, 1.0])
 def test_squares_are_learned_bit_by_bit_and_from_chunks(q):
     X, y = data()
     whole = LqRegression(5.0, penalty_power=q).fit(X, y)
@@ -189,7 +190,7 @@ def test_known_noise_weighs_rows_and_is_reported_by_its_average():
         LqRegression(loss_power=1.0).fit(X, y, noise_variance=variance)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "wrong",
     [{"penalty": -1.0}, {"penalty": "much"}, {"penalty_power": 0.0}, {"loss_power": np.inf},
      {"max_iter": 0}, {"tol": 0.0}],
@@ -200,7 +201,7 @@ def test_parameters_out_of_range_are_refused_by_name(wrong):
         LqRegression(**wrong).fit(X, y)
 
 
-@pytest.mark.parametrize("loss_power", [0.5, 1.0, 2.0, 3.0])
+@for_each("loss_power", [0.5, 1.0, 2.0, 3.0])
 def test_the_noise_variance_is_that_of_the_prediction(loss_power):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(40, 2))

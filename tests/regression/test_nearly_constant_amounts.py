@@ -3,6 +3,7 @@
 import mpmath
 import numpy as np
 import pytest
+from support.for_each import for_each
 
 from posterity import GammaRegression, likelihoods
 from posterity.distributions import special
@@ -15,8 +16,8 @@ def amounts(relative, n=40, slope=0.0, seed=0):
     return X, np.exp(relative * (slope * X[:, 0] + noise)), relative * noise
 
 
-@pytest.mark.parametrize("relative", [1e-2, 1e-4, 1e-6, 1e-7])
-@pytest.mark.parametrize("slope", [0.0, 3.0])
+@for_each("relative", [1e-2, 1e-4, 1e-6, 1e-7])
+@for_each("slope", [0.0, 3.0])
 def test_the_shape_is_one_over_the_squared_relative_scatter(relative, slope):
     X, y, noise = amounts(relative, slope=slope)
     model = GammaRegression().fit(X, 7.0 * y)
@@ -42,7 +43,7 @@ def test_constant_targets_have_the_largest_shape_in_any_units():
     np.testing.assert_allclose(shapes, 1.0 / np.finfo(np.float64).eps, rtol=1e-6)
 
 
-@pytest.mark.parametrize("shape", [0.3, 19.0, 21.0, 1e6, 1e15])
+@for_each("shape", [0.3, 19.0, 21.0, 1e6, 1e15])
 def test_density_and_slope_have_all_digits_at_large_shapes(shape):
     likelihood, y = likelihoods.Gamma(shape), 3.0
     a = np.log(y) + np.array([-1.0, 1e-3, -1e-7, 2e-8])

@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+from support.for_each import for_each
 
 from posterity import GaussianProcessClassifier, GaussianProcessRegressor, kernels, likelihoods
 from posterity.inference.process import (
@@ -75,7 +76,7 @@ def errors(name, inference):
     )
 
 
-@pytest.mark.parametrize(("name", "inference"), TOLERANCES)
+@for_each(("name", "inference"), TOLERANCES)
 def test_an_approximation_is_as_near_to_quadrature_as_it_is_known_for(name, inference):
     found = errors(name, inference)
     assert np.all(np.array(found) < TOLERANCES[name, inference]), found
@@ -86,7 +87,7 @@ def test_propagation_is_nearer_than_laplace(name):
     assert np.all(np.array(errors(name, "propagation")) < errors(name, "laplace"))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("name", "inference", "posterior"),
     [
         ("counts", "auto", NearestPosterior),
@@ -140,7 +141,7 @@ def test_weights_are_repetitions_for_propagation():
         model.fit(X, y, sample_weight=[1.0, 0.5, 1.0])
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("options", "says"),
     [
         ({"inference": "laplace"}, "under normal noise the posterior is exact"),

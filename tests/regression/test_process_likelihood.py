@@ -8,6 +8,7 @@ import pytest
 from scipy import stats
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
+from support.for_each import for_each
 
 from posterity import GaussianProcessRegressor, kernels, likelihoods
 from posterity.models import latent_process
@@ -123,7 +124,7 @@ def test_a_column_of_targets_gives_columns():
     assert column.sample_functions(X[:3], 2).shape == (2, 3, 1)
 
 
-@pytest.mark.parametrize("mean", ["constant", "zero"])
+@for_each("mean", ["constant", "zero"])
 def test_points_at_all_rows_are_the_exact_process(mean):
     X, truth, rng = data()
     y = truth + 0.1 * rng.standard_t(3, size=40)
@@ -162,7 +163,7 @@ def test_one_point_is_uncertain_far_from_it():
     assert far == pytest.approx(np.sqrt(2.0))
 
 
-@pytest.mark.parametrize("likelihood", [OUTLIERS, COUNTS, likelihoods.Gamma(3.0)])
+@for_each("likelihood", [OUTLIERS, COUNTS, likelihoods.Gamma(3.0)])
 def test_a_weight_is_a_repetition(likelihood):
     X, truth, rng = data(20)
     y = likelihood.sample(1.0 + truth, rng=rng).astype(float)
@@ -174,7 +175,7 @@ def test_a_weight_is_a_repetition(likelihood):
     np.testing.assert_allclose(weighted.predict(X), repeated.predict(X), rtol=1e-9)
 
 
-@pytest.mark.parametrize("inducing_points", [None, 3])
+@for_each("inducing_points", [None, 3])
 def test_objects_are_rows_too(inducing_points):
     kernel = kernels.Scaled(kernels.Spectrum(2))
     model = GaussianProcessRegressor(kernel, likelihood=COUNTS, inducing_points=inducing_points)
@@ -271,7 +272,7 @@ def test_the_same_number_is_the_same_fit_by_any_number_of_jobs_and_through_pickl
     assert clone(one).likelihood == COUNTS
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("options", "error", "says"),
     [
         ({"likelihood": "poisson"}, TypeError, "must be a likelihood of one latent value"),

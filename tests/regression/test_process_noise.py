@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from support.for_each import for_each
 
 from posterity import GaussianProcessRegressor
 
@@ -15,7 +16,7 @@ def rough(n=150, noise=0.02, seed=0):
     return X, f / f.std() + noise * rng.normal(size=n)
 
 
-@pytest.mark.parametrize("copies", [0, 1, 5])
+@for_each("copies", [0, 1, 5])
 def test_a_row_that_is_observed_again_does_not_ruin_a_log_score(copies):
     X, y = rough()
     X = np.vstack([X, X[:copies]])

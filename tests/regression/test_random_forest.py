@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from support.estimator_checks import checks_of_settings
+from support.for_each import for_each
 
 from posterity import RandomFernRegressor, RandomForestRegressor, RandomTreeRegressor, distributions
 
@@ -119,7 +120,7 @@ def test_copies_predict_the_same(model):
     )
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("options", "message"),
     [
         ({"n_estimators": 0}, "n_estimators=0"),

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 from sklearn.base import clone
+from support.for_each import for_each
 
 from posterity import RelevanceVectorRegressor, kernels
 from posterity.models import Training, relevance_model
@@ -76,7 +77,7 @@ def test_training_rows_are_forgotten():
     assert not hasattr(kept.set_params(query_column=False).fit(X, y), "X_train_")
 
 
-@pytest.mark.parametrize("kernel", [None, kernels.RBF(ard=True)], ids=["default", "ard"])
+@for_each("kernel", [None, kernels.RBF(ard=True)], ids=["default", "ard"])
 def test_units_do_not_matter(kernel):
     X, y = plane()
     one = RelevanceVectorRegressor(kernel).fit(X, y)
@@ -317,7 +318,7 @@ def test_intervals_hold_as_often_as_they_say():
     assert np.mean(inside) == pytest.approx(0.9, abs=0.03)
 
 
-@pytest.mark.parametrize("query_column", [False, True])
+@for_each("query_column", [False, True])
 def test_the_same_rows_give_the_same_model(query_column):
     X, y = wave()
     model = RelevanceVectorRegressor(query_column=query_column, random_state=0)
@@ -339,7 +340,7 @@ def test_names_of_columns_reach_the_kernel():
     assert model.set_params(kernel__kernel__length_scale=2.0).kernel.kernel.length_scale == 2.0
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("choice", "said"),
     [
         ({"algorithm": "greedy"}, "algorithm='greedy'"),

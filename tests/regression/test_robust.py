@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from sklearn.base import clone
+from support.for_each import for_each
 
 from posterity import (
     BayesianLinearRegression,
@@ -25,8 +26,8 @@ def line(n=60, share=0.0, seed=0):
     return X, y
 
 
-@pytest.mark.parametrize("seed", range(2))
-@pytest.mark.parametrize("share", [0.1, 0.2, 0.3])
+@for_each("seed", range(2))
+@for_each("share", [0.1, 0.2, 0.3])
 def test_a_line_is_found_among_outliers(share, seed):
     X, y = line(share=share, seed=seed)
     model = RobustRegression().fit(X, y)
@@ -37,7 +38,7 @@ def test_a_line_is_found_among_outliers(share, seed):
     assert model.log_evidence_ > squares.log_evidence_ + 10.0
 
 
-@pytest.mark.parametrize("share", [0.1, 0.2, 0.3])
+@for_each("share", [0.1, 0.2, 0.3])
 def test_fewer_degrees_of_freedom_are_learned_where_they_are_asked_for(share):
     X, y = line(share=share)
     bounded = RobustRegression().fit(X, y)
@@ -49,7 +50,7 @@ def test_fewer_degrees_of_freedom_are_learned_where_they_are_asked_for(share):
     assert np.all(np.isinf(free.predict(X, return_std=True)[1]))
 
 
-@pytest.mark.parametrize("share", [0.05, 0.2])
+@for_each("share", [0.05, 0.2])
 def test_a_standard_deviation_is_no_wider_than_half_of_the_interval(share):
     """It was 2.7e10 beside an interval of 1.0, where the variance did not exist."""
     X, y = line(share=share)
@@ -63,7 +64,7 @@ def test_a_standard_deviation_is_no_wider_than_half_of_the_interval(share):
     np.testing.assert_allclose(std**2, model.scale_**2 * nu / (nu - 2.0) + variance, rtol=1e-12)
 
 
-@pytest.mark.parametrize("nu", [0.7, 1.0, 1.5])
+@for_each("nu", [0.7, 1.0, 1.5])
 def test_where_there_is_no_variance_it_is_infinite_and_the_location_is_predicted(nu):
     X, y = line(share=0.1)
     model = RobustRegression(degrees_of_freedom=nu).fit(X, y)
@@ -73,7 +74,7 @@ def test_where_there_is_no_variance_it_is_infinite_and_the_location_is_predicted
     assert np.all(np.isinf(std))
 
 
-@pytest.mark.parametrize("seed", range(3))
+@for_each("seed", range(3))
 def test_outliers_on_one_side_do_not_pull(seed):
     X, y = line(seed=seed)
     far = np.flatnonzero(X[:, 0] > 1.2)[:8]
@@ -96,7 +97,7 @@ def test_one_outlier_matters_the_less_the_farther_it_is():
     np.testing.assert_allclose(model.coef_, without.coef_, atol=1e-4)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@for_each("seed", range(3))
 def test_without_outliers_it_is_nearly_least_squares(seed):
     X, y = line(300, seed=seed)
     robust = RobustRegression().fit(X, y)
@@ -109,7 +110,7 @@ def test_without_outliers_it_is_nearly_least_squares(seed):
     np.testing.assert_allclose(std, normal.predict(X, return_std=True)[1], rtol=0.05)
 
 
-@pytest.mark.parametrize(("a", "b"), [(1e-6, 0.0), (250.0, 1e4), (1e6, -3.0)])
+@for_each(("a", "b"), [(1e-6, 0.0), (250.0, 1e4), (1e6, -3.0)])
 def test_units_and_origin_of_the_targets_do_not_matter(a, b):
     X, y = line(share=0.2)
     plain, moved = RobustRegression().fit(X, y), RobustRegression().fit(X, a * y + b)
@@ -170,7 +171,7 @@ def test_targets_that_are_all_equal_are_predicted():
     np.testing.assert_allclose(model.predict(X), 3.0, atol=0.05)
 
 
-@pytest.mark.parametrize("seed", [42, 53, 71])
+@for_each("seed", [42, 53, 71])
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_a_step_to_where_there_is_no_mode_is_taken_back(seed):
     """Heavy tails have hills that end: the search must not end with them."""
@@ -205,8 +206,8 @@ def test_an_origin_far_away_changes_neither_the_fit_nor_its_work(monkeypatch):
         assert moved.log_evidence_ == pytest.approx(plain.log_evidence_, abs=1e-4)
 
 
-@pytest.mark.parametrize("fewest", [2.34, 0.5])
-@pytest.mark.parametrize("seed", [104, 112, 120])
+@for_each("fewest", [2.34, 0.5])
+@for_each("seed", [104, 112, 120])
 def test_processes_with_outliers_converge(seed, fewest):
     """Laplace's evidence is infinite where a mode of the latent values vanishes: searches stuck."""
     rng = np.random.default_rng(seed)

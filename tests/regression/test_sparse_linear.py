@@ -7,6 +7,7 @@ import pytest
 import sparse_support
 from scipy import stats
 from sklearn.base import clone
+from support.for_each import for_each
 
 from posterity import SparseLinearRegression, designs, features, optimize, priors
 from posterity.regression.sparse_linear import EqualRows
@@ -46,7 +47,7 @@ def test_a_sparse_truth_is_found():
     assert not hasattr(model, "prior_variance_")
 
 
-@pytest.mark.parametrize("degrees_of_freedom", [0.0, 1.0])
+@for_each("degrees_of_freedom", [0.0, 1.0])
 def test_the_columns_are_those_of_all_rows(degrees_of_freedom):
     """Few rows stand for all: the search sees no difference."""
     X, Y = data(k=2)
@@ -61,8 +62,8 @@ def test_the_columns_are_those_of_all_rows(degrees_of_freedom):
     np.testing.assert_allclose(model.precision_, found.precision[order], rtol=1e-5)
 
 
-@pytest.mark.parametrize("centred", [True, False])
-@pytest.mark.parametrize("n", [3, 50])
+@for_each("centred", [True, False])
+@for_each("n", [3, 50])
 def test_equal_rows_have_the_means_and_products_of_all(centred, n):
     rng = np.random.default_rng(0)
     Z, Y = rng.normal(size=(n, 4)) + 3.0, rng.normal(size=(n, 2)) - 1.0
@@ -105,7 +106,7 @@ def test_the_posterior_is_the_dense_one():
     np.testing.assert_allclose(np.sqrt(cov[i, i]), std)
 
 
-@pytest.mark.parametrize("fit_intercept", [True, False])
+@for_each("fit_intercept", [True, False])
 def test_units_do_not_matter(fit_intercept):
     X, y = data()
     model = SparseLinearRegression(fit_intercept=fit_intercept)
@@ -284,7 +285,7 @@ def test_intervals_hold_as_often_as_they_say():
     assert np.mean(inside) == pytest.approx(0.9, abs=0.03)
 
 
-@pytest.mark.parametrize("noise_variance", [None, 0.01])
+@for_each("noise_variance", [None, 0.01])
 def test_with_more_columns_than_rows_chance_is_not_taken_for_effect(noise_variance):
     inside = []
     for seed in range(5):
@@ -299,7 +300,7 @@ def test_with_more_columns_than_rows_chance_is_not_taken_for_effect(noise_varian
     assert np.mean(inside) == pytest.approx(0.9, abs=0.05)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("choice", "said"),
     [
         ({"algorithm": "greedy"}, "algorithm='greedy'"),

@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
+from support.for_each import for_each
 
 from posterity import GaussianProcessRegressor, kernels
 from posterity.inference.process.inducing import bound
@@ -163,7 +164,7 @@ def test_leave_one_out_needs_the_exact_process():
         fixed(5).fit(X, y).leave_one_out()
 
 
-@pytest.mark.parametrize("points", [0, -3])
+@for_each("points", [0, -3])
 def test_there_must_be_a_point(points):
     with pytest.raises(ValueError, match="at least 1"):
         fixed(points).fit(*data(30))

@@ -5,6 +5,7 @@ import pytest
 from scipy import stats
 from sklearn.base import clone
 from support.estimator_checks import checks_of_settings
+from support.for_each import for_each
 
 from posterity import distributions, likelihoods
 from posterity.regression.stagewise import StagewiseRegressor
@@ -134,7 +135,7 @@ def test_held_out_rows_choose_how_many_units_are_fitted_to_all():
     np.testing.assert_array_equal(model.predict(X), plain.predict(X))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("likelihood", "y", "sentence"),
     [
         (likelihoods.Poisson(), [0.5, 1.0, 2.0], "y is 0.5 in row 0"),

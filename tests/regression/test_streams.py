@@ -5,6 +5,7 @@ import polars as pl
 import pytest
 from sklearn.exceptions import NotFittedError
 from sklearn.preprocessing import StandardScaler
+from support.for_each import for_each
 
 from posterity import BayesianLinearRegression, LinearRegression, RidgeRegression, features
 from posterity.designs import Chunks
@@ -51,7 +52,7 @@ def test_a_fitted_stream_checks_the_names_of_its_queries(tmp_path):
         model.predict(table)
 
 
-@pytest.mark.parametrize("space", [features.Radial(8), features.Polynomial(3), StandardScaler()])
+@for_each("space", [features.Radial(8), features.Polynomial(3), StandardScaler()])
 def test_features_of_a_stream_are_fitted_on_all_of_it(space):
     """A sorted file: the first block alone would put every centre at one end."""
     X, y = data()

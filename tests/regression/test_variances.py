@@ -5,6 +5,7 @@ import oracles
 import pytest
 from scipy import stats
 from sklearn.base import clone
+from support.for_each import for_each
 
 from posterity import BayesianLinearRegression, LinearRegression, RidgeRegression
 
@@ -32,8 +33,8 @@ def test_shifting_and_scaling_inputs_changes_nothing(model):
     np.testing.assert_allclose(std2, std, rtol=1e-8)
 
 
-@pytest.mark.parametrize("model", MODELS, ids=repr)
-@pytest.mark.parametrize(("a", "b"), [(1e-6, 0.0), (1e8, 3.0), (-2.0, 1e6)])
+@for_each("model", MODELS, ids=repr)
+@for_each(("a", "b"), [(1e-6, 0.0), (1e8, 3.0), (-2.0, 1e6)])
 def test_shifting_and_scaling_targets_shifts_and_scales_predictions(model, a, b):
     X, y, X_star = data()
     mean, std = moments(model, X, y, X_star)
@@ -75,7 +76,7 @@ def test_more_features_than_rows_equals_the_same_model_padded_to_a_square():
     np.testing.assert_allclose(std2, std, rtol=1e-10)
 
 
-@pytest.mark.parametrize("m", [2, 80])
+@for_each("m", [2, 80])
 def test_variance_grows_away_from_the_rows_and_never_below_the_noise(m):
     rng = np.random.default_rng(3)
     X, y = rng.normal(size=(30, m)), rng.normal(size=30)

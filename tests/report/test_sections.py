@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 from report import stories
 from scipy import stats
+from support.for_each import for_each
 
 from posterity import comparison, kernels, regression, report
 from posterity.classification import BayesianLogisticRegression, RandomForestClassifier
@@ -103,7 +104,7 @@ def test_quantiles_are_those_of_the_model() -> None:
     assert np.allclose(dist.cdf(q.T), np.array([0.05, 0.25, 0.5, 0.75, 0.95])[:, None])
 
 
-@pytest.mark.parametrize(("days", "first"), [(70, 0.0), (9000, 9000.0 - 4 * 41 * 7 / 8)])
+@for_each(("days", "first"), [(70, 0.0), (9000, 9000.0 - 4 * 41 * 7 / 8)])
 def test_curves_follow_the_cycles_of_a_date(days: int, first: float) -> None:
     moments = np.datetime64("1970-01-01") + np.arange(days + 1)
     frame = pl.DataFrame({"day": moments, "y": np.cos(2.0 * np.pi * np.arange(days + 1) / 7.0)})
@@ -388,7 +389,7 @@ def test_kept_rows_are_those_the_model_has_seen() -> None:
     assert [row.cells[0] for row in table.rows] == [str(row + 1) for row in rows]
 
 
-@pytest.mark.parametrize("change", ["fewer", "reversed"])
+@for_each("change", ["fewer", "reversed"])
 def test_kept_rows_of_another_table_are_not_shown(change: str) -> None:
     story = stories.vectors()
     frame = story.frame[:-3] if change == "fewer" else story.frame[4:].reverse()
@@ -468,7 +469,7 @@ def test_the_inputs_that_matter_most_come_first_in_the_panel():
     assert json.loads(str(block.payload))["first"] == material.names
 
 
-@pytest.mark.parametrize("text", ["</script>", "<!--", "a & b", "\u2028\u2029", "\ud800", "]]>"])
+@for_each("text", ["</script>", "<!--", "a & b", "\u2028\u2029", "\ud800", "]]>"])
 def test_embedded_json_means_the_same_and_ends_no_script(text: str) -> None:
     embedded = panel.embedded({text: [text, 1.5]})
     assert json.loads(embedded) == {text: [text, 1.5]}

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.for_each import for_each
 
 from posterity.report import numbers, scales, svg
 
@@ -50,7 +51,7 @@ def test_a_scale_holds_all_its_values_and_names_each_tick(values: list[float]) -
     assert scale.high > scale.low
 
 
-@pytest.mark.parametrize("values", [[], [np.nan], [5.0], [5.0, 5.0], [0.0], [np.inf, 1.0]])
+@for_each("values", [[], [np.nan], [5.0], [5.0, 5.0], [0.0], [np.inf, 1.0]])
 def test_a_scale_of_next_to_nothing_has_two_ends(values: list[float]) -> None:
     scale = scales.linear(values)
     assert np.isfinite([scale.low, scale.high]).all()
@@ -77,7 +78,7 @@ def test_crowded_labels_are_named_every_second_time() -> None:
     assert set(labels[1::2]) == {""}
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("days", "first", "second"),
     [
         (2, "01-01", "12:00"),
@@ -91,13 +92,13 @@ def test_dates_are_marked_where_a_calendar_turns(days: int, first: str, second: 
     assert scales.days([start, start + days]).labels[:2] == (first, second)
 
 
-@pytest.mark.parametrize("day", [-1e9, -1e5, 0.0, 1e6, 1e300])
+@for_each("day", [-1e9, -1e5, 0.0, 1e6, 1e300])
 def test_dates_beyond_the_calendar_do_no_harm(day: float) -> None:
     scale = scales.days([day, 0.0])
     assert scale.high > scale.low
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("value", "text"),
     [
         (0.0, "0"),
@@ -123,7 +124,7 @@ def test_a_short_number_is_right_to_half_a_digit(value: float) -> None:
     assert written == pytest.approx(value, rel=6e-4) or abs(written - value) <= 0.5
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("value", "error", "texts"),
     [
         (1.23456, 0.0123, ("1.235", "0.012")),
@@ -139,7 +140,7 @@ def test_an_error_says_how_many_digits_count(
     assert tuple(map(plain, numbers.with_error(value, error))) == texts
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("n", "text"),
     [(0, "0 B"), (999, "999 B"), (1000, "1 kB"), (12345, "12.3 kB"), (2 * 10**9, "2 GB")],
 )

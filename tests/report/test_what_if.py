@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 from report import panel_cases
 from sklearn.linear_model import Ridge
+from support.for_each import for_each
 
 from posterity import classification, features, kernels, regression, tables
 from posterity.report import what_if
@@ -23,7 +24,7 @@ def payload_of(estimator: object, n_classes: int = 0) -> dict[str, object]:
     return found
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("values", "kind"),
     [
         ([0, 255], "u8"),
@@ -99,7 +100,7 @@ def test_every_estimator_has_a_form_or_is_known_to_have_none() -> None:
             assert not public or has_form != (name in WITHOUT_A_FORM), name
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("estimator", "sentence"),
     [
         (Ridge(), "Ridge cannot run"),
@@ -120,7 +121,7 @@ def test_what_does_not_run_in_a_page_is_refused_in_words(estimator: object, sent
     assert found.why.endswith(".")
 
 
-@pytest.mark.parametrize("columns", ["shared", "per_class"])
+@for_each("columns", ["shared", "per_class"])
 def test_the_nearest_normal_is_told_as_laplaces_is(columns: str) -> None:
     X = np.random.default_rng(0).normal(size=(40, 3))
     y, told = np.digitize(X[:, 0] - 2.0 * X[:, 1], [-1.5, 1.5]), []

@@ -4,11 +4,13 @@ Most checks ask about validation, signatures and messages, which do not depend o
 a fit does with its rows may: those checks are run for every instance.
 """
 
+import dataclasses
+import unittest
 from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 DEPEND_ON_SETTINGS = frozenset(
@@ -57,10 +59,57 @@ def checks_of_settings(cases: Sequence[BaseEstimator], **options: Any) -> pytest
 def _parametrized(
     cases: Sequence[BaseEstimator], full: set[int], options: dict[str, Any]
 ) -> pytest.MarkDecorator:
-    mark = parametrize_with_checks(list(cases), **options)
-    names, pairs = mark.args
-    kept = [pair for pair in pairs if _is_kept(*getattr(pair, "values", pair), full)]
-    return pytest.mark.parametrize(names, kept, **mark.kwargs)
+    """One case an estimator, that names all checks that fail; checks that are marked are cases."""
+    names, pairs = parametrize_with_checks(list(cases), **options).args
+    pairs = [pair if hasattr(pair, "values") else pytest.param(*pair) for pair in pairs]
+    kept = [pair for pair in pairs if _is_kept(*pair.values, full)]
+    together: dict[int, list[Any]] = {}
+    for pair in kept:
+        if not pair.marks:
+            together.setdefault(id(pair.values[0]), []).append(pair.values)
+    grouped = [
+        pytest.param(
+            values[0][0], _EveryCheck([check for _, check in values]), id=_name(values[0][0])
+        )
+        for values in together.values()
+    ]
+    marked = [
+        pytest.param(*pair.values, marks=pair.marks, id=f"{_name(pair.values[0])}-{_called(pair)}")
+        for pair in kept
+        if pair.marks
+    ]
+    return pytest.mark.parametrize(names, [*grouped, *marked])
+
+
+@dataclasses.dataclass(frozen=True)
+class _EveryCheck:
+    """All checks of an estimator, one after another."""
+
+    checks: list[Any]
+
+    def __call__(self, estimator: BaseEstimator) -> None:
+        failed = [error for check in self.checks if (error := _failure(check, estimator))]
+        if failed:
+            raise ExceptionGroup(f"{len(failed)} of {len(self.checks)} checks fail", failed)
+
+
+def _failure(check: Any, estimator: BaseEstimator) -> Exception | None:
+    try:
+        check(clone(estimator))
+    except unittest.SkipTest:
+        return None
+    except Exception as error:
+        error.add_note(f"in {check.func.__name__}{check.keywords or ''}")
+        return error
+    return None
+
+
+def _name(estimator: BaseEstimator) -> str:
+    return " ".join(repr(estimator).split())
+
+
+def _called(pair: Any) -> str:
+    return pair.values[1].func.__name__
 
 
 def _is_kept(estimator: BaseEstimator, check: Any, full: set[int]) -> bool:

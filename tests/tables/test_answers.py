@@ -3,6 +3,7 @@
 import numpy as np
 import polars as pl
 import pytest
+from support.for_each import for_each
 
 from posterity import classification, regression, tables
 from posterity.tables import answers
@@ -31,7 +32,7 @@ def test_no_rows_get_no_answers_but_all_columns(model):
     assert none.columns == ["x", "y_mean", "y_std", "y_q50"]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("level", "name"), [(0.05, "y_q05"), (0.5, "y_q50"), (0.975, "y_q97.5"), (0.001, "y_q0.1")]
 )
 def test_quantiles_are_named_by_their_percentage(model, level, name):

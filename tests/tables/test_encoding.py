@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 from hypothesis import strategies as st
 from sklearn.base import clone
+from support.for_each import for_each
 
 from posterity import tables
 from posterity.tables import dates, texts
@@ -351,7 +352,7 @@ def test_whatever_the_cells_hold_numbers_or_a_table_error_come_out(fitted_to, as
     assert np.isfinite(X).all()
 
 
-@pytest.mark.parametrize("times", [1, 5])
+@for_each("times", [1, 5])
 def test_dates_that_come_again_are_read_as_each_alone(times):
     written = ["2024-02-29", "2023-02-29", None, "?", "2024-03-01 06:00", "soon"] * times
     together = dates.days(pl.Series(written, dtype=pl.String))

@@ -5,6 +5,7 @@ import datetime
 import numpy as np
 import polars as pl
 import pytest
+from support.for_each import for_each
 
 from posterity import tables
 
@@ -510,7 +511,7 @@ def test_long_names_are_cut_where_they_are_listed():
     assert all(len(sentence) < 200 for sentence in said)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("written", "is_code"),
     [("{:05d}", True), ("{:d}", False), ("{:02d}", False), ("1{:04d}", False)],
 )

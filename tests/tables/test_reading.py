@@ -14,6 +14,7 @@ import hypothesis.strategies as st
 import numpy as np
 import polars as pl
 import pytest
+from support.for_each import for_each
 
 from posterity import tables
 from posterity.tables import delimited, headers, json_lines, records, sniffing, streams
@@ -397,7 +398,7 @@ def test_files_without_permission_are_refused(file):
     assert "permission" in complaint(path)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("error", "words"),
     [
         (OSError(5, "Input/output error"), r"a.csv cannot be read: Input/output error\."),

@@ -8,6 +8,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.dummy import DummyClassifier
 from sklearn.exceptions import NotFittedError
+from support.for_each import for_each
 
 from posterity import classification, regression, tables
 
@@ -118,7 +119,7 @@ def test_a_schema_made_by_hand_takes_the_classes_from_the_rows():
     assert model.classes_ == ("cheap", "dear")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("change", "message"),
     [
         (lambda f: f.drop("size"), "no column 'size'"),

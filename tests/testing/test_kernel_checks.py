@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from support.for_each import for_each
 
 from posterity import kernels, testing
 from posterity.kernels import Tangent
@@ -64,7 +65,7 @@ def test_a_right_kernel_passes():
     testing.check_kernel(2.0 * Overlap(1.5) + kernels.White(0.1), X)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("kernel", "match"),
     [
         (broken(_block=lambda self, X, Z: X @ X.T[:, :1]), r"kernel\(X\) of 7 rows has shape"),

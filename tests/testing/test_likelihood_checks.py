@@ -5,6 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
+from support.for_each import for_each
 
 from posterity import distributions, likelihoods, testing
 
@@ -58,7 +59,7 @@ def test_a_right_likelihood_passes():
     testing.check_likelihood(Noise(0.7), Y, A)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("likelihood", "y", "a"),
     [
         (likelihoods.Normal(0.3), Y, A),
@@ -79,7 +80,7 @@ def scaled(name, factor):
     return {name: lambda self, *args: factor * getattr(Noise, name)(self, *args)}
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("likelihood", "match"),
     [
         (broken(__eq__=lambda self, other: self is other), "a copy is not equal"),
@@ -138,7 +139,7 @@ def test_samples_must_be_able_to_occur():
         testing.check_likelihood(Whole(), [0, 3], [0.0, 1.0])
 
 
-@pytest.mark.parametrize(("y", "a"), [([1.0], [0.0]), ([1.0, 2.0], [0.0]), ([[1.0]], [[1.0]])])
+@for_each(("y", "a"), [([1.0], [0.0]), ([1.0, 2.0], [0.0]), ([[1.0]], [[1.0]])])
 def test_a_latent_value_for_each_of_some_observations_is_needed(y, a):
     with pytest.raises(ValueError, match="at least two observations and a latent value for each"):
         testing.check_likelihood(Noise(1.0), y, a)

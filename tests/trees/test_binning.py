@@ -1,10 +1,10 @@
 """Codes decide as numbers do, and edges stand where they tell rows apart."""
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from support.for_each import for_each
 
 from posterity.trees.families import binning
 
@@ -51,7 +51,7 @@ def test_few_values_are_all_told_apart(X):
         np.testing.assert_array_equal(codes[present, d], np.searchsorted(values, X[present, d]))
 
 
-@pytest.mark.parametrize("n", [3, 63, 64, 65, 200])
+@for_each("n", [3, 63, 64, 65, 200])
 def test_codes_are_counted_by_definition(n):
     rng = np.random.default_rng(n)
     X = np.column_stack([rng.normal(size=(n, 3)), rng.integers(3, size=n), np.full(n, 2.0)])
@@ -91,7 +91,7 @@ def test_missing_numbers_do_not_move_edges():
     np.testing.assert_array_equal(binning.edges(holed[:, None]), binning.edges(x[:, None]))
 
 
-@pytest.mark.parametrize("n_values", [254, 255, 256, 257])
+@for_each("n_values", [254, 255, 256, 257])
 def test_the_last_edge_is_kept_for_missing_numbers(n_values):
     X = np.arange(float(n_values))[:, None]
     edges = binning.edges(X)
@@ -121,7 +121,7 @@ def test_many_shared_values_leave_room_for_pieces_that_they_cut_short():
     assert edges[254] == np.inf
 
 
-@pytest.mark.parametrize("shift", [-1.0, 0.0, 1.0])
+@for_each("shift", [-1.0, 0.0, 1.0])
 def test_a_value_that_many_rows_share_stands_alone(shift):
     rng = np.random.default_rng(0)
     others = rng.normal(size=1000) + 8 * shift
@@ -148,7 +148,7 @@ def test_some_rows_speak_for_all():
     assert np.abs(np.cumsum(shares) - np.linspace(0, 1, len(shares) + 1)[1:]).max() < 0.02
 
 
-@pytest.mark.parametrize("odd", [-1.0, 1.0])
+@for_each("odd", [-1.0, 1.0])
 def test_the_one_row_that_differs_is_seen_among_many(odd):
     X = np.zeros((30_000, 2))
     X[np.random.default_rng(3).integers(30_000), 1] = odd
@@ -168,7 +168,7 @@ def test_columns_do_not_depend_on_their_neighbours_or_the_order_in_memory():
     )
 
 
-@pytest.mark.parametrize("n_values", [20, 300, 3000])
+@for_each("n_values", [20, 300, 3000])
 def test_a_weight_moves_edges_as_repeated_rows_do(n_values):
     rng = np.random.default_rng(n_values)
     X = rng.integers(n_values, size=(3000, 3)) ** [1.0, 0.5, 2.0]

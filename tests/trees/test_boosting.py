@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import brentq, minimize
 from scipy.special import expit, log_expit, log_softmax, softmax
+from support.for_each import for_each
 
 from posterity.trees.boosting import rounds as boosting
 from posterity.trees.boosting import softmax as boosting_softmax
@@ -96,9 +97,9 @@ def test_latent_values_beyond_the_exponent_have_finite_log_probabilities():
 # Screening
 
 
-@pytest.mark.parametrize(("kind", "n_classes"), [(TwoClasses, 2), (Softmax, 2), (Softmax, 5)])
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("n_columns", [3, 9])
+@for_each(("kind", "n_classes"), [(TwoClasses, 2), (Softmax, 2), (Softmax, 5)])
+@for_each("weighted", [False, True])
+@for_each("n_columns", [3, 9])
 def test_gains_are_those_of_one_newton_step(kind, n_classes, weighted, n_columns):
     X, y = problem(n_columns=n_columns, n_classes=n_classes)
     X[::9, 1] = np.nan
@@ -159,7 +160,7 @@ def test_threads_screen_the_same(monkeypatch):
 # The optimum of the sides
 
 
-@pytest.mark.parametrize("weighted", [False, True])
+@for_each("weighted", [False, True])
 def test_the_values_of_both_sides_are_most_probable(weighted):
     X, y = problem()
     weights = np.random.default_rng(1).exponential(size=300) if weighted else np.ones(300)
@@ -171,7 +172,7 @@ def test_the_values_of_both_sides_are_most_probable(weighted):
         np.testing.assert_allclose(value, brentq(slope, -50.0, 50.0, xtol=1e-13), atol=1e-10)
 
 
-@pytest.mark.parametrize("n_classes", [2, 3, 6])
+@for_each("n_classes", [2, 3, 6])
 def test_the_values_of_many_classes_are_most_probable(n_classes):
     X, y = problem(n_classes=n_classes)
     weights = np.random.default_rng(1).exponential(size=300)
@@ -190,7 +191,7 @@ def test_the_values_of_many_classes_are_most_probable(n_classes):
         assert np.sum(values) == pytest.approx(0.0, abs=1e-9)
 
 
-@pytest.mark.parametrize("kind", [TwoClasses, Softmax])
+@for_each("kind", [TwoClasses, Softmax])
 def test_a_side_of_one_class_has_a_finite_value_and_an_empty_side_none(kind):
     y = np.array([0.0] * 40 + [1.0] * 10)
     rows = rows_at(kind, y, np.ones(50))
@@ -239,9 +240,9 @@ def test_many_classes_with_diagonal_curvatures_reach_nearly_the_same(monkeypatch
 # Rounds
 
 
-@pytest.mark.parametrize(("kind", "n_classes"), [(TwoClasses, 2), (Softmax, 4)])
-@pytest.mark.parametrize("selection", ["one_step", "full"])
-@pytest.mark.parametrize("learning_rate", [1.0, 0.2])
+@for_each(("kind", "n_classes"), [(TwoClasses, 2), (Softmax, 4)])
+@for_each("selection", ["one_step", "full"])
+@for_each("learning_rate", [1.0, 0.2])
 def test_every_round_raises_the_log_likelihood(kind, n_classes, selection, learning_rate):
     n_rounds = 8 if selection == "one_step" else 3
     X, y = problem(n=40, n_columns=2, n_classes=n_classes)
@@ -281,7 +282,7 @@ def test_training_is_that_of_the_textbook():
     np.testing.assert_allclose(found.steps.latents(catalogue.family, X)[:, 0], a, atol=1e-8)
 
 
-@pytest.mark.parametrize(("kind", "n_classes"), [(TwoClasses, 2), (Softmax, 4)])
+@for_each(("kind", "n_classes"), [(TwoClasses, 2), (Softmax, 4)])
 def test_steps_say_where_training_ended(kind, n_classes):
     X, y = problem(n_classes=n_classes)
     X[::9, 1] = np.nan
@@ -347,7 +348,7 @@ def test_the_best_of_all_is_chosen_by_full_optimisation():
             assert rows.gain(row <= c, rows.optimum(row <= c)) <= best
 
 
-@pytest.mark.parametrize(("kind", "n_classes"), [(TwoClasses, 2), (Softmax, 3)])
+@for_each(("kind", "n_classes"), [(TwoClasses, 2), (Softmax, 3)])
 def test_a_whole_weight_trains_as_repeated_rows(kind, n_classes):
     X, y = problem(n=80, n_classes=n_classes)
     X = np.round(X, 1)

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy.special import logsumexp
+from support.for_each import for_each
 
 from posterity.trees.families import projections
 from posterity.trees.families.columns import Columns
@@ -201,7 +202,7 @@ def scores(seed=0, own=False):
     return Counts.of(leaves, rng.dirichlet(np.ones(3))), unseen, leaves
 
 
-@pytest.mark.parametrize("own", [False, True])
+@for_each("own", [False, True])
 def test_the_gradient_of_the_loss_is_its_slope(own):
     counts, unseen, _ = scores(own=own)
     x, step = np.array([0.3, 0.5]), 1e-6

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import tree_oracles
 from scipy.special import gammaln
+from support.for_each import for_each
 
 from posterity.trees.growth import partition
 from posterity.trees.growth.class_splits import Classes
@@ -29,10 +30,10 @@ def _found(problem, min_samples_leaf):
     return search.of_nodes(codes, target, weights, start, min_samples_leaf)
 
 
-@pytest.mark.parametrize("whole", [True, False])
-@pytest.mark.parametrize("min_samples_leaf", [0.0, 1.0, 5.0])
-@pytest.mark.parametrize("missing", [0.0, 0.1])
-@pytest.mark.parametrize(("n_classes", "n_codes"), [(2, 2), (7, 2), (3, 250), (7, 6), (50, 30)])
+@for_each("whole", [True, False])
+@for_each("min_samples_leaf", [0.0, 1.0, 5.0])
+@for_each("missing", [0.0, 0.1])
+@for_each(("n_classes", "n_codes"), [(2, 2), (7, 2), (3, 250), (7, 6), (50, 30)])
 def test_the_split_of_each_node_is_the_best_of_all(
     n_classes, n_codes, min_samples_leaf, whole, missing
 ):
@@ -100,7 +101,7 @@ def test_a_weight_is_as_good_as_repeated_rows():
     assert np.allclose(one.gain, many.gain, rtol=1e-12)
 
 
-@pytest.mark.parametrize("scale", [1.0, 1e5, 0.37])
+@for_each("scale", [1.0, 1e5, 0.37])
 def test_weights_beyond_the_table_and_between_whole_numbers_find_the_same(scale):
     rng = np.random.default_rng(6)
     codes, target, weights, start = _problem(rng, [200, 20], 5, 40)
@@ -111,8 +112,8 @@ def test_weights_beyond_the_table_and_between_whole_numbers_find_the_same(scale)
     assert np.allclose(scale * one.gain, scaled.gain, rtol=1e-9)
 
 
-@pytest.mark.parametrize("whole", [True, False])
-@pytest.mark.parametrize(("n_classes", "min_samples_leaf"), [(2, 1.0), (5, 30.0), (50, 1.0)])
+@for_each("whole", [True, False])
+@for_each(("n_classes", "min_samples_leaf"), [(2, 1.0), (5, 30.0), (50, 1.0)])
 def test_the_split_of_a_level_is_the_best_for_all_nodes_together(
     n_classes, min_samples_leaf, whole
 ):
@@ -151,9 +152,9 @@ def _evidence(target, weights, prior_weight):
     return float(np.sum(gammaln(a + n) - gammaln(a)) - gammaln(np.sum(a + n)) + gammaln(a.sum()))
 
 
-@pytest.mark.parametrize("whole", [True, False])
-@pytest.mark.parametrize("prior_weight", [0.3, 1.0, 20.0])
-@pytest.mark.parametrize(("n_classes", "n_codes"), [(2, 2), (3, 250), (7, 6)])
+@for_each("whole", [True, False])
+@for_each("prior_weight", [0.3, 1.0, 20.0])
+@for_each(("n_classes", "n_codes"), [(2, 2), (3, 250), (7, 6)])
 def test_with_a_prior_the_split_gains_most_evidence(n_classes, n_codes, prior_weight, whole):
     rng = np.random.default_rng(n_classes)
     problem = _problem(rng, [3, 9, 30, 80, 400], n_classes, n_codes, whole=whole, missing=0.0)

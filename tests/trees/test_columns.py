@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy import stats
+from support.for_each import for_each
 
 from posterity.trees.families import binning
 from posterity.trees.families.columns import Columns, shuffled
@@ -51,7 +52,7 @@ def test_prepared_rows_are_codes_of_the_rows_that_were_fitted():
     assert Columns(binning.edges(X), np.empty(0, dtype=np.int32)) == columns
 
 
-@pytest.mark.parametrize(("n_columns", "n_tests"), [(1, 1), (2, 2), (9, 3), (10, 4), (54, 8)])
+@for_each(("n_columns", "n_tests"), [(1, 1), (2, 2), (9, 3), (10, 4), (54, 8)])
 def test_default_tests_are_the_square_root(n_columns, n_tests):
     assert Columns().fitted(np.zeros((2, n_columns))).default_tests() == n_tests
 

@@ -7,6 +7,7 @@ import re
 
 import numpy as np
 import pytest
+from support.for_each import for_each
 
 import posterity
 from posterity import trees, validation
@@ -82,8 +83,8 @@ def is_refused(part, match):
     return False
 
 
-@pytest.mark.parametrize("family", FAMILIES)
-@pytest.mark.parametrize("cls", [*CLASSIFIERS, *REGRESSORS])
+@for_each("family", FAMILIES)
+@for_each("cls", [*CLASSIFIERS, *REGRESSORS])
 def test_every_forest_of_a_fit_is_consistent(cls, family):
     target = Y if cls in CLASSIFIERS else X[:, 0]
     for model in (cls(splits=family, random_state=0), cls(min_samples_leaf=1000.0, random_state=0)):
@@ -91,7 +92,7 @@ def test_every_forest_of_a_fit_is_consistent(cls, family):
         model.fit(X, target).check_consistency()
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@for_each("family", FAMILIES)
 def test_boosted_steps_of_a_fit_are_consistent(family):
     model = posterity.LogitBoostClassifier(
         splits=family, n_estimators=10, max_features=20, random_state=0
@@ -101,7 +102,7 @@ def test_boosted_steps_of_a_fit_are_consistent(family):
     model.truncated(0).check_consistency()
 
 
-@pytest.mark.parametrize("cls", [posterity.RandomForestClassifier, posterity.LogitBoostClassifier])
+@for_each("cls", [posterity.RandomForestClassifier, posterity.LogitBoostClassifier])
 def test_missing_values_have_tests_of_their_own_that_are_consistent(cls):
     model = cls(random_state=0).fit(HOLED, Y)
     model.check_consistency()
@@ -183,9 +184,7 @@ def test_edges_that_no_code_can_count_are_refused():
     assert_refused((number, trees.Columns(*parts)) for number, parts in enumerate(bad_columns()))
 
 
-@pytest.mark.parametrize(
-    "counted", [np.full(6, 255), np.full(6, -1), np.zeros(6), np.zeros(2, int)]
-)
+@for_each("counted", [np.full(6, 255), np.full(6, -1), np.zeros(6), np.zeros(2, int)])
 def test_edges_counted_wrongly_are_refused(counted):
     family = trees.Columns().fitted(HOLED)
     object.__setattr__(family, "_n_edges", counted)
@@ -289,7 +288,7 @@ def test_models_that_take_other_rows_than_their_forest_are_refused():
     assert_refused((part, with_attribute(classes(), *part)) for part in broken)
 
 
-@pytest.mark.parametrize("fitted", [sums, boosted])
+@for_each("fitted", [sums, boosted])
 def test_models_that_forgot_how_many_columns_they_take_are_refused(fitted):
     model = copy.copy(fitted())
     del model.n_features_in_

@@ -5,6 +5,7 @@ import pickle
 
 import numpy as np
 import pytest
+from support.for_each import for_each
 
 from posterity.trees.families import columns, function, projections
 
@@ -177,7 +178,7 @@ def test_fitting_leaves_a_family_as_it_was(family, P, J, answer):
 
 
 @TABLE
-@pytest.mark.parametrize("n_rows", [N, 1500])
+@for_each("n_rows", [N, 1500])
 def test_a_weight_teaches_a_family_what_repeated_rows_do(family, P, J, answer, n_rows):
     rng = np.random.default_rng(n_rows)
     rows = rng.gamma(0.5, size=(n_rows, D)) * [1.0, 1e-3, 1e6, 1.0, 1.0]

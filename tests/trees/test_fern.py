@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import tree_oracles
+from support.for_each import for_each
 
 from posterity.trees.families.projections import Projections
 from posterity.trees.growth.class_splits import Classes
@@ -19,7 +20,7 @@ def _data(n=400, D=5, C=4, seed=0):
     return X, y.astype(np.int32)
 
 
-@pytest.mark.parametrize("codes", [True, False])
+@for_each("codes", [True, False])
 def test_a_fern_is_a_complete_tree_with_one_test_and_threshold_a_level(codes):
     X, y = _data()
     family, fern = tree_oracles.grown(
@@ -117,7 +118,7 @@ def test_ten_thousand_classes_need_no_more_room_than_rows():
     assert np.bincount(fern.leaf).max() == 1
 
 
-@pytest.mark.parametrize("depth", [None, 25])
+@for_each("depth", [None, 25])
 def test_a_fern_has_to_be_told_how_deep_it_may_be(depth):
     X, y = _data()
     with pytest.raises(ValueError, match=r"2\*\*S leaves"):

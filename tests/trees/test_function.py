@@ -3,6 +3,7 @@
 import numba
 import numpy as np
 import pytest
+from support.for_each import for_each
 
 from posterity.trees.families.function import Function
 
@@ -28,7 +29,7 @@ def asked(family, rows):
     return family.respond(rows, PLACES, family.draw(2, 3, np.random.default_rng(7)), WHICH)
 
 
-@pytest.mark.parametrize("function", [brighter, numba.njit(brighter)], ids=["plain", "compiled"])
+@for_each("function", [brighter, numba.njit(brighter)], ids=["plain", "compiled"])
 def test_rows_may_be_images(function):
     family = Function(function, pixels)
     at_once = Function(brighter_at_once, pixels, vectorised=True)
@@ -90,7 +91,7 @@ def test_one_answer_a_row_is_asked_for():
         asked(family, IMAGES)
 
 
-@pytest.mark.parametrize("shape", [(6,), (5, 4), (2, 3, 4)])
+@for_each("shape", [(6,), (5, 4), (2, 3, 4)])
 def test_a_sampler_has_to_return_as_many_tests_as_it_is_asked_for(shape):
     family = Function(brighter, lambda n, rng: np.zeros(shape))
     with pytest.raises(ValueError, match="n = 6 it returned the shape"):

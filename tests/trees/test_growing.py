@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import tree_oracles
+from support.for_each import for_each
 
 from posterity.trees.families.columns import Columns
 from posterity.trees.families.projections import Differences, Orientations, Projections
@@ -33,9 +34,9 @@ class _Counting(Columns):
         return super().respond(rows, places, tests, which)
 
 
-@pytest.mark.parametrize("codes", [True, False])
-@pytest.mark.parametrize("decimals", [1, 12])
-@pytest.mark.parametrize("n_tests", [1, 3])
+@for_each("codes", [True, False])
+@for_each("decimals", [1, 12])
+@for_each("n_tests", [1, 3])
 def test_rows_find_the_leaves_again_that_they_were_put_in(codes, decimals, n_tests):
     X, y = _data(decimals=decimals)
     family, tree = tree_oracles.grown(growing.grow, X, y, Classes(3), Rules(n_tests), codes=codes)
@@ -43,7 +44,7 @@ def test_rows_find_the_leaves_again_that_they_were_put_in(codes, decimals, n_tes
     assert sorted(set(tree.leaf)) == list(range(tree.tree.n_leaves))
 
 
-@pytest.mark.parametrize("criterion", [Normals(), Normals(own_variance=False)])
+@for_each("criterion", [Normals(), Normals(own_variance=False)])
 def test_rows_find_their_leaves_in_trees_of_numbers_by_projections(criterion):
     X, y = _data(missing=0.0)
     target = X[:, :2] + y[:, None]
@@ -61,7 +62,7 @@ def test_rows_find_their_leaves_in_trees_of_numbers_by_projections(criterion):
     assert tree.tree.n_leaves > 5
 
 
-@pytest.mark.parametrize("codes", [True, False])
+@for_each("codes", [True, False])
 def test_every_leaf_is_pure_where_rows_differ_and_nothing_stops_the_tree(codes):
     X, y = _data(missing=0.0, decimals=12)
     _, tree = tree_oracles.grown(growing.grow, X, y, Classes(3), Rules(1), codes=codes)
@@ -105,7 +106,7 @@ def test_depth_and_weight_of_leaves_are_limited():
     assert deep.tree.n_leaves == 8
 
 
-@pytest.mark.parametrize("y", [np.zeros(5), np.zeros(1)])
+@for_each("y", [np.zeros(5), np.zeros(1)])
 def test_a_root_of_one_class_is_a_leaf(y):
     X = np.random.default_rng(0).normal(size=(len(y), 2))
     _, tree = tree_oracles.grown(growing.grow, X, y.astype(np.int32), Classes(2), Rules(1))
@@ -116,7 +117,7 @@ def test_a_root_of_one_class_is_a_leaf(y):
     assert not tree.leaf.any()
 
 
-@pytest.mark.parametrize("codes", [True, False])
+@for_each("codes", [True, False])
 def test_weights_count_like_repeated_rows(codes):
     X, y = _data(n=60, decimals=2)
     times = np.random.default_rng(3).integers(1, 3, len(y))
@@ -140,7 +141,7 @@ def test_weights_count_like_repeated_rows(codes):
     assert np.array_equal(one.tree.thresholds, many.tree.thresholds)
 
 
-@pytest.mark.parametrize("family", [Projections(), Differences(), Orientations()])
+@for_each("family", [Projections(), Differences(), Orientations()])
 def test_nodes_count_weights_like_repeated_rows_however_many_these_are(family):
     X, y = _data(n=70, missing=0.1, decimals=1)
     times = np.random.default_rng(3).integers(1, 6, len(y))
@@ -207,7 +208,7 @@ def test_a_tree_of_some_places_is_the_tree_of_those_rows():
     assert np.array_equal(some.leaf, alone.leaf)
 
 
-@pytest.mark.parametrize("codes", [True, False])
+@for_each("codes", [True, False])
 def test_missing_answers_part_from_all_others_at_infinity(codes):
     X = np.array([[1.0], [2.0], [3.0], [np.nan], [np.nan], [np.nan]])
     y = np.array([0, 0, 0, 1, 1, 1], dtype=np.int32)
@@ -235,7 +236,7 @@ def test_a_family_may_have_fewer_cuts_than_there_are_codes():
     assert np.array_equal(tree_oracles.leaf_of(family, tree.tree, X), tree.leaf)
 
 
-@pytest.mark.parametrize("codes", [True, False])
+@for_each("codes", [True, False])
 def test_thresholds_lie_half_way_between_rows(codes):
     X = np.array([[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]])
     X = np.vstack([X, 100.0 + np.arange(8.0)[:, None]])
@@ -252,7 +253,7 @@ def test_neighbouring_numbers_are_parted_where_no_number_is_between_them():
     assert tree.tree.thresholds.tolist() == [1.0]
 
 
-@pytest.mark.parametrize("ends", [(-np.inf, np.inf), (-1.7e308, 1.7e308), (0.0, np.inf)])
+@for_each("ends", [(-np.inf, np.inf), (-1.7e308, 1.7e308), (0.0, np.inf)])
 def test_the_largest_numbers_are_parted(ends):
     X, y = np.array(ends)[:, None], np.array([0, 1], dtype=np.int32)
     family = Columns().fitted(np.zeros((2, 1)))
@@ -305,7 +306,7 @@ def test_ten_thousand_classes_are_told_apart():
     assert tree.tree.n_leaves == 10_000
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("rule", "message"),
     [
         ({"n_tests": 0}, "n_tests is 0"),

@@ -5,6 +5,7 @@ import joblib
 import numpy as np
 import pytest
 from scipy import stats
+from support.for_each import for_each
 
 from posterity import datasets
 from posterity.trees.families.columns import Columns
@@ -156,7 +157,7 @@ def test_the_saved_forest_holds_nothing_that_can_be_worked_out_again(grown):
     assert len(pickle.dumps(grown.forest)) == size
 
 
-@pytest.mark.parametrize("own", [0.0, 1.0])
+@for_each("own", [0.0, 1.0])
 def test_the_gradient_of_the_loss_is_its_slope(own):
     rng = np.random.default_rng(0)
     data = rng.integers(9, size=200), rng.normal(size=(200, 2)), np.ones(200)

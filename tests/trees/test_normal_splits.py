@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import tree_oracles
 from scipy import stats
+from support.for_each import for_each
 
 from posterity.trees.growth import partition
 from posterity.trees.growth.normal_splits import Normals
@@ -38,8 +39,8 @@ def _root(target, weights):
     return np.average((target - mean) ** 2, axis=0, weights=weights)
 
 
-@pytest.mark.parametrize("criterion", CRITERIA)
-@pytest.mark.parametrize("min_samples_leaf", [1.0, 5.0])
+@for_each("criterion", CRITERIA)
+@for_each("min_samples_leaf", [1.0, 5.0])
 def test_the_split_of_each_node_is_the_best_of_all(criterion, min_samples_leaf):
     rng = np.random.default_rng(3)
     codes, target, weights, start = _problem(rng, [2, 8, 30, 120])
@@ -61,7 +62,7 @@ def test_the_split_of_each_node_is_the_best_of_all(criterion, min_samples_leaf):
             assert splits.gain[a] == pytest.approx(best - value(slice(None)), rel=1e-7)
 
 
-@pytest.mark.parametrize("criterion", CRITERIA)
+@for_each("criterion", CRITERIA)
 def test_the_split_of_a_level_is_the_best_for_all_nodes_together(criterion):
     rng = np.random.default_rng(4)
     codes, target, weights, start = _problem(rng, [1, 9, 70])
@@ -77,7 +78,7 @@ def test_the_split_of_a_level_is_the_best_for_all_nodes_together(criterion):
     assert split.gain == pytest.approx(best - value(np.full(len(node), True)), rel=1e-7)
 
 
-@pytest.mark.parametrize("criterion", CRITERIA)
+@for_each("criterion", CRITERIA)
 def test_a_weight_is_as_good_as_repeated_rows(criterion):
     rng = np.random.default_rng(5)
     codes, target, weights, start = _problem(rng, [50])
@@ -93,7 +94,7 @@ def test_a_weight_is_as_good_as_repeated_rows(criterion):
     assert one.gain[0] == pytest.approx(other.gain[0], rel=1e-9)
 
 
-@pytest.mark.parametrize("criterion", CRITERIA)
+@for_each("criterion", CRITERIA)
 def test_equal_numbers_close_a_node_and_an_output_that_never_changes_has_no_say(criterion):
     rng = np.random.default_rng(6)
     codes, target, weights, start = _problem(rng, [40], n_outputs=1)

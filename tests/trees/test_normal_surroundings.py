@@ -1,5 +1,5 @@
 import numpy as np
-import pytest
+from support.for_each import for_each
 
 from posterity.trees.forests.normal_leaves import NormalLeaves
 from posterity.trees.forests.normal_surroundings import around
@@ -73,7 +73,7 @@ def test_a_tree_of_one_leaf_and_one_of_few_rows_keep_what_they_have():
     assert around(pair, np.array([[~0, ~1]], dtype=np.int32)).count.tolist() == [3.0, 3.0]
 
 
-@pytest.mark.parametrize("own", [0.0, 1.0])
+@for_each("own", [0.0, 1.0])
 def test_members_have_the_mean_of_the_leaf_and_the_spread_around_it(own):
     (children, _), (leaf, y, w) = grown(), rows()
     leaves = NormalLeaves.of(leaf, y, w, 60)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy import stats
+from support.for_each import for_each
 
 from posterity.trees.families import projections
 
@@ -62,7 +63,7 @@ def test_the_unit_is_the_standard_deviation_of_what_is_present():
     )
 
 
-@pytest.mark.parametrize("scale", [1e-322, 1e-300, -1e-160, 1e-160, -1e160, 1e307])
+@for_each("scale", [1e-322, 1e-300, -1e-160, 1e-160, -1e160, 1e307])
 def test_units_neither_overflow_nor_vanish(scale):
     x = np.array([[1.0], [2.0], [4.0]]) * scale
     family = projections.Projections().fitted(x)
@@ -72,7 +73,7 @@ def test_units_neither_overflow_nor_vanish(scale):
     assert np.all(np.isfinite(answers(family, x, tests)))
 
 
-@pytest.mark.parametrize("value", [0.0, 0.1, -7e200, np.nan])
+@for_each("value", [0.0, 0.1, -7e200, np.nan])
 def test_a_column_that_does_not_vary_has_no_weight(value):
     rows = np.column_stack([X[:, 0], np.full(200, value)])
     family = projections.Projections(n_columns=None).fitted(rows)
@@ -81,7 +82,7 @@ def test_a_column_that_does_not_vary_has_no_weight(value):
     assert np.all(tests[:, 2] != 0.0)
 
 
-@pytest.mark.parametrize("n_columns", [2, 3, None])
+@for_each("n_columns", [2, 3, None])
 def test_directions_are_uniform_in_units_of_the_columns(n_columns):
     family = projections.Projections(n_columns=n_columns).fitted(X)
     tests = family.draw(3000, 1, np.random.default_rng(2))[:, 0]
@@ -132,7 +133,7 @@ def test_every_orientation_is_as_likely():
     assert stats.chisquare(counts).pvalue > 1e-3
 
 
-@pytest.mark.parametrize("n_angles", [0, -2, 5])
+@for_each("n_angles", [0, -2, 5])
 def test_angles_that_miss_an_axis_are_refused(n_angles):
     with pytest.raises(ValueError, match=f"n_angles must be an even number .* it is {n_angles}"):
         projections.Orientations(n_angles=n_angles)
@@ -143,7 +144,7 @@ def test_tests_of_no_column_are_refused():
         projections.Projections(n_columns=0)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "family",
     [projections.Differences(), projections.Projections(3), projections.Orientations(8)],
     ids=repr,

@@ -1,7 +1,7 @@
 """Codes keep the order of answers, and margins say between which answers a cut lies."""
 
 import numpy as np
-import pytest
+from support.for_each import for_each
 
 from posterity.trees.growth import quantising
 
@@ -19,7 +19,7 @@ def ranks(answers):
     return np.where(np.isnan(answers), 255, below)
 
 
-@pytest.mark.parametrize("n_values", [1, 5, 63, 64])
+@for_each("n_values", [1, 5, 63, 64])
 def test_up_to_64_different_answers_are_told_apart_in_any_number_of_rows(n_values):
     rng = np.random.default_rng(n_values)
     values = np.concatenate([[-np.inf, np.inf], rng.normal(size=n_values)])[-n_values:]
@@ -32,7 +32,7 @@ def test_infinite_answers_are_answers():
     np.testing.assert_array_equal(coded(x[None])[0], ranks(x))
 
 
-@pytest.mark.parametrize("n_values", [65, 66, 5000])
+@for_each("n_values", [65, 66, 5000])
 def test_codes_of_more_answers_never_fall_and_are_few(n_values):
     x = np.random.default_rng(0).permutation(np.resize(np.arange(n_values) + 0.5, 5000))
     codes = coded(x[None])[0]
@@ -60,7 +60,7 @@ def test_the_same_rows_are_told_apart_whether_counted_or_repeated():
     np.testing.assert_array_equal(np.repeat(once, times), often)
 
 
-@pytest.mark.parametrize("is_coded", [True, False])
+@for_each("is_coded", [True, False])
 def test_margins_are_the_answers_beside_a_cut(is_coded):
     codes = np.array([[3, 9, 7, 255, 0, 255, 0, 8, 8]], dtype=np.uint8)
     answers = codes if is_coded else np.where(codes == 255, np.nan, codes / 2.0 - 2.0)

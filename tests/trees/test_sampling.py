@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from support.for_each import for_each
 
 from posterity.trees.forests import sampling
 
@@ -12,14 +13,14 @@ def total_counts(weights, size, *, bootstrap, repeats=400):
     return total / repeats
 
 
-@pytest.mark.parametrize("weights", [np.ones(20), np.array([0.0, 1.0, 2.5, 6.0, 0.0])])
+@for_each("weights", [np.ones(20), np.array([0.0, 1.0, 2.5, 6.0, 0.0])])
 def test_rows_are_drawn_again_in_proportion_to_their_weight(weights):
     counts = total_counts(weights, 30, bootstrap=True)
     np.testing.assert_allclose(counts, 30 * weights / weights.sum(), atol=0.6)
     assert not counts[weights == 0.0].any()
 
 
-@pytest.mark.parametrize("weights", [np.ones(20), np.array([0.0, 1.0, 2.0, 6.0, 0.0, 11.0])])
+@for_each("weights", [np.ones(20), np.array([0.0, 1.0, 2.0, 6.0, 0.0, 11.0])])
 def test_rows_are_never_drawn_more_often_than_they_are_there(weights):
     bag = sampling.draw(weights, 9, np.random.default_rng(3), bootstrap=False)
     assert bag.weights.sum() == 9.0
@@ -37,7 +38,7 @@ def test_all_rows_are_taken_as_they_are_where_they_are_no_more_than_asked_for():
     assert rng.random() == np.random.default_rng(0).random()
 
 
-@pytest.mark.parametrize("bootstrap", [True, False])
+@for_each("bootstrap", [True, False])
 def test_rows_of_a_group_are_drawn_together(bootstrap):
     rng, groups = np.random.default_rng(0), np.arange(60) % 10
     weights = rng.random(60) + 0.1

@@ -1,7 +1,7 @@
 """Sums of steps."""
 
 import numpy as np
-import pytest
+from support.for_each import for_each
 
 from posterity.trees.boosting.steps import Steps
 from posterity.trees.families import columns, projections
@@ -31,7 +31,7 @@ def by_hand(steps, X):
     return np.array(rows)
 
 
-@pytest.mark.parametrize("n_latents", [1, 4])
+@for_each("n_latents", [1, 4])
 def test_latent_values_are_the_offset_and_one_side_of_each_step(n_latents):
     X = np.random.default_rng(1).normal(size=(60, 3))
     X[::7, 1] = np.nan

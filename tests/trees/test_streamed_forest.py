@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from support.for_each import for_each
 
 from posterity import designs
 from posterity.trees.families.columns import Columns
@@ -59,9 +60,7 @@ def test_all_rows_in_chunks_give_the_forest_of_all_rows(kind):
 
 
 @kinds
-@pytest.mark.parametrize(
-    "plan", [Plan(6, RULES), Plan(6, RULES, False, 40), Plan(6, RULES, True, 0.2)]
-)
+@for_each("plan", [Plan(6, RULES), Plan(6, RULES, False, 40), Plan(6, RULES, True, 0.2)])
 def test_trees_are_those_of_memory_and_leaves_count_all_rows_or_their_own(kind, plan):
     X, _, _, w = problem()
     found, expected = streamed(kind, plan).forest, whole(kind, plan).forest

@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pytest
 from sklearn.cluster import KMeans
+from support.for_each import for_each
 
 from posterity import kernels
 from posterity.inference.components import cluster_moves, cluster_starts, clusters
@@ -30,8 +31,8 @@ def inertia(F, w, labels):
     return sum(float(w[g] @ np.sum((F[g] - m) ** 2, axis=1)) for g, m in parts)
 
 
-@pytest.mark.parametrize("weighted", [True, False])
-@pytest.mark.parametrize("seed", range(4))
+@for_each("weighted", [True, False])
+@for_each("seed", range(4))
 def test_with_a_linear_kernel_it_descends_as_k_means_does(weighted, seed):
     X, rng = blobs(seed=seed), np.random.default_rng(seed)
     w = rng.uniform(0.5, 3.0, len(X)) if weighted else np.ones(len(X))
@@ -46,8 +47,8 @@ def test_with_a_linear_kernel_it_descends_as_k_means_does(weighted, seed):
     assert found.converged
 
 
-@pytest.mark.parametrize("kernel", [kernels.RBF(1.0), kernels.Matern(0.3), kernels.Polynomial(2)])
-@pytest.mark.parametrize("seed", range(3))
+@for_each("kernel", [kernels.RBF(1.0), kernels.Matern(0.3), kernels.Polynomial(2)])
+@for_each("seed", range(3))
 def test_no_step_raises_the_inertia(kernel, seed):
     X, rng = blobs(80, seed=seed), np.random.default_rng(seed)
     w = rng.uniform(0.1, 2.0, 80)
@@ -66,7 +67,7 @@ def test_inertia_does_not_depend_on_centring():
     np.testing.assert_array_equal(found[0].labels, found[1].labels)
 
 
-@pytest.mark.parametrize("seed", range(6))
+@for_each("seed", range(6))
 def test_the_best_of_all_divisions_of_few_rows_is_found(seed):
     X, w = blobs(7, 3, seed), np.random.default_rng(seed).integers(1, 4, 7).astype(float)
     K, _ = centred(kernels.RBF(1.5), X, w)

@@ -1,9 +1,9 @@
 """The evidence of a number of axes: beside quadrature, in its units, and as a choice."""
 
 import numpy as np
-import pytest
 from scipy import stats
 from scipy.special import hyp1f1, i0e, logsumexp
+from support.for_each import for_each
 
 from posterity.inference.components import evidence, routes
 from posterity.inference.components.sources import MemorySource
@@ -52,7 +52,7 @@ def test_the_formula_of_the_oracle_is_that_of_the_joint_density():
     np.testing.assert_allclose(log_likelihoods(S, 6, np.linalg.inv(C)), log_likelihood(X, C))
 
 
-@pytest.mark.parametrize("n", [3, 30, 300])
+@for_each("n", [3, 30, 300])
 def test_no_axes_is_exact(n):
     X = rows(n, [1.0, 3.0], seed=n)
     S, scale = (n - 1) * np.cov(X.T), (n - 1) / n * np.cov(X.T).trace() / 2
@@ -62,9 +62,7 @@ def test_no_axes_is_exact(n):
     np.testing.assert_allclose(spectrum_of(X).log_evidence(0), expected, rtol=1e-9)
 
 
-@pytest.mark.parametrize(
-    ("n", "ratio", "error"), [(20, 3.0, 0.1), (200, 3.0, 0.02), (200, 1.1, 0.7)]
-)
+@for_each(("n", "ratio", "error"), [(20, 3.0, 0.1), (200, 3.0, 0.02), (200, 1.1, 0.7)])
 def test_one_axis_of_two_agrees_with_quadrature(n, ratio, error):
     """Over the angle and both variances in order; the last case has no clear axis at all."""
     X = rows(n, [ratio, 1.0], seed=1)
@@ -87,14 +85,14 @@ def test_one_axis_of_two_agrees_with_quadrature(n, ratio, error):
     np.testing.assert_allclose(spectrum_of(X).log_evidence(1), expected, atol=error, rtol=0)
 
 
-@pytest.mark.parametrize("a", [0.0, 0.1, 1.0, 5.0, 30.0, 1e4])
+@for_each("a", [0.0, 0.1, 1.0, 5.0, 30.0, 1e4])
 def test_the_mean_over_a_circle_is_a_bessel_function(a):
     found, _ = evidence._log_sphere(np.array([a]), np.ones(1), 2.0, 0.5)
     np.testing.assert_allclose(found, np.log(i0e(a / 2)), atol=0.03)
 
 
-@pytest.mark.parametrize("p", [3, 10, 50])
-@pytest.mark.parametrize("a", [0.0, 0.3, 3.0, 30.0, 300.0])
+@for_each("p", [3, 10, 50])
+@for_each("a", [0.0, 0.3, 3.0, 30.0, 300.0])
 def test_the_mean_over_a_sphere_is_a_hypergeometric_function(p, a):
     found, _ = evidence._log_sphere(np.array([a]), np.array([p - 1.0]), float(p), 0.5)
     singly, _ = evidence._log_sphere(np.full(p - 1, a), np.ones(p - 1), float(p), 7.0)
@@ -117,7 +115,7 @@ def test_a_product_of_many_large_factors_does_not_overflow():
     np.testing.assert_allclose(evidence._log_product(a, np.ones(1000), 1.0), 1000 * np.log(1e8 + 1))
 
 
-@pytest.mark.parametrize("shape", [(50, 4), (5, 30)])
+@for_each("shape", [(50, 4), (5, 30)])
 def test_units_of_the_rows_are_units_of_the_evidence(shape):
     X, c = rows(shape[0], np.geomspace(3.0, 0.5, shape[1])), 12.7
     a, b = spectrum_of(X).log_evidences, spectrum_of(c * X + 5.0).log_evidences
@@ -144,9 +142,7 @@ def test_one_number_alone_is_that_of_the_table():
     np.testing.assert_allclose([spectrum.log_evidence(k) for k in range(13)], table, rtol=1e-9)
 
 
-@pytest.mark.parametrize(
-    ("n", "d", "k"), [(100, 10, 3), (1000, 10, 3), (30, 60, 3), (200, 100, 5), (300, 20, 0)]
-)
+@for_each(("n", "d", "k"), [(100, 10, 3), (1000, 10, 3), (30, 60, 3), (200, 100, 5), (300, 20, 0)])
 def test_the_number_of_axes_that_made_the_rows_is_found(n, d, k):
     for seed in range(5):
         spectrum = spectrum_of(latent_rows(n, d, k, 0.5, seed))

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from support.for_each import for_each
 
 from posterity import kernels
 from posterity.inference.components import kernel as kernel_components
@@ -25,7 +26,7 @@ def fitted(kernel, X, n_components=None):
     )
 
 
-@pytest.mark.parametrize("n", [2, 7, 30])
+@for_each("n", [2, 7, 30])
 def test_components_are_those_of_the_features(n):
     X, new = rows(n, 2), rows(9, 2, seed=1)
     F = quadratic(X) - quadratic(X).mean(axis=0)
@@ -80,7 +81,7 @@ def test_an_expansion_is_the_mean_and_steps_along_the_components():
     np.testing.assert_allclose(found.expansion(T).sum(axis=1), 1.0)
 
 
-@pytest.mark.parametrize("weighted", [True, False])
+@for_each("weighted", [True, False])
 def test_centring_is_that_of_the_features(weighted):
     X = rows(15, 2)
     w = np.random.default_rng(0).uniform(0.5, 3.0, 15) if weighted else None

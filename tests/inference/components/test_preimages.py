@@ -1,8 +1,8 @@
 """Pre-images: where the slope vanishes, where theory says, and no farther than any start."""
 
 import numpy as np
-import pytest
 from scipy import optimize as scipy_optimize
+from support.for_each import for_each
 
 from posterity import kernels
 from posterity.inference.components import kernel as kernel_components
@@ -34,7 +34,7 @@ def distance(kernel, X, g, x):
     return float(kernel.diag(x[None])[0] - 2.0 * kernel(x[None], X)[0] @ g)
 
 
-@pytest.mark.parametrize("kernel", KERNELS, ids=str)
+@for_each("kernel", KERNELS, ids=str)
 def test_no_row_near_a_pre_image_is_nearer(kernel):
     X = rows()
     components = fitted(kernel, X, 4)
@@ -69,7 +69,7 @@ def test_with_an_rbf_kernel_each_is_the_mean_that_mika_iterates():
     np.testing.assert_allclose(found.x, W @ X / W.sum(axis=1, keepdims=True), atol=1e-6)
 
 
-@pytest.mark.parametrize("shift", [0.0, 1e4])
+@for_each("shift", [0.0, 1e4])
 def test_with_a_linear_kernel_it_is_the_reconstruction_of_pca(shift):
     X, new = rows(40) + shift, rows(7, seed=1) + shift
     kernel = kernels.Linear(0.7)
@@ -83,7 +83,7 @@ def test_with_a_linear_kernel_it_is_the_reconstruction_of_pca(shift):
     np.testing.assert_allclose(found.x, expected, atol=1e-5 if shift else 1e-7)
 
 
-@pytest.mark.parametrize("kernel", KERNELS, ids=str)
+@for_each("kernel", KERNELS, ids=str)
 def test_training_rows_with_every_component_give_themselves_back(kernel):
     X = rows()
     components = fitted(kernel, X)

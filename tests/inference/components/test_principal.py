@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy import stats
+from support.for_each import for_each
 
 from posterity.inference.components import routes
 from posterity.inference.components.sources import MemorySource
@@ -15,7 +16,7 @@ def model(n=60, d=7, k=3, shift=0.0):
     return X, routes.decompose_by_columns(MemorySource(X), lambda spectrum: k)
 
 
-@pytest.mark.parametrize("k", [0, 3, 6, 7])
+@for_each("k", [0, 3, 6, 7])
 def test_the_density_is_that_of_the_normal_distribution_meant(k):
     X, fitted = model(k=k)
     v = fitted.noise_variance

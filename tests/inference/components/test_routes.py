@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from support.for_each import for_each
 
 from posterity import designs
 from posterity.inference.components import routes
@@ -33,8 +34,8 @@ def assert_axes(found, expected, atol=1e-11):
     np.testing.assert_allclose(np.abs(np.sum(found * expected, axis=1)), 1.0, atol=atol)
 
 
-@pytest.mark.parametrize("shape", [(200, 8), (9, 8), (8, 9), (12, 90)])
-@pytest.mark.parametrize("route", EXACT)
+@for_each("shape", [(200, 8), (9, 8), (8, 9), (12, 90)])
+@for_each("route", EXACT)
 def test_every_route_gives_what_a_singular_value_decomposition_does(route, shape):
     X = rows(*shape)
     k = min(shape[0] - 1, shape[1])
@@ -46,7 +47,7 @@ def test_every_route_gives_what_a_singular_value_decomposition_does(route, shape
     np.testing.assert_allclose(model.mean, X.mean(axis=0), rtol=1e-13)
 
 
-@pytest.mark.parametrize("shape", [(40, 8), (8, 40)])
+@for_each("shape", [(40, 8), (8, 40)])
 def test_routes_agree_in_signs_too(shape):
     X = rows(*shape)
     a, b = (route(MemorySource(X), lambda spectrum: 6) for route in EXACT.values())
@@ -54,7 +55,7 @@ def test_routes_agree_in_signs_too(shape):
     np.testing.assert_allclose(a.variances, b.variances, rtol=1e-12)
 
 
-@pytest.mark.parametrize("route", EXACT)
+@for_each("route", EXACT)
 def test_directions_without_variance_have_exactly_none(route):
     X = rows(30, 4) @ np.random.default_rng(1).normal(size=(4, 9))
     model = EXACT[route](MemorySource(X), all_axes)
@@ -63,8 +64,8 @@ def test_directions_without_variance_have_exactly_none(route):
     np.testing.assert_allclose(model.axes @ model.axes.T, np.eye(len(model.axes)), atol=1e-12)
 
 
-@pytest.mark.parametrize("route", EXACT)
-@pytest.mark.parametrize("shape", [(300, 6), (6, 300)])
+@for_each("route", EXACT)
+@for_each("shape", [(300, 6), (6, 300)])
 def test_small_variances_have_the_digits_of_a_decomposition(route, shape):
     """Squares alone would leave nothing of the smallest, 1e-16 of the largest."""
     X = rows(*shape, low=1e-8) if shape[0] > 6 else rows(*shape[::-1], low=1e-8).T
@@ -104,7 +105,7 @@ def test_what_centring_takes_needs_no_factor(monkeypatch):
     np.testing.assert_allclose(model.axes @ model.axes.T, np.eye(8), atol=1e-12)
 
 
-@pytest.mark.parametrize("route", EXACT)
+@for_each("route", EXACT)
 def test_a_mean_far_away_costs_no_digits(route):
     """The rows are exact in binary, so that shifting them by 2^27 loses nothing."""
     X = np.round(rows(50, 6) * 2**20) / 2**20
@@ -114,8 +115,8 @@ def test_a_mean_far_away_costs_no_digits(route):
     np.testing.assert_allclose(far.axes, near.axes, atol=1e-11)
 
 
-@pytest.mark.parametrize("shape", [(40, 6), (6, 40)])
-@pytest.mark.parametrize("route", EXACT)
+@for_each("shape", [(40, 6), (6, 40)])
+@for_each("route", EXACT)
 def test_weights_are_repetitions(route, shape):
     X, weights = rows(*shape), np.random.default_rng(1).integers(1, 4, shape[0])
     weighted = EXACT[route](MemorySource(X, weights.astype(float)), all_axes)
@@ -130,7 +131,7 @@ def test_rows_that_count_for_one_are_refused():
         routes.decompose_by_columns(MemorySource(rows(5, 2), np.full(5, 0.2)), all_axes)
 
 
-@pytest.mark.parametrize("shape", [(300, 60), (60, 300)])
+@for_each("shape", [(300, 60), (60, 300)])
 def test_projection_finds_the_leading_axes_and_the_noise(shape):
     X = rows(*shape, low=1e-2) if shape[0] > 60 else rows(300, 60, low=1e-2).T
     exact = routes.decompose_by_columns(MemorySource(X), lambda spectrum: 4)
@@ -150,7 +151,7 @@ def test_projection_completes_axes_that_repeated_rows_cannot_give():
     np.testing.assert_array_equal(model.variances[2:], 0.0)
 
 
-@pytest.mark.parametrize("low", [0.3, 1e-7])
+@for_each("low", [0.3, 1e-7])
 def test_chunks_give_what_memory_does(low):
     X, weights = rows(500, 6, low=low), np.random.default_rng(1).uniform(0.0, 2.0, 500)
     weights[:70] = 0.0
@@ -161,8 +162,8 @@ def test_chunks_give_what_memory_does(low):
     np.testing.assert_allclose(streamed.axes, memory.axes, atol=1e-6)
 
 
-@pytest.mark.parametrize("shape", [(500, 6), (6, 500)])
-@pytest.mark.parametrize("route", EXACT)
+@for_each("shape", [(500, 6), (6, 500)])
+@for_each("route", EXACT)
 def test_merged_statistics_give_what_memory_does(route, shape):
     X = rows(*shape)
     parts = [designs.Statistics.of(x, np.empty((len(x), 0))) for x in np.array_split(X, 3)]

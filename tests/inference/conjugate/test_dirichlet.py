@@ -3,6 +3,7 @@
 import mpmath
 import numpy as np
 import pytest
+from support.for_each import for_each
 
 from posterity.inference.conjugate import dirichlet
 
@@ -22,13 +23,13 @@ def by_the_chain_rule(counts, base, s):
     return total
 
 
-@pytest.mark.parametrize("s", [1e-3, 0.4, 1.0, 30.0, 1e5])
+@for_each("s", [1e-3, 0.4, 1.0, 30.0, 1e5])
 def test_evidence_is_the_product_of_predictions(s):
     found = dirichlet.CategoryCounts(COUNTS, BASE).log_evidence(s)
     assert found == pytest.approx(by_the_chain_rule(COUNTS, BASE, s), rel=1e-10)
 
 
-@pytest.mark.parametrize("s", [1e-8, 2.5, 1e8])
+@for_each("s", [1e-8, 2.5, 1e8])
 def test_evidence_of_fractions_keeps_its_digits_at_both_ends(s):
     counts = np.array([[0.5, 2.25, 0.0], [40.0, 0.0, 1e-3]])
     mpmath.mp.dps = 60
@@ -41,7 +42,7 @@ def test_evidence_of_fractions_keeps_its_digits_at_both_ends(s):
     assert found == pytest.approx(float(expected), rel=1e-9)
 
 
-@pytest.mark.parametrize("s", [1e-3, 0.4, 30.0])
+@for_each("s", [1e-3, 0.4, 30.0])
 def test_slope_is_what_differences_give(s):
     table, h = dirichlet.CategoryCounts(COUNTS, BASE), 1e-5
     low, high = (table.log_evidence(s * np.exp(step)) for step in (-h, h))

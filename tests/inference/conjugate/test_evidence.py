@@ -1,8 +1,8 @@
 """The learned variances are where the evidence is largest, and say so."""
 
 import numpy as np
-import pytest
 from scipy.optimize import minimize
+from support.for_each import for_each
 
 from posterity.designs import Statistics
 from posterity.inference.conjugate import evidence
@@ -21,8 +21,8 @@ def total(p, log_sigma2, log_tau2):
     return evidence.compute_log_evidence(p, np.exp(log_sigma2), np.exp(log_tau2))
 
 
-@pytest.mark.parametrize("offset", [True, False])
-@pytest.mark.parametrize("shape", [(40, 5), (8, 30), (1000, 2)])
+@for_each("offset", [True, False])
+@for_each("shape", [(40, 5), (8, 30), (1000, 2)])
 def test_a_general_optimiser_finds_nothing_better(shape, offset):
     p = problem(*shape, offset=offset)
     found = evidence.maximise_evidence(p)
@@ -49,7 +49,7 @@ def test_the_derivative_vanishes_at_the_learned_variances():
         np.testing.assert_allclose(slope, 0.0, atol=1e-6)
 
 
-@pytest.mark.parametrize("given", [{"noise_variance": 0.5}, {"prior_variance": 0.2}])
+@for_each("given", [{"noise_variance": 0.5}, {"prior_variance": 0.2}])
 def test_one_variance_is_learned_when_the_other_is_given(given):
     p = problem()
     found = evidence.maximise_evidence(p, **given)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from support.for_each import for_each
 
 from posterity import linalg
 from posterity.inference.conjugate import kernel_ridge, ridge_path
@@ -54,8 +55,8 @@ def fit_at(problem, lam, method):
 
 
 @OFFSET
-@pytest.mark.parametrize("method", ["cholesky", "spectrum"])
-@pytest.mark.parametrize("lam", [1e-4, 0.3, 20.0])
+@for_each("method", ["cholesky", "spectrum"])
+@for_each("lam", [1e-4, 0.3, 20.0])
 def test_the_solution_is_the_textbook_one(offset, method, lam):
     K, Y, weight = rows()
     fit = fit_at(problem_of(K, Y, weight, offset=offset), lam, method)
@@ -79,8 +80,8 @@ def test_the_centred_system_of_the_source_gives_the_same(offset):
 
 
 @OFFSET
-@pytest.mark.parametrize("method", ["cholesky", "spectrum"])
-@pytest.mark.parametrize("weighted", [True, False])
+@for_each("method", ["cholesky", "spectrum"])
+@for_each("weighted", [True, False])
 def test_leaving_out_equals_refitting(offset, method, weighted):
     K, Y, weight = rows()
     w = weight if weighted else np.ones(len(K))
@@ -92,7 +93,7 @@ def test_leaving_out_equals_refitting(offset, method, weighted):
 
 
 @OFFSET
-@pytest.mark.parametrize("method", ["cholesky", "spectrum"])
+@for_each("method", ["cholesky", "spectrum"])
 def test_an_integer_weight_is_a_repetition(offset, method):
     K, Y, _ = rows()
     weight = np.random.default_rng(1).integers(1, 4, len(K))
@@ -168,7 +169,7 @@ def test_targets_without_noise_take_the_smallest_penalty_and_noise_alone_the_lar
     assert noise.fit.penalty[0] == pytest.approx(noise.path.penalties[-1])
 
 
-@pytest.mark.parametrize("value", [0.0, 3.0, -1e9])
+@for_each("value", [0.0, 3.0, -1e9])
 def test_a_constant_target_is_predicted_by_the_offset_alone(value):
     K, _, weight = rows()
     chosen = ridge_path.choose_penalty(
@@ -221,7 +222,7 @@ def test_a_constant_kernel_is_left_to_the_offset():
     np.testing.assert_allclose(K @ chosen.fit.dual_coef, 0.0, atol=1e-6)
 
 
-@pytest.mark.parametrize("method", ["cholesky", "spectrum"])
+@for_each("method", ["cholesky", "spectrum"])
 def test_with_an_offset_a_constant_in_the_kernel_changes_nothing(method):
     K, Y, weight = rows()
     plain = fit_at(problem_of(K, Y, weight, offset=True), 0.1, method)
@@ -232,7 +233,7 @@ def test_with_an_offset_a_constant_in_the_kernel_changes_nothing(method):
     )
 
 
-@pytest.mark.parametrize("method", ["cholesky", "spectrum"])
+@for_each("method", ["cholesky", "spectrum"])
 def test_with_an_offset_a_conditionally_positive_kernel_is_enough(method):
     """Minus the squared distance is the linear kernel, once the offset is split off."""
     x = np.linspace(-1.0, 2.0, 9)

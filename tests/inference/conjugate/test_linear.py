@@ -2,7 +2,7 @@
 
 import numpy as np
 import oracles
-import pytest
+from support.for_each import for_each
 from support.latents import with_variance
 
 from posterity.designs import Statistics
@@ -21,9 +21,9 @@ def problem_of(n, m, *, offset=True, standardize=True, seed=0, noise=None):
     return Z, y, p, rng.normal(size=(7, m)) * 3.0
 
 
-@pytest.mark.parametrize(("n", "m"), SHAPES)
-@pytest.mark.parametrize("offset", [True, False])
-@pytest.mark.parametrize("standardize", [True, False])
+@for_each(("n", "m"), SHAPES)
+@for_each("offset", [True, False])
+@for_each("standardize", [True, False])
 def test_mean_covariance_and_evidence_match_the_dense_formulas(n, m, offset, standardize):
     Z, y, p, X_star = problem_of(n, m, offset=offset, standardize=standardize)
     sigma2, tau2 = np.array([0.7]), np.array([0.3])
@@ -54,7 +54,7 @@ def test_known_noise_of_each_row_matches_the_dense_formulas():
     np.testing.assert_allclose(log_evidence, evidence, rtol=1e-10)
 
 
-@pytest.mark.parametrize(("n", "m"), SHAPES)
+@for_each(("n", "m"), SHAPES)
 def test_draws_have_the_mean_and_covariance_of_the_posterior(n, m):
     _, _, p, X_star = problem_of(n, m)
     q = WeightPosterior(p, np.array([0.7]), np.array([0.3]))

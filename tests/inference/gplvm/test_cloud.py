@@ -2,13 +2,12 @@
 
 import numpy as np
 import pytest
+from support.for_each import for_each
 
 from posterity.inference.gplvm import cloud
 
 
-@pytest.mark.parametrize(
-    ("n_dimensions", "degree"), [(1, 17), (2, 17), (3, 11), (4, 7), (5, 3), (9, 3)]
-)
+@for_each(("n_dimensions", "degree"), [(1, 17), (2, 17), (3, 11), (4, 7), (5, 3), (9, 3)])
 def test_averages_of_polynomials_are_exact(n_dimensions, degree):
     points, weights = cloud.standard_rule(n_dimensions)
     direction = np.ones(n_dimensions) / np.sqrt(n_dimensions)
@@ -17,7 +16,7 @@ def test_averages_of_polynomials_are_exact(n_dimensions, degree):
         assert weights @ (points @ direction) ** power == pytest.approx(exact, rel=1e-9, abs=1e-6)
 
 
-@pytest.mark.parametrize("n_dimensions", [1, 2, 3, 4])
+@for_each("n_dimensions", [1, 2, 3, 4])
 def test_waves_within_the_distribution_are_averaged_well(n_dimensions):
     points, weights = cloud.standard_rule(n_dimensions)
     direction = np.ones(n_dimensions) / np.sqrt(n_dimensions)

@@ -6,6 +6,7 @@ import pickle
 import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
+from support.for_each import for_each
 
 from posterity import kernels, linalg
 from posterity.inference.gplvm import density
@@ -98,7 +99,7 @@ def test_blocks_and_all_rows_at_once_agree_on_several_blocks_and_strips(monkeypa
         )
 
 
-@pytest.mark.parametrize("outputs", [3, 40])
+@for_each("outputs", [3, 40])
 def test_a_factor_of_the_outputs_products_says_the_same(outputs):
     X, Y = data(outputs=outputs)
     d, kernel = ProcessDensity(len(X)), KERNELS["scaled"]
@@ -129,7 +130,7 @@ def test_an_answer_does_not_change_with_the_next():
         np.testing.assert_array_equal(getattr(first, part), getattr(kept, part))
 
 
-@pytest.mark.parametrize("copied", [copy.deepcopy, lambda d: pickle.loads(pickle.dumps(d))])
+@for_each("copied", [copy.deepcopy, lambda d: pickle.loads(pickle.dumps(d))])
 def test_a_copy_has_memory_of_its_own(copied):
     X, Y = data()
     d = ProcessDensity(len(X))

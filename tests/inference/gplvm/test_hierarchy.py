@@ -5,6 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 from scipy import stats
+from support.for_each import for_each
 from support.latents import with_variance
 
 from posterity import kernels
@@ -75,7 +76,7 @@ def normal(Y, K, noise):
     return stats.multivariate_normal(np.zeros(len(K)), K + noise * np.eye(len(K))).logpdf(Y.T).sum()
 
 
-@pytest.mark.parametrize("prior", [standard, moving])
+@for_each("prior", [standard, moving])
 def test_log_posterior_is_the_sum_of_dense_densities(prior):
     Y = motions()
     model = learned(Y, prior)

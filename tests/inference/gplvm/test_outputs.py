@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import optimize
 from scipy.stats import norm
+from support.for_each import for_each
 from support.latents import with_variance
 
 from posterity import kernels
@@ -62,8 +63,8 @@ def slopes(function, x, h=1e-5):
     return found
 
 
-@pytest.mark.parametrize("hole", [np.copy, holed], ids=["whole", "holed"])
-@pytest.mark.parametrize("D", [5, 16])
+@for_each("hole", [np.copy, holed], ids=["whole", "holed"])
+@for_each("D", [5, 16])
 @each_kernel
 def test_value_and_slopes_are_those_of_each_column_by_itself(kernel, D, hole):
     X, Y = data(D=D)
@@ -130,7 +131,7 @@ def test_a_copy_that_was_used_answers_the_same():
     assert copy.deepcopy(term)(X, term.start)[0] == value
 
 
-@pytest.mark.parametrize("D", [6, 30])
+@for_each("D", [6, 30])
 def test_with_a_linear_kernel_the_points_are_principal_components(D):
     """X X^T has the first eigenvectors of Y Y^T / D, its values less the noise.  [LAW 8]"""
     rng = np.random.default_rng(0)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy.optimize import approx_fprime
+from support.for_each import for_each
 
 from posterity import kernels
 from posterity.inference.gplvm import placements, search, terms
@@ -12,14 +13,14 @@ B = RNG.normal(size=(12, 4))
 CASES = [placements.FreePlacement(12, 2), placements.MappedPlacement(B, 2)]
 
 
-@pytest.mark.parametrize("placement", CASES)
+@for_each("placement", CASES)
 def test_pulling_back_is_the_adjoint_of_placing(placement):
     weights, dX = RNG.normal(size=placement.size), RNG.normal(size=(12, 2))
     X = placement.points(weights)
     assert np.sum(X * dX) == pytest.approx(weights @ placement.pulled_back(dX))
 
 
-@pytest.mark.parametrize("placement", CASES)
+@for_each("placement", CASES)
 def test_points_that_can_be_reached_are_where_the_search_starts(placement):
     X = placement.points(RNG.normal(size=placement.size))
     np.testing.assert_allclose(placement.points(placement.start(X)), X, atol=1e-4)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from support.for_each import for_each
 
 from posterity import kernels, optimize
 from posterity.inference.gplvm import placements, search, starting, terms
@@ -63,7 +64,7 @@ def test_a_placement_is_followed():
     np.testing.assert_allclose(learned.X[:, 0], learned.weights[0] * np.array([1.0, 1.0, -1.0]))
 
 
-@pytest.mark.parametrize("n_jobs", [1, 2])
+@for_each("n_jobs", [1, 2])
 def test_the_highest_end_counts(n_jobs):
     target = np.array([[2.0], [-1.0]])
     starts = [np.zeros((2, 1)), target, -target]

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy import stats
+from support.for_each import for_each
 
 from posterity.inference.gplvm import terms
 
@@ -45,7 +46,7 @@ def test_the_divergence_is_that_of_normals(X):
     np.testing.assert_allclose(dS, _slopes(lambda s: prior.divergence(X, s, NONE)[0], S), atol=1e-7)
 
 
-@pytest.mark.parametrize("shape", [(3, 2), (3, 3), (3, 7)])
+@for_each("shape", [(3, 2), (3, 3), (3, 7)])
 def test_as_many_dimensions_as_rows_leave_no_freedom_of_volume(shape):
     value, slope, _ = terms.Volume()(np.random.default_rng(0).normal(size=shape), np.empty(0))
     assert value == 0.0

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy import optimize as scipy_optimize
 from scipy.special import expit, softmax
+from support.for_each import for_each
 
 from posterity import likelihoods, optimize
 from posterity.inference.local import experts as moe
@@ -25,8 +26,8 @@ def problem(likelihood=None, n_experts=2, n=80, seed=0, prior_variance=10.0):
 LIKELIHOODS = [likelihoods.Bernoulli(), likelihoods.Categorical(3)]
 
 
-@pytest.mark.parametrize("likelihood", LIKELIHOODS, ids=["two", "three"])
-@pytest.mark.parametrize("n_experts", [1, 3])
+@for_each("likelihood", LIKELIHOODS, ids=["two", "three"])
+@for_each("n_experts", [1, 3])
 def test_gradient_is_what_differences_give(likelihood, n_experts):
     p, h = problem(likelihood, n_experts), 1e-6
     x = p.start(np.random.default_rng(1))
@@ -76,7 +77,7 @@ def test_softmax_experts_of_two_classes_are_logistic_experts_of_the_difference()
     assert likes[0] == pytest.approx(likes[1])
 
 
-@pytest.mark.parametrize("likelihood", LIKELIHOODS, ids=["two", "three"])
+@for_each("likelihood", LIKELIHOODS, ids=["two", "three"])
 def test_the_log_posterior_never_falls(likelihood):
     p = problem(likelihood)
     start = p.start(np.random.default_rng(0))

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import expit
 from sklearn.base import clone
+from support.for_each import for_each
 
 from posterity import features, likelihoods, optimize
 from posterity.inference.local import learned_features
@@ -82,8 +83,8 @@ def problem_of(units, likelihood, fit_intercept=True, seed=0):
 
 
 @every_units
-@pytest.mark.parametrize("likelihood", LIKELIHOODS, ids=lambda lik: type(lik).__name__)
-@pytest.mark.parametrize("fit_intercept", [True, False])
+@for_each("likelihood", LIKELIHOODS, ids=lambda lik: type(lik).__name__)
+@for_each("fit_intercept", [True, False])
 def test_gradient_is_what_differences_give(units, likelihood, fit_intercept):
     problem = problem_of(units, likelihood, fit_intercept)
     x = problem.start(np.random.default_rng(1))
@@ -144,7 +145,7 @@ def test_columns_are_standardised_by_rows_as_they_count():
     assert unit.scale_[0] == pytest.approx(again.std())
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("units", "rows"),
     [
         (features.LearnedArctan(4, n_restarts=4), xor),

@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy.special import expit
+from support.for_each import for_each
 
 from posterity import features, likelihoods, optimize
 from posterity.inference import rows
@@ -92,7 +93,7 @@ def test_a_given_part_is_added_to_the_latent_values(likelihood):
     np.testing.assert_allclose(problem.joined(*problem.split(x)), x)
 
 
-@pytest.mark.parametrize("likelihood", [likelihoods.Bernoulli(), likelihoods.Poisson()])
+@for_each("likelihood", [likelihoods.Bernoulli(), likelihoods.Poisson()])
 def test_screening_is_a_newton_step_of_weight_and_offset(likelihood):
     problem, theta = problem_of(likelihood), np.array([1.0, -0.5, 0.2])
     screen = screening.Screen.of(moved(problem, 0.4))
@@ -147,7 +148,7 @@ def test_candidates_lie_where_rows_count():
     np.testing.assert_allclose(thetas[:, :-1], np.tile(problem.U[7], (63, 1)))
 
 
-@pytest.mark.parametrize(("offset", "fraction"), [(-1.0, 1.0), (-1.5, 0.5), (-3.0, 0.25), (0.0, 0)])
+@for_each(("offset", "fraction"), [(-1.0, 1.0), (-1.5, 0.5), (-3.0, 0.25), (0.0, 0)])
 def test_a_step_that_is_too_long_is_shortened_or_not_made(offset, fraction):
     """Equal counts under an offset that is too low: the exponential rises above its parabola."""
     X, n = np.linspace(-1.0, 1.0, 20)[:, None], 20
@@ -181,9 +182,7 @@ def test_the_log_likelihood_rises_with_every_stage(likelihood, kind):
     np.testing.assert_allclose(fit.scores(X, y, np.ones(len(y))), np.array(values) / len(y))
 
 
-@pytest.mark.parametrize(
-    "likelihood", [likelihoods.Normal(), likelihoods.Gamma(), likelihoods.StudentT()]
-)
+@for_each("likelihood", [likelihoods.Normal(), likelihoods.Gamma(), likelihoods.StudentT()])
 def test_what_a_likelihood_leaves_open_is_at_its_best_after_every_stage(likelihood):
     X, y = observed(likelihood)
     for step, A in zip((fit := fitted(X, y, likelihood)).steps, fit.staged(X), strict=True):
@@ -226,7 +225,7 @@ def test_a_bump_is_found_where_it_is():
     assert fit.steps[1].offset[0] == pytest.approx(-3.0, rel=0.25)
 
 
-@pytest.mark.parametrize("order", [1, -1])
+@for_each("order", [1, -1])
 def test_the_deepest_of_several_valleys_is_kept(order):
     X = np.linspace(-4.0, 4.0, 81)[:, None]
     y = 2.0 * np.exp(-4.0 * (X[:, 0] - 2.0) ** 2) + np.exp(-4.0 * (X[:, 0] + 2.0) ** 2)

@@ -7,6 +7,7 @@ import pytest
 from scipy import optimize, stats
 from sklearn.linear_model import QuantileRegressor
 from sklearn.svm import SVR
+from support.for_each import for_each
 
 from posterity import designs
 from posterity.inference.penalized import minimise as minkowski
@@ -46,7 +47,7 @@ def weighted_medians(y, v):
     return y[order][below >= 0.5 - 1e-12][0], y[order][below > 0.5 + 1e-12][0]
 
 
-@pytest.mark.parametrize("seed", range(4))
+@for_each("seed", range(4))
 def test_power_one_without_columns_is_the_weighted_median(seed):
     rng = np.random.default_rng(seed)
     y, v = rng.gamma(1.0, size=40 + seed), rng.integers(1, 4, 40 + seed).astype(float)
@@ -55,8 +56,8 @@ def test_power_one_without_columns_is_the_weighted_median(seed):
     assert low * (1.0 - 1e-12) <= found <= high * (1.0 + 1e-12)
 
 
-@pytest.mark.parametrize("penalty", [0.0, 1.0, 20.0])
-@pytest.mark.parametrize(("N", "M"), [(40, 4), (300, 8), (30, 50)])
+@for_each("penalty", [0.0, 1.0, 20.0])
+@for_each(("N", "M"), [(40, 4), (300, 8), (30, 50)])
 def test_power_one_is_median_regression(N, M, penalty):
     Z, y = rows(N, M)
     fit = minimise(Z, y, penalty, p=1.0)
@@ -91,9 +92,9 @@ def test_power_one_with_a_ridge_is_a_support_vector_regression_without_tube():
     assert fit.objective == pytest.approx(best, rel=1e-6)
 
 
-@pytest.mark.parametrize("p", [1.2, 1.5, 2.0, 3.0, 6.0])
-@pytest.mark.parametrize("q", [1.5, 2.0, 3.0])
-@pytest.mark.parametrize("offset", [True, False])
+@for_each("p", [1.2, 1.5, 2.0, 3.0, 6.0])
+@for_each("q", [1.5, 2.0, 3.0])
+@for_each("offset", [True, False])
 def test_smooth_convex_problems_end_where_the_gradient_is_zero(p, q, offset):
     Z, y = rows()
     v = np.random.default_rng(1).uniform(0.5, 2.0, len(y))
@@ -109,8 +110,8 @@ def test_smooth_convex_problems_end_where_the_gradient_is_zero(p, q, offset):
         assert fit.intercept == 0.0
 
 
-@pytest.mark.parametrize("p", [1.2, 1.6, 3.0, 6.0])
-@pytest.mark.parametrize("q", [1.0, 2.0])
+@for_each("p", [1.2, 1.6, 3.0, 6.0])
+@for_each("q", [1.0, 2.0])
 def test_no_other_minimiser_does_better_on_convex_problems(p, q):
     Z, y = rows()
     fit = minimise(Z, y, 5.0, p=p, q=q)
@@ -136,8 +137,8 @@ def test_mean_median_and_mode_of_skewed_noise_are_three_different_things():
     assert mode < median - 0.3 < mean - 0.3
 
 
-@pytest.mark.parametrize("N", [50, 300, 1500])
-@pytest.mark.parametrize("p", [0.1, 0.5, 0.9])
+@for_each("N", [50, 300, 1500])
+@for_each("p", [0.1, 0.5, 0.9])
 def test_below_power_one_the_offset_is_the_best_of_all(N, p):
     rng = np.random.default_rng(N)
     y = np.where(rng.random(N) < 0.6, rng.gamma(2.0, size=N), 9.0 + 0.1 * rng.normal(size=N))
@@ -148,8 +149,8 @@ def test_below_power_one_the_offset_is_the_best_of_all(N, p):
     assert fit.stop_reason == minkowski.LOCAL
 
 
-@pytest.mark.parametrize("p", [0.2, 0.5, 0.9])
-@pytest.mark.parametrize("noise", ["skewed", "two modes"])
+@for_each("p", [0.2, 0.5, 0.9])
+@for_each("noise", ["skewed", "two modes"])
 def test_below_power_one_a_line_is_the_best_through_any_two_rows(p, noise):
     rng = np.random.default_rng(3)
     x = rng.uniform(-1.0, 1.0, 50)
@@ -166,8 +167,8 @@ def test_below_power_one_a_line_is_the_best_through_any_two_rows(p, noise):
     assert fit.objective <= best * (1.0 + 1e-9)
 
 
-@pytest.mark.parametrize("p", [0.3, 0.8, 1.0, 1.5, 3.0])
-@pytest.mark.parametrize("q", [0.4, 0.7, 1.0, 2.0])
+@for_each("p", [0.3, 0.8, 1.0, 1.5, 3.0])
+@for_each("q", [0.4, 0.7, 1.0, 2.0])
 def test_one_weight_alone_is_the_best_of_a_fine_grid(p, q):
     rng = np.random.default_rng(5)
     z = rng.normal(size=25)
@@ -180,8 +181,8 @@ def test_one_weight_alone_is_the_best_of_a_fine_grid(p, q):
         assert fit.objective <= values.min() * (1.0 + 1e-5)
 
 
-@pytest.mark.parametrize("p", [0.5, 1.0, 1.5, 3.0])
-@pytest.mark.parametrize("q", [0.5, 1.0, 2.0])
+@for_each("p", [0.5, 1.0, 1.5, 3.0])
+@for_each("q", [0.5, 1.0, 2.0])
 def test_scaling_targets_scales_the_fit(p, q):
     Z, y = rows()
     a = 1e3
@@ -193,7 +194,7 @@ def test_scaling_targets_scales_the_fit(p, q):
     assert scaled.noise_scale == pytest.approx(a * plain.noise_scale, rel=1e-7)
 
 
-@pytest.mark.parametrize("p", [0.5, 1.0, 1.5, 2.0])
+@for_each("p", [0.5, 1.0, 1.5, 2.0])
 def test_standardising_makes_units_of_columns_immaterial(p):
     Z, y = rows()
     s = np.array([1e4, 1.0, 1e-3])
@@ -205,8 +206,8 @@ def test_standardising_makes_units_of_columns_immaterial(p):
     assert each.objective == pytest.approx(plain.objective, rel=1e-9)
 
 
-@pytest.mark.parametrize("p", [1.0, 1.5, 2.0, 4.0])
-@pytest.mark.parametrize("q", [0.5, 1.0, 2.0])
+@for_each("p", [1.0, 1.5, 2.0, 4.0])
+@for_each("q", [0.5, 1.0, 2.0])
 def test_weights_of_rows_are_repetitions(p, q):
     Z, y = rows(40)
     v = np.random.default_rng(2).integers(0, 4, 40)
@@ -217,9 +218,9 @@ def test_weights_of_rows_are_repetitions(p, q):
     assert weighted.noise_scale == pytest.approx(repeated.noise_scale, rel=1e-8)
 
 
-@pytest.mark.parametrize("p", POWERS)
-@pytest.mark.parametrize("q", PENALTY_POWERS)
-@pytest.mark.parametrize("kind", ["exact", "constant y", "constant column", "twice", "wide"])
+@for_each("p", POWERS)
+@for_each("q", PENALTY_POWERS)
+@for_each("kind", ["exact", "constant y", "constant column", "twice", "wide"])
 def test_degenerate_rows_give_finite_fits_that_are_no_worse_than_none(p, q, kind):
     Z, y = rows(8, 12) if kind == "wide" else rows(20, 3)
     if kind == "exact":
@@ -240,7 +241,7 @@ def test_degenerate_rows_give_finite_fits_that_are_no_worse_than_none(p, q, kind
             assert fit.weights[1] == 0.0
 
 
-@pytest.mark.parametrize("p", [0.5, 1.0, 1.5, 3.0])
+@for_each("p", [0.5, 1.0, 1.5, 3.0])
 def test_rows_that_can_be_met_are_met(p):
     Z, _ = rows(20, 3)
     fit = minimise(Z, Z @ [1.0, -2.0, 0.5] + 3.0, p=p)
@@ -261,7 +262,7 @@ def test_a_weak_penalty_still_meets_the_rows_where_the_loss_has_a_corner():
     assert np.sum(fit.weights != 0.0) == 7  # with the offset, as many as rows
 
 
-@pytest.mark.parametrize("p", [0.3, 1.0])
+@for_each("p", [0.3, 1.0])
 def test_a_line_with_a_few_gross_errors_is_recovered_exactly(p):
     Z, _ = rows(60, 3)
     y = Z @ [1.0, -2.0, 0.5] + 3.0
@@ -269,7 +270,7 @@ def test_a_line_with_a_few_gross_errors_is_recovered_exactly(p):
     np.testing.assert_allclose(minimise(Z, y, p=p).weights, [1.0, -2.0, 0.5], rtol=1e-9)
 
 
-@pytest.mark.parametrize("p", [0.5, 1.0, 1.7, 2.0, 4.0])
+@for_each("p", [0.5, 1.0, 1.7, 2.0, 4.0])
 def test_the_noise_scale_has_the_greatest_likelihood(p):
     Z, y = rows(200)
     fit = minimise(Z, y, p=p)
@@ -287,7 +288,7 @@ def test_penalties_of_power_one_and_less_give_exact_zeros():
         assert not np.any((fit.weights != 0.0) & (np.abs(fit.weights) < 1e-6))
 
 
-@pytest.mark.parametrize("p", [1.3, 3.0])
+@for_each("p", [1.3, 3.0])
 def test_an_offset_alone_is_the_minimum_of_its_loss(p):
     y = np.random.default_rng(0).gamma(1.0, size=60)
     best = optimize.minimize_scalar(
@@ -309,8 +310,8 @@ def test_rows_of_no_weight_are_not_there():
         np.testing.assert_array_equal(fit.weights, without.weights)
 
 
-@pytest.mark.parametrize("p", [0.5, 1.0, 1.5, 2.0])
-@pytest.mark.parametrize("scale", [1e250, 1e-250])
+@for_each("p", [0.5, 1.0, 1.5, 2.0])
+@for_each("scale", [1e250, 1e-250])
 def test_columns_whose_squares_are_no_doubles_do_no_harm(p, scale):
     Z, y = rows()
     plain = minimise(Z, y, 2.0, p=p, standardize=True)
@@ -326,8 +327,8 @@ def test_least_squares_without_penalty_keeps_its_digits_on_bad_columns():
     np.testing.assert_allclose(fit.weights, w, rtol=1e-5)
 
 
-@pytest.mark.parametrize("p", [0.3, 1.0])
-@pytest.mark.parametrize("q", [0.3, 0.6, 1.0])
+@for_each("p", [0.3, 1.0])
+@for_each("q", [0.3, 0.6, 1.0])
 def test_with_concave_pieces_no_meeting_point_of_rows_and_penalties_is_better(p, q):
     for seed in range(3):
         Z, y = rows(9, 2, seed)
@@ -342,7 +343,7 @@ def test_with_concave_pieces_no_meeting_point_of_rows_and_penalties_is_better(p,
             assert minimise(Z, y, penalty, p=p, q=q).objective <= best * (1.0 + 1e-9)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("seed", "p", "part"),
     [(28, 1.5, 0.3), (21, 3.0, 0.1), (19, 3.0, 0.3), (33, 3.0, 0.3)],  # the two starts, twice each
 )
@@ -392,7 +393,7 @@ def test_the_same_generator_gives_the_same_fit():
     np.testing.assert_array_equal(first.weights, second.weights)
 
 
-@pytest.mark.parametrize("p", [1.0, 1.5])
+@for_each("p", [1.0, 1.5])
 def test_the_iteration_limit_is_reported(p):
     Z, y = rows()
     fit = minimise(Z, y, 3.0, p=p, q=1.5, max_iter=2)
@@ -401,9 +402,9 @@ def test_the_iteration_limit_is_reported(p):
     assert np.isfinite(fit.weights).all()
 
 
-@pytest.mark.parametrize("q", [0.5, 1.0, 1.5, 2.0])
-@pytest.mark.parametrize("offset", [True, False])
-@pytest.mark.parametrize("standardize", [True, False])
+@for_each("q", [0.5, 1.0, 1.5, 2.0])
+@for_each("offset", [True, False])
+@for_each("standardize", [True, False])
 def test_squares_from_merged_statistics_equal_squares_from_rows(q, offset, standardize):
     Z, y = rows(40, 3)
     Y = np.column_stack([y, y**2])

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy import optimize
 from sklearn.linear_model import Lasso
+from support.for_each import for_each
 
 from posterity.inference.penalized import coordinate_descent, paths
 from posterity.inference.penalized.paths import lq_least_squares
@@ -38,8 +39,8 @@ def test_power_two_is_ridge_with_one_penalty_a_weight():
     assert fit.objective == pytest.approx(objective(Z, y, ridge, penalty, 2.0), rel=1e-12)
 
 
-@pytest.mark.parametrize(("N", "M", "correlation"), [(80, 10, 0.0), (60, 20, 0.9), (20, 50, 0.5)])
-@pytest.mark.parametrize("part", [0.3, 0.03, 0.003])
+@for_each(("N", "M", "correlation"), [(80, 10, 0.0), (60, 20, 0.9), (20, 50, 0.5)])
+@for_each("part", [0.3, 0.03, 0.003])
 def test_power_one_is_the_lasso_of_scikit_learn(N, M, correlation, part):
     Z, y = rows(N, M, correlation)
     penalty = part * 2.0 * np.abs(Z.T @ y).max()
@@ -52,8 +53,8 @@ def test_power_one_is_the_lasso_of_scikit_learn(N, M, correlation, part):
     assert fit.converged
 
 
-@pytest.mark.parametrize("q", [1.0, 1.05, 1.5, 2.0, 3.0])
-@pytest.mark.parametrize(("N", "M"), [(60, 8), (15, 30)])
+@for_each("q", [1.0, 1.05, 1.5, 2.0, 3.0])
+@for_each(("N", "M"), [(60, 8), (15, 30)])
 def test_convex_solutions_satisfy_the_conditions_of_optimality(q, N, M):
     Z, y = rows(N, M, 0.6)
     penalty = np.geomspace(0.5, 5.0, M)
@@ -95,7 +96,7 @@ def best_subset(Z, y, penalty, q):
     return best
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("M", "correlation", "q", "part", "seed"),
     [
         (4, 0.5, 0.3, 0.04, 8),  # found only by leaving a weight out
@@ -113,7 +114,7 @@ def test_below_power_one_no_set_of_columns_is_better(M, correlation, q, part, se
     assert fit.stop_reason == paths.LOCAL
 
 
-@pytest.mark.parametrize("q", [0.5, 1.0, 1.5])
+@for_each("q", [0.5, 1.0, 1.5])
 def test_scaling_targets_and_columns_scales_weights(q):
     Z, y = rows(correlation=0.5)
     a, s = 1e4, np.array([1e-3, 1.0, 7.0, 1e5, 0.3, 2.0])
@@ -125,7 +126,7 @@ def test_scaling_targets_and_columns_scales_weights(q):
     assert scaled.objective == pytest.approx(a**2 * plain.objective, rel=1e-10)
 
 
-@pytest.mark.parametrize("q", [0.5, 1.0, 1.5, 2.0, 3.0])
+@for_each("q", [0.5, 1.0, 1.5, 2.0, 3.0])
 def test_empty_and_repeated_columns_do_no_harm(q):
     Z, y = rows(40, 4)
     both = np.hstack([Z, np.zeros((40, 1)), Z[:, :1]])
@@ -146,7 +147,7 @@ def test_without_a_penalty_it_is_least_squares_whatever_the_power():
         assert fit.stop_reason == paths.CONVERGED
 
 
-@pytest.mark.parametrize("q", [0.3, 1.0])
+@for_each("q", [0.3, 1.0])
 def test_a_large_penalty_silences_everything(q):
     Z, y = rows()
     fit = lq_least_squares(*statistics(Z, y), penalty=1e9, penalty_power=q)

@@ -5,6 +5,7 @@ import math
 import mpmath
 import numpy as np
 import pytest
+from support.for_each import for_each
 
 from posterity.inference.penalized import shrinkage
 
@@ -15,8 +16,8 @@ def cost(w, u, h, lam, q):
     return 0.5 * h * (w - u) ** 2 + lam * np.abs(w) ** q
 
 
-@pytest.mark.parametrize("q", POWERS)
-@pytest.mark.parametrize("lam", [1e-3, 0.2, 1.0, 7.0])
+@for_each("q", POWERS)
+@for_each("lam", [1e-3, 0.2, 1.0, 7.0])
 def test_no_point_of_a_fine_grid_is_better(q, lam):
     for u, h in [(0.1, 1.0), (-1.3, 0.5), (2.0, 1.0), (5.0, 3.0)]:
         w = shrinkage.shrink(u, h, lam, q)
@@ -24,8 +25,8 @@ def test_no_point_of_a_fine_grid_is_better(q, lam):
         assert cost(w, u, h, lam, q) <= cost(grid, u, h, lam, q).min() * (1.0 + 1e-12)
 
 
-@pytest.mark.parametrize("q", [0.1, 0.5, 0.99, 1.01, 1.2, 1.5, 1.9, 2.1, 3.0, 8.0])
-@pytest.mark.parametrize("k", [1e-6, 0.03, 0.4, 3.0, 1e5])
+@for_each("q", [0.1, 0.5, 0.99, 1.01, 1.2, 1.5, 1.9, 2.1, 3.0, 8.0])
+@for_each("k", [1e-6, 0.03, 0.4, 3.0, 1e5])
 def test_the_root_is_right_to_rounding(q, k):
     w = shrinkage.shrink(1.0, 1.0, k, q)
     if w == 0.0:
@@ -39,7 +40,7 @@ def test_the_root_is_right_to_rounding(q, k):
         assert abs(float((w - x) / x)) < 4e-16 / min(abs(q - 1.0), 0.5)
 
 
-@pytest.mark.parametrize("q", [0.2, 0.5, 0.8, 1.0])
+@for_each("q", [0.2, 0.5, 0.8, 1.0])
 def test_below_the_threshold_it_is_exactly_zero_and_above_it_jumps(q):
     h, lam = np.array([2.0]), np.array([0.7])
     edge = float(shrinkage.threshold(h, lam, q)[0])
@@ -61,7 +62,7 @@ def test_above_power_one_nothing_is_silenced():
     assert shrinkage.shrink(1e-3, 1.0, 5.0, 1.5) > 0.0
 
 
-@pytest.mark.parametrize("q", POWERS)
+@for_each("q", POWERS)
 def test_it_is_odd_and_scales_with_u(q):
     w = shrinkage.shrink(1.7, 1.3, 0.4, q)
     assert shrinkage.shrink(-1.7, 1.3, 0.4, q) == -w
@@ -69,8 +70,8 @@ def test_it_is_odd_and_scales_with_u(q):
     assert scaled == pytest.approx(1e3 * w, rel=1e-12)
 
 
-@pytest.mark.parametrize("q", POWERS)
-@pytest.mark.parametrize("u", [1e-300, 1e-30, 1e30, 1e150])
+@for_each("q", POWERS)
+@for_each("u", [1e-300, 1e-30, 1e30, 1e150])
 def test_extreme_values_stay_between_zero_and_u(q, u):
     for lam in (1e-200, 1.0, 1e200):
         assert 0.0 <= shrinkage.shrink(u, 1.0, lam, q) <= u

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
+from support.for_each import for_each
 from support.latents import with_variance
 
 from posterity import arrays, kernels, linalg
@@ -70,7 +71,7 @@ def test_known_noise_scales_the_diagonal():
     assert Evidence(X, y)(KERNELS["RBF"], NOISE)[0] == pytest.approx(expected, rel=1e-12)
 
 
-@pytest.mark.parametrize("is_known", [False, True])
+@for_each("is_known", [False, True])
 def test_a_weight_is_a_repetition(is_known):
     X, Y, weights, known = data()
     kernel, times = KERNELS["one length a column"], weights.astype(int)
@@ -174,7 +175,7 @@ def test_leaving_one_out_is_conditioning_on_all_others():
         assert variance[i] == pytest.approx(v[0] + NOISE * known[i], rel=1e-10)
 
 
-@pytest.mark.parametrize("weight", [2.0, 3.0])
+@for_each("weight", [2.0, 3.0])
 def test_of_a_row_that_counts_several_times_one_is_left_out(weight):
     X, Y, _, known = data(6)
     kernel, weights = KERNELS["RBF"], np.array([weight, 1.0, 1.0, weight, 0.5, 1.0])

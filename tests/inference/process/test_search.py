@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy import stats
+from support.for_each import for_each
 
 from posterity import kernels, linalg, optimize
 from posterity.inference import search as evidence_search
@@ -38,7 +39,7 @@ def log_evidence(asked, learned):
     return Evidence(asked.X, asked.observations)(kernel, learned.noise_variance)[0]
 
 
-@pytest.mark.parametrize("extra", [None, kernels.Constant(2.0).fixed()])
+@for_each("extra", [None, kernels.Constant(2.0).fixed()])
 def test_what_is_learned_is_a_maximum(extra):
     asked = problem(extra=extra)
     learned = maximise(asked)
@@ -168,8 +169,8 @@ def test_where_nothing_is_gained_the_search_has_converged():
     assert learned.optimum.converged
 
 
-@pytest.mark.parametrize("n", [10, 14, 20, 40])
-@pytest.mark.parametrize("speed", [0.5, 1.0, 2.0, 3.0])
+@for_each("n", [10, 14, 20, 40])
+@for_each("speed", [0.5, 1.0, 2.0, 3.0])
 def test_functions_without_noise_are_learned_without_a_warning(n, speed):
     """The covariance is nearly singular there, and the evidence known to a few digits only."""
     X = np.linspace(0.0, 6.0, n)[:, None]

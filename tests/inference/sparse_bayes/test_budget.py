@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from sparse_support import latent_engine
 from sparse_support import normal_engine as engine_of
+from support.for_each import for_each
 
 from posterity import kernels, likelihoods
 from posterity.inference.sparse_bayes import kernel_search
@@ -46,7 +47,7 @@ def learned(engine):
 
 
 @each_engine
-@pytest.mark.parametrize("most", [1, 3])
+@for_each("most", [1, 3])
 def test_there_are_no_more_vectors_than_allowed(make, most):
     engine = make()
     free = learned(engine)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from sparse_support import latent_engine
 from sparse_support import normal_engine as engine_of
+from support.for_each import for_each
 
 from posterity import designs, kernels, likelihoods
 from posterity.inference.sparse_bayes import kernel_search
@@ -66,7 +67,7 @@ def test_a_climb_begins_at_the_evidence_of_the_chosen_columns(make):
     assert -climb(x)[0] == pytest.approx(chosen.value, rel=1e-6)
 
 
-@pytest.mark.parametrize("weighted", [True, False])
+@for_each("weighted", [True, False])
 def test_a_design_of_the_columns_leads_to_the_same_vectors(weighted):
     engine = class_engine()
     w = np.random.default_rng(1).uniform(0.5, 2.0, 120) if weighted else None

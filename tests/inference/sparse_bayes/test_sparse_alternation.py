@@ -5,6 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 import sparse_support
+from support.for_each import for_each
 
 from posterity import designs, likelihoods, priors
 from posterity.inference.sparse_bayes import fixed_point as sparse_fixed_point
@@ -96,10 +97,10 @@ def slopes(f, h, step=1e-4):
     return found
 
 
-@pytest.mark.parametrize("noise", NOISE)
-@pytest.mark.parametrize("n_outputs", [1, 2])
-@pytest.mark.parametrize("centred", [True, False])
-@pytest.mark.parametrize("nu", [0.0, 0.8])
+@for_each("noise", NOISE)
+@for_each("n_outputs", [1, 2])
+@for_each("centred", [True, False])
+@for_each("nu", [0.0, 0.8])
 def test_the_end_is_a_stationary_point_of_the_dense_evidence(noise, n_outputs, centred, nu):
     X, Y, counts = sparse_set(n_outputs=n_outputs)
     given = NOISE[noise] if NOISE[noise] is None else NOISE[noise][:n_outputs]
@@ -118,7 +119,7 @@ def test_the_end_is_a_stationary_point_of_the_dense_evidence(noise, n_outputs, c
     np.testing.assert_allclose(slopes(objective, found.precision), 0.0, atol=1e-5)
 
 
-@pytest.mark.parametrize("nu", [0.0, 0.5])
+@for_each("nu", [0.0, 0.5])
 def test_the_end_is_the_fixed_point_of_the_textbook(nu):
     """[P8 8.36] with [P8 8.37], [P8 8.38], in noise of variance 1."""
     X, Y, _ = sparse_set()
@@ -130,7 +131,7 @@ def test_the_end_is_the_fixed_point_of_the_textbook(nu):
     np.testing.assert_allclose(new, h, rtol=1e-4)
 
 
-@pytest.mark.parametrize("nu", [0.0, 1.0])
+@for_each("nu", [0.0, 1.0])
 def test_the_objective_never_falls_in_normal_noise(nu):
     K, Y = sinc(n=60, length_scale=1.0)
     values = [normal(K, Y, nu=nu, tol=1e-9, max_iter=i).value for i in range(1, 40)]
@@ -227,8 +228,8 @@ def test_a_step_goes_the_way_the_evidence_rises_and_ends_where_it_does_not(name)
     np.testing.assert_array_equal(np.sign(state.step), np.sign(rise))
 
 
-@pytest.mark.parametrize("noise", NOISE)
-@pytest.mark.parametrize("nu", [0.0, 1.0])
+@for_each("noise", NOISE)
+@for_each("nu", [0.0, 1.0])
 def test_the_worth_of_a_column_is_what_its_removal_costs(noise, nu):
     X, Y, _ = sparse_set(n_outputs=2)
     model = normal_model(X, Y, nu, NOISE[noise])
@@ -249,8 +250,8 @@ def test_the_worth_of_a_column_of_several_weights():
         assert state.worth[m] == pytest.approx(state.value - without.value, rel=1e-2, abs=1e-8)
 
 
-@pytest.mark.parametrize("name", ["bernoulli", "poisson", "student", "softmax"])
-@pytest.mark.parametrize("nu", [0.0, 0.8])
+@for_each("name", ["bernoulli", "poisson", "student", "softmax"])
+@for_each("nu", [0.0, 0.8])
 def test_the_end_is_a_stationary_point_of_laplaces_evidence(name, nu):
     X, y, likelihood = rows(name)
     found, fit = laplace(X, y, likelihood, nu=nu, tol=1e-9, max_iter=5000)
@@ -284,7 +285,7 @@ def test_it_ends_where_no_single_column_could_add_anything():
     assert more.gained < 1e-5
 
 
-@pytest.mark.parametrize("nu", [0.0, 1.0])
+@for_each("nu", [0.0, 1.0])
 def test_units_of_columns_and_outputs_change_nothing(nu):
     X, Y, _ = sparse_set(n_outputs=2)
     units = 10.0 ** np.linspace(-6.0, 6.0, X.shape[1])
@@ -337,7 +338,7 @@ def test_columns_that_do_not_fit_in_memory_together_make_no_difference():
     np.testing.assert_array_equal(streamed.places, normal(X, Y).places)
 
 
-@pytest.mark.parametrize("offset", [True, False])
+@for_each("offset", [True, False])
 def test_nothing_is_kept_where_there_is_nothing_to_explain(offset):
     X = np.sin(np.outer(np.arange(1.0, 41.0), np.arange(1.0, 5.0)))
     y = np.tile([1.0, 1.0, 0.0, 0.0], 10)
@@ -356,7 +357,7 @@ def test_an_output_that_does_not_vary_is_left_out():
     assert normal(X, beside[:, 1:]).places.size == 0
 
 
-@pytest.mark.parametrize("nu", [0.0, 1.0])
+@for_each("nu", [0.0, 1.0])
 def test_two_rows_are_enough(nu):
     found = normal(np.array([[1.0, 2.0], [3.0, -1.0]]), np.array([[0.0], [1.0]]), nu=nu)
     assert np.isfinite(found.value)

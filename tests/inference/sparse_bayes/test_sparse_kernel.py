@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import pytest
 from sparse_support import latent_engine, normal_engine
+from support.for_each import for_each
 from support.latents import with_covariance
 
 from posterity import kernels, likelihoods
@@ -88,7 +89,7 @@ def learn(engine, kernel, seed=0):
     return sparse_kernel.learn_kernel(engine, kernel, rng=np.random.default_rng(seed))
 
 
-@pytest.mark.parametrize("length", [0.4, 1.0, 1.5, 7.0])
+@for_each("length", [0.4, 1.0, 1.5, 7.0])
 def test_scan_and_steps_find_the_best_length_to_an_eighth_of_an_octave(length):
     X, _, _ = rows_for()
     found = learn(Wells(X, well_at(length)), kernels.RBF())
@@ -115,7 +116,7 @@ def test_evidence_that_grows_by_less_than_its_vectors_cost_does_not_narrow_the_k
     assert learn(worthy, kernels.RBF()).kernel.length_scale < 0.5
 
 
-@pytest.mark.parametrize(
+@for_each(
     "kernel",
     [
         kernels.RBF(0.7).fixed(),
@@ -175,7 +176,7 @@ def relevance_data(length, seed=0, n=120):
     return X, f + 0.03 * rng.normal(size=n)
 
 
-@pytest.mark.parametrize("length", [0.35, 0.8])
+@for_each("length", [0.35, 0.8])
 def test_a_known_width_is_found_within_a_factor_of_two(length):
     found = learn(normal_engine(*relevance_data(length)), kernels.RBF())
     assert 0.5 < found.kernel.length_scale / length < 2.0
@@ -193,7 +194,7 @@ def test_the_criterion_never_falls_over_rounds():
     assert np.all(lengths[1:] > 2.0 * lengths[0])  # columns that do not matter
 
 
-@pytest.mark.parametrize("factor", [1e-6, 1e5])
+@for_each("factor", [1e-6, 1e5])
 def test_units_of_the_inputs_and_targets_change_nothing(factor):
     rng = np.random.default_rng(4)
     X = rng.normal(size=(80, 2))
@@ -240,7 +241,7 @@ def test_rows_that_share_nothing_are_noise():
     assert not len(found.chosen.places)
 
 
-@pytest.mark.parametrize(("gain", "kept"), [(9.9, 0), (10.1, 9)])
+@for_each(("gain", "kept"), [(9.9, 0), (10.1, 9)])
 def test_vectors_that_are_beyond_doubt_together_are_kept_whatever_they_cost(gain, kept):
     X, _, _ = rows_for()
     many = Wells(X, lambda kernel: gain, lambda kernel: 9, empty=0.0)
@@ -253,7 +254,7 @@ def test_a_parameter_that_is_set_is_where_the_search_starts():
     assert found.kernel.length_scale == pytest.approx(1.0, rel=0.2)
 
 
-@pytest.mark.parametrize("own", [False, True])
+@for_each("own", [False, True])
 def test_three_classes_in_rings_need_a_kernel_of_the_right_width(own):
     rng = np.random.default_rng(6)
     X = rng.uniform(-2.0, 2.0, (90, 1))
@@ -277,7 +278,7 @@ def test_the_likelihood_is_learned_with_the_kernel():
     assert 0.05 < found.fit.problem.targets.likelihood.scale < 0.2
 
 
-@pytest.mark.parametrize(("gain", "is_worth_it"), [(2.3, False), (2.7, True)])
+@for_each(("gain", "is_worth_it"), [(2.3, False), (2.7, True)])
 def test_a_length_that_leaves_the_others_must_gain_what_a_vector_costs(gain, is_worth_it):
     X, _, _ = rows_for()
     X /= np.std(X, axis=0)  # so that both lengths start alike
@@ -330,7 +331,7 @@ def test_of_kernels_about_as_good_the_one_of_the_fewest_vectors_is_taken():
     assert found.kernel.length_scale == pytest.approx(almost, rel=0.1)
 
 
-@pytest.mark.parametrize("value", [-1000.0, 1000.0], ids=["short", "earned"])
+@for_each("value", [-1000.0, 1000.0], ids=["short", "earned"])
 def test_where_vectors_fall_far_short_no_other_width_is_tried(value):
     """A fit in which nearly every row is a vector takes as long at every width."""
     engine = Wells(np.zeros((30, 1)), lambda kernel: value, lambda kernel: 300, empty=0.0)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
 from sparse_support import latent_engine, normal_engine
+from support.for_each import for_each
 
 from posterity import kernels, likelihoods, priors
 from posterity.inference.sparse_bayes import kernel_climb as sparse_kernel_climb
@@ -44,8 +45,8 @@ def check_gradient(climb, *, step):
 
 @each_kernel
 @each_centring
-@pytest.mark.parametrize("n_outputs", [1, 2])
-@pytest.mark.parametrize("noise", [None, 0.2], ids=["noise learned", "noise known"])
+@for_each("n_outputs", [1, 2])
+@for_each("noise", [None, 0.2], ids=["noise learned", "noise known"])
 def test_the_normal_gradient_agrees_with_differences(kernel, centred, n_outputs, noise):
     X, weights, rng = rows_for()
     Y = np.sin(X[:, :1]) + 0.3 * rng.normal(size=(30, n_outputs))
@@ -57,9 +58,7 @@ def test_the_normal_gradient_agrees_with_differences(kernel, centred, n_outputs,
 
 @each_kernel
 @each_centring
-@pytest.mark.parametrize(
-    "likelihood", [likelihoods.Bernoulli(), likelihoods.Categorical(3)], ids=str
-)
+@for_each("likelihood", [likelihoods.Bernoulli(), likelihoods.Categorical(3)], ids=str)
 def test_the_laplace_gradient_agrees_with_differences(kernel, centred, likelihood):
     X, weights, rng = rows_for()
     n_classes = 2 if isinstance(likelihood, likelihoods.Bernoulli) else 3
@@ -74,7 +73,7 @@ def bernoulli_engine(X, y):
     return latent_engine(X, targets, np.random.default_rng(0))
 
 
-@pytest.mark.parametrize("known", [False, True])
+@for_each("known", [False, True])
 def test_the_climb_starts_at_the_value_of_the_normal_fit(known):
     X, weights, rng = rows_for(40)
     Y = np.sin(2.0 * X[:, :1]) + 0.1 * rng.normal(size=(40, 2))

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 from sparse_support import select_laplace, select_normal
+from support.for_each import for_each
 from support.latents import with_covariance
 from weight_oracles import DenseWeights
 
@@ -135,7 +136,7 @@ def test_quality_is_the_slope_of_the_evidence_where_a_column_comes_in(likelihood
 
 @each_likelihood
 @each_offset
-@pytest.mark.parametrize("nu", [0.0, 1.5])
+@for_each("nu", [0.0, 1.5])
 def test_at_the_end_the_objective_is_dense_and_level_in_every_precision(likelihood, offset, nu):
     X, y = linear(likelihood)
     prior = priors.Sparse(nu)
@@ -183,7 +184,7 @@ def test_no_step_lowers_the_objective(likelihood, monkeypatch):
 
 
 @each_offset
-@pytest.mark.parametrize("weighted", [True, False], ids=["weights", "no weights"])
+@for_each("weighted", [True, False], ids=["weights", "no weights"])
 def test_with_normal_noise_it_is_the_normal_model_of_known_noise(offset, weighted):
     likelihood = likelihoods.Normal(0.3)
     X, y = linear(likelihood)
@@ -324,7 +325,7 @@ def test_equal_and_constant_columns_are_not_kept_twice():
     assert chosen.places.max() < 2 * X.shape[1]
 
 
-@pytest.mark.parametrize(
+@for_each(
     "likelihood",
     [likelihoods.StudentT(), likelihoods.StudentT(None, 4.0), likelihoods.Gamma()],
     ids=["student", "scale of student", "gamma"],
@@ -465,9 +466,7 @@ def kept_pairs(distance, likelihood):
     )
 
 
-@pytest.mark.parametrize(
-    ("square", "excess"), [(0.5, 0.0), (0.999, 0.5 * np.log(0.02 / 5.0025e-4))]
-)
+@for_each(("square", "excess"), [(0.5, 0.0), (0.999, 0.5 * np.log(0.02 / 5.0025e-4))])
 def test_a_mode_that_is_about_to_vanish_is_worth_no_more_than_others(square, excess):
     """At a distance of sqrt(nu) scales the rows of a Student-t stop to hold the mode."""
     student = kept_pairs(np.sqrt(4.0 * square), likelihoods.StudentT(1.0, 4.0))

@@ -5,6 +5,7 @@ import pytest
 from scipy import special, stats
 from scipy.spatial import distance
 from sparse_support import select_normal
+from support.for_each import for_each
 
 from posterity import designs, kernels, priors
 from posterity.inference.sparse_bayes import normal as sparse_normal
@@ -57,8 +58,8 @@ def dense_value(Z, y, chosen, *, centred, noise_variance=None):
     return stats.multivariate_normal(np.zeros(len(r)), best * C).logpdf(r)
 
 
-@pytest.mark.parametrize("centred", [True, False])
-@pytest.mark.parametrize("noise_variance", [None, 0.09])
+@for_each("centred", [True, False])
+@for_each("noise_variance", [None, 0.09])
 def test_the_value_is_the_dense_log_density(centred, noise_variance):
     Z, Y = smooth(np.random.default_rng(0))
     known = None if noise_variance is None else np.array([noise_variance])
@@ -91,7 +92,7 @@ def _columns(Z, Y, places, h):
     return sparse_normal.Working.of(source.chosen(places), h, targets)
 
 
-@pytest.mark.parametrize("weighted", [True, False])
+@for_each("weighted", [True, False])
 def test_sparsity_and_quality_are_those_of_the_dense_formulas(weighted):
     rng = np.random.default_rng(2)
     Z_raw, Y_raw = smooth(rng, N=40, K=3)
@@ -156,7 +157,7 @@ def test_units_of_columns_and_outputs_do_not_matter():
     assert b.value == pytest.approx(a.value - 59.0 * np.log(1e5 * 1e-4), abs=1e-4)
 
 
-@pytest.mark.parametrize("centred", [True, False])
+@for_each("centred", [True, False])
 def test_a_weight_of_two_is_a_row_twice(centred):
     rng = np.random.default_rng(6)
     Z, Y = smooth(rng, N=30, K=2)
@@ -197,8 +198,8 @@ def test_a_truth_without_noise_is_recovered():
     assert np.isfinite(found.value)
 
 
-@pytest.mark.parametrize("limit_bytes", [2**29, 200 * 8 * 16])
-@pytest.mark.parametrize("orthogonal", [True, False])
+@for_each("limit_bytes", [2**29, 200 * 8 * 16])
+@for_each("orthogonal", [True, False])
 def test_without_signal_nothing_is_kept(limit_bytes, orthogonal):
     rng = np.random.default_rng(10)
     Z, y = rng.normal(size=(200, 40)), rng.normal(size=200)
@@ -212,8 +213,8 @@ def test_without_signal_nothing_is_kept(limit_bytes, orthogonal):
     assert found.value == pytest.approx(-0.5 * 199.0 * (np.log(2.0 * np.pi * spread) + 1.0))
 
 
-@pytest.mark.parametrize("centred", [True, False])
-@pytest.mark.parametrize("N", [2, 3])
+@for_each("centred", [True, False])
+@for_each("N", [2, 3])
 def test_very_few_rows_are_enough(N, centred):
     X = np.arange(float(N))[:, None]
     for y in (np.arange(float(N)), np.array([1.0, -1.0, 1.0])[:N]):
@@ -312,7 +313,7 @@ def test_gains_told_are_gains_made():
     assert gains[best] == pytest.approx(max(grid), abs=1e-3)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@for_each("seed", range(3))
 def test_columns_that_explain_only_together_are_found(seed):
     rng = np.random.default_rng(seed)
     X = rng.uniform(-5.0, 5.0, size=(80, 2))

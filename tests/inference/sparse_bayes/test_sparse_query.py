@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from support.for_each import for_each
 from support.latents import with_variance
 
 from posterity import designs, kernels, likelihoods
@@ -60,7 +61,7 @@ def dense_normal(X, Y, weights, posterior, query, x):
     return mean, posterior.noise_variance * (z @ Sigma @ z) + offset
 
 
-@pytest.mark.parametrize("centred", [True, False])
+@for_each("centred", [True, False])
 def test_it_is_the_dense_posterior_of_the_model_with_one_more_column(centred):
     X, Y, weights, posterior, query = normal_model(centred=centred)
     mean, variance = with_variance(posterior.latent(KERNEL(QUERIES, VECTORS)))
@@ -104,7 +105,7 @@ def test_a_kernel_that_is_zero_at_the_query_adds_nothing():
         np.testing.assert_array_equal(change, 0.0)
 
 
-@pytest.mark.parametrize("centred", [True, False])
+@for_each("centred", [True, False])
 def test_a_model_without_vectors_has_nothing_to_go_by(centred):
     *_, query = normal_model(centred=centred, vectors=VECTORS[:0])
     mean, covariance = query.changes(QUERIES, np.empty((4, 0)))

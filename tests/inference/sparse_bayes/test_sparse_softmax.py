@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from sparse_support import Pairs, select_laplace, select_pairs, select_softmax
+from support.for_each import for_each
 from support.latents import with_covariance
 from weight_oracles import DenseWeights
 
@@ -72,7 +73,7 @@ def frozen_objective(moments, h, prior):
 
 
 @each_prior
-@pytest.mark.parametrize("max_steps", [1, 2, 5, 100])
+@for_each("max_steps", [1, 2, 5, 100])
 def test_steps_gain_what_the_frozen_objective_gains(nu, max_steps):
     moments, prior = random_moments(), priors.Sparse(nu)
     h = np.array([1.0, np.inf, 300.0, np.inf, np.inf, np.inf])
@@ -237,7 +238,7 @@ def block_of(Z):
 
 
 @each_offset
-@pytest.mark.parametrize("k", [0, 1])
+@for_each("k", [0, 1])
 def test_scores_of_pairs_are_the_derivative_of_the_evidence(offset, k):
     problem = pair_problem(offset)
     fit = problem.laplace()

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import threadpoolctl
 from sparse_support import latent_engine, select_laplace, select_pairs, select_softmax
+from support.for_each import for_each
 
 from posterity import designs, kernels, likelihoods, priors
 from posterity.inference.sparse_bayes import kernel_search as sparse_kernel
@@ -47,9 +48,7 @@ def rows_of(n, C):
     return X, RowTargets.of(y.astype(float), None, likelihood, offset=True)
 
 
-@pytest.mark.parametrize(
-    ("select", "C"), [(select_laplace, 2), (select_softmax, 3), (select_pairs, 3)]
-)
+@for_each(("select", "C"), [(select_laplace, 2), (select_softmax, 3), (select_pairs, 3)])
 def test_few_rows_are_fitted_by_one_thread(select, C):
     X, targets = rows_of(60, C)
     source = designs.Candidates.of(designs.KernelColumns(kernels.RBF(1.0), X), None, centred=True)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from support.for_each import for_each
 from support.latents import with_covariance
 from weight_oracles import DenseWeights, differences
 
@@ -27,7 +28,7 @@ def search_of(n_classes, *, offset=True, prior_variance=None, weighted=True, n=1
 
 @each_count
 @each_offset
-@pytest.mark.parametrize("given", [None, 0.8], ids=["learned", "given"])
+@for_each("given", [None, 0.8], ids=["learned", "given"])
 def test_gradient_in_prior_variance_and_kernel(n_classes, offset, given):
     search = search_of(n_classes, offset=offset, prior_variance=given)
     objective = kernel_columns._Objective(search)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import log_expit
 from scipy.stats import multivariate_normal
+from support.for_each import for_each
 from support.latents import with_covariance
 from weight_oracles import DenseWeights, differences, exact_log_evidence
 
@@ -72,7 +73,7 @@ def dense_of(problem):
 
 @each_likelihood
 @each_offset
-@pytest.mark.parametrize("weighted", [True, False], ids=["weights", "no weights"])
+@for_each("weighted", [True, False], ids=["weights", "no weights"])
 def test_it_is_dense_algebra_with_weights_for_every_latent_value(likelihood, offset, weighted):
     problem = problem_for(likelihood, offset=offset, weighted=weighted)
     fit, dense = LaplaceFit.of(problem), dense_of(problem)
@@ -126,8 +127,8 @@ def test_gradient_in_the_design(likelihood, offset):
     np.testing.assert_allclose(fit.design_gradient(A), expected, rtol=1e-6, atol=1e-7)
 
 
-@pytest.mark.parametrize("m", [1, 2, 3])
-@pytest.mark.parametrize("name", ["bernoulli", "poisson", "gamma", "student"])
+@for_each("m", [1, 2, 3])
+@for_each("name", ["bernoulli", "poisson", "gamma", "student"])
 def test_evidence_is_near_the_integral_and_nearer_with_more_rows(name, m):
     """The error is of the order of one over the rows: sixteen times as many, a sixteenth."""
     problem = problem_for(LIKELIHOODS[name], offset=False, n=25, m=m)
@@ -148,9 +149,7 @@ def test_evidence_with_a_normal_likelihood_is_that_of_a_normal():
     assert LaplaceFit.of(problem).log_evidence == pytest.approx(exact, abs=1e-10)
 
 
-@pytest.mark.parametrize(
-    ("name", "n_classes"), [("bernoulli", 2), ("softmax of 3", 3), ("softmax of 4", 4)]
-)
+@for_each(("name", "n_classes"), [("bernoulli", 2), ("softmax of 3", 3), ("softmax of 4", 4)])
 def test_columns_that_say_nothing_leave_equal_odds(name, n_classes):
     problem = problem_for(LIKELIHOODS[name], offset=False, weighted=False)
     idle = replace(problem, design=designs.Dense(np.zeros((30, 3))))
@@ -174,8 +173,8 @@ def test_an_offset_alone_has_the_evidence_of_one_weight():
     assert fit.log_evidence == pytest.approx(closed, abs=1e-10)
 
 
-@pytest.mark.parametrize("name", ["bernoulli", "softmax of 3"])
-@pytest.mark.parametrize("size", [1e3, 1e6])
+@for_each("name", ["bernoulli", "softmax of 3"])
+@for_each("size", [1e3, 1e6])
 def test_a_start_with_latent_values_of_any_size_leads_to_the_mode(name, size):
     """From latent values of 1e6 rows do not curve: where Newton is lost, it starts from zero."""
     problem = problem_for(LIKELIHOODS[name], offset=True, variance=1e4)
@@ -199,7 +198,7 @@ def test_each_column_can_have_a_precision_of_its_own(likelihood, offset):
 
 
 @each_likelihood
-@pytest.mark.parametrize("each_weight", [False, True], ids=["columns", "weights"])
+@for_each("each_weight", [False, True], ids=["columns", "weights"])
 def test_the_gradient_in_every_precision_is_that_of_differences(likelihood, each_weight):
     problem = problem_for(likelihood, offset=True)
     J = problem.shape[1]

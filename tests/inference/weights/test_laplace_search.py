@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from support.for_each import for_each
 
 from posterity import designs, likelihoods
 from posterity.inference.weights import laplace_search
@@ -92,7 +93,7 @@ def test_what_is_given_is_held():
     assert np.isfinite(found.fit.log_evidence)
 
 
-@pytest.mark.parametrize("seed", range(2))
+@for_each("seed", range(2))
 def test_the_best_decade_is_found_wherever_it_is(seed):
     """Columns that tell everything, or nothing: the evidence is best at either end."""
     Z, _, rng = data(seed=seed)

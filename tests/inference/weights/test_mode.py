@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from support.for_each import for_each
 
 from posterity import designs, likelihoods
 from posterity.inference.weights import mode, sampled_mode
@@ -33,7 +34,7 @@ each_count = pytest.mark.parametrize("n_classes", [2, 3, 4])
 
 
 @each_count
-@pytest.mark.parametrize("precision", [0.0, 0.5])
+@for_each("precision", [0.0, 0.5])
 def test_the_gradient_vanishes_at_the_end(n_classes, precision):
     Z, y = rows(n_classes=n_classes)
     problem = problem_of(Z, y, precision=precision)
@@ -48,7 +49,7 @@ def test_the_gradient_vanishes_at_the_end(n_classes, precision):
     assert found.value == pytest.approx(value, rel=1e-12)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "likelihood",
     [likelihoods.StudentT(0.05, 1.5), likelihoods.Normal(0.1), likelihoods.Gamma(50.0)],
 )
@@ -169,8 +170,8 @@ def test_dependent_columns_share_the_shortest_weights():
     np.testing.assert_array_equal(np.abs(twice.W[3:5]) < 1e-12, True)
 
 
-@pytest.mark.parametrize("seed", range(8))
-@pytest.mark.parametrize("n_classes", [2, 3])
+@for_each("seed", range(8))
+@for_each("n_classes", [2, 3])
 def test_all_indicators_of_a_category_and_an_offset_share_the_shortest_weights(seed, n_classes):
     """Rounding may let a factorisation pass that has no meaning."""
     rng = np.random.default_rng(seed)
@@ -222,7 +223,7 @@ def test_the_prior_is_a_precision_that_is_added():
     assert free.log_determinant(2) == 0.0
 
 
-@pytest.mark.parametrize("kind", [sampled_mode._Whole, sampled_mode._Kronecker])
+@for_each("kind", [sampled_mode._Whole, sampled_mode._Kronecker])
 def test_gradients_follow_weights_into_other_coordinates(kind):
     problem = problem_of(*rows(300, 4, 4), precision=0.5)
     rng = np.random.default_rng(0)

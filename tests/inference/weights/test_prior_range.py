@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from support.for_each import for_each
 
 from posterity import BayesianLogisticRegression, DualLogisticRegression, RobustRegression
 from posterity.inference.weights.prior_range import PriorRange
@@ -11,7 +12,7 @@ X = RNG.normal(size=(60, 3)) + 2.0
 A = X @ [1.0, -2.0, 0.5] + 0.3 * RNG.normal(size=60)
 
 
-@pytest.mark.parametrize("scale", [1e-12, 1e-4, 1e4, 1e12])
+@for_each("scale", [1e-12, 1e-4, 1e4, 1e12])
 def test_it_moves_with_the_square_of_the_units(scale):
     here, there = PriorRange.of(4.0, 3.0), PriorRange.of(4.0, 3.0 * scale**2)
     moved = -2.0 * np.log(scale)
@@ -23,8 +24,8 @@ def test_rows_that_are_all_zero_have_a_range_too():
     assert np.all(np.isfinite(PriorRange.of(4.0, 0.0).limits))
 
 
-@pytest.mark.parametrize("scale", [1e-12, 1e-4, 1e4, 1e12])
-@pytest.mark.parametrize(
+@for_each("scale", [1e-12, 1e-4, 1e4, 1e12])
+@for_each(
     ("model", "power"),
     [
         (RobustRegression(standardize=False), 2),

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from support.for_each import for_each
 from support.latents import with_covariance
 
 from posterity import designs, likelihoods
@@ -66,7 +67,7 @@ def test_few_rows_are_rotated_without_asking():
 
 
 @each_likelihood
-@pytest.mark.parametrize("n", [5, 40])
+@for_each("n", [5, 40])
 def test_units_and_origin_of_the_columns_do_not_matter(likelihood, n):
     Z, y, queries = data(n, 9)
     a, b = np.logspace(-9, 9, 9), np.linspace(-1e6, 1e6, 9) * np.logspace(-9, 9, 9)
@@ -101,7 +102,7 @@ def test_weights_equal_repetition(likelihood):
 
 
 @each_likelihood
-@pytest.mark.parametrize("n", [6, 40])
+@for_each("n", [6, 40])
 def test_draws_have_the_mean_and_the_covariance_of_the_latent_values(likelihood, n):
     Z, y, queries = data(n, 8)
     found = learned(Z, y, likelihood)
@@ -129,7 +130,7 @@ def flat(Z, codes, weights=None, **choices):
     return weight_space.maximise_likelihood(space, codes, weights, likelihood, exactly=True)
 
 
-@pytest.mark.parametrize("n_classes", [2, 3])
+@for_each("n_classes", [2, 3])
 def test_where_there_is_no_maximum_the_weights_are_those_of_one_row_of_prior(n_classes):
     Z, y, _ = data()
     codes = y % n_classes

@@ -7,6 +7,7 @@ import pytest
 from scipy import optimize as scipy_optimize
 from scipy.special import log_softmax, logsumexp, softmax
 from scipy.stats import multivariate_t
+from support.for_each import for_each
 from support.latents import with_covariance
 
 from posterity import designs, likelihoods, optimize
@@ -94,7 +95,7 @@ def probabilities(problem, fit):
     return likelihood.predict(mean, covariance).probabilities()
 
 
-@pytest.mark.parametrize("weighted", [False, True], ids=["once", "weights"])
+@for_each("weighted", [False, True], ids=["once", "weights"])
 def test_at_the_end_no_change_of_mean_or_covariance_raises_the_bound(weighted):
     weights = np.random.default_rng(2).uniform(0.5, 2.0, 12) if weighted else None
     problem = problem_of(2, weights=weights)
@@ -154,7 +155,7 @@ def test_it_is_what_minimising_the_divergence_by_draws_finds():
 
 
 @each_count
-@pytest.mark.parametrize("offset", [True, False], ids=["offset", "no offset"])
+@for_each("offset", [True, False], ids=["offset", "no offset"])
 def test_its_bound_is_that_of_draws_and_above_that_of_laplace(n_classes, offset):
     problem = problem_of(n_classes, n=30, offset=offset)
     laplace = LaplaceFit.of(problem)
@@ -225,7 +226,7 @@ def test_probabilities_are_nearer_to_exact_ones_than_those_of_laplace(n_classes)
     assert errors[0] < 0.25 * errors[1]
 
 
-@pytest.mark.parametrize("n_classes", [2, 3])
+@for_each("n_classes", [2, 3])
 def test_where_rows_are_many_it_is_that_of_laplace(n_classes):
     """The loss falls as one over the square of the rows, and then a step is not worth its pass."""
     problem = problem_of(n_classes, n=12)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from support.for_each import for_each
 
 from posterity import kernels, optimize
 from posterity.inference.gplvm import starting
@@ -85,7 +86,7 @@ def test_a_given_noise_variance_stays():
     assert found.noise_variance == 0.02
 
 
-@pytest.mark.parametrize("max_iter", [3, 110])
+@for_each("max_iter", [3, 110])
 def test_too_few_iterations_are_announced(max_iter):
     sentence = f"after {max_iter} iterations: {max_iter} L-BFGS iterations were not enough"
     with pytest.warns(optimize.ConvergenceWarning, match=sentence):

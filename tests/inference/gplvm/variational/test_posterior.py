@@ -5,6 +5,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+from support.for_each import for_each
 from support.latents import with_variance
 
 from posterity import kernels, optimize
@@ -63,8 +64,8 @@ def test_at_sure_training_points_it_is_the_process_through_its_points(kernel, mo
     np.testing.assert_allclose(variance, expected_variance, atol=1e-6)
 
 
-@pytest.mark.parametrize("missing", [False, True])
-@pytest.mark.parametrize("kernel", KERNELS, ids=str)
+@for_each("missing", [False, True])
+@for_each("kernel", KERNELS, ids=str)
 def test_decoded_moments_are_those_of_all_points_together(kernel, missing):
     _, found = make(kernel, missing=missing)
     rng = np.random.default_rng(1)
@@ -93,8 +94,8 @@ def test_blocks_of_rows_are_put_together(monkeypatch):
         np.testing.assert_allclose(other, one, rtol=1e-10, atol=1e-12)
 
 
-@pytest.mark.parametrize("missing", [False, True])
-@pytest.mark.parametrize("kernel", [*KERNELS, kernels.Matern(1.5)], ids=str)
+@for_each("missing", [False, True])
+@for_each("kernel", [*KERNELS, kernels.Matern(1.5)], ids=str)
 def test_a_row_is_where_its_bound_is_best(kernel, missing):
     _, found = make(kernel, missing=missing)
     rows = np.array([[0.5, -0.3, -0.1], [np.nan, 0.8, 0.2], [-0.9, np.nan, np.nan]])

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import optimize as scipy_optimize
 from scipy.special import expit
+from support.for_each import for_each
 
 from posterity import likelihoods, optimize
 from posterity.inference import rows as equal_rows
@@ -41,7 +42,7 @@ def differences(f, x, h=1e-6):
 
 
 @either
-@pytest.mark.parametrize("depth", [0, 1, 2, 3])
+@for_each("depth", [0, 1, 2, 3])
 def test_gradient_is_what_differences_give(likelihood, depth):
     p = problem(likelihood, depth)
     x = p.start(np.random.default_rng(1))
@@ -117,7 +118,7 @@ def test_a_tree_without_gates_is_penalised_logistic_regression():
         assert fit.log_posterior == pytest.approx(-best.fun - constant, abs=1e-5)
 
 
-@pytest.mark.parametrize("depth", [0, 1, 2])
+@for_each("depth", [0, 1, 2])
 def test_two_classes_by_softmax_are_two_by_their_difference(depth):
     """Where variances v of softmax experts are 2v of logistic ones, and the gates' are the same.
 
@@ -139,7 +140,7 @@ def test_two_classes_by_softmax_are_two_by_their_difference(depth):
 
 
 @either
-@pytest.mark.parametrize("k", [0, 1, 2])
+@for_each("k", [0, 1, 2])
 def test_a_branch_is_the_whole_with_all_else_held(likelihood, k):
     p = problem(likelihood, 2)
     tree = random_tree(p) if k else p.center
@@ -243,7 +244,7 @@ def route(tree, z):
 
 
 @either
-@pytest.mark.parametrize("depth", [0, 1, 3])
+@for_each("depth", [0, 1, 3])
 def test_each_row_goes_to_one_leaf_and_meets_one_function(likelihood, depth):
     p = problem(likelihood, depth)
     tree = random_tree(p)
@@ -346,7 +347,7 @@ def test_what_is_held_out_of_counts_is_drawn_from_repeated_rows():
     np.testing.assert_allclose(draws.mean(axis=0), [50.0, 150.0, 25.5, 0.5], atol=0.6)
 
 
-@pytest.mark.parametrize("factor", [0.3, 1e12])
+@for_each("factor", [0.3, 1e12])
 def test_counts_that_cannot_be_drawn_one_by_one_are_held_out_by_rows(factor):
     y, counts = np.repeat([0.0, 1.0], 10), factor * np.arange(1.0, 21.0)
     held = equal_rows.draw_held_out_counts(y, counts, 0.3, rng=np.random.default_rng(0))
@@ -363,7 +364,7 @@ def test_one_row_of_a_class_is_kept_and_nothing_to_hold_out_is_refused():
 
 
 @either
-@pytest.mark.parametrize("hard", [False, True])
+@for_each("hard", [False, True])
 def test_depths_are_scored_on_what_was_held_out(likelihood, hard):
     Z, y, counts = rows(getattr(likelihood, "n_classes", 2))
     held = np.where(np.arange(len(y)) % 4 == 0, np.minimum(counts, 2.0), 0.0)

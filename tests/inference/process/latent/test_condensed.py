@@ -1,7 +1,7 @@
 """A process told through few rows says what the process says, where the few say enough."""
 
 import numpy as np
-import pytest
+from support.for_each import for_each
 from support.latents import of_one
 
 from posterity import GaussianProcessClassifier, GaussianProcessRegressor, kernels
@@ -31,7 +31,7 @@ def latent(posterior):
     return [np.asarray(part).reshape(len(QUERIES)) for part in of_one(posterior.latent(QUERIES))]
 
 
-@pytest.mark.parametrize("fitted", [regression, classification])
+@for_each("fitted", [regression, classification])
 def test_all_rows_tell_all_there_is_to_tell(fitted):
     posterior = fitted(3.0 * kernels.Matern(2.0, smoothness=0.5) + kernels.White(0.1))
     mean, variance = latent(posterior)
@@ -40,7 +40,7 @@ def test_all_rows_tell_all_there_is_to_tell(fitted):
     np.testing.assert_allclose(v, variance, rtol=1e-6)
 
 
-@pytest.mark.parametrize("fitted", [regression, classification])
+@for_each("fitted", [regression, classification])
 def test_more_rows_tell_more_and_few_tell_enough_of_a_smooth_function(fitted):
     posterior = fitted(2.0 * kernels.RBF(3.0))
     mean, variance = latent(posterior)

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from latent_oracles import DenseLaplace, HeavyTailed, differences
+from support.for_each import for_each
 from support.latents import of_one
 
 from posterity import kernels, likelihoods, linalg, optimize
@@ -129,7 +130,7 @@ def test_an_integer_weight_is_a_repeated_row():
     np.testing.assert_allclose(np.append(value, gradient), np.append(*expected), rtol=1e-8)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "kernel",
     [
         kernels.Constant(2.0),
@@ -219,7 +220,7 @@ def test_a_row_where_the_curvature_changes_sign_has_an_exact_gradient():
     np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-8)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("likelihood", "y", "shift", "expected"),
     [
         (HeavyTailed(scale=0.5), np.sqrt(0.75) * (1.0 - 1e-12), 0.0, [0]),

@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from latent_oracles import DenseLaplace
+from support.for_each import for_each
 from support.latents import of_one, with_covariance
 from weight_oracles import DenseWeights
 
@@ -185,7 +186,7 @@ def test_more_points_lose_less_of_the_evidence():
     assert gaps[-1] < 1e-8
 
 
-@pytest.mark.parametrize("likelihood", [TWO, THREE], ids=["two", "three"])
+@for_each("likelihood", [TWO, THREE], ids=["two", "three"])
 def test_where_points_do_not_reach_the_variance_is_that_of_the_process(likelihood):
     X, targets, _ = data(likelihood, offset=False)
     carried = ProjectedPosterior.condition(KERNEL, likelihood, X, targets, X[:2])

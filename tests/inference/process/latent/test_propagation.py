@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from latent_oracles import HeavyTailed, differences
 from scipy import integrate, stats
+from support.for_each import for_each
 from support.latents import of_one
 
 from posterity import kernels, likelihoods, optimize, quadrature
@@ -83,7 +84,7 @@ def exact_of_two(likelihood, targets, K):
     return np.log(p.sum()), mean, p @ (a - mean) ** 2 / p.sum()
 
 
-@pytest.mark.parametrize("y", [[1.0, 1.0], [0.0, 1.0]])
+@for_each("y", [[1.0, 1.0], [0.0, 1.0]])
 def test_of_two_observations_it_is_nearly_exact_and_better_than_laplace(y):
     X = np.array([[0.0, 0.0], [0.4, 0.3]])
     targets = LatentTargets(np.array(y), np.ones(2), np.array([0.3]), np.zeros(1))
@@ -104,7 +105,7 @@ def test_of_three_observations_the_evidence_is_that_of_sampling():
     assert found.log_evidence == pytest.approx(np.log(p.mean()), abs=0.01)
 
 
-@pytest.mark.parametrize("offset", [False, True])
+@for_each("offset", [False, True])
 def test_with_normal_noise_it_is_exact(offset):
     likelihood = likelihoods.Normal(noise_variance=0.4)
     X, targets = data(likelihood, offset=offset)
@@ -159,7 +160,7 @@ def test_a_start_from_other_sites_saves_sweeps(monkeypatch):
     assert len(calls) - cold < 0.7 * cold
 
 
-@pytest.mark.parametrize("weak", [0.0, 1e-30, 1e-18, 1e-12, 1e-6])
+@for_each("weak", [0.0, 1e-30, 1e-18, 1e-12, 1e-6])
 def test_values_under_weak_sites_have_the_variance_that_the_others_leave(weak):
     """It cannot be had from a division by the precision of the site."""
     K = np.asfortranarray(np.array([[4.0, 0.5], [0.5, 4.0]]))
@@ -171,7 +172,7 @@ def test_values_under_weak_sites_have_the_variance_that_the_others_leave(weak):
     np.testing.assert_allclose(marginals.mean, 0.3 * S[:, 0], rtol=1e-5)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "kernel", [1e5 * kernels.RBF(1.0), 1e3 * kernels.RBF(4.0), kernels.Constant(5.0)], ids=str
 )
 def test_sites_of_strongly_correlated_values_agree_at_last(kernel):
@@ -197,7 +198,7 @@ def test_rows_that_count_otherwise_than_once_are_refused():
         PropagationEvidence(X, weighted)
 
 
-@pytest.mark.parametrize("tau", [[0.5, -6.0], [-1.4, 30.0], [-50.0, -50.0]])
+@for_each("tau", [[0.5, -6.0], [-1.4, 30.0], [-50.0, -50.0]])
 def test_negative_sites_that_leave_no_posterior_are_weakened(tau):
     K = np.asfortranarray(np.array([[1.0, 0.5], [0.5, 1.0]]))
     asked = np.array([tau, [0.1, 0.2]])

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 from scipy.special import logsumexp
+from support.for_each import for_each
 from support.latents import of_one
 
 from posterity import kernels, likelihoods
@@ -28,8 +29,8 @@ def targets_of(y, likelihood, weights=None, *, offset=True):
     return LatentTargets.of(y, weights, likelihood, offset=offset)
 
 
-@pytest.mark.parametrize("nu", [1.0, 4.0])
-@pytest.mark.parametrize("y", [[0.2, 0.4], [-1.0, 2.5]])
+@for_each("nu", [1.0, 4.0])
+@for_each("y", [[0.2, 0.4], [-1.0, 2.5]])
 def test_it_is_a_bound_of_the_evidence_and_near_it(y, nu):
     """By brute force over both latent values."""
     X, likelihood = np.array([[0.0], [0.7]]), likelihoods.StudentT(0.3, nu)
@@ -43,7 +44,7 @@ def test_it_is_a_bound_of_the_evidence_and_near_it(y, nu):
     assert exact - 1.0 < bound < exact
 
 
-@pytest.mark.parametrize("offset", [True, False])
+@for_each("offset", [True, False])
 def test_its_gradient_is_that_of_differences(offset):
     X, y = curve()
     likelihood = likelihoods.StudentT(0.2, 3.0)

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from latent_oracles import HeavyTailed
+from support.for_each import for_each
 
 from posterity import kernels, likelihoods, linalg
 from posterity.inference import search as evidence_search
@@ -46,7 +47,7 @@ def maximise(asked, seed=0, **options):
     return evidence_search.maximise_evidence(asked, rng=np.random.default_rng(seed), **options)
 
 
-@pytest.mark.parametrize("engine", [LaplaceEvidence, PropagationEvidence])
+@for_each("engine", [LaplaceEvidence, PropagationEvidence])
 def test_what_is_learned_is_a_maximum(engine):
     asked = classes(engine=engine)
     learned = maximise(asked)
@@ -139,7 +140,7 @@ def test_beginning_on_few_rows_ends_where_all_rows_do(monkeypatch):
         assert grown.optimum.value == pytest.approx(whole.optimum.value, abs=0.01)
 
 
-@pytest.mark.parametrize("n_rare", [1, 3, 40])
+@for_each("n_rare", [1, 3, 40])
 def test_any_first_few_rows_hold_every_class_in_proportion(n_rare):
     asked = classes(200)
     y = np.zeros(200)

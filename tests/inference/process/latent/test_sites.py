@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from support.for_each import for_each
 
 from posterity import kernels
 from posterity.inference.process.latent.sites import NotAMaximumError, Sites
@@ -41,7 +42,7 @@ def test_without_a_posterior_sites_say_where_the_density_rises():
     assert d @ (np.linalg.inv(K) + np.diag(W)) @ d < 0.0
 
 
-@pytest.mark.parametrize("junk", [np.inf, -np.inf, 1e308])
+@for_each("junk", [np.inf, -np.inf, 1e308])
 def test_what_the_memory_held_above_the_diagonal_is_no_matter(junk):
     K, _, v = dense_sites()
     X = np.arange(len(K), dtype=float)[:, None]

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from support.for_each import for_each
 from support.latents import of_one
 
 from posterity import kernels, likelihoods
@@ -21,8 +22,8 @@ def observed(likelihood, n=25, *, offset=True, weights=None):
     return X, LatentTargets.of(y.astype(float), w, likelihood, offset=offset)
 
 
-@pytest.mark.parametrize("likelihood", [likelihoods.Poisson(), likelihoods.Gamma(2.0)])
-@pytest.mark.parametrize("offset", [True, False])
+@for_each("likelihood", [likelihoods.Poisson(), likelihoods.Gamma(2.0)])
+@for_each("offset", [True, False])
 def test_mean_and_precision_are_averages_over_itself(likelihood, offset):
     X, t = observed(likelihood, offset=offset, weights=np.arange(25) % 3 + 0.5)
     q = NearestPosterior.condition(KERNEL, likelihood, X, t)
@@ -48,7 +49,7 @@ def test_of_many_events_it_is_laplaces():
     assert nearest.log_evidence == pytest.approx(laplace.log_evidence, rel=1e-9)
 
 
-@pytest.mark.parametrize("variance", [0.1, 4.0, 100.0, 1e4])
+@for_each("variance", [0.1, 4.0, 100.0, 1e4])
 def test_rows_without_events_expect_few(variance):
     likelihood = likelihoods.Poisson()
     X, t = observed(likelihood)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy.special import expit, log_expit
+from support.for_each import for_each
 from support.latents import with_covariance
 
 from posterity import kernels, likelihoods, linalg, optimize
@@ -262,8 +263,8 @@ def test_one_factorisation_serves_an_evaluation(monkeypatch):
     assert len(points) == 1
 
 
-@pytest.mark.parametrize("variance", [1e-6, 1e2, 1e5])
-@pytest.mark.parametrize("length_scale", [0.05, 1.0, 100.0])
+@for_each("variance", [1e-6, 1e2, 1e5])
+@for_each("length_scale", [0.05, 1.0, 100.0])
 def test_wide_and_narrow_priors(variance, length_scale):
     X, likelihood, targets = problem(n=60)
     kernel = variance * kernels.RBF(length_scale)

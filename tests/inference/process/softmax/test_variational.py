@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy.special import log_softmax, softmax
+from support.for_each import for_each
 from support.latents import with_covariance
 
 from posterity import kernels, likelihoods, optimize
@@ -61,7 +62,7 @@ def test_the_curvature_has_the_trace_of_the_average_hessian():
     assert np.all(log_p < 0.0)
 
 
-@pytest.mark.parametrize("offset", [False, True])
+@for_each("offset", [False, True])
 def test_at_the_end_the_mean_is_the_kernel_times_the_average_slope(offset):
     X, y = rows()
     kernel, targets = 20.0 * kernels.RBF(1.0), targets_of(y, offset=offset)
@@ -101,7 +102,7 @@ def test_its_bound_is_that_of_dense_algebra():
     assert posterior.log_evidence == pytest.approx(log_p.sum() - divergence, abs=1e-3)
 
 
-@pytest.mark.parametrize("variance", [1.0, 30.0])
+@for_each("variance", [1.0, 30.0])
 def test_it_is_nearer_to_the_exact_posterior_than_laplace(variance):
     X = np.array([[-1.0], [0.0], [0.3], [1.5]])
     y = np.array([0.0, 1.0, 1.0, 2.0])
