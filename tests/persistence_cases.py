@@ -193,10 +193,10 @@ def assert_same(one, two, where="model"):
     assert type(one) is type(two), where
     if isinstance(one, np.ndarray):
         assert_same_arrays(one, two, where)
-    elif (parts := parts_of(rowless.without(one))) is None:
+    elif (parts := parts_of(rowless.drop_rows(one))) is None:
         assert one == two or (one != one and two != two), where
     else:
-        others = parts_of(rowless.without(two))
+        others = parts_of(rowless.drop_rows(two))
         assert list(parts) == list(others), where
         for name in parts:
             assert_same(parts[name], others[name], f"{where}.{name}")

@@ -10,7 +10,7 @@ from posterity import files
 
 def test_the_file_appears_when_the_block_ends_well(tmp_path):
     place = tmp_path / "a.bin"
-    with files.replacing(place) as file:
+    with files.replace_atomically(place) as file:
         file.write(b"whole")
         file.flush()
         assert not place.exists()
@@ -24,7 +24,7 @@ def test_whatever_goes_wrong_the_old_file_stays_and_no_other_is_left(tmp_path, e
     place.write_bytes(b"old")
 
     def interrupted():
-        with files.replacing(place) as file:
+        with files.replace_atomically(place) as file:
             file.write(b"half")
             raise error
 
@@ -38,13 +38,13 @@ def test_permissions_are_those_of_the_old_file_or_of_a_new_one(tmp_path):
     place = tmp_path / "a.bin"
     mask = os.umask(0o027)
     try:
-        with files.replacing(place) as file:
+        with files.replace_atomically(place) as file:
             file.write(b"1")
     finally:
         os.umask(mask)
     assert stat.S_IMODE(place.stat().st_mode) == 0o640
     place.chmod(0o600)
-    with files.replacing(place) as file:
+    with files.replace_atomically(place) as file:
         file.write(b"2")
     assert stat.S_IMODE(place.stat().st_mode) == 0o600
 
@@ -54,7 +54,7 @@ def test_a_link_still_points_to_the_file_that_was_replaced(tmp_path):
     real, link = tmp_path / "folder" / "a.bin", tmp_path / "link"
     real.write_bytes(b"old")
     link.symlink_to(real)
-    with files.replacing(link) as file:
+    with files.replace_atomically(link) as file:
         file.write(b"new")
     assert link.is_symlink()
     assert real.read_bytes() == b"new"
@@ -62,7 +62,7 @@ def test_a_link_still_points_to_the_file_that_was_replaced(tmp_path):
 
 def test_a_folder_that_is_not_there_is_named(tmp_path):
     def write():
-        with files.replacing(tmp_path / "nowhere" / "a.bin"):
+        with files.replace_atomically(tmp_path / "nowhere" / "a.bin"):
             pass
 
     with pytest.raises(FileNotFoundError, match="nowhere"):

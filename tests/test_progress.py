@@ -64,7 +64,7 @@ def test_automated_runs_and_dumb_terminals_are_not_watched(person, name, value):
 
 def test_a_process_without_stderr_is_not_watched(person):
     person.setattr(sys, "stderr", None)
-    assert not progress.watched()
+    assert not progress.is_watched()
 
 
 def test_steps_may_be_counted_in_any_unit(person):

@@ -68,12 +68,12 @@ class _Compiled:
         try:
             return numba.njit(cache=True, **self._options)(self.py_func)
         except RuntimeError:  # numba found no directory that it may write to
-            _warn_of_no_cache()
+            _warn_about_cache()
             return numba.njit(**self._options)(self.py_func)
 
 
 @functools.cache
-def _warn_of_no_cache() -> None:
+def _warn_about_cache() -> None:
     """Warn once in a process."""
     warnings.warn(
         "numba has no directory to keep compiled code in, so models compile again in every "

@@ -40,7 +40,7 @@ def check_path(path: object) -> Path:
 
 
 @contextlib.contextmanager
-def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+def replace_atomically(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """Open a file for writing that replaces ``path`` when the block succeeds.
 
     The data is written to a temporary file in the same folder. If the block raises or is
@@ -61,7 +61,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     >>> import pathlib, tempfile
     >>> from posterity import files
     >>> place = pathlib.Path(tempfile.mkdtemp()) / "numbers.txt"
-    >>> with files.replacing(place) as file:
+    >>> with files.replace_atomically(place) as file:
     ...     _ = file.write(b"1 2 3")
     >>> place.read_text()
     '1 2 3'
@@ -73,7 +73,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        os.chmod(name, _permissions(place))
+        os.chmod(name, _find_permissions(place))
         os.replace(name, place)
     except BaseException:
         with contextlib.suppress(FileNotFoundError):
@@ -82,7 +82,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     _sync_directory(place.parent)
 
 
-def _permissions(place: Path) -> int:
+def _find_permissions(place: Path) -> int:
     """Return the permissions of the replaced file, or those of a new file."""
     try:
         return place.stat().st_mode & 0o7777

@@ -11,7 +11,7 @@ T = TypeVar("T")
 S = TypeVar("S", bound=Sized)
 
 
-def watched() -> bool:
+def is_watched() -> bool:
     """Return whether stderr is an interactive terminal outside automated runs."""
     terminal = sys.stderr is not None and sys.stderr.isatty()
     return terminal and os.environ.get("TERM") != "dumb" and "CI" not in os.environ
@@ -66,12 +66,12 @@ def track(
     >>> sum(len(block) for block in progress.track(blocks, description="Reading", total=5))
     5
     """
-    if not watched():
+    if not is_watched():
         return iter(iterable)
-    return _drawn(iterable, description, total, unit, size)
+    return _draw_bar(iterable, description, total, unit, size)
 
 
-def _drawn(
+def _draw_bar(
     iterable: Iterable[Any],
     description: str,
     total: int | None,
@@ -79,17 +79,17 @@ def _drawn(
     size: Callable[[Any], int],
 ) -> Iterator[Any]:
     """Yield the items and advance the bar after each."""
-    with bar(description) as draw:
+    with make_bar(description) as draw:
         start, done = time.monotonic(), 0
         draw(done, total, "")
         for item in iterable:
             yield item
             done += size(item)
-            draw(done, total, _count(done, start, unit))
+            draw(done, total, _format_count(done, start, unit))
 
 
 @contextlib.contextmanager
-def bar(description: str) -> Iterator[Callable[[int, int | None, str], None]]:
+def make_bar(description: str) -> Iterator[Callable[[int, int | None, str], None]]:
     """Yield a function that draws progress on stderr.
 
     The bar is removed at the end.
@@ -115,7 +115,7 @@ def bar(description: str) -> Iterator[Callable[[int, int | None, str], None]]:
         yield draw
 
 
-def _count(done: int, start: float, unit: str) -> str:
+def _format_count(done: int, start: float, unit: str) -> str:
     """Format the count and the rate."""
     rate = done / max(time.monotonic() - start, 1e-9)
     return f"{done:,} {unit}, {rate:,.0f} {unit}/s"

@@ -53,7 +53,7 @@ def expect_hermite(g: Function, mean: ArrayLike, variance: ArrayLike) -> Array:
     4.0
     """
     m, sd = _moments(mean, variance)
-    return np.tensordot(_NORMAL_WEIGHTS, g(m + sd * _column(_HERMITE_NODES, m.ndim)), axes=1)
+    return np.tensordot(_NORMAL_WEIGHTS, g(m + sd * _as_column(_HERMITE_NODES, m.ndim)), axes=1)
 
 
 def expect_wide(
@@ -87,7 +87,7 @@ def expect_wide(
     0.5
     """
     m, sd, c, h = _two_scales(mean, variance, centre, width)
-    grid = np.concatenate([_spread(_NORMAL_GRID, m), _feature_grid(m, sd, c, h)])
+    grid = np.concatenate([_repeat_over_batch(_NORMAL_GRID, m), _feature_grid(m, sd, c, h)])
 
     def weighted(t: Array) -> Array:
         return g(m + sd * t) * np.exp(-0.5 * t**2 - _LOG_SQRT_2PI)
@@ -121,7 +121,7 @@ def log_expect_wide(
     def log_weighted(t: Array) -> Array:
         return log_g(m + sd * t) - 0.5 * t**2 - _LOG_SQRT_2PI
 
-    around_mean = _spread(_NORMAL_GRID, m)
+    around_mean = _repeat_over_batch(_NORMAL_GRID, m)
     around_peak = _peak_grid(log_weighted, m)
     grid = np.concatenate([around_mean, around_peak, _feature_grid(m, sd, c, h)])
     total = np.full(m.shape, -np.inf)
@@ -175,8 +175,8 @@ def log_integrate_tail(log_f: Function, rate: ArrayLike) -> Array:
     0.2
     """
     r = np.asarray(rate, dtype=np.float64)
-    log_terms = log_f(_column(_LAGUERRE_NODES, r.ndim) / r)
-    return logsumexp(_column(_LAGUERRE_LOG_WEIGHTS, r.ndim) + log_terms, axis=0) - np.log(r)
+    log_terms = log_f(_as_column(_LAGUERRE_NODES, r.ndim) / r)
+    return logsumexp(_as_column(_LAGUERRE_LOG_WEIGHTS, r.ndim) + log_terms, axis=0) - np.log(r)
 
 
 def _moments(mean: ArrayLike, variance: ArrayLike) -> tuple[Array, Array]:
@@ -206,7 +206,7 @@ def _feature_grid(m: Array, sd: Array, c: Array, h: Array) -> Array:
     unit = np.maximum(sd, np.finfo(np.float64).tiny)
     levels = int(np.ceil(np.log2(np.max(sd / h, initial=1.0)))) + 1
     steps = 2.0 ** np.arange(levels)
-    offsets = _column(np.concatenate([-steps[::-1], [0.0], steps]), m.ndim)
+    offsets = _as_column(np.concatenate([-steps[::-1], [0.0], steps]), m.ndim)
     with np.errstate(over="ignore"):
         centre = np.clip((c - m) / unit, -_FARTHEST, _FARTHEST)
         around = np.clip(offsets * np.minimum(h / unit, _FARTHEST), -_FARTHEST, _FARTHEST)
@@ -215,16 +215,16 @@ def _feature_grid(m: Array, sd: Array, c: Array, h: Array) -> Array:
 
 def _peak_grid(log_f: Function, like: Array) -> Array:
     """Breakpoints around the peak of exp(log_f), at distances in proportion to its two widths."""
-    peak = _peak(log_f, like)
-    grid = _column(_PEAK_GRID, like.ndim)
+    peak = _find_peak(log_f, like)
+    grid = _as_column(_PEAK_GRID, like.ndim)
     left = peak - grid * _half_width(log_f, peak, -1.0)
     return np.concatenate([left, peak[None], peak + grid * _half_width(log_f, peak, 1.0)])
 
 
-def _peak(log_f: Function, like: Array) -> Array:
+def _find_peak(log_f: Function, like: Array) -> Array:
     """Where log_f, which rises and then falls, is largest."""
     middle, reach = np.zeros(like.shape), _FARTHEST
-    offsets = _column(np.linspace(-1.0, 1.0, 17), like.ndim)
+    offsets = _as_column(np.linspace(-1.0, 1.0, 17), like.ndim)
     while reach > _NARROWEST:
         t = middle + reach * offsets
         with np.errstate(over="ignore"):
@@ -237,23 +237,23 @@ def _peak(log_f: Function, like: Array) -> Array:
 def _half_width(log_f: Function, peak: Array, side: float) -> Array:
     """The largest power of two, up to 1, at which log_f is less than 1 below its peak."""
     steps = 2.0 ** np.arange(0.0, np.log2(_NARROWEST) - 1.0, -1.0)
-    drop = log_f(peak) - log_f(peak + side * _column(steps, peak.ndim))
+    drop = log_f(peak) - log_f(peak + side * _as_column(steps, peak.ndim))
     return steps[np.argmax(drop < 1.0, axis=0)]
 
 
 def _segments(breakpoints: Array) -> Iterator[tuple[Array, Array]]:
     """Nodes and weights, each (12, *batch), of one segment after the other."""
-    x_unit = _column(0.5 * (_LEGENDRE_NODES + 1.0), breakpoints.ndim - 1)
-    w_unit = _column(0.5 * _LEGENDRE_WEIGHTS, breakpoints.ndim - 1)
+    x_unit = _as_column(0.5 * (_LEGENDRE_NODES + 1.0), breakpoints.ndim - 1)
+    w_unit = _as_column(0.5 * _LEGENDRE_WEIGHTS, breakpoints.ndim - 1)
     for low, high in itertools.pairwise(breakpoints):
         yield low + (high - low) * x_unit, (high - low) * w_unit
 
 
-def _spread(points: Array, like: Array) -> Array:
+def _repeat_over_batch(points: Array, like: Array) -> Array:
     """The points along a new first axis, repeated over the batch."""
-    return np.broadcast_to(_column(points, like.ndim), points.shape + like.shape)
+    return np.broadcast_to(_as_column(points, like.ndim), points.shape + like.shape)
 
 
-def _column(points: Array, n_batch_axes: int) -> Array:
+def _as_column(points: Array, n_batch_axes: int) -> Array:
     """The points along the first axis, with an axis of length one for each axis of the batch."""
     return points.reshape(-1, *(1,) * n_batch_axes)

@@ -80,7 +80,7 @@ def test_the_fitted_model_is_measured_from_its_file(fitted, tmp_path):
     model.save(tmp_path)
     contender = saving.BENCHMARK.contenders[0]
     numbers = saving.measure(SMALL["BayesianLinearRegression"], contender, tmp_path, 1)
-    assert numbers["file_bytes"] == persistence.size(model.model)
+    assert numbers["file_bytes"] == persistence.compute_size(model.model)
     assert numbers["rows_inside"] == 0.0
     assert [path.name for path in tmp_path.iterdir()] == ["fitted.pickle"]
     rows = report._task_table(report.summarise([{"contender": "posterity", **numbers}]))

@@ -15,8 +15,8 @@ from posterity import comparison
 from posterity.comparison.baselines import (
     FrequencyClassifier,
     MeanRegressor,
-    NormalResiduals,
-    StatedProbabilities,
+    NormalNoiseRegressor,
+    ProbabilityClassifier,
 )
 
 
@@ -38,7 +38,7 @@ def test_the_mean_predicts_a_student_t_as_the_textbook_has_it():
 
 def test_a_regressor_of_scikit_learn_is_as_wide_as_its_inner_errors():
     X, y = table()
-    model = NormalResiduals(LinearRegression(), seed=3).fit(X, y)
+    model = NormalNoiseRegressor(LinearRegression(), seed=3).fit(X, y)
     errors = np.empty(len(y))
     for train, test in KFold(3, shuffle=True, random_state=3).split(X):
         errors[test] = y[test] - LinearRegression().fit(X[train], y[train]).predict(X[test])
@@ -56,7 +56,7 @@ def test_frequencies_are_those_of_the_rows():
 def test_stated_probabilities_are_scikit_learns_and_zero_costs_what_its_loss_says():
     X, y = table()
     labels = np.where(y > 0, "up", "down")
-    model = StatedProbabilities(LogisticRegression()).fit(X, labels)
+    model = ProbabilityClassifier(LogisticRegression()).fit(X, labels)
     other = LogisticRegression().fit(X, labels)
     np.testing.assert_allclose(model.predict_proba(X), other.predict_proba(X), rtol=1e-12)
 
@@ -64,7 +64,7 @@ def test_stated_probabilities_are_scikit_learns_and_zero_costs_what_its_loss_say
         def predict_proba(self, X):
             return np.tile([1.0, 0.0], (len(X), 1))
 
-    certain = StatedProbabilities(Certain()).fit(X, labels)
+    certain = ProbabilityClassifier(Certain()).fit(X, labels)
     lost = -certain.predict_log_proba(X)[0, 1]
     assert lost == pytest.approx(-np.log(1e-15), rel=1e-12)
     clipped = np.clip([[1.0, 0.0]], 1e-15, 1.0)

@@ -18,7 +18,7 @@ def busy(seconds):
 
 def test_a_block_that_takes_too_long_is_stopped():
     start = time.perf_counter()
-    with pytest.raises(budget.OutOfTime), budget.at_most(0.05):
+    with pytest.raises(budget.OutOfTime), budget.limit_time(0.05):
         busy(30.0)
     assert time.perf_counter() - start < 15.0
 
@@ -30,7 +30,7 @@ def test_no_handler_of_exceptions_on_the_way_keeps_it():
         except Exception:
             pytest.fail("kept")
 
-    with pytest.raises(budget.OutOfTime), budget.at_most(0.05):
+    with pytest.raises(budget.OutOfTime), budget.limit_time(0.05):
         stubborn()
 
 
@@ -45,28 +45,28 @@ def test_an_alarm_that_was_lost_comes_again(monkeypatch):
             heard.append(1)
         busy(30.0)
 
-    with pytest.raises(budget.OutOfTime), budget.at_most(0.05):
+    with pytest.raises(budget.OutOfTime), budget.limit_time(0.05):
         deaf()
     assert heard == [1]
 
 
 def test_afterwards_alarms_are_as_before():
     before = signal.getsignal(signal.SIGALRM)
-    with budget.at_most(60.0):
+    with budget.limit_time(60.0):
         assert signal.getitimer(signal.ITIMER_REAL)[0] > 0.0
     assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
     assert signal.getsignal(signal.SIGALRM) is before
 
 
 def test_without_a_limit_no_alarm_is_set():
-    with budget.at_most(float("inf")):
+    with budget.limit_time(float("inf")):
         assert signal.getitimer(signal.ITIMER_REAL)[0] == 0.0
 
 
 def test_an_alarm_of_another_is_left_alone():
     signal.setitimer(signal.ITIMER_REAL, 100.0)
     try:
-        with budget.at_most(1e-3):
+        with budget.limit_time(1e-3):
             busy(0.02)
         assert signal.getitimer(signal.ITIMER_REAL)[0] > 50.0
     finally:
@@ -77,7 +77,7 @@ def test_other_threads_take_their_time():
     done = []
 
     def work():
-        with budget.at_most(1e-3):
+        with budget.limit_time(1e-3):
             busy(0.02)
         done.append(1)
 

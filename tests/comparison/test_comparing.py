@@ -329,5 +329,5 @@ def test_categories_dates_and_missing_values_go_in_as_they_are():
 
 def test_results_are_ranked_whatever_order_they_come_in():
     found = compared(numbers(), usual("linear", "tree"))
-    again = comparing.behind_best(found.results[::-1])
+    again = comparing.sort_results(found.results[::-1])
     assert [one.name for one in again] == [one.name for one in found.results]

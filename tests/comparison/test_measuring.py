@@ -30,12 +30,12 @@ def numbers(n=200, seed=0):
 def said_of_numbers(dist, y, **options):
     rows = np.arange(len(y))
     X = rows[:, None].astype(float)
-    return measuring.said(Fixed(dist), X, y, rows, classes=(), n_train=10, **options)
+    return measuring.predict_rows(Fixed(dist), X, y, rows, classes=(), n_train=10, **options)
 
 
 def scored(said):
     held_out = said.with_quantiles()
-    return measuring.result("m", "M()", held_out, measuring.Costs(), baseline=False)
+    return measuring.score_predictions("m", "M()", held_out, measuring.Costs(), baseline=False)
 
 
 def test_scores_of_numbers_are_those_of_the_scoring_room():
@@ -54,10 +54,10 @@ def test_quantiles_stand_at_their_rows_also_after_merging():
     X = np.arange(50.0)[:, None]
     order = np.random.default_rng(3).permutation(50)
     halves = [
-        measuring.said(Fixed(dist), X[rows], y[rows], rows, classes=(), n_train=5)
+        measuring.predict_rows(Fixed(dist), X[rows], y[rows], rows, classes=(), n_train=5)
         for rows in (np.sort(order[:20]), np.sort(order[20:]))
     ]
-    held_out = measuring.together(halves).with_quantiles()
+    held_out = measuring.combine_folds(halves).with_quantiles()
     np.testing.assert_array_equal(held_out.rows, np.arange(50))
     np.testing.assert_array_equal(held_out.y, y)
     np.testing.assert_allclose(held_out.mean, dist.mean())
@@ -109,7 +109,7 @@ def labelled(n=120, seed=0):
 def test_probabilities_of_classes_are_the_estimators():
     X, y = labelled()
     model = classification.BayesianLogisticRegression().fit(X, y)
-    said = measuring.said(model, X, y, np.arange(len(y)), classes=tuple("abc"), n_train=9)
+    said = measuring.predict_rows(model, X, y, np.arange(len(y)), classes=tuple("abc"), n_train=9)
     np.testing.assert_allclose(said.held_out.probabilities, model.predict_proba(X), rtol=1e-12)
     found = scored(said)
     assert found.log_score == pytest.approx(scoring.log_score(model.predict_dist(X), y), rel=1e-12)
@@ -140,7 +140,7 @@ def test_calibration_of_classes_is_the_mean_gap_over_bins_of_as_many_rows():
     held_out = measuring.HeldOut(
         np.arange(60), np.where(right, 0, 1), np.zeros(60), probabilities=probabilities
     )
-    found = measuring.result("m", "", held_out, measuring.Costs(), baseline=False)
+    found = measuring.score_predictions("m", "", held_out, measuring.Costs(), baseline=False)
     assert found.calibration == pytest.approx(0.5 * (0.6 - 0.4) + 0.5 * 0.0, abs=1e-12)
     assert found.accuracy == pytest.approx(39 / 60)
 
@@ -152,7 +152,7 @@ def test_log_prob_alone_is_that_of_everything_said(n_classes):
         model = classification.BayesianLogisticRegression().fit(X, y)
     else:
         model = regression.BayesianLinearRegression().fit(X, y)
-    said = measuring.said(
+    said = measuring.predict_rows(
         model, X, y, np.arange(len(y)), classes=tuple("abc")[:n_classes], n_train=9
     )
     alone = measuring.log_prob(model, X, y, n_classes=n_classes, n_train=9)

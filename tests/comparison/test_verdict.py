@@ -28,14 +28,14 @@ def of_numbers(name, mean, *, baseline=False, spread=0.0, inside=0.9, seed=1):
     )
     zeros = np.zeros(N)
     held_out = HeldOut(np.arange(N), zeros, log_prob, zeros, pit)
-    return measuring.result(name, "", held_out, measuring.Costs(), baseline=baseline)
+    return measuring.score_predictions(name, "", held_out, measuring.Costs(), baseline=baseline)
 
 
 def of_classes(name, mean, *, stated=0.8, right=0.8, baseline=False):
     y = np.where(np.arange(N) < right * N, 0, 1)
     p = np.tile([stated, 1.0 - stated], (N, 1))
     held_out = HeldOut(np.arange(N), y, np.full(N, mean), probabilities=p, classes=("a", "b"))
-    return measuring.result(name, "", held_out, measuring.Costs(), baseline=baseline)
+    return measuring.score_predictions(name, "", held_out, measuring.Costs(), baseline=baseline)
 
 
 def said(*results):
@@ -115,7 +115,9 @@ def test_a_lead_is_paired_row_by_row():
         held_out = HeldOut(
             one.held_out.rows, one.held_out.y, 5.0 * shared + lead, np.zeros(N), one.held_out.pit
         )
-        results.append(measuring.result(name, "", held_out, measuring.Costs(), baseline=False))
+        results.append(
+            measuring.score_predictions(name, "", held_out, measuring.Costs(), baseline=False)
+        )
     assert "better than the second best, 'linear'" in said(*results)
 
 
@@ -150,7 +152,9 @@ def test_right_coverage_of_a_wrong_shape_is_noticed():
     one = of_numbers("linear", -1.0)
     pit = np.where((one.held_out.pit > 0.05) & (one.held_out.pit < 0.95), 0.9, one.held_out.pit)
     held_out = HeldOut(one.held_out.rows, one.held_out.y, one.held_out.log_prob, np.zeros(N), pit)
-    text = said(measuring.result("linear", "", held_out, measuring.Costs(), baseline=False))
+    text = said(
+        measuring.score_predictions("linear", "", held_out, measuring.Costs(), baseline=False)
+    )
     assert "as they should, but other quantiles have calibration errors of up to 85 %" in text
 
 

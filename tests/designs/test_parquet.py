@@ -47,9 +47,11 @@ def test_reads_of_whole_pages_are_cut_into_blocks(frame, tmp_path, monkeypatch):
     frame.write_parquet(file)
     monkeypatch.setattr(parquet, "_PAGE_ROWS", 30)
     chunks = Chunks.from_parquet(file, target="y", rows=7)
-    spans, read_span = [], parquet.Parquet._read
+    spans, read_span = [], parquet.Parquet._read_span
     monkeypatch.setattr(
-        parquet.Parquet, "_read", lambda self, span: spans.append(span) or read_span(self, span)
+        parquet.Parquet,
+        "_read_span",
+        lambda self, span: spans.append(span) or read_span(self, span),
     )
     assert [len(block) for block in chunks] == [7] * 14 + [5]
     assert [len(span) for span in spans] == [28, 28, 28, 19]

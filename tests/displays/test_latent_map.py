@@ -179,9 +179,9 @@ def test_images_lie_apart():
     points = np.concatenate([np.zeros((40, 2)), np.eye(2)]) + 1e-3 * np.random.default_rng(
         0
     ).normal(size=(42, 2))
-    assert sorted(latents.apart(points, 30)[1:]) == [40, 41]
-    assert len(latents.apart(np.ones((5, 2)), 3)) == 1
-    assert len(latents.apart(points, 0)) == 0
+    assert sorted(latents.separate_images(points, 30)[1:]) == [40, 41]
+    assert len(latents.separate_images(np.ones((5, 2)), 3)) == 1
+    assert len(latents.separate_images(points, 0)) == 0
 
 
 @for_each(

@@ -181,7 +181,7 @@ def test_compiled_quantiles_are_those_of_the_general_way(monkeypatch):
     """The second way knows neither that these are normals nor any compiled code."""
     mixture, p = _many_normals(), np.array([[0.01], [0.3], [0.97]])
     compiled = mixture.icdf(p), mixture.iccdf(p)
-    monkeypatch.setattr(Mixture, "_are_spread_normals", lambda self: False)
+    monkeypatch.setattr(Mixture, "_has_spread_normals", lambda self: False)
     for fast, slow in zip(compiled, (mixture.icdf(p), mixture.iccdf(p)), strict=True):
         assert fast.shape == (3, 40)
         np.testing.assert_allclose(fast, slow, rtol=1e-9, atol=1e-9)

@@ -57,7 +57,7 @@ def test_iteration_is_tried_only_where_it_is_cheaper(monkeypatch):
     def refuse(*_):
         raise AssertionError("iterated")
 
-    monkeypatch.setattr(leading, "_by_products", refuse)
+    monkeypatch.setattr(leading, "_iterate_krylov", refuse)
     A, _ = with_spectrum(0.9 ** np.arange(700))
     leading.leading_eigenpairs(A, 30)
     with pytest.raises(AssertionError, match="iterated"):
@@ -66,9 +66,11 @@ def test_iteration_is_tried_only_where_it_is_cheaper(monkeypatch):
 
 def test_where_iteration_does_not_converge_lapack_takes_over(monkeypatch):
     calls = []
-    by_lapack = leading._by_lapack
+    by_lapack = leading._decompose_by_lapack
     monkeypatch.setattr(
-        leading, "_by_lapack", lambda *args: calls.append(len(args[0])) or by_lapack(*args)
+        leading,
+        "_decompose_by_lapack",
+        lambda *args: calls.append(len(args[0])) or by_lapack(*args),
     )
     d = np.linspace(1.0, 0.999, 700)
     values, _ = leading.leading_eigenpairs(with_spectrum(d)[0], 3, max_products=2)
@@ -78,9 +80,9 @@ def test_where_iteration_does_not_converge_lapack_takes_over(monkeypatch):
 
 def test_the_basis_stays_small_where_convergence_is_slow(monkeypatch):
     widths = []
-    outside = leading._outside
+    outside = leading._orthogonal_directions
     monkeypatch.setattr(
-        leading, "_outside", lambda B, R: widths.append(B.shape[1]) or outside(B, R)
+        leading, "_orthogonal_directions", lambda B, R: widths.append(B.shape[1]) or outside(B, R)
     )
     d = 0.99 ** np.arange(700)
     values, _ = leading.leading_eigenpairs(with_spectrum(d)[0], 2)

@@ -141,12 +141,12 @@ def test_scores_are_of_models_that_learned_from_all_rows_outside_a_part(at, here
     schema = tables.infer(sample.frame, "price", drop=["kind"])
     rows = tables.SpreadRows.of(source, sample.frame, schema, folds=3, seed=5)
     models = comparison.candidates("regression", 938, 3, names=["ridge"], on_dask=True)
-    found = comparison.compare_spread(
+    found = comparison.compare_on_dask(
         rows, sample, (*comparison.baselines("regression", on_dask=True), *models)
     )
     everything = pl.read_parquet(at / "all.parquet")
     y, has_target = rows.model.outcomes(everything)
-    X, part = rows.model.inputs(everything), tables.dealt(np.arange(938), 3, seed=5)
+    X, part = rows.model.inputs(everything), tables.assign_folds(np.arange(938), 3, seed=5)
     held = found.best.held_out
     places = sample.positions[held.rows]
     assert len(held.rows) == int(has_target[sample.positions].sum())
@@ -236,7 +236,7 @@ def test_a_folder_with_other_files_is_left_alone(at, here):
     refused = CliRunner().invoke(app, line.split())
     assert refused.exit_code == 2
     assert "not empty" in _told(refused)
-    assert tables.write_answers("answers", model, source) == (938, 4)
+    assert tables.write_predictions("answers", model, source) == (938, 4)
     names = sorted(path.name for path in (at / "answers").iterdir())
     assert names == ["notes.txt", *(f"part-0000{n}.parquet" for n in range(4))]
 
@@ -250,7 +250,7 @@ def test_predictions_that_fail_leave_nothing(at, here):
     ).write_parquet("sales/3.parquet")
     source = tables.open_partitions("sales")
     with pytest.raises(tables.TableError, match=r"sales/3.parquet: Row 41, column 'size'"):
-        tables.write_answers("answers", model, source)
+        tables.write_predictions("answers", model, source)
     assert not (at / "answers").exists()
 
 
@@ -335,8 +335,8 @@ def test_a_cluster_without_workers_is_told(at, monkeypatch):
 
 
 def test_workers_of_other_versions_are_refused_or_told(capsys):
-    here = clusters._versions()()
-    compare, voice = clusters._compare_versions, voices.Voice()
+    here = clusters._version_lister()()
+    compare, voice = clusters._compare_versions, voices.OutputPrinter()
     with pytest.raises(typer.BadParameter, match="posterity is not installed on the Dask worker"):
         compare("tcp://a", here, {**here, "posterity": None}, voice)
     with pytest.raises(typer.BadParameter, match=r"has dask 1\.0, but this machine has"):
@@ -349,7 +349,7 @@ def test_workers_of_other_versions_are_refused_or_told(capsys):
 
 def test_the_question_for_versions_needs_no_posterity_where_it_is_asked(tmp_path):
     place = tmp_path / "question"
-    place.write_bytes(cloudpickle.dumps(clusters._versions()))
+    place.write_bytes(cloudpickle.dumps(clusters._version_lister()))
     code = (
         "import pickle, sys; sys.modules['posterity'] = None; "
         f"print(pickle.load(open({str(place)!r}, 'rb'))()['python'])"
@@ -389,11 +389,11 @@ def test_columns_of_some_files_and_of_folders_are_told(at):
 
 def test_parts_are_dealt_by_place_alone_and_evenly():
     places = np.arange(30_000)
-    part = tables.dealt(places, 5, seed=1)
+    part = tables.assign_folds(places, 5, seed=1)
     counts = np.bincount(part, minlength=5)
     assert np.abs(counts - 6_000).max() < 300  # four standard deviations
-    np.testing.assert_array_equal(tables.dealt(places[10_000:], 5, seed=1), part[10_000:])
-    same = (part == tables.dealt(places, 5, seed=2)).mean()
+    np.testing.assert_array_equal(tables.assign_folds(places[10_000:], 5, seed=1), part[10_000:])
+    same = (part == tables.assign_folds(places, 5, seed=2)).mean()
     assert abs(same - 0.2) < 0.02
     assert abs((part[1:] == part[:-1]).mean() - 0.2) < 0.02
 

@@ -140,8 +140,8 @@ def test_a_task_that_is_run_again_grows_the_same_trees(monkeypatch):
     model = CLASSIFIERS[1]
     rows, X, _ = problem(model)
     expected = clone(model).fit(*dask_rows.as_arrays(rows).parts)
-    play = dealing._play
-    monkeypatch.setattr(dealing, "_play", lambda *given: (play(*given), play(*given))[1])
+    play = dealing._grow
+    monkeypatch.setattr(dealing, "_grow", lambda *given: (play(*given), play(*given))[1])
     found = clone(model).fit(*dask_rows.as_arrays(rows).parts)
     np.testing.assert_array_equal(found.apply(X), expected.apply(X))
 

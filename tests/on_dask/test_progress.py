@@ -89,7 +89,7 @@ def test_nothing_is_drawn_where_nobody_watches(client, person):
 
 
 def test_short_work_draws_nothing_and_asks_nothing(client, person):
-    person.setattr(progress, "bar", pytest.fail)
+    person.setattr(progress, "make_bar", pytest.fail)
     assert seen(Terminal(), work=at_once) == (sum(range(12)), "")
 
 
@@ -124,7 +124,7 @@ def test_an_interrupted_wait_leaves_no_work_behind(client, person):
     def interrupt(description):
         raise KeyboardInterrupt
 
-    person.setattr(progress, "bar", interrupt)
+    person.setattr(progress, "make_bar", interrupt)
     with pytest.raises(KeyboardInterrupt):
         seen(Terminal())
     assert settles(lambda: n_tasks(client), 0)
@@ -139,5 +139,5 @@ def test_a_scheduler_that_does_not_report_is_no_reason_to_fail(client, person):
         async def listen(self):
             raise OSError("the scheduler is gone")
 
-    person.setattr(dask_progress, "_reports", lambda *arguments: Mute())
+    person.setattr(dask_progress, "_make_reports", lambda *arguments: Mute())
     assert seen(Terminal())[0] == sum(range(12))

@@ -12,7 +12,7 @@ from golden_models import X, models, names, table, y
 import posterity
 from posterity import features, kernels, persistence, trees
 from posterity.persistence import fields
-from posterity.persistence.registry import Registry, known
+from posterity.persistence.registry import Registry, list_known_names
 
 SECONDS = 20  # of one file: a machine may be busy, but not for ever
 MEMORY = 8 << 30  # of all that a test may claim
@@ -76,10 +76,12 @@ class Watched:
 @pytest.fixture(scope="session")
 def watched():
     registry = Registry()
-    for name in known():  # modules and annotations are code, which is run once, and not watched
+    for (
+        name
+    ) in list_known_names():  # modules and annotations are code, which is run once, and not watched
         thing = registry.found(name)
         if isinstance(thing, type):
-            fields._hints(thing)
+            fields._resolve_annotations(thing)
     return Watched()
 
 

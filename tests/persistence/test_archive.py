@@ -23,7 +23,7 @@ def text_member(name="model.json", text=b'{"objects":[],"root":1}'):
 
 
 def members():
-    return [text_member(), npy.member("arrays/0.npy", ARRAY, "x")]
+    return [text_member(), npy.make_member("arrays/0.npy", ARRAY, "x")]
 
 
 @pytest.fixture
@@ -59,10 +59,10 @@ def announced(changed, **more):
 
 
 def read_all(path):
-    with archive.opened(path) as opened:
+    with archive.open_archive(path) as opened:
         for i in range(opened.n_arrays):
             with opened.reading(f"arrays/{i}.npy") as reader:
-                npy.read(reader)
+                npy.read_array(reader)
 
 
 def refused(path, words):
@@ -84,15 +84,15 @@ def test_a_file_is_a_plain_zip_that_others_read(path):
 
 
 def test_members_come_back(path):
-    with archive.opened(path) as opened:
+    with archive.open_archive(path) as opened:
         assert opened.n_arrays == 1
         assert opened.n_bytes == path.stat().st_size
         with opened.reading("arrays/0.npy") as reader:
-            np.testing.assert_array_equal(npy.read(reader), ARRAY)
+            np.testing.assert_array_equal(npy.read_array(reader), ARRAY)
 
 
 def test_the_size_is_known_before_anything_is_written(path):
-    assert archive.size(HEADER, members()) == path.stat().st_size
+    assert archive.compute_size(HEADER, members()) == path.stat().st_size
 
 
 @pytest.mark.parametrize("limit", ["ZIP64_LIMIT", "ZIP_FILECOUNT_LIMIT"])
@@ -102,8 +102,8 @@ def test_long_fields_of_large_files_are_read(limit, tmp_path, monkeypatch):
     with place.open("wb") as file:
         archive.write(file, HEADER, members())
     assert b"PK\x06\x06" in place.read_bytes()
-    with archive.opened(place) as opened, opened.reading("arrays/0.npy") as reader:
-        np.testing.assert_array_equal(npy.read(reader), ARRAY)
+    with archive.open_archive(place) as opened, opened.reading("arrays/0.npy") as reader:
+        np.testing.assert_array_equal(npy.read_array(reader), ARRAY)
 
 
 def test_a_file_that_was_cut_off_is_refused(path):
@@ -118,11 +118,11 @@ def test_a_changed_byte_is_noticed_or_does_not_matter(path):
     for i in range(0, len(whole), 3):
         path.write_bytes(whole[:i] + bytes([whole[i] ^ 0x55]) + whole[i + 1 :])
         try:
-            with archive.opened(path) as opened:
+            with archive.open_archive(path) as opened:
                 with opened.reading("model.json") as reader:
                     text = reader.take(reader.left)
                 with opened.reading("arrays/0.npy") as reader:
-                    found = npy.read(reader)
+                    found = npy.read_array(reader)
         except persistence.FileError:
             continue
         assert text == b'{"objects":[],"root":1}'
@@ -254,7 +254,7 @@ def test_a_manifest_that_would_cost_memory_is_refused_before_it_is_read(path, mo
 def test_too_many_arrays_are_refused_before_a_file_is_written(monkeypatch):
     monkeypatch.setattr(container, "MAX_MEMBERS", 2)
     with pytest.raises(persistence.FileError, match="1 arrays, but a file can hold at most"):
-        archive.size(HEADER, members())
+        archive.compute_size(HEADER, members())
 
 
 def test_a_folder_is_refused(tmp_path):
@@ -295,13 +295,13 @@ def test_two_sizes_of_one_member_are_refused(path):
 )
 def test_json_that_no_model_file_has_is_refused(text, words):
     with pytest.raises(persistence.FileError, match=words):
-        strict_json.loads(text, "model.json")
+        strict_json.read_json(text, "model.json")
 
 
 def test_json_of_too_many_objects_is_refused_before_it_is_parsed(monkeypatch):
     monkeypatch.setattr(strict_json, "MAX_BRACKETS", 2)
     with pytest.raises(persistence.FileError, match="more than 2 objects"):
-        strict_json.loads(b"[[],[]]", "model.json")
+        strict_json.read_json(b"[[],[]]", "model.json")
 
 
 def header_of(text, version=b"\1\0"):
@@ -355,16 +355,16 @@ def test_arrays_that_no_model_file_has_are_refused(path, content, words):
 def test_longer_headers_of_arrays_are_read(path, version):
     long = b"\x93NUMPY" + version + struct.pack("<L", len(NUMBERS)) + NUMBERS
     rewrite(path, announced([("model.json", b"{}"), ("arrays/0.npy", long + bytes(16))]))
-    with archive.opened(path) as opened, opened.reading("arrays/0.npy") as reader:
-        np.testing.assert_array_equal(npy.read(reader), np.zeros(2))
+    with archive.open_archive(path) as opened, opened.reading("arrays/0.npy") as reader:
+        np.testing.assert_array_equal(npy.read_array(reader), np.zeros(2))
 
 
 def round_trip(array, tmp_path):
     place = tmp_path / "array"
     with place.open("wb") as file:
-        archive.write(file, HEADER, [text_member(), npy.member("arrays/0.npy", array, "x")])
-    with archive.opened(place) as opened, opened.reading("arrays/0.npy") as reader:
-        return npy.read(reader)
+        archive.write(file, HEADER, [text_member(), npy.make_member("arrays/0.npy", array, "x")])
+    with archive.open_archive(place) as opened, opened.reading("arrays/0.npy") as reader:
+        return npy.read_array(reader)
 
 
 RECORDS = (
@@ -425,12 +425,12 @@ def test_columns_that_lie_together_still_do(tmp_path):
 )
 def test_arrays_of_other_things_are_refused_by_name(array):
     with pytest.raises(persistence.FileError, match=r"model\.when is an array of type"):
-        npy.member("arrays/0.npy", array, "model.when")
+        npy.make_member("arrays/0.npy", array, "model.when")
 
 
 def test_large_arrays_are_written_in_pieces(tmp_path, monkeypatch):
     monkeypatch.setattr(npy, "_PIECE", 64)
-    member = npy.member("arrays/0.npy", np.arange(100.0), "x")
+    member = npy.make_member("arrays/0.npy", np.arange(100.0), "x")
     pieces = [bytes(piece) for piece in member.pieces()]
     assert len(pieces) == 14
     assert sum(map(len, pieces)) == member.size

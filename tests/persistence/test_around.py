@@ -290,14 +290,14 @@ def test_a_name_that_this_scikit_learn_does_not_have_is_refused_with_a_sentence(
 )
 def test_parts_that_make_no_object_are_refused(kind, parts, words):
     with pytest.raises(errors.FileError, match=words):
-        foreign.make(kind, parts)
+        foreign.make_object(kind, parts)
 
 
 def test_a_curve_that_cannot_be_is_refused():
     curve = isotonic.IsotonicRegression().fit([0.0, 1.0, 2.0], [0.0, 1.0, 2.0])
     parts = {**curve.__getstate__(), "y_thresholds_": np.zeros(7)}
     with pytest.raises(errors.FileError, match="an invalid curve"):
-        foreign.complete(isotonic.IsotonicRegression(), parts)
+        foreign.restore_derived_state(isotonic.IsotonicRegression(), parts)
 
 
 def test_a_distribution_that_files_may_not_name_is_refused_before_it_is_written(path):

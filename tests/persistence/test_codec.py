@@ -62,10 +62,10 @@ def through(value, classes=OWN):
     """A value after a way through text and arrays."""
     known = registry.Registry(classes)
     document = encoding.encode(value, known)
-    text = strict_json.dumps({"objects": document.objects, "root": document.root})
+    text = strict_json.write_json({"objects": document.objects, "root": document.root})
     contents = [b"".join(map(bytes, member.pieces())) for member in document.arrays]
     arrays = {i: array_of(content) for i, content in enumerate(contents)}
-    return built(strict_json.loads(text, "model.json"), arrays, classes)
+    return built(strict_json.read_json(text, "model.json"), arrays, classes)
 
 
 def array_of(content):
@@ -397,22 +397,24 @@ def test_an_unknown_class_is_refused_before_any_array_is_read():
     ],
 )
 def test_values_are_held_against_what_was_declared(value, hint, expected):
-    assert fields.fits(value, hint) is expected
+    assert fields.matches_annotation(value, hint) is expected
 
 
 def test_every_name_of_the_registry_is_a_class_or_function_of_its_own_name():
     known = registry.Registry()
-    for name in registry.known():
+    for name in registry.list_known_names():
         thing = known.found(name)
         assert known.name_of(thing) == name
         if isinstance(thing, type):
             assert not getattr(thing, "__abstractmethods__", None), name
-    assert set(registry.TRAINING_ROWS) <= registry.known()
+    assert set(registry.TRAINING_ROWS) <= registry.list_known_names()
 
 
 def test_every_declared_type_is_known_where_it_is_needed():
     known = registry.Registry()
-    for name in registry.known():
+    for name in registry.list_known_names():
         thing = known.found(name)
-        if isinstance(thing, type) and fields._declared(thing):
-            assert set(fields._hints(thing)) == set(fields._declared(thing)), name
+        if isinstance(thing, type) and fields._list_declared_fields(thing):
+            assert set(fields._resolve_annotations(thing)) == set(
+                fields._list_declared_fields(thing)
+            ), name

@@ -56,7 +56,7 @@ def test_a_file_brings_all_of_a_model_back_to_the_last_bit(case, tmp_path):
     again = tmp_path / "again"
     persistence.save(loaded, again, classes=(Bump,))
     assert again.read_bytes() == (tmp_path / "model.posterity").read_bytes()
-    assert again.stat().st_size == persistence.size(case.fitted, classes=(Bump,))
+    assert again.stat().st_size == persistence.compute_size(case.fitted, classes=(Bump,))
 
 
 @pytest.mark.parametrize("through", [through_pickle, through_skops])

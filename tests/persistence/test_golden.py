@@ -26,7 +26,7 @@ def contents(path):
 
 def classes(path):
     """The names of the classes of the objects in a file."""
-    return set(decoding.names(json.loads(contents(path)["model.json"])))
+    return set(decoding.list_class_names(json.loads(contents(path)["model.json"])))
 
 
 def test_every_public_estimator_has_a_golden_file():

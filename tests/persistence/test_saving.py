@@ -271,7 +271,7 @@ def test_rows_that_predictions_do_not_ask_for_stay_out_of_the_file(path):
         posterity.BayesianLogisticRegression().fit(np.tile(X, (n, 1)), np.tile(LABELS, n))
         for n in (1, 20)
     )
-    assert persistence.size(large) < 1.1 * persistence.size(small)
+    assert persistence.compute_size(large) < 1.1 * persistence.compute_size(small)
     loaded = through(large, path)
     np.testing.assert_array_equal(loaded.predict_proba(X), large.predict_proba(X))
     assert loaded.posterior_.fit.log_evidence == large.posterior_.fit.log_evidence
@@ -315,8 +315,8 @@ def holds_a_column(values, rows):
 @pytest.mark.parametrize("case", VECTORS, ids=lambda case: case.name)
 def test_the_rows_inside_a_file_are_counted(case, monkeypatch):
     inside, rows = [], np.asarray(case.rows, dtype=float)
-    member = npy.member
-    monkeypatch.setattr(npy, "member", lambda *a: (inside.append(a[1]), member(*a))[1])
+    member = npy.make_member
+    monkeypatch.setattr(npy, "make_member", lambda *a: (inside.append(a[1]), member(*a))[1])
     document = encoding.encode(case.fitted, registry.Registry((Bump,)))
     found = max((rows_found(values, rows) for values in inside), default=0)
     if any(holds_a_column(values, rows) for values in inside):

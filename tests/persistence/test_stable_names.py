@@ -13,11 +13,11 @@ def moved(monkeypatch):
     monkeypatch.delitem(registry.ROOMS, "optimize.optimum")
     monkeypatch.setitem(registry.PLACES, "inference.old", "optimize.optimum")
     monkeypatch.setitem(registry.RENAMED, "inference.old.Ending", "Optimum")
-    for cached in (registry.known, registry._names_by_place):
+    for cached in (registry.list_known_names, registry._map_places_to_names):
         cached.cache_clear()
     yield
     monkeypatch.undo()
-    for cached in (registry.known, registry._names_by_place):
+    for cached in (registry.list_known_names, registry._map_places_to_names):
         cached.cache_clear()
 
 
@@ -32,14 +32,14 @@ def test_a_thing_that_moved_keeps_its_name_in_files():
 
 def test_every_name_stands_for_one_thing_and_back():
     names = registry.Registry()
-    known = sorted(name for name in registry.known() if not name.startswith("sklearn."))
+    known = sorted(name for name in registry.list_known_names() if not name.startswith("sklearn."))
     assert [names.name_of(names.found(name)) for name in known] == known
 
 
 def test_places_are_those_of_names_that_files_may_use():
-    modules = {name.rpartition(".")[0] for name in registry.known()}
+    modules = {name.rpartition(".")[0] for name in registry.list_known_names()}
     assert modules >= registry.PLACES.keys()
-    assert registry.known() >= registry.RENAMED.keys()
+    assert registry.list_known_names() >= registry.RENAMED.keys()
 
 
 def test_an_object_of_an_earlier_layout_is_read_with_the_fields_of_today(monkeypatch):
@@ -68,4 +68,4 @@ def test_what_an_upgrade_cannot_read_is_a_fault_of_the_file(monkeypatch):
 
 
 def test_upgrades_are_of_names_that_files_may_use():
-    assert registry.known() >= upgrades.UPGRADES.keys()
+    assert registry.list_known_names() >= upgrades.UPGRADES.keys()

@@ -92,7 +92,7 @@ def page(payload: dict[str, Any]) -> str:
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f'<style>{style}</style></head><body><main><div id="what-if"></div></main>'
-        f'<script type="application/json" id="what-if-data">{panel.embedded(payload)}</script>'
+        f'<script type="application/json" id="what-if-data">{panel.embed_json(payload)}</script>'
         f"<script>{script}</script></body></html>"
     )
 

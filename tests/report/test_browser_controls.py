@@ -19,7 +19,7 @@ def test_columns_of_one_value_or_none_can_be_moved(
     schema = panel_cases.schema()
     model = tables.TableModel(regression.BayesianLinearRegression(), schema).fit(frame)
     payload = what_if.payload(model)
-    assert not isinstance(payload, what_if.Refusal)
+    assert not isinstance(payload, what_if.NoPanel)
     path = tmp_path / "panel.html"
     path.write_text(panel_cases.page(payload), encoding="utf-8")
     chromium.open(path)
@@ -43,7 +43,7 @@ def test_names_of_classes_are_told_in_full_or_cut_where_their_bar_begins(
     estimator = classification.BayesianLogisticRegression()
     model = tables.TableModel(estimator, panel_cases.schema(3)).fit(frame)
     payload = what_if.payload(model)
-    assert not isinstance(payload, what_if.Refusal)
+    assert not isinstance(payload, what_if.NoPanel)
     path = tmp_path / "panel.html"
     path.write_text(panel_cases.page(payload), encoding="utf-8")
     with chromium.emulating(width=width):
@@ -85,7 +85,7 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, tables.TableMo
     schema = tables.Schema("y", "regression", inputs)
     model = tables.TableModel(regression.BayesianLinearRegression(), schema).fit(frame)
     payload = what_if.payload(model, first=["town", "clock", "moment"])
-    assert not isinstance(payload, what_if.Refusal)
+    assert not isinstance(payload, what_if.NoPanel)
     path = tmp_path_factory.mktemp("many") / "panel.html"
     path.write_text(panel_cases.page(payload), encoding="utf-8")
     return path, model

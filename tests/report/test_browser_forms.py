@@ -100,7 +100,7 @@ CLASSIFIERS = {
 
 def answers(chromium: browser.Browser, folder: Path, payload: Any, rows: pl.DataFrame) -> list[Any]:
     """What a page says of the rows."""
-    assert not isinstance(payload, what_if.Refusal), payload.why
+    assert not isinstance(payload, what_if.NoPanel), payload.why
     path = folder / "panel.html"
     path.write_text(panel_cases.page(payload), encoding="utf-8")
     chromium.open(path)
@@ -156,7 +156,7 @@ def test_few_rows_tell_what_many_say(
     )
     model, rows = panel_cases.fitted(estimator, 120, n_classes), panel_cases.queries(20)
     payload = what_if.payload(model)
-    assert not isinstance(payload, what_if.Refusal)
+    assert not isinstance(payload, what_if.NoPanel)
     assert "approximates the model by" in payload["model"]["note"]
     found = answers(chromium, tmp_path, payload, rows)
     if n_classes:

@@ -129,7 +129,7 @@ def digest(text: str) -> str:
 
 
 def test_a_page_without_a_panel_runs_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    refusal = pages.what_if.Refusal("No.")
+    refusal = pages.what_if.NoPanel("No.")
     monkeypatch.setattr(pages.what_if, "payload", lambda model, first: refusal)
     text = report.page(stories.numbers())
     assert any("script-src 'none'" in str(a.get("content")) for _, a in Reader(text).elements)
@@ -239,7 +239,7 @@ def test_a_report_that_fails_leaves_what_was_there(
 ) -> None:
     place = tmp_path / "report.html"
     place.write_text("old")
-    monkeypatch.setattr(pages.sections, "of", lambda material: 1 / 0)
+    monkeypatch.setattr(pages.sections, "make_sections", lambda material: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         report.write(place, stories.numbers())
     assert place.read_text() == "old"

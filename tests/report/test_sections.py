@@ -17,7 +17,7 @@ from posterity import comparison, kernels, regression, report
 from posterity.classification import BayesianLogisticRegression, RandomForestClassifier
 from posterity.comparison.results import HeldOut
 from posterity.report import sections
-from posterity.report.material import Material, some
+from posterity.report.material import ReportData, draw_positions
 from posterity.report.sections import (
     calibration,
     class_map,
@@ -38,17 +38,17 @@ from posterity.report.sections import (
 from posterity.report.sections.blocks import Code, Figure, Figures, Items, Panel, Section, Table
 
 
-def looked(story: report.Story) -> Material:
-    return Material.of(story)
+def looked(story: report.Story) -> ReportData:
+    return ReportData.of(story)
 
 
 @functools.cache
-def of_numbers() -> Material:
+def of_numbers() -> ReportData:
     return looked(stories.numbers())
 
 
 @functools.cache
-def of_classes() -> Material:
+def of_classes() -> ReportData:
     return looked(stories.classes())
 
 
@@ -123,10 +123,10 @@ def test_curves_of_numbers_have_the_places_they_ask_for() -> None:
 
 
 def test_a_few_of_many_are_rising_and_different() -> None:
-    chosen = some(1000, 30, np.random.default_rng(0))
+    chosen = draw_positions(1000, 30, np.random.default_rng(0))
     assert len(np.unique(chosen)) == 30
     assert (np.diff(chosen) > 0).all()
-    assert some(5, 30, np.random.default_rng(0)).tolist() == [0, 1, 2, 3, 4]
+    assert draw_positions(5, 30, np.random.default_rng(0)).tolist() == [0, 1, 2, 3, 4]
 
 
 def test_inputs_that_make_no_difference_get_no_place() -> None:
@@ -196,11 +196,11 @@ def test_dots_outside_their_interval_are_told_apart() -> None:
 
 
 def test_a_band_is_drawn_where_one_input_dominates() -> None:
-    assert prediction.dominant(of_numbers()) == "size"
+    assert prediction.dominant_input(of_numbers()) == "size"
     assert len(figures(prediction.section(of_numbers()))) == 2
     even = tuple(dataclasses.replace(one, drop=1.0) for one in of_numbers().importance)
     material = dataclasses.replace(of_numbers(), importance=even)
-    assert prediction.dominant(material) is None
+    assert prediction.dominant_input(material) is None
     assert len(figures(prediction.section(material))) == 1
 
 
@@ -236,7 +236,7 @@ def test_confusions_count_rows() -> None:
 
 
 def test_the_map_is_covered_once() -> None:
-    figure = class_map.figures(of_classes())[0]
+    figure = class_map.draw_map(of_classes())[0]
     boxes = re.findall(r'class="box c\d tile level\d" d="([^"]*)"', figure.picture)
     sides = re.findall(r"M([\d.]+) ([\d.]+)H([\d.]+)V([\d.]+)H", "".join(boxes))
     area = sum(abs((float(b) - float(a)) * (float(d) - float(c))) for a, c, b, d in sides)
@@ -245,10 +245,10 @@ def test_the_map_is_covered_once() -> None:
 
 def test_no_map_of_too_few_numbers_or_too_many_classes() -> None:
     one = stories.flowers().drop("z")
-    assert class_map.figures(looked(stories.told(BayesianLogisticRegression(), one, "c"))) == []
+    assert class_map.draw_map(looked(stories.told(BayesianLogisticRegression(), one, "c"))) == []
     many = stories.flowers(400, classes=9)
     forest = RandomForestClassifier(5, random_state=0)
-    assert class_map.figures(looked(stories.told(forest, many, "c"))) == []
+    assert class_map.draw_map(looked(stories.told(forest, many, "c"))) == []
 
 
 # ---- how sure
@@ -258,7 +258,7 @@ def test_bins_of_reliability_hold_what_came() -> None:
     rng = np.random.default_rng(0)
     stated = rng.random(400)
     came = rng.random(400) < stated
-    found = reliability.bins(stated, came)
+    found = reliability.group_by_probability(stated, came)
     assert len(found.stated) == 10
     assert found.came.mean() == pytest.approx(came.mean())
     assert (np.diff(found.stated) > 0.0).all()
@@ -269,7 +269,7 @@ def test_bins_of_reliability_hold_what_came() -> None:
 
 def test_coverage_counts_central_intervals() -> None:
     pit = np.array([0.5, 0.04, 0.96, 0.2])
-    share = calibration.coverage(pit)
+    share = calibration.observed_coverage(pit)
     assert share[0] == 0.25  # 10 %: from 0.45 to 0.55
     at_90 = int(np.flatnonzero(np.isclose(calibration.STATED, 0.9))[0])
     assert share[at_90] == 0.5
@@ -297,9 +297,9 @@ def test_the_shares_of_the_transform_are_those_of_the_rows() -> None:
 
 
 def test_standardised_residuals_of_right_predictions_are_normal() -> None:
-    z = residuals.standardised(stats.norm.cdf(np.array([1.0, -2.0, 0.5])))
+    z = residuals.standardise_residuals(stats.norm.cdf(np.array([1.0, -2.0, 0.5])))
     assert z == pytest.approx([-2.0, 0.5, 1.0])
-    assert np.isfinite(residuals.standardised(np.array([0.0, 1.0]))).all()
+    assert np.isfinite(residuals.standardise_residuals(np.array([0.0, 1.0]))).all()
 
 
 def test_residuals_are_shown_over_prediction_and_first_number() -> None:
@@ -318,7 +318,7 @@ def test_residuals_are_shown_over_prediction_and_first_number() -> None:
 
 
 def test_weights_come_with_their_deviations() -> None:
-    table = inner.table(of_numbers())
+    table = inner.model_table(of_numbers())
     model = of_numbers().story.model.estimator_
     draws, _ = model.sample_weights(20_000, random_state=1)
     names = list(of_numbers().story.model.encoder_.get_feature_names_out())
@@ -330,7 +330,7 @@ def test_weights_come_with_their_deviations() -> None:
 
 
 def test_weights_of_several_classes_have_a_column_each() -> None:
-    assert inner.table(of_classes()).head == ("Column", "class 0", "class 1", "class 2")
+    assert inner.model_table(of_classes()).head == ("Column", "class 0", "class 1", "class 2")
 
 
 def test_only_weights_that_are_not_zero_are_shown() -> None:
@@ -339,7 +339,7 @@ def test_only_weights_that_are_not_zero_are_shown() -> None:
     frame = pl.DataFrame(
         {**{f"x{j}": X[:, j] for j in range(8)}, "y": X[:, 5] + 0.1 * rng.normal(size=60)}
     )
-    table = inner.table(looked(stories.told(regression.SparseLinearRegression(), frame, "y")))
+    table = inner.model_table(looked(stories.told(regression.SparseLinearRegression(), frame, "y")))
     assert [row.cells[0] for row in table.rows] == ["x5"]
     assert "1 of 8 weights" in table.caption
 
@@ -357,13 +357,13 @@ def test_short_length_scales_stand_first() -> None:
     rng = np.random.default_rng(0)
     x = rng.normal(size=(40, 2))
     frame = pl.DataFrame({"a": x[:, 0], "b": x[:, 1], "y": np.sin(x[:, 1])})
-    table = inner.table(looked(stories.told(model, frame, "y")))
+    table = inner.model_table(looked(stories.told(model, frame, "y")))
     assert [row.cells for row in table.rows] == [("b", "0.5"), ("a", "9")]
 
 
 def test_gains_of_trees_are_shares() -> None:
     forest = RandomForestClassifier(10, random_state=0)
-    table = inner.table(looked(stories.told(forest, stories.flowers(), "c")))
+    table = inner.model_table(looked(stories.told(forest, stories.flowers(), "c")))
     shares = [float(row.cells[1].split("\u202f")[0]) for row in table.rows]
     assert sum(shares) == pytest.approx(100.0, abs=0.2)
 
@@ -379,7 +379,7 @@ def test_importance_has_a_bar_for_each_input() -> None:
 
 def test_kept_rows_are_those_the_model_has_seen() -> None:
     material = looked(stories.vectors())
-    rows = vectors.kept(material)
+    rows = vectors.find_training_rows(material)
     model = material.story.model
     assert rows.min() >= 4  # the first four have no target
     assert np.allclose(
@@ -394,7 +394,9 @@ def test_kept_rows_of_another_table_are_not_shown(change: str) -> None:
     story = stories.vectors()
     frame = story.frame[:-3] if change == "fewer" else story.frame[4:].reverse()
     assert (
-        vectors.section(Material(dataclasses.replace(story, frame=frame), (), frame, np.arange(3)))
+        vectors.section(
+            ReportData(dataclasses.replace(story, frame=frame), (), frame, np.arange(3))
+        )
         is None
     )
 
@@ -455,7 +457,7 @@ def test_curves_of_several_classes_have_a_legend() -> None:
 def test_a_model_that_does_not_run_in_a_page_says_what_to_type(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    refusal = panel.what_if.Refusal("It is too large.")
+    refusal = panel.what_if.NoPanel("It is too large.")
     monkeypatch.setattr(panel.what_if, "payload", lambda model, first: refusal)
     section = panel.section(of_numbers())
     assert not any(isinstance(block, Panel) for block in section.blocks)
@@ -471,11 +473,11 @@ def test_the_inputs_that_matter_most_come_first_in_the_panel():
 
 @for_each("text", ["</script>", "<!--", "a & b", "\u2028\u2029", "\ud800", "]]>"])
 def test_embedded_json_means_the_same_and_ends_no_script(text: str) -> None:
-    embedded = panel.embedded({text: [text, 1.5]})
+    embedded = panel.embed_json({text: [text, 1.5]})
     assert json.loads(embedded) == {text: [text, 1.5]}
     assert not set("<>&\u2028\u2029") & set(embedded)
     with pytest.raises(ValueError, match="JSON"):
-        panel.embedded({"x": float("nan")})
+        panel.embed_json({"x": float("nan")})
 
 
 def test_the_last_section_repeats_command_and_circumstances() -> None:
@@ -493,7 +495,7 @@ def test_the_last_section_repeats_command_and_circumstances() -> None:
 
 def test_every_section_is_on_the_page_in_order() -> None:
     story = stories.compared(stories.numbers(), 0.1, 0.2)
-    names = [section.name for section in sections.of(looked(story))]
+    names = [section.name for section in sections.make_sections(looked(story))]
     assert names == [
         "ranking",
         "prediction",

@@ -44,7 +44,7 @@ def test_ticks_are_multiples_of_one_two_or_five(low: float, width: float) -> Non
 
 @given(st.lists(FINITE, min_size=1, max_size=5))
 def test_a_scale_holds_all_its_values_and_names_each_tick(values: list[float]) -> None:
-    scale = scales.linear(np.array(values) / 4.0)
+    scale = scales.linear_scale(np.array(values) / 4.0)
     assert len(scale.ticks) == len(scale.labels)
     places = scale.at(np.array(values) / 4.0)
     assert np.all((places >= 0.0) & (places <= 1.0))
@@ -53,27 +53,27 @@ def test_a_scale_holds_all_its_values_and_names_each_tick(values: list[float]) -
 
 @for_each("values", [[], [np.nan], [5.0], [5.0, 5.0], [0.0], [np.inf, 1.0]])
 def test_a_scale_of_next_to_nothing_has_two_ends(values: list[float]) -> None:
-    scale = scales.linear(values)
+    scale = scales.linear_scale(values)
     assert np.isfinite([scale.low, scale.high]).all()
     assert scale.high > scale.low
 
 
 def test_labels_have_the_decimals_of_their_step() -> None:
-    assert scales.between(0.0, 1.0).labels == ("0.0", "0.2", "0.4", "0.6", "0.8", "1.0")
-    assert scales.between(0.0, 100.0).labels == ("0", "20", "40", "60", "80", "100")
+    assert scales.scale_between(0.0, 1.0).labels == ("0.0", "0.2", "0.4", "0.6", "0.8", "1.0")
+    assert scales.scale_between(0.0, 100.0).labels == ("0", "20", "40", "60", "80", "100")
 
 
 def test_a_power_of_ten_is_taken_out_of_long_numbers() -> None:
-    scale = scales.between(0.0, 4e15, "y")
+    scale = scales.scale_between(0.0, 4e15, "y")
     assert scale.labels == ("0", "1", "2", "3", "4")
     assert scale.title == "y (\u00d7\u202f10\u00b9\u2075)"
-    small = scales.between(0.0, 4e-7, "y")
+    small = scales.scale_between(0.0, 4e-7, "y")
     assert small.labels == ("0", "1", "2", "3", "4")
     assert small.title.endswith("10\u207b\u2077)")
 
 
 def test_crowded_labels_are_named_every_second_time() -> None:
-    labels = scales.between(0.9986, 1.0).labels
+    labels = scales.scale_between(0.9986, 1.0).labels
     assert labels[::2] == ("0.9986", "0.9990", "0.9994", "0.9998")
     assert set(labels[1::2]) == {""}
 
@@ -89,12 +89,12 @@ def test_crowded_labels_are_named_every_second_time() -> None:
 )
 def test_dates_are_marked_where_a_calendar_turns(days: int, first: str, second: str) -> None:
     start = (np.datetime64("2020-01-01") - np.datetime64("1970-01-01")).astype(float)
-    assert scales.days([start, start + days]).labels[:2] == (first, second)
+    assert scales.date_scale([start, start + days]).labels[:2] == (first, second)
 
 
 @for_each("day", [-1e9, -1e5, 0.0, 1e6, 1e300])
 def test_dates_beyond_the_calendar_do_no_harm(day: float) -> None:
-    scale = scales.days([day, 0.0])
+    scale = scales.date_scale([day, 0.0])
     assert scale.high > scale.low
 
 
@@ -115,12 +115,12 @@ def test_dates_beyond_the_calendar_do_no_harm(day: float) -> None:
     ],
 )
 def test_numbers_have_three_digits(value: float | None, text: str) -> None:
-    assert plain(numbers.short(value)) == text
+    assert plain(numbers.format_short(value)) == text
 
 
 @given(st.floats(1e-3, 1e6))
 def test_a_short_number_is_right_to_half_a_digit(value: float) -> None:
-    written = float(numbers.short(value, 4).replace("\N{NARROW NO-BREAK SPACE}", ""))
+    written = float(numbers.format_short(value, 4).replace("\N{NARROW NO-BREAK SPACE}", ""))
     assert written == pytest.approx(value, rel=6e-4) or abs(written - value) <= 0.5
 
 
@@ -137,7 +137,7 @@ def test_a_short_number_is_right_to_half_a_digit(value: float) -> None:
 def test_an_error_says_how_many_digits_count(
     value: float, error: float, texts: tuple[str, str]
 ) -> None:
-    assert tuple(map(plain, numbers.with_error(value, error))) == texts
+    assert tuple(map(plain, numbers.format_with_error(value, error))) == texts
 
 
 @for_each(
@@ -145,16 +145,18 @@ def test_an_error_says_how_many_digits_count(
     [(0, "0 B"), (999, "999 B"), (1000, "1 kB"), (12345, "12.3 kB"), (2 * 10**9, "2 GB")],
 )
 def test_sizes_are_in_the_unit_that_suits_them(n: int, text: str) -> None:
-    assert plain(numbers.size(n)) == text
+    assert plain(numbers.format_bytes(n)) == text
 
 
 def test_long_texts_are_cut_and_lines_joined() -> None:
-    assert numbers.clipped("a\n b", 10) == "a b"
-    assert numbers.clipped("x" * 30, 10) == "x" * 9 + "\u2026"
+    assert numbers.clip_text("a\n b", 10) == "a b"
+    assert numbers.clip_text("x" * 30, 10) == "x" * 9 + "\u2026"
 
 
 def plot() -> svg.Plot:
-    return svg.Plot(scales.between(0.0, 10.0, ATTACK), scales.names([ATTACK, "b"], "names"))
+    return svg.Plot(
+        scales.scale_between(0.0, 10.0, ATTACK), scales.category_scale([ATTACK, "b"], "names")
+    )
 
 
 def test_texts_and_attributes_are_escaped() -> None:
@@ -169,7 +171,7 @@ def test_texts_and_attributes_are_escaped() -> None:
 
 
 def test_marks_are_where_the_scales_say() -> None:
-    p = svg.Plot(scales.between(0.0, 10.0), scales.between(0.0, 1.0))
+    p = svg.Plot(scales.scale_between(0.0, 10.0), scales.scale_between(0.0, 1.0))
     dot = ElementTree.fromstring(p.dots([5.0], [1.0], "ink"))[0].attrib
     middle = p.left + 0.5 * (p.width - p.left - p.right)
     assert (float(dot["cx"]), float(dot["cy"])) == (middle, p.top)
@@ -183,7 +185,7 @@ def test_marks_are_where_the_scales_say() -> None:
 
 
 def test_an_area_is_closed_below_its_upper_line() -> None:
-    p = svg.Plot(scales.between(0.0, 1.0), scales.between(0.0, 1.0))
+    p = svg.Plot(scales.scale_between(0.0, 1.0), scales.scale_between(0.0, 1.0))
     d = ElementTree.fromstring(p.area([0.0, 1.0], [0.0, 0.0], [1.0, 1.0], "x")).attrib["d"]
     corners = [tuple(map(float, c.split())) for c in re.split("[ML]", d.removesuffix("Z"))[1:]]
     left, right, floor = p.left, p.width - p.right, p.height - p.bottom
@@ -191,6 +193,6 @@ def test_an_area_is_closed_below_its_upper_line() -> None:
 
 
 def test_marks_outside_the_scale_stay_on_the_page() -> None:
-    p = svg.Plot(scales.between(0.0, 1.0), scales.between(0.0, 1.0))
+    p = svg.Plot(scales.scale_between(0.0, 1.0), scales.scale_between(0.0, 1.0))
     dot = ElementTree.fromstring(p.dots([99.0], [-99.0], "ink"))[0].attrib
     assert (float(dot["cx"]), float(dot["cy"])) == (p.width - p.right, p.height - p.bottom)

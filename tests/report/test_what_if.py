@@ -20,7 +20,7 @@ WITHOUT_A_FORM = {"DiscreteClassifier"}  # of counts, not of rows that are encod
 
 def payload_of(estimator: object, n_classes: int = 0) -> dict[str, object]:
     found = what_if.payload(panel_cases.fitted(estimator, n_classes=n_classes))
-    assert not isinstance(found, what_if.Refusal), found.why
+    assert not isinstance(found, what_if.NoPanel), found.why
     return found
 
 
@@ -36,7 +36,7 @@ def payload_of(estimator: object, n_classes: int = 0) -> dict[str, object]:
     ],
 )
 def test_packing_takes_the_smallest_type_that_loses_nothing(values: list[float], kind: str) -> None:
-    found = packing.packed(values)
+    found = packing.pack_array(values)
     dtype = {"u8": "u1", "u16": "<u2", "f32": "<f4", "f64": "<f8"}[found["type"]]
     assert found["type"] == kind
     read = np.frombuffer(base64.b64decode(found["data"]), dtype)
@@ -70,7 +70,7 @@ def test_controls_say_how_dates_and_whole_numbers_are_given() -> None:
     schema = tables.infer(frame, "y", date=("clock", "moment"), keep=("whole",))
     model = tables.TableModel(regression.BayesianLinearRegression(), schema).fit(frame)
     found = what_if.payload(model, first=["whole", "no such column"])
-    assert not isinstance(found, what_if.Refusal)
+    assert not isinstance(found, what_if.NoPanel)
     kinds = {part["name"]: part.get("written", part.get("whole")) for part in found["inputs"]}
     assert kinds == {"clock": "time", "moment": "datetime", "whole": True}
     assert found["first"] == ["whole"]
@@ -80,7 +80,7 @@ def test_a_column_of_which_nothing_was_seen_starts_as_missing() -> None:
     frame = panel_cases.frame(30).with_columns(width=pl.lit(None, pl.Float64), age=pl.lit(5.0))
     estimator = regression.BayesianLinearRegression()
     found = what_if.payload(tables.TableModel(estimator, panel_cases.schema()).fit(frame))
-    assert not isinstance(found, what_if.Refusal)
+    assert not isinstance(found, what_if.NoPanel)
     width, age = found["inputs"][:2]
     assert (width["low"], width["start"], width["high"]) == (0.0, None, 0.0)
     assert (age["low"], age["start"], age["high"]) == (5.0, 5.0, 5.0)
@@ -92,7 +92,7 @@ def test_classes_are_named_in_the_order_of_their_probabilities() -> None:
 
 
 def test_every_estimator_has_a_form_or_is_known_to_have_none() -> None:
-    registered = tuple(forms.form.registry)
+    registered = tuple(forms.pack_estimator.registry)
     for room in (regression, classification):
         for name, found in inspect.getmembers(room, inspect.isclass):
             public = name in room.__all__ and hasattr(found, "fit")
@@ -116,7 +116,7 @@ def test_every_estimator_has_a_form_or_is_known_to_have_none() -> None:
 )
 def test_what_does_not_run_in_a_page_is_refused_in_words(estimator: object, sentence: str) -> None:
     found = what_if.payload(panel_cases.fitted(estimator, 40))
-    assert isinstance(found, what_if.Refusal)
+    assert isinstance(found, what_if.NoPanel)
     assert sentence in found.why
     assert found.why.endswith(".")
 
@@ -127,7 +127,7 @@ def test_the_nearest_normal_is_told_as_laplaces_is(columns: str) -> None:
     y, told = np.digitize(X[:, 0] - 2.0 * X[:, 1], [-1.5, 1.5]), []
     for how in ("auto", "laplace"):
         model = classification.SparseLogisticRegression(columns=columns, inference=how).fit(X, y)
-        told.append(latents.spread(model.posterior_))
+        told.append(latents.pack_covariance(model.posterior_))
     assert type(model.posterior_.fit).__name__ == "LaplaceFit"
     differ = {name for name in told[0].keys() | told[1].keys() if told[0][name] != told[1][name]}
     assert differ == {"lower"}
@@ -139,7 +139,7 @@ def test_a_payload_is_never_larger_than_a_page_should_carry(
     model = panel_cases.fitted(regression.BayesianLinearRegression())
     monkeypatch.setattr(packing, "LIMIT", 3000)
     found = what_if.payload(model)
-    assert isinstance(found, what_if.Refusal)
+    assert isinstance(found, what_if.NoPanel)
     assert "too large for a page" in found.why
 
 
@@ -148,7 +148,7 @@ def test_what_few_rows_cannot_tell_is_refused(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(condensing, "TELLING", 20)
     estimator = regression.GaussianProcessRegressor(kernels.RBF(0.3).fixed(), random_state=0)
     found = what_if.payload(panel_cases.fitted(estimator))
-    assert isinstance(found, what_if.Refusal)
+    assert isinstance(found, what_if.NoPanel)
     assert "covariances of 60 rows" in found.why
 
 

@@ -19,15 +19,15 @@ def model():
 
 def test_pieces_say_what_the_whole_says(model, monkeypatch):
     rows = pl.DataFrame({"x": np.linspace(-1.0, 5.0, 11)})
-    whole = tables.with_answers(model, rows)
+    whole = tables.append_predictions(model, rows)
     monkeypatch.setattr(answers, "_ROWS", 3)
-    pieces = tables.with_answers(model, rows)
+    pieces = tables.append_predictions(model, rows)
     assert pieces.columns == whole.columns
     np.testing.assert_allclose(pieces.to_numpy(), whole.to_numpy(), rtol=1e-12)
 
 
 def test_no_rows_get_no_answers_but_all_columns(model):
-    none = tables.with_answers(model, pl.DataFrame(schema={"x": pl.Float64}), quantiles=[0.5])
+    none = tables.append_predictions(model, pl.DataFrame(schema={"x": pl.Float64}), quantiles=[0.5])
     assert none.shape == (0, 4)
     assert none.columns == ["x", "y_mean", "y_std", "y_q50"]
 
@@ -36,7 +36,7 @@ def test_no_rows_get_no_answers_but_all_columns(model):
     ("level", "name"), [(0.05, "y_q05"), (0.5, "y_q50"), (0.975, "y_q97.5"), (0.001, "y_q0.1")]
 )
 def test_quantiles_are_named_by_their_percentage(model, level, name):
-    rows = tables.with_answers(model, pl.DataFrame({"x": [1.0]}), quantiles=[level])
+    rows = tables.append_predictions(model, pl.DataFrame({"x": [1.0]}), quantiles=[level])
     assert rows.columns[-1] == name
     expected = model.predict_dist({"x": [1.0]}).icdf(level)
     np.testing.assert_allclose(rows[name], expected)
@@ -47,8 +47,8 @@ def test_classes_are_answered_with_their_labels():
     fitted = tables.TableModel(
         classification.BayesianLogisticRegression(), tables.infer(frame, "kind")
     ).fit(frame)
-    said = tables.with_answers(fitted, pl.DataFrame({"x": [0.0, 1.0]}))
+    said = tables.append_predictions(fitted, pl.DataFrame({"x": [0.0, 1.0]}))
     assert said.columns == ["x", "kind_predicted", "kind_p_no", "kind_p_yes"]
     assert said["kind_predicted"].to_list() == ["no", "yes"]
     np.testing.assert_array_equal(said[:, 2:].to_numpy(), fitted.predict_proba({"x": [0.0, 1.0]}))
-    assert tables.with_answers(fitted, pl.DataFrame(schema={"x": pl.Float64})).height == 0
+    assert tables.append_predictions(fitted, pl.DataFrame(schema={"x": pl.Float64})).height == 0

@@ -58,7 +58,7 @@ class TestNumbers:
         ],
     )
     def test_texts_are_read_as_a_person_would(self, text, number):
-        values = texts.numbers(pl.Series([text]))
+        values = texts.parse_numbers(pl.Series([text]))
         assert values.odd[0] == (number is None)
         assert values.numbers[0] == number or (number is None and math.isnan(values.numbers[0]))
 
@@ -67,7 +67,7 @@ class TestNumbers:
         [("3,14", 3.14), ("1.234,5", 1234.5), ("1.234", 1234.0), ("-7", -7.0), ("2.5", None)],
     )
     def test_decimal_commas(self, text, number):
-        values = texts.numbers(pl.Series([text]), "comma")
+        values = texts.parse_numbers(pl.Series([text]), "comma")
         assert values.odd[0] == (number is None)
         assert values.numbers[0] == number or number is None
 
@@ -123,7 +123,7 @@ class TestNumbers:
 
     def test_lengths_of_time_are_in_days(self):
         hours = pl.Series([datetime.timedelta(hours=6), None])
-        np.testing.assert_array_equal(texts.numbers(hours).numbers, [0.25, np.nan])
+        np.testing.assert_array_equal(texts.parse_numbers(hours).numbers, [0.25, np.nan])
 
 
 class TestCategories:
@@ -171,7 +171,7 @@ class TestCategories:
     def test_numbers_as_labels_do_not_depend_on_their_type(self):
         fitted = encoder("category", ["1", "2", "2.5"])
         np.testing.assert_array_equal(encoded(fitted, [1.0, 2.0, 2.5]), np.eye(3))
-        assert texts.labels(pl.Series([1, 2])).to_list() == ["1", "2"]
+        assert texts.convert_labels(pl.Series([1, 2])).to_list() == ["1", "2"]
 
     def test_no_level_at_all(self):
         fitted = encoder("category", [None, "NA"])
@@ -195,10 +195,12 @@ class TestDates:
             ("%B %d, %Y %H:%M:%S", "mon d y"),
         ]:
             written = pl.Series([moment.strftime(form) for moment in moments])
-            values = dates.days(written, style)
+            values = dates.parse_days(written, style)
             assert not values.odd.any()
             np.testing.assert_allclose(values.numbers, expected, rtol=0, atol=1e-9)
-        np.testing.assert_allclose(dates.days(pl.Series(moments)).numbers, expected, atol=1e-9)
+        np.testing.assert_allclose(
+            dates.parse_days(pl.Series(moments)).numbers, expected, atol=1e-9
+        )
 
     @pytest.mark.parametrize(
         ("text", "day"),
@@ -214,12 +216,12 @@ class TestDates:
         ],
     )
     def test_zones_and_fractions(self, text, day):
-        assert dates.days(pl.Series([text])).numbers[0] == pytest.approx(day, abs=1e-12)
+        assert dates.parse_days(pl.Series([text])).numbers[0] == pytest.approx(day, abs=1e-12)
 
     @pytest.mark.parametrize(("text", "year"), [("1/1/68", 2068), ("1/1/69", 1969)])
     def test_years_of_two_digits(self, text, year):
         start = datetime.date(year, 1, 1) - datetime.date(1970, 1, 1)
-        assert dates.days(pl.Series([text]), "dmy").numbers[0] == start.days
+        assert dates.parse_days(pl.Series([text]), "dmy").numbers[0] == start.days
 
     @pytest.mark.parametrize(
         "text", ["2020-02-30", "2019-02-29", "2020-13-01", "2020-00-10", "2020-01-00", "soon",
@@ -278,7 +280,7 @@ class TestDates:
         assert fitted.parts_[0].day
 
     def test_whole_numbers_spell_dates(self):
-        typed = dates.days(pl.Series([19700103, None, 20201301]), "compact")
+        typed = dates.parse_days(pl.Series([19700103, None, 20201301]), "compact")
         np.testing.assert_array_equal(typed.numbers, [2.0, np.nan, np.nan])
         np.testing.assert_array_equal(typed.odd, [False, False, True])
 
@@ -355,7 +357,7 @@ def test_whatever_the_cells_hold_numbers_or_a_table_error_come_out(fitted_to, as
 @for_each("times", [1, 5])
 def test_dates_that_come_again_are_read_as_each_alone(times):
     written = ["2024-02-29", "2023-02-29", None, "?", "2024-03-01 06:00", "soon"] * times
-    together = dates.days(pl.Series(written, dtype=pl.String))
-    alone = [dates.days(pl.Series([text], dtype=pl.String)) for text in written]
+    together = dates.parse_days(pl.Series(written, dtype=pl.String))
+    alone = [dates.parse_days(pl.Series([text], dtype=pl.String)) for text in written]
     np.testing.assert_array_equal(together.numbers, [one.numbers[0] for one in alone])
     assert together.odd.tolist() == [bool(one.odd[0]) for one in alone]

@@ -197,7 +197,7 @@ class TestLeftOut:
         assert "no value" in dropped(inferred(["NA"] * N))["it"]
         assert inferred([3.0] * N, keep=["it"]).dropped[0].final
         frame = {"a": ["b"] * N, "c": ["d"] * N, "x": X, "y": Y}
-        said = tables.sentences(tables.infer(frame, "y"), frame)
+        said = tables.describe_schema(tables.infer(frame, "y"), frame)
         assert "Excluded: 'a', 'c', because each has the same value in every row." in said
 
     def test_one_label_or_nothing_says_something(self):
@@ -310,7 +310,7 @@ class TestLeftOut:
     def test_as_asked(self):
         schema = inferred(texts(X[::-1]), drop=["it"])
         assert "it" in dropped(schema)
-        assert "Excluded as requested: 'it'." in tables.sentences(schema, with_column(X))
+        assert "Excluded as requested: 'it'." in tables.describe_schema(schema, with_column(X))
 
 
 class TestTarget:
@@ -434,7 +434,7 @@ def test_sentences_say_what_was_inferred_and_how_to_change_it():
             "y": [None, *Y[1:]],
         }
     )
-    said = " ".join(tables.sentences(tables.infer(frame, "y", keep=["city"]), frame))
+    said = " ".join(tables.describe_schema(tables.infer(frame, "y", keep=["city"]), frame))
     for part in (
         "regression on 59 rows, 1 more without a target",
         "--task classification",
@@ -507,7 +507,7 @@ def test_rows_of_labels_are_equal_by_nature():
 
 def test_long_names_are_cut_where_they_are_listed():
     frame = {"x" * 300: [1.0, 2.0, 4.0], "y": [1.5, 2.5, 9.0]}
-    said = tables.sentences(tables.infer(frame, "y"), frame)
+    said = tables.describe_schema(tables.infer(frame, "y"), frame)
     assert all(len(sentence) < 200 for sentence in said)
 
 
@@ -528,7 +528,7 @@ def test_numbers_filled_with_zeros_are_pointed_out(written, is_code):
 def test_a_target_that_is_no_number_is_told():
     x = np.random.default_rng(0).normal(size=60)
     frame = pl.DataFrame({"x": x, "y": ["oops", *(f"{value:.3f}" for value in x[1:] ** 2)]})
-    said = tables.sentences(tables.infer(frame, "y"), frame)
+    said = tables.describe_schema(tables.infer(frame, "y"), frame)
     assert "1 more without a target is excluded" in said[0]
     assert "'y' is read as numbers, 1 text treated as missing." in said
 

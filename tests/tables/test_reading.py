@@ -180,7 +180,7 @@ def test_records_end_where_the_grammar_of_cells_ends_them(text):
             ends.append(at)
             n_cells.append(n)
         n = n + 1 if text[cell.end()] == "," else 1
-    found = records.scan(text.encode(), ",")
+    found = records.find_records(text.encode(), ",")
     assert found.ends.tolist() == ends
     assert found.n_cells.tolist() == n_cells
 
@@ -189,14 +189,14 @@ def test_records_end_where_the_grammar_of_cells_ends_them(text):
 @hypothesis.settings(deadline=None, max_examples=300)
 def test_odd_records_are_quoted_anew_without_changing_their_cells(text):
     data = text.encode()
-    found = records.scan(data, ",")
+    found = records.find_records(data, ",")
     for i in range(len(found)):
-        cells = records.cells(data[found.start(i) : found.start(i + 1)], ",")
-        anew = records.quoted(cells, ",")
-        again = records.scan(anew, ",")
+        cells = records.split_cells(data[found.start(i) : found.start(i + 1)], ",")
+        anew = records.format_record(cells, ",")
+        again = records.find_records(anew, ",")
         assert len(cells) == found.n_cells[i] == again.n_cells[0]
         assert not again.odd[0]
-        assert records.cells(anew, ",") == cells
+        assert records.split_cells(anew, ",") == cells
 
 
 @hypothesis.given(
@@ -213,11 +213,12 @@ def test_odd_records_are_quoted_anew_without_changing_their_cells(text):
 )
 def test_unquoted_text_is_read_as_the_grammar_of_cells_reads_it(file, rows):
     body = "".join(",".join(row) + "\n" for row in rows).encode()
-    found = records.scan(body, ",")
+    found = records.find_records(body, ",")
     hypothesis.assume(found.n_cells.tolist() == [3] * len(rows))
     expected = [
         tuple(
-            None if cell is None else cell.decode() for cell in records.cells(body[start:end], ",")
+            None if cell is None else cell.decode()
+            for cell in records.split_cells(body[start:end], ",")
         )
         for start, end in zip([0, *found.ends.tolist()], found.ends.tolist(), strict=False)
     ]
@@ -246,7 +247,7 @@ def test_names_of_columns_are_those_of_the_header_made_different(line, names, fi
 
 
 def test_many_repeated_names_are_numbered_without_end():
-    names = headers.unique(["x", ""] * 20_000)
+    names = headers.make_names_unique(["x", ""] * 20_000)
     assert len(set(names)) == 40_000
 
 
@@ -406,7 +407,7 @@ def test_files_without_permission_are_refused(file):
     ],
 )
 def test_failures_of_the_system_are_sentences(error, words):
-    with pytest.raises(tables.TableError, match=words), streams.readable("a.csv"):
+    with pytest.raises(tables.TableError, match=words), streams.convert_system_errors("a.csv"):
         raise error
 
 

@@ -40,7 +40,7 @@ class Noise(likelihoods.Likelihood):
         m, v = np.broadcast_arrays(np.asarray(mean, float), np.asarray(variance, float))
         return distributions.Normal(m, np.sqrt(v + self.variance))
 
-    def _ranges(self, y, weights):
+    def _search_ranges(self, y, weights):
         v = np.var(y)
         return {"variance": (0.5 * v, 1e-6 * v, 10.0 * v)}
 

@@ -325,8 +325,8 @@ def test_the_choice_by_one_newton_step_is_nearly_the_full_one():
             quick, full = (
                 codes[test] <= code
                 for test, code in (
-                    boosting._best_by_one_step(screen, rows),
-                    boosting._best_by_optimum(screen, rows),
+                    boosting._find_best_by_one_step(screen, rows),
+                    boosting._find_best_by_optimum(screen, rows),
                 )
             )
         ratios.append(rows.gain(quick, rows.optimum(quick)) / rows.gain(full, rows.optimum(full)))
@@ -341,7 +341,7 @@ def test_the_best_of_all_is_chosen_by_full_optimisation():
     _, codes = laid_out(X)
     rows = rows_at(TwoClasses, y, np.ones(50))
     with Screen.opened(codes, rows.weights, None) as screen:
-        test, code = boosting._best_by_optimum(screen, rows)
+        test, code = boosting._find_best_by_optimum(screen, rows)
     best = rows.gain(codes[test] <= code, rows.optimum(codes[test] <= code))
     for row in codes:
         for c in np.unique(row)[:-1]:

@@ -3,14 +3,14 @@
 _UNITS = ("B", "kB", "MB", "GB")
 
 
-def duration(seconds: float) -> str:
+def format_duration(seconds: float) -> str:
     """Format a duration with the most readable unit."""
     if seconds < 0.0995:
         return f"{1e3 * seconds:.2g} ms"
     return f"{seconds:.2g} s" if seconds < 9.95 else f"{seconds:.0f} s"
 
 
-def size(n_bytes: int) -> str:
+def format_size(n_bytes: int) -> str:
     """Format a number of bytes with the most readable unit."""
     value = float(n_bytes)
     for unit in _UNITS[:-1]:

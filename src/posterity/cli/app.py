@@ -69,13 +69,13 @@ def compare(
     json: options.Json = False,
 ) -> None:
     """Rank models by cross-validation, write a report and save the best model."""
-    with outcome.told():
+    with outcome.report_errors():
         from posterity.cli import compare as work
         from posterity.cli import table_input, voice
 
-        request = table_input.asked(context.params)
-        plan = work.Plan(request, models, time, folds, report, save, force)
-        work.run(plan, voice.Voice(json))
+        request = table_input.request_from_parameters(context.params)
+        plan = work.CompareRequest(request, models, time, folds, report, save, force)
+        work.run(plan, voice.OutputPrinter(json))
 
 
 @app.command()
@@ -106,12 +106,12 @@ def fit(
     json: options.Json = False,
 ) -> None:
     """Fit one model to a table and save it."""
-    with outcome.told():
+    with outcome.report_errors():
         from posterity.cli import fit as work
         from posterity.cli import table_input, voice
 
-        request = table_input.asked(context.params)
-        work.run(work.Plan(request, model, save, force), voice.Voice(json))
+        request = table_input.request_from_parameters(context.params)
+        work.run(work.FitRequest(request, model, save, force), voice.OutputPrinter(json))
 
 
 @app.command()
@@ -144,17 +144,17 @@ def predict(
 
     Every row is predicted, in batches, so the table may be larger than memory.
     """
-    levels = options.quantile_levels(quantiles)
+    levels = options.parse_quantile_levels(quantiles)
     if json and out == "-":
         raise typer.BadParameter(
             "--json prints to standard output, so predictions need a file: add --out FILE."
         )
-    with outcome.told():
+    with outcome.report_errors():
         from posterity.cli import predict as work
         from posterity.cli import voice
 
-        plan = work.Plan(model, data, out, levels, prefix, format, separator, dask, force)
-        work.run(plan, voice.Voice(json, aside=out == "-"))
+        plan = work.PredictRequest(model, data, out, levels, prefix, format, separator, dask, force)
+        work.run(plan, voice.OutputPrinter(json, aside=out == "-"))
 
 
 @app.command()
@@ -168,12 +168,12 @@ def evaluate(
     json: options.Json = False,
 ) -> None:
     """Score a saved model on rows with known target values."""
-    with outcome.told():
+    with outcome.report_errors():
         from posterity.cli import evaluate as work
         from posterity.cli import voice
 
-        plan = work.Plan(model, data, rows, format, separator, seed)
-        work.run(plan, voice.Voice(json))
+        plan = work.EvaluateRequest(model, data, rows, format, separator, seed)
+        work.run(plan, voice.OutputPrinter(json))
 
 
 @app.command()
@@ -191,32 +191,32 @@ def report(
     json: options.Json = False,
 ) -> None:
     """Write a report on a saved model, using rows with known target values."""
-    with outcome.told():
+    with outcome.report_errors():
         from posterity.cli import evaluate as work
         from posterity.cli import voice
 
-        plan = work.Plan(model, data, rows, format, separator, seed)
-        work.write_report(plan, out, voice.Voice(json), force=force)
+        plan = work.EvaluateRequest(model, data, rows, format, separator, seed)
+        work.write_report(plan, out, voice.OutputPrinter(json), force=force)
 
 
 @app.command()
 def inspect(model: options.Model, json: options.Json = False) -> None:
     """Show the contents of a model file: parameters, evidence, versions, training rows."""
-    with outcome.told():
+    with outcome.report_errors():
         from posterity.cli import inspect as work
         from posterity.cli import voice
 
-        work.run(model, voice.Voice(json))
+        work.run(model, voice.OutputPrinter(json))
 
 
 @app.command()
 def models(json: options.Json = False) -> None:
     """List the available models: their parts, and when to use each."""
-    with outcome.told():
+    with outcome.report_errors():
         from posterity.cli import models as work
         from posterity.cli import voice
 
-        work.run(voice.Voice(json))
+        work.run(voice.OutputPrinter(json))
 
 
 @app.command()
@@ -233,8 +233,8 @@ def demo(
     json: options.Json = False,
 ) -> None:
     """Compare models on an example table that comes with the package."""
-    with outcome.told():
+    with outcome.report_errors():
         from posterity.cli import demo as work
         from posterity.cli import voice
 
-        work.run(task, folder, voice.Voice(json), folds=folds, seed=seed, budget=time)
+        work.run(task, folder, voice.OutputPrinter(json), folds=folds, seed=seed, budget=time)

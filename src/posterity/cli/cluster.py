@@ -11,7 +11,7 @@ from typing import Any
 import typer
 
 from posterity.cli.outcome import ModelError
-from posterity.cli.voice import Voice
+from posterity.cli.voice import OutputPrinter
 
 LOCAL = "local"
 _PATIENCE = 15  # seconds for a scheduler to answer, and for it to have a worker
@@ -21,24 +21,27 @@ _SHARE = 0.5  # of the free memory of the workers, for rows that are kept there
 
 
 @contextlib.contextmanager
-def connected(address: str, voice: Voice) -> Iterator[Any]:
+def connect(address: str, voice: OutputPrinter) -> Iterator[Any]:
     """Yield a client of the cluster; turn failures of the cluster into error messages.
 
     A local cluster is closed at the end of the block, however it ends. An existing one keeps
     running.
     """
     _refuse_without_dask()
-    with _quiet(), _own() if address == LOCAL else _foreign(address) as client:
+    with (
+        _silence_asyncio(),
+        _start_local_cluster() if address == LOCAL else _connect_to_scheduler(address) as client,
+    ):
         _check_workers(client, address, voice)
         try:
             yield client
         except Exception as error:
-            if sentence := _about_cluster(error):
+            if sentence := _describe_cluster_failure(error):
                 raise ModelError(sentence) from error
             raise
 
 
-def room_for(client: Any, n_bytes: int) -> bool:
+def has_room_for(client: Any, n_bytes: int) -> bool:
     """Return whether the workers have room for this many bytes, and as much again to work in."""
     workers = client.scheduler_info(n_workers=-1)["workers"].values()
     limits = [worker["memory_limit"] for worker in workers]
@@ -58,11 +61,11 @@ def _refuse_without_dask() -> None:
 
 
 @contextlib.contextmanager
-def _own() -> Iterator[Any]:
+def _start_local_cluster() -> Iterator[Any]:
     """Start a local cluster with one worker process for each core."""
     import distributed
 
-    with _uninterrupted():
+    with _ignore_interruptions():
         cluster = distributed.LocalCluster(
             processes=True,
             threads_per_worker=1,
@@ -73,13 +76,13 @@ def _own() -> Iterator[Any]:
     try:
         yield client
     finally:
-        with _uninterrupted():
+        with _ignore_interruptions():
             client.close()
             cluster.close()
 
 
 @contextlib.contextmanager
-def _uninterrupted() -> Iterator[None]:
+def _ignore_interruptions() -> Iterator[None]:
     """Ignore interruptions in the block: a half-started cluster cannot be closed.
 
     Processes started in the block ignore them too, and end when the cluster is closed.
@@ -95,7 +98,7 @@ def _uninterrupted() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _quiet() -> Iterator[None]:
+def _silence_asyncio() -> Iterator[None]:
     """Silence asyncio's log of abandoned tasks, for example after an interruption."""
     log = logging.getLogger("asyncio")
     before = log.level
@@ -107,7 +110,7 @@ def _quiet() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _foreign(address: str) -> Iterator[Any]:
+def _connect_to_scheduler(address: str) -> Iterator[Any]:
     """Connect to an existing cluster, which keeps running afterwards."""
     import distributed
 
@@ -125,7 +128,7 @@ def _foreign(address: str) -> Iterator[Any]:
         yield client
 
 
-def _check_workers(client: Any, address: str, voice: Voice) -> None:
+def _check_workers(client: Any, address: str, voice: OutputPrinter) -> None:
     """Check that the workers can do the work, and print how many there are."""
     try:
         client.wait_for_workers(1, timeout=_PATIENCE)
@@ -133,8 +136,8 @@ def _check_workers(client: Any, address: str, voice: Voice) -> None:
         raise typer.BadParameter(
             f"--dask {address}: the scheduler has no workers; start some with 'dask worker'."
         ) from None
-    here = _versions()()
-    for worker, there in sorted(client.run(_versions()).items()):
+    here = _version_lister()()
+    for worker, there in sorted(client.run(_version_lister()).items()):
         _compare_versions(worker, here, there, voice)
     n = len(client.scheduler_info(n_workers=-1)["workers"])
     where = "on this machine" if address == LOCAL else f"at {address}"
@@ -142,7 +145,10 @@ def _check_workers(client: Any, address: str, voice: Voice) -> None:
 
 
 def _compare_versions(
-    worker: str, here: Mapping[str, str | None], there: Mapping[str, str | None], voice: Voice
+    worker: str,
+    here: Mapping[str, str | None],
+    there: Mapping[str, str | None],
+    voice: OutputPrinter,
 ) -> None:
     if there["posterity"] is None:
         raise typer.BadParameter(
@@ -160,7 +166,7 @@ def _compare_versions(
         voice.say(f"The Dask worker {worker} has {words}; results may differ in the last digits.")
 
 
-def _versions() -> Any:
+def _version_lister() -> Any:
     """Return a function that lists versions where it is called, even without posterity."""
     names = (*_SAME, *_ALIKE)
 
@@ -179,7 +185,7 @@ def _versions() -> Any:
     return told
 
 
-def _about_cluster(error: Exception) -> str | None:
+def _describe_cluster_failure(error: Exception) -> str | None:
     """Return a message if the cluster failed, and None if the work itself did."""
     if type(error.__cause__).__name__ == "KilledWorker":
         return str(error)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from posterity import comparison, persistence, progress, report
 from posterity.cli import outputs, scores, table_input
-from posterity.cli.voice import Voice
+from posterity.cli.voice import OutputPrinter
 
 if TYPE_CHECKING:
     from posterity.cli import spread_input
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 _THROUGH = "Row numbers run through all files, sorted by file name."
 
-Table: TypeAlias = "table_input.Input | spread_input.SpreadInput"
+Table: TypeAlias = "table_input.TableInMemory | spread_input.DaskTable"
 
 
 @dataclass(frozen=True)
-class Plan:
+class CompareRequest:
     """The models to compare, the time budget, and the output files."""
 
-    request: table_input.Request
+    request: table_input.TableRequest
     models: str | None
     budget: float | None
     folds: int
@@ -41,33 +41,33 @@ class Plan:
         return shlex.join(words)
 
 
-def run(plan: Plan, voice: Voice) -> None:
+def run(plan: CompareRequest, voice: OutputPrinter) -> None:
     """Read the table, compare models, print the verdict, save the winner and write the report."""
     for path in (plan.report, plan.save):
-        outputs.check(path, force=plan.force, inputs=(plan.request.path,))
-    with table_input.opened(plan.request, voice, folds=plan.folds) as table:
+        outputs.check_output_file(path, force=plan.force, inputs=(plan.request.path,))
+    with table_input.open_table(plan.request, voice, folds=plan.folds) as table:
         found = _compare(plan, table)
-    _say(found, voice)
+    _print_ranking(found, voice)
     persistence.save(found.winner, plan.save)
-    report.write(plan.report, _story(plan, table, found))
+    report.write(plan.report, _build_story(plan, table, found))
     voice.say("", f"Report written to {plan.report}, model saved to {plan.save}.")
     voice.next("predict", plan.save, plan.request.path, *plan.request.answers())
-    voice.give(_answer(plan, table, found))
+    voice.give(_build_json(plan, table, found))
 
 
-def _compare(plan: Plan, table: Table) -> comparison.Comparison:
+def _compare(plan: CompareRequest, table: Table) -> comparison.Comparison:
     names = tuple(name.strip() for name in plan.models.split(",")) if plan.models else None
     seed = plan.request.seed
     chosen = (*table.baselines(seed), *table.candidates(names, seed))
-    shown = _shown if plan.request.dask is None else _named
+    shown = _show_progress_bar if plan.request.dask is None else _print_model_names
     with shown() as tell:
         return table.compared(chosen, folds=plan.folds, seed=seed, budget=plan.budget, report=tell)
 
 
 @contextmanager
-def _named() -> Iterator[Any]:
+def _print_model_names() -> Iterator[Any]:
     """Print a line for each model, between the progress bars of the workers."""
-    if not progress.watched():
+    if not progress.is_watched():
         yield None
         return
     names: list[str] = []
@@ -81,9 +81,9 @@ def _named() -> Iterator[Any]:
 
 
 @contextmanager
-def _shown() -> Iterator[Any]:
+def _show_progress_bar() -> Iterator[Any]:
     """Show a progress bar with the current model if a person is watching."""
-    if not progress.watched():
+    if not progress.is_watched():
         yield None
         return
     from rich.console import Console
@@ -99,7 +99,7 @@ def _shown() -> Iterator[Any]:
         yield tell
 
 
-def _say(found: comparison.Comparison, voice: Voice) -> None:
+def _print_ranking(found: comparison.Comparison, voice: OutputPrinter) -> None:
     schema = found.schema
     n_inputs = len(schema.inputs)
     measured = len(found.best.held_out.y)
@@ -108,13 +108,13 @@ def _say(found: comparison.Comparison, voice: Voice) -> None:
         f"Predicting {schema.target} from {n_inputs} column{'s' * (n_inputs > 1)}: "
         f"{found.folds}-fold cross-validation on {found.n_rows:,} rows{part}"
     )
-    heads = scores.columns(schema.task)
-    voice.table(title, heads, (list(scores.cells(result)) for result in found.results))
-    voice.say(scores.legend(schema.task), *_not_measured(found))
+    heads = scores.column_heads(schema.task)
+    voice.table(title, heads, (list(scores.format_cells(result)) for result in found.results))
+    voice.say(scores.explain_columns(schema.task), *_list_skipped_models(found))
     voice.say("", found.verdict)
 
 
-def _not_measured(found: comparison.Comparison) -> Iterator[str]:
+def _list_skipped_models(found: comparison.Comparison) -> Iterator[str]:
     """Return sentences that name the models without scores, grouped by reason."""
     names: dict[str, list[str]] = {}
     for left in found.skipped:
@@ -122,7 +122,7 @@ def _not_measured(found: comparison.Comparison) -> Iterator[str]:
     return (f"Not scored: {', '.join(those)} ({why.rstrip('.')})." for why, those in names.items())
 
 
-def _story(plan: Plan, table: Table, found: comparison.Comparison) -> report.Story:
+def _build_story(plan: CompareRequest, table: Table, found: comparison.Comparison) -> report.Story:
     return report.Story(
         title=f"Predicting {found.schema.target}",
         command=plan.command(),
@@ -141,7 +141,7 @@ def _story(plan: Plan, table: Table, found: comparison.Comparison) -> report.Sto
     )
 
 
-def _answer(plan: Plan, table: Table, found: comparison.Comparison) -> dict[str, Any]:
+def _build_json(plan: CompareRequest, table: Table, found: comparison.Comparison) -> dict[str, Any]:
     schema = found.schema
     return {
         "target": schema.target,
@@ -155,7 +155,7 @@ def _answer(plan: Plan, table: Table, found: comparison.Comparison) -> dict[str,
         "seconds": found.seconds,
         "winner": found.best.name,
         "verdict": found.verdict,
-        "models": [scores.answer(result) for result in found.results],
+        "models": [scores.as_json(result) for result in found.results],
         "importance": [dataclasses.asdict(one) for one in found.importance],
         "skipped": {left.name: left.why for left in found.skipped},
         "report": plan.report,

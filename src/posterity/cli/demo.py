@@ -8,7 +8,7 @@ from sklearn import datasets
 
 from posterity import files
 from posterity.cli import compare, table_input
-from posterity.cli.voice import Voice
+from posterity.cli.voice import OutputPrinter
 
 _BLOOD = {
     "bp": "blood_pressure",
@@ -21,7 +21,7 @@ _BLOOD = {
 }
 
 
-def patients() -> tuple[pl.DataFrame, str]:
+def load_patients() -> tuple[pl.DataFrame, str]:
     """Return 442 patients with ten measurements and their diabetes progression after a year."""
     bunch = datasets.load_diabetes(scaled=False)
     names = [_BLOOD.get(name, name) for name in bunch.feature_names]
@@ -29,7 +29,7 @@ def patients() -> tuple[pl.DataFrame, str]:
     return pl.DataFrame({**columns, "progression": bunch.target}), "progression"
 
 
-def cells() -> tuple[pl.DataFrame, str]:
+def load_biopsies() -> tuple[pl.DataFrame, str]:
     """Return 569 biopsies with ten measurements of their cell nuclei and the diagnosis."""
     bunch = datasets.load_breast_cancer()
     names = [name.removeprefix("mean ").replace(" ", "_") for name in bunch.feature_names[:10]]
@@ -37,21 +37,21 @@ def cells() -> tuple[pl.DataFrame, str]:
     return pl.DataFrame({**columns, "diagnosis": bunch.target_names[bunch.target]}), "diagnosis"
 
 
-TABLES = {"regression": patients, "classification": cells}
+TABLES = {"regression": load_patients, "classification": load_biopsies}
 
 
 def run(
-    task: str, folder: str, voice: Voice, *, folds: int, seed: int, budget: float | None
+    task: str, folder: str, voice: OutputPrinter, *, folds: int, seed: int, budget: float | None
 ) -> None:
     """Write the example table to a folder and compare models on it."""
     place = Path(folder)
-    _make(place)
+    _make_folder(place)
     frame, target = TABLES[task]()
     path = place / f"{task}.csv"
-    with files.replacing(path) as file:
+    with files.replace_atomically(path) as file:
         frame.write_csv(file)
-    request = table_input.Request(str(path), target, rows=None, seed=seed)
-    plan = compare.Plan(
+    request = table_input.TableRequest(str(path), target, rows=None, seed=seed)
+    plan = compare.CompareRequest(
         request=request,
         models=None,
         budget=budget,
@@ -63,7 +63,7 @@ def run(
     compare.run(plan, voice)
 
 
-def _make(place: Path) -> None:
+def _make_folder(place: Path) -> None:
     """Create the folder; refuse if a file has its name."""
     try:
         place.mkdir(parents=True, exist_ok=True)

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from posterity import comparison, report, tables
 from posterity.cli import outputs, scores
 from posterity.cli.predict import load_model
-from posterity.cli.voice import Voice
+from posterity.cli.voice import OutputPrinter
 
 
 @dataclass(frozen=True)
-class Plan:
+class EvaluateRequest:
     """The model file, the table, and how many of its rows to use."""
 
     model: str
@@ -26,35 +26,37 @@ class Plan:
         return [self.model, self.path, "--rows", rows, "--seed", str(self.seed)]
 
 
-def _read(plan: Plan) -> tables.Sample:
+def _read_rows(plan: EvaluateRequest) -> tables.Sample:
     source = tables.open_source(plan.path, format=plan.format, separator=plan.separator)
     return source.read(plan.rows, seed=plan.seed)
 
 
-def run(plan: Plan, voice: Voice) -> None:
+def run(plan: EvaluateRequest, voice: OutputPrinter) -> None:
     """Score a saved model on rows with known target values and print the scores."""
     model = load_model(plan.model)
-    sample = _read(plan)
+    sample = _read_rows(plan)
     result = comparison.evaluate(model, sample.frame)
     n = len(result.held_out.y)
     title = f"Predicting {model.schema.target} in {n:,} rows"
-    kept = [c not in ("fit", "size") for c in scores.columns(model.schema.task)]
-    heads = [c for c, keep in zip(scores.columns(model.schema.task), kept, strict=True) if keep]
-    cells = [c for c, keep in zip(scores.cells(result), kept, strict=True) if keep]
+    kept = [c not in ("fit", "size") for c in scores.column_heads(model.schema.task)]
+    heads = [
+        c for c, keep in zip(scores.column_heads(model.schema.task), kept, strict=True) if keep
+    ]
+    cells = [c for c, keep in zip(scores.format_cells(result), kept, strict=True) if keep]
     voice.table(title, heads, [cells])
     voice.say(
-        scores.legend(model.schema.task, ranked=False),
+        scores.explain_columns(model.schema.task, ranked=False),
         "These scores are valid only for rows that the model was not fitted to.",
     )
     voice.next("report", plan.model, plan.path)
-    voice.give({"n_rows": n, "target": model.schema.target, **scores.answer(result)})
+    voice.give({"n_rows": n, "target": model.schema.target, **scores.as_json(result)})
 
 
-def write_report(plan: Plan, out: str, voice: Voice, *, force: bool) -> None:
+def write_report(plan: EvaluateRequest, out: str, voice: OutputPrinter, *, force: bool) -> None:
     """Write the report on a saved model and rows with known target values."""
-    outputs.check(out, force=force, inputs=(plan.path, plan.model))
+    outputs.check_output_file(out, force=force, inputs=(plan.path, plan.model))
     model = load_model(plan.model)
-    sample = _read(plan)
+    sample = _read_rows(plan)
     result = comparison.evaluate(model, sample.frame)
     story = report.Story(
         title=f"Predicting {model.schema.target}",
@@ -67,11 +69,11 @@ def write_report(plan: Plan, out: str, voice: Voice, *, force: bool) -> None:
         source=plan.path,
         n_rows_in_file=sample.n_rows,
         row_numbers=sample.positions,
-        inferred=tuple(tables.sentences(model.schema, sample.frame)),
+        inferred=tuple(tables.describe_schema(model.schema, sample.frame)),
         notes=("These scores are valid only for rows that the model was not fitted to.",),
         seed=plan.seed,
     )
     report.write(out, story)
     voice.say(f"Report written to {out}.")
     voice.next("predict", plan.model, plan.path, "--out", "predictions.csv")
-    voice.give({"report": out, "n_rows": len(result.held_out.y), **scores.answer(result)})
+    voice.give({"report": out, "n_rows": len(result.held_out.y), **scores.as_json(result)})

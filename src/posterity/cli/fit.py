@@ -7,34 +7,34 @@ from typing import Any
 from posterity import comparison, persistence, tables
 from posterity.cli import amounts, outputs, table_input
 from posterity.cli.outcome import ModelError
-from posterity.cli.voice import Voice
+from posterity.cli.voice import OutputPrinter
 
 
 @dataclass(frozen=True)
-class Plan:
+class FitRequest:
     """The table, the model to fit, and the file to save it to."""
 
-    request: table_input.Request
+    request: table_input.TableRequest
     model: str | None
     save: str
     force: bool
 
 
-def run(plan: Plan, voice: Voice) -> None:
+def run(plan: FitRequest, voice: OutputPrinter) -> None:
     """Read the table, fit the model, save it and print a summary."""
     request = plan.request
-    outputs.check(plan.save, force=plan.force, inputs=(request.path,))
-    with table_input.opened(request, voice) as table:
+    outputs.check_output_file(plan.save, force=plan.force, inputs=(request.path,))
+    with table_input.open_table(request, voice) as table:
         name = plan.model or table.first_choice()
         chosen = table.candidates((name,), request.seed)[0]
-        model, warned = _fitted(table, chosen)
+        model, warned = _fit_and_collect_warnings(table, chosen)
     persistence.save(model, plan.save)
     told = persistence.describe(plan.save)
     voice.say(*(f"Note: {sentence}" for sentence in warned))
     voice.say(f"Fitted {chosen.name!r} to {model.n_rows_:,} rows: {chosen.code}.")
     if told.log_evidence is not None:
         voice.say(f"Log evidence: {told.log_evidence:.2f}.")
-    voice.say(f"Model saved to {plan.save} ({amounts.size(told.n_bytes)}).")
+    voice.say(f"Model saved to {plan.save} ({amounts.format_size(told.n_bytes)}).")
     voice.next("predict", plan.save, request.path, *request.answers())
     voice.give(
         {
@@ -52,7 +52,9 @@ def run(plan: Plan, voice: Voice) -> None:
     )
 
 
-def _fitted(table: Any, chosen: comparison.Candidate) -> tuple[tables.TableModel, tuple[str, ...]]:
+def _fit_and_collect_warnings(
+    table: Any, chosen: comparison.Candidate
+) -> tuple[tables.TableModel, tuple[str, ...]]:
     """Return the fitted model and the distinct warnings of the fit."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

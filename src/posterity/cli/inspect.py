@@ -5,19 +5,19 @@ from dataclasses import asdict
 
 from posterity import persistence
 from posterity.cli import amounts
-from posterity.cli.voice import Voice
+from posterity.cli.voice import OutputPrinter
 
 
-def run(path: str, voice: Voice) -> None:
+def run(path: str, voice: OutputPrinter) -> None:
     """Print the manifest of a model file: parameters, evidence, versions and training rows."""
     told = persistence.describe(path)
-    voice.say(f"{path}: {told.class_name}, {amounts.size(told.n_bytes)}")
-    voice.facts(_facts(told))
+    voice.say(f"{path}: {told.class_name}, {amounts.format_size(told.n_bytes)}")
+    voice.facts(_list_facts(told))
     voice.say(*told.notes)
     voice.give(asdict(told))
 
 
-def _facts(told: persistence.Description) -> Iterator[tuple[str, str]]:
+def _list_facts(told: persistence.Description) -> Iterator[tuple[str, str]]:
     if told.target is not None:
         yield "predicts", f"{told.target} ({told.task})"
         yield "from", ", ".join(told.inputs)

@@ -1,7 +1,7 @@
 """``posterity models``: list the available models, one per row."""
 
 from posterity import comparison
-from posterity.cli.voice import Voice
+from posterity.cli.voice import OutputPrinter
 
 _HEADS = ("name", "class", "likelihood / prior / features", "use it for")
 _TOLD = (
@@ -10,7 +10,7 @@ _TOLD = (
 )
 
 
-def run(voice: Voice) -> None:
+def run(voice: OutputPrinter) -> None:
     """Print every model, its parts, and when to use it."""
     family = comparison.family()
     for task in ("regression", "classification"):

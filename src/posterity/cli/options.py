@@ -28,7 +28,7 @@ _DASK = "Data larger than memory"
 _FILES = "Files"
 
 
-def seconds(text: str | float) -> float:
+def parse_duration(text: str | float) -> float:
     """Parse a duration such as 60s, 2m, 1.5h or plain 90 into seconds."""
     match = re.fullmatch(r"(\d+(?:\.\d*)?)\s*([smh]?)", str(text).strip().lower())
     if not match or float(match[1]) <= 0.0:
@@ -36,7 +36,7 @@ def seconds(text: str | float) -> float:
     return float(match[1]) * _SECONDS[match[2]]
 
 
-def row_limit(text: str | int) -> int | None:
+def parse_row_limit(text: str | int) -> int | None:
     """Parse a number of rows; return None for all."""
     if str(text).strip().lower() == "all":
         return None
@@ -48,7 +48,7 @@ def row_limit(text: str | int) -> int | None:
     return int(digits)
 
 
-def quantile_levels(text: str) -> tuple[float, ...]:
+def parse_quantile_levels(text: str) -> tuple[float, ...]:
     """Parse comma-separated levels between 0 and 1."""
     try:
         levels = tuple(float(part) for part in text.split(","))
@@ -134,7 +134,7 @@ Rows = Annotated[
     int | None,
     typer.Option(
         "--rows",
-        parser=row_limit,
+        parser=parse_row_limit,
         metavar="NUMBER",
         help="Use at most this many rows, drawn at random, or 'all'.",
         rich_help_panel=_TABLE,
@@ -144,7 +144,7 @@ SampledRows = Annotated[
     int | None,
     typer.Option(
         "--rows",
-        parser=row_limit,
+        parser=parse_row_limit,
         metavar="NUMBER",
         help="Use at most this many rows, drawn at random, or 'all'. With --dask, models are "
         "fitted to all rows, and this is the sample from which column types are inferred.",
@@ -154,7 +154,10 @@ SampledRows = Annotated[
 Time = Annotated[
     float | None,
     typer.Option(
-        "--time", parser=seconds, metavar="TIME", help="Approximate time limit, such as 60s or 2m."
+        "--time",
+        parser=parse_duration,
+        metavar="TIME",
+        help="Approximate time limit, such as 60s or 2m.",
     ),
 ]
 Quantiles = Annotated[

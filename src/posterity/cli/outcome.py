@@ -16,13 +16,13 @@ class ModelError(Exception):
     """Raised if a model cannot be fitted or used; the message says why."""
 
 
-def complain(sentence: str) -> None:
+def print_error(sentence: str) -> None:
     """Print an error message to standard error, in red on a colour terminal."""
     typer.secho(sentence, err=True, fg=typer.colors.RED)
 
 
 @contextlib.contextmanager
-def told() -> Iterator[None]:
+def report_errors() -> Iterator[None]:
     """Turn any exception in the block into a message on standard error and an exit code.
 
     0: success; 2: wrong usage, which typer reports; 3: unusable data; 4: a model that cannot be
@@ -33,7 +33,7 @@ def told() -> Iterator[None]:
     except (typer.Exit, typer.Abort, typer.BadParameter):
         raise
     except KeyboardInterrupt:
-        complain("Interrupted. Unfinished files have been removed.")
+        print_error("Interrupted. Unfinished files have been removed.")
         raise typer.Exit(STOPPED) from None
     except BrokenPipeError:  # the reader of our output has closed it
         silence(sys.stdout)
@@ -41,8 +41,8 @@ def told() -> Iterator[None]:
     except Exception as error:
         if os.environ.get(TRACEBACK):
             raise
-        code, sentence = _ending(error)
-        complain(sentence)
+        code, sentence = _exit_code_and_message(error)
+        print_error(sentence)
         raise typer.Exit(code) from None
 
 
@@ -53,7 +53,7 @@ def silence(stream: IO[str]) -> None:
     os.close(nowhere)
 
 
-def _ending(error: Exception) -> tuple[int, str]:
+def _exit_code_and_message(error: Exception) -> tuple[int, str]:
     """Return the exit code and the message for an exception."""
     # Imported here because help and usage errors should not load these packages.
     from posterity import persistence, tables

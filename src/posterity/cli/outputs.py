@@ -10,7 +10,7 @@ from posterity import persistence
 REPORT_MARK = b"<!-- posterity report -->"
 
 
-def check(path: str, *, force: bool, inputs: tuple[str, ...] = ()) -> None:
+def check_output_file(path: str, *, force: bool, inputs: tuple[str, ...] = ()) -> None:
     """Refuse an output file that cannot be written or would destroy data, before any work.
 
     Reports and models written by posterity are replaced; other files only with ``force``, and
@@ -29,25 +29,25 @@ def check(path: str, *, force: bool, inputs: tuple[str, ...] = ()) -> None:
         return
     if any(name != "-" and Path(name).exists() and place.samefile(name) for name in inputs):
         raise typer.BadParameter(f"{path!r} is the input; give the output another name.")
-    if not force and not is_ours(place):
+    if not force and not is_posterity_file(place):
         raise typer.BadParameter(
             f"{path!r} already exists; choose another name, or overwrite it with --force."
         )
 
 
-def check_folder(path: str, *, force: bool, inputs: tuple[str, ...] = ()) -> None:
+def check_output_folder(path: str, *, force: bool, inputs: tuple[str, ...] = ()) -> None:
     """Refuse an output folder that cannot be written, is not empty, or contains the input."""
     place = Path(path)
     if path == "-":
         raise typer.BadParameter("--dask writes one file per partition: add --out FOLDER.")
-    if any(name for name in inputs if _within(place, Path(name))):
+    if any(name for name in inputs if _is_inside(place, Path(name))):
         raise typer.BadParameter(f"{path!r} is inside the input folder; choose another folder.")
     if not place.is_dir():
         if place.exists():
             raise typer.BadParameter(f"{path!r} is a file; --dask needs an output folder.")
-        check(path, force=force, inputs=inputs)
+        check_output_file(path, force=force, inputs=inputs)
         return
-    if any(Path(name).exists() and _within(Path(name), place) for name in inputs):
+    if any(Path(name).exists() and _is_inside(Path(name), place) for name in inputs):
         raise typer.BadParameter(f"{path!r} contains the input; choose another output folder.")
     if not os.access(place, os.W_OK):
         raise typer.BadParameter(f"No permission to write {path!r}.")
@@ -58,11 +58,11 @@ def check_folder(path: str, *, force: bool, inputs: tuple[str, ...] = ()) -> Non
         )
 
 
-def _within(inner: Path, outer: Path) -> bool:
+def _is_inside(inner: Path, outer: Path) -> bool:
     return inner.resolve().is_relative_to(outer.resolve())
 
 
-def is_ours(place: Path) -> bool:
+def is_posterity_file(place: Path) -> bool:
     """Return whether a file is a report or a model written by posterity."""
     with place.open("rb") as file:
         if REPORT_MARK in file.read(200):

@@ -7,11 +7,11 @@ from typing import Any
 from posterity import persistence, progress, tables
 from posterity.cli import outputs
 from posterity.cli.outcome import ModelError
-from posterity.cli.voice import Voice
+from posterity.cli.voice import OutputPrinter
 
 
 @dataclass(frozen=True)
-class Plan:
+class PredictRequest:
     """The model file, the table, the output, and what to write."""
 
     model: str
@@ -25,42 +25,42 @@ class Plan:
     force: bool
 
 
-def run(plan: Plan, voice: Voice) -> None:
+def run(plan: PredictRequest, voice: OutputPrinter) -> None:
     """Predict in batches, so that the file may be larger than memory."""
     if plan.dask is not None:
         _run_on_workers(plan, plan.dask, voice)
         return
     if plan.out != "-":
-        outputs.check(plan.out, force=plan.force, inputs=(plan.path, plan.model))
+        outputs.check_output_file(plan.out, force=plan.force, inputs=(plan.path, plan.model))
     model = load_model(plan.model)
     source = tables.open_source(plan.path, format=plan.format, separator=plan.separator)
     voice.say(*source.notes)
-    n_rows = tables.write_batches(plan.out, _answered(plan, model, source))
-    voice.say(_told(n_rows, "standard output" if plan.out == "-" else plan.out))
+    n_rows = tables.write_batches(plan.out, _predict_batches(plan, model, source))
+    voice.say(_describe_output(n_rows, "standard output" if plan.out == "-" else plan.out))
     if plan.out != "-":
         voice.next("evaluate", plan.model, plan.path)
     voice.give({"rows": n_rows, "out": plan.out, "model": plan.model})
 
 
-def _run_on_workers(plan: Plan, dask: str, voice: Voice) -> None:
+def _run_on_workers(plan: PredictRequest, dask: str, voice: OutputPrinter) -> None:
     """Let every worker read, predict and write its own partitions."""
     from posterity.cli import cluster, spread_input
 
-    address = spread_input.refuse_text(dask, plan.path, plan.format, plan.separator)
-    outputs.check_folder(plan.out, force=plan.force, inputs=(plan.path,))
+    address = spread_input.check_parquet(dask, plan.path, plan.format, plan.separator)
+    outputs.check_output_folder(plan.out, force=plan.force, inputs=(plan.path,))
     model = load_model(plan.model)
     source = tables.open_partitions(plan.path)
     voice.say(*source.notes)
-    with cluster.connected(address, voice):
-        n_rows, n_files = tables.write_answers(
+    with cluster.connect(address, voice):
+        n_rows, n_files = tables.write_predictions(
             plan.out, model, source, quantiles=plan.quantiles, prefix=plan.prefix
         )
     files = "1 file" if n_files == 1 else f"{n_files:,} files"
-    voice.say(_told(n_rows, f"{files} in {plan.out}"))
+    voice.say(_describe_output(n_rows, f"{files} in {plan.out}"))
     voice.give({"rows": n_rows, "files": n_files, "out": plan.out, "model": plan.model})
 
 
-def _told(n_rows: int, where: str) -> str:
+def _describe_output(n_rows: int, where: str) -> str:
     rows = "1 row with its prediction" if n_rows == 1 else f"{n_rows:,} rows with predictions"
     return f"Wrote {rows} to {where}."
 
@@ -76,11 +76,15 @@ def load_model(path: str) -> tables.TableModel:
     return model
 
 
-def _answered(plan: Plan, model: tables.TableModel, source: tables.Source) -> Iterator[Any]:
+def _predict_batches(
+    plan: PredictRequest, model: tables.TableModel, source: tables.Source
+) -> Iterator[Any]:
     n_above = 0
     for batch in progress.track(source.batches(), description="Predicting"):
         try:
-            yield tables.with_answers(model, batch, quantiles=plan.quantiles, prefix=plan.prefix)
+            yield tables.append_predictions(
+                model, batch, quantiles=plan.quantiles, prefix=plan.prefix
+            )
         except tables.CellError as error:
             raise error.below(n_above) from None
         n_above += len(batch)

@@ -7,7 +7,7 @@ from posterity import comparison
 from posterity.cli import amounts
 
 
-def columns(task: str) -> tuple[str, ...]:
+def column_heads(task: str) -> tuple[str, ...]:
     """Return the column heads of the ranking."""
     shown = ("RMSE", "coverage 90 %") if task == "regression" else ("accuracy",)
     return (
@@ -16,7 +16,7 @@ def columns(task: str) -> tuple[str, ...]:
     )
 
 
-def legend(task: str, *, ranked: bool = True) -> str:
+def explain_columns(task: str, *, ranked: bool = True) -> str:
     """Explain the columns of the ranking, or of the scores of a single model."""
     shown = (
         "coverage 90 %: share of rows inside their 90 % interval; calibration error: largest "
@@ -32,7 +32,7 @@ def legend(task: str, *, ranked: bool = True) -> str:
     )
 
 
-def cells(result: comparison.Result) -> Iterator[str]:
+def format_cells(result: comparison.Result) -> Iterator[str]:
     """Yield the cells of one row of the ranking, in the order of ``columns``."""
     yield f"({result.name})" if result.baseline else result.name
     yield f"{result.log_score:.3f} +- {result.standard_error:.3f}"
@@ -43,12 +43,12 @@ def cells(result: comparison.Result) -> Iterator[str]:
         yield "" if result.accuracy is None else f"{100.0 * result.accuracy:.1f} %"
     yield f"{result.calibration:.3f}"
     yield "" if result.log_evidence is None else f"{result.log_evidence:.1f}"
-    yield "" if result.fit_seconds is None else amounts.duration(result.fit_seconds)
-    yield amounts.duration(result.predict_seconds)
-    yield "" if result.n_bytes is None else amounts.size(result.n_bytes)
+    yield "" if result.fit_seconds is None else amounts.format_duration(result.fit_seconds)
+    yield amounts.format_duration(result.predict_seconds)
+    yield "" if result.n_bytes is None else amounts.format_size(result.n_bytes)
 
 
-def answer(result: comparison.Result) -> dict[str, Any]:
+def as_json(result: comparison.Result) -> dict[str, Any]:
     """Return the scores of a result as a dictionary, without its rows."""
     names = (
         *("name", "code", "baseline", "log_score", "standard_error", "behind", "behind_error"),

@@ -11,13 +11,13 @@ import typer
 
 from posterity import comparison, tables
 from posterity.cli import amounts, cluster, table_input
-from posterity.cli.voice import Voice
+from posterity.cli.voice import OutputPrinter
 
 _TEXT = (".csv", ".tsv", ".txt", ".gz", ".json", ".jsonl", ".ndjson")
 
 
 @dataclass(frozen=True, eq=False)
-class SpreadInput:
+class DaskTable:
     """All rows on the workers, a sample of them here, and the inferred schema."""
 
     sample: tables.Sample
@@ -38,7 +38,7 @@ class SpreadInput:
         self, names: Sequence[str] | None, seed: int
     ) -> tuple[comparison.Candidate, ...]:
         """Return the named models, or the default ones that workers can fit."""
-        return table_input.chosen(
+        return table_input.choose_candidates(
             self.schema, self.rows.n_rows, names=names, seed=seed, on_dask=True
         )
 
@@ -64,20 +64,22 @@ class SpreadInput:
         report: Any,
     ) -> comparison.Comparison:
         """Fit each candidate to all rows outside a fold and score it on the sample inside."""
-        return comparison.compare_spread(
+        return comparison.compare_on_dask(
             self.rows, self.sample, candidates, budget=budget, report=report
         )
 
 
 @contextlib.contextmanager
-def opened(request: table_input.Request, voice: Voice, *, folds: int = 1) -> Iterator[SpreadInput]:
+def open_on_cluster(
+    request: table_input.TableRequest, voice: OutputPrinter, *, folds: int = 1
+) -> Iterator[DaskTable]:
     """Connect to the cluster, sample the table, infer its schema and print it."""
-    address = refuse_text(request.dask, request.path, request.format, request.separator)
+    address = check_parquet(request.dask, request.path, request.format, request.separator)
     source = tables.open_partitions(request.path)
-    with cluster.connected(address, voice) as client:
+    with cluster.connect(address, voice) as client:
         sample = source.sample(request.rows, seed=request.seed)
         try:
-            schema = table_input.inferred(sample.frame, request)
+            schema = table_input.infer_schema(sample.frame, request)
             rows = tables.SpreadRows.of(
                 source, sample.frame, schema, folds=folds, seed=request.seed
             )
@@ -85,22 +87,23 @@ def opened(request: table_input.Request, voice: Voice, *, folds: int = 1) -> Ite
             raise source.located(error, sample.positions) from None
         sentences = (
             *source.notes,
-            _amount(source, sample, rows),
-            *tables.sentences(schema, sample.frame),
-            *_more_classes(schema, rows),
+            _describe_size(source, sample, rows),
+            *tables.describe_schema(schema, sample.frame),
+            *_list_unsampled_classes(schema, rows),
         )
         voice.say(*sentences)
-        if cluster.room_for(client, rows.n_bytes):
+        if cluster.has_room_for(client, rows.n_bytes):
             rows = rows.kept()
             voice.say(
-                f"The encoded rows take {amounts.size(rows.n_bytes)} and are kept in the memory of "
+                f"The encoded rows take {amounts.format_size(rows.n_bytes)} and are kept in the "
+                "memory of "
                 "the workers."
             )
         voice.say("")
-        yield SpreadInput(sample, rows, sentences)
+        yield DaskTable(sample, rows, sentences)
 
 
-def refuse_text(address: str | None, path: str, format: str | None, separator: str | None) -> str:
+def check_parquet(address: str | None, path: str, format: str | None, separator: str | None) -> str:
     """Return the address; refuse data that workers cannot read in parts."""
     assert address is not None
     named = format is None and pathlib.PurePath(path).suffix.lower() in _TEXT
@@ -112,7 +115,7 @@ def refuse_text(address: str | None, path: str, format: str | None, separator: s
     return address
 
 
-def _amount(
+def _describe_size(
     source: tables.PartitionedSource, sample: tables.Sample, rows: tables.SpreadRows
 ) -> str:
     n_files = len(source.files)
@@ -129,7 +132,7 @@ def _amount(
     )
 
 
-def _more_classes(schema: tables.Schema, rows: tables.SpreadRows) -> Iterator[str]:
+def _list_unsampled_classes(schema: tables.Schema, rows: tables.SpreadRows) -> Iterator[str]:
     """Yield a sentence that names the classes missing from the sample."""
     if more := [label for label in rows.schema.classes if label not in schema.classes]:
         names = ", ".join(repr(label) for label in more[:5]) + (", ..." if len(more) > 5 else "")

@@ -9,7 +9,7 @@ import polars as pl
 import typer
 
 from posterity import comparison, tables
-from posterity.cli.voice import Voice
+from posterity.cli.voice import OutputPrinter
 
 if TYPE_CHECKING:
     from posterity.cli import spread_input
@@ -20,7 +20,7 @@ _TEXTS = ("task", "format", "separator", "dask")
 
 
 @dataclass(frozen=True)
-class Request:
+class TableRequest:
     """The table, and the options that say how to read it."""
 
     path: str
@@ -56,9 +56,9 @@ class Request:
         return ("--dask", self.dask, "--out", "predictions")
 
 
-def asked(words: Mapping[str, Any]) -> Request:
+def request_from_parameters(words: Mapping[str, Any]) -> TableRequest:
     """Build a request from the parameters of a command."""
-    return Request(
+    return TableRequest(
         path=words["data"],
         target=words["target"],
         rows=words["rows"],
@@ -69,7 +69,7 @@ def asked(words: Mapping[str, Any]) -> Request:
 
 
 @dataclass(frozen=True, eq=False)
-class Input:
+class TableInMemory:
     """A table in memory with its inferred schema."""
 
     sample: tables.Sample
@@ -85,7 +85,7 @@ class Input:
         self, names: Sequence[str] | None, seed: int
     ) -> tuple[comparison.Candidate, ...]:
         """Return the named models, or the default ones for the size of the table."""
-        return chosen(self.schema, len(self.frame), names=names, seed=seed)
+        return choose_candidates(self.schema, len(self.frame), names=names, seed=seed)
 
     def baselines(self, seed: int) -> tuple[comparison.Candidate, ...]:
         """Return the baselines of the task."""
@@ -121,30 +121,34 @@ class Input:
 
 
 @contextlib.contextmanager
-def opened(
-    request: Request, voice: Voice, *, folds: int = 1
-) -> Iterator["Input | spread_input.SpreadInput"]:
+def open_table(
+    request: TableRequest, voice: OutputPrinter, *, folds: int = 1
+) -> Iterator["TableInMemory | spread_input.DaskTable"]:
     """Yield the table, in memory or on the workers of a cluster that lasts for the block."""
     if request.dask is None:
-        yield read(request, voice)
+        yield read_into_memory(request, voice)
         return
     from posterity.cli import spread_input
 
-    with spread_input.opened(request, voice, folds=folds) as table:
+    with spread_input.open_on_cluster(request, voice, folds=folds) as table:
         yield table
 
 
-def read(request: Request, voice: Voice) -> Input:
+def read_into_memory(request: TableRequest, voice: OutputPrinter) -> TableInMemory:
     """Read the file into memory, infer its schema and print it."""
     source = tables.open_source(request.path, format=request.format, separator=request.separator)
     sample = source.read(request.rows, seed=request.seed)
-    schema = inferred(sample.frame, request)
-    sentences = (*source.notes, *_amount(sample), *tables.sentences(schema, sample.frame))
+    schema = infer_schema(sample.frame, request)
+    sentences = (
+        *source.notes,
+        *_describe_sample(sample),
+        *tables.describe_schema(schema, sample.frame),
+    )
     voice.say(*sentences, "")
-    return Input(sample, schema, sentences)
+    return TableInMemory(sample, schema, sentences)
 
 
-def inferred(frame: pl.DataFrame, request: Request) -> tables.Schema:
+def infer_schema(frame: pl.DataFrame, request: TableRequest) -> tables.Schema:
     """Infer the schema of a table, with the options of the user."""
     return tables.infer(
         frame,
@@ -158,7 +162,7 @@ def inferred(frame: pl.DataFrame, request: Request) -> tables.Schema:
     )
 
 
-def chosen(
+def choose_candidates(
     schema: tables.Schema,
     n_rows: int,
     *,
@@ -181,7 +185,7 @@ def chosen(
         raise typer.BadParameter(str(error)) from None
 
 
-def _amount(sample: tables.Sample) -> Iterator[str]:
+def _describe_sample(sample: tables.Sample) -> Iterator[str]:
     """Yield a sentence if not all rows are used."""
     if len(sample.frame) < sample.n_rows:
         yield (

@@ -32,7 +32,7 @@ class _Console(Console):
 
 
 @dataclass(frozen=True)
-class Voice:
+class OutputPrinter:
     """Prints either text for people or one JSON document.
 
     Attributes
@@ -66,7 +66,7 @@ class Voice:
         shown = len(columns)
         heads = _stack_heads(columns, body)
         if words < shown:
-            shown = _columns_within(console.width, heads, body)
+            shown = _count_fitting_columns(console.width, heads, body)
         out = Table(title=Text(title), box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False)
         for place, column in enumerate(heads[:shown]):
             number = place >= words
@@ -91,13 +91,15 @@ class Voice:
     def next(self, *words: str) -> None:
         """Print the command to run next, on one line that can be copied."""
         if not self.machine:
-            line = Text(f"\nNext: {shlex.join([program(sys.argv[0]), *words])}")
+            line = Text(f"\nNext: {shlex.join([command_name(sys.argv[0]), *words])}")
             self._console().print(line, highlight=False, soft_wrap=True)
 
     def give(self, answer: Mapping[str, Any]) -> None:
         """Print the answer as JSON, if JSON was asked for."""
         if self.machine:
-            json.dump(plain(answer), sys.stdout, indent=2, ensure_ascii=False, allow_nan=False)
+            json.dump(
+                to_json_types(answer), sys.stdout, indent=2, ensure_ascii=False, allow_nan=False
+            )
             sys.stdout.write("\n")
             sys.stdout.flush()  # a closed pipe is noticed here, not when Python exits
 
@@ -116,7 +118,7 @@ def _stack_heads(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[st
     ]
 
 
-def _columns_within(width: int, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> int:
+def _count_fitting_columns(width: int, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> int:
     """Return how many columns, each followed by two spaces, fit the width; at least two."""
     widths = [
         max(cell_len(line) for cell in column for line in cell.splitlines() or [""]) + 2
@@ -125,19 +127,19 @@ def _columns_within(width: int, heads: Sequence[str], rows: Sequence[Sequence[st
     return max(2, sum(total <= width for total in accumulate(widths)))
 
 
-def plain(value: Any) -> Any:
+def to_json_types(value: Any) -> Any:
     """Convert a value to JSON types; NaN and infinity become None."""
     if isinstance(value, Mapping):
-        return {str(key): plain(item) for key, item in value.items()}
+        return {str(key): to_json_types(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [plain(item) for item in value]
+        return [to_json_types(item) for item in value]
     if isinstance(value, (bool, str, int)) or value is None:
         return value
     number = float(value)
     return number if math.isfinite(number) else None
 
 
-def program(typed: str) -> str:
+def command_name(typed: str) -> str:
     """Return the command name if the shell finds it, else the path that was typed."""
     if Path(typed).name != _NAME or not Path(typed).is_file():
         return _NAME

@@ -13,7 +13,7 @@ from posterity.comparison.family import family
 from posterity.comparison.importance import importance
 from posterity.comparison.members import Member
 from posterity.comparison.results import LEVELS, Comparison, HeldOut, Importance, Result, Skipped
-from posterity.comparison.spread import compare_spread
+from posterity.comparison.spread import compare_on_dask
 from posterity.comparison.verdict import verdict
 
 __all__ = [
@@ -28,7 +28,7 @@ __all__ = [
     "baselines",
     "candidates",
     "compare",
-    "compare_spread",
+    "compare_on_dask",
     "evaluate",
     "family",
     "importance",

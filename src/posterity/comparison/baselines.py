@@ -34,7 +34,7 @@ class MeanRegressor(regression.Regressor):
 
     def _fit_on_workers(self, X: Any, y: Any) -> Self:
         """Estimate the mean and the variance on the workers of a Dask cluster."""
-        seen = designs.Partitions.of(X, y).reduce(_moments, Moments.merge)
+        seen = designs.Partitions.of(X, y).reduce(_target_moments, Moments.merge)
         self.n_features_in_ = X.shape[1]
         self.mean_, self.n_rows_ = float(seen.mean[0]), seen.n_rows
         self.noise_variance_ = float(seen.scatter[0, 0]) / (seen.n_rows - 1.0)
@@ -48,7 +48,7 @@ class MeanRegressor(regression.Regressor):
         return distributions.StudentT(location, scale, self.n_rows_ - 1.0)
 
 
-class NormalResiduals(regression.Regressor):
+class NormalNoiseRegressor(regression.Regressor):
     """Add normal noise to a point prediction, with the variance of errors in three inner folds."""
 
     def __init__(self, estimator: Any, *, seed: int = 0) -> None:
@@ -59,7 +59,7 @@ class NormalResiduals(regression.Regressor):
         """Fit to all rows, and estimate the noise variance by threefold cross-validation."""
         rows, targets = validate_data(self, X, y, y_numeric=True)
         folds = KFold(_INNER_FOLDS, shuffle=True, random_state=self.seed)
-        with _one_thread():
+        with _limit_to_one_thread():
             residuals = targets - cross_val_predict(self.estimator, rows, targets, cv=folds)
             self.estimator_ = clone(self.estimator).fit(rows, targets)
         self.noise_variance_ = float(np.mean(residuals**2))
@@ -69,7 +69,7 @@ class NormalResiduals(regression.Regressor):
         """Return a normal with the same variance for every row."""
         check_is_fitted(self)
         rows = validate_data(self, X, reset=False)
-        with _one_thread():
+        with _limit_to_one_thread():
             mean = self.estimator_.predict(rows)
         return distributions.Normal(mean, np.sqrt(self.noise_variance_))
 
@@ -100,7 +100,7 @@ class FrequencyClassifier(classification.Classifier):
         return distributions.Categorical(np.tile(np.log(self.frequencies_), (n, 1)))
 
 
-class StatedProbabilities(classification.Classifier):
+class ProbabilityClassifier(classification.Classifier):
     """Use ``predict_proba`` of another classifier, with probabilities of at least 1e-15."""
 
     def __init__(self, estimator: Any) -> None:
@@ -110,7 +110,7 @@ class StatedProbabilities(classification.Classifier):
         """Fit the wrapped classifier."""
         rows = validate_data(self, X)
         self._learn_classes(y, len(rows))
-        with _one_thread():
+        with _limit_to_one_thread():
             self.estimator_ = clone(self.estimator).fit(rows, np.asarray(y))
         return self
 
@@ -118,27 +118,27 @@ class StatedProbabilities(classification.Classifier):
         """Return the predicted probabilities, raised to 1e-15 so that the log loss is finite."""
         check_is_fitted(self)
         rows = validate_data(self, X, reset=False)
-        with _one_thread():
+        with _limit_to_one_thread():
             p = self.estimator_.predict_proba(rows)
         return distributions.Categorical.from_logits(np.log(np.maximum(p, measuring.SMALLEST)))
 
 
-def _moments(block: designs.Block) -> Moments:
+def _target_moments(block: designs.Block) -> Moments:
     return Moments.of(np.asarray(block.y)[:, None])
 
 
-def _one_thread() -> Any:
+def _limit_to_one_thread() -> Any:
     """Limit OpenMP to one thread: boosting's threads wait for each other on a busy machine."""
-    return _openmp().limit(limits=1)
+    return _find_openmp().limit(limits=1)
 
 
 @functools.cache
-def _openmp() -> Any:
+def _find_openmp() -> Any:
     """Find the OpenMP libraries of this process, once: the search is slow."""
     return threadpoolctl.ThreadpoolController().select(user_api="openmp")
 
 
-def constant(task: tables.Task) -> Any:
+def constant_baseline(task: tables.Task) -> Any:
     """Return the baseline whose prediction is the same for every row."""
     return MeanRegressor() if task == "regression" else FrequencyClassifier()
 
@@ -169,17 +169,17 @@ def baselines(task: tables.Task, *, seed: int = 0, on_dask: bool = False) -> tup
     """
     if task == "regression":
         models: dict[str, Any] = {
-            "mean": constant(task),
-            "sklearn-linear": NormalResiduals(LinearRegression(), seed=seed),
-            "sklearn-boosting": NormalResiduals(
+            "mean": constant_baseline(task),
+            "sklearn-linear": NormalNoiseRegressor(LinearRegression(), seed=seed),
+            "sklearn-boosting": NormalNoiseRegressor(
                 HistGradientBoostingRegressor(random_state=seed), seed=seed
             ),
         }
     else:
         models = {
-            "frequencies": constant(task),
-            "sklearn-logistic": StatedProbabilities(LogisticRegression()),
-            "sklearn-boosting": StatedProbabilities(
+            "frequencies": constant_baseline(task),
+            "sklearn-logistic": ProbabilityClassifier(LogisticRegression()),
+            "sklearn-boosting": ProbabilityClassifier(
                 HistGradientBoostingClassifier(random_state=seed)
             ),
         }

@@ -34,7 +34,7 @@ class Clock:
 
 
 @contextlib.contextmanager
-def at_most(seconds: float) -> Iterator[None]:
+def limit_time(seconds: float) -> Iterator[None]:
     """Raise ``OutOfTime`` in the block after this many seconds.
 
     This works only in the main thread of a system with alarm signals, if no other alarm is set;
@@ -43,7 +43,7 @@ def at_most(seconds: float) -> Iterator[None]:
     if seconds == math.inf or not _has_alarm():
         yield
         return
-    before = signal.signal(signal.SIGALRM, _stop)
+    before = signal.signal(signal.SIGALRM, _raise_out_of_time)
     try:
         signal.setitimer(signal.ITIMER_REAL, max(seconds, 1e-3), _AGAIN)
         yield
@@ -59,5 +59,5 @@ def _has_alarm() -> bool:
     return signal.getitimer(signal.ITIMER_REAL)[0] == 0.0
 
 
-def _stop(number: int, frame: FrameType | None) -> None:
+def _raise_out_of_time(number: int, frame: FrameType | None) -> None:
     raise OutOfTime

@@ -85,11 +85,13 @@ def candidates(
     size = Size(n_rows, n_columns, n_classes, seed, on_dask)
     return tuple(
         Candidate(member.name, member.make(size), target=member.target)
-        for member in _chosen(family(task), size, names)
+        for member in _select_members(family(task), size, names)
     )
 
 
-def _chosen(members: tuple[Member, ...], size: Size, names: Sequence[str] | None) -> list[Member]:
+def _select_members(
+    members: tuple[Member, ...], size: Size, names: Sequence[str] | None
+) -> list[Member]:
     """Return the requested members, in the order of the family."""
     if names is None:
         return [member for member in members if member.is_usual(size)] or list(members[:1])
@@ -98,7 +100,7 @@ def _chosen(members: tuple[Member, ...], size: Size, names: Sequence[str] | None
     known = [member.name for member in members]
     for name in names:
         if name != ALL and name not in known:
-            raise ValueError(_unknown(name, known))
+            raise ValueError(_unknown_name_message(name, known))
     if size.spread:
         _refuse_in_memory(members, names)
     return [
@@ -119,7 +121,7 @@ def _refuse_in_memory(members: Sequence[Member], names: Sequence[str]) -> None:
         )
 
 
-def _unknown(name: str, known: list[str]) -> str:
+def _unknown_name_message(name: str, known: list[str]) -> str:
     """Return an error message with the most similar names, or all names."""
     close = difflib.get_close_matches(name.lower(), known, n=3, cutoff=0.5)
     advice = f"did you mean {' or '.join(close)}?" if close else f"choose from {', '.join(known)}."

@@ -78,25 +78,25 @@ def compare(
     'linear'
     """
     table, clock = tables.as_frame(frame), budgets.Clock(budget)
-    ground = Ground(
+    ground = ComparisonTask(
         schema,
-        parting.split(table, schema, folds, seed),
+        parting.split_table(table, schema, folds, seed),
         lambda estimator: tables.TableModel(estimator, schema).fit(table),
     )
-    return ranked_on(ground, candidates, clock, seed=seed, report=report)
+    return rank_candidates(ground, candidates, clock, seed=seed, report=report)
 
 
 @dataclass(frozen=True, eq=False)
-class Ground:
+class ComparisonTask:
     """The folds of a table, and a function that fits an estimator to all of its rows."""
 
     schema: tables.Schema
-    parts: parting.Parts
+    parts: parting.TableFolds
     fitted: Callable[[Any], tables.TableModel]
 
 
-def ranked_on(
-    ground: Ground,
+def rank_candidates(
+    ground: ComparisonTask,
     candidates: Sequence[Candidate],
     clock: budgets.Clock,
     *,
@@ -107,12 +107,14 @@ def ranked_on(
     _refuse_repeated([one.name for one in candidates])
     parts = ground.parts
     total = len(candidates) * len(parts.folds) + 1
-    tell: Progress = report or _silent
-    trials, skipped = _measured(candidates, parts, clock, seed, tell)
+    tell: Progress = report or _ignore_progress
+    trials, skipped = _score_candidates(candidates, parts, clock, seed, tell)
     if not any(not one.result.baseline for one in trials):
-        raise tables.TableError(_no_model(skipped))
-    winner, results = _on_all_rows(trials, ground, clock, lambda name: tell(total - 1, total, name))
-    ranked = behind_best(results)
+        raise tables.TableError(_no_model_message(skipped))
+    winner, results = _fit_to_all_rows(
+        trials, ground, clock, lambda name: tell(total - 1, total, name)
+    )
+    ranked = sort_results(results)
     tell(total, total, "")
     return Comparison(
         schema=ground.schema,
@@ -124,12 +126,12 @@ def ranked_on(
         seconds=clock.spent(),
         winner=winner,
         verdict=verdict(ranked, order=[one.name for one in candidates]),
-        importance=_importance(trials, parts, clock, seed),
+        importance=_rank_winner_inputs(trials, parts, clock, seed),
     )
 
 
-def _importance(
-    trials: Sequence[Trial], parts: parting.Parts, clock: budgets.Clock, seed: int
+def _rank_winner_inputs(
+    trials: Sequence[Trial], parts: parting.TableFolds, clock: budgets.Clock, seed: int
 ) -> tuple[Importance, ...]:
     """Rank the inputs of the winner, with each fold's estimator on its held-out rows."""
     best = next(one for one in trials if not one.result.baseline)
@@ -142,7 +144,7 @@ def _importance(
     return rank_inputs(measured, seed=seed, max_seconds=min(_IMPORTANCE, clock.left()))
 
 
-def behind_best(results: Sequence[Result]) -> tuple[Result, ...]:
+def sort_results(results: Sequence[Result]) -> tuple[Result, ...]:
     """Sort results by log score, and compare each with the best one row by row."""
     ranked = sorted(results, key=lambda one: -one.log_score)
     best = ranked[0].held_out.log_prob
@@ -156,9 +158,9 @@ def behind_best(results: Sequence[Result]) -> tuple[Result, ...]:
     )
 
 
-def _measured(
+def _score_candidates(
     candidates: Sequence[Candidate],
-    parts: parting.Parts,
+    parts: parting.TableFolds,
     clock: budgets.Clock,
     seed: int,
     tell: Progress,
@@ -170,7 +172,7 @@ def _measured(
     for place, one in enumerate(candidates):
         is_first = all(done.result.baseline != one.baseline for done in trials)
         share = _SHARE if place < len(candidates) - 1 else 1.0
-        seconds = math.inf if is_first else share * (clock.left() - _reserve(trials))
+        seconds = math.inf if is_first else share * (clock.left() - _seconds_to_reserve(trials))
         if seconds <= 0.0:
             skipped.append(Skipped(one.name, "out of time, not started."))
             continue
@@ -178,36 +180,36 @@ def _measured(
         def step(fold: int, name: str = one.name, begun: int = place * n_folds) -> None:
             tell(begun + fold, len(candidates) * n_folds + 1, name)
 
-        found = trial.measure(one, parts, seconds=seconds, seed=seed, step=step)
+        found = trial.score_candidate(one, parts, seconds=seconds, seed=seed, step=step)
         if isinstance(found, Skipped):
             skipped.append(found)
         else:
-            trials = _best_first([*trials, found])
+            trials = _sort_trials([*trials, found])
     return trials, skipped
 
 
-def _best_first(trials: Sequence[Trial]) -> list[Trial]:
+def _sort_trials(trials: Sequence[Trial]) -> list[Trial]:
     """Sort trials by log score; only the best model keeps its distributions and estimators."""
     ranked = sorted(trials, key=lambda one: -one.result.log_score)
     first = next((one for one in ranked if not one.result.baseline), None)
     return [one if one is first else replace(one, said=None, estimators=()) for one in ranked]
 
 
-def _reserve(trials: Sequence[Trial]) -> float:
+def _seconds_to_reserve(trials: Sequence[Trial]) -> float:
     """Return the seconds to reserve for fitting the best model so far to all rows."""
     family = (one.result for one in trials if not one.result.baseline)
     best = next(family, None)
-    return 0.0 if best is None else _whole(best)
+    return 0.0 if best is None else _seconds_of_full_fit(best)
 
 
-def _whole(result: Result) -> float:
+def _seconds_of_full_fit(result: Result) -> float:
     """Estimate the seconds of a fit to all rows."""
     return trial.WHOLE * (result.fit_seconds or 0.0)
 
 
-def _on_all_rows(
+def _fit_to_all_rows(
     trials: Sequence[Trial],
-    ground: Ground,
+    ground: ComparisonTask,
     clock: budgets.Clock,
     tell: Callable[[str], None],
 ) -> tuple[tables.TableModel, list[Result]]:
@@ -216,22 +218,22 @@ def _on_all_rows(
     first = next(place for place, one in enumerate(results) if not one.baseline)
     tell(results[first].name)
     try:
-        winner, results[first] = _fitted(trials[first], ground)
+        winner, results[first] = _fit_candidate(trials[first], ground)
     except ValueError as error:
         raise tables.TableError(
             f"{results[first].name!r} predicts best in cross-validation but cannot be fitted to "
             f"the whole table: {trial.first_sentence(error)} Compare without it."
         ) from error
     for place, one in enumerate(trials):
-        time_will_do = _whole(one.result) < clock.left()
+        time_will_do = _seconds_of_full_fit(one.result) < clock.left()
         if place != first and one.has_evidence and time_will_do:
             tell(one.result.name)
             with contextlib.suppress(ValueError):  # its scores remain valid without an evidence
-                _, results[place] = _fitted(one, ground)
+                _, results[place] = _fit_candidate(one, ground)
     return winner, results
 
 
-def _fitted(one: Trial, ground: Ground) -> tuple[tables.TableModel, Result]:
+def _fit_candidate(one: Trial, ground: ComparisonTask) -> tuple[tables.TableModel, Result]:
     """Fit to all rows; return the model, and its result with evidence, size and quantiles."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -243,7 +245,7 @@ def _fitted(one: Trial, ground: Ground) -> tuple[tables.TableModel, Result]:
         one.result,
         held_out=held_out,
         log_evidence=None if evidence is None else float(evidence),
-        n_bytes=trial.size(model),
+        n_bytes=trial.saved_size(model),
         warnings=tuple(dict.fromkeys(said)),
     )
 
@@ -254,11 +256,11 @@ def _refuse_repeated(names: Sequence[str]) -> None:
             raise ValueError(f"Two candidates are named {name!r}; give each a different name.")
 
 
-def _no_model(skipped: Sequence[Skipped]) -> str:
+def _no_model_message(skipped: Sequence[Skipped]) -> str:
     """Say why no model could be scored."""
     reasons = " ".join(f"{one.name}: {one.why}" for one in skipped[:3])
     return f"No model could be fitted to this table. {reasons}".strip()
 
 
-def _silent(done: int, total: int, name: str) -> None:
+def _ignore_progress(done: int, total: int, name: str) -> None:
     """Report no progress."""

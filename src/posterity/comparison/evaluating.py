@@ -43,7 +43,7 @@ def evaluate(model: tables.TableModel, frame: Any, *, name: str | None = None) -
             f"model; this table has {len(rows)}."
         )
     start = time.perf_counter()
-    said = measuring.said(
+    said = measuring.predict_rows(
         model.estimator_,
         model.inputs(table[rows]),
         y[rows],
@@ -54,9 +54,9 @@ def evaluate(model: tables.TableModel, frame: Any, *, name: str | None = None) -
     held_out = said.with_quantiles()
     costs = measuring.Costs(
         predict_seconds=1_000 * (time.perf_counter() - start) / len(rows),
-        n_bytes=trial.size(model),
+        n_bytes=trial.saved_size(model),
         log_evidence=trial.comparable_evidence(model.estimator_),
     )
     called = type(model.estimator_).__name__ if name is None else name
     code = " ".join(repr(model.estimator).split())
-    return measuring.result(called, code, held_out, costs, baseline=False)
+    return measuring.score_predictions(called, code, held_out, costs, baseline=False)

@@ -11,7 +11,7 @@ from sklearn.model_selection import KFold, StratifiedKFold
 
 from posterity import tables
 from posterity.arrays import Array
-from posterity.comparison.baselines import constant
+from posterity.comparison.baselines import constant_baseline
 
 _FEWEST_ROWS = 10
 
@@ -29,7 +29,7 @@ class Fold:
 
 
 @dataclass(frozen=True, eq=False)
-class Parts:
+class TableFolds:
     """The folds of a table, with all of its targets."""
 
     folds: tuple[Fold, ...]
@@ -38,22 +38,24 @@ class Parts:
     n_rows: int  # with a target
 
 
-def split(frame: pl.DataFrame, schema: tables.Schema, n_folds: int, seed: int) -> Parts:
+def split_table(frame: pl.DataFrame, schema: tables.Schema, n_folds: int, seed: int) -> TableFolds:
     """Split the rows that have a target into folds, stratified by class.
 
     The encoder of every fold is fitted to its training rows, so held-out rows do not leak through
     means and categories.
     """
-    whole = tables.TableModel(constant(schema.task), _readable(schema, n_folds)).fit(frame)
+    whole = tables.TableModel(constant_baseline(schema.task), _check_schema(schema, n_folds)).fit(
+        frame
+    )
     y_all, has_target = whole.outcomes(frame)
     present = np.flatnonzero(has_target)
     y = y_all[present]
     _refuse_too_few(y, schema, whole.classes_)
     folds = tuple(
-        _fold(frame, schema, y_all, present[train], present[test])
+        _encode_fold(frame, schema, y_all, present[train], present[test])
         for train, test in split_rows(y, n_folds, seed, stratified=bool(whole.classes_))
     )
-    return Parts(folds, y, whole.classes_, len(y))
+    return TableFolds(folds, y, whole.classes_, len(y))
 
 
 def split_rows(
@@ -70,7 +72,7 @@ def split_rows(
         return list(StratifiedKFold(n, shuffle=True, random_state=seed).split(y, y))
 
 
-def _readable(schema: tables.Schema, n_folds: int) -> tables.Schema:
+def _check_schema(schema: tables.Schema, n_folds: int) -> tables.Schema:
     """Return the schema if a table with it can be split."""
     if n_folds < 2:
         raise ValueError(f"folds={n_folds} must be at least 2.")
@@ -95,7 +97,7 @@ def _refuse_too_few(y: NDArray[Any], schema: tables.Schema, classes: tuple[str, 
         )
 
 
-def _fold(
+def _encode_fold(
     frame: pl.DataFrame,
     schema: tables.Schema,
     y: NDArray[Any],

@@ -117,20 +117,20 @@ def rank_inputs(
     start = time.perf_counter()
     before = [part.log_prob(part.X) for part in parts]
     seconds = len(parts[0].blocks) * (time.perf_counter() - start)
-    n, n_shuffles = _affordable(sum(map(len, before)), n_repeats, seconds, max_seconds)
+    n, n_shuffles = _choose_effort(sum(map(len, before)), n_repeats, seconds, max_seconds)
     if n < sum(map(len, before)):
         parts = _draw_rows(parts, n, rng)
         before = [part.log_prob(part.X) for part in parts]
     lost: dict[str, list[Array]] = {}
     for part, usual in zip(parts, before, strict=True):
-        shuffles = np.stack([_shuffle(len(usual), rng) for _ in range(n_shuffles)])
+        shuffles = np.stack([_draw_derangement(len(usual), rng) for _ in range(n_shuffles)])
         for name, after in _shuffled_log_probs(part, shuffles):
             lost.setdefault(name, []).append(usual - after)
-    found = [_importance(name, np.concatenate(losses)) for name, losses in lost.items()]
+    found = [_summarise_losses(name, np.concatenate(losses)) for name, losses in lost.items()]
     return tuple(sorted(found, key=lambda one: -one.drop))
 
 
-def _importance(name: str, losses: Array) -> Importance:
+def _summarise_losses(name: str, losses: Array) -> Importance:
     return Importance(name, float(losses.mean()), measuring.standard_error(losses))
 
 
@@ -148,7 +148,7 @@ def _draw_rows(
     ]
 
 
-def _shuffle(n: int, rng: np.random.Generator) -> NDArray[np.intp]:
+def _draw_derangement(n: int, rng: np.random.Generator) -> NDArray[np.intp]:
     """Return a random permutation of n rows in which no row keeps its position."""
     order = rng.permutation(n)
     partner = np.empty(n, dtype=np.intp)
@@ -156,7 +156,7 @@ def _shuffle(n: int, rng: np.random.Generator) -> NDArray[np.intp]:
     return partner
 
 
-def _affordable(
+def _choose_effort(
     n: int, n_repeats: int, seconds: float, max_seconds: float | None
 ) -> tuple[int, int]:
     """Return how many rows and shuffles fit the time, if one shuffle of all takes ``seconds``."""
@@ -176,12 +176,14 @@ def _shuffled_log_probs(
     per_call = max(1, _AT_ONCE // shuffles.size)
     for start in range(0, len(part.blocks), per_call):
         some = part.blocks[start : start + per_call]
-        shuffled = [_mix(part.X, columns, order) for _, columns in some for order in shuffles]
+        shuffled = [
+            _replace_columns(part.X, columns, order) for _, columns in some for order in shuffles
+        ]
         after = part.log_prob(np.concatenate(shuffled)).reshape(len(some), n_repeats, n)
         yield from zip((name for name, _ in some), after.mean(axis=1), strict=True)
 
 
-def _mix(X: Array, columns: slice, order: NDArray[np.intp]) -> Array:
+def _replace_columns(X: Array, columns: slice, order: NDArray[np.intp]) -> Array:
     """Replace some columns of the rows by those of other rows."""
     mixed = X.copy()
     mixed[:, columns] = X[order, columns]

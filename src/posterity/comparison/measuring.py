@@ -32,7 +32,7 @@ class Costs:
 
 
 @dataclass(frozen=True, eq=False)
-class Said:
+class BatchPredictions:
     """Predictions for rows; for numbers also the distributions in batches, with their rows."""
 
     held_out: HeldOut
@@ -49,7 +49,7 @@ class Said:
         return replace(self.held_out, quantiles=quantiles)
 
 
-def said(
+def predict_rows(
     estimator: Any,
     X: Array,
     y: NDArray[Any],
@@ -58,39 +58,47 @@ def said(
     classes: tuple[str, ...],
     n_train: int,
     seed: int = 0,
-) -> Said:
+) -> BatchPredictions:
     """Predict rows with known targets: numbers, or positions in ``classes``."""
     if classes:
-        log_p = [class_log_probabilities(estimator, X[p], len(classes), n_train) for p in cut(X)]
-        return Said(_classes(np.concatenate(log_p), y, rows, classes))
+        log_p = [
+            class_log_probabilities(estimator, X[p], len(classes), n_train)
+            for p in split_into_batches(X)
+        ]
+        return BatchPredictions(_evaluate_classes(np.concatenate(log_p), y, rows, classes))
     rng = np.random.default_rng(seed)
-    pieces = [(p, estimator.predict_dist(X[p])) for p in cut(X)]
-    parts = [_numbers(dist, y[p], rows[p], rng) for p, dist in pieces]
-    return Said(merged(parts), tuple((rows[p], dist) for p, dist in pieces))
+    pieces = [(p, estimator.predict_dist(X[p])) for p in split_into_batches(X)]
+    parts = [_evaluate_numbers(dist, y[p], rows[p], rng) for p, dist in pieces]
+    return BatchPredictions(combine_held_out(parts), tuple((rows[p], dist) for p, dist in pieces))
 
 
 def log_prob(estimator: Any, X: Array, y: NDArray[Any], *, n_classes: int, n_train: int) -> Array:
     """Return only the log density or log probability of the observed values."""
     if not n_classes:
         return np.concatenate(
-            [_possible(estimator.predict_dist(X[p]).log_prob(y[p])) for p in cut(X)]
+            [
+                _replace_impossible(estimator.predict_dist(X[p]).log_prob(y[p]))
+                for p in split_into_batches(X)
+            ]
         )
-    log_p = [class_log_probabilities(estimator, X[p], n_classes, n_train) for p in cut(X)]
-    return _own(np.concatenate(log_p), y.astype(np.intp))
+    log_p = [
+        class_log_probabilities(estimator, X[p], n_classes, n_train) for p in split_into_batches(X)
+    ]
+    return _select_observed(np.concatenate(log_p), y.astype(np.intp))
 
 
-def cut(X: Array) -> list[slice]:
+def split_into_batches(X: Array) -> list[slice]:
     """Split rows into batches that are predicted in one call."""
     return [slice(start, start + _ROWS) for start in range(0, len(X), _ROWS)]
 
 
-def together(parts: Sequence[Said]) -> Said:
+def combine_folds(parts: Sequence[BatchPredictions]) -> BatchPredictions:
     """Combine the predictions for several folds."""
-    held_out = merged([part.held_out for part in parts])
-    return Said(held_out, tuple(piece for part in parts for piece in part.pieces))
+    held_out = combine_held_out([part.held_out for part in parts])
+    return BatchPredictions(held_out, tuple(piece for part in parts for piece in part.pieces))
 
 
-def merged(parts: Sequence[HeldOut]) -> HeldOut:
+def combine_held_out(parts: Sequence[HeldOut]) -> HeldOut:
     """Combine held-out rows of several folds, in the order of the table."""
     order = np.argsort(np.concatenate([part.rows for part in parts]), kind="stable")
 
@@ -102,7 +110,9 @@ def merged(parts: Sequence[HeldOut]) -> HeldOut:
     return HeldOut(**{name: joined(name) for name in names}, classes=parts[0].classes)
 
 
-def result(name: str, code: str, held_out: HeldOut, costs: Costs, *, baseline: bool) -> Result:
+def score_predictions(
+    name: str, code: str, held_out: HeldOut, costs: Costs, *, baseline: bool
+) -> Result:
     """Compute the scores of predictions; differences from the best model are filled in later."""
     numbers = held_out.probabilities is None
     return Result(
@@ -114,7 +124,7 @@ def result(name: str, code: str, held_out: HeldOut, costs: Costs, *, baseline: b
         behind=0.0,
         behind_error=0.0,
         rmse=_rmse(held_out) if numbers else None,
-        accuracy=None if numbers else float(np.mean(is_right(held_out))),
+        accuracy=None if numbers else float(np.mean(is_correct(held_out))),
         coverage=_coverage(held_out) if numbers else None,
         calibration=calibration.distance_from_uniform(np.asarray(held_out.pit))
         if numbers
@@ -139,7 +149,7 @@ def confidence(held_out: HeldOut) -> Array:
     return np.max(p, axis=1)
 
 
-def is_right(held_out: HeldOut) -> NDArray[np.bool_]:
+def is_correct(held_out: HeldOut) -> NDArray[np.bool_]:
     """Return whether the most probable class is the observed one."""
     return np.argmax(np.asarray(held_out.probabilities), axis=1) == held_out.y
 
@@ -150,7 +160,7 @@ def class_log_probabilities(estimator: Any, X: Array, n_classes: int, n_train: i
     Each of the latter gets 1 / (n_train + C) from every model, and the others share the rest: a
     class that did not occur in n_train rows is rare, but not impossible.
     """
-    log_p = _stated(estimator, X)
+    log_p = _fitted_class_log_probabilities(estimator, X)
     known = np.asarray(estimator.classes_, dtype=np.intp)
     n_unseen = n_classes - len(known)
     if not n_unseen:
@@ -161,7 +171,7 @@ def class_log_probabilities(estimator: Any, X: Array, n_classes: int, n_train: i
     return every
 
 
-def _stated(estimator: Any, X: Array) -> Array:
+def _fitted_class_log_probabilities(estimator: Any, X: Array) -> Array:
     """Return log-probabilities of the fitted classes; a pipeline has no ``predict_dist``."""
     if isinstance(estimator, classification.Classifier):
         return estimator.predict_dist(X).log_probabilities()
@@ -169,9 +179,11 @@ def _stated(estimator: Any, X: Array) -> Array:
     return distributions.Categorical.from_logits(np.log(p)).log_probabilities()
 
 
-def _numbers(dist: Any, y: Array, rows: NDArray[np.intp], rng: np.random.Generator) -> HeldOut:
+def _evaluate_numbers(
+    dist: Any, y: Array, rows: NDArray[np.intp], rng: np.random.Generator
+) -> HeldOut:
     """Evaluate distributions of numbers at the observed values."""
-    mean, log_prob = np.asarray(dist.mean()), _possible(dist.log_prob(y))
+    mean, log_prob = np.asarray(dist.mean()), _replace_impossible(dist.log_prob(y))
     pit = np.asarray(dist.cdf(y))
     if isinstance(dist, distributions.Counts):  # randomised over the step of the cdf
         pit = pit - rng.random(len(y)) * dist.pmf(y)
@@ -180,20 +192,22 @@ def _numbers(dist: Any, y: Array, rows: NDArray[np.intp], rng: np.random.Generat
     return HeldOut(rows, y, log_prob, mean, np.clip(pit, 0.0, 1.0))
 
 
-def _classes(
+def _evaluate_classes(
     log_p: Array, y: NDArray[Any], rows: NDArray[np.intp], classes: tuple[str, ...]
 ) -> HeldOut:
     """Evaluate class probabilities at the observed classes."""
     places = y.astype(np.intp)
-    return HeldOut(rows, places, _own(log_p, places), probabilities=np.exp(log_p), classes=classes)
+    return HeldOut(
+        rows, places, _select_observed(log_p, places), probabilities=np.exp(log_p), classes=classes
+    )
 
 
-def _own(log_p: Array, places: NDArray[np.intp]) -> Array:
+def _select_observed(log_p: Array, places: NDArray[np.intp]) -> Array:
     """Return the entry of each row at its observed class."""
-    return _possible(np.take_along_axis(log_p, places[:, None], axis=1)[:, 0])
+    return _replace_impossible(np.take_along_axis(log_p, places[:, None], axis=1)[:, 0])
 
 
-def _possible(log_prob: Array) -> Array:
+def _replace_impossible(log_prob: Array) -> Array:
     """Replace log-probabilities of minus infinity by a large negative number."""
     if np.any(np.isnan(log_prob)) or np.any(np.isposinf(log_prob)):
         raise ValueError("The predicted density of some observed values is NaN or infinite.")
@@ -212,7 +226,7 @@ def _coverage(held_out: HeldOut) -> float:
 
 def _calibration_error(held_out: HeldOut) -> float:
     """Return the mean difference between confidence and accuracy over up to ten equal bins."""
-    stated, right = confidence(held_out), is_right(held_out)
+    stated, right = confidence(held_out), is_correct(held_out)
     n_bins = int(np.clip(len(right) // _BIN_ROWS, 1, _MOST_BINS))
     bins = np.array_split(np.argsort(stated, kind="stable"), n_bins)
     gaps = [len(b) * abs(np.mean(stated[b]) - np.mean(right[b])) for b in bins]

@@ -8,14 +8,14 @@ from numpy.typing import NDArray
 from posterity import tables
 from posterity.comparison import budget as budgets
 from posterity.comparison.candidates import Candidate
-from posterity.comparison.comparing import Ground, Progress, ranked_on
-from posterity.comparison.folds import Fold, Parts
+from posterity.comparison.comparing import ComparisonTask, Progress, rank_candidates
+from posterity.comparison.folds import Fold, TableFolds
 from posterity.comparison.results import Comparison
 
 _FEWEST = 2  # rows of the sample in every fold
 
 
-def compare_spread(
+def compare_on_dask(
     rows: tables.SpreadRows,
     sample: tables.Sample,
     candidates: Sequence[Candidate],
@@ -60,22 +60,22 @@ def compare_spread(
     >>> schema = tables.infer(sample.frame, "y")
     >>> rows = tables.SpreadRows.of(source, sample.frame, schema, folds=3)
     >>> models = comparison.candidates("regression", 200, 1, names=["linear"], on_dask=True)
-    >>> found = comparison.compare_spread(rows, sample, models)
+    >>> found = comparison.compare_on_dask(rows, sample, models)
     >>> found.best.name, found.n_rows, len(found.best.held_out.y)
     ('linear', 200, 100)
     """
     clock = budgets.Clock(budget)
-    ground = Ground(rows.schema, _parts(rows, sample), rows.fitted)
-    return ranked_on(ground, candidates, clock, seed=rows.targets.seed, report=report)
+    ground = ComparisonTask(rows.schema, _split_sample(rows, sample), rows.fitted)
+    return rank_candidates(ground, candidates, clock, seed=rows.targets.seed, report=report)
 
 
-def _parts(rows: tables.SpreadRows, sample: tables.Sample) -> Parts:
+def _split_sample(rows: tables.SpreadRows, sample: tables.Sample) -> TableFolds:
     """Return the folds: rows on the workers to fit to, rows of the sample to predict."""
     y, has_target = rows.model.outcomes(sample.frame)
     present = np.flatnonzero(has_target)
     positions = np.arange(len(y)) if sample.positions is None else sample.positions
     n_folds = rows.targets.folds
-    part_of = tables.dealt(positions[present], n_folds, rows.targets.seed)
+    part_of = tables.assign_folds(positions[present], n_folds, rows.targets.seed)
     _refuse_too_few(np.bincount(part_of, minlength=n_folds))
     X = rows.model.inputs(sample.frame[present])
     blocks = rows.model.encoder_.blocks()
@@ -84,7 +84,7 @@ def _parts(rows: tables.SpreadRows, sample: tables.Sample) -> Parts:
         Fold(*rows.arrays(k), X[test], y[present][test], present[test], blocks)
         for k, test in enumerate(tests)
     )
-    return Parts(folds, y[present], rows.model.classes_, rows.n_rows)
+    return TableFolds(folds, y[present], rows.model.classes_, rows.n_rows)
 
 
 def _refuse_too_few(counts: NDArray[np.intp]) -> None:

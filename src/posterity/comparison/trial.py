@@ -15,7 +15,7 @@ from sklearn.base import clone
 from posterity import arrays, linalg, persistence
 from posterity.comparison import budget, measuring
 from posterity.comparison.candidates import Candidate
-from posterity.comparison.folds import Fold, Parts
+from posterity.comparison.folds import Fold, TableFolds
 from posterity.comparison.members import Target
 from posterity.comparison.results import Result, Skipped
 
@@ -30,53 +30,55 @@ class Trial:
     candidate: Candidate
     result: Result
     has_evidence: bool  # comparable with that of other models
-    said: measuring.Said | None  # kept for the best only
+    said: measuring.BatchPredictions | None  # kept for the best only
     estimators: tuple[Any, ...] = ()  # one per fold; kept for the best only
 
 
 @dataclass(frozen=True, eq=False)
-class _Run:
+class FoldRun:
     """The result of one candidate on one fold."""
 
     estimator: Any
-    said: measuring.Said
+    said: measuring.BatchPredictions
     fit_seconds: float
     predict_seconds: float
 
 
-def measure(
+def score_candidate(
     candidate: Candidate,
-    parts: Parts,
+    parts: TableFolds,
     *,
     seconds: float,
     seed: int,
     step: Callable[[int], None],
 ) -> Trial | Skipped:
     """Score a candidate within a time limit, or say why not; an error never ends the comparison."""
-    if why := _unsuited(candidate.target, parts.y):
+    if why := _unsuitable_target(candidate.target, parts.y):
         return Skipped(candidate.name, why)
     clock = budget.Clock(max(seconds, 1e-3))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            with budget.at_most(seconds):
+            with budget.limit_time(seconds):
                 if seconds < math.inf and not arrays.is_collection(parts.folds[0].X_train):
-                    _compile(candidate, parts, seed)
-                runs = _all_folds(candidate, parts, clock, seed, step)
+                    _warm_up(candidate, parts, seed)
+                runs = _run_folds(candidate, parts, clock, seed, step)
         except budget.OutOfTime:
-            return Skipped(candidate.name, f"out of time, stopped after {_words(seconds)}.")
+            return Skipped(
+                candidate.name, f"out of time, stopped after {_format_seconds(seconds)}."
+            )
         except Exception as error:  # any error is reported, and the other models continue
             return Skipped(candidate.name, first_sentence(error))
     if isinstance(runs, str):
         return Skipped(candidate.name, runs)
     warned = tuple(dict.fromkeys(str(warning.message) for warning in caught))
-    return _trial(candidate, runs, warned)
+    return _combine_runs(candidate, runs, warned)
 
 
-def size(model: Any) -> int | None:
+def saved_size(model: Any) -> int | None:
     """Return the size of the saved model in bytes, or None if it cannot be saved."""
     try:
-        return persistence.size(model)
+        return persistence.compute_size(model)
     except persistence.FileError:
         return None
 
@@ -98,7 +100,7 @@ def comparable_evidence(estimator: Any) -> float | None:
     return None if is_sparse else getattr(estimator, "log_evidence_", None)
 
 
-def _compile(candidate: Candidate, parts: Parts, seed: int) -> None:
+def _warm_up(candidate: Candidate, parts: TableFolds, seed: int) -> None:
     """Fit to a few rows, so that just-in-time compilation does not count as fitting time."""
     fold = parts.folds[0]
     groups = fold.y_train if parts.classes else np.zeros(len(fold.y_train))
@@ -113,71 +115,76 @@ def _compile(candidate: Candidate, parts: Parts, seed: int) -> None:
     )
     with warnings.catch_warnings(), contextlib.suppress(Exception):
         warnings.simplefilter("ignore")
-        _run(candidate, small, parts.classes, seed)
+        _run_fold(candidate, small, parts.classes, seed)
 
 
-def _all_folds(
-    candidate: Candidate, parts: Parts, clock: budget.Clock, seed: int, step: Callable[[int], None]
-) -> list[_Run] | str:
+def _run_folds(
+    candidate: Candidate,
+    parts: TableFolds,
+    clock: budget.Clock,
+    seed: int,
+    step: Callable[[int], None],
+) -> list[FoldRun] | str:
     """Run every fold, or say why not: after each fold, check whether the time will suffice."""
-    runs: list[_Run] = []
+    runs: list[FoldRun] = []
     seconds: list[float] = []
     for number, fold in enumerate(parts.folds):
         step(number)
         start = clock.spent()
-        runs.append(_run(candidate, fold, parts.classes, seed))
+        runs.append(_run_fold(candidate, fold, parts.classes, seed))
         seconds.append(clock.spent() - start)
-        if not _time_will_do(seconds, len(parts.folds), clock.left()):
-            ahead = _ahead(seconds, len(parts.folds))
+        if not _has_enough_time(seconds, len(parts.folds), clock.left()):
+            ahead = _seconds_remaining(seconds, len(parts.folds))
             return (
-                f"out of time: it needed about {_words(ahead)} more, with {_words(clock.left())} "
+                f"out of time: it needed about {_format_seconds(ahead)} more, with "
+                f"{_format_seconds(clock.left())} "
                 "left."
             )
     return runs
 
 
-def _ahead(seconds: list[float], n_folds: int) -> float:
+def _seconds_remaining(seconds: list[float], n_folds: int) -> float:
     """Estimate the remaining seconds from the fastest fold, as the first one may compile."""
     return (n_folds - len(seconds) + WHOLE) * min(seconds)
 
 
-def _time_will_do(seconds: list[float], n_folds: int, left: float) -> bool:
+def _has_enough_time(seconds: list[float], n_folds: int, left: float) -> bool:
     """Return whether the remaining time suffices; after the first fold, for two more like it."""
     if len(seconds) == 1:
         return 2.0 * seconds[0] <= left
-    return _ahead(seconds, n_folds) <= left
+    return _seconds_remaining(seconds, n_folds) <= left
 
 
-def _run(candidate: Candidate, fold: Fold, classes: tuple[str, ...], seed: int) -> _Run:
+def _run_fold(candidate: Candidate, fold: Fold, classes: tuple[str, ...], seed: int) -> FoldRun:
     """Fit to the training rows of a fold and predict its test rows."""
     n, start = len(fold.y_train), time.perf_counter()
     with linalg.threads.limited(n):
         estimator = clone(candidate.estimator).fit(fold.X_train, fold.y_train)
         fitted = time.perf_counter()
-        said = measuring.said(
+        said = measuring.predict_rows(
             estimator, fold.X_test, fold.y_test, fold.rows, classes=classes, n_train=n, seed=seed
         )
     per_row = (time.perf_counter() - fitted) / len(fold.y_test)
-    return _Run(estimator, said, fitted - start, 1_000 * per_row)
+    return FoldRun(estimator, said, fitted - start, 1_000 * per_row)
 
 
-def _trial(candidate: Candidate, runs: list[_Run], warned: tuple[str, ...]) -> Trial:
+def _combine_runs(candidate: Candidate, runs: list[FoldRun], warned: tuple[str, ...]) -> Trial:
     """Combine the folds; times are medians, as the first fold may compile."""
     costs = measuring.Costs(
         fit_seconds=float(np.median([run.fit_seconds for run in runs])),
         predict_seconds=float(np.median([run.predict_seconds for run in runs])),
-        n_bytes=size(runs[-1].estimator),
+        n_bytes=saved_size(runs[-1].estimator),
         warnings=warned,
     )
-    said = measuring.together([run.said for run in runs])
-    result = measuring.result(
+    said = measuring.combine_folds([run.said for run in runs])
+    result = measuring.score_predictions(
         candidate.name, candidate.code, said.held_out, costs, baseline=candidate.baseline
     )
     has_evidence = comparable_evidence(runs[-1].estimator) is not None
     return Trial(candidate, result, has_evidence, said, tuple(run.estimator for run in runs))
 
 
-def _unsuited(target: Target, y: NDArray[Any]) -> str | None:
+def _unsuitable_target(target: Target, y: NDArray[Any]) -> str | None:
     """Say why a model does not suit these targets; None if it does."""
     if target == "positive" and np.min(y) <= 0.0:
         return f"needs positive targets, and the smallest is {np.min(y):g}."
@@ -186,5 +193,5 @@ def _unsuited(target: Target, y: NDArray[Any]) -> str | None:
     return None
 
 
-def _words(seconds: float) -> str:
+def _format_seconds(seconds: float) -> str:
     return f"{max(round(seconds, 1), 0.0):g} s" if seconds < 9.95 else f"{seconds:.0f} s"

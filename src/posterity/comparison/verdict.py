@@ -37,40 +37,46 @@ def verdict(results: Sequence[Result], *, order: Sequence[str]) -> str:
     """
     family = [one for one in results if not one.baseline]
     baselines = [one for one in results if one.baseline]
-    return f"{_which(family, baselines, order)} {_how_sure(family[0], baselines)}"
+    return (
+        f"{_recommend_model(family, baselines, order)} {_judge_uncertainty(family[0], baselines)}"
+    )
 
 
-def _which(family: Sequence[Result], baselines: Sequence[Result], order: Sequence[str]) -> str:
+def _recommend_model(
+    family: Sequence[Result], baselines: Sequence[Result], order: Sequence[str]
+) -> str:
     """Write the first sentence: which model to use."""
     best, others = family[0], family[1:]
     if baselines and baselines[0].log_score > best.log_score:
-        return _beaten(best, baselines[0])
-    equals = [one for one in others if _cannot_be_told_apart(best, one)]
+        return _recommend_despite_baseline(best, baselines[0])
+    equals = [one for one in others if _is_insignificant(best, one)]
     if equals:
-        return _among_equals(best, equals, order)
+        return _recommend_among_equals(best, equals, order)
     if not others:
         return f"Use {best.name!r}, the only model that was scored."
     return (
         f"Use {best.name!r}: it predicts held-out rows better than the second best, "
-        f"{others[0].name!r}, by {_ahead(best, others[0])} in mean log score."
+        f"{others[0].name!r}, by {_format_lead(best, others[0])} in mean log score."
     )
 
 
-def _beaten(best: Result, baseline: Result) -> str:
+def _recommend_despite_baseline(best: Result, baseline: Result) -> str:
     """Write the first sentence if a baseline has the best score."""
-    if _cannot_be_told_apart(baseline, best):
+    if _is_insignificant(baseline, best):
         return (
             f"Use {best.name!r}, the best model, but its score is not significantly different from "
-            f"that of the baseline {baseline.name!r}, which is better by {_ahead(baseline, best)} "
+            f"that of the baseline {baseline.name!r}, which is better by "
+            f"{_format_lead(baseline, best)} "
             "in mean log score."
         )
     return (
         f"No model predicts held-out rows as well as the baseline {baseline.name!r}, which is "
-        f"better than the best model, {best.name!r}, by {_ahead(baseline, best)} in mean log score."
+        f"better than the best model, {best.name!r}, by {_format_lead(baseline, best)} in mean "
+        "log score."
     )
 
 
-def _among_equals(best: Result, equals: Sequence[Result], order: Sequence[str]) -> str:
+def _recommend_among_equals(best: Result, equals: Sequence[Result], order: Sequence[str]) -> str:
     """Write the first sentence if other models are equally good: name the simplest of them."""
     simplest = min((best, *equals), key=lambda one: order.index(one.name))
     shown = [repr(one.name) for one in equals[:_SHOWN]]
@@ -82,25 +88,29 @@ def _among_equals(best: Result, equals: Sequence[Result], order: Sequence[str]) 
         advice = f"{simplest.name!r} is the simplest of them"
     verb = "is" if len(equals) == 1 else "are"
     return (
-        f"Use {best.name!r}: it predicts held-out rows best, although {_listed(shown)} {verb} "
+        f"Use {best.name!r}: it predicts held-out rows best, although {_join_words(shown)} {verb} "
         f"within two standard errors of it; {advice}."
     )
 
 
-def _how_sure(best: Result, baselines: Sequence[Result]) -> str:
+def _judge_uncertainty(best: Result, baselines: Sequence[Result]) -> str:
     """Write the second sentence: whether the uncertainty is reliable, and beats the baselines."""
-    trust = _trust_in_numbers(best) if best.coverage is not None else _trust_in_classes(best)
+    trust = _judge_intervals(best) if best.coverage is not None else _judge_probabilities(best)
     if not baselines:
         return f"{trust}."
     first, *rest = baselines
     shares = [
-        f"{_times(best, first)} times the probability that {first.name!r} did{_doubt(best, first)}",
-        *(f"{_times(best, one)} times that of {one.name!r}{_doubt(best, one)}" for one in rest),
+        f"{_format_ratio(best, first)} times the probability that {first.name!r} "
+        f"did{_mark_insignificant(best, first)}",
+        *(
+            f"{_format_ratio(best, one)} times that of {one.name!r}{_mark_insignificant(best, one)}"
+            for one in rest
+        ),
     ]
-    return f"{trust}; on average it assigned the observed value {_listed(shares)}."
+    return f"{trust}; on average it assigned the observed value {_join_words(shares)}."
 
 
-def _trust_in_numbers(best: Result) -> str:
+def _judge_intervals(best: Result) -> str:
     coverage, n = best.coverage or 0.0, len(best.held_out.y)
     allowed = 2.0 * math.sqrt(_NOMINAL * (1.0 - _NOMINAL) / n) + _SLACK
     held = f"Its 90 % intervals contain {100.0 * coverage:.3g} % of the held-out values"
@@ -114,8 +124,8 @@ def _trust_in_numbers(best: Result) -> str:
     return f"{held}, so its uncertainty can be trusted"
 
 
-def _trust_in_classes(best: Result) -> str:
-    stated, right = measuring.confidence(best.held_out), measuring.is_right(best.held_out)
+def _judge_probabilities(best: Result) -> str:
+    stated, right = measuring.confidence(best.held_out), measuring.is_correct(best.held_out)
     gaps: Array = stated - right
     allowed = 2.0 * measuring.standard_error(gaps) + _SLACK
     said = (
@@ -135,17 +145,17 @@ def _difference(ahead: Result, behind: Result) -> tuple[float, float]:
     return float(rows.mean()), measuring.standard_error(rows)
 
 
-def _cannot_be_told_apart(ahead: Result, behind: Result) -> bool:
+def _is_insignificant(ahead: Result, behind: Result) -> bool:
     mean, error = _difference(ahead, behind)
     return mean <= max(_SURE * error, _HARDLY)
 
 
-def _ahead(ahead: Result, behind: Result) -> str:
+def _format_lead(ahead: Result, behind: Result) -> str:
     mean, error = _difference(ahead, behind)
     return f"{mean:.2g} +- {error:.1g}"
 
 
-def _times(best: Result, other: Result) -> str:
+def _format_ratio(best: Result, other: Result) -> str:
     """Format the geometric mean over rows of the ratio of probabilities of the observed value."""
     log_ratio = _difference(best, other)[0]
     if log_ratio > math.log(1e6):
@@ -153,12 +163,12 @@ def _times(best: Result, other: Result) -> str:
     return f"{math.exp(log_ratio):#.3g}".rstrip(".")
 
 
-def _doubt(best: Result, other: Result) -> str:
+def _mark_insignificant(best: Result, other: Result) -> str:
     """Return a remark if an advantage is not significant."""
     ahead = _difference(best, other)[0] > 0.0
-    return " (not significant)" if ahead and _cannot_be_told_apart(best, other) else ""
+    return " (not significant)" if ahead and _is_insignificant(best, other) else ""
 
 
-def _listed(words: Sequence[str]) -> str:
+def _join_words(words: Sequence[str]) -> str:
     """Join words as in 'a, b and c'."""
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"

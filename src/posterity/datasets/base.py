@@ -43,14 +43,14 @@ class Dataset:
     description: str = field(repr=False)
 
 
-def whole(name: str, value: int) -> int:
+def check_count(name: str, value: int) -> int:
     """Check that a value is a positive integer."""
     if not isinstance(value, numbers.Integral) or value < 1:
         raise ValueError(f"{name}={value!r} must be a whole number of at least 1.")
     return int(value)
 
 
-def standard_deviation(noise_variance: float) -> float:
+def check_standard_deviation(noise_variance: float) -> float:
     """Return the standard deviation of a valid noise variance."""
     if not 0.0 <= noise_variance < math.inf:
         raise ValueError(f"noise_variance={noise_variance!r} must be a finite number >= 0.")

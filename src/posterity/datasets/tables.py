@@ -52,8 +52,8 @@ def line(
     True
     """
     rng = np.random.default_rng(random_state)
-    x = rng.uniform(0.0, 4.0, base.whole("n_rows", n_rows))
-    y = 1.0 + 2.0 * x + base.standard_deviation(noise_variance) * rng.standard_normal(n_rows)
+    x = rng.uniform(0.0, 4.0, base.check_count("n_rows", n_rows))
+    y = 1.0 + 2.0 * x + base.check_standard_deviation(noise_variance) * rng.standard_normal(n_rows)
     return base.Dataset(x[:, None], y, ("x",), "y", "y = 1 + 2 x with normal noise.")
 
 
@@ -78,8 +78,8 @@ def sinc(
     (100,)
     """
     rng = np.random.default_rng(random_state)
-    x = rng.uniform(-10.0, 10.0, base.whole("n_rows", n_rows))
-    noise = base.standard_deviation(noise_variance) * rng.standard_normal(n_rows)
+    x = rng.uniform(-10.0, 10.0, base.check_count("n_rows", n_rows))
+    noise = base.check_standard_deviation(noise_variance) * rng.standard_normal(n_rows)
     return base.Dataset(
         x[:, None], np.sinc(x / np.pi) + noise, ("x",), "y", "sin(x) / x with noise."
     )
@@ -108,8 +108,8 @@ def heteroscedastic_steps(
     (20, 1)
     """
     rng = np.random.default_rng(random_state)
-    x = rng.uniform(-4.0, 4.0, base.whole("n_rows", n_rows))
-    noise = base.standard_deviation(noise_variance) * (x + 5.0) * rng.standard_normal(n_rows)
+    x = rng.uniform(-4.0, 4.0, base.check_count("n_rows", n_rows))
+    noise = base.check_standard_deviation(noise_variance) * (x + 5.0) * rng.standard_normal(n_rows)
     y = np.tanh(3.0 * (x + 2.0)) + np.tanh(3.0 * (x - 2.0)) + noise
     return base.Dataset(x[:, None], y, ("x",), "y", "Two steps; the noise grows with x.")
 
@@ -199,5 +199,5 @@ def _friedman(
 ) -> tuple[Array, Array]:
     """Return inputs and targets of a generator of scikit-learn."""
     seed = int(np.random.default_rng(random_state).integers(2**31))
-    deviation = base.standard_deviation(noise_variance)
-    return make(n_samples=base.whole("n_rows", n_rows), noise=deviation, random_state=seed)
+    deviation = base.check_standard_deviation(noise_variance)
+    return make(n_samples=base.check_count("n_rows", n_rows), noise=deviation, random_state=seed)

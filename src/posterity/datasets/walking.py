@@ -91,8 +91,11 @@ def walks(n_frames: int = 60, *, noise_variance: float = 1.0, random_state: base
     >>> walking.feature_names[:2]
     ('left hip', 'right hip')
     """
-    seconds = np.arange(base.whole("n_frames", n_frames)) / _FRAMES_PER_SECOND
-    rng, deviation = np.random.default_rng(random_state), base.standard_deviation(noise_variance)
+    seconds = np.arange(base.check_count("n_frames", n_frames)) / _FRAMES_PER_SECOND
+    rng, deviation = (
+        np.random.default_rng(random_state),
+        base.check_standard_deviation(noise_variance),
+    )
     kinds = [(person, speed) for person in _MANNERS for speed in _STRIDES]
     phases = [2.0 * np.pi * (_STRIDES[speed] * seconds + rng.uniform()) for _, speed in kinds]
     truth = [_angles(phase, *kind) for phase, kind in zip(phases, kinds, strict=True)]

@@ -119,7 +119,9 @@ class Design(abc.ABC):
         # Imported here to avoid a cycle: it is a design itself.
         from posterity.designs.dense import Dense
 
-        found = [Z[places[_within(places, rows)] - rows.start] for rows, Z in self.blocks()]
+        found = [
+            Z[places[_find_places_within(places, rows)] - rows.start] for rows, Z in self.blocks()
+        ]
         return Dense(np.concatenate(found)), at(places, along)
 
     def parts(self) -> Iterator[tuple[slice, Design]]:
@@ -156,7 +158,7 @@ class Design(abc.ABC):
             )
 
 
-def _within(places: NDArray[np.intp], rows: slice) -> slice:
+def _find_places_within(places: NDArray[np.intp], rows: slice) -> slice:
     """Return which of the sorted places lie within a row slice."""
     first, last = np.searchsorted(places, [rows.start, rows.stop])
     return slice(int(first), int(last))
@@ -164,10 +166,10 @@ def _within(places: NDArray[np.intp], rows: slice) -> slice:
 
 def at(rows: slice | NDArray[np.intp], along: Sequence[Values]) -> list[NDArray[Any] | None]:
     """Return the values of a row slice."""
-    return [None if values is None else _held(values)[rows] for values in along]
+    return [None if values is None else _require_in_memory(values)[rows] for values in along]
 
 
-def _held(values: NDArray[Any] | Along) -> NDArray[Any]:
+def _require_in_memory(values: NDArray[Any] | Along) -> NDArray[Any]:
     """Return values that are in memory; raise for those computed from blocks."""
     assert not isinstance(values, Along)
     return values
@@ -178,11 +180,11 @@ def totalled(terms: Iterable[Sequence[Array | float | Least]]) -> list[Any]:
     kept: list[Any] = []
     for some in terms:
         if not kept:
-            kept = [_own(term) for term in some]
+            kept = [_copy_term(term) for term in some]
             continue
         for i, term in enumerate(some):
             if isinstance(term, Least):
-                kept[i] = _least(kept[i], term)
+                kept[i] = _keep_smaller(kept[i], term)
             else:
                 kept[i] += term
     return kept
@@ -190,14 +192,16 @@ def totalled(terms: Iterable[Sequence[Array | float | Least]]) -> list[Any]:
 
 def joined(a: list[Any], b: list[Any]) -> list[Any]:
     """Add two totals without changing them, because tasks may run again."""
-    return [_least(x, y) if isinstance(y, Least) else x + y for x, y in zip(a, b, strict=True)]
+    return [
+        _keep_smaller(x, y) if isinstance(y, Least) else x + y for x, y in zip(a, b, strict=True)
+    ]
 
 
-def _least(a: Least, b: Least) -> Least:
+def _keep_smaller(a: Least, b: Least) -> Least:
     return a if a.value <= b.value else b
 
 
-def _own(term: Array | float | Least) -> Array | Least:
+def _copy_term(term: Array | float | Least) -> Array | Least:
     return term if isinstance(term, Least) else np.array(term, dtype=np.float64)
 
 

@@ -65,11 +65,13 @@ def parts(X: Any, y: Any, sample_weight: Any, where: str) -> Parts:
         raise ValueError(
             f"X of {where} has shape {X_part.shape}; pass a dense array of rows and columns."
         )
-    y_part = None if y is None else _of_length(arrays.to_numpy(y), len(X_part), "y", (1, 2), where)
+    y_part = (
+        None if y is None else _require_length(arrays.to_numpy(y), len(X_part), "y", (1, 2), where)
+    )
     if sample_weight is None:
         return X_part, y_part, None
     weight = arrays.to_numpy(sample_weight)
-    return X_part, y_part, _of_length(weight, len(X_part), "sample_weight", (1,), where)
+    return X_part, y_part, _require_length(weight, len(X_part), "sample_weight", (1,), where)
 
 
 def each(raw: Parts, change: Callable[[NDArray[Any]], NDArray[Any]]) -> Parts:
@@ -82,7 +84,7 @@ def each(raw: Parts, change: Callable[[NDArray[Any]], NDArray[Any]]) -> Parts:
     )
 
 
-def _of_length(
+def _require_length(
     x: NDArray[Any], n: int, name: str, dimensions: tuple[int, ...], where: str
 ) -> NDArray[Any]:
     """Return the array; raise unless it has n rows."""
@@ -128,21 +130,21 @@ class Form:
         Errors count rows from ``first_row``, or within the named ``piece``.
         """
         where = piece or f"the block that begins at row {first_row}"
-        at = _Place(where, 0 if piece else first_row, f" of {piece}" if piece else "")
+        at = _RowNames(where, 0 if piece else first_row, f" of {piece}" if piece else "")
         X, y, sample_weight = raw
-        _same(X.shape[1:], (self.n_features,), "X", where)
-        _same(None if y is None else y.shape[1:], self.target_shape, "y", where)
-        _same(sample_weight is not None, self.weighted, "sample_weight", where)
-        X_block = _finite(X, "column", self.feature_names, at)
-        y_block = None if y is None else _finite(y, "target", self.target_names, at)
+        _require_equal(X.shape[1:], (self.n_features,), "X", where)
+        _require_equal(None if y is None else y.shape[1:], self.target_shape, "y", where)
+        _require_equal(sample_weight is not None, self.weighted, "sample_weight", where)
+        X_block = _require_finite(X, "column", self.feature_names, at)
+        y_block = None if y is None else _require_finite(y, "target", self.target_names, at)
         if sample_weight is None:
             return Block(X_block, y_block, None, first_row)
-        weight = _finite(sample_weight, "sample_weight", None, at)
+        weight = _require_finite(sample_weight, "sample_weight", None, at)
         _check_not_negative(weight, at)
         return Block(X_block, y_block, weight, first_row)
 
 
-def _same(found: object, expected: object, name: str, where: str) -> None:
+def _require_equal(found: object, expected: object, name: str, where: str) -> None:
     """Raise if a block does not have the parts or columns of the first block."""
     if found == expected:
         return
@@ -158,7 +160,7 @@ def _same(found: object, expected: object, name: str, where: str) -> None:
 
 
 @dataclass(frozen=True)
-class _Place:
+class _RowNames:
     """Names of rows in error messages."""
 
     where: str
@@ -170,9 +172,11 @@ class _Place:
         return f"row {self.first_row + i}{self.of}"
 
 
-def _finite(x: NDArray[Any], kind: str, names: tuple[str, ...] | None, at: _Place) -> Array:
+def _require_finite(
+    x: NDArray[Any], kind: str, names: tuple[str, ...] | None, at: _RowNames
+) -> Array:
     """Convert to float64 without a copy if possible; raise for non-finite values."""
-    values = _floats(x, kind, at.where)
+    values = _convert_floats(x, kind, at.where)
     finite = np.isfinite(values)
     if finite.all():
         return values
@@ -180,12 +184,12 @@ def _finite(x: NDArray[Any], kind: str, names: tuple[str, ...] | None, at: _Plac
     value = values[(row, *column)]
     problem, cure = ("NaN", "fill in") if np.isnan(value) else ("infinite", "clip")
     raise ValueError(
-        f"{_label(kind, names, column)}, {at.row(row)} is {problem}; "
+        f"{_name_column(kind, names, column)}, {at.row(row)} is {problem}; "
         f"{cure} such values or drop their rows first."
     )
 
 
-def _floats(x: NDArray[Any], kind: str, where: str) -> Array:
+def _convert_floats(x: NDArray[Any], kind: str, where: str) -> Array:
     """Convert to float64; raise for text, dates and complex numbers."""
     try:
         if x.dtype.kind not in "biufO":
@@ -198,7 +202,7 @@ def _floats(x: NDArray[Any], kind: str, where: str) -> Array:
         ) from error
 
 
-def _label(kind: str, names: tuple[str, ...] | None, column: list[Any]) -> str:
+def _name_column(kind: str, names: tuple[str, ...] | None, column: list[Any]) -> str:
     """Return the name of a column for messages: its name, number or kind."""
     j = int(column[0]) if column else 0
     if names is not None:
@@ -206,7 +210,7 @@ def _label(kind: str, names: tuple[str, ...] | None, column: list[Any]) -> str:
     return f"{kind} {j}" if column else kind
 
 
-def _check_not_negative(weight: Array, at: _Place) -> None:
+def _check_not_negative(weight: Array, at: _RowNames) -> None:
     """Raise an error that names the first row with negative weight."""
     if weight.size and weight.min() < 0.0:
         row = int(np.argmax(weight < 0.0))

@@ -49,20 +49,20 @@ class Block:
 
     def project(self, R: Array) -> Array:
         """Return Z^T R, (b, k), for R of shape (N, k)."""
-        return _on_host((arrays.like(self.Z, R).T @ self.Z).T)  # twice as fast as Z.T @ R
+        return _copy_to_host((arrays.like(self.Z, R).T @ self.Z).T)  # twice as fast as Z.T @ R
 
     def squares(self, w: Array) -> Array:
         """Return the sums of w z^2 of each column, (b,), for w of shape (N,)."""
         total, weights = np.zeros(len(self.places)), arrays.like(self.Z, w)
-        for i in _slices(self.Z):
+        for i in _slice_for_cache(self.Z):
             few = self.Z[i, :]
-            total += _on_host(weights[i] @ (few * few))
+            total += _copy_to_host(weights[i] @ (few * few))
         return total
 
     def part(self, within: NDArray[np.intp]) -> Array:
         """Return columns by position in this block, (N, k), on the host."""
         index = arrays.like_index(self.Z, within)
-        return _on_host(namespace(self.Z).take(self.Z, index, axis=1))
+        return _copy_to_host(namespace(self.Z).take(self.Z, index, axis=1))
 
     def select(self, within: NDArray[np.intp]) -> Block:
         """Columns by their position in this block, on the host."""
@@ -76,7 +76,7 @@ class Block:
 
     def host(self) -> Array:
         """Return Z on the host, (N, b)."""
-        return _on_host(self.Z)
+        return _copy_to_host(self.Z)
 
 
 class Candidates:
@@ -156,26 +156,26 @@ class Candidates:
     def blocks(self) -> Iterator[Block]:
         """Yield every column once: one cached block, or many blocks in random order."""
         if self.is_held:
-            yield from (self._held,) if self.n_columns else ()
+            yield from (self._held_block,) if self.n_columns else ()
             return
         order = self._rng.permutation(self.n_columns)
         size = max(_LEAST_COLUMNS, self._limit // _STREAMED_SHARE)
         for i in range(0, self.n_columns, size):
-            yield self._standardised(order[i : i + size])
+            yield self._standardise_columns(order[i : i + size])
 
     def chosen(self, places: NDArray[np.intp]) -> Block:
         """Return the standardised columns with these numbers."""
         if not self.is_held:
-            return self._standardised(places)
-        held, index = self._held, arrays.like_index(self._held.Z, places)
+            return self._standardise_columns(places)
+        held, index = self._held_block, arrays.like_index(self._held_block.Z, places)
         Z = namespace(held.Z).take(held.Z, index, axis=1)
         return Block(places, Z, held.center[places], held.scale[places], held.varies[places])
 
     @cached_property
-    def _held(self) -> Block:
-        return self._standardised(np.arange(self.n_columns))
+    def _held_block(self) -> Block:
+        return self._standardise_columns(np.arange(self.n_columns))
 
-    def _standardised(self, places: NDArray[np.intp]) -> Block:
+    def _standardise_columns(self, places: NDArray[np.intp]) -> Block:
         if not len(places):  # some kernels do not accept zero rows
             none = np.empty(0)
             return Block(places, np.empty((self.n_rows, 0)), none, none, none.astype(np.bool_))
@@ -185,34 +185,36 @@ class Candidates:
             center = shares @ Z if self._centred else 0.0 * Z[0, :]
             square = _centre_in_place(Z, center, shares)
         _check_finite(square, places)
-        scale, varies = _scales(square, _on_host(center), _precision(Z))
+        scale, varies = _compute_scales(square, _copy_to_host(center), _compute_rounding_error(Z))
         Z *= arrays.like(Z, varies / scale)
-        return Block(places, Z, _on_host(center), scale, varies)
+        return Block(places, Z, _copy_to_host(center), scale, varies)
 
 
 def _centre_in_place(Z: DeviceArray, center: DeviceArray, shares: DeviceArray) -> Array:
     """Subtract the centre in place; return the weighted mean squares, (b,)."""
     total = np.zeros(Z.shape[1])
-    for i in _slices(Z):
+    for i in _slice_for_cache(Z):
         Z[i, :] -= center
         few = Z[i, :]
-        total += _on_host(shares[i] @ (few * few))
+        total += _copy_to_host(shares[i] @ (few * few))
     return total
 
 
-def _scales(square: Array, center: Array, precision: float) -> tuple[Array, NDArray[np.bool_]]:
+def _compute_scales(
+    square: Array, center: Array, precision: float
+) -> tuple[Array, NDArray[np.bool_]]:
     """Return root mean squares; 1 for columns that are constant up to rounding."""
     scale = np.sqrt(square)
     varies = scale > precision * np.abs(center)
     return np.where(varies, scale, 1.0), varies
 
 
-def _precision(Z: DeviceArray) -> float:
+def _compute_rounding_error(Z: DeviceArray) -> float:
     """Return the relative rounding error of a centred constant."""
     return 8.0 * math.sqrt(Z.shape[0]) * float(namespace(Z).finfo(Z.dtype).eps)
 
 
-def _slices(Z: DeviceArray) -> Iterator[slice]:
+def _slice_for_cache(Z: DeviceArray) -> Iterator[slice]:
     """Yield row slices whose values fit in cache."""
     n_rows, n_columns = Z.shape
     values = _CPU_VALUES if array_api_compat.is_numpy_array(Z) else _DEVICE_VALUES
@@ -221,7 +223,7 @@ def _slices(Z: DeviceArray) -> Iterator[slice]:
         yield slice(i, min(i + size, n_rows))
 
 
-def _on_host(x: DeviceArray) -> Array:
+def _copy_to_host(x: DeviceArray) -> Array:
     return np.asarray(arrays.to_numpy(x), dtype=np.float64)
 
 

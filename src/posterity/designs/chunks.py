@@ -83,7 +83,9 @@ class Chunks:
         raw = blocks.parts(X, y, sample_weight, "the arrays")
         if not len(raw[0]):
             raise ValueError("the arrays hold no rows; pass at least one.")
-        return cls._of(sources.Arrays(raw, _checked(rows)), _tuple(feature_names))
+        return cls._from_source(
+            sources.Arrays(raw, _check_count(rows)), _convert_names(feature_names)
+        )
 
     @classmethod
     def from_iterable(
@@ -111,7 +113,7 @@ class Chunks:
         >>> sum(len(block) for block in chunks), chunks.rereadable
         (300, True)
         """
-        return cls._of(sources.Passes(supply), _tuple(feature_names))
+        return cls._from_source(sources.Passes(supply), _convert_names(feature_names))
 
     @classmethod
     def from_parquet(
@@ -160,12 +162,12 @@ class Chunks:
             target=target,
             features=features,
             sample_weight=sample_weight,
-            rows=_checked(rows),
+            rows=_check_count(rows),
         )
-        return cls._of(source, source.features, parquet.names(source.target) or None)
+        return cls._from_source(source, source.features, parquet.names(source.target) or None)
 
     @classmethod
-    def _of(
+    def _from_source(
         cls,
         source: sources.Source,
         feature_names: tuple[str, ...] | None,
@@ -229,7 +231,7 @@ class Chunks:
         [[[1.0, 1.0], [2.0, 4.0]]]
         """
         mapped = sources.Mapped(self.source, self.form, transform)
-        return self._of(mapped, _tuple(feature_names), self.target_names)
+        return self._from_source(mapped, _convert_names(feature_names), self.target_names)
 
     def reduce(
         self,
@@ -277,7 +279,7 @@ class Chunks:
         """
         self.require_rereadable("a sample")
         passing = progress.track(self, total=self.n_rows, description="Sampling rows")
-        return reservoir.sample(passing, _checked(n, "n"), rng)
+        return reservoir.sample(passing, _check_count(n, "n"), rng)
 
     def require_rereadable(self, purpose: str) -> None:
         """Raise if the rows can be read only once; ``purpose`` is named in the error."""
@@ -288,13 +290,13 @@ class Chunks:
             )
 
 
-def _checked(n: int, name: str = "rows") -> int:
+def _check_count(n: int, name: str = "rows") -> int:
     """Check that a number of rows is at least one."""
     if isinstance(n, bool) or not isinstance(n, numbers.Integral) or n < 1:
         raise ValueError(f"{name}={n!r} must be a whole number of at least 1.")
     return int(n)
 
 
-def _tuple(names: Sequence[str] | None) -> tuple[str, ...] | None:
+def _convert_names(names: Sequence[str] | None) -> tuple[str, ...] | None:
     """Convert names to a tuple."""
     return None if names is None else tuple(names)

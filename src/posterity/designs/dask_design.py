@@ -76,19 +76,19 @@ class DaskDesign(base.Design):
     ) -> tuple[Dense, list[NDArray[Any] | None]]:
         """Return selected rows and their values, transferred to this process."""
         block = self.partitions.chosen(places)
-        return Dense(block.X), [_found(given, block, places) for given in along]
+        return Dense(block.X), [_select_values(given, block, places) for given in along]
 
     def total(self, function: base.PartFunction, *along: base.Values) -> list[Any]:
         """Sum on the workers, by partition and then in a tree."""
         self.partitions.find_width()  # before the function is pickled, which may contain the design
         held = any(isinstance(values, np.ndarray) for values in along)
         rows = self.partitions.counted() if held else self.partitions
-        return rows.reduce(_Terms(function, along), base.joined)
+        return rows.reduce(_PartitionTerms(function, along), base.joined)
 
     def matvec(self, w: Array) -> Array:
         """Return Z w, transferred to this process."""
         base.check_length(w, self.n_columns, "w", "columns")
-        return np.concatenate(self.partitions.reduce(_Product(w), operator.add))
+        return np.concatenate(self.partitions.reduce(_PartitionProduct(w), operator.add))
 
     def rmatvec(self, r: base.Values) -> Array:
         """Return Z^T r, for values computed on the workers or sent to them."""
@@ -113,7 +113,7 @@ class DaskDesign(base.Design):
 
 
 @dataclass(frozen=True)
-class _Terms:
+class _PartitionTerms:
     """Task: sum the terms of one partition over cache-sized parts."""
 
     function: base.PartFunction
@@ -121,17 +121,19 @@ class _Terms:
 
     def __call__(self, block: Block) -> list[Any]:
         rows = slice(block.first_row, block.first_row + len(block))
-        values = [_found(given, block, rows) for given in self.along]
+        values = [_select_values(given, block, rows) for given in self.along]
         return Dense(block.X).total(self.function, *values)
 
 
-def _found(given: base.Values, block: Block, rows: slice | NDArray[np.intp]) -> NDArray[Any] | None:
+def _select_values(
+    given: base.Values, block: Block, rows: slice | NDArray[np.intp]
+) -> NDArray[Any] | None:
     """Return the values of a row slice."""
     return given.of(block) if isinstance(given, base.Along) else base.at(rows, [given])[0]
 
 
 @dataclass(frozen=True)
-class _Product:
+class _PartitionProduct:
     """Task: compute Z w of one partition."""
 
     w: Array

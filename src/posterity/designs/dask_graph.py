@@ -47,22 +47,22 @@ def merged(
     numbers = range(len(pieces)) if only is None else only
     name = f"merged-{uuid.uuid4().hex}"
     layer = {
-        (name, 0, i): dask_rows.task((name, 0, i), _run, shared, pieces[i], i) for i in numbers
+        (name, 0, i): dask_rows.task((name, 0, i), _run_task, shared, pieces[i], i) for i in numbers
     }
     level = list(layer)
     while len(level) > 1:
         folds = [level[i : i + _FAN_IN] for i in range(0, len(level), _FAN_IN)]
         level = [(name, level[0][1] + 1, i) for i in range(len(folds))]
         for key, those in zip(level, folds, strict=True):
-            layer[key] = dask_rows.task(key, _fold, join, *map(TaskRef, those))
+            layer[key] = dask_rows.task(key, _make_fold, join, *map(TaskRef, those))
     # One layer for all pieces: thousands of layers would be slower than the work itself.
-    delayed = [part for i in numbers for part in _delayed_in(pieces[i])]
+    delayed = [part for i in numbers for part in _list_delayed(pieces[i])]
     graph = dask_rows.layered(name, layer, (shared, join), delayed)
     answer: T = computed(Delayed(level[0], graph, layer=name), description=description)
     return answer
 
 
-def _delayed_in(piece: Any) -> list[Any]:
+def _list_delayed(piece: Any) -> list[Any]:
     import dask
 
     parts = piece if isinstance(piece, list) else [piece]
@@ -77,17 +77,17 @@ def computed(task: Any, *, description: str) -> Any:
         # Large graphs are intended here: data for M columns is sent once.
         warnings.filterwarnings("ignore", message="Sending large graph")
         try:
-            client = _client()
-            if client is None or not progress.watched():
+            client = _find_client()
+            if client is None or not progress.is_watched():
                 return dask.compute(task)[0]
-            return _watched(client, task, description)
+            return _compute_with_bar(client, task, description)
         except Exception as error:
             if type(error).__name__ == "KilledWorker":
                 raise RuntimeError(_DIED.format(error)) from error
             raise
 
 
-def _watched(client: Any, task: Any, description: str) -> Any:
+def _compute_with_bar(client: Any, task: Any, description: str) -> Any:
     """Compute a task on a cluster, with a progress bar."""
     from posterity.designs import dask_progress
 
@@ -99,7 +99,7 @@ def _watched(client: Any, task: Any, description: str) -> Any:
         future.cancel()  # cancel the task after an interruption
 
 
-def _client() -> Any:
+def _find_client() -> Any:
     """Return the client of the current cluster, if any."""
     import dask
 
@@ -108,9 +108,9 @@ def _client() -> Any:
     return owner if distributed is not None and isinstance(owner, distributed.Client) else None
 
 
-def _run(work: Callable[[Any, int], T], piece: Any, number: int) -> T:
+def _run_task(work: Callable[[Any, int], T], piece: Any, number: int) -> T:
     return work(piece, number)
 
 
-def _fold(merge: Callable[[T, T], T], *answers: T) -> T:
+def _make_fold(merge: Callable[[T, T], T], *answers: T) -> T:
     return functools.reduce(merge, answers)

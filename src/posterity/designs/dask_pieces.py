@@ -33,7 +33,7 @@ class Aligned:
 
 def aligned(X: Any, y: Any, sample_weight: Any) -> Aligned:
     """Return one piece a partition of X; other arrays are rechunked like X."""
-    rows, targets, weights = _optimised(X, y, sample_weight)
+    rows, targets, weights = _optimise_parts(X, y, sample_weight)
     cut = dask_rows.Cut.of(rows)
     none = (None,) * len(cut.pieces)
     columns = (
@@ -41,13 +41,15 @@ def aligned(X: Any, y: Any, sample_weight: Any) -> Aligned:
         none if y is None else cut.alike(targets, "y"),
         none if sample_weight is None else cut.alike(weights, "sample_weight"),
     )
-    form = Form.of(_like(X, y, sample_weight), _columns(X), _columns(y))
+    form = Form.of(
+        _make_empty_parts(X, y, sample_weight), _list_column_names(X), _list_column_names(y)
+    )
     known = not math.isnan(cut.n_rows)
     lengths = tuple(int(n) for n in cut.lengths) if known else None
     return Aligned(tuple(map(list, zip(*columns, strict=True))), form, lengths)
 
 
-def _optimised(*parts: Any) -> tuple[Any, ...]:
+def _optimise_parts(*parts: Any) -> tuple[Any, ...]:
     """Optimise the parts together, so that shared inputs are computed once."""
     import dask
 
@@ -68,15 +70,15 @@ def tally(raw: Sequence[Any], number: int, *, kind: str = CLASS) -> Tally:
     _check_labels(y, where, kind)
     weights = np.ones(len(y)) if sample_weight is None else sample_weight
     counting = weights > 0.0
-    return _tallied(y[counting], weights[counting])
+    return _count_values(y[counting], weights[counting])
 
 
 def added_tallies(a: Tally, b: Tally) -> Tally:
     """Add the counts of two partitions."""
-    return _tallied(np.concatenate([a[0], b[0]]), np.concatenate([a[1], b[1]]))
+    return _count_values(np.concatenate([a[0], b[0]]), np.concatenate([a[1], b[1]]))
 
 
-def _tallied(values: NDArray[Any], counts: Array) -> Tally:
+def _count_values(values: NDArray[Any], counts: Array) -> Tally:
     distinct, places = np.unique(values, return_inverse=True)
     return distinct, np.bincount(places, counts, minlength=len(distinct)).astype(np.float64)
 
@@ -118,7 +120,7 @@ def _is_array(part: Any) -> bool:
     return isinstance(part, dask.array.Array)
 
 
-def _columns(collection: Any) -> tuple[str, ...] | None:
+def _list_column_names(collection: Any) -> tuple[str, ...] | None:
     """Return column names if they are strings."""
     if collection is None or _is_array(collection):
         return None
@@ -127,15 +129,15 @@ def _columns(collection: Any) -> tuple[str, ...] | None:
     return tuple(names) if all(isinstance(name, str) for name in names) else None
 
 
-def _like(X: Any, y: Any, sample_weight: Any) -> blocks.Parts:
+def _make_empty_parts(X: Any, y: Any, sample_weight: Any) -> blocks.Parts:
     """Return empty parts of the same form."""
-    X_like, y_like, weight_like = (_empty(part) for part in (X, y, sample_weight))
+    X_like, y_like, weight_like = (_make_empty(part) for part in (X, y, sample_weight))
     if X_like is None or X_like.ndim != 2:
         raise ValueError("X must be a Dask array of rows and columns, or a data frame.")
     return X_like, y_like, weight_like
 
 
-def _empty(part: Any) -> NDArray[Any] | None:
+def _make_empty(part: Any) -> NDArray[Any] | None:
     if part is None:
         return None
     meta = arrays.to_numpy(part._meta)

@@ -33,17 +33,17 @@ def show(future: Any, description: str) -> None:
     """
     # The bar must not fail if the scheduler is lost or the terminal closed.
     with contextlib.suppress(Exception, asyncio.CancelledError):
-        if _ended(future, _PATIENCE):
+        if _wait_for(future, _PATIENCE):
             return
-        with progress.bar(description) as draw, _heard(future, _drawn_by(draw)):
-            _ended(future, None)
+        with progress.make_bar(description) as draw, _draw_reports(future, _make_callback(draw)):
+            _wait_for(future, None)
 
 
-def _drawn_by(draw: Callable[[int, int | None, str], None]) -> Draw:
+def _make_callback(draw: Callable[[int, int | None, str], None]) -> Draw:
     return lambda done, total: draw(done, total, f"{done:,} of {total:,} tasks")
 
 
-def _ended(future: Any, timeout: float | None) -> bool:
+def _wait_for(future: Any, timeout: float | None) -> bool:
     """Wait for the work; return whether it is finished."""
     import distributed
 
@@ -55,10 +55,10 @@ def _ended(future: Any, timeout: float | None) -> bool:
 
 
 @contextlib.contextmanager
-def _heard(future: Any, draw: Draw) -> Iterator[None]:
+def _draw_reports(future: Any, draw: Draw) -> Iterator[None]:
     """Draw the reports of the scheduler while the context is open."""
     answered = threading.Event()
-    reports = _reports(future, draw, answered)
+    reports = _make_reports(future, draw, answered)
     loop = future.client.loop.asyncio_loop
     listening = asyncio.run_coroutine_threadsafe(reports.listen(), loop)
     listening.add_done_callback(lambda _: answered.set())
@@ -70,7 +70,7 @@ def _heard(future: Any, draw: Draw) -> Iterator[None]:
         listening.cancel()
 
 
-def _reports(future: Any, draw: Draw, answered: threading.Event) -> Any:
+def _make_reports(future: Any, draw: Draw, answered: threading.Event) -> Any:
     """Return a progress listener for the tasks of a future."""
     from distributed.diagnostics import progressbar
 

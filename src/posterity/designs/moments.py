@@ -65,12 +65,12 @@ class Moments:
         """
         root = None if sample_weight is None else np.sqrt(sample_weight)
         total = float(len(X)) if sample_weight is None else float(sample_weight.sum())
-        origin = _sample_mean(X)
+        origin = _compute_sample_mean(X)
         with np.errstate(over="ignore", invalid="ignore"):  # whoever decomposes it will say so
-            offset, squares = _about(X, origin, root, total)
+            offset, squares = _compute_about(X, origin, root, total)
             if np.any(total * offset**2 > _FAR * np.diagonal(squares)):
                 origin = origin + offset
-                offset, squares = _about(X, origin, root, total)
+                offset, squares = _compute_about(X, origin, root, total)
             squares -= np.multiply.outer(total * offset, offset)
         return cls(total, origin, offset, squares, len(X))
 
@@ -90,14 +90,16 @@ class Moments:
         return Moments(count, self.origin, offset, scatter, self.n_rows + other.n_rows)
 
 
-def _about(X: Array, origin: Array, root: Array | None, total: float) -> tuple[Array, Array]:
+def _compute_about(
+    X: Array, origin: Array, root: Array | None, total: float
+) -> tuple[Array, Array]:
     """Return the mean relative to the origin, and the scatter."""
     blocks = Centred(X, origin, root).weighted_blocks()
     sums, squares = products.sums_and_gram(blocks, X.shape[1])
     return sums / total, squares
 
 
-def _sample_mean(X: Array) -> Array:
+def _compute_sample_mean(X: Array) -> Array:
     """Return the mean of evenly spaced rows; exact for constant columns."""
     step = -(-len(X) // _SAMPLE_ROWS)
     return X[0] + np.mean(X[::step] - X[0], axis=0)

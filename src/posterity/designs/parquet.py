@@ -57,15 +57,15 @@ class Parquet:
         rows: int,
     ) -> Parquet:
         """Read the columns and numbers of rows of the files."""
-        files = _files(path)
+        files = _find_files(path)
         schemas = [pl.scan_parquet(file).collect_schema() for file in files]
         others = names(target) + names(sample_weight)
         rest = [name for name in schemas[0] if name not in others]
         inputs = names(rest if features is None else features)
-        _check_asked(inputs, target, others)
+        _check_arguments(inputs, target, others)
         for file, schema in zip(files, schemas, strict=True):
             _check_columns(inputs + others, schema, file)
-        starts = tuple(accumulate(map(_count, files), initial=0))
+        starts = tuple(accumulate(map(_count_rows, files), initial=0))
         if not starts[-1]:
             raise ValueError(f"{files[0]} and the other files have no rows.")
         targets = target if target is None or isinstance(target, str) else names(target)
@@ -78,7 +78,7 @@ class Parquet:
 
     def head(self) -> Parts:
         """Return the first row."""
-        return self._read(range(1))
+        return self._read_span(range(1))
 
     def between(self, start: int, stop: int | None) -> Generator[Parts, None, None]:
         """Yield the rows in whole pages, with one read ahead."""
@@ -86,20 +86,24 @@ class Parquet:
         n_read = self.rows * max(1, fit // self.rows)
         end = self.n_rows if stop is None else min(stop, self.n_rows)
         spans = (range(i, min(i + n_read, end)) for i in range(start, end, n_read))
-        with closing(read_ahead(self._read, spans)) as reads:
+        with closing(read_ahead(self._read_span, spans)) as reads:
             for raw in reads:
                 n = len(raw[0])
                 for first in range(0, n, self.rows):
                     yield sources.cut(raw, first, min(first + self.rows, n))
 
-    def _read(self, span: range) -> Parts:
+    def _read_span(self, span: range) -> Parts:
         """Read a range of rows over several files; missing values become NaN."""
-        frame = pl.concat(self._slices(span)).collect()
+        frame = pl.concat(self._slice_files(span)).collect()
         X = frame.select(self.features).to_numpy()
-        y = None if self.target is None else _values(frame, self.target)
-        return X, y, None if self.sample_weight is None else _values(frame, self.sample_weight)
+        y = None if self.target is None else _convert_frame(frame, self.target)
+        return (
+            X,
+            y,
+            None if self.sample_weight is None else _convert_frame(frame, self.sample_weight),
+        )
 
-    def _slices(self, span: range) -> list[pl.LazyFrame]:
+    def _slice_files(self, span: range) -> list[pl.LazyFrame]:
         """Yield the slice of each file in a range of rows."""
         columns = [*self.features, *names(self.target), *names(self.sample_weight)]
         numbers = pl.col(columns).cast(pl.Float64)
@@ -113,7 +117,7 @@ class Parquet:
         return slices
 
 
-def _values(frame: pl.DataFrame, columns: str | tuple[str, ...]) -> NDArray[Any]:
+def _convert_frame(frame: pl.DataFrame, columns: str | tuple[str, ...]) -> NDArray[Any]:
     """Convert one column to (n,), several to (n, K)."""
     if isinstance(columns, str):
         return frame[columns].to_numpy()
@@ -127,15 +131,15 @@ def names(columns: str | Sequence[str] | None) -> tuple[str, ...]:
     return (columns,) if isinstance(columns, str) else tuple(columns)
 
 
-def _count(file: Path) -> int:
+def _count_rows(file: Path) -> int:
     """Return the number of rows of a file from its footer."""
     return int(pl.scan_parquet(file).select(pl.len()).collect().item())
 
 
-def _files(path: Paths) -> tuple[Path, ...]:
+def _find_files(path: Paths) -> tuple[Path, ...]:
     """Return the files of a path, folder, pattern, or list of these."""
     if not isinstance(path, str | os.PathLike):
-        found = tuple(file for entry in path for file in _files(entry))
+        found = tuple(file for entry in path for file in _find_files(entry))
     elif Path(path).is_dir():
         found = tuple(sorted(Path(path).glob("*.parquet")))
     elif Path(path).is_file():
@@ -150,7 +154,7 @@ def _files(path: Paths) -> tuple[Path, ...]:
     return found
 
 
-def _check_asked(
+def _check_arguments(
     inputs: tuple[str, ...], target: str | Sequence[str] | None, others: tuple[str, ...]
 ) -> None:
     """Raise if there are no input columns, or a column is named twice."""

@@ -34,16 +34,16 @@ class Recipe:
     def parts(self, raw: Sequence[Any], number: int) -> Parts:
         """Convert raw parts to arrays of one length with the common columns."""
         if self.form.feature_names is not None:
-            dask_pieces.check_names(raw[0], self.form.feature_names, _name(number))
+            dask_pieces.check_names(raw[0], self.form.feature_names, _name_partition(number))
         X, y, sample_weight = raw
-        return blocks.parts(X, y, sample_weight, _name(number))
+        return blocks.parts(X, y, sample_weight, _name_partition(number))
 
     def block(self, parts: Parts, number: int, first_row: int = 0) -> Block:
         """Return the validated block; errors name the partition and the row in it."""
         X, y, sample_weight = parts
         if y is not None and self.encode is not None:
             y = self.encode(y)
-        block = self.form.block((X, y, sample_weight), 0, piece=_name(number))
+        block = self.form.block((X, y, sample_weight), 0, piece=_name_partition(number))
         Z = block.X
         for transform in self.transforms:
             Z = transform(Z)
@@ -115,7 +115,7 @@ class Partitions:
         """Number of rows of each partition, counted by a pass if unknown."""
         if self.known_lengths is not None:
             return self.known_lengths
-        return tuple(self._merged(_Length(self.recipe), _joined, "Counting rows"))
+        return tuple(self._map_and_merge(_CountRows(self.recipe), _concatenate, "Counting rows"))
 
     @property
     def n_rows(self) -> int:
@@ -134,8 +134,10 @@ class Partitions:
         if not self.recipe.transforms:
             return self.n_features
         for number in range(len(self.pieces)):
-            work = _Answer(self.recipe, _width, None)
-            found: tuple[int] | None = self._merged(work, _either(max), "Reading rows", [number])
+            work = _ApplyToBlock(self.recipe, _count_columns, None)
+            found: tuple[int] | None = self._map_and_merge(
+                work, _make_optional_merge(max), "Reading rows", [number]
+            )
             if found is not None:
                 return found[0]
         raise ValueError("the partitions hold no rows; pass at least one.")
@@ -178,7 +180,9 @@ class Partitions:
         """
         lengths = self.known_lengths
         firsts = None if lengths is None else np.cumsum([0, *lengths[:-1]])
-        total = self._merged(_Answer(self.recipe, function, firsts), _either(merge), description)
+        total = self._map_and_merge(
+            _ApplyToBlock(self.recipe, function, firsts), _make_optional_merge(merge), description
+        )
         if total is None:
             raise ValueError("the partitions hold no rows; pass at least one.")
         return total[0]
@@ -186,7 +190,9 @@ class Partitions:
     def tally(self, *, kind: str = dask_pieces.CLASS) -> tuple[NDArray[Any], Array]:
         """Count the distinct targets, classes or counts, in one pass."""
         work = functools.partial(dask_pieces.tally, kind=kind)
-        found: dask_pieces.Tally = self._merged(work, dask_pieces.added_tallies, "Reading targets")
+        found: dask_pieces.Tally = self._map_and_merge(
+            work, dask_pieces.added_tallies, "Reading targets"
+        )
         return found
 
     def chosen(self, places: NDArray[np.intp]) -> Block:
@@ -196,7 +202,9 @@ class Partitions:
         spans = zip(itertools.pairwise(share), firsts[:-1], strict=True)
         within = [places[a:b] - first for (a, b), first in spans]
         asked = [number for number, i in enumerate(within) if len(i)]
-        found = self._merged(_Rows(self.recipe, within), _joined, "Sampling rows", asked)
+        found = self._map_and_merge(
+            _TakeRows(self.recipe, within), _concatenate, "Sampling rows", asked
+        )
         parts = zip(*(block.parts for block in found), strict=True)
         X, y, w = (None if p[0] is None else np.concatenate(p) for p in map(tuple, parts))
         assert X is not None
@@ -211,14 +219,14 @@ class Partitions:
     def __repr__(self) -> str:
         return f"Partitions(n_partitions={len(self.pieces)}, n_features={self.n_features})"
 
-    def _merged(
+    def _map_and_merge(
         self, work: Any, merge: Any, description: str, only: Sequence[int] | None = None
     ) -> Any:
         return dask_graph.merged(self.pieces, work, merge, description=description, only=only)
 
 
 @dataclass(frozen=True)
-class _Length:
+class _CountRows:
     """Task: count the rows of a partition."""
 
     recipe: Recipe
@@ -228,7 +236,7 @@ class _Length:
 
 
 @dataclass(frozen=True)
-class _Answer:
+class _ApplyToBlock:
     """Task: apply a function to a block; None for an empty block."""
 
     recipe: Recipe
@@ -244,7 +252,7 @@ class _Answer:
 
 
 @dataclass(frozen=True)
-class _Rows:
+class _TakeRows:
     """Task: select rows of a partition."""
 
     recipe: Recipe
@@ -256,19 +264,19 @@ class _Rows:
         return [self.recipe.block(parts, number)]
 
 
-def _width(block: Block) -> int:
+def _count_columns(block: Block) -> int:
     return block.X.shape[1]
 
 
-def _name(number: int) -> str:
+def _name_partition(number: int) -> str:
     return f"partition {number}"
 
 
-def _joined(a: list[Any], b: list[Any]) -> list[Any]:
+def _concatenate(a: list[Any], b: list[Any]) -> list[Any]:
     return a + b
 
 
-def _either(merge: Callable[[T, T], T]) -> Callable[[Any, Any], Any]:
+def _make_optional_merge(merge: Callable[[T, T], T]) -> Callable[[Any, Any], Any]:
     return functools.partial(_merge_present, merge)
 
 

@@ -19,7 +19,7 @@ def sample(passing: Iterable[Block], n: int, rng: np.random.Generator) -> Block:
     n_seen = 0
     for block in passing:
         kept = kept or blocks.each(block.parts, lambda part: np.empty((n, *part.shape[1:])))
-        places = _places(np.arange(n_seen, n_seen + len(block)), n, rng)
+        places = _draw_places(np.arange(n_seen, n_seen + len(block)), n, rng)
         chosen = places < n
         for space, part in zip(kept, block.parts, strict=True):
             if space is not None and part is not None:
@@ -31,7 +31,7 @@ def sample(passing: Iterable[Block], n: int, rng: np.random.Generator) -> Block:
     return Block(*blocks.each(kept, lambda part: part[: min(n, n_seen)]), first_row=0)
 
 
-def _places(t: NDArray[np.int64], n: int, rng: np.random.Generator) -> NDArray[np.int64]:
+def _draw_places(t: NDArray[np.int64], n: int, rng: np.random.Generator) -> NDArray[np.int64]:
     """Return the place of each row t: t for the first n rows, then random in 0, ..., t."""
     late = t >= n
     places = t.copy()

@@ -65,7 +65,7 @@ class Passes:
 
     def __init__(self, supply: Supply) -> None:
         self.rereadable = callable(supply) or iter(supply) is not supply
-        opened = _read(supply)
+        opened = _read_blocks(supply)
         first = next(opened, None)
         if first is None:
             raise ValueError("the blocks hold no rows; pass at least one block that has some.")
@@ -74,7 +74,7 @@ class Passes:
         self._supply = supply
         self._pending = None if self.rereadable else itertools.chain([first], opened)
         counted = isinstance(supply, list | tuple)
-        self.n_rows = sum(len(raw[0]) for raw in _read(supply)) if counted else None
+        self.n_rows = sum(len(raw[0]) for raw in _read_blocks(supply)) if counted else None
 
     def head(self) -> Parts:
         """Return the first row."""
@@ -83,7 +83,7 @@ class Passes:
     def between(self, start: int, stop: int | None) -> Generator[Parts, None, None]:
         """Yield the rows, after skipping those before them."""
         first = 0
-        for raw in self._open():
+        for raw in self._start_pass():
             n = len(raw[0])
             low, high = max(start - first, 0), n if stop is None else min(stop - first, n)
             if low < high:
@@ -92,10 +92,10 @@ class Passes:
             if stop is not None and first >= stop:
                 return
 
-    def _open(self) -> Iterator[Parts]:
+    def _start_pass(self) -> Iterator[Parts]:
         """Start a pass; raise for a second pass over a generator."""
         if self.rereadable:
-            return _read(self._supply)
+            return _read_blocks(self._supply)
         if self._pending is None:
             raise ValueError(
                 "these blocks come from a generator, which can be read only once; for a second "
@@ -125,15 +125,15 @@ class Mapped:
 
     def head(self) -> Parts:
         """Return the first row, transformed."""
-        return self._transformed(self.form.block(self.source.head(), 0))
+        return self._transform_block(self.form.block(self.source.head(), 0))
 
     def between(self, start: int, stop: int | None) -> Generator[Parts, None, None]:
         """Yield the transformed rows."""
         with closing(validated(self.source, self.form, start, stop)) as passing:
             for block in passing:
-                yield self._transformed(block)
+                yield self._transform_block(block)
 
-    def _transformed(self, block: Block) -> Parts:
+    def _transform_block(self, block: Block) -> Parts:
         """Return the parts of a block with transformed inputs."""
         where = f"the transformed block that begins at row {block.first_row}"
         X = self.transform(block.X)
@@ -166,7 +166,7 @@ def cut(raw: Parts, start: int, stop: int) -> Parts:
     return blocks.each(raw, lambda part: part[start:stop])
 
 
-def _read(supply: Supply) -> Iterator[Parts]:
+def _read_blocks(supply: Supply) -> Iterator[Parts]:
     """Yield the parts of each block that has rows."""
     for number, block in enumerate(supply() if callable(supply) else supply):
         if not isinstance(block, tuple | list) or len(block) not in (2, 3):

@@ -64,7 +64,7 @@ class Standardized(base.Design):
 
         Constant columns keep their scale.
         """
-        center, spread, varies = _moments(design, weights, centred=offset)
+        center, spread, varies = _compute_moments(design, weights, centred=offset)
         exact = not np.all(varies | (center == 0.0))
         scale = spread if scaled else np.ones_like(spread)
         length2 = float(np.sum((spread / scale)[varies] ** 2))
@@ -94,27 +94,27 @@ class Standardized(base.Design):
     ) -> tuple[Standardized, list[NDArray[Any] | None]]:
         """Return selected rows, standardised by the same centre and scale."""
         rows, values = self.design.chosen(places, *along)
-        return self._of(rows), values
+        return self._standardise_design(rows), values
 
     def blocks(self) -> Iterator[tuple[slice, Array]]:
         """Yield standardised copies of the blocks."""
         for rows, Z in self.design.blocks():
-            yield rows, self._columns(Z)
+            yield rows, self._standardise_columns(Z)
 
     def parts(self) -> Iterator[tuple[slice, base.Design]]:
         """Yield the standardised parts, as views if the centre is near zero."""
         for rows, Z in self.design.blocks():
-            yield rows, self._part(Z)
+            yield rows, self._standardise_block(Z)
 
     def total(self, function: base.PartFunction, *along: base.Values) -> list[Any]:
         def standardised(part: base.Design, *values: Any) -> Sequence[Array | float | base.Least]:
-            return function(self._part(part.rows(0, part.n_rows)), *values)
+            return function(self._standardise_block(part.rows(0, part.n_rows)), *values)
 
         return self.design.total(standardised, *along)
 
     def rows(self, start: int, stop: int) -> Array:
         """Return rows start, ..., stop - 1, standardised."""
-        return self._columns(self.design.rows(start, stop))
+        return self._standardise_columns(self.design.rows(start, stop))
 
     def matvec(self, w: Array) -> Array:
         if not self._is_near:
@@ -149,16 +149,20 @@ class Standardized(base.Design):
         edge = (b - n * self.center) / self.scale
         return np.block([[G, edge[:, None]], [edge[None, :], np.full((1, 1), n)]])
 
-    def _part(self, Z: Array) -> base.Design:
-        return self._of(Dense(Z)) if self._is_near else Dense(self._columns(Z))
+    def _standardise_block(self, Z: Array) -> base.Design:
+        return (
+            self._standardise_design(Dense(Z))
+            if self._is_near
+            else Dense(self._standardise_columns(Z))
+        )
 
-    def _of(self, design: base.Design) -> Standardized:
+    def _standardise_design(self, design: base.Design) -> Standardized:
         """Standardise another design by the same centre and scale."""
         other = Standardized(design, self.center, self.scale, self.offset)
         other.__dict__["_is_near"] = self._is_near  # asked of every part
         return other
 
-    def _columns(self, Z: Array) -> Array:
+    def _standardise_columns(self, Z: Array) -> Array:
         columns = np.empty((len(Z), self.n_columns))
         M = len(self.center)
         np.subtract(Z, self.center, out=columns[:, :M])
@@ -167,7 +171,7 @@ class Standardized(base.Design):
         return columns
 
 
-def _moments(
+def _compute_moments(
     design: base.Design, weights: base.Values, *, centred: bool
 ) -> tuple[Array, Array, NDArray[np.bool_]]:
     """Return mean (or zero), root mean square, and whether each column varies."""

@@ -75,7 +75,7 @@ class Statistics:
         weight = np.ones(len(Z)) if sample_weight is None else sample_weight
         variance = np.ones(len(Z)) if noise_variance is None else noise_variance
         all_alike = sample_weight is None and noise_variance is None
-        rows = _Rows(Z, Y, origin, None if all_alike else np.sqrt(weight / variance))
+        rows = _WeightedRows(Z, Y, origin, None if all_alike else np.sqrt(weight / variance))
         return cls(
             factor=rows.factor(),
             shift=origin,
@@ -94,7 +94,7 @@ class Statistics:
             )
         return replace(
             self,
-            factor=_stack(self.factor, _reshift(other, self.shift)),
+            factor=_stack_factor(self.factor, _move_origin(other, self.shift)),
             count=self.count + other.count,
             log_noise=self.log_noise + other.log_noise,
             noise_sum=self.noise_sum + other.noise_sum,
@@ -109,7 +109,7 @@ class Statistics:
 
     def gram(self) -> Array:
         """Return the weighted Gram matrix of the rows [1, Z, Y], without the shift."""
-        A = _reshift(self, np.zeros_like(self.shift))
+        A = _move_origin(self, np.zeros_like(self.shift))
         return A.T @ A
 
     def centred(self) -> tuple[Array, Array, float]:
@@ -129,12 +129,12 @@ class Statistics:
 
     def uncentred(self) -> tuple[Array, Array, float]:
         """Return a factor of the rows about the origin, the origin, and the total weight."""
-        A = _reshift(self, np.zeros_like(self.shift))
+        A = _move_origin(self, np.zeros_like(self.shift))
         return A[:, 1:], np.zeros_like(self.shift), float(A[:, 0] @ A[:, 0])
 
 
 @dataclass(frozen=True)
-class _Rows:
+class _WeightedRows:
     """The rows [1, Z - shift, Y - shift], times the roots of their weights."""
 
     Z: Array  # (N, M)
@@ -166,14 +166,14 @@ class _Rows:
             yield A
 
 
-def _stack(factor: Array, rows: Array) -> Array:
+def _stack_factor(factor: Array, rows: Array) -> Array:
     """Return a factor of both, or all rows if there are no more rows than columns."""
     if len(factor) + len(rows) <= rows.shape[1]:
         return np.vstack([factor, rows])
     return linalg.merge_factors(factor, rows)
 
 
-def _reshift(statistics: Statistics, shift: Array) -> Array:
+def _move_origin(statistics: Statistics, shift: Array) -> Array:
     """Return the factor of the same rows relative to another origin."""
     A = statistics.factor.copy()
     A[:, 1:] += np.outer(A[:, 0], statistics.shift - shift)

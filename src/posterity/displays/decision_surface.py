@@ -97,8 +97,8 @@ class DecisionSurfaceDisplay:
             Mark relevance vectors with rings, if the estimator has any.
         """
         rows, classes = grid.two_inputs(X), grid.classes(estimator)
-        x0, x1, queries = grid.square(rows, margin=margin, n_grid=n_grid)
-        P = np.asarray(estimator.predict_proba(grid.named(estimator, queries)))
+        x0, x1, queries = grid.square_grid(rows, margin=margin, n_grid=n_grid)
+        P = np.asarray(estimator.predict_proba(grid.column_names(estimator, queries)))
         return cls(
             x0=x0,
             x1=x1,

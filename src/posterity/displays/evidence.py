@@ -71,7 +71,7 @@ class EvidenceDisplay:
         name : str, default="setting"
             Name of the parameter, for the axis.
         """
-        x, evidence = _numbers(values, name), np.asarray(log_evidences, dtype=np.float64)
+        x, evidence = _check_values(values, name), np.asarray(log_evidences, dtype=np.float64)
         if x.ndim != 1 or x.shape != evidence.shape or not len(x):
             raise ValueError(
                 f"values and log_evidences must be vectors of the same length; their shapes are "
@@ -106,9 +106,9 @@ class EvidenceDisplay:
         n_jobs : int, optional
             Number of parallel fits, as in scikit-learn.
         """
-        _numbers(param_range, param_name)
+        _check_values(param_range, param_name)
         given = np.asarray(param_range).tolist()
-        fits = (joblib.delayed(_evidence_at)(estimator, X, y, param_name, v) for v in given)
+        fits = (joblib.delayed(_fit_evidence)(estimator, X, y, param_name, v) for v in given)
         found = list(joblib.Parallel(n_jobs=n_jobs, prefer="threads")(fits))
         name = param_name.rpartition("__")[2].replace("_", " ")
         return cls.from_values(param_range, found, name=name)
@@ -139,7 +139,7 @@ class EvidenceDisplay:
         return axes
 
 
-def _evidence_at(estimator: BaseEstimator, X: Any, y: Any, name: str, value: Any) -> float:
+def _fit_evidence(estimator: BaseEstimator, X: Any, y: Any, name: str, value: Any) -> float:
     """Fit a clone with this parameter value and return its log evidence."""
     fitted = clone(estimator).set_params(**{name: value}).fit(X, y)
     if not isinstance(fitted, HasEvidence):
@@ -150,7 +150,7 @@ def _evidence_at(estimator: BaseEstimator, X: Any, y: Any, name: str, value: Any
     return float(fitted.log_evidence_)
 
 
-def _numbers(values: ArrayLike, name: str) -> Array:
+def _check_values(values: ArrayLike, name: str) -> Array:
     """Check that the values of a parameter are numbers."""
     given = np.asarray(values)
     if given.dtype.kind not in "iuf":

@@ -19,7 +19,7 @@ RING = "relevance vectors"  # in legends
 
 
 @runtime_checkable
-class KeepsRows(Protocol):
+class HasTrainingRows(Protocol):
     """A fitted model with relevance vectors."""
 
     relevance_vectors_: Any
@@ -49,7 +49,7 @@ def two_inputs(X: ArrayLike) -> Array:
 
 def kept_rows(estimator: Any, n_inputs: int) -> Array:
     """Return the relevance vectors of a model, (m, D); empty if it has none."""
-    if not isinstance(estimator, KeepsRows):
+    if not isinstance(estimator, HasTrainingRows):
         return np.empty((0, n_inputs))
     kept = arrays.to_numpy(estimator.relevance_vectors_)
     return np.asarray(kept, dtype=np.float64).reshape(-1, n_inputs)
@@ -69,18 +69,18 @@ def span(x: Array, *, margin: float, n_grid: int) -> Array:
     return np.linspace(low - beyond, high + beyond, n_grid)
 
 
-def square(X: Array, *, margin: float, n_grid: int) -> tuple[Array, Array, Array]:
+def square_grid(X: Array, *, margin: float, n_grid: int) -> tuple[Array, Array, Array]:
     """Return values of two inputs over their ranges, and all pairs: (n,), (n,), (n * n, 2)."""
     x0, x1 = (span(column, margin=margin, n_grid=n_grid) for column in X.T)
     return x0, x1, np.stack(np.meshgrid(x0, x1), axis=-1).reshape(-1, 2)
 
 
-def rows(estimator: Any, x: Array) -> Any:
+def select_rows(estimator: Any, x: Array) -> Any:
     """Return query rows of one input, with the column name of the fit if it has one."""
-    return named(estimator, x[:, None])
+    return column_names(estimator, x[:, None])
 
 
-def named(estimator: Any, X: Array) -> Any:
+def column_names(estimator: Any, X: Array) -> Any:
     """Return query rows, with the column names of the fit if it has any."""
     names = getattr(estimator, "feature_names_in_", None)
     return X if names is None else polars.DataFrame(X, schema=[str(name) for name in names])

@@ -115,12 +115,14 @@ class LatentMapDisplay:
             Maximum number of images, chosen to be far apart.
         """
         Z = latents.coordinates(estimator, X)
-        first, second = _two(dimensions, Z.shape[1])
+        first, second = _select_two(dimensions, Z.shape[1])
         points, own = Z[:, [first, second]], latents.variances(estimator, X)
         x0, x1 = (grid.span(column, margin=margin, n_grid=n_grid) for column in points.T)
-        deviation = _doubt(estimator, Z, (first, second), x0, x1) if shading else np.empty((0, 0))
-        labels, codes = _coded(y, len(Z))
-        shown = latents.apart(points, n_images if image_shape else 0)
+        deviation = (
+            _uncertainty(estimator, Z, (first, second), x0, x1) if shading else np.empty((0, 0))
+        )
+        labels, codes = _encode_colors(y, len(Z))
+        shown = latents.separate_images(points, n_images if image_shape else 0)
         return cls(
             points=points,
             x0=x0,
@@ -128,7 +130,7 @@ class LatentMapDisplay:
             deviation=deviation,
             codes=codes,
             labels=labels,
-            groups=np.empty(0) if groups is None else _one_each("groups", groups, len(Z)),
+            groups=np.empty(0) if groups is None else _check_one_per_row("groups", groups, len(Z)),
             spread=np.sqrt(own[:, [first, second]]) if own.size else np.empty((0, 2)),
             images=latents.images(estimator, Z[shown], image_shape),
             shown=shown,
@@ -216,7 +218,7 @@ class LatentMapDisplay:
             axes.add_artist(AnnotationBbox(picture, place, pad=0.1, bboxprops=frame, zorder=4))
 
 
-def _two(dimensions: Sequence[int], n_dimensions: int) -> tuple[int, int]:
+def _select_two(dimensions: Sequence[int], n_dimensions: int) -> tuple[int, int]:
     """Check that two different dimensions of the latent space are given."""
     chosen = tuple(dimensions)
     if len(set(chosen)) != 2 or not all(0 <= d < n_dimensions for d in chosen):
@@ -227,7 +229,7 @@ def _two(dimensions: Sequence[int], n_dimensions: int) -> tuple[int, int]:
     return chosen[0], chosen[1]
 
 
-def _one_each(name: str, values: ArrayLike, n_rows: int) -> NDArray[Any]:
+def _check_one_per_row(name: str, values: ArrayLike, n_rows: int) -> NDArray[Any]:
     """Check that there is one value per row."""
     given = np.asarray(values).ravel()
     if len(given) != n_rows:
@@ -235,16 +237,16 @@ def _one_each(name: str, values: ArrayLike, n_rows: int) -> NDArray[Any]:
     return given
 
 
-def _coded(y: ArrayLike | None, n_rows: int) -> tuple[NDArray[Any], NDArray[np.intp]]:
+def _encode_colors(y: ArrayLike | None, n_rows: int) -> tuple[NDArray[Any], NDArray[np.intp]]:
     """Return the distinct labels, and the position of each row's label; zeros without labels."""
     if y is None:
         return np.empty(0), np.zeros(n_rows, dtype=np.intp)
-    return np.unique(_one_each("y", y, n_rows), return_inverse=True)
+    return np.unique(_check_one_per_row("y", y, n_rows), return_inverse=True)
 
 
-def _doubt(model: Any, Z: Array, dimensions: tuple[int, int], x0: Array, x1: Array) -> Array:
+def _uncertainty(model: Any, Z: Array, dimensions: tuple[int, int], x0: Array, x1: Array) -> Array:
     """Return the deviation of the outputs on a grid of two dimensions, the others at their mean."""
     places = np.tile(Z.mean(axis=0), (len(x0) * len(x1), 1))
     places[:, list(dimensions)] = np.stack(np.meshgrid(x0, x1), axis=-1).reshape(-1, 2)
-    values = latents.doubt(model, places)
+    values = latents.mean_uncertainty(model, places)
     return values.reshape(len(x1), len(x0)) if values.size else np.empty((0, 0))

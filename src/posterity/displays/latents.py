@@ -35,7 +35,7 @@ class Reversible(Protocol):
 
 
 @runtime_checkable
-class ReversibleUnsurely(Protocol):
+class DistributionReversible(Protocol):
     """A model that maps latent points to distributions of rows."""
 
     def inverse_transform_dist(self, X: Any) -> distributions.Distribution: ...
@@ -60,14 +60,14 @@ def variances(model: Any, X: Any = None) -> Array:
 
 def outputs(model: Any, Z: Array) -> tuple[Array, Array | None]:
     """Return the mean of the outputs at latent points, (n, D), and their deviation if known."""
-    if isinstance(model, ReversibleUnsurely):
+    if isinstance(model, DistributionReversible):
         return _moments(model.inverse_transform_dist(Z))
     if not isinstance(model, Reversible):
         raise TypeError(f"{type(model).__name__} has no inverse_transform.")
     return _moments(model.inverse_transform(Z))
 
 
-def doubt(model: Any, Z: Array) -> Array:
+def mean_uncertainty(model: Any, Z: Array) -> Array:
     """Return the standard deviation at each point, averaged over outputs; empty if unknown."""
     if not isinstance(model, Reversible):
         return np.empty(0)
@@ -91,7 +91,7 @@ def as_images(rows: Array, shape: tuple[int, int]) -> Array:
     return rows.reshape(-1, *shape)
 
 
-def apart(points: Array, n: int) -> NDArray[np.intp]:
+def separate_images(points: Array, n: int) -> NDArray[np.intp]:
     """Choose at most n points, each the farthest from those before it and not too near."""
     extent = np.ptp(points, axis=0)
     x = (points - points.mean(axis=0)) / np.where(extent > 0.0, extent, 1.0)

@@ -105,8 +105,8 @@ class MeanSurfaceDisplay:
             Mark relevance vectors with rings, if the estimator has any.
         """
         given = grid.two_inputs(X)
-        x0, x1, queries = grid.square(given, margin=margin, n_grid=n_grid)
-        mean, deviation = _moments(estimator, grid.named(estimator, queries))
+        x0, x1, queries = grid.square_grid(given, margin=margin, n_grid=n_grid)
+        mean, deviation = _moments(estimator, grid.column_names(estimator, queries))
         return cls(
             x0=x0,
             x1=x1,

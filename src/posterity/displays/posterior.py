@@ -82,7 +82,7 @@ class PosteriorDisplay:
         levels = tuple(sorted(float(level) for level in coverage))
         if not all(0.0 < level < 1.0 for level in levels):
             raise ValueError(f"coverage={tuple(coverage)} must lie strictly between 0 and 1.")
-        _check(normal, names)
+        _check_distribution(normal, names)
         draws = normal.sample(n_draws, rng=arrays.generator(random_state))
         return cls(normal.mean(), np.array(normal.covariance), levels, names, draws)
 
@@ -122,7 +122,7 @@ class PosteriorDisplay:
             raise ValueError(f"weights={weights!r} must name exactly two weights.")
         return cls.from_distribution(
             estimator.weight_distribution(weights, output=output, prior=prior),
-            (_name(estimator, weights[0]), _name(estimator, weights[1])),
+            (_weight_name(estimator, weights[0]), _weight_name(estimator, weights[1])),
             coverage=coverage,
             n_draws=n_draws,
             random_state=random_state,
@@ -162,7 +162,7 @@ class PosteriorDisplay:
         return axes
 
 
-def _name(estimator: models.WeighedModel, weight: int | str) -> str:
+def _weight_name(estimator: models.WeighedModel, weight: int | str) -> str:
     """Return the name of a weight for an axis."""
     if weight == "intercept":
         return "offset"
@@ -175,7 +175,7 @@ def _name(estimator: models.WeighedModel, weight: int | str) -> str:
     return f"weight of {getattr(estimator, 'feature_names_in_', plain)[weight]}"
 
 
-def _check(normal: distributions.MultivariateNormal, names: tuple[str, str]) -> None:
+def _check_distribution(normal: distributions.MultivariateNormal, names: tuple[str, str]) -> None:
     """Check that the normal has two components with positive variances."""
     if normal.shape != (2,):
         raise ValueError(f"The normal must have shape (2,), but has {normal.shape}.")

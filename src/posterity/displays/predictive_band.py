@@ -114,19 +114,19 @@ class PredictiveBandDisplay:
         """
         x_train = grid.single_input(X)
         x = grid.span(x_train, margin=margin, n_grid=n_grid)
-        rows = grid.rows(estimator, x)
+        rows = grid.select_rows(estimator, x)
         levels = tuple(sorted(coverage))
         ends = [estimator.predict_interval(rows, coverage=level) for level in levels]
         y_train = np.empty(0) if y is None else np.asarray(y, dtype=np.float64).ravel()
         shown = np.empty(0) if y is None else x_train
-        kept = _kept(estimator, shown) if vectors else np.empty(0, dtype=np.intp)
+        kept = _select_drawn_rows(estimator, shown) if vectors else np.empty(0, dtype=np.intp)
         return cls(
             x=x,
-            mean=_one_target(estimator.predict(rows)),
+            mean=_select_target(estimator.predict(rows)),
             coverage=levels,
             lower=np.array([low for low, _ in ends]).reshape(len(levels), len(x)),
             upper=np.array([high for _, high in ends]).reshape(len(levels), len(x)),
-            functions=_draw(estimator, rows, len(x), n_functions, random_state),
+            functions=_draw_functions(estimator, rows, len(x), n_functions, random_state),
             x_train=shown,
             y_train=y_train,
             x_label=grid.label(estimator),
@@ -220,7 +220,7 @@ class PredictiveBandDisplay:
         return axes
 
 
-def _one_target(mean: Array) -> Array:
+def _select_target(mean: Array) -> Array:
     """Return the mean of a prediction of one target; refuse several targets."""
     if mean.ndim != 1:
         raise ValueError(
@@ -230,14 +230,16 @@ def _one_target(mean: Array) -> Array:
     return mean
 
 
-def _kept(estimator: Regressor, x: Array) -> NDArray[np.intp]:
+def _select_drawn_rows(estimator: Regressor, x: Array) -> NDArray[np.intp]:
     """Return the positions of relevance vectors; of equal rows the first."""
     vectors = grid.kept_rows(estimator, 1)[:, 0]
     firsts = np.unique(x, return_index=True)[1]
     return np.sort(firsts[np.isin(x[firsts], vectors)])
 
 
-def _draw(estimator: Regressor, rows: Any, n: int, n_functions: int, random_state: Any) -> Array:
+def _draw_functions(
+    estimator: Regressor, rows: Any, n: int, n_functions: int, random_state: Any
+) -> Array:
     """Draw functions from the posterior, (n_functions, n)."""
     if not n_functions:
         return np.empty((0, n))

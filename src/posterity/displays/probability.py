@@ -112,7 +112,7 @@ class ProbabilityDisplay:
             raise ValueError(f"coverage={coverage} must lie strictly between 0 and 1.")
         x_train = grid.single_input(X)
         x = grid.span(x_train, margin=margin, n_grid=n_grid)
-        rows, classes = grid.rows(estimator, x), grid.classes(estimator)
+        rows, classes = grid.select_rows(estimator, x), grid.classes(estimator)
         lower, upper = _band(estimator, rows, coverage)
         return cls(
             x=x,

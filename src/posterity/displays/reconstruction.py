@@ -85,7 +85,7 @@ class ReconstructionDisplay:
         rows, Z = np.asarray(arrays.to_numpy(X), np.float64), latents.coordinates(estimator, X)
         if image_shape is not None:
             latents.as_images(rows, image_shape)
-        counts = _counts(n_components, Z.shape[1])
+        counts = _check_counts(n_components, Z.shape[1])
         told = [
             latents.outputs(estimator, np.where(np.arange(Z.shape[1]) < k, Z, 0.0)) for k in counts
         ]
@@ -129,7 +129,7 @@ class ReconstructionDisplay:
         if self.deviation.size and np.ptp(self.deviation) > 0.0:
             strips.append(self.deviation / self.deviation.max())
             names.append("standard deviation")
-        mosaic = np.concatenate([_strip(latents.as_images(block, shape)) for block in strips])
+        mosaic = np.concatenate([_join_images(latents.as_images(block, shape)) for block in strips])
         axes.imshow(np.clip(mosaic, 0.0, 1.0), cmap=cmap, vmin=0.0, vmax=1.0)
         pitch = shape[0] + _GAP
         axes.set_yticks([pitch * (i + 0.5) - 0.5 for i in range(len(names))], names)
@@ -159,13 +159,13 @@ class ReconstructionDisplay:
         axes.legend()
 
 
-def _strip(images: Array) -> Array:
+def _join_images(images: Array) -> Array:
     """Join images side by side, with gaps to the right and below."""
     framed = np.pad(images, ((0, 0), (0, _GAP), (0, _GAP)))
     return np.concatenate(list(framed), axis=1)
 
 
-def _counts(n_components: Sequence[int] | None, n_dimensions: int) -> tuple[int, ...]:
+def _check_counts(n_components: Sequence[int] | None, n_dimensions: int) -> tuple[int, ...]:
     """Check the numbers of components."""
     counts = (n_dimensions,) if n_components is None else tuple(n_components)
     if not counts or not all(0 <= k <= n_dimensions for k in counts):

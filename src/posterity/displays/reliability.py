@@ -86,7 +86,7 @@ class ReliabilityDisplay:
             Name of the event, for the axes.
         """
         _check_options(n_bins, coverage, "n_bins")
-        p, outcome = _checked(happened, probability)
+        p, outcome = _check_probabilities(happened, probability)
         share_before = (stats.rankdata(p) - 0.5) / len(p)  # the same for equal probabilities
         _, bins = np.unique((n_bins * share_before).astype(np.intp), return_inverse=True)
         counts = np.bincount(bins).astype(np.float64)
@@ -128,7 +128,7 @@ class ReliabilityDisplay:
             low, high = prediction.interval(level)
             observed[i] = np.mean((low <= targets) & (targets <= high))
             if not isinstance(prediction, distributions.Continuous):  # its coverage is larger
-                stated[i] = _chance(prediction, low, high)
+                stated[i] = _chance_band(prediction, low, high)
         counts = np.full(n_intervals, float(len(targets)))
         lower, upper = _band(stated, counts, coverage)
         return cls(stated, observed, lower, upper, counts, coverage, "a central interval")
@@ -209,7 +209,7 @@ def _band(p: Array, counts: Array, coverage: float) -> tuple[Array, Array]:
     return lower, upper
 
 
-def _chance(prediction: distributions.Univariate, low: Array, high: Array) -> float:
+def _chance_band(prediction: distributions.Univariate, low: Array, high: Array) -> float:
     """Return the mean probability that counts lie in their closed intervals."""
     inside = prediction.cdf(high) - prediction.cdf(low) + np.exp(prediction.log_prob(low))
     return float(np.mean(inside))
@@ -226,7 +226,7 @@ def _targets(prediction: distributions.Univariate, y: ArrayLike) -> Array:
     return targets
 
 
-def _checked(happened: ArrayLike, probability: ArrayLike) -> tuple[Array, Array]:
+def _check_probabilities(happened: ArrayLike, probability: ArrayLike) -> tuple[Array, Array]:
     """Check probabilities and outcomes of the same rows."""
     p = np.asarray(probability, dtype=np.float64)
     outcome = np.asarray(happened, dtype=np.float64)

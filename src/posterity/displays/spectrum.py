@@ -18,7 +18,7 @@ _KEPT = "components kept"
 
 
 @runtime_checkable
-class Explaining(Protocol):
+class HasExplainedVariance(Protocol):
     """A fitted model with explained variances, such as PCA."""
 
     explained_variance_: Any
@@ -26,14 +26,14 @@ class Explaining(Protocol):
 
 
 @runtime_checkable
-class Weighed(Protocol):
+class HasWeights(Protocol):
     """A fitted model with the log evidence of every number of components."""
 
     log_evidences_: Any
 
 
 @runtime_checkable
-class Relevant(Protocol):
+class HasRelevance(Protocol):
     """A fitted model with relevances of latent dimensions."""
 
     relevances_: Any
@@ -78,7 +78,7 @@ class SpectrumDisplay:
 
     @classmethod
     def from_estimator(
-        cls, estimator: Explaining | Relevant, *, n_components: int | None = None
+        cls, estimator: HasExplainedVariance | HasRelevance, *, n_components: int | None = None
     ) -> SpectrumDisplay:
         """Read the variances, or the relevances, of a fitted model.
 
@@ -91,19 +91,19 @@ class SpectrumDisplay:
             Number of components to mark as kept. None: the number with the largest evidence, or
             all.
         """
-        if isinstance(estimator, Relevant):
-            return cls(_vector(estimator.relevances_), np.empty(0), name="relevance")
-        if not isinstance(estimator, Explaining):
+        if isinstance(estimator, HasRelevance):
+            return cls(_check_vector(estimator.relevances_), np.empty(0), name="relevance")
+        if not isinstance(estimator, HasExplainedVariance):
             raise TypeError(
                 f"{type(estimator).__name__} has neither explained_variance_ nor relevances_; use "
                 "PCA or a variational GPLVM."
             )
-        values = _vector(estimator.explained_variance_)
-        share = np.cumsum(_vector(estimator.explained_variance_ratio_))
+        values = _check_vector(estimator.explained_variance_)
+        share = np.cumsum(_check_vector(estimator.explained_variance_ratio_))
         kept = n_components or 0
-        if not isinstance(estimator, Weighed):
+        if not isinstance(estimator, HasWeights):
             return cls(values, share, n_components=kept)
-        evidence = _vector(estimator.log_evidences_)
+        evidence = _check_vector(estimator.log_evidences_)
         best = int(np.argmax(evidence)) if n_components is None else kept
         return cls(values, share, np.arange(float(len(evidence))), evidence, best)
 
@@ -165,6 +165,6 @@ class SpectrumDisplay:
         axes.set(xlabel="components", ylabel="nats below the best")
 
 
-def _vector(values: Any) -> Array:
+def _check_vector(values: Any) -> Array:
     """Convert an array of any library to a vector."""
     return np.asarray(arrays.to_numpy(values), dtype=np.float64).ravel()

@@ -31,7 +31,7 @@ class Counts(Univariate):
         """log P(Y > y), of whole numbers from 0 on."""
 
     @abc.abstractmethod
-    def _typical(self) -> Array:
+    def _typical_count(self) -> Array:
         """Typical size of the counts, from which the search for a quantile starts."""
 
     def logpmf(self, y: ArrayLike) -> Array:
@@ -56,10 +56,10 @@ class Counts(Univariate):
         return np.exp(self.logccdf(y))
 
     def logcdf(self, y: ArrayLike) -> Array:
-        return self._between(self._log_lower, y, -np.inf, 0.0)
+        return self._evaluate_within_range(self._log_lower, y, -np.inf, 0.0)
 
     def logccdf(self, y: ArrayLike) -> Array:
-        return self._between(self._log_upper, y, 0.0, -np.inf)
+        return self._evaluate_within_range(self._log_upper, y, 0.0, -np.inf)
 
     def entropy(self) -> Array:
         """Expected -log probability: small counts one by one, large ones by quadrature."""
@@ -80,7 +80,7 @@ class Counts(Univariate):
         log_p = self._log_mass(y)
         return -np.exp(log_p) * np.maximum(log_p, np.finfo(np.float64).min)
 
-    def _between(
+    def _evaluate_within_range(
         self, log_f: Callable[[Array], Array], y: ArrayLike, below: float, beyond: float
     ) -> Array:
         """log_f at the largest count not above y, or its limit where y is negative or infinite."""
@@ -92,14 +92,14 @@ class Counts(Univariate):
     def _icdf(self, p: Array) -> Array:
         with np.errstate(divide="ignore"):
             log_p = np.log(p)
-        return self._first(lambda y: self._log_lower(y) >= log_p, p < 1.0)
+        return self._find_first_count(lambda y: self._log_lower(y) >= log_p, p < 1.0)
 
     def _iccdf(self, p: Array) -> Array:
         with np.errstate(divide="ignore"):
             log_p = np.log(p)
-        return self._first(lambda y: self._log_upper(y) <= log_p, p > 0.0)
+        return self._find_first_count(lambda y: self._log_upper(y) <= log_p, p > 0.0)
 
-    def _first(
+    def _find_first_count(
         self, reached: Callable[[Array], NDArray[np.bool_]], sought: NDArray[np.bool_]
     ) -> Array:
         """The first count at which a condition that stays true once it is becomes true.
@@ -108,7 +108,7 @@ class Counts(Univariate):
         """
         shape = np.broadcast_shapes(sought.shape, self.shape)
         low, done = np.full(shape, -1.0), np.zeros(shape, dtype=bool)
-        high = np.floor(np.broadcast_to(np.minimum(self._typical(), _LARGEST), shape))
+        high = np.floor(np.broadcast_to(np.minimum(self._typical_count(), _LARGEST), shape))
         while np.any(high < _LARGEST):
             done = reached(high) | ~sought
             if np.all(done):

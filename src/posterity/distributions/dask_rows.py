@@ -92,7 +92,7 @@ def each(function: Callable[..., Any], *columns: Sequence[Any]) -> tuple[Any, ..
     shared = dask.delayed(function, pure=False, traverse=False)
     name = f"{type(function).__name__.lower()}-{uuid.uuid4().hex}"
     rows = list(enumerate(zip(*columns, strict=True)))
-    layer = {(name, i): task((name, i), _run, shared, i, *pieces) for i, pieces in rows}
+    layer = {(name, i): task((name, i), _call_function, shared, i, *pieces) for i, pieces in rows}
     graph = layered(name, layer, (shared,), *columns)
     return tuple(Delayed((name, i), graph, layer=name) for i, _ in rows)
 
@@ -111,7 +111,7 @@ def stacked(
     name = f"rows-{uuid.uuid4().hex}"
     first, last = (0,) * len(before), (0,) * len(shape)
     keys = [(name, *first, i, *last) for i in range(len(pieces))]
-    layer = {key: task(key, _same, piece) for key, piece in zip(keys, pieces, strict=True)}
+    layer = {key: task(key, _return_piece, piece) for key, piece in zip(keys, pieces, strict=True)}
     rows = tuple(n if math.isnan(n) else int(n) for n in lengths)
     chunks = (*((n,) for n in before), rows, *((n,) for n in shape))
     meta = np.empty((0,) * len(chunks), dtype=dtype)
@@ -126,15 +126,15 @@ def task(key: Any, function: Callable[..., Any], *arguments: Any) -> Any:
     """
     from dask._task_spec import Task
 
-    return Task(key, function, *(_referred(argument) for argument in arguments))
+    return Task(key, function, *(_reference_argument(argument) for argument in arguments))
 
 
-def _referred(argument: Any) -> Any:
+def _reference_argument(argument: Any) -> Any:
     import dask
     from dask._task_spec import List, TaskRef
 
     if isinstance(argument, list):
-        return List(*(_referred(part) for part in argument))
+        return List(*(_reference_argument(part) for part in argument))
     return TaskRef(argument.key) if dask.is_dask_collection(argument) else argument
 
 
@@ -146,11 +146,11 @@ def layered(name: str, layer: dict[Any, Any], *columns: Sequence[Any]) -> Any:
     return HighLevelGraph.from_collections(name, layer, dependencies=list(below.values()))
 
 
-def _run(function: Callable[..., Any], number: int, *pieces: Any) -> Any:
+def _call_function(function: Callable[..., Any], number: int, *pieces: Any) -> Any:
     return function(number, *pieces)
 
 
-def _same(piece: Any) -> Any:
+def _return_piece(piece: Any) -> Any:
     return piece
 
 

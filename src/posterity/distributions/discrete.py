@@ -85,12 +85,12 @@ class Discrete(Univariate):
 
     def _log_cumulative(self) -> Array:
         """log P(Y < k) for k = 0..C."""
-        return _padded(np.logaddexp.accumulate(self.log_probabilities(), axis=-1))
+        return _pad_cumulative(np.logaddexp.accumulate(self.log_probabilities(), axis=-1))
 
     def _log_remaining(self) -> Array:
         """log P(Y >= k) for k = 0..C."""
         reverse = self.log_probabilities()[..., ::-1]
-        return _padded(np.logaddexp.accumulate(reverse, axis=-1))[..., ::-1]
+        return _pad_cumulative(np.logaddexp.accumulate(reverse, axis=-1))[..., ::-1]
 
 
 def average_weights(log_weights: ArrayLike | None, shape: tuple[int, ...]) -> Array:
@@ -102,7 +102,7 @@ def average_weights(log_weights: ArrayLike | None, shape: tuple[int, ...]) -> Ar
     return parameters.log_probabilities("log_weights", log_weights)
 
 
-def _padded(log_sums: Array) -> Array:
+def _pad_cumulative(log_sums: Array) -> Array:
     """-inf, the sums, and exactly 0 in place of the last, which is log 1."""
     start = np.full((*log_sums.shape[:-1], 1), -np.inf)
     return np.concatenate([start, np.minimum(log_sums[..., :-1], 0.0), np.zeros_like(start)], -1)

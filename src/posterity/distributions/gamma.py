@@ -55,27 +55,27 @@ class Gamma(Continuous):
         return _standard_entropy(self.concentration) - np.log(self.rate)
 
     def logpdf(self, y: ArrayLike) -> Array:
-        x = self._scaled(y)
+        x = self._scale_by_rate(y)
         inside = special.log_gamma_density(self.concentration, x) + np.log(self.rate)
         return np.where(np.less(y, 0.0), -np.inf, inside)
 
     def cdf(self, y: ArrayLike) -> Array:
-        return special.lower_gamma(self.concentration, self._scaled(y))
+        return special.lower_gamma(self.concentration, self._scale_by_rate(y))
 
     def ccdf(self, y: ArrayLike) -> Array:
-        return gammaincc(self.concentration, self._scaled(y))
+        return gammaincc(self.concentration, self._scale_by_rate(y))
 
     def logcdf(self, y: ArrayLike) -> Array:
-        return special.log_gammainc(self.concentration, self._scaled(y))
+        return special.log_gammainc(self.concentration, self._scale_by_rate(y))
 
     def logccdf(self, y: ArrayLike) -> Array:
-        return special.log_gammaincc(self.concentration, self._scaled(y))
+        return special.log_gammaincc(self.concentration, self._scale_by_rate(y))
 
     def crps(self, y: ArrayLike) -> Array:
-        a, x = self.concentration, self._scaled(y)
+        a, x = self.concentration, self._scale_by_rate(y)
         below = np.maximum(-self.rate * np.asarray(y, dtype=np.float64), 0.0)
         half_spread = np.exp(special.log_gamma_half_step(a) - _HALF_LOG_PI)  # 1 / B(1/2, a)
-        mean_distance = x * _central(a, x) - a * _central(a + 1.0, x)
+        mean_distance = x * _central_probability(a, x) - a * _central_probability(a + 1.0, x)
         return (mean_distance + below - half_spread) / self.rate
 
     def sample(
@@ -91,13 +91,13 @@ class Gamma(Continuous):
     def _iccdf(self, p: Array) -> Array:
         return gammainccinv(self.concentration, p) / self.rate
 
-    def _scaled(self, y: ArrayLike) -> Array:
+    def _scale_by_rate(self, y: ArrayLike) -> Array:
         """y in units of 1 / rate, and zero where it is negative."""
         with np.errstate(over="ignore"):
             return self.rate * np.maximum(np.asarray(y, dtype=np.float64), 0.0)
 
 
-def _central(a: Array, x: Array) -> Array:
+def _central_probability(a: Array, x: Array) -> Array:
     """P(X <= x) - P(X > x) for a standard gamma X."""
     return gammainc(a, x) - gammaincc(a, x)
 

@@ -26,14 +26,14 @@ def joined(parts: Sequence[Distribution]) -> Any:
         raise TypeError(f"Only predictions of one family are joined; these are {sorted(families)}.")
     if len(parts) == 1:
         return parts[0]
-    fields = [part._parameters() for part in _of_one_size(parts)]
-    return _made(
+    fields = [part._parameters() for part in _equalize_components(parts)]
+    return _build_unchecked(
         type(parts[0]),
-        {name: _along_rows([field[name] for field in fields]) for name in fields[0]},
+        {name: _concatenate_rows([field[name] for field in fields]) for name in fields[0]},
     )
 
 
-def _made(family: type[Distribution], fields: dict[str, Any]) -> Any:
+def _build_unchecked(family: type[Distribution], fields: dict[str, Any]) -> Any:
     """A distribution of fields that are known to be right, and have their common shape."""
     made = object.__new__(family)
     for name, value in fields.items():
@@ -43,20 +43,20 @@ def _made(family: type[Distribution], fields: dict[str, Any]) -> Any:
     return made
 
 
-def _along_rows(values: list[Any]) -> Any:
+def _concatenate_rows(values: list[Any]) -> Any:
     """Arrays or distributions, whose first axis is that of the rows."""
     return joined(values) if isinstance(values[0], Distribution) else np.concatenate(values)
 
 
-def _of_one_size(parts: Sequence[Any]) -> Sequence[Any]:
+def _equalize_components(parts: Sequence[Any]) -> Sequence[Any]:
     """Mixtures of as many components as the largest: an integral may need more nodes for some."""
     if not isinstance(parts[0], Mixture):
         return parts
     K = max(part.log_weights.shape[-1] for part in parts)
-    return [_filled(part, K) for part in parts]
+    return [_pad_components(part, K) for part in parts]
 
 
-def _filled(mixture: Mixture, K: int) -> Mixture:
+def _pad_components(mixture: Mixture, K: int) -> Mixture:
     """The same predictions with K components, of which those that are new have no weight."""
     log_w = mixture.log_weights
     own = log_w.shape[-1]
@@ -65,4 +65,4 @@ def _filled(mixture: Mixture, K: int) -> Mixture:
     nothing = np.full((*log_w.shape[:-1], K - own), -np.inf)
     more = mixture.components[..., np.minimum(np.arange(K), own - 1)]
     weights = np.concatenate([log_w, nothing], axis=-1)
-    return _made(Mixture, {"components": more, "log_weights": weights})
+    return _build_unchecked(Mixture, {"components": more, "log_weights": weights})

@@ -79,9 +79,9 @@ def nodes(
         with np.errstate(over="ignore"):
             return np.where(sd > 0.0, np.clip(d1(y, mean + sd * t), -_LARGEST, _LARGEST), 0.0)
 
-    peak = _peak(slope, sd)
-    edges = np.concatenate([peak - _distances(log_f, peak, -1.0)[::-1], peak[None]])
-    edges = np.concatenate([edges, peak + _distances(log_f, peak, 1.0)])
+    peak = _find_peak(slope, sd)
+    edges = np.concatenate([peak - _measure_drops(log_f, peak, -1.0)[::-1], peak[None]])
+    edges = np.concatenate([edges, peak + _measure_drops(log_f, peak, 1.0)])
     length = np.diff(edges, axis=0)[:, None]
     t = edges[:-1, None] + length * (0.5 * (_LEGENDRE_NODES + 1.0))[:, None]
     w = length * (0.5 * _LEGENDRE_WEIGHTS)[:, None]
@@ -91,7 +91,7 @@ def nodes(
     return mean + sd * t_flat, log_w + log_f(t_flat) - _LOG_SQRT_2PI
 
 
-def _peak(slope: Callable[[Array], Array], sd: Array) -> Array:
+def _find_peak(slope: Callable[[Array], Array], sd: Array) -> Array:
     """Where sd slope(t) = t, to a thousandth of its distance from 0: by bisection of its log."""
     at_mean = sd * slope(np.zeros_like(sd))
     side, low = np.sign(at_mean), np.full_like(sd, np.log(_NEAREST))
@@ -104,7 +104,7 @@ def _peak(slope: Callable[[Array], Array], sd: Array) -> Array:
     return side * np.exp(0.5 * (low + high))
 
 
-def _distances(log_f: Callable[[Array], Array], peak: Array, side: float) -> Array:
+def _measure_drops(log_f: Callable[[Array], Array], peak: Array, side: float) -> Array:
     """How far from the peak log_f has fallen by each drop, to a few percent, (drops, n)."""
     bottom = log_f(peak) - _DROPS[:, None]
     low = np.full(bottom.shape, np.log2(_NEAREST))

@@ -53,7 +53,7 @@ class Mixture(Continuous):
     def __init__(
         self, components: Continuous | Sequence[Continuous], log_weights: ArrayLike
     ) -> None:
-        stacked = _stacked(components)
+        stacked = _stack_components(components)
         log_w = parameters.log_probabilities("log_weights", log_weights)
         shape = _common_shape(stacked.shape, log_w.shape)
         object.__setattr__(self, "components", stacked._broadcast_to(shape))
@@ -64,33 +64,41 @@ class Mixture(Continuous):
         return self.log_weights.shape[:-1]
 
     def mean(self) -> Array:
-        return self._weighted(self.components.mean())
+        return self._average_components(self.components.mean())
 
     def variance(self) -> Array:
         return self.aleatoric_variance() + self.epistemic_variance()
 
     def aleatoric_variance(self) -> Array:
         """Mean variance of the components: what would remain if they agreed."""
-        return self._weighted(self.components.variance())
+        return self._average_components(self.components.variance())
 
     def epistemic_variance(self) -> Array:
         """Variance of the means of the components: how much they disagree."""
-        return self._weighted((self.components.mean() - self.mean()[..., None]) ** 2)
+        return self._average_components((self.components.mean() - self.mean()[..., None]) ** 2)
 
     def logpdf(self, y: ArrayLike) -> Array:
-        return self._log_weighted(self.components.logpdf(_with_axis(y)))
+        return self._log_average_components(self.components.logpdf(_add_component_axis(y)))
 
     def cdf(self, y: ArrayLike) -> Array:
-        return np.minimum(self._weighted(self.components.cdf(_with_axis(y))), 1.0)
+        return np.minimum(
+            self._average_components(self.components.cdf(_add_component_axis(y))), 1.0
+        )
 
     def ccdf(self, y: ArrayLike) -> Array:
-        return np.minimum(self._weighted(self.components.ccdf(_with_axis(y))), 1.0)
+        return np.minimum(
+            self._average_components(self.components.ccdf(_add_component_axis(y))), 1.0
+        )
 
     def logcdf(self, y: ArrayLike) -> Array:
-        return np.minimum(self._log_weighted(self.components.logcdf(_with_axis(y))), 0.0)
+        return np.minimum(
+            self._log_average_components(self.components.logcdf(_add_component_axis(y))), 0.0
+        )
 
     def logccdf(self, y: ArrayLike) -> Array:
-        return np.minimum(self._log_weighted(self.components.logccdf(_with_axis(y))), 0.0)
+        return np.minimum(
+            self._log_average_components(self.components.logccdf(_add_component_axis(y))), 0.0
+        )
 
     def entropy(self) -> Array:
         """Expected -log density, by quadrature; -inf where a component is a single point."""
@@ -124,13 +132,13 @@ class Mixture(Continuous):
 
     def _icdf(self, p: Array) -> Array:
         quantiles = self.components.icdf(p[..., None])
-        return self._between(quantiles, p, self.cdf, self.logcdf, 1.0)
+        return self._search_quantile(quantiles, p, self.cdf, self.logcdf, 1.0)
 
     def _iccdf(self, p: Array) -> Array:
         quantiles = self.components.iccdf(p[..., None])
-        return self._between(quantiles, p, self.ccdf, self.logccdf, -1.0)
+        return self._search_quantile(quantiles, p, self.ccdf, self.logccdf, -1.0)
 
-    def _between(
+    def _search_quantile(
         self, quantiles: Array, p: Array, f: _Function, log_f: _Function, sign: float
     ) -> Array:
         """Solve f = p between the least and the greatest quantile of the components."""
@@ -142,7 +150,9 @@ class Mixture(Continuous):
 
         def by_value(x: Array) -> tuple[Array, Array]:
             with np.errstate(over="ignore", invalid="ignore"):
-                slope = self._weighted(np.exp(self.components.logpdf(_with_axis(x))))
+                slope = self._average_components(
+                    np.exp(self.components.logpdf(_add_component_axis(x)))
+                )
             return sign * (f(x) / inner_p - 1.0), slope / inner_p
 
         def by_logarithm(x: Array) -> tuple[Array, Array]:
@@ -153,17 +163,17 @@ class Mixture(Continuous):
 
         at_zero, at_one = (low, high) if sign > 0.0 else (high, low)
         start, end = np.where(inner, low, 0.0), np.where(inner, high, 0.0)
-        guess = np.clip(np.where(inner, self._weighted(quantiles), 0.0), start, end)
+        guess = np.clip(np.where(inner, self._average_components(quantiles), 0.0), start, end)
         # Logarithms find the quantile of any chance; for common ones they cost ten times the rest.
         common = bool(np.all(inner_p >= _COMMON))
-        if common and inner.all() and self._are_spread_normals():
+        if common and inner.all() and self._has_spread_normals():
             return self._quantiles_of_normals(inner_p, (start, end, guess), sign)
         evaluate = by_value if common else by_logarithm
         rounding = 4.0 * _EPS * (1.0 - np.log(inner_p))
         root = inversion.solve_increasing(evaluate, start, end, rounding, guess)
         return np.where(inner, root, np.where(p > 0.0, at_one, at_zero))
 
-    def _are_spread_normals(self) -> bool:
+    def _has_spread_normals(self) -> bool:
         """Whether the components are normals, none of them a single point."""
         return isinstance(self.components, normal.Normal) and bool(np.all(self.components.scale))
 
@@ -195,7 +205,7 @@ class Mixture(Continuous):
             spread = spread + 2.0 * w[..., k] * np.sum(w[..., rest] * distances, axis=-1)
         return np.sum(w * _mean_distance(y[..., None] - m, s), axis=-1) - 0.5 * spread  # [GR 21]
 
-    def _weighted(self, values: Array) -> Array:
+    def _average_components(self, values: Array) -> Array:
         """Weighted sum over the components, where a weight of zero hides even infinity."""
         w = self._weights()
         return np.sum(w * np.where(w > 0.0, values, 0.0), axis=-1)
@@ -204,7 +214,7 @@ class Mixture(Continuous):
         """Weights of the components."""
         return np.exp(self.log_weights)
 
-    def _log_weighted(self, log_values: Array) -> Array:
+    def _log_average_components(self, log_values: Array) -> Array:
         """Log of the weighted sum over the components."""
         used = self.log_weights > -np.inf
         log_w = np.where(used, self.log_weights, 0.0)
@@ -220,12 +230,12 @@ def _mean_distance(d: Array, s: Array) -> Array:
     return np.where(near, unit * normal.mean_distance(np.where(near, z, 0.0)), np.abs(d))
 
 
-def _with_axis(y: ArrayLike) -> Array:
+def _add_component_axis(y: ArrayLike) -> Array:
     """y with an axis for the components."""
     return np.asarray(y, dtype=np.float64)[..., None]
 
 
-def _stacked(components: Continuous | Sequence[Continuous]) -> Continuous:
+def _stack_components(components: Continuous | Sequence[Continuous]) -> Continuous:
     """One distribution whose last batch axis lists the components."""
     if isinstance(components, Continuous):
         return components

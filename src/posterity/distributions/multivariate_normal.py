@@ -143,10 +143,10 @@ class MultivariateNormal(Distribution):
     @functools.cached_property
     def _roots(self) -> list[Array]:
         """Roots F with F F^T = covariance; draws also exist where the covariance is singular."""
-        return self._per_output([_root(C) for C in self._matrices])
+        return self._per_output([_root_of_covariance(C) for C in self._matrices])
 
 
-def _root(C: Array) -> Array:
+def _root_of_covariance(C: Array) -> Array:
     """F with F F^T = C: the Cholesky factor, or from singular vectors where C is singular."""
     try:
         return linalg.cholesky(C, max_jitter=0.0)

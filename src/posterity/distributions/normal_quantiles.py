@@ -50,7 +50,7 @@ def solve(
 
 
 @compilation.compiled
-def _chance(
+def _probability_and_density(
     x: float, m: np.ndarray, s: np.ndarray, w: np.ndarray, sign: float
 ) -> tuple[float, float]:
     """The probability of a value on one side of x, and the density at x."""
@@ -83,7 +83,7 @@ def _solve(
         rounding = 4.0 * _EPS * (1.0 - math.log(p[i]))
         x = guess[i]
         for _ in range(_MAX_ITERATIONS):
-            chance, density = _chance(x, location[i], scale[i], weights[i], sign)
+            chance, density = _probability_and_density(x, location[i], scale[i], weights[i], sign)
             value, slope = sign * (chance / p[i] - 1.0), density / p[i]
             if abs(value) <= max(rounding, slope * _EPS * abs(x)):
                 break

@@ -15,28 +15,28 @@ _SUM_ROUNDING = 1e-15
 def finite(name: str, value: ArrayLike) -> Array:
     """Real numbers, as an array."""
     checked = _floats(name, value)
-    _refuse(~np.isfinite(checked), checked, name, "must be finite")
+    _raise_for_entry(~np.isfinite(checked), checked, name, "must be finite")
     return checked
 
 
 def positive(name: str, value: ArrayLike) -> Array:
     """Finite numbers above zero, as an array."""
     checked = finite(name, value)
-    _refuse(checked <= 0.0, checked, name, "must be positive")
+    _raise_for_entry(checked <= 0.0, checked, name, "must be positive")
     return checked
 
 
 def non_negative(name: str, value: ArrayLike) -> Array:
     """Finite numbers not below zero, as an array."""
     checked = finite(name, value)
-    _refuse(checked < 0.0, checked, name, "must not be negative")
+    _raise_for_entry(checked < 0.0, checked, name, "must not be negative")
     return checked
 
 
 def probability(name: str, value: ArrayLike) -> Array:
     """Numbers from 0 to 1, as an array."""
     checked = _floats(name, value)
-    _refuse(~((checked >= 0.0) & (checked <= 1.0)), checked, name, "must be from 0 to 1")
+    _raise_for_entry(~((checked >= 0.0) & (checked <= 1.0)), checked, name, "must be from 0 to 1")
     return checked
 
 
@@ -52,9 +52,11 @@ def log_probabilities(name: str, value: ArrayLike) -> Array:
     checked = _floats(name, value)
     if checked.ndim == 0 or checked.shape[-1] == 0:
         raise ValueError(f"{name} has shape {checked.shape}; its last axis must list the outcomes.")
-    _refuse(np.isnan(checked) | (checked == np.inf), checked, name, "must be a log-probability")
+    _raise_for_entry(
+        np.isnan(checked) | (checked == np.inf), checked, name, "must be a log-probability"
+    )
     total = _log_sum(checked)
-    _refuse(
+    _raise_for_entry(
         ~(np.abs(np.expm1(total)) <= _SUM_TOLERANCE),
         np.exp(total),
         f"the sum of exp({name})",
@@ -90,7 +92,7 @@ def _floats(name: str, value: ArrayLike) -> Array:
         raise type(error)(f"{name} must be numbers; got {type(value).__name__}.") from error
 
 
-def _refuse(bad: NDArray[np.bool_], values: NDArray[Any], name: str, rule: str) -> None:
+def _raise_for_entry(bad: NDArray[np.bool_], values: NDArray[Any], name: str, rule: str) -> None:
     """Name the first bad entry."""
     if not np.any(bad):
         return

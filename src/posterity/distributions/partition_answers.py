@@ -29,7 +29,7 @@ class Asked:
         if method is None:
             family = type(part).__name__
             raise TypeError(f"These predictions are {family}, which have no {self.method}.")
-        own = [_of_rows(value, len(part), number) for value in values]
+        own = [_check_rows(value, len(part), number) for value in values]
         return np.asarray(method(*self.constants, *own), dtype=self.dtype)
 
 
@@ -63,7 +63,7 @@ class Mapped:
         return np.asarray(self.function(part), dtype=self.dtype)
 
 
-def _of_rows(value: Any, n: int, number: int) -> Any:
+def _check_rows(value: Any, n: int, number: int) -> Any:
     """Check that there is one value for all rows, or one per row, before they are broadcast."""
     own = arrays.to_numpy(value)
     if own.ndim and len(own) != n:

@@ -22,7 +22,7 @@ from posterity.distributions.mixture import Mixture
 from posterity.distributions.univariate import Univariate
 
 
-def _asked(method: Callable[..., Any], dtype: DTypeLike = np.float64) -> Callable[..., Any]:
+def _delegate(method: Callable[..., Any], dtype: DTypeLike = np.float64) -> Callable[..., Any]:
     """Delegate a method of a distribution to every partition; it returns a lazy Dask array."""
     parameters = inspect.signature(method)
 
@@ -30,7 +30,7 @@ def _asked(method: Callable[..., Any], dtype: DTypeLike = np.float64) -> Callabl
     def ask(self: Partitioned, *args: Any, **kwargs: Any) -> Any:
         given = parameters.bind(self, *args, **kwargs).arguments
         beside = {name: given[name] for name in list(given)[1:]}
-        return self._ask(method.__name__, beside, dtype=dtype)
+        return self._call_method(method.__name__, beside, dtype=dtype)
 
     return ask
 
@@ -77,36 +77,36 @@ class Partitioned:
     outputs: tuple[int, ...] = ()  # further axes of the batch
     n_classes: int | None = None  # None: predictions of numbers
 
-    mean = _asked(Distribution.mean)
-    variance = _asked(Distribution.variance)
-    standard_deviation = _asked(Distribution.standard_deviation)
-    log_prob = _asked(Distribution.log_prob)
-    entropy = _asked(Distribution.entropy)
-    cdf = _asked(Univariate.cdf)
-    ccdf = _asked(Univariate.ccdf)
-    logcdf = _asked(Univariate.logcdf)
-    logccdf = _asked(Univariate.logccdf)
-    icdf = _asked(Univariate.icdf)
-    iccdf = _asked(Univariate.iccdf)
-    median = _asked(Univariate.median)
-    pdf = _asked(Continuous.pdf)
-    logpdf = _asked(Continuous.logpdf)
-    crps = _asked(Continuous.crps)
-    pmf = _asked(Counts.pmf)
-    logpmf = _asked(Counts.logpmf)
-    aleatoric_variance = _asked(Mixture.aleatoric_variance)
-    epistemic_variance = _asked(Mixture.epistemic_variance)
-    mode = _asked(Discrete.mode, np.intp)
-    aleatoric_entropy = _asked(AveragedCategorical.aleatoric_entropy)
-    epistemic_entropy = _asked(AveragedCategorical.epistemic_entropy)
+    mean = _delegate(Distribution.mean)
+    variance = _delegate(Distribution.variance)
+    standard_deviation = _delegate(Distribution.standard_deviation)
+    log_prob = _delegate(Distribution.log_prob)
+    entropy = _delegate(Distribution.entropy)
+    cdf = _delegate(Univariate.cdf)
+    ccdf = _delegate(Univariate.ccdf)
+    logcdf = _delegate(Univariate.logcdf)
+    logccdf = _delegate(Univariate.logccdf)
+    icdf = _delegate(Univariate.icdf)
+    iccdf = _delegate(Univariate.iccdf)
+    median = _delegate(Univariate.median)
+    pdf = _delegate(Continuous.pdf)
+    logpdf = _delegate(Continuous.logpdf)
+    crps = _delegate(Continuous.crps)
+    pmf = _delegate(Counts.pmf)
+    logpmf = _delegate(Counts.logpmf)
+    aleatoric_variance = _delegate(Mixture.aleatoric_variance)
+    epistemic_variance = _delegate(Mixture.epistemic_variance)
+    mode = _delegate(Discrete.mode, np.intp)
+    aleatoric_entropy = _delegate(AveragedCategorical.aleatoric_entropy)
+    epistemic_entropy = _delegate(AveragedCategorical.epistemic_entropy)
 
     def probabilities(self) -> Any:
         """Probability of every class, shape ``(*shape, C)``."""
-        return self._ask_of_classes("probabilities")
+        return self._call_class_method("probabilities")
 
     def log_probabilities(self) -> Any:
         """Log-probability of every class, shape ``(*shape, C)``."""
-        return self._ask_of_classes("log_probabilities")
+        return self._call_class_method("log_probabilities")
 
     def interval(self, coverage: float = 0.9) -> tuple[Any, Any]:
         """Lower and upper end of the central interval: as much outside on either side."""
@@ -180,12 +180,12 @@ class Partitioned:
         """The type of a draw."""
         return np.float64 if self.n_classes is None else np.intp
 
-    def _ask_of_classes(self, name: str) -> Any:
+    def _call_class_method(self, name: str) -> Any:
         if self.n_classes is None:
             raise ValueError(f"{name}() is defined for predictions of classes; these are numbers.")
-        return self._ask(name, {}, shape=(self.n_classes,))
+        return self._call_method(name, {}, shape=(self.n_classes,))
 
-    def _ask(
+    def _call_method(
         self,
         name: str,
         given: dict[str, Any],

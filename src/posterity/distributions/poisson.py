@@ -49,9 +49,9 @@ class Poisson(Counts):
     def sample(
         self, shape: int | tuple[int, ...] = (), *, rng: np.random.Generator
     ) -> NDArray[Any]:
-        return _draw(np.broadcast_to(self.rate, base.draw_shape(shape, self.shape)), rng)
+        return _draw_counts(np.broadcast_to(self.rate, base.draw_shape(shape, self.shape)), rng)
 
-    def _typical(self) -> Array:
+    def _typical_count(self) -> Array:
         return self.rate
 
     def _log_mass(self, y: Array) -> Array:
@@ -110,9 +110,9 @@ class PoissonLogNormal(Counts):
         self, shape: int | tuple[int, ...] = (), *, rng: np.random.Generator
     ) -> NDArray[Any]:
         log_rate = rng.normal(self.location, self.scale, base.draw_shape(shape, self.shape))
-        return _draw(np.exp(np.minimum(log_rate, _LARGEST_LOG)), rng)
+        return _draw_counts(np.exp(np.minimum(log_rate, _LARGEST_LOG)), rng)
 
-    def _typical(self) -> Array:
+    def _typical_count(self) -> Array:
         return np.exp(np.minimum(self.location, _LARGEST_LOG))
 
     def _log_mass(self, y: Array) -> Array:
@@ -136,7 +136,7 @@ class PoissonLogNormal(Counts):
         return below, log_p
 
 
-def _draw(rate: Array, rng: np.random.Generator) -> Array:
+def _draw_counts(rate: Array, rng: np.random.Generator) -> Array:
     """Draw counts as float64, by the normal limit where doubles cannot resolve them."""
     small = rng.poisson(np.minimum(rate, _LARGEST_DRAWN)).astype(np.float64)
     large = np.rint(rng.normal(rate, np.sqrt(rate)))

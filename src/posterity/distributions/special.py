@@ -77,7 +77,7 @@ def lower_gamma(a: Array, x: Array) -> Array:
 def inverse_lower_gamma(a: Array, p: Array) -> Array:
     """x with P(a, x) = p, also where SciPy's series ends early."""
     x = gammaincinv(a, p)
-    return patched(x, (a > _SERIES_LIMIT) & (p > 0.0) & (p < 1e-5), _polished, a, p, x)
+    return patched(x, (a > _SERIES_LIMIT) & (p > 0.0) & (p < 1e-5), _refine_by_newton, a, p, x)
 
 
 def log_gammainc(a: Array, x: Array) -> Array:
@@ -99,7 +99,7 @@ def _series_fails(a: Array, x: Array) -> NDArray[np.bool_]:
     return (a > _SERIES_LIMIT) & (x > 0.0) & (x < a - 4.4 * np.sqrt(a))
 
 
-def _polished(a: Array, p: Array, start: Array) -> Array:
+def _refine_by_newton(a: Array, p: Array, start: Array) -> Array:
     """x with log P(a, x) = log p: Newton's method on a concave function, from a point nearby."""
     x = start
     for _ in range(_NEWTON_STEPS):

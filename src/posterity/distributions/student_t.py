@@ -92,7 +92,7 @@ class StudentT(LocationScale):
 
     def _standard_mean_distance(self, z: Array) -> Array:
         nu = self.degrees_of_freedom
-        moment = nu * np.exp(self._standard_logpdf(z) + self._log_growth(z)) / _above_one(nu)
+        moment = nu * np.exp(self._standard_logpdf(z) + self._log_growth(z)) / _degrees_less_one(nu)
         return z * (stdtr(nu, z) - stdtr(nu, -z)) + 2.0 * moment
 
     def _standard_half_spread(self) -> Array:
@@ -100,7 +100,7 @@ class StudentT(LocationScale):
         half_step = special.log_gamma_half_step
         # B(1/2, nu - 1/2) / B(1/2, nu/2)^2
         log_ratio = 2.0 * half_step(0.5 * nu) - half_step(np.maximum(nu, 1.0) - 0.5) - 0.5 * _LOG_PI
-        return 2.0 * np.sqrt(nu) / _above_one(nu) * np.exp(log_ratio)
+        return 2.0 * np.sqrt(nu) / _degrees_less_one(nu) * np.exp(log_ratio)
 
     def _standard_sample(self, size: tuple[int, ...], rng: np.random.Generator) -> Array:
         return rng.standard_t(self.degrees_of_freedom, size)
@@ -116,7 +116,7 @@ class StudentT(LocationScale):
         return np.log1p(np.minimum(r, _HUGE) ** 2) + 2.0 * np.log(np.maximum(r / _HUGE, 1.0))
 
 
-def _above_one(nu: Array) -> Array:
+def _degrees_less_one(nu: Array) -> Array:
     """nu - 1, or NaN where the mean does not exist."""
     return np.where(nu > 1.0, nu - 1.0, np.nan)
 

@@ -111,7 +111,7 @@ class LearnedArctan(Learned):
 
     def start(self, U: Array, weights: Array | None, rng: np.random.Generator) -> Array:
         A = rng.standard_normal((self.n_units, U.shape[1])) * (_START_SLOPE / np.sqrt(U.shape[1]))
-        b = -np.sum(A * _some_rows(U, weights, self.n_units, rng), axis=1)
+        b = -np.sum(A * _draw_rows(U, weights, self.n_units, rng), axis=1)
         return np.column_stack([A, b]).ravel()
 
     def prior(self) -> tuple[Array, Array]:
@@ -161,7 +161,7 @@ class LearnedRadial(Learned):
     """
 
     def start(self, U: Array, weights: Array | None, rng: np.random.Generator) -> Array:
-        centers = _some_rows(U, weights, self.n_units, rng)
+        centers = _draw_rows(U, weights, self.n_units, rng)
         return np.column_stack([centers, np.full(self.n_units, self._log_width())]).ravel()
 
     def prior(self) -> tuple[Array, Array]:
@@ -192,7 +192,7 @@ class LearnedRadial(Learned):
         return 0.5 * float(np.log(D)) - float(np.log(self.n_units)) / D
 
 
-def _some_rows(U: Array, weights: Array | None, n: int, rng: np.random.Generator) -> Array:
+def _draw_rows(U: Array, weights: Array | None, n: int, rng: np.random.Generator) -> Array:
     """Draw n rows at random, distinct ones if possible."""
     rows, counts = positions.distinct(U, weights)
     chosen = rng.choice(len(rows), n, replace=len(rows) < n, p=counts / counts.sum())

@@ -88,10 +88,12 @@ class Radial(base.Features):
         unit = np.array([positions.spread(x, weights) for x in X.T])
         self.columns_ = None
         if isinstance(self.centers, str) and self.centers == "kmeans":
-            self.centers_ = _cluster(X, weights, unit, n, check_random_state(self.random_state))
+            self.centers_ = _find_cluster_centers(
+                X, weights, unit, n, check_random_state(self.random_state)
+            )
         else:
-            self.centers_ = _given_centers(self.centers, X.shape[1])
-        return unit * _nearest_distance((self.centers_ - self.centers_[0]) / unit)
+            self.centers_ = _check_centers(self.centers, X.shape[1])
+        return unit * _compute_nearest_distance((self.centers_ - self.centers_[0]) / unit)
 
     def _columns(self, X: Array) -> Array:
         with np.errstate(over="ignore"):
@@ -112,7 +114,9 @@ class Radial(base.Features):
         return [f"radial({inputs[d]}, {word})" for d, word in zip(columns, words, strict=True)]
 
 
-def _cluster(X: Array, weights: Array | None, unit: Array, n: int, rng: RandomState) -> Array:
+def _find_cluster_centers(
+    X: Array, weights: Array | None, unit: Array, n: int, rng: RandomState
+) -> Array:
     """Return centres by k-means of the standardised rows; weights are repetitions."""
     # Imported here because it takes 0.1 s and few need it.
     from sklearn.cluster import KMeans
@@ -124,7 +128,7 @@ def _cluster(X: Array, weights: Array | None, unit: Array, n: int, rng: RandomSt
     return centers
 
 
-def _given_centers(centers: ArrayLike, D: int) -> Array:
+def _check_centers(centers: ArrayLike, D: int) -> Array:
     """Check given centres: distinct rows of D numbers."""
     table = positions.finite_table(centers, "centers")
     if table.ndim != 2 or table.shape[1] != D:
@@ -134,7 +138,7 @@ def _given_centers(centers: ArrayLike, D: int) -> Array:
     return table
 
 
-def _nearest_distance(centers: Array) -> float:
+def _compute_nearest_distance(centers: Array) -> float:
     """Return the mean distance to the nearest other centre; for one, a typical norm."""
     C, D = centers.shape
     if C == 1:

@@ -46,7 +46,7 @@ def draw_held_out_rows(
     (2, False)
     """
     held = np.zeros(len(groups), dtype=bool)
-    for group in _by_appearance(groups):
+    for group in _number_by_appearance(groups):
         own = np.flatnonzero(groups == group)
         n = min(max(round(fraction * len(own)), 1), len(own) - 1)
         held[rng.permutation(own)[:n]] = True
@@ -76,7 +76,7 @@ def draw_held_out_counts(
     whole = bool(np.all(times == np.floor(times))) and float(np.sum(times)) < _DRAWABLE
     units = times if whole else np.ones_like(times)
     drawn = np.zeros_like(times)
-    for label in _by_appearance(y):
+    for label in _number_by_appearance(y):
         own = np.flatnonzero(y == label)
         n = int(np.sum(units[own]))
         wanted = min(max(round(fraction * n), 1), n - 1)
@@ -89,7 +89,7 @@ def draw_held_out_counts(
     return drawn * (times / units)
 
 
-def _by_appearance(groups: Array) -> Array:
+def _number_by_appearance(groups: Array) -> Array:
     """Each group once, by its first row, so that draws do not depend on the names of groups."""
     values, first = np.unique(groups, return_index=True)
     return values[np.argsort(first)]

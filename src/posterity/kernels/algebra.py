@@ -52,9 +52,9 @@ class Constant(Kernel):
         return 0.0 * X
 
     def _gradient(self, G: DeviceArray) -> Array:
-        return self._gathered(variance=lambda: self.variance * float(namespace(G).sum(G)))
+        return self._collect_gradients(variance=lambda: self.variance * float(namespace(G).sum(G)))
 
-    def _ranges(self, X: Any, variance: float) -> Mapping[str, Range]:
+    def _search_ranges(self, X: Any, variance: float) -> Mapping[str, Range]:
         return {"variance": parameters.about(variance)}
 
 
@@ -83,7 +83,7 @@ class Scaled(Kernel):
 
     def __call__(self, X: Any, Z: Any = None) -> DeviceArray:
         K = self.kernel(X, Z)
-        K *= self._settled().variance
+        K *= self._with_neutral_values().variance
         return K
 
     def _diag(self, X: Any) -> DeviceArray:
@@ -91,11 +91,11 @@ class Scaled(Kernel):
 
     def tangent(self, X: Any, Z: Any = None) -> Tangent:
         """A block and its adjoint, sharing their work."""
-        inner, s = self.kernel.tangent(X, Z), self._settled().variance
+        inner, s = self.kernel.tangent(X, Z), self._with_neutral_values().variance
 
         def both(G: DeviceArray) -> tuple[Array, DeviceArray]:
             theta, moved = inner.both(G)
-            return s * self._with_inner(lambda: _inner(G, inner.value), theta), s * moved
+            return s * self._with_inner(lambda: _inner_product(G, inner.value), theta), s * moved
 
         def write(K: DeviceArray) -> None:
             inner.write(K)
@@ -103,7 +103,9 @@ class Scaled(Kernel):
 
         return Tangent(
             lambda: s * inner.value,
-            lambda G: s * self._with_inner(lambda: _inner(G, inner.value), inner.parameters(G)),
+            lambda G: (
+                s * self._with_inner(lambda: _inner_product(G, inner.value), inner.parameters(G))
+            ),
             lambda G: s * inner.inputs(G),
             both,
             write,
@@ -111,22 +113,22 @@ class Scaled(Kernel):
 
     def _diag_gradient(self, X: Any, g: DeviceArray) -> Array:
         inner, d = self.kernel.diag_pullback(X, self.variance * g), self._diag(X)
-        return self._with_inner(lambda: _inner(g, d), inner)
+        return self._with_inner(lambda: _inner_product(g, d), inner)
 
     def _diag_inputs(self, X: Any, g: DeviceArray) -> DeviceArray:
         return self.kernel.diag_pullback_inputs(X, self.variance * g)
 
     def _with_inner(self, own: Callable[[], float], inner: Array) -> Array:
-        return np.concatenate([self._gathered(variance=own), inner])
+        return np.concatenate([self._collect_gradients(variance=own), inner])
 
-    def _ranges(self, X: Any, variance: float) -> Mapping[str, Range]:
+    def _search_ranges(self, X: Any, variance: float) -> Mapping[str, Range]:
         return {"variance": parameters.about(variance)}
 
-    def _written(self, *, short: bool) -> str:
+    def _write(self, *, short: bool) -> str:
         if self.variance is None or _is_marked(self):
-            return super()._written(short=short)
+            return super()._write(short=short)
         factor = parameters.written(self.variance, short)
-        return f"{factor} * {_bracketed(self.kernel, (Sum, Product, Scaled), short)}"
+        return f"{factor} * {_write_bracketed(self.kernel, (Sum, Product, Scaled), short)}"
 
 
 @dataclass(frozen=True, repr=False)
@@ -162,7 +164,7 @@ class Sum(Kernel):
             lambda: a.value + b.value,
             lambda G: np.concatenate([a.parameters(G), b.parameters(G)]),
             lambda G: a.inputs(G) + b.inputs(G),
-            lambda G: _joined(a.both(G), b.both(G)),
+            lambda G: _join_gradients(a.both(G), b.both(G)),
         )
 
     def diag_pullback(self, X: Any, g: DeviceArray) -> Array:
@@ -172,10 +174,10 @@ class Sum(Kernel):
     def _diag_inputs(self, X: Any, g: DeviceArray) -> DeviceArray:
         return self.left.diag_pullback_inputs(X, g) + self.right.diag_pullback_inputs(X, g)
 
-    def _written(self, *, short: bool) -> str:
+    def _write(self, *, short: bool) -> str:
         if isinstance(self.right, Constant):  # two bare numbers would add up to one
-            return f"{_bracketed(self.left, (), short)} + {_term(self.right, short)}"
-        return f"{_term(self.left, short)} + {_bracketed(self.right, (Sum,), short)}"
+            return f"{_write_bracketed(self.left, (), short)} + {_write_term(self.right, short)}"
+        return f"{_write_term(self.left, short)} + {_write_bracketed(self.right, (Sum,), short)}"
 
 
 @dataclass(frozen=True, repr=False)
@@ -211,7 +213,7 @@ class Product(Kernel):
             lambda: a.value * b.value,
             lambda G: np.concatenate([a.parameters(G * b.value), b.parameters(G * a.value)]),
             lambda G: a.inputs(G * b.value) + b.inputs(G * a.value),
-            lambda G: _joined(a.both(G * b.value), b.both(G * a.value)),
+            lambda G: _join_gradients(a.both(G * b.value), b.both(G * a.value)),
         )
 
     def diag_pullback(self, X: Any, g: DeviceArray) -> Array:
@@ -225,16 +227,16 @@ class Product(Kernel):
         a, b = self.left, self.right
         return a.diag_pullback_inputs(X, g * b.diag(X)) + b.diag_pullback_inputs(X, g * a.diag(X))
 
-    def _written(self, *, short: bool) -> str:
-        left, right = _bracketed(self.left, (Sum,), short), self.right
-        return f"{left} * {_bracketed(right, (Sum, Product, Scaled), short)}"
+    def _write(self, *, short: bool) -> str:
+        left, right = _write_bracketed(self.left, (Sum,), short), self.right
+        return f"{left} * {_write_bracketed(right, (Sum, Product, Scaled), short)}"
 
 
 def add(left: Kernel | float, right: Kernel | float) -> Kernel:
     """The sum of two kernels, or of a kernel and an offset of this variance."""
     if not (_is_operand(left) and _is_operand(right)):
         return NotImplemented
-    return Sum(_constant(left), _constant(right))
+    return Sum(_as_kernel(left), _as_kernel(right))
 
 
 def multiply(kernel: Kernel, other: Kernel | float) -> Kernel:
@@ -248,31 +250,31 @@ def _is_operand(other: Any) -> TypeGuard[Kernel | float]:
     return isinstance(other, Kernel | numbers.Real) and not isinstance(other, bool)
 
 
-def _constant(other: Kernel | float) -> Kernel:
+def _as_kernel(other: Kernel | float) -> Kernel:
     return other if isinstance(other, Kernel) else Constant(float(other))
 
 
-def _inner(G: DeviceArray, K: DeviceArray) -> float:
+def _inner_product(G: DeviceArray, K: DeviceArray) -> float:
     return float(namespace(G, K).tensordot(G, K, axes=G.ndim))
 
 
-def _joined(
+def _join_gradients(
     a: tuple[Array, DeviceArray], b: tuple[Array, DeviceArray]
 ) -> tuple[Array, DeviceArray]:
     """Gradients of two parts: side by side in their parameters, added in the inputs."""
     return np.concatenate([a[0], b[0]]), a[1] + b[1]
 
 
-def _bracketed(kernel: Kernel, within: tuple[type, ...], short: bool) -> str:
-    text = kernel._written(short=short)
+def _write_bracketed(kernel: Kernel, within: tuple[type, ...], short: bool) -> str:
+    text = kernel._write(short=short)
     return f"({text})" if isinstance(kernel, within) else text
 
 
-def _term(kernel: Kernel, short: bool) -> str:
+def _write_term(kernel: Kernel, short: bool) -> str:
     """A constant in a sum is written as its number."""
     if isinstance(kernel, Constant) and kernel.variance is not None and not _is_marked(kernel):
         return parameters.written(kernel.variance, short)
-    return kernel._written(short=short)
+    return kernel._write(short=short)
 
 
 def _is_marked(kernel: Kernel) -> bool:

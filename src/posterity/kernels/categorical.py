@@ -52,7 +52,7 @@ class Categorical(Kernel):
 
     def _block(self, X: DeviceArray, Z: DeviceArray) -> DeviceArray:
         R = rows.filled(X, (rows.count(X), rows.count(Z)), 0.0)
-        for different, l in zip(_different(X, Z), self._lengths(X).tolist(), strict=True):
+        for different, l in zip(_iterate_differences(X, Z), self._lengths(X).tolist(), strict=True):
             R -= different / l
         return namespace(X).exp(R)
 
@@ -63,14 +63,16 @@ class Categorical(Kernel):
         K = self._block(X, Z)
         return Tangent(
             K,
-            lambda G: self._gathered(length_scale=lambda: self._length_gradient(X, Z, K * G)),
+            lambda G: self._collect_gradients(
+                length_scale=lambda: self._length_gradient(X, Z, K * G)
+            ),
             lambda G: 0.0 * X,
         )
 
     def _length_gradient(self, X: DeviceArray, Z: DeviceArray, W: DeviceArray) -> Array | float:
         """sum_nm W_nm [x_nd is not z_md] / l_d: dL/d log length_scale, W = K dL/dK."""
         xp = namespace(W)
-        S = np.array([float(xp.sum(W * different)) for different in _different(X, Z)])
+        S = np.array([float(xp.sum(W * different)) for different in _iterate_differences(X, Z)])
         each = S / self._lengths(X)
         return each if isinstance(self.length_scale, tuple) else float(np.sum(each))
 
@@ -81,7 +83,7 @@ class Categorical(Kernel):
     def _diag_inputs(self, X: DeviceArray, g: DeviceArray) -> DeviceArray:
         return 0.0 * X
 
-    def _ranges(self, X: DeviceArray, variance: float) -> Mapping[str, Range]:
+    def _search_ranges(self, X: DeviceArray, variance: float) -> Mapping[str, Range]:
         self._lengths(X)
         differing = np.array([_chance_of_difference(column) for column in to_numpy(X).T])
         if self.ard or isinstance(self.length_scale, tuple):
@@ -94,7 +96,7 @@ class Categorical(Kernel):
         return np.full(X.shape[1], l) if isinstance(l, float) else to_numpy(l)
 
 
-def _different(X: DeviceArray, Z: DeviceArray) -> Iterator[DeviceArray]:
+def _iterate_differences(X: DeviceArray, Z: DeviceArray) -> Iterator[DeviceArray]:
     """1.0 where x_d is not z_d, (N, M), one column after another."""
     xp = namespace(X, Z)
     for d in range(X.shape[1]):

@@ -55,81 +55,83 @@ class Columns(Kernel):
             raise ValueError(f"Columns.kernel={self.kernel!r} must be a kernel.")
         if not self.kernel.takes_vectors:
             raise ValueError(f"{self.kernel} compares objects, which have no columns to choose.")
-        object.__setattr__(self, "columns", _checked(self.columns))
+        object.__setattr__(self, "columns", _check_columns(self.columns))
 
     def _block(self, X: Any, Z: Any) -> DeviceArray:
         return self(X, Z)
 
     def __call__(self, X: Any, Z: Any = None) -> DeviceArray:
         """The matrix of k(x_n, z_m), (N, M); of the rows of X among themselves without Z."""
-        return self.kernel(*self._both(X, Z))
+        return self.kernel(*self._select_both(X, Z))
 
     def _diag(self, X: Any) -> DeviceArray:
-        return self.kernel.diag(self._chosen(X))
+        return self.kernel.diag(self._select_columns(X))
 
     def tangent(self, X: Any, Z: Any = None) -> Tangent:
         """A block and its adjoint, sharing their work."""
-        inner = self.kernel.tangent(*self._both(X, Z))
-        return Tangent(inner.value, inner.parameters, self._scattered(X, inner.inputs))
+        inner = self.kernel.tangent(*self._select_both(X, Z))
+        return Tangent(inner.value, inner.parameters, self._scatter_gradient(X, inner.inputs))
 
     def _diag_gradient(self, X: Any, g: DeviceArray) -> Array:
-        return self.kernel.diag_pullback(self._chosen(X), g)
+        return self.kernel.diag_pullback(self._select_columns(X), g)
 
     def _diag_inputs(self, X: Any, g: DeviceArray) -> DeviceArray:
-        chosen = self._chosen(X)
-        return self._scattered(X, lambda h: self.kernel.diag_pullback_inputs(chosen, h))(g)
+        chosen = self._select_columns(X)
+        return self._scatter_gradient(X, lambda h: self.kernel.diag_pullback_inputs(chosen, h))(g)
 
     def tuned(self, X: Any, *, variance: float = 1.0) -> tuple[Self, Array]:
         """The kernel at its start, and the log bounds (P, 2) between which to tune ``theta``."""
-        kernel, bounds = self.kernel.tuned(self._chosen(X), variance=variance)
+        kernel, bounds = self.kernel.tuned(self._select_columns(X), variance=variance)
         return replace(self, kernel=kernel), bounds
 
     def bind(self, names: Sequence[str] | None) -> Self:
         """The kernel with column names turned into positions among ``names``."""
         if names is None:
             return self if self._is_numbered else self._refuse_nameless()
-        places = self._found(list(names), len(names))
+        places = self._find_positions(list(names), len(names))
         kernel = self.kernel.bind([names[p] for p in places])
         return replace(self, kernel=kernel, positions=places)
 
     @property
-    def _wanted(self) -> tuple[Place, ...]:
+    def _column_list(self) -> tuple[Place, ...]:
         return self.columns if isinstance(self.columns, tuple) else (self.columns,)
 
     @property
     def _is_numbered(self) -> bool:
-        return not any(isinstance(place, str) for place in self._wanted)
+        return not any(isinstance(place, str) for place in self._column_list)
 
-    def _both(self, X: Any, Z: Any) -> tuple[DeviceArray, DeviceArray | None]:
-        chosen = self._chosen(X)
+    def _select_both(self, X: Any, Z: Any) -> tuple[DeviceArray, DeviceArray | None]:
+        chosen = self._select_columns(X)
         if Z is None:
             return chosen, None
-        return chosen, chosen if Z is X else self._chosen(Z)
+        return chosen, chosen if Z is X else self._select_columns(Z)
 
-    def _chosen(self, X: Any) -> DeviceArray:
+    def _select_columns(self, X: Any) -> DeviceArray:
         """The chosen columns of an array or of a data frame."""
-        places, names = self._places(X), _names(X)
+        places, names = self._positions_in(X), _column_names(X)
         if names:
             return np.column_stack([np.asarray(X[names[p]], dtype=np.float64) for p in places])
         xp = namespace(X)
         return xp.stack([X[:, p] for p in places], axis=1)
 
-    def _places(self, X: Any) -> tuple[int, ...]:
-        names = _names(X)
+    def _positions_in(self, X: Any) -> tuple[int, ...]:
+        names = _column_names(X)
         if not names and self.positions is None and not self._is_numbered:
             self._refuse_nameless()
         if not names and self.positions is not None and not self._is_numbered:
             return self.positions
-        return self._found(names, X.shape[1])
+        return self._find_positions(names, X.shape[1])
 
-    def _found(self, names: list[Any], n_columns: int) -> tuple[int, ...]:
+    def _find_positions(self, names: list[Any], n_columns: int) -> tuple[int, ...]:
         """Where each column is, counted from the first."""
-        places = tuple(self._place(column, names, n_columns) for column in self._wanted)
+        places = tuple(
+            self._find_position(column, names, n_columns) for column in self._column_list
+        )
         if len(set(places)) < len(places):
             raise ValueError(f"{self} chooses a column twice; choose each once.")
         return places
 
-    def _place(self, column: Place, names: list[Any], n_columns: int) -> int:
+    def _find_position(self, column: Place, names: list[Any], n_columns: int) -> int:
         if isinstance(column, str):
             if names.count(column) == 1:
                 return names.index(column)
@@ -139,13 +141,13 @@ class Columns(Kernel):
             raise ValueError(f"{self}: column {column} does not exist; rows have {n_columns}.")
         return column % n_columns
 
-    def _scattered(
+    def _scatter_gradient(
         self, X: Any, inputs: Callable[[DeviceArray], DeviceArray]
     ) -> Callable[[DeviceArray], DeviceArray]:
         """The gradient in the chosen columns as one in all columns, zero in the others."""
 
         def all_inputs(G: DeviceArray) -> DeviceArray:
-            inner, places = inputs(G), self._places(X)
+            inner, places = inputs(G), self._positions_in(X)
             nothing = rows.filled(inner, (inner.shape[0],), 0.0)
             each = {p: inner[:, i] for i, p in enumerate(places)}
             return namespace(inner).stack([each.get(p, nothing) for p in range(X.shape[1])], axis=1)
@@ -159,29 +161,29 @@ class Columns(Kernel):
         )
 
 
-def _names(X: Any) -> list[Any]:
+def _column_names(X: Any) -> list[Any]:
     """The names of a data frame's columns; none of an array's."""
     return list(getattr(X, "columns", ()))
 
 
-def _checked(columns: Any) -> Place | tuple[Place, ...]:
+def _check_columns(columns: Any) -> Place | tuple[Place, ...]:
     """One number or name, or a tuple of them."""
     if isinstance(columns, str) or not isinstance(columns, Sequence | np.ndarray):
-        return _checked_one(columns, columns)
+        return _check_column(columns, columns)
     if not len(columns):
-        _refuse(columns)
-    return tuple(_checked_one(column, columns) for column in columns)
+        _refuse_columns(columns)
+    return tuple(_check_column(column, columns) for column in columns)
 
 
-def _checked_one(column: Any, given: Any) -> Place:
+def _check_column(column: Any, given: Any) -> Place:
     if isinstance(column, str):
         return column
     if isinstance(column, numbers.Integral) and not isinstance(column, bool):
         return int(column)
-    _refuse(given)
+    _refuse_columns(given)
 
 
-def _refuse(columns: Any) -> NoReturn:
+def _refuse_columns(columns: Any) -> NoReturn:
     raise ValueError(
         f"Columns.columns={columns!r} must be a column's number or name, or several of them."
     )

@@ -95,19 +95,19 @@ def check_positive_definite(
         n, m = (int(i) for i in np.argwhere(~np.isfinite(K))[0])
         said = f"k is {K[n, m]} between rows {n} and {m}."
         return Definiteness(len(K), np.nan, np.nan, (said,), (n, m))
-    return _examined(K, tolerance)
+    return _examine(K, tolerance)
 
 
-def _examined(K: Array, tolerance: float) -> Definiteness:
+def _examine(K: Array, tolerance: float) -> Definiteness:
     """The findings about a matrix of finite numbers."""
     diagonal = np.diagonal(K)
     size = float(np.mean(np.abs(diagonal))) or float(np.max(np.abs(K))) or 1.0
     d, V = symmetric.eigh(0.5 * (K + K.T))
     smallest = float(d[0])
     found = [
-        _asymmetry(K, tolerance * size),
-        _negative_diagonal(diagonal, tolerance * size),
-        _negative_direction(K, smallest, V, tolerance * size),
+        _describe_asymmetry(K, tolerance * size),
+        _describe_negative_diagonal(diagonal, tolerance * size),
+        _describe_negative_direction(K, smallest, V, tolerance * size),
     ]
     problems = [problem for problem in found if problem is not None]
     return Definiteness(
@@ -119,7 +119,7 @@ def _examined(K: Array, tolerance: float) -> Definiteness:
     )
 
 
-def _asymmetry(K: Array, rounding: float) -> tuple[str, tuple[int, ...]] | None:
+def _describe_asymmetry(K: Array, rounding: float) -> tuple[str, tuple[int, ...]] | None:
     D = np.abs(K - K.T)
     n, m = _largest(D)
     if D[n, m] <= 2.0 * rounding:
@@ -131,14 +131,16 @@ def _asymmetry(K: Array, rounding: float) -> tuple[str, tuple[int, ...]] | None:
     )
 
 
-def _negative_diagonal(diagonal: Array, rounding: float) -> tuple[str, tuple[int, ...]] | None:
+def _describe_negative_diagonal(
+    diagonal: Array, rounding: float
+) -> tuple[str, tuple[int, ...]] | None:
     if diagonal.min() >= -rounding:
         return None
     n = int(np.argmin(diagonal))
     return f"Row {n} has similarity {diagonal[n]:.3g} with itself, below zero.", (n,)
 
 
-def _negative_direction(
+def _describe_negative_direction(
     K: Array, smallest: float, V: Array, rounding: float
 ) -> tuple[str, tuple[int, ...]] | None:
     """The most negative eigenvalue, and the rows that its eigenvector is made of."""
@@ -153,9 +155,9 @@ def _negative_direction(
     weights = np.abs(V[:, 0])
     order = np.argsort(-weights, kind="stable")[:_ROWS_NAMED]
     rows = tuple(int(n) for n in order if weights[n] > _WORTH_NAMING * weights.max())
-    pair = _too_alike(K, rounding)
+    pair = _find_pair_too_alike(K, rounding)
     if pair is None:
-        return sentence + f"It shows most in {_listed(rows)}.", rows
+        return sentence + f"It shows most in {_list_rows(rows)}.", rows
     n, m = pair
     return (
         f"{sentence}Rows {n} and {m} are more alike to each other than to themselves: k = "
@@ -164,7 +166,7 @@ def _negative_direction(
     )
 
 
-def _too_alike(K: Array, rounding: float) -> tuple[int, int] | None:
+def _find_pair_too_alike(K: Array, rounding: float) -> tuple[int, int] | None:
     """The two rows with the largest |k(x, z)| above sqrt(k(x, x) k(z, z)), smaller row first."""
     root = np.sqrt(np.maximum(np.diagonal(K), 0.0))
     excess = np.triu(np.abs(K) - np.multiply.outer(root, root), k=1)
@@ -176,6 +178,6 @@ def _largest(D: Array) -> tuple[int, int]:
     return divmod(int(np.argmax(D)), D.shape[1])
 
 
-def _listed(rows: tuple[int, ...]) -> str:
+def _list_rows(rows: tuple[int, ...]) -> str:
     words = [str(n) for n in rows]
     return f"rows {', '.join(words[:-1])} and {words[-1]}" if len(words) > 1 else f"row {words[0]}"

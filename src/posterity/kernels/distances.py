@@ -27,10 +27,10 @@ def squared(A: DeviceArray, B: DeviceArray) -> DeviceArray:
     if A.shape[1] == 1:
         r = A - B.T
         return r * r
-    return _by_product(A, B)
+    return _squared_distances_by_product(A, B)
 
 
-def _by_product(A: DeviceArray, B: DeviceArray) -> DeviceArray:
+def _squared_distances_by_product(A: DeviceArray, B: DeviceArray) -> DeviceArray:
     """|a|^2 + |b|^2 - 2 a.b about the mean of the rows, which loses the fewest digits."""
     xp = namespace(A, B)
     centre = xp.mean(B, axis=0)

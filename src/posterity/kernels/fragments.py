@@ -35,7 +35,7 @@ def pairs(X: Forest, Z: Forest, decay: float, same: bool) -> tuple[Array, Array]
     K, dK = np.empty((N, M)), np.empty((N, M))
     for n in range(N):
         for m in range(n if same else 0, M):
-            K[n, m], dK[n, m] = _pair(X, n, Z, m, decay)
+            K[n, m], dK[n, m] = _compare_pair(X, n, Z, m, decay)
             if same:
                 K[m, n], dK[m, n] = K[n, m], dK[n, m]
     return K, dK
@@ -47,12 +47,12 @@ def diagonal(X: Forest, decay: float) -> tuple[Array, Array]:
     N = len(X.starts) - 1
     K, dK = np.empty(N), np.empty(N)
     for n in range(N):
-        K[n], dK[n] = _pair(X, n, X, n, decay)
+        K[n], dK[n] = _compare_pair(X, n, X, n, decay)
     return K, dK
 
 
 @compilation.compiled
-def _pair(X: Forest, n: int, Z: Forest, m: int, decay: float) -> tuple[float, float]:
+def _compare_pair(X: Forest, n: int, Z: Forest, m: int, decay: float) -> tuple[float, float]:
     """C[u, v] sums decay^(size - 1) over equal fragments with roots u and v; dC is its derivative
     in log decay. Only nodes of equal production are visited; for the others C is zero.
     """

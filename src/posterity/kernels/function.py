@@ -47,18 +47,18 @@ class Function(Kernel):
             raise ValueError(f"function={self.function!r} must be a function k(X, Z).")
 
     def _block(self, X: Any, Z: Any) -> DeviceArray:
-        return _checked(self.function(X, Z), (rows.count(X), rows.count(Z)), self)
+        return _check_result(self.function(X, Z), (rows.count(X), rows.count(Z)), self)
 
-    def _written(self, *, short: bool) -> str:
-        return f"{type(self).__name__}({_name(self.function)})"
+    def _write(self, *, short: bool) -> str:
+        return f"{type(self).__name__}({_name_function(self.function)})"
 
 
-def _name(function: Callable[[Any, Any], Any]) -> str:
+def _name_function(function: Callable[[Any, Any], Any]) -> str:
     """What a function is called where it was written; other callables as they print."""
     return getattr(function, "__name__", None) or repr(function)
 
 
-def _checked(values: Any, shape: tuple[int, int], kernel: Kernel) -> DeviceArray:
+def _check_result(values: Any, shape: tuple[int, int], kernel: Kernel) -> DeviceArray:
     """What the function returned as finite real numbers of the right shape, in fresh memory."""
     given = values if array_api_compat.is_array_api_obj(values) else np.asarray(values)
     xp = namespace(given)

@@ -42,8 +42,8 @@ class Graph:
     edges: Sequence[tuple[int, int]] = ()
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "labels", _labels(self.labels))
-        joined = {_edge(i, edge, len(self.labels)) for i, edge in enumerate(self.edges)}
+        object.__setattr__(self, "labels", _check_labels(self.labels))
+        joined = {_check_edge(i, edge, len(self.labels)) for i, edge in enumerate(self.edges)}
         object.__setattr__(self, "edges", tuple(sorted(joined)))
 
     @classmethod
@@ -54,7 +54,7 @@ class Graph:
         return cls((0,) * int(n_nodes), edges)
 
 
-def _labels(labels: Any) -> tuple[Hashable, ...]:
+def _check_labels(labels: Any) -> tuple[Hashable, ...]:
     """The labels as a tuple of values that can be compared."""
     if isinstance(labels, numbers.Number):
         raise ValueError(
@@ -80,7 +80,7 @@ def _is_hashable(label: Any) -> bool:
     return True
 
 
-def _edge(i: int, edge: Any, n_nodes: int) -> tuple[int, int]:
+def _check_edge(i: int, edge: Any, n_nodes: int) -> tuple[int, int]:
     """One edge as two nodes, the smaller first."""
     ends = tuple(edge) if isinstance(edge, Iterable) else ()
     if len(ends) != 2 or not all(isinstance(end, numbers.Integral) for end in ends):
@@ -141,10 +141,10 @@ class WeisfeilerLehman(_GraphKernel):
 
     def _features(self, rows: Sequence[Graph]) -> Iterator[list[Hashable]]:
         """(iteration, label) of every node; the labels are numbered over all graphs at once."""
-        union = _union(rows)
+        union = _join_graphs(rows)
         history = [union.labels]
         for _ in range(self.iterations):
-            history.append(_refined(history[-1], union))
+            history.append(_refine_labels(history[-1], union))
         for first, end in itertools.pairwise(union.graph_starts):
             yield [(h, c) for h, codes in enumerate(history) for c in codes[first:end].tolist()]
 
@@ -178,10 +178,10 @@ class ShortestPath(_GraphKernel):
         codes: dict[Hashable, int] = {}
         for graph in rows:
             labels = np.array([codes.setdefault(x, len(codes)) for x in graph.labels], dtype=int)
-            yield _labelled_distances(graph, labels)
+            yield _list_labelled_distances(graph, labels)
 
 
-def _labelled_distances(graph: Graph, labels: NDArray[np.int_]) -> list[Hashable]:
+def _list_labelled_distances(graph: Graph, labels: NDArray[np.int_]) -> list[Hashable]:
     """(label, label, distance) of every ordered pair of nodes that a path joins."""
     if not graph.edges:
         return []
@@ -195,7 +195,7 @@ def _labelled_distances(graph: Graph, labels: NDArray[np.int_]) -> list[Hashable
 
 
 @dataclass(frozen=True)
-class _Union:
+class _JoinedGraphs:
     """Several graphs laid side by side as one; the neighbours of node v are a slice."""
 
     labels: NDArray[np.int_]  # (V,), equal where the labels given are
@@ -204,7 +204,7 @@ class _Union:
     targets: NDArray[np.int_]  # (E,) the node it reaches
 
 
-def _union(graphs: Sequence[Graph]) -> _Union:
+def _join_graphs(graphs: Sequence[Graph]) -> _JoinedGraphs:
     """The graphs as one, with every edge in both directions."""
     codes: dict[Hashable, int] = {}
     labels = [codes.setdefault(label, len(codes)) for graph in graphs for label in graph.labels]
@@ -214,10 +214,10 @@ def _union(graphs: Sequence[Graph]) -> _Union:
     one_way = edges + shifts[:, None]
     both_ways = np.concatenate([one_way, one_way[:, ::-1]])
     sources, targets = both_ways[np.argsort(both_ways[:, 0], kind="stable")].T
-    return _Union(np.array(labels, dtype=int), starts, sources, targets)
+    return _JoinedGraphs(np.array(labels, dtype=int), starts, sources, targets)
 
 
-def _refined(labels: NDArray[np.int_], union: _Union) -> NDArray[np.int_]:
+def _refine_labels(labels: NDArray[np.int_], union: _JoinedGraphs) -> NDArray[np.int_]:
     """New labels, equal where a node's own label and those of its neighbours were equal."""
     reached = labels[union.targets]
     around = reached[np.lexsort((reached, union.sources))]

@@ -46,7 +46,7 @@ class ChiSquared(Kernel):
         return namespace(X).exp(-self._distances(X, Z))
 
     def _diag(self, X: DeviceArray) -> DeviceArray:
-        _check(X, "X", self)
+        _check_histogram(X, "X", self)
         return rows.filled(X, (rows.count(X),), 1.0)
 
     def _tangent(self, X: DeviceArray, Z: DeviceArray) -> Tangent:
@@ -55,7 +55,7 @@ class ChiSquared(Kernel):
         xp = namespace(X)
         return Tangent(
             K,
-            lambda G: self._gathered(scale=lambda: -float(xp.sum(G * K * C))),
+            lambda G: self._collect_gradients(scale=lambda: -float(xp.sum(G * K * C))),
             lambda G: _movement(X, Z, -self.scale * K * G),
         )
 
@@ -71,12 +71,12 @@ class ChiSquared(Kernel):
         _check_both(X, Z, self)
         C = rows.filled(X, (rows.count(X), rows.count(Z)), 0.0)
         for d in range(X.shape[1]):
-            difference, total = X[:, d, None] - Z[None, :, d], _totals(X, Z, d)
+            difference, total = X[:, d, None] - Z[None, :, d], _row_totals(X, Z, d)
             C += difference * difference / total
         C *= self.scale
         return C
 
-    def _ranges(self, X: DeviceArray, variance: float) -> Mapping[str, Range]:
+    def _search_ranges(self, X: DeviceArray, variance: float) -> Mapping[str, Range]:
         some = X[:: max(1, rows.count(X) // _TYPICAL_ROWS), :]
         typical = float(namespace(X).mean(ChiSquared(1.0)._distances(some, some)))
         return {"scale": parameters.about(1.0 / typical if typical > 0.0 else 1.0)}
@@ -101,26 +101,26 @@ class AdditiveChiSquared(Kernel):
         _check_both(X, Z, self)
         K = rows.filled(X, (rows.count(X), rows.count(Z)), 0.0)
         for d in range(X.shape[1]):
-            K += 2.0 * X[:, d, None] * Z[None, :, d] / _totals(X, Z, d)
+            K += 2.0 * X[:, d, None] * Z[None, :, d] / _row_totals(X, Z, d)
         return K
 
     def _diag(self, X: DeviceArray) -> DeviceArray:
-        _check(X, "X", self)
+        _check_histogram(X, "X", self)
         return namespace(X).sum(X, axis=1)
 
     def _tangent(self, X: DeviceArray, Z: DeviceArray) -> Tangent:
         # 2 x z / (x + z) is half of (x + z) less (x - z)^2 / (x + z).
         return Tangent(
             self._block(X, Z),
-            lambda G: self._gathered(),
+            lambda G: self._collect_gradients(),
             lambda G: 0.5 * (namespace(G).sum(G, axis=1)[:, None] - _movement(X, Z, G)),
         )
 
     def _diag_gradient(self, X: DeviceArray, g: DeviceArray) -> Array:
-        return self._gathered()
+        return self._collect_gradients()
 
 
-def _totals(X: DeviceArray, Z: DeviceArray, d: int) -> DeviceArray:
+def _row_totals(X: DeviceArray, Z: DeviceArray, d: int) -> DeviceArray:
     """x_d + z_d, (N, M); one where both are zero, so that nothing is divided by zero."""
     xp = namespace(X)
     total = X[:, d, None] + Z[None, :, d]
@@ -130,17 +130,17 @@ def _totals(X: DeviceArray, Z: DeviceArray, d: int) -> DeviceArray:
 def _movement(X: DeviceArray, Z: DeviceArray, W: DeviceArray) -> DeviceArray:
     """sum_m W_nm (1 - 4 z^2 / (x + z)^2), (N, D): the slope in x of (x - z)^2 / (x + z)."""
     xp = namespace(X)
-    shares = (Z[None, :, d] / _totals(X, Z, d) for d in range(X.shape[1]))
+    shares = (Z[None, :, d] / _row_totals(X, Z, d) for d in range(X.shape[1]))
     return xp.stack([xp.sum(W * (1.0 - 4.0 * s * s), axis=1) for s in shares], axis=1)
 
 
 def _check_both(X: DeviceArray, Z: DeviceArray, kernel: Kernel) -> None:
-    _check(X, "X", kernel)
+    _check_histogram(X, "X", kernel)
     if Z is not X:
-        _check(Z, "Z", kernel)
+        _check_histogram(Z, "Z", kernel)
 
 
-def _check(X: DeviceArray, name: str, kernel: Kernel) -> None:
+def _check_histogram(X: DeviceArray, name: str, kernel: Kernel) -> None:
     """Raise with the first place that is below zero."""
     if not bool(namespace(X).any(X < 0.0)):
         return

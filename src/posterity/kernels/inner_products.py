@@ -74,9 +74,9 @@ class Linear(Kernel):
         """dL/d log variance, given S_d = dL/d variance_d."""
         each = to_numpy(S * self._variances(X))
         together = not isinstance(self.variance, tuple)
-        return self._gathered(variance=lambda: float(np.sum(each)) if together else each)
+        return self._collect_gradients(variance=lambda: float(np.sum(each)) if together else each)
 
-    def _ranges(self, X: DeviceArray, variance: float) -> Mapping[str, Range]:
+    def _search_ranges(self, X: DeviceArray, variance: float) -> Mapping[str, Range]:
         self._variances(X)
         squares = scales.mean_squares(X)
         if not (self.ard or isinstance(self.variance, tuple)):
@@ -143,7 +143,7 @@ class Polynomial(Kernel):
         return 2.0 * (g * self._slope(self._self_sums(X)))[:, None] * X
 
     def _gradient(self, W: DeviceArray) -> Array:
-        return self._gathered(offset=lambda: self.offset * float(namespace(W).sum(W)))
+        return self._collect_gradients(offset=lambda: self.offset * float(namespace(W).sum(W)))
 
     def _sums(self, X: DeviceArray, Z: DeviceArray) -> DeviceArray:
         S = X @ Z.T
@@ -156,7 +156,7 @@ class Polynomial(Kernel):
     def _slope(self, S: DeviceArray) -> DeviceArray:
         return self.degree * _power(S, self.degree - 1)
 
-    def _ranges(self, X: DeviceArray, variance: float) -> Mapping[str, Range]:
+    def _search_ranges(self, X: DeviceArray, variance: float) -> Mapping[str, Range]:
         return {"offset": parameters.about(float(np.sum(scales.mean_squares(X))))}
 
 
@@ -201,10 +201,10 @@ class Cosine(Kernel):
             across = pull - u * namespace(X).sum(pull * u, axis=1)[:, None]
             return across * (1.0 - none)[:, None] / lengths[:, None]
 
-        return Tangent(self._block(X, Z), lambda G: self._gathered(), inputs)
+        return Tangent(self._block(X, Z), lambda G: self._collect_gradients(), inputs)
 
     def _diag_gradient(self, X: DeviceArray, g: DeviceArray) -> Array:
-        return self._gathered()
+        return self._collect_gradients()
 
     def _diag_inputs(self, X: DeviceArray, g: DeviceArray) -> DeviceArray:
         return 0.0 * X

@@ -99,7 +99,7 @@ class Kernel(abc.ABC):
         parts = [self.tangent(x, x).inputs(h[:, None] * rows.identity(x)) for x, h in few]
         return 2.0 * namespace(*parts).concat(parts)
 
-    def _ranges(self, X: Any, variance: float) -> Mapping[str, Range]:
+    def _search_ranges(self, X: Any, variance: float) -> Mapping[str, Range]:
         """Where to start and to stay, for rows like X and functions of this variance."""
         del X, variance
         return {}
@@ -145,7 +145,7 @@ class Kernel(abc.ABC):
 
     def tuned(self, X: Any, *, variance: float = 1.0) -> tuple[Self, Array]:
         """The kernel at its start, and the log bounds (P, 2) between which to tune ``theta``."""
-        tree, bounds = self._tuned(self._ranges(X, variance))
+        tree, bounds = self._start_own_search(self._search_ranges(X, variance))
         changes: dict[str, Any] = {}
         parts = [bounds]
         for at, child in tree._children():
@@ -153,7 +153,7 @@ class Kernel(abc.ABC):
             parts.append(inner)
         return replace(tree, **changes) if changes else tree, np.concatenate(parts)
 
-    def _tuned(self, ranges: Mapping[str, Range]) -> tuple[Self, Array]:
+    def _start_own_search(self, ranges: Mapping[str, Range]) -> tuple[Self, Array]:
         """The same of the kernel's own parameters."""
         return parameter_tree.start_search(self, ranges)
 
@@ -223,14 +223,14 @@ class Kernel(abc.ABC):
         """Constructor arguments by name, with nested names where ``deep``."""
         return parameter_tree.read_params(self, deep=deep)
 
-    def _gathered(self, **gradients: Callable[[], Any]) -> Array:
+    def _collect_gradients(self, **gradients: Callable[[], Any]) -> Array:
         """The own part of dL/dtheta: what each free parameter's function returns, in order."""
         parts = [np.empty(0)]
         for name in parameter_tree.free_names(self):
             parts.append(np.atleast_1d(gradients[name]()))
         return np.concatenate(parts)
 
-    def _settled(self) -> Self:
+    def _with_neutral_values(self) -> Self:
         """With unset parameters at their neutral value, own ones only."""
         return parameter_tree.set_to_neutral(self)
 
@@ -246,7 +246,7 @@ class Kernel(abc.ABC):
     def __str__(self) -> str:
         return notation.write_expression(self, short=True)
 
-    def _written(self, *, short: bool) -> str:
+    def _write(self, *, short: bool) -> str:
         """As one would type it; numbers with three digits where ``short``."""
         return notation.write_call(self, short=short)
 

@@ -16,8 +16,8 @@ def write_expression(node: Kernel, *, short: bool) -> str:
     """As one would type it; an expression that is held as a whole says so once, at its end."""
     free = marks.release(node)
     if not _is_held_as_a_whole(node, free):
-        return node._written(short=short)
-    text = free._written(short=short)
+        return node._write(short=short)
+    text = free._write(short=short)
     is_call = text.startswith(f"{type(node).__name__}(")
     return f"{text}.fixed()" if is_call else f"({text}).fixed()"
 
@@ -43,7 +43,7 @@ def write_call(node: Kernel, *, short: bool) -> str:
 
 def _write_value(value: Any, short: bool) -> str:
     if parameter_tree.is_node(value):
-        return str(value._written(short=short))
+        return str(value._write(short=short))
     return parameters.written(value, short)
 
 

@@ -79,7 +79,7 @@ def checked(value: Any, where: str, *, per_column: bool = True) -> Value | None:
         array = np.asarray(value)
         if array.ndim != 1 or not array.size or array.dtype.kind not in "biuf":
             raise ValueError(f"{where}={value!r} must be a number, or one number a column.")
-        numbers_given = value if _is_settled(value) else tuple(float(v) for v in array)
+        numbers_given = value if _is_tuple_of_floats(value) else tuple(float(v) for v in array)
     for v in numbers_given:
         if not 0.0 < v < math.inf:
             raise ValueError(f"{where}={value!r} must be finite and greater than zero.")
@@ -93,7 +93,7 @@ def checked_flag(value: Any, where: str) -> bool:
     return bool(value)
 
 
-def _is_settled(value: Any) -> bool:
+def _is_tuple_of_floats(value: Any) -> bool:
     """Whether the value already is a tuple of floats, and need not be made one."""
     return isinstance(value, tuple) and all(type(v) is float for v in value)
 

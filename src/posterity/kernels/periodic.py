@@ -48,21 +48,21 @@ class Periodic(Kernel):
     length_scale: float = positive(bounds=(3e-2, 3e1))
 
     def _block(self, X: DeviceArray, Z: DeviceArray) -> DeviceArray:
-        return _rbf(*self._wound(X, Z))
+        return _rbf(*self._wind(X, Z))
 
     def _diag(self, X: DeviceArray) -> DeviceArray:
         return rows.filled(X, (rows.count(X),), 1.0)
 
     def _tangent(self, X: DeviceArray, Z: DeviceArray) -> Tangent:
-        A, B = self._wound(X, Z)
+        A, B = self._wind(X, Z)
         K = _rbf(A, B)
         return Tangent(
             K,
-            lambda G: self._gathered(
+            lambda G: self._collect_gradients(
                 period=lambda: self._period_gradient(X, Z, A, B, K, G),
                 length_scale=lambda: float(np.sum(squares_and_movement(A, B, K, G)[0])),
             ),
-            lambda G: self._unwound(A, -0.5 * movement(A, B, K, G)),
+            lambda G: self._unwind_gradient(A, -0.5 * movement(A, B, K, G)),
         )
 
     def _diag_gradient(self, X: DeviceArray, g: DeviceArray) -> Array:
@@ -72,18 +72,18 @@ class Periodic(Kernel):
     def _diag_inputs(self, X: DeviceArray, g: DeviceArray) -> DeviceArray:
         return 0.0 * X
 
-    def _wound(self, X: DeviceArray, Z: DeviceArray) -> tuple[DeviceArray, DeviceArray]:
+    def _wind(self, X: DeviceArray, Z: DeviceArray) -> tuple[DeviceArray, DeviceArray]:
         """Points on circles, (N, 2 D), in units of the length scale; equal if the rows are."""
-        A = self._on_circles(X)
-        return A, A if Z is X else self._on_circles(Z)
+        A = self._map_to_circles(X)
+        return A, A if Z is X else self._map_to_circles(Z)
 
-    def _on_circles(self, X: DeviceArray) -> DeviceArray:
+    def _map_to_circles(self, X: DeviceArray) -> DeviceArray:
         xp = namespace(X)
         # Whole periods are taken off first, so that rows far from zero keep their phase.
         u = (2.0 * math.pi / self.period) * xp.remainder(X, xp.full_like(X, self.period))
         return xp.concat([xp.cos(u), xp.sin(u)], axis=1) / self.length_scale
 
-    def _unwound(self, A: DeviceArray, dA: DeviceArray) -> DeviceArray:
+    def _unwind_gradient(self, A: DeviceArray, dA: DeviceArray) -> DeviceArray:
         """dL/dX, given dL/dA for A on the circles: (cos, sin)' = (-sin, cos) times the speed."""
         D = A.shape[1] // 2
         cos, sin = A[:, :D], A[:, D:]
@@ -101,11 +101,11 @@ class Periodic(Kernel):
         """dL/d log period: a longer period is a pull of all rows towards any one place."""
         xp = namespace(X)
         place = xp.mean(Z, axis=0)  # any will do; this one loses the fewest digits
-        dX = self._unwound(A, movement(A, B, K, G))
-        dZ = self._unwound(B, movement(B, A, K.T, G.T))
+        dX = self._unwind_gradient(A, movement(A, B, K, G))
+        dZ = self._unwind_gradient(B, movement(B, A, K.T, G.T))
         return 0.5 * float(xp.sum((X - place) * dX) + xp.sum((Z - place) * dZ))
 
-    def _ranges(self, X: DeviceArray, variance: float) -> Mapping[str, Range]:
+    def _search_ranges(self, X: DeviceArray, variance: float) -> Mapping[str, Range]:
         ranges = scales.ranges(X)
         seen = ranges[ranges > 0.0]
         r = float(np.exp(np.mean(np.log(seen)))) if seen.size else 1.0

@@ -42,29 +42,29 @@ class Stationary(Kernel):
         """c at squared scaled distances R; may be computed in the memory of R."""
 
     @abc.abstractmethod
-    def _with_slope(self, R: DeviceArray) -> tuple[DeviceArray, DeviceArray]:
+    def _correlation_and_slope(self, R: DeviceArray) -> tuple[DeviceArray, DeviceArray]:
         """c at R, and its derivative with respect to -R / 2; may overwrite R."""
 
     def _block(self, X: DeviceArray, Z: DeviceArray) -> DeviceArray:
-        return self._correlation(distances.squared(*self._scaled(X, Z)))
+        return self._correlation(distances.squared(*self._scale_rows(X, Z)))
 
     def _diag(self, X: DeviceArray) -> DeviceArray:
         xp = namespace(X)
         return xp.ones_like(X[:, 0])
 
     def _tangent(self, X: DeviceArray, Z: DeviceArray) -> Tangent:
-        A, B = self._scaled(X, Z)
-        K, slope = self._with_slope(distances.squared(A, B))
+        A, B = self._scale_rows(X, Z)
+        K, slope = self._correlation_and_slope(distances.squared(A, B))
 
         def both(G: DeviceArray) -> tuple[Array, DeviceArray]:
             S, moved = squares_and_movement(A, B, slope, G)
-            theta = self._gathered(length_scale=lambda: self._per_length(S))
+            theta = self._collect_gradients(length_scale=lambda: self._sum_for_lengths(S))
             return theta, -0.5 * moved / self._lengths(X)
 
         return Tangent(
             K,
-            lambda G: self._gathered(
-                length_scale=lambda: self._per_length(squares_and_movement(A, B, slope, G)[0])
+            lambda G: self._collect_gradients(
+                length_scale=lambda: self._sum_for_lengths(squares_and_movement(A, B, slope, G)[0])
             ),
             lambda G: -0.5 * movement(A, B, slope, G) / self._lengths(X),
             both,
@@ -77,12 +77,12 @@ class Stationary(Kernel):
     def _diag_inputs(self, X: DeviceArray, g: DeviceArray) -> DeviceArray:
         return 0.0 * X
 
-    def _ranges(self, X: DeviceArray, variance: float) -> Mapping[str, Range]:
+    def _search_ranges(self, X: DeviceArray, variance: float) -> Mapping[str, Range]:
         self._lengths(X)
         each = self.ard or isinstance(self.length_scale, tuple)
         return {"length_scale": scales.lengths(X, each=each)}
 
-    def _scaled(self, X: DeviceArray, Z: DeviceArray) -> tuple[DeviceArray, DeviceArray]:
+    def _scale_rows(self, X: DeviceArray, Z: DeviceArray) -> tuple[DeviceArray, DeviceArray]:
         """The rows in units of the length scales; the same array twice for the same rows."""
         l = self._lengths(X)
         A = X / l
@@ -91,7 +91,7 @@ class Stationary(Kernel):
     def _lengths(self, X: DeviceArray) -> DeviceArray | float:
         return scales.per_column(self.length_scale, X, self)
 
-    def _per_length(self, S: Array) -> Array | float:
+    def _sum_for_lengths(self, S: Array) -> Array | float:
         """dL/d log length_scale from sums S of W (a_d - b_d)^2 a column, W = dL/d(-r^2 / 2)."""
         return S if isinstance(self.length_scale, tuple) else float(np.sum(S))
 
@@ -145,7 +145,7 @@ class RBF(Stationary):
         R *= -0.5
         return arrays.exp_in_place(R)
 
-    def _with_slope(self, R: DeviceArray) -> tuple[DeviceArray, DeviceArray]:
+    def _correlation_and_slope(self, R: DeviceArray) -> tuple[DeviceArray, DeviceArray]:
         K = self._correlation(R)
         return K, K
 
@@ -183,9 +183,9 @@ class Matern(Stationary):
             raise ValueError(f"Matern.smoothness={self.smoothness!r} must be 0.5, 1.5 or 2.5.")
 
     def _correlation(self, R: DeviceArray) -> DeviceArray:
-        return self._with_slope(R)[0]
+        return self._correlation_and_slope(R)[0]
 
-    def _with_slope(self, R: DeviceArray) -> tuple[DeviceArray, DeviceArray]:
+    def _correlation_and_slope(self, R: DeviceArray) -> tuple[DeviceArray, DeviceArray]:
         xp = namespace(R)
         s = xp.sqrt(2.0 * self.smoothness * R)
         E = xp.exp(-s)
@@ -226,18 +226,18 @@ class RationalQuadratic(Stationary):
         xp = namespace(R)
         return xp.exp(-self.shape * xp.log1p(R / (2.0 * self.shape)))
 
-    def _with_slope(self, R: DeviceArray) -> tuple[DeviceArray, DeviceArray]:
+    def _correlation_and_slope(self, R: DeviceArray) -> tuple[DeviceArray, DeviceArray]:
         K = self._correlation(R)
         return K, K / (1.0 + R / (2.0 * self.shape))
 
     def _tangent(self, X: DeviceArray, Z: DeviceArray) -> Tangent:
-        A, B = self._scaled(X, Z)
+        A, B = self._scale_rows(X, Z)
         R = distances.squared(A, B)
-        K, slope = self._with_slope(R)
+        K, slope = self._correlation_and_slope(R)
         return Tangent(
             K,
-            lambda G: self._gathered(
-                length_scale=lambda: self._per_length(squares_and_movement(A, B, slope, G)[0]),
+            lambda G: self._collect_gradients(
+                length_scale=lambda: self._sum_for_lengths(squares_and_movement(A, B, slope, G)[0]),
                 shape=lambda: self._shape_gradient(R, K * G),
             ),
             lambda G: -0.5 * movement(A, B, slope, G) / self._lengths(X),

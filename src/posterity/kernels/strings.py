@@ -102,13 +102,13 @@ class Subsequence(structured.DecayKernel):
     def _sums(self, X: Sequence[str], Z: Sequence[str]) -> tuple[Array, Array]:
         from posterity.kernels import subsequences  # Numba is slow to import
 
-        codes = *_codes(X), *_codes(Z)
+        codes = *_encode_characters(X), *_encode_characters(Z)
         return subsequences.pairs(*codes, self.length, self.decay, Z is X)
 
     def _self_sums(self, X: Sequence[str]) -> tuple[Array, Array]:
         from posterity.kernels import subsequences  # Numba is slow to import
 
-        return subsequences.diagonal(*_codes(X), self.length, self.decay)
+        return subsequences.diagonal(*_encode_characters(X), self.length, self.decay)
 
 
 def _check_length(length: Any) -> None:
@@ -116,7 +116,7 @@ def _check_length(length: Any) -> None:
         raise ValueError(f"length={length!r} must be a whole number of characters, 1 or more.")
 
 
-def _codes(rows: Sequence[str]) -> tuple[NDArray[np.uint32], NDArray[np.int_]]:
+def _encode_characters(rows: Sequence[str]) -> tuple[NDArray[np.uint32], NDArray[np.int_]]:
     """The characters of all strings as numbers, and where each string starts."""
     starts = np.array([0, *itertools.accumulate(len(text) for text in rows)])
     encoded = "".join(rows).encode("utf-32-le", "surrogatepass")

@@ -53,35 +53,35 @@ class StructuredKernel(Kernel):
         return False
 
     def _block(self, X: Any, Z: Any) -> Array:
-        rows_X, rows_Z = self._both(X, Z)
+        rows_X, rows_Z = self._check_both(X, Z)
         K = self._products(rows_X, rows_Z)
         if not self.normalize:
             return K
         a = np.diag(K) if rows_Z is rows_X else self._squares(rows_X)
         b = a if rows_Z is rows_X else self._squares(rows_Z)
-        return self._normalized(K, a, b)
+        return self._normalize(K, a, b)
 
     def _diag(self, X: Any) -> Array:
-        rows = self._rows(X)
+        rows = self._check_rows(X)
         return np.ones(len(rows)) if self.normalize else self._squares(rows)
 
     def _tangent(self, X: Any, Z: Any) -> Tangent:
-        return Tangent(self._block(X, Z), lambda G: self._gathered(), self._refuse_inputs)
+        return Tangent(self._block(X, Z), lambda G: self._collect_gradients(), self._refuse_inputs)
 
     def _diag_gradient(self, X: Any, g: Array) -> Array:
-        return self._gathered()
+        return self._collect_gradients()
 
-    def _normalized(self, K: Array, a: Array, b: Array, of_empty: float = 1.0) -> Array:
+    def _normalize(self, K: Array, a: Array, b: Array, of_empty: float = 1.0) -> Array:
         """K[n, m] / sqrt(a[n] b[m]); ``of_empty`` between rows without features."""
         norms = np.sqrt(np.multiply.outer(a, b))
         both_empty = np.logical_and.outer(a == 0.0, b == 0.0)
         return np.divide(K, norms, out=of_empty * both_empty, where=norms > 0.0)
 
-    def _both(self, X: Any, Z: Any) -> tuple[list[Any], list[Any]]:
-        rows_X = self._rows(X)
-        return rows_X, rows_X if Z is X else self._rows(Z)
+    def _check_both(self, X: Any, Z: Any) -> tuple[list[Any], list[Any]]:
+        rows_X = self._check_rows(X)
+        return rows_X, rows_X if Z is X else self._check_rows(Z)
 
-    def _rows(self, X: Any) -> list[Any]:
+    def _check_rows(self, X: Any) -> list[Any]:
         """The rows as a list, if every one is of the right kind."""
         if self._accepts(X) or isinstance(X, str) or not isinstance(X, Iterable):
             raise ValueError(
@@ -152,22 +152,22 @@ class DecayKernel(StructuredKernel):
             raise ValueError(f"decay={self.decay!r} must be one number, at most 1.")
 
     def _products(self, X: Sequence[Any], Z: Sequence[Any]) -> Array:
-        return self._scaled(*self._sums(X, Z))[0]
+        return self._apply_common_factor(*self._sums(X, Z))[0]
 
     def _squares(self, X: Sequence[Any]) -> Array:
-        return self._scaled(*self._self_sums(X))[0]
+        return self._apply_common_factor(*self._self_sums(X))[0]
 
     def _tangent(self, X: Any, Z: Any) -> Tangent:
-        rows = self._both(X, Z)
-        K, dK = self._scaled(*self._sums(*rows))
-        k, dk = self._normalized_sums(*rows, K, dK) if self.normalize else (K, dK)
-        return Tangent(k, lambda G: self._weighed(G, dk), self._refuse_inputs)
+        rows = self._check_both(X, Z)
+        K, dK = self._apply_common_factor(*self._sums(*rows))
+        k, dk = self._normalize_sums(*rows, K, dK) if self.normalize else (K, dK)
+        return Tangent(k, lambda G: self._decay_gradient(G, dk), self._refuse_inputs)
 
-    def _tuned(self, ranges: Mapping[str, Range]) -> tuple[Self, Array]:
-        kernel, bounds = super()._tuned(ranges)
+    def _start_own_search(self, ranges: Mapping[str, Range]) -> tuple[Self, Array]:
+        kernel, bounds = super()._start_own_search(ranges)
         return kernel, np.minimum(bounds, 0.0)  # log decay, whatever the bounds given
 
-    def _scaled(self, K: Array, dK: Array) -> tuple[Array, Array]:
+    def _apply_common_factor(self, K: Array, dK: Array) -> tuple[Array, Array]:
         """With the common factor, where normalisation does not cancel it; neither too large."""
         self._refuse_large(K)
         if self.normalize:
@@ -184,23 +184,25 @@ class DecayKernel(StructuredKernel):
                 "decay, or smaller objects."
             )
 
-    def _normalized_sums(
+    def _normalize_sums(
         self, X: Sequence[Any], Z: Sequence[Any], K: Array, dK: Array
     ) -> tuple[Array, Array]:
         """k = K / sqrt(a b) and its derivative, dK / sqrt(a b) - k (d log a + d log b) / 2."""
-        a, da = self._scaled(*self._self_sums(X))
-        b, db = (a, da) if Z is X else self._scaled(*self._self_sums(Z))
-        k = self._normalized(K, a, b)
-        d_log = np.add.outer(_ratio(da, a), _ratio(db, b))
-        return k, self._normalized(dK, a, b, of_empty=0.0) - 0.5 * k * d_log
+        a, da = self._apply_common_factor(*self._self_sums(X))
+        b, db = (a, da) if Z is X else self._apply_common_factor(*self._self_sums(Z))
+        k = self._normalize(K, a, b)
+        d_log = np.add.outer(_safe_ratio(da, a), _safe_ratio(db, b))
+        return k, self._normalize(dK, a, b, of_empty=0.0) - 0.5 * k * d_log
 
     def _diag_gradient(self, X: Any, g: Array) -> Array:
         if self.normalize:
-            return self._gathered(decay=lambda: 0.0)
-        return self._weighed(g, self._scaled(*self._self_sums(self._rows(X)))[1])
+            return self._collect_gradients(decay=lambda: 0.0)
+        return self._decay_gradient(
+            g, self._apply_common_factor(*self._self_sums(self._check_rows(X)))[1]
+        )
 
-    def _weighed(self, G: Array, dK: Array) -> Array:
-        return self._gathered(decay=lambda: float(np.sum(G * dK)))
+    def _decay_gradient(self, G: Array, dK: Array) -> Array:
+        return self._collect_gradients(decay=lambda: float(np.sum(G * dK)))
 
 
 def counts(rows: Iterable[Iterable[Hashable]]) -> scipy.sparse.csr_array:
@@ -240,6 +242,6 @@ _KINDS: tuple[tuple[type, str], ...] = (
 )
 
 
-def _ratio(d: Array, a: Array) -> Array:
+def _safe_ratio(d: Array, a: Array) -> Array:
     """d / a, and 0 where both are."""
     return np.divide(d, a, out=np.zeros_like(a), where=a > 0.0)

@@ -29,7 +29,7 @@ def pairs(
         x = X[X_starts[n] : X_starts[n + 1]]
         for m in range(n if same else 0, M):
             z = Z[Z_starts[m] : Z_starts[m + 1]]
-            K[n, m], dK[n, m] = _pair(x, z, length, decay)
+            K[n, m], dK[n, m] = _compare_pair(x, z, length, decay)
             if same:
                 K[m, n], dK[m, n] = K[n, m], dK[n, m]
     return K, dK
@@ -44,12 +44,12 @@ def diagonal(
     K, dK = np.empty(N), np.empty(N)
     for n in range(N):
         x = X[X_starts[n] : X_starts[n + 1]]
-        K[n], dK[n] = _pair(x, x, length, decay)
+        K[n], dK[n] = _compare_pair(x, x, length, decay)
     return K, dK
 
 
 @compilation.compiled
-def _pair(
+def _compare_pair(
     x: NDArray[np.uint32], z: NDArray[np.uint32], length: int, decay: float
 ) -> tuple[float, float]:
     """S[p, j] sums decay^gaps over equal subsequences of length p of x[:i] and z[:j], the

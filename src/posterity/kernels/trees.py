@@ -64,14 +64,14 @@ class SubsetTree(structured.DecayKernel):
         from posterity.kernels import fragments  # Numba is slow to import
 
         codes: dict[Hashable, int] = {}
-        forest_X = _forest(X, codes)
-        forest_Z = forest_X if Z is X else _forest(Z, codes)
+        forest_X = _flatten_trees(X, codes)
+        forest_Z = forest_X if Z is X else _flatten_trees(Z, codes)
         return fragments.pairs(forest_X, forest_Z, self.decay, Z is X)
 
     def _self_sums(self, X: Sequence[Tree]) -> tuple[Array, Array]:
         from posterity.kernels import fragments  # Numba is slow to import
 
-        return fragments.diagonal(_forest(X, {}), self.decay)
+        return fragments.diagonal(_flatten_trees(X, {}), self.decay)
 
 
 def parse_tree(text: str) -> Tree:
@@ -125,14 +125,14 @@ def _check_parsed(node: Tree, end: int) -> None:
         )
 
 
-def _forest(trees: Sequence[Tree], codes: dict[Hashable, int]) -> "fragments.Forest":
+def _flatten_trees(trees: Sequence[Tree], codes: dict[Hashable, int]) -> "fragments.Forest":
     """The trees as flat arrays; ``codes`` numbers the productions, and may be shared."""
     from posterity.kernels import fragments  # Numba is slow to import
 
     starts, productions, by_production, counts, children = [0], [], [], [0], []
     for row, tree in enumerate(trees):
         nodes = _inner_nodes(tree, row)
-        own = [codes.setdefault(_production(node), len(codes)) for node, _ in nodes]
+        own = [codes.setdefault(_production_of(node), len(codes)) for node, _ in nodes]
         productions += own
         by_production += np.argsort(own, kind="stable").tolist()
         counts += [len(below) for _, below in nodes]
@@ -174,6 +174,6 @@ def _check_node(node: Any, row: int) -> None:
         )
 
 
-def _production(node: Tree) -> Hashable:
+def _production_of(node: Tree) -> Hashable:
     """The label of a node and those of its children; inner ones are marked by a tuple."""
     return node[0], *(child if isinstance(child, str) else child[:1] for child in node[1:])

@@ -53,14 +53,14 @@ class White(Kernel):
         """The matrix of k(x_n, z_m), (N, M); of the rows of X among themselves without Z."""
         if Z is not None:
             return self._block(X, Z)
-        return self._settled().variance * rows.identity(X)
+        return self._with_neutral_values().variance * rows.identity(X)
 
     def _diag(self, X: Any) -> DeviceArray:
         return rows.filled(X, (rows.count(X),), self.variance)
 
     def tangent(self, X: Any, Z: Any = None) -> Tangent:
         """A block and its adjoint, sharing their work."""
-        settled = self._settled()
+        settled = self._with_neutral_values()
         return Tangent(
             settled(X, Z),
             lambda G: settled._gradient(_diagonal(G)) if Z is None else 0.0 * settled.theta,
@@ -74,9 +74,9 @@ class White(Kernel):
         return 0.0 * X
 
     def _gradient(self, g: DeviceArray) -> Array:
-        return self._gathered(variance=lambda: self.variance * float(namespace(g).sum(g)))
+        return self._collect_gradients(variance=lambda: self.variance * float(namespace(g).sum(g)))
 
-    def _ranges(self, X: Any, variance: float) -> Mapping[str, Range]:
+    def _search_ranges(self, X: Any, variance: float) -> Mapping[str, Range]:
         return {"variance": parameters.about(variance)}
 
 

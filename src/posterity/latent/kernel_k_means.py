@@ -147,14 +147,14 @@ class KernelKMeans(ClusterMixin, models.KernelModel):
             Where rows were still changing groups after ``max_iter`` steps.
         """
         n_clusters, n_restarts, max_iter = (
-            _whole(self, name) for name in ("n_clusters", "n_restarts", "max_iter")
+            _check_whole_number(self, name) for name in ("n_clusters", "n_restarts", "max_iter")
         )
         rows = self._host_rows(X, reset=True)
         # Only ratios of weights matter here, so that their sum may be anything.
         given = validation.check_sample_weight(sample_weight, len(rows))
         weight = np.ones(len(rows)) if given is None else given
-        X_train, counts, places = self._merged(rows, weight)
-        _refuse_fewer(len(counts), n_clusters)
+        X_train, counts, places = self._merge_equal_rows(rows, weight)
+        _check_number_of_rows(len(counts), n_clusters)
         kernel = self._bound_kernel().start(models.distinct(X_train))
         with linalg.limited(len(counts)):
             K = fill_kernel_matrix(kernel, X_train)
@@ -183,7 +183,7 @@ class KernelKMeans(ClusterMixin, models.KernelModel):
     def __sklearn_is_fitted__(self) -> bool:
         return models.is_fitted(self)
 
-    def _merged(self, rows: Any, weight: Array) -> tuple[Any, Array, NDArray[np.intp]]:
+    def _merge_equal_rows(self, rows: Any, weight: Array) -> tuple[Any, Array, NDArray[np.intp]]:
         """The rows that count, equal ones made one, how often each counts, and where each went.
 
         In one order whatever that of the data, so that a repetition is the same as a weight even
@@ -223,14 +223,14 @@ def _find_labels(
     return labels
 
 
-def _whole(model: KernelKMeans, name: str) -> int:
+def _check_whole_number(model: KernelKMeans, name: str) -> int:
     value = getattr(model, name)
     if not isinstance(value, numbers.Integral) or isinstance(value, bool) or int(value) < 1:
         raise ValueError(f"{name}={value!r} must be a whole number of at least 1.")
     return int(value)
 
 
-def _refuse_fewer(n_rows: int, n_clusters: int) -> None:
+def _check_number_of_rows(n_rows: int, n_clusters: int) -> None:
     if n_rows < n_clusters:
         raise ValueError(
             f"Only {n_rows} different rows count (n_samples={n_rows}), too few for "

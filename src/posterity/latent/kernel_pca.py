@@ -167,7 +167,7 @@ class KernelPCA(transformer.KernelTransformer):
         y : ignored
             Present for pipelines.
         """
-        asked = _checked_number(self.n_components)
+        asked = _check_n_components(self.n_components)
         rows = self._host_rows(X, reset=True, min_rows=2)
         kernel = self._bound_kernel().start(models.distinct(rows))
         with linalg.limited(len(rows)):
@@ -215,7 +215,7 @@ class KernelPCA(transformer.KernelTransformer):
             max_iter=validation.check_count(self.max_iter, "max_iter"),
             tol=validation.check_positive(self.tol, "tol"),
         )
-        _warn_unless(found.converged, int(np.max(found.n_iter, initial=0)))
+        _warn_if_not_converged(found.converged, int(np.max(found.n_iter, initial=0)))
         return found.x
 
     @models.answer_lazily(lazy_forms.SCORES)
@@ -245,7 +245,7 @@ class KernelPCA(transformer.KernelTransformer):
         return rows if self._takes_objects else arrays.to_numpy(rows)
 
 
-def _checked_number(n_components: Any) -> int | float | None:
+def _check_n_components(n_components: Any) -> int | float | None:
     """A whole number above zero, a share between zero and one, or None."""
     if n_components is None:
         return None
@@ -260,7 +260,7 @@ def _checked_number(n_components: Any) -> int | float | None:
     )
 
 
-def _warn_unless(converged: NDArray[np.bool_], n_iter: int) -> None:
+def _warn_if_not_converged(converged: NDArray[np.bool_], n_iter: int) -> None:
     if not converged.all():
         warnings.warn(
             f"{np.sum(~converged)} of {len(converged)} rows, the first of them row "

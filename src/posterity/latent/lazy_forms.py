@@ -9,12 +9,12 @@ import numpy as np
 from posterity import models
 
 
-def _latent(model: Any) -> tuple[int, ...]:
+def _latent_shape(model: Any) -> tuple[int, ...]:
     """The shape of the latent point of a row."""
     return (int(model._n_features_out),)
 
 
-def _row(model: Any) -> tuple[int, ...]:
+def _row_shape(model: Any) -> tuple[int, ...]:
     """The shape of a row."""
     return (int(model.n_features_in_),)
 
@@ -33,10 +33,10 @@ def _refuse_motion(question: models.Question) -> None:
 
 
 CLUSTERS = models.ArrayAnswer(lambda model: (), lambda model: np.intp)
-POINTS = models.ArrayAnswer(_latent)
-POINTS_WITHOUT_MOTION = models.ArrayAnswer(_latent, check=_refuse_motion)
-POINTS_WITHOUT_PATHS = models.ArrayAnswer(_latent, check=_refuse_paths)
-POINT_DISTRIBUTION = models.DistributionAnswer(_latent, check=_refuse_motion)
-ROWS = models.ArrayAnswer(_row)
-ROW_DISTRIBUTION = models.DistributionAnswer(_row)
+POINTS = models.ArrayAnswer(_latent_shape)
+POINTS_WITHOUT_MOTION = models.ArrayAnswer(_latent_shape, check=_refuse_motion)
+POINTS_WITHOUT_PATHS = models.ArrayAnswer(_latent_shape, check=_refuse_paths)
+POINT_DISTRIBUTION = models.DistributionAnswer(_latent_shape, check=_refuse_motion)
+ROWS = models.ArrayAnswer(_row_shape)
+ROW_DISTRIBUTION = models.DistributionAnswer(_row_shape)
 SCORES = models.ArrayAnswer(lambda model: ())

@@ -81,7 +81,10 @@ class RowsSeen:
     @functools.cached_property
     def _numbers(self) -> dict[int, int]:
         """The number of the first row with each hash."""
-        return {hash(row.tobytes()): i for i, row in reversed(list(enumerate(_plain(self._Y))))}
+        return {
+            hash(row.tobytes()): i
+            for i, row in reversed(list(enumerate(_normalize_bytes(self._Y))))
+        }
 
     def __getstate__(self) -> dict[str, Array]:
         """The rows alone: hashes of bytes are others in another process."""
@@ -94,13 +97,15 @@ class RowsSeen:
         """
         if Y.shape == self._Y.shape and np.array_equal(Y, self._Y, equal_nan=True):
             return np.arange(len(Y))
-        found = [self._numbers.get(hash(row.tobytes()), -1) for row in _plain(Y)]
+        found = [self._numbers.get(hash(row.tobytes()), -1) for row in _normalize_bytes(Y)]
         places = np.array(found, dtype=np.intp)
         known = places >= 0
-        known[known] = np.all(_plain(Y[known]) == _plain(self._Y[places[known]]), axis=1)
+        known[known] = np.all(
+            _normalize_bytes(Y[known]) == _normalize_bytes(self._Y[places[known]]), axis=1
+        )
         return np.where(known, places, -1)
 
 
-def _plain(Y: Array) -> Array:
+def _normalize_bytes(Y: Array) -> Array:
     """Rows in which equal values are equal bytes: one zero, and infinity for what is missing."""
     return np.ascontiguousarray(np.where(np.isnan(Y), np.inf, Y) + 0.0)

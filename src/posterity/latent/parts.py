@@ -28,18 +28,18 @@ class Parts:
     @classmethod
     def of(cls, given: Any, n_columns: int, column_names: Sequence[str] | None) -> Parts:
         """From a mapping of names to columns, a list of lists of columns, or None: two halves."""
-        named = _named(given, n_columns)
+        named = _name_parts(given, n_columns)
         known = {} if column_names is None else {name: i for i, name in enumerate(column_names)}
         found = {
-            name: [_position(column, n_columns, known, name) for column in columns]
+            name: [_find_position(column, n_columns, known, name) for column in columns]
             for name, columns in named.items()
         }
-        _refuse_misfits(found, n_columns, column_names)
+        _check_partition(found, n_columns, column_names)
         arrays = (np.array(columns, dtype=np.intp) for columns in found.values())
         return cls(tuple(found), tuple(arrays))
 
 
-def _named(given: Any, n_columns: int) -> dict[str, list[Any]]:
+def _name_parts(given: Any, n_columns: int) -> dict[str, list[Any]]:
     if given is None:
         halves = np.array_split(np.arange(n_columns), min(2, n_columns))
         return {str(i): half.tolist() for i, half in enumerate(halves)}
@@ -58,7 +58,7 @@ def _is_list(columns: Any) -> bool:
     return isinstance(columns, Iterable) and not isinstance(columns, str | Mapping)
 
 
-def _position(column: Any, n_columns: int, known: Mapping[str, int], part: str) -> int:
+def _find_position(column: Any, n_columns: int, known: Mapping[str, int], part: str) -> int:
     """The position of a column that is given by its name or by its position."""
     if isinstance(column, str):
         if column not in known:
@@ -72,7 +72,7 @@ def _position(column: Any, n_columns: int, known: Mapping[str, int], part: str) 
     return int(column)
 
 
-def _refuse_misfits(
+def _check_partition(
     found: Mapping[str, list[int]], n_columns: int, column_names: Sequence[str] | None
 ) -> None:
     """A part without columns, a column of two parts, a column of none."""
@@ -83,17 +83,19 @@ def _refuse_misfits(
         for column in columns:
             if column in owner:
                 raise ValueError(
-                    f"Column {_called(column, column_names)} is in part {owner[column]!r} and in "
+                    f"Column {_name_column(column, column_names)} is in part {owner[column]!r} "
+                    "and in "
                     f"part {part!r}; a column belongs to one part, once."
                 )
             owner[column] = part
     left = [column for column in range(n_columns) if column not in owner]
     if left:
         raise ValueError(
-            f"Column {_called(left[0], column_names)} is in no part; add it to one, or leave it "
+            f"Column {_name_column(left[0], column_names)} is in no part; add it to one, or "
+            "leave it "
             "out of X."
         )
 
 
-def _called(column: int, column_names: Sequence[str] | None) -> str:
+def _name_column(column: int, column_names: Sequence[str] | None) -> str:
     return str(column) if column_names is None else repr(column_names[column])

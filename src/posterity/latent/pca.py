@@ -131,7 +131,7 @@ class PCA(principal_model.PrincipalModel):
         X : array-like or data frame of shape (n, D)
             Rows.
         """
-        rows = self._query(X)
+        rows = self._check_query(X)
         return self._fitted.principal.coordinates(rows)
 
     @models.answer_lazily(lazy_forms.ROWS)
@@ -143,7 +143,7 @@ class PCA(principal_model.PrincipalModel):
         X : array-like or data frame of shape (n, k)
             Coordinates.
         """
-        latents = self._latent_query(X)
+        latents = self._check_coordinates(X)
         return self._fitted.principal.at(latents)
 
     @models.answer_lazily(lazy_forms.ROW_DISTRIBUTION)
@@ -155,13 +155,13 @@ class PCA(principal_model.PrincipalModel):
     @models.answer_lazily(lazy_forms.SCORES)
     def reconstruction_error(self, X: ArrayLike) -> Array:
         """The squared distance of each row from its reconstruction, (n,)."""
-        rows = self._query(X)
+        rows = self._check_query(X)
         return self._fitted.principal.residuals(rows)[1]
 
     @models.answer_lazily(lazy_forms.SCORES)
     def score_samples(self, X: ArrayLike) -> Array:
         """The log density of each row, (n,), for n D k operations."""
-        rows = self._query(X)
+        rows = self._check_query(X)
         if not self._fitted.principal.has_density:
             raise ValueError(
                 "The rows that were fitted have no variance in some direction, so the density does "

@@ -99,9 +99,9 @@ class PrincipalModel(
         self._check_parameters()
         rows = models.streamed(X, None, sample_weight)
         if rows is not None:
-            self._learn(self._streamed(rows))
+            self._learn(self._make_source(rows))
         else:
-            self._learn(MemorySource(*self._checked(X, sample_weight, reset=True)))
+            self._learn(MemorySource(*self._check_training_rows(X, sample_weight, reset=True)))
         return self
 
     def partial_fit(
@@ -123,7 +123,7 @@ class PrincipalModel(
                 "could be added to: the rows of that fit are forgotten. Begin with partial_fit.",
                 stacklevel=2,
             )
-        new = self._summed(X, sample_weight, first=before is None)
+        new = self._sum_statistics(X, sample_weight, first=before is None)
         statistics = new if before is None else before.merge(new)
         self._learn(FactoredSource.of(statistics), statistics)
         return self
@@ -152,52 +152,52 @@ class PrincipalModel(
     def _n_features_out(self) -> int:
         return int(self.n_components_)
 
-    def _query(self, X: ArrayLike) -> Array:
+    def _check_query(self, X: ArrayLike) -> Array:
         """Rows to transform."""
         check_is_fitted(self)
-        return self._readable(X, reset=False, min_rows=1)
+        return self._check_rows(X, reset=False, min_rows=1)
 
-    def _latent_query(self, Z: ArrayLike) -> Array:
+    def _check_coordinates(self, Z: ArrayLike) -> Array:
         """Coordinates to transform back."""
         check_is_fitted(self)
         return validation.check_coordinates(self, Z, self._n_features_out)
 
-    def _checked(
+    def _check_training_rows(
         self, X: ArrayLike, sample_weight: ArrayLike | None, *, reset: bool
     ) -> tuple[Array, Array | None]:
         """Rows that count, and their weights."""
-        rows = self._readable(X, reset=reset, min_rows=2 if reset else 1)
+        rows = self._check_rows(X, reset=reset, min_rows=2 if reset else 1)
         validation.check_powers(rows, X)
         check = validation.check_repetitions if reset else validation.check_sample_weight
         weights = check(sample_weight, len(rows))
         return select_counted_rows(rows, weights)
 
-    def _readable(self, X: ArrayLike, *, reset: bool, min_rows: int) -> Array:
+    def _check_rows(self, X: ArrayLike, *, reset: bool, min_rows: int) -> Array:
         return validation.check_X(self, X, reset=reset, min_rows=min_rows, advice=_MISSING)
 
-    def _streamed(self, rows: models.Source) -> RowSource:
+    def _make_source(self, rows: models.Source) -> RowSource:
         """Moments of many rows, read again if necessary; a factor of few, or of a generator."""
         models.learn_columns(self, rows)
         n_rows = rows.n_rows
         if n_rows is None or n_rows <= rows.n_features or not rows.rereadable:
-            return FactoredSource.of(_merged_statistics(rows))
+            return FactoredSource.of(_merge_statistics(rows))
         return StreamedSource(rows)
 
-    def _summed(self, X: Any, sample_weight: Any, *, first: bool) -> designs.Statistics:
+    def _sum_statistics(self, X: Any, sample_weight: Any, *, first: bool) -> designs.Statistics:
         """Statistics of rows that will not be seen again."""
         rows = models.streamed(X, None, sample_weight)
         if rows is None:
-            return _statistics(*self._checked(X, sample_weight, reset=first))
+            return _compute_statistics(*self._check_training_rows(X, sample_weight, reset=first))
         if first:
             models.learn_columns(self, rows)
         else:
             models.check_columns(self, rows)
-        return _merged_statistics(rows)
+        return _merge_statistics(rows)
 
 
-def _merged_statistics(rows: models.Source) -> designs.Statistics:
-    return sum_over_blocks(rows, _statistics, designs.Statistics.merge)
+def _merge_statistics(rows: models.Source) -> designs.Statistics:
+    return sum_over_blocks(rows, _compute_statistics, designs.Statistics.merge)
 
 
-def _statistics(rows: Array, weights: Array | None) -> designs.Statistics:
+def _compute_statistics(rows: Array, weights: Array | None) -> designs.Statistics:
     return designs.Statistics.of(rows, np.empty((len(rows), 0)), sample_weight=weights)

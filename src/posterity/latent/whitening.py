@@ -102,7 +102,7 @@ class Whitening(principal_model.PrincipalModel):
         X : array-like or data frame of shape (n, D)
             Rows.
         """
-        rows = Centred(self._query(X), self.mean_, None)
+        rows = Centred(self._check_query(X), self.mean_, None)
         Z = rows.times(self.components_.T * self._inverse_scales)
         return Z @ self.components_ if self.method == "zca" else Z
 
@@ -115,7 +115,7 @@ class Whitening(principal_model.PrincipalModel):
         X : array-like or data frame
             White rows.
         """
-        Z = self._latent_query(X)
+        Z = self._check_coordinates(X)
         along = Z @ self.components_.T if self.method == "zca" else Z
         return self._fitted.principal.at(along * np.sqrt(self.explained_variance_))
 

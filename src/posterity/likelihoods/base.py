@@ -45,7 +45,7 @@ class Value:
     @property
     def theta(self) -> Array:
         """Logs of the learnable parameters, (P,)."""
-        return np.log([float(self._known(name)) for name in self.names])
+        return np.log([float(self._require_value(name)) for name in self.names])
 
     def at(self, theta: Array) -> Self:
         """The same likelihood with other values of its parameters, given by their logs."""
@@ -54,7 +54,7 @@ class Value:
 
     def tuned(self, y: Array, weights: Array) -> tuple[Self, Array]:
         """The likelihood at its start, and log bounds (P, 2): equal where a value was given."""
-        ranges = self._ranges(y, weights)
+        ranges = self._search_ranges(y, weights)
         changes, bounds = {}, np.empty((len(self.names), 2))
         for i, name in enumerate(self.names):
             given = getattr(self, name)
@@ -62,7 +62,7 @@ class Value:
             changes[name], bounds[i] = start, np.log([low, high])
         return dataclasses.replace(self, **changes), bounds
 
-    def _known(self, name: str) -> Any:
+    def _require_value(self, name: str) -> Any:
         """The value of a learnable parameter, which must have been given or learned by now."""
         value = getattr(self, name)
         if value is None:
@@ -83,7 +83,7 @@ class Value:
                     f"{name} must be positive and finite; its smallest value is {np.min(given)}."
                 )
 
-    def _ranges(self, y: Array, weights: Array) -> Mapping[str, tuple[float, float, float]]:
+    def _search_ranges(self, y: Array, weights: Array) -> Mapping[str, tuple[float, float, float]]:
         """Start, least and largest value of each learnable parameter, from the data."""
         del y, weights
         return {}
@@ -178,16 +178,16 @@ class Likelihood(Value, abc.ABC):
             lambda a: -float(np.sum(weights * self.log_prob(y, a))),
             lambda a: -np.atleast_1d(np.sum(weights * self.d1(y, a))),
             step,
-            np.atleast_1d(self._null_start(y, weights)),
+            np.atleast_1d(self._constant_start(y, weights)),
             max_iter=_NULL_STEPS,
         )
-        return float(best.x[0]), self._null_variance(y, weights, best.x)
+        return float(best.x[0]), self._constant_variance(y, weights, best.x)
 
-    def _null_variance(self, y: Array, weights: Array, a: Array) -> float:
+    def _constant_variance(self, y: Array, weights: Array, a: Array) -> float:
         """The variance that one row would leave of the constant that fits all rows best."""
         return float(1.0 / np.average(self.step_curvature(y, a), weights=weights))
 
-    def _null_start(self, y: Array, weights: Array) -> float:
+    def _constant_start(self, y: Array, weights: Array) -> float:
         """The start of the search for the constant that fits all rows best."""
         del y, weights
         return 0.0

@@ -40,13 +40,15 @@ class Bernoulli(Likelihood):
         sigmoid_mean.check_averaging(self.averaging)
 
     def log_prob(self, y: ArrayLike, a: ArrayLike) -> Array:
-        return log_expit(_signed(y, a))
+        return log_expit(_latent_in_favour(y, a))
 
     def d1(self, y: ArrayLike, a: ArrayLike) -> Array:
-        return _sign(y) * expit(-_signed(y, a))  # y - expit(a) would lose what is small
+        return _class_sign(y) * expit(
+            -_latent_in_favour(y, a)
+        )  # y - expit(a) would lose what is small
 
     def d2(self, y: ArrayLike, a: ArrayLike) -> Array:
-        return -expit(_signed(y, a)) * expit(-_signed(y, a))
+        return -expit(_latent_in_favour(y, a)) * expit(-_latent_in_favour(y, a))
 
     def d3(self, y: ArrayLike, a: ArrayLike) -> Array:
         return self.d2(y, a) * -np.tanh(0.5 * np.asarray(a, dtype=np.float64))
@@ -67,8 +69,8 @@ class Bernoulli(Likelihood):
             raise ValueError(f"y is {y[bad[0]]:g} in row {bad[0]}; it must be 0 or 1.")
 
     def tilted(self, y: ArrayLike, mean: ArrayLike, variance: ArrayLike) -> tuple[Array, ...]:
-        sign, v = _sign(y), np.asarray(variance, dtype=np.float64)
-        log_Z, slope, curvature = sigmoid_mean.tilted(_signed(y, mean), v)
+        sign, v = _class_sign(y), np.asarray(variance, dtype=np.float64)
+        log_Z, slope, curvature = sigmoid_mean.tilted(_latent_in_favour(y, mean), v)
         return log_Z, sign * slope, curvature
 
     def expected(
@@ -76,8 +78,8 @@ class Bernoulli(Likelihood):
     ) -> tuple[Array, Array, Array]:
         """``log_prob``, ``d1`` and minus ``d2``, averaged over a normal latent value."""
         v = np.asarray(variance, dtype=np.float64)
-        log_p, slope, curvature = sigmoid_mean.expected(_signed(y, mean), v)
-        return log_p, _sign(y) * slope, curvature
+        log_p, slope, curvature = sigmoid_mean.expected(_latent_in_favour(y, mean), v)
+        return log_p, _class_sign(y) * slope, curvature
 
     def null(self, y: Array, weights: Array) -> tuple[float, float]:
         p1 = float(weights @ y) / float(np.sum(weights))
@@ -85,11 +87,11 @@ class Bernoulli(Likelihood):
         return float(np.log(p1) - np.log(p0)), 1.0 / (p1 * p0)
 
 
-def _sign(y: ArrayLike) -> Array:
+def _class_sign(y: ArrayLike) -> Array:
     """-1 for class 0, +1 for class 1."""
     return 2.0 * np.asarray(y, dtype=np.float64) - 1.0
 
 
-def _signed(y: ArrayLike, a: ArrayLike) -> Array:
+def _latent_in_favour(y: ArrayLike, a: ArrayLike) -> Array:
     """The latent value in favour of what was observed."""
-    return _sign(y) * np.asarray(a, dtype=np.float64)
+    return _class_sign(y) * np.asarray(a, dtype=np.float64)

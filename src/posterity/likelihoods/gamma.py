@@ -106,7 +106,7 @@ class Gamma(Averaged):
         )
         if not np.any(v):
             return distributions.Gamma(self._shape, self._shape * _mean_inverse(m))
-        k, k_wide = self._shape, self._widened(v)
+        k, k_wide = self._shape, self._limit_shape(v)
         # the same first two moments of y, by components of another shape
         v_left = np.maximum(v + np.log1p(1.0 / k) - np.log1p(1.0 / k_wide), 0.0)
         t, log_w = _normal_nodes(np.sqrt(v_left), k_wide)
@@ -123,25 +123,25 @@ class Gamma(Averaged):
             )
 
     def null(self, y: Array, weights: Array) -> tuple[float, float]:
-        return float(np.log(np.average(y, weights=weights))), _scatter(y, weights)
+        return float(np.log(np.average(y, weights=weights))), _log_scatter(y, weights)
 
     @property
     def _shape(self) -> float:
-        return float(self._known("shape"))
+        return float(self._require_value("shape"))
 
-    def _widened(self, v: Array) -> Array:
+    def _limit_shape(self, v: Array) -> Array:
         """The shape of components wide enough for the nodes to resolve."""
-        most = (NODES * STEP / _reach(np.sqrt(v))) ** 2 - 1.0
+        most = (NODES * STEP / _node_reach(np.sqrt(v))) ** 2 - 1.0
         with np.errstate(divide="ignore"):
             return np.minimum(self._shape, np.maximum(most / v - 3.0, 1.0))
 
-    def _ranges(self, y: Array, weights: Array) -> Mapping[str, tuple[float, float, float]]:
-        v = _scatter(y, weights)
+    def _search_ranges(self, y: Array, weights: Array) -> Mapping[str, tuple[float, float, float]]:
+        v = _log_scatter(y, weights)
         # From all scatter being noise: from less, weights that explain noise are found first.
         return {"shape": (1.0 / v, 0.1 / v, min(1e8 / v, _LARGEST_SHAPE))}
 
 
-def _scatter(y: Array, weights: Array) -> float:
+def _log_scatter(y: Array, weights: Array) -> float:
     """The variance of log y, and no less than digits can tell, in whatever units y is."""
     mean = float(np.average(y, weights=weights))
     near = np.abs(y / mean - 1.0) < 0.5
@@ -157,13 +157,13 @@ def _normal_nodes(sd: Array, shape: Array) -> tuple[Array, Array]:
     Close enough for components of that shape, and so far to the right that the second moment of
     exp(a), whose integrand has its peak there, is exact.
     """
-    steps = _reach(sd) / STEP * np.sqrt(1.0 + sd**2 * (shape + 3.0))
+    steps = _node_reach(sd) / STEP * np.sqrt(1.0 + sd**2 * (shape + 3.0))
     count = min(int(np.ceil(np.max(steps, initial=1.0))) + 1, MOST_NODES)
-    t = -END + _reach(sd)[..., None] * np.linspace(0.0, 1.0, count)
+    t = -END + _node_reach(sd)[..., None] * np.linspace(0.0, 1.0, count)
     return t, log_softmax(-0.5 * t**2, axis=-1)
 
 
-def _reach(sd: Array) -> Array:
+def _node_reach(sd: Array) -> Array:
     """The distance from the first node to the last, in standard deviations."""
     return 2.0 * (END + sd)
 

@@ -86,8 +86,8 @@ class Normal(Likelihood):
 
     def _sigma2(self) -> Array:
         """The noise variance as an array."""
-        return np.asarray(self._known("noise_variance"), dtype=np.float64)
+        return np.asarray(self._require_value("noise_variance"), dtype=np.float64)
 
-    def _ranges(self, y: Array, weights: Array) -> Mapping[str, tuple[float, float, float]]:
+    def _search_ranges(self, y: Array, weights: Array) -> Mapping[str, tuple[float, float, float]]:
         v = spread.scale(y, weights) ** 2
         return {"noise_variance": (0.1 * v, 1e-8 * v, 10.0 * v)}

@@ -53,7 +53,7 @@ def log_both(mean: Array, variance: Array) -> tuple[Array, Array]:
 
     The error is below 1e-13, or 1e-13 of the result where that is larger, at any variance.
     """
-    log_p, _, _ = _smaller(-np.abs(mean), variance)
+    log_p, _, _ = _log_mean_negative(-np.abs(mean), variance)
     log_q = np.log1p(-np.exp(log_p))
     negative = np.broadcast_to(mean < 0.0, log_p.shape)
     return np.where(negative, log_q, log_p), np.where(negative, log_p, log_q)
@@ -61,7 +61,7 @@ def log_both(mean: Array, variance: Array) -> tuple[Array, Array]:
 
 def tilted(mean: Array, variance: Array) -> tuple[Array, Array, Array]:
     """log of the mean of sigmoid(a) over a ~ N(mean, variance), with d/dmean and d^2/dmean^2."""
-    log_p, s, k = _smaller(-np.abs(mean), variance)
+    log_p, s, k = _log_mean_negative(-np.abs(mean), variance)
     p = np.exp(log_p)
     q = 1.0 - p
     of_larger = np.log1p(-p), p * s / q, -p * (k + s**2) / q - (p * s / q) ** 2
@@ -78,7 +78,7 @@ def expected(mean: Array, variance: Array) -> tuple[Array, Array, Array]:
 
     The second is the slope of the first in the mean, and the third minus the slope of the second.
     """
-    log_p, s, _ = _smaller(-np.abs(mean), variance)
+    log_p, s, _ = _log_mean_negative(-np.abs(mean), variance)
     p = np.exp(log_p)
     return _mean_log(mean, variance), np.where(mean < 0.0, 1.0 - p, p), p * s
 
@@ -93,21 +93,27 @@ def _mean_log(mean: Array, variance: Array) -> Array:
     return np.where(variance <= _HERMITE_REACH, narrow, wide)
 
 
-def _smaller(mean: Array, variance: Array) -> tuple[Array, Array, Array]:
+def _log_mean_negative(mean: Array, variance: Array) -> tuple[Array, Array, Array]:
     """As ``tilted``, for means that are not positive."""
     if not np.all(variance >= 0.0):
         raise ValueError(f"A variance must not be negative or NaN; got {np.min(variance)}.")
     m, v = np.broadcast_arrays(mean, variance)
     in_tail = m <= -0.5 * v
-    log_G, s, k = _in_blocks(np.where(in_tail, -(m + v), m).ravel(), v.ravel()).reshape(3, *m.shape)
+    log_G, s, k = _evaluate_in_blocks(np.where(in_tail, -(m + v), m).ravel(), v.ravel()).reshape(
+        3, *m.shape
+    )
     return np.where(in_tail, m + 0.5 * v, 0.0) + log_G, np.where(in_tail, 1.0 - s, s), k
 
 
-def _in_blocks(m: Array, v: Array) -> Array:
+def _evaluate_in_blocks(m: Array, v: Array) -> Array:
     """Log of the mean of the sigmoid and its derivatives, (3, n), for means above -v / 2."""
     result = np.empty((3, m.size))
     narrow, wide = v <= _NARROW, v > _WIDE
-    for which, rule in ((narrow, _narrow), (~(narrow | wide), _middle), (wide, _wide)):
+    for which, rule in (
+        (narrow, _integrate_narrow),
+        (~(narrow | wide), _integrate_middle),
+        (wide, _integrate_wide),
+    ):
         rows = np.flatnonzero(which)
         for start in range(0, rows.size, _BLOCK):
             block = rows[start : start + _BLOCK]
@@ -115,17 +121,17 @@ def _in_blocks(m: Array, v: Array) -> Array:
     return result
 
 
-def _narrow(m: Array, v: Array) -> tuple[Array, Array, Array]:
+def _integrate_narrow(m: Array, v: Array) -> tuple[Array, Array, Array]:
     """Integrate by the trapezoid rule over the normal."""
-    return _over_normal(m, v, *_NARROW_RULE)
+    return _integrate_over_normal(m, v, *_NARROW_RULE)
 
 
-def _middle(m: Array, v: Array) -> tuple[Array, Array, Array]:
+def _integrate_middle(m: Array, v: Array) -> tuple[Array, Array, Array]:
     """Integrate by the trapezoid rule over the normal, with a smaller step."""
-    return _over_normal(m, v, *_MIDDLE_RULE)
+    return _integrate_over_normal(m, v, *_MIDDLE_RULE)
 
 
-def _over_normal(m: Array, v: Array, t: Array, w: Array) -> tuple[Array, Array, Array]:
+def _integrate_over_normal(m: Array, v: Array, t: Array, w: Array) -> tuple[Array, Array, Array]:
     """Integrate by a rule for the standard normal."""
     a = m + np.sqrt(v) * t
     p, q = expit(a), expit(-a)
@@ -135,7 +141,7 @@ def _over_normal(m: Array, v: Array, t: Array, w: Array) -> tuple[Array, Array, 
     return np.log(G), s, np.sum(slopes * (q - p), axis=0) / G - s**2
 
 
-def _wide(m: Array, v: Array) -> tuple[Array, Array, Array]:
+def _integrate_wide(m: Array, v: Array) -> tuple[Array, Array, Array]:
     """Integrate by Gauss's rule over the logistic density, relative to the normal density at c."""
     b, c = _LOGISTIC_NODES, np.minimum(m, 0.0)
     log_scale = 0.5 * c**2 / v

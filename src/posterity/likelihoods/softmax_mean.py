@@ -36,15 +36,15 @@ def log_exact(mean: Array, covariance: Array, *, ranked: bool = True) -> Array:
     if mean.shape[-1] == 2:
         return _log_of_two(mean, covariance)
     if ranked:
-        order, mean, covariance = _ranked(mean, covariance)
-        return _by_class(log_exact(mean, covariance, ranked=False), order)
+        order, mean, covariance = _rank_classes(mean, covariance)
+        return _unrank_classes(log_exact(mean, covariance, ranked=False), order)
     F, widest = contrast_factors(covariance)
     log_p, below = np.empty(mean.shape), -np.inf
     C = mean.shape[-1]
     for limit, log2_points in tiers(C):
         rows = np.flatnonzero((widest > below) & (widest <= limit))
         z = normal_points(C - 1, log2_points)
-        for block in _blocks(rows, C * z.shape[-1]):
+        for block in _iterate_blocks(rows, C * z.shape[-1]):
             log_p[block] = _log_average(mean[block], F[block], z)
         below = limit
     return log_p - logsumexp(log_p, axis=-1, keepdims=True)
@@ -64,36 +64,36 @@ def expectations(mean: Array, covariance: Array) -> tuple[Array, Array, Array]:
 
     By as many points for every width, so that they change smoothly with mean and covariance.
     """
-    order, mean, covariance = _ranked(mean, covariance)
+    order, mean, covariance = _rank_classes(mean, covariance)
     n, C = mean.shape
     p_mean, pq_mean, log_sum = np.empty((n, C)), np.empty((n, C)), np.empty(n)
-    for block, p, log_total in _at_points(mean, covariance):
+    for block, p, log_total in _evaluate_at_points(mean, covariance):
         p_mean[block] = np.mean(p, axis=-1)
         log_sum[block] = log_total
         p *= 1.0 - p
         pq_mean[block] = np.mean(p, axis=-1)
-    return _by_class(p_mean, order), _by_class(pq_mean, order), log_sum
+    return _unrank_classes(p_mean, order), _unrank_classes(pq_mean, order), log_sum
 
 
 def second_moments(mean: Array, covariance: Array) -> tuple[Array, Array, Array]:
     """As ``expectations``, with the means of p p^T, (n, C, C), in the second place."""
-    order, mean, covariance = _ranked(mean, covariance)
+    order, mean, covariance = _rank_classes(mean, covariance)
     n, C = mean.shape
     p_mean, pp_mean, log_sum = np.empty((n, C)), np.empty((n, C, C)), np.empty(n)
-    for block, p, log_total in _at_points(mean, covariance):
+    for block, p, log_total in _evaluate_at_points(mean, covariance):
         p_mean[block] = np.mean(p, axis=-1)
         log_sum[block] = log_total
         pp_mean[block] = np.matmul(p, np.swapaxes(p, 1, 2)) / p.shape[-1]
     place = np.argsort(order, axis=1)
     pp_mean = np.take_along_axis(pp_mean, place[:, :, None], axis=1)
     return (
-        _by_class(p_mean, order),
+        _unrank_classes(p_mean, order),
         np.take_along_axis(pp_mean, place[:, None, :], axis=2),
         log_sum,
     )
 
 
-def _ranked(mean: Array, covariance: Array) -> tuple[NDArray[np.intp], Array, Array]:
+def _rank_classes(mean: Array, covariance: Array) -> tuple[NDArray[np.intp], Array, Array]:
     """The classes of each row by falling mean, and means and covariances in that order."""
     order = np.argsort(-mean, axis=1, kind="stable")
     S = np.take_along_axis(covariance, order[:, :, None], axis=1)
@@ -101,19 +101,21 @@ def _ranked(mean: Array, covariance: Array) -> tuple[NDArray[np.intp], Array, Ar
     return order, np.take_along_axis(mean, order, axis=1), S
 
 
-def _by_class(values: Array, order: NDArray[np.intp]) -> Array:
+def _unrank_classes(values: Array, order: NDArray[np.intp]) -> Array:
     """Values of ranked classes, back in the order of the classes."""
     result = np.empty_like(values)
     np.put_along_axis(result, order, values, axis=1)
     return result
 
 
-def _at_points(mean: Array, covariance: Array) -> Iterator[tuple[NDArray[np.intp], Array, Array]]:
+def _evaluate_at_points(
+    mean: Array, covariance: Array
+) -> Iterator[tuple[NDArray[np.intp], Array, Array]]:
     """Yield some rows, their softmax at all points (n, C, points), and mean log sum exp."""
     n, C = mean.shape
     B, z = contrasts(C), normal_points(C - 1, _EXPECTED_POINTS)
     F = np.matmul(B, eigen.lower_factors(B.T @ covariance @ B))
-    for block in _blocks(np.arange(n), C * z.shape[-1]):
+    for block in _iterate_blocks(np.arange(n), C * z.shape[-1]):
         a = np.matmul(F[block], z)
         a += mean[block, :, None]
         largest = np.max(a, axis=1, keepdims=True)
@@ -166,7 +168,7 @@ def _log_average(mean: Array, F: Array, z: Array) -> Array:
     return log_p
 
 
-def _blocks(rows: NDArray[np.intp], each: int) -> list[NDArray[np.intp]]:
+def _iterate_blocks(rows: NDArray[np.intp], each: int) -> list[NDArray[np.intp]]:
     """The rows in parts that hold a bounded amount of numbers, of each so many."""
     size = max(_BLOCK // each, 1)
     return [rows[start : start + size] for start in range(0, rows.size, size)]

@@ -11,7 +11,7 @@ _MAD_OF_NORMAL = 0.6744897501960817  # the upper quartile of a standard normal
 def scale(y: Array, weights: Array) -> float:
     """Standard deviation of y; the size of y, or else 1, where all are equal."""
     centre = float(np.average(y, weights=weights))
-    return _or_size(float(np.sqrt(np.average((y - centre) ** 2, weights=weights))), y)
+    return _fall_back_on_size(float(np.sqrt(np.average((y - centre) ** 2, weights=weights))), y)
 
 
 def robust_scale(y: Array, weights: Array) -> float:
@@ -31,7 +31,7 @@ def median(y: Array, weights: Array) -> float:
     return 0.5 * float(y[order[low]] + y[order[high]])
 
 
-def _or_size(deviation: float, y: Array) -> float:
+def _fall_back_on_size(deviation: float, y: Array) -> float:
     """The deviation; the size of y, or else 1, where it is rounding only."""
     size = float(np.max(np.abs(y)))
     return deviation if deviation > 8.0 * _EPS * size else size or 1.0

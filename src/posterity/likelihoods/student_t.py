@@ -122,7 +122,7 @@ class StudentT(Likelihood):
         spread_of_slopes = np.sum(share * (r / V - slope[..., None]) ** 2, axis=-1)
         return log_Z, slope, spread_of_slopes - np.sum(share / V, axis=-1)
 
-    def _null_variance(self, y: Array, weights: Array, a: Array) -> float:
+    def _constant_variance(self, y: Array, weights: Array, a: Array) -> float:
         return spread.robust_scale(y, weights) ** 2
 
     def null(self, y: Array, weights: Array) -> tuple[float, float]:
@@ -133,11 +133,11 @@ class StudentT(Likelihood):
 
     @property
     def _scale(self) -> float:
-        return float(self._known("scale"))
+        return float(self._require_value("scale"))
 
     @property
     def _nu(self) -> float:
-        return float(self._known("degrees_of_freedom"))
+        return float(self._require_value("degrees_of_freedom"))
 
     def _residual(self, y: ArrayLike, a: ArrayLike) -> tuple[Array, Array]:
         """u = (y - a) / scale and nu + u^2, in the log of which log_prob falls.
@@ -147,7 +147,7 @@ class StudentT(Likelihood):
         u = np.subtract(y, a) / self._scale
         return u, self._nu + u**2
 
-    def _ranges(self, y: Array, weights: Array) -> Mapping[str, tuple[float, float, float]]:
+    def _search_ranges(self, y: Array, weights: Array) -> Mapping[str, tuple[float, float, float]]:
         s = spread.robust_scale(y, weights)
         low = self.min_degrees_of_freedom
         freedom = max(_TYPICAL_FREEDOM, low), low, _MOST_FREEDOM

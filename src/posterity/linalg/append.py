@@ -52,7 +52,7 @@ def append_rows(
     _check_shapes(L, B, C)
     N, n = L.shape[0], B.shape[0]
     B_rows, corner = (_as_doubles(B), _as_doubles(C))
-    L_new = _grown(L, N + n)
+    L_new = _enlarge_factor(L, N + n)
     L_new[N:, :N] = solve_lower(L, B_rows.T).T
     S = corner - backends.product_with_transpose(L_new[N:, :N], L_new[N:, :N])
     try:
@@ -65,7 +65,7 @@ def append_rows(
     return L_new
 
 
-def _grown(L: DeviceArray, size: int) -> DeviceArray:
+def _enlarge_factor(L: DeviceArray, size: int) -> DeviceArray:
     """The lower triangle of L in the corner of a larger matrix of zeros."""
     xp, N = namespace(L), L.shape[0]
     dtype = np.float64 if array_api_compat.is_numpy_array(L) else L.dtype

@@ -62,7 +62,7 @@ def completed(V: Array, n: int) -> Array:
         return V[:n]
     others = np.random.default_rng(0).standard_normal((n - r, p)).T
     for _ in range(2):  # once leaves what rounding spoils
-        others = _orthonormal(others - V.T @ (V @ others))
+        others = _orthonormal_columns(others - V.T @ (V @ others))
     return np.vstack([V, others.T])
 
 
@@ -93,7 +93,7 @@ def leading_axes(
     B = rng.standard_normal((A.shape[1], width))
     before = np.zeros(k)
     for _ in range(_MAX_ITERATIONS):
-        Q = _orthonormal(A.times(B))
+        Q = _orthonormal_columns(A.times(B))
         V, s, _ = spectral.thin_svd(A.transposed_times(Q))
         squares = s[:k] ** 2
         if np.all(squares - before <= tolerance * squares):
@@ -102,7 +102,7 @@ def leading_axes(
     return s[:k], np.ascontiguousarray(V[:, :k].T)
 
 
-def _orthonormal(A: Array) -> Array:
+def _orthonormal_columns(A: Array) -> Array:
     """Orthonormal columns that span those of A."""
     Q, _ = scipy_linalg.qr(A, mode="economic", overwrite_a=True, check_finite=False)
     return Q

@@ -58,16 +58,16 @@ def leading_eigenpairs(
     n, b = len(A), k + _SPARE
     found = None
     if n >= _FEW_ROWS and n >= _WORTH_ITERATING * b:
-        found = _by_products(A, k, n // (2 * b) if max_products is None else max_products)
-    d, V = _by_lapack(A, k, overwrite) if found is None else found
+        found = _iterate_krylov(A, k, n // (2 * b) if max_products is None else max_products)
+    d, V = _decompose_by_lapack(A, k, overwrite) if found is None else found
     return d, V * _signs(V)
 
 
-def _by_products(A: Array, k: int, max_products: int) -> tuple[Array, Array] | None:
+def _iterate_krylov(A: Array, k: int, max_products: int) -> tuple[Array, Array] | None:
     """The pairs by block Krylov iteration, condensed now and then; None where it was too slow."""
     b = k + _SPARE
-    B = _orthonormal(np.random.default_rng(0).normal(size=(len(A), b)))
-    C = _multiplied(A, B)
+    B = _orthonormal_basis(np.random.default_rng(0).normal(size=(len(A), b)))
+    C = _multiply_checked(A, B)
     for _ in range(max_products):
         with threads.limited(0):  # narrow matrices, for which threads would only wait
             V, AV, d = _ritz(B, C, b)
@@ -77,8 +77,8 @@ def _by_products(A: Array, k: int, max_products: int) -> tuple[Array, Array] | N
                 return d[:k], V[:, :k]
             if B.shape[1] >= _BLOCKS * b:
                 B, C = V, AV
-            W = _outside(B, R)
-        B, C = np.hstack([B, W]), np.hstack([C, _multiplied(A, W)])
+            W = _orthogonal_directions(B, R)
+        B, C = np.hstack([B, W]), np.hstack([C, _multiply_checked(A, W)])
     return None
 
 
@@ -89,7 +89,7 @@ def _ritz(B: Array, C: Array, b: int) -> tuple[Array, Array, Array]:
     return products.product(B, top), products.product(C, top), d[: -b - 1 : -1]
 
 
-def _by_lapack(A: Array, k: int, overwrite: bool) -> tuple[Array, Array]:
+def _decompose_by_lapack(A: Array, k: int, overwrite: bool) -> tuple[Array, Array]:
     n = len(A)
     if 2 * k >= n:
         d, V = symmetric.eigh(A, overwrite=overwrite)
@@ -101,23 +101,23 @@ def _by_lapack(A: Array, k: int, overwrite: bool) -> tuple[Array, Array]:
     return d[::-1][:k], V[:, ::-1][:, :k]
 
 
-def _multiplied(A: Array, W: Array) -> Array:
+def _multiply_checked(A: Array, W: Array) -> Array:
     product = products.product(A, np.asfortranarray(W))
     _refuse_non_finite(product)
     return product
 
 
-def _outside(B: Array, R: Array) -> Array:
+def _orthogonal_directions(B: Array, R: Array) -> Array:
     """Orthonormal directions of R outside B; twice, as the first time leaves rounding.  [NLA 19]"""
-    W = _orthonormal(_less_projection(B, R))
-    return _orthonormal(_less_projection(B, W))
+    W = _orthonormal_basis(_subtract_projection(B, R))
+    return _orthonormal_basis(_subtract_projection(B, W))
 
 
-def _less_projection(B: Array, R: Array) -> Array:
+def _subtract_projection(B: Array, R: Array) -> Array:
     return R - products.product(B, products.product(B.T, np.asfortranarray(R)))
 
 
-def _orthonormal(W: Array) -> Array:
+def _orthonormal_basis(W: Array) -> Array:
     Q, _ = scipy_linalg.qr(W, mode="economic", check_finite=False)
     return Q
 

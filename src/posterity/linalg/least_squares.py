@@ -66,7 +66,7 @@ def least_squares(A: Array, B: Array, *, A_error: Array | None = None) -> LeastS
     >>> fit.solution, fit.rank
     (array([1., 2.]), 2)
     """
-    A_double, B_double = _checked(A, B, A_error)
+    A_double, B_double = _check_shapes(A, B, A_error)
     B_columns = B_double.reshape(len(B_double), -1)
     b_scale = scaling.power_of_two_scales(scaling.column_magnitudes(B_columns))
     A_scaled, a_scale = _at_one_scale(A_double)
@@ -86,7 +86,7 @@ def least_squares(A: Array, B: Array, *, A_error: Array | None = None) -> LeastS
     )
 
 
-def _checked(A: Array, B: Array, A_error: Array | None) -> tuple[Array, Array]:
+def _check_shapes(A: Array, B: Array, A_error: Array | None) -> tuple[Array, Array]:
     """A and B in doubles, or a sentence about their shapes."""
     if A.ndim != 2 or B.ndim not in (1, 2) or len(A) != len(B):
         raise ValueError(

@@ -38,11 +38,11 @@ def thin_svd(A: Array) -> tuple[Array, Array, Array]:
     if A_double.shape[0] < A_double.shape[1]:
         V, s, Ut = thin_svd(A_double.T)
         return Ut.T, s, V.T
-    by_gram = _by_gram(A_double)
-    return _by_reflections(A_double) if by_gram is None else by_gram
+    by_gram = _decompose_by_gram(A_double)
+    return _decompose_by_reflections(A_double) if by_gram is None else by_gram
 
 
-def _by_gram(A: Array) -> tuple[Array, Array, Array] | None:
+def _decompose_by_gram(A: Array) -> tuple[Array, Array, Array] | None:
     """The decomposition of a tall matrix by its Gram matrix; None where that would lose digits."""
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
         G = products.gram(A)
@@ -57,7 +57,7 @@ def _by_gram(A: Array) -> tuple[Array, Array, Array] | None:
     return products.product(A, np.asfortranarray(W / s)), s, W.T
 
 
-def _by_reflections(A: Array) -> tuple[Array, Array, Array]:
+def _decompose_by_reflections(A: Array) -> tuple[Array, Array, Array]:
     """The decomposition of a tall matrix by that of its triangular factor."""
     scaling.column_magnitudes(A)  # refuses what is not finite
     n, p = A.shape

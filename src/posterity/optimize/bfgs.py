@@ -73,7 +73,9 @@ def minimise_bfgs(
     """
     limits = np.tile([-np.inf, np.inf], (len(x0), 1)) if bounds is None else np.asarray(bounds)
     low, high = limits.T
-    state = _State.at(value_and_gradient, np.clip(np.asarray(x0, float), low, high), low, high)
+    state = _SearchPoint.at(
+        value_and_gradient, np.clip(np.asarray(x0, float), low, high), low, high
+    )
     H, gains, n_iter = inverse_hessian, [np.inf, np.inf], 0
     ending = state.ending(H, gains, tol, least_gain)
     while ending is None and n_iter < max_iter:
@@ -81,7 +83,9 @@ def minimise_bfgs(
         if found is not None:
             n_iter += 1
             moved = found.x - state.x
-            H = _updated(H, moved, np.where(moved != 0.0, found.g - state.g, 0.0), state.g)
+            H = _update_inverse_hessian(
+                H, moved, np.where(moved != 0.0, found.g - state.g, 0.0), state.g
+            )
             gains = [gains[-1], state.f - found.f]
             state = found
             ending = state.ending(H, gains, tol, least_gain)
@@ -97,7 +101,7 @@ def minimise_bfgs(
 
 
 @dataclass(frozen=True)
-class _State:
+class _SearchPoint:
     """A point, the value and the gradient there, and the bounds of the variables."""
 
     x: Array
@@ -113,7 +117,7 @@ class _State:
         x: Array,
         low: Array,
         high: Array,
-    ) -> _State:
+    ) -> _SearchPoint:
         f, g = value_and_gradient(x)
         check_start(x, f, g)
         return cls(x, float(f), g, low, high)
@@ -151,13 +155,13 @@ class _State:
         """The gain of a full step if the inverse Hessian were right."""
         free = self.free
         g = self.g[free]
-        return 0.5 * float(g @ _among(H, free) @ g)
+        return 0.5 * float(g @ _condition_on_free(H, free) @ g)
 
     def direction(self, H: Array | None, longest: float) -> Array:
         """The direction of a step: by the inverse Hessian where known, or down the gradient."""
         free, d = self.free, np.zeros_like(self.x)
         g = self.g[free]
-        d[free] = -g / np.linalg.norm(g) if H is None else -_among(H, free) @ g
+        d[free] = -g / np.linalg.norm(g) if H is None else -_condition_on_free(H, free) @ g
         size = float(np.max(np.abs(d)))
         return d * min(1.0, longest / size) if size > 0.0 else d
 
@@ -166,7 +170,7 @@ class _State:
         value_and_gradient: Callable[[Array], tuple[float, Array]],
         H: Array | None,
         longest: float,
-    ) -> _State | None:
+    ) -> _SearchPoint | None:
         """The first of ever shorter steps that lowers the value enough; None where none does."""
         d, t = self.direction(H, longest), 1.0
         for _ in range(_SHORTENINGS):
@@ -177,26 +181,26 @@ class _State:
             f, g = value_and_gradient(x)
             if np.isfinite(f) and np.all(np.isfinite(g)):
                 if f <= self.f + _SUFFICIENT_DECREASE * promised:
-                    return _State(x, float(f), g, self.low, self.high)
-                t *= _shorter(f - self.f, promised)
+                    return _SearchPoint(x, float(f), g, self.low, self.high)
+                t *= _shorten(f - self.f, promised)
             else:
                 t *= 0.25
         return None
 
 
-def _among(H: Array, free: NDArray[np.bool_]) -> Array:
+def _condition_on_free(H: Array, free: NDArray[np.bool_]) -> Array:
     """The inverse Hessian of the free variables while the others stay where they are."""
     for i in np.flatnonzero(~free):
         H = H - np.outer(H[:, i], H[i]) / H[i, i]
     return H[np.ix_(free, free)]
 
 
-def _shorter(rise: float, promised: float) -> float:
+def _shorten(rise: float, promised: float) -> float:
     """The minimum of the parabola through what is known, between a tenth and a half."""
     return float(np.clip(-0.5 * promised / (rise - promised), 0.1, 0.5))
 
 
-def _updated(H: Array | None, s: Array, y: Array, g: Array) -> Array | None:
+def _update_inverse_hessian(H: Array | None, s: Array, y: Array, g: Array) -> Array | None:
     """The inverse Hessian that agrees with the last step s, from gradient g to g + y.
 
     Where the function curves down along the step, the curvature that was assumed is too large, and
@@ -204,13 +208,13 @@ def _updated(H: Array | None, s: Array, y: Array, g: Array) -> Array | None:
     """
     sy = float(s @ y)
     if sy <= _LEAST_CURVATURE * float(np.linalg.norm(s) * np.linalg.norm(y)):
-        return None if H is None else _flattened(H, s, g)
+        return None if H is None else _flatten_along(H, s, g)
     before = sy / float(y @ y) * np.eye(len(s)) if H is None else H
     A = np.eye(len(s)) - np.outer(s, y) / sy
     return A @ before @ A.T + np.outer(s, s) / sy  # [NW 6.17]
 
 
-def _flattened(H: Array, s: Array, g: Array) -> Array:
+def _flatten_along(H: Array, s: Array, g: Array) -> Array:
     """The inverse Hessian with a quarter of the curvature that it assumed along s."""
     share = float(np.linalg.norm(s) / np.linalg.norm(H @ g))  # of the full step, -H g
     return H + (1.0 / _FLATTER - 1.0) * np.outer(s, s) / (-share * float(g @ s))

@@ -87,10 +87,10 @@ def bounds_reached(
     if bounds is None:
         return ()
     called = names if names is not None else [f"parameter {i}" for i in range(len(x))]
-    return tuple(_reached(x, gradient, bounds, called))
+    return tuple(_iterate_reached(x, gradient, bounds, called))
 
 
-def _reached(
+def _iterate_reached(
     x: Array, gradient: Array, bounds: Sequence[tuple[float, float]], names: Sequence[str]
 ) -> Iterator[ReachedBound]:
     for name, value, slope, (low, high) in zip(names, x, gradient, bounds, strict=True):

@@ -13,7 +13,7 @@ _NEXT_TO_FLAT = 100.0  # times the least gain, for one unit of a parameter
 _STOPPED = 99  # SciPy's status where a callback ends the search
 
 
-class _Gains:
+class _StopWithoutGain:
     """A callback that ends the search when it no longer gains."""
 
     def __init__(self, least: float) -> None:
@@ -74,16 +74,16 @@ def minimise_lbfgs(
     if bounds is not None:
         start = np.clip(start, *np.transpose(bounds))
     result = scipy_optimize.minimize(
-        _within_domain(value_and_gradient, start),
+        _guard_domain(value_and_gradient, start),
         start,
         jac=True,
         method="L-BFGS-B",
         bounds=bounds,
-        callback=_Gains(least_gain) if least_gain > 0.0 else None,
+        callback=_StopWithoutGain(least_gain) if least_gain > 0.0 else None,
         options={"maxiter": max_iter, "gtol": tol, "ftol": 10 * EPS, "maxfun": 20 * max_iter},
     )
     slope = _largest_slope(result.x, result.jac, bounds)
-    reason, converged = _lbfgs_reason(result, slope, tol, max_iter, least_gain)
+    reason, converged = _explain_status(result, slope, tol, max_iter, least_gain)
     held = bounds_reached(result.x, result.jac, bounds, names)
     labels = tuple(bound.label for bound in held)
     optimum = Optimum(
@@ -92,7 +92,7 @@ def minimise_lbfgs(
     return announced(optimum) if announce else optimum
 
 
-def _within_domain(
+def _guard_domain(
     value_and_gradient: Callable[[Array], tuple[float, Array]], start: Array
 ) -> Callable[[Array], tuple[float, Array]]:
     """The function with its domain's outside made high instead of infinite.
@@ -112,7 +112,7 @@ def _within_domain(
     return guarded
 
 
-def _lbfgs_reason(
+def _explain_status(
     result: scipy_optimize.OptimizeResult,
     slope: float,
     tol: float,

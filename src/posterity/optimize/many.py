@@ -106,11 +106,11 @@ def minimise_many(
     f, g, inside = _evaluate(value_and_gradient, start, all_rows)
     x, value = start.copy(), np.where(inside, f, np.inf)
     converged, n_iter = np.zeros(len(x), dtype=bool), np.zeros(len(x), dtype=np.intp)
-    least = _Least(tol, least_gain)
+    least = _StoppingRule(tol, least_gain)
     n, Q = x.shape
     hessians = LastSteps(n, Q, memory) if memory else FullInverses(n, Q)
-    search = _Search(value_and_gradient, hessians, longest_step, least)
-    states = _States.start(all_rows, x, f, g, first_step).select(inside)
+    search = _ManySearch(value_and_gradient, hessians, longest_step, least)
+    states = _ManyStates.start(all_rows, x, f, g, first_step).select(inside)
     while True:
         flat = least.find_reached(states)
         ended = flat | (states.n_iter >= max_iter) | (states.n_shorter > _SHORTENINGS)
@@ -136,7 +136,7 @@ def _evaluate(
 
 
 @dataclass(frozen=True)
-class _States:
+class _ManyStates:
     """Problems that are not finished: where each is, and the step that it tries next."""
 
     which: NDArray[np.intp]  # (m,)
@@ -154,31 +154,31 @@ class _States:
     @classmethod
     def start(
         cls, which: NDArray[np.intp], x: Array, f: Array, g: Array, first_step: float | Array
-    ) -> _States:
+    ) -> _ManyStates:
         """Problems that have not taken a step."""
         none, far = np.zeros(len(x), dtype=np.intp), np.full(len(x), np.inf)
         first = np.broadcast_to(first_step, len(x))
-        return cls(which, x, f, g, _downhill(g), first, far, far, none, none, none)
+        return cls(which, x, f, g, _unit_descent(g), first, far, far, none, none, none)
 
     @property
     def slope(self) -> Array:
         """The length of each gradient."""
         return np.sqrt(dot_rows(self.g, self.g))
 
-    def select(self, chosen: NDArray[np.bool_]) -> _States:
+    def select(self, chosen: NDArray[np.bool_]) -> _ManyStates:
         """Select some of the problems."""
-        return _States(*(getattr(self, field.name)[chosen] for field in fields(self)))
+        return _ManyStates(*(getattr(self, field.name)[chosen] for field in fields(self)))
 
-    def replace_rows(self, chosen: NDArray[np.bool_], others: _States) -> _States:
+    def replace_rows(self, chosen: NDArray[np.bool_], others: _ManyStates) -> _ManyStates:
         """Replace the states of the chosen problems."""
         columns = [getattr(self, field.name).copy() for field in fields(self)]
         for column, field in zip(columns, fields(self), strict=True):
             column[chosen] = getattr(others, field.name)
-        return _States(*columns)
+        return _ManyStates(*columns)
 
 
 @dataclass(frozen=True)
-class _Least:
+class _StoppingRule:
     """The smallest slope and gain that are worth a further step."""
 
     slope: float
@@ -188,29 +188,29 @@ class _Least:
         """The least gain, but no less than what rounding of the value hides."""
         return np.maximum(self.gain, 10.0 * EPS * np.abs(f))
 
-    def find_reached(self, states: _States) -> NDArray[np.bool_]:
+    def find_reached(self, states: _ManyStates) -> NDArray[np.bool_]:
         """Which problems are solved."""
         least = self.gain_at(states.f)
         slow = (states.gain < 10.0 * least) | (states.n_shorter > 0)
         little = slow & (states.promise < 0.1 * least)
         return (states.slope <= self.slope) | (states.n_poor >= 2) | little
 
-    def find_nearly_reached(self, states: _States) -> NDArray[np.bool_]:
+    def find_nearly_reached(self, states: _ManyStates) -> NDArray[np.bool_]:
         """Which problems cannot be improved by any step, and have a slope of rounding only."""
         stuck = states.n_shorter > _SHORTENINGS
         return stuck & (states.slope <= _NEXT_TO_FLAT * self.gain)
 
 
 @dataclass(frozen=True)
-class _Search:
+class _ManySearch:
     """The functions, what is known of their curvature, and the limits of a step."""
 
     value_and_gradient: Functions
     hessians: InverseHessians
     longest: float
-    least: _Least
+    least: _StoppingRule
 
-    def advance(self, states: _States) -> _States:
+    def advance(self, states: _ManyStates) -> _ManyStates:
         """Evaluate the trial point of each problem: it moves there, or tries a shorter step."""
         size = np.max(np.abs(states.d), axis=1, initial=0.0)
         t = np.minimum(states.t, self.longest / np.where(size > 0.0, size, 1.0))
@@ -221,11 +221,13 @@ class _Search:
         # A full step that changes the value by no more than rounding is one to the bottom.
         rounding = np.where(states.n_shorter == 0, 10.0 * EPS * np.abs(states.f), 0.0)
         lower = rise <= _SUFFICIENT_DECREASE * promised + rounding
-        shorter = replace(states, t=t * _shortening(rise, promised), n_shorter=states.n_shorter + 1)
+        shorter = replace(
+            states, t=t * _shorten_by_parabola(rise, promised), n_shorter=states.n_shorter + 1
+        )
         moved = self._move(replace(states, t=t).select(lower), X[lower], f[lower], g[lower])
         return shorter.replace_rows(lower, moved)
 
-    def _move(self, states: _States, X: Array, f: Array, g: Array) -> _States:
+    def _move(self, states: _ManyStates, X: Array, f: Array, g: Array) -> _ManyStates:
         """States at the trial points. Where the function curves down: on, and twice as far."""
         s, y, gain = X - states.x, g - states.g, states.f - f
         curved = dot_rows(s, y) > _LEAST_CURVATURE * np.sqrt(dot_rows(s, s) * dot_rows(y, y))
@@ -234,7 +236,7 @@ class _Search:
         slope = dot_rows(g, d)
         sound = slope < 0.0  # always, but for rounding
         self.hessians.forget(states.which[~sound])
-        fresh = np.where(sound[:, None], d, _downhill(g))
+        fresh = np.where(sound[:, None], d, _unit_descent(g))
         known = self.hessians.learned[states.which]
         return replace(
             states,
@@ -251,13 +253,13 @@ class _Search:
         )
 
 
-def _shortening(rise: Array, promised: Array) -> Array:
+def _shorten_by_parabola(rise: Array, promised: Array) -> Array:
     """The minimum of a parabola, between a tenth and a half: a tenth if out of the domain."""
     beyond = rise - promised
     return np.clip(-0.5 * promised / np.where(beyond > 0.0, beyond, 1.0), 0.1, 0.5)
 
 
-def _downhill(g: Array) -> Array:
+def _unit_descent(g: Array) -> Array:
     """Unit steps down the gradient."""
     size = np.sqrt(dot_rows(g, g))
     return -g / np.where(size > 0.0, size, 1.0)[:, None]

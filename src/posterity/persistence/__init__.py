@@ -2,6 +2,6 @@
 
 from posterity.persistence.describing import Description, describe
 from posterity.persistence.errors import FileError
-from posterity.persistence.saving import load, save, size
+from posterity.persistence.saving import compute_size, load, save
 
-__all__ = ["Description", "FileError", "describe", "load", "save", "size"]
+__all__ = ["Description", "FileError", "compute_size", "describe", "load", "save"]

@@ -46,7 +46,7 @@ class Member:
 def write(file: BinaryIO, header: dict[str, Any], members: Sequence[Member]) -> None:
     """Write a model file."""
     _check_number(members)
-    manifest = _manifest(header, members, [_hash(member) for member in members])
+    manifest = _make_manifest(header, members, [_compute_hash(member) for member in members])
     with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
         for member in (manifest, *members):
             info = zipfile.ZipInfo(member.name, _FIRST_DAY)
@@ -56,10 +56,10 @@ def write(file: BinaryIO, header: dict[str, Any], members: Sequence[Member]) -> 
                     place.write(piece)
 
 
-def size(header: dict[str, Any], members: Sequence[Member]) -> int:
+def compute_size(header: dict[str, Any], members: Sequence[Member]) -> int:
     """Return the number of bytes of the file, to within 100 if a member exceeds 2 GiB."""
     _check_number(members)
-    manifest = _manifest(header, members, ["0" * 64] * len(members))
+    manifest = _make_manifest(header, members, ["0" * 64] * len(members))
     return 22 + sum(
         _OVERHEAD + 2 * len(member.name) + member.size + (48 if member.size > _LARGE else 0)
         for member in (manifest, *members)
@@ -73,7 +73,7 @@ class Archive:
     manifest: dict[str, Any]
     n_bytes: int
     _file: BinaryIO
-    _places: dict[str, container.Place]
+    _places: dict[str, container.MemberPlace]
 
     @property
     def sizes(self) -> dict[str, int]:
@@ -86,9 +86,9 @@ class Archive:
         return len(self._places) - 2
 
     @contextlib.contextmanager
-    def reading(self, name: str) -> Iterator[Reader]:
+    def reading(self, name: str) -> Iterator[MemberReader]:
         """Open a member for reading; its hash is checked at the end."""
-        reader = Reader(self._file, name, self._places[name])
+        reader = MemberReader(self._file, name, self._places[name])
         yield reader
         if reader.left:
             raise FileError(f"{name} is {reader.left} bytes too long.")
@@ -105,10 +105,10 @@ class Archive:
                     reader.take(min(reader.left, _PIECE))
 
 
-class Reader:
+class MemberReader:
     """Sequential reader of one member."""
 
-    def __init__(self, file: BinaryIO, name: str, place: container.Place) -> None:
+    def __init__(self, file: BinaryIO, name: str, place: container.MemberPlace) -> None:
         self.name, self.left, self.hash = name, place.size, hashlib.sha256()
         self._file, self._position = file, place.start
 
@@ -134,7 +134,7 @@ class Reader:
 
 
 @contextlib.contextmanager
-def opened(path: str | os.PathLike[str]) -> Iterator[Archive]:
+def open_archive(path: str | os.PathLike[str]) -> Iterator[Archive]:
     """Open a model file, checking its manifest and member sizes.
 
     Errors raised while it is open name the file.
@@ -144,30 +144,30 @@ def opened(path: str | os.PathLike[str]) -> Iterator[Archive]:
         if not stat.S_ISREG(os.stat(place).st_mode):
             raise FileError("This is not a file.")
         with place.open("rb") as file:
-            yield _archive(file)
+            yield _read_archive(file)
     except FileError as error:
         raise FileError(f"{place}: {error}") from error
 
 
-def _archive(file: BinaryIO) -> Archive:
+def _read_archive(file: BinaryIO) -> Archive:
     n_bytes = os.fstat(file.fileno()).st_size
-    places = container.places(file, n_bytes)
+    places = container.find_members(file, n_bytes)
     manifest = _read_manifest(file, places)
-    _compare(manifest, places)
+    _check_members(manifest, places)
     return Archive(manifest, n_bytes, file, places)
 
 
-def _read_manifest(file: BinaryIO, places: dict[str, container.Place]) -> dict[str, Any]:
+def _read_manifest(file: BinaryIO, places: dict[str, container.MemberPlace]) -> dict[str, Any]:
     """Read the manifest, if the format version is supported."""
     if next(iter(places), None) != MANIFEST:
         raise FileError("This is not a model file: its first member is not manifest.json.")
     place = places[MANIFEST]
     if place.size > _MAX_MANIFEST:
         raise FileError(f"manifest.json has {place.size:,} bytes, more than allowed.")
-    text = Reader(file, MANIFEST, place).take(place.size)
+    text = MemberReader(file, MANIFEST, place).take(place.size)
     if zlib.crc32(text) != place.crc:
         raise FileError("manifest.json is damaged: its checksum is wrong.")
-    manifest = strict_json.loads(text, MANIFEST)
+    manifest = strict_json.read_json(text, MANIFEST)
     if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
         raise FileError("This is a ZIP file, but not a posterity model.")
     version = manifest.get("format_version")
@@ -181,7 +181,7 @@ def _read_manifest(file: BinaryIO, places: dict[str, container.Place]) -> dict[s
     return manifest
 
 
-def _compare(manifest: dict[str, Any], places: dict[str, container.Place]) -> None:
+def _check_members(manifest: dict[str, Any], places: dict[str, container.MemberPlace]) -> None:
     """Check that the manifest and the members of the file agree."""
     announced = manifest.get("members")
     if not isinstance(announced, dict):
@@ -194,10 +194,10 @@ def _compare(manifest: dict[str, Any], places: dict[str, container.Place]) -> No
         if name not in places or name not in announced:
             raise FileError(f"The member {name!r:.60} is missing from the file.")
     for name, said in announced.items():
-        _compare_member(name, said, places[name].size)
+        _check_member(name, said, places[name].size)
 
 
-def _compare_member(name: str, said: Any, size: int) -> None:
+def _check_member(name: str, said: Any, size: int) -> None:
     if not isinstance(said, dict) or set(said) != {"size", "sha256"}:
         raise FileError(f"manifest.json does not say the size and the hash of {name}.")
     if type(said["size"]) is not int or said["size"] != size:
@@ -206,18 +206,20 @@ def _compare_member(name: str, said: Any, size: int) -> None:
         raise FileError(f"manifest.json gives no hash for {name}.")
 
 
-def _manifest(header: dict[str, Any], members: Sequence[Member], hashes: Sequence[str]) -> Member:
+def _make_manifest(
+    header: dict[str, Any], members: Sequence[Member], hashes: Sequence[str]
+) -> Member:
     announced = {
         member.name: {"size": member.size, "sha256": digest}
         for member, digest in zip(members, hashes, strict=True)
     }
-    text = strict_json.dumps(
+    text = strict_json.write_json(
         {"format": FORMAT, "format_version": FORMAT_VERSION, **header, "members": announced}
     )
     return Member(MANIFEST, len(text), lambda: iter((text,)))
 
 
-def _hash(member: Member) -> str:
+def _compute_hash(member: Member) -> str:
     digest = hashlib.sha256()
     for piece in member.pieces():
         digest.update(piece)

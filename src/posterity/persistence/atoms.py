@@ -45,14 +45,14 @@ def is_atom(value: Any) -> bool:
     return plain or isinstance(value, kinds)
 
 
-def encoded(value: Any) -> Any:
+def encode_atom(value: Any) -> Any:
     """Encode an atomic value that :func:`refusal` accepts as JSON."""
     if value is None or isinstance(value, bool) or type(value) is str:
         return value
     if isinstance(value, np.generic):
-        return _encoded_scalar(value)
+        return _encode_scalar(value)
     if isinstance(value, int):
-        return value if -_WIDE <= value < _WIDE else {"int": _hex(value)}
+        return value if -_WIDE <= value < _WIDE else {"int": _format_hex(value)}
     if isinstance(value, float):
         return value if math.isfinite(value) else {"float": str(value)}
     if isinstance(value, bytes):
@@ -64,7 +64,7 @@ def encoded(value: Any) -> Any:
     return {"ufunc": value.__name__} if isinstance(value, np.ufunc) else {"type": _NAMES[value]}
 
 
-def refusal(value: Any) -> str:
+def explain_refusal(value: Any) -> str:
     """Return why an atomic value cannot be written, or "" if it can."""
     if isinstance(value, np.generic | np.dtype):
         dtype = np.dtype(value) if isinstance(value, np.dtype) else value.dtype
@@ -87,7 +87,7 @@ def refusal(value: Any) -> str:
     return ""
 
 
-def decoded(value: Any) -> Any:
+def decode_atom(value: Any) -> Any:
     """Decode an atomic value of model.json."""
     if value is None or isinstance(value, bool | int | float | str):
         return value
@@ -101,33 +101,33 @@ def decoded(value: Any) -> Any:
     raise FileError(f"model.json contains a value of unknown kind: {value!r:.80}.")
 
 
-def _encoded_scalar(value: np.generic) -> Any:
+def _encode_scalar(value: np.generic) -> Any:
     dtype = value.dtype.newbyteorder("<")
     number = value.item()
     pair = [number.real, number.imag] if isinstance(number, complex) else [number]
-    return {"scalar": [dtype.str, *(encoded(part) for part in pair)]}
+    return {"scalar": [dtype.str, *(encode_atom(part) for part in pair)]}
 
 
-def _hex(value: int) -> str:
+def _format_hex(value: int) -> str:
     return f"{value:x}"
 
 
-def _whole(content: str) -> int:
+def _decode_integer(content: str) -> int:
     if not _INT.fullmatch(content):
         raise ValueError("not an integer")
     return int(content, 16)
 
 
-def _scalar(content: list[Any]) -> Any:
+def _decode_scalar(content: list[Any]) -> Any:
     kind, *parts = content
     if not isinstance(kind, str) or not _SCALAR.fullmatch(kind):
         raise ValueError("not a scalar type")
-    values = [decoded(part) for part in parts]
+    values = [decode_atom(part) for part in parts]
     item = complex(*values) if kind in _COMPLEX else _only(values)
     if type(item) is not _ITEMS[kind[1]]:
         raise ValueError("the value is not of the type")
     found = np.dtype(kind).type(item)
-    if encoded(found) != {"scalar": content}:
+    if encode_atom(found) != {"scalar": content}:
         raise ValueError("the value is not of the type")
     return found
 
@@ -137,13 +137,13 @@ def _only(values: list[Any]) -> Any:
     return value
 
 
-def _dtype(content: str) -> np.dtype[Any]:
+def _decode_dtype(content: str) -> np.dtype[Any]:
     if not isinstance(content, str) or not (_SCALAR.fullmatch(content) or content == "|O"):
         raise ValueError("not an array type")
     return np.dtype(content)
 
 
-def _slice(content: list[Any]) -> slice:
+def _decode_slice(content: list[Any]) -> slice:
     if len(content) != 3 or not all(end is None or type(end) is int for end in content):
         raise ValueError("no slice")
     return slice(*content)
@@ -151,11 +151,11 @@ def _slice(content: list[Any]) -> slice:
 
 _DECODERS: dict[str, Any] = {
     "float": lambda content: _NOT_FINITE[content],
-    "int": _whole,
+    "int": _decode_integer,
     "bytes": bytes.fromhex,
-    "scalar": _scalar,
-    "dtype": _dtype,
+    "scalar": _decode_scalar,
+    "dtype": _decode_dtype,
     "type": lambda content: _TYPES[content],
     "ufunc": lambda content: _UFUNCS[content],
-    "slice": _slice,
+    "slice": _decode_slice,
 }

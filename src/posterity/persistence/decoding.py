@@ -29,11 +29,11 @@ def check_names(document: Any, registry: Registry) -> None:
     for entry in document["objects"]:
         if not isinstance(entry, dict):
             raise FileError(f"model.json lists {entry!r:.40}, which does not describe an object.")
-    for name in names(document):
+    for name in list_class_names(document):
         registry.found(name)
 
 
-def names(document: Any) -> list[Any]:
+def list_class_names(document: Any) -> list[Any]:
     """Yield the class name of each object of a document."""
     return [entry["class"] for entry in document["objects"] if "class" in entry]
 
@@ -93,7 +93,7 @@ class _Decoder:
             if kind == "function":
                 return self.registry.found(content)
         self._parts.append(ATOM)
-        return atoms.decoded(said)
+        return atoms.decode_atom(said)
 
     def values(self, said: Any) -> list[Any]:
         """Decode a list of the document."""
@@ -144,10 +144,10 @@ class _Decoder:
         return made.reshape(shape_)
 
     def _random(self, random_: Any, state_: Any) -> random_states.Random:
-        return random_states.restored(random_, self.value(state_))
+        return random_states.restore_generator(random_, self.value(state_))
 
     def _foreign(self, kind_: Any, parts_: Any) -> Any:
-        return foreign.make(kind_, self.values(parts_))
+        return foreign.make_object(kind_, self.values(parts_))
 
     def _instance(self, class_: Any, fields_: Any) -> Any:
         cls = self.registry.found(class_)
@@ -155,9 +155,9 @@ class _Decoder:
             raise FileError(f"model.json describes an invalid object of class {class_!r:.80}.")
         said = {name: self.value(part) for name, part in fields_.items()}
         parts = upgrades.upgrade(class_, said)
-        fields.check(cls, parts, types_too=not self.registry.is_own(cls))
-        built = fields.build(cls, parts)
-        foreign.complete(built, parts)
+        fields.check_fields(cls, parts, types_too=not self.registry.is_own(cls))
+        built = fields.build_object(cls, parts)
+        foreign.restore_derived_state(built, parts)
         return built
 
 

@@ -98,22 +98,22 @@ def describe(path: str | os.PathLike[str]) -> Description:
     >>> said.class_name, said.training_rows, said.parameters["alpha"]
     ('RidgeRegression', 0, '2.0')
     """
-    with archive.opened(path) as opened:
+    with archive.open_archive(path) as opened:
         opened.verify()
         summary: Any = opened.manifest.get("summary")
         notes: Any = opened.manifest.get("notes")
         try:
             return Description(
-                class_name=_text(summary["class"]),
-                estimator=_text(summary["estimator"]),
-                parameters=_texts(summary["parameters"]),
-                log_evidence=_number(summary["log_evidence"]),
-                training_rows=_count(summary["training_rows"]),
-                target=_maybe(summary["target"]),
-                task=_maybe(summary["task"]),
-                inputs=tuple(_text(name) for name in summary["inputs"]),
-                notes=tuple(_text(note) for note in notes),
-                versions=versions(opened.manifest),
+                class_name=_read_text(summary["class"]),
+                estimator=_read_text(summary["estimator"]),
+                parameters=_read_texts(summary["parameters"]),
+                log_evidence=_read_number(summary["log_evidence"]),
+                training_rows=_read_count(summary["training_rows"]),
+                target=_read_optional_text(summary["target"]),
+                task=_read_optional_text(summary["task"]),
+                inputs=tuple(_read_text(name) for name in summary["inputs"]),
+                notes=tuple(_read_text(note) for note in notes),
+                versions=read_versions(opened.manifest),
                 n_bytes=opened.n_bytes,
                 members=opened.sizes,
             )
@@ -121,9 +121,9 @@ def describe(path: str | os.PathLike[str]) -> Description:
             raise FileError("manifest.json does not say what the model is.") from error
 
 
-def header(model: Any, training_rows: int) -> dict[str, Any]:
+def make_header(model: Any, training_rows: int) -> dict[str, Any]:
     """Return the description of a model for the manifest."""
-    inside = _inside(model)
+    inside = _find_inner_estimator(model)
     schema = model.schema if isinstance(model, tables.TableModel) else None
     evidence = getattr(inside, "log_evidence_", None)
     total = None if evidence is None else float(np.sum(evidence))
@@ -136,48 +136,48 @@ def header(model: Any, training_rows: int) -> dict[str, Any]:
         "summary": {
             "class": type(model).__name__,
             "estimator": type(inside).__name__,
-            "parameters": _parameters(inside),
+            "parameters": _format_parameters(inside),
             "log_evidence": total if total is not None and math.isfinite(total) else None,
             "training_rows": training_rows,
             "target": None if schema is None else schema.target,
             "task": None if schema is None else schema.task,
             "inputs": [] if schema is None else [column.name for column in schema.inputs],
         },
-        "notes": _notes(training_rows),
+        "notes": _make_notes(training_rows),
     }
 
 
-def versions(manifest: dict[str, Any]) -> dict[str, str]:
+def read_versions(manifest: dict[str, Any]) -> dict[str, str]:
     """Return the library versions that wrote a file."""
     try:
-        return _texts(manifest["versions"])
+        return _read_texts(manifest["versions"])
     except (TypeError, KeyError) as error:
         raise FileError("manifest.json does not say which versions wrote the file.") from error
 
 
-def _notes(training_rows: int) -> list[str]:
+def _make_notes(training_rows: int) -> list[str]:
     if not training_rows:
         return []
     rows = "1 row" if training_rows == 1 else f"{training_rows:,} rows"
     return [f"The file contains {rows} of training data, which anyone with the file can read."]
 
 
-def _inside(model: Any) -> Any:
+def _find_inner_estimator(model: Any) -> Any:
     """Return the estimator inside a TableModel, pipeline or search."""
     if isinstance(model, tables.TableModel):
-        return _inside(vars(model).get("estimator_", model.estimator))
+        return _find_inner_estimator(vars(model).get("estimator_", model.estimator))
     if isinstance(model, Pipeline):
-        return _inside(model.steps[-1][1])
+        return _find_inner_estimator(model.steps[-1][1])
     held = (getattr(model, "__dict__", {}).get(name) for name in _FITTED_INSIDE)
-    return next((_inside(found) for found in held if found is not None), model)
+    return next((_find_inner_estimator(found) for found in held if found is not None), model)
 
 
-def _parameters(inside: Any) -> dict[str, str]:
+def _format_parameters(inside: Any) -> dict[str, str]:
     given = inside.get_params(deep=False) if callable(getattr(inside, "get_params", None)) else {}
-    return {name: _shown(value) for name, value in given.items()}
+    return {name: _format_value(value) for name, value in given.items()}
 
 
-def _shown(value: Any) -> str:
+def _format_value(value: Any) -> str:
     """Format a value; objects without a repr are named by their class."""
     if isinstance(value, types.FunctionType):
         text = value.__qualname__
@@ -190,30 +190,30 @@ def _shown(value: Any) -> str:
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
 
 
-def _text(said: Any) -> str:
+def _read_text(said: Any) -> str:
     """Return text without control characters."""
     if not isinstance(said, str):
         raise TypeError
     return "".join(c if c.isprintable() else "?" for c in said[: 2 * _LONGEST])
 
 
-def _texts(said: Any) -> dict[str, str]:
+def _read_texts(said: Any) -> dict[str, str]:
     if not isinstance(said, dict):
         raise TypeError
-    return {_text(name): _text(value) for name, value in said.items()}
+    return {_read_text(name): _read_text(value) for name, value in said.items()}
 
 
-def _maybe(said: Any) -> str | None:
-    return None if said is None else _text(said)
+def _read_optional_text(said: Any) -> str | None:
+    return None if said is None else _read_text(said)
 
 
-def _number(said: Any) -> float | None:
+def _read_number(said: Any) -> float | None:
     if said is not None and type(said) not in (int, float):
         raise TypeError
     return None if said is None else float(said)
 
 
-def _count(said: Any) -> int:
+def _read_count(said: Any) -> int:
     if type(said) is not int or said < 0:
         raise TypeError
     return said

@@ -67,7 +67,7 @@ def encode(model: Any, known: registry.Registry, name: str = "The model") -> Doc
 
 
 @dataclass
-class _Open:
+class _OpenObject:
     """An object whose parts are being written."""
 
     value: Any
@@ -88,45 +88,45 @@ class _Encoder:
 
     def add(self, model: Any, name: str) -> None:
         """Write a model after its parts, with a stack instead of recursion."""
-        stack: list[_Open | tuple[Any, str]] = [(model, name)]
+        stack: list[_OpenObject | tuple[Any, str]] = [(model, name)]
         while stack:
             top = stack.pop()
-            if isinstance(top, _Open):
+            if isinstance(top, _OpenObject):
                 self._close(top)
             elif not self._is_written(*top):
                 opened = self._begin(*top)
                 stack.append(opened)
-                stack.extend(reversed(list(self._unwritten(opened))))
+                stack.extend(reversed(list(self._find_unwritten(opened))))
 
     def reference(self, value: Any) -> Any:
         """Return the reference to a value that was written."""
-        return self._written[id(value)] if id(value) in self._written else self._atom(value)
+        return self._written[id(value)] if id(value) in self._written else self._encode_atom(value)
 
     def _is_written(self, value: Any, where: str) -> bool:
         """Return whether a value is written; atoms and arrays are written now."""
         if id(value) in self._written:
             return True
         if atoms.is_atom(value):
-            if reason := self._refusal(value):
-                raise FileError(_sentence(where, reason))
+            if reason := self._explain_refusal(value):
+                raise FileError(_format_refusal(where, reason))
             return True
         if type(value) in (np.ndarray, np.memmap) and value.dtype != np.object_:
             self._remember(value, {"array": len(self.arrays)}, ATOM)
-            self.arrays.append(npy.member(f"arrays/{len(self.arrays)}.npy", value, where))
+            self.arrays.append(npy.make_member(f"arrays/{len(self.arrays)}.npy", value, where))
             return True
         return False
 
-    def _begin(self, value: Any, where: str) -> _Open:
+    def _begin(self, value: Any, where: str) -> _OpenObject:
         if id(value) in self._open:
             raise FileError(f"{where} contains itself, which a model file does not support.")
         self._open.add(id(value))
-        return _Open(value, where, list(self._parts(value, where)))
+        return _OpenObject(value, where, list(self._list_parts(value, where)))
 
-    def _close(self, opened: _Open) -> None:
+    def _close(self, opened: _OpenObject) -> None:
         """Write an object whose parts were written."""
         value = opened.value
         extent = Extent.around(self._extents.get(id(part), ATOM) for _, part in opened.parts)
-        self.objects.append(self._entry(opened))
+        self.objects.append(self._make_entry(opened))
         self._remember(value, {"ref": len(self.objects) - 1}, extent)
         self._kept.append(opened.parts)
         self._open.discard(id(value))
@@ -135,12 +135,12 @@ class _Encoder:
         self._written[id(value)], self._extents[id(value)] = reference, extent
         self._kept.append(value)
 
-    def _unwritten(self, opened: _Open) -> Iterator[tuple[Any, str]]:
+    def _find_unwritten(self, opened: _OpenObject) -> Iterator[tuple[Any, str]]:
         for label, part in opened.parts:
             if not self._is_written(part, opened.where + label):
                 yield part, opened.where + label
 
-    def _parts(self, value: Any, where: str) -> Iterator[tuple[str, Any]]:
+    def _list_parts(self, value: Any, where: str) -> Iterator[tuple[str, Any]]:
         """Yield the parts of an object, each with its path for messages."""
         if type(value) in (list, tuple):
             yield from ((f"[{i}]", part) for i, part in enumerate(value))
@@ -151,17 +151,17 @@ class _Encoder:
         elif type(value) is np.ndarray:
             yield from ((f"[{i}]", part) for i, part in enumerate(value.reshape(-1)))
         elif random_states.is_random(value):
-            yield ".state", random_states.state_of(value, where)
+            yield ".state", random_states.read_state(value, where)
         elif foreign.find_kind(value):
             yield from ((f" (part {i})", part) for i, part in enumerate(foreign.take_apart(value)))
         else:
-            name = self._known(value, where)
-            parts = fields.of(rowless.without(value))
-            fields.check(type(value), parts, types_too=not self.known.is_own(type(value)))
-            self.training_rows = max(self.training_rows, _training_rows(name, parts))
+            name = self._find_class_name(value, where)
+            parts = fields.read_fields(rowless.drop_rows(value))
+            fields.check_fields(type(value), parts, types_too=not self.known.is_own(type(value)))
+            self.training_rows = max(self.training_rows, _count_training_rows(name, parts))
             yield from ((f".{at}", part) for at, part in parts.items())
 
-    def _entry(self, opened: _Open) -> Any:
+    def _make_entry(self, opened: _OpenObject) -> Any:
         """Return the document entry of an object."""
         value, parts = opened.value, [self.reference(part) for _, part in opened.parts]
         if type(value) in (list, tuple):
@@ -180,19 +180,19 @@ class _Encoder:
             "fields": dict(zip(names, parts, strict=True)),
         }
 
-    def _atom(self, value: Any) -> Any:
+    def _encode_atom(self, value: Any) -> Any:
         name = self._name_of_function(value)
-        return atoms.encoded(value) if name is None else {"function": name}
+        return atoms.encode_atom(value) if name is None else {"function": name}
 
-    def _refusal(self, value: Any) -> str:
-        return "" if self._name_of_function(value) else atoms.refusal(value)
+    def _explain_refusal(self, value: Any) -> str:
+        return "" if self._name_of_function(value) else atoms.explain_refusal(value)
 
     def _name_of_function(self, value: Any) -> str | None:
         """Return the registered name of a function or class, if any."""
         named = isinstance(value, type) or type(value).__name__ == "function"
         return self.known.name_of(value) if named else None
 
-    def _known(self, value: Any, where: str) -> str:
+    def _find_class_name(self, value: Any, where: str) -> str:
         """Return the registered name of an object's class; raise if it is unknown."""
         if array_api_compat.is_array_api_obj(value) and not isinstance(value, np.ndarray):
             raise FileError(
@@ -201,11 +201,11 @@ class _Encoder:
             )
         cls = type(value)
         if (name := self.known.name_of(cls)) is None:
-            raise FileError(_sentence(where, f"a {cls.__module__}.{cls.__qualname__}"))
+            raise FileError(_format_refusal(where, f"a {cls.__module__}.{cls.__qualname__}"))
         return name
 
 
-def _training_rows(name: str, parts: dict[str, Any]) -> int:
+def _count_training_rows(name: str, parts: dict[str, Any]) -> int:
     """Return the number of training rows that an object contains.
 
     In a table, tuples are whole rows; other values are columns.
@@ -219,7 +219,7 @@ def _training_rows(name: str, parts: dict[str, Any]) -> int:
     return max(counts, default=0)
 
 
-def _sentence(where: str, what: str) -> str:
+def _format_refusal(where: str, what: str) -> str:
     return (
         f"{where} is {what}, which a model file cannot contain. If it is your class or function, "
         "pass it in classes= to save and load; otherwise use skops."

@@ -19,21 +19,21 @@ from posterity.persistence.errors import FileError
 _MAX_NAME = 100
 
 
-def of(value: Any) -> dict[str, Any]:
+def read_fields(value: Any) -> dict[str, Any]:
     """Return the fields of an object by name, without cached values."""
     cls: Any = type(value)
     if dataclasses.is_dataclass(value):
-        return {name: getattr(value, name) for name in _declared(cls) or ()}
+        return {name: getattr(value, name) for name in _list_declared_fields(cls) or ()}
     if is_named_tuple(cls):
         return dict(zip(cls._fields, value, strict=True))
     state = value.__getstate__() or {}
     if not isinstance(state, dict):
         raise FileError(f"{cls.__qualname__} has slots, which model files do not support.")
-    caches = _caches(cls) | {"_sklearn_version"}
+    caches = _find_cached_properties(cls) | {"_sklearn_version"}
     return {name: part for name, part in state.items() if name not in caches}
 
 
-def build(cls: type, parts: dict[str, Any]) -> Any:
+def build_object(cls: type, parts: dict[str, Any]) -> Any:
     """Build an object with these fields, without running code of its class."""
     if is_named_tuple(cls):
         return tuple.__new__(cls, parts.values())
@@ -43,9 +43,9 @@ def build(cls: type, parts: dict[str, Any]) -> Any:
     return value
 
 
-def check(cls: type, parts: dict[str, Any], *, types_too: bool) -> None:
+def check_fields(cls: type, parts: dict[str, Any], *, types_too: bool) -> None:
     """Raise FileError unless these are valid fields of the class."""
-    if (declared := _declared(cls)) is not None:
+    if (declared := _list_declared_fields(cls)) is not None:
         if tuple(parts) != declared:
             different = sorted(set(parts) ^ set(declared)) or list(parts)
             raise FileError(
@@ -55,8 +55,8 @@ def check(cls: type, parts: dict[str, Any], *, types_too: bool) -> None:
     else:
         _check_attributes(cls, parts)
     if types_too:
-        for name, hint in _hints(cls).items():
-            if name in parts and not fits(parts[name], hint):
+        for name, hint in _resolve_annotations(cls).items():
+            if name in parts and not matches_annotation(parts[name], hint):
                 raise FileError(
                     f"{cls.__qualname__}.{name} cannot be a {type(parts[name]).__name__}."
                 )
@@ -67,28 +67,30 @@ def is_named_tuple(cls: type) -> bool:
     return issubclass(cls, tuple) and isinstance(vars(cls).get("_fields"), tuple)
 
 
-def fits(value: Any, hint: Any) -> bool:
+def matches_annotation(value: Any, hint: Any) -> bool:
     """Return whether a value matches an annotation; True if in doubt.
 
     Examples
     --------
-    >>> fits(2, float), fits("2", float), fits(None, float | None), fits((1, "a"), tuple[int, ...])
-    (True, False, True, False)
+    >>> matches_annotation(2, float), matches_annotation("2", float)
+    (True, False)
+    >>> matches_annotation(None, float | None), matches_annotation((1, "a"), tuple[int, ...])
+    (True, False)
     """
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if origin in (typing.Union, types.UnionType):
-        return any(fits(value, choice) for choice in arguments)
+        return any(matches_annotation(value, choice) for choice in arguments)
     if origin is typing.Literal:
         return value in arguments
     if origin is tuple:
-        return isinstance(value, tuple) and _entries_fit(value, arguments)
+        return isinstance(value, tuple) and _entries_match(value, arguments)
     if origin is collections.abc.Callable:
         return callable(value)
     kind = origin if origin is not None else hint
-    return _is_of(value, kind) if isinstance(kind, type) and kind is not Any else True
+    return _is_instance(value, kind) if isinstance(kind, type) and kind is not Any else True
 
 
-def _is_of(value: Any, kind: type) -> bool:
+def _is_instance(value: Any, kind: type) -> bool:
     """Return whether a value has a type; NumPy numbers count as Python numbers."""
     if kind is bool:
         return isinstance(value, bool | np.bool_)
@@ -100,15 +102,17 @@ def _is_of(value: Any, kind: type) -> bool:
     return isinstance(value, kind)
 
 
-def _entries_fit(value: tuple[Any, ...], hints: tuple[Any, ...]) -> bool:
+def _entries_match(value: tuple[Any, ...], hints: tuple[Any, ...]) -> bool:
     if len(hints) == 2 and hints[1] is Ellipsis:
-        return all(fits(entry, hints[0]) for entry in value)
+        return all(matches_annotation(entry, hints[0]) for entry in value)
     pairs = zip(value, hints, strict=False)
-    return len(value) == len(hints) and all(fits(entry, hint) for entry, hint in pairs)
+    return len(value) == len(hints) and all(
+        matches_annotation(entry, hint) for entry, hint in pairs
+    )
 
 
 @functools.cache
-def _declared(cls: type) -> tuple[str, ...] | None:
+def _list_declared_fields(cls: type) -> tuple[str, ...] | None:
     if dataclasses.is_dataclass(cls):
         kept = (field for field in dataclasses.fields(cls) if not field.metadata.get("transient"))
         return tuple(field.name for field in kept)
@@ -116,22 +120,22 @@ def _declared(cls: type) -> tuple[str, ...] | None:
 
 
 @functools.cache
-def _hints(cls: type) -> dict[str, Any]:
+def _resolve_annotations(cls: type) -> dict[str, Any]:
     """Return the annotations of the declared fields."""
     hints = typing.get_type_hints(cls)
-    unset = _may_be_unset(cls)
-    found = {name: hints.get(name, Any) for name in _declared(cls) or ()}
+    unset = _find_optional_fields(cls)
+    found = {name: hints.get(name, Any) for name in _list_declared_fields(cls) or ()}
     return {name: hint | None if name in unset else hint for name, hint in found.items()}
 
 
-def _may_be_unset(cls: type) -> set[str]:
+def _find_optional_fields(cls: type) -> set[str]:
     """Return fields that may be None although their annotation does not say so."""
     declared = dataclasses.fields(cls) if dataclasses.is_dataclass(cls) else ()
     return {f.name for f in declared if f.default is None or f.metadata.get("positive")}
 
 
 @functools.cache
-def _caches(cls: type) -> frozenset[str]:
+def _find_cached_properties(cls: type) -> frozenset[str]:
     members = inspect.getmembers_static(cls)
     return frozenset(name for name, m in members if isinstance(m, functools.cached_property))
 
@@ -141,7 +145,11 @@ def _check_attributes(cls: type, parts: dict[str, Any]) -> None:
     for name in parts:
         plain = name.isidentifier() and not name.startswith("__") and len(name) <= _MAX_NAME
         there = inspect.getattr_static(cls, name, None) if plain else None
-        hides = callable(there) or inspect.isdatadescriptor(there) or name in _caches(cls)
+        hides = (
+            callable(there)
+            or inspect.isdatadescriptor(there)
+            or name in _find_cached_properties(cls)
+        )
         if not plain or hides:
             raise FileError(f"{cls.__qualname__} cannot have an attribute {name!r:.60}.")
     if issubclass(cls, BaseEstimator):

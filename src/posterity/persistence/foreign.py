@@ -25,7 +25,7 @@ _NAMES = """beta cauchy chi2 expon exponnorm gamma halfcauchy halfnorm invgamma 
 _DISTRIBUTIONS = frozenset(_NAMES.split())
 
 
-class _Kind(NamedTuple):
+class _ForeignKind(NamedTuple):
     """How objects of some types are decomposed and restored."""
 
     types: tuple[type, ...]
@@ -35,7 +35,7 @@ class _Kind(NamedTuple):
 
 def find_kind(value: Any) -> str | None:
     """Return the kind of a foreign object; None for all others."""
-    if type(value) in _FROZEN and not _is_named(value.dist):
+    if type(value) in _FROZEN and not _is_scipy_distribution(value.dist):
         return None
     return next((name for name, kind in _KINDS.items() if type(value) in kind.types), None)
 
@@ -45,7 +45,7 @@ def take_apart(value: Any) -> list[Any]:
     return _KINDS[str(find_kind(value))].take_apart(value)
 
 
-def make(name: Any, parts: list[Any]) -> Any:
+def make_object(name: Any, parts: list[Any]) -> Any:
     """Build an object from its parts; raise FileError if they are invalid."""
     if not isinstance(name, str) or name not in _KINDS:
         raise FileError(f"model.json describes an unknown kind of object: {name!r:.80}.")
@@ -55,7 +55,7 @@ def make(name: Any, parts: list[Any]) -> Any:
         raise FileError(f"model.json describes an invalid {name}: {error}") from error
 
 
-def complete(value: Any, parts: dict[str, Any]) -> None:
+def restore_derived_state(value: Any, parts: dict[str, Any]) -> None:
     """Restore state that scikit-learn does not store."""
     if type(value) is IsotonicRegression:
         try:
@@ -76,7 +76,7 @@ def _make_masked(data: Any, mask: Any, fill_value: Any) -> Any:
     return np.ma.MaskedArray(data, mask=mask, fill_value=fill_value)
 
 
-def _is_named(dist: Any) -> bool:
+def _is_scipy_distribution(dist: Any) -> bool:
     """Return whether this is a distribution of SciPy."""
     return dist.name in _DISTRIBUTIONS and type(dist) is type(getattr(stats, dist.name))
 
@@ -104,8 +104,8 @@ def _make_spline(t: Any, c: Any, k: Any, extrapolate: Any, axis: Any) -> Any:
 
 
 _KINDS = {
-    "bunch": _Kind((Bunch,), lambda value: [dict(value)], lambda named: Bunch(**named)),
-    "distribution": _Kind(_FROZEN, _take_frozen, _make_frozen),
-    "masked array": _Kind((np.ma.MaskedArray,), _take_masked, _make_masked),
-    "spline": _Kind((interpolate.BSpline,), _take_spline, _make_spline),
+    "bunch": _ForeignKind((Bunch,), lambda value: [dict(value)], lambda named: Bunch(**named)),
+    "distribution": _ForeignKind(_FROZEN, _take_frozen, _make_frozen),
+    "masked array": _ForeignKind((np.ma.MaskedArray,), _take_masked, _make_masked),
+    "spline": _ForeignKind((interpolate.BSpline,), _take_spline, _make_spline),
 }

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.lib import format as npy_format
 from numpy.typing import NDArray
 
-from posterity.persistence.archive import Member, Reader
+from posterity.persistence.archive import Member, MemberReader
 from posterity.persistence.errors import FileError
 
 _PLAIN = re.compile(r"\|b1|\|[iu]1|<[iu][248]|<f[248]|<c(8|16)|\|S[1-9]\d{0,6}|<U[1-9]\d{0,6}")
@@ -26,24 +26,24 @@ _PIECE = 1 << 24  # bytes
 _LAST_CHARACTER = 0x10FFFF
 
 
-def member(name: str, array: NDArray[Any], where: str) -> Member:
+def make_member(name: str, array: NDArray[Any], where: str) -> Member:
     """Return the member of an array; ``where`` is its path in the model for errors."""
-    dtype = _little_endian(array.dtype)
-    if _refusal(npy_format.dtype_to_descr(dtype)):
+    dtype = _convert_to_little_endian(array.dtype)
+    if _explain_refusal(npy_format.dtype_to_descr(dtype)):
         raise FileError(
             f"{where} is an array of type {array.dtype}, which a model file cannot contain: use "
             "integers, floats of at most 64 bits, booleans or text."
         )
-    header = _header(array, dtype)
+    header = _make_header(array, dtype)
 
     def pieces() -> Iterator[bytes | memoryview]:
         yield header
-        yield from _contents(array, dtype)
+        yield from _write_contents(array, dtype)
 
     return Member(name, len(header) + array.size * dtype.itemsize, pieces)
 
 
-def read(reader: Reader) -> NDArray[Any]:
+def read_array(reader: MemberReader) -> NDArray[Any]:
     """Read the array of a member, after checking the member's size."""
     dtype, fortran, shape = _read_header(reader)
     count = math.prod(shape)
@@ -57,19 +57,19 @@ def read(reader: Reader) -> NDArray[Any]:
     except ValueError as error:
         raise FileError(f"{reader.name} has an invalid shape: {error}.") from error
     if count:
-        reader.fill(_memory(array))
+        reader.fill(_view_bytes(array))
     _check_values(array, reader.name)
     return array
 
 
-def _contents(array: NDArray[Any], dtype: np.dtype[Any]) -> Iterator[memoryview]:
+def _write_contents(array: NDArray[Any], dtype: np.dtype[Any]) -> Iterator[memoryview]:
     """Yield the bytes of an array."""
     if array.size:
-        memory = _memory(_ordered(array, dtype))
+        memory = _view_bytes(_make_contiguous(array, dtype))
         yield from (memory[i : i + _PIECE] for i in range(0, memory.nbytes, _PIECE))
 
 
-def _ordered(array: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
+def _make_contiguous(array: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
     """Return a contiguous array, without a copy if possible."""
     order: Literal["F", "C"] = "F" if _is_fortran(array) else "C"
     if dtype.names is None:
@@ -80,7 +80,7 @@ def _ordered(array: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
     return records
 
 
-def _memory(array: NDArray[Any]) -> memoryview:
+def _view_bytes(array: NDArray[Any]) -> memoryview:
     """Return the memory of a contiguous array as bytes."""
     flat: Any = array.reshape(-1, order="F" if _is_fortran(array) else "C")
     return memoryview(flat.view(np.uint8))
@@ -96,7 +96,7 @@ def _is_fortran(array: NDArray[Any]) -> bool:
     return array.ndim > 1 and all(np.diff(np.abs(array.strides)) >= 0)
 
 
-def _header(array: NDArray[Any], dtype: np.dtype[Any]) -> bytes:
+def _make_header(array: NDArray[Any], dtype: np.dtype[Any]) -> bytes:
     buffer = io.BytesIO()
     fields = {
         "descr": npy_format.dtype_to_descr(dtype),
@@ -107,7 +107,7 @@ def _header(array: NDArray[Any], dtype: np.dtype[Any]) -> bytes:
     return buffer.getvalue()
 
 
-def _read_header(reader: Reader) -> tuple[np.dtype[Any], bool, tuple[int, ...]]:
+def _read_header(reader: MemberReader) -> tuple[np.dtype[Any], bool, tuple[int, ...]]:
     """Read type, order and shape from the header."""
     start = reader.take(8)
     short = start[6:] == b"\x01\x00"
@@ -124,14 +124,14 @@ def _read_header(reader: Reader) -> tuple[np.dtype[Any], bool, tuple[int, ...]]:
     if not isinstance(fields, dict) or set(fields) != {"descr", "fortran_order", "shape"}:
         raise FileError(f"{reader.name} has a header that does not describe an array.")
     return (
-        _dtype(fields["descr"], reader.name),
-        _order(fields["fortran_order"], reader.name),
-        _shape(fields["shape"], reader.name),
+        _read_dtype(fields["descr"], reader.name),
+        _read_order(fields["fortran_order"], reader.name),
+        _read_shape(fields["shape"], reader.name),
     )
 
 
-def _dtype(descr: Any, name: str) -> np.dtype[Any]:
-    if reason := _refusal(descr):
+def _read_dtype(descr: Any, name: str) -> np.dtype[Any]:
+    if reason := _explain_refusal(descr):
         raise FileError(f"{name} contains values of type {descr!r:.80}, {reason}.")
     try:
         return np.dtype(npy_format.descr_to_dtype(descr))
@@ -139,7 +139,7 @@ def _dtype(descr: Any, name: str) -> np.dtype[Any]:
         raise FileError(f"{name} contains values of an unknown type: {error}.") from error
 
 
-def _refusal(descr: Any) -> str:
+def _explain_refusal(descr: Any) -> str:
     """Return why a type description is not supported, or ""."""
     if isinstance(descr, str):
         return "" if _PLAIN.fullmatch(descr) else "which a model file cannot contain"
@@ -156,13 +156,13 @@ def _refusal(descr: Any) -> str:
     return "" if plain else "which has a part that is not a number"
 
 
-def _order(fortran: Any, name: str) -> bool:
+def _read_order(fortran: Any, name: str) -> bool:
     if not isinstance(fortran, bool):
         raise FileError(f"{name} does not give the order of its values.")
     return fortran
 
 
-def _shape(shape: Any, name: str) -> tuple[int, ...]:
+def _read_shape(shape: Any, name: str) -> tuple[int, ...]:
     if not isinstance(shape, tuple) or len(shape) > _MAX_AXES:
         raise FileError(f"{name} has an invalid shape.")
     if not all(type(n) is int and 0 <= n < 2**62 for n in shape):
@@ -175,10 +175,10 @@ def _check_values(array: NDArray[Any], name: str) -> None:
     if array.dtype.kind == "b" and array.size and int(array.view(np.uint8).max()) > 1:
         raise FileError(f"{name} contains invalid booleans.")
     if array.dtype.kind == "U" and array.size:
-        codes = np.frombuffer(_memory(array), dtype="<u4")
+        codes = np.frombuffer(_view_bytes(array), dtype="<u4")
         if int(codes.max()) > _LAST_CHARACTER:
             raise FileError(f"{name} contains invalid characters.")
 
 
-def _little_endian(dtype: np.dtype[Any]) -> np.dtype[Any]:
+def _convert_to_little_endian(dtype: np.dtype[Any]) -> np.dtype[Any]:
     return dtype.newbyteorder("<")

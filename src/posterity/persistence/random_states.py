@@ -20,7 +20,7 @@ def is_random(value: Any) -> bool:
     return type(value) in _KINDS.values()
 
 
-def state_of(random: Random, where: str) -> dict[str, Any]:
+def read_state(random: Random, where: str) -> dict[str, Any]:
     """Return the state of a generator; raise if its kind is not supported."""
     if isinstance(random, np.random.RandomState):
         state: dict[str, Any] = random.get_state(legacy=False)
@@ -34,7 +34,7 @@ def state_of(random: Random, where: str) -> dict[str, Any]:
     return state
 
 
-def restored(kind: Any, state: Any) -> Random:
+def restore_generator(kind: Any, state: Any) -> Random:
     """Restore a generator from its state."""
     name = state.get("bit_generator") if isinstance(state, dict) else None
     if kind not in _KINDS or not isinstance(name, str) or name not in _BITS:

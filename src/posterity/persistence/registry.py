@@ -189,7 +189,7 @@ class Registry:
             return own
         modules = thing.__module__.removeprefix("posterity.").split(".")
         for n in range(len(modules), 0, -1):
-            name = _names_by_place().get(".".join([*modules[:n], thing.__name__]))
+            name = _map_places_to_names().get(".".join([*modules[:n], thing.__name__]))
             if name is not None and self.found(name) is thing:
                 return name
         return None
@@ -198,13 +198,13 @@ class Registry:
         """Return the class or function of a file name, importing it if needed."""
         if isinstance(name, str) and name in self._own:
             return self._own[name]
-        if not isinstance(name, str) or name not in known():
+        if not isinstance(name, str) or name not in list_known_names():
             raise FileError(
                 f"The file contains {name!r:.80}, which this version of posterity does not have. "
                 "If it is your class or function, pass it to load in classes=; otherwise "
                 "upgrade posterity."
             )
-        module, _, short = place_of(name).rpartition(".")
+        module, _, short = find_place(name).rpartition(".")
         if not module.startswith("sklearn."):
             return getattr(importlib.import_module(f"posterity.{module}"), short)
         return _find_in_sklearn(module, short)
@@ -215,10 +215,10 @@ class Registry:
 
 
 @functools.cache
-def known() -> frozenset[str]:
+def list_known_names() -> frozenset[str]:
     """Return the names that files may contain."""
     tables = (ROOMS, FUNCTIONS, around.CLASSES, around.INNER, around.FUNCTIONS)
-    return frozenset(_estimator_names()).union(*map(_names, tables))
+    return frozenset(_estimator_names()).union(*map(_expand_names, tables))
 
 
 def _estimator_names() -> Iterator[str]:
@@ -228,16 +228,16 @@ def _estimator_names() -> Iterator[str]:
         yield from (first.get(f"{room}.{name}", f"{room}.{name}") for name in names)
 
 
-def place_of(name: str) -> str:
+def find_place(name: str) -> str:
     """Return the current module and name of a file name."""
     module, _, short = name.rpartition(".")
     return f"{PLACES.get(module, module)}.{RENAMED.get(name, short)}"
 
 
 @functools.cache
-def _names_by_place() -> dict[str, str]:
+def _map_places_to_names() -> dict[str, str]:
     """Return file names by current module and name."""
-    return {place_of(name): name for name in known()}
+    return {find_place(name): name for name in list_known_names()}
 
 
 def _find_in_sklearn(module: str, short: str) -> Any:
@@ -254,7 +254,7 @@ def _find_in_sklearn(module: str, short: str) -> Any:
         ) from error
 
 
-def _names(table: dict[str, str]) -> set[str]:
+def _expand_names(table: dict[str, str]) -> set[str]:
     def each() -> Iterator[str]:
         for module, names in table.items():
             yield from (f"{module}.{name}" for name in names.split())

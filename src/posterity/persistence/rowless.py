@@ -16,22 +16,25 @@ from posterity import designs
 from posterity.inference.weights import WeightProblem, WeightSpace
 
 
-def without(value: Any) -> Any:
+def drop_rows(value: Any) -> Any:
     """Return a value without training rows."""
     change = _CHANGES.get(type(value))
     return value if change is None else change(value)
 
 
-def _problem(problem: WeightProblem) -> WeightProblem:
+def _drop_problem_rows(problem: WeightProblem) -> WeightProblem:
     empty = designs.Dense(np.empty((0, problem.design.n_columns)))
     return replace(problem, design=empty, targets=problem.targets.without_rows())
 
 
-def _space(space: WeightSpace) -> WeightSpace:
+def _drop_space_rows(space: WeightSpace) -> WeightSpace:
     columns = space.design.design.n_columns
     return replace(
         space, design=replace(space.design, design=designs.Dense(np.empty((0, columns))))
     )
 
 
-_CHANGES: dict[type, Callable[[Any], Any]] = {WeightProblem: _problem, WeightSpace: _space}
+_CHANGES: dict[type, Callable[[Any], Any]] = {
+    WeightProblem: _drop_problem_rows,
+    WeightSpace: _drop_space_rows,
+}

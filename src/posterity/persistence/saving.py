@@ -59,12 +59,12 @@ def save(model: Any, path: str | os.PathLike[str], *, classes: Sequence[Any] = (
     array([ True])
     """
     place = files.check_path(path)
-    header, members = _written(model, Registry(classes))
-    with files.replacing(place) as file:
+    header, members = _encode_model(model, Registry(classes))
+    with files.replace_atomically(place) as file:
         archive.write(file, header, members)
 
 
-def size(model: Any, *, classes: Sequence[Any] = ()) -> int:
+def compute_size(model: Any, *, classes: Sequence[Any] = ()) -> int:
     """Return the file size of a model in bytes, without writing a file.
 
     Parameters
@@ -79,7 +79,7 @@ def size(model: Any, *, classes: Sequence[Any] = ()) -> int:
     >>> persistence.size(LinearRegression()) < 2000
     True
     """
-    return archive.size(*_written(model, Registry(classes)))
+    return archive.compute_size(*_encode_model(model, Registry(classes)))
 
 
 def load(path: str | os.PathLike[str], *, classes: Sequence[Any] = ()) -> Any:
@@ -114,17 +114,17 @@ def load(path: str | os.PathLike[str], *, classes: Sequence[Any] = ()) -> Any:
     first bytes are different.
     """
     registry = Registry(classes)
-    with archive.opened(path) as opened:
-        document = strict_json.loads(_text(opened), "model.json")
+    with archive.open_archive(path) as opened:
+        document = strict_json.read_json(_read_document(opened), "model.json")
         decoding.check_names(document, registry)
-        _warn_of_versions(document, describing.versions(opened.manifest))
-        return decoding.decode(document, _Arrays(opened), opened.n_arrays, registry)
+        _warn_of_versions(document, describing.read_versions(opened.manifest))
+        return decoding.decode(document, _ArrayReader(opened), opened.n_arrays, registry)
 
 
 def _warn_of_versions(document: Any, versions: dict[str, str]) -> None:
     """Warn if the file contains objects of another version of scikit-learn."""
     written, here = versions.get("scikit-learn"), sklearn.__version__
-    foreign = [name for name in decoding.names(document) if name.startswith("sklearn.")]
+    foreign = [name for name in decoding.list_class_names(document) if name.startswith("sklearn.")]
     if foreign and written != here:
         warnings.warn(
             InconsistentVersionWarning(
@@ -137,17 +137,17 @@ def _warn_of_versions(document: Any, versions: dict[str, str]) -> None:
 
 
 @dataclass(frozen=True)
-class _Arrays:
+class _ArrayReader:
     """Read the arrays of a file by number."""
 
     opened: archive.Archive
 
     def __call__(self, number: int) -> NDArray[Any]:
         with self.opened.reading(f"arrays/{number}.npy") as reader:
-            return npy.read(reader)
+            return npy.read_array(reader)
 
 
-def _text(opened: archive.Archive) -> bytes:
+def _read_document(opened: archive.Archive) -> bytes:
     n = opened.sizes["model.json"]
     if n > _MAX_DOCUMENT:
         raise FileError(f"model.json has {n:,} bytes, more than allowed.")
@@ -155,7 +155,7 @@ def _text(opened: archive.Archive) -> bytes:
         return reader.take(n)
 
 
-def _written(model: Any, registry: Registry) -> tuple[dict[str, Any], list[archive.Member]]:
+def _encode_model(model: Any, registry: Registry) -> tuple[dict[str, Any], list[archive.Member]]:
     """Return the manifest header and the members of a model."""
     if isinstance(model, _DATA):
         raise TypeError(
@@ -163,8 +163,8 @@ def _written(model: Any, registry: Registry) -> tuple[dict[str, Any], list[archi
             "fitted or not, or a pipeline that holds one."
         )
     document = encoding.encode(model, registry)
-    text = strict_json.dumps({"objects": document.objects, "root": document.root})
+    text = strict_json.write_json({"objects": document.objects, "root": document.root})
     if len(text) > _MAX_DOCUMENT:
         raise FileError("The model has too many small parts for a model file.")
     first = archive.Member("model.json", len(text), lambda: iter((text,)))
-    return describing.header(model, document.training_rows), [first, *document.arrays]
+    return describing.make_header(model, document.training_rows), [first, *document.arrays]

@@ -9,17 +9,17 @@ MAX_BRACKETS = 4_000_000
 _MAX_DIGITS = 20  # digits of a 64-bit integer with sign
 
 
-def dumps(value: Any) -> bytes:
+def write_json(value: Any) -> bytes:
     """Serialize a value to deterministic ASCII bytes."""
     return json.dumps(value, separators=(",", ":"), allow_nan=False).encode("ascii")
 
 
-def loads(text: bytes, name: str) -> Any:
+def read_json(text: bytes, name: str) -> Any:
     """Parse JSON; raise FileError with the member name if it is invalid.
 
     Examples
     --------
-    >>> loads(b'{"a": 1, "a": 2}', "model.json")
+    >>> read_json(b'{"a": 1, "a": 2}', "model.json")
     Traceback (most recent call last):
         ...
     posterity.persistence.errors.FileError: model.json has the key 'a' twice.
@@ -40,8 +40,8 @@ def loads(text: bytes, name: str) -> Any:
         return json.loads(
             text.decode("utf-8"),
             object_pairs_hook=without_repetition,
-            parse_int=_integer,
-            parse_constant=_no_constant,
+            parse_int=_parse_integer,
+            parse_constant=_refuse_constant,
         )
     except FileError:
         raise
@@ -51,11 +51,11 @@ def loads(text: bytes, name: str) -> Any:
         raise FileError(f"{name} is not valid: {error}.") from error
 
 
-def _integer(digits: str) -> int:
+def _parse_integer(digits: str) -> int:
     if len(digits) > _MAX_DIGITS:
         raise ValueError(f"a number of {len(digits)} digits")
     return int(digits)
 
 
-def _no_constant(text: str) -> NoReturn:
+def _refuse_constant(text: str) -> NoReturn:
     raise ValueError(f"{text} is not a number")

@@ -117,8 +117,8 @@ def _build(name: str, parts: Parts) -> Any:
     """A record of the class of this name, if these can be its parts."""
     record = registry.Registry().found(name)
     ordered = {field.name: parts[field.name] for field in dataclasses.fields(record)}
-    fields.check(record, ordered, types_too=True)
-    return fields.build(record, ordered)
+    fields.check_fields(record, ordered, types_too=True)
+    return fields.build_object(record, ordered)
 
 
 def gather(name: str, **places: str) -> Callable[[Parts], Parts]:

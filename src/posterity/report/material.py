@@ -27,7 +27,7 @@ _EPOCH = datetime(1970, 1, 1)
 
 
 @dataclass(frozen=True, eq=False)
-class Material:
+class ReportData:
     """A story with derived data that all sections share.
 
     Attributes
@@ -48,16 +48,16 @@ class Material:
     shown: NDArray[np.intp]
 
     @classmethod
-    def of(cls, story: Story) -> Material:
+    def of(cls, story: Story) -> ReportData:
         """Compute the shared data of a story."""
         rng = np.random.default_rng(story.seed)
         found = _importance(story)
-        rows = some(story.frame.height, _N_LOOKED_AT, rng)
+        rows = draw_positions(story.frame.height, _N_LOOKED_AT, rng)
         return cls(
             story,
             found,
             story.frame[rows],
-            some(len(story.held_out.rows), N_SHOWN, rng),
+            draw_positions(len(story.held_out.rows), N_SHOWN, rng),
         )
 
     def leading(self, at_least: int, at_most: int) -> int:
@@ -94,22 +94,22 @@ class Material:
     @cached_property
     def typical(self) -> dict[str, Any]:
         """Typical value of each input: the median, or the most frequent category."""
-        return {name: self._typical(name) for name in self.names}
+        return {name: self._typical_value(name) for name in self.names}
 
-    def _typical(self, name: str) -> Any:
+    def _typical_value(self, name: str) -> Any:
         if self.kind(name) == "category":
             part = self.part(name)
             counts = part.encode(self.sample[name])[:, : len(part.levels)].sum(axis=0)
             return part.levels[int(np.argmax(counts))] if part.levels else None
         values = self.values(name, self.sample)
         middle = float(np.nanmedian(values)) if not np.isnan(values).all() else 0.0
-        return middle if self.kind(name) == "number" else _moment(middle)
+        return middle if self.kind(name) == "number" else _to_datetime(middle)
 
     def column(self, name: str, values: Array) -> list[Any]:
         """Convert numbers, or days since 1970, to cells of a table."""
         if self.kind(name) == "number":
             return values.tolist()
-        return [_moment(day) for day in values.tolist()]
+        return [_to_datetime(day) for day in values.tolist()]
 
     def grid(self, name: str, low: float, high: float, n: int) -> Array:
         """Return at least n values of an input at which a curve is drawn.
@@ -152,12 +152,12 @@ def _importance(story: Story) -> tuple[comparison.Importance, ...]:
     )
 
 
-def some(n: int, at_most: int, rng: np.random.Generator) -> NDArray[np.intp]:
+def draw_positions(n: int, at_most: int, rng: np.random.Generator) -> NDArray[np.intp]:
     """Draw at most this many of n positions, in ascending order."""
     if n <= at_most:
         return np.arange(n)
     return np.sort(rng.choice(n, size=at_most, replace=False))
 
 
-def _moment(day: float) -> datetime:
+def _to_datetime(day: float) -> datetime:
     return _EPOCH + timedelta(days=float(np.clip(day, -700_000.0, 2_900_000.0)))

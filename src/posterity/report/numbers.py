@@ -12,13 +12,13 @@ _PLAIN_FROM, _PLAIN_TO = 1e-4, 1e7  # magnitudes outside are written with a powe
 _UNITS = ("B", "kB", "MB", "GB", "TB")
 
 
-def short(value: float | None, digits: int = 3) -> str:
+def format_short(value: float | None, digits: int = 3) -> str:
     """Format a number with this many significant digits; a dash for None and NaN.
 
     Examples
     --------
     >>> from posterity.report import numbers
-    >>> [numbers.short(x) for x in (0.0, 1234.6, 0.012345, 12.0)]
+    >>> [numbers.format_short(x) for x in (0.0, 1234.6, 0.012345, 12.0)]
     ['0', '1235', '0.0123', '12']
     """
     if value is None or math.isnan(value):
@@ -28,12 +28,12 @@ def short(value: float | None, digits: int = 3) -> str:
     if value == 0.0:
         return "0"
     if not _PLAIN_FROM <= abs(value) < _PLAIN_TO:
-        return _power(value, digits)
-    text = fixed(value, digits - 1 - _exponent(value, digits))
+        return _format_scientific(value, digits)
+    text = format_fixed(value, digits - 1 - _exponent(value, digits))
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
-def fixed(value: float, decimals: int) -> str:
+def format_fixed(value: float, decimals: int) -> str:
     """Format a number with this many decimals, and separated thousands from five digits on.
 
     Examples
@@ -50,58 +50,58 @@ def fixed(value: float, decimals: int) -> str:
     return (MINUS if negative else "") + whole + dot + rest
 
 
-def with_error(value: float, error: float) -> tuple[str, str]:
+def format_with_error(value: float, error: float) -> tuple[str, str]:
     """Format a number and its standard error, both to the second digit of the error.
 
     Examples
     --------
     >>> from posterity.report import numbers
-    >>> numbers.with_error(1.23456, 0.0123), numbers.with_error(1234.6, 210.0)
+    >>> numbers.format_with_error(1.23456, 0.0123), numbers.format_with_error(1234.6, 210.0)
     (('1.235', '0.012'), ('1235', '210'))
     """
     if not (math.isfinite(value) and math.isfinite(error) and error > 0.0):
-        return short(value), short(error)
+        return format_short(value), format_short(error)
     if not _PLAIN_FROM <= error < _PLAIN_TO or abs(value) >= _PLAIN_TO:
-        return short(value, 4), short(error, 2)
+        return format_short(value, 4), format_short(error, 2)
     decimals = 1 - _exponent(error, 2)
-    return fixed(value, decimals), fixed(error, decimals)
+    return format_fixed(value, decimals), format_fixed(error, decimals)
 
 
-def count(n: int) -> str:
+def format_count(n: int) -> str:
     """Format a whole number with separated thousands."""
-    return fixed(float(n), 0)
+    return format_fixed(float(n), 0)
 
 
-def percent(share: float | None, decimals: int = 0) -> str:
+def format_percent(share: float | None, decimals: int = 0) -> str:
     """Format a share in per cent.
 
     Examples
     --------
     >>> from posterity.report import numbers
-    >>> numbers.percent(0.913).replace("\\N{NARROW NO-BREAK SPACE}", " ")
+    >>> numbers.format_percent(0.913).replace("\\N{NARROW NO-BREAK SPACE}", " ")
     '91 %'
     """
     if share is None or math.isnan(share):
         return DASH
-    return fixed(100.0 * share, decimals) + _SPACE + "%"
+    return format_fixed(100.0 * share, decimals) + _SPACE + "%"
 
 
-def size(n_bytes: int | None) -> str:
+def format_bytes(n_bytes: int | None) -> str:
     """Format a number of bytes with the most readable unit."""
     if n_bytes is None:
         return DASH
     power = min(int(math.log(max(n_bytes, 1), 1000.0) + 1e-9), len(_UNITS) - 1)
-    return short(n_bytes / 1000.0**power, 2 if n_bytes < 10 * 1000.0**power else 3) + (
+    return format_short(n_bytes / 1000.0**power, 2 if n_bytes < 10 * 1000.0**power else 3) + (
         _SPACE + _UNITS[power]
     )
 
 
-def plural(n: int, one: str, many: str | None = None) -> str:
+def format_plural(n: int, one: str, many: str | None = None) -> str:
     """Format a count with its noun in singular or plural."""
-    return f"{count(n)} {one if n == 1 else many or one + 's'}"
+    return f"{format_count(n)} {one if n == 1 else many or one + 's'}"
 
 
-def clipped(text: str, length: int) -> str:
+def clip_text(text: str, length: int) -> str:
     """Truncate a long text with an ellipsis."""
     flat = " ".join(text.split())
     return flat if len(flat) <= length else flat[: length - 1].rstrip() + ELLIPSIS
@@ -112,13 +112,13 @@ def _exponent(value: float, digits: int) -> int:
     return int(f"{abs(value):.{digits - 1}e}".partition("e")[2])
 
 
-def power_of_ten(exponent: int) -> str:
+def format_power_of_ten(exponent: int) -> str:
     """Format a power of ten as a factor."""
     return f"{TIMES}{_SPACE}10{str(exponent).translate(_SUPERSCRIPTS)}"
 
 
-def _power(value: float, digits: int) -> str:
+def _format_scientific(value: float, digits: int) -> str:
     mantissa, _, exponent = f"{abs(value):.{digits - 1}e}".partition("e")
     if "." in mantissa:
         mantissa = mantissa.rstrip("0").rstrip(".")
-    return (MINUS if value < 0.0 else "") + mantissa + _SPACE + power_of_ten(int(exponent))
+    return (MINUS if value < 0.0 else "") + mantissa + _SPACE + format_power_of_ten(int(exponent))

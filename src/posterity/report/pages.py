@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from posterity import files
 from posterity.report import sections, what_if
-from posterity.report.material import Material
+from posterity.report.material import ReportData
 from posterity.report.sections.blocks import Panel, Section
 from posterity.report.sections.head import head
 from posterity.report.story import Story
@@ -40,14 +40,14 @@ def page(story: Story) -> str:
     >>> report.page(story).splitlines()[:2]
     ['<!doctype html>', '<!-- posterity report -->']
     """
-    found = sections.of(Material.of(story))
+    found = sections.make_sections(ReportData.of(story))
     panel = _has_panel(found)
-    style = Markup(_text("style.css") + (what_if.style() if panel else ""))
+    style = Markup(_read_template("style.css") + (what_if.style() if panel else ""))
     script = Markup(what_if.script()) if panel else None
     template = _environment().get_template("page.html.j2")
     return template.render(
         mark=Markup(MARK),
-        policy=_policy(style, script),
+        policy=_security_policy(style, script),
         style=style,
         script=script,
         head=head(story),
@@ -80,7 +80,7 @@ def write(path: str | os.PathLike[str], story: Story) -> None:
     True
     """
     text = page(story).encode("utf-8", "backslashreplace")  # a file name may be invalid UTF-8
-    with files.replacing(path) as file:
+    with files.replace_atomically(path) as file:
         file.write(text)
 
 
@@ -94,7 +94,7 @@ def _environment() -> jinja2.Environment:
     )
 
 
-def _text(name: str) -> str:
+def _read_template(name: str) -> str:
     return (resources.files("posterity.report") / "templates" / name).read_text(encoding="utf-8")
 
 
@@ -102,7 +102,7 @@ def _has_panel(found: tuple[Section, ...]) -> bool:
     return any(isinstance(block, Panel) for section in found for block in section.blocks)
 
 
-def _policy(style: str, script: str | None) -> str:
+def _security_policy(style: str, script: str | None) -> str:
     """Return a content security policy that allows only this style and this script."""
     allowed = "'none'" if script is None else _hash(script)
     return (

@@ -26,7 +26,7 @@ _WIDE = 5  # characters; of longer labels every second one is omitted
 
 
 @dataclass(frozen=True)
-class Scale:
+class AxisScale:
     """An axis with its range, ticks, labels and title.
 
     Attributes
@@ -53,7 +53,7 @@ class Scale:
         return np.clip(share, 0.0, 1.0)
 
 
-def linear(values: ArrayLike, title: str = "", *, count: int = 5) -> Scale:
+def linear_scale(values: ArrayLike, title: str = "", *, count: int = 5) -> AxisScale:
     """Make an axis of numbers that contains all the values.
 
     Examples
@@ -62,26 +62,28 @@ def linear(values: ArrayLike, title: str = "", *, count: int = 5) -> Scale:
     >>> scales.linear([0.0, 9.7]).labels
     ('0', '2', '4', '6', '8')
     """
-    low, high = _span(values)
+    low, high = _finite_range(values)
     margin = _MARGIN * (high - low)
-    return between(low - margin, high + margin, title, count=count)
+    return scale_between(low - margin, high + margin, title, count=count)
 
 
-def between(low: float, high: float, title: str = "", *, count: int = 5) -> Scale:
+def scale_between(low: float, high: float, title: str = "", *, count: int = 5) -> AxisScale:
     """Make an axis of numbers with the given ends."""
     ticks = nice_ticks(low, high, count)
-    labels, unit = _labels(ticks)
-    return Scale(low, high, tuple(ticks), labels, f"{title} ({unit})" if unit else title)
+    labels, unit = _label_ticks(ticks)
+    return AxisScale(low, high, tuple(ticks), labels, f"{title} ({unit})" if unit else title)
 
 
-def shares(title: str = "", *, low: float = 0.0, high: float = 1.0) -> Scale:
+def percent_scale(title: str = "", *, low: float = 0.0, high: float = 1.0) -> AxisScale:
     """Make an axis of shares or probabilities, labelled in per cent."""
     ticks = nice_ticks(low, high, 5)
     decimals = 0 if len(ticks) < 2 or ticks[1] - ticks[0] >= 0.0099 else 1
-    return Scale(low, high, tuple(ticks), tuple(numbers.percent(t, decimals) for t in ticks), title)
+    return AxisScale(
+        low, high, tuple(ticks), tuple(numbers.format_percent(t, decimals) for t in ticks), title
+    )
 
 
-def days(values: ArrayLike, title: str = "", *, count: int = 4) -> Scale:
+def date_scale(values: ArrayLike, title: str = "", *, count: int = 4) -> AxisScale:
     """Make an axis of time, in days since 1970-01-01, labelled with dates.
 
     Examples
@@ -90,15 +92,19 @@ def days(values: ArrayLike, title: str = "", *, count: int = 4) -> Scale:
     >>> scales.days([0.0, 4.5 * 365.25]).labels
     ('1970', '1971', '1972', '1973', '1974')
     """
-    low, high = _span(np.clip(np.asarray(values, dtype=np.float64), _FIRST_DAY, _LAST_DAY))
+    low, high = _finite_range(np.clip(np.asarray(values, dtype=np.float64), _FIRST_DAY, _LAST_DAY))
     ticks = [t for t in _day_ticks(low, high, count) if low <= t <= high]
-    return Scale(low, high, tuple(ticks), tuple(date(t, high - low) for t in ticks), title)
+    return AxisScale(
+        low, high, tuple(ticks), tuple(format_date(t, high - low) for t in ticks), title
+    )
 
 
-def names(labels: Sequence[str], title: str = "", *, length: int = _LABEL) -> Scale:
+def category_scale(labels: Sequence[str], title: str = "", *, length: int = _LABEL) -> AxisScale:
     """Make an axis of names at 0, 1, 2 ..."""
-    texts = tuple(numbers.clipped(label, length) for label in labels)
-    return Scale(-0.5, max(len(texts), 1) - 0.5, tuple(map(float, range(len(texts)))), texts, title)
+    texts = tuple(numbers.clip_text(label, length) for label in labels)
+    return AxisScale(
+        -0.5, max(len(texts), 1) - 0.5, tuple(map(float, range(len(texts)))), texts, title
+    )
 
 
 def nice_ticks(low: float, high: float, count: int = 5) -> list[float]:
@@ -120,9 +126,9 @@ def nice_ticks(low: float, high: float, count: int = 5) -> list[float]:
     return [round(k * step, decimals) + 0.0 for k in range(first, last + 1)]
 
 
-def date(day: float, span: float) -> str:
+def format_date(day: float, span: float) -> str:
     """Format a day since 1970 as a date, with the detail that suits a range of ``span`` days."""
-    moment = _moment(day)
+    moment = _to_datetime(day)
     if span > 3.0 * _YEAR:
         return f"{moment.year}"
     if span > _MONTHS:
@@ -138,14 +144,14 @@ def _day_ticks(low: float, high: float, count: int) -> list[float]:
         first, last = math.ceil((low - start) / apart), math.floor((high - start) / apart)
         return [start + k * apart for k in range(first, last + 1)]
     step = _nearest(_STEPS, span / (_YEAR / 12.0) / count)
-    begin, end = _moment(low), _moment(high)
+    begin, end = _to_datetime(low), _to_datetime(high)
     months = np.arange(12 * begin.year + begin.month - 1, 12 * end.year + end.month + 1)
     chosen = months[months % step == 0]
     firsts = [(int(m) // 12, int(m) % 12 + 1) for m in chosen if 12 <= m < 12 * 9999]
     return [(datetime(y, m, 1, tzinfo=UTC) - _EPOCH) / timedelta(days=1) for y, m in firsts]
 
 
-def _moment(day: float) -> datetime:
+def _to_datetime(day: float) -> datetime:
     return _EPOCH + timedelta(minutes=round(1440.0 * min(max(day, _FIRST_DAY), _LAST_DAY)))
 
 
@@ -153,7 +159,7 @@ def _nearest(steps: Sequence[int], wanted: float) -> int:
     return min(steps, key=lambda step: abs(math.log(step / wanted)))
 
 
-def _span(values: ArrayLike) -> tuple[float, float]:
+def _finite_range(values: ArrayLike) -> tuple[float, float]:
     """Return the smallest and largest finite value, moved apart if they are equal."""
     x = np.asarray(values, dtype=np.float64)
     finite = x[np.isfinite(x)]
@@ -166,15 +172,15 @@ def _span(values: ArrayLike) -> tuple[float, float]:
     return low - apart, high + apart
 
 
-def _labels(ticks: Sequence[float]) -> tuple[tuple[str, ...], str]:
+def _label_ticks(ticks: Sequence[float]) -> tuple[tuple[str, ...], str]:
     """Return labels with the decimals of the step, and a common power of ten for long ones."""
     step = min((b - a for a, b in itertools.pairwise(ticks)), default=0.0)
     largest = max((abs(t) for t in ticks), default=0.0)
     if step <= 0.0:
-        return tuple(numbers.short(t) for t in ticks), ""
+        return tuple(numbers.format_short(t) for t in ticks), ""
     power = 0 if largest < _LONG and step > _FINE else math.floor(math.log10(largest))
     decimals = max(0, -math.floor(math.log10(step) - power + 1e-9))
-    texts = [numbers.fixed(t / 10.0**power, decimals) for t in ticks]
+    texts = [numbers.format_fixed(t / 10.0**power, decimals) for t in ticks]
     crowded = max(map(len, texts)) > _WIDE
     shown = (text if not crowded or k % 2 == 0 else "" for k, text in enumerate(texts))
-    return tuple(shown), numbers.power_of_ten(power) if power else ""
+    return tuple(shown), numbers.format_power_of_ten(power) if power else ""

@@ -12,7 +12,7 @@ from markupsafe import Markup
 from numpy.typing import ArrayLike
 
 from posterity.report import numbers
-from posterity.report.scales import Scale
+from posterity.report.scales import AxisScale
 
 _NO_MARKUP = Markup()
 _LETTER = 7.6  # mean width of a character in labels
@@ -49,8 +49,8 @@ class Plot:
         Margins around the marks, for labels.
     """
 
-    x: Scale
-    y: Scale
+    x: AxisScale
+    y: AxisScale
     width: float = 440.0
     height: float = 300.0
     left: float = 58.0
@@ -82,7 +82,7 @@ class Plot:
         """Draw a dot with a tooltip for each pair."""
         texts = list(tips)
         marks = (
-            element("circle", *_tip(texts, k), cx=a, cy=b, r=radius)
+            element("circle", *_tooltip(texts, k), cx=a, cy=b, r=radius)
             for k, (a, b) in enumerate(zip(self.across(x), self.up(y), strict=True))
         )
         return element("g", _NO_MARKUP.join(marks), class_=f"dots {name}")
@@ -163,18 +163,18 @@ class Plot:
     def _titles(self, floor: float) -> Iterable[Markup]:
         if self.x.title:
             middle = 0.5 * (self.left + self.width - self.right)
-            title = numbers.clipped(self.x.title, int(self.width / 8.0))
+            title = numbers.clip_text(self.x.title, int(self.width / 8.0))
             yield element("text", title, class_="axis", x=middle, y=floor + 36)
         if self.y.title:
             middle = 0.5 * (self.top + floor)
             turned = f"rotate(-90 12 {middle:g})"
-            title = numbers.clipped(self.y.title, int(self._room / 6.5))
+            title = numbers.clip_text(self.y.title, int(self._room / 6.5))
             yield element(
                 "text", title, class_="axis", x=12, y=middle, dy="0.3em", transform=turned
             )
 
 
-def room_for(scale: Scale) -> float:
+def label_margin(scale: AxisScale) -> float:
     """Return the margin that the labels of a vertical axis need."""
     return max(58.0, 16.0 + _LETTER * max(map(len, scale.labels), default=0))
 
@@ -197,5 +197,5 @@ def _name(key: str) -> str:
     return key if key == "viewBox" else key.rstrip("_").replace("_", "-")
 
 
-def _tip(texts: list[str], k: int) -> tuple[Markup, ...]:
+def _tooltip(texts: list[str], k: int) -> tuple[Markup, ...]:
     return (element("title", texts[k]),) if texts else ()

@@ -24,9 +24,9 @@ def interval_coverage(
     >>> scoring.interval_coverage(distributions.Normal([0.0, 0.0], 1.0), [0.3, 9.0], 0.95)
     0.5
     """
-    rows = outcomes.rows_of(dist)
+    rows = outcomes.marginals_of(dist)
     low, high = rows.interval(coverage)
-    happened = outcomes.matching(rows.shape, y)
+    happened = outcomes.check_outcomes(rows.shape, y)
     return outcomes.weighted_mean((low <= happened) & (happened <= high), sample_weight)
 
 
@@ -39,7 +39,7 @@ def interval_width(dist: distributions.Distribution, coverage: float = 0.9) -> f
     >>> round(scoring.interval_width(distributions.Normal([0.0, 5.0], 1.0), 0.95), 2)
     3.92
     """
-    low, high = outcomes.rows_of(dist).interval(coverage)
+    low, high = outcomes.marginals_of(dist).interval(coverage)
     return float(np.mean(high - low))
 
 
@@ -63,8 +63,8 @@ def pit(
     >>> scoring.pit(distributions.Normal([0.0, 0.0], 1.0), [0.0, 9.0]).round(3)
     array([0.5, 1. ])
     """
-    rows = outcomes.rows_of(dist)
-    happened = outcomes.matching(rows.shape, y)
+    rows = outcomes.marginals_of(dist)
+    happened = outcomes.check_outcomes(rows.shape, y)
     if not isinstance(rows, distributions.Discrete):
         return rows.cdf(happened)
     if rng is None:

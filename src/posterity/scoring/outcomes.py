@@ -9,7 +9,7 @@ from posterity import distributions, validation
 from posterity.arrays import Array
 
 
-def rows_of(dist: distributions.Distribution) -> distributions.Univariate:
+def marginals_of(dist: distributions.Distribution) -> distributions.Univariate:
     """Return the marginal predictions of single rows."""
     if isinstance(dist, distributions.MultivariateNormal):
         return dist.marginals()
@@ -18,7 +18,7 @@ def rows_of(dist: distributions.Distribution) -> distributions.Univariate:
     raise TypeError(f"Predictions must be univariate distributions, not {type(dist).__name__}.")
 
 
-def matching(shape: tuple[int, ...], y: ArrayLike) -> Array:
+def check_outcomes(shape: tuple[int, ...], y: ArrayLike) -> Array:
     """Check that outcomes have exactly this shape; broadcasting would mix rows."""
     outcomes = np.asarray(y)
     if outcomes.dtype.kind not in "biuf":

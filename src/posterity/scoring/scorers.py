@@ -25,7 +25,7 @@ def log_score_scorer(estimator: Any, X: Any, y: ArrayLike) -> float:
     >>> round(scoring.log_score_scorer(Standard(), np.ones((2, 1)), [0.0, 1.0]), 4)
     -1.1689
     """
-    return scores.log_score(estimator.predict_dist(X), _numbered(estimator, y))
+    return scores.log_score(estimator.predict_dist(X), _encode_labels(estimator, y))
 
 
 def crps_scorer(estimator: Any, X: Any, y: ArrayLike) -> float:
@@ -59,7 +59,7 @@ def brier_scorer(estimator: Any, X: Any, y: ArrayLike) -> float:
     >>> scoring.brier_scorer(Undecided(), np.ones((2, 1)), ["dog", "dog"])
     -0.25
     """
-    return -scores.brier(estimator.predict_dist(X), _numbered(estimator, y))
+    return -scores.brier(estimator.predict_dist(X), _encode_labels(estimator, y))
 
 
 def rmse_scorer(estimator: Any, X: Any, y: ArrayLike) -> float:
@@ -78,7 +78,7 @@ def rmse_scorer(estimator: Any, X: Any, y: ArrayLike) -> float:
     return -scores.rmse(estimator.predict_dist(X), y)
 
 
-def _numbered(estimator: Any, y: ArrayLike) -> NDArray[Any]:
+def _encode_labels(estimator: Any, y: ArrayLike) -> NDArray[Any]:
     """Convert labels to class codes of the estimator; other targets are unchanged."""
     labels = np.asarray(y)
     if not (isinstance(estimator, BaseEstimator) and is_classifier(estimator)):

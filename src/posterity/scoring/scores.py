@@ -21,7 +21,7 @@ def log_score(
     >>> round(scoring.log_score(distributions.Normal([0.0, 1.0], 1.0), [0.0, 2.0]), 4)
     -1.1689
     """
-    happened = outcomes.matching(dist.shape, y)
+    happened = outcomes.check_outcomes(dist.shape, y)
     if isinstance(dist, distributions.MultivariateNormal):
         if sample_weight is not None:
             raise ValueError("sample_weight cannot be used with a joint prediction.")
@@ -42,12 +42,12 @@ def crps(
     >>> round(scoring.crps(distributions.Normal([0.0, 1.0], 0.0), [0.5, 1.0]), 4)
     0.25
     """
-    rows = outcomes.rows_of(dist)
+    rows = outcomes.marginals_of(dist)
     if not isinstance(rows, distributions.Continuous):
         raise TypeError(
             f"The CRPS needs continuous predictions, not {type(dist).__name__}; use brier."
         )
-    return outcomes.weighted_mean(rows.crps(outcomes.matching(rows.shape, y)), sample_weight)
+    return outcomes.weighted_mean(rows.crps(outcomes.check_outcomes(rows.shape, y)), sample_weight)
 
 
 def brier(
@@ -75,7 +75,7 @@ def brier(
     >>> round(scoring.brier([0.8, 0.4], [1, 0]), 4)
     0.1
     """
-    p = _probabilities(prediction)
+    p = _class_probabilities(prediction)
     k = np.asarray(y)
     if k.shape != p.shape[:-1] or not np.all(np.isin(k, np.arange(p.shape[-1]))):
         raise ValueError(
@@ -101,11 +101,11 @@ def rmse(
     if isinstance(prediction, distributions.Distribution):
         return rmse(prediction.mean(), y, sample_weight)
     mean = np.asarray(prediction, dtype=np.float64)
-    error = mean - outcomes.matching(mean.shape, y)
+    error = mean - outcomes.check_outcomes(mean.shape, y)
     return float(np.sqrt(outcomes.weighted_mean(error**2, sample_weight)))
 
 
-def _probabilities(prediction: distributions.Discrete | ArrayLike) -> Array:
+def _class_probabilities(prediction: distributions.Discrete | ArrayLike) -> Array:
     """Return the probabilities of all classes, (n, C)."""
     if isinstance(prediction, distributions.Discrete):
         return prediction.probabilities()

@@ -1,6 +1,6 @@
 """Read and write tables, infer column types and encode columns as numbers."""
 
-from posterity.tables.answers import with_answers
+from posterity.tables.answers import append_predictions
 from posterity.tables.columns import CellError, Column, Dropped, Kind, Schema, TableError, Task
 from posterity.tables.encoding import TableEncoder
 from posterity.tables.fitting import Profile
@@ -9,11 +9,11 @@ from posterity.tables.inferring import infer
 from posterity.tables.partitioned import PartitionedSource, open_partitions
 from posterity.tables.parts import CategoryPart, DatePart, NumberPart
 from posterity.tables.sampling import Sample
-from posterity.tables.saying import sentences
+from posterity.tables.saying import describe_schema
 from posterity.tables.sources import Source, open_source, read
-from posterity.tables.spread_answers import write_answers
+from posterity.tables.spread_answers import write_predictions
 from posterity.tables.spread_rows import SpreadRows
-from posterity.tables.spread_targets import dealt
+from posterity.tables.spread_targets import assign_folds
 from posterity.tables.table_model import TableModel
 from posterity.tables.writing import write_batches
 
@@ -35,14 +35,14 @@ __all__ = [
     "TableError",
     "TableModel",
     "Task",
+    "append_predictions",
     "as_frame",
-    "dealt",
+    "assign_folds",
+    "describe_schema",
     "infer",
     "open_partitions",
     "open_source",
     "read",
-    "sentences",
-    "with_answers",
-    "write_answers",
     "write_batches",
+    "write_predictions",
 ]

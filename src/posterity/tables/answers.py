@@ -16,7 +16,7 @@ QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 _ROWS = 4096  # rows predicted at once; kernel matrices have one entry a row and training row
 
 
-def with_answers(
+def append_predictions(
     model: "TableModel",
     frame: pl.DataFrame,
     *,
@@ -49,16 +49,16 @@ def with_answers(
     >>> frame = pl.DataFrame({"size": ["1", "2", "3", "4.5"], "price": ["10", "21", "29", "46"]})
     >>> schema = tables.infer(frame, "price")
     >>> model = tables.TableModel(regression.BayesianLinearRegression(), schema).fit(frame)
-    >>> tables.with_answers(model, pl.DataFrame({"size": ["2.5"]}), quantiles=[0.9]).columns
+    >>> tables.append_predictions(model, pl.DataFrame({"size": ["2.5"]}), quantiles=[0.9]).columns
     ['size', 'price_mean', 'price_std', 'price_q90']
     """
     name = model.schema.target if prefix is None else prefix
     X = model.inputs(frame)
     pieces = [X[start : start + _ROWS] for start in range(0, len(X), _ROWS)]
     if model.schema.task == "regression":
-        answers = _numbers(model, pieces, name, quantiles)
+        answers = _predict_numbers(model, pieces, name, quantiles)
     else:
-        answers = _classes(model, pieces, name)
+        answers = _predict_classes(model, pieces, name)
     if taken := [column for column in answers.columns if column in frame.columns]:
         raise TableError(
             f"The table already has a column {taken[0]!r}, the name of a prediction column; "
@@ -67,11 +67,11 @@ def with_answers(
     return pl.concat([frame, answers], how="horizontal")
 
 
-def _numbers(
+def _predict_numbers(
     model: "TableModel", pieces: Sequence[Array], name: str, quantiles: Sequence[float]
 ) -> pl.DataFrame:
     """Return mean, standard deviation and quantiles of a numeric target."""
-    labels = [f"{name}_mean", f"{name}_std", *(f"{name}_q{_level(q)}" for q in quantiles)]
+    labels = [f"{name}_mean", f"{name}_std", *(f"{name}_q{_format_level(q)}" for q in quantiles)]
     answers = [np.empty((0, len(labels)))]
     for X in pieces:
         dist = model.estimator_.predict_dist(X)
@@ -80,7 +80,7 @@ def _numbers(
     return pl.DataFrame(np.concatenate(answers), schema=dict.fromkeys(labels, pl.Float64))
 
 
-def _classes(model: "TableModel", pieces: Sequence[Array], name: str) -> pl.DataFrame:
+def _predict_classes(model: "TableModel", pieces: Sequence[Array], name: str) -> pl.DataFrame:
     """Return the most probable class and the probability of each class."""
     labels = [f"{name}_p_{label}" for label in model.classes_]
     none = np.empty((0, len(labels)))
@@ -91,7 +91,7 @@ def _classes(model: "TableModel", pieces: Sequence[Array], name: str) -> pl.Data
     )
 
 
-def _level(quantile: float) -> str:
+def _format_level(quantile: float) -> str:
     """Format a quantile level for a column name: 0.05 as 05, 0.975 as 97.5."""
     digits = f"{100.0 * quantile:.6g}"
     return digits.zfill(2) if "." not in digits else digits

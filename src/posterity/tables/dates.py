@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from posterity.arrays import Array
 from posterity.tables import texts
 from posterity.tables.columns import Column
-from posterity.tables.texts import Values
+from posterity.tables.texts import ParsedNumbers
 
 _TIME = (
     r"(?:[T ,]+(?<H>\d{1,2}):(?<M>\d{2})(?::(?<S>\d{2}(?:[.,]\d+)?))?\s*(?<half>[AaPp][Mm])?"
@@ -40,7 +40,7 @@ _MANY = 20  # number of values from which one unreadable cell is treated as a ty
 _HALF_PAST = 69  # two-digit years from here on are 19xx, as in POSIX
 
 
-def days(cells: pl.Series, style: str = "iso") -> Values:
+def parse_days(cells: pl.Series, style: str = "iso") -> ParsedNumbers:
     """Convert cells to days since 1970-01-01; times of day are fractions of a day.
 
     Examples
@@ -50,13 +50,17 @@ def days(cells: pl.Series, style: str = "iso") -> Values:
     array([1. , 2.5, nan])
     """
     if not texts.is_text(cells):
-        return _from_numbers(cells) if cells.dtype.is_numeric() else texts.numbers(cells)
-    written = texts.stripped(cells)
+        return (
+            _parse_compact_numbers(cells)
+            if cells.dtype.is_numeric()
+            else texts.parse_numbers(cells)
+        )
+    written = texts.strip_whitespace(cells)
     distinct = written.unique()
     if len(distinct) > _FEW * len(written):
-        return _from_texts(written, style)
+        return _parse_texts(written, style)
     # Dates repeat: parse each distinct one once.
-    read = _from_texts(distinct, style)
+    read = _parse_texts(distinct, style)
     places = pl.DataFrame({"text": written}).join(
         pl.DataFrame({"text": distinct, "place": np.arange(len(distinct))}),
         on="text",
@@ -64,44 +68,44 @@ def days(cells: pl.Series, style: str = "iso") -> Values:
         nulls_equal=True,
         maintain_order="left",
     )["place"]
-    return Values(read.numbers[places.to_numpy()], read.odd[places.to_numpy()])
+    return ParsedNumbers(read.numbers[places.to_numpy()], read.odd[places.to_numpy()])
 
 
-def _from_texts(written: pl.Series, style: str) -> Values:
+def _parse_texts(written: pl.Series, style: str) -> ParsedNumbers:
     found = written.str.extract_groups(PATTERNS[style or "iso"]).struct.unnest()
-    values = _day(found, len(written)) + _time(found, len(written))
+    values = _compute_days(found, len(written)) + _compute_time(found, len(written))
     unread = np.isnan(values) & written.is_not_null().to_numpy()
-    missing = texts.says_missing(written).fill_null(False).to_numpy()
-    return Values(values, unread & ~missing)
+    missing = texts.denotes_missing(written).fill_null(False).to_numpy()
+    return ParsedNumbers(values, unread & ~missing)
 
 
-def checked(cells: pl.Series, column: Column) -> Array:
+def require_days(cells: pl.Series, column: Column) -> Array:
     """Convert a column to days; raise an error that names the first invalid date."""
     trouble = f"is not a date written as {WORDS[column.style or 'iso']}"
-    return texts.settled(days(cells, column.style), cells, column, trouble)
+    return texts.require_valid(parse_days(cells, column.style), cells, column, trouble)
 
 
-def best_days(cells: pl.Series) -> tuple[str, Values, bool] | None:
+def infer_days(cells: pl.Series) -> tuple[str, ParsedNumbers, bool] | None:
     """Return the date format of a text column, its days, and whether it is ambiguous.
 
     It is ambiguous where day and month could be swapped. Return None if the texts are not dates.
     """
-    written = texts.stripped(cells)
-    some = texts.some(cells)
+    written = texts.strip_whitespace(cells)
+    some = texts.sample_texts(cells)
     likely = [style for style in PATTERNS if style != "compact" and _fits(some, style)]
-    read = {style: days(cells, style) for style in likely}
-    fits = {style: values for style, values in read.items() if mostly_read(values)}
+    read = {style: parse_days(cells, style) for style in likely}
+    fits = {style: values for style, values in read.items() if is_mostly_readable(values)}
     if not fits:
         return None
     best = min(fits, key=lambda style: int(fits[style].odd.sum()))
     tied = [style for style in fits if fits[style].odd.sum() == fits[best].odd.sum()]
     if len(tied) == 1:
         return best, fits[best], False
-    style, unsure = _settle(written, fits["dmy"].numbers, fits["mdy"].numbers)
+    style, unsure = _choose_day_or_month_first(written, fits["dmy"].numbers, fits["mdy"].numbers)
     return style, fits[style], unsure
 
 
-def mostly_read(values: Values) -> bool:
+def is_mostly_readable(values: ParsedNumbers) -> bool:
     """Return whether there are values and at most one cell, or 1 %, was unreadable."""
     n_odd, n_read = int(values.odd.sum()), int((~np.isnan(values.numbers)).sum())
     most = max(0.01 * (n_read + n_odd), 1.0 if n_read >= _MANY else 0.0)
@@ -112,25 +116,25 @@ def _fits(some: pl.Series, style: str) -> bool:
     return len(some) > 0 and bool(some.str.contains(PATTERNS[style]).mean() > 0.9)  # type: ignore[operator]
 
 
-def _settle(written: pl.Series, dmy: Array, mdy: Array) -> tuple[str, bool]:
+def _choose_day_or_month_first(written: pl.Series, dmy: Array, mdy: Array) -> tuple[str, bool]:
     """Decide between day first and month first by row order, else by convention."""
-    if _in_order(dmy) != _in_order(mdy):
-        return ("dmy" if _in_order(dmy) else "mdy"), False
+    if _is_monotonic(dmy) != _is_monotonic(mdy):
+        return ("dmy" if _is_monotonic(dmy) else "mdy"), False
     slashes = written.str.contains("/", literal=True).any()
     return ("mdy" if slashes else "dmy"), True
 
 
-def _in_order(values: Array) -> bool:
+def _is_monotonic(values: Array) -> bool:
     steps = np.diff(values[~np.isnan(values)])
     return bool(np.any(steps) and (np.all(steps >= 0.0) or np.all(steps <= 0.0)))
 
 
-def _from_numbers(cells: pl.Series) -> Values:
+def _parse_compact_numbers(cells: pl.Series) -> ParsedNumbers:
     """Parse whole numbers such as 20240131 as dates."""
-    return days(cells.cast(pl.Int64, strict=False).cast(pl.String), "compact")
+    return parse_days(cells.cast(pl.Int64, strict=False).cast(pl.String), "compact")
 
 
-def _part(found: pl.DataFrame, name: str, n: int, default: float) -> Array:
+def _extract_group(found: pl.DataFrame, name: str, n: int, default: float) -> Array:
     """Return a regex group as numbers, with a default where it did not match."""
     if name not in found.columns:
         return np.full(n, default)
@@ -138,11 +142,11 @@ def _part(found: pl.DataFrame, name: str, n: int, default: float) -> Array:
     return column.fill_null(default).to_numpy()
 
 
-def _day(found: pl.DataFrame, n: int) -> Array:
+def _compute_days(found: pl.DataFrame, n: int) -> Array:
     """Return days since 1970-01-01 without the time; nan for invalid dates."""
     if "y" not in found.columns:
         return np.zeros(n)
-    y, m, d = _year(found, n), _month(found, n), _part(found, "d", n, 1.0)
+    y, m, d = _parse_year(found, n), _parse_month(found, n), _extract_group(found, "d", n, 1.0)
     possible = ~np.isnan(y) & (m >= 1) & (m <= 12) & (d >= 1)
     Y, M, D = (np.where(possible, part, 1).astype(np.int64) for part in (y, m, d))
     month = (Y - 1970).astype("M8[Y]").astype("M8[M]") + (M - 1).astype("m8[M]")
@@ -151,42 +155,46 @@ def _day(found: pl.DataFrame, n: int) -> Array:
     return np.where(possible, day.astype(np.int64), np.nan)
 
 
-def _year(found: pl.DataFrame, n: int) -> Array:
-    y = _part(found, "y", n, np.nan)
+def _parse_year(found: pl.DataFrame, n: int) -> Array:
+    y = _extract_group(found, "y", n, np.nan)
     short = found["y"].str.len_chars().fill_null(4).to_numpy() == 2
     return y + np.where(short, np.where(y >= _HALF_PAST, 1900.0, 2000.0), 0.0)
 
 
-def _month(found: pl.DataFrame, n: int) -> Array:
+def _parse_month(found: pl.DataFrame, n: int) -> Array:
     if "name" not in found.columns:
-        return _part(found, "m", n, np.nan)
+        return _extract_group(found, "m", n, np.nan)
     first = found["name"].str.to_lowercase().str.slice(0, 3)
     return first.replace_strict(
         _MONTHS, [float(m) for m in range(1, 13)], default=None, return_dtype=pl.Float64
     ).to_numpy()
 
 
-def _time(found: pl.DataFrame, n: int) -> Array:
+def _compute_time(found: pl.DataFrame, n: int) -> Array:
     """Return the time as a fraction of a day, in UTC where a zone is given."""
     if "H" not in found.columns:
         return np.zeros(n)
     hour_default = 0.0 if "y" in found.columns else np.nan
-    H, M, S = _part(found, "H", n, hour_default), _part(found, "M", n, 0), _part(found, "S", n, 0)
+    H, M, S = (
+        _extract_group(found, "H", n, hour_default),
+        _extract_group(found, "M", n, 0),
+        _extract_group(found, "S", n, 0),
+    )
     possible = (H <= 24) & (M < 60) & (S < 61)
-    hours = np.where(_afternoon(found, n), H % 12 + 12, np.where(_morning(found, n), H % 12, H))
-    seconds = 3600.0 * hours + 60.0 * M + S - _zone(found, n)
+    hours = np.where(_is_pm(found, n), H % 12 + 12, np.where(_is_am(found, n), H % 12, H))
+    seconds = 3600.0 * hours + 60.0 * M + S - _parse_utc_offset(found, n)
     return np.where(possible, seconds / 86_400.0, np.nan)
 
 
-def _afternoon(found: pl.DataFrame, n: int) -> NDArray[np.bool_]:
+def _is_pm(found: pl.DataFrame, n: int) -> NDArray[np.bool_]:
     return (found["half"].str.to_lowercase() == "pm").fill_null(False).to_numpy()
 
 
-def _morning(found: pl.DataFrame, n: int) -> NDArray[np.bool_]:
+def _is_am(found: pl.DataFrame, n: int) -> NDArray[np.bool_]:
     return (found["half"].str.to_lowercase() == "am").fill_null(False).to_numpy()
 
 
-def _zone(found: pl.DataFrame, n: int) -> Array:
+def _parse_utc_offset(found: pl.DataFrame, n: int) -> Array:
     """Return the UTC offset in seconds."""
     if "zone" not in found.columns:
         return np.zeros(n)

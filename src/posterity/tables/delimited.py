@@ -16,7 +16,7 @@ MAX_RECORD = 1 << 24  # bytes
 
 
 @dataclass(frozen=True)
-class Reader:
+class DelimitedReader:
     """A reader of delimited text whose header is known."""
 
     stream: streams.Stream
@@ -25,48 +25,54 @@ class Reader:
     def batches(self, n_rows: int) -> Iterator[pl.DataFrame]:
         """Yield frames of at most ``n_rows`` rows, in file order."""
         for block in self._blocks():
-            blank = self._checked(block)
+            blank = self._find_blank_records(block)
             for low in range(0, len(block.found), n_rows):
                 chosen = slice(low, min(low + n_rows, len(block.found)))
-                text = _strict(block, chosen, blank[chosen], self.header.separator)
+                text = _format_strict_records(block, chosen, blank[chosen], self.header.separator)
                 n_kept = int(np.sum(~blank[chosen]))
-                yield self._frame(text, n_kept)
+                yield self._parse_frame(text, n_kept)
 
-    def _blocks(self) -> Iterator["_Block"]:
+    def _blocks(self) -> Iterator["_RecordBlock"]:
         """Yield blocks of whole records."""
         rest, line = b"", self.header.line
-        for piece in streams.gathered(_after(self.stream, self.header.offset), streams.PIECE):
+        for piece in streams.join_pieces(
+            _skip_bytes(self.stream, self.header.offset), streams.PIECE
+        ):
             text = rest + piece
             sniffing.refuse_binary(text, self.stream.name, line)
-            block = _Block(text, records.scan(text, self.header.separator), line)
+            block = _RecordBlock(text, records.find_records(text, self.header.separator), line)
             if len(block.found):
                 yield block
             line += text.count(b"\n", 0, block.size)
             rest = text[block.size :]
             if len(rest) > MAX_RECORD:
-                raise self._endless(line, f"is longer than {MAX_RECORD:,} bytes")
+                raise self._make_unclosed_record_error(line, f"is longer than {MAX_RECORD:,} bytes")
         if rest:
-            last = _Block(rest + b"\n", records.scan(rest + b"\n", self.header.separator), line)
+            last = _RecordBlock(
+                rest + b"\n", records.find_records(rest + b"\n", self.header.separator), line
+            )
             if last.size <= len(rest):
-                raise self._endless(line + last.text.count(b"\n", 0, last.size), "has no end")
+                raise self._make_unclosed_record_error(
+                    line + last.text.count(b"\n", 0, last.size), "has no end"
+                )
             yield last
 
-    def _checked(self, block: "_Block") -> np.ndarray:
+    def _find_blank_records(self, block: "_RecordBlock") -> np.ndarray:
         """Return which records are blank; raise if one has the wrong number of cells."""
         n_columns = len(self.header.names)
         blank = np.zeros(len(block.found), dtype=np.bool_)
         for i in np.flatnonzero(block.found.n_cells != n_columns).tolist():
             if block.record(i).strip():
-                raise self._ragged(block, i)
+                raise self._make_cell_count_error(block, i)
             blank[i] = True
         return blank
 
-    def _frame(self, text: bytes, n_rows: int) -> pl.DataFrame:
+    def _parse_frame(self, text: bytes, n_rows: int) -> pl.DataFrame:
         """Parse records that were checked into a frame."""
         names, separator = self.header.names, self.header.separator
         # Prepend a header line: polars treats text that begins with x^ as a zlib archive.
         first = separator.join(map(str, range(len(names)))).encode()
-        with guards.polars_refusing(self.stream.name):
+        with guards.convert_polars_errors(self.stream.name):
             frame = pl.read_csv(b"%b\n%b" % (first, text), separator=separator, infer_schema=False)
         if frame.shape != (n_rows, len(names)):
             raise columns.TableError(
@@ -76,7 +82,7 @@ class Reader:
         frame.columns = list(names)
         return frame
 
-    def _ragged(self, block: "_Block", index: int) -> columns.TableError:
+    def _make_cell_count_error(self, block: "_RecordBlock", index: int) -> columns.TableError:
         """Return the error for a record with too many or too few cells."""
         record, n_cells = block.record(index), int(block.found.n_cells[index])
         n_columns, line = len(self.header.names), block.line_of(index)
@@ -84,10 +90,10 @@ class Reader:
             f"Line {line} of {self.stream.name} has {n_cells:,} "
             f"{'cell' if n_cells == 1 else 'cells'} but the header has {n_columns:,}"
         )
-        advice = _advice(record, self.header.separator, too_few=n_cells < n_columns)
+        advice = _advise_on_cell_count(record, self.header.separator, too_few=n_cells < n_columns)
         return columns.TableError(f"{said}{advice}")
 
-    def _endless(self, line: int, what: str) -> columns.TableError:
+    def _make_unclosed_record_error(self, line: int, what: str) -> columns.TableError:
         """Return the error for a record without an end."""
         return columns.TableError(
             f"The record that begins on line {line} of {self.stream.name} {what}: a quote is not "
@@ -96,7 +102,7 @@ class Reader:
 
 
 @dataclass(frozen=True)
-class _Block:
+class _RecordBlock:
     """A piece of text, its whole records, and its first line number."""
 
     text: bytes
@@ -117,7 +123,7 @@ class _Block:
         return self.line + self.text.count(b"\n", 0, self.found.start(index))
 
 
-def _after(stream: streams.Stream, offset: int) -> Iterator[bytes]:
+def _skip_bytes(stream: streams.Stream, offset: int) -> Iterator[bytes]:
     """Yield the pieces of a stream starting at an offset."""
     to_skip = offset
     for piece in stream.pieces():
@@ -125,7 +131,7 @@ def _after(stream: streams.Stream, offset: int) -> Iterator[bytes]:
         to_skip = max(0, to_skip - len(piece))
 
 
-def _advice(record: bytes, separator: str, *, too_few: bool) -> str:
+def _advise_on_cell_count(record: bytes, separator: str, *, too_few: bool) -> str:
     """Return advice for a record with the wrong number of cells."""
     n_lines = record.count(b"\n")
     if n_lines > 1:
@@ -135,11 +141,13 @@ def _advice(record: bytes, separator: str, *, too_few: bool) -> str:
     if b'\\"' in record:
         return ': write a quote inside a quoted cell twice, "", not \\".'
     if too_few:
-        return f": separate empty cells with {preambles.spoken(separator)} too."
-    return f": put cells that contain {preambles.spoken(separator)} in quotes."
+        return f": separate empty cells with {preambles.name_separator(separator)} too."
+    return f": put cells that contain {preambles.name_separator(separator)} in quotes."
 
 
-def _strict(block: _Block, chosen: slice, blank: np.ndarray, separator: str) -> bytes:
+def _format_strict_records(
+    block: _RecordBlock, chosen: slice, blank: np.ndarray, separator: str
+) -> bytes:
     """Return the chosen records as strict UTF-8 CSV, without blank lines."""
     text = block.text[block.found.start(chosen.start) : block.found.start(chosen.stop)]
     odd = block.found.odd[chosen]
@@ -147,15 +155,19 @@ def _strict(block: _Block, chosen: slice, blank: np.ndarray, separator: str) -> 
         return text
     ends = [block.found.start(chosen.start), *block.found.ends[chosen].tolist()]
     return b"".join(
-        _strict_record(block.text[ends[i] : ends[i + 1]], separator if odd[i] else None)
+        _format_strict_record(block.text[ends[i] : ends[i + 1]], separator if odd[i] else None)
         for i in np.flatnonzero(~blank).tolist()
     )
 
 
-def _strict_record(record: bytes, separator: str | None) -> bytes:
+def _format_strict_record(record: bytes, separator: str | None) -> bytes:
     """Return one record as UTF-8, with its cells requoted if a separator is given."""
-    plain = records.quoted(records.cells(record, separator), separator) if separator else record
-    return plain if _is_utf8(plain) else headers.decoded(plain).encode()
+    plain = (
+        records.format_record(records.split_cells(record, separator), separator)
+        if separator
+        else record
+    )
+    return plain if _is_utf8(plain) else headers.decode_text(plain).encode()
 
 
 def _is_utf8(text: bytes) -> bool:

@@ -59,7 +59,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     def fit(self, X: Any, y: Any = None) -> "TableEncoder":
         """Learn means, scales and levels from a table; ``y`` is not used."""
-        frame = self._frame(X)
+        frame = self._require_frame(X)
         if not frame.height:
             raise TableError("The table has no rows to learn from.")
         fitted = [fitting.fit_part(column, frame[column.name]) for column in self.columns]
@@ -71,7 +71,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     def transform(self, X: Any) -> Array:
         """Encode a table as an array of shape (N, n_features_out_)."""
         check_is_fitted(self)
-        frame = self._frame(X)
+        frame = self._require_frame(X)
         encoded = np.empty((frame.height, self.n_features_out_))
         for part, (name, columns) in zip(self.parts_, self.blocks(), strict=True):
             encoded[:, columns] = part.encode(frame[name])
@@ -92,7 +92,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         names = [name for part in self.parts_ for name in part.names()]
         return np.asarray(names, dtype=object)
 
-    def _frame(self, X: Any) -> pl.DataFrame:
+    def _require_frame(self, X: Any) -> pl.DataFrame:
         frame = frames.as_frame(X)
-        frames.require(frame, (column.name for column in self.columns))
+        frames.require_columns(frame, (column.name for column in self.columns))
         return frame

@@ -15,7 +15,7 @@ from posterity.tables.parts import (
     DatePart,
     NumberPart,
     Part,
-    phase,
+    compute_phase,
 )
 
 _RARE_COUNT, _RARE_SHARE = 10, 0.01
@@ -61,15 +61,17 @@ class Profile:
 def fit_part(column: Column, cells: pl.Series) -> tuple[Part, Profile]:
     """Return the encoder of a column and the summary of its cells."""
     if column.kind == "category":
-        return _category(column, texts.labels(cells))
-    read = dates.checked if column.kind == "date" else texts.checked
+        return _fit_category(column, texts.convert_labels(cells))
+    read = dates.require_days if column.kind == "date" else texts.require_numbers
     values = read(cells, column)
     present = values[~np.isnan(values)]
-    fit = _date if column.kind == "date" else _number
-    return fit(column, present, len(present) < len(values)), _profile(column, values, present)
+    fit = _fit_date if column.kind == "date" else _fit_number
+    return fit(column, present, len(present) < len(values)), _summarise_column(
+        column, values, present
+    )
 
 
-def location(x: Array) -> tuple[float, float]:
+def compute_mean_and_scale(x: Array) -> tuple[float, float]:
     """Return mean and standard deviation; the scale is 1 for constant values."""
     if not len(x):
         return 0.0, 1.0
@@ -81,7 +83,7 @@ def location(x: Array) -> tuple[float, float]:
     return largest * mean, scale if varies and scale > 0.0 else 1.0
 
 
-def frequent(labels: pl.Series) -> pl.DataFrame:
+def select_frequent_levels(labels: pl.Series) -> pl.DataFrame:
     """Return the levels to keep as columns ``level`` and ``count``, most frequent first.
 
     All levels are kept if they are few; otherwise those in at least ten rows or 1 % of the rows.
@@ -94,8 +96,8 @@ def frequent(labels: pl.Series) -> pl.DataFrame:
     return ordered.filter(pl.col("count") >= least).head(MOST_LEVELS)
 
 
-def _category(column: Column, labels: pl.Series) -> tuple[CategoryPart, Profile]:
-    kept = frequent(labels).sort("level")
+def _fit_category(column: Column, labels: pl.Series) -> tuple[CategoryPart, Profile]:
+    kept = select_frequent_levels(labels).sort("level")
     levels, counts = tuple(kept["level"].to_list()), tuple(kept["count"].to_list())
     n_missing = labels.null_count()
     other = sum(counts) + n_missing < len(labels)
@@ -103,39 +105,41 @@ def _category(column: Column, labels: pl.Series) -> tuple[CategoryPart, Profile]
     return part, Profile(column.name, "category", n_missing, (), levels, counts)
 
 
-def _number(column: Column, present: Array, has_missing: bool) -> NumberPart:
-    mean, scale = location(present)
+def _fit_number(column: Column, present: Array, has_missing: bool) -> NumberPart:
+    mean, scale = compute_mean_and_scale(present)
     return NumberPart(column.name, mean, scale, mean, has_missing, column.style, column.lenient)
 
 
-def _date(column: Column, present: Array, has_missing: bool) -> DatePart:
-    origin, scale = location(present)
+def _fit_date(column: Column, present: Array, has_missing: bool) -> DatePart:
+    origin, scale = compute_mean_and_scale(present)
     span = float(np.ptp(present)) if len(present) else 0.0
     return DatePart(
         column.name,
         origin,
         scale,
-        year=span >= 1.5 * YEAR and _varies(present, YEAR),
-        week=span >= 14.0 and _varies(present, 7.0) and _gap(present) < _MONTH,
-        day=_varies(present, 1.0),
+        year=span >= 1.5 * YEAR and _varies_within_cycle(present, YEAR),
+        week=span >= 14.0
+        and _varies_within_cycle(present, 7.0)
+        and _compute_typical_gap(present) < _MONTH,
+        day=_varies_within_cycle(present, 1.0),
         has_indicator=has_missing,
         style=column.style or "iso",
         lenient=column.lenient,
     )
 
 
-def _varies(t: Array, period: float) -> bool:
+def _varies_within_cycle(t: Array, period: float) -> bool:
     """Return whether times cover more than one phase of a cycle."""
-    angle = phase(t, period)
+    angle = compute_phase(t, period)
     return len(t) > 0 and float(np.hypot(np.cos(angle).mean(), np.sin(angle).mean())) < _SPREAD
 
 
-def _gap(t: Array) -> float:
+def _compute_typical_gap(t: Array) -> float:
     """Return the typical gap between dates: monthly data have no weekday effect."""
     return float(np.median(np.diff(np.unique(np.floor(t)))))
 
 
-def _profile(column: Column, values: Array, present: Array) -> Profile:
+def _summarise_column(column: Column, values: Array, present: Array) -> Profile:
     levels = np.quantile(present, (0.0, 0.25, 0.5, 0.75, 1.0)) if len(present) else ()
     quantiles = tuple(float(level) for level in levels)
     return Profile(column.name, column.kind, len(values) - len(present), quantiles)

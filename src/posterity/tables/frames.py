@@ -34,26 +34,30 @@ def as_frame(X: Any) -> pl.DataFrame:
     if isinstance(X, pl.LazyFrame):
         return X.collect()
     if isinstance(X, Mapping):
-        return _assembled([_series(str(name), values) for name, values in X.items()])
+        return _assemble_frame([_make_series(str(name), values) for name, values in X.items()])
     if type(X).__module__.partition(".")[0] == "pandas" and np.ndim(X) == 2:
         names = [str(name) for name in X.columns]
-        return _assembled([_series(name, X.iloc[:, place]) for place, name in enumerate(names)])
+        return _assemble_frame(
+            [_make_series(name, X.iloc[:, place]) for place, name in enumerate(names)]
+        )
     raise TypeError(
         f"A table is a polars or pandas DataFrame or a dict of columns, not {type(X).__name__}."
     )
 
 
-def require(frame: pl.DataFrame, names: Iterable[str]) -> None:
+def require_columns(frame: pl.DataFrame, names: Iterable[str]) -> None:
     """Raise an error if columns are missing, and suggest similar names."""
     absent = [name for name in names if name not in frame.columns]
     if absent:
         shown = ", ".join(repr(name) for name in absent[:5])
         more = f" and {len(absent) - 5} more" if len(absent) > 5 else ""
         columns = "There is no column" if len(absent) == 1 else "There are no columns"
-        raise TableError(f"{columns} {shown}{more} in the table. {_instead(absent[0], frame)}")
+        raise TableError(
+            f"{columns} {shown}{more} in the table. {_suggest_names(absent[0], frame)}"
+        )
 
 
-def _instead(name: str, frame: pl.DataFrame) -> str:
+def _suggest_names(name: str, frame: pl.DataFrame) -> str:
     """Suggest column names similar to a missing one."""
     lowered = {column.lower(): column for column in frame.columns}
     close = [lowered[match] for match in difflib.get_close_matches(name.lower(), lowered, n=3)]
@@ -63,14 +67,14 @@ def _instead(name: str, frame: pl.DataFrame) -> str:
     return f"Its columns are {shown}{', ...' if frame.width > 10 else ''}."
 
 
-def _assembled(columns: list[pl.Series]) -> pl.DataFrame:
+def _assemble_frame(columns: list[pl.Series]) -> pl.DataFrame:
     try:
         return pl.DataFrame(columns)
     except (pl.exceptions.PolarsError, ValueError) as error:
         raise ValueError(f"These columns do not form a table: {error}") from error
 
 
-def _series(name: str, values: Any) -> pl.Series:
+def _make_series(name: str, values: Any) -> pl.Series:
     """Convert one column; values that are neither numbers nor dates become text."""
     if isinstance(values, pl.Series):
         return values.rename(name)
@@ -84,12 +88,12 @@ def _series(name: str, values: Any) -> pl.Series:
 def _from_pandas(name: str, values: Any) -> pl.Series:
     """Convert a pandas column without the optional dependencies of polars."""
     if values.dtype.kind in "biufMm" and isinstance(values.dtype, np.dtype):
-        return _series(name, values.to_numpy())
+        return _make_series(name, values.to_numpy())
     missing = values.isna().to_numpy()
     cells = values.to_numpy(dtype=object, copy=True)
     cells[missing] = None
     if values.dtype.name == "category":  # stays one, also where its labels are numbers
-        labels = texts.labels(_from_cells(name, cells.tolist()))
+        labels = texts.convert_labels(_from_cells(name, cells.tolist()))
         return labels.cast(pl.Categorical).rename(name)
     return _from_cells(name, cells.tolist())
 

@@ -11,7 +11,7 @@ _REFUSALS = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, M
 
 
 @contextlib.contextmanager
-def polars_refusing(name: str) -> Iterator[None]:
+def convert_polars_errors(name: str) -> Iterator[None]:
     """Raise TableError with the file name if polars fails."""
     try:
         yield

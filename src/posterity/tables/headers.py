@@ -38,20 +38,22 @@ class Header:
     notes: tuple[str, ...]
 
 
-def find(stream: streams.Stream, separator: str | None, *, tabs: bool = False) -> Header:
+def find_header(stream: streams.Stream, separator: str | None, *, tabs: bool = False) -> Header:
     """Read the header of a text; ``tabs`` if its file name implies tabs."""
     head = stream.head(sniffing.HEAD)
     sniffing.refuse_binary(head, stream.name, 1)
     whole = head if len(head) == sniffing.HEAD or head.endswith(b"\n") else head + b"\n"
-    before = preambles.find(whole, separator, tabs=tabs, name=stream.name)
-    row = _first_record(whole, before, stream.name)
-    texts = [decoded(cell or b"") for cell in records.cells(row, before.separator)]
+    before = preambles.find_preamble(whole, separator, tabs=tabs, name=stream.name)
+    row = _read_first_record(whole, before, stream.name)
+    texts = [decode_text(cell or b"") for cell in records.split_cells(row, before.separator)]
     if all(_NUMBER.fullmatch(text) for text in texts):
-        return _without_names(before, len(texts) + before.row_names, whole)
-    return _with_names(before, [""] * before.row_names + texts, whole, before.offset + len(row))
+        return _generate_names(before, len(texts) + before.row_names, whole)
+    return _make_header_from_names(
+        before, [""] * before.row_names + texts, whole, before.offset + len(row)
+    )
 
 
-def decoded(text: bytes) -> str:
+def decode_text(text: bytes) -> str:
     """Decode bytes as UTF-8, or else as Windows-1252."""
     try:
         return text.decode("utf-8")
@@ -59,20 +61,20 @@ def decoded(text: bytes) -> str:
         return text.decode("cp1252", errors="replace")
 
 
-def unique(names: Sequence[str]) -> tuple[str, ...]:
+def make_names_unique(names: Sequence[str]) -> tuple[str, ...]:
     """Make names unique: blank names become Unnamed, repeated names are numbered."""
     taken, numbers = set(names), dict[str, int]()
     found: dict[str, None] = {}  # an ordered set
     for position, name in enumerate(names, start=1):
         stem = name or f"Unnamed_{position}"
         is_free = stem not in found if name else stem not in taken
-        new = stem if is_free else _numbered(stem, taken, numbers)
+        new = stem if is_free else _append_number(stem, taken, numbers)
         found[new] = None
         taken.add(new)
     return tuple(found)
 
 
-def _numbered(stem: str, taken: set[str], numbers: dict[str, int]) -> str:
+def _append_number(stem: str, taken: set[str], numbers: dict[str, int]) -> str:
     """Append the next free number to a name; ``numbers`` holds the last one used."""
     number = numbers.get(stem, 1) + 1
     while f"{stem}_{number}" in taken:
@@ -81,9 +83,9 @@ def _numbered(stem: str, taken: set[str], numbers: dict[str, int]) -> str:
     return f"{stem}_{number}"
 
 
-def _first_record(head: bytes, before: preambles.Preamble, name: str) -> bytes:
+def _read_first_record(head: bytes, before: preambles.Preamble, name: str) -> bytes:
     """Return the bytes of the header line."""
-    found = records.scan(head[before.offset :], before.separator)
+    found = records.find_records(head[before.offset :], before.separator)
     if len(found):
         return head[before.offset : before.offset + int(found.ends[0])]
     line = 1 + head.count(b"\n", 0, before.offset)
@@ -93,25 +95,27 @@ def _first_record(head: bytes, before: preambles.Preamble, name: str) -> bytes:
     )
 
 
-def _without_names(before: preambles.Preamble, n_columns: int, head: bytes) -> Header:
+def _generate_names(before: preambles.Preamble, n_columns: int, head: bytes) -> Header:
     """Return generated column names for numbers without a header."""
     names = tuple(f"column_{i}" for i in range(1, n_columns + 1))
     called = names[0] if n_columns == 1 else f"{names[0]} to {names[-1]}"
     note = f"The first line contains only numbers, so the columns are named {called}."
-    return _header(before, names, head, before.offset, (note,))
+    return _make_header(before, names, head, before.offset, (note,))
 
 
-def _with_names(before: preambles.Preamble, texts: list[str], head: bytes, end: int) -> Header:
+def _make_header_from_names(
+    before: preambles.Preamble, texts: list[str], head: bytes, end: int
+) -> Header:
     """Return the header of a line of names."""
     stripped = [" ".join(text.splitlines()).strip().lstrip("\ufeff") for text in texts]
-    names = unique(stripped)
+    names = make_names_unique(stripped)
     changed = [new for old, new in zip(stripped, names, strict=True) if old != new]
     listed = ", ".join(changed[:5]) + (" and others" if len(changed) > 5 else "")
     note = f"Blank or repeated column names were changed: {listed}."
-    return _header(before, names, head, end, (note,) if changed else ())
+    return _make_header(before, names, head, end, (note,) if changed else ())
 
 
-def _header(
+def _make_header(
     before: preambles.Preamble, names: tuple[str, ...], head: bytes, end: int, notes: Notes
 ) -> Header:
     """Return the header of a text whose rows begin after ``end`` bytes."""

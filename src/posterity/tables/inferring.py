@@ -8,12 +8,12 @@ import polars as pl
 
 from posterity.tables import frames, looking, saying, suspecting, targets
 from posterity.tables.columns import Column, Dropped, Kind, Schema, TableError, Task
-from posterity.tables.looking import Look
-from posterity.tables.table_model import ordered_labels
+from posterity.tables.looking import ParsedColumn
+from posterity.tables.table_model import sort_labels
 
 
 @dataclass(frozen=True)
-class _Wishes:
+class _ColumnOptions:
     """Column names in the arguments of the user."""
 
     kinds: dict[str, Kind]
@@ -22,7 +22,7 @@ class _Wishes:
 
 
 @dataclass
-class _Found:
+class _InferredColumns:
     """Columns examined so far."""
 
     inputs: list[Column] = field(default_factory=list)
@@ -78,27 +78,27 @@ def infer(
     'it has a different text in every row, like an identifier'
     """
     table = frames.as_frame(frame)
-    wishes = _checked_wishes(table, target, task, (number, category, date), drop, keep)
-    chosen, outcome, notes = targets.target_of(table, target, task)
-    found = _Found(notes=list(notes))
+    wishes = _check_options(table, target, task, (number, category, date), drop, keep)
+    chosen, outcome, notes = targets.infer_target(table, target, task)
+    found = _InferredColumns(notes=list(notes))
     for name in table.columns:
         if name != target:
-            _consider(found, table[name], outcome, wishes, chosen == "classification")
+            _classify_column(found, table[name], outcome, wishes, chosen == "classification")
     _ensure_inputs(found, target)
-    _note_copies(found, table, target)
-    classes = ordered_labels(outcome.series()) if chosen == "classification" else ()
+    _note_duplicates(found, table, target)
+    classes = sort_labels(outcome.series()) if chosen == "classification" else ()
     inputs, dropped = tuple(found.inputs), tuple(found.dropped)
     return Schema(target, chosen, inputs, dropped, tuple(found.notes), outcome.column, classes)
 
 
-def _checked_wishes(
+def _check_options(
     table: pl.DataFrame,
     target: str,
     task: Task | None,
     kinds: tuple[Sequence[str], Sequence[str], Sequence[str]],
     drop: Sequence[str],
     keep: Sequence[str],
-) -> _Wishes:
+) -> _ColumnOptions:
     """Check the arguments of the user."""
     if task not in (None, "regression", "classification"):
         raise ValueError(f"task must be 'regression', 'classification' or None, not {task!r}.")
@@ -107,13 +107,13 @@ def _checked_wishes(
         raise TableError(
             f"The table has {n}; at least 2 are required, and many more for a useful model."
         )
-    frames.require(table, (target,))
+    frames.require_columns(table, (target,))
     words: tuple[Kind, ...] = ("number", "category", "date")
     _refuse_twice([*kinds, drop], [*words, "drop"], target)
     _refuse_twice([drop, keep], ["drop", "keep"], target)
-    frames.require(table, [name for names in (*kinds, drop, keep) for name in names])
+    frames.require_columns(table, [name for names in (*kinds, drop, keep) for name in names])
     said = {name: word for word, names in zip(words, kinds, strict=True) for name in names}
-    return _Wishes(said, frozenset(drop), frozenset(keep))
+    return _ColumnOptions(said, frozenset(drop), frozenset(keep))
 
 
 def _refuse_twice(lists: Iterable[Sequence[str]], words: Iterable[str], target: str) -> None:
@@ -132,8 +132,12 @@ def _refuse_twice(lists: Iterable[Sequence[str]], words: Iterable[str], target: 
                 )
 
 
-def _consider(
-    found: _Found, cells: pl.Series, target: Look, wishes: _Wishes, is_class: bool
+def _classify_column(
+    found: _InferredColumns,
+    cells: pl.Series,
+    target: ParsedColumn,
+    wishes: _ColumnOptions,
+    is_class: bool,
 ) -> None:
     """Add a column to the inputs or to the excluded columns."""
     name = cells.name
@@ -143,13 +147,13 @@ def _consider(
     if cells.dtype.is_nested() or isinstance(cells.dtype, pl.Binary | pl.Object):
         found.dropped.append(Dropped(name, f"it contains values of type {cells.dtype}", final=True))
         return
-    seen = looking.look(cells, wishes.kinds.get(name))
-    why = suspecting.useless(seen)
+    seen = looking.parse_column(cells, wishes.kinds.get(name))
+    why = suspecting.find_uninformative(seen)
     if why:
         found.dropped.append(Dropped(name, why, final=True))
         return
     _note_numbers(found, seen)
-    suspicion = _suspicion(found, seen, target, is_class, name in wishes.kinds)
+    suspicion = _find_reason_to_exclude(found, seen, target, is_class, name in wishes.kinds)
     if suspicion and name not in wishes.keep:
         found.suspects.append((seen.column, suspicion))
         found.dropped.append(Dropped(name, suspicion))
@@ -159,59 +163,63 @@ def _consider(
     _note_codes(found, cells, seen, wishes)
 
 
-def _suspicion(found: _Found, seen: Look, target: Look, is_class: bool, said: bool) -> str | None:
+def _find_reason_to_exclude(
+    found: _InferredColumns, seen: ParsedColumn, target: ParsedColumn, is_class: bool, said: bool
+) -> str | None:
     """Return why a column should be excluded, and add a note for the user."""
-    leak = suspecting.resembling(seen, target, is_class)
+    leak = suspecting.find_leak(seen, target, is_class)
     if leak:
         found.notes.append(
             f"{seen.column.name!r} seems to leak the target: {leak}. Keep it only if it is known "
-            f"before the target ({saying.option('keep', seen.column.name)})."
+            f"before the target ({saying.format_option('keep', seen.column.name)})."
         )
         return leak
-    identifier = None if said else suspecting.identifying(seen)
+    identifier = None if said else suspecting.find_identifier(seen)
     if identifier:
         return identifier
-    first = found.fingerprints.setdefault(suspecting.fingerprint(seen), seen.column.name)
+    first = found.fingerprints.setdefault(suspecting.hash_values(seen), seen.column.name)
     return f"it is a copy of {first!r}" if first != seen.column.name else None
 
 
-def _note_numbers(found: _Found, seen: Look) -> None:
+def _note_numbers(found: _InferredColumns, seen: ParsedColumn) -> None:
     """Add a note about text that is mostly numeric."""
     if seen.odd_text:
-        option = saying.option("number", seen.column.name)
+        option = saying.format_option("number", seen.column.name)
         found.notes.append(
             f"Most values of {seen.column.name!r} are numbers, but {seen.odd_text} is not: "
             f"{option} reads the column as numbers and treats other text as missing."
         )
 
 
-def _note_identifier(found: _Found, seen: Look, wishes: _Wishes) -> None:
+def _note_identifier(found: _InferredColumns, seen: ParsedColumn, wishes: _ColumnOptions) -> None:
     """Add a note about repeating numbers named like an identifier."""
     name = seen.column.name
     asked = name in wishes.keep or name in wishes.kinds
-    if not asked and seen.are_whole() and suspecting.named_like_identifier(name):
-        drop, category = saying.option("drop", name), saying.option("category", name)
+    if not asked and seen.are_whole() and suspecting.is_named_like_identifier(name):
+        drop, category = saying.format_option("drop", name), saying.format_option("category", name)
         found.notes.append(
             f"{name!r} is named like an identifier, but its values repeat: exclude it ({drop}) "
             f"or read it as a category ({category}) unless it is a quantity."
         )
 
 
-def _note_codes(found: _Found, cells: pl.Series, seen: Look, wishes: _Wishes) -> None:
+def _note_codes(
+    found: _InferredColumns, cells: pl.Series, seen: ParsedColumn, wishes: _ColumnOptions
+) -> None:
     """Add a note about numbers that look like codes."""
     name = seen.column.name
     asked = name in wishes.keep or name in wishes.kinds
     if not asked and seen.column.kind == "number" and suspecting.are_codes(cells):
         found.notes.append(
             f"{name!r} is zero-padded like a code: read it as a category "
-            f"({saying.option('category', name)}) unless it is a quantity."
+            f"({saying.format_option('category', name)}) unless it is a quantity."
         )
 
 
-def _note_copies(found: _Found, table: pl.DataFrame, target: str) -> None:
+def _note_duplicates(found: _InferredColumns, table: pl.DataFrame, target: str) -> None:
     """Add a note about duplicate rows, which leak between training and test rows."""
     names = [column.name for column in found.inputs]
-    n_copies = suspecting.copies(table.select(*names, target), found.inputs)
+    n_copies = suspecting.count_duplicates(table.select(*names, target), found.inputs)
     if n_copies:
         found.notes.append(
             f"{n_copies:,} of {table.height:,} rows are exact duplicates, which makes scores on "
@@ -219,7 +227,7 @@ def _note_copies(found: _Found, table: pl.DataFrame, target: str) -> None:
         )
 
 
-def _ensure_inputs(found: _Found, target: str) -> None:
+def _ensure_inputs(found: _InferredColumns, target: str) -> None:
     """Keep suspect columns if there is no other input; raise if there is none at all."""
     if found.inputs:
         return

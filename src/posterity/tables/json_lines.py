@@ -31,7 +31,7 @@ _LARGEST = 2**63 - 1
 
 
 @dataclass(frozen=True)
-class Field:
+class JsonField:
     """A JSON key, its column name and its data type."""
 
     key: str
@@ -40,11 +40,11 @@ class Field:
 
 
 @dataclass(frozen=True)
-class Reader:
+class JsonLinesReader:
     """A reader of JSON lines whose keys are known."""
 
     stream: streams.Stream
-    fields: tuple[Field, ...]
+    fields: tuple[JsonField, ...]
 
     def batches(self, n_rows: int) -> Iterator[pl.DataFrame]:
         """Yield frames of at most ``n_rows`` rows, in file order."""
@@ -52,26 +52,26 @@ class Reader:
             rows = block.rows()
             for low in range(0, len(rows), n_rows):
                 chosen = rows[low : low + n_rows]
-                yield pl.DataFrame([_series(field, chosen) for field in self.fields])
+                yield pl.DataFrame([_make_series(field, chosen) for field in self.fields])
 
 
-def opened(stream: streams.Stream) -> Reader:
+def open_json_lines(stream: streams.Stream) -> JsonLinesReader:
     """Scan the lines for keys and types, and return a reader."""
     kinds: dict[str, int] = {}
     for block in _blocks(stream):
         rows = block.rows()
         for key in dict.fromkeys(itertools.chain.from_iterable(rows)):
             values = [row.get(key) for row in rows]
-            kinds[key] = kinds.get(key, 0) | _kind(values, key, block)
+            kinds[key] = kinds.get(key, 0) | _find_kinds(values, key, block)
     if not kinds:
         raise columns.TableError(f"{stream.name} contains no keys, so the table has no columns.")
-    names = headers.unique([_sound(key) for key in kinds])
+    names = headers.make_names_unique([_replace_unpaired_surrogates(key) for key in kinds])
     dtypes = (_DTYPES.get(kind, pl.String) for kind in kinds.values())
-    return Reader(stream, tuple(map(Field, kinds, names, dtypes)))
+    return JsonLinesReader(stream, tuple(map(JsonField, kinds, names, dtypes)))
 
 
 @dataclass(frozen=True)
-class _Block:
+class _LineBlock:
     """Whole lines of a file, and the first line number."""
 
     name: str
@@ -80,14 +80,14 @@ class _Block:
 
     def rows(self) -> list[Row]:
         """Parse the lines, skipping blank ones."""
-        texts = [headers.decoded(text) for text in self.lines if text.strip()]
+        texts = [headers.decode_text(text) for text in self.lines if text.strip()]
         try:
             found = json.loads(f"[{','.join(texts)}]")  # one call is much faster
         except (ValueError, RecursionError):
             found = []
         if len(found) == len(texts) and all(type(row) is dict for row in found):
             return found
-        return [_row(text, self.name, self.line_of(i)) for i, text in enumerate(texts)]
+        return [_parse_row(text, self.name, self.line_of(i)) for i, text in enumerate(texts)]
 
     def line_of(self, index: int) -> int:
         """Return the line number of a row."""
@@ -95,24 +95,24 @@ class _Block:
         return self.line + next(itertools.islice(filled, index, None))
 
 
-def _blocks(stream: streams.Stream) -> Iterator[_Block]:
+def _blocks(stream: streams.Stream) -> Iterator[_LineBlock]:
     """Yield blocks of whole lines."""
     rest, line = b"", 1
-    for piece in streams.gathered(stream.pieces(), streams.PIECE):
+    for piece in streams.join_pieces(stream.pieces(), streams.PIECE):
         text = rest + piece
         sniffing.refuse_binary(text, stream.name, line)
         *lines, rest = text.split(b"\n")
-        yield _Block(stream.name, line, lines)
+        yield _LineBlock(stream.name, line, lines)
         line += len(lines)
         if len(rest) > MAX_LINE:
             raise columns.TableError(
                 f"Line {line} of {stream.name} is longer than {MAX_LINE:,} bytes; the file does "
                 "not seem to contain one JSON object a line."
             )
-    yield _Block(stream.name, line, [rest])
+    yield _LineBlock(stream.name, line, [rest])
 
 
-def _kind(values: list[Value], key: str, block: _Block) -> int:
+def _find_kinds(values: list[Value], key: str, block: _LineBlock) -> int:
     """Return the kinds of values as bit flags; raise for nested values."""
     types = set(map(type, values))
     if not types <= _KINDS.keys():
@@ -126,13 +126,13 @@ def _kind(values: list[Value], key: str, block: _Block) -> int:
     return sum(_KINDS[t] for t in types) | (_FLOAT if too_large else 0)
 
 
-def _series(field: Field, rows: list[Row]) -> pl.Series:
+def _make_series(field: JsonField, rows: list[Row]) -> pl.Series:
     """Return the column of a key, missing in rows without the key."""
     values = [row.get(field.key) for row in rows]
-    return pl.Series(field.name, _suited(values, field.dtype), dtype=field.dtype)
+    return pl.Series(field.name, _convert_values(values, field.dtype), dtype=field.dtype)
 
 
-def _suited(values: list[Value], dtype: type[pl.DataType]) -> Sequence[Value]:
+def _convert_values(values: list[Value], dtype: type[pl.DataType]) -> Sequence[Value]:
     """Convert values to the data type of their column."""
     if dtype is pl.String:
         return [_as_text(value) for value in values]
@@ -141,7 +141,7 @@ def _suited(values: list[Value], dtype: type[pl.DataType]) -> Sequence[Value]:
     return values
 
 
-def _row(text: str, name: str, line: int) -> Row:
+def _parse_row(text: str, name: str, line: int) -> Row:
     """Parse one line."""
     try:
         found = json.loads(text)
@@ -174,9 +174,9 @@ def _as_text(value: Value) -> str | None:
     """Convert a value to text, in JSON notation."""
     if value is None:
         return None
-    return _sound(value if isinstance(value, str) else json.dumps(value))
+    return _replace_unpaired_surrogates(value if isinstance(value, str) else json.dumps(value))
 
 
-def _sound(text: str) -> str:
+def _replace_unpaired_surrogates(text: str) -> str:
     """Replace unpaired surrogates, which JSON allows and UTF-8 does not."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode()

@@ -8,7 +8,7 @@ import polars as pl
 from posterity.arrays import Array
 from posterity.tables import dates, texts
 from posterity.tables.columns import Column, Kind
-from posterity.tables.texts import Values
+from posterity.tables.texts import ParsedNumbers
 
 _FIRST_DAY, _LAST_DAY = 19000101, 21001231  # whole numbers that may be dates
 _MANY_DAYS = 10
@@ -16,7 +16,7 @@ _WORTH = 0.5  # fraction of numbers in a sample above which the whole column is 
 
 
 @dataclass(frozen=True, eq=False)
-class Look:
+class ParsedColumn:
     """A column and its parsed values; missing ones are nan (numbers, days) or null.
 
     If most labels are numbers, ``odd_text`` is the first that is not.
@@ -55,26 +55,28 @@ class _Reading:
     kind: Kind
     why: str
     style: str = ""
-    values: Values | None = None
+    values: ParsedNumbers | None = None
     odd_text: str = ""
 
 
-def look(cells: pl.Series, forced: Kind | None = None) -> Look:
+def parse_column(cells: pl.Series, forced: Kind | None = None) -> ParsedColumn:
     """Parse the cells, as the given kind or as the inferred one."""
-    reading = _read_as(cells, forced) if forced else _read(cells)
+    reading = _read_as(cells, forced) if forced else _read_typed(cells)
     if reading.values is None:
-        labels = texts.labels(cells)
+        labels = texts.convert_labels(cells)
         n_distinct = labels.drop_nulls().n_unique()
-        return Look(
+        return ParsedColumn(
             Column(cells.name, "category", labels.null_count(), n_distinct, reading.why),
             labels=labels,
             odd_text=reading.odd_text,
         )
-    column = _numeric(cells.name, reading, reading.values, forced is not None)
-    return Look(column, texts.settled(reading.values, cells, column, ""))
+    column = _make_numeric_column(cells.name, reading, reading.values, forced is not None)
+    return ParsedColumn(column, texts.require_valid(reading.values, cells, column, ""))
 
 
-def _numeric(name: str, reading: _Reading, values: Values, forced: bool) -> Column:
+def _make_numeric_column(
+    name: str, reading: _Reading, values: ParsedNumbers, forced: bool
+) -> Column:
     """Return a column of numbers or dates; a few unreadable texts count as missing."""
     n_odd = int(values.odd.sum())
     odd = f", {n_odd:,} {'text' if n_odd == 1 else 'texts'} treated as missing" if n_odd else ""
@@ -90,44 +92,44 @@ def _read_as(cells: pl.Series, kind: Kind) -> _Reading:
     if kind == "category":
         return _Reading(kind, why)
     if kind == "number":
-        return _Reading(kind, why, *texts.best_numbers(cells))
-    style = _date_style(cells)
-    return _Reading(kind, why, style, dates.days(cells, style))
+        return _Reading(kind, why, *texts.infer_numbers(cells))
+    style = _infer_date_style(cells)
+    return _Reading(kind, why, style, dates.parse_days(cells, style))
 
 
-def _date_style(cells: pl.Series) -> str:
+def _infer_date_style(cells: pl.Series) -> str:
     """Return the date format that parses most cells, including bare digits."""
     if not texts.is_text(cells):
         return "compact" if cells.dtype.is_numeric() else "iso"
-    found = dates.best_days(cells)
+    found = dates.infer_days(cells)
     if found:
         return found[0]
-    return min(dates.PATTERNS, key=lambda style: int(dates.days(cells, style).odd.sum()))
+    return min(dates.PATTERNS, key=lambda style: int(dates.parse_days(cells, style).odd.sum()))
 
 
-def _read(cells: pl.Series) -> _Reading:
+def _read_typed(cells: pl.Series) -> _Reading:
     """Read the cells according to their data type, or parse their text."""
     kind = cells.dtype
     if isinstance(kind, pl.String):
         return _read_texts(cells)
     if isinstance(kind, pl.Time):
-        return _Reading("date", "times of day", "clock", texts.numbers(cells))
+        return _Reading("date", "times of day", "clock", texts.parse_numbers(cells))
     if isinstance(kind, pl.Date | pl.Datetime):
-        return _Reading("date", "dates", "iso", texts.numbers(cells))
+        return _Reading("date", "dates", "iso", texts.parse_numbers(cells))
     if isinstance(kind, pl.Duration):
-        return _Reading("number", "lengths of time, in days", "", texts.numbers(cells))
+        return _Reading("number", "lengths of time, in days", "", texts.parse_numbers(cells))
     if kind.is_numeric():
-        values = texts.numbers(cells)
-        return _spelled_dates(values) or _Reading("number", "numbers", "", values)
+        values = texts.parse_numbers(cells)
+        return _read_compact_dates(values) or _Reading("number", "numbers", "", values)
     return _Reading("category", "labels")
 
 
-def _spelled_dates(values: Values) -> _Reading | None:
+def _read_compact_dates(values: ParsedNumbers) -> _Reading | None:
     """Read whole numbers such as 20240131 as dates if all of many are valid dates."""
     present = values.numbers[~np.isnan(values.numbers)]
     if not len(present) or present.min() < _FIRST_DAY or present.max() > _LAST_DAY:
         return None
-    days = dates.days(pl.Series(values.numbers, nan_to_null=True), "compact")
+    days = dates.parse_days(pl.Series(values.numbers, nan_to_null=True), "compact")
     whole = np.all(present == np.floor(present))
     if not whole or days.odd.any() or pl.Series(present).n_unique() < _MANY_DAYS:
         return None
@@ -135,14 +137,14 @@ def _spelled_dates(values: Values) -> _Reading | None:
 
 
 def _read_texts(cells: pl.Series) -> _Reading:
-    some, odd_text = texts.some(cells), ""
-    if texts.best_numbers(some)[1].odd.sum() < (1.0 - _WORTH) * len(some):
-        style, values = texts.best_numbers(cells)
-        if dates.mostly_read(values):
+    some, odd_text = texts.sample_texts(cells), ""
+    if texts.infer_numbers(some)[1].odd.sum() < (1.0 - _WORTH) * len(some):
+        style, values = texts.infer_numbers(cells)
+        if dates.is_mostly_readable(values):
             why = "numbers with a decimal comma" if style else "numbers"
-            return _spelled_dates(values) or _Reading("number", why, style, values)
-        odd_text = texts.shown(cells[int(values.odd.argmax())])
-    found = dates.best_days(cells)
+            return _read_compact_dates(values) or _Reading("number", why, style, values)
+        odd_text = texts.format_cell(cells[int(values.odd.argmax())])
+    found = dates.infer_days(cells)
     if found is None:
         return _Reading("category", "texts", odd_text=odd_text)
     written, days, unsure = found

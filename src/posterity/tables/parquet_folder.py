@@ -14,7 +14,7 @@ _SUFFIXES = (".parquet", ".pq")
 
 
 @dataclass(frozen=True)
-class File:
+class ParquetFile:
     """A Parquet file and its number of rows."""
 
     path: str
@@ -22,19 +22,19 @@ class File:
     n_rows: int
 
 
-def looked_at(root: Path) -> tuple[tuple[File, ...], tuple[str, ...], tuple[str, ...]]:
+def inspect_folder(root: Path) -> tuple[tuple[ParquetFile, ...], tuple[str, ...], tuple[str, ...]]:
     """Return the files with rows, their common columns, and notes."""
-    with streams.readable(str(root)):
+    with streams.convert_system_errors(str(root)):
         root.stat()
-        places = list(_found(root)) if root.is_dir() else [root]
+        places = list(_find_files(root)) if root.is_dir() else [root]
     if not places:
         raise TableError(
             f"There are no Parquet files in {root}: no name ends in {' or '.join(_SUFFIXES)}."
         )
-    shapes = [_shape(place) for place in places]
-    columns, extra = _common(places, [types for _, types in shapes])
+    shapes = [_read_shape(place) for place in places]
+    columns, extra = _find_common_columns(places, [types for _, types in shapes])
     files = tuple(
-        File(os.path.abspath(place), str(place), n_rows)
+        ParquetFile(os.path.abspath(place), str(place), n_rows)
         for place, (n_rows, _) in zip(places, shapes, strict=True)
         if n_rows
     )
@@ -43,7 +43,7 @@ def looked_at(root: Path) -> tuple[tuple[File, ...], tuple[str, ...], tuple[str,
     return files, columns, tuple(_notes(root, places, extra))
 
 
-def _found(root: Path) -> Iterator[Path]:
+def _find_files(root: Path) -> Iterator[Path]:
     """Return the Parquet files below a folder, sorted by name."""
     for place in sorted(root.rglob("*")):
         inside = place.relative_to(root).parts
@@ -52,12 +52,12 @@ def _found(root: Path) -> Iterator[Path]:
             yield place
 
 
-def _shape(place: Path) -> tuple[int, dict[str, pl.DataType]]:
-    with guards.polars_refusing(str(place)):
-        return parquet.shape(place)
+def _read_shape(place: Path) -> tuple[int, dict[str, pl.DataType]]:
+    with guards.convert_polars_errors(str(place)):
+        return parquet.read_shape(place)
 
 
-def _common(
+def _find_common_columns(
     places: Sequence[Path], schemas: Sequence[dict[str, pl.DataType]]
 ) -> tuple[tuple[str, ...], list[str]]:
     """Return the columns of the first file, which all must have, and extra columns."""
@@ -79,7 +79,7 @@ def _common(
 
 def _check_types(name: str, a: tuple[Path, pl.DataType], b: tuple[Path, pl.DataType]) -> None:
     """Raise if a column has incompatible types in two files."""
-    kinds = {_family(a[1]), _family(b[1])} - {"nothing"}
+    kinds = {_find_type_family(a[1]), _find_type_family(b[1])} - {"nothing"}
     if len(kinds) > 1:
         raise TableError(
             f"Column {name!r} is {a[1]} in {a[0]} but {b[1]} in {b[0]}: save the files with the "
@@ -87,7 +87,7 @@ def _check_types(name: str, a: tuple[Path, pl.DataType], b: tuple[Path, pl.DataT
         )
 
 
-def _family(kind: pl.DataType) -> str:
+def _find_type_family(kind: pl.DataType) -> str:
     """Return the type family of a data type; empty columns match all families."""
     if kind == pl.Null:
         return "nothing"

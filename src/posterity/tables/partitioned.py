@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from posterity.designs import dask_graph
 from posterity.tables import guards, parquet, parquet_folder, sampling
 from posterity.tables.columns import CellError, TableError
-from posterity.tables.parquet_folder import File
+from posterity.tables.parquet_folder import ParquetFile
 
 _VALUES = 2**23  # numbers in a partition: 64 MiB as float64
 _FEWEST_ROWS = 1_000  # minimum number of rows of a partition
@@ -53,8 +53,8 @@ class Partition:
                 f"A worker found no file {self.path}: all workers must see the files under the "
                 "same path, for example in a shared folder."
             )
-        with guards.polars_refusing(self.name):
-            return parquet.between(place, columns, self.start, self.n_rows)
+        with guards.convert_polars_errors(self.name):
+            return parquet.read_rows(place, columns, self.start, self.n_rows)
 
     def located(self, error: CellError) -> TableError:
         """Return a cell error with the file name and the row in the file."""
@@ -92,7 +92,7 @@ class PartitionedSource:
     """
 
     path: str
-    files: tuple[File, ...]
+    files: tuple[ParquetFile, ...]
     columns: tuple[str, ...]
     notes: tuple[str, ...] = ()
 
@@ -107,7 +107,7 @@ class PartitionedSource:
         A small file is one partition; a large file is split into partitions of equal size.
         """
         most = max(_FEWEST_ROWS, _VALUES // max(1, width))
-        return tuple(_cut(self.files, most))
+        return tuple(_split_files(self.files, most))
 
     def empty(self) -> pl.DataFrame:
         """Return a frame with these columns and no rows."""
@@ -116,7 +116,7 @@ class PartitionedSource:
     def located(self, error: CellError, positions: NDArray[np.int64] | None) -> TableError:
         """Return a cell error of a sample with its file and the row in that file."""
         row = error.row - 1 if positions is None else int(positions[error.row - 1])
-        for one in _cut(self.files, self.n_rows):
+        for one in _split_files(self.files, self.n_rows):
             if row < one.first + one.n_rows:
                 return one.located(CellError(row - one.first + 1, error.column, error.trouble))
         return error
@@ -130,9 +130,9 @@ class PartitionedSource:
         n = N if max_rows is None else min(max_rows, N)
         rng = np.random.default_rng(seed)
         chosen = np.arange(N) if n == N else np.sort(rng.choice(N, n, replace=False))
-        pieces = list(_shares(self.partitions(len(self.columns)), chosen))
+        pieces = list(_assign_rows(self.partitions(len(self.columns)), chosen))
         found = dask_graph.merged(
-            pieces, _Chosen(self.columns), _joined, description="Sampling rows"
+            pieces, _ReadSelectedRows(self.columns), _concatenate, description="Sampling rows"
         )
         frame = pl.concat(found, how="vertical_relaxed", rechunk=True)
         return sampling.Sample(frame, N, chosen.astype(np.int64))
@@ -166,11 +166,11 @@ def open_partitions(path: str | os.PathLike[str]) -> PartitionedSource:
     >>> tables.open_partitions(path).n_rows
     5
     """
-    files, columns, notes = parquet_folder.looked_at(Path(path))
+    files, columns, notes = parquet_folder.inspect_folder(Path(path))
     return PartitionedSource(os.fspath(path), files, columns, notes)
 
 
-def _cut(files: Sequence[File], most: int) -> Iterator[Partition]:
+def _split_files(files: Sequence[ParquetFile], most: int) -> Iterator[Partition]:
     first = 0
     for file in files:
         n_parts = -(-file.n_rows // most)
@@ -180,7 +180,7 @@ def _cut(files: Sequence[File], most: int) -> Iterator[Partition]:
         first += file.n_rows
 
 
-def _shares(
+def _assign_rows(
     partitions: Sequence[Partition], chosen: NDArray[np.intp]
 ) -> Iterator[tuple[Partition, NDArray[np.intp]]]:
     """Yield each partition that contains chosen rows, with those rows."""
@@ -191,7 +191,7 @@ def _shares(
 
 
 @dataclass(frozen=True)
-class _Chosen:
+class _ReadSelectedRows:
     """Read selected rows of a partition."""
 
     columns: tuple[str, ...]
@@ -203,5 +203,5 @@ class _Chosen:
         return [partition.read(self.columns)[rows]]
 
 
-def _joined(a: list[pl.DataFrame], b: list[pl.DataFrame]) -> list[pl.DataFrame]:
+def _concatenate(a: list[pl.DataFrame], b: list[pl.DataFrame]) -> list[pl.DataFrame]:
     return a + b

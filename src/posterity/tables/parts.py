@@ -68,13 +68,13 @@ class NumberPart:
 
     def read(self, cells: pl.Series) -> Array:
         """Parse the cells as numbers, nan where missing."""
-        return texts.checked(cells, self._column())
+        return texts.require_numbers(cells, self._column())
 
     def encode(self, cells: pl.Series) -> Array:
         """Encode the cells as an array of shape (N, width)."""
         x = self.read(cells)
         missing = np.isnan(x)
-        z = _standardised(np.where(missing, self.fill, x), self.mean, self.scale, self.name)
+        z = _standardise(np.where(missing, self.fill, x), self.mean, self.scale, self.name)
         return np.column_stack([z, missing][: self.width]).astype(np.float64, copy=False)
 
     def _column(self) -> Column:
@@ -127,17 +127,17 @@ class CategoryPart:
 
     def read(self, cells: pl.Series) -> pl.Series:
         """Read the cells as labels, null where missing."""
-        return texts.labels(cells)
+        return texts.convert_labels(cells)
 
     def encode(self, cells: pl.Series) -> Array:
         """Encode the cells as indicators of shape (N, width)."""
         encoded = np.zeros((len(cells), self.width))
-        places = self._places(self.read(cells))
+        places = self._find_places(self.read(cells))
         rows = np.flatnonzero(places >= 0)
         encoded[rows, places[rows]] = 1.0
         return encoded
 
-    def _places(self, labels: pl.Series) -> Array:
+    def _find_places(self, labels: pl.Series) -> Array:
         """Return the column set by each row, -1 for none."""
         other = len(self.levels) if self.other else -1
         missing = len(self.levels) + self.other if self.missing else -1
@@ -200,16 +200,16 @@ class DatePart:
     def read(self, cells: pl.Series) -> Array:
         """Parse the cells as days since 1970-01-01, nan where missing."""
         column = Column(self.name, "date", style=self.style, lenient=self.lenient)
-        return dates.checked(cells, column)
+        return dates.require_days(cells, column)
 
     def encode(self, cells: pl.Series) -> Array:
         """Encode the cells as standardised time and cycles, (N, width)."""
         t = self.read(cells)
         missing = np.isnan(t)
         present = np.where(missing, self.origin, t)
-        columns = [_standardised(present, self.origin, self.scale, self.name)]
+        columns = [_standardise(present, self.origin, self.scale, self.name)]
         for period in self.periods().values():
-            angle = phase(present, period)
+            angle = compute_phase(present, period)
             columns += [np.where(missing, 0.0, f(angle)) for f in (np.cos, np.sin)]
         columns += [missing.astype(np.float64)] if self.has_indicator else []
         return np.column_stack(columns)
@@ -223,12 +223,12 @@ class DatePart:
 Part: TypeAlias = NumberPart | CategoryPart | DatePart
 
 
-def phase(t: Array, period: float) -> Array:
+def compute_phase(t: Array, period: float) -> Array:
     """Return the phase of time t in a cycle, from 0 to 2 pi."""
     return 2.0 * np.pi * np.mod(t / period, 1.0)
 
 
-def _standardised(x: Array, mean: float, scale: float, name: str) -> Array:
+def _standardise(x: Array, mean: float, scale: float, name: str) -> Array:
     with np.errstate(over="ignore"):
         z = (x - mean) / scale
     if not np.isfinite(z).all():

@@ -36,18 +36,18 @@ class Preamble:
     notes: tuple[str, ...]
 
 
-def find(head: bytes, separator: str | None, *, tabs: bool, name: str) -> Preamble:
+def find_preamble(head: bytes, separator: str | None, *, tabs: bool, name: str) -> Preamble:
     """Skip byte-order marks, comments and titles; ``tabs`` if the file name implies tabs."""
     excel = _EXCEL.match(head)
-    start = _after_blank_lines(head, excel.end() if excel else 0, name)
-    body = _after_remarks(head, start)
+    start = _skip_blank_lines(head, excel.end() if excel else 0, name)
+    body = _skip_comments(head, start)
     given = separator or (excel[1].decode() if excel else None)
     if given:
         _refuse_wrong_separator(head[body:], given, name)
-    chosen = given or _sniffed(head[body:], tabs)
-    n_before, row_names = _titles(head[body:], chosen)
+    chosen = given or _detect_separator(head[body:], tabs)
+    n_before, row_names = _measure_titles(head[body:], chosen)
     notes = {
-        f"Cells are separated by {spoken(chosen)}.": chosen != ",",
+        f"Cells are separated by {name_separator(chosen)}.": chosen != ",",
         "Lines before the header that begin with # were skipped.": body > start,
         "Short lines before the header were skipped.": n_before > 0,
         "Rows have one cell more than the header: the first column holds row names.": row_names,
@@ -56,12 +56,12 @@ def find(head: bytes, separator: str | None, *, tabs: bool, name: str) -> Preamb
     return Preamble(body + n_before, chosen, row_names, said)
 
 
-def spoken(separator: str) -> str:
+def name_separator(separator: str) -> str:
     """Name a separator for messages."""
     return _WORDS.get(separator, f"'{separator}'")
 
 
-def _after_blank_lines(head: bytes, start: int, name: str) -> int:
+def _skip_blank_lines(head: bytes, start: int, name: str) -> int:
     """Return the offset of the first line that is not blank."""
     match = _BLANK_LINES.match(head, start)
     at = match.end() if match else start
@@ -70,40 +70,41 @@ def _after_blank_lines(head: bytes, start: int, name: str) -> int:
     return at
 
 
-def _after_remarks(head: bytes, start: int) -> int:
+def _skip_comments(head: bytes, start: int) -> int:
     """Return the offset after comments, whose number of cells differs from the table."""
     ends = [start]
     while match := _REMARK.match(head, ends[-1]):
         ends.append(match.end())
     if len(ends) == 1 or ends[-1] >= len(head):
         return start
-    sep = sniffing.separator(head[ends[-1] :]) or ","
-    last, following = (sniffing.n_cells(head[at:], sep)[:1].tolist() for at in ends[-2:])
+    sep = sniffing.detect_separator(head[ends[-1] :]) or ","
+    last, following = (sniffing.count_cells(head[at:], sep)[:1].tolist() for at in ends[-2:])
     return ends[-2] if last == following != [1] else ends[-1]
 
 
-def _sniffed(text: bytes, tabs: bool) -> str:
+def _detect_separator(text: bytes, tabs: bool) -> str:
     """Detect the separator of a text; a comma if there is a single column."""
     if tabs and b"\t" in text[: text.find(b"\n")]:
         return "\t"
-    return sniffing.separator(text) or ","
+    return sniffing.detect_separator(text) or ","
 
 
 def _refuse_wrong_separator(text: bytes, separator: str, name: str) -> None:
     """Raise if the given separator finds one column and another separator more."""
-    better = sniffing.separator(text)
-    if better and np.all(sniffing.n_cells(text, separator) == 1):
+    better = sniffing.detect_separator(text)
+    if better and np.all(sniffing.count_cells(text, separator) == 1):
         line = text[: text.find(b"\n")].decode("utf-8", "replace").strip()
         raise columns.TableError(
-            f"With {spoken(separator)} as separator {name} has a single column, '{line[:60]}'; it "
-            f"seems to be separated by {spoken(better)}."
+            f"With {name_separator(separator)} as separator {name} has a single column, "
+            f"'{line[:60]}'; it "
+            f"seems to be separated by {name_separator(better)}."
         )
 
 
-def _titles(text: bytes, separator: str) -> tuple[int, bool]:
+def _measure_titles(text: bytes, separator: str) -> tuple[int, bool]:
     """Return the size of title lines, and whether the header lacks the row names."""
-    found = records.scan(text, separator)
-    filled = np.flatnonzero(~_blank(text, found))[: sniffing.RECORDS_LOOKED_AT]
+    found = records.find_records(text, separator)
+    filled = np.flatnonzero(~_find_blank_records(text, found))[: sniffing.RECORDS_LOOKED_AT]
     n_cells = found.n_cells[filled]
     uneven = np.flatnonzero(n_cells != n_cells[-1]) if n_cells.size else filled
     n_first = int(uneven[-1]) + 1 if uneven.size else 0
@@ -116,7 +117,7 @@ def _titles(text: bytes, separator: str) -> tuple[int, bool]:
     return found.start(int(filled[n_first])), False
 
 
-def _blank(text: bytes, found: records.Records) -> np.ndarray:
+def _find_blank_records(text: bytes, found: records.Records) -> np.ndarray:
     """Return which records are blank lines."""
     data = np.frombuffer(text, dtype=np.uint8)
     starts = np.concatenate([[0], found.ends[:-1]]).astype(np.int64)[: len(found)]

@@ -60,7 +60,7 @@ class Records:
         return len(self.ends)
 
 
-def scan(text: bytes, separator: str) -> Records:
+def find_records(text: bytes, separator: str) -> Records:
     """Find the complete records of a text; an unfinished last record is ignored.
 
     Parameters
@@ -85,11 +85,11 @@ def scan(text: bytes, separator: str) -> Records:
     ends, n_cells = np.empty(n_lines, dtype=np.int64), np.empty(n_lines, dtype=np.int64)
     odd = np.empty(n_lines, dtype=np.bool_)
     data = np.frombuffer(text, dtype=np.uint8)
-    n = _walk(data, _steps(separator), ends, n_cells, odd)
+    n = _run_transitions(data, _make_transitions(separator), ends, n_cells, odd)
     return Records(ends[:n], n_cells[:n], odd[:n])
 
 
-def cells(record: bytes, separator: str) -> list[bytes | None]:
+def split_cells(record: bytes, separator: str) -> list[bytes | None]:
     """Return the unquoted cells of one record; None for empty unquoted cells."""
     body = record.removesuffix(b"\n").removesuffix(b"\r")
     sep, blanks = re.escape(separator.encode()), b"" if separator == " " else b" *"
@@ -98,25 +98,25 @@ def cells(record: bytes, separator: str) -> list[bytes | None]:
     while True:
         match = cell.match(body, start)
         assert match is not None  # the last alternative also matches nothing
-        found.append(_content(match))
+        found.append(_unquote_cell(match))
         if match.end() >= len(body):
             return found
         start = match.end() + 1
 
 
-def quoted(values: list[bytes | None], separator: str) -> bytes:
+def format_record(values: list[bytes | None], separator: str) -> bytes:
     """Format cells as one strict CSV record."""
     texts = (b"" if v is None else b'"%b"' % v.replace(b'"', b'""') for v in values)
     return separator.encode().join(texts) + b"\n"
 
 
-def _content(match: re.Match[bytes]) -> bytes | None:
+def _unquote_cell(match: re.Match[bytes]) -> bytes | None:
     """Return the text of a cell, including text after a closing quote."""
     inside, tail, plain = match.groups()
     return plain or None if inside is None else inside.replace(b'""', b'"') + tail.rstrip(b" \r")
 
 
-def _steps(separator: str) -> np.ndarray:
+def _make_transitions(separator: str) -> np.ndarray:
     """Return the transition table, indexed by state and byte."""
     steps = np.repeat(_STEPS[:, [_OTHER]], 256, axis=1)
     for character, kind in (_BYTES | {separator: _SEPARATOR}).items():
@@ -125,7 +125,7 @@ def _steps(separator: str) -> np.ndarray:
 
 
 @compilation.compiled
-def _walk(
+def _run_transitions(
     data: np.ndarray, steps: np.ndarray, ends: np.ndarray, n_cells: np.ndarray, odd: np.ndarray
 ) -> int:
     """Run the state machine over the bytes; return the number of records."""

@@ -36,13 +36,13 @@ class Sample:
     positions: NDArray[np.int64] | None = None
 
 
-def everything(batches: Iterable[pl.DataFrame]) -> Sample:
+def keep_all_rows(batches: Iterable[pl.DataFrame]) -> Sample:
     """Return all rows as a sample."""
     frame = pl.concat(list(batches), how="vertical", rechunk=True)
     return Sample(frame, frame.height)
 
 
-def reservoir(batches: Iterable[pl.DataFrame], size: int, rng: np.random.Generator) -> Sample:
+def sample_rows(batches: Iterable[pl.DataFrame], size: int, rng: np.random.Generator) -> Sample:
     """Draw a uniform sample of at most ``size`` rows.
 
     Each row gets a random number and those with the smallest are kept, so the sample does not
@@ -59,13 +59,13 @@ def reservoir(batches: Iterable[pl.DataFrame], size: int, rng: np.random.Generat
         places = np.concatenate([places, n_seen + inside])
         n_seen += batch.height
         if draws.size > 2 * size:
-            kept, draws, places = _smallest(kept, draws, places, size)
+            kept, draws, places = _keep_smallest(kept, draws, places, size)
             limit = draws.max(initial=0.0)
-    kept, draws, places = _smallest(kept, draws, places, size)
+    kept, draws, places = _keep_smallest(kept, draws, places, size)
     return Sample(kept[0].rechunk(), n_seen, places)
 
 
-def _smallest(
+def _keep_smallest(
     frames: list[pl.DataFrame], draws: Array, places: NDArray[np.int64], size: int
 ) -> tuple[list[pl.DataFrame], Array, NDArray[np.int64]]:
     """Keep the rows with the smallest draws, in row order."""

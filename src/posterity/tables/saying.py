@@ -11,7 +11,7 @@ ASKED = "as requested"
 _SHOWN = 6  # names in one sentence
 
 
-def sentences(schema: Schema, frame: Any) -> list[str]:
+def describe_schema(schema: Schema, frame: Any) -> list[str]:
     """Describe a schema in sentences, with the options that change it.
 
     Parameters
@@ -35,7 +35,7 @@ def sentences(schema: Schema, frame: Any) -> list[str]:
     1 input is read as a number: 'size' (--category COL or --date COL to change).
     """
     n_rows = frames.as_frame(frame).height
-    said = [_target(schema, n_rows)]
+    said = [_describe_target(schema, n_rows)]
     for kind, words, others in (
         ("number", ("a number", "numbers"), "--category COL or --date COL"),
         ("category", ("a category", "categories"), "--number COL"),
@@ -43,21 +43,21 @@ def sentences(schema: Schema, frame: Any) -> list[str]:
     ):
         columns = [column for column in schema.inputs if column.kind == kind]
         if columns:
-            said.append(_inputs(columns, words, others))
-    said += _read_specially(schema)
-    said += [_special(column) for column in schema.inputs if _is_special(column)][:_SHOWN]
-    said += _missing(schema)
-    said += _left_out(schema)
+            said.append(_describe_inputs(columns, words, others))
+    said += _describe_unusual_target(schema)
+    said += [_describe_format(column) for column in schema.inputs if _is_unusual(column)][:_SHOWN]
+    said += _describe_missing(schema)
+    said += _describe_excluded(schema)
     return [*said, *schema.notes]
 
 
-def option(word: str, name: str) -> str:
+def format_option(word: str, name: str) -> str:
     """Format a command line option for a column."""
     joint = "=" if name.startswith("-") else " "
     return f"--{word}{joint}{shlex.quote(name)}"
 
 
-def _target(schema: Schema, n_rows: int) -> str:
+def _describe_target(schema: Schema, n_rows: int) -> str:
     missing = schema.outcome.n_missing if schema.outcome else 0
     verb = "is" if missing == 1 else "are"
     without = f", {missing:,} more without a target {verb} excluded" if missing else ""
@@ -66,33 +66,35 @@ def _target(schema: Schema, n_rows: int) -> str:
         change = "--task classification to change"
         return f"The target {schema.target!r} is a number: regression {on} ({change})."
     n = len(schema.classes)
-    classes = f"one of {n} classes, {_some([texts.shown(label) for label in schema.classes])}"
+    classes = (
+        f"one of {n} classes, {_list_names([texts.format_cell(label) for label in schema.classes])}"
+    )
     change = "--task regression to change"
     return f"The target {schema.target!r} is {classes}: classification {on} ({change})."
 
 
-def _inputs(columns: list[Column], words: tuple[str, str], others: str) -> str:
+def _describe_inputs(columns: list[Column], words: tuple[str, str], others: str) -> str:
     n = len(columns)
-    names = _some([texts.shown(column.name) for column in columns])
+    names = _list_names([texts.format_cell(column.name) for column in columns])
     start = f"{n} input is read as {words[0]}" if n == 1 else f"{n} inputs are read as {words[1]}"
     return f"{start}: {names} ({others} to change)."
 
 
-def _read_specially(schema: Schema) -> list[str]:
+def _describe_unusual_target(schema: Schema) -> list[str]:
     """Describe the format of a numeric target if it is unusual."""
     target = schema.outcome
     if schema.task == "classification" or target is None:
         return []
-    return [_special(target)] if _is_special(target) else []
+    return [_describe_format(target)] if _is_unusual(target) else []
 
 
-def _is_special(column: Column) -> bool:
+def _is_unusual(column: Column) -> bool:
     if column.kind == "category":
         return column.n_distinct > MOST_LEVELS
     return column.style not in ("", "iso") or "," in column.why
 
 
-def _special(column: Column) -> str:
+def _describe_format(column: Column) -> str:
     if column.kind == "category":
         return (
             f"{column.name!r} has {column.n_distinct:,} distinct values: at most {MOST_LEVELS} "
@@ -101,32 +103,34 @@ def _special(column: Column) -> str:
     return f"{column.name!r} is read as {column.why}."
 
 
-def _missing(schema: Schema) -> list[str]:
+def _describe_missing(schema: Schema) -> list[str]:
     columns = [column for column in schema.inputs if column.n_missing]
     if not columns:
         return []
     total = sum(column.n_missing for column in columns)
-    names = _some([f"{texts.shown(column.name)} ({column.n_missing:,})" for column in columns])
+    names = _list_names(
+        [f"{texts.format_cell(column.name)} ({column.n_missing:,})" for column in columns]
+    )
     values = "value is" if total == 1 else "values are"
     return [f"{total:,} {values} missing in the inputs, which is handled by the model: {names}."]
 
 
-def _left_out(schema: Schema) -> list[str]:
+def _describe_excluded(schema: Schema) -> list[str]:
     by_why: dict[str, list[Dropped]] = {}
     for drop in schema.dropped:
         by_why.setdefault(drop.why, []).append(drop)
-    return [_left_out_for(why, drops) for why, drops in by_why.items()]
+    return [_describe_excluded_for(why, drops) for why, drops in by_why.items()]
 
 
-def _left_out_for(why: str, drops: list[Dropped]) -> str:
-    names = _some([texts.shown(drop.name) for drop in drops])
+def _describe_excluded_for(why: str, drops: list[Dropped]) -> str:
+    names = _list_names([texts.format_cell(drop.name) for drop in drops])
     if why == ASKED:
         return f"Excluded as requested: {names}."
     reason = why.replace("it ", "each ", 1) if len(drops) > 1 and why.startswith("it ") else why
-    change = "" if drops[0].final else f" ({option('keep', drops[0].name)} to change)"
+    change = "" if drops[0].final else f" ({format_option('keep', drops[0].name)} to change)"
     return f"Excluded: {names}, because {reason}{change}."
 
 
-def _some(names: list[str]) -> str:
+def _list_names(names: list[str]) -> str:
     rest = len(names) - _SHOWN
     return ", ".join(names[:_SHOWN]) + (f" and {rest} more" if rest > 0 else "")

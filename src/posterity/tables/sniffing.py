@@ -51,7 +51,7 @@ _BLANK_SEPARATED = re.compile(rb"[^\n]+\n[-+.\d]+( [-+.\deE]+)+\r?\n[^\n]")  # n
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
-def opened(path: str | os.PathLike[str]) -> streams.Stream:
+def open_stream(path: str | os.PathLike[str]) -> streams.Stream:
     """Open a path as a stream, decompressed, with its detected encoding."""
     name = "standard input" if os.fspath(path) == "-" else os.fspath(path)
     if re.match(r"[a-zA-Z][a-zA-Z0-9+]+://", os.fspath(path)):
@@ -59,7 +59,7 @@ def opened(path: str | os.PathLike[str]) -> streams.Stream:
             f"{name} is a URL, and posterity does not download files: fetch it first, or pipe it "
             f"in, as in: curl -L {name} | posterity ... -"
         )
-    raw = streams.Stream(name, streams.origin(path))
+    raw = streams.Stream(name, streams.open_origin(path))
     packed = raw.head(2) == streams.GZIP_MAGIC
     if Path(path).suffix.lower() == ".gz" and not packed and raw.head(1):
         raise columns.TableError(
@@ -68,17 +68,17 @@ def opened(path: str | os.PathLike[str]) -> streams.Stream:
     return dataclasses.replace(raw, compressed=packed)
 
 
-def known_format(path: str | os.PathLike[str]) -> Format | None:
+def find_format_of_name(path: str | os.PathLike[str]) -> Format | None:
     """Return the format implied by a file name, if any."""
-    return _SUFFIXES.get(without_gz(path).suffix.lower())
+    return _SUFFIXES.get(strip_gz(path).suffix.lower())
 
 
-def without_gz(path: str | os.PathLike[str]) -> Path:
+def strip_gz(path: str | os.PathLike[str]) -> Path:
     """Return the file name without .gz."""
     return Path(path).with_suffix("") if Path(path).suffix.lower() == ".gz" else Path(path)
 
 
-def found_format(head: bytes, stream: streams.Stream, promised: Format | None) -> Format:
+def detect_format(head: bytes, stream: streams.Stream, promised: Format | None) -> Format:
     """Return the format of the first bytes; raise for unsupported formats."""
     if not head:
         raise columns.TableError(f"{stream.name} is empty: it has no header line.")
@@ -97,15 +97,15 @@ def found_format(head: bytes, stream: streams.Stream, promised: Format | None) -
     return promised or ("jsonl" if head.lstrip()[:1] == b"{" else "csv")
 
 
-def as_text(stream: streams.Stream, head: bytes) -> streams.Stream:
+def detect_encoding(stream: streams.Stream, head: bytes) -> streams.Stream:
     """Return the stream with the detected encoding and line endings."""
     if head[:2] in _UTF16:
-        return _with_line_ends(dataclasses.replace(stream, encoding="utf-16"))
+        return _detect_line_ends(dataclasses.replace(stream, encoding="utf-16"))
     try:
         codecs.getincrementaldecoder("utf-8")().decode(head)
     except UnicodeDecodeError:
-        return _with_line_ends(dataclasses.replace(stream, encoding="cp1252"))
-    return _with_line_ends(stream)
+        return _detect_line_ends(dataclasses.replace(stream, encoding="cp1252"))
+    return _detect_line_ends(stream)
 
 
 def refuse_binary(text: bytes, name: str, line: int) -> None:
@@ -118,30 +118,30 @@ def refuse_binary(text: bytes, name: str, line: int) -> None:
         )
 
 
-def separator(head: bytes) -> str | None:
+def detect_separator(head: bytes) -> str | None:
     """Return the separator with the most regular number of cells, or None."""
-    scores = {candidate: _evenness(head, candidate) for candidate in SEPARATORS}
+    scores = {candidate: _measure_evenness(head, candidate) for candidate in SEPARATORS}
     best = max(scores, key=lambda candidate: scores[candidate])
     if scores[best] > (0.0, 0):
         return best
-    return " " if _BLANK_SEPARATED.match(head) and _evenness(head, " ")[0] == 1.0 else None
+    return " " if _BLANK_SEPARATED.match(head) and _measure_evenness(head, " ")[0] == 1.0 else None
 
 
-def n_cells(text: bytes, separator: str) -> np.ndarray:
+def count_cells(text: bytes, separator: str) -> np.ndarray:
     """Return the number of cells of the first records."""
-    return records.scan(text, separator).n_cells[:RECORDS_LOOKED_AT]
+    return records.find_records(text, separator).n_cells[:RECORDS_LOOKED_AT]
 
 
-def _evenness(head: bytes, candidate: str) -> tuple[float, int]:
+def _measure_evenness(head: bytes, candidate: str) -> tuple[float, int]:
     """Return the fraction of records with the typical number of cells, and that number."""
-    found = n_cells(head, candidate)
+    found = count_cells(head, candidate)
     if not found.size:
         return 0.0, 0
     typical = {int(found[0]), int(np.sort(found)[found.size // 2])} - {1}
     return max(((float(np.mean(found == n)), n) for n in typical), default=(0.0, 0))
 
 
-def _with_line_ends(stream: streams.Stream) -> streams.Stream:
+def _detect_line_ends(stream: streams.Stream) -> streams.Stream:
     """Return the stream with its detected line endings."""
     head = stream.head(HEAD)
     return dataclasses.replace(stream, old_line_ends=b"\r" in head and b"\n" not in head)

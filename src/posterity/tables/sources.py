@@ -13,7 +13,7 @@ from posterity.tables import delimited, headers, json_lines, parquet, sampling, 
 _NEVER = '"\n\r\0.+-_'  # not allowed as separators: they have a meaning inside cells
 
 
-class Reader(Protocol):
+class BatchReader(Protocol):
     """Protocol of readers that return the rows of a file in batches."""
 
     def batches(self, n_rows: int) -> Iterator[pl.DataFrame]: ...
@@ -60,7 +60,7 @@ class Source:
     path: str
     format: sniffing.Format
     columns: tuple[str, ...]
-    reader: Reader = field(repr=False)
+    reader: BatchReader = field(repr=False)
     separator: str | None = None
     compressed: bool = False
     encoding: str = ""
@@ -101,10 +101,10 @@ class Source:
             The rows, and the number of rows of the file.
         """
         if max_rows is None:
-            return sampling.everything(self.batches())
+            return sampling.keep_all_rows(self.batches())
         if max_rows < 1:
             raise ValueError(f"max_rows is {max_rows}, but a sample needs at least one row.")
-        return sampling.reservoir(self.batches(), max_rows, np.random.default_rng(seed))
+        return sampling.sample_rows(self.batches(), max_rows, np.random.default_rng(seed))
 
 
 def open_source(
@@ -142,16 +142,16 @@ def open_source(
     'csv'
     """
     _check_arguments(format, separator)
-    stream = sniffing.opened(path)
+    stream = sniffing.open_stream(path)
     head = stream.head(sniffing.HEAD)
-    promised = format or sniffing.known_format(path)
-    found = sniffing.found_format(head, stream, promised)  # type: ignore[arg-type]
+    promised = format or sniffing.find_format_of_name(path)
+    found = sniffing.detect_format(head, stream, promised)  # type: ignore[arg-type]
     if found == "parquet":
-        return _parquet(path, stream)
-    text = sniffing.as_text(stream, head)
+        return _open_parquet(path, stream)
+    text = sniffing.detect_encoding(stream, head)
     if found == "jsonl":
-        return _json_lines(path, text)
-    return _delimited(path, text, separator)
+        return _open_json_lines(path, text)
+    return _open_delimited(path, text, separator)
 
 
 def read(
@@ -197,9 +197,9 @@ def _check_arguments(format: str | None, separator: str | None) -> None:
         )
 
 
-def _parquet(path: str | os.PathLike[str], stream: streams.Stream) -> Source:
+def _open_parquet(path: str | os.PathLike[str], stream: streams.Stream) -> Source:
     """Open a Parquet file."""
-    reader = parquet.opened(stream)
+    reader = parquet.open_parquet(stream)
     left_out = ", ".join(f"'{name}'" for name in reader.left_out)
     notes = (f"Columns of lists, structs and bytes are excluded: {left_out}.",) if left_out else ()
     return Source(
@@ -207,26 +207,26 @@ def _parquet(path: str | os.PathLike[str], stream: streams.Stream) -> Source:
     )
 
 
-def _json_lines(path: str | os.PathLike[str], stream: streams.Stream) -> Source:
+def _open_json_lines(path: str | os.PathLike[str], stream: streams.Stream) -> Source:
     """Open JSON lines."""
-    reader = json_lines.opened(stream)
+    reader = json_lines.open_json_lines(stream)
     names = tuple(field.name for field in reader.fields)
     return Source(os.fspath(path), "jsonl", names, reader, None, stream.compressed, stream.encoding)
 
 
-def _delimited(
+def _open_delimited(
     path: str | os.PathLike[str], stream: streams.Stream, separator: str | None
 ) -> Source:
     """Open delimited text."""
-    tabs = sniffing.without_gz(path).suffix.lower() in (".tsv", ".tab")
-    header = headers.find(stream, separator, tabs=tabs)
+    tabs = sniffing.strip_gz(path).suffix.lower() in (".tsv", ".tab")
+    header = headers.find_header(stream, separator, tabs=tabs)
     odd = stream.encoding == "cp1252"
     notes = ("Lines that are not UTF-8 are read as Windows-1252.",) if odd else ()
     return Source(
         path=os.fspath(path),
         format="csv",
         columns=header.names,
-        reader=delimited.Reader(stream, header),
+        reader=delimited.DelimitedReader(stream, header),
         separator=header.separator,
         compressed=stream.compressed,
         encoding=stream.encoding,

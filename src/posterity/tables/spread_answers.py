@@ -11,16 +11,16 @@ from pathlib import Path
 
 from posterity import files
 from posterity.designs import dask_graph
-from posterity.tables.answers import QUANTILES, with_answers
+from posterity.tables.answers import QUANTILES, append_predictions
 from posterity.tables.columns import CellError, TableError
-from posterity.tables.frames import require
+from posterity.tables.frames import require_columns
 from posterity.tables.partitioned import Partition, PartitionedSource
 from posterity.tables.table_model import TableModel
 
 _NUMBERS = 16  # numbers a row that are predicted, besides its columns
 
 
-def write_answers(
+def write_predictions(
     folder: str | os.PathLike[str],
     model: TableModel,
     source: PartitionedSource,
@@ -62,22 +62,22 @@ def write_answers(
     >>> frame.write_parquet(place / "rows.parquet")
     >>> model = tables.TableModel(RidgeRegression(), tables.infer(frame, "y", keep=["x"]))
     >>> source = tables.open_partitions(place / "rows.parquet")
-    >>> tables.write_answers(place / "out", model.fit(frame), source, quantiles=[0.5])
+    >>> tables.write_predictions(place / "out", model.fit(frame), source, quantiles=[0.5])
     (3, 1)
     >>> pl.read_parquet(place / "out" / "part-00000.parquet").columns
     ['x', 'y', 'y_mean', 'y_std', 'y_q50']
     """
-    require(source.empty(), (column.name for column in model.schema.inputs))
+    require_columns(source.empty(), (column.name for column in model.schema.inputs))
     encoded = model.encoder_.n_features_out_
     partitions = source.partitions(len(source.columns) + encoded + _NUMBERS)
-    with _whole(Path(os.path.abspath(folder))) as hidden:
-        work = _Answer(model, source.columns, tuple(quantiles), prefix, str(hidden))
+    with _stage_files(Path(os.path.abspath(folder))) as hidden:
+        work = _PredictPartition(model, source.columns, tuple(quantiles), prefix, str(hidden))
         n_rows = dask_graph.merged(partitions, work, operator.add, description="Predicting")
     return n_rows, len(partitions)
 
 
 @dataclass(frozen=True, eq=False)
-class _Answer:
+class _PredictPartition:
     """Task of a worker: read, predict, write, and return the number of rows."""
 
     model: TableModel
@@ -89,7 +89,9 @@ class _Answer:
     def __call__(self, partition: Partition, number: int) -> int:
         frame = partition.read(self.columns)
         try:
-            answered = with_answers(self.model, frame, quantiles=self.quantiles, prefix=self.prefix)
+            answered = append_predictions(
+                self.model, frame, quantiles=self.quantiles, prefix=self.prefix
+            )
         except CellError as error:
             raise partition.located(error) from None
         place = Path(self.folder)
@@ -98,13 +100,13 @@ class _Answer:
                 f"A worker found no folder {place.parent}: all workers must see it under the "
                 "same path, for example a shared folder."
             )
-        with files.replacing(place / f"part-{number:05d}.parquet") as file:
+        with files.replace_atomically(place / f"part-{number:05d}.parquet") as file:
             answered.write_parquet(file)
         return answered.height
 
 
 @contextlib.contextmanager
-def _whole(folder: Path) -> Iterator[Path]:
+def _stage_files(folder: Path) -> Iterator[Path]:
     """Yield a hidden folder; move its files to the parent when the block succeeds."""
     made = not folder.exists()
     hidden = folder / f".posterity-{uuid.uuid4().hex[:12]}"

@@ -12,7 +12,7 @@ from posterity.arrays import Array
 from posterity.tables.columns import CellError, Schema, TableError
 from posterity.tables.encoding import TableEncoder
 from posterity.tables.partitioned import Partition, PartitionedSource
-from posterity.tables.spread_targets import Targets, dealt
+from posterity.tables.spread_targets import PartitionedTargets, assign_folds
 from posterity.tables.table_model import TableModel
 
 
@@ -50,7 +50,7 @@ class SpreadRows:
     """
 
     model: TableModel
-    targets: Targets
+    targets: PartitionedTargets
     pieces: tuple[Any, ...]
 
     @classmethod
@@ -68,11 +68,11 @@ class SpreadRows:
         The target column is read once. Rows are assigned to ``folds`` folds by their position in
         the files: the same seed gives the same folds, whatever the partitions.
         """
-        width = _width(schema, frame)
+        width = _count_numbers(schema, frame)
         partitions = source.partitions(width)
-        targets = Targets.of(partitions, schema, folds=folds, seed=seed)
-        prepared = _prepared(replace(schema, classes=targets.classes), targets, frame)
-        return cls(prepared, targets, _encoded(prepared, targets))
+        targets = PartitionedTargets.of(partitions, schema, folds=folds, seed=seed)
+        prepared = _prepare_model(replace(schema, classes=targets.classes), targets, frame)
+        return cls(prepared, targets, _encode_partitions(prepared, targets))
 
     @property
     def schema(self) -> Schema:
@@ -100,7 +100,7 @@ class SpreadRows:
         import dask.array as da
         from dask.delayed import delayed
 
-        take = delayed(_taken, pure=False)
+        take = delayed(_select_rows, pure=False)
         width, kind = self.model.encoder_.n_features_out_, self.targets.dtype
         lengths = self.targets.lengths[self.targets.lengths.sum(axis=1) > 0]
         X, y = [], []
@@ -124,7 +124,7 @@ class SpreadRows:
 
 
 @dataclass(frozen=True, eq=False)
-class _Rows:
+class _EncodedRows:
     """The rows of a partition that have a target, and the fold of each."""
 
     X: Array
@@ -133,14 +133,14 @@ class _Rows:
 
 
 @dataclass(frozen=True, eq=False)
-class _Encode:
+class _EncodePartition:
     """Task of a worker: encode a partition."""
 
     model: TableModel
     folds: int
     seed: int
 
-    def __call__(self, partition: Partition) -> _Rows:
+    def __call__(self, partition: Partition) -> _EncodedRows:
         schema = self.model.schema
         names = [*(column.name for column in schema.inputs), schema.target]
         frame = partition.read(list(dict.fromkeys(names)))
@@ -154,30 +154,30 @@ class _Encode:
         except CellError as error:
             within = CellError(int(rows[error.row - 1]) + 1, error.column, error.trouble)
             raise partition.located(within) from None
-        return _Rows(X, y[rows], dealt(partition.first + rows, self.folds, self.seed))
+        return _EncodedRows(X, y[rows], assign_folds(partition.first + rows, self.folds, self.seed))
 
 
-def _encoded(model: TableModel, targets: Targets) -> tuple[Any, ...]:
+def _encode_partitions(model: TableModel, targets: PartitionedTargets) -> tuple[Any, ...]:
     """Return one task for each partition that has rows with a target."""
     from dask.delayed import delayed
 
-    work = _Encode(model, targets.folds, targets.seed)
-    shared, run = delayed(work, traverse=False, pure=False), delayed(_run, pure=False)
+    work = _EncodePartition(model, targets.folds, targets.seed)
+    shared, run = delayed(work, traverse=False, pure=False), delayed(_run_task, pure=False)
     return tuple(run(shared, one) for one in targets.present)
 
 
-def _run(work: _Encode, partition: Partition) -> _Rows:
+def _run_task(work: _EncodePartition, partition: Partition) -> _EncodedRows:
     return work(partition)
 
 
-def _taken(rows: _Rows, without: int | None) -> tuple[Array, NDArray[Any]]:
+def _select_rows(rows: _EncodedRows, without: int | None) -> tuple[Array, NDArray[Any]]:
     if without is None:
         return rows.X, rows.y
     outside = rows.part != without
     return rows.X[outside], rows.y[outside]
 
 
-def _prepared(schema: Schema, targets: Targets, frame: pl.DataFrame) -> TableModel:
+def _prepare_model(schema: Schema, targets: PartitionedTargets, frame: pl.DataFrame) -> TableModel:
     """Return a model whose encoder was fitted to a sample, without an estimator."""
     if not targets.lengths.sum():
         raise TableError(f"No row of the table has a value for the target {schema.target!r}.")
@@ -190,7 +190,7 @@ def _prepared(schema: Schema, targets: Targets, frame: pl.DataFrame) -> TableMod
     return model
 
 
-def _width(schema: Schema, frame: pl.DataFrame) -> int:
+def _count_numbers(schema: Schema, frame: pl.DataFrame) -> int:
     """Return how many numbers a row has, raw and encoded together."""
     encoder = TableEncoder(schema.inputs).fit(frame)
     return len(schema.inputs) + 1 + encoder.n_features_out_

@@ -13,14 +13,14 @@ from posterity.designs import dask_graph
 from posterity.tables import texts
 from posterity.tables.columns import CellError, Column, Schema, TableError
 from posterity.tables.partitioned import Partition
-from posterity.tables.table_model import ordered_labels
+from posterity.tables.table_model import sort_labels
 from posterity.tables.targets import MOST_CLASSES
 
 _GOLDEN = 0x9E3779B97F4A7C15  # odd, and far from any pattern: successive seeds lie far apart
 
 
 @dataclass(frozen=True, eq=False)
-class Targets:
+class PartitionedTargets:
     """Summary of the targets of a partitioned table; its size does not grow with the rows.
 
     Attributes
@@ -43,10 +43,12 @@ class Targets:
     @classmethod
     def of(
         cls, partitions: Sequence[Partition], schema: Schema, *, folds: int, seed: int
-    ) -> "Targets":
+    ) -> "PartitionedTargets":
         """Read the target column on the workers, in one pass."""
-        work = _Look(schema, folds, seed)
-        found = dask_graph.merged(partitions, work, _Seen.joined, description="Reading targets")
+        work = _SummariseTargets(schema, folds, seed)
+        found = dask_graph.merged(
+            partitions, work, _TargetCounts.joined, description="Reading targets"
+        )
         labels = pl.Series(list(found.labels), dtype=pl.String)
         if len(labels) > MOST_CLASSES:
             raise TableError(
@@ -54,7 +56,7 @@ class Targets:
                 f"classes (at most {MOST_CLASSES}): merge rare classes, or choose another target."
             )
         lengths = np.array(found.lengths, dtype=np.intp)
-        return cls(tuple(partitions), lengths, ordered_labels(labels), seed)
+        return cls(tuple(partitions), lengths, sort_labels(labels), seed)
 
     @property
     def folds(self) -> int:
@@ -78,7 +80,7 @@ class Targets:
         return np.int64 if self.classes else np.float64
 
 
-def dealt(positions: NDArray[np.intp], folds: int, seed: int) -> NDArray[np.intp]:
+def assign_folds(positions: NDArray[np.intp], folds: int, seed: int) -> NDArray[np.intp]:
     """Assign rows to folds pseudo-randomly by their position in the table.
 
     Positions are hashed by SplitMix64, whose outputs pass tests of independence.
@@ -87,7 +89,7 @@ def dealt(positions: NDArray[np.intp], folds: int, seed: int) -> NDArray[np.intp
     --------
     >>> import numpy as np
     >>> from posterity.tables import dealt
-    >>> np.bincount(dealt(np.arange(3000), 3, seed=0)).round(-2).tolist()
+    >>> np.bincount(assign_folds(np.arange(3000), 3, seed=0)).round(-2).tolist()
     [1000, 1000, 1000]
     """
     start = np.uint64((seed + 1) * _GOLDEN % 2**64)
@@ -99,38 +101,38 @@ def dealt(positions: NDArray[np.intp], folds: int, seed: int) -> NDArray[np.intp
 
 
 @dataclass(frozen=True)
-class _Seen:
+class _TargetCounts:
     """Number of rows with a target in each partition, and label counts."""
 
     lengths: list[list[int]]
     labels: Counter[str]
 
-    def joined(self, later: "_Seen") -> "_Seen":
-        return _Seen(self.lengths + later.lengths, self.labels + later.labels)
+    def joined(self, later: "_TargetCounts") -> "_TargetCounts":
+        return _TargetCounts(self.lengths + later.lengths, self.labels + later.labels)
 
 
 @dataclass(frozen=True)
-class _Look:
+class _SummariseTargets:
     """Task of a worker: summarise the targets of a partition."""
 
     schema: Schema
     folds: int
     seed: int
 
-    def __call__(self, partition: Partition, number: int) -> _Seen:
+    def __call__(self, partition: Partition, number: int) -> _TargetCounts:
         cells = partition.read([self.schema.target])[self.schema.target]
         try:
             has_target, labels = self._read(cells)
         except CellError as error:
             raise partition.located(error) from None
         places = partition.first + np.flatnonzero(has_target)
-        counts = np.bincount(dealt(places, self.folds, self.seed), minlength=self.folds)
-        return _Seen([counts.tolist()], labels)
+        counts = np.bincount(assign_folds(places, self.folds, self.seed), minlength=self.folds)
+        return _TargetCounts([counts.tolist()], labels)
 
     def _read(self, cells: pl.Series) -> tuple[NDArray[np.bool_], Counter[str]]:
         if self.schema.task == "regression":
             column = self.schema.outcome or Column(self.schema.target, "number")
-            return ~np.isnan(texts.checked(cells, column)), Counter()
+            return ~np.isnan(texts.require_numbers(cells, column)), Counter()
         column = self.schema.outcome or Column(self.schema.target, "category")
-        labels = texts.labels(cells, column)
+        labels = texts.convert_labels(cells, column)
         return labels.is_not_null().to_numpy(), Counter(labels.drop_nulls().to_list())

@@ -32,20 +32,20 @@ class Origin(Protocol):
 
 
 @dataclass(frozen=True)
-class Place:
+class FileOrigin:
     """A file on disk."""
 
     path: Path
 
     def pieces(self) -> Iterator[bytes]:
         """Yield the bytes of the file."""
-        with readable(str(self.path)), open(self.path, "rb", buffering=0) as file:
+        with convert_system_errors(str(self.path)), open(self.path, "rb", buffering=0) as file:
             while piece := file.read(PIECE):
                 yield piece
 
 
 @dataclass(frozen=True)
-class Replay:
+class PipeOrigin:
     """A pipe that can be read once, copied to a temporary file as it is read."""
 
     once: IO[bytes]
@@ -57,13 +57,13 @@ class Replay:
     def pieces(self) -> Iterator[bytes]:
         """Yield the bytes from the start: stored ones first, then new ones."""
         offset = 0
-        while piece := self._piece(offset):
+        while piece := self._read_piece(offset):
             yield piece
             offset += len(piece)
 
-    def _piece(self, offset: int) -> bytes:
+    def _read_piece(self, offset: int) -> bytes:
         """Return the next bytes at an offset."""
-        with readable("standard input"):
+        with convert_system_errors("standard input"):
             self.kept.seek(offset)
             if known := self.kept.read(PIECE):
                 return known
@@ -99,9 +99,9 @@ class Stream:
     def pieces(self) -> Iterator[bytes]:
         """Yield the decompressed bytes without byte-order mark."""
         found = self.origin.pieces()
-        unpacked = _unpacked(found, self.name) if self.compressed else found
-        unmarked = _without_mark(unpacked)
-        plain = _from_utf16(unmarked) if self.encoding == "utf-16" else unmarked
+        unpacked = _decompress(found, self.name) if self.compressed else found
+        unmarked = _strip_byte_order_mark(unpacked)
+        plain = _convert_utf16(unmarked) if self.encoding == "utf-16" else unmarked
         return (p.replace(b"\r", b"\n") for p in plain) if self.old_line_ends else plain
 
     def head(self, size: int) -> bytes:
@@ -114,22 +114,22 @@ class Stream:
         return bytes(found[:size])
 
 
-def origin(path: str | os.PathLike[str]) -> Origin:
+def open_origin(path: str | os.PathLike[str]) -> Origin:
     """Return the source of a path; "-" is standard input."""
     place = Path(path)
     if os.fspath(path) == "-":
-        return Replay(sys.stdin.buffer)
-    with readable(str(place)):
+        return PipeOrigin(sys.stdin.buffer)
+    with convert_system_errors(str(place)):
         mode = place.stat().st_mode
         if stat.S_ISREG(mode) or stat.S_ISDIR(mode):
-            return Place(place)
+            return FileOrigin(place)
         pipe = open(place, "rb")  # noqa: SIM115 - read later; closed when the last reader is gone
-        found = Replay(pipe)
+        found = PipeOrigin(pipe)
         weakref.finalize(found, pipe.close)
         return found
 
 
-def gathered(pieces: Iterable[bytes], size: int) -> Iterator[bytes]:
+def join_pieces(pieces: Iterable[bytes], size: int) -> Iterator[bytes]:
     """Join pieces to a size of at least ``size`` bytes, except for the last."""
     waiting: list[bytes] = []
     n_waiting = 0
@@ -144,7 +144,7 @@ def gathered(pieces: Iterable[bytes], size: int) -> Iterator[bytes]:
 
 
 @contextlib.contextmanager
-def readable(name: str) -> Iterator[None]:
+def convert_system_errors(name: str) -> Iterator[None]:
     """Convert operating system errors to TableError."""
     try:
         yield
@@ -159,9 +159,9 @@ def readable(name: str) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def on_disk(stream: Stream) -> Iterator[Path]:
+def write_to_disk(stream: Stream) -> Iterator[Path]:
     """Yield a path with the decompressed bytes, for readers that need random access."""
-    if isinstance(stream.origin, Place) and not stream.compressed:
+    if isinstance(stream.origin, FileOrigin) and not stream.compressed:
         yield stream.origin.path
         return
     with tempfile.NamedTemporaryFile(prefix="posterity-") as file:
@@ -171,11 +171,11 @@ def on_disk(stream: Stream) -> Iterator[Path]:
         yield Path(file.name)
 
 
-def _unpacked(pieces: Iterable[bytes], name: str) -> Iterator[bytes]:
+def _decompress(pieces: Iterable[bytes], name: str) -> Iterator[bytes]:
     """Decompress gzip data of one or several members in bounded pieces."""
     unpacker = zlib.decompressobj(_GZIP)
     begun = False
-    for packed in _cut(pieces, _PACKED):
+    for packed in _split_pieces(pieces, _PACKED):
         rest = packed
         while rest:
             if unpacker.eof:
@@ -183,13 +183,13 @@ def _unpacked(pieces: Iterable[bytes], name: str) -> Iterator[bytes]:
                 begun = bool(rest)
                 continue
             begun = True
-            yield _unpacked_piece(unpacker, rest, name)
+            yield _decompress_piece(unpacker, rest, name)
             rest = unpacker.unused_data or unpacker.unconsumed_tail
     if begun and not unpacker.eof:
         raise columns.TableError(f"The gzip data of {name} is truncated. Copy the file again.")
 
 
-def _unpacked_piece(unpacker: "zlib._Decompress", packed: bytes, name: str) -> bytes:
+def _decompress_piece(unpacker: "zlib._Decompress", packed: bytes, name: str) -> bytes:
     """Decompress at most one piece of a member."""
     try:
         return unpacker.decompress(packed, PIECE)
@@ -200,13 +200,13 @@ def _unpacked_piece(unpacker: "zlib._Decompress", packed: bytes, name: str) -> b
         ) from error
 
 
-def _cut(pieces: Iterable[bytes], size: int) -> Iterator[bytes]:
+def _split_pieces(pieces: Iterable[bytes], size: int) -> Iterator[bytes]:
     """Split pieces to a size of at most ``size`` bytes."""
     for piece in pieces:
         yield from (piece[at : at + size] for at in range(0, len(piece), size))
 
 
-def _from_utf16(pieces: Iterable[bytes]) -> Iterator[bytes]:
+def _convert_utf16(pieces: Iterable[bytes]) -> Iterator[bytes]:
     """Convert UTF-16 with a byte-order mark to UTF-8."""
     decoder = codecs.getincrementaldecoder("utf-16")(errors="replace")
     for piece in pieces:
@@ -214,7 +214,7 @@ def _from_utf16(pieces: Iterable[bytes]) -> Iterator[bytes]:
     yield decoder.decode(b"", final=True).encode()
 
 
-def _without_mark(pieces: Iterable[bytes]) -> Iterator[bytes]:
+def _strip_byte_order_mark(pieces: Iterable[bytes]) -> Iterator[bytes]:
     """Remove a UTF-8 byte-order mark."""
     begun = b""
     found = iter(pieces)

@@ -10,7 +10,7 @@ import polars as pl
 from posterity.arrays import Array
 from posterity.tables import fitting, texts
 from posterity.tables.columns import Column
-from posterity.tables.looking import Look
+from posterity.tables.looking import ParsedColumn
 
 _IDENTIFIER = re.compile(
     r"(?:^|[\W_])(?:ids?|idx|index|key|uuid|guid|row|rowid|rownum|rownames?|obs|serial|nr|no)$|^unnamed|^$",
@@ -27,7 +27,7 @@ _SHARE_OF_COPIES = 0.02  # fraction of rows below which duplicates do not affect
 _SOME = 2000  # rows in which an exact relation is tested first
 
 
-def useless(look: Look) -> str | None:
+def find_uninformative(look: ParsedColumn) -> str | None:
     """Return why a column carries no information, or ""."""
     if not look.n_present:
         return "it has no values"
@@ -36,34 +36,36 @@ def useless(look: Look) -> str | None:
     return None
 
 
-def identifying(look: Look) -> str | None:
+def find_identifier(look: ParsedColumn) -> str | None:
     """Return why a column is an identifier, or ""."""
-    return _text_trouble(look) if look.labels is not None else _number_trouble(look)
+    return _check_text(look) if look.labels is not None else _check_numbers(look)
 
 
 def are_codes(cells: pl.Series) -> bool:
     """Return whether texts are zero-padded digits of one length, like postal codes."""
     if not texts.is_text(cells):
         return False
-    some = texts.some(cells)
+    some = texts.sample_texts(cells)
     lengths = some.str.len_chars()
     even = lengths.n_unique() == 1 and lengths[0] >= _CODE
     return bool(even and some.str.contains(r"^\d+$").all() and some.str.starts_with("0").any())
 
 
-def resembling(look: Look, target: Look, is_class: bool) -> str | None:
+def find_leak(look: ParsedColumn, target: ParsedColumn, is_class: bool) -> str | None:
     """Return why a column determines the target, or ""."""
     both = pl.DataFrame({"x": look.series(), "y": target.series()}).drop_nulls()
-    tests: list[Callable[[pl.DataFrame], str | None]] = [_equal] if both.height >= 5 else []
+    tests: list[Callable[[pl.DataFrame], str | None]] = (
+        [_check_equality] if both.height >= 5 else []
+    )
     if both.height >= _FEW and (is_class or look.numbers is not None):
-        tests.append(_one_to_one if is_class else _on_a_curve)
+        tests.append(_check_one_to_one if is_class else _check_monotonicity)
     if both.height >= _FEW and look.labels is not None:
-        tests.append(_determining)
+        tests.append(_check_determination)
     whys = (test(both) for test in tests if test(both.head(_SOME)))  # test a few rows first
     return next((why for why in whys if why), None)
 
 
-def fingerprint(look: Look) -> bytes:
+def hash_values(look: ParsedColumn) -> bytes:
     """Return a hash that is equal for columns with equal values."""
     values = look.series()
     numbers = look.numbers if look.numbers is not None else values.hash().to_numpy()
@@ -75,16 +77,16 @@ def fingerprint(look: Look) -> bytes:
     return digest.digest()
 
 
-def named_like_identifier(name: str) -> bool:
+def is_named_like_identifier(name: str) -> bool:
     """Return whether a column is named like an identifier."""
     return bool(_IDENTIFIER.search(name.strip()) or _CAMEL.search(name.strip()))
 
 
-def _text_trouble(look: Look) -> str | None:
+def _check_text(look: ParsedColumn) -> str | None:
     assert look.labels is not None
     n, n_distinct = look.n_present, look.column.n_distinct
     if n_distinct <= max(0.5 * n, 2):
-        few = n_distinct > 50 and not len(fitting.frequent(look.labels))
+        few = n_distinct > 50 and not len(fitting.select_frequent_levels(look.labels))
         return "no value is frequent enough to learn from" if few else None
     length = float(look.labels.str.len_chars().mean() or 0.0)  # type: ignore[arg-type]
     if length > _LONG:
@@ -94,11 +96,11 @@ def _text_trouble(look: Look) -> str | None:
     return "its values are different in most rows" if n >= _FEW else None
 
 
-def _number_trouble(look: Look) -> str | None:
+def _check_numbers(look: ParsedColumn) -> str | None:
     unique = look.are_whole() and look.column.n_distinct == look.n_present > 2
     if not unique or look.column.n_missing:
         return None
-    if named_like_identifier(look.column.name):
+    if is_named_like_identifier(look.column.name):
         return "it numbers the rows, like an identifier"
     assert look.numbers is not None
     counts = look.numbers[0] in (0.0, 1.0) and np.all(np.diff(look.numbers) == 1.0)
@@ -107,17 +109,17 @@ def _number_trouble(look: Look) -> str | None:
     return None
 
 
-def _equal(both: pl.DataFrame) -> str | None:
+def _check_equality(both: pl.DataFrame) -> str | None:
     same = both["x"].dtype == both["y"].dtype and bool((both["x"] == both["y"]).all())
     return "it is equal to the target" if same else None
 
 
-def _on_a_curve(both: pl.DataFrame) -> str | None:
+def _check_monotonicity(both: pl.DataFrame) -> str | None:
     """Return whether numbers are a linear or strictly monotonic function of the target."""
     x, y = both["x"].to_numpy(), both["y"].to_numpy()
     if both["x"].n_unique() < 5 or both["y"].n_unique() < 5:
         return None
-    u, v = _unit(x), _unit(y)
+    u, v = _scale_to_unit_length(x), _scale_to_unit_length(y)
     if 1.0 - abs(float(u @ v)) < 1e-9:
         return "it is the target in other units"
     if both["x"].n_unique() < _MANY:
@@ -128,20 +130,20 @@ def _on_a_curve(both: pl.DataFrame) -> str | None:
     return "it is a strictly monotonic function of the target" if same or turned else None
 
 
-def _unit(x: Array) -> Array:
+def _scale_to_unit_length(x: Array) -> Array:
     """Centre values and scale them to unit length."""
-    mean, scale = fitting.location(x)
+    mean, scale = fitting.compute_mean_and_scale(x)
     return (x - mean) / (scale * np.sqrt(len(x)))
 
 
-def _one_to_one(both: pl.DataFrame) -> str | None:
+def _check_one_to_one(both: pl.DataFrame) -> str | None:
     """Return whether values and classes correspond one to one."""
     n_pairs = both.n_unique()
     equal = n_pairs == both["x"].n_unique() == both["y"].n_unique()
     return "each of its values corresponds to one value of the target" if equal else None
 
 
-def _determining(both: pl.DataFrame) -> str | None:
+def _check_determination(both: pl.DataFrame) -> str | None:
     """Return whether repeated labels determine the target in every row."""
     n_levels = both["x"].n_unique()
     many = both.height >= 30 and both.height >= 5 * n_levels
@@ -149,7 +151,7 @@ def _determining(both: pl.DataFrame) -> str | None:
     return "its labels determine the target in every row" if exact else None
 
 
-def copies(rows: pl.DataFrame, inputs: Iterable[Column]) -> int:
+def count_duplicates(rows: pl.DataFrame, inputs: Iterable[Column]) -> int:
     """Count duplicate rows, if they are unlikely to be a coincidence.
 
     Rows of labels and of small integers are often equal by chance, so a numeric column with mostly

@@ -65,7 +65,7 @@ class TableModel(BaseEstimator):
     def fit(self, frame: Any, y: Any = None) -> "TableModel":
         """Fit to the rows of a table that have a target; ``y`` is ignored."""
         table = frames.as_frame(frame)
-        self.classes_ = self.schema.classes or self._labels_in(table)
+        self.classes_ = self.schema.classes or self._find_labels(table)
         y_all, has_target = self.outcomes(table)
         if not has_target.any():
             raise TableError(
@@ -95,34 +95,34 @@ class TableModel(BaseEstimator):
         """
         check_is_fitted(self, "classes_")
         table = frames.as_frame(frame)
-        frames.require(table, (self.schema.target,))
+        frames.require_columns(table, (self.schema.target,))
         cells = table[self.schema.target]
         if self.schema.task == "regression":
-            y = texts.checked(cells, self._outcome())
+            y = texts.require_numbers(cells, self._outcome())
             return y, ~np.isnan(y)
-        places = self._places(texts.labels(cells, self._outcome()))
+        places = self._find_places(texts.convert_labels(cells, self._outcome()))
         return places, places >= 0
 
     def predict(self, frame: Any) -> NDArray[Any]:
         """Predict the mean of each row, or its most probable class."""
-        answers = self._fitted().predict(self._queries(frame))
+        answers = self._require_fitted().predict(self._encode_queries(frame))
         if self.schema.task == "regression":
             return np.asarray(answers)
         return np.asarray(self.classes_, dtype=object)[np.asarray(answers, dtype=np.int64)]
 
     def predict_dist(self, frame: Any) -> Any:
         """Return the predictive distribution of each row."""
-        return self._fitted().predict_dist(self._queries(frame))
+        return self._require_fitted().predict_dist(self._encode_queries(frame))
 
     def predict_proba(self, frame: Any) -> Array:
         """Predict the probabilities of ``classes_``, (N, C)."""
         if self.schema.task == "regression":
             raise TypeError("This model predicts a number, not a class; use predict_dist.")
-        return self.probabilities_of(self._queries(frame))
+        return self.probabilities_of(self._encode_queries(frame))
 
     def probabilities_of(self, X: Array) -> Array:
         """Predict class probabilities for inputs encoded by ``inputs``."""
-        given = np.asarray(self._fitted().predict_proba(X), dtype=np.float64)
+        given = np.asarray(self._require_fitted().predict_proba(X), dtype=np.float64)
         known = np.asarray(self.estimator_.classes_, dtype=np.int64)
         if given.shape[1] == len(self.classes_):
             return given
@@ -135,11 +135,11 @@ class TableModel(BaseEstimator):
         inputs = f"{n} input" if n == 1 else f"{n} inputs"
         return f"TableModel({self.estimator!r}, {self.schema.target!r} from {inputs})"
 
-    def _fitted(self) -> Any:
+    def _require_fitted(self) -> Any:
         check_is_fitted(self, "estimator_")
         return self.estimator_
 
-    def _queries(self, frame: Any) -> Array:
+    def _encode_queries(self, frame: Any) -> Array:
         X = self.inputs(frame)
         if not len(X):
             raise TableError("The table has no rows, so there is nothing to predict.")
@@ -149,14 +149,14 @@ class TableModel(BaseEstimator):
         kind: Kind = "number" if self.schema.task == "regression" else "category"
         return self.schema.outcome or Column(self.schema.target, kind)
 
-    def _labels_in(self, table: pl.DataFrame) -> tuple[str, ...]:
+    def _find_labels(self, table: pl.DataFrame) -> tuple[str, ...]:
         """Return the labels of a table in order; none for regression."""
-        frames.require(table, (self.schema.target,))
+        frames.require_columns(table, (self.schema.target,))
         if self.schema.task == "regression":
             return ()
-        return ordered_labels(texts.labels(table[self.schema.target], self._outcome()))
+        return sort_labels(texts.convert_labels(table[self.schema.target], self._outcome()))
 
-    def _places(self, labels: pl.Series) -> NDArray[np.int64]:
+    def _find_places(self, labels: pl.Series) -> NDArray[np.int64]:
         known = pl.Series(self.classes_, dtype=pl.String)
         order = pl.Series(range(len(known)), dtype=pl.Int64)
         places = labels.replace_strict(known, order, default=None, return_dtype=pl.Int64)
@@ -173,7 +173,7 @@ class TableModel(BaseEstimator):
         return places.fill_null(-1).to_numpy()
 
 
-def ordered_labels(labels: pl.Series) -> tuple[str, ...]:
+def sort_labels(labels: pl.Series) -> tuple[str, ...]:
     """Sort distinct labels, numbers by value and text alphabetically."""
     distinct = labels.drop_nulls().unique().sort()
     sizes = distinct.cast(pl.Float64, strict=False)

@@ -6,32 +6,32 @@ import polars as pl
 
 from posterity.tables import dates, frames, looking, texts
 from posterity.tables.columns import CellError, TableError, Task
-from posterity.tables.looking import Look
+from posterity.tables.looking import ParsedColumn
 
 MOST_CLASSES = 50
 _FEW_WHOLE = 10  # maximum number of distinct whole numbers treated as classes
 
 
-def target_of(
+def infer_target(
     frame: pl.DataFrame, target: str, task: Task | None
-) -> tuple[Task, Look, tuple[str, ...]]:
+) -> tuple[Task, ParsedColumn, tuple[str, ...]]:
     """Return the task, the parsed target, and notes about it."""
-    frames.require(frame, (target,))
+    frames.require_columns(frame, (target,))
     cells = frame[target]
     if task == "regression":
-        number = _as_number(cells)
-        _check_varied(number)
+        number = _parse_numbers(cells)
+        _require_variation(number)
         return task, number, ()
-    seen = looking.look(cells)
-    _check_varied(seen)
-    chosen, notes = (task, ()) if task else _task(seen)
+    seen = looking.parse_column(cells)
+    _require_variation(seen)
+    chosen, notes = (task, ()) if task else _infer_task(seen)
     if chosen == "regression":
         return chosen, seen, notes
-    classes = _as_classes(seen, cells)
+    classes = _parse_classes(seen, cells)
     return chosen, classes, (*notes, *_check_classes(classes))
 
 
-def _check_varied(seen: Look) -> None:
+def _require_variation(seen: ParsedColumn) -> None:
     name = seen.column.name
     if seen.n_present < 2:
         n = "no row has" if not seen.n_present else "only one row has"
@@ -45,7 +45,7 @@ def _check_varied(seen: Look) -> None:
         )
 
 
-def _task(seen: Look) -> tuple[Task, tuple[str, ...]]:
+def _infer_task(seen: ParsedColumn) -> tuple[Task, tuple[str, ...]]:
     """Infer the task, with a note if it is ambiguous."""
     name, n_distinct = seen.column.name, seen.column.n_distinct
     if seen.column.kind == "date":
@@ -65,16 +65,16 @@ def _task(seen: Look) -> tuple[Task, tuple[str, ...]]:
     return "regression", ()
 
 
-def _as_number(cells: pl.Series) -> Look:
+def _parse_numbers(cells: pl.Series) -> ParsedColumn:
     """Parse the target as numbers; raise if a value is not a number."""
     if isinstance(cells.dtype, pl.Date | pl.Datetime | pl.Time):
         raise TableError(
             f"The target {cells.name!r} contains dates, not numbers. Use another target, such as "
             "the days since some event."
         )
-    seen = looking.look(cells, "number")
-    values = texts.numbers(cells, seen.column.style)
-    if values.odd.any() and not dates.mostly_read(values):
+    seen = looking.parse_column(cells, "number")
+    values = texts.parse_numbers(cells, seen.column.style)
+    if values.odd.any() and not dates.is_mostly_readable(values):
         row = int(values.odd.argmax())
         raise CellError(
             row + 1,
@@ -82,17 +82,17 @@ def _as_number(cells: pl.Series) -> Look:
             f"{str(cells[row])!r} is not a number, which regression requires. Correct the cell, "
             "leave it empty, or use --task classification.",
         )
-    return Look(replace(seen.column, lenient=bool(values.odd.any())), seen.numbers)
+    return ParsedColumn(replace(seen.column, lenient=bool(values.odd.any())), seen.numbers)
 
 
-def _as_classes(seen: Look, cells: pl.Series) -> Look:
+def _parse_classes(seen: ParsedColumn, cells: pl.Series) -> ParsedColumn:
     """Return the target as labels."""
     if seen.column.kind == "number":
-        return Look(seen.column, labels=texts.labels(cells, seen.column))
-    return looking.look(cells, "category")
+        return ParsedColumn(seen.column, labels=texts.convert_labels(cells, seen.column))
+    return looking.parse_column(cells, "category")
 
 
-def _check_classes(seen: Look) -> tuple[str, ...]:
+def _check_classes(seen: ParsedColumn) -> tuple[str, ...]:
     """Raise if there are too many classes; return a note about rare classes."""
     assert seen.labels is not None
     name, n_distinct = seen.column.name, seen.column.n_distinct
@@ -110,6 +110,6 @@ def _check_classes(seen: Look) -> tuple[str, ...]:
     if not single:
         return ()
     more = f" and {len(single) - 5} more" if len(single) > 5 else ""
-    shown = ", ".join(texts.shown(label) for label in single[:5]) + more
+    shown = ", ".join(texts.format_cell(label) for label in single[:5]) + more
     some = "is a class" if len(single) == 1 else "are classes"
     return (f"{shown} {some} of the target with a single row, too few to learn from.",)

@@ -26,7 +26,7 @@ _GROUPED = r"\d{1,3}(?:X\d{3})+|\d{1,3}(?:\s\d{3})+|\d{1,3}(?:['\x{2019}]\d{3})+
 
 
 @dataclass(frozen=True, eq=False)
-class Values:
+class ParsedNumbers:
     """Numbers parsed from cells.
 
     Attributes
@@ -46,24 +46,24 @@ def is_text(cells: pl.Series) -> bool:
     return isinstance(cells.dtype, pl.String | pl.Categorical | pl.Enum)
 
 
-def stripped(cells: pl.Series) -> pl.Series:
+def strip_whitespace(cells: pl.Series) -> pl.Series:
     """Strip white space from text."""
     return cells.cast(pl.String).str.strip_chars()
 
 
-def some(cells: pl.Series) -> pl.Series:
+def sample_texts(cells: pl.Series) -> pl.Series:
     """Return up to a thousand texts of a column, without missing values."""
-    texts = stripped(cells.drop_nulls())
-    present = texts.filter(~says_missing(texts))
+    texts = strip_whitespace(cells.drop_nulls())
+    present = texts.filter(~denotes_missing(texts))
     return present.gather_every(max(1, len(present) // _LOOK_AT))
 
 
-def says_missing(texts: pl.Series) -> pl.Series:
+def denotes_missing(texts: pl.Series) -> pl.Series:
     """Return which texts denote a missing number, null where there is no text."""
     return texts.str.to_lowercase().is_in(_NO_NUMBER)
 
 
-def numbers(cells: pl.Series, style: str = "") -> Values:
+def parse_numbers(cells: pl.Series, style: str = "") -> ParsedNumbers:
     """Convert cells to numbers; durations and dates in days, true as 1.
 
     Examples
@@ -75,22 +75,22 @@ def numbers(cells: pl.Series, style: str = "") -> Values:
     array([1234.5 ,    3.14])
     """
     if is_text(cells):
-        return _from_texts(stripped(cells), style)
-    return Values(_from_typed(cells), np.zeros(len(cells), dtype=np.bool_))
+        return _parse_texts(strip_whitespace(cells), style)
+    return ParsedNumbers(_convert_typed(cells), np.zeros(len(cells), dtype=np.bool_))
 
 
-def best_numbers(cells: pl.Series) -> tuple[str, Values]:
+def infer_numbers(cells: pl.Series) -> tuple[str, ParsedNumbers]:
     """Return the number format that parses more texts, and the numbers."""
-    with_point = numbers(cells)
+    with_point = parse_numbers(cells)
     if not with_point.odd.any():
         return "", with_point
-    with_comma = numbers(cells, "comma")
+    with_comma = parse_numbers(cells, "comma")
     if with_comma.odd.sum() < with_point.odd.sum():
         return "comma", with_comma
     return "", with_point
 
 
-def labels(cells: pl.Series, column: Column | None = None) -> pl.Series:
+def convert_labels(cells: pl.Series, column: Column | None = None) -> pl.Series:
     """Convert cells to labels, null where missing; whole numbers without a point.
 
     Examples
@@ -102,30 +102,31 @@ def labels(cells: pl.Series, column: Column | None = None) -> pl.Series:
     ['1', '2.5', None]
     """
     if column is not None and column.kind == "number":
-        return _label_numbers(checked(cells, column))
+        return _format_numbers(require_numbers(cells, column))
     if is_text(cells):
-        texts = stripped(cells)
+        texts = strip_whitespace(cells)
         found = texts.str.to_lowercase().is_in(_NO_LABEL)
         return texts.set(found.fill_null(False), None) if found.any() else texts
     if cells.dtype.is_float() or cells.dtype.is_decimal():
-        return _label_numbers(cells.cast(pl.Float64).to_numpy())
+        return _format_numbers(cells.cast(pl.Float64).to_numpy())
     _refuse_nested(cells)
     return cells.cast(pl.String)
 
 
-def checked(cells: pl.Series, column: Column) -> Array:
+def require_numbers(cells: pl.Series, column: Column) -> Array:
     """Convert a column to numbers; raise an error that names the first invalid cell."""
-    return settled(numbers(cells, column.style), cells, column, "is not a number")
+    return require_valid(parse_numbers(cells, column.style), cells, column, "is not a number")
 
 
-def settled(values: Values, cells: pl.Series, column: Column, trouble: str) -> Array:
+def require_valid(values: ParsedNumbers, cells: pl.Series, column: Column, trouble: str) -> Array:
     """Return valid values; raise for the first unreadable or too large cell."""
     if not column.lenient and values.odd.any():
         row = int(values.odd.argmax())
         raise CellError(
             row + 1,
             column.name,
-            f"{shown(cells[row])} {trouble}. Correct the cell or leave it empty; if the whole "
+            f"{format_cell(cells[row])} {trouble}. Correct the cell or leave it empty; if the "
+            "whole "
             "column is of another kind, set its kind when the model is fitted.",
         )
     too_large = np.abs(values.numbers) > LARGEST  # nan, for missing, is not
@@ -134,19 +135,20 @@ def settled(values: Values, cells: pl.Series, column: Column, trouble: str) -> A
         raise CellError(
             row + 1,
             column.name,
-            f"{shown(cells[row])} is infinite or too large to compute with. Correct the cell or "
+            f"{format_cell(cells[row])} is infinite or too large to compute with. Correct the "
+            "cell or "
             "leave it empty, or drop the column.",
         )
     return values.numbers
 
 
-def shown(cell: object) -> str:
+def format_cell(cell: object) -> str:
     """Format a cell for messages, truncated if it is long."""
     text = str(cell)
     return repr(text if len(text) <= 40 else text[:37] + "...")
 
 
-def _from_typed(cells: pl.Series) -> Array:
+def _convert_typed(cells: pl.Series) -> Array:
     """Convert a typed column to numbers; a time of day is a fraction of a day."""
     kind = cells.dtype
     if isinstance(kind, pl.Datetime):
@@ -169,7 +171,7 @@ def _refuse_nested(cells: pl.Series) -> None:
         )
 
 
-def _from_texts(texts: pl.Series, style: str) -> Values:
+def _parse_texts(texts: pl.Series, style: str) -> ParsedNumbers:
     """Parse texts as numbers: first by one cast, then the remaining ones by pattern."""
     plain = texts.cast(pl.Float64, strict=False)
     values = plain.to_numpy(writable=True)
@@ -178,13 +180,13 @@ def _from_texts(texts: pl.Series, style: str) -> Values:
     rows = np.flatnonzero(unread.to_numpy())
     if len(rows):
         rest = texts.gather(rows)
-        tidied = _tidied(rest, ("\\.", ",") if style else (",", "\\."))
+        tidied = _strip_signs(rest, ("\\.", ",") if style else (",", "\\."))
         values[rows] = tidied.to_numpy()
-        odd[rows] = (tidied.is_null() & ~says_missing(rest)).to_numpy()
-    return Values(values, odd)
+        odd[rows] = (tidied.is_null() & ~denotes_missing(rest)).to_numpy()
+    return ParsedNumbers(values, odd)
 
 
-def _tidied(texts: pl.Series, marks: tuple[str, str]) -> pl.Series:
+def _strip_signs(texts: pl.Series, marks: tuple[str, str]) -> pl.Series:
     """Parse texts with currency, percent and grouping signs; null if not a number."""
     group, point = marks
     whole = _GROUPED.replace("X", group)
@@ -199,7 +201,7 @@ def _tidied(texts: pl.Series, marks: tuple[str, str]) -> pl.Series:
     return read.set(~regular, None)
 
 
-def _label_numbers(values: Array) -> pl.Series:
+def _format_numbers(values: Array) -> pl.Series:
     """Format numbers as labels, whole ones without a point."""
     series = pl.Series(values, dtype=pl.Float64).fill_nan(None)
     whole = (series == series.floor()) & (series.abs() < 2.0**53)

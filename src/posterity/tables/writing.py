@@ -61,19 +61,19 @@ def write_batches(
     >>> path.read_text().split()
     ['x', '1', '2', '3']
     """
-    kind = _format(path, format)
-    with _destination(path) as file:
+    kind = _find_format(path, format)
+    with _open_destination(path) as file:
         if kind == "parquet":
-            return _write_parquet(file, _agreeing(batches))
-        with _packed(file, path) as text:
-            return _write_text(text, _agreeing(batches), kind)
+            return _write_parquet(file, _check_columns(batches))
+        with _wrap_in_gzip(file, path) as text:
+            return _write_text(text, _check_columns(batches), kind)
 
 
-def _format(path: str | os.PathLike[str], format: str | None) -> Kind:
+def _find_format(path: str | os.PathLike[str], format: str | None) -> Kind:
     """Return the format from the argument or the suffix."""
     if format is not None and format not in get_args(Kind):
         raise ValueError(f"format is {format!r}; it must be 'csv', 'tsv', 'parquet' or 'jsonl'.")
-    kind = next((k for k in get_args(Kind) if k == format), None) or _by_suffix(path)
+    kind = next((k for k in get_args(Kind) if k == format), None) or _find_format_of_name(path)
     if kind == "parquet" and _is_gzip(path):
         raise columns.TableError(
             f"{path} would be a gzip-compressed Parquet file, but Parquet is compressed already: "
@@ -82,11 +82,11 @@ def _format(path: str | os.PathLike[str], format: str | None) -> Kind:
     return kind
 
 
-def _by_suffix(path: str | os.PathLike[str]) -> Kind:
+def _find_format_of_name(path: str | os.PathLike[str]) -> Kind:
     """Return the format implied by a file name."""
     if os.fspath(path) == "-":
         return "csv"
-    plain = sniffing.without_gz(path)
+    plain = sniffing.strip_gz(path)
     if plain.suffix.lower() not in _SUFFIXES:
         raise columns.TableError(
             f"{path} has no known format: use a name that ends in .csv, .tsv, .parquet or "
@@ -96,7 +96,7 @@ def _by_suffix(path: str | os.PathLike[str]) -> Kind:
 
 
 @contextlib.contextmanager
-def _destination(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
+def _open_destination(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     """Open the destination; convert operating system errors to TableError."""
     if os.fspath(path) == "-":
         yield sys.stdout.buffer
@@ -105,7 +105,7 @@ def _destination(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     if Path(path).is_dir():
         raise columns.TableError(f"{path} is a folder; name a file in it.")
     try:
-        with files.replacing(path) as file:
+        with files.replace_atomically(path) as file:
             yield file
     except FileNotFoundError as error:
         raise columns.TableError(
@@ -116,7 +116,7 @@ def _destination(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
 
 
 @contextlib.contextmanager
-def _packed(file: IO[bytes], path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
+def _wrap_in_gzip(file: IO[bytes], path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     """Return the file, wrapped in reproducible gzip if its name asks for it."""
     if not _is_gzip(path):
         yield file
@@ -135,12 +135,12 @@ def _write_text(file: IO[bytes], frames: Iterable[pl.DataFrame], kind: Kind) -> 
     n_rows = 0
     for number, frame in enumerate(frames):
         # Format first: polars does not report operating system errors while writing.
-        file.write(_lines(frame, kind, include_header=number == 0).encode())
+        file.write(_format_lines(frame, kind, include_header=number == 0).encode())
         n_rows += frame.height
     return n_rows
 
 
-def _lines(frame: pl.DataFrame, kind: Kind, *, include_header: bool) -> str:
+def _format_lines(frame: pl.DataFrame, kind: Kind, *, include_header: bool) -> str:
     """Format the rows as text."""
     if kind == "jsonl":
         return frame.write_ndjson()
@@ -161,7 +161,7 @@ def _write_parquet(file: IO[bytes], frames: Iterable[pl.DataFrame]) -> int:
     return n_rows
 
 
-def _agreeing(batches: Iterable[pl.DataFrame]) -> Iterator[pl.DataFrame]:
+def _check_columns(batches: Iterable[pl.DataFrame]) -> Iterator[pl.DataFrame]:
     """Yield the frames; raise if one has other columns than the first."""
     names: list[str] | None = None
     for frame in batches:

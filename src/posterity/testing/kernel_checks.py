@@ -10,7 +10,7 @@ import numpy as np
 from posterity import arrays, kernels
 from posterity.arrays import Array
 from posterity.kernels.rows import between, count
-from posterity.testing.promises import difference, numbers, slope
+from posterity.testing.promises import describe_difference, difference_derivative, to_numpy
 
 _STEP = 3e-5
 _ROUNDING = 1e-9  # tolerance of equal values, relative to the largest entry
@@ -54,7 +54,7 @@ def check_kernel(
     """
     if count(X) < 3:
         raise ValueError(f"check_kernel needs at least three rows; X has {count(X)}.")
-    trial = _Trial(kernel, X, arrays.generator(random_state))
+    trial = _KernelChecks(kernel, X, arrays.generator(random_state))
     trial.matrices()
     trial.blocks()
     trial.parameters()
@@ -66,7 +66,7 @@ def check_kernel(
 
 
 @dataclass(frozen=True)
-class _Trial:
+class _KernelChecks:
     """The checks of a kernel on some rows."""
 
     kernel: kernels.Kernel
@@ -76,17 +76,17 @@ class _Trial:
     def matrices(self) -> None:
         """Check shape, symmetry, definiteness and diagonal, and that X is unchanged."""
         kernel, X, n = self.kernel, self.X, count(self.X)
-        before = copy.copy(X) if isinstance(X, list | tuple) else numbers(X).copy()
+        before = copy.copy(X) if isinstance(X, list | tuple) else to_numpy(X).copy()
         K = kernel(X)
         self.require(tuple(K.shape) == (n, n), f"kernel(X) of {n} rows has shape {tuple(K.shape)}.")
         report = kernels.check_positive_definite(kernel, X)
         self.require(report.ok, str(report))
-        first = numbers(K).copy()
+        first = to_numpy(K).copy()
         self.same(kernel.diag(X), np.diagonal(first), "diag(X) is not the diagonal of kernel(X)")
         K *= 2.0
         self.same(kernel(X), first, "writing to kernel(X) changes the next one")
         unchanged = (
-            before == X if isinstance(X, list | tuple) else np.array_equal(numbers(X), before)
+            before == X if isinstance(X, list | tuple) else np.array_equal(to_numpy(X), before)
         )
         self.require(bool(unchanged), "calling the kernel changes X.")
 
@@ -95,10 +95,10 @@ class _Trial:
         kernel, X, n = self.kernel, self.X, count(self.X)
         h = n // 2
         head, tail = between(X, 0, h), between(X, h, n)
-        K, block = numbers(kernel(X)), kernel(head, tail)
+        K, block = to_numpy(kernel(X)), kernel(head, tail)
         self.same(block, K[:h, h:], "kernel(X, Z) is not a block of the kernel of all rows")
         self.same(
-            kernel(tail, head), numbers(block).T, "kernel(Z, X) is not kernel(X, Z) transposed"
+            kernel(tail, head), to_numpy(block).T, "kernel(Z, X) is not kernel(X, Z) transposed"
         )
         self.same(
             kernel(head),
@@ -125,7 +125,7 @@ class _Trial:
 
     def printing(self) -> None:
         """Check that a kernel equals its copy and the evaluation of its repr."""
-        kernel, parts = self.kernel, list(_parts(self.kernel))
+        kernel, parts = self.kernel, list(_list_kernels(self.kernel))
         self.require(copy.deepcopy(kernel) == kernel, "a copy is not equal to the kernel.")
         if any(isinstance(part, kernels.Function) for part in parts):
             return  # the repr of a function cannot be evaluated here
@@ -151,7 +151,12 @@ class _Trial:
         G = self.rng.standard_normal(tuple(like.shape))
 
         def along(e: Array) -> float:
-            return float(np.sum(G * slope(lambda t: values(self.kernel.at(theta + t * e)), _STEP)))
+            return float(
+                np.sum(
+                    G
+                    * difference_derivative(lambda t: values(self.kernel.at(theta + t * e)), _STEP)
+                )
+            )
 
         return arrays.like(like, G), np.array([along(e) for e in np.eye(len(theta))])
 
@@ -162,27 +167,31 @@ class _Trial:
         G = self.rng.standard_normal((count(X), count(Z)))
 
         def along(u: Array) -> Array:
-            dK = slope(lambda t: kernel(arrays.like(X, numbers(X) + t * u), Z), _STEP)
+            dK = difference_derivative(
+                lambda t: kernel(arrays.like(X, to_numpy(X) + t * u), Z), _STEP
+            )
             return np.sum(G * dK, axis=1)
 
-        found = numbers(kernel.pullback_inputs(X, Z, arrays.like(kernel(X, Z), G)))
+        found = to_numpy(kernel.pullback_inputs(X, Z, arrays.like(kernel(X, Z), G)))
         expected = np.stack([along(u) for u in np.diag(units)], axis=1)
         self.close(found * units, expected, "pullback_inputs", "inputs")
 
     def slopes_of_both_sides(self) -> None:
         """Check the gradient in the inputs of kernel(X, X) against differences."""
-        kernel, X, rows = self.kernel, self.X, numbers(self.X)
+        kernel, X, rows = self.kernel, self.X, to_numpy(self.X)
         G = self.rng.standard_normal((len(rows), len(rows)))
         G += G.T
         U = self.rng.standard_normal(rows.shape) * self.units
-        expected = np.sum(G * slope(lambda t: kernel(arrays.like(X, rows + t * U)), _STEP))
-        dX = numbers(kernel.pullback_inputs(X, None, arrays.like(kernel(X), G)))
+        expected = np.sum(
+            G * difference_derivative(lambda t: kernel(arrays.like(X, rows + t * U)), _STEP)
+        )
+        dX = to_numpy(kernel.pullback_inputs(X, None, arrays.like(kernel(X), G)))
         self.close(2.0 * np.sum(dX * U), expected, "pullback_inputs without Z", "inputs")
 
     @property
     def units(self) -> Array:
         """Scale of each column."""
-        return np.maximum(np.abs(numbers(self.X)).max(axis=0), 1e-3)
+        return np.maximum(np.abs(to_numpy(self.X)).max(axis=0), 1e-3)
 
     def require(self, holds: bool, sentence: str) -> None:
         if not holds:
@@ -198,13 +207,13 @@ class _Trial:
     def compare(self, found: Any, expected: Any, sentence: str, tolerance: float) -> None:
         """Raise if the largest relative difference exceeds the tolerance."""
         largest = (
-            np.abs(numbers(v)).max(initial=0.0) for v in (expected, self.kernel.diag(self.X))
+            np.abs(to_numpy(v)).max(initial=0.0) for v in (expected, self.kernel.diag(self.X))
         )
-        broken = difference(found, expected, sentence, tolerance * max(largest))
+        broken = describe_difference(found, expected, sentence, tolerance * max(largest))
         self.require(not broken, broken)
 
 
-def _parts(kernel: kernels.Kernel) -> Iterator[kernels.Kernel]:
+def _list_kernels(kernel: kernels.Kernel) -> Iterator[kernels.Kernel]:
     """Return the kernel and all its components."""
     yield kernel
     inner = kernel.get_params(deep=True).values()

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from posterity import arrays, likelihoods, quadrature
 from posterity.arrays import Array
-from posterity.testing.promises import difference, numbers, slope
+from posterity.testing.promises import describe_difference, difference_derivative, to_numpy
 
 _STEP = 1e-4
 _SLOPE = 1e-5  # tolerance of derivatives
@@ -64,7 +64,7 @@ def check_likelihood(
             "check_likelihood needs at least two observations and a latent value for each; got "
             "shapes {observed.shape} and {latent.shape}."
         )
-    trial = _Trial(likelihood, observed, latent)
+    trial = _LikelihoodChecks(likelihood, observed, latent)
     trial.value()
     trial.shapes()
     trial.slopes()
@@ -77,7 +77,7 @@ def check_likelihood(
 
 
 @dataclass(frozen=True)
-class _Trial:
+class _LikelihoodChecks:
     """The checks of a likelihood on some observations."""
 
     likelihood: likelihoods.Likelihood
@@ -114,7 +114,9 @@ class _Trial:
         """Check the derivatives in the latent value."""
 
         def along(name: str) -> Array:
-            return slope(lambda t: getattr(self.likelihood, name)(self.y, self.a + t), _STEP)
+            return difference_derivative(
+                lambda t: getattr(self.likelihood, name)(self.y, self.a + t), _STEP
+            )
 
         for name, derivative in _DERIVATIVES:
             found = getattr(self.likelihood, derivative)(self.y, self.a)
@@ -136,7 +138,7 @@ class _Trial:
         theta, slopes = self.likelihood.theta, self.likelihood.slopes(self.y, self.a)
 
         def along(u: Array, name: str) -> Array:
-            return slope(
+            return difference_derivative(
                 lambda t: getattr(self.likelihood.at(theta + t * u), name)(self.y, self.a), _STEP
             )
 
@@ -201,6 +203,6 @@ class _Trial:
 
     def close(self, found: Any, expected: Any, sentence: str, tolerance: float = _SLOPE) -> None:
         """Raise if the largest relative difference exceeds the tolerance."""
-        allowed = tolerance * max(1.0, float(np.abs(numbers(expected)).max(initial=0.0)))
-        broken = difference(found, expected, sentence, allowed)
+        allowed = tolerance * max(1.0, float(np.abs(to_numpy(expected)).max(initial=0.0)))
+        broken = describe_difference(found, expected, sentence, allowed)
         self.require(not broken, broken)

@@ -9,20 +9,20 @@ from posterity import arrays
 from posterity.arrays import Array
 
 
-def numbers(values: Any) -> Array:
+def to_numpy(values: Any) -> Array:
     """Convert an array of any library to NumPy."""
     return np.asarray(arrays.to_numpy(values), dtype=np.float64)
 
 
-def slope(values: Callable[[float], Any], step: float) -> Array:
+def difference_derivative(values: Callable[[float], Any], step: float) -> Array:
     """Return the derivative at zero from four values; the error is of order step^4."""
-    near, far = (numbers(values(h)) - numbers(values(-h)) for h in (step, 2.0 * step))
+    near, far = (to_numpy(values(h)) - to_numpy(values(-h)) for h in (step, 2.0 * step))
     return (8.0 * near - far) / (12.0 * step)
 
 
-def difference(found: Any, expected: Any, sentence: str, allowed: float) -> str:
+def describe_difference(found: Any, expected: Any, sentence: str, allowed: float) -> str:
     """Return a message with the largest difference if it exceeds a tolerance, else ""."""
-    a, b = numbers(found), numbers(expected)
+    a, b = to_numpy(found), to_numpy(expected)
     if a.shape != b.shape:
         return f"{sentence}: shapes {a.shape} and {b.shape}."
     if not a.size:

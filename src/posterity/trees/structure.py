@@ -68,7 +68,7 @@ class Trees:
         nodes = np.cumsum([0, *(len(part.thresholds) for part in parts)])
         leaves = np.cumsum([0, *(part.n_leaves for part in parts)])
         shifted = [
-            (_shifted(part.roots, n, m), _shifted(part.children, n, m))
+            (_shift_links(part.roots, n, m), _shift_links(part.children, n, m))
             for part, n, m in zip(parts, nodes, leaves, strict=False)
         ]
         return cls(
@@ -81,5 +81,5 @@ class Trees:
         )
 
 
-def _shifted(links: NDArray[np.int32], nodes: int, leaves: int) -> NDArray[np.int32]:
+def _shift_links(links: NDArray[np.int32], nodes: int, leaves: int) -> NDArray[np.int32]:
     return np.where(links >= 0, links + nodes, links - leaves).astype(np.int32)

@@ -48,7 +48,9 @@ def check_X(
     """
     refusals.refuse_collection(X, type(estimator).__name__, learned=reset)
     plain = not reset and _is_plain(X, estimator, min_rows)
-    checked: Array = np.asarray(X) if plain else _validated(estimator, X, reset, min_rows, advice)
+    checked: Array = (
+        np.asarray(X) if plain else _validate_rows(estimator, X, reset, min_rows, advice)
+    )
     refusals.refuse_non_finite(checked, X, "X", allow_missing=allow_missing, advice=advice)
     return checked
 
@@ -65,7 +67,7 @@ def _is_plain(X: Any, estimator: BaseEstimator, min_rows: int) -> bool:
     )
 
 
-def _validated(
+def _validate_rows(
     estimator: BaseEstimator, X: ArrayLike, reset: bool, min_rows: int, advice: str
 ) -> Array:
     """Validate X by scikit-learn; report cells that are not numbers."""
@@ -115,7 +117,7 @@ def check_X_y(
     >>> X.shape, y
     ((2, 1), array([3., 4.]))
     """
-    _require(estimator, y)
+    _require_targets(estimator, y)
     X_checked = check_X(estimator, X, reset=reset, min_rows=min_rows)
     return X_checked, check_targets(estimator, y, len(X_checked), multi_output=multi_output)
 
@@ -132,7 +134,7 @@ def check_targets(
     >>> validation.check_targets(BaseEstimator(), [3, 4], 2)
     array([3., 4.])
     """
-    checked = _targets(_require(estimator, y), multi_output)
+    checked = _convert_targets(_require_targets(estimator, y), multi_output)
     if len(checked) != n_rows:
         raise ValueError(
             f"X has {n_rows} rows but y has {len(checked)}; each row needs one target."
@@ -143,7 +145,7 @@ def check_targets(
     return checked
 
 
-def _require(estimator: BaseEstimator, y: ArrayLike | None) -> ArrayLike:
+def _require_targets(estimator: BaseEstimator, y: ArrayLike | None) -> ArrayLike:
     """Raise scikit-learn's error if the targets are missing."""
     if y is None:
         raise ValueError(
@@ -217,10 +219,10 @@ def check_positive(value: ArrayLike, name: str, *, length: int | None = None) ->
     return column
 
 
-def _targets(y: ArrayLike, multi_output: bool) -> Array:
+def _convert_targets(y: ArrayLike, multi_output: bool) -> Array:
     """Convert targets to a finite float64 array of one or two axes."""
     refusals.refuse_dates(y, "y")
-    values = _floats(y, "y")
+    values = _convert_floats(y, "y")
     if values.ndim == 0:
         raise ValueError(f"y is the single value {values}; pass one target a row of X.")
     if values.shape[1:] == (0,):
@@ -230,7 +232,7 @@ def _targets(y: ArrayLike, multi_output: bool) -> Array:
 
 def as_column(values: ArrayLike, name: str, n_rows: int) -> Array:
     """Convert to one finite float64 a row; a single number is repeated."""
-    given = _floats(values, name)
+    given = _convert_floats(values, name)
     column = np.full(n_rows, float(given)) if given.ndim == 0 else given
     if column.shape != (n_rows,):
         raise ValueError(
@@ -240,7 +242,7 @@ def as_column(values: ArrayLike, name: str, n_rows: int) -> Array:
     return column
 
 
-def _floats(data: ArrayLike, name: str) -> Array:
+def _convert_floats(data: ArrayLike, name: str) -> Array:
     """Convert to a finite float64 array of at most two axes."""
     refusals.refuse_collection_beside_rows(data, name)
     try:

@@ -27,7 +27,9 @@ def refuse_where(bad: NDArray[np.bool_], values: Array, name: str, rule: str) ->
     """Raise an error that names the first invalid row."""
     rows = np.flatnonzero(bad)
     if rows.size:
-        raise ValueError(f"{name} is {values[rows[0]]:g} in row {rows[0]}{_others(rows)}; {rule}.")
+        raise ValueError(
+            f"{name} is {values[rows[0]]:g} in row {rows[0]}{_count_others(rows)}; {rule}."
+        )
 
 
 def refuse_collection(X: Any, model: str, *, learned: bool) -> None:
@@ -92,7 +94,7 @@ def refuse_non_finite(
     if not len(places):
         return
     kind, remedy = ("NaN", f"{_FILL} {advice}") if is_missing else ("infinity", _CLIP)
-    first = f"{_place(data, places[0])}{_others(places)}"
+    first = f"{_format_place(data, places[0])}{_count_others(places)}"
     raise ValueError(f"Input {name} contains {kind}: {first}. {remedy.rstrip()}")
 
 
@@ -128,7 +130,7 @@ def _first_unreadable_cell(data: Any) -> tuple[str, object]:
     if cells.ndim in (1, 2):
         for index in np.ndindex(cells.T.shape):
             if not _is_readable(cells.T[index]):
-                return _place(data, index[::-1]), cells.T[index]
+                return _format_place(data, index[::-1]), cells.T[index]
     return "", None
 
 
@@ -140,14 +142,14 @@ def _is_readable(value: Any) -> bool:
         return False
 
 
-def _place(data: Any, index: Sequence[int]) -> str:
+def _format_place(data: Any, index: Sequence[int]) -> str:
     """Format a position, (row,) or (row, column)."""
     if len(index) == 1:
         return f"row {index[0]}"
     return f"column {column_label(data, index[1])} (row {index[0]})"
 
 
-def _others(places: Sized) -> str:
+def _count_others(places: Sized) -> str:
     """Format the number of further invalid places."""
     count = len(places) - 1
     plural = "s" if count > 1 else ""

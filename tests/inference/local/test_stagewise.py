@@ -232,7 +232,7 @@ def test_the_deepest_of_several_valleys_is_kept(order):
     unit, counts = features.LearnedRadial(1).fit(X), np.ones(81)
     likelihood, bounds = likelihoods.Normal(0.01).tuned(y, counts)
     U = unit.standardised(X)
-    fitter = stagewise._Fitter(unit, U, y, counts, bounds, 1.0, 300, n_jobs=None)
+    fitter = stagewise._StagewiseFitter(unit, U, y, counts, bounds, 1.0, 300, n_jobs=None)
     problem = fitter.problem(np.zeros((81, 1)), fitter.constant(likelihood))
     W = np.array([[0.5], [0.0]])
     centers = np.array([2.0, -2.0])[::order] / X.std()

@@ -476,4 +476,4 @@ def test_a_sample_of_rows_stands_for_all_of_them_beside_the_penalties():
 def test_rows_of_the_vertex_are_independent_and_of_small_residual():
     A = np.array([[1.0, 0.0], [2.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
     problem = vertices.Arrangement(A, np.array([0.1, 0.2, 5.0, 0.3]), np.ones(4), np.ones(4), 4)
-    assert vertices._nearest_rows(problem, np.zeros(2)) == [0, 3]
+    assert vertices._select_nearest_rows(problem, np.zeros(2)) == [0, 3]

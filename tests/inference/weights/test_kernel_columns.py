@@ -31,7 +31,7 @@ def search_of(n_classes, *, offset=True, prior_variance=None, weighted=True, n=1
 @for_each("given", [None, 0.8], ids=["learned", "given"])
 def test_gradient_in_prior_variance_and_kernel(n_classes, offset, given):
     search = search_of(n_classes, offset=offset, prior_variance=given)
-    objective = kernel_columns._Objective(search)
+    objective = kernel_columns._KernelWeightObjective(search)
     x = KERNEL.theta if given is not None else np.append(-0.3, KERNEL.theta)
     gradient = objective.value_and_gradient(x)[1]
     expected = differences(lambda t: objective.value_and_gradient(t)[0], x)
@@ -42,7 +42,7 @@ def test_gradient_in_prior_variance_and_kernel(n_classes, offset, given):
 @each_offset
 def test_it_is_dense_algebra_in_the_centred_kernel(n_classes, offset):
     search = search_of(n_classes, offset=offset, prior_variance=0.8)
-    found = kernel_columns._Objective(search).solution(KERNEL.theta)
+    found = kernel_columns._KernelWeightObjective(search).solution(KERNEL.theta)
     X, w = search.X, search.weights
     queries = np.random.default_rng(1).normal(size=(5, 2))
 
@@ -71,7 +71,7 @@ def test_it_is_dense_algebra_in_the_centred_kernel(n_classes, offset):
 @each_offset
 def test_it_is_weight_space_in_the_same_columns(n_classes, offset):
     search = search_of(n_classes, offset=offset, prior_variance=0.8, weighted=False)
-    found = kernel_columns._Objective(search).solution(KERNEL.theta)
+    found = kernel_columns._KernelWeightObjective(search).solution(KERNEL.theta)
     K = KERNEL(search.X)
     if offset:
         K = K - K.mean(axis=1, keepdims=True)
@@ -88,7 +88,7 @@ def test_no_place_nearby_has_more_evidence(n_classes):
     found, best = search.maximise()
     assert best.converged
     assert found.fit.log_evidence == pytest.approx(-best.value, abs=1e-8)
-    objective = kernel_columns._Objective(search)
+    objective = kernel_columns._KernelWeightObjective(search)
     x = np.append(np.log(found.prior_variance), found.kernel.theta)
     np.testing.assert_allclose(x, best.x)
     limits = np.vstack([[-np.inf, np.inf], search.bounds])

@@ -51,20 +51,20 @@ def seeded(K: Array, w: Array, n_clusters: int, rng: np.random.Generator) -> NDA
     """
     n_draws = 2 + int(math.log(n_clusters))
     labels = np.zeros(len(w), dtype=np.intp)
-    left = _from_rows(K, rng.choice(len(w), size=1, p=w / w.sum()))[0]
+    left = _distances_from(K, rng.choice(len(w), size=1, p=w / w.sum()))[0]
     for c in range(1, n_clusters):
         share = w * left
         if not share.sum() > 0.0:
             break
         drawn = rng.choice(len(w), size=n_draws, p=share / share.sum())
-        nearer = np.minimum(_from_rows(K, drawn), left)
+        nearer = np.minimum(_distances_from(K, drawn), left)
         best = int(np.argmin(nearer @ w))
         labels[nearer[best] < left] = c
         left = nearer[best]
     return labels
 
 
-def _from_rows(K: Array, some: NDArray[np.intp]) -> Array:
+def _distances_from(K: Array, some: NDArray[np.intp]) -> Array:
     """Squared distances (m, N) of all rows from some."""
     diagonal = np.diagonal(K)
     R = np.maximum(diagonal + diagonal[some][:, None] - 2.0 * K[some], 0.0)

@@ -83,10 +83,10 @@ def find_clusters(
     for _ in range(n_restarts - 1):
         labels = cluster_starts.seeded(K, w, n_clusters, rng)
         best = min(best, _search(K, w, labels, max_iter), key=lambda end: end.inertia)
-    return _without_twins(K, w, best)
+    return _merge_equal_clusters(K, w, best)
 
 
-def _without_twins(K: Array, w: Array, found: Clusters) -> Clusters:
+def _merge_equal_clusters(K: Array, w: Array, found: Clusters) -> Clusters:
     """With clusters made one whose centres are the same, as where rows do not differ."""
     G = found.P.T @ products.product(K, np.asfortranarray(found.P))
     lengths = np.diagonal(G)
@@ -123,9 +123,9 @@ def descend(K: Array, w: Array, labels: Labels, *, max_iter: int = 300) -> Clust
     n_clusters, rounding = int(labels.max()) + 1, _ROUNDING * float(np.diagonal(K).max())
     now, path, converged = labels, list[float](), False
     while not converged and len(path) <= max_iter:
-        P, norms, R = _measured(K, w, now, n_clusters)
+        P, norms, R = _measure_clusters(K, w, now, n_clusters)
         path.append(float(w @ R[np.arange(len(w)), now]))
-        following = _refilled(_moved(R, now, rounding), R, w, rounding)
+        following = _refill_empty(_move_rows(R, now, rounding), R, w, rounding)
         converged = bool(np.array_equal(following, now))
         now = following if len(path) <= max_iter else now
     present, order = np.unique(now, return_index=True)
@@ -135,7 +135,9 @@ def descend(K: Array, w: Array, labels: Labels, *, max_iter: int = 300) -> Clust
     return Clusters(place[now], P[:, kept], norms[kept], path[-1], tuple(path), converged)
 
 
-def _measured(K: Array, w: Array, labels: Labels, n_clusters: int) -> tuple[Array, Array, Array]:
+def _measure_clusters(
+    K: Array, w: Array, labels: Labels, n_clusters: int
+) -> tuple[Array, Array, Array]:
     """Weights of rows in centres, squared lengths of centres, distances of rows from centres."""
     P = np.zeros((len(w), n_clusters), order="F")
     P[np.arange(len(w)), labels] = w
@@ -155,14 +157,14 @@ def _measured(K: Array, w: Array, labels: Labels, n_clusters: int) -> tuple[Arra
     return P, norms, np.maximum(R, 0.0, out=R)
 
 
-def _moved(R: Array, labels: Labels, rounding: float) -> Labels:
+def _move_rows(R: Array, labels: Labels, rounding: float) -> Labels:
     """The nearest centre of each row; its present one where rounding decides."""
     rows = np.arange(len(R))
     best = R.argmin(axis=1)
     return np.where(R[rows, labels] - R[rows, best] > rounding, best, labels)
 
 
-def _refilled(labels: Labels, R: Array, w: Array, rounding: float) -> Labels:
+def _refill_empty(labels: Labels, R: Array, w: Array, rounding: float) -> Labels:
     """With the farthest rows in clusters of their own, where clusters would be empty."""
     counts = np.bincount(labels, minlength=R.shape[1])
     away = R[np.arange(len(R)), labels]

@@ -75,7 +75,7 @@ def fill_kernel_matrix(kernel: kernels.Kernel, X: Any) -> Array:
         kernel_blocks.fill(K, kernel, X, np.zeros(n), above_too=True)
     else:
         K = np.require(arrays.to_numpy(kernel(X)), np.float64, ("C", "W"))
-    _check(K, kernel)
+    _check_kernel_matrix(K, kernel)
     return K
 
 
@@ -153,7 +153,7 @@ def decompose_kernel(K: Array, n_components: int | float | None = None) -> Kerne
             "direction. Pass rows that differ, or a kernel that tells them apart; of rows "
             "far from the origin, subtract their mean first."
         )
-    k = _enough(real / total, n_components) if isinstance(n_components, float) else len(real)
+    k = _count_enough(real / total, n_components) if isinstance(n_components, float) else len(real)
     roots = np.sqrt(d[:k])
     centred = V[:, :k] - V[:, :k].mean(axis=0)  # rounding: the constant vector has eigenvalue zero
     return KernelComponents(
@@ -166,12 +166,12 @@ def decompose_kernel(K: Array, n_components: int | float | None = None) -> Kerne
     )
 
 
-def _enough(shares: Array, asked: float) -> int:
+def _count_enough(shares: Array, asked: float) -> int:
     """How many components explain the share of the variance that is asked for."""
     return min(len(shares), int(np.searchsorted(np.cumsum(shares), asked)) + 1)
 
 
-def _check(K: Array, kernel: kernels.Kernel) -> None:
+def _check_kernel_matrix(K: Array, kernel: kernels.Kernel) -> None:
     """Refuse what no kernel gives, by two products without a copy."""
     v = np.cos(np.arange(len(K)))
     forwards, backwards = K @ v, v @ K

@@ -54,12 +54,12 @@ def decompose_by_columns(source: RowSource, choose: Choice, *, small: float = SM
     n_still = int(np.sum(np.diagonal(moments.scatter) == 0.0))
     rank = min(source.shape[0] - 1, source.shape[1] - n_still)
     lam, V = _eigh(moments.scatter)
-    squares = _cleaned(lam[::-1], rank, _EPS * max(source.shape))
+    squares = _clear_rounding(lam[::-1], rank, _EPS * max(source.shape))
     spectrum = _spectrum(squares, moments.count, source)
     k = choose(spectrum)
     if _is_poor(squares[: min(k, rank)], small):
-        return _by_factor(source, moments.mean, moments.count, choose)
-    return _completed(moments.mean, V.T[::-1], spectrum, k)
+        return _decompose_factor(source, moments.mean, moments.count, choose)
+    return _complete_axes(moments.mean, V.T[::-1], spectrum, k)
 
 
 def decompose_by_rows(source: PresentRows, choose: Choice, *, small: float = SMALL) -> Principal:
@@ -70,14 +70,14 @@ def decompose_by_rows(source: PresentRows, choose: Choice, *, small: float = SMA
     rows, mean, count = source.about_mean()
     rank = min(source.shape[0] - 1, source.shape[1])
     lam, U = _eigh(rows.row_gram())
-    squares = _cleaned(lam[::-1], rank, _EPS * max(source.shape))
+    squares = _clear_rounding(lam[::-1], rank, _EPS * max(source.shape))
     spectrum = _spectrum(squares, count, source)
     k = choose(spectrum)
     if _is_poor(squares[: min(k, rank)], small):
-        return _by_factor(source, mean, count, choose)
+        return _decompose_factor(source, mean, count, choose)
     r = min(k, int(np.sum(squares > 0.0)))
     V = rows.transposed_times(U[:, ::-1][:, :r] / np.sqrt(squares[:r]))
-    return _completed(mean, V.T, spectrum, k)
+    return _complete_axes(mean, V.T, spectrum, k)
 
 
 def decompose_by_projection(
@@ -92,19 +92,19 @@ def decompose_by_projection(
     dof = _degrees_of_freedom(count)
     k = choose(Spectrum(np.zeros(0), total / dof, count, source.shape[1]))
     s, Vt = axes.leading_axes(rows, min(k, *rows.shape), rng)
-    squares = _cleaned(s**2, source.shape[0] - 1, _EPS * max(source.shape))
+    squares = _clear_rounding(s**2, source.shape[0] - 1, _EPS * max(source.shape))
     rest = max(total - float(squares.sum()), 0.0) / dof
     padded = np.concatenate([squares, np.zeros(k - len(squares))])
     spectrum = Spectrum(padded / dof, rest, count, source.shape[1])
-    return _completed(mean, Vt, spectrum, k)
+    return _complete_axes(mean, Vt, spectrum, k)
 
 
-def _by_factor(source: RowSource, mean: Array, count: float, choose: Choice) -> Principal:
+def _decompose_factor(source: RowSource, mean: Array, count: float, choose: Choice) -> Principal:
     """By singular values of an orthogonal factor, which has the condition of the rows."""
     _, s, Vt = linalg.thin_svd(source.factor(mean))
-    squares = _cleaned(s**2, source.shape[0] - 1, (_EPS * max(source.shape)) ** 2)
+    squares = _clear_rounding(s**2, source.shape[0] - 1, (_EPS * max(source.shape)) ** 2)
     spectrum = _spectrum(squares, count, source)
-    return _completed(mean, Vt, spectrum, choose(spectrum))
+    return _complete_axes(mean, Vt, spectrum, choose(spectrum))
 
 
 def _eigh(A: Array) -> tuple[Array, Array]:
@@ -113,14 +113,14 @@ def _eigh(A: Array) -> tuple[Array, Array]:
         return symmetric.eigh(A, overwrite=True)
 
 
-def _cleaned(squares: Array, rank: int, threshold: float) -> Array:
+def _clear_rounding(squares: Array, rank: int, threshold: float) -> Array:
     """Decreasing squares, exactly zero beyond the rank and where rounding would be as large."""
     largest = float(np.max(squares, initial=0.0))
     possible = np.arange(len(squares)) < rank
     return np.where(possible & (squares > threshold * largest), squares, 0.0)
 
 
-def _completed(mean: Array, Vt: Array, spectrum: Spectrum, k: int) -> Principal:
+def _complete_axes(mean: Array, Vt: Array, spectrum: Spectrum, k: int) -> Principal:
     """With the axes that have variance, and where there are too few, with others."""
     r = min(k, int(np.sum(spectrum.variances > 0.0)))
     V = np.array(axes.completed(Vt[:r], k), order="C")  # and not a view of all

@@ -48,7 +48,7 @@ class MemorySource:
 
     def factor(self, mean: Array) -> Array:
         """R (r, D) with R^T R the scatter about the mean, by orthogonal transformations."""
-        return _factor(_about(self.X, self.weights, mean), self.X.shape[1])
+        return _factor_blocks(_center_blocks(self.X, self.weights, mean), self.X.shape[1])
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class StreamedSource:
         """R (r, D) with R^T R the scatter about the mean, by another pass."""
 
         def of_rows(X: Array, weights: Array | None) -> Array:
-            return _factor(_about(X, weights, mean), X.shape[1])
+            return _factor_blocks(_center_blocks(X, weights, mean), X.shape[1])
 
         return sum_over_blocks(self.rows, of_rows, linalg.merge_factors)
 
@@ -149,12 +149,12 @@ def select_counted_rows(X: Array, weights: Array | None) -> tuple[Array, Array |
     return X[kept], weights[kept]
 
 
-def _factor(blocks: Iterator[Array], n_columns: int) -> Array:
+def _factor_blocks(blocks: Iterator[Array], n_columns: int) -> Array:
     """One factor of successive rows."""
     return functools.reduce(linalg.merge_factors, blocks, np.empty((0, n_columns)))
 
 
-def _about(X: Array, weights: Array | None, mean: Array) -> Iterator[Array]:
+def _center_blocks(X: Array, weights: Array | None, mean: Array) -> Iterator[Array]:
     """Blocks of rows about the mean."""
     root = None if weights is None else np.sqrt(weights)
     return (A for _, A in Centred(X, mean, root).row_blocks(4 * X.shape[1]))

@@ -37,7 +37,10 @@ class CategoryCounts:
     def log_evidence(self, concentration: float) -> float:
         """Log-probability of the categories in the order they came, all constants included."""
         s, n = concentration, self.counts  # [PRML 2.38] integrated over the probabilities
-        return float(np.sum(_log_rising(s * self.base, n)) - np.sum(_log_rising(s, n.sum(axis=1))))
+        return float(
+            np.sum(_log_rising_factorial(s * self.base, n))
+            - np.sum(_log_rising_factorial(s, n.sum(axis=1)))
+        )
 
     def slope(self, concentration: float) -> float:
         """Derivative of the log evidence in the log of the concentration."""
@@ -81,7 +84,7 @@ def learn_concentration(tables: Sequence[CategoryCounts]) -> optimize.Optimum:
     )
 
 
-def _log_rising(a: Array | float, n: Array) -> Array:
+def _log_rising_factorial(a: Array | float, n: Array) -> Array:
     """log of a (a + 1) ... (a + n - 1), for any n >= 0, without a difference of large logs."""
     safe = np.where(n > 0.0, n, 1.0)
     return np.where(n > 0.0, gammaln(safe) - betaln(a, safe), 0.0)

@@ -65,12 +65,15 @@ def maximise_evidence(
 ) -> LearnedVariances:
     """The variances, of those not given, that maximise the evidence of each output.  [P8 8.2.2]"""
     if noise_variance is not None and prior_variance is not None:
-        sigma2, tau2 = _constant(problem, noise_variance), _constant(problem, prior_variance)
+        sigma2, tau2 = (
+            _log_constant(problem, noise_variance),
+            _log_constant(problem, prior_variance),
+        )
         reason = "both variances were given"
     elif prior_variance is None:
-        sigma2, tau2, reason = _along_ratio(problem, noise_variance)
+        sigma2, tau2, reason = _learn_ratio(problem, noise_variance)
     else:
-        sigma2, tau2, reason = _along_noise(problem, prior_variance)
+        sigma2, tau2, reason = _learn_noise(problem, prior_variance)
     at_floor = (sigma2 <= problem.floor) & (noise_variance is None)
     value = compute_log_evidence(problem, sigma2, tau2)
     return LearnedVariances(sigma2, tau2, value, at_floor, reason)
@@ -100,14 +103,14 @@ def penalised_squares(problem: LinearProblem, rho: Array) -> Array:
 
 def maximise_tied_variances(problem: LinearProblem, penalty: float) -> tuple[Array, Array]:
     """Noise and prior variance at the joint maximum when prior = noise / penalty.  [J 21]"""
-    rho = _constant(problem, 1.0 / penalty)
+    rho = _log_constant(problem, 1.0 / penalty)
     n_weights = len(problem.scale)
     squares = penalised_squares(problem, rho)
     sigma2 = np.maximum(squares / (problem.count + n_weights), problem.floor)
     return sigma2, rho * sigma2
 
 
-def _along_ratio(problem: LinearProblem, given: float | None) -> tuple[Array, Array, str]:
+def _learn_ratio(problem: LinearProblem, given: float | None) -> tuple[Array, Array, str]:
     """Learn the prior variance, and the noise variance with it unless it is given."""
 
     def path(log_rho: Array) -> tuple[Array, Array]:
@@ -121,7 +124,7 @@ def _along_ratio(problem: LinearProblem, given: float | None) -> tuple[Array, Ar
         return sigma2, tau2, "the features are constant: the data prefer no weights"
     # From weights that explain nothing to noise at the rounding of the targets.
     grid = np.arange(np.log(1e-8 / lam.max()), np.log(1e32 / lam.min()), _STEP)
-    log_rho, reason = _climb(problem, path, _d_log_prior, grid)
+    log_rho, reason = _maximise_along_path(problem, path, _d_log_prior, grid)
     nothing = path(np.full_like(log_rho, -np.inf))  # rho = 0: no weights at all
     none_better = compute_log_evidence(problem, *nothing) >= compute_log_evidence(
         problem, *path(log_rho)
@@ -134,21 +137,23 @@ def _along_ratio(problem: LinearProblem, given: float | None) -> tuple[Array, Ar
     return *path(log_rho), reason
 
 
-def _along_noise(problem: LinearProblem, prior_variance: float) -> tuple[Array, Array, str]:
+def _learn_noise(problem: LinearProblem, prior_variance: float) -> tuple[Array, Array, str]:
     """Learn the noise variance at a given prior variance."""
-    tau2 = _constant(problem, prior_variance)
+    tau2 = _log_constant(problem, prior_variance)
 
     def path(log_sigma2: Array) -> tuple[Array, Array]:
         return np.exp(log_sigma2), np.broadcast_to(tau2, log_sigma2.shape)
 
     everything = np.maximum(penalised_squares(problem, np.zeros_like(tau2)), problem.floor)
     low, high = np.log(problem.floor.min()), np.log(10.0 * everything.max())
-    log_sigma2, reason = _climb(problem, path, _d_log_noise, np.arange(low, high, _STEP))
+    log_sigma2, reason = _maximise_along_path(
+        problem, path, _d_log_noise, np.arange(low, high, _STEP)
+    )
     at_floor = "the rows are fitted exactly: noise variance at its lower bound"
     return *path(log_sigma2), at_floor if reason == "lower" else reason
 
 
-def _climb(
+def _maximise_along_path(
     problem: LinearProblem,
     path: Callable[[Array], tuple[Array, Array]],
     derivative: Callable[[LinearProblem, Array, Array], Array],
@@ -185,5 +190,5 @@ def _d_log_noise(problem: LinearProblem, sigma2: Array, tau2: Array) -> Array:
     return 0.5 * (spectral + rest)
 
 
-def _constant(problem: LinearProblem, value: float) -> Array:
+def _log_constant(problem: LinearProblem, value: float) -> Array:
     return np.full(len(problem.residual), float(value))

@@ -135,7 +135,7 @@ class KernelRidgeFit(abc.ABC):
     B: Array  # (N, K)  Q times the weighted targets
 
     @abc.abstractmethod
-    def _kept(self) -> Array:
+    def _one_minus_leverage(self) -> Array:
         """lam diag(Q): one minus the leverage of each row, (N, K) or (N, 1)."""
 
     @property
@@ -153,7 +153,7 @@ class KernelRidgeFit(abc.ABC):
     def leave_one_out(self) -> LeaveOneOut:
         """The residual of each row predicted by the others, and their weighted mean square."""
         p, w = self.problem, self.problem.weight
-        e, _ = deleted(w, self.penalty * self.B, self._kept())
+        e, _ = deleted(w, self.penalty * self.B, self._one_minus_leverage())
         return LeaveOneOut(e, np.maximum(w @ e**2 / w.sum(), p.floor))
 
 
@@ -163,7 +163,7 @@ class CholeskyFit(KernelRidgeFit):
 
     L: Array  # (N, N)  lower factor of A + lam I
 
-    def _kept(self) -> Array:
+    def _one_minus_leverage(self) -> Array:
         """By columns of L^-1 H, whose squares add up without cancelling."""
         G, H = symmetric.inverse_factor(self.L), self.problem.reflection
         if H is not None:

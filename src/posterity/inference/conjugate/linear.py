@@ -163,7 +163,7 @@ class WeightPosterior:
             np.square(P, out=P)
             variance[block] = P @ self.variance
             if self.has_unseen:
-                variance[block] += self._unseen(X, P)
+                variance[block] += self._unseen_variance(X, P)
         mean += self.problem.target_center
         variance += self.offset_variance
         return LatentMarginals(mean, variance)
@@ -219,7 +219,7 @@ class WeightPosterior:
         """The directions (M, r) that centred features are projected on, their scale included."""
         return self.problem.V / self.problem.scale[:, None]
 
-    def _unseen(self, X: Array, P2: Array) -> Array:
+    def _unseen_variance(self, X: Array, P2: Array) -> Array:
         """Prior variance along the part of each query that lies outside the rows' span.
 
         X are centred queries and P2 the squares of their projections.

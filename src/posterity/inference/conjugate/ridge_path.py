@@ -51,7 +51,7 @@ class SpectralFit(KernelRidgeFit):
 
     kept: Array  # (N, K)
 
-    def _kept(self) -> Array:
+    def _one_minus_leverage(self) -> Array:
         return self.kept
 
 
@@ -128,14 +128,14 @@ class Spectrum:
 
     def errors(self, log_lam: Array) -> Array:
         """Mean squared leave-one-out error at each of G penalties, (G, K)."""
-        g = self._kept(log_lam)
+        g = self._shrinkage(log_lam)
         h, w = self.squares @ g, self.problem.weight
         of_output = (deleted(w, self.V @ (g * t[:, None]), h)[0] for t in self.T.T)
         return np.stack([w @ e**2 / w.sum() for e in of_output], axis=1)
 
     def slope(self, log_lam: Array) -> Array:
         """Derivative of the error of each output at its own log penalty, (K,)."""
-        g, w = self._kept(log_lam), self.problem.weight
+        g, w = self._shrinkage(log_lam), self.problem.weight
         dg = g * (1.0 - g)
         R, dR = np.hsplit(self.V @ np.hstack([g * self.T, dg * self.T]), 2)
         h, dh = np.hsplit(self.squares @ np.hstack([g, dg]), 2)
@@ -145,11 +145,11 @@ class Spectrum:
 
     def fit(self, lam: Array) -> SpectralFit:
         """The solution at one penalty for each output."""
-        g = self._kept(np.log(lam))
+        g = self._shrinkage(np.log(lam))
         B = self.V @ (g * self.T) / lam
         return SpectralFit(self.problem, lam, B, self.squares @ g)
 
-    def _kept(self, log_lam: Array) -> Array:
+    def _shrinkage(self, log_lam: Array) -> Array:
         """g, (r, G)."""
         lam = np.exp(log_lam)
         return lam / (self.d[:, None] + lam)

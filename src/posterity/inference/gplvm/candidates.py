@@ -39,18 +39,21 @@ class Candidates:
         """
         seen = ~np.isnan(Y)
         y = np.where(seen, Y, 0.0)
-        known, uncertain = self._if_known(y, seen), self._as_it_is(y, seen)
+        known, uncertain = (
+            self._score_known_function(y, seen),
+            self._score_uncertain_function(y, seen),
+        )
         half = (k + 1) // 2
         first = np.argpartition(known, half - 1, axis=1)[:, :half]
         np.put_along_axis(uncertain, first, -np.inf, axis=1)
         return self.X[np.argpartition(uncertain, k - 1, axis=1)[:, :k]]
 
-    def _if_known(self, y: Array, seen: NDArray[np.bool_]) -> Array:
+    def _score_known_function(self, y: Array, seen: NDArray[np.bool_]) -> Array:
         """-2 log posterior, but for a constant of the row, were f the function; (n, C)."""
         precision = 1.0 / self.noise_variance
         return (seen * precision) @ (self.f**2).T - 2.0 * (y * precision) @ self.f.T + self.cost
 
-    def _as_it_is(self, y: Array, seen: NDArray[np.bool_]) -> Array:
+    def _score_uncertain_function(self, y: Array, seen: NDArray[np.bool_]) -> Array:
         """-2 log posterior, but for a constant; (n, C)."""
         misfit = (y * y) @ self.w.T - 2.0 * y @ (self.f * self.w).T
         own = seen @ (self.f**2 * self.w - np.log(self.w)).T

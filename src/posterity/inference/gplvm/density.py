@@ -75,12 +75,12 @@ class ProcessDensity:
         n, D = len(X), Y.shape[1] if n_outputs is None else n_outputs
         K = self._matrix(n)
         tangent = kernel.tangent(X) if n <= _AT_ONCE else None
-        _fill(K, kernel, X, tangent)
+        _fill_matrix(K, kernel, X, tangent)
         L = linalg.cholesky_in_place(kernel_blocks.with_diagonal(K, noise_variance))
         U = linalg.solve_lower(L, Y)
         a = linalg.solve_lower_transposed(L, U)
         value = -0.5 * (float(np.vdot(U, U)) + D * (linalg.log_determinant(L) + n * _LOG_2PI))
-        G = _weighed(linalg.inverse_in_place(L), a, D)
+        G = _kernel_gradient(linalg.inverse_in_place(L), a, D)
         theta, first = (
             tangent.both(G)
             if tangent is not None
@@ -102,7 +102,9 @@ class ProcessDensity:
         return self._memory[: n * n].reshape((n, n), order="F")
 
 
-def _fill(K: Array, kernel: kernels.Kernel, X: Array, tangent: kernels.Tangent | None) -> None:
+def _fill_matrix(
+    K: Array, kernel: kernels.Kernel, X: Array, tangent: kernels.Tangent | None
+) -> None:
     """k(X, X) below the diagonal of K at least, and on it."""
     if tangent is None:
         kernel_blocks.fill(K, kernel, X, np.zeros(len(X)))
@@ -110,7 +112,7 @@ def _fill(K: Array, kernel: kernels.Kernel, X: Array, tangent: kernels.Tangent |
         tangent.write(K.T)  # symmetric, and so written as it lies in memory
 
 
-def _weighed(P: Array, a: Array, n_outputs: int) -> Array:
+def _kernel_gradient(P: Array, a: Array, n_outputs: int) -> Array:
     """dL/dK = (a a^T - D K^-1) / 2 in full, where P has K^-1 below its diagonal.  [GPML 5.9]"""
     linalg.products.update_lower_triangle(P, a, keep=-0.5 * n_outputs, scale=0.5)
     G = P.T  # in which it stands above, and rows lie in a row

@@ -52,7 +52,7 @@ class Descent:
     def outputs(self, R: Array) -> tuple[Array, Array]:
         """Mean and variance (n, D) of outputs at root points R, noise included."""
         f = self.node.latent(R)
-        return self._decoded(f.mean, _diagonals(f.variance + self.node.noise_variance))
+        return self._decode(f.mean, _diagonals(f.variance + self.node.noise_variance))
 
     def locate(self, Y: Array, *, max_iter: int = 200) -> tuple[Array, Array]:
         """The most probable joined points of rows of outputs, and their covariance.
@@ -62,18 +62,18 @@ class Descent:
         """
         k, places = min(_STARTS, len(self.X)), self._candidates()
         parts = [
-            self._located(y, places.starts(y, k), max_iter)
+            self._locate_some(y, places.starts(y, k), max_iter)
             for y in summits.pieces(Y, max(len(self.X), k * Y.shape[1]))
         ]
         X, S = (np.concatenate(column) for column in zip(*parts, strict=True))
         return X, S
 
-    def _located(self, Y: Array, starts: Array, max_iter: int) -> tuple[Array, Array]:
+    def _locate_some(self, Y: Array, starts: Array, max_iter: int) -> tuple[Array, Array]:
         """The same of some rows, each from its own starts (n, k, Q)."""
         X, _ = summits.highest(lambda x, rows: self.log_posterior(x, Y[rows]), starts, max_iter)
         A = summits.curvature(lambda x: self.log_posterior(x, Y)[1], X)
         least = np.full(len(X), min(1.0, 1.0 / self.root_variance))
-        return self._with_unseen(Y, X, eigen.covariances_of(A, least)[0])
+        return self._place_unseen_parts(Y, X, eigen.covariances_of(A, least)[0])
 
     def locate_along(
         self, Y: Array, prior: TrajectoryPrior, own: Array, *, max_iter: int = 200
@@ -86,15 +86,15 @@ class Descent:
         longest = max(1, tied.AT_ONCE // X.shape[1])
         for group, precision in prior.precisions(own):
             for rows, P in tied.stretches(group, precision, longest):
-                X[rows], S[rows] = self._along(Y[rows], X[rows], P, max_iter)
+                X[rows], S[rows] = self._locate_group(Y[rows], X[rows], P, max_iter)
         return X, S
 
-    def _along(self, Y: Array, X: Array, P: Array, max_iter: int) -> tuple[Array, Array]:
+    def _locate_group(self, Y: Array, X: Array, P: Array, max_iter: int) -> tuple[Array, Array]:
         """Locate one group, from points X; P is the precision of root points over time."""
         root, shape = self.levels.root, X.shape
 
         def value_and_gradient(x: Array) -> tuple[float, Array]:
-            value, slope = self._of_rows(x.reshape(shape), Y)
+            value, slope = self._log_density_of_rows(x.reshape(shape), Y)
             R = x.reshape(shape)[:, root]
             slope[:, root] -= P @ R
             return 0.5 * float(np.vdot(R, P @ R)) - float(np.sum(value)), -slope.ravel()
@@ -109,14 +109,16 @@ class Descent:
         )
         found = chart.place(best.x).reshape(shape)
         S = tied.marginals(self._precision(Y, found, P), len(Y))
-        return self._with_unseen(Y, found, S)
+        return self._place_unseen_parts(Y, found, S)
 
     def _precision(self, Y: Array, X: Array, P: Array) -> Array:
         """The factor of that of all points of a group; where a row curves up it counts as flat."""
-        F = eigen.semidefinite_factors(summits.curvature(lambda x: self._of_rows(x, Y)[1], X))
+        F = eigen.semidefinite_factors(
+            summits.curvature(lambda x: self._log_density_of_rows(x, Y)[1], X)
+        )
         return tied.factor(F @ np.swapaxes(F, 1, 2), P, self.levels.root)
 
-    def _of_rows(self, X: Array, Y: Array) -> tuple[Array, Array]:
+    def _log_density_of_rows(self, X: Array, Y: Array) -> tuple[Array, Array]:
         """The log posterior and its gradient, without what was known of root points before."""
         R = X[:, self.levels.root]
         value, slope = self.log_posterior(X, Y)
@@ -129,7 +131,7 @@ class Descent:
         Averaged over where the points may be, given means X (n, Q) and covariances S.
         """
         below = self.levels.below
-        return self._decoded(X[:, below], S[:, below, below])
+        return self._decode(X[:, below], S[:, below, below])
 
     def log_posterior(self, X: Array, Y: Array) -> tuple[Array, Array]:
         """Log density of rows Y (n, D) with their joined points X (n, Q), and its gradient in X.
@@ -151,7 +153,7 @@ class Descent:
             dX[:, at] += slope
         return value, dX
 
-    def _decoded(self, J: Array, S: Array) -> tuple[Array, Array]:
+    def _decode(self, J: Array, S: Array) -> tuple[Array, Array]:
         """Outputs where the parts' points are normal, with means J and covariances S."""
         n_outputs = sum(len(columns) for columns in self.columns)
         mean, variance = np.empty((2, len(J), n_outputs))
@@ -160,7 +162,7 @@ class Descent:
             mean[:, columns], variance[:, columns] = f, v + leaf.noise_variance
         return mean, variance
 
-    def _with_unseen(self, Y: Array, X: Array, S: Array) -> tuple[Array, Array]:
+    def _place_unseen_parts(self, Y: Array, X: Array, S: Array) -> tuple[Array, Array]:
         """Points with those of parts without outputs put where the root, unsure, says they are."""
         root, below, unseen = self.levels.root, self.levels.below, self._unseen(Y)
         some = np.flatnonzero(unseen.any(axis=1))

@@ -161,7 +161,7 @@ def fit_hierarchy(
     levels = plan.levels
     X = start(parts, levels, rng)
     places = [X[:, columns] for columns in levels.parts]
-    leaves = tuple(_leaf(plan, Y, at) for Y, at in zip(parts, places, strict=True))
+    leaves = tuple(_make_leaf(plan, Y, at) for Y, at in zip(parts, places, strict=True))
     node = Node(levels, *plan.root_kernel.tuned(X[:, levels.root]), plan.node_noise)
     prior = plan.prior(X[:, levels.root])
     named = zip(leaves, levels.parts, plan.names, strict=True)
@@ -187,7 +187,7 @@ def start(parts: Sequence[Array], levels: Levels, rng: np.random.Generator) -> A
     return np.hstack([root, *below])
 
 
-def _leaf(plan: HierarchyPlan, Y: Array, X: Array) -> ExactOutputs:
+def _make_leaf(plan: HierarchyPlan, Y: Array, X: Array) -> ExactOutputs:
     """The outputs of a part, with kernel and noise to start from."""
     size = float(np.nanmean(Y * Y)) or 1.0  # of outputs that are all alike: any unit will do
     kernel, bounds = plan.kernel.tuned(X, variance=size)

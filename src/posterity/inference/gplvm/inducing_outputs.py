@@ -161,7 +161,7 @@ class InducingDecoder:
         mean, variance = np.empty((2, len(X), self.n_outputs))
         with linalg.limited(len(self.Z)):
             for i in inducing_observed.slices(len(X), len(self.Z), X):
-                a, unseen = self._projected(X[i], self.kernel(X[i], self.Z))
+                a, unseen = self._project(X[i], self.kernel(X[i], self.Z))
                 for part in self.parts:
                     b = linalg.solve_lower(part.L_B, a)
                     mean[i, part.columns] = a.T @ part.m
@@ -179,7 +179,7 @@ class InducingDecoder:
     def _log_density(self, X: Array, Y: Array) -> tuple[Array, Array]:
         """The same of one block of rows."""
         tangent = self.kernel.tangent(X, self.Z)
-        a, unseen = self._projected(X, tangent.value)
+        a, unseen = self._project(X, tangent.value)
         value, da, dk = np.zeros(len(X)), np.zeros_like(a), np.zeros(len(X))
         for part in self.parts:
             b = linalg.solve_lower(part.L_B, a)
@@ -192,7 +192,7 @@ class InducingDecoder:
         G = linalg.solve_lower_transposed(self.L, da).T
         return value, tangent.inputs(G) + self.kernel.diag_pullback_inputs(X, dk)
 
-    def _projected(self, X: Array, K: Array) -> tuple[Array, Array]:
+    def _project(self, X: Array, K: Array) -> tuple[Array, Array]:
         """a = L^-1 K_uf (M, n), and the prior variance that u does not carry (n,)."""
         a, prior = linalg.solve_lower(self.L, K.T), self.kernel.diag(X)
         return a, linalg.nonnegative(prior - np.sum(a * a, axis=0), prior)

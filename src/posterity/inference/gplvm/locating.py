@@ -70,12 +70,12 @@ def locate(
     k = min(n_starts, len(candidates))
     places = Candidates.of(decoder, candidates)
     few = summits.pieces(Y, max(len(candidates), k * Y.shape[1]))
-    parts = [_located(decoder, y, places.starts(y, k), max_iter) for y in few]
+    parts = [_locate_some(decoder, y, places.starts(y, k), max_iter) for y in few]
     columns = zip(*((p.mean, p.covariance, p.log_density, p.converged) for p in parts), strict=True)
     return Located(*(np.concatenate(column) for column in columns))
 
 
-def _located(decoder: Decoder, Y: Array, candidates: Array, max_iter: int) -> Located:
+def _locate_some(decoder: Decoder, Y: Array, candidates: Array, max_iter: int) -> Located:
     """The same of some rows, each from its own candidates (n, k, Q)."""
     unseen = np.all(np.isnan(Y), axis=1)
     starts = np.where(unseen[:, None, None], 0.0, candidates)
@@ -85,7 +85,7 @@ def _located(decoder: Decoder, Y: Array, candidates: Array, max_iter: int) -> Lo
         return value - 0.5 * np.sum(X * X, axis=1), slope - X
 
     X, converged = summits.highest(log_posterior, starts, max_iter)
-    return _about(decoder, Y, X, -X, np.ones_like(X), converged)
+    return _approximate_about(decoder, Y, X, -X, np.ones_like(X), converged)
 
 
 def locate_along(
@@ -127,7 +127,7 @@ def locate_along(
         before, pull, _ = prior(X, own)
         return -before - float(np.sum(value)), -(pull + slope).ravel()
 
-    starts = (alone.mean.ravel(), _smoothed(decoder, Y, alone.mean, prior, own, max_iter))
+    starts = (alone.mean.ravel(), _smooth_by_prior(decoder, Y, alone.mean, prior, own, max_iter))
     best = optimize.minimise_lbfgs(
         value_and_gradient,
         min(starts, key=lambda x: value_and_gradient(x)[0]),
@@ -147,7 +147,7 @@ def locate_along_at(
     Covariances are those of Laplace's approximation of each group as a whole.
     """
     precision, known = _own_precision(prior, X, own), np.ones(len(X), dtype=bool)
-    given_others = _about(decoder, Y, X, prior(X, own)[1], precision, known)
+    given_others = _approximate_about(decoder, Y, X, prior(X, own)[1], precision, known)
     covariance = given_others.covariance.copy()
     F = eigen.semidefinite_factors(_curvature(decoder, Y, X))  # what curves up counts as flat
     for rows, P in prior.precisions(own):
@@ -162,7 +162,7 @@ def locate_at(decoder: Decoder, Y: Array, X: Array) -> Located:
 
     The prior is standard normal.
     """
-    return _about(decoder, Y, X, -X, np.ones_like(X), np.ones(len(X), dtype=bool))
+    return _approximate_about(decoder, Y, X, -X, np.ones_like(X), np.ones(len(X), dtype=bool))
 
 
 def decode_normal_points(decoder: Decoder, mean: Array, covariance: Array) -> tuple[Array, Array]:
@@ -178,12 +178,12 @@ def decode_normal_points(decoder: Decoder, mean: Array, covariance: Array) -> tu
     """
     starts = range(0, max(1, len(mean)), _ROWS)
     few = ((mean[i : i + _ROWS], covariance[i : i + _ROWS]) for i in starts)
-    blocks = [_decoded(decoder, m, S) for m, S in few]
+    blocks = [_decode_block(decoder, m, S) for m, S in few]
     means, variances = zip(*blocks, strict=True)
     return np.concatenate(means), np.concatenate(variances)
 
 
-def _decoded(decoder: Decoder, mean: Array, covariance: Array) -> tuple[Array, Array]:
+def _decode_block(decoder: Decoder, mean: Array, covariance: Array) -> tuple[Array, Array]:
     """The same of one block of rows."""
     n, Q = mean.shape
     points, weights = cloud.standard_rule(Q)
@@ -197,7 +197,7 @@ def _decoded(decoder: Decoder, mean: Array, covariance: Array) -> tuple[Array, A
     return average, np.tensordot(weights, variance + f * f, axes=1)
 
 
-def _about(
+def _approximate_about(
     decoder: Decoder,
     Y: Array,
     X: Array,
@@ -227,7 +227,7 @@ def _own_precision(prior: LatentPrior, X: Array, own: Array) -> Array:
     return 2.0 * slope + 1.0
 
 
-def _smoothed(
+def _smooth_by_prior(
     decoder: Decoder, Y: Array, X: Array, prior: LatentPrior, own: Array, max_iter: int
 ) -> Array:
     """The summit of the prior times a normal likelihood of each row, with its curvature at X."""

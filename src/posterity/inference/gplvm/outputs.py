@@ -68,18 +68,20 @@ class ExactOutputs:
     @property
     def start(self) -> Array:
         """Its own numbers to start from, (P,)."""
-        return np.concatenate([self.kernel.theta, np.log(self._learned([self.noise_variance]))])
+        return np.concatenate(
+            [self.kernel.theta, np.log(self._only_if_learned([self.noise_variance]))]
+        )
 
     @property
     def limits(self) -> Array:
         """Between which its numbers stay, (P, 2)."""
-        noise = np.log(self._learned([self.noise_bounds])).reshape(-1, 2)
+        noise = np.log(self._only_if_learned([self.noise_bounds])).reshape(-1, 2)
         return np.vstack([self.kernel_bounds, noise])
 
     @property
     def names(self) -> list[str]:
         """What its numbers are called."""
-        return self.kernel.names + self._learned(["noise_variance"])
+        return self.kernel.names + self._only_if_learned(["noise_variance"])
 
     def at(self, own: Array) -> tuple[kernels.Kernel, float]:
         """Kernel and noise variance at its own numbers."""
@@ -101,7 +103,7 @@ class ExactOutputs:
             dX[group.rows] += part.X
             d_theta += part.theta
             d_noise += part.log_noise
-        return value, dX, np.concatenate([d_theta, self._learned([d_noise])])
+        return value, dX, np.concatenate([d_theta, self._only_if_learned([d_noise])])
 
     def add_curvature(self, H: Array, X: Array, own: Array) -> None:
         """As Gauss and Newton take it."""
@@ -119,7 +121,7 @@ class ExactOutputs:
         )
         return ExactDecoder(kernel, noise, parts, self.Y.shape[1])
 
-    def _learned(self, of_noise: list[Any]) -> list[Any]:
+    def _only_if_learned(self, of_noise: list[Any]) -> list[Any]:
         """What there is of the noise variance, where that is learned; nothing where it is given."""
         return of_noise if self.noise_bounds is not None else []
 

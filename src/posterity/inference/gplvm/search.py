@@ -130,7 +130,7 @@ def _climb(problem: LatentPointProblem, X: Array, max_iter: int) -> optimize.Opt
         while True:
             chart = problem.chart(x)
             last = max_iter - n_iter
-            end = _climbed(problem, chart, min(_ROUND, last) if len(chart.L) else last)
+            end = _climb_in_coordinates(problem, chart, min(_ROUND, last) if len(chart.L) else last)
             x, n_iter = end.x, n_iter + end.n_iter
             if end.converged or not end.n_iter:
                 return replace(end, n_iter=n_iter)
@@ -138,7 +138,9 @@ def _climb(problem: LatentPointProblem, X: Array, max_iter: int) -> optimize.Opt
                 return replace(end, n_iter=n_iter, stop_reason=_NOT_ENOUGH.format(max_iter))
 
 
-def _climbed(problem: LatentPointProblem, chart: Chart, max_iter: int) -> optimize.Optimum:
+def _climb_in_coordinates(
+    problem: LatentPointProblem, chart: Chart, max_iter: int
+) -> optimize.Optimum:
     """One round, in the coordinates of a chart."""
     best = optimize.minimise_lbfgs(
         chart.charted(problem.objective()),

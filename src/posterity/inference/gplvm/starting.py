@@ -44,7 +44,7 @@ def find_principal_start(Y: Array, n_components: int, rng: np.random.Generator) 
     n, k = len(Y), min(n_components, len(s))
     rank = int(np.sum(s[:k] > _NULL * max(float(s[0]), np.finfo(np.float64).tiny)))
     X = _FAINT * rng.standard_normal((n, n_components))
-    X[:, :rank] = np.sqrt(n) * U[:, :rank] * _signs(U[:, :rank])
+    X[:, :rank] = np.sqrt(n) * U[:, :rank] * _orient_signs(U[:, :rank])
     deviations = np.zeros(n_components)
     deviations[:rank] = s[:rank] / np.sqrt(n)
     return PrincipalStart(X, deviations)
@@ -82,7 +82,7 @@ def filled(Y: Array, n_components: int) -> Array:
     return whole
 
 
-def _signs(U: Array) -> Array:
+def _orient_signs(U: Array) -> Array:
     """Signs that make the largest entry of each column positive."""
     largest = U[np.argmax(np.abs(U), axis=0), np.arange(U.shape[1])]
     return np.where(largest < 0.0, -1.0, 1.0)

@@ -83,7 +83,7 @@ class TrajectoryPrior:
         self.kernel, self.limits, self.white = kernel, kernel_bounds, white
         self.start, self.names = kernel.theta, kernel.names
         self._times, self._groups = np.asarray(times, dtype=np.float64), np.asarray(groups)
-        self._schedules = _schedules(self._times, self._groups)
+        self._schedules = _share_schedules(self._times, self._groups)
         self._kept: tuple[Array, list[tuple[Array, Array]]] | None = None
 
     def at(self, own: Array) -> kernels.Kernel:
@@ -130,7 +130,7 @@ class TrajectoryPrior:
             G = 0.5 * (a @ a.T - columns.shape[1] * P)  # [GPML 5.9]
             return exact.log_density(L, U), G
 
-        value, slopes = self._summed(judged, own)
+        value, slopes = self._sum_schedules(judged, own)
         return value, dX, slopes
 
     def precisions(self, own: Array) -> Iterator[tuple[NDArray[np.intp], Array]]:
@@ -163,7 +163,7 @@ class TrajectoryPrior:
             value = 0.5 * (quadratic + means.shape[1] * linalg.log_determinant(L))
             return value, 0.5 * (means.shape[1] * P - a @ a.T - (P * total) @ P)
 
-        value, slopes = self._summed(judged, own)
+        value, slopes = self._sum_schedules(judged, own)
         return value - 0.5 * (float(np.sum(np.log(S))) + m.size), dm, dS, slopes
 
     def given(self, X: Array, times: Array, times_new: Array, own: Array) -> tuple[Array, Array]:
@@ -176,13 +176,13 @@ class TrajectoryPrior:
         V = linalg.solve_lower(L, (1.0 - self.white) * kernel(t, t_new))
         return V.T @ linalg.solve_lower(L, X), self._covariance(kernel, t_new) - V.T @ V
 
-    def _summed(self, judged: _Judge, own: Array) -> tuple[float, Array]:
+    def _sum_schedules(self, judged: _Judge, own: Array) -> tuple[float, Array]:
         """The sum of what each schedule is worth, and dL/dtheta."""
         kernel, value, slopes = self.at(own), 0.0, np.zeros(len(own))
         for schedule, (L, P) in zip(self._schedules, self._factors(kernel, own), strict=True):
             worth, G = judged(schedule, L, P)
             value += worth
-            slopes += kernel.pullback(schedule.times, None, _with_white(G, self.white))
+            slopes += kernel.pullback(schedule.times, None, _add_white_share(G, self.white))
         return value, slopes
 
     def _factors(self, kernel: kernels.Kernel, own: Array) -> list[tuple[Array, Array]]:
@@ -195,17 +195,17 @@ class TrajectoryPrior:
 
     def _covariance(self, kernel: kernels.Kernel, t: Array) -> Array:
         """C = (1 - white) K + white diag(K)."""
-        return _with_white(kernel(t), self.white)
+        return _add_white_share(kernel(t), self.white)
 
 
-def _with_white(K: Array, white: float) -> Array:
+def _add_white_share(K: Array, white: float) -> Array:
     """K with all but its diagonal a little smaller; its own adjoint, too."""
     shrunk = (1.0 - white) * K
     np.fill_diagonal(shrunk, np.diagonal(K))
     return shrunk
 
 
-def _schedules(times: Array, groups: NDArray[np.intp]) -> list[_Schedule]:
+def _share_schedules(times: Array, groups: NDArray[np.intp]) -> list[_Schedule]:
     """One for each set of times: groups that were seen at the same times share it."""
     shared: dict[bytes, list[NDArray[np.intp]]] = {}
     for group in np.unique(groups):

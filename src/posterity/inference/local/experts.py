@@ -147,11 +147,11 @@ def fit_experts(
         )
     constant = 0.5 * float(np.sum(np.log(2.0 * np.pi * problem.variance.flat)))
     values = -np.array([end.value for end in ends]) - constant
-    mixture = _sorted(problem.center.at(best.x), problem)
+    mixture = _sort_by_share(problem.center.at(best.x), problem)
     return MixtureFit(mixture, -best.value - constant, values, best)
 
 
-def _sorted(mixture: ExpertMixture, problem: ExpertsProblem) -> ExpertMixture:
+def _sort_by_share(mixture: ExpertMixture, problem: ExpertsProblem) -> ExpertMixture:
     """Sort the experts, which are interchangeable, by decreasing share of the rows."""
     share = problem.counts @ np.exp(mixture.log_gates(problem.Z))
     order = np.argsort(-share, kind="stable")

@@ -49,7 +49,7 @@ class Screen:
         crowd, thetas = self.candidates(rng)
         W, b, gains = self.newton(crowd, thetas.ravel())
         best = int(np.argmax(gains))
-        return self._eased(thetas[best], W[best], b[best])
+        return self._shorten_step(thetas[best], W[best], b[best])
 
     def candidates(self, rng: np.random.Generator) -> tuple[features.Learned, Array]:
         """Draw units of several widths about random rows: the space, and parameters (B, P)."""
@@ -61,10 +61,10 @@ class Screen:
 
     def newton(self, crowd: features.Learned, theta: Array) -> tuple[Array, Array, Array]:
         """Weights and offsets (B, C) after one step, and what it promises to gain, (B,)."""
-        of_weight, of_offset = self._information()
+        of_weight, of_offset = self._prior_information()
         B = crowd.n_units
         q, cross, s = (np.zeros((B, len(self.offset))) for _ in range(3))
-        for Z, G, H in self._blocks(crowd, theta):
+        for Z, G, H in self._iterate_blocks(crowd, theta):
             q += Z.T @ G
             cross += Z.T @ H
             s += (Z * Z).T @ H
@@ -77,7 +77,7 @@ class Screen:
         offsets = self.offset + self.share * q_offset / s_offset - mean * W
         return W, offsets, 0.5 * np.sum(W * q, axis=1)
 
-    def _blocks(
+    def _iterate_blocks(
         self, crowd: features.Learned, theta: Array
     ) -> Iterator[tuple[Array, Array, Array]]:
         """Columns of the candidates, slopes and curvatures, a block of rows at a time."""
@@ -86,7 +86,7 @@ class Screen:
             rows = slice(i, i + n)
             yield crowd.columns_at(U[rows], theta), self.G[rows], self.H[rows]
 
-    def _information(self) -> tuple[Array, Array]:
+    def _prior_information(self) -> tuple[Array, Array]:
         """Information of the prior on a weight and on the offset, (C,) each."""
         likelihood = self.problem.likelihood
         precision = 1.0 / np.square(self.problem.spread[len(self.problem.units.theta_) :])
@@ -96,18 +96,18 @@ class Screen:
             return of_weight * (1.0 - of_offset), of_offset * (1.0 - of_offset)
         return of_weight, of_offset
 
-    def _eased(self, theta: Array, w: Array, b: Array) -> Array:
+    def _shorten_step(self, theta: Array, w: Array, b: Array) -> Array:
         """The step, shortened until it gains; where no fraction does, the unit without weight."""
-        step = np.stack([w, b]) - self._still
-        before = self.problem(self.problem.joined(theta, self._still))[0]
+        step = np.stack([w, b]) - self._without_unit
+        before = self.problem(self.problem.joined(theta, self._without_unit))[0]
         for fraction in _FRACTIONS:
-            x = self.problem.joined(theta, self._still + fraction * step)
+            x = self.problem.joined(theta, self._without_unit + fraction * step)
             if self.problem(x)[0] < before:
                 return x
-        return self.problem.joined(theta, self._still)
+        return self.problem.joined(theta, self._without_unit)
 
     @property
-    def _still(self) -> Array:
+    def _without_unit(self) -> Array:
         """Zero weight and the current offset, (2, C)."""
         return np.stack([np.zeros_like(self.offset), self.offset])
 

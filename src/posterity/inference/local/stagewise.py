@@ -101,7 +101,7 @@ class Stages:
 
 
 @dataclass(frozen=True)
-class _Fitter:
+class _StagewiseFitter:
     """Rows, and how one more unit is found for them."""
 
     units: features.Learned
@@ -284,7 +284,7 @@ def fit_stagewise(
     """
     start, bounds = likelihood.tuned(y, counts)
     U = units.standardised(X)
-    fitter = _Fitter(units, U, y, counts, bounds, weight_information, max_iter, n_jobs)
+    fitter = _StagewiseFitter(units, U, y, counts, bounds, weight_information, max_iter, n_jobs)
     reason = f"{n_stages} units were asked for"
     with linalg.threads.limited(len(y)):
         steps = [fitter.constant(start)]

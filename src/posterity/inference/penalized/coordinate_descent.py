@@ -86,12 +86,12 @@ def settle(problem: LqProblem, start: Array, *, tol: float, max_iter: int) -> Se
     g = problem.gradient(w)
     value = problem.value(w, g)
     for n_iter in range(1, max_iter + 1):
-        moved = _sweep(problem, w, g, problem.movable(w, g))
+        moved = _sweep_weights(problem, w, g, problem.movable(w, g))
         if moved <= tol * math.sqrt(problem.total) + problem.rounding(w):
             return Settled(w, n_iter, True)
         signs_before, signs = signs, np.sign(w)
         if problem.q > 1.0 or np.array_equal(signs, signs_before):
-            w, g = _newton(problem, w, g)
+            w, g = _run_newton(problem, w, g)
         if n_iter % _STALL_SWEEPS == 0:
             value_before, value = value, problem.value(w, g)
             if value_before - value <= 8.0 * _EPS * problem.total:
@@ -99,7 +99,7 @@ def settle(problem: LqProblem, start: Array, *, tol: float, max_iter: int) -> Se
     return Settled(w, max_iter, False)
 
 
-def _sweep(problem: LqProblem, w: Array, g: Array, columns: list[int]) -> float:
+def _sweep_weights(problem: LqProblem, w: Array, g: Array, columns: list[int]) -> float:
     """Minimise over each weight in turn, changing w and g; the largest sqrt(h) |change|."""
     G, h, lam, q = problem.G, problem.h, problem.lam, problem.q
     largest = 0.0
@@ -114,7 +114,7 @@ def _sweep(problem: LqProblem, w: Array, g: Array, columns: list[int]) -> float:
     return largest
 
 
-def _newton(problem: LqProblem, w: Array, g: Array) -> tuple[Array, Array]:
+def _run_newton(problem: LqProblem, w: Array, g: Array) -> tuple[Array, Array]:
     """Newton steps on the weights that are not zero, until one of them is not cut short."""
     for _ in range(_MAX_CUTS):
         support = np.flatnonzero(w)
@@ -133,9 +133,9 @@ def _newton_step(
     before = problem.value(w, g) + 4.0 * _EPS * problem.total
     w_support = w[support]
     direction = _newton_direction(problem, w_support, g[support], support)
-    for length in _lengths(w_support, direction, problem.q):
+    for length in _step_lengths(w_support, direction, problem.q):
         w_new = np.zeros_like(w)
-        w_new[support] = _move(w_support, length * direction, problem.q)
+        w_new[support] = _apply_step(w_support, length * direction, problem.q)
         g_new = problem.gradient(w_new)
         if problem.value(w_new, g_new) <= before:
             return w_new, g_new
@@ -159,7 +159,7 @@ def _newton_direction(problem: LqProblem, w: Array, g: Array, support: NDArray[n
     return scale * linalg.solve_cholesky(linalg.cholesky(H), scale * (g - slope))
 
 
-def _lengths(w: Array, direction: Array, q: float) -> Iterator[float]:
+def _step_lengths(w: Array, direction: Array, q: float) -> Iterator[float]:
     """Step lengths to try: full, then up to the first weight that reaches zero, then halves."""
     yield 1.0
     longest = 1.0
@@ -171,7 +171,7 @@ def _lengths(w: Array, direction: Array, q: float) -> Iterator[float]:
     yield from (longest * 0.5**k for k in range(1, _HALVINGS + 1))
 
 
-def _move(w: Array, step: Array, q: float) -> Array:
+def _apply_step(w: Array, step: Array, q: float) -> Array:
     """w + step; for q <= 1 a weight that would change its sign stops at zero."""
     moved = w + step
     if q > 1.0:

@@ -94,7 +94,7 @@ def minimise_penalized(
     )
     standard, units = minkowski_problem.standardised(given)
     rows = units.penalised(standard, standardize=standardize)
-    return units.restore(rows, *_minimise(rows, tol, max_iter, rng))
+    return units.restore(rows, *_minimise_standardised(rows, tol, max_iter, rng))
 
 
 def minimise_penalized_squares(
@@ -135,28 +135,30 @@ def minimise_penalized_squares(
         standard, scales = minkowski_problem.standardised(given)
         units = replace(scales, z_center=mean[:M], y_center=float(mean[k]))
         rows = units.penalised(standard, standardize=standardize)
-        fits.append(units.restore(rows, *_squares(rows, tol, max_iter)))
+        fits.append(units.restore(rows, *_minimise_squares(rows, tol, max_iter)))
     return fits
 
 
-def _minimise(rows: Rows, tol: float, max_iter: int, rng: np.random.Generator) -> tuple[Point, str]:
+def _minimise_standardised(
+    rows: Rows, tol: float, max_iter: int, rng: np.random.Generator
+) -> tuple[Point, str]:
     """The minimum in standard units, from the solution of the same problem with p = 2."""
-    squares, reason = _squares(rows, tol, max_iter)
+    squares, reason = _minimise_squares(rows, tol, max_iter)
     if rows.p == 2.0:
         return squares, reason
     if rows.is_exact(squares):
         return squares, EXACT
     start = Point(squares.w, squares.b)
     if rows.p < 1.0 or (rows.p == 1.0 and rows.q < 1.0 and rows.is_penalised):
-        found, reached = _concave(rows, start, tol, max_iter, rng), LOCAL
+        found, reached = _minimise_concave(rows, start, tol, max_iter, rng), LOCAL
     else:
-        found, reached = _convex(rows, start, tol, max_iter), CONVERGED
+        found, reached = _minimise_convex(rows, start, tol, max_iter), CONVERGED
     if rows.is_exact(found):
         return found, EXACT
     return found, reached if found.converged else paths.LIMIT
 
 
-def _squares(rows: Rows, tol: float, max_iter: int) -> tuple[Point, str]:
+def _minimise_squares(rows: Rows, tol: float, max_iter: int) -> tuple[Point, str]:
     """The minimum of the same problem with p = 2; the rows are centred, so its offset is zero."""
     root = np.sqrt(rows.v)
     A, t = root[:, None] * rows.Z, root * rows.y
@@ -174,33 +176,35 @@ def _squares(rows: Rows, tol: float, max_iter: int) -> tuple[Point, str]:
     return Point(found.weights, 0.0, found.n_iter, found.converged), found.stop_reason
 
 
-def _convex(rows: Rows, near: Point, tol: float, max_iter: int) -> Point:
+def _minimise_convex(rows: Rows, near: Point, tol: float, max_iter: int) -> Point:
     """Loss convex: Newton steps; below q = 1 also from the solution without a penalty."""
     schedule = Schedule(0.1, _SMOOTHING, tol, max_iter, max_iter_each=max_iter)
     found = proximal_newton.anneal(rows, near, schedule)
     if rows.p == 1.0 and (rows.q == 1.0 or not rows.is_penalised):
-        return _at_vertex(rows, found, max_iter)
+        return _minimise_at_vertex(rows, found, max_iter)
     if rows.q >= 1.0 or not rows.is_penalised:
         return found
     plain = replace(rows, penalty=np.zeros_like(rows.penalty))
     free = proximal_newton.anneal(plain, near, schedule)
     other = proximal_newton.anneal(rows, replace(free, n_iter=0), schedule)
-    return _best(rows, [found, other])
+    return _select_best(rows, [found, other])
 
 
-def _at_vertex(rows: Rows, found: Point, max_iter: int) -> Point:
+def _minimise_at_vertex(rows: Rows, found: Point, max_iter: int) -> Point:
     """Piecewise linear: its minimum is a vertex, reached exactly unless there are too many rows."""
     N, M = rows.Z.shape
     if (N + M) * (M + 1) > _EXCHANGE_VALUES:
         return found
     problem, x = vertices.Arrangement.of(rows), vertices.unknowns(rows, found)
     vertex = vertices.exchange(problem, x, max_iter=max_iter)
-    return _best(rows, [found, vertex.point(rows)])
+    return _select_best(rows, [found, vertex.point(rows)])
 
 
-def _concave(rows: Rows, near: Point, tol: float, max_iter: int, rng: np.random.Generator) -> Point:
+def _minimise_concave(
+    rows: Rows, near: Point, tol: float, max_iter: int, rng: np.random.Generator
+) -> Point:
     """Pieces concave: exchanges of rows, from p = 2, from p = 1 and from random rows."""
-    median = _convex(replace(rows, p=1.0, q=max(rows.q, 1.0)), near, tol, max_iter)
+    median = _minimise_convex(replace(rows, p=1.0, q=max(rows.q, 1.0)), near, tol, max_iter)
     starts = [near, Point(median.w, median.b)]
     problem = vertices.Arrangement.of(rows)
     x_starts = [vertices.unknowns(rows, start) for start in starts]
@@ -209,10 +213,12 @@ def _concave(rows: Rows, near: Point, tol: float, max_iter: int, rng: np.random.
         return vertex
     slow = Schedule(0.5, _SMOOTHING, _ROUGH, max_iter, max_iter_each=10)
     annealed = [replace(proximal_newton.anneal(rows, s, slow), converged=True) for s in starts]
-    return _best(rows, [vertex, *annealed])  # a smooth penalty has minima that are no vertices
+    return _select_best(
+        rows, [vertex, *annealed]
+    )  # a smooth penalty has minima that are no vertices
 
 
-def _best(rows: Rows, points: list[Point]) -> Point:
+def _select_best(rows: Rows, points: list[Point]) -> Point:
     """The point of lowest objective, with the iterations of all."""
     best = min(points, key=lambda s: rows.objective(s.w, rows.clean_residual(s.w, s.b)))
     return replace(best, n_iter=sum(s.n_iter for s in points))

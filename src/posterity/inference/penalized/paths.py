@@ -84,34 +84,38 @@ def lq_least_squares(
     lam = 0.5 * np.broadcast_to(np.asarray(penalty, dtype=np.float64), c.shape)
     q = float(penalty_power) if lam.any() else 2.0  # without a penalty any power is right
     problem = LqProblem(G, c, float(total), lam, q, np.diagonal(G) > 0.0)
-    limits = _Limits(tol, max_iter)
-    found = _search(problem, limits) if start is None else _follow([problem], start, limits)
+    limits = _StoppingRule(tol, max_iter)
+    found = (
+        _search_paths(problem, limits) if start is None else _follow_path([problem], start, limits)
+    )
     objective = problem.total + 2.0 * problem.value(found.w, problem.gradient(found.w))
     reason = (CONVERGED if q >= 1.0 else LOCAL) if found.converged else LIMIT
     return LqWeights(found.w, max(objective, 0.0), found.n_iter, reason, found.converged)
 
 
 @dataclass(frozen=True)
-class _Limits:
+class _StoppingRule:
     """When to stop."""
 
     tol: float
     max_iter: int
 
 
-def _search(problem: LqProblem, limits: _Limits) -> Settled:
+def _search_paths(problem: LqProblem, limits: _StoppingRule) -> Settled:
     """The minimum, by the paths that suit the power of the penalty."""
     nothing = np.zeros_like(problem.c)
     if problem.q > 1.0:
-        return _follow([problem], nothing, limits)
+        return _follow_path([problem], nothing, limits)
     if problem.q == 1.0:
-        return _follow(_falling_penalties(problem, _silence(problem)), nothing, limits)
-    down = _follow(_falling_powers(problem), nothing, limits)
-    up = _follow(_rising_penalties(problem), nothing, limits)
-    return _leave_one_out(problem, _better(problem, down, up), limits)
+        return _follow_path(
+            _falling_penalties(problem, _find_silencing_factor(problem)), nothing, limits
+        )
+    down = _follow_path(_falling_powers(problem), nothing, limits)
+    up = _follow_path(_rising_penalties(problem), nothing, limits)
+    return _leave_one_out(problem, _select_better(problem, down, up), limits)
 
 
-def _follow(path: Sequence[LqProblem], start: Array, limits: _Limits) -> Settled:
+def _follow_path(path: Sequence[LqProblem], start: Array, limits: _StoppingRule) -> Settled:
     """The solution of the last problem, each solved from where the one before it ended."""
     found = Settled(start, 0, True)
     for k, problem in enumerate(path, start=1):
@@ -121,7 +125,7 @@ def _follow(path: Sequence[LqProblem], start: Array, limits: _Limits) -> Settled
     return found
 
 
-def _silence(problem: LqProblem) -> float:
+def _find_silencing_factor(problem: LqProblem) -> float:
     """By how much lam must be multiplied so that no weight leaves zero on its own."""
     j = np.flatnonzero(problem.free & (problem.lam > 0.0) & (problem.c != 0.0))
     h, q = problem.h[j], problem.q
@@ -138,9 +142,9 @@ def _falling_penalties(problem: LqProblem, highest: float) -> list[LqProblem]:
 
 def _falling_powers(problem: LqProblem) -> list[LqProblem]:
     """From the Lasso, at the same part of the penalty that silences everything, down to q."""
-    part = 1.0 / max(_silence(problem), 1.0)
+    part = 1.0 / max(_find_silencing_factor(problem), 1.0)
     at_powers = [replace(problem, q=q) for q in np.linspace(1.0, problem.q, _POWERS)[:-1]]
-    scaled = [replace(p, lam=part * _silence(p) * p.lam) for p in at_powers]
+    scaled = [replace(p, lam=part * _find_silencing_factor(p) * p.lam) for p in at_powers]
     return [*_falling_penalties(scaled[0], 1.0 / part), *scaled[1:], problem]
 
 
@@ -151,18 +155,18 @@ def _rising_penalties(problem: LqProblem) -> list[LqProblem]:
     return [free, *(replace(problem, lam=s * problem.lam) for s in factors)]
 
 
-def _better(problem: LqProblem, first: Settled, second: Settled) -> Settled:
+def _select_better(problem: LqProblem, first: Settled, second: Settled) -> Settled:
     """The one of lower objective; the second must gain something to be preferred."""
-    gain = _value(problem, first) - _value(problem, second)
+    gain = _compute_objective(problem, first) - _compute_objective(problem, second)
     best = second if gain > _BETTER * problem.total else first
     return replace(best, n_iter=first.n_iter + second.n_iter)
 
 
-def _value(problem: LqProblem, found: Settled) -> float:
+def _compute_objective(problem: LqProblem, found: Settled) -> float:
     return problem.value(found.w, problem.gradient(found.w))
 
 
-def _leave_one_out(problem: LqProblem, start: Settled, limits: _Limits) -> Settled:
+def _leave_one_out(problem: LqProblem, start: Settled, limits: _StoppingRule) -> Settled:
     """Try, for every weight in turn, the minimum that is found after a time without it."""
     best = start
     for j in np.flatnonzero(start.w)[:_MAX_TRIALS]:
@@ -170,6 +174,6 @@ def _leave_one_out(problem: LqProblem, start: Settled, limits: _Limits) -> Settl
         free[j] = False
         w = best.w.copy()
         w[j] = 0.0
-        trial = _follow([replace(problem, free=free), problem], w, limits)
-        best = _better(problem, best, trial)
+        trial = _follow_path([replace(problem, free=free), problem], w, limits)
+        best = _select_better(problem, best, trial)
     return best

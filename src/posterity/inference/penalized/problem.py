@@ -128,13 +128,13 @@ class Units:
 
 def standardised(given: Rows) -> tuple[Rows, Units]:
     """The rows with columns and targets of unit spread, centred if there is an offset."""
-    Z, z_center, z_scale = _standard_columns(given.Z, given.v, given.offset)
-    y, y_center, y_scale = _standard_columns(given.y[:, None], given.v, given.offset)
+    Z, z_center, z_scale = _standardise_columns(given.Z, given.v, given.offset)
+    y, y_center, y_scale = _standardise_columns(given.y[:, None], given.v, given.offset)
     units = Units(z_center, z_scale, float(y_center[0]), float(y_scale[0]))
     return replace(given, Z=Z, y=y[:, 0]), units
 
 
-def _standard_columns(A: Array, v: Array, centred: bool) -> tuple[Array, Array, Array]:
+def _standardise_columns(A: Array, v: Array, centred: bool) -> tuple[Array, Array, Array]:
     """Columns of unit root mean square, their centres and scales; constant ones become zero."""
     high, low = A.max(axis=0), A.min(axis=0)
     largest = np.maximum(np.abs(high), np.abs(low))

@@ -41,7 +41,7 @@ def anneal(rows: Rows, start: Point, schedule: Schedule) -> Point:
     """Minimise with the loss smoothed less and less, from the spread of y (one) downwards."""
     point, e, at_last = start, 1.0, False
     while not at_last and point.n_iter < schedule.max_iter:
-        e_last = _width(rows, point, schedule.smoothing)
+        e_last = _smoothing_width(rows, point, schedule.smoothing)
         at_last = e <= 2.0 * e_last  # which moves a little with every point
         point = descend(
             rows,
@@ -54,7 +54,7 @@ def anneal(rows: Rows, start: Point, schedule: Schedule) -> Point:
     return replace(point, converged=point.converged and at_last)
 
 
-def _width(rows: Rows, point: Point, smoothing: float) -> float:
+def _smoothing_width(rows: Rows, point: Point, smoothing: float) -> float:
     """The smoothing e that adds about this part of the objective to it; for p < 1, more."""
     if not 1.0 <= rows.p <= 2.0:
         return float(np.sqrt(smoothing)) * rows.spread(point)
@@ -71,7 +71,7 @@ def descend(rows: Rows, e: float, start: Point, *, tol: float, max_iter: int) ->
     r = rows.residual(w, b)
     value = rows.objective(w, r, e)
     for n_iter in range(start.n_iter + 1, start.n_iter + max_iter + 1):
-        model = _Model.of(rows, e, r)
+        model = _QuadraticLoss.of(rows, e, r)
         for k in range(k_first, _MAX_DAMPINGS):
             w_new, b_step, promised = model.step(rows, w, _DAMPING**k)
             r_new = rows.residual(w_new, b + b_step)
@@ -88,7 +88,7 @@ def descend(rows: Rows, e: float, start: Point, *, tol: float, max_iter: int) ->
 
 
 @dataclass(frozen=True)
-class _Model:
+class _QuadraticLoss:
     """sum_n omega_n (rho_n - z_n.d - beta)^2, the loss near a point, the offset eliminated."""
 
     G: Array  # (M, M)
@@ -99,8 +99,8 @@ class _Model:
     weight: float
 
     @classmethod
-    def of(cls, rows: Rows, e: float, r: Array) -> _Model:
-        curvature, rho = _curvature(rows.p, e, r)
+    def of(cls, rows: Rows, e: float, r: Array) -> _QuadraticLoss:
+        curvature, rho = _curvature_and_ratio(rows.p, e, r)
         omega = 0.5 * rows.v * curvature
         weight = float(omega.sum())
         z_mean = omega @ rows.Z / weight if rows.offset else np.zeros(rows.Z.shape[1])
@@ -125,7 +125,7 @@ class _Model:
         return w_new, b_step if rows.offset else 0.0, float(fall)
 
 
-def _curvature(p: float, e: float, r: Array) -> tuple[Array, Array]:
+def _curvature_and_ratio(p: float, e: float, r: Array) -> tuple[Array, Array]:
     """Curvature of the smoothed loss and slope / curvature: Newton's, or the majoriser's if p < 1.
 
     Below p = 1 the loss is concave away from zero; the parabola that touches it at r and lies above

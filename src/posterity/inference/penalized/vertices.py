@@ -96,7 +96,7 @@ def search(
 ) -> Vertex:
     """The best vertex reached from the starts and from random ones."""
     small = problem.sample(_SMALL, rng) if problem.n_data > _SMALL else problem
-    draws = [_through_random_rows(small, rng) for _ in range(_DRAWS)]
+    draws = [_fit_random_rows(small, rng) for _ in range(_DRAWS)]
     tried = [*starts, *sorted(draws, key=small.objective)[:_KEPT]]
     found = [exchange(small, x, max_iter=max_iter) for x in tried]
     n_iter = sum(vertex.n_iter for vertex in found)
@@ -110,12 +110,12 @@ def search(
 
 def exchange(problem: Arrangement, start: Array, *, max_iter: int) -> Vertex:
     """Exchange rows of the vertex nearest to ``start`` while that lowers the objective."""
-    basis = _nearest_rows(problem, start)
-    x, D = _meet(problem, basis)
+    basis = _select_nearest_rows(problem, start)
+    x, D = _solve_rows(problem, basis)
     value = problem.objective(x)
     for n_iter in range(1, max_iter + 1):
-        basis = _pass(problem, basis, x, D)
-        x_new, D = _meet(problem, basis)
+        basis = _offer_rows(problem, basis, x, D)
+        x_new, D = _solve_rows(problem, basis)
         value_new = problem.objective(x_new)
         if value_new >= value * (1.0 - _BETTER):
             return Vertex(x, value, n_iter, True)
@@ -123,7 +123,7 @@ def exchange(problem: Arrangement, start: Array, *, max_iter: int) -> Vertex:
     return Vertex(x, value, max_iter, False)
 
 
-def _meet(problem: Arrangement, basis: list[int]) -> tuple[Array, Array]:
+def _solve_rows(problem: Arrangement, basis: list[int]) -> tuple[Array, Array]:
     """The point where the rows are met, and the direction that lets go of each, as columns."""
     right = np.column_stack([problem.y[basis], np.eye(len(basis))])
     solution = linalg.least_squares(problem.A[basis], right).solution
@@ -132,7 +132,7 @@ def _meet(problem: Arrangement, basis: list[int]) -> tuple[Array, Array]:
     return solution[:, 0], solution[:, 1:]
 
 
-def _pass(problem: Arrangement, basis: list[int], x: Array, D: Array) -> list[int]:
+def _offer_rows(problem: Arrangement, basis: list[int], x: Array, D: Array) -> list[int]:
     """The basis after each of its rows was offered in exchange once."""
     rows, D_now, r = list(basis), D.copy(), problem.y - problem.A @ x
     rounding = problem.rounding(x)
@@ -143,7 +143,7 @@ def _pass(problem: Arrangement, basis: list[int], x: Array, D: Array) -> list[in
         s = problem.A @ d
         s[rows] = 0.0
         s[rows[i]] = 1.0
-        n, value_new = _best_on_line(problem, r, s, rounding)
+        n, value_new = _find_best_on_line(problem, r, s, rounding)
         if value_new >= value * (1.0 - _BETTER):
             continue
         r -= (r[n] / s[n]) * s
@@ -155,7 +155,9 @@ def _pass(problem: Arrangement, basis: list[int], x: Array, D: Array) -> list[in
     return rows
 
 
-def _best_on_line(problem: Arrangement, r: Array, s: Array, rounding: Array) -> tuple[int, float]:
+def _find_best_on_line(
+    problem: Arrangement, r: Array, s: Array, rounding: Array
+) -> tuple[int, float]:
     """Return the row, of those met somewhere on r - t s, where the objective is least."""
     candidates = np.flatnonzero(np.abs(s) > _INDEPENDENT * np.max(np.abs(s)))
     width = max(_VALUES // len(r), 16)
@@ -175,7 +177,7 @@ def _distances(r: Array, rounding: Array) -> Array:
     return np.where(size > rounding, size, 0.0)
 
 
-def _nearest_rows(problem: Arrangement, x: Array) -> list[int]:
+def _select_nearest_rows(problem: Arrangement, x: Array) -> list[int]:
     """Linearly independent rows, as many as there are, those of small residual first."""
     order = np.argsort(np.abs(problem.y - problem.A @ x), kind="stable")
     left = problem.A[order]
@@ -193,7 +195,7 @@ def _nearest_rows(problem: Arrangement, x: Array) -> list[int]:
     return chosen
 
 
-def _through_random_rows(problem: Arrangement, rng: np.random.Generator) -> Array:
+def _fit_random_rows(problem: Arrangement, rng: np.random.Generator) -> Array:
     """A point that meets as many random rows as there are unknowns."""
     size = min(problem.n_data, problem.A.shape[1])
     rows = rng.choice(problem.n_data, size, replace=False)

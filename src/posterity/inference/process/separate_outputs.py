@@ -37,7 +37,7 @@ class SeparateOutputs:
 
     def mean(self, X: Any) -> DeviceArray:
         """Of the functions at the rows of X, (n, K)."""
-        return _beside([part.mean(X) for part in self.parts])
+        return _stack_columns([part.mean(X) for part in self.parts])
 
     def latent(self, X: Any) -> LatentMarginals:
         """Return the distributions of the K functions, without noise."""
@@ -76,14 +76,16 @@ class SeparatePriors:
 
 
 def _stack_outputs(parts: list[LatentMarginals]) -> LatentMarginals:
-    return LatentMarginals(_beside([p.mean for p in parts]), _beside([p.variance for p in parts]))
+    return LatentMarginals(
+        _stack_columns([p.mean for p in parts]), _stack_columns([p.variance for p in parts])
+    )
 
 
 def _stack_joints(parts: list[LatentJoint]) -> LatentJoint:
     covariances = [part.covariance for part in parts]
     covariance = namespace(*covariances).concat(covariances)
-    return LatentJoint(_beside([part.mean for part in parts]), covariance)
+    return LatentJoint(_stack_columns([part.mean for part in parts]), covariance)
 
 
-def _beside(columns: list[DeviceArray]) -> DeviceArray:
+def _stack_columns(columns: list[DeviceArray]) -> DeviceArray:
     return namespace(*columns).concat(columns, axis=1)

@@ -43,7 +43,7 @@ class KernelWeights:
         """Return the design at any rows, (n, N + 1) with the offset's ones."""
         K = arrays.to_numpy(self.kernel(X, self.X))
         offset = self.fit.problem.prior.offset_precision is not None
-        return _columns(K, self.weights, self.center, offset=offset)
+        return _build_columns(K, self.weights, self.center, offset=offset)
 
     def latent(self, X: Any) -> LatentMarginals:
         """Return the distributions of the C latent values at any rows."""
@@ -80,8 +80,8 @@ class KernelWeightSearch:
 
     def maximise(self, *, max_iter: int = 100) -> tuple[KernelWeights, optimize.Optimum]:
         """Scan the prior variance and a few widths, then climb in all parameters."""
-        objective = _Objective(self)
-        start, limits = self._start(objective), self.bounds
+        objective = _KernelWeightObjective(self)
+        start, limits = self._choose_start(objective), self.bounds
         if self.prior_variance is None:
             limits = np.vstack([objective.prior_range(self.kernel.theta).limits, limits])
         names = ["prior_variance"] * (self.prior_variance is None) + self.kernel.names
@@ -90,7 +90,7 @@ class KernelWeightSearch:
         )
         return objective.solution(best.x), best
 
-    def _start(self, objective: _Objective) -> Array:
+    def _choose_start(self, objective: _KernelWeightObjective) -> Array:
         """Choose the best decade of the prior variance, and then the best of a few widths."""
         theta = self.kernel.theta
         widths = [theta + octave * self._is_length for octave in _OCTAVES]
@@ -108,7 +108,7 @@ class KernelWeightSearch:
         return np.array(["length_scale" in name for name in self.kernel.names], dtype=bool)
 
 
-class _Objective:
+class _KernelWeightObjective:
     """Minus the log evidence in log parameters; each mode is searched from the one before."""
 
     def __init__(self, search: KernelWeightSearch) -> None:
@@ -125,12 +125,12 @@ class _Objective:
         """Return the range of the prior variance at log parameters of the kernel."""
         s = self._search
         K = arrays.to_numpy(s.kernel.at(theta)(s.X))
-        center = _center(K, s.weights, offset=s.offset)
-        Z = _columns(K, s.weights, center, offset=s.offset)[:, : len(K)]
+        center = _center_columns(K, s.weights, offset=s.offset)
+        Z = _build_columns(K, s.weights, center, offset=s.offset)[:, : len(K)]
         length2 = float(s.weights @ np.sum(Z**2, axis=1) / s.weights.sum())
         return PriorRange.of(self._targets.typical_variance, length2)
 
-    def _parts(self, x: Array) -> tuple[float, kernels.Kernel]:
+    def _split_parameters(self, x: Array) -> tuple[float, kernels.Kernel]:
         given = self._search.prior_variance
         if given is not None:
             return given, self._search.kernel.at(x)
@@ -139,9 +139,11 @@ class _Objective:
     def fit(self, x: Array) -> LaplaceFit:
         """Return the normal at the mode, for log parameters x."""
         s = self._search
-        variance, kernel = self._parts(x)
+        variance, kernel = self._split_parameters(x)
         K = arrays.to_numpy(kernel(s.X))
-        Z = _columns(K, s.weights, _center(K, s.weights, offset=s.offset), offset=s.offset)
+        Z = _build_columns(
+            K, s.weights, _center_columns(K, s.weights, offset=s.offset), offset=s.offset
+        )
         precision = self._targets.offset_precision if s.offset else None
         prior = WeightPrior(1.0 / variance, Z.shape[1], precision)
         problem = WeightProblem(designs.Dense(Z), self._targets, prior)
@@ -152,24 +154,24 @@ class _Objective:
     def value_and_gradient(self, x: Array) -> tuple[float, Array]:
         s = self._search
         fit = self.fit(x)
-        _, kernel = self._parts(x)
+        _, kernel = self._split_parameters(x)
         N = len(s.y)
         G = fit.design_gradient(fit.problem.design.rows(0, N))[:, :N]
-        in_kernel = kernel.pullback(s.X, None, _columns_pullback(G, s.weights, offset=s.offset))
+        in_kernel = kernel.pullback(s.X, None, _pull_back_columns(G, s.weights, offset=s.offset))
         in_variance = [fit.gradient()[0]] * (s.prior_variance is None)
         return -fit.log_evidence, -np.append(in_variance, in_kernel)
 
     def solution(self, x: Array) -> KernelWeights:
         """Return the posterior at log parameters x."""
         s = self._search
-        variance, kernel = self._parts(x)
-        center = _center(arrays.to_numpy(kernel(s.X)), s.weights, offset=s.offset)
+        variance, kernel = self._split_parameters(x)
+        center = _center_columns(arrays.to_numpy(kernel(s.X)), s.weights, offset=s.offset)
         laplace = self.fit(x)
         fit = variational.nearest(laplace) if s.nearest else laplace
         return KernelWeights(kernel, s.X, s.weights, center, variance, fit)
 
 
-def _center(K: Array, weights: Array, *, offset: bool) -> Array:
+def _center_columns(K: Array, weights: Array, *, offset: bool) -> Array:
     """Return the mean of each column of K (N, N) less its row's mean; zero without an offset."""
     if not offset:
         return np.zeros(len(K))
@@ -177,7 +179,7 @@ def _center(K: Array, weights: Array, *, offset: bool) -> Array:
     return p @ K - p @ K @ p
 
 
-def _columns(K: Array, weights: Array, center: Array, *, offset: bool) -> Array:
+def _build_columns(K: Array, weights: Array, center: Array, *, offset: bool) -> Array:
     """Return the kernel about the centre of the rows, one column per row, and ones for the offset.
 
     A row that counts w times has w weights on one column: one weight of w times the variance.
@@ -189,7 +191,7 @@ def _columns(K: Array, weights: Array, center: Array, *, offset: bool) -> Array:
     return np.hstack([centred, np.ones((len(K), 1))])
 
 
-def _columns_pullback(G: Array, weights: Array, *, offset: bool) -> Array:
+def _pull_back_columns(G: Array, weights: Array, *, offset: bool) -> Array:
     """Return dL/dK from dL/dZ."""
     scaled = G * np.sqrt(weights)
     if not offset:

@@ -32,13 +32,13 @@ class LaplaceFit(WeightNormal):
         Raises ``linalg.NotPositiveDefiniteError`` where no mode was found.
         """
         if not problem.design.n_columns:
-            return cls._of_none(problem)
+            return cls._without_weights(problem)
         found = find_mode(problem, start)
-        L = _factor(found)
+        L = _factorise_hessian(found)
         if start is not None and (L is None or not found.converged):
             # The start was so far away that no row curves there, or its maximum has vanished.
             found = find_mode(problem)
-            L = _factor(found)
+            L = _factorise_hessian(found)
         if L is None:
             raise linalg.NotPositiveDefiniteError(
                 "no mode of the weights was found: where the search for one ended, the posterior "
@@ -48,7 +48,7 @@ class LaplaceFit(WeightNormal):
         return cls(problem, known, L, found.value + problem.quadratic(found.W))
 
     @classmethod
-    def _of_none(cls, problem: WeightProblem) -> LaplaceFit:
+    def _without_weights(cls, problem: WeightProblem) -> LaplaceFit:
         """Return the fit without any weights: all rows are at their shift."""
         J = problem.shape[1]
 
@@ -110,7 +110,7 @@ class LaplaceFit(WeightNormal):
         p, n_theta = self.problem, len(self.problem.targets.likelihood.names)
 
         def terms(part: designs.Design, t: RowTargets) -> list[Array]:
-            A, S = self._at(part)
+            A, S = self._latents_at_mode(part)
             c = -0.5 * t.curvature_pullback(A, S)
             value, slope, curvature = t.parameter_slopes(A)
             explicit = value.sum(axis=1) - 0.5 * curvature @ S[:, 0, 0]
@@ -124,7 +124,7 @@ class LaplaceFit(WeightNormal):
         """dL/dZ, (N, M), of the log evidence in the design of all rows, which is Z."""
         t, W = self.problem.targets, self.weights.W
         J = self.problem.shape[1]
-        A, S = self._at(designs.Dense(Z))
+        A, S = self._latents_at_mode(designs.Dense(Z))
         R, h = t.slope(A), t.curvature(A)
         c = -0.5 * t.curvature_pullback(A, S)
         V = self.solve(Z.T @ c)
@@ -135,13 +135,13 @@ class LaplaceFit(WeightNormal):
                 G -= h[:, j, k, None] * (Z @ self.covariance[:, k, :, j])
         return G
 
-    def _at(self, part: designs.Design) -> tuple[Array, Array]:
+    def _latents_at_mode(self, part: designs.Design) -> tuple[Array, Array]:
         """Return the latent values of the rows at the mode, and the covariance of z W there."""
         A = self.problem.targets.latents(part @ self.weights.W)
         return A, self.spread(part.rows(0, part.n_rows))
 
 
-def _factor(found: Weights) -> Array | None:
+def _factorise_hessian(found: Weights) -> Array | None:
     """Return the factor of the Hessian at a mode; None where the search ended at a saddle."""
     assert found.hessian is not None  # as at every end of Newton's method
     try:

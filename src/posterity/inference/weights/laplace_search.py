@@ -98,7 +98,7 @@ class LaplaceSearch:
 
 def maximise(search: LaplaceSearch, *, max_iter: int = 100) -> LearnedLaplace:
     """Scan the prior variance, where it is not given, and climb from the best."""
-    fits = _Fits(search)
+    fits = _SuccessiveFits(search)
     given, x, inverse_hessian = search.prior_variance, search.start, None
     if given is None:
         x, inverse_hessian = fits.foreseen() if fits.sees_ahead else (fits.scanned(), None)
@@ -115,7 +115,7 @@ def maximise(search: LaplaceSearch, *, max_iter: int = 100) -> LearnedLaplace:
     return LearnedLaplace(fits.at(best.x), variance, best)
 
 
-class _Fits:
+class _SuccessiveFits:
     """Successive fits, each searched from what the last one predicts."""
 
     def __init__(self, search: LaplaceSearch) -> None:
@@ -132,11 +132,11 @@ class _Fits:
         """Return the fit at log parameters; the last fit itself where they are the same."""
         if self._last is not None and np.array_equal(self._last[0], x):
             return self._last[1]
-        fit = self._search.at(x, self._start(x))
+        fit = self._search.at(x, self._predict_mode(x))
         self._last = x.copy(), fit
         return fit
 
-    def _start(self, x: Array) -> Array | None:
+    def _predict_mode(self, x: Array) -> Array | None:
         if self._last is None:
             return None
         fit = self._last[1]

@@ -54,13 +54,13 @@ def find_mode(
     max_iter : int
     """
     try:
-        return _mode(problem, start, exactly, tol, max_iter)
+        return _find_mode_of_all(problem, start, exactly, tol, max_iter)
     except SeparatedError as found:
         x = found.x.reshape(problem.shape)
         return Weights(x, np.nan, np.nan, 0, _SEPARATED, converged=False, separable=True)
 
 
-def _mode(
+def _find_mode_of_all(
     problem: WeightProblem, start: Array | None, exactly: bool, tol: float, max_iter: int
 ) -> Weights:
     x0 = np.zeros(problem.shape) if start is None else start
@@ -71,12 +71,12 @@ def _mode(
         x0 = near.W
     with linalg.limited(x0.size):
         if problem.targets.is_concave:
-            return _newton(problem, x0, tol, max_iter, surely_positive=False)
-        climbed = _newton(problem, x0, _NEARLY, max_iter, surely_positive=True)
-        return _newton(problem, climbed.W, tol, max_iter, surely_positive=False)
+            return _run_newton(problem, x0, tol, max_iter, surely_positive=False)
+        climbed = _run_newton(problem, x0, _NEARLY, max_iter, surely_positive=True)
+        return _run_newton(problem, climbed.W, tol, max_iter, surely_positive=False)
 
 
-def _newton(
+def _run_newton(
     problem: WeightProblem, W0: Array, tol: float, max_iter: int, *, surely_positive: bool
 ) -> Weights:
     passes = Passes(problem, hessian=True, surely_positive=surely_positive)
@@ -89,12 +89,12 @@ def _newton(
             passes.value, passes.gradient, passes.solve, x0, max_iter=max_iter, tol=tol
         )
     found = weights_at(problem, best)
-    endless = _nearly_separable(passes, best.x)
+    endless = _is_nearly_separable(passes, best.x)
     H = None if surely_positive else passes.hessian(best.x)
     return replace(found, separable=endless, dependent=dependent, hessian=H)
 
 
-def _nearly_separable(passes: Passes, x: Array) -> bool:
+def _is_nearly_separable(passes: Passes, x: Array) -> bool:
     """Whether a step goes on for ever: it favours no row's other class, and gains all the same.
 
     Then some rows are separable from all others of another class, and the likelihood rises towards
@@ -103,18 +103,18 @@ def _nearly_separable(passes: Passes, x: Array) -> bool:
     p = passes.problem
     if not (p.prior.is_flat and p.targets.are_classes):
         return False
-    step = _last_step(passes, x)
-    reach, margin = _effect(p, step)
+    step = _compute_last_step(passes, x)
+    reach, margin = _measure_step(p, step)
     if reach <= _STILL_GOING or margin > -_LEVEL * reach:
         return reach > _STILL_GOING
     # Rows that are sure already do not hold a step: look where the weights have gone instead.
     values, V = linalg.symmetric.eigh(passes.H)
     free = V[:, values <= _FREE * values[-1]]
-    reach, margin = _effect(p, free @ (free.T @ x))
+    reach, margin = _measure_step(p, free @ (free.T @ x))
     return margin > -_LEVEL * reach
 
 
-def _effect(problem: WeightProblem, step: Array) -> tuple[float, float]:
+def _measure_step(problem: WeightProblem, step: Array) -> tuple[float, float]:
     """By how much a step moves a row at most, and favours what was observed at least."""
     W = step.reshape(problem.shape)
 
@@ -127,7 +127,7 @@ def _effect(problem: WeightProblem, step: Array) -> tuple[float, float]:
     return -reach.value, margin.value
 
 
-def _last_step(passes: Passes, x: Array) -> Array:
+def _compute_last_step(passes: Passes, x: Array) -> Array:
     """Where Newton would go from the end; rows that are sure need not curve beyond rounding."""
     for shift in _ROUNDING:
         try:

@@ -68,22 +68,22 @@ class Passes:
 
     def hessian(self, x: Array) -> Array:
         """Hessian of minus the log posterior, without what fixes idle directions."""
-        self._visit(x)
+        self._evaluate_at(x)
         return self.H if self._held is None else self.H - self._held
 
     def value(self, x: Array) -> float:
         """Minus the log posterior, (M J,) -> ()."""
-        self._visit(x)
+        self._evaluate_at(x)
         return self._value
 
     def gradient(self, x: Array) -> Array:
         """Gradient of minus the log posterior, (M J,)."""
-        self._visit(x)
+        self._evaluate_at(x)
         return self._gradient
 
     def value_and_gradient(self, x: Array) -> tuple[float, Array]:
         """Value and gradient of minus the log posterior."""
-        self._visit(x)
+        self._evaluate_at(x)
         return self._value, self._gradient
 
     def solve(self, x: Array, g: Array, shift: float) -> Array:
@@ -92,7 +92,7 @@ class Passes:
 
     def factor(self, x: Array, shift: float = 0.0) -> Array:
         """The Cholesky factor of the Hessian."""
-        self._visit(x)
+        self._evaluate_at(x)
         H = self.H.copy()
         i = np.arange(len(H))
         H[i, i] += shift * float(np.mean(np.abs(H[i, i])))
@@ -103,7 +103,7 @@ class Passes:
 
         Steps from no weights then lead to the shortest of all weights that are equally good.
         """
-        self._visit(x)
+        self._evaluate_at(x)
         V = flat_directions(self.H)
         if not V.shape[1]:
             return False
@@ -111,13 +111,13 @@ class Passes:
         self.H += self._held
         return True
 
-    def _visit(self, x: Array) -> None:
+    def _evaluate_at(self, x: Array) -> None:
         if self._x is not None and np.array_equal(self._x, x):
             return
         p = self.problem
         W = p.prior.unpack(x, p.shape)
         may_separate = p.prior.is_flat and p.targets.are_classes
-        ask = _Asked(W, may_separate, self._hessian, self._positive, p.prior.mask)
+        ask = _PassRequest(W, may_separate, self._hessian, self._positive, p.prior.mask)
         value, slope, told_apart, *gram = p.targets.total(p.design, ask)
         self._value = p.quadratic(W) - float(value)
         self._gradient = p.prior.pack(p.prior.times(W) - slope)
@@ -131,7 +131,7 @@ class Passes:
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _PassRequest:
     """What a pass asks of each part: all that it takes with it."""
 
     W: Array  # (M, J)

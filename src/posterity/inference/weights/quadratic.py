@@ -50,11 +50,11 @@ class QuadraticApproximation:
 
     def mode(self, prior: WeightPrior) -> Array:
         """The weights (M, J) under another prior."""
-        return self._at(prior)[0]
+        return self._solve_with_prior(prior)[0]
 
     def log_evidence(self, prior: WeightPrior) -> float:
         """Log evidence of the rows under another prior, to Laplace's approximation."""
-        W, L = self._at(prior)
+        W, L = self._solve_with_prior(prior)
         old, J = self.fit.problem.prior, W.shape[1]
         d = (W - self.fit.weights.W).reshape(-1)
         slope = old.times(self.fit.weights.W).reshape(-1)
@@ -62,7 +62,7 @@ class QuadraticApproximation:
         log_prior = 0.5 * prior.log_determinant(J) - 0.5 * float(np.sum(W * prior.times(W)))
         return float(log_likelihood) + log_prior - 0.5 * linalg.log_determinant(L)
 
-    def _at(self, prior: WeightPrior) -> tuple[Array, Array]:
+    def _solve_with_prior(self, prior: WeightPrior) -> tuple[Array, Array]:
         with linalg.limited(len(self._b)):
             L = linalg.cholesky(prior.add_to(self._A.copy()))
             return linalg.solve_cholesky(L, self._b).reshape(self.fit.weights.W.shape), L

@@ -59,9 +59,9 @@ def climb(start: P, *, least: float = TOLERANCE, max_steps: int = MAX_STEPS) -> 
 
     Warns with ``optimize.ConvergenceWarning`` where ``max_steps`` do not suffice.
     """
-    at, pace, n_steps = _narrowed(start), 1.0, 0
+    at, pace, n_steps = _narrow_until_best(start), 1.0, 0
     while not at.promise < least and n_steps < max_steps:
-        at, pace = _step(at, pace)
+        at, pace = _take_step(at, pace)
         n_steps += 1
     converged = at.promise < least
     reason = f"after {n_steps} steps another one promises to gain {at.promise:.1g} nats"
@@ -72,7 +72,7 @@ def climb(start: P, *, least: float = TOLERANCE, max_steps: int = MAX_STEPS) -> 
     return Climbed(at, n_steps, reason, converged)
 
 
-def _step(at: P, pace: float) -> tuple[P, float]:
+def _take_step(at: P, pace: float) -> tuple[P, float]:
     """Return the next normal and the next pace.
 
     From the best mean for its covariance a short enough step always gains: where one does not
@@ -85,7 +85,7 @@ def _step(at: P, pace: float) -> tuple[P, float]:
     return next((place for place in alone if place.bound > at.bound), at), _SLOWER * pace
 
 
-def _narrowed(place: P) -> P:
+def _narrow_until_best(place: P) -> P:
     """Return the first of ever narrower normals whose bound is above that of the next."""
     following = place.narrower()
     while following.bound >= place.bound:

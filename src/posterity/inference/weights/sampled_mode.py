@@ -46,17 +46,17 @@ def _sample_size(problem: WeightProblem) -> int:
 
 def approach(problem: WeightProblem, tol: float) -> Weights:
     """The mode from a sample of the rows and then, where passes are cheap, from all by L-BFGS."""
-    sample = _sampled(problem)
+    sample = _draw_sample(problem)
     nothing = np.zeros(problem.shape)
-    crude = _Kronecker.of(sample, nothing, sample.targets.total_weight)
-    start = _preconditioned(sample, nothing, crude, tol=1e-3)
+    crude = _KroneckerPreconditioner.of(sample, nothing, sample.targets.total_weight)
+    start = _minimise_preconditioned(sample, nothing, crude, tol=1e-3)
     if not problem.design.in_memory:
         return replace(start, converged=False)  # it is where the sample ends, not all rows
     likeness = replace(sample, prior=problem.prior)
     small = start.W.size <= _MANY_WEIGHTS
-    kind = _Whole if small else _Kronecker
+    kind = _HessianPreconditioner if small else _KroneckerPreconditioner
     shape = kind.of(likeness, start.W, problem.targets.total_weight)
-    return _preconditioned(problem, start.W, shape, tol=tol)
+    return _minimise_preconditioned(problem, start.W, shape, tol=tol)
 
 
 def may_grow(problem: WeightProblem, W: Array) -> bool:
@@ -68,12 +68,12 @@ def may_grow(problem: WeightProblem, W: Array) -> bool:
     t = problem.targets
     if not (problem.prior.is_flat and t.are_classes):
         return False
-    sample = _sampled(problem)
+    sample = _draw_sample(problem)
     u = sample.targets.undecided(sample.design @ W)
     return any(flat_directions(sample.design.gram(in_doubt)).size for in_doubt in u.T)
 
 
-def _sampled(problem: WeightProblem) -> WeightProblem:
+def _draw_sample(problem: WeightProblem) -> WeightProblem:
     """A sample of the rows, with a prior: it may be separable where all rows are not."""
     n, size = problem.design.n_rows, _sample_size(problem)
     rows = np.sort(np.random.default_rng(0).choice(n, size, replace=False))
@@ -88,8 +88,12 @@ def _sampled(problem: WeightProblem) -> WeightProblem:
     )
 
 
-def _preconditioned(
-    problem: WeightProblem, W0: Array, shape: _Whole | _Kronecker, *, tol: float
+def _minimise_preconditioned(
+    problem: WeightProblem,
+    W0: Array,
+    shape: _HessianPreconditioner | _KroneckerPreconditioner,
+    *,
+    tol: float,
 ) -> Weights:
     """BFGS in coordinates in which what is like the Hessian at W0 is the identity."""
     passes = Passes(problem, hessian=False, surely_positive=False)
@@ -123,19 +127,19 @@ def _preconditioned(
 
 
 @dataclass(frozen=True)
-class _Whole:
+class _HessianPreconditioner:
     """The Hessian of a sample, scaled to all rows."""
 
     L: Array  # (M J, M J), its Cholesky factor
 
     @classmethod
-    def of(cls, sample: WeightProblem, W: Array, total: float) -> _Whole:
+    def of(cls, sample: WeightProblem, W: Array, total: float) -> _HessianPreconditioner:
         def terms(part: designs.Design, t: RowTargets) -> list[Array]:
             return [weighted_gram(part, t.curvature(t.latents(part @ W), surely_positive=True))]
 
         (H,) = sample.targets.total(sample.design, terms)
         H *= total / sample.targets.total_weight
-        return cls(_factor(sample.prior.add_to(H)))
+        return cls(_factorise(sample.prior.add_to(H)))
 
     def weights(self, U: Array) -> Array:
         """Return L^-T u, the weights at coordinates u."""
@@ -147,14 +151,14 @@ class _Whole:
 
 
 @dataclass(frozen=True)
-class _Kronecker:
+class _KroneckerPreconditioner:
     """A Kronecker product that is like the Hessian of a sample, for many weights."""
 
     L: Array  # (M, M), of the columns
     C: Array  # (J, J), of the outputs
 
     @classmethod
-    def of(cls, sample: WeightProblem, W: Array, total: float) -> _Kronecker:
+    def of(cls, sample: WeightProblem, W: Array, total: float) -> _KroneckerPreconditioner:
         J = sample.targets.n_outputs
 
         def terms(part: designs.Design, t: RowTargets) -> list[Array]:
@@ -168,7 +172,7 @@ class _Kronecker:
         own = np.full(len(G), np.mean(prior.precision))
         own[: prior.n_weights] = np.mean(prior.per_weight(J), axis=1)
         G[i, i] += own
-        return cls(_factor(G), _factor(V))
+        return cls(_factorise(G), _factorise(V))
 
     def weights(self, U: Array) -> Array:
         """L^-T U C^-1."""
@@ -181,7 +185,7 @@ class _Kronecker:
         return linalg.solve_lower(self.C, V.T).T
 
 
-def _factor(A: Array) -> Array:
+def _factorise(A: Array) -> Array:
     i = np.arange(len(A))
     A[i, i] += _RIDGE * float(np.mean(A[i, i])) + float(np.finfo(np.float64).tiny)
     return linalg.cholesky(A)

@@ -35,7 +35,9 @@ class ScaleMixtureFit(WeightNormal):
         E, last, reason = y * y, -np.inf, f"{_STEPS} steps were not enough"
         converged = False
         for n in range(1, _STEPS + 1):
-            found = cls._under(problem, rows, w * likelihood.step_curvature(np.sqrt(E), 0.0))
+            found = cls._fit_with_precisions(
+                problem, rows, w * likelihood.step_curvature(np.sqrt(E), 0.0)
+            )
             E = (y - rows @ found.weights.W[:, 0]) ** 2 + found.spread(rows)[:, 0, 0]
             bound = float(w @ likelihood.log_prob(np.sqrt(E), 0.0)) - found._divergence()
             if bound - last <= _GAIN:
@@ -46,7 +48,9 @@ class ScaleMixtureFit(WeightNormal):
         return replace(found, weights=ended, log_evidence=bound)
 
     @classmethod
-    def _under(cls, problem: WeightProblem, rows: Array, precisions: Array) -> ScaleMixtureFit:
+    def _fit_with_precisions(
+        cls, problem: WeightProblem, rows: Array, precisions: Array
+    ) -> ScaleMixtureFit:
         """Return the normal where rows have these precisions."""
         L = linalg.cholesky(problem.prior.add_to((rows.T * precisions) @ rows))
         W = linalg.solve_cholesky(L, rows.T @ (precisions * problem.targets.observed))[:, None]

@@ -230,10 +230,10 @@ class LatentPosterior:
         intercept = np.stack([draw[1] for draw in draws])
         if self.space.V is None:
             return coef, intercept
-        unseen = self._unseen(self.space.V, n_samples, rng)
+        unseen = self._sample_unseen(self.space.V, n_samples, rng)
         return coef + unseen, intercept - np.einsum("m,smc->sc", self.space.center, unseen)
 
-    def _unseen(self, V: Array, n_samples: int, rng: np.random.Generator) -> Array:
+    def _sample_unseen(self, V: Array, n_samples: int, rng: np.random.Generator) -> Array:
         """Draws of the weights along directions that no row has, from the prior."""
         Q = self.fit.problem.targets.Q
         free = np.sqrt(self.prior_variance) * rng.standard_normal((n_samples, len(V), Q.shape[1]))

@@ -158,7 +158,7 @@ class RowTargets:
     def value_and_slope(self, A: Array) -> tuple[Array, Array]:
         """log p(y | a) of each row, (n,), and the gradient in p of their weighted sum, (n, J)."""
         log_p, d1 = self.likelihood.value_and_slope(self.observed, A)
-        g = self._weighed(d1)
+        g = self._apply_weights(d1)
         return log_p, g @ self.Q if self._is_coupled else g[:, None]
 
     def summed(self, log_p: Array) -> float:
@@ -176,10 +176,10 @@ class RowTargets:
             u, Q = self.likelihood.curvature(y, A), self.Q
             q = u @ Q
             h = np.matmul(Q.T, u[:, :, None] * Q) - q[:, :, None] * q[:, None, :]
-            return self._weighed(h)
+            return self._apply_weights(h)
         d2 = -self.likelihood.d2(y, A)
         h1 = self.likelihood.step_curvature(y, A) if surely_positive else d2
-        return self._weighed(h1)[:, None, None]
+        return self._apply_weights(h1)[:, None, None]
 
     def expected(self, mean: Array, S: Array) -> tuple[Array, Array, Array]:
         """Value (n,), slope (n, J) and curvature (n, J, J), averaged over latent values.
@@ -195,13 +195,13 @@ class RowTargets:
             assert isinstance(likelihood, likelihoods.Averaged | likelihoods.Bernoulli)
             log_p, d1, h1 = likelihood.expected(y, mean, S[:, 0, 0])
             g, h = d1[:, None], h1[:, None, None]
-        return log_p, self._weighed(g), self._weighed(h)
+        return log_p, self._apply_weights(g), self._apply_weights(h)
 
     def expected_drift(self, mean: Array, S: Array, change: Array) -> Array:
         """How the average slope (n, 1) changes with S, to first order, for one latent value."""
         assert isinstance(self.likelihood, likelihoods.Averaged)
         d3 = self.likelihood.expected_d3(self.y, mean, S[:, 0, 0])
-        return self._weighed(0.5 * d3 * change[:, 0, 0])[:, None]
+        return self._apply_weights(0.5 * d3 * change[:, 0, 0])[:, None]
 
     def curvature_pullback(self, A: Array, S: Array) -> Array:
         """The gradient in p, (n, J), of the sum of tr(S h), for S (n, J, J)."""
@@ -209,9 +209,9 @@ class RowTargets:
         if isinstance(self.likelihood, likelihoods.Coupled):
             S_latent = np.matmul(np.matmul(self.Q, S), self.Q.T)
             g = self.likelihood.curvature_pullback(y, A, S_latent)
-            return self._weighed(g) @ self.Q
+            return self._apply_weights(g) @ self.Q
         g1 = -self.likelihood.d3(y, A) * S[:, 0, 0]
-        return self._weighed(g1)[:, None]
+        return self._apply_weights(g1)[:, None]
 
     def parameter_slopes(self, A: Array) -> tuple[Array, Array, Array]:
         """Derivatives in the likelihood's theta of value, slope and curvature, each (P, n)."""
@@ -258,7 +258,7 @@ class RowTargets:
         likelihood = self.likelihood
         return isinstance(likelihood, likelihoods.Likelihood) and likelihood.depends_on_difference
 
-    def _weighed(self, g: Array) -> Array:
+    def _apply_weights(self, g: Array) -> Array:
         if self.weights is None:
             return g
         w = self.weights

@@ -60,9 +60,9 @@ def nearest(
     start = variational_climb.Start(
         mode, laplace.L, lean, p.targets.total_weight, laplace.log_evidence
     )
-    ask = partial(_asked, p, remainder)
+    ask = partial(_pass_over_rows, p, remainder)
     if not p.targets.are_classes:
-        return _nearest_of_rates(laplace, start, ask, remainder)
+        return _find_nearest_of_rates(laplace, start, ask, remainder)
     end = variational_climb.climb(start, ask, tol=tol, max_steps=max_steps)
     if end is None:
         return laplace
@@ -71,7 +71,7 @@ def nearest(
     return NearestNormal(p, mean, end.L, laplace.log_evidence, end.bound)
 
 
-def _nearest_of_rates(
+def _find_nearest_of_rates(
     laplace: LaplaceFit,
     start: variational_climb.Start,
     ask: variational_climb.Question,
@@ -82,7 +82,9 @@ def _nearest_of_rates(
     p, L = laplace.problem, np.tril(start.L)
     with linalg.limited(len(L)):
         answer = ask(start.mode, start.L)
-        first = _Place(start.mode, L @ L.T, start.L, answer, ask, partial(_drift, p, remainder))
+        first = _RateCandidate(
+            start.mode, L @ L.T, start.L, answer, ask, partial(_slope_drift, p, remainder)
+        )
         end = rate_climb.climb(first)
     at, W = end.place, end.place.mean.reshape(p.shape)
     slope = float(np.max(np.abs(at.answer.slope)))
@@ -91,7 +93,7 @@ def _nearest_of_rates(
 
 
 @dataclass(frozen=True)
-class _Place:
+class _RateCandidate:
     """A normal of P weights of a rate, with its expected likelihood and derivatives."""
 
     mean: Array
@@ -111,20 +113,20 @@ class _Place:
         in_mean = float(self.answer.slope @ linalg.solve_cholesky(self._own, self.answer.slope))
         return 0.5 * in_mean + 0.25 * float(np.sum(V_change * V_change.T))
 
-    def narrower(self) -> _Place:
-        return self._at(self.mean, 2.0 * self.H, np.sqrt(2.0) * self.L)
+    def narrower(self) -> _RateCandidate:
+        return self._with_mean(self.mean, 2.0 * self.H, np.sqrt(2.0) * self.L)
 
-    def moved(self, pace: float) -> _Place:
+    def moved(self, pace: float) -> _RateCandidate:
         H = self.H + pace * (self.answer.hessian - self.H)
         L = linalg.cholesky(H, max_jitter=0.0)
         slope = pace * self.answer.slope + self.drift(self.mean, self.L, L)
-        return self._at(self.mean + linalg.solve_cholesky(self._own, slope), H, L)
+        return self._with_mean(self.mean + linalg.solve_cholesky(self._own, slope), H, L)
 
-    def centred(self, pace: float) -> _Place:
+    def centred(self, pace: float) -> _RateCandidate:
         step = linalg.solve_cholesky(self._own, self.answer.slope)
-        return self._at(self.mean + pace * step, self.H, self.L)
+        return self._with_mean(self.mean + pace * step, self.H, self.L)
 
-    def _at(self, mean: Array, H: Array, L: Array) -> _Place:
+    def _with_mean(self, mean: Array, H: Array, L: Array) -> _RateCandidate:
         return replace(self, mean=mean, H=H, L=L, answer=self.ask(mean, L))
 
     @property
@@ -133,12 +135,12 @@ class _Place:
         return linalg.cholesky(self.answer.hessian, max_jitter=0.0)
 
 
-def _asked(
+def _pass_over_rows(
     p: WeightProblem, remainder: Array | None, x: Array, L: Array
 ) -> variational_climb.Answer:
     """One pass over the rows."""
     W = p.prior.unpack(x, p.shape)
-    normal, mask = _normal(p, W, L), p.prior.mask
+    normal, mask = _build_normal(p, W, L), p.prior.mask
 
     def terms(part: designs.Design, t: RowTargets, v: Array | None) -> list[Array | float]:
         spread = _spread(normal, part, v)
@@ -153,10 +155,12 @@ def _asked(
     return variational_climb.Answer(float(value) - 0.5 * distance, in_mean, p.prior.add_to(gram))
 
 
-def _drift(p: WeightProblem, remainder: Array | None, x: Array, L: Array, L_next: Array) -> Array:
+def _slope_drift(
+    p: WeightProblem, remainder: Array | None, x: Array, L: Array, L_next: Array
+) -> Array:
     """How the slope in the mean changes with the covariance, to first order."""
     W = x.reshape(p.shape)
-    normal, following = _normal(p, W, L), _normal(p, W, L_next)
+    normal, following = _build_normal(p, W, L), _build_normal(p, W, L_next)
 
     def terms(part: designs.Design, t: RowTargets, v: Array | None) -> list[Array]:
         spread = _spread(normal, part, v)
@@ -167,7 +171,7 @@ def _drift(p: WeightProblem, remainder: Array | None, x: Array, L: Array, L_next
     return np.asarray(total).reshape(-1)
 
 
-def _normal(p: WeightProblem, W: Array, L: Array) -> WeightNormal:
+def _build_normal(p: WeightProblem, W: Array, L: Array) -> WeightNormal:
     return WeightNormal(p, Weights(W, np.nan, np.nan, 0, "", converged=False), L)
 
 

@@ -96,13 +96,13 @@ def climb(start: Start, ask: Question, *, tol: float, max_steps: int) -> End | N
         return None
     least = tol * start.nats
     with linalg.limited(len(start.L)):
-        first = _Place.of(start, ask)
+        first = _ClimbState.of(start, ask)
         if max(start.loss, start.log_evidence - first.answer.bound) < least:
             return None
-        return _climbed(first, ask, least, max_steps)
+        return _climb_bound(first, ask, least, max_steps)
 
 
-def _climbed(start: _Place, ask: Question, least: float, max_steps: int) -> End:
+def _climb_bound(start: _ClimbState, ask: Question, least: float, max_steps: int) -> End:
     """At the pace at which the bound rises."""
     at, pace, gain, n_steps, settled = start, 1.0, np.inf, 0, 0
     while settled < _SETTLED and n_steps < max_steps:
@@ -121,7 +121,7 @@ def _climbed(start: _Place, ask: Question, least: float, max_steps: int) -> End:
 
 
 @dataclass(frozen=True)
-class _Place:
+class _ClimbState:
     """A normal, with its expected likelihood and derivatives."""
 
     mean: Array
@@ -130,13 +130,13 @@ class _Place:
     answer: Answer
 
     @classmethod
-    def of(cls, start: Start, ask: Question) -> _Place:
+    def of(cls, start: Start, ask: Question) -> _ClimbState:
         L = np.tril(start.L)
         return cls(start.mode, L @ L.T, start.L, ask(start.mode, start.L))
 
-    def moved(self, pace: float, ask: Question) -> _Place:
+    def moved(self, pace: float, ask: Question) -> _ClimbState:
         """Some of the way to what is asked for: the mean by the Hessian that is reached."""
         H = self.H + pace * (self.answer.hessian - self.H)
         L = linalg.cholesky(H, max_jitter=0.0)
         mean = self.mean + pace * linalg.solve_cholesky(L, self.answer.slope)
-        return _Place(mean, H, L, ask(mean, L))
+        return _ClimbState(mean, H, L, ask(mean, L))

@@ -5,7 +5,7 @@ Each module has a function that returns a section, or None if the section does n
 
 from collections.abc import Callable
 
-from posterity.report.material import Material
+from posterity.report.material import ReportData
 from posterity.report.sections import (
     calibration,
     classes,
@@ -21,7 +21,7 @@ from posterity.report.sections import (
 )
 from posterity.report.sections.blocks import Section
 
-ORDER: tuple[Callable[[Material], Section | None], ...] = (
+ORDER: tuple[Callable[[ReportData], Section | None], ...] = (
     ranking.section,
     prediction.section,
     classes.section,
@@ -36,6 +36,6 @@ ORDER: tuple[Callable[[Material], Section | None], ...] = (
 )
 
 
-def of(material: Material) -> tuple[Section, ...]:
+def make_sections(material: ReportData) -> tuple[Section, ...]:
     """Return the sections that apply."""
     return tuple(found for make in ORDER if (found := make(material)) is not None)

@@ -7,7 +7,7 @@ from scipy import stats
 from posterity.arrays import Array
 from posterity.comparison.results import HeldOut
 from posterity.report import numbers, scales
-from posterity.report.material import Material
+from posterity.report.material import ReportData
 from posterity.report.sections import reliability
 from posterity.report.sections.blocks import Figure, Figures, Section
 from posterity.report.svg import Plot
@@ -19,13 +19,16 @@ _MOST_CLASSES = 8
 _FEWEST = 10  # rows of a class that gets a curve
 
 
-def section(material: Material) -> Section | None:
+def section(material: ReportData) -> Section | None:
     """For numbers, show PIT histogram and coverage; for classes, reliability curves."""
     held = material.story.held_out
     if held.pit is not None:
-        figures: tuple[Figure, ...] = _transform(held.pit), _coverage(held.pit)
+        figures: tuple[Figure, ...] = _draw_pit_histogram(held.pit), _draw_coverage(held.pit)
     elif held.probabilities is not None:
-        figures = _overall(held, held.probabilities), *_by_class(held, held.probabilities)
+        figures = (
+            _draw_reliability(held, held.probabilities),
+            *_draw_class_reliability(held, held.probabilities),
+        )
     else:
         return None
     lead = "Predicted probabilities match observed frequencies if the model is calibrated."
@@ -39,14 +42,16 @@ def histogram(pit: Array) -> tuple[Array, Array]:
     return edges, counts * (n_bins / len(pit))
 
 
-def _transform(pit: Array) -> Figure:
+def _draw_pit_histogram(pit: Array) -> Figure:
     n = len(pit)
     edges, density = histogram(pit)
     n_bins = len(density)
     low, high = np.array(stats.binom(n, 1.0 / n_bins).interval(_BAND)) * n_bins / n
     plot = Plot(
-        scales.shares("predicted probability of a lower value"),
-        scales.between(0.0, 1.08 * max(float(density.max()), high, 1.5), "observed / expected"),
+        scales.percent_scale("predicted probability of a lower value"),
+        scales.scale_between(
+            0.0, 1.08 * max(float(density.max()), high, 1.5), "observed / expected"
+        ),
     )
     gap = 0.06 / n_bins
     layers = [
@@ -58,28 +63,28 @@ def _transform(pit: Array) -> Figure:
     caption = (
         "The histogram of calibrated predictions is flat. A hump means that they are too wide, a "
         "valley too narrow, a slope biased. For calibrated predictions, nine in ten bars end in "
-        "the grey band. " + _verdict(density, low, high)
+        "the grey band. " + _count_bars_in_band(density, low, high)
     )
     told = f"Histogram of the probability integral transform of {n} rows in {n_bins} bins."
     return Figure(plot.picture(*layers, title=title, description=told), title, caption)
 
 
-def _verdict(density: Array, low: float, high: float) -> str:
+def _count_bars_in_band(density: Array, low: float, high: float) -> str:
     inside = np.count_nonzero((low <= density) & (density <= high))
     return f"Here {inside} of {len(density)} do."
 
 
-def coverage(pit: Array) -> Array:
+def observed_coverage(pit: Array) -> Array:
     """Return the share of rows inside each central interval, at the stated levels."""
     outside = np.abs(2.0 * pit - 1.0)
     return (outside[:, None] <= STATED).mean(axis=0)
 
 
-def _coverage(pit: Array) -> Figure:
+def _draw_coverage(pit: Array) -> Figure:
     n = len(pit)
-    share = coverage(pit)
+    share = observed_coverage(pit)
     low, high = np.array(stats.binom(n, STATED).interval(_BAND)) / n
-    plot = Plot(scales.shares("nominal coverage"), scales.shares("observed coverage"))
+    plot = Plot(scales.percent_scale("nominal coverage"), scales.percent_scale("observed coverage"))
     layers = [
         plot.area(STATED, low, high, "chance"),
         plot.line([0.0, 1.0], [0.0, 1.0], "rule"),
@@ -92,27 +97,27 @@ def _coverage(pit: Array) -> Figure:
         "Share of rows inside their central interval, for each nominal coverage. Above the "
         "diagonal, intervals are wider than necessary; below, too narrow. The grey band shows "
         "random variation. The 90 % interval contains "
-        f"{numbers.percent(float(share[nominal]), 1)} of the rows."
+        f"{numbers.format_percent(float(share[nominal]), 1)} of the rows."
     )
     told = "Nominal against observed coverage, from 10 to 99 per cent."
     return Figure(plot.picture(*layers, title=title, description=told), title, caption)
 
 
-def _overall(held: HeldOut, p: Array) -> Figure:
+def _draw_reliability(held: HeldOut, p: Array) -> Figure:
     if len(held.classes) == 2:
         stated, came, of = p[:, 1], held.y == 1, f"of {held.classes[1]}"
     else:
         stated, came, of = p.max(axis=1), p.argmax(axis=1) == held.y, "of the most probable class"
     title = "Reliability"
     caption = (
-        f"Rows grouped by the predicted probability {numbers.clipped(of, 40)}, and its observed "
+        f"Rows grouped by the predicted probability {numbers.clip_text(of, 40)}, and its observed "
         "frequency with 90 % intervals. On the diagonal, predictions of 70 % are correct in 70 % "
         "of rows."
     )
-    return Figure(reliability.picture(stated, came, title, of), title, caption)
+    return Figure(reliability.draw_reliability(stated, came, title, of), title, caption)
 
 
-def _by_class(held: HeldOut, p: Array) -> tuple[Figure, ...]:
+def _draw_class_reliability(held: HeldOut, p: Array) -> tuple[Figure, ...]:
     """Draw one curve per class if there are more than two classes."""
     if not 3 <= len(held.classes) <= _MOST_CLASSES:
         return ()
@@ -120,11 +125,12 @@ def _by_class(held: HeldOut, p: Array) -> tuple[Figure, ...]:
     if not usual:
         return ()
     plot = Plot(
-        scales.shares("predicted probability of the class"), scales.shares("observed frequency")
+        scales.percent_scale("predicted probability of the class"),
+        scales.percent_scale("observed frequency"),
     )
     layers: list[Markup] = [plot.line([0.0, 1.0], [0.0, 1.0], "rule")]
     for c in usual:
-        found = reliability.bins(p[:, c], held.y == c)
+        found = reliability.group_by_probability(p[:, c], held.y == c)
         layers += [
             plot.line(found.stated, found.came, f"c{c}"),
             plot.dots(found.stated, found.came, f"c{c}", radius=3.0),

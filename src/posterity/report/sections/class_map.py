@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 
 from posterity.arrays import Array
 from posterity.report import numbers, scales
-from posterity.report.material import Material
+from posterity.report.material import ReportData
 from posterity.report.sections.blocks import Figure
 from posterity.report.svg import Plot
 
@@ -17,7 +17,7 @@ _LOW, _HIGH = 1.0, 99.0  # per cent of the rows that the map spans
 _MOST_DOTS = 250
 
 
-def figures(material: Material) -> list[Figure]:
+def draw_map(material: ReportData) -> list[Figure]:
     """Draw the map, if two inputs are numbers and there are enough colours for the classes."""
     pair = material.of_kind("number")[:2]
     held = material.story.held_out
@@ -28,12 +28,15 @@ def figures(material: Material) -> list[Figure]:
     known = np.isfinite(seen[0]) & np.isfinite(seen[1])
     if np.count_nonzero(known) < 2:
         return []
-    x, y = (axis(values[known]) for values in seen)
-    known &= _within(seen[0], x) & _within(seen[1], y)
+    x, y = (tile_edges(values[known]) for values in seen)
+    known &= _is_within(seen[0], x) & _is_within(seen[1], y)
     p = _probabilities(material, pair, x, y)
     plot = Plot(_scale(x, pair[0]), _scale(y, pair[1]))
     classes = held.y[k].astype(np.intp)
-    layers = [*_tiles(plot, x, y, p), *_rows(plot, seen, known, classes, len(held.classes))]
+    layers = [
+        *_draw_tiles(plot, x, y, p),
+        *_draw_rows(plot, seen, known, classes, len(held.classes)),
+    ]
     title = "Map of probabilities"
     others = "" if len(material.names) == 2 else " All other inputs are at typical values."
     caption = (
@@ -45,7 +48,7 @@ def figures(material: Material) -> list[Figure]:
     return [Figure(plot.picture(*layers, title=title, description=told), title, caption, legend)]
 
 
-def axis(values: Array) -> Array:
+def tile_edges(values: Array) -> Array:
     """Return the edges of the tiles along one input."""
     low, high = np.percentile(values, [_LOW, _HIGH])
     if high <= low:
@@ -53,15 +56,15 @@ def axis(values: Array) -> Array:
     return np.linspace(low, high, _GRID + 1)
 
 
-def _within(values: Array, edges: Array) -> NDArray[np.bool_]:
+def _is_within(values: Array, edges: Array) -> NDArray[np.bool_]:
     return (edges[0] <= values) & (values <= edges[-1])
 
 
-def _scale(edges: Array, title: str) -> scales.Scale:
-    return scales.between(float(edges[0]), float(edges[-1]), numbers.clipped(title, 50))
+def _scale(edges: Array, title: str) -> scales.AxisScale:
+    return scales.scale_between(float(edges[0]), float(edges[-1]), numbers.clip_text(title, 50))
 
 
-def _probabilities(material: Material, pair: list[str], x: Array, y: Array) -> Array:
+def _probabilities(material: ReportData, pair: list[str], x: Array, y: Array) -> Array:
     """Return class probabilities at the centre of each tile, (rows, columns, C)."""
     middles = [0.5 * (edges[:-1] + edges[1:]) for edges in (x, y)]
     X, Y = np.meshgrid(*middles)
@@ -69,7 +72,7 @@ def _probabilities(material: Material, pair: list[str], x: Array, y: Array) -> A
     return np.asarray(material.story.model.predict_proba(frame)).reshape(*X.shape, -1)
 
 
-def _tiles(plot: Plot, x: Array, y: Array, p: Array) -> list[Markup]:
+def _draw_tiles(plot: Plot, x: Array, y: Array, p: Array) -> list[Markup]:
     """Draw tiles of one class and level as one shape, runs of them as one box."""
     best, C = p.argmax(axis=2), p.shape[2]
     sure = (p.max(axis=2) - 1.0 / C) / (1.0 - 1.0 / C) if C > 1 else np.ones(best.shape)
@@ -77,13 +80,13 @@ def _tiles(plot: Plot, x: Array, y: Array, p: Array) -> list[Markup]:
     code = best * (_N_LEVELS + 1) + level
     shapes = []
     for value in np.unique(code):
-        rows, starts, ends = _runs(code == value)
+        rows, starts, ends = _find_runs(code == value)
         name = f"c{value // (_N_LEVELS + 1)} tile level{value % (_N_LEVELS + 1)}"
         shapes.append(plot.boxes(x[starts], x[ends], y[rows], y[rows + 1], name))
     return shapes
 
 
-def _runs(inside: NDArray[np.bool_]) -> tuple[NDArray[np.intp], ...]:
+def _find_runs(inside: NDArray[np.bool_]) -> tuple[NDArray[np.intp], ...]:
     """Return row, first column and end column of each run of true cells."""
     edge = np.zeros((len(inside), 1), dtype=np.int8)
     steps = np.diff(np.hstack([edge, inside.astype(np.int8), edge]), axis=1)
@@ -91,7 +94,7 @@ def _runs(inside: NDArray[np.bool_]) -> tuple[NDArray[np.intp], ...]:
     return rows, starts, np.nonzero(steps == -1)[1]
 
 
-def _rows(
+def _draw_rows(
     plot: Plot, seen: list[Array], known: NDArray[np.bool_], classes: NDArray[np.intp], C: int
 ) -> list[Markup]:
     at = (known & (classes == c) for c in range(C))

@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from posterity.arrays import Array
 from posterity.report import numbers, scales
-from posterity.report.material import Material
+from posterity.report.material import ReportData
 from posterity.report.sections import prediction
 from posterity.report.sections.blocks import Figure, Figures, Section
 from posterity.report.svg import Plot
@@ -25,7 +25,7 @@ _SIZE = {"width": 330.0, "height": 230.0, "left": 64.0}
 
 
 @dataclass(frozen=True, eq=False)
-class Question:
+class InputGrid:
     """Values of one input at which the model predicts."""
 
     name: str
@@ -34,18 +34,18 @@ class Question:
     labels: tuple[str, ...]  # names of categories; empty for numbers and dates
 
 
-def section(material: Material) -> Section | None:
+def section(material: ReportData) -> Section | None:
     """Draw curves over the most important inputs, from one prediction of all rows."""
     asked = [
         q
         for name in material.names[: material.leading(3, _MOST_INPUTS)]
-        if (q := _question(material, name))
+        if (q := _make_grid(material, name))
     ]
     if not asked:
         return None
     frame = pl.concat([material.rows_of({q.name: q.cells}) for q in asked])
     cuts = np.cumsum([len(q.cells) for q in asked])[:-1]
-    draw = _Numbers.of if material.story.is_regression else _Chances.of
+    draw = NumberCurves.of if material.story.is_regression else ProbabilityCurves.of
     drawing = draw(material, frame)
     answers = np.split(drawing.answers, cuts)
     figures = tuple(drawing.figure(material, q, a) for q, a in zip(asked, answers, strict=True))
@@ -53,32 +53,34 @@ def section(material: Material) -> Section | None:
     return Section("curves", "Effect of each input", lead, (Figures(figures, small=True),))
 
 
-def _question(material: Material, name: str) -> Question | None:
+def _make_grid(material: ReportData, name: str) -> InputGrid | None:
     if material.kind(name) == "category":
         levels = material.part(name).levels[:_MOST_LEVELS]
         places = np.arange(len(levels), dtype=np.float64)
-        return Question(name, places, list(levels), tuple(levels)) if levels else None
+        return InputGrid(name, places, list(levels), tuple(levels)) if levels else None
     values = material.values(name, material.sample)
     known = values[np.isfinite(values)]
     if not len(known):
         return None
     low, high = np.percentile(known, _ENDS)
     grid = material.grid(name, low, high, _GRID)
-    return Question(name, grid, material.column(name, grid), ())
+    return InputGrid(name, grid, material.column(name, grid), ())
 
 
-def _axis(material: Material, asked: Question) -> scales.Scale:
-    title = numbers.clipped(asked.name, 40)
+def _make_axis(material: ReportData, asked: InputGrid) -> scales.AxisScale:
+    title = numbers.clip_text(asked.name, 40)
     if asked.labels:
         n = len(asked.labels)
-        return scales.names(asked.labels, title, length=12 if n <= 3 else 6 if n <= 6 else 3)
+        return scales.category_scale(
+            asked.labels, title, length=12 if n <= 3 else 6 if n <= 6 else 3
+        )
     if material.kind(asked.name) == "date":
-        return scales.days(asked.places, title, count=3)
-    return scales.linear(asked.places, title, count=4)
+        return scales.date_scale(asked.places, title, count=3)
+    return scales.linear_scale(asked.places, title, count=4)
 
 
 @dataclass(frozen=True, eq=False)
-class _Numbers:
+class NumberCurves:
     """Bands of a number, all on one vertical scale so that inputs can be compared."""
 
     answers: Array  # (n, 5)
@@ -88,20 +90,20 @@ class _Numbers:
     )
 
     @classmethod
-    def of(cls, material: Material, frame: pl.DataFrame) -> _Numbers:
+    def of(cls, material: ReportData, frame: pl.DataFrame) -> NumberCurves:
         return cls(material.quantiles(frame))
 
-    def figure(self, material: Material, asked: Question, q: Array) -> Figure:
-        y = scales.linear(self.answers, material.story.schema.target, count=4)
-        plot = Plot(_axis(material, asked), y, **_SIZE)
+    def figure(self, material: ReportData, asked: InputGrid, q: Array) -> Figure:
+        y = scales.linear_scale(self.answers, material.story.schema.target, count=4)
+        plot = Plot(_make_axis(material, asked), y, **_SIZE)
         if len(q) > 1 and not asked.labels:
-            layers = prediction.bands(plot, asked.places, q)
+            layers = prediction.draw_bands(plot, asked.places, q)
         else:
-            layers = _points(plot, asked.places, q)
-        return _figure(plot, layers, asked, material.story.schema.target)
+            layers = _draw_points(plot, asked.places, q)
+        return _build_figure(plot, layers, asked, material.story.schema.target)
 
 
-def _points(plot: Plot, x: Array, q: Array) -> list[Markup]:
+def _draw_points(plot: Plot, x: Array, q: Array) -> list[Markup]:
     return [
         plot.sticks(x, q[:, 0], q[:, 4], "outer thick"),
         plot.sticks(x, q[:, 1], q[:, 3], "inner thick"),
@@ -110,7 +112,7 @@ def _points(plot: Plot, x: Array, q: Array) -> list[Markup]:
 
 
 @dataclass(frozen=True, eq=False)
-class _Chances:
+class ProbabilityCurves:
     """Probabilities of the second of two classes, or of the most frequent of several."""
 
     answers: Array  # (n, C)
@@ -118,7 +120,7 @@ class _Chances:
     classes: tuple[str, ...]
 
     @classmethod
-    def of(cls, material: Material, frame: pl.DataFrame) -> _Chances:
+    def of(cls, material: ReportData, frame: pl.DataFrame) -> ProbabilityCurves:
         p = np.asarray(material.story.model.predict_proba(frame), dtype=np.float64)
         held = material.story.held_out
         usual = np.argsort(
@@ -134,15 +136,17 @@ class _Chances:
             return f"The line is the probability of {self.classes[1]}."
         return "Each line is the probability of a class."
 
-    def figure(self, material: Material, asked: Question, p: Array) -> Figure:
+    def figure(self, material: ReportData, asked: InputGrid, p: Array) -> Figure:
         classes = self.classes
         title = f"P({classes[1]})" if len(classes) == 2 else "probability"
-        plot = Plot(_axis(material, asked), scales.shares(numbers.clipped(title, 24)), **_SIZE)
+        plot = Plot(
+            _make_axis(material, asked), scales.percent_scale(numbers.clip_text(title, 24)), **_SIZE
+        )
         layers = [layer for c in self.shown for layer in self._line(plot, asked, p[:, c], c)]
         legend = tuple((f"dots c{c % 8}", classes[c]) for c in self.shown if len(classes) > 2)
-        return _figure(plot, layers, asked, "class probabilities", legend)
+        return _build_figure(plot, layers, asked, "class probabilities", legend)
 
-    def _line(self, plot: Plot, asked: Question, p: Array, c: int) -> list[Markup]:
+    def _line(self, plot: Plot, asked: InputGrid, p: Array, c: int) -> list[Markup]:
         name = "accent" if self.shown == (1,) else f"c{c % 8}"
         if asked.labels or len(p) == 1:
             return [
@@ -152,13 +156,13 @@ class _Chances:
         return [plot.line(asked.places, p, name)]
 
 
-def _figure(
+def _build_figure(
     plot: Plot,
     layers: list[Markup],
-    asked: Question,
+    asked: InputGrid,
     what: str,
     legend: tuple[tuple[str, str], ...] = (),
 ) -> Figure:
-    title = numbers.clipped(asked.name, 40)
+    title = numbers.clip_text(asked.name, 40)
     told = f"{what} over {asked.name}."
     return Figure(plot.picture(*layers, title=title, description=told), title, "", legend)

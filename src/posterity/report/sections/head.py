@@ -29,22 +29,22 @@ def head(story: Story) -> Head:
         story.title,
         story.source,
         story.schema.target,
-        _verdict(story),
-        tuple(_facts(story)),
+        _write_verdict(story),
+        tuple(_list_facts(story)),
         (*story.notes, *story.schema.notes),
         story.predict_command,
     )
 
 
-def _facts(story: Story) -> list[tuple[str, str]]:
+def _list_facts(story: Story) -> list[tuple[str, str]]:
     used = len(story.held_out.rows)
     inputs, dropped = len(story.schema.inputs), len(story.schema.dropped)
     left_out = f", {dropped} ignored" if dropped else ""
-    rows = numbers.count(story.n_rows)
+    rows = numbers.format_count(story.n_rows)
     facts = [
         ("Target", story.schema.target),
         ("Task", story.schema.task),
-        ("Rows", rows if used == story.n_rows else f"{rows}, {numbers.count(used)} scored"),
+        ("Rows", rows if used == story.n_rows else f"{rows}, {numbers.format_count(used)} scored"),
         ("Inputs", f"{inputs}{left_out}"),
         ("Model", story.model_name),
     ]
@@ -52,26 +52,27 @@ def _facts(story: Story) -> list[tuple[str, str]]:
     return [*facts, ("Classes", str(classes))] if classes else facts
 
 
-def _verdict(story: Story) -> str:
+def _write_verdict(story: Story) -> str:
     if story.comparison is not None:
         return story.comparison.verdict
-    score = numbers.short(float(np.mean(story.held_out.log_prob)))
-    measured = numbers.plural(len(story.held_out.rows), "row")
-    return f"The mean log score on {measured} is {score}. {_trust(story)}"
+    score = numbers.format_short(float(np.mean(story.held_out.log_prob)))
+    measured = numbers.format_plural(len(story.held_out.rows), "row")
+    return f"The mean log score on {measured} is {score}. {_describe_calibration(story)}"
 
 
-def _trust(story: Story) -> str:
+def _describe_calibration(story: Story) -> str:
     """Return a sentence that compares predicted and observed frequencies."""
     held = story.held_out
     if held.quantiles is not None:
         inside = np.mean((held.quantiles[:, 0] <= held.y) & (held.y <= held.quantiles[:, -1]))
-        share, stated = numbers.percent(float(inside)), numbers.percent(_NOMINAL)
+        share, stated = numbers.format_percent(float(inside)), numbers.format_percent(_NOMINAL)
         return f"The {stated} intervals contain {share} of the observed values."
     if held.probabilities is None:
         return ""
     right = np.mean(np.argmax(held.probabilities, axis=1) == held.y)
-    stated = numbers.percent(float(np.mean(np.max(held.probabilities, axis=1))))
+    stated = numbers.format_percent(float(np.mean(np.max(held.probabilities, axis=1))))
     return (
-        f"The most probable class is correct in {numbers.percent(float(right))} of rows, with a "
+        f"The most probable class is correct in {numbers.format_percent(float(right))} of rows, "
+        "with a "
         f"mean predicted probability of {stated}."
     )

@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 
 from posterity.arrays import Array
 from posterity.report import numbers, scales
-from posterity.report.material import Material, some
+from posterity.report.material import ReportData, draw_positions
 from posterity.report.sections.blocks import Figure, Figures, Section
 from posterity.report.svg import Plot
 
@@ -15,12 +15,12 @@ _GRID = 81
 DOMINATES = 0.8  # share of the total importance of a dominant input
 
 
-def section(material: Material) -> Section | None:
+def section(material: ReportData) -> Section | None:
     """Compare predictive distributions with observed values; None for classification."""
     held = material.story.held_out
     if held.quantiles is None:
         return None
-    figures = [_intervals(material, held.quantiles), *_band(material)]
+    figures = [_draw_intervals(material, held.quantiles), *_draw_dominant_input(material)]
     lead = (
         f"Distributions predicted by {material.story.model_name} for {material.story.seen}, and "
         "the observed values."
@@ -28,27 +28,30 @@ def section(material: Material) -> Section | None:
     return Section("prediction", "Predictions", lead, (Figures(tuple(figures)),))
 
 
-def _intervals(material: Material, quantiles: Array) -> Figure:
+def _draw_intervals(material: ReportData, quantiles: Array) -> Figure:
     held, story = material.story.held_out, material.story
-    k = material.shown[some(len(material.shown), _N_STICKS, np.random.default_rng(story.seed))]
+    k = material.shown[
+        draw_positions(len(material.shown), _N_STICKS, np.random.default_rng(story.seed))
+    ]
     y, q = held.y[k].astype(np.float64), quantiles[k]
     x, inside = q[:, 2], (q[:, 0] <= held.y[k]) & (held.y[k] <= q[:, -1])
     target = story.schema.target
-    axis = scales.linear(np.concatenate([y, q[:, 0], q[:, -1]]), f"observed {target}")
-    plot = Plot(scales.linear(x, f"predicted {target} (median)"), axis)
+    axis = scales.linear_scale(np.concatenate([y, q[:, 0], q[:, -1]]), f"observed {target}")
+    plot = Plot(scales.linear_scale(x, f"predicted {target} (median)"), axis)
     ends = np.array([plot.x.low, plot.x.high])
     tips = [
-        _told(story.row_number(int(r)), a, b) for r, a, b in zip(held.rows[k], y, q, strict=True)
+        _describe_row(story.row_number(int(r)), a, b)
+        for r, a, b in zip(held.rows[k], y, q, strict=True)
     ]
     layers = [
         plot.sticks(x, q[:, 0], q[:, -1], "outer"),
         plot.sticks(x, q[:, 1], q[:, -2], "inner"),
         plot.line(ends, ends, "rule"),
-        plot.dots(x[inside], y[inside], "ink", tips=_at(tips, inside)),
-        plot.dots(x[~inside], y[~inside], "warn", tips=_at(tips, ~inside)),
+        plot.dots(x[inside], y[inside], "ink", tips=_select_texts(tips, inside)),
+        plot.dots(x[~inside], y[~inside], "warn", tips=_select_texts(tips, ~inside)),
     ]
     title = "Predicted and observed"
-    share = numbers.percent(float(np.mean(inside)))
+    share = numbers.format_percent(float(np.mean(inside)))
     caption = (
         "Each dot is a row; the bar behind it shows the 50 % (dark) and 90 % (light) interval. "
         f"{share} of these dots lie inside their 90 % interval; 90 % is ideal."
@@ -58,16 +61,18 @@ def _intervals(material: Material, quantiles: Array) -> Figure:
     return Figure(plot.picture(*layers, title=title, description=told), title, caption, legend)
 
 
-def _told(row: int, y: float, q: Array) -> str:
-    low, high = numbers.short(float(q[0])), numbers.short(float(q[-1]))
-    return f"row {numbers.count(row)}: {numbers.short(y)}; 90 % between {low} and {high}"
+def _describe_row(row: int, y: float, q: Array) -> str:
+    low, high = numbers.format_short(float(q[0])), numbers.format_short(float(q[-1]))
+    return (
+        f"row {numbers.format_count(row)}: {numbers.format_short(y)}; 90 % between {low} and {high}"
+    )
 
 
-def _at(texts: list[str], chosen: NDArray[np.bool_]) -> list[str]:
+def _select_texts(texts: list[str], chosen: NDArray[np.bool_]) -> list[str]:
     return [text for text, shown in zip(texts, chosen.tolist(), strict=True) if shown]
 
 
-def dominant(material: Material) -> str | None:
+def dominant_input(material: ReportData) -> str | None:
     """Return the number or date that dominates the prediction, if there is one."""
     drops = np.array([max(one.drop, 0.0) for one in material.importance])
     found = material.of_kind("number", "date")
@@ -77,9 +82,9 @@ def dominant(material: Material) -> str | None:
     return found[0] if alone else None
 
 
-def _band(material: Material) -> list[Figure]:
+def _draw_dominant_input(material: ReportData) -> list[Figure]:
     """Draw the distribution as a band over the dominant input, if there is one."""
-    name = dominant(material)
+    name = dominant_input(material)
     if name is None:
         return []
     values = material.values(name, material.measured(material.shown))
@@ -90,11 +95,11 @@ def _band(material: Material) -> list[Figure]:
     beside = values >= grid[0]
     q = material.quantiles(material.rows_of({name: material.column(name, grid)}))
     seen, y = values[beside], material.story.held_out.y[material.shown][beside].astype(np.float64)
-    axis = scales.days if material.kind(name) == "date" else scales.linear
+    axis = scales.date_scale if material.kind(name) == "date" else scales.linear_scale
     target = material.story.schema.target
-    plot = Plot(axis(seen, name), scales.linear(np.concatenate([y, q.ravel()]), target))
-    layers = [*bands(plot, grid, q), plot.dots(seen, y, "ink", radius=2.0)]
-    title = f"{target} over {numbers.clipped(name, 40)}"
+    plot = Plot(axis(seen, name), scales.linear_scale(np.concatenate([y, q.ravel()]), target))
+    layers = [*draw_bands(plot, grid, q), plot.dots(seen, y, "ink", radius=2.0)]
+    title = f"{target} over {numbers.clip_text(name, 40)}"
     others = "" if len(material.names) == 1 else ", all other inputs at typical values"
     caption = (
         f"Predicted distribution of {target} over {name}{others}. Line: median; dark band: 50 % "
@@ -104,7 +109,7 @@ def _band(material: Material) -> list[Figure]:
     return [Figure(plot.picture(*layers, title=title, description=told), title, caption)]
 
 
-def bands(plot: Plot, x: Array, q: Array) -> list[Markup]:
+def draw_bands(plot: Plot, x: Array, q: Array) -> list[Markup]:
     """Draw the bands and the median of quantiles (n, 5) at ascending x."""
     return [
         plot.area(x, q[:, 0], q[:, 4], "outer"),

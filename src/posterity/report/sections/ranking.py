@@ -5,7 +5,7 @@ from markupsafe import Markup
 
 from posterity.comparison.results import Comparison, Result
 from posterity.report import numbers, scales
-from posterity.report.material import Material
+from posterity.report.material import ReportData
 from posterity.report.sections.blocks import (
     Block,
     Figure,
@@ -16,13 +16,13 @@ from posterity.report.sections.blocks import (
     Table,
     Text,
 )
-from posterity.report.svg import Plot, room_for
+from posterity.report.svg import Plot, label_margin
 
 _STEP = 26.0  # between two models in the figure
 _FAR = 4.0  # times the typical difference; models beyond it get a mark at the edge
 
 
-def section(material: Material) -> Section | None:
+def section(material: ReportData) -> Section | None:
     """Show the ranking; None if there is only one model."""
     found = material.story.comparison
     if found is None or len(found.results) < 2:
@@ -31,8 +31,9 @@ def section(material: Material) -> Section | None:
     if found.skipped:
         blocks += [Text("Not scored:"), Items(tuple(f"{s.name}: {s.why}" for s in found.skipped))]
     lead = (
-        f"{found.folds}-fold cross-validation of {numbers.plural(len(found.results), 'model')} on "
-        f"{numbers.plural(found.n_rows, 'row')}; all models use the same folds."
+        f"{found.folds}-fold cross-validation of "
+        f"{numbers.format_plural(len(found.results), 'model')} on "
+        f"{numbers.format_plural(found.n_rows, 'row')}; all models use the same folds."
     )
     return Section("ranking", "Ranking of models", lead, tuple(blocks))
 
@@ -54,44 +55,46 @@ def _picture(results: tuple[Result, ...], title: str) -> Markup:
     y = np.arange(n - 1, -1, -1, dtype=np.float64)
     lost = -np.array([r.behind for r in results])
     error = 2.0 * np.nan_to_num([r.behind_error for r in results])
-    edge = _edge(lost)
+    edge = _axis_limit(lost)
     near = lost >= edge
     ends = np.concatenate([(lost - error)[near], (lost + error)[near], np.zeros(1)])
-    x_scale = scales.linear(ends, "nats per row")
-    names = scales.names([r.name for r in reversed(results)], length=22)
+    x_scale = scales.linear_scale(ends, "nats per row")
+    names = scales.category_scale([r.name for r in reversed(results)], length=22)
     height = _STEP * n + 54.0
-    plot = Plot(x_scale, names, height=height, left=room_for(names))
+    plot = Plot(x_scale, names, height=height, left=label_margin(names))
     far = ~near & (lost < x_scale.low)
     baseline = np.array([r.baseline for r in results])
     layers = [
         plot.line([0.0, 0.0], [-0.5, n - 0.5], "rule"),
         plot.bars((lost - error)[~far], (lost + error)[~far], y[~far], "muted"),
         *(
-            plot.dots(lost[at], y[at], name, radius=5.0, tips=_tips(results, at))
+            plot.dots(lost[at], y[at], name, radius=5.0, tips=_list_tooltips(results, at))
             for at, name in ((~far & ~baseline, "accent"), (~far & baseline, "hollow"))
         ),
-        plot.texts(np.full(far.sum(), x_scale.low), y[far], _beyond(lost[far]), "beyond"),
+        plot.texts(
+            np.full(far.sum(), x_scale.low), y[far], _label_beyond_axis(lost[far]), "beyond"
+        ),
     ]
     best = results[0].name
     told = f"{n} models from best to worst; the best is {best}."
     return plot.picture(*layers, title=title, description=told)
 
 
-def _edge(lost: np.ndarray) -> float:
+def _axis_limit(lost: np.ndarray) -> float:
     """Return the lower end of the axis, so that one bad model does not compress all others."""
     behind = np.sort(-lost[np.isfinite(lost)])
     typical = float(np.median(behind[behind > 0.0])) if (behind > 0.0).any() else 0.0
     return -min(float(behind[-1]), _FAR * typical) if len(behind) else 0.0
 
 
-def _beyond(lost: np.ndarray) -> list[str]:
+def _label_beyond_axis(lost: np.ndarray) -> list[str]:
     arrow = "\N{LEFTWARDS ARROW}"
-    return [f"{arrow} {numbers.short(value)}" for value in lost.tolist()]
+    return [f"{arrow} {numbers.format_short(value)}" for value in lost.tolist()]
 
 
-def _tips(results: tuple[Result, ...], at: np.ndarray) -> list[str]:
+def _list_tooltips(results: tuple[Result, ...], at: np.ndarray) -> list[str]:
     return [
-        f"{r.name}: {numbers.short(r.behind)} below the best"
+        f"{r.name}: {numbers.format_short(r.behind)} below the best"
         for r, shown in zip(results, at, strict=True)
         if shown
     ]
@@ -121,24 +124,24 @@ def _table(found: Comparison) -> Table:
 
 def _row(result: Result, best: Result, regression: bool) -> Row:
     figures = (
-        (numbers.short(result.rmse, 4), numbers.percent(result.coverage))
+        (numbers.format_short(result.rmse, 4), numbers.format_percent(result.coverage))
         if regression
-        else (numbers.percent(result.accuracy, 1),)
+        else (numbers.format_percent(result.accuracy, 1),)
     )
     cells = (
         result.name,
         _with_error(result.log_score, result.standard_error),
         _with_error(result.behind, result.behind_error) if result.behind > 0.0 else numbers.DASH,
         *figures,
-        numbers.short(result.calibration, 2),
-        numbers.short(result.log_evidence, 4),
-        numbers.short(result.fit_seconds, 2),
-        numbers.short(1000.0 * result.predict_seconds, 2),
-        numbers.size(result.n_bytes),
+        numbers.format_short(result.calibration, 2),
+        numbers.format_short(result.log_evidence, 4),
+        numbers.format_short(result.fit_seconds, 2),
+        numbers.format_short(1000.0 * result.predict_seconds, 2),
+        numbers.format_bytes(result.n_bytes),
     )
     mark = "baseline" if result.baseline else "best" if result is best else ""
     return Row(cells, mark)
 
 
 def _with_error(value: float, error: float) -> str:
-    return f" {numbers.PLUS_MINUS} ".join(numbers.with_error(value, error))
+    return f" {numbers.PLUS_MINUS} ".join(numbers.format_with_error(value, error))

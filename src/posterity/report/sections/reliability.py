@@ -16,7 +16,7 @@ _ROWS_A_BIN = 20
 
 
 @dataclass(frozen=True, eq=False)
-class Bins:
+class ReliabilityBins:
     """Predicted probability, observed frequency and its 90 % interval of groups of rows."""
 
     stated: Array
@@ -25,7 +25,7 @@ class Bins:
     high: Array
 
 
-def bins(stated: Array, came: NDArray[np.bool_]) -> Bins:
+def group_by_probability(stated: Array, came: NDArray[np.bool_]) -> ReliabilityBins:
     """Group rows into equal bins; intervals of the frequency use a Beta(1/2, 1/2) prior."""
     order = np.argsort(stated, kind="stable")
     n_bins = int(np.clip(len(order) // _ROWS_A_BIN, 1, _MOST_BINS))
@@ -33,13 +33,16 @@ def bins(stated: Array, came: NDArray[np.bool_]) -> Bins:
     n = np.array([len(g) for g in groups], dtype=np.float64)
     k = np.array([np.count_nonzero(came[g]) for g in groups], dtype=np.float64)
     low, high = stats.beta(k + 0.5, n - k + 0.5).interval(0.9)
-    return Bins(np.array([stated[g].mean() for g in groups]), k / n, low, high)
+    return ReliabilityBins(np.array([stated[g].mean() for g in groups]), k / n, low, high)
 
 
-def picture(stated: Array, came: NDArray[np.bool_], title: str, of: str) -> Markup:
+def draw_reliability(stated: Array, came: NDArray[np.bool_], title: str, of: str) -> Markup:
     """Draw the curve of one class, with intervals and the diagonal."""
-    found = bins(stated, came)
-    plot = Plot(scales.shares(f"predicted probability {of}"), scales.shares("observed frequency"))
+    found = group_by_probability(stated, came)
+    plot = Plot(
+        scales.percent_scale(f"predicted probability {of}"),
+        scales.percent_scale("observed frequency"),
+    )
     layers = [
         plot.line([0.0, 1.0], [0.0, 1.0], "rule"),
         plot.sticks(found.stated, found.low, found.high, "muted"),

@@ -1,10 +1,10 @@
 """Section with the command that makes the report, the inferred schema and versions."""
 
-from posterity.report.material import Material
+from posterity.report.material import ReportData
 from posterity.report.sections.blocks import Block, Code, Items, Row, Section, Table, Text
 
 
-def section(material: Material) -> Section:
+def section(material: ReportData) -> Section:
     """Show the exact command, the inferred schema, ignored columns and versions."""
     story = material.story
     blocks: list[Block] = [Code(story.command)]
@@ -16,12 +16,12 @@ def section(material: Material) -> Section:
     if story.schema.dropped:
         rows = tuple(Row((one.name, one.why)) for one in story.schema.dropped)
         blocks.append(Table("Ignored columns.", ("Column", "Reason"), rows, words=(0, 1)))
-    blocks.append(_circumstances(material))
+    blocks.append(_list_settings(material))
     lead = "Run on the same file, this command gives the same numbers."
     return Section("reproduce", "How to reproduce this report", lead, tuple(blocks))
 
 
-def _circumstances(material: Material) -> Table:
+def _list_settings(material: ReportData) -> Table:
     story = material.story
     rows = [Row(("seed", str(story.seed)))]
     if story.comparison is not None:

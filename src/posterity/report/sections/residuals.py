@@ -5,7 +5,7 @@ from scipy import stats
 
 from posterity.arrays import Array
 from posterity.report import numbers, scales
-from posterity.report.material import Material
+from posterity.report.material import ReportData
 from posterity.report.sections.blocks import Figure, Figures, Section
 from posterity.report.svg import Plot
 
@@ -17,7 +17,7 @@ _EVEN = (
 )
 
 
-def section(material: Material) -> Section | None:
+def section(material: ReportData) -> Section | None:
     """Draw residuals over the prediction and the most important number, and their quantiles."""
     held = material.story.held_out
     if held.mean is None or held.pit is None:
@@ -26,33 +26,33 @@ def section(material: Material) -> Section | None:
     left = held.y[k].astype(np.float64) - held.mean[k]
     if not np.isfinite(left).any():
         return None
-    figures = [_over(held.mean[k], left, "the prediction", "predicted mean", _EVEN)]
-    figures += [*_over_input(material, left), _quantiles(standardised(held.pit))]
+    figures = [_draw_residuals(held.mean[k], left, "the prediction", "predicted mean", _EVEN)]
+    figures += [*_draw_over_input(material, left), _draw_quantiles(standardise_residuals(held.pit))]
     lead = "Observed value minus predicted mean; a pattern is something that the model misses."
     return Section("residuals", "Residuals", lead, (Figures(tuple(figures)),))
 
 
-def standardised(pit: Array) -> Array:
+def standardise_residuals(pit: Array) -> Array:
     """Transform residuals to standard normals under the predicted distributions, and sort them."""
     return np.sort(stats.norm.ppf(np.clip(pit, _SMALLEST, 1.0 - _SMALLEST)))
 
 
-def _over(
+def _draw_residuals(
     x: Array, left: Array, what: str, title: str, caption: str, *, dates: bool = False
 ) -> Figure:
     shown = np.isfinite(x) & np.isfinite(left)
-    axis = scales.days if dates else scales.linear
-    plot = Plot(axis(x[shown], title), scales.linear(np.append(left[shown], 0.0), "residual"))
+    axis = scales.date_scale if dates else scales.linear_scale
+    plot = Plot(axis(x[shown], title), scales.linear_scale(np.append(left[shown], 0.0), "residual"))
     layers = [
         plot.line([plot.x.low, plot.x.high], [0.0, 0.0], "rule"),
         plot.dots(x[shown], left[shown], "ink"),
     ]
-    name = f"Residuals over {numbers.clipped(what, 40)}"
+    name = f"Residuals over {numbers.clip_text(what, 40)}"
     told = f"{np.count_nonzero(shown)} rows."
     return Figure(plot.picture(*layers, title=name, description=told), name, caption)
 
 
-def _over_input(material: Material, left: Array) -> list[Figure]:
+def _draw_over_input(material: ReportData, left: Array) -> list[Figure]:
     numeric = material.of_kind("number", "date")
     if not numeric:
         return []
@@ -61,18 +61,18 @@ def _over_input(material: Material, left: Array) -> list[Figure]:
     if not np.isfinite(values).any():
         return []
     caption = f"The same rows over {numeric[0]}, the most important number."
-    return [_over(values, left, numeric[0], numeric[0], caption, dates=dates)]
+    return [_draw_residuals(values, left, numeric[0], numeric[0], caption, dates=dates)]
 
 
-def _quantiles(z: Array) -> Figure:
+def _draw_quantiles(z: Array) -> Figure:
     n = len(z)
     rank = np.unique(np.linspace(0, n - 1, min(n, 300)).astype(np.intp))
     expected = stats.norm.ppf((rank + 0.5) / n)
     low, high = (stats.norm.ppf(stats.beta.ppf(p, rank + 1, n - rank)) for p in _ENDS)
     everything = np.concatenate([z, expected, low, high])
     plot = Plot(
-        scales.linear(expected, "standard normal quantile"),
-        scales.linear(everything, "standardised residual"),
+        scales.linear_scale(expected, "standard normal quantile"),
+        scales.linear_scale(everything, "standardised residual"),
     )
     ends = np.array([plot.x.low, plot.x.high])
     layers = [

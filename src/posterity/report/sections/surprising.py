@@ -6,27 +6,28 @@ import numpy as np
 
 from posterity.comparison.results import HeldOut
 from posterity.report import numbers
-from posterity.report.material import Material
+from posterity.report.material import ReportData
 from posterity.report.sections import cells
 from posterity.report.sections.blocks import Row, Section, Table
 
 _MOST = 10
 
 
-def section(material: Material) -> Section | None:
+def section(material: ReportData) -> Section | None:
     """Show the least probable rows with their predictions and observed values."""
     story, held = material.story, material.story.held_out
     if not len(held.rows):
         return None
     order = np.argsort(held.log_prob, kind="stable")[:_MOST]
-    names = cells.columns(material)
-    said = _class_said if held.probabilities is not None else _number_said
+    names = cells.shown_inputs(material)
+    said = _describe_class if held.probabilities is not None else _describe_number
     rows = tuple(_row(material, int(k), names, said) for k in order)
     head = ("Row", f"Observed {story.schema.target}", "Predicted", "Log score", *names)
     words = (1, 2, *range(4, 4 + len(names)))
-    caption = f"Lowest log score first. {story.counting}" + cells.cut(material)
+    caption = f"Lowest log score first. {story.counting}" + cells.mention_hidden_inputs(material)
     lead = (
-        f"The {numbers.plural(len(rows), 'row')} with the lowest predicted probability. They are "
+        f"The {numbers.format_plural(len(rows), 'row')} with the lowest predicted probability. "
+        "They are "
         "often errors in the data, or cases that the inputs do not explain."
     )
     return Section(
@@ -35,34 +36,34 @@ def section(material: Material) -> Section | None:
 
 
 def _row(
-    material: Material, k: int, names: list[str], said: Callable[[HeldOut, int], tuple[str, str]]
+    material: ReportData, k: int, names: list[str], said: Callable[[HeldOut, int], tuple[str, str]]
 ) -> Row:
     held, story = material.story.held_out, material.story
     place = int(held.rows[k])
-    score = numbers.fixed(float(held.log_prob[k]), 2)
-    number = numbers.count(story.row_number(place))
-    return Row((number, *said(held, k), score, *cells.cells(story.frame, names, place)))
+    score = numbers.format_fixed(float(held.log_prob[k]), 2)
+    number = numbers.format_count(story.row_number(place))
+    return Row((number, *said(held, k), score, *cells.format_cells(story.frame, names, place)))
 
 
-def _number_said(held: HeldOut, k: int) -> tuple[str, str]:
-    came = numbers.short(float(held.y[k]), 4)
+def _describe_number(held: HeldOut, k: int) -> tuple[str, str]:
+    came = numbers.format_short(float(held.y[k]), 4)
     if held.quantiles is None:
         return came, numbers.DASH
-    low, middle, high = (numbers.short(float(held.quantiles[k, j]), 4) for j in (0, 2, 4))
+    low, middle, high = (numbers.format_short(float(held.quantiles[k, j]), 4) for j in (0, 2, 4))
     return came, f"{middle}; 90 %: {low} to {high}"
 
 
-def _class_said(held: HeldOut, k: int) -> tuple[str, str]:
+def _describe_class(held: HeldOut, k: int) -> tuple[str, str]:
     if held.probabilities is None:
         return held.classes[int(held.y[k])], numbers.DASH
     p = held.probabilities[k]
     best, came = int(np.argmax(p)), int(held.y[k])
-    given = f"{held.classes[came]} ({_chance(float(p[came]))})"
-    return given, f"{held.classes[best]} ({_chance(float(p[best]))})"
+    given = f"{held.classes[came]} ({_format_probability(float(p[came]))})"
+    return given, f"{held.classes[best]} ({_format_probability(float(p[best]))})"
 
 
-def _chance(p: float) -> str:
+def _format_probability(p: float) -> str:
     """Format a probability in per cent, never as 100 %, and small ones with more digits."""
     if p > 0.995:
-        return "> " + numbers.percent(0.99)
-    return numbers.percent(p) if p > 0.01 else numbers.short(100.0 * p, 2) + " %"
+        return "> " + numbers.format_percent(0.99)
+    return numbers.format_percent(p) if p > 0.01 else numbers.format_short(100.0 * p, 2) + " %"

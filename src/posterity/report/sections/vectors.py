@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from posterity.report import numbers
-from posterity.report.material import Material
+from posterity.report.material import ReportData
 from posterity.report.sections import cells
 from posterity.report.sections.blocks import Row, Section, Table
 
@@ -14,27 +14,28 @@ _MOST = 30
 _SAME = 1e-9
 
 
-def section(material: Material) -> Section | None:
+def section(material: ReportData) -> Section | None:
     """Show the relevance vectors; None if there are none, or they are not in the table."""
     story = material.story
-    rows = kept(material)
+    rows = find_training_rows(material)
     if rows is None or not len(rows):
         return None
-    shown, names = rows[:_MOST], cells.columns(material)
+    shown, names = rows[:_MOST], cells.shown_inputs(material)
     target = story.schema.target
-    caption = story.counting + cells.cut(material)
+    caption = story.counting + cells.mention_hidden_inputs(material)
     lines = tuple(
         Row(
             (
-                numbers.count(story.row_number(int(row))),
-                *cells.cells(story.frame, [target, *names], int(row)),
+                numbers.format_count(story.row_number(int(row))),
+                *cells.format_cells(story.frame, [target, *names], int(row)),
             )
         )
         for row in shown
     )
     lead = (
-        f"The model keeps {numbers.plural(len(rows), 'relevance vector')} of "
-        f"{numbers.plural(story.model.n_rows_, 'row')}; predictions depend on these rows only."
+        f"The model keeps {numbers.format_plural(len(rows), 'relevance vector')} of "
+        f"{numbers.format_plural(story.model.n_rows_, 'row')}; predictions depend on these rows "
+        "only."
     )
     if len(rows) > _MOST:
         lead += f" Showing the first {_MOST}."
@@ -43,7 +44,7 @@ def section(material: Material) -> Section | None:
     return Section("vectors", "Relevance vectors", lead, (table,))
 
 
-def kept(material: Material) -> NDArray[np.intp] | None:
+def find_training_rows(material: ReportData) -> NDArray[np.intp] | None:
     """Return the positions of the relevance vectors in the frame.
 
     The model counts only rows with a target, and may have been fitted to another table, so its

@@ -10,23 +10,23 @@ import numpy as np
 from posterity import likelihoods
 from posterity.distributions import student_t_plus_normal
 from posterity.likelihoods import gamma, softmax_mean
-from posterity.report.what_if.packing import Json, NoFormError, numbers, rounded
+from posterity.report.what_if.packing import Json, NoFormError, as_floats, pack_single_precision
 
 _MOST_CLASSES = 20
 
 
-def normal(noise_variance: float, *, scale: float = 1.0, center: float = 0.0) -> Json:
+def pack_normal_noise(noise_variance: float, *, scale: float = 1.0, center: float = 0.0) -> Json:
     """Pack normal noise around a latent value that is first scaled and shifted."""
     return {"kind": "normal", "noise": float(noise_variance), "scale": scale, "center": center}
 
 
-def student_t_of(freedom: float, latent_unit: float, noise: float) -> Json:
+def pack_student_t(freedom: float, latent_unit: float, noise: float) -> Json:
     """Pack a Student-t whose squared scale is ``latent_unit`` times the variance, plus noise."""
     return {"kind": "student_t", "freedom": freedom, "unit": latent_unit, "noise": noise}
 
 
 @functools.singledispatch
-def of(likelihood: Any) -> Json:
+def pack_likelihood(likelihood: Any) -> Json:
     """Pack the predictive distribution of a likelihood for normal latent values.
 
     Examples
@@ -38,23 +38,23 @@ def of(likelihood: Any) -> Json:
     raise NoFormError(f"Predictions with a {name} likelihood cannot run in a page.")
 
 
-@of.register
+@pack_likelihood.register
 def _pack_normal(likelihood: likelihoods.Normal) -> Json:
-    return normal(float(likelihood.noise_variance))  # type: ignore[arg-type]
+    return pack_normal_noise(float(likelihood.noise_variance))  # type: ignore[arg-type]
 
 
-@of.register
+@pack_likelihood.register
 def _pack_student_t(likelihood: likelihoods.StudentT) -> Json:
     nu, scale = float(likelihood.degrees_of_freedom), float(likelihood.scale)  # type: ignore[arg-type]
     log_u, log_w = student_t_plus_normal.precision_nodes(nu)
     return {
         "kind": "scale_mixture",
-        "variances": numbers(scale**2 * np.exp(-log_u)),
-        "weights": numbers(np.exp(log_w)),
+        "variances": as_floats(scale**2 * np.exp(-log_u)),
+        "weights": as_floats(np.exp(log_w)),
     }
 
 
-@of.register
+@pack_likelihood.register
 def _pack_gamma(likelihood: likelihoods.Gamma) -> Json:
     return {
         "kind": "gamma",
@@ -66,36 +66,36 @@ def _pack_gamma(likelihood: likelihoods.Gamma) -> Json:
     }
 
 
-@of.register
+@pack_likelihood.register
 def _pack_bernoulli(likelihood: likelihoods.Bernoulli) -> Json:
     return {"kind": "two_classes", "averaging": likelihood.averaging}
 
 
-@of.register
+@pack_likelihood.register
 def _pack_categorical(likelihood: likelihoods.Categorical) -> Json:
     C = likelihood.n_classes
     if C > _MOST_CLASSES:
         raise NoFormError(f"Averaging over {C} classes needs too many points for a page.")
     answer: Json = {"kind": "classes", "averaging": likelihood.averaging}
     if likelihood.averaging == "exact":
-        answer |= _points(C)
+        answer |= _pack_integration_points(C)
     return answer
 
 
-def certain_number(likelihood: Any) -> Json:
+def pack_point_likelihood(likelihood: Any) -> Json:
     """Pack the prediction of a number from a point estimate of the latent value."""
     if isinstance(likelihood, likelihoods.StudentT):
         nu, scale = likelihood.degrees_of_freedom, likelihood.scale
-        return student_t_of(float(nu), 0.0, float(scale) ** 2)  # type: ignore[arg-type]
-    return of(likelihood)
+        return pack_student_t(float(nu), 0.0, float(scale) ** 2)  # type: ignore[arg-type]
+    return pack_likelihood(likelihood)
 
 
-def certain() -> Json:
+def pack_point_classes() -> Json:
     """Pack the prediction of classes from point estimates of latent values."""
     return {"kind": "classes", "averaging": "none"}
 
 
-def _points(C: int) -> Json:
+def _pack_integration_points(C: int) -> Json:
     """Pack half of the points of the largest tier; smaller tiers use the first of them."""
     tiers = softmax_mean.tiers(C)
     _, most = tiers[-1]
@@ -103,5 +103,5 @@ def _points(C: int) -> Json:
     return {
         "basis": softmax_mean.contrasts(C).tolist(),
         "tiers": [[None if np.isinf(limit) else limit, log2] for limit, log2 in tiers],
-        "points": rounded(half),
+        "points": pack_single_precision(half),
     }

@@ -11,107 +11,116 @@ from posterity.arrays import Array
 from posterity.classification import classes, forest_model, weight_model
 from posterity.inference.local import HardTree
 from posterity.report.what_if import answers, columns, latents, trees
-from posterity.report.what_if.forms import form, linear, process
+from posterity.report.what_if.forms import pack_estimator, pack_linear, pack_process
 from posterity.report.what_if.packing import Json, NoFormError
 
 
-@form.register
+@pack_estimator.register
 def _pack_weight_classifier(model: weight_model.WeightClassifier) -> Json:
-    return _weighted(model, columns.of(model.features_), model.coef_)
+    return _pack_weights(model, columns.pack_features(model.features_), model.coef_)
 
 
-@form.register
+@pack_estimator.register
 def _pack_sparse_logistic_regression(model: classification.SparseLogisticRegression) -> Json:
-    space = columns.chosen(columns.of(model.features_), model.relevance_)
-    return _weighted(model, space, model.coef_[:, model.relevance_])
+    space = columns.select_columns(columns.pack_features(model.features_), model.relevance_)
+    return _pack_weights(model, space, model.coef_[:, model.relevance_])
 
 
-@form.register
+@pack_estimator.register
 def _pack_dual_logistic_regression(model: classification.DualLogisticRegression) -> Json:
-    inner, outer = columns.of(model.features_), columns.of_function(model.kernel_columns_)
-    space = columns.centred(
+    inner, outer = (
+        columns.pack_features(model.features_),
+        columns.pack_kernel_function(model.kernel_columns_),
+    )
+    space = columns.center_columns(
         {"kind": "chain", "of": [inner, outer]}, model.row_weights_, about_mean=model.fit_intercept
     )
-    return _weighted(model, space, model.column_coef_.T)
+    return _pack_weights(model, space, model.column_coef_.T)
 
 
-@form.register
+@pack_estimator.register
 def _pack_kernel_logistic_regression(model: classification.KernelLogisticRegression) -> Json:
     found = model.posterior_
     t, W, n = found.fit.problem.targets, found.fit.weights.W, len(found.weights)
     has_offset = len(W) > n
-    space = columns.centred(
-        columns.of_kernel(found.kernel, found.X), found.weights, about_mean=has_offset
+    space = columns.center_columns(
+        columns.pack_library_kernel(found.kernel, found.X), found.weights, about_mean=has_offset
     )
     coef = (W[:n] @ t.Q.T).T
-    posterior = latents.spread(found)
+    posterior = latents.pack_covariance(found)
     own = t.Q @ W[n] - coef @ np.array(posterior["center"]) if has_offset else 0.0
-    return linear(space, latents.of(coef, t.shift + own, posterior), _averaged(model))
+    return pack_linear(
+        space, latents.pack_latent(coef, t.shift + own, posterior), _pack_averaging(model)
+    )
 
 
-@form.register
+@pack_estimator.register
 def _pack_relevance_vector_classifier(model: classification.RelevanceVectorClassifier) -> Json:
     if model.query_column:
         raise NoFormError("With query_column=True every query is fitted separately.")
-    space = columns.of_kernel(model.kernel_, model.relevance_vectors_)
-    return _weighted(model, space, model.dual_coef_)
+    space = columns.pack_library_kernel(model.kernel_, model.relevance_vectors_)
+    return _pack_weights(model, space, model.dual_coef_)
 
 
-@form.register
+@pack_estimator.register
 def _pack_gaussian_process_classifier(model: classification.GaussianProcessClassifier) -> Json:
-    return process(model.posterior_, _averaged(model), 1.0)
+    return pack_process(model.posterior_, _pack_averaging(model), 1.0)
 
 
-@form.register
+@pack_estimator.register
 def _pack_stagewise_classifier(model: classification.StagewiseClassifier) -> Json:
-    space = {"kind": "none"} if model.units_ is None else columns.of(model.units_)
+    space = {"kind": "none"} if model.units_ is None else columns.pack_features(model.units_)
     coef, intercept = np.atleast_2d(model.coef_), np.atleast_1d(model.intercept_)
-    return linear(space, latents.of(coef, intercept), answers.certain())
+    return pack_linear(space, latents.pack_latent(coef, intercept), answers.pack_point_classes())
 
 
-@form.register
+@pack_estimator.register
 def _pack_logit_boost_classifier(model: classification.LogitBoostClassifier) -> Json:
-    return trees.of_steps(model.steps_, model.splits_)
+    return trees.pack_steps(model.steps_, model.splits_)
 
 
-@form.register
+@pack_estimator.register
 def _pack_forest_classifier(model: forest_model.ForestClassifier) -> Json:
-    return trees.of_classes(model.forest_)
+    return trees.pack_class_forest(model.forest_)
 
 
-@form.register
+@pack_estimator.register
 def _pack_mixture_of_experts_classifier(model: classification.MixtureOfExpertsClassifier) -> Json:
-    return {"kind": "experts", **_gated(model)}
+    return {"kind": "experts", **_pack_gates_and_experts(model)}
 
 
-@form.register
+@pack_estimator.register
 def _pack_logistic_tree_classifier(model: classification.LogisticTreeClassifier) -> Json:
     grown = model.tree_
     tree = grown.tree if isinstance(grown, HardTree) else grown
     return {
         "kind": "logistic_tree",
-        **_gated(model),
+        **_pack_gates_and_experts(model),
         "first": tree.first,
         "steepness": tree.steepness,
         "hard": tree is not grown,
     }
 
 
-def _gated(model: Any) -> Json:
+def _pack_gates_and_experts(model: Any) -> Json:
     """Pack gates and experts, which are linear in the same columns."""
     experts = zip(model.expert_coef_, model.expert_intercept_, strict=True)
     return {
-        "columns": columns.of(model.features_),
-        "gates": latents.of(np.atleast_2d(model.gate_coef_), np.atleast_1d(model.gate_intercept_)),
-        "experts": [latents.of(np.atleast_2d(w), np.atleast_1d(b)) for w, b in experts],
+        "columns": columns.pack_features(model.features_),
+        "gates": latents.pack_latent(
+            np.atleast_2d(model.gate_coef_), np.atleast_1d(model.gate_intercept_)
+        ),
+        "experts": [latents.pack_latent(np.atleast_2d(w), np.atleast_1d(b)) for w, b in experts],
     }
 
 
-def _weighted(model: Any, space: Json, coef: Array) -> Json:
-    posterior = None if model.posterior_ is None else latents.spread(model.posterior_)
-    latent = latents.of(coef, model.intercept_, posterior)
-    return linear(space, latent, answers.certain() if posterior is None else _averaged(model))
+def _pack_weights(model: Any, space: Json, coef: Array) -> Json:
+    posterior = None if model.posterior_ is None else latents.pack_covariance(model.posterior_)
+    latent = latents.pack_latent(coef, model.intercept_, posterior)
+    return pack_linear(
+        space, latent, answers.pack_point_classes() if posterior is None else _pack_averaging(model)
+    )
 
 
-def _averaged(model: Any) -> Json:
-    return answers.of(classes.likelihood_of(len(model.classes_), model.averaging))
+def _pack_averaging(model: Any) -> Json:
+    return answers.pack_likelihood(classes.likelihood_of(len(model.classes_), model.averaging))

@@ -10,11 +10,11 @@ import numpy as np
 from posterity import features, kernels
 from posterity.arrays import Array
 from posterity.report.what_if import kernel_tree
-from posterity.report.what_if.packing import Json, NoFormError, check_room, numbers, table
+from posterity.report.what_if.packing import Json, NoFormError, as_floats, check_room, pack_columns
 
 
 @functools.singledispatch
-def of(space: object) -> Json:
+def pack_features(space: object) -> Json:
     """Pack a feature space for the page.
 
     Examples
@@ -25,17 +25,17 @@ def of(space: object) -> Json:
     raise NoFormError(f"Features of type {type(space).__name__} cannot run in a page.")
 
 
-@of.register
+@pack_features.register
 def _pack_none(space: None) -> Json:
     return {"kind": "identity"}
 
 
-@of.register
+@pack_features.register
 def _pack_identity(space: features.Identity) -> Json:
     return {"kind": "identity"}
 
 
-@of.register
+@pack_features.register
 def _pack_polynomial(space: features.Polynomial) -> Json:
     place = {tuple(row): m for m, row in enumerate(space.powers_.tolist())}
     parents, factors = [], []
@@ -47,91 +47,91 @@ def _pack_polynomial(space: features.Polynomial) -> Json:
     return {"kind": "polynomial", "parents": parents, "factors": factors}
 
 
-@of.register
+@pack_features.register
 def _pack_radial(space: features.Radial) -> Json:
-    lengths = numbers(space.length_scale_)
+    lengths = as_floats(space.length_scale_)
     if space.columns_ is None:
-        return about({"kind": "rbf", "lengths": lengths}, space.centers_)
+        return pack_kernel_columns({"kind": "rbf", "lengths": lengths}, space.centers_)
     return {
         "kind": "bumps",
         "places": space.columns_.tolist(),
-        "centres": numbers(space.centers_),
-        "lengths": numbers(space.length_scale_[space.columns_]),
+        "centres": as_floats(space.centers_),
+        "lengths": as_floats(space.length_scale_[space.columns_]),
     }
 
 
-@of.register
+@pack_features.register
 def _pack_arctan(space: features.Arctan) -> Json:
     return {
         "kind": "arctan",
         "places": space.columns_.tolist(),
-        "offsets": numbers(space.offsets_),
-        "slopes": numbers(space.slope_[space.columns_]),
+        "offsets": as_floats(space.offsets_),
+        "slopes": as_floats(space.slope_[space.columns_]),
     }
 
 
-@of.register
+@pack_features.register
 def _pack_heaviside(space: features.Heaviside) -> Json:
     return {
         "kind": "heaviside",
         "places": space.columns_.tolist(),
-        "thresholds": numbers(space.thresholds_),
+        "thresholds": as_floats(space.thresholds_),
     }
 
 
-@of.register
+@pack_features.register
 def _pack_learned_arctan(space: features.LearnedArctan) -> Json:
-    return _learned("learned_arctan", space)
+    return _pack_learned_units("learned_arctan", space)
 
 
-@of.register
+@pack_features.register
 def _pack_learned_radial(space: features.LearnedRadial) -> Json:
-    return _learned("learned_radial", space)
+    return _pack_learned_units("learned_radial", space)
 
 
-def about(kernel: Json, rows: Array) -> Json:
+def pack_kernel_columns(kernel: Json, rows: Array) -> Json:
     """Pack one kernel column for each of these rows."""
     check_room(rows.size, f"{len(rows):,} rows of {rows.shape[1]} columns")
-    return {"kind": "kernel", "kernel": kernel, "rows": table(rows), "count": len(rows)}
+    return {"kind": "kernel", "kernel": kernel, "rows": pack_columns(rows), "count": len(rows)}
 
 
-def of_kernel(kernel: kernels.Kernel, rows: Any) -> Json:
+def pack_library_kernel(kernel: kernels.Kernel, rows: Any) -> Json:
     """Pack kernel columns of a kernel of this library."""
     if not len(rows):
         return {"kind": "none"}
-    return about(kernel_tree.of_rows(kernel, rows), np.asarray(rows))
+    return pack_kernel_columns(kernel_tree.pack_kernel_of_rows(kernel, rows), np.asarray(rows))
 
 
-def of_function(space: features.KernelColumns) -> Json:
+def pack_kernel_function(space: features.KernelColumns) -> Json:
     """Pack fitted kernel columns, whose kernel may also be the inner product."""
     X = space.X_train_
     if isinstance(space.kernel, str):
-        return about(kernel_tree.tree(kernels.Linear(1.0), X.shape[1]), X)
+        return pack_kernel_columns(kernel_tree.pack_kernel(kernels.Linear(1.0), X.shape[1]), X)
     if not isinstance(space.kernel_, kernels.Kernel):
         raise NoFormError("A user-defined kernel function cannot run in a page.")
-    return of_kernel(space.kernel_, X)
+    return pack_library_kernel(space.kernel_, X)
 
 
-def chosen(space: Json, places: Any) -> Json:
+def select_columns(space: Json, places: Any) -> Json:
     """Select some of the columns."""
     return {"kind": "chosen", "of": space, "places": [int(place) for place in places]}
 
 
-def with_ones(space: Json) -> Json:
+def append_ones(space: Json) -> Json:
     """Append a column of ones."""
     return {"kind": "with_ones", "of": space}
 
 
-def centred(space: Json, weights: Array, *, about_mean: bool) -> Json:
+def center_columns(space: Json, weights: Array, *, about_mean: bool) -> Json:
     """Subtract weighted means and scale by the roots of the weights, as dual models do."""
-    return {"kind": "centred", "of": space, "weights": numbers(weights), "about": about_mean}
+    return {"kind": "centred", "of": space, "weights": as_floats(weights), "about": about_mean}
 
 
-def _learned(kind: str, space: features.Learned) -> Json:
+def _pack_learned_units(kind: str, space: features.Learned) -> Json:
     units = space.theta_.reshape(space.n_units, -1)
     return {
         "kind": kind,
-        "location": numbers(space.location_),
-        "scale": numbers(space.scale_),
-        "units": [numbers(unit) for unit in units],
+        "location": as_floats(space.location_),
+        "scale": as_floats(space.scale_),
+        "units": [as_floats(unit) for unit in units],
     }

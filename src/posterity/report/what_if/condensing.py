@@ -19,13 +19,13 @@ _TOLERANCE = 0.03  # of a standard deviation, which is not visible
 _CHECKED = 1000
 
 
-def small(posterior: Exact, noise_variance: float) -> tuple[Exact | Condensed, str]:
+def condense_process(posterior: Exact, noise_variance: float) -> tuple[Exact | Condensed, str]:
     """Return the process, or an approximation by some of its rows and a sentence that says so."""
     n = kernels.rows.count(posterior.X)
     if n <= MOST_ROWS or not isinstance(posterior.X, np.ndarray):
         return posterior, ""
     condensed = Condensed.of(posterior, TELLING)
-    error = _error(posterior, condensed, noise_variance)
+    error = _largest_difference(posterior, condensed, noise_variance)
     if error > _TOLERANCE:
         raise NoFormError(f"The covariances of {n:,} rows do not fit into a page.")
     return condensed, (
@@ -34,16 +34,16 @@ def small(posterior: Exact, noise_variance: float) -> tuple[Exact | Condensed, s
     )
 
 
-def _error(posterior: Exact, condensed: Condensed, noise_variance: float) -> float:
+def _largest_difference(posterior: Exact, condensed: Condensed, noise_variance: float) -> float:
     """Return the largest difference of means and standard deviations, in standard deviations."""
-    X = _probes(np.asarray(posterior.X))
+    X = _draw_probes(np.asarray(posterior.X))
     exact, few = posterior.latent(X), condensed.latent(X)
     s = np.sqrt(exact.variance + noise_variance)
     apart = np.sqrt(few.variance + noise_variance) - s
     return float(np.max(np.maximum(np.abs(few.mean - exact.mean), np.abs(apart)) / s))
 
 
-def _probes(X: Array) -> Array:
+def _draw_probes(X: Array) -> Array:
     """Draw rows, and rows in which one column has the value of another row."""
     rng = np.random.default_rng(0)
     rows = X[rng.integers(len(X), size=_CHECKED)]

@@ -13,13 +13,13 @@ from posterity.tables import parts
 _FEW = 4.0  # whole numbers in a smaller range may be the ends of a range of fractions
 
 
-def controls(model: tables.TableModel) -> list[Json]:
+def pack_controls(model: tables.TableModel) -> list[Json]:
     """Return one control per input, in the order of the encoder."""
     pairs = zip(model.encoder_.parts_, model.profile_, strict=True)
-    return [_control(part, profile) for part, profile in pairs]
+    return [_pack_control(part, profile) for part, profile in pairs]
 
 
-def _control(part: parts.Part, profile: Any) -> Json:
+def _pack_control(part: parts.Part, profile: Any) -> Json:
     """Pack name, kind, start value and encoding of an input."""
     if isinstance(part, parts.CategoryPart):
         return _category(part, profile)
@@ -31,7 +31,7 @@ def _control(part: parts.Part, profile: Any) -> Json:
             "origin": part.origin,
             "periods": [float(period) for period in part.periods().values()],
             "indicator": part.has_indicator,
-            "written": _written(part),
+            "written": _date_style(part),
         }
     return {
         **common,
@@ -64,7 +64,7 @@ def _category(part: parts.CategoryPart, profile: Any) -> Json:
     }
 
 
-def _written(part: parts.DatePart) -> str:
+def _date_style(part: parts.DatePart) -> str:
     """Return whether a value is written as a date, a date and time, or a time."""
     if part.style == "clock":
         return "time"

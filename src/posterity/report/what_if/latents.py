@@ -18,14 +18,14 @@ from posterity.inference.weights import KernelWeights, LatentPosterior, WeightNo
 from posterity.report.what_if.packing import (
     Json,
     NoFormError,
+    as_floats,
     check_room,
-    numbers,
-    packed,
-    triangle,
+    pack_array,
+    pack_triangle,
 )
 
 
-def of(coef: Array, offset: Array, posterior: Json | None = None) -> Json:
+def pack_latent(coef: Array, offset: Array, posterior: Json | None = None) -> Json:
     """Pack weights (C, M) and offsets (C,) of the mean, and the covariance if it is known.
 
     Examples
@@ -36,86 +36,86 @@ def of(coef: Array, offset: Array, posterior: Json | None = None) -> Json:
     check_room(coef.size, f"{coef.size:,} weights")
     return {
         "kind": "weights",
-        "coef": packed(coef),
-        "offset": numbers(offset),
+        "coef": pack_array(coef),
+        "offset": as_floats(offset),
         "posterior": posterior,
     }
 
 
 @functools.singledispatch
-def spread(posterior: object) -> Json:
+def pack_covariance(posterior: object) -> Json:
     """Pack a posterior, from which the page computes covariances of latent values."""
     raise NoFormError(f"{type(posterior).__name__} cannot run in a page.")
 
 
-@spread.register
+@pack_covariance.register
 def _pack_weight_posterior(posterior: WeightPosterior) -> Json:
     p = posterior.problem
     M, r = p.V.shape
     check_room(M * r, f"The covariances of {M:,} weights")
     return {
-        "center": numbers(p.center),
-        "scale": numbers(p.scale),
-        "directions": packed(p.V.T),
+        "center": as_floats(p.center),
+        "scale": as_floats(p.scale),
+        "directions": pack_array(p.V.T),
         "ones": False,
         "which": list(range(r)),
         "whose": [0] * r,
         "contrasts": [[1.0]],
-        "deviations": numbers(np.sqrt(posterior.variance[:, 0])),
+        "deviations": as_floats(np.sqrt(posterior.variance[:, 0])),
         "outside": float(posterior.prior_variance[0]) if posterior.has_unseen else 0.0,
         "base": float(posterior.offset_variance[0]),
     }
 
 
-@spread.register
+@pack_covariance.register
 def _pack_latent_posterior(posterior: LatentPosterior) -> Json:
     space = posterior.space
-    V = None if space.V is None else packed(space.V.T)
+    V = None if space.V is None else pack_array(space.V.T)
     return {
-        "center": numbers(space.center),
-        "scale": numbers(space.scale),
+        "center": as_floats(space.center),
+        "scale": as_floats(space.scale),
         "directions": V,
         "ones": space.offset,
-        **weights(posterior.fit),
+        **pack_weight_precision(posterior.fit),
         "outside": 0.0 if V is None else posterior.prior_variance,
     }
 
 
-@spread.register
+@pack_covariance.register
 def _pack_sparse_posterior(posterior: SparsePosterior) -> Json:
     if not (len(posterior.scale) or posterior.offset):
         raise NoFormError("The model has no columns and no offset, so its prediction is constant.")
     return {
-        "center": numbers(posterior.center),
-        "scale": numbers(posterior.scale),
+        "center": as_floats(posterior.center),
+        "scale": as_floats(posterior.scale),
         "directions": None,
         "ones": posterior.offset,
-        **weights(posterior.fit),
+        **pack_weight_precision(posterior.fit),
         "outside": 0.0,
     }
 
 
-@spread.register
+@pack_covariance.register
 def _pack_kernel_weights(posterior: KernelWeights) -> Json:
     n = len(posterior.weights)
     has_offset = posterior.fit.problem.design.n_columns > n
     return {
-        "center": numbers(has_offset * posterior.center * np.sqrt(posterior.weights)),
+        "center": as_floats(has_offset * posterior.center * np.sqrt(posterior.weights)),
         "scale": [1.0] * n,
         "directions": None,
         "ones": has_offset,
-        **weights(posterior.fit),
+        **pack_weight_precision(posterior.fit),
         "outside": 0.0,
     }
 
 
 @functools.singledispatch
-def weights(fit: object) -> Json:
+def pack_weight_precision(fit: object) -> Json:
     """Pack the column and contrast of each weight, and the factor of their precision."""
     raise NoFormError(f"{type(fit).__name__} cannot run in a page.")
 
 
-@weights.register
+@pack_weight_precision.register
 def _pack_weight_normal(fit: WeightNormal) -> Json:
     mask = fit.problem.prior.mask
     which, whose = np.nonzero(np.ones(fit.problem.shape) if mask is None else mask)
@@ -123,11 +123,11 @@ def _pack_weight_normal(fit: WeightNormal) -> Json:
         "which": which.tolist(),
         "whose": whose.tolist(),
         "contrasts": fit.problem.targets.Q.tolist(),
-        "lower": _factor(fit.L),
+        "lower": _pack_factor(fit.L),
         "base": 0.0,
     }
 
 
-def _factor(L: Array) -> Json:
+def _pack_factor(L: Array) -> Json:
     check_room(len(L) ** 2 // 2, f"The covariances of {len(L):,} weights")
-    return triangle(L)
+    return pack_triangle(L)

@@ -21,7 +21,7 @@ _TYPES = {"u8": "u1", "u16": "<u2", "f32": "<f4"}
 
 
 @dataclass(frozen=True)
-class Refusal:
+class NoPanel:
     """A model that cannot run in a page.
 
     Attributes
@@ -37,7 +37,7 @@ class NoFormError(Exception):
     """Raised and caught within this package, which returns a :class:`Refusal` instead."""
 
 
-def packed(values: ArrayLike) -> Json:
+def pack_array(values: ArrayLike) -> Json:
     """Encode an array in row-major order.
 
     Examples
@@ -48,32 +48,32 @@ def packed(values: ArrayLike) -> Json:
     ('f64', 'f32')
     """
     flat = np.asarray(values, dtype=np.float64).ravel()
-    name = next((name for name, dtype in _TYPES.items() if _holds(dtype, flat)), "f64")
+    name = next((name for name, dtype in _TYPES.items() if _represents(dtype, flat)), "f64")
     data = flat.astype(_TYPES.get(name, "<f8")).tobytes()
     return {"type": name, "data": base64.b64encode(data).decode("ascii")}
 
 
-def rounded(values: ArrayLike) -> Json:
+def pack_single_precision(values: ArrayLike) -> Json:
     """Encode an array in single precision, for numbers that are only displayed or averaged."""
-    return packed(np.asarray(values, dtype=np.float32))
+    return pack_array(np.asarray(values, dtype=np.float32))
 
 
-def table(X: Array) -> list[Json]:
+def pack_columns(X: Array) -> list[Json]:
     """Encode columns separately, each in its smallest type."""
-    return [packed(column) for column in X.T]
+    return [pack_array(column) for column in X.T]
 
 
-def triangle(L: Array) -> Json:
+def pack_triangle(L: Array) -> Json:
     """Encode a lower triangle, row by row."""
-    return packed(L[np.tril_indices(len(L))])
+    return pack_array(L[np.tril_indices(len(L))])
 
 
-def numbers(values: ArrayLike) -> list[float]:
+def as_floats(values: ArrayLike) -> list[float]:
     """Convert an array to a list of floats."""
     return [float(value) for value in np.asarray(values, dtype=np.float64).ravel()]
 
 
-def size(payload: Json) -> int:
+def count_characters(payload: Json) -> int:
     """Return the number of characters of the payload in a page."""
     return len(json.dumps(payload))
 
@@ -84,7 +84,7 @@ def check_room(n_numbers: int, what: str) -> None:
         raise NoFormError(f"{what} do not fit into a page.")
 
 
-def _holds(dtype: str, values: Array) -> bool:
+def _represents(dtype: str, values: Array) -> bool:
     with np.errstate(over="ignore", invalid="ignore"):
         kept = values.astype(dtype).astype(np.float64)
     return bool(np.array_equal(kept, values, equal_nan=True))

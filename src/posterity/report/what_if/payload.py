@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 from posterity import tables
 from posterity.report.what_if import classifiers, inputs, packing, regressors
-from posterity.report.what_if.forms import form
-from posterity.report.what_if.packing import Json, NoFormError, Refusal
+from posterity.report.what_if.forms import pack_estimator
+from posterity.report.what_if.packing import Json, NoFormError, NoPanel
 
 _REGISTERED = (classifiers, regressors)  # importing them registers their forms
 
 
-def payload(model: tables.TableModel, *, first: Sequence[str] = ()) -> Json | Refusal:
+def payload(model: tables.TableModel, *, first: Sequence[str] = ()) -> Json | NoPanel:
     """Pack a fitted model as JSON that runs in a page, or say why this is not possible.
 
     Parameters
@@ -39,20 +39,20 @@ def payload(model: tables.TableModel, *, first: Sequence[str] = ()) -> Json | Re
     ('price', 'size')
     """
     try:
-        found = form(model.estimator_)
+        found = pack_estimator(model.estimator_)
     except NoFormError as error:
-        return Refusal(str(error))
+        return NoPanel(str(error))
     whole = {
         "target": model.schema.target,
         "task": model.schema.task,
         "classes": _classes(model),
-        "inputs": inputs.controls(model),
+        "inputs": inputs.pack_controls(model),
         "first": [name for name in first if name in {part.name for part in model.encoder_.parts_}],
         "model": found,
     }
-    size = packing.size(whole)
+    size = packing.count_characters(whole)
     if size > packing.LIMIT:
-        return Refusal(f"The model takes {size / 1e6:.1f} MB, which is too large for a page.")
+        return NoPanel(f"The model takes {size / 1e6:.1f} MB, which is too large for a page.")
     return whole
 
 

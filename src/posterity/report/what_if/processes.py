@@ -25,58 +25,58 @@ from posterity.report.what_if import condensing, kernel_tree
 from posterity.report.what_if.packing import (
     Json,
     NoFormError,
+    as_floats,
     check_room,
-    numbers,
-    packed,
-    table,
-    triangle,
+    pack_array,
+    pack_columns,
+    pack_triangle,
 )
 
 
 @functools.singledispatch
-def of(posterior: object) -> Json:
+def pack_process_posterior(posterior: object) -> Json:
     """Pack a posterior, from which the page computes mean and variance of the latent function."""
     raise NoFormError(f"{type(posterior).__name__} cannot run in a page.")
 
 
-@of.register
+@pack_process_posterior.register
 def _pack_process_posterior(posterior: ProcessPosterior) -> Json:
     return {
-        **_about(posterior.kernel, posterior.X, posterior.L),
-        "mean": _mean("covariances", np.asarray(posterior.a[:, 0]), 0.0),
+        **_pack_rows_and_factor(posterior.kernel, posterior.X, posterior.L),
+        "mean": _pack_mean("covariances", np.asarray(posterior.a[:, 0]), 0.0),
     }
 
 
-@of.register
+@pack_process_posterior.register
 def _pack_inducing_posterior(posterior: InducingPosterior) -> Json:
     return {
-        **_about(posterior.kernel, posterior.Z, posterior.L),
-        "mean": _mean("projections", np.asarray(posterior.m[:, 0]), 0.0),
-        "second": {"lower": _triangle(posterior.L_B), "ones": False},
+        **_pack_rows_and_factor(posterior.kernel, posterior.Z, posterior.L),
+        "mean": _pack_mean("projections", np.asarray(posterior.m[:, 0]), 0.0),
+        "second": {"lower": _pack_checked_triangle(posterior.L_B), "ones": False},
     }
 
 
-@of.register
+@pack_process_posterior.register
 def _pack_condensed(posterior: Condensed) -> Json:
     return {
-        **_about(posterior.kernel, posterior.Z, posterior.L),
-        "mean": _mean("projections", posterior.m, posterior.shift),
-        "second": {"upper": _triangle(posterior.U.T)},
+        **_pack_rows_and_factor(posterior.kernel, posterior.Z, posterior.L),
+        "mean": _pack_mean("projections", posterior.m, posterior.shift),
+        "second": {"upper": _pack_checked_triangle(posterior.U.T)},
     }
 
 
-@of.register
+@pack_process_posterior.register
 def _pack_site_posterior(posterior: SitePosterior) -> Json:
     sites = posterior.sites
     return {
-        **_about(posterior.kernel, posterior.X, sites.L),
-        "roots": packed(sites.s),
-        "back": [packed(column) for column in sites.T.T],
-        "mean": _mean("covariances", posterior.alpha, float(posterior.shift)),
+        **_pack_rows_and_factor(posterior.kernel, posterior.X, sites.L),
+        "roots": pack_array(sites.s),
+        "back": [pack_array(column) for column in sites.T.T],
+        "mean": _pack_mean("covariances", posterior.alpha, float(posterior.shift)),
     }
 
 
-@of.register
+@pack_process_posterior.register
 def _pack_projected_posterior(posterior: ProjectedPosterior) -> Json:
     fit = posterior.fit
     if len(fit.problem.targets.shift) > 1:
@@ -84,52 +84,52 @@ def _pack_projected_posterior(posterior: ProjectedPosterior) -> Json:
     W, n = fit.weights.W[:, 0], len(posterior.L)
     shift = float(fit.problem.targets.shift[0]) + float(np.sum(W[n:]))
     return {
-        **_about(posterior.kernel, posterior.points, posterior.L),
-        "mean": _mean("projections", W[:n], shift),
-        "second": {"lower": _triangle(fit.L), "ones": len(W) > n},
+        **_pack_rows_and_factor(posterior.kernel, posterior.points, posterior.L),
+        "mean": _pack_mean("projections", W[:n], shift),
+        "second": {"lower": _pack_checked_triangle(fit.L), "ones": len(W) > n},
     }
 
 
-@of.register
+@pack_process_posterior.register
 def _pack_softmax_posterior(posterior: SoftmaxPosterior) -> Json:
     t, C = posterior.targets, len(posterior.D)
     check_room((C + 1) * t.n_rows**2 // 2, f"The covariances of {t.n_rows:,} rows, {C} classes")
     return {
-        **_rows(posterior.kernel, posterior.X),
+        **_pack_rows(posterior.kernel, posterior.X),
         "kind": "softmax_process",
-        "shift": numbers(t.shift),
-        "offsets": numbers(t.offset_variance),
-        "duals": [packed(column) for column in posterior.b.T],
-        "roots": [packed(np.sqrt(D)) for D in posterior.D],
-        "lowers": [triangle(L.T) for L in posterior.L_classes],
-        "lower": triangle(posterior.L),
+        "shift": as_floats(t.shift),
+        "offsets": as_floats(t.offset_variance),
+        "duals": [pack_array(column) for column in posterior.b.T],
+        "roots": [pack_array(np.sqrt(D)) for D in posterior.D],
+        "lowers": [pack_triangle(L.T) for L in posterior.L_classes],
+        "lower": pack_triangle(posterior.L),
     }
 
 
-def small(posterior: Any, noise_variance: float) -> tuple[Json, str]:
+def pack_small_process(posterior: Any, noise_variance: float) -> tuple[Json, str]:
     """Pack a process, and return a sentence if it is approximated by few of its rows."""
     if isinstance(posterior, ProcessPosterior | SitePosterior):
-        few, note = condensing.small(posterior, noise_variance)
-        return of(few), note
-    return of(posterior), ""
+        few, note = condensing.condense_process(posterior, noise_variance)
+        return pack_process_posterior(few), note
+    return pack_process_posterior(posterior), ""
 
 
-def _about(kernel: kernels.Kernel, X: Any, L: Any) -> Json:
-    return {**_rows(kernel, X), "kind": "process", "lower": _triangle(L)}
+def _pack_rows_and_factor(kernel: kernels.Kernel, X: Any, L: Any) -> Json:
+    return {**_pack_rows(kernel, X), "kind": "process", "lower": _pack_checked_triangle(L)}
 
 
-def _rows(kernel: kernels.Kernel, X: Any) -> Json:
-    tree = kernel_tree.of_rows(kernel, X)
+def _pack_rows(kernel: kernels.Kernel, X: Any) -> Json:
+    tree = kernel_tree.pack_kernel_of_rows(kernel, X)
     check_room(X.size, f"{len(X):,} rows of {X.shape[1]} columns")
-    return {"kernel": tree, "rows": table(X), "count": len(X)}
+    return {"kernel": tree, "rows": pack_columns(X), "count": len(X)}
 
 
-def _mean(of: str, weights: Array, shift: float) -> Json:
-    return {"of": of, "weights": packed(weights), "shift": shift}
+def _pack_mean(of: str, weights: Array, shift: float) -> Json:
+    return {"of": of, "weights": pack_array(weights), "shift": shift}
 
 
-def _triangle(L: Any) -> Json:
+def _pack_checked_triangle(L: Any) -> Json:
     if not isinstance(L, np.ndarray):
         raise NoFormError("The model is on a GPU; fit it on the CPU to get a panel.")
     check_room(len(L) ** 2 // 2, f"The covariances of {len(L):,} rows")
-    return triangle(L)
+    return pack_triangle(L)

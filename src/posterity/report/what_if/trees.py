@@ -15,10 +15,10 @@ from posterity import trees
 from posterity.report.what_if.packing import (
     Json,
     NoFormError,
+    as_floats,
     check_room,
-    numbers,
-    packed,
-    rounded,
+    pack_array,
+    pack_single_precision,
 )
 from posterity.trees import forests, structure
 from posterity.trees.boosting import steps as boosting
@@ -26,23 +26,23 @@ from posterity.trees.boosting import steps as boosting
 _BYTES_OF_LEAF = 12
 
 
-def of_numbers(forest: forests.NormalForest) -> Json:
+def pack_normal_forest(forest: forests.NormalForest) -> Json:
     """Pack a forest with normal leaves and one target."""
     if forest.leaves.mean.shape[1] > 1:
         raise NoFormError("A forest with several targets cannot run in a page.")
-    nodes, order = _nodes(forest.family, forest.trees)
+    nodes, order = _pack_nodes(forest.family, forest.trees)
     return {
         "kind": "normal_forest",
         "nodes": nodes,
-        "means": rounded(forest.leaves.mean[order, 0]),
-        "deviations": rounded(forest.leaf_stds[order, 0]),
+        "means": pack_single_precision(forest.leaves.mean[order, 0]),
+        "deviations": pack_single_precision(forest.leaf_stds[order, 0]),
         "sharpness": forest.sharpness,
     }
 
 
-def of_classes(forest: forests.ClassForest) -> Json:
+def pack_class_forest(forest: forests.ClassForest) -> Json:
     """Pack a forest whose leaves count classes."""
-    nodes, order = _nodes(forest.family, forest.trees)
+    nodes, order = _pack_nodes(forest.family, forest.trees)
     leaves = forest.leaves
     start, sizes = leaves.start(), leaves.sizes.astype(np.int64)[order]
     first = np.repeat(start[:-1][order] - np.cumsum(sizes) + sizes, sizes)
@@ -50,29 +50,29 @@ def of_classes(forest: forests.ClassForest) -> Json:
     return {
         "kind": "class_forest",
         "nodes": nodes,
-        "sizes": packed(sizes),
-        "classes": packed(leaves.classes[places]),
-        "counts": packed(leaves.counts[places]),
-        "base": numbers(forest.base),
+        "sizes": pack_array(sizes),
+        "classes": pack_array(leaves.classes[places]),
+        "counts": pack_array(leaves.counts[places]),
+        "base": as_floats(forest.base),
         "concentration": forest.concentration,
         "sharpness": forest.sharpness,
     }
 
 
-def of_steps(steps: boosting.Steps, family: trees.Family) -> Json:
+def pack_steps(steps: boosting.Steps, family: trees.Family) -> Json:
     """Pack a sum of steps, the latent values of two or more classes."""
     check_room(steps.values.size, f"{len(steps):,} steps")
     return {
         "kind": "steps",
-        "offset": numbers(steps.offset),
-        "tests": _columns(family),
-        "which": packed(steps.tests[:, 0]),
-        "thresholds": packed(steps.thresholds),
-        "values": packed(steps.values),
+        "offset": as_floats(steps.offset),
+        "tests": _tested_columns(family),
+        "which": pack_array(steps.tests[:, 0]),
+        "thresholds": pack_array(steps.thresholds),
+        "values": pack_array(steps.values),
     }
 
 
-def _columns(family: trees.Family) -> list[int]:
+def _tested_columns(family: trees.Family) -> list[int]:
     """Return the column that each test uses; encoded inputs are never missing."""
     if not isinstance(family, trees.Columns):
         raise NoFormError(f"Splits of type {type(family).__name__} cannot run in a page.")
@@ -80,26 +80,26 @@ def _columns(family: trees.Family) -> list[int]:
     return places
 
 
-def _nodes(family: trees.Family, grown: structure.Trees) -> tuple[Json, NDArray[np.intp]]:
+def _pack_nodes(family: trees.Family, grown: structure.Trees) -> tuple[Json, NDArray[np.intp]]:
     """Pack nodes in depth-first order, and return the leaves in the same order."""
     check_room(grown.n_leaves * _BYTES_OF_LEAF // 8, f"{grown.n_leaves:,} leaves")
-    tests = _columns(family)
-    visited, order = _walked(grown)
+    tests = _tested_columns(family)
+    visited, order = _walk_trees(grown)
     inner = visited[visited >= 0]
     which = grown.tests[:, 0].astype(np.int64)
-    values, codes = _thresholds(which, grown.thresholds, len(tests))
+    values, codes = _pack_thresholds(which, grown.thresholds, len(tests))
     stream = np.where(visited < 0, 0, 1 + which[np.maximum(visited, 0)] if len(which) else 0)
     nodes = {
         "trees": grown.n_trees,
         "tests": tests,
-        "stream": packed(stream),
-        "codes": packed(codes[inner]),
+        "stream": pack_array(stream),
+        "codes": pack_array(codes[inner]),
         "thresholds": values,
     }
     return nodes, order
 
 
-def _walked(grown: structure.Trees) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
+def _walk_trees(grown: structure.Trees) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
     """Return nodes in depth-first order, -1 for a leaf, and the leaves."""
     children: list[list[int]] = grown.children.tolist()
     visited, leaves = [], []
@@ -116,7 +116,7 @@ def _walked(grown: structure.Trees) -> tuple[NDArray[np.int64], NDArray[np.intp]
     return np.array(visited, dtype=np.int64), np.array(leaves, dtype=np.intp)
 
 
-def _thresholds(
+def _pack_thresholds(
     which: NDArray[np.int64], thresholds: NDArray[Any], n_tests: int
 ) -> tuple[list[Json], NDArray[np.int64]]:
     """Return the distinct thresholds of each test, and the index of each node's threshold."""
@@ -124,5 +124,5 @@ def _thresholds(
     for test in range(n_tests):
         own = which == test
         found, codes[own] = np.unique(thresholds[own], return_inverse=True)
-        values.append(packed(found))
+        values.append(pack_array(found))
     return values, codes

@@ -56,8 +56,8 @@ class Catalogue:
         if own is not None:
             return cls(weak, tests, own)
         blocks = [
-            _thinned(binning.edges(answers.T, weights), n_offsets)
-            for answers in _answers(weak, rows, places, tests)
+            _thin_thresholds(binning.edges(answers.T, weights), n_offsets)
+            for answers in _answer_tests(weak, rows, places, tests)
         ]
         return cls(weak, tests, np.concatenate(blocks))
 
@@ -67,14 +67,14 @@ class Catalogue:
             which = np.zeros(len(places), dtype=np.int32)
             return self.family.respond(self.family.prepared(rows), places, self.tests[None], which)
         codes, first = np.empty((len(self.tests), len(places)), dtype=np.uint8), 0
-        for answers in _answers(self.family, rows, places, self.tests):
+        for answers in _answer_tests(self.family, rows, places, self.tests):
             last = first + len(answers)
             codes[first:last] = binning.encode(answers.T, self.cuts[first:last]).T
             first = last
         return codes
 
 
-def _answers(weak: Family, rows: Any, places: Places, tests: Tests) -> Iterator[Array]:
+def _answer_tests(weak: Family, rows: Any, places: Places, tests: Tests) -> Iterator[Array]:
     """What the rows answer, (K, N), for some tests at a time."""
     which = np.zeros(len(places), dtype=np.int32)
     at_once = max(1, _NUMBERS_AT_ONCE // len(places))
@@ -83,7 +83,7 @@ def _answers(weak: Family, rows: Any, places: Places, tests: Tests) -> Iterator[
         yield np.asfortranarray(answers, dtype=np.float64)
 
 
-def _thinned(edges: Array, n_offsets: int) -> Array:
+def _thin_thresholds(edges: Array, n_offsets: int) -> Array:
     """At most so many thresholds of each test, evenly from all of them; the rest is +inf."""
     kept = np.full_like(edges, np.inf)
     for j, n in enumerate(np.isfinite(edges).sum(axis=1).tolist()):

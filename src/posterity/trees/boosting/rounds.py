@@ -45,7 +45,7 @@ class HeldOut:
         """The mean log-probability of a row."""
         return self.rows.log_likelihood() / float(np.sum(self.rows.weights))
 
-    def score_after(self, found: _Round) -> float:
+    def score_after(self, found: _BoostingRound) -> float:
         """The same, once the rows are moved by another step."""
         self.rows.move(self.codes[found.test] <= found.code, found.values)
         return self.score()
@@ -62,7 +62,7 @@ class Boosted:
 
 
 @dataclass(frozen=True, eq=False)
-class _Round:
+class _BoostingRound:
     test: int
     code: int  # the last one on the left
     values: Array  # (2, L)
@@ -100,10 +100,10 @@ def boost(
     """
     offset, likelihood = rows.latents[0].copy(), rows.log_likelihood()
     scores = [] if held_out is None else [held_out.score()]
-    done: list[_Round] = []
+    done: list[_BoostingRound] = []
     reason = f"{rules.n_rounds} rounds were asked for"
     with screening.Screen.opened(codes, rows.weights, n_jobs) as screen:
-        for found in _rounds(screen, rows, rules):
+        for found in _run_rounds(screen, rows, rules):
             done.append(found)
             if held_out is not None:
                 scores.append(held_out.score_after(found))
@@ -115,13 +115,13 @@ def boost(
                 reason = f"no further step gained more than {LEAST_GAIN:g} nats"
     kept = done[: int(np.argmax(scores))] if scores else done
     likelihoods = np.array([likelihood, *(found.log_likelihood for found in kept)])
-    steps = _steps(catalogue, offset, kept, np.diff(likelihoods))
+    steps = _build_steps(catalogue, offset, kept, np.diff(likelihoods))
     return Boosted(steps, likelihoods, np.array(scores) if scores else None, reason)
 
 
-def _rounds(screen: screening.Screen, rows: Rows, rules: Rules) -> Iterator[_Round]:
+def _run_rounds(screen: screening.Screen, rows: Rows, rules: Rules) -> Iterator[_BoostingRound]:
     """One step after the other, for as long as they gain."""
-    best = {"one_step": _best_by_one_step, "full": _best_by_optimum}[rules.selection]
+    best = {"one_step": _find_best_by_one_step, "full": _find_best_by_optimum}[rules.selection]
     before = rows.log_likelihood()
     every = range(rules.n_rounds)
     for _ in progress.track(every, description="boosting", unit="rounds", size=lambda _: 1):
@@ -133,17 +133,17 @@ def _rounds(screen: screening.Screen, rows: Rows, rules: Rules) -> Iterator[_Rou
         if after - before <= LEAST_GAIN:
             return
         before = after
-        yield _Round(test, code, values, after)
+        yield _BoostingRound(test, code, values, after)
 
 
-def _best_by_one_step(screen: screening.Screen, rows: Rows) -> tuple[int, int]:
+def _find_best_by_one_step(screen: screening.Screen, rows: Rows) -> tuple[int, int]:
     """The test, and the last code on its left, that gain most by one Newton step."""
     gains = screen.gains(rows.derivatives(), rows.screening_precision)
     test, code = divmod(int(np.argmax(gains)), gains.shape[1])
     return test, code
 
 
-def _best_by_optimum(screen: screening.Screen, rows: Rows) -> tuple[int, int]:
+def _find_best_by_optimum(screen: screening.Screen, rows: Rows) -> tuple[int, int]:
     """The test, and the last code on its left, that gain most once their values are optimal."""
     gained, best = -np.inf, (0, 0)
     for test, codes in enumerate(screen.codes):
@@ -154,7 +154,9 @@ def _best_by_optimum(screen: screening.Screen, rows: Rows) -> tuple[int, int]:
     return best
 
 
-def _steps(catalogue: Catalogue, offset: Array, rounds: list[_Round], gains: Array) -> Steps:
+def _build_steps(
+    catalogue: Catalogue, offset: Array, rounds: list[_BoostingRound], gains: Array
+) -> Steps:
     tests = np.array([found.test for found in rounds], dtype=np.intp)
     codes = np.array([found.code for found in rounds], dtype=np.intp)
     values = np.array([found.values for found in rounds]).reshape(len(rounds), 2, len(offset))

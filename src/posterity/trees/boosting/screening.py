@@ -47,7 +47,7 @@ class Counts:
         """Words of a slope (high half) and a curvature >= 0 (low half), and the unit of each."""
         weights = self.shares * self.repeats
         room = _LARGEST_SUM - 0.5 * float(self.repeats.sum())
-        units = [_unit(float(weights @ np.abs(x)), room) for x in (slopes, curvatures)]
+        units = [_least_unit(float(weights @ np.abs(x)), room) for x in (slopes, curvatures)]
         words = np.empty(len(weights), dtype=np.int64)
         _pack(slopes, curvatures, self.shares, self.repeats, 1 / units[0], 1 / units[1], words)
         return words, units[0], units[1]
@@ -97,7 +97,7 @@ class Screen:
         return gains
 
 
-def _unit(total: float, room: float) -> float:
+def _least_unit(total: float, room: float) -> float:
     """The least power of two in which the total, and so any sum, has room."""
     return float(2.0 ** np.ceil(np.log2(max(total, _LEAST_TOTAL) / room)))
 

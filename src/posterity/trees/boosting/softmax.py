@@ -66,11 +66,11 @@ class Softmax(Rows):
 
     def optimum(self, left: Sides) -> Array:
         """The most probable values of either side, (2, C)."""
-        return np.stack([_Side.of(self, left, side).optimum() for side in (True, False)])
+        return np.stack([_SidePosterior.of(self, left, side).optimum() for side in (True, False)])
 
     def move(self, left: Sides, values: Array) -> None:
         """Add the values of its side to the latent values of each row."""
-        _move(self.y, left, values, self.latents, self.p, self.log_p)
+        _move_rows(self.y, left, values, self.latents, self.p, self.log_p)
 
     def _own_share(self) -> float:
         """Of a contrast between one class and all others, what falls to that class."""
@@ -78,7 +78,7 @@ class Softmax(Rows):
 
 
 @dataclass(eq=False)
-class _Side:
+class _SidePosterior:
     """The log posterior of the values of one side, with its derivatives."""
 
     rows: Softmax
@@ -92,7 +92,7 @@ class _Side:
     products: Array = field(default_factory=lambda: np.empty((0, 0)))
 
     @classmethod
-    def of(cls, rows: Softmax, left: Sides, side: bool) -> _Side:
+    def of(cls, rows: Softmax, left: Sides, side: bool) -> _SidePosterior:
         own = left == side
         C = rows.p.shape[1]
         y_sums = np.bincount(rows.y[own], rows.weights[own], minlength=C).astype(np.float64)
@@ -138,14 +138,14 @@ class _Side:
         C, rows = len(v), self.rows
         self.p_sums = np.zeros(C)
         self.products = np.zeros((0, 0) if self.diagonal else (C, C))
-        self.log_sum = _visit(
+        self.log_sum = _sum_side(
             rows.p, self.left, self.side, rows.weights, np.exp(v), self.p_sums, self.products
         )
         self.at = v
 
 
 @compilation.compiled
-def _visit(
+def _sum_side(
     p: Array,
     left: Sides,
     side: bool,
@@ -178,7 +178,7 @@ def _visit(
 
 
 @compilation.compiled
-def _move(
+def _move_rows(
     y: NDArray[np.intp], left: Sides, values: Array, A: Array, p: Array, log_p: Array
 ) -> None:
     """New latent values, and the probabilities that go with them."""

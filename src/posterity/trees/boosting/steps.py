@@ -69,17 +69,17 @@ class Steps:
         at_once = max(1, _ANSWERS_AT_ONCE // max(1, len(tests)))
         for first in range(0, len(rows), at_once):
             block = slice(first, min(first + at_once, len(rows)))
-            answers = _answers(weak, rows, block, tests)
-            _add(answers, which, self.thresholds, self.values, total[:, block])
+            answers = _answer_tests(weak, rows, block, tests)
+            _add_steps(answers, which, self.thresholds, self.values, total[:, block])
         return total.T
 
     def staged(self, weak: family.Family, rows: Any) -> Iterator[Array]:
         """Latent values (n, L) after the first step, after the second, and so on."""
         total = np.repeat(self.offset[:, None], len(rows), axis=1)
         for k in range(len(self)):
-            answers = _answers(weak, rows, slice(0, len(rows)), self.tests[k : k + 1])
+            answers = _answer_tests(weak, rows, slice(0, len(rows)), self.tests[k : k + 1])
             own = slice(k, k + 1)
-            _add(answers, np.zeros(1, int), self.thresholds[own], self.values[own], total)
+            _add_steps(answers, np.zeros(1, int), self.thresholds[own], self.values[own], total)
             yield total.T.copy()
 
     @functools.cached_property
@@ -89,7 +89,7 @@ class Steps:
         return tests, which.reshape(-1)
 
 
-def _answers(weak: family.Family, rows: Any, block: slice, tests: family.Tests) -> Array:
+def _answer_tests(weak: family.Family, rows: Any, block: slice, tests: family.Tests) -> Array:
     """What some rows answer to all tests, (K, m)."""
     places = np.arange(block.start, block.stop, dtype=np.int32)
     answers = weak.respond(rows, places, tests[None], np.zeros(len(places), dtype=np.int32))
@@ -97,7 +97,7 @@ def _answers(weak: family.Family, rows: Any, block: slice, tests: family.Tests) 
 
 
 @compilation.compiled
-def _add(
+def _add_steps(
     answers: Array, which: NDArray[np.int64], thresholds: Array, values: Array, total: Array
 ) -> None:
     """Add each step to the latent values (L, m)."""

@@ -74,9 +74,9 @@ def fit(
         # Equal rows are held out together: repeating one is then the same as counting it again.
         rows, y, weights = equal_rows.merge_equal_rows(rows, y, weights)
     places = np.flatnonzero(weights).astype(np.int32)
-    catalogue = _catalogue(weak, rows, places, weights, options, of_tests)
+    catalogue = _build_catalogue(weak, rows, places, weights, options, of_tests)
     codes = catalogue.codes(rows, places)
-    training = _Training(catalogue, codes, y[places], weights[places], options.n_jobs)
+    training = _CodedRows(catalogue, codes, y[places], weights[places], options.n_jobs)
     if options.validation_fraction is None:
         return Fit(catalogue.family, training.boosted(options.rules), None)
     held = equal_rows.draw_held_out_rows(training.y, options.validation_fraction, of_split)
@@ -87,7 +87,7 @@ def fit(
 
 
 @dataclass(frozen=True, eq=False)
-class _Training:
+class _CodedRows:
     """Rows that all weak classifiers have answered."""
 
     catalogue: Catalogue
@@ -96,11 +96,11 @@ class _Training:
     weights: Array
     n_jobs: int | None
 
-    def part(self, chosen: NDArray[np.bool_]) -> _Training:
+    def part(self, chosen: NDArray[np.bool_]) -> _CodedRows:
         codes = np.ascontiguousarray(self.codes[:, chosen])
         return replace(self, codes=codes, y=self.y[chosen], weights=self.weights[chosen])
 
-    def boosted(self, rules: rounds.Rules, aside: _Training | None = None) -> rounds.Boosted:
+    def boosted(self, rules: rounds.Rules, aside: _CodedRows | None = None) -> rounds.Boosted:
         kind = TwoClasses if np.max(self.y) < 2 else Softmax
         offset = kind.offset(self.y, self.weights)
         apart = None if aside is None else rounds.HeldOut(aside.codes, aside.at(kind, offset))
@@ -117,7 +117,7 @@ class _Training:
         return kind.at(offset, self.y, self.weights, _PRIOR_ROWS)
 
 
-def _catalogue(
+def _build_catalogue(
     weak: family.Family,
     rows: Any,
     places: family.Places,

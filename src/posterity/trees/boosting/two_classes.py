@@ -30,7 +30,7 @@ class TwoClasses(Rows):
     def at(cls, offset: Array, y: Array, weights: Array, prior_rows: float) -> TwoClasses:
         """All rows where no step has been added yet."""
         a = np.full((len(y), 1), offset[0])
-        return cls(y, weights, a, _odds(a[:, 0]), prior_rows * _INFORMATION)
+        return cls(y, weights, a, _compute_odds(a[:, 0]), prior_rows * _INFORMATION)
 
     @staticmethod
     def offset(y: Array, weights: Array) -> Array:
@@ -39,7 +39,7 @@ class TwoClasses(Rows):
 
     def log_likelihood(self) -> float:
         """Of all rows, each as often as it counts."""
-        a = _clipped(self.latents[:, 0])
+        a = _clip_latents(self.latents[:, 0])
         return float(self.weights @ (self.y * a - np.log1p(self.odds)))
 
     def derivatives(self) -> Iterator[tuple[Array, Array]]:
@@ -57,14 +57,14 @@ class TwoClasses(Rows):
     def move(self, left: Sides, values: Array) -> None:
         """Add the value of its side to the latent value of each row."""
         self.latents[:, 0] += np.where(left, values[0, 0], values[1, 0])
-        self.odds[:] = _odds(self.latents[:, 0])
+        self.odds[:] = _compute_odds(self.latents[:, 0])
 
 
-def _odds(a: Array) -> Array:
-    return np.exp(_clipped(a))
+def _compute_odds(a: Array) -> Array:
+    return np.exp(_clip_latents(a))
 
 
-def _clipped(a: Array) -> Array:
+def _clip_latents(a: Array) -> Array:
     return np.clip(a, -_LARGEST_LATENT, _LARGEST_LATENT)
 
 
@@ -73,7 +73,7 @@ def _optimum(left: Sides, odds: Array, weights: Array, y_sums: Array, precision:
     """Newton's method of each side, held between values known to be too low and too high."""
     v, low, high = np.zeros(2), np.full(2, -np.inf), np.full(2, np.inf)
     for _ in range(TURNS):
-        p_sums, curvatures = _sums(left, odds, weights, np.exp(v[0]), np.exp(v[1]))
+        p_sums, curvatures = _sum_by_side(left, odds, weights, np.exp(v[0]), np.exp(v[1]))
         slopes = y_sums - p_sums - precision * v
         last = v.copy()
         for side in range(2):
@@ -91,7 +91,7 @@ def _optimum(left: Sides, odds: Array, weights: Array, y_sums: Array, precision:
 
 
 @compilation.compiled(fastmath={"reassoc", "contract"})
-def _sums(
+def _sum_by_side(
     left: NDArray[np.bool_], odds: Array, weights: Array, factor_l: float, factor_r: float
 ) -> tuple[Array, Array]:
     """Probabilities of class 1, and their variances, summed by side."""

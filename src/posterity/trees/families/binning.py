@@ -48,13 +48,15 @@ def edges(X: Array, weights: Array | None = None) -> Array:
            [inf, inf, inf]])
     """
     present, w = family.counted(X, weights)
-    rows, ends = _looked_at(present)
-    counts = None if w is None else _counts(w, rows, len(ends))
+    rows, ends = _sample_rows(present)
+    counts = None if w is None else _count_sampled_rows(w, rows, len(ends))
     found = np.full((X.shape[1], N_EDGES), np.inf)
     for first in range(0, X.shape[1], _COLUMNS_AT_ONCE):
         block = slice(first, first + _COLUMNS_AT_ONCE)
-        values, masses = _sorted(np.concatenate([present[rows, block], ends[:, block]]), counts)
-        _cut(values, masses, np.sum(~np.isnan(values), axis=1), found[block])
+        values, masses = _sort_columns(
+            np.concatenate([present[rows, block], ends[:, block]]), counts
+        )
+        _write_edges(values, masses, np.sum(~np.isnan(values), axis=1), found[block])
     return found
 
 
@@ -80,7 +82,7 @@ def encode(X: Array, edges: Array, n_edges: NDArray[np.int64] | None = None) -> 
     return codes
 
 
-def _looked_at(X: Array) -> tuple[slice | NDArray[np.int64], Array]:
+def _sample_rows(X: Array) -> tuple[slice | NDArray[np.int64], Array]:
     """The rows from which edges are taken, and the extremes of all where these are not all."""
     if len(X) <= _MOST_ROWS:
         return slice(None), np.empty((0, X.shape[1]))
@@ -88,14 +90,16 @@ def _looked_at(X: Array) -> tuple[slice | NDArray[np.int64], Array]:
     return np.sort(some), np.stack([np.fmin.reduce(X), np.fmax.reduce(X)])  # NaN left out
 
 
-def _counts(weights: Array, rows: slice | NDArray[np.int64], n_ends: int) -> Array | None:
+def _count_sampled_rows(
+    weights: Array, rows: slice | NDArray[np.int64], n_ends: int
+) -> Array | None:
     """How often the rows that are looked at count, and the extremes; None where all are equal."""
     if weights.min() == weights.max():
         return None
     return np.concatenate([weights[rows], np.full(n_ends, weights.mean())])
 
 
-def _sorted(rows: Array, counts: Array | None) -> tuple[Array, Array]:
+def _sort_columns(rows: Array, counts: Array | None) -> tuple[Array, Array]:
     """By column the values from the least on, NaN last, and how often they count; both (d, n)."""
     values = rows.T.copy()
     if counts is None:
@@ -106,21 +110,21 @@ def _sorted(rows: Array, counts: Array | None) -> tuple[Array, Array]:
 
 
 @compilation.compiled
-def _cut(values: Array, masses: Array, n_present: NDArray[np.int64], found: Array) -> None:
+def _write_edges(values: Array, masses: Array, n_present: NDArray[np.int64], found: Array) -> None:
     """Write the edges of sorted values (d, n) into rows of +inf."""
     for d in range(len(values)):
-        _cut_one(values[d, : n_present[d]], masses[d, : n_present[d]], found[d])
+        _write_column_edges(values[d, : n_present[d]], masses[d, : n_present[d]], found[d])
 
 
 @compilation.compiled
-def _cut_one(values: Array, masses: Array, found: Array) -> None:
+def _write_column_edges(values: Array, masses: Array, found: Array) -> None:
     """An edge wherever a piece is full, or beside a value that many rows share.
 
     With B pieces, h values that more than 2 / B of the rows share, and l other rows, pieces of
     l / (B - 2 h) others are never too many: at most h unfilled ones end at a shared value.
     """
     shared = 2.0 * np.sum(masses) / N_EDGES
-    n_distinct, n_shared, others = _runs(values, masses, shared)
+    n_distinct, n_shared, others = _count_values(values, masses, shared)
     full = 0.0 if n_distinct <= N_EDGES else others / (N_EDGES - 2 * n_shared)
     n_edges, begin, mass, filled, was_shared = 0, 0, 0.0, 0.0, False
     for i in range(1, len(values) + 1):
@@ -130,14 +134,14 @@ def _cut_one(values: Array, masses: Array, found: Array) -> None:
         is_shared = mass > shared
         is_due = begin > 0 and (is_shared or was_shared or filled >= full)
         if is_due and n_edges < N_EDGES - 1:  # rounded masses can fill one piece more
-            found[n_edges] = _between(values[begin - 1], values[begin])
+            found[n_edges] = _midpoint(values[begin - 1], values[begin])
             n_edges, filled = n_edges + 1, 0.0
         filled += mass
         begin, mass, was_shared = i, 0.0, is_shared
 
 
 @compilation.compiled
-def _runs(values: Array, masses: Array, shared: float) -> tuple[int, int, float]:
+def _count_values(values: Array, masses: Array, shared: float) -> tuple[int, int, float]:
     """How many values differ, how many of them many rows share, and how many rows have others."""
     n_distinct, n_shared, others, mass = 0, 0, 0.0, 0.0
     for i in range(1, len(values) + 1):
@@ -154,7 +158,7 @@ def _runs(values: Array, masses: Array, shared: float) -> tuple[int, int, float]
 
 
 @compilation.compiled
-def _between(low: float, high: float) -> float:
+def _midpoint(low: float, high: float) -> float:
     """Half-way, or the lower one where rounding would give the upper; never an overflow."""
     middle = 0.5 * low + 0.5 * high
     return middle if low <= middle < high else low

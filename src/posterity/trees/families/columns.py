@@ -54,7 +54,7 @@ class Columns(family.Family):
         missing = np.flatnonzero(np.isnan(present).any(axis=0)).astype(np.int32)
         edges = binning.edges(present, w)
         if len(missing):
-            edges = np.concatenate([edges, binning.edges(_lowered(present[:, missing]), w)])
+            edges = np.concatenate([edges, binning.edges(_lower_missing(present[:, missing]), w)])
         return type(self)(edges, missing)
 
     def prepared(self, X: Any) -> NDArray[np.uint8]:
@@ -62,7 +62,7 @@ class Columns(family.Family):
         edges, missing = self._known()
         if not len(missing):
             return binning.encode(X, edges, self._n_edges)
-        both = np.column_stack([X, _lowered(X[:, missing])])
+        both = np.column_stack([X, _lower_missing(X[:, missing])])
         return binning.encode(both, edges, self._n_edges)
 
     def draw(self, n_nodes: int, n_tests: int, rng: np.random.Generator) -> family.Tests:
@@ -139,7 +139,7 @@ class Columns(family.Family):
         return self.edges, self.missing
 
 
-def _lowered(X: Array) -> Array:
+def _lower_missing(X: Array) -> Array:
     """Missing values smaller than all others."""
     return np.where(np.isnan(X), -np.inf, X)
 

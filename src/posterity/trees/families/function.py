@@ -75,14 +75,14 @@ class Function(family.Family):
             self._ask(rows, places, tests, which, answers)
             return answers
         for k in range(tests.shape[1]):
-            answers[k] = _checked(self.function(rows, places, tests[which, k]), len(places))
+            answers[k] = _check_answers(self.function(rows, places, tests[which, k]), len(places))
         return answers
 
     def _ask(self, *arguments: Any) -> None:
         import numba
 
         try:
-            _compiled(self.function)(*arguments)
+            _compile_loop(self.function)(*arguments)
         except numba.core.errors.NumbaError as error:
             raise TypeError(
                 f"numba cannot compile {self.function!r} for these rows and tests. Write it in "
@@ -90,7 +90,7 @@ class Function(family.Family):
             ) from error
 
 
-def _checked(answers: Any, n: int) -> Any:
+def _check_answers(answers: Any, n: int) -> Any:
     if np.shape(answers) != (n,):
         raise ValueError(
             f"A vectorised function has to return one answer a row, here ({n},), but it returned "
@@ -100,7 +100,7 @@ def _checked(answers: Any, n: int) -> Any:
 
 
 @lru_cache(maxsize=64)
-def _compiled(function: Callable[..., Any]) -> Callable[..., None]:
+def _compile_loop(function: Callable[..., Any]) -> Callable[..., None]:
     """A loop over rows and tests around the function."""
     import numba
 

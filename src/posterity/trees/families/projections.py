@@ -31,14 +31,16 @@ class Linear(family.Family):
     def fitted(self, X: Any, weights: Array | None = None) -> Self:
         """A copy that knows how far the columns spread."""
         rows, counts = family.counted(X, weights)
-        return replace(self, unit=_spread(rows, np.ones(len(rows)) if counts is None else counts))
+        return replace(
+            self, unit=_column_spreads(rows, np.ones(len(rows)) if counts is None else counts)
+        )
 
     def respond(
         self, rows: Any, places: family.Places, tests: family.Tests, which: family.Places
     ) -> Array:
         """Weighted sums of the entries of rows, (K, m)."""
         answers = np.empty((tests.shape[1], len(places)))
-        _add_up(rows, places, tests, which, answers)
+        _sum_columns(rows, places, tests, which, answers)
         return answers
 
     def default_tests(self) -> int:
@@ -72,7 +74,7 @@ class Linear(family.Family):
             raise ValueError(f"{self!r} has seen no data yet: use {self!r}.fitted(X).")
         return self.unit
 
-    def _weighted(self, chosen: NDArray[Any], weights: Array) -> family.Tests:
+    def _weight_columns(self, chosen: NDArray[Any], weights: Array) -> family.Tests:
         """Tests (..., 2 S) of chosen columns (..., S), with weights in their units."""
         return np.concatenate([chosen, weights / self._known()[chosen]], axis=-1)
 
@@ -104,16 +106,16 @@ class Differences(Linear):
         """Pairs of columns at random."""
         D = len(self._known())
         chances = rng.random((n_nodes, n_tests))
-        return self._compared(*_pairs(_distinct(D * (D - 1) // 2, chances)))
+        return self._compare_columns(*_number_to_pair(_draw_distinct(D * (D - 1) // 2, chances)))
 
     def catalogue(self) -> family.Tests:
         """Every pair of columns, (D (D - 1) / 2, 4)."""
         D = len(self._known())
-        return self._compared(*_pairs(np.arange(D * (D - 1) // 2)))
+        return self._compare_columns(*_number_to_pair(np.arange(D * (D - 1) // 2)))
 
-    def _compared(self, i: NDArray[np.int64], j: NDArray[np.int64]) -> family.Tests:
+    def _compare_columns(self, i: NDArray[np.int64], j: NDArray[np.int64]) -> family.Tests:
         chosen = np.stack([i, j], axis=-1)
-        return self._weighted(chosen, np.broadcast_to([1.0, -1.0], chosen.shape))
+        return self._weight_columns(chosen, np.broadcast_to([1.0, -1.0], chosen.shape))
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,9 +156,9 @@ class Projections(Linear):
         S = D if self.n_columns is None else min(self.n_columns, D)
         weights = rng.standard_normal((n_nodes, n_tests, S))
         if S == D:
-            return self._weighted(np.broadcast_to(np.arange(D), weights.shape), weights)
+            return self._weight_columns(np.broadcast_to(np.arange(D), weights.shape), weights)
         chosen = columns.shuffled(D, rng.random((n_nodes * n_tests, S)))
-        return self._weighted(chosen.reshape(weights.shape), weights)
+        return self._weight_columns(chosen.reshape(weights.shape), weights)
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,29 +199,29 @@ class Orientations(Linear):
         """Some of the catalogue at random."""
         D = len(self._known())
         n_in_all = D + D * (D - 1) // 2 * (self.n_angles - 2)
-        return self._numbered(_distinct(n_in_all, rng.random((n_nodes, n_tests))))
+        return self._take_tests(_draw_distinct(n_in_all, rng.random((n_nodes, n_tests))))
 
     def catalogue(self) -> family.Tests:
         """The axes, and then each pair of columns at each angle, (J, 4)."""
         D = len(self._known())
-        return self._numbered(np.arange(D + D * (D - 1) // 2 * (self.n_angles - 2)))
+        return self._take_tests(np.arange(D + D * (D - 1) // 2 * (self.n_angles - 2)))
 
-    def _numbered(self, numbers: NDArray[np.int64]) -> family.Tests:
+    def _take_tests(self, numbers: NDArray[np.int64]) -> family.Tests:
         """Tests by their place in the catalogue: axes first."""
         D, n_oblique = len(self._known()), max(self.n_angles - 2, 1)
         is_axis = numbers < D
         pair, turn = np.divmod(np.maximum(numbers - D, 0), n_oblique)
-        i, j = _pairs(pair)
+        i, j = _number_to_pair(pair)
         half = self.n_angles // 2
         angle = np.pi / self.n_angles * (turn + np.where(turn < half - 1, 1, 2))
         chosen = np.where(is_axis[..., None], numbers[..., None], np.stack([i, j], axis=-1))
         weights = np.stack(
             [np.where(is_axis, 1.0, np.cos(angle)), np.where(is_axis, 0.0, np.sin(angle))], axis=-1
         )
-        return self._weighted(chosen, weights)
+        return self._weight_columns(chosen, weights)
 
 
-def _pairs(numbers: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _number_to_pair(numbers: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The pair i < j in each place of (0, 1), (0, 2), (1, 2), (0, 3), ..."""
     j = ((1.0 + np.sqrt(1.0 + 8.0 * numbers)) / 2.0).astype(np.int64)
     i = numbers - j * (j - 1) // 2
@@ -227,7 +229,7 @@ def _pairs(numbers: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.in
 
 
 @compilation.compiled
-def _distinct(n: int, chances: Array) -> NDArray[np.int64]:
+def _draw_distinct(n: int, chances: Array) -> NDArray[np.int64]:
     """In each line numbers below n, none of them again before all were there.
 
     Floyd's sampling: no memory of n, and one chance a number.
@@ -246,7 +248,7 @@ def _distinct(n: int, chances: Array) -> NDArray[np.int64]:
     return chosen
 
 
-def _spread(X: Array, weights: Array) -> Array:
+def _column_spreads(X: Array, weights: Array) -> Array:
     """The standard deviation of each column, NaN left out; +inf where it is zero.
 
     It is rounded to what the order of additions does not change, so that a weight teaches the same
@@ -254,13 +256,13 @@ def _spread(X: Array, weights: Array) -> Array:
     """
     largest = np.fmax(np.fmax.reduce(X), -np.fmin.reduce(X))
     size = np.where(largest > 0.0, largest, 1.0)  # squares of numbers of this size are safe
-    fraction, exponent = np.frexp(np.sqrt(_variances(X, weights, size)))
+    fraction, exponent = np.frexp(np.sqrt(_column_variances(X, weights, size)))
     deviation = size * np.ldexp(np.rint(fraction * _KEPT) / _KEPT, exponent)
     return np.where(deviation > 0.0, np.maximum(deviation, _LEAST_UNIT), np.inf)
 
 
 @compilation.compiled
-def _variances(X: Array, weights: Array, size: Array) -> Array:
+def _column_variances(X: Array, weights: Array, size: Array) -> Array:
     """Of each column in units of its size, NaN left out; NaN where nothing is left."""
     n, mean, total = np.zeros(len(size)), np.zeros(len(size)), np.zeros(len(size))
     for i in range(len(X)):
@@ -277,7 +279,7 @@ def _variances(X: Array, weights: Array, size: Array) -> Array:
 
 
 @compilation.compiled
-def _add_up(
+def _sum_columns(
     rows: Array, places: family.Places, tests: family.Tests, which: family.Places, answers: Array
 ) -> None:
     """From the first column to the last: whoever routes rows has to round as it is done here."""

@@ -54,7 +54,7 @@ class Tables:
         """
         log_p[...] = 0.0
         epistemic = np.empty(len(log_p))
-        _average(leaves, self.leaves, self.entries, self.base, sharpness, log_p, epistemic)
+        _sum_over_trees(leaves, self.leaves, self.entries, self.base, sharpness, log_p, epistemic)
         return epistemic
 
 
@@ -70,7 +70,7 @@ def _entropies(
 
 
 @compilation.compiled
-def _average(
+def _sum_over_trees(
     found: NDArray[np.int32],
     leaves: NDArray[np.void],
     entries: NDArray[np.void],

@@ -44,8 +44,8 @@ class ClassLeaves:
     ) -> ClassLeaves:
         """From the leaf, the class and the weight of each row."""
         keys = (leaf.astype(np.int32, copy=False), target.astype(np.int32, copy=False))
-        n_each, classes, counts = _counted(*keys, weights, n_leaves, n_classes)
-        return cls(_smallest(n_each), _smallest(classes), _smallest(counts), n_classes)
+        n_each, classes, counts = _count_classes(*keys, weights, n_leaves, n_classes)
+        return cls(_shrink_type(n_each), _shrink_type(classes), _shrink_type(counts), n_classes)
 
     @classmethod
     def joined(cls, parts: Sequence[ClassLeaves]) -> ClassLeaves:
@@ -101,11 +101,11 @@ class ClassLeaves:
 
 
 @compilation.compiled
-def _counted(
+def _count_classes(
     leaf: Codes, target: Codes, weights: Array, n_leaves: int, n_classes: int
 ) -> tuple[NDArray[np.int64], Codes, Array]:
     """How many classes each leaf has, and one leaf after the other, which and how often."""
-    order = _sorted(leaf, _sorted(target, np.arange(len(leaf)), n_classes), n_leaves)
+    order = _sort_by_key(leaf, _sort_by_key(target, np.arange(len(leaf)), n_classes), n_leaves)
     n_each, classes = np.zeros(n_leaves, dtype=np.int64), np.empty(len(leaf), dtype=np.int32)
     counts = np.empty(len(leaf))
     last_leaf, last_class, k = -1, -1, -1
@@ -122,7 +122,7 @@ def _counted(
 
 
 @compilation.compiled
-def _sorted(keys: Codes, order: NDArray[np.int64], n_keys: int) -> NDArray[np.int64]:
+def _sort_by_key(keys: Codes, order: NDArray[np.int64], n_keys: int) -> NDArray[np.int64]:
     """The order with small keys first, and else as it was."""
     at = np.zeros(n_keys + 1, dtype=np.int64)
     for key in keys:
@@ -135,7 +135,7 @@ def _sorted(keys: Codes, order: NDArray[np.int64], n_keys: int) -> NDArray[np.in
     return result
 
 
-def _smallest(values: NDArray[Any]) -> NDArray[Any]:
+def _shrink_type(values: NDArray[Any]) -> NDArray[Any]:
     """The same numbers in the smallest type of whole numbers that holds them, if one does."""
     top = values.max(initial=0)
     for dtype in (np.uint8, np.uint16, np.uint32):

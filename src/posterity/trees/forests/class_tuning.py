@@ -50,7 +50,7 @@ class Counts:
         shape = (len(unseen.target), len(self.base))
         P, dP = np.zeros(shape), np.zeros(shape)
         leaves = (self.start, self.total, self.classes, self.counts, self.base)
-        _means(unseen.found, unseen.target, unseen.own, *leaves, concentration, P, dP)
+        _mean_probabilities(unseen.found, unseen.target, unseen.own, *leaves, concentration, P, dP)
         return P, dP
 
     def log_probabilities(self, unseen: Unseen, concentration: float, sharpness: float) -> Array:
@@ -66,7 +66,7 @@ class Counts:
         log_q = log_softmax(beta * A, axis=1)
         by_s = beta * _above_mean(dA, log_q, unseen.target)
         by_beta = beta * _above_mean(A, log_q, unseen.target)
-        value = w @ _of_own(log_q, unseen.target) - 0.5 * tuning.PRECISIONS @ x**2
+        value = w @ _take_own_class(log_q, unseen.target) - 0.5 * tuning.PRECISIONS @ x**2
         slope = np.array([w @ by_s, w @ by_beta]) - tuning.PRECISIONS * x
         return -value / w.sum(), -slope / w.sum()
 
@@ -82,18 +82,18 @@ def learn(
     return tuning.best(lambda x: counts.loss(some, x), left_out, given, _RANGES)
 
 
-def _of_own(values: Array, target: NDArray[np.int32]) -> Array:
+def _take_own_class(values: Array, target: NDArray[np.int32]) -> Array:
     """The column of its own class, of each row."""
     return np.take_along_axis(values, target[:, None], axis=1)[:, 0]
 
 
 def _above_mean(values: Array, log_q: Array, target: NDArray[np.int32]) -> Array:
     """By how much the value of its own class exceeds the mean value, of each row."""
-    return _of_own(values, target) - np.sum(np.exp(log_q) * values, axis=1)
+    return _take_own_class(values, target) - np.sum(np.exp(log_q) * values, axis=1)
 
 
 @compilation.compiled
-def _means(
+def _mean_probabilities(
     found: NDArray[np.int32],
     target: NDArray[np.int32],
     own: Array,

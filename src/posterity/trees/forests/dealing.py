@@ -48,7 +48,7 @@ class Draws:
     def of(cls, shares: Shares, plan: Plan, rngs: Sequence[np.random.Generator]) -> Draws:
         """Of all trees, each by a child of its own generator."""
         children = [rng.spawn(1)[0] for rng in rngs]  # growing starts where it does in memory
-        sizes = [_sizes(shares, plan, child) for child in children]
+        sizes = [_draw_sizes(shares, plan, child) for child in children]
         seeds = [child.integers(_ALL) for child in children]
         return cls(np.array(sizes), np.array(seeds), plan.bootstrap)
 
@@ -90,12 +90,12 @@ def grown(
     """All trees, by one pass over the rows; ``judges`` are the numbers of some rows, increasing."""
     import dask
 
-    hands = _hands(plan.n_trees, len(partitions.pieces))
-    within = _within(judges, partitions.lengths)
-    dealer = _Deal(partitions.recipe, draws, family, kind, hands, within)
-    grower = _Grow(family, plan, kind, list(rngs), hands)
+    hands = _group_trees(plan.n_trees, len(partitions.pieces))
+    within = _number_within_partitions(judges, partitions.lengths)
+    dealer = _DrawTask(partitions.recipe, draws, family, kind, hands, within)
+    grower = _GrowTask(family, plan, kind, list(rngs), hands)
     deal, grow = (dask.delayed(f, traverse=False, pure=False) for f in (dealer, grower))
-    run, play, gather = (dask.delayed(f, pure=False) for f in (_run, _play, _gathered))
+    run, play, gather = (dask.delayed(f, pure=False) for f in (_draw, _grow, _gather))
     dealt = [run(deal, piece, p) for p, piece in enumerate(partitions.pieces)]
     played = [play(grow, h, [d[h] for d in dealt]) for h in range(len(hands))]
     task = gather(played, [d[len(hands)] for d in dealt])
@@ -104,7 +104,7 @@ def grown(
 
 
 @dataclass(frozen=True, eq=False)
-class _Deal:
+class _DrawTask:
     """The hands that a partition deals, and which of its judges each tree has seen."""
 
     recipe: Recipe
@@ -121,9 +121,11 @@ class _Deal:
         marks = np.zeros((T, len(block)), dtype=np.bool_)
         for mark, bag in zip(marks, bags, strict=True):
             mark[bag.places] = True
-        return [*self._hands(block, bags, marks), marks[:, self.within[number]]]
+        return [*self._draw_rows(block, bags, marks), marks[:, self.within[number]]]
 
-    def _hands(self, block: Block, bags: list[Bag], marks: NDArray[np.bool_]) -> list[Hand | None]:
+    def _draw_rows(
+        self, block: Block, bags: list[Bag], marks: NDArray[np.bool_]
+    ) -> list[Hand | None]:
         """Rows are prepared once, whoever has drawn them; None where nobody has."""
         is_drawn = np.logical_or.reduce(marks)
         if block.y is None or not is_drawn.any():
@@ -140,7 +142,7 @@ class _Deal:
 
 
 @dataclass(frozen=True, eq=False)
-class _Grow(Generic[L]):
+class _GrowTask(Generic[L]):
     """Trees of what all partitions have dealt to one hand."""
 
     family: Family
@@ -165,34 +167,36 @@ class _Grow(Generic[L]):
         return found
 
 
-def _run(deal: _Deal, raw: Any, number: int) -> list[Any]:
+def _draw(deal: _DrawTask, raw: Any, number: int) -> list[Any]:
     return deal(raw, number)
 
 
-def _play(grow: _Grow[L], hand: int, dealt: list[Hand | None]) -> list[tuple[Trees, L]]:
+def _grow(grow: _GrowTask[L], hand: int, dealt: list[Hand | None]) -> list[tuple[Trees, L]]:
     return grow(hand, dealt)
 
 
-def _gathered(played: list[list[tuple[Trees, L]]], seen: list[NDArray[np.bool_]]) -> Grown[L]:
+def _gather(played: list[list[tuple[Trees, L]]], seen: list[NDArray[np.bool_]]) -> Grown[L]:
     trees, leaves = zip(*(one for hand in played for one in hand), strict=True)
     return Grown(Trees.joined(trees), list(leaves), np.concatenate(seen, axis=1))
 
 
-def _hands(n_trees: int, n_partitions: int) -> list[range]:
+def _group_trees(n_trees: int, n_partitions: int) -> list[range]:
     """Which trees grow one after the other: each partition deals to each hand."""
     most = min(_MOST_HANDS, max(_FEWEST_HANDS, _MOST_TASKS // n_partitions))
     ends = np.linspace(0, n_trees, min(n_trees, most) + 1).astype(int).tolist()
     return [range(a, b) for a, b in itertools.pairwise(ends)]
 
 
-def _within(places: NDArray[np.int64], lengths: Sequence[int]) -> list[NDArray[np.int64]]:
+def _number_within_partitions(
+    places: NDArray[np.int64], lengths: Sequence[int]
+) -> list[NDArray[np.int64]]:
     """The rows of these numbers, increasing, as each partition numbers its own."""
     firsts = np.cumsum([0, *lengths])
     ends = itertools.pairwise(np.searchsorted(places, firsts).tolist())
     return [places[a:b] - first for (a, b), first in zip(ends, firsts[:-1], strict=True)]
 
 
-def _sizes(shares: Shares, plan: Plan, rng: np.random.Generator) -> NDArray[np.int64]:
+def _draw_sizes(shares: Shares, plan: Plan, rng: np.random.Generator) -> NDArray[np.int64]:
     """How many rows one tree draws from each partition, (P,)."""
     rows = shares.rows
     size = sampling.share(float(rows.sum()), plan.max_samples)

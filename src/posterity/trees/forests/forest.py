@@ -149,7 +149,7 @@ def plant(
         Where among ``rows`` each row stands, when they are only those that some tree draws.
     """
     given = (family, rows, target, weights, groups, positions, kind, plan)
-    tasks = (joblib.delayed(_planted)(*given, child) for child in rng.spawn(plan.n_trees))
+    tasks = (joblib.delayed(_grow_one_tree)(*given, child) for child in rng.spawn(plan.n_trees))
     working = joblib.Parallel(n_jobs=plan.n_jobs, prefer="threads", return_as="generator")(tasks)
     tracked = progress.track(
         working, total=plan.n_trees, description="Growing trees", unit="trees", size=lambda _: 1
@@ -158,7 +158,7 @@ def plant(
     return Planted(Trees.joined(trees), list(leaves), np.stack(seen))
 
 
-def _planted(
+def _grow_one_tree(
     family: Family,
     rows: Any,
     target: NDArray[Any],
@@ -184,14 +184,14 @@ def in_blocks(
     """The function of all places 0, ..., n - 1, a block at a time, several at once by threads."""
     if n <= min(rows_at_once, _FEW_ROWS):
         return [function(np.arange(n, dtype=np.int32))] if n else []
-    jobs = min(_asked(n_jobs), joblib.cpu_count(), -(-n // _FEW_ROWS))
+    jobs = min(_count_threads(n_jobs), joblib.cpu_count(), -(-n // _FEW_ROWS))
     n_blocks = jobs * -(-n // (rows_at_once * jobs))
     blocks = np.array_split(np.arange(n, dtype=np.int32), n_blocks)
     tasks = (joblib.delayed(function)(block) for block in blocks if len(block))
     return list(joblib.Parallel(n_jobs=jobs, require="sharedmem")(tasks))
 
 
-def _asked(n_jobs: int | None) -> int:
+def _count_threads(n_jobs: int | None) -> int:
     """How many threads are asked for."""
     if n_jobs is not None and (not isinstance(n_jobs, numbers.Integral) or n_jobs == 0):
         raise ValueError(

@@ -34,14 +34,14 @@ def around(leaves: NormalLeaves, children: NDArray[np.int32]) -> NormalLeaves:
     >>> wider.count, wider.mean.ravel()
     (array([5., 5., 6.]), array([2. , 2. , 2.5]))
     """
-    nodes = _of_nodes(children, leaves.count, leaves.mean, leaves.square)
+    nodes = _sum_up_nodes(children, leaves.count, leaves.mean, leaves.square)
     found = leaves.count.copy(), leaves.mean.copy(), leaves.square.copy()
     _take_from_parents(children, *nodes, *found, _ENOUGH)
     return NormalLeaves(*found)
 
 
 @compilation.compiled
-def _of_nodes(
+def _sum_up_nodes(
     children: NDArray[np.int32], n_leaf: Array, mean_leaf: Array, square_leaf: Array
 ) -> tuple[Array, Array, Array]:
     """Weight, mean and sum of squares of each inner node, from the leaves up."""

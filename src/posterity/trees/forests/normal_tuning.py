@@ -61,7 +61,7 @@ class Members:
     def log_prob(self, learned: Learned) -> Array:
         """Log-density of the targets under the mixture of trees, (r, K)."""
         v = variances(self.leaves, learned.pooled, learned.concentration)
-        apart = self._drawn_apart(learned.sharpness) - self.leaves.mean
+        apart = self._spread_targets(learned.sharpness) - self.leaves.mean
         return _log_mean(_log_normal(apart, v), self.used) + 0.5 * np.log(learned.sharpness)
 
     def mean(self) -> Array:
@@ -79,13 +79,13 @@ class Members:
         s, beta = np.exp(x)
         n, q = self.leaves.count[..., None], self.leaves.square
         v = variances(self.leaves, self.pooled, s)
-        apart = self._drawn_apart(beta) - self.leaves.mean
+        apart = self._spread_targets(beta) - self.leaves.mean
         log_p = _log_normal(apart, v)
         own = softmax(np.where(self.used[..., None], log_p, _LOG_ZERO), axis=0)
         w = np.where(self.known(), self.weights, 0.0)
         by_log_v = 0.5 * own * (apart**2 / v - 1.0)
         by_s = by_log_v * s * (n * self.pooled - q) / ((q + s * self.pooled) * (n + s))
-        by_place = np.sum(-own * apart / v, axis=0) * (self._drawn_apart(beta) - self.mean())
+        by_place = np.sum(-own * apart / v, axis=0) * (self._spread_targets(beta) - self.mean())
         score = np.nan_to_num(_log_mean(log_p, self.used)) + 0.5 * x[1]
         value = w @ score.sum(axis=1) - 0.5 * tuning.PRECISIONS @ x**2
         slope = np.array([np.einsum("i,tik->", w, by_s), np.sum(w @ (0.5 + 0.5 * by_place))])
@@ -99,7 +99,7 @@ class Members:
         error = np.einsum("ti,tik->k", w, square) / max(w.sum(), _TINY)
         return dataclasses.replace(self, pooled=np.where(error > _TINY, error, self.pooled))
 
-    def _drawn_apart(self, beta: float) -> Array:
+    def _spread_targets(self, beta: float) -> Array:
         """Where targets lie, (r, K), when the mixture is as wide as the trees make it."""
         center = self.mean()
         return center + np.sqrt(beta) * (self.target - center)

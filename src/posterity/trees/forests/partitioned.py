@@ -53,7 +53,7 @@ def fit_class_partitions(
     """
     counts = surveyed.targets[1]
     kind = OfClasses(len(counts))
-    rows = _Rows.of(family, surveyed, planner, kind)
+    rows = _PartitionedRows.of(family, surveyed, planner, kind)
     judges = judging.chosen(rows.weights, len(counts))
     grown, parts = rows.grown(judges, rng)
     fitted = judging.class_forest_of(
@@ -83,7 +83,7 @@ def fit_normal_partitions(
     surveyed : Surveyed
         The rows, and what all targets are together.
     """
-    rows = _Rows.of(family, surveyed, planner, OfNumbers())
+    rows = _PartitionedRows.of(family, surveyed, planner, OfNumbers())
     of_all = surveyed.targets
     width = normal_forest.LEARNING * rows.plan.n_trees * of_all.mean.shape[1]
     judges = judging.chosen(rows.weights, width)
@@ -99,7 +99,7 @@ def fit_normal_partitions(
     return dataclasses.replace(fitted, oob_log_prob=None)
 
 
-class _Rows(NamedTuple, Generic[L]):
+class _PartitionedRows(NamedTuple, Generic[L]):
     """Rows on workers, a sample of them here, and what the sample has taught."""
 
     surveyed: Surveyed[Any]
@@ -112,7 +112,7 @@ class _Rows(NamedTuple, Generic[L]):
     @classmethod
     def of(
         cls, family: Family, surveyed: Surveyed[Any], planner: Planner, kind: Kind[L]
-    ) -> _Rows[L]:
+    ) -> _PartitionedRows[L]:
         N, most = surveyed.partitions.n_rows, streamed.FAMILY_ROWS
         rng = np.random.default_rng(0)
         places = np.arange(N) if most >= N else np.sort(rng.choice(N, most, replace=False))
@@ -135,7 +135,7 @@ class _Rows(NamedTuple, Generic[L]):
         places = self.places[judges]
         grown = dealing.grown(partitions, draws, self.family, self.plan, self.kind, rngs, places)
         sizes = [leaves.n_leaves for leaves in grown.leaves]
-        count = _Count(Forest(self.family, grown.trees), sizes, self.kind)
+        count = _LeafCounter(Forest(self.family, grown.trees), sizes, self.kind)
         return grown, partitions.reduce(count, judging.added, description="Counting rows")
 
     def judges(self, chosen: NDArray[np.int32], seen: NDArray[np.bool_]) -> judging.Judges:
@@ -151,7 +151,7 @@ class _Rows(NamedTuple, Generic[L]):
 
 
 @dataclass(frozen=True, eq=False)
-class _Count(Generic[L]):
+class _LeafCounter(Generic[L]):
     """What the rows of a block add to the leaves of each tree."""
 
     forest: Forest

@@ -63,12 +63,14 @@ class Router:
         if unasked is not None:
             np.negative(unasked.view(np.int8), out=found)  # many times faster than an index
         if self._nodes is not None:
-            _down(self.family.prepared(rows[places]), trees.roots, self._nodes, found)
+            _descend(self.family.prepared(rows[places]), trees.roots, self._nodes, found)
         elif isinstance(self.family, Linear):
             X = np.ascontiguousarray(rows)
-            _down_sums(X, places, trees.roots, trees.tests, trees.thresholds, trees.children, found)
+            _descend_sums(
+                X, places, trees.roots, trees.tests, trees.thresholds, trees.children, found
+            )
         else:
-            self._ask(rows, places, found.ravel())
+            self._descend_by_tests(rows, places, found.ravel())
         return found
 
     @functools.cached_property
@@ -81,12 +83,12 @@ class Router:
         if not isinstance(family, Columns) or family.edges is None:
             return None
         columns = trees.tests[:, 0].astype(np.int32)
-        codes = _codes(family.edges, columns, trees.thresholds)
+        codes = _find_threshold_codes(family.edges, columns, trees.thresholds)
         if np.any(codes < 0):
             return None
         return np.column_stack([columns, codes, trees.children])
 
-    def _ask(self, rows: Any, places: Places, found: NDArray[np.int32]) -> None:
+    def _descend_by_tests(self, rows: Any, places: Places, found: NDArray[np.int32]) -> None:
         """A step for all rows and trees at a time, through the answers of the family."""
         trees, n = self.trees, len(places)
         pairs = np.flatnonzero(found >= 0)
@@ -102,7 +104,9 @@ class Router:
 
 
 @compilation.compiled
-def _codes(edges: Array, columns: NDArray[np.int32], thresholds: Array) -> NDArray[np.int32]:
+def _find_threshold_codes(
+    edges: Array, columns: NDArray[np.int32], thresholds: Array
+) -> NDArray[np.int32]:
     """Return the position of each threshold among the edges of its column, or -1."""
     codes = np.empty(len(columns), dtype=np.int32)
     for i in range(len(columns)):
@@ -113,7 +117,7 @@ def _codes(edges: Array, columns: NDArray[np.int32], thresholds: Array) -> NDArr
 
 
 @compilation.compiled
-def _down(
+def _descend(
     rows: NDArray[np.uint8],
     roots: NDArray[np.int32],
     nodes: NDArray[np.int32],
@@ -123,7 +127,7 @@ def _down(
     n, leaves = len(rows), found.reshape(-1)
     node, pair = np.full(_LANES, -1, dtype=np.int32), np.full(_LANES, -1, dtype=np.int64)
     row = np.zeros(_LANES, dtype=np.uint64)
-    upcoming, busy = _next(leaves, 0), True
+    upcoming, busy = _next_pair(leaves, 0), True
     while busy:
         busy = False
         for lane in range(_LANES):
@@ -140,11 +144,11 @@ def _down(
             if upcoming < len(leaves):
                 pair[lane], row[lane] = upcoming, upcoming % n
                 node[lane] = roots[upcoming // n]
-                upcoming, busy = _next(leaves, upcoming + 1), True
+                upcoming, busy = _next_pair(leaves, upcoming + 1), True
 
 
 @compilation.compiled
-def _down_sums(
+def _descend_sums(
     X: Array,
     places: Places,
     roots: NDArray[np.int32],
@@ -169,7 +173,7 @@ def _down_sums(
 
 
 @compilation.compiled
-def _next(leaves: NDArray[np.int32], pair: int) -> int:
+def _next_pair(leaves: NDArray[np.int32], pair: int) -> int:
     """The first pair from this one on whose leaf is asked for."""
     while pair < len(leaves) and leaves[pair] < 0:
         pair += 1

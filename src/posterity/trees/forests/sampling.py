@@ -68,10 +68,10 @@ def draw(weights: Array, size: int, rng: np.random.Generator, *, bootstrap: bool
     (array([0, 2], dtype=int32), array([2., 2.]))
     """
     if bootstrap:
-        return _bag(_with_replacement(weights, size, rng))
+        return _bag(_draw_with_replacement(weights, size, rng))
     if size >= rows(weights):
         return _bag(weights)
-    return _bag(_without_replacement(weights, size, rng))
+    return _bag(_draw_without_replacement(weights, size, rng))
 
 
 def draw_groups(
@@ -118,7 +118,9 @@ def is_whole(weights: Array) -> bool:
     return np.array_equal(weights, np.rint(weights))
 
 
-def _with_replacement(weights: Array, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
+def _draw_with_replacement(
+    weights: Array, size: int, rng: np.random.Generator
+) -> NDArray[np.int64]:
     n = len(weights)
     if size > _OFTEN * n:
         return rng.multinomial(size, weights / weights.sum())
@@ -130,7 +132,9 @@ def _with_replacement(weights: Array, size: int, rng: np.random.Generator) -> ND
     return np.bincount(np.minimum(drawn, last), minlength=n)
 
 
-def _without_replacement(weights: Array, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
+def _draw_without_replacement(
+    weights: Array, size: int, rng: np.random.Generator
+) -> NDArray[np.int64]:
     copies = weights.astype(np.int64)
     require_whole(np.array_equal(copies, weights))
     if copies.max() == 1:

@@ -55,24 +55,24 @@ def fit_class_chunks(
     """
     w, kind = np.ones(len(codes)) if weights is None else weights, OfClasses(n_classes)
     few = bounded(plan, sampling.rows(w))
-    rows, positions = _held(family, chunks, w, groups, few, rng)
+    rows, positions = _hold_drawn_rows(family, chunks, w, groups, few, rng)
     planted = plant(family, rows, codes, w, kind, few, rng, groups=groups, positions=positions)
 
     def count(leaf: NDArray[np.int32], places: slice, n_leaves: int) -> ClassLeaves:
         return kind.leaves(leaf, codes[places], w[places], n_leaves)
 
     chosen = judging.chosen(w, n_classes)
-    parts, X = _counted(family, chunks, planted, count, chosen, plan.n_jobs)
+    parts, X = _count_all_rows(family, chunks, planted, count, chosen, plan.n_jobs)
     fitted = judging.class_forest_of(
         family,
         planted.trees,
         ClassLeaves.joined(planted.leaves),
         ClassLeaves.joined(parts),
         class_forest.frequencies(codes, w, n_classes),
-        _judges(planted, X, codes, w, chosen),
+        _take_chosen_rows(planted, X, codes, w, chosen),
         plan,
     )
-    return dataclasses.replace(fitted, oob_log_prob=_spread(fitted.oob_log_prob, chosen, len(w)))
+    return dataclasses.replace(fitted, oob_log_prob=_scatter(fitted.oob_log_prob, chosen, len(w)))
 
 
 def fit_normal_chunks(
@@ -90,23 +90,23 @@ def fit_normal_chunks(
     """
     w, kind = np.ones(len(Y)) if weights is None else weights, OfNumbers()
     few = bounded(plan, sampling.rows(w))
-    rows, positions = _held(family, chunks, w, groups, few, rng)
+    rows, positions = _hold_drawn_rows(family, chunks, w, groups, few, rng)
     planted = plant(family, rows, Y, w, kind, few, rng, groups=groups, positions=positions)
 
     def count(leaf: NDArray[np.int32], places: slice, n_leaves: int) -> NormalLeaves:
         return kind.leaves(leaf, Y[places], w[places], n_leaves)
 
     chosen = judging.chosen(w, normal_forest.LEARNING * plan.n_trees * Y.shape[1])
-    parts, X = _counted(family, chunks, planted, count, chosen, plan.n_jobs)
+    parts, X = _count_all_rows(family, chunks, planted, count, chosen, plan.n_jobs)
     fitted = judging.normal_forest_of(
         family,
         planted.trees,
         NormalLeaves.joined(parts),
         normal_forest.variance(Y, w),
-        _judges(planted, X, Y, w, chosen),
+        _take_chosen_rows(planted, X, Y, w, chosen),
         plan,
     )
-    return dataclasses.replace(fitted, oob_log_prob=_spread(fitted.oob_log_prob, chosen, len(w)))
+    return dataclasses.replace(fitted, oob_log_prob=_scatter(fitted.oob_log_prob, chosen, len(w)))
 
 
 def bounded(plan: Plan, n_rows: float) -> Plan:
@@ -116,7 +116,7 @@ def bounded(plan: Plan, n_rows: float) -> Plan:
     return dataclasses.replace(plan, max_samples=_MOST_SAMPLES)
 
 
-def _held(
+def _hold_drawn_rows(
     family: Family,
     chunks: Chunks,
     weights: Array,
@@ -129,13 +129,13 @@ def _held(
     for child in copy.deepcopy(rng).spawn(plan.n_trees):  # trees will draw the same again
         is_drawn[plan.draw(weights, child, groups).places] = True
     kept = [
-        family.prepared(block.X[is_drawn[_span(block)]])
+        family.prepared(block.X[is_drawn[_block_slice(block)]])
         for block in progress.track(chunks, total=chunks.n_rows, description="Reading rows")
     ]
     return np.concatenate(kept), (np.cumsum(is_drawn) - 1).astype(np.int32)
 
 
-def _counted(
+def _count_all_rows(
     family: Family,
     chunks: Chunks,
     planted: Planted[L],
@@ -149,7 +149,7 @@ def _counted(
     parts: list[L] = []
     kept = []
     for block in progress.track(chunks, total=chunks.n_rows, description="Counting rows"):
-        span, within = _span(block), functools.partial(_from, count, block.first_row)
+        span, within = _block_slice(block), functools.partial(_count_block, count, block.first_row)
         new = judging.counted(forest, sizes, block.X, within, n_jobs)
         parts = judging.added(parts, new) if parts else new
         here = chosen[(chosen >= span.start) & (chosen < span.stop)]
@@ -157,7 +157,7 @@ def _counted(
     return parts, np.concatenate(kept)
 
 
-def _from(
+def _count_block(
     count: Callable[[NDArray[np.int32], slice, int], L],
     first: int,
     leaf: NDArray[np.int32],
@@ -168,7 +168,7 @@ def _from(
     return count(leaf, slice(first + rows.start, first + rows.stop), n_leaves)
 
 
-def _judges(
+def _take_chosen_rows(
     planted: Planted[Any],
     X: Array,
     target: NDArray[Any],
@@ -180,11 +180,11 @@ def _judges(
     return judging.Judges(X, target[chosen], weights[chosen], seen)
 
 
-def _span(block: Block) -> slice:
+def _block_slice(block: Block) -> slice:
     return slice(block.first_row, block.first_row + len(block))
 
 
-def _spread(values: Array | None, chosen: NDArray[np.int32], n_rows: int) -> Array:
+def _scatter(values: Array | None, chosen: NDArray[np.int32], n_rows: int) -> Array:
     """The values of chosen rows, and NaN for others."""
     everywhere = np.full(n_rows, np.nan)
     everywhere[chosen] = values

@@ -59,13 +59,13 @@ class Surveyed(Generic[T]):
 
 def of_classes(partitions: Partitions) -> Surveyed[Tally]:
     """Which classes there are, sorted, and how often each counts: one pass."""
-    found = _surveyed(partitions.encoded(_unread), _tally, dask_pieces.added_tallies)
+    found = _survey(partitions.encoded(_drop_targets), _tally_classes, dask_pieces.added_tallies)
     return replace(found, partitions=replace(found.partitions, recipe=partitions.recipe))
 
 
 def of_numbers(partitions: Partitions) -> Surveyed[NormalLeaves]:
     """Weight, mean and squared deviations of all targets, as one leaf: one pass."""
-    return _surveyed(partitions, _moments, NormalLeaves.added)
+    return _survey(partitions, _sum_moments, NormalLeaves.added)
 
 
 def weights_of(block: Block) -> Array:
@@ -73,7 +73,7 @@ def weights_of(block: Block) -> Array:
     return np.ones(len(block)) if block.sample_weight is None else block.sample_weight
 
 
-def _surveyed(
+def _survey(
     partitions: Partitions,
     look: Callable[[Any, int, Block], T],
     merge: Callable[[T, T], T],
@@ -82,8 +82,8 @@ def _surveyed(
         raise ValueError("The rows have no targets: pass y, on Dask as X is.")
     shares, targets = dask_graph.merged(
         partitions.pieces,
-        _Look(partitions.recipe, look),
-        _Merge(merge),
+        _PartitionSurvey(partitions.recipe, look),
+        _SurveyMerge(merge),
         description="Reading targets",
     )
     if not shares.lengths.any():
@@ -97,7 +97,7 @@ def _surveyed(
 
 
 @dataclass(frozen=True)
-class _Look(Generic[T]):
+class _PartitionSurvey(Generic[T]):
     """What one partition has."""
 
     recipe: Recipe
@@ -111,7 +111,7 @@ class _Look(Generic[T]):
 
 
 @dataclass(frozen=True)
-class _Merge(Generic[T]):
+class _SurveyMerge(Generic[T]):
     """What neighbours have together."""
 
     targets: Callable[[T, T], T]
@@ -120,18 +120,18 @@ class _Merge(Generic[T]):
         return one[0].joined(other[0]), self.targets(one[1], other[1])
 
 
-def _tally(raw: Any, number: int, block: Block) -> Tally:
+def _tally_classes(raw: Any, number: int, block: Block) -> Tally:
     del block
     return dask_pieces.tally(raw, number)
 
 
-def _moments(raw: Any, number: int, block: Block) -> NormalLeaves:
+def _sum_moments(raw: Any, number: int, block: Block) -> NormalLeaves:
     del raw, number
     assert block.y is not None
     kind, leaf = OfNumbers(), np.zeros(len(block), dtype=np.int32)
     return kind.leaves(leaf, kind.targets(block.y), weights_of(block), 1)
 
 
-def _unread(y: NDArray[Any]) -> Array:
+def _drop_targets(y: NDArray[Any]) -> Array:
     """Return zeros in place of classes, which are not encoded yet."""
     return np.zeros(y.shape)

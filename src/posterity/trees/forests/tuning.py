@@ -42,7 +42,7 @@ def best(
     s, beta = given[0], given[1] if is_telling else given[1] or 1.0
     if not left_out.any() or (s is not None and beta is not None):
         return s or 1.0, beta or 1.0
-    bounds = [_logs(s, ranges[0]), _logs(beta, ranges[1])]
+    bounds = [_log_bounds(s, ranges[0]), _log_bounds(beta, ranges[1])]
     low, high = np.transpose(bounds)
     starts = [np.clip(np.log([start, 1.0]), low, high) for start in _STARTS]
     start = min(starts, key=lambda x: loss(x)[0])
@@ -53,7 +53,7 @@ def best(
     return s or float(learned[0]), beta or float(learned[1])
 
 
-def _logs(given: float | None, ends: tuple[float, float]) -> tuple[float, float]:
+def _log_bounds(given: float | None, ends: tuple[float, float]) -> tuple[float, float]:
     """Logs of the ends between which a parameter is sought."""
     low, high = ends if given is None else (given, given)
     return float(np.log(low)), float(np.log(high))

@@ -35,7 +35,7 @@ def of_level(
     node, pair = np.empty(m, dtype=np.uint32), np.empty(m, dtype=np.uint32)
     order = np.empty(2 * m + 257, dtype=np.uint32)
     n_node, n_pair = np.zeros(len(start) - 1), np.zeros(m)
-    n_pairs = _numbered(target, weights, start, n_classes, node, pair, n_node, n_pair)
+    n_pairs = _number_pairs(target, weights, start, n_classes, node, pair, n_node, n_pair)
     n = np.sum(n_node)
     if n_pairs == len(n_node) or n < 2.0 * min_samples_leaf:
         return CLOSED, 0, 0.0
@@ -62,7 +62,7 @@ def of_level(
 
 
 @compilation.compiled
-def _numbered(
+def _number_pairs(
     target: NDArray[np.int32],
     weights: Array,
     start: NDArray[np.int64],
@@ -106,8 +106,8 @@ def _best_cut(
     for j in range(len(order) - 1):
         i = order[j]
         a, p, w = node[i], pair[i], weights[i]
-        gain += _change(pair_left[p], n_pair[p], w, ONE, table)
-        gain -= _change(node_left[a], n_node[a], w, ALL, table)
+        gain += _term_change(pair_left[p], n_pair[p], w, ONE, table)
+        gain -= _term_change(node_left[a], n_node[a], w, ALL, table)
         node_left[a] += w
         pair_left[p] += w
         n_left += w
@@ -123,7 +123,7 @@ def _best_cut(
 
 
 @compilation.compiled
-def _change(left: float, n: float, w: float, line: int, table: Array) -> float:
+def _term_change(left: float, n: float, w: float, line: int, table: Array) -> float:
     """Of the terms of both sides, where w passes to the left."""
     r = n - left
     to_left = term(left + w, line, table) - term(left, line, table)

@@ -42,7 +42,7 @@ def of_nodes(
             n += counts[0, c]
         if C <= 1 or n < 2.0 * min_samples_leaf:
             continue
-        test[a], code[a], gain[a] = _best(
+        test[a], code[a], gain[a] = _find_best_split(
             codes, weights, s, e, label, C, n, counts, work, cells, table, min_samples_leaf
         )
         if test[a] >= 0:
@@ -82,7 +82,7 @@ def named(
 
 
 @compilation.compiled
-def _best(
+def _find_best_split(
     codes: NDArray[np.uint8],
     weights: Array,
     s: int,
@@ -107,11 +107,11 @@ def _best(
         if lo == hi:
             continue
         if hi - lo == 1:
-            value, c = _by_two(
+            value, c = _cut_two_codes(
                 codes, k, s, e, hi, label, weights, C, n, counts, table, min_samples_leaf
             )
         elif (hi - lo + 1) * C <= _DENSE * (e - s):
-            value, c = _by_bins(
+            value, c = _cut_by_bins(
                 codes,
                 k,
                 s,
@@ -130,7 +130,7 @@ def _best(
             )
         else:
             ordering.sort(codes, k, s, e, lo, hi, work)
-            value, c = _by_rows(
+            value, c = _cut_by_rows(
                 codes,
                 k,
                 s,
@@ -152,7 +152,7 @@ def _best(
 
 
 @compilation.compiled
-def _by_two(
+def _cut_two_codes(
     codes: NDArray[np.uint8],
     k: int,
     s: int,
@@ -186,7 +186,7 @@ def _by_two(
 
 
 @compilation.compiled
-def _by_bins(
+def _cut_by_bins(
     codes: NDArray[np.uint8],
     k: int,
     s: int,
@@ -204,7 +204,7 @@ def _by_bins(
     tie: float,
 ) -> tuple[float, int]:
     """Log-likelihood and code of the best cut, from a histogram of codes and classes."""
-    _fill(codes, k, s, e, lo, hi, label, weights, C, cells)
+    _fill_histogram(codes, k, s, e, lo, hi, label, weights, C, cells)
     for c in range(C):
         counts[1, c] = 0.0
     best, code, n_left = -np.inf, 0, 0.0
@@ -225,7 +225,7 @@ def _by_bins(
 
 
 @compilation.compiled
-def _fill(
+def _fill_histogram(
     codes: NDArray[np.uint8],
     k: int,
     s: int,
@@ -246,7 +246,7 @@ def _fill(
 
 
 @compilation.compiled
-def _by_rows(
+def _cut_by_rows(
     codes: NDArray[np.uint8],
     k: int,
     s: int,

@@ -28,11 +28,11 @@ def table(weights: Array, n_classes: int, prior_weight: float) -> Array:
     """
     is_whole = np.array_equal(weights, np.rint(weights))
     most = min(int(weights.sum()) + 1, _LONGEST) if is_whole else 0
-    return _terms(most, n_classes, prior_weight)
+    return _compute_terms(most, n_classes, prior_weight)
 
 
 @lru_cache(maxsize=4)  # trees of a forest have as many rows each
-def _terms(most: int, n_classes: int, prior_weight: float) -> Array:
+def _compute_terms(most: int, n_classes: int, prior_weight: float) -> Array:
     n = np.arange(most, dtype=np.float64)
     of = np.array([[prior_weight / n_classes], [prior_weight]])
     if prior_weight > 0.0:

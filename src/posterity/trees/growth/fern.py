@@ -15,7 +15,7 @@ from posterity.trees.structure import Trees
 _DEEPEST = 24
 
 
-class _Level(NamedTuple):
+class _FernLevel(NamedTuple):
     test: Tests  # (P,)
     between: Array  # (1, 2), see quantising.margins
     gain: float
@@ -70,33 +70,33 @@ def grow_fern(
         )
     search = criterion.started(target, weights)
     leaf = np.zeros(len(places), dtype=np.int32)
-    levels: list[_Level] = []
+    levels: list[_FernLevel] = []
     while len(levels) < rules.max_depth:
         order = np.argsort(leaf, kind="stable")
         data = (rows, places[order], target[order], weights[order])
-        level = _level(family, data, _starts(leaf[order]), search, rules, rng)
+        level = _grow_level(family, data, _leaf_starts(leaf[order]), search, rules, rng)
         if level is None:
             break
         leaf[order] = 2 * leaf[order] + level.goes_right
         levels.append(level)
     no_tests = family.draw(1, 1, rng)[0, :0]
-    return growing.Grown(_tree(family, no_tests, levels), leaf)
+    return growing.Grown(_build_tree(family, no_tests, levels), leaf)
 
 
-def _starts(sorted_leaves: NDArray[np.int32]) -> NDArray[np.int64]:
+def _leaf_starts(sorted_leaves: NDArray[np.int32]) -> NDArray[np.int64]:
     """Where the rows of each leaf that has any begin, and where the last ones end."""
     steps = np.flatnonzero(np.diff(sorted_leaves)) + 1
     return np.concatenate([[0], steps, [len(sorted_leaves)]])
 
 
-def _level(
+def _grow_level(
     family: Family,
     data: tuple[Any, Places, NDArray[Any], Array],
     start: NDArray[np.int64],
     search: growing.Search,
     rules: growing.Rules,
     rng: np.random.Generator,
-) -> _Level | None:
+) -> _FernLevel | None:
     """One more level for rows that lie side by side in their leaves; None where there is none."""
     rows, places, target, weights = data
     everywhere, ends = np.zeros(len(places), dtype=np.int32), np.array([0, len(places)])
@@ -110,11 +110,13 @@ def _level(
         if k >= 0:
             chosen = np.array([[k], [code]], dtype=np.int32)
             between = quantising.margins(answers, codes, ends, *chosen)
-            return _Level(tests[0, k], between, gain, answers.dtype == np.uint8, codes[k] > code)
+            return _FernLevel(
+                tests[0, k], between, gain, answers.dtype == np.uint8, codes[k] > code
+            )
     return None
 
 
-def _tree(family: Family, no_tests: Tests, levels: list[_Level]) -> Trees:
+def _build_tree(family: Family, no_tests: Tests, levels: list[_FernLevel]) -> Trees:
     """The complete tree of these levels, with nodes numbered level by level."""
     n_nodes = 2 ** len(levels) - 1
     repeats = 2 ** np.arange(len(levels))

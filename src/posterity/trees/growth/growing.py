@@ -165,15 +165,15 @@ def grow(
         splits = search.of_nodes(
             codes, target.take(here, axis=0), w, now.start, rules.min_samples_leaf
         )
-        level = _Level.of(tests, answers, codes, now.start, splits)
+        level = _TreeLevel.of(tests, answers, codes, now.start, splits)
         counts = (n_nodes, n_leaves, rules.max_depth or _DEEPEST, rules.max_tries)
         now, settled = partition.parted(now, codes, splits, leaf, counts)
         levels.append((level, settled))
         n_nodes, n_leaves = n_nodes + len(level.gains), n_leaves + settled.n_leaves
-    return Grown(_tree(family, levels), leaf)
+    return Grown(_build_tree(family, levels), leaf)
 
 
-class _Level(NamedTuple):
+class _TreeLevel(NamedTuple):
     """The nodes that were split in one round."""
 
     tests: Tests  # (n, P)
@@ -196,7 +196,7 @@ class _Level(NamedTuple):
         return cls(chosen, between, splits.gain[split], answers.dtype == np.uint8)
 
 
-def _tree(family: Family, levels: list[tuple[_Level, partition.Settled]]) -> Trees:
+def _build_tree(family: Family, levels: list[tuple[_TreeLevel, partition.Settled]]) -> Trees:
     """The flat arrays of what was found level by level."""
     tests = np.concatenate([level.tests for level, _ in levels])
     between = np.concatenate([level.between for level, _ in levels])

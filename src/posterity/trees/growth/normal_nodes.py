@@ -35,7 +35,7 @@ def of_nodes(
         if not differ[a] or n[a] < 2.0 * min_samples_leaf:
             continue
         s, e = start[a], start[a + 1]
-        test[a], code[a], best = _best(
+        test[a], code[a], best = _find_best_split(
             codes,
             Y,
             weights,
@@ -60,7 +60,7 @@ def of_nodes(
 
 
 @compilation.compiled
-def _best(
+def _find_best_split(
     codes: NDArray[np.uint8],
     Y: Array,
     weights: Array,

@@ -82,9 +82,9 @@ def parted(
     the largest depth and number of tries. The leaf of rows that come to one is written by slot.
     """
     n_nodes = limits[0]
-    parts = _parts(now.links, now.depths, now.tries, splits.test, splits.is_open, limits)
+    parts = _list_parts(now.links, now.depths, now.tries, splits.test, splits.is_open, limits)
     node, side, end, links, depths, tries = parts
-    moved = _moved(now.slots, now.start, codes, splits.test, splits.code, node, side, end, leaf)
+    moved = _move_rows(now.slots, now.start, codes, splits.test, splits.code, node, side, end, leaf)
     goes_on, is_node = end < 0, splits.test >= 0
     nodes = np.arange(n_nodes, n_nodes + int(is_node.sum()))
     settled = Settled(
@@ -96,7 +96,7 @@ def parted(
 
 
 @compilation.compiled
-def _parts(
+def _list_parts(
     links: NDArray[np.int64],
     depths: NDArray[np.int64],
     tries: NDArray[np.int64],
@@ -112,14 +112,14 @@ def _parts(
         if test[a] < 0:
             goes_on = test[a] == NONE and tries[a] + 1 < max_tries
             end = -1 if goes_on else n_leaves
-            _write(parts, n, a, _ALL, end, links[a], depths[a], tries[a] + 1)
+            _write_part(parts, n, a, _ALL, end, links[a], depths[a], tries[a] + 1)
             n_leaves += not goes_on
             n += 1
             continue
         for side in range(2):
             goes_on = is_open[a, side] and depths[a] + 1 < max_depth
             end = -1 if goes_on else n_leaves
-            _write(parts, n, a, side, end, 1 + 2 * n_nodes + side, depths[a] + 1, 0)
+            _write_part(parts, n, a, side, end, 1 + 2 * n_nodes + side, depths[a] + 1, 0)
             n_leaves += not goes_on
             n += 1
         n_nodes += 1
@@ -127,7 +127,7 @@ def _parts(
 
 
 @compilation.compiled
-def _write(
+def _write_part(
     parts: NDArray[np.int64],
     n: int,
     node: int,
@@ -147,7 +147,7 @@ def _write(
 
 
 @compilation.compiled
-def _moved(
+def _move_rows(
     slots: NDArray[np.int32],
     start: NDArray[np.int64],
     codes: NDArray[np.uint8],

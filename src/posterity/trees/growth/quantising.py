@@ -26,11 +26,11 @@ def coded(
     """
     if answers.dtype == np.uint8:
         return answers
-    return _coded(answers, weights, start, rng.random(len(start) - 1))
+    return _encode_nodes(answers, weights, start, rng.random(len(start) - 1))
 
 
 @compilation.compiled
-def _coded(
+def _encode_nodes(
     answers: Array, weights: Array, start: NDArray[np.int64], offsets: Array
 ) -> NDArray[np.uint8]:
     codes = np.empty(answers.shape, dtype=np.uint8)
@@ -38,11 +38,11 @@ def _coded(
     for a in range(len(start) - 1):
         s, e = start[a], start[a + 1]
         if e - s > _SAMPLE:
-            _choose(weights, s, e, offsets[a], chosen)
+            _choose_rows(weights, s, e, offsets[a], chosen)
         for k in range(len(answers)):
             if e - s <= _SAMPLE:
-                _rank(answers, k, s, e, codes)
-            elif not _cut(answers, k, chosen, cuts) and _are_few(answers, k, s, e, every):
+                _rank_rows(answers, k, s, e, codes)
+            elif not _sort_cuts(answers, k, chosen, cuts) and _are_few(answers, k, s, e, every):
                 _encode(answers, k, s, e, every, codes)
             else:
                 _encode(answers, k, s, e, cuts, codes)
@@ -50,7 +50,7 @@ def _coded(
 
 
 @compilation.compiled
-def _rank(answers: Array, k: int, s: int, e: int, codes: NDArray[np.uint8]) -> None:
+def _rank_rows(answers: Array, k: int, s: int, e: int, codes: NDArray[np.uint8]) -> None:
     """Set codes to how many rows of the node have a smaller answer."""
     for i in range(np.uint64(s), np.uint64(e)):
         x, rank = answers[k, i], 0
@@ -60,7 +60,7 @@ def _rank(answers: Array, k: int, s: int, e: int, codes: NDArray[np.uint8]) -> N
 
 
 @compilation.compiled
-def _choose(weights: Array, s: int, e: int, offset: float, chosen: NDArray[np.int64]) -> None:
+def _choose_rows(weights: Array, s: int, e: int, offset: float, chosen: NDArray[np.int64]) -> None:
     """Choose rows evenly spaced by weight; the last ones again where rounding leaves some over."""
     step = np.sum(weights[s:e]) / _SAMPLE
     passed, n = 0.0, 0
@@ -73,7 +73,7 @@ def _choose(weights: Array, s: int, e: int, offset: float, chosen: NDArray[np.in
 
 
 @compilation.compiled
-def _cut(answers: Array, k: int, chosen: NDArray[np.int64], cuts: Array) -> bool:
+def _sort_cuts(answers: Array, k: int, chosen: NDArray[np.int64], cuts: Array) -> bool:
     """Sort the answers of the chosen rows; whether they all differ, and none is missing.
 
     The last entry is not a cut, but marks the end of the search.
@@ -100,7 +100,7 @@ def _are_few(answers: Array, k: int, s: int, e: int, every: Array) -> bool:
     n = 0
     for i in range(s, e):
         x = answers[k, i]
-        at = _below(every, x)
+        at = _count_below(every, x)
         if np.isnan(x) or (at < n and every[at] == x):
             continue
         if n == _SAMPLE:
@@ -116,11 +116,11 @@ def _are_few(answers: Array, k: int, s: int, e: int, every: Array) -> bool:
 def _encode(answers: Array, k: int, s: int, e: int, cuts: Array, codes: NDArray[np.uint8]) -> None:
     for i in range(np.uint64(s), np.uint64(e)):
         x = answers[k, i]
-        codes[k, i] = _MISSING if np.isnan(x) else _below(cuts, x)
+        codes[k, i] = _MISSING if np.isnan(x) else _count_below(cuts, x)
 
 
 @compilation.compiled
-def _below(cuts: Array, x: float) -> int:
+def _count_below(cuts: Array, x: float) -> int:
     """How many cuts, all but the last, are below an answer."""
     at, step = np.uint64(0), np.uint64(_SAMPLE)
     while step > 1:
@@ -142,14 +142,14 @@ def margins(
     """
     found = np.empty((int(np.sum(test >= 0)), 2))
     if answers.dtype == np.uint8:
-        _between_codes(codes, start, test, code, found)
+        _code_margins(codes, start, test, code, found)
     else:
-        _between_numbers(answers, codes, start, test, code, found)
+        _answer_margins(answers, codes, start, test, code, found)
     return found
 
 
 @compilation.compiled
-def _between_codes(
+def _code_margins(
     codes: NDArray[np.uint8],
     start: NDArray[np.int64],
     test: NDArray[np.int32],
@@ -175,7 +175,7 @@ def _between_codes(
 
 
 @compilation.compiled
-def _between_numbers(
+def _answer_margins(
     answers: Array,
     codes: NDArray[np.uint8],
     start: NDArray[np.int64],
@@ -204,11 +204,11 @@ def _between_numbers(
 
 def thresholds(of: Family, tests: Tests, between: Array, *, is_coded: bool) -> Array:
     """Half way between the answers on both sides, of n tests; +inf against missing answers."""
-    return _at_codes(of, tests, between) if is_coded else _at_numbers(between)
+    return _thresholds_of_codes(of, tests, between) if is_coded else _thresholds_of_answers(between)
 
 
-def _at_codes(of: Family, tests: Tests, between: Array) -> Array:
-    distinct, which = _distinct(tests)
+def _thresholds_of_codes(of: Family, tests: Tests, between: Array) -> Array:
+    distinct, which = _find_distinct_tests(tests)
     cuts = of.cuts(distinct)
     if cuts is None:
         raise TypeError(f"{type(of).__name__} answers with codes, but its cuts are None.")
@@ -219,7 +219,7 @@ def _at_codes(of: Family, tests: Tests, between: Array) -> Array:
     return values
 
 
-def _distinct(tests: Tests) -> tuple[Tests, NDArray[np.intp]]:
+def _find_distinct_tests(tests: Tests) -> tuple[Tests, NDArray[np.intp]]:
     """So that cuts are asked for once for each test, however many nodes have it."""
     if tests.shape[1] == 1:  # many times faster than to compare lines
         values, places = np.unique(tests[:, 0], return_inverse=True)
@@ -228,7 +228,7 @@ def _distinct(tests: Tests) -> tuple[Tests, NDArray[np.intp]]:
     return lines, places.reshape(-1)
 
 
-def _at_numbers(between: Array) -> Array:
+def _thresholds_of_answers(between: Array) -> Array:
     below, above = between.T
     with np.errstate(invalid="ignore"):  # of -inf and +inf
         middle = 0.5 * below + 0.5 * above

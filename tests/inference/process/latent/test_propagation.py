@@ -202,7 +202,7 @@ def test_rows_that_count_otherwise_than_once_are_refused():
 def test_negative_sites_that_leave_no_posterior_are_weakened(tau):
     K = np.asfortranarray(np.array([[1.0, 0.5], [0.5, 1.0]]))
     asked = np.array([tau, [0.1, 0.2]])
-    (chosen, nu), marginals = propagation._settled((K, np.empty_like(K)), asked)
+    (chosen, nu), marginals = propagation._weaken_negative_sites((K, np.empty_like(K)), asked)
     S = np.linalg.inv(np.linalg.inv(K) + np.diag(chosen))
     assert np.all(np.linalg.eigvalsh(S) > 0.0)
     assert np.all(chosen * np.diagonal(S) < 1.0)

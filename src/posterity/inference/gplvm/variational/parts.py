@@ -60,22 +60,22 @@ class PartSlopes:
 def read(kernel: kernels.Kernel, n_columns: int) -> Parts | None:
     """The parts; None for a kernel that is not such a sum, or has two exp(-r^2 / 2)."""
     nothing = Parts(0.0, np.ones(n_columns), np.zeros(n_columns), 0.0, 0.0)
-    return _added(nothing, kernel, 1.0)
+    return _add_kernel(nothing, kernel, 1.0)
 
 
 def gathered(kernel: kernels.Kernel, slope: Parts) -> Array:
     """dL/dtheta, (P,), of the kernel that was read."""
-    return _gathered(kernel, slope, 1.0)[0]
+    return _gather_part(kernel, slope, 1.0)[0]
 
 
-def _added(parts: Parts, kernel: kernels.Kernel, scale: float) -> Parts | None:
+def _add_kernel(parts: Parts, kernel: kernels.Kernel, scale: float) -> Parts | None:
     """The parts with ``scale`` times the kernel."""
     match kernel:
         case kernels.Scaled():
-            return _added(parts, kernel.kernel, scale * kernel.variance)
+            return _add_kernel(parts, kernel.kernel, scale * kernel.variance)
         case kernels.Sum():
-            left = _added(parts, kernel.left, scale)
-            return None if left is None else _added(left, kernel.right, scale)
+            left = _add_kernel(parts, kernel.left, scale)
+            return None if left is None else _add_kernel(left, kernel.right, scale)
         case kernels.RBF() if not parts.is_radial:
             lengths = np.broadcast_to(np.asarray(kernel.length_scale), parts.lengths.shape)
             return replace(parts, signal=scale, lengths=lengths)
@@ -88,15 +88,15 @@ def _added(parts: Parts, kernel: kernels.Kernel, scale: float) -> Parts | None:
     return None
 
 
-def _gathered(kernel: kernels.Kernel, slope: Parts, scale: float) -> tuple[Array, float]:
+def _gather_part(kernel: kernels.Kernel, slope: Parts, scale: float) -> tuple[Array, float]:
     """dL/dtheta, and dL/d log of a factor of the whole kernel, ``scale`` times which is there."""
     match kernel:
         case kernels.Scaled():
-            inner, size = _gathered(kernel.kernel, slope, scale * kernel.variance)
+            inner, size = _gather_part(kernel.kernel, slope, scale * kernel.variance)
             return np.concatenate([_free(kernel, "variance", size), inner]), size
         case kernels.Sum():
-            left, one = _gathered(kernel.left, slope, scale)
-            right, other = _gathered(kernel.right, slope, scale)
+            left, one = _gather_part(kernel.left, slope, scale)
+            right, other = _gather_part(kernel.right, slope, scale)
             return np.concatenate([left, right]), one + other
         case kernels.RBF():
             each = isinstance(kernel.length_scale, tuple)

@@ -53,22 +53,22 @@ def locate(
 ) -> locating.Located:
     """The best normal of each row, from those training rows (m, S) that explain it best."""
     k = min(n_starts, len(m))
-    f, squares, _ = _in_blocks(lambda i: moments(carried, m[i], S[i]), len(m))
+    f, squares, _ = _concatenate_blocks(lambda i: moments(carried, m[i], S[i]), len(m))
     apart = 0.5 * np.sum(S + m * m - 1.0 - np.log(S), axis=1)
     seen, whole = ~np.isnan(Y), np.nan_to_num(Y, nan=0.0)
     fits = (whole @ f.T - 0.5 * seen @ squares.T) / carried.noise_variance - apart
     starts = np.argpartition(-fits, k - 1, axis=1)[:, :k]  # (n, k)
 
     def located(i: slice) -> tuple[Array, ...]:
-        return _Rows(carried, Y[i]).located(m[starts[i]], S[starts[i]], max_iter)
+        return _PlacedRows(carried, Y[i]).located(m[starts[i]], S[starts[i]], max_iter)
 
-    mean, variance, value, converged = _in_blocks(located, len(Y))
+    mean, variance, value, converged = _concatenate_blocks(located, len(Y))
     covariance = np.zeros((*mean.shape, mean.shape[1]))
     covariance[:, np.arange(mean.shape[1]), np.arange(mean.shape[1])] = variance
     return locating.Located(mean, covariance, value, converged.astype(bool))
 
 
-class _Rows:
+class _PlacedRows:
     """A few rows of outputs."""
 
     def __init__(self, carried: Carried, Y: Array) -> None:
@@ -125,7 +125,7 @@ def _second_slope(carried: Carried, columns: NDArray[np.bool_]) -> Array:
     return -0.5 * total / carried.noise_variance
 
 
-def _in_blocks(f: Callable[[slice], tuple[Array, ...]], n: int) -> tuple[Array, ...]:
+def _concatenate_blocks(f: Callable[[slice], tuple[Array, ...]], n: int) -> tuple[Array, ...]:
     """The arrays that a function of a few rows returns, put together."""
     blocks = [f(slice(i, i + _FEW)) for i in range(0, max(1, n), _FEW)]
     return tuple(np.concatenate(column) for column in zip(*blocks, strict=True))

@@ -99,7 +99,7 @@ class VariationalPosterior:
         """
         size = max(1, _VALUES // len(self.Z) ** 2)
         parts = [
-            self._decoded(mean[i : i + size], variance[i : i + size])
+            self._decode_block(mean[i : i + size], variance[i : i + size])
             for i in range(0, max(1, len(mean)), size)
         ]
         means, variances = zip(*parts, strict=True)
@@ -112,7 +112,7 @@ class VariationalPosterior:
         """
         return placing.locate(self._carried, Y, self.m, self.S, n_starts, max_iter)
 
-    def _decoded(self, mean: Array, variance: Array) -> tuple[Array, Array]:
+    def _decode_block(self, mean: Array, variance: Array) -> tuple[Array, Array]:
         """The same of a few rows."""
         f, squares, prior = placing.moments(self._carried, mean, variance)
         return f, linalg.nonnegative(squares - f * f, prior + f * f)

@@ -55,10 +55,10 @@ class Problem:
         S = np.full_like(m, _VARIANCES[1])
         state = State(m, S, m[rows], self.kernel, self.noise_variance, self.prior.start)
         for _ in range(_SETTLING):
-            state = self._settled(state)
+            state = self._update_variances(state)
         return state
 
-    def _settled(self, s: State) -> State:
+    def _update_variances(self, s: State) -> State:
         """With S a step nearer to where the bound is flat in it: 1 / S = p - 2 dF/dS.
 
         p is the precision of the prior, and F what the outputs say.

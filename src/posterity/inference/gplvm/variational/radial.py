@@ -45,7 +45,7 @@ class RadialSlopes:
 
 def first(points: Points, l2: Array) -> Array:
     """psi1, (N, M)."""
-    _check(points, l2)
+    _check_shapes(points, l2)
     psi1 = np.empty((len(points.m), len(points.Z)))
     radial_rows.first(_plain(points.m), _plain(points.S), _columns(points.Z), l2, psi1)
     return psi1
@@ -53,7 +53,7 @@ def first(points: Points, l2: Array) -> Array:
 
 def second(points: Points, l2: Array) -> Array:
     """psi2, (G, M, M)."""
-    _check(points, l2)
+    _check_shapes(points, l2)
     m, S, weights = _plain(points.m), _plain(points.S), _columns(points.weights)
     Zt, apart = _columns(points.Z), _packed_distances(points.Z, l2)
 
@@ -62,12 +62,12 @@ def second(points: Points, l2: Array) -> Array:
         radial_rows.second(m[rows], S[rows], Zt, l2, apart, weights[rows], packed)
         return packed
 
-    return _unpacked(np.sum(_over_rows(block, points), axis=0), len(points.Z))
+    return _unpack(np.sum(_over_rows(block, points), axis=0), len(points.Z))
 
 
 def pulled_back(points: Points, l2: Array, V: Array, H: Array) -> RadialSlopes:
     """The adjoint of psi1, given V (N, M), and of psi2, given a symmetric H (G, M, M)."""
-    _check(points, l2)
+    _check_shapes(points, l2)
     G, M = len(points.weights), len(points.Z)
     validation.require_array(V, "V", np.float64, (len(points.m), M))
     validation.require_array(H, "H", np.float64, (G, M, M))
@@ -86,7 +86,7 @@ def pulled_back(points: Points, l2: Array, V: Array, H: Array) -> RadialSlopes:
     blocks = zip(*_over_rows(block, points), strict=True)
     values, m, S, Zt_slope, log_lengths, through = blocks
     both = np.concatenate(values)
-    W = _unpacked(np.sum(through, axis=0)[None], len(Z))[0]  # sum_n H psi2 of each pair
+    W = _unpack(np.sum(through, axis=0)[None], len(Z))[0]  # sum_n H psi2 of each pair
     moved = np.sum(W, axis=1)[:, None] * Z - W @ Z
     return RadialSlopes(
         both[:, 0],
@@ -98,7 +98,7 @@ def pulled_back(points: Points, l2: Array, V: Array, H: Array) -> RadialSlopes:
     )
 
 
-def _check(points: Points, l2: Array) -> None:
+def _check_shapes(points: Points, l2: Array) -> None:
     """Raise ValueError unless shapes agree, which compiled loops would not notice."""
     Q = len(l2)
     for name, A in (("means", points.m), ("variances", points.S)):
@@ -133,7 +133,7 @@ def _packed_distances(Z: Array, l2: Array) -> Array:
     return np.sum((Z[i] - Z[j]) ** 2 / (4.0 * l2), axis=1)
 
 
-def _unpacked(packed: Array, n: int) -> Array:
+def _unpack(packed: Array, n: int) -> Array:
     """Symmetric matrices (G, n, n) from their lower triangles."""
     full = np.empty((len(packed), n, n))
     i, j = _lower(n)

@@ -41,7 +41,9 @@ class HardTree:
 
     def apply(self, Z: Array) -> NDArray[np.intp]:
         """The leaf of each row, (N,)."""
-        return _routed(self._taken(Z), _own(self.tree.gates), self.tree.depth)
+        return _find_leaves(
+            self._check_design(Z), _copy_for_compiled(self.tree.gates), self.tree.depth
+        )
 
     def leaf_trust(self, Z: Array) -> Array:
         """One at the leaf of each row, zero elsewhere, (N, K + 1)."""
@@ -51,21 +53,21 @@ class HardTree:
 
     def latents(self, Z: Array) -> Array:
         """The latent values of each row, (N, L)."""
-        gates, leaves = _own(self.tree.gates), _own(self._leaves)
-        return _answered(self._taken(Z), gates, leaves, self.tree.depth).T
+        gates, leaves = _copy_for_compiled(self.tree.gates), _copy_for_compiled(self._leaves)
+        return _compute_latents(self._check_design(Z), gates, leaves, self.tree.depth).T
 
-    def _taken(self, Z: Array) -> Array:
+    def _check_design(self, Z: Array) -> Array:
         """The design, if it is as wide as the tree: compiled loops run along it unasked."""
         M = self.tree.gates.shape[1]
         validation.require(Z.shape[1] == M, f"the design has {Z.shape[1]} columns, not {M}.")
-        return _own(Z)
+        return _copy_for_compiled(Z)
 
 
 def harden(
     problem: Problem, tree: SoftTree, *, max_iter: int
 ) -> tuple[HardTree, list[optimize.Optimum]]:
     """The hard tree that a soft one leads to, and the searches on the way."""
-    gated, ends = _steepened(problem, tree, max_iter) if len(tree.gates) else (tree, [])
+    gated, ends = _steepen_gates(problem, tree, max_iter) if len(tree.gates) else (tree, [])
     fitted, more = refit(problem, gated, max_iter=max_iter)
     return HardTree(fitted), [*ends, *more]
 
@@ -86,7 +88,7 @@ def refit(
     return replace(tree, experts=refitted), ends
 
 
-def _steepened(
+def _steepen_gates(
     problem: Problem, tree: SoftTree, max_iter: int
 ) -> tuple[SoftTree, list[optimize.Optimum]]:
     """The best tree near this one when gates are ever steeper."""
@@ -99,7 +101,7 @@ def _steepened(
     return tree.at(x), ends
 
 
-def _own(x: Array) -> Array:
+def _copy_for_compiled(x: Array) -> Array:
     """An array of the one kind that functions are compiled for: in rows, and writable."""
     return np.require(x, requirements=["C", "W", "E"])
 
@@ -117,7 +119,7 @@ def _dot(w: Array, z: Array) -> float:
 
 
 @_compiled
-def _leaf(z: Array, gates: Array, depth: int) -> int:
+def _find_leaf(z: Array, gates: Array, depth: int) -> int:
     """The leaf of one row."""
     node = 0
     for _ in range(depth):
@@ -126,20 +128,20 @@ def _leaf(z: Array, gates: Array, depth: int) -> int:
 
 
 @_compiled
-def _routed(Z: Array, gates: Array, depth: int) -> NDArray[np.intp]:
+def _find_leaves(Z: Array, gates: Array, depth: int) -> NDArray[np.intp]:
     """The leaf of each row."""
     home = np.empty(len(Z), dtype=np.intp)
     for n in range(len(Z)):
-        home[n] = _leaf(Z[n], gates, depth)
+        home[n] = _find_leaf(Z[n], gates, depth)
     return home
 
 
 @_compiled
-def _answered(Z: Array, gates: Array, leaves: Array, depth: int) -> Array:
+def _compute_latents(Z: Array, gates: Array, leaves: Array, depth: int) -> Array:
     """The latent values (L, N): as many products as a row has gates on its way, and L more."""
     A = np.empty((leaves.shape[1], len(Z)))
     for n in range(len(Z)):
-        W = leaves[_leaf(Z[n], gates, depth)]
+        W = leaves[_find_leaf(Z[n], gates, depth)]
         for c in range(len(W)):
             A[c, n] = _dot(W[c], Z[n])
     return A

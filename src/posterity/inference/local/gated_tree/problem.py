@@ -64,7 +64,7 @@ class Problem:
         tree = self.center.at(x)
         value, slope = self.penalty(x), (x - self.center.flat) / self.variance.flat
         for rows in tree.blocks(len(self.y)):
-            log_p, rise = self._part(tree, rows)
+            log_p, rise = self._value_of_rows(tree, rows)
             value, slope = value - log_p, slope - rise
         return value, slope
 
@@ -119,7 +119,7 @@ class Problem:
             reach=np.ones(len(Z)),
         )
 
-    def _part(self, tree: SoftTree, rows: slice) -> tuple[float, Array]:
+    def _value_of_rows(self, tree: SoftTree, rows: slice) -> tuple[float, Array]:
         """The log likelihood of some rows, and its gradient."""
         Z = self.Z[rows]
         T, F = tree.trust(Z), tree.answers(Z)

@@ -56,30 +56,30 @@ class TreeTrainer:
             Z, y, counts, self.likelihood, depth=depth, prior_variance=self.prior_variance
         )
         with linalg.threads.limited(len(y)):
-            tree, ends = self._soft(problem, rng)
+            tree, ends = self._fit_jointly(problem, rng)
             if not self.hard:
-                return _fit_of(problem, tree, tree, problem(tree.flat)[0], ends)
+                return _summarize_searches(problem, tree, tree, problem(tree.flat)[0], ends)
             model, more = harden(problem, tree, max_iter=self.max_iter)
         loss = -float(counts @ problem.log_prob(model.latents(Z)))
         value = loss + problem.penalty(model.tree.flat)
-        return _fit_of(problem, model.tree, model, value, [*ends, *more])
+        return _summarize_searches(problem, model.tree, model, value, [*ends, *more])
 
-    def _soft(
+    def _fit_jointly(
         self, problem: Problem, rng: np.random.Generator
     ) -> tuple[SoftTree, Sequence[optimize.Optimum]]:
         if not len(problem.center.gates):
-            best = self._best(problem, [problem.center.flat])
+            best = self._search_best(problem, [problem.center.flat])
             return problem.center.at(best.x), [best]
         if not self.jointly:
-            return self._grown(problem, rng)
+            return self._fit_by_growth(problem, rng)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", optimize.ConvergenceWarning)  # it is a start only
-            grown, _ = self._grown(problem, rng)
+            grown, _ = self._fit_by_growth(problem, rng)
         starts = [grown.flat, *(problem.start(rng) for _ in range(self.n_restarts))]
-        best = self._best(problem, starts)
+        best = self._search_best(problem, starts)
         return problem.center.at(best.x), [best]
 
-    def _grown(
+    def _fit_by_growth(
         self, problem: Problem, rng: np.random.Generator
     ) -> tuple[SoftTree, list[optimize.Optimum]]:
         tree, ends = problem.center, []
@@ -96,19 +96,19 @@ class TreeTrainer:
             branch = problem.branch(tree, k)
             # The first start adds nothing yet, and no search ends above its start.
             starts = [branch.center.flat, *(branch.start(rng) for _ in range(1 + self.n_restarts))]
-            best = self._best(branch, starts)
+            best = self._search_best(branch, starts)
             pair = branch.center.at(best.x)
             tree = tree.with_branch(k, pair.gates[0], pair.experts)
             yield tree, best
 
-    def _best(self, problem: Problem, starts: Sequence[Array]) -> optimize.Optimum:
+    def _search_best(self, problem: Problem, starts: Sequence[Array]) -> optimize.Optimum:
         best, _ = restarts.minimise_with_restarts(
             problem, starts, max_iter=self.max_iter, n_jobs=self.n_jobs
         )
         return best
 
 
-def _fit_of(
+def _summarize_searches(
     problem: Problem,
     tree: SoftTree,
     model: SoftTree | HardTree,

@@ -104,9 +104,11 @@ class HeldRows(ObservedRows):
         """One block after the other."""
         y = self.observations
         places = slices(y.n_rows, n_points, y.Y)
-        return functools.reduce(_grown, (function(self.X[i], y.Y[i], y.spread[i]) for i in places))
+        return functools.reduce(
+            add_in_place, (function(self.X[i], y.Y[i], y.spread[i]) for i in places)
+        )
 
 
-def _grown(total: list[Any], terms: list[Any]) -> list[Any]:
+def add_in_place(total: list[Any], terms: list[Any]) -> list[Any]:
     """With the terms of a further block, in the memory of the first where that can be."""
     return [operator.iadd(a, b) for a, b in zip(total, terms, strict=True)]

@@ -57,9 +57,9 @@ class Condensed:
         K[np.diag_indices(len(K))] *= 1.0 + _JITTER
         L = linalg.cholesky(K)
         A = linalg.solve_lower(L, kernel_blocks.between(kernel, Z, X))
-        kept = eigen.semidefinite_factors(np.eye(len(L)) - _told(posterior, A))
+        kept = eigen.semidefinite_factors(np.eye(len(L)) - _variance_reduction(posterior, A))
         U = linalg.HouseholderQR.of(kept.T).R
-        weights, shift = _weights(posterior)
+        weights, shift = _mean_weights(posterior)
         return cls(kernel, Z, L, U, A @ weights, shift)
 
     def latent(self, X: Array) -> LatentMarginals:
@@ -70,7 +70,7 @@ class Condensed:
         return LatentMarginals(mean[:, None], variance[:, None])
 
 
-def _told(posterior: Exact, A: Array) -> Array:
+def _variance_reduction(posterior: Exact, A: Array) -> Array:
     """How much of each direction's variance the rows take away, (M, M)."""
     if isinstance(posterior, exact.ProcessPosterior):
         V = linalg.solve_lower(posterior.L, np.ascontiguousarray(A.T))
@@ -78,7 +78,7 @@ def _told(posterior: Exact, A: Array) -> Array:
     return posterior.sites.reduction_matrix(np.ascontiguousarray(A.T))
 
 
-def _weights(posterior: Exact) -> tuple[Array, float]:
+def _mean_weights(posterior: Exact) -> tuple[Array, float]:
     """Of the covariances with the rows, in the mean, and what is added."""
     if isinstance(posterior, exact.ProcessPosterior):
         return np.asarray(posterior.a[:, 0]), 0.0

@@ -78,7 +78,7 @@ class ProjectedPosterior:
         fit = LaplaceFit.of(problem)
         if approximation == "laplace":
             return cls(kernel, points, L, fit)
-        left = _left(kernel, X, Z)
+        left = _residual_variances(kernel, X, Z)
         return cls(kernel, points, L, variational.nearest(fit, remainder=left))
 
     @property
@@ -102,7 +102,7 @@ class ProjectedPosterior:
         What points carry in common for all of several classes, which no row tells of, is left out.
         """
         Z = _columns(self.kernel, X, self.points, self.L)
-        left = _left(self.kernel, X, Z)
+        left = _residual_variances(self.kernel, X, Z)
         carried = self.fit.latent(self._with_offset(Z))
         covariance = carried.covariance + left[:, None, None] * np.eye(carried.n_latents)
         return LatentMarginals.coupled(carried.mean, covariance)
@@ -129,7 +129,7 @@ def choose_points(kernel: kernels.Kernel, X: Any, n_points: int, rng: np.random.
     return kernels.rows.chosen(X, np.sort(places))
 
 
-def _left(kernel: kernels.Kernel, X: Any, Z: Array) -> Array:
+def _residual_variances(kernel: kernels.Kernel, X: Any, Z: Array) -> Array:
     """The variance of the process at rows where the points do not reach, (n,)."""
     prior = kernel.diag(X)
     return linalg.nonnegative(prior - np.einsum("nm,nm->n", Z, Z), prior)

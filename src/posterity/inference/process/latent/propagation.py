@@ -90,7 +90,7 @@ class PropagationPosterior(SitePosterior):
 
 
 @dataclass(frozen=True)
-class _Tilted:
+class _TiltedMoments:
     """Each latent value without its site, and what its observation makes of that."""
 
     mean: Array  # (N,), of the cavity, without the shift
@@ -106,7 +106,7 @@ class _Tilted:
         variance: Array,
         likelihood: likelihoods.Likelihood,
         targets: LatentTargets,
-    ) -> _Tilted:
+    ) -> _TiltedMoments:
         log_Z, d1, d2 = likelihood.tilted(*targets.seen(likelihood, mean), variance)
         return cls(mean, variance, log_Z, d1, d2)
 
@@ -146,7 +146,7 @@ class _FixedPoint:
     sites: Array  # (2, N), tau and nu
     alpha: Array  # (N,)
     R: InvertedSites
-    tilted: _Tilted
+    tilted: _TiltedMoments
     log_evidence: float
     n_iter: int
     stop_reason: str
@@ -189,8 +189,8 @@ def _propagate(
     current = np.zeros((2, targets.n_rows)) if start is None else start
     pace, last = 1.0, np.inf
     for n in range(1, _SWEEPS + 1):
-        (tau, nu), marginals = _settled(memory, current)
-        tilted = _Tilted.of(*marginals.cavities(tau, nu), likelihood, targets)
+        (tau, nu), marginals = _weaken_negative_sites(memory, current)
+        tilted = _TiltedMoments.of(*marginals.cavities(tau, nu), likelihood, targets)
         gap = tilted.gap(marginals.mean, marginals.R.variances)
         if gap <= _AGREED:
             break
@@ -206,7 +206,7 @@ def _propagate(
     )
 
 
-def _settled(memory: Memory, asked: Array) -> tuple[Array, _Marginals]:
+def _weaken_negative_sites(memory: Memory, asked: Array) -> tuple[Array, _Marginals]:
     """The sites asked for, or with those of negative precision as weak as a posterior needs.
 
     A likelihood that is not log-concave has such sites, and on the way they may leave none.

@@ -37,7 +37,7 @@ class ScaleMixtureEvidence(SiteEvidence):
     def _converge(
         self, memory: Memory, likelihood: likelihoods.Likelihood, start: Array | None
     ) -> _Factors:
-        return _converge(_Rows(likelihood, self.targets), memory, start)
+        return _converge(_MixtureRows(likelihood, self.targets), memory, start)
 
 
 class ScaleMixturePosterior(SitePosterior):
@@ -70,7 +70,7 @@ class ScaleMixturePosterior(SitePosterior):
         memory = sites.allocate(targets.n_rows)
         with linalg.limited(targets.n_rows):
             total = sites.fill_covariance(memory, kernel, X, targets)
-            found = _converge(_Rows(likelihood, targets), memory, start)
+            found = _converge(_MixtureRows(likelihood, targets), memory, start)
             factor = Sites.factorise(memory[0], found.sites, memory[1])
         if not found.converged:
             warnings.warn(found.stop_reason, optimize.ConvergenceWarning, stacklevel=2)
@@ -80,7 +80,7 @@ class ScaleMixturePosterior(SitePosterior):
 
 
 @dataclass(frozen=True)
-class _Rows:
+class _MixtureRows:
     """What rows make of the expected squares of their residuals, E (N,)."""
 
     likelihood: likelihoods.Likelihood
@@ -114,7 +114,7 @@ class _Factors:
     converged: bool = False
 
     @classmethod
-    def under(cls, rows: _Rows, memory: Memory, W: Array) -> _Factors:
+    def under(cls, rows: _MixtureRows, memory: Memory, W: Array) -> _Factors:
         K, y = memory[0], rows.observed
         factor = Sites.factorise(K, W, memory[1])
         nu = W * y
@@ -130,7 +130,7 @@ class _Factors:
         return likelihood.slopes(np.sqrt(self.E), np.zeros_like(self.E))[0] @ targets.weights
 
 
-def _converge(rows: _Rows, memory: Memory, start: Array | None) -> _Factors:
+def _converge(rows: _MixtureRows, memory: Memory, start: Array | None) -> _Factors:
     """Alternate, with longer steps while they gain, until the bound rises no more."""
     y = rows.observed
     first = rows.precisions(y * y) if start is None else start

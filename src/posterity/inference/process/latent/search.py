@@ -43,17 +43,17 @@ class LatentProblem(Generic[L]):
     @property
     def start(self) -> Array:
         """The log parameters to start from."""
-        return np.append(self.kernel.theta, self.likelihood.theta[self._learned])
+        return np.append(self.kernel.theta, self.likelihood.theta[self._is_searched])
 
     @property
     def limits(self) -> Array:
         """Log bounds of all that is searched, (P, 2)."""
-        return np.vstack([self.bounds, self.likelihood_bounds[self._learned]])
+        return np.vstack([self.bounds, self.likelihood_bounds[self._is_searched]])
 
     @property
     def names(self) -> list[str]:
         """What the parameters are called."""
-        own = [self.likelihood.names[i] for i in np.flatnonzero(self._learned)]
+        own = [self.likelihood.names[i] for i in np.flatnonzero(self._is_searched)]
         return self.kernel.names + own
 
     @property
@@ -70,13 +70,13 @@ class LatentProblem(Generic[L]):
         """Kernel and likelihood at log parameters."""
         P = len(self.kernel.theta)
         own = self.likelihood.theta
-        own[self._learned] = theta[P:]
+        own[self._is_searched] = theta[P:]
         return self.kernel.at(theta[:P]), self.likelihood.at(own)
 
     def objective(self) -> Objective:
         """Minus the log evidence and its gradient; infinite where there is none."""
         evidence = self.engine(self.X, self.targets)
-        searched = np.append(np.ones(len(self.kernel.theta), dtype=bool), self._learned)
+        searched = np.append(np.ones(len(self.kernel.theta), dtype=bool), self._is_searched)
 
         def value_and_gradient(theta: Array) -> tuple[float, Array]:
             value, gradient = evidence(*self.at(theta))
@@ -128,7 +128,7 @@ class LatentProblem(Generic[L]):
         )
 
     @property
-    def _learned(self) -> NDArray[np.bool_]:
+    def _is_searched(self) -> NDArray[np.bool_]:
         return self.likelihood_bounds[:, 0] < self.likelihood_bounds[:, 1]
 
 

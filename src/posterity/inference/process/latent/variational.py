@@ -60,8 +60,8 @@ class NearestPosterior(SitePosterior):
             mode = process_mode.find(*memory, likelihood, targets)
             evidence = mode.log_evidence
             W = -targets.weights * likelihood.d2(targets.y, targets.shift[0] + mode.f)
-            rows = _Rows(memory, likelihood, targets)
-            end = rate_climb.climb(_Place.of(rows, mode.alpha, mode.f, W))
+            rows = _RateRows(memory, likelihood, targets)
+            end = rate_climb.climb(_NormalState.of(rows, mode.alpha, mode.f, W))
             factor = rows.factor(end.place.W)
         return cls(
             total,
@@ -76,7 +76,7 @@ class NearestPosterior(SitePosterior):
 
 
 @dataclass(frozen=True)
-class _Rows:
+class _RateRows:
     """The covariance of the latent values, memory for a factor, and the observations."""
 
     memory: Memory
@@ -103,10 +103,10 @@ class _Rows:
 
 
 @dataclass(frozen=True)
-class _Place:
+class _NormalState:
     """A normal of mean f = K alpha and precision K^-1 + diag(W), and its bound on the evidence."""
 
-    rows: _Rows
+    rows: _RateRows
     alpha: Array  # (N,)
     f: Array  # (N,)
     W: Array  # (N,)
@@ -117,13 +117,13 @@ class _Place:
     curvature: Array  # (N,)
 
     @classmethod
-    def of(cls, rows: _Rows, alpha: Array, f: Array, W: Array) -> _Place:
-        return cls._with(rows, alpha, f, W, *_variances(rows, W))
+    def of(cls, rows: _RateRows, alpha: Array, f: Array, W: Array) -> _NormalState:
+        return cls._with_variances(rows, alpha, f, W, *_variances(rows, W))
 
     @classmethod
-    def _with(
-        cls, rows: _Rows, alpha: Array, f: Array, W: Array, v: Array, log_determinant: float
-    ) -> _Place:
+    def _with_variances(
+        cls, rows: _RateRows, alpha: Array, f: Array, W: Array, v: Array, log_determinant: float
+    ) -> _NormalState:
         return cls(rows, alpha, f, W, v, log_determinant, *rows.averages(f, v))
 
     @property
@@ -137,37 +137,37 @@ class _Place:
         in_mean = float((self.slope - self.alpha) @ full.df)
         return 0.5 * in_mean + 0.25 * float(excess @ (self.v - full.v))
 
-    def narrower(self) -> _Place:
+    def narrower(self) -> _NormalState:
         """Each site at least as precise as the prior, and then twice as precise."""
         prior = 1.0 / np.diagonal(self.rows.memory[0])
-        return _Place.of(self.rows, self.alpha, self.f, 2.0 * np.maximum(self.W, prior))
+        return _NormalState.of(self.rows, self.alpha, self.f, 2.0 * np.maximum(self.W, prior))
 
-    def moved(self, pace: float) -> _Place:
+    def moved(self, pace: float) -> _NormalState:
         if pace == 1.0:
             full = self._full
-            return self._stepped(full.with_drift, self.curvature, full.v, full.log_determinant)
+            return self._take_step(full.with_drift, self.curvature, full.v, full.log_determinant)
         W = self.W + pace * (self.curvature - self.W)
         v, log_determinant = _variances(self.rows, W)
         slope = pace * (self.slope - self.alpha) + self.rows.drift(self.f, self.v, v - self.v)
         R = self.rows.factor(self.curvature)
-        return self._stepped(slope - R.apply(self._K @ slope), W, v, log_determinant)
+        return self._take_step(slope - R.apply(self._K @ slope), W, v, log_determinant)
 
-    def centred(self, pace: float) -> _Place:
-        return self._stepped(pace * self._full.dalpha, self.W, self.v, self.log_determinant)
+    def centred(self, pace: float) -> _NormalState:
+        return self._take_step(pace * self._full.dalpha, self.W, self.v, self.log_determinant)
 
-    def _stepped(self, dalpha: Array, W: Array, v: Array, log_determinant: float) -> _Place:
+    def _take_step(self, dalpha: Array, W: Array, v: Array, log_determinant: float) -> _NormalState:
         f = self.f + self._K @ dalpha
-        return self._with(self.rows, self.alpha + dalpha, f, W, v, log_determinant)
+        return self._with_variances(self.rows, self.alpha + dalpha, f, W, v, log_determinant)
 
     @cached_property
-    def _full(self) -> _Full:
+    def _full(self) -> _FullStep:
         """From one factor of the curvatures that this normal asks for."""
         factor = self.rows.factor(self.curvature)
         R = factor.inverted(self._K)
         slope = self.slope - self.alpha
         further = slope + self.rows.drift(self.f, self.v, R.variances - self.v)
         dalpha, both = (g - R.apply(self._K @ g) for g in (slope, further))
-        return _Full(R.variances, factor.log_determinant, dalpha, self._K @ dalpha, both)
+        return _FullStep(R.variances, factor.log_determinant, dalpha, self._K @ dalpha, both)
 
     @property
     def _K(self) -> Array:
@@ -175,7 +175,7 @@ class _Place:
 
 
 @dataclass(frozen=True)
-class _Full:
+class _FullStep:
     """A full step: by the Hessian of the bound in the mean, with the variances that follow."""
 
     v: Array  # (N,)
@@ -185,7 +185,7 @@ class _Full:
     with_drift: Array  # (N,), of alpha, as the variances change
 
 
-def _variances(rows: _Rows, W: Array) -> tuple[Array, float]:
+def _variances(rows: _RateRows, W: Array) -> tuple[Array, float]:
     """Of the latent values under sites of precision W, and the log determinant of I + K W."""
     factor = rows.factor(W)
     return factor.inverted(rows.memory[0]).variances, factor.log_determinant

@@ -129,7 +129,7 @@ class SoftmaxPosterior:
         k, K = kernel_blocks.between(self.kernel, self.X, X), self.kernel(X)
         covariances = []
         for c, v in enumerate(self.targets.offset_variance):
-            V, Ek = self._solved(c, k + v)
+            V, Ek = self._solve_class(c, k + v)
             part = linalg.solve_lower(self.L, Ek)
             covariances.append(K + v - V.T @ V + part.T @ part)
         return LatentJoint(self._mean(k), np.stack(covariances))
@@ -149,7 +149,7 @@ class SoftmaxPosterior:
         n, C = k.shape[1], len(self.targets.shift)
         variances, parts = np.empty((n, C)), []
         for c, v in enumerate(self.targets.offset_variance):
-            V, Ek = self._solved(c, k + v)
+            V, Ek = self._solve_class(c, k + v)
             scale = (prior + v) * self._loss
             variances[:, c] = linalg.nonnegative(prior + v - np.sum(V * V, axis=0), scale)
             parts.append(linalg.solve_lower(self.L, Ek))
@@ -158,7 +158,7 @@ class SoftmaxPosterior:
         covariance[:, range(C), range(C)] += variances
         return LatentMarginals.coupled(self._mean(k), covariance)
 
-    def _solved(self, c: int, k: Array) -> tuple[Array, Array]:
+    def _solve_class(self, c: int, k: Array) -> tuple[Array, Array]:
         """V with V^T V = k^T E_c k, and E_c k."""
         L_c, root = self.L_classes[c].T, np.sqrt(self.D[c])[:, None]
         V = linalg.solve_lower(L_c, root * k)

@@ -58,7 +58,7 @@ class VariationalPosterior(SoftmaxPosterior):
         with linalg.limited(targets.n_rows):
             latents = filled(kernel, likelihood, X, targets, memory)
             laplace, _ = found(latents, memory, None)
-            end = _sweep(_State.at(latents, laplace.point, memory))
+            end = _sweep(_NearestState.at(latents, laplace.point, memory))
             for c, D_c in enumerate(end.factors.D):  # solves lose fewer digits than inverses
                 fill_class(memory, c, D_c, float(targets.offset_variance[c]))
         if not end.converged:
@@ -78,7 +78,7 @@ class VariationalPosterior(SoftmaxPosterior):
 
 
 @dataclass(frozen=True)
-class _State:
+class _NearestState:
     """A normal: its mean f = K b, the curvature w (diag(u) - u u^T), its covariances S of rows."""
 
     latents: Latents
@@ -94,7 +94,7 @@ class _State:
     bound: float = np.nan
 
     @classmethod
-    def at(cls, latents: Latents, point: Point, memory: Memory) -> _State:
+    def at(cls, latents: Latents, point: Point, memory: Memory) -> _NearestState:
         """Laplace's approximation."""
         w = np.ones(latents.targets.n_rows)
         S, factors = _covariances(latents, w, point.u, memory)
@@ -110,7 +110,7 @@ class _State:
             return f"a further sweep changes no probability by more than {_AGREED:.0e}"
         return f"after {self.n_iter} sweeps probabilities still change by {self.change:.0e}"
 
-    def swept(self) -> _State:
+    def swept(self) -> _NearestState:
         """Some of the way to the mean and the curvature that this normal asks for."""
         t, L = self.latents.targets, self.latents
         _, d1, w_new, u_new = L.likelihood.averages(t.y, t.shift + self.f, self.S)
@@ -126,7 +126,7 @@ class _State:
         state = replace(moved, w=w, u=u, S=S, factors=factors)
         return replace(state, n_iter=self.n_iter + 1, change=change)
 
-    def bounded(self) -> _State:
+    def bounded(self) -> _NearestState:
         """With the lower bound of the log evidence that this normal gives."""
         t = self.latents.targets
         log_p, _, _, _ = self.latents.likelihood.averages(t.y, t.shift + self.f, self.S)
@@ -137,7 +137,7 @@ class _State:
         return replace(self, bound=float(t.weights @ log_p - 0.5 * distance))
 
 
-def _sweep(state: _State) -> _State:
+def _sweep(state: _NearestState) -> _NearestState:
     for _ in range(_SWEEPS):
         state = state.swept()
         if state.converged:
