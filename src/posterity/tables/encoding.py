@@ -69,7 +69,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, X: Any) -> Array:
-        """Encode a table as an array of shape (N, n_features_out_)."""
+        """Encode a table as an array of shape (N, ``n_features_out_``)."""
         check_is_fitted(self)
         frame = self._require_frame(X)
         encoded = np.empty((frame.height, self.n_features_out_))
