@@ -88,7 +88,7 @@ def bound(Y, m, S, Z, variance, lengths, noise):
 
 def test_the_bound_of_posterity_is_by_its_definition(Y):
     fitted = latent_models.PosterityVariational(2, 20, 8).fit(Y)
-    found = fitted.model._fitted.posterior
+    found = fitted.model._fitted.model.posterior
     lengths = np.array(found.kernel.kernel.length_scale)
     parameters = (found.kernel.variance, lengths, found.noise_variance)
     expected = bound(fitted.Y, found.m, found.S, found.Z, *parameters)

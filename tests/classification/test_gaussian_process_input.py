@@ -163,7 +163,7 @@ def test_what_was_fitted_does_not_change_with_the_array():
     ("options", "error", "says"),
     [
         ({"mean": "linear"}, ValueError, "mean='linear' must be one of"),
-        ({"inference": "exact"}, ValueError, "inference='exact' must be one of"),
+        ({"inference": "exact"}, ValueError, "inference='exact' cannot be used with"),
         ({"averaging": "some"}, ValueError, "averaging='some'"),
         ({"learning_rows": 0}, ValueError, "learning_rows=0 must be a whole number of at least 1"),
         ({"learning_rows": 2.5}, ValueError, "learning_rows=2.5 must be a whole number"),

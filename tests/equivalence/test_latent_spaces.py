@@ -164,6 +164,10 @@ def curved_rows(n=25, seed=4):
     return X, Y - Y.mean(axis=0) + 0.1 * rng.normal(size=Y.shape)
 
 
+def moments(latent):
+    return latent.mean, latent.variance
+
+
 def test_a_process_carried_by_all_its_points_is_the_process():
     (X, Y), kernel, noise = curved_rows(), (1.3 * kernels.RBF(1.1)).fixed(), 0.05
     queries = np.random.default_rng(0).normal(size=(8, 2))
@@ -175,7 +179,7 @@ def test_a_process_carried_by_all_its_points_is_the_process():
     assert value_carried == pytest.approx(value, abs=1e-4)
     np.testing.assert_allclose(slope_carried + own.reshape(X.shape), slope, atol=1e-3)
     decoders = [term.decoder(X, term.start) for term in (whole, carried)]
-    for one, other in zip(*(d.predict(queries) for d in decoders), strict=True):
+    for one, other in zip(*(moments(d.latent(queries)) for d in decoders), strict=True):
         np.testing.assert_allclose(one, other, atol=1e-5)
     for one, other in zip(*(d.log_density(queries, Y[:8]) for d in decoders), strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-3, atol=1e-4)
@@ -198,8 +202,8 @@ def test_points_that_are_sure_make_the_variational_model_the_sparse_one(kernel, 
     queries = np.random.default_rng(0).normal(size=(8, 2))
     decoder = sparse.decoder(X, sparse.start)
     for one, other, uncertain in zip(
-        found.predict(queries),
-        decoder.predict(queries),
+        moments(found.latent(queries)),
+        moments(decoder.latent(queries)),
         found.decoded(queries, np.full((8, 2), 1e-13)),
         strict=True,
     ):

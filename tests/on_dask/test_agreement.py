@@ -226,7 +226,7 @@ def test_targets_in_memory_are_refused(here):
 
 def test_numbers_on_a_scale_are_no_classes(here):
     far = dask_rows.as_arrays(dask_rows.measured())
-    with pytest.raises(ValueError, match=r"partition [0-9], row 0 is .* no class"):
+    with pytest.raises(ValueError, match=r"partition [0-9], row 0 is .* not a class"):
         posterity.LogisticRegression().fit(far.X, far.y)
 
 

@@ -108,7 +108,7 @@ def test_trees_grow_on_workers_to_which_rows_went_once(client, monkeypatch):
     monkeypatch.setattr(distributed.Client, "scatter", noted)
     with distributed.get_task_stream() as stream, joblib.parallel_config(backend="dask"):
         model.fit(X, y)
-    assert any("_planted" in str(task["key"]) for task in stream.data)
+    assert any("_grow_one_tree" in str(task["key"]) for task in stream.data)
     rows = [data for data in sent if isinstance(data, np.ndarray) and data.dtype == np.uint8]
     assert [part.shape for part in rows] == [X.shape]
 

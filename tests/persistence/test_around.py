@@ -276,15 +276,15 @@ def test_a_name_that_this_scikit_learn_does_not_have_is_refused_with_a_sentence(
 @for_each(
     ("kind", "parts", "words"),
     [
-        ("spline", [np.zeros(3), np.zeros(9), 3, True, 0], "a spline that cannot be"),
+        ("spline", [np.zeros(3), np.zeros(9), 3, True, 0], "invalid spline"),
         ("spline", [np.arange(9.0), np.zeros(5), 3, "__import__", 0], "extrapolate="),
         ("distribution", ["rv_histogram", [], {}], "not a supported distribution"),
         ("distribution", ["norm", ["0"], {}], "not numbers"),
-        ("distribution", ["norm", [0.0], {"seed": 1}], "cannot be"),
-        ("masked array", [np.zeros(3), np.zeros(2, dtype=bool), 0.0], "another shape"),
+        ("distribution", ["norm", [0.0], {"seed": 1}], "invalid distribution"),
+        ("masked array", [np.zeros(3), np.zeros(2, dtype=bool), 0.0], "a different shape"),
         ("masked array", [[1.0], [False], 0.0], "an array and a mask"),
-        ("bunch", [[1]], "cannot be"),
-        ("bunch", [], "cannot be"),
+        ("bunch", [[1]], "invalid bunch"),
+        ("bunch", [], "invalid bunch"),
         ("eval", ["1"], "unknown kind"),
     ],
 )

@@ -90,7 +90,7 @@ def test_a_right_kernel_passes():
         (broken(at=lambda self, theta: self), "at.theta. has a different theta"),
         (broken(at=lambda self, theta: Overlap(1.0)), "at.theta. has a different theta"),
         (
-            broken(_written=lambda self, short: "RBF(1.0)"),
+            broken(_write=lambda self, short: "RBF(1.0)"),
             r"evaluating RBF\(1\.0\) gives a different kernel",
         ),
         (broken(__eq__=lambda self, other: self is other), "a copy is not equal"),

@@ -95,7 +95,7 @@ def scaled(name, factor):
         (broken(d3=lambda self, y, a: 0.1 + Noise.d3(self, y, a)), "d3 differs"),
         (broken(at=lambda self, theta: self), r"at\(theta\) has a different theta"),
         (
-            broken(_ranges=lambda self, y, w: {"variance": (2.0, 3.0, 4.0)}),
+            broken(_search_ranges=lambda self, y, w: {"variance": (2.0, 3.0, 4.0)}),
             "starts outside its bounds",
         ),
         (

@@ -197,8 +197,9 @@ class GaussianProcessClassifier(models.KernelModel, Classifier):
     @models.answer_lazily(CLASS_DISTRIBUTION)
     def predict_dist(self, X: Any) -> distributions.Discrete:
         """The distribution of the class at each row of X, by its place in ``classes_``."""
+        latent = self._latent(X)  # which refuses a model that is not fitted
         likelihood = classes.likelihood_of(len(self.classes_), self.averaging)
-        return classes.predict_classes(likelihood, self._latent(X), ranked=self._ranks_classes)
+        return classes.predict_classes(likelihood, latent, ranked=self._ranks_classes)
 
     @models.answer_lazily(LATENT_VALUES)
     def predict_latent(self, X: Any) -> distributions.Normal:

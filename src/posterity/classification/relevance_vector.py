@@ -292,10 +292,12 @@ class RelevanceVectorClassifier(models.RelevanceModel, Classifier):
     @models.answer_lazily(CLASS_DISTRIBUTION)
     def predict_dist(self, X: Any) -> distributions.Discrete:
         """The distribution of the class at each row of X, by its place in ``classes_``."""
-        latent = self._fitted.latent(self._queries(X))
+        queries = self._queries(X)  # which refuses a model that is not fitted
+        latent = self._fitted.latent(queries)
         return classes.predict_classes(self._likelihood(), latent, ranked=self._ranks_classes)
 
     @models.answer_lazily(LATENT_VALUES)
     def predict_latent(self, X: Any) -> distributions.Normal:
         """The latent function at each row: of the second class, (n,), or of each of C, (n, C)."""
-        return classes.latent_normal(self._fitted.latent(self._queries(X)))
+        queries = self._queries(X)
+        return classes.latent_normal(self._fitted.latent(queries))

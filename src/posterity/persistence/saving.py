@@ -76,7 +76,7 @@ def compute_size(model: Any, *, classes: Sequence[Any] = ()) -> int:
     --------
     >>> from posterity import persistence
     >>> from posterity.regression import LinearRegression
-    >>> persistence.size(LinearRegression()) < 2000
+    >>> persistence.compute_size(LinearRegression()) < 2000
     True
     """
     return archive.compute_size(*_encode_model(model, Registry(classes)))

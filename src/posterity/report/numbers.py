@@ -39,7 +39,7 @@ def format_fixed(value: float, decimals: int) -> str:
     Examples
     --------
     >>> from posterity.report import numbers
-    >>> numbers.fixed(2.0, 1), numbers.fixed(2.6, -2)
+    >>> numbers.format_fixed(2.0, 1), numbers.format_fixed(2.6, -2)
     ('2.0', '3')
     """
     text = f"{abs(value):.{max(0, decimals)}f}"

@@ -59,7 +59,7 @@ def linear_scale(values: ArrayLike, title: str = "", *, count: int = 5) -> AxisS
     Examples
     --------
     >>> from posterity.report import scales
-    >>> scales.linear([0.0, 9.7]).labels
+    >>> scales.linear_scale([0.0, 9.7]).labels
     ('0', '2', '4', '6', '8')
     """
     low, high = _finite_range(values)
@@ -89,7 +89,7 @@ def date_scale(values: ArrayLike, title: str = "", *, count: int = 4) -> AxisSca
     Examples
     --------
     >>> from posterity.report import scales
-    >>> scales.days([0.0, 4.5 * 365.25]).labels
+    >>> scales.date_scale([0.0, 4.5 * 365.25]).labels
     ('1970', '1971', '1972', '1973', '1974')
     """
     low, high = _finite_range(np.clip(np.asarray(values, dtype=np.float64), _FIRST_DAY, _LAST_DAY))

@@ -46,7 +46,7 @@ def parse_days(cells: pl.Series, style: str = "iso") -> ParsedNumbers:
     Examples
     --------
     >>> import polars as pl
-    >>> days(pl.Series(["1970-01-02", "1970-01-03 12:00", "?"])).numbers
+    >>> parse_days(pl.Series(["1970-01-02", "1970-01-03 12:00", "?"])).numbers
     array([1. , 2.5, nan])
     """
     if not texts.is_text(cells):

@@ -77,7 +77,7 @@ def find_records(text: bytes, separator: str) -> Records:
 
     Examples
     --------
-    >>> found = scan(b'1,2\\n"a\\nb",3\\nrest', ",")
+    >>> found = find_records(b'1,2\\n"a\\nb",3\\nrest', ",")
     >>> found.ends.tolist(), found.n_cells.tolist()
     ([4, 12], [2, 2])
     """

@@ -29,7 +29,7 @@ def describe_schema(schema: Schema, frame: Any) -> list[str]:
     --------
     >>> from posterity import tables
     >>> frame = {"size": [1.5, 2.0, 4.0], "price": [10.5, 14.0, 19.5]}
-    >>> for sentence in tables.sentences(tables.infer(frame, "price"), frame):
+    >>> for sentence in tables.describe_schema(tables.infer(frame, "price"), frame):
     ...     print(sentence)
     The target 'price' is a number: regression on 3 rows (--task classification to change).
     1 input is read as a number: 'size' (--category COL or --date COL to change).

@@ -88,7 +88,7 @@ def assign_folds(positions: NDArray[np.intp], folds: int, seed: int) -> NDArray[
     Examples
     --------
     >>> import numpy as np
-    >>> from posterity.tables import dealt
+    >>> from posterity.tables import assign_folds
     >>> np.bincount(assign_folds(np.arange(3000), 3, seed=0)).round(-2).tolist()
     [1000, 1000, 1000]
     """

@@ -69,9 +69,9 @@ def parse_numbers(cells: pl.Series, style: str = "") -> ParsedNumbers:
     Examples
     --------
     >>> import polars as pl
-    >>> numbers(pl.Series(["1,234.5", "12%", "n/a", "$3.50"])).numbers
+    >>> parse_numbers(pl.Series(["1,234.5", "12%", "n/a", "$3.50"])).numbers
     array([1234.5,   12. ,    nan,    3.5])
-    >>> numbers(pl.Series(["1.234,5", "3,14"]), "comma").numbers
+    >>> parse_numbers(pl.Series(["1.234,5", "3,14"]), "comma").numbers
     array([1234.5 ,    3.14])
     """
     if is_text(cells):
@@ -96,9 +96,9 @@ def convert_labels(cells: pl.Series, column: Column | None = None) -> pl.Series:
     Examples
     --------
     >>> import polars as pl
-    >>> labels(pl.Series([" red ", "", "NA", None, "blue"])).to_list()
+    >>> convert_labels(pl.Series([" red ", "", "NA", None, "blue"])).to_list()
     ['red', None, None, None, 'blue']
-    >>> labels(pl.Series([1.0, 2.5, None])).to_list()
+    >>> convert_labels(pl.Series([1.0, 2.5, None])).to_list()
     ['1', '2.5', None]
     """
     if column is not None and column.kind == "number":

@@ -31,7 +31,7 @@ def pack_likelihood(likelihood: Any) -> Json:
 
     Examples
     --------
-    >>> of(likelihoods.Bernoulli())
+    >>> pack_likelihood(likelihoods.Bernoulli())
     {'kind': 'two_classes', 'averaging': 'exact'}
     """
     name = type(likelihood).__name__

@@ -19,7 +19,7 @@ def pack_features(space: object) -> Json:
 
     Examples
     --------
-    >>> of(features.Polynomial(2).fit([[1.0]]))
+    >>> pack_features(features.Polynomial(2).fit([[1.0]]))
     {'kind': 'polynomial', 'parents': [-1, 0], 'factors': [0, 0]}
     """
     raise NoFormError(f"Features of type {type(space).__name__} cannot run in a page.")

@@ -18,7 +18,7 @@ def pack_kernel(kernel: object, D: int) -> Json:
 
     Examples
     --------
-    >>> tree(2.0 * kernels.RBF(0.5), 2)
+    >>> pack_kernel(2.0 * kernels.RBF(0.5), 2)
     {'kind': 'scaled', 'variance': 2.0, 'of': {'kind': 'rbf', 'lengths': [0.5, 0.5]}}
     """
     del D

@@ -30,7 +30,7 @@ def pack_latent(coef: Array, offset: Array, posterior: Json | None = None) -> Js
 
     Examples
     --------
-    >>> of(np.array([[1.0, 2.0]]), np.array([3.0]))["offset"]
+    >>> pack_latent(np.array([[1.0, 2.0]]), np.array([3.0]))["offset"]
     [3.0]
     """
     check_room(coef.size, f"{coef.size:,} weights")

@@ -42,9 +42,9 @@ def pack_array(values: ArrayLike) -> Json:
 
     Examples
     --------
-    >>> packed([1, 2, 255])
+    >>> pack_array([1, 2, 255])
     {'type': 'u8', 'data': 'AQL/'}
-    >>> packed([0.1])["type"], packed([0.5])["type"]
+    >>> pack_array([0.1])["type"], pack_array([0.5])["type"]
     ('f64', 'f32')
     """
     flat = np.asarray(values, dtype=np.float64).ravel()

@@ -275,7 +275,7 @@ def test_a_saddle_between_two_modes_is_left():
 def test_where_nothing_is_higher_than_a_saddle_it_says_so(monkeypatch):
     monkeypatch.setattr(process_mode, "_HALVINGS", 0)
     targets = LatentTargets(np.array([-5.0, 5.0]), np.ones(2), np.zeros(1), np.zeros(1))
-    with pytest.raises(linalg.NotPositiveDefiniteError, match="no maximum"):
+    with pytest.raises(linalg.NotPositiveDefiniteError, match="not a maximum"):
         LaplacePosterior.condition(
             100.0 * kernels.RBF(1.0), HeavyTailed(scale=0.1), np.zeros((2, 1)), targets
         )
