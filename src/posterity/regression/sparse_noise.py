@@ -1,4 +1,4 @@
-"""Noise and likelihood of sparse regressors, and what their rows say of columns."""
+"""Noise and likelihood of sparse regressors, and what their rows state about columns."""
 
 from __future__ import annotations
 
