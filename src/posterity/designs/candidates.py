@@ -140,12 +140,12 @@ class Candidates:
 
     @property
     def n_rows(self) -> int:
-        """N."""
+        """Number of rows N."""
         return self._columns.n_rows
 
     @property
     def n_columns(self) -> int:
-        """M."""
+        """Number of columns M."""
         return self._columns.n_columns
 
     @property

@@ -47,7 +47,7 @@ class Chunked(base.Design):
 
     @property
     def n_columns(self) -> int:
-        """M."""
+        """Number of columns M."""
         return self.chunks.n_features
 
     def blocks(self) -> Iterator[tuple[slice, Array]]:

@@ -32,12 +32,12 @@ class Columns(abc.ABC):
     @property
     @abc.abstractmethod
     def n_rows(self) -> int:
-        """N."""
+        """Number of rows N."""
 
     @property
     @abc.abstractmethod
     def n_columns(self) -> int:
-        """M."""
+        """Number of columns M."""
 
     @abc.abstractmethod
     def block(self, places: NDArray[np.intp]) -> DeviceArray:
@@ -64,12 +64,12 @@ class MatrixColumns(Columns):
 
     @property
     def n_rows(self) -> int:
-        """N."""
+        """Number of rows N."""
         return int(self._Z.shape[0])
 
     @property
     def n_columns(self) -> int:
-        """M."""
+        """Number of columns M."""
         return int(self._Z.shape[1])
 
     def block(self, places: NDArray[np.intp]) -> DeviceArray:
@@ -107,12 +107,12 @@ class KernelColumns(Columns):
 
     @property
     def n_rows(self) -> int:
-        """N."""
+        """Number of rows N."""
         return rows.count(self._rows)
 
     @property
     def n_columns(self) -> int:
-        """M."""
+        """Number of columns M."""
         return rows.count(self._centres)
 
     def block(self, places: NDArray[np.intp]) -> DeviceArray:

@@ -54,7 +54,7 @@ class DaskDesign(base.Design):
 
     @property
     def n_columns(self) -> int:
-        """M."""
+        """Number of columns M."""
         return self.partitions.width
 
     def blocks(self) -> Iterator[tuple[slice, Array]]:

@@ -53,12 +53,12 @@ class Dense(base.Design):
 
     @property
     def n_rows(self) -> int:
-        """N."""
+        """Number of rows N."""
         return self.Z.shape[0]
 
     @property
     def n_columns(self) -> int:
-        """M."""
+        """Number of columns M."""
         return self.Z.shape[1]
 
     def blocks(self) -> Iterator[tuple[slice, Array]]:

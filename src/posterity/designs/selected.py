@@ -40,7 +40,7 @@ class Selected(base.Design):
 
     @property
     def n_rows(self) -> int:
-        """N."""
+        """Number of rows N."""
         return self.design.n_rows
 
     @property

@@ -72,7 +72,7 @@ class Standardized(base.Design):
 
     @property
     def n_rows(self) -> int:
-        """N."""
+        """Number of rows N."""
         return self.design.n_rows
 
     @property
