@@ -41,9 +41,25 @@ class Navigation:
         context["toctree"] = toctree
 
 
+def agree_on_a_room(app: Sphinx, env: Any) -> None:
+    """Let links from source code lead back to one room, where several document one module.
+
+    Sphinx keeps the first room that documents something of a module, but the last page of each
+    name: ``save`` has a page in ``posterity`` and in ``posterity.persistence``.
+    """
+    modules = getattr(env, "_viewcode_modules", {})
+    for module, (code, tags, pages, _) in [item for item in modules.items() if item[1]]:
+        rooms = {page.removesuffix(f".{name}") for name, page in pages.items() if "." not in name}
+        if len(rooms) > 1:
+            deepest = max(rooms, key=len)  # it documents everything that its module exports
+            pages |= {name: f"{deepest}.{name}" for name in pages if "." not in name}
+            modules[module] = code, tags, pages, deepest.rpartition("/")[2]
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Connect both before Sphinx collects the contents, and before the theme writes them."""
+    """Connect before Sphinx collects the contents, and before pages are written."""
     app.setup_extension("sphinx.ext.autosummary")
     app.connect("doctree-read", leave_out_members, priority=0)
+    app.connect("env-updated", agree_on_a_room)
     app.connect("html-page-context", Navigation().share, priority=0)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
