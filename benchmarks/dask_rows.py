@@ -118,7 +118,7 @@ def make(X: Any, y: Any) -> dict[str, float]:
 
 def check(X: Any, y: Any) -> dict[str, float]:
     """All rows, as a model sees them, for their count."""
-    Partitions.of(X, y).reduce(len, operator.add)
+    Partitions.from_collections(X, y).reduce(len, operator.add)
     return {}
 
 

@@ -28,7 +28,7 @@ from benchmarks.cases import Array
 from benchmarks.dask_source import Source
 from benchmarks.options import Options
 from posterity import BayesianLogisticRegression
-from posterity.designs import Along, DaskDesign, Partitions
+from posterity.designs import DaskDesign, Partitions, RowValues
 
 ROWS_OF_A_WORKER, COLUMNS, BLOCK_ROWS, WARM_UP_ROWS = 5_000_000, 30, 200_000, 4_000
 WORKERS, PARTITIONS, EMPTY_PASSES = (1, 2), (1, 8, 64, 512), 5
@@ -90,14 +90,14 @@ def _run(task: str, name: str, n_workers: int, seconds: float) -> dict[str, Any]
 
 def products(X: Any, y: Any) -> int:
     """Z^T Z in one pass."""
-    DaskDesign(Partitions.of(X, y)).gram()
+    DaskDesign(Partitions.from_collections(X, y)).gram()
     return 1
 
 
 def newton(X: Any, y: Any) -> int:
     """Gradient and curvature of logistic regression in one pass."""
     w = np.linspace(-1.0, 1.0, X.shape[1])
-    DaskDesign(Partitions.of(X, y)).total(Curvature(w), Along(_targets))
+    DaskDesign(Partitions.from_collections(X, y)).sum_over_parts(Curvature(w), RowValues(_targets))
     return 1
 
 
@@ -156,7 +156,7 @@ def products_of_blocks(source: Source, numbers: range) -> Array:
 def empty_pass(n_partitions: int) -> float:
     """Median seconds of a pass over so many partitions of one row that workers hold."""
     X, y = dask_cluster.held(*Source(n_partitions, COLUMNS, 1).collections("classes"))
-    rows = Partitions.of(X, y)
+    rows = Partitions.from_collections(X, y)
     work = partial(rows.reduce, len, operator.add)
     work()
     return statistics.median(dask_cluster.timed(work)[1] for _ in range(EMPTY_PASSES))

@@ -66,7 +66,7 @@ def product_rate(n: int = 16_384) -> float:
 def evaluation(n: int) -> dict[str, float]:
     """One evidence and gradient; N^3 operations are factorisation and inverse."""
     X, y = friedman(n)
-    evidence = Evidence(X, Observations.of(y[:, None]))
+    evidence = Evidence(X, Observations.from_targets(y[:, None]))
     found = measured(lambda: evidence(KERNEL, NOISE), 5 if n <= 20_000 else 1)
     return found | {"teraflops": n**3 / found["seconds"] / 1e12}
 
@@ -110,8 +110,8 @@ def peer_evaluation(n: int) -> dict[str, float]:
 def agreement(n: int = 1_000) -> float:
     """The largest difference between the device's answer and the processor's, of its scale."""
     X, y = friedman(n)
-    device = Evidence(X, Observations.of(y[:, None]))(KERNEL, NOISE)
-    host = Evidence(X.cpu().numpy(), Observations.of(y.cpu().numpy()[:, None]))
+    device = Evidence(X, Observations.from_targets(y[:, None]))(KERNEL, NOISE)
+    host = Evidence(X.cpu().numpy(), Observations.from_targets(y.cpu().numpy()[:, None]))
     value, gradient = host(KERNEL, NOISE)
     differences = np.append(device[1] - gradient, device[0] - value)
     return float(np.max(np.abs(differences)) / max(abs(value), np.max(np.abs(gradient))))

@@ -89,7 +89,7 @@ class Posterity(Process):
     def evaluation(self, X: Array, y: Array) -> Evaluation:
         from posterity.inference.process import Evidence, Observations
 
-        evidence = Evidence(X, Observations.of(y[:, None]))
+        evidence = Evidence(X, Observations.from_targets(y[:, None]))
         kernel, noise = self._kernel(X), self.given.noise_variance
         return lambda: evidence(kernel, noise)
 

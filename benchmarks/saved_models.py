@@ -101,7 +101,7 @@ def table(rng: np.random.Generator, size: Size) -> Fitted:
     schema = tables.infer(frame, mixed_tables.TARGET)
     model = tables.TableModel(BayesianLinearRegression(), schema).fit(frame)
     queries = mixed_tables.table(rng, size.test_rows, size.columns)
-    return Fitted(model, model.inputs(frame), queries)
+    return Fitted(model, model.encode_inputs(frame), queries)
 
 
 TASKS = (

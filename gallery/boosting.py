@@ -26,7 +26,7 @@ model = LogitBoostClassifier(splits=tests, n_estimators=20, n_thresholds=40, lea
 with displays.style():
     figure, axes = plt.subplots(2, 3, figsize=(11, 7), sharex=True, sharey=True)
     for ax, k in zip(axes.flat, (0, 1, 2, 3, 4, 20), strict=True):
-        shorter = model.truncated(k)
+        shorter = model.truncate(k)
         surface = displays.DecisionSurfaceDisplay.from_estimator(shorter, X, y, n_grid=400)
         surface.plot(ax, sure=()).label_outer()
         gained = shorter.log_likelihoods_[-1] / len(y)

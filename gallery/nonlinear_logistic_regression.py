@@ -31,7 +31,7 @@ with displays.style():
         surface = displays.DecisionSurfaceDisplay.from_estimator(model, X, y, margin=0.05)
         surface.plot(ax).set(title=title)
         ax.label_outer()
-        if isinstance(model.features_, features.Learned):
+        if isinstance(model.features_, features.LearnedFeatures):
             places = np.stack(np.meshgrid(surface.x0, surface.x1), axis=-1)
             middle = 0.0 if isinstance(space, features.LearnedArctan) else np.exp(-0.5)
             for unit in model.features_.transform(places.reshape(-1, 2)).T:

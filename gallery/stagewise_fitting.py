@@ -24,7 +24,7 @@ model = StagewiseClassifier(10, units="radial", random_state=0).fit(X, y)
 with displays.style():
     figure, axes = plt.subplots(2, 3, figsize=(11, 7), sharex=True, sharey=True)
     for ax, k in zip(axes.flat, (0, 1, 2, 3, 4, 10), strict=True):
-        shorter = model.truncated(k)
+        shorter = model.truncate(k)
         surface = displays.DecisionSurfaceDisplay.from_estimator(shorter, X, y, margin=0.15)
         surface.plot(ax, sure=()).label_outer()
         gained = shorter.log_likelihoods_[-1] / len(y)

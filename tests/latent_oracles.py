@@ -42,7 +42,7 @@ class HeavyTailed(Likelihood):
         r, c = np.subtract(y, a), self.freedom * self.scale**2
         return (self.freedom + 1) / (c + r**2)
 
-    def slopes(self, y, a):
+    def parameter_derivatives(self, y, a):
         r, nu, c = np.subtract(y, a), self.freedom, self.freedom * self.scale**2
         q = c + r**2
         in_c = [

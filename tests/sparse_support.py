@@ -63,7 +63,7 @@ class Pairs:
 
     @property
     def problem(self):
-        own = self.targets.separately()
+        own = self.targets.with_separate_weights()
         ones = int(np.all(self.Z[:, -1] == 1.0))
         h = np.where(self.used, self.precision, np.inf)[: len(self.used) - ones]
         offset = np.diag(self.precision[-1]) if ones else None
@@ -84,4 +84,4 @@ class Pairs:
         return self.targets.shift + self.Z @ W
 
     def laplace(self, start=None):
-        return LaplaceFit.of(self.problem, start)
+        return LaplaceFit.from_problem(self.problem, start)

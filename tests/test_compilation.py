@@ -25,14 +25,26 @@ with warnings.catch_warnings(record=True) as caught:
     print((model.fit(X, X[:, 0] > 0).predict(X) == (X[:, 0] > 0)).mean())
 print(*(w.message for w in caught), sep="\\n")
 """
+SCALING = """
+from typing import NamedTuple
+from posterity import compilation
+
+class Factor(NamedTuple):
+    value: float
+
+@compilation.compile_at_first_call
+def scale(factor, x):
+    return factor.value * x
+"""
+SRC = Path(posterity.__file__).parents[1]
 
 
-@compilation.compiled
+@compilation.compile_at_first_call
 def doubled(x):
     return 2.0 * x
 
 
-@compilation.compiled
+@compilation.compile_at_first_call
 def doubled_sum(x):
     total = 0.0
     for value in x:
@@ -64,7 +76,7 @@ def test_a_compiled_function_calls_another():
 
 
 def test_options_are_handed_to_numba():
-    @compilation.compiled(error_model="python")
+    @compilation.compile_at_first_call(error_model="python")
     def divided(x, y):
         return x / y
 
@@ -73,7 +85,7 @@ def test_options_are_handed_to_numba():
 
 
 def test_division_by_zero_is_that_of_numpy():
-    @compilation.compiled
+    @compilation.compile_at_first_call
     def divided(x, y):
         return x / y
 
@@ -121,3 +133,13 @@ def test_only_the_decorator_and_functions_of_users_are_compiled_by_numba_itself(
     source = Path(posterity.__file__).parent
     using = {path.name for path in source.rglob("*.py") if "numba.njit(" in path.read_text()}
     assert using == {"compilation.py", "function.py"}
+
+
+def test_code_of_a_type_that_is_gone_is_compiled_again(tmp_path):
+    module = tmp_path / "scaling.py"
+    module.write_text(SCALING)
+    script = "import scaling; print(scaling.scale(scaling.Factor(2.0), 3.0))"
+    environment = {"PYTHONPATH": f"{tmp_path}:{SRC}"}
+    assert run(script, **environment) == ["6.0"]
+    module.write_text(SCALING.replace("Factor", "Ratio"))
+    assert run(script.replace("Factor", "Ratio"), **environment) == ["6.0"]

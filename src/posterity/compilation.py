@@ -16,10 +16,10 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 @overload
-def compiled(function: _Function, /) -> _Function: ...
+def compile_at_first_call(function: _Function, /) -> _Function: ...
 @overload
-def compiled(**options: Any) -> Callable[[_Function], _Function]: ...
-def compiled(function: Any = None, /, **options: Any) -> Any:
+def compile_at_first_call(**options: Any) -> Callable[[_Function], _Function]: ...
+def compile_at_first_call(function: Any = None, /, **options: Any) -> Any:
     """Compile a function with numba at its first call.
 
     The compiled function releases the global interpreter lock, and divides by zero as NumPy does.
@@ -66,10 +66,24 @@ class _Compiled:
         import numba
 
         try:
-            return numba.njit(cache=True, **self._options)(self.py_func)
+            return _forget_stale_code(numba.njit(cache=True, **self._options)(self.py_func))
         except RuntimeError:  # numba found no directory that it may write to
             _warn_about_cache()
             return numba.njit(**self._options)(self.py_func)
+
+
+def _forget_stale_code(dispatcher: Any) -> Any:
+    """Empty the cache of a function whose argument types no longer exist under their old names.
+
+    numba reads the types of the calls it has compiled before it compares the date of the source,
+    so that code of an older version would make every call fail.
+    """
+    index = getattr(dispatcher._cache, "_cache_file", None)
+    try:
+        getattr(index, "_load_index", dict)()
+    except Exception:  # whatever unpickling raises
+        dispatcher._cache.flush()
+    return dispatcher
 
 
 @functools.cache

@@ -116,9 +116,11 @@ def test_deviations_are_errors_over_posterior_deviations(model, kind):
 def test_a_newton_pass_sums_gradient_and_curvature():
     X, y = SOURCE.in_memory("classes")
     w = np.linspace(-1.0, 1.0, 4)
-    design = dask_scaling.DaskDesign(dask_scaling.Partitions.of(*SOURCE.collections("classes")))
-    along = dask_scaling.Along(dask_scaling._targets)
-    gradient, curvature = design.total(dask_scaling.Curvature(w), along)
+    design = dask_scaling.DaskDesign(
+        dask_scaling.Partitions.from_collections(*SOURCE.collections("classes"))
+    )
+    along = dask_scaling.RowValues(dask_scaling._targets)
+    gradient, curvature = design.sum_over_parts(dask_scaling.Curvature(w), along)
     Z = X.astype(float)
     p = 1.0 / (1.0 + np.exp(-Z @ w))
     np.testing.assert_allclose(gradient, Z.T @ (y - p))

@@ -63,7 +63,7 @@ def test_stages_are_fits_of_that_length(rows):
     for k, (a, p, labels) in enumerate(stages, start=1):
         if k in (1, 5, 12):
             refit = LogitBoostClassifier(n_estimators=k).fit(X, y)
-            cut = model.truncated(k)
+            cut = model.truncate(k)
             np.testing.assert_array_equal(a, refit.activation(X))
             np.testing.assert_array_equal(p, refit.predict_proba(X))
             np.testing.assert_array_equal(labels, refit.predict(X))
@@ -225,7 +225,7 @@ def test_infinite_inputs_and_too_long_a_cut_are_refused():
     X, y = ring(50)
     model = small().fit(X, y)
     with pytest.raises(ValueError, match="n_estimators=6 is more than the 5"):
-        model.truncated(6)
+        model.truncate(6)
     X[3, 1] = np.inf
     with pytest.raises(ValueError, match=r"infinity: column 1 \(row 3\)"):
         model.fit(X, y)

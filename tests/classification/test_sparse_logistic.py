@@ -93,7 +93,9 @@ def test_evidence_and_latent_values_are_those_of_the_dense_model(columns):
     center = weights @ Z / weights.sum()
     scale = np.sqrt(weights @ (Z - center) ** 2 / weights.sum())
     precision = model.precision_ if columns == "per_class" else np.tile(model.precision_, (3, 1)).T
-    targets = RowTargets.of(y.astype(float), weights, likelihoods.Categorical(3), offset=True)
+    targets = RowTargets.from_observations(
+        y.astype(float), weights, likelihoods.Categorical(3), offset=True
+    )
     shift, W, S, evidence = brute_force(
         (Z - center) / scale, y, weights, precision, 1.0 / targets.offset_variance, 3
     )
@@ -113,12 +115,14 @@ def test_evidence_and_latent_values_are_those_of_the_dense_model(columns):
 def test_two_classes_agree_with_the_softmax_of_two():
     X, y = data()
     model = SparseLogisticRegression().fit(X, y)
-    targets = RowTargets.of(y.astype(float), None, likelihoods.Categorical(2), offset=True)
+    targets = RowTargets.from_observations(
+        y.astype(float), None, likelihoods.Categorical(2), offset=True
+    )
     problem = SparseProblem(priors.Sparse(among=X.shape[1]), max_iter=100)
     chosen, fit = choose_columns(ColumnEngine(X, LatentOutputs(targets), problem))
     order = np.argsort(chosen.places)
     np.testing.assert_array_equal(chosen.places[order], model.relevance_)
-    softmax_of_two = SparsePosterior.of(chosen, fit, order, offset=True)
+    softmax_of_two = SparsePosterior.from_fit(chosen, fit, order, offset=True)
     mean, covariance = with_covariance(softmax_of_two.latent(X[:, model.relevance_]))
     difference = np.array([-1.0, 1.0])
     latent = model.predict_latent(X)

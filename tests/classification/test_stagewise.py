@@ -44,7 +44,7 @@ def test_staged_predictions_are_those_of_truncated_models(model, n_classes):
     steps = list(zip(*staged, strict=True))
     assert len(steps) == fitted.n_units_ >= 1
     for k, (p, labels) in enumerate(steps, start=1):
-        cut = fitted.truncated(k)
+        cut = fitted.truncate(k)
         assert cut.n_units_ == k
         np.testing.assert_array_equal(cut.predict_proba(X), p)
         np.testing.assert_array_equal(cut.predict(X), labels)
@@ -56,7 +56,7 @@ def test_a_truncated_model_is_one_fitted_to_that_length(n_classes):
     X, y = moons(n_classes=n_classes)
     long = StagewiseClassifier(6, random_state=0).fit(X, y)
     short = StagewiseClassifier(3, random_state=0).fit(X, y)
-    cut = long.truncated(3)
+    cut = long.truncate(3)
     np.testing.assert_array_equal(cut.predict_proba(X), short.predict_proba(X))
     np.testing.assert_array_equal(cut.coef_, short.coef_)
     np.testing.assert_array_equal(cut.intercept_, short.intercept_)
@@ -66,7 +66,7 @@ def test_a_truncated_model_is_one_fitted_to_that_length(n_classes):
 
 def test_no_units_predict_the_frequencies_of_the_classes():
     X, y = moons(n_classes=3)
-    constant = StagewiseClassifier(1, random_state=0).fit(X, y).truncated(0)
+    constant = StagewiseClassifier(1, random_state=0).fit(X, y).truncate(0)
     _, counts = np.unique(y, return_counts=True)
     np.testing.assert_allclose(constant.predict_proba(X[:1])[0], counts / len(y))
     assert constant.units_ is None
@@ -169,6 +169,6 @@ def test_bad_parameters_get_a_sentence(options, sentence):
 def test_truncation_to_what_is_not_there_gets_a_sentence():
     model = StagewiseClassifier(2, n_restarts=0, random_state=0).fit(*moons(60))
     with pytest.raises(ValueError, match="n_units=3 is more than the 2 of this model"):
-        model.truncated(3)
+        model.truncate(3)
     with pytest.raises(ValueError, match="n_units=-1 must be a whole number of at least 0"):
-        model.truncated(-1)
+        model.truncate(-1)

@@ -12,7 +12,7 @@ from posterity.inference.weights.laplace import LaplaceFit
 from posterity.inference.weights.prior import WeightPrior
 from posterity.inference.weights.problem import WeightProblem
 from posterity.inference.weights.targets import RowTargets
-from posterity.inference.weights.variational_climb import Start
+from posterity.inference.weights.variational_climb import ClimbStart
 
 
 def rare_rows(n, n_events, n_columns=2, seed=0):
@@ -65,11 +65,17 @@ def test_clusters_far_apart_are_told_apart_with_certainty():
 def test_a_column_is_priced_by_the_rows_it_speaks_for():
     rng = np.random.default_rng(0)
     z = np.column_stack([rng.normal(size=2000), np.eye(2000)[0], np.repeat([1.0, -1.0], 1000)])
-    targets = RowTargets.of(z[:, 2] > 0.0, None, likelihoods.Bernoulli(), offset=True)
+    targets = RowTargets.from_observations(
+        z[:, 2] > 0.0, None, likelihoods.Bernoulli(), offset=True
+    )
     price = price_columns(designs.Dense(z), targets, 3)
     np.testing.assert_allclose(np.exp(price), [3.0, 2000.0, 1.0], rtol=0.2)
-    counted = RowTargets.of(z[:, 2] > 0.0, np.full(2000, 2.0), likelihoods.Bernoulli(), offset=True)
-    twice = RowTargets.of(np.repeat(z[:, 2] > 0.0, 2), None, likelihoods.Bernoulli(), offset=True)
+    counted = RowTargets.from_observations(
+        z[:, 2] > 0.0, np.full(2000, 2.0), likelihoods.Bernoulli(), offset=True
+    )
+    twice = RowTargets.from_observations(
+        np.repeat(z[:, 2] > 0.0, 2), None, likelihoods.Bernoulli(), offset=True
+    )
     repeated = price_columns(designs.Dense(np.repeat(z, 2, axis=0)), twice, 3)
     np.testing.assert_allclose(price_columns(designs.Dense(z), counted, 3), repeated)
 
@@ -78,9 +84,9 @@ def test_a_column_is_priced_by_the_rows_it_speaks_for():
 def test_the_slope_of_the_tails_is_that_of_their_total(nu):
     tails, h = CauchyTails(priors.Sparse(nu)), np.array([1e-3, 0.4, 1.0, 7.0])
     for one in h:
-        up, down = (tails.total([one * np.exp(step)]) for step in (1e-5, -1e-5))
+        up, down = (tails.log_density_of_choice([one * np.exp(step)]) for step in (1e-5, -1e-5))
         assert tails.penalty_slope([one])[0] == pytest.approx((up - down) / 2e-5, abs=1e-5)
-    assert tails.total([np.inf]) == 0.0
+    assert tails.log_density_of_choice([np.inf]) == 0.0
 
 
 def test_precisions_that_predict_are_those_of_largest_posterior():
@@ -92,12 +98,12 @@ def test_precisions_that_predict_are_those_of_largest_posterior():
     model = RelevanceVectorClassifier(kernel).fit(X, y)
     Z = kernel(X, X[model.relevance_])
     Z = (Z - Z.mean(axis=0)) / Z.std(axis=0)
-    targets = RowTargets.of(y, None, likelihoods.Bernoulli(), offset=True)
+    targets = RowTargets.from_observations(y, None, likelihoods.Bernoulli(), offset=True)
 
     def objective(h):
         A = designs.Dense(np.column_stack([Z, np.ones(len(y))]))
         prior = WeightPrior(h, A.n_columns, targets.offset_precision)
-        fit = LaplaceFit.of(WeightProblem(A, targets, prior))
+        fit = LaplaceFit.from_problem(WeightProblem(A, targets, prior))
         small = np.minimum(h, 1.0)
         return fit.log_evidence + 0.5 * np.sum(np.log(small) - small + 1.0)
 
@@ -111,6 +117,6 @@ def test_precisions_that_predict_are_those_of_largest_posterior():
 
 def test_what_rare_rows_tell_is_not_in_proportion_to_their_number():
     none = np.zeros(0)
-    assert Start(none, none, none, 2000.0, -16.0).nats == 16.0
-    assert Start(none, none, none, 2000.0, -1300.0).nats == 1300.0
-    assert Start(none, none, none, 20.0, -1300.0).nats == 20.0
+    assert ClimbStart(none, none, none, 2000.0, -16.0).nats == 16.0
+    assert ClimbStart(none, none, none, 2000.0, -1300.0).nats == 1300.0
+    assert ClimbStart(none, none, none, 20.0, -1300.0).nats == 20.0

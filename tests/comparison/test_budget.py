@@ -88,9 +88,9 @@ def test_other_threads_take_their_time():
 
 
 def test_a_clock_without_a_budget_never_ends_and_one_with_it_does():
-    assert budget.Clock(None).left() == float("inf")
+    assert budget.Clock(None).remaining() == float("inf")
     clock = budget.Clock(1e-9)
-    assert clock.left() < 0.0 < clock.spent()
+    assert clock.remaining() < 0.0 < clock.elapsed()
 
 
 @for_each("wrong", [0, -1.0, float("nan")])

@@ -60,7 +60,7 @@ def test_first_row_counts_through_the_whole_source(kind, data):
 
 def test_a_range_gives_its_rows_and_no_others(kind, data):
     for start, stop in [(0, 13), (3, 6), (5, 5), (12, 13), (4, 12)]:
-        blocks = list(SOURCES[kind](*data).between(start, stop))
+        blocks = list(SOURCES[kind](*data).read_rows(start, stop))
         found = np.concatenate([block.y for block in blocks]) if blocks else np.empty(0)
         np.testing.assert_array_equal(found, data[1][start:stop])
         assert [b.first_row for b in blocks][:1] == ([start] if stop > start else [])
@@ -72,11 +72,11 @@ def test_blocks_after_the_range_are_not_asked_for():
         yield X2, Y2
         raise AssertionError("read too far")
 
-    assert [len(b) for b in Chunks.from_iterable(batches).between(1, 4)] == [1, 2]
+    assert [len(b) for b in Chunks.from_iterable(batches).read_rows(1, 4)] == [1, 2]
 
 
 def test_a_range_beyond_the_end_stops_there(kind, data):
-    sizes = [len(block) for block in SOURCES[kind](*data).between(11, 99)]
+    sizes = [len(block) for block in SOURCES[kind](*data).read_rows(11, 99)]
     assert sum(sizes) == 2
     assert all(sizes)
 
@@ -245,6 +245,6 @@ def test_the_first_look_at_a_generator_keeps_no_block_alive():
     next(blocks)
     next(blocks)
     gc.collect()
-    head = chunks.source.head()[0]
+    head = chunks.source.read_head()[0]
     assert head.shape == (1, 2)
     assert head.base is None

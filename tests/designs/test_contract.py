@@ -65,7 +65,7 @@ def on_dask(Z, folder):
     da = pytest.importorskip("dask.array")
     half = len(Z) // 2
     X = da.from_array(2.0 * Z, chunks=((half, 0, len(Z) - half), (Z.shape[1],)))
-    return designs.DaskDesign(designs.Partitions.of(X).map(lambda block: 0.5 * block))
+    return designs.DaskDesign(designs.Partitions.from_collections(X).map(lambda block: 0.5 * block))
 
 
 CASES = [
@@ -208,9 +208,9 @@ def test_chosen_rows_are_a_design_in_memory(make, Z):
 
 def test_totals_that_are_joined_stay_as_they_are():
     """A task of a cluster that is run again must find what it found before."""
-    a = [np.ones((2, 2)), designs.Least(3.0)]
-    b = [np.full((2, 2), 2.0), designs.Least(-1.0)]
-    total = base.joined(a, b)
+    a = [np.ones((2, 2)), designs.Minimum(3.0)]
+    b = [np.full((2, 2), 2.0), designs.Minimum(-1.0)]
+    total = base.add_totals(a, b)
     np.testing.assert_array_equal(total[0], np.full((2, 2), 3.0))
     assert total[1].value == -1.0
     np.testing.assert_array_equal(a[0], np.ones((2, 2)))

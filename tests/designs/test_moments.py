@@ -8,7 +8,7 @@ from support.for_each import for_each
 
 from posterity.designs import centred, moments
 from posterity.designs.centred import Centred
-from posterity.designs.moments import Moments
+from posterity.designs.moments import RowMoments
 
 
 def rows(n=400, d=5, seed=0):
@@ -34,7 +34,7 @@ def assert_same(a, b, rtol=1e-12):
 @for_each("order", ["C", "F"])
 def test_moments_are_those_of_numpy(order):
     X = np.array(rows(), order=order)
-    found = Moments.of(X)
+    found = RowMoments.from_rows(X)
     np.testing.assert_allclose(found.mean, X.mean(axis=0), rtol=1e-12)
     np.testing.assert_allclose(found.scatter, 399 * np.cov(X.T), rtol=1e-11)
     assert (found.count, found.n_rows) == (400.0, 400)
@@ -42,16 +42,16 @@ def test_moments_are_those_of_numpy(order):
 
 def test_several_blocks_give_what_one_does(monkeypatch):
     X = rows()
-    whole = Moments.of(X)
+    whole = RowMoments.from_rows(X)
     monkeypatch.setattr(centred, "_BLOCK_VALUES", 100)
     monkeypatch.setattr(centred, "_MANY", 7)
-    assert_same(Moments.of(X), whole)
+    assert_same(RowMoments.from_rows(X), whole)
 
 
 def test_a_mean_far_from_zero_costs_no_digits():
     """By X.T @ X, as scikit-learn does it, the error is of the order of the mean squared."""
     X = rows(40, 3) + 1e8
-    found, exact = Moments.of(X).scatter, exact_scatter(X)
+    found, exact = RowMoments.from_rows(X).scatter, exact_scatter(X)
     np.testing.assert_allclose(found, exact, rtol=1e-12, atol=1e-12 * exact.max())
     naive = X.T @ X - 40 * np.outer(X.mean(axis=0), X.mean(axis=0))
     assert np.max(np.abs(naive - exact)) > 1e-3 * exact.max()
@@ -65,7 +65,7 @@ def test_an_origin_that_a_sample_got_wrong_is_corrected(monkeypatch):
     passes = []
     about = moments._compute_about
     monkeypatch.setattr(moments, "_compute_about", lambda *a: passes.append(1) or about(*a))
-    found, exact = Moments.of(X).scatter, exact_scatter(X)
+    found, exact = RowMoments.from_rows(X).scatter, exact_scatter(X)
     assert len(passes) == 2
     np.testing.assert_allclose(found, exact, rtol=1e-12)
 
@@ -74,14 +74,14 @@ def test_one_pass_is_enough_where_the_sample_is_fair(monkeypatch):
     passes = []
     about = moments._compute_about
     monkeypatch.setattr(moments, "_compute_about", lambda *a: passes.append(1) or about(*a))
-    Moments.of(rows(5000) + 1e8)
+    RowMoments.from_rows(rows(5000) + 1e8)
     assert len(passes) == 1
 
 
 def test_a_constant_column_has_exactly_no_scatter():
     X = rows()
     X[:, 1] = 0.1
-    found = Moments.of(X, np.random.default_rng(0).uniform(0.5, 2.0, 400))
+    found = RowMoments.from_rows(X, np.random.default_rng(0).uniform(0.5, 2.0, 400))
     np.testing.assert_array_equal(found.scatter[1], 0.0)
     assert found.mean[1] == 0.1
 
@@ -90,20 +90,23 @@ def test_a_constant_column_has_exactly_no_scatter():
 @for_each("shift", [0.0, 1e8])
 def test_halves_merged_are_the_whole(cut, shift):
     X = rows() + shift
-    halves = Moments.of(X[:cut]).merge(Moments.of(X[cut:]))
-    whole = Moments.of(X)
+    halves = RowMoments.from_rows(X[:cut]).merge(RowMoments.from_rows(X[cut:]))
+    whole = RowMoments.from_rows(X)
     assert_same(halves, whole, rtol=1e-11)
     assert halves.n_rows == whole.n_rows
 
 
 def test_weights_are_repetitions():
     X, weights = rows(50), np.random.default_rng(1).integers(1, 4, 50)
-    assert_same(Moments.of(X, weights.astype(float)), Moments.of(np.repeat(X, weights, axis=0)))
+    assert_same(
+        RowMoments.from_rows(X, weights.astype(float)),
+        RowMoments.from_rows(np.repeat(X, weights, axis=0)),
+    )
 
 
 def test_other_columns_do_not_merge():
     with pytest.raises(ValueError, match="5 columns with 4"):
-        Moments.of(rows()).merge(Moments.of(rows(d=4)))
+        RowMoments.from_rows(rows()).merge(RowMoments.from_rows(rows(d=4)))
 
 
 @pytest.mark.parametrize("shape", [(50, 6), (6, 50)])
@@ -126,5 +129,5 @@ def test_products_with_centred_rows_are_those_of_a_copy(shape, weighted, monkeyp
 def test_column_means_are_weighted_and_exact_for_constants():
     X, weights = rows(30) + 1e6, np.random.default_rng(1).integers(1, 4, 30).astype(float)
     expected = np.average(X, axis=0, weights=weights)
-    np.testing.assert_allclose(centred.column_means(X, weights), expected, rtol=1e-14)
-    np.testing.assert_allclose(centred.column_means(X), X.mean(axis=0), rtol=1e-14)
+    np.testing.assert_allclose(centred.compute_column_means(X, weights), expected, rtol=1e-14)
+    np.testing.assert_allclose(centred.compute_column_means(X), X.mean(axis=0), rtol=1e-14)

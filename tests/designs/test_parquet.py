@@ -47,9 +47,9 @@ def test_reads_of_whole_pages_are_cut_into_blocks(frame, tmp_path, monkeypatch):
     frame.write_parquet(file)
     monkeypatch.setattr(parquet, "_PAGE_ROWS", 30)
     chunks = Chunks.from_parquet(file, target="y", rows=7)
-    spans, read_span = [], parquet.Parquet._read_span
+    spans, read_span = [], parquet.ParquetRows._read_span
     monkeypatch.setattr(
-        parquet.Parquet,
+        parquet.ParquetRows,
         "_read_span",
         lambda self, span: spans.append(span) or read_span(self, span),
     )
@@ -99,13 +99,13 @@ def test_a_folder_a_pattern_and_a_list_are_the_same_rows(frame, folder):
 def test_any_range_may_cross_files(frame, folder):
     chunks = Chunks.from_parquet(folder, target="y", rows=11)
     for start, stop in [(0, 40), (39, 41), (40, 43), (42, 44), (43, 103), (10, 100), (5, 5)]:
-        found = [value for block in chunks.between(start, stop) for value in block.y]
+        found = [value for block in chunks.read_rows(start, stop) for value in block.y]
         np.testing.assert_array_equal(found, frame["y"][start:stop].to_numpy())
 
 
 def test_a_range_beyond_the_end_stops_there(folder):
     chunks = Chunks.from_parquet(folder, target="y", rows=11)
-    assert [len(block) for block in chunks.between(90, 999)] == [11, 2]
+    assert [len(block) for block in chunks.read_rows(90, 999)] == [11, 2]
 
 
 def test_columns_come_in_the_order_asked_for(frame, tmp_path):

@@ -19,7 +19,7 @@ def columns(center, n=40, seed=0):
 def test_centre_and_scale_are_the_weighted_moments(center, offset, weighted):
     Z = columns(center)
     w = np.random.default_rng(1).integers(0, 3, len(Z)).astype(float) if weighted else None
-    design = designs.Standardized.of(designs.Dense(Z), w, offset=offset)
+    design = designs.Standardized.from_design(designs.Dense(Z), w, offset=offset)
     mean = np.average(Z, axis=0, weights=w) * offset
     scale = np.sqrt(np.average((Z - mean) ** 2, axis=0, weights=w))
     np.testing.assert_allclose(design.center, mean, rtol=1e-12)
@@ -30,7 +30,7 @@ def test_centre_and_scale_are_the_weighted_moments(center, offset, weighted):
 @for_each("center", CENTERS)
 def test_answers_are_those_of_the_standardised_matrix(center, offset):
     Z, rng = columns(center), np.random.default_rng(2)
-    design = designs.Standardized.of(
+    design = designs.Standardized.from_design(
         designs.Chunked(designs.Chunks.from_arrays(Z, rows=7)), offset=offset
     )
     A = (Z - design.center) / design.scale
@@ -41,20 +41,20 @@ def test_answers_are_those_of_the_standardised_matrix(center, offset):
     np.testing.assert_allclose(design @ W, A @ W, rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(design.rmatvec(R), A.T @ R, rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(design.gram(h), A.T @ (h[:, None] * A), rtol=1e-8, atol=1e-8)
-    (G,) = design.total(lambda part, h: [part.gram(h)], h)
+    (G,) = design.sum_over_parts(lambda part, h: [part.gram(h)], h)
     np.testing.assert_allclose(G, A.T @ (h[:, None] * A), rtol=1e-8, atol=1e-8)
 
 
 def test_a_far_centre_is_taken_from_the_columns():
     Z = columns(1e9)
-    design = designs.Standardized.of(designs.Dense(Z), offset=True)
+    design = designs.Standardized.from_design(designs.Dense(Z), offset=True)
     A = (Z - Z.mean(axis=0)) / Z.std(axis=0)
     np.testing.assert_allclose(design.gram()[:3, :3], A.T @ A, rtol=1e-5, atol=1e-5)
 
 
 def test_a_column_that_does_not_vary_keeps_its_scale():
     Z = np.column_stack([np.full(5, 0.1), np.arange(5.0)])
-    design = designs.Standardized.of(designs.Dense(Z), offset=True)
+    design = designs.Standardized.from_design(designs.Dense(Z), offset=True)
     assert design.scale[0] == 1.0
     np.testing.assert_allclose(design.rows(0, 5)[:, 0], 0.0, atol=1e-15)
 
@@ -68,4 +68,6 @@ def test_threads_share_the_parts_and_change_nothing():
         return [part.rmatvec(np.tanh(part @ w))]
 
     assert len(list(design.parts())) > 2
-    np.testing.assert_array_equal(design.total(terms)[0], designs.Design.total(design, terms)[0])
+    np.testing.assert_array_equal(
+        design.sum_over_parts(terms)[0], designs.Design.sum_over_parts(design, terms)[0]
+    )

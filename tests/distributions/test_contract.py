@@ -15,7 +15,7 @@ from posterity.distributions import (
     Bernoulli,
     Categorical,
     Continuous,
-    Counts,
+    CountDistribution,
     Discrete,
     Distribution,
     Gamma,
@@ -297,7 +297,7 @@ def test_labels_in_place_of_class_numbers_are_refused(dist):
         dist.log_prob(np.array(["cat", "dog"]))
 
 
-@of_kind(Counts)
+@of_kind(CountDistribution)
 def test_counts_agree_with_their_sums(dist):
     y = np.arange(4000.0).reshape(-1, *(1,) * len(dist.shape))
     p = dist.pmf(y)
@@ -313,7 +313,7 @@ def test_counts_agree_with_their_sums(dist):
         np.testing.assert_allclose(dist.ccdf(k), p[k + 1 :].sum(axis=0), rtol=1e-9, atol=1e-14)
 
 
-@of_kind(Counts)
+@of_kind(CountDistribution)
 def test_what_is_not_a_count_has_no_probability(dist):
     for y in (-1.0, 0.5, np.inf, -np.inf):
         assert np.all(dist.logpmf(y) == -np.inf)
@@ -322,7 +322,7 @@ def test_what_is_not_a_count_has_no_probability(dist):
     assert np.all(dist.cdf(-1e-9) == 0.0)
 
 
-@of_kind(Counts)
+@of_kind(CountDistribution)
 def test_a_quantile_of_counts_is_the_first_that_reaches_it(dist):
     p = np.linspace(0.0, 1.0, 12)[1:-1].reshape(-1, *(1,) * len(dist.shape))
     y = dist.icdf(p)

@@ -30,7 +30,7 @@ def some(n, seed):
 @for_each("i", range(10))
 def test_the_joined_batch_is_sliced_into_its_parts(i):
     parts = [some(n, n)[i] for n in (3, 1, 5)]
-    whole = joining.joined(parts)
+    whole = joining.concatenate_predictions(parts)
     assert type(whole) is type(parts[0])
     assert len(whole) == 9
     for part, rows in zip(parts, (slice(3), slice(3, 4), slice(4, 9)), strict=True):
@@ -44,7 +44,7 @@ def test_mixtures_of_more_and_of_fewer_components_are_joined_without_a_change():
     many = distributions.Mixture(
         distributions.Normal([[0.0, 2.0, 5.0, 7.0]], 2.0), np.log([0.1, 0.2, 0.3, 0.4])
     )
-    whole = joining.joined([few, many])
+    whole = joining.concatenate_predictions([few, many])
     assert whole.components.shape == (2, 4)
     y = 1.3
     for method in ("cdf", "logpdf", "crps"):
@@ -56,7 +56,9 @@ def test_mixtures_of_more_and_of_fewer_components_are_joined_without_a_change():
 
 
 def test_the_joined_batch_is_a_value():
-    whole = joining.joined([distributions.Normal([0.0], 1.0), distributions.Normal([1.0], 1.0)])
+    whole = joining.concatenate_predictions(
+        [distributions.Normal([0.0], 1.0), distributions.Normal([1.0], 1.0)]
+    )
     with pytest.raises(ValueError, match="read-only"):
         whole.location[0] = 3.0
 
@@ -66,4 +68,4 @@ def test_two_families_are_not_joined():
     with pytest.raises(
         TypeError, match=r"one family are joined; these are \['Normal', 'StudentT'\]"
     ):
-        joining.joined(parts)
+        joining.concatenate_predictions(parts)

@@ -111,7 +111,7 @@ def test_plugging_in_the_maximum_likelihood_variance_is_too_narrow():
 
 def sparse(Z, y, nu=0.0):
     """Columns kept, in normal noise that is learned, without an offset."""
-    columns = designs.Candidates.of(designs.MatrixColumns(Z), centred=False)
+    columns = designs.CandidateColumns.from_columns(designs.MatrixColumnSource(Z), centred=False)
     return sparse_support.alternate_normal(
         columns,
         y[:, None],
@@ -163,8 +163,10 @@ def test_a_dual_sparse_model_has_a_hidden_variable_for_each_example(likelihood):
         log_evidence = -0.5 * (log_det + y @ np.linalg.solve(C, y))
     else:
         y = (np.sin(2.0 * x) > 0.0).astype(float)
-        targets = RowTargets.of(y, None, likelihoods.Bernoulli(), offset=False)
-        columns = designs.Candidates.of(designs.MatrixColumns(K), centred=False)
+        targets = RowTargets.from_observations(y, None, likelihoods.Bernoulli(), offset=False)
+        columns = designs.CandidateColumns.from_columns(
+            designs.MatrixColumnSource(K), centred=False
+        )
         found, fit = sparse_support.alternate_laplace(
             columns, targets, offset=False, prior=priors.Sparse(nu)
         )
@@ -180,8 +182,10 @@ def test_the_constants_of_laplaces_evidence_stand_outside_the_product_over_examp
     """[P9 9.38] raises them to the power I."""
     x = np.linspace(-2.0, 2.0, 40)
     y = (x + 0.8 * np.sin(9.0 * x) > 0.0).astype(float)
-    targets = RowTargets.of(y, None, likelihoods.Bernoulli(), offset=False)
-    columns = designs.Candidates.of(designs.MatrixColumns(x[:, None]), centred=False)
+    targets = RowTargets.from_observations(y, None, likelihoods.Bernoulli(), offset=False)
+    columns = designs.CandidateColumns.from_columns(
+        designs.MatrixColumnSource(x[:, None]), centred=False
+    )
     found, fit = sparse_support.alternate_laplace(
         columns, targets, offset=False, prior=priors.Sparse()
     )

@@ -21,8 +21,8 @@ from posterity.inference.gplvm.inducing_outputs import InducingOutputs
 from posterity.inference.gplvm.outputs import ExactOutputs
 from posterity.inference.gplvm.terms import StandardNormalPrior, Volume
 from posterity.inference.gplvm.variational import bound, posterior
-from posterity.inference.gplvm.variational.observed import Observed
-from posterity.inference.gplvm.variational.statistics import Points
+from posterity.inference.gplvm.variational.observed import ObservedOutputs
+from posterity.inference.gplvm.variational.statistics import NormalPoints
 from posterity.optimize import Optimum
 
 HELD = np.empty((0, 2))  # no number of a kernel is learned
@@ -192,8 +192,8 @@ def test_points_that_are_sure_make_the_variational_model_the_sparse_one(kernel, 
     Y[3, 1] = np.nan
     Z = X[::4]
     sparse = InducingOutputs(Y, kernel.fixed(), HELD, noise, None, Z)
-    observed = Observed.of(Y)
-    averaged = bound.of_outputs(observed, kernel, noise, Points(X, S, Z, observed.weights))
+    observed = ObservedOutputs.from_outputs(Y)
+    averaged = bound.compute_bound(observed, kernel, noise, NormalPoints(X, S, Z, observed.weights))
     value, slope, _ = sparse(X, sparse.start)
     assert averaged.value == pytest.approx(value, rel=1e-7)
     np.testing.assert_allclose(averaged.m, slope, rtol=1e-4, atol=1e-4)
@@ -204,7 +204,7 @@ def test_points_that_are_sure_make_the_variational_model_the_sparse_one(kernel, 
     for one, other, uncertain in zip(
         moments(found.latent(queries)),
         moments(decoder.latent(queries)),
-        found.decoded(queries, np.full((8, 2), 1e-13)),
+        found.decode(queries, np.full((8, 2), 1e-13)),
         strict=True,
     ):
         np.testing.assert_allclose(one, other, atol=1e-6)

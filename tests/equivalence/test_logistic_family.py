@@ -68,7 +68,7 @@ def test_softmax_of_two_classes_is_the_sigmoid_with_twice_the_variance(offset, g
     X, a, rng, queries = data()
     y = (a + rng.logistic(size=60) > 0.5).astype(float)
     weight = rng.uniform(0.5, 2.0, 60)
-    space = weight_space.WeightSpace.of(designs.Dense(X), weight, offset=offset)
+    space = weight_space.WeightSpace.from_design(designs.Dense(X), weight, offset=offset)
     softmax = weight_space.learn_weights(
         space, y, weight, likelihoods.Categorical(2), prior_variance=given
     )

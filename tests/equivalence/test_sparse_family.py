@@ -7,7 +7,7 @@ from sklearn.linear_model import ARDRegression
 from support.for_each import for_each
 
 from posterity import BayesianLinearRegression, designs, likelihoods, priors
-from posterity.inference.sparse_bayes.fixed_point_models import NormalModel
+from posterity.inference.sparse_bayes.fixed_point_models import NormalObjective
 from posterity.inference.weights.targets import RowTargets
 
 TIGHT = {"tol": 1e-10, "max_iter": 20_000}
@@ -18,7 +18,7 @@ WAYS = {
 
 
 def candidates(X, *, centred=True):
-    return designs.Candidates.of(designs.MatrixColumns(X), centred=centred)
+    return designs.CandidateColumns.from_columns(designs.MatrixColumnSource(X), centred=centred)
 
 
 def independent(n=80, m=10, n_outputs=1, seed=0):
@@ -81,17 +81,17 @@ def test_where_columns_are_alike_an_end_of_one_way_is_an_end_of_the_other(seed):
     )
     assert further.value == pytest.approx(alternated.value, rel=1e-6)
     stepped = sparse_support.select_normal(source, Y, **choices, **TIGHT)
-    Z = source.chosen(np.arange(len(K))).host()
-    model = NormalModel.of(Z, Y, None, centred=True, noise_variance=None, prior=prior)
+    Z = source.chosen(np.arange(len(K))).copy_to_host()
+    model = NormalObjective.from_columns(Z, Y, None, centred=True, noise_variance=None, prior=prior)
     h = np.full(len(K), np.inf)
     h[stepped.places] = stepped.precision
-    state = model.at(h, None)
+    state = model.evaluate_at(h, None)
     assert state.value == pytest.approx(stepped.value, rel=1e-9)
     told, step = state.told[stepped.places], state.step[stepped.places]
     slope = 0.5 * told * -np.expm1(-step)  # of the objective in log h
     np.testing.assert_allclose(slope, 0.0, atol=1e-4)
     assert np.all(state.worth > 0.0)
-    s, u = model.offers(state)
+    s, u = model.offers_of_excluded(state)
     out = s > 0.0
     assert np.all(u[out] <= s[out] * (1.0 + 1e-3))
 
@@ -104,7 +104,7 @@ def test_both_ways_lead_to_the_same_columns_for_any_likelihood(seed):
         (rng.poisson(np.exp(0.5 * a)), likelihoods.Poisson()),
         (a + 0.3 * rng.standard_t(3.0, 100), likelihoods.StudentT(3.0, 0.3)),
     ):
-        targets = RowTargets.of(y.astype(float), None, likelihood, offset=True)
+        targets = RowTargets.from_observations(y.astype(float), None, likelihood, offset=True)
         choices = {"offset": True, "prior": priors.Sparse(), "tol": 1e-7}
         one, _ = sparse_support.select_laplace(candidates(X), targets, **choices)
         other, _ = sparse_support.alternate_laplace(candidates(X), targets, **choices)
@@ -116,7 +116,7 @@ def test_both_ways_lead_to_the_same_columns_for_three_classes():
     X, a, rng = latent()
     scores = np.column_stack([a, 2.0 * X[:, 1], np.zeros(100)])
     y = np.argmax(scores + rng.gumbel(size=(100, 3)), axis=1)
-    targets = RowTargets.of(y, None, likelihoods.Categorical(3), offset=True)
+    targets = RowTargets.from_observations(y, None, likelihoods.Categorical(3), offset=True)
     choices = {"offset": True, "prior": priors.Sparse(), "tol": 1e-7}
     one, _ = sparse_support.select_softmax(candidates(X), targets, **choices)
     other, _ = sparse_support.alternate_laplace(candidates(X), targets, **choices)
@@ -139,7 +139,7 @@ def test_softmax_of_two_classes_is_logistic(way):
             else sparse_support.select_softmax,
             "alternating": sparse_support.alternate_laplace,
         }[way]
-        targets = RowTargets.of(y, None, likelihood, offset=True)
+        targets = RowTargets.from_observations(y, None, likelihood, offset=True)
         found[type(likelihood)] = select(candidates(X), targets, **choices)[0]
     logistic, softmax = found[likelihoods.Bernoulli], found[likelihoods.Categorical]
     assert softmax.value == pytest.approx(logistic.value, rel=1e-6)
@@ -164,7 +164,9 @@ def test_laplace_with_normal_noise_is_the_model_of_known_noise(way, nu):
         prior=prior,
         **TIGHT,
     )
-    targets = RowTargets.of(Y[:, 0] / 0.3, None, likelihoods.Normal(1.0), offset=False)
+    targets = RowTargets.from_observations(
+        Y[:, 0] / 0.3, None, likelihoods.Normal(1.0), offset=False
+    )
     engines = {
         "sequential": sparse_support.select_laplace,
         "alternating": sparse_support.alternate_laplace,

@@ -26,7 +26,7 @@ from posterity import (
 )
 from posterity.trees import forests, growth
 from posterity.trees.boosting import screening, training
-from posterity.trees.boosting.softmax import Softmax
+from posterity.trees.boosting.softmax import SoftmaxRows
 
 ALIKE = ("roots", "tests", "thresholds", "children", "gains")
 FAMILIES = [trees.Columns(), trees.Differences(), trees.Projections(), trees.Orientations(8)]
@@ -179,9 +179,9 @@ def test_a_forest_of_numbers_is_the_mixture_of_its_leaves():
 def bags(weights, n_trees, seed, groups=None, **plan):
     """How often each tree drew each row, (T, N): each tree has a generator of its own."""
     drawn = np.zeros((n_trees, len(weights)))
-    of = forests.Plan(n_trees, growth.Rules(1), **plan)
+    of = forests.ForestPlan(n_trees, growth.GrowthRules(1), **plan)
     for t, child in enumerate(np.random.default_rng(seed).spawn(n_trees)):
-        bag = of.draw(weights, child, groups)
+        bag = of.draw_rows(weights, child, groups)
         drawn[t, bag.places] = bag.weights
     return drawn
 
@@ -316,7 +316,7 @@ def test_stages_of_boosting_are_fits_of_that_length(options):
     for k, p in enumerate(whole.staged_predict_proba(X), start=1):
         short = clone(whole).set_params(n_estimators=k).fit(X, y)
         np.testing.assert_array_equal(p, short.predict_proba(X))
-        np.testing.assert_array_equal(p, whole.truncated(k).predict_proba(X))
+        np.testing.assert_array_equal(p, whole.truncate(k).predict_proba(X))
 
 
 @for_each("units", ["arctan", "radial"])
@@ -328,14 +328,14 @@ def test_stages_of_stagewise_fitting_are_fits_of_that_length(kind, units):
     for k, labels in enumerate(whole.staged_predict(X), start=1):
         short = clone(whole).set_params(n_units=k).fit(X, y)
         np.testing.assert_array_equal(labels, short.predict(X))
-        log_p = [fitted.predict_dist(X).log_prob(y) for fitted in (short, whole.truncated(k))]
+        log_p = [fitted.predict_dist(X).log_prob(y) for fitted in (short, whole.truncate(k))]
         np.testing.assert_array_equal(*log_p)
 
 
 def test_a_softmax_of_two_classes_boosts_as_two_classes(monkeypatch):
     X, y = classes(200, 2)
     two = LogitBoostClassifier(n_estimators=20).fit(X, y)
-    monkeypatch.setattr(training, "TwoClasses", Softmax)
+    monkeypatch.setattr(training, "TwoClasses", SoftmaxRows)
     soft = LogitBoostClassifier(n_estimators=20).fit(X, y)
     assert soft.steps_.values.shape[2] == 2
     np.testing.assert_array_equal(soft.steps_.thresholds, two.steps_.thresholds)

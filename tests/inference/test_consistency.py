@@ -6,7 +6,7 @@ from support.for_each import for_each
 
 from posterity import kernels
 from posterity.inference.gplvm.variational import radial
-from posterity.inference.gplvm.variational.statistics import Points
+from posterity.inference.gplvm.variational.statistics import NormalPoints
 from posterity.inference.local.gated_tree.hard import HardTree
 from posterity.inference.local.gated_tree.soft import SoftTree
 
@@ -50,9 +50,9 @@ def test_averages_of_points_whose_shapes_differ_are_refused(part):
     def ask(shapes):
         given = {name: np.ones(shape) for name, shape in shapes.items()}
         l2, V, H = (given.pop(name) for name in ("l2", "V", "H"))
-        points = Points(**given)
-        radial.first(points, l2), radial.second(points, l2)
-        radial.pulled_back(points, l2, V, H)
+        points = NormalPoints(**given)
+        radial.first_moment(points, l2), radial.second_moment(points, l2)
+        radial.pull_back(points, l2, V, H)
 
     ask(shapes)
     with pytest.raises(ValueError, match="shape"):

@@ -12,7 +12,7 @@ import posterity as pt
 from posterity import inference, kernels, likelihoods
 from posterity.inference import posterior as protocol
 from posterity.inference.process import (
-    Condensed,
+    CondensedPosterior,
     HeldRows,
     Observations,
     ProcessPosterior,
@@ -46,14 +46,16 @@ def classes(y, **options):
 
 def separate():
     parts = [
-        condition_on_points(v * KERNEL, 0.1, HeldRows(X, Observations.of(y[:, None])), X[:9])
+        condition_on_points(
+            v * KERNEL, 0.1, HeldRows(X, Observations.from_targets(y[:, None])), X[:9]
+        )
         for v, y in zip((0.5, 1.0, 2.0), Y.T, strict=True)
     ]
     return SeparateOutputs(tuple(parts))
 
 
 def shared(y):
-    return ProcessPosterior.condition(KERNEL, 0.1, X, Observations.of(y))
+    return ProcessPosterior.condition(KERNEL, 0.1, X, Observations.from_targets(y))
 
 
 def same(posterior, queries):
@@ -100,7 +102,7 @@ CASES = {
     "process": (lambda: shared(Y), 3, same),
     "process, one output": (lambda: shared(Y[:, :1]), 1, same),
     "process, points": (
-        lambda: condition_on_points(KERNEL, 0.1, HeldRows(X, Observations.of(Y)), X[:9]),
+        lambda: condition_on_points(KERNEL, 0.1, HeldRows(X, Observations.from_targets(Y)), X[:9]),
         3,
         same,
     ),
@@ -221,7 +223,7 @@ def test_every_class_that_answers_latent_is_held_here():
     made |= {base for kind in made for base in kind.__mro__}
     # Decoders of latent points and a page's copy of a process answer row by row only.
     rest = {c for c in classes_with_latent() - made if not c.__module__.count("gplvm")}
-    assert rest == {Condensed}
+    assert rest == {CondensedPosterior}
 
 
 def test_variances_that_outputs_share_are_not_copied():

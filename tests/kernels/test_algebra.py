@@ -160,9 +160,9 @@ def test_arithmetic_refuses_what_is_no_kernel(wrong):
         (lambda: RBF(1.0).with_params(width=2.0), r"has no parameter 'width'"),
         (lambda: RBF(1.0).with_params(held=("length_scale",)), r"has no parameter 'held'"),
         (lambda: RBF(1.0).with_params(length_scale__x=2.0), r"'length_scale' of RBF\(1\) has no"),
-        (lambda: RBF(1.0).at(np.zeros(2)), r"RBF\(1\) has 1 free parameters; 2 were given"),
-        (lambda: (RBF(1.0) + 1.0).at(np.zeros(1)), r"has 2 free parameters; 1 were given"),
-        (lambda: RBF(1.0).at(np.zeros((1, 1))), r"an array of shape \(1, 1\) were given"),
+        (lambda: RBF(1.0).with_theta(np.zeros(2)), r"RBF\(1\) has 1 free parameters; 2 were given"),
+        (lambda: (RBF(1.0) + 1.0).with_theta(np.zeros(1)), r"has 2 free parameters; 1 were given"),
+        (lambda: RBF(1.0).with_theta(np.zeros((1, 1))), r"an array of shape \(1, 1\) were given"),
     ],
 )
 def test_what_is_wrong_is_named(wrong, match):
@@ -219,7 +219,9 @@ def test_fixed_adds_to_what_is_held():
 
 def test_bounds_by_path_win_over_bounds_by_name():
     kernel = RBF(1.0) + RBF(1.0)
-    bounds = kernel.bounded(length_scale=(0.5, 2.0), left__length_scale=(0.9, 1.1)).tuned(X)[1]
+    bounds = kernel.bounded(length_scale=(0.5, 2.0), left__length_scale=(0.9, 1.1)).search_start(X)[
+        1
+    ]
     np.testing.assert_allclose(np.exp(bounds), [[0.9, 1.1], [0.5, 2.0]])
     only = kernel.bounded(left__length_scale=(0.9, 1.1))
     assert only.left.limits
@@ -230,7 +232,7 @@ def test_bounds_by_path_win_over_bounds_by_name():
 
 def test_a_start_lies_between_its_bounds():
     for kernel in (RBF(), RBF(5.0), RBF(ard=True), RBF([5.0, 0.01])):
-        started, bounds = kernel.bounded(length_scale=(0.1, 0.2)).tuned(X)
+        started, bounds = kernel.bounded(length_scale=(0.1, 0.2)).search_start(X)
         np.testing.assert_allclose(np.exp(bounds), [[0.1, 0.2]] * len(started.theta))
         assert np.all((started.theta >= bounds[:, 0]) & (started.theta <= bounds[:, 1]))
     held = RBF(5.0).bounded(length_scale=(0.1, 0.2)).fixed().start(X)
@@ -238,7 +240,7 @@ def test_a_start_lies_between_its_bounds():
 
 
 def test_a_given_start_is_kept_and_well_inside_the_default_bounds():
-    started, bounds = (1e-9 * RBF(1e9)).tuned(X)
+    started, bounds = (1e-9 * RBF(1e9)).search_start(X)
     np.testing.assert_allclose(np.exp(started.theta), [1e-9, 1e9])
     assert np.all(bounds[:, 0] < started.theta - 4.0)
     assert np.all(bounds[:, 1] > started.theta + 4.0)
@@ -294,7 +296,7 @@ def test_scikit_learn_clones_estimators_that_hold_one():
 
 def test_names_are_bound_through_every_part_of_an_expression():
     kernel = 2.0 * Columns(RBF(1.0), "b") + Columns(Linear(1.0), ["c", "a"]) * White(0.1)
-    bound = kernel.bind(["a", "b", "c"])
+    bound = kernel.bind_columns(["a", "b", "c"])
     assert bound.left.kernel.positions == (1,)
     assert bound.right.left.positions == (2, 0)
     assert repr(bound) == repr(kernel)

@@ -19,18 +19,19 @@ def test_frames_arrays_and_bound_names_give_the_same_numbers(frame):
     expected = RBF([0.5, 2.0])(X[:, [2, 0]])
     np.testing.assert_array_equal(kernel(table), expected)
     np.testing.assert_array_equal(kernel(table, table), expected)
-    np.testing.assert_array_equal(kernel.bind(NAMES)(X), expected)
+    np.testing.assert_array_equal(kernel.bind_columns(NAMES)(X), expected)
     np.testing.assert_array_equal(Columns(RBF([0.5, 2.0]), [2, -4])(table), expected)
     np.testing.assert_array_equal(kernel.diag(table), np.ones(6))
     G = np.random.default_rng(1).normal(size=(6, 6))
     np.testing.assert_array_equal(
-        kernel.pullback_inputs(table, None, G), kernel.bind(NAMES).pullback_inputs(X, None, G)
+        kernel.pullback_inputs(table, None, G),
+        kernel.bind_columns(NAMES).pullback_inputs(X, None, G),
     )
-    assert kernel.start(table) == kernel.bind(NAMES).start(X)
+    assert kernel.start(table) == kernel.bind_columns(NAMES).start(X)
 
 
 def test_a_frame_is_read_by_its_own_names_even_after_others_were_bound():
-    kernel = Columns(Linear(1.0), "age").bind(["height", "age"])
+    kernel = Columns(Linear(1.0), "age").bind_columns(["height", "age"])
     table = pd.DataFrame({"age": [1.0, 2.0], "height": [5.0, 7.0]})
     np.testing.assert_array_equal(kernel(table), [[1.0, 2.0], [2.0, 4.0]])
 
@@ -44,8 +45,8 @@ def test_gradients_are_zero_in_the_columns_that_are_not_chosen():
 
 def test_the_start_is_that_of_the_chosen_columns():
     units = np.array([1.0, 1e3, 1.0, 1e-3])
-    started, bounds = Columns(RBF(ard=True), [1, 3]).tuned(X * units)
-    alone, bounds_alone = RBF(ard=True).tuned((X * units)[:, [1, 3]])
+    started, bounds = Columns(RBF(ard=True), [1, 3]).search_start(X * units)
+    alone, bounds_alone = RBF(ard=True).search_start((X * units)[:, [1, 3]])
     assert started.kernel == alone
     np.testing.assert_array_equal(bounds, bounds_alone)
 
@@ -53,7 +54,7 @@ def test_the_start_is_that_of_the_chosen_columns():
 def test_columns_of_columns_are_named_and_numbered_within_the_choice():
     inner = Columns(Columns(Linear(1.0), -1), [2, 0])
     np.testing.assert_array_equal(inner(X), Linear(1.0)(X[:, [0]]))
-    named = Columns(Columns(Linear(1.0), "income"), ["income", "age"]).bind(NAMES)
+    named = Columns(Columns(Linear(1.0), "income"), ["income", "age"]).bind_columns(NAMES)
     np.testing.assert_array_equal(named(X), Linear(1.0)(X[:, [2]]))
 
 
@@ -71,8 +72,8 @@ def test_the_same_rows_on_both_sides_are_known_to_be_the_same():
 
 
 def test_numbers_need_no_names():
-    assert Columns(RBF(1.0), 0).bind(None) == Columns(RBF(1.0), 0)
-    kernel = Columns(RBF(1.0), [0, -1]).bind(NAMES)
+    assert Columns(RBF(1.0), 0).bind_columns(None) == Columns(RBF(1.0), 0)
+    kernel = Columns(RBF(1.0), [0, -1]).bind_columns(NAMES)
     np.testing.assert_array_equal(kernel(X), RBF(1.0)(X[:, [0, 3]]))
 
 
@@ -80,20 +81,23 @@ def test_numbers_need_no_names():
     ("wrong", "match"),
     [
         (
-            lambda: Columns(RBF(1.0), "agee").bind(NAMES),
+            lambda: Columns(RBF(1.0), "agee").bind_columns(NAMES),
             "found no column named 'agee'; the columns",
         ),
-        (lambda: Columns(RBF(1.0), "a").bind(["a", "a"]), "more than one column named 'a'"),
+        (lambda: Columns(RBF(1.0), "a").bind_columns(["a", "a"]), "more than one column named 'a'"),
         (lambda: Columns(RBF(1.0), 4)(X), r"column 4 does not exist; rows have 4"),
         (lambda: Columns(RBF(1.0), -5)(X), "column -5 does not exist"),
-        (lambda: Columns(RBF(1.0), -5).bind(NAMES), "column -5 does not exist"),
+        (lambda: Columns(RBF(1.0), -5).bind_columns(NAMES), "column -5 does not exist"),
         (
             lambda: Columns(RBF(1.0), "age")(X),
             "but these rows have no column names; pass a data frame",
         ),
-        (lambda: Columns(RBF(1.0), "age").bind(None), "but these rows have no column names"),
+        (
+            lambda: Columns(RBF(1.0), "age").bind_columns(None),
+            "but these rows have no column names",
+        ),
         (lambda: Columns(RBF(1.0), [0, -4])(X), "chooses a column twice"),
-        (lambda: Columns(RBF(1.0), ["age", 0]).bind(NAMES), "chooses a column twice"),
+        (lambda: Columns(RBF(1.0), ["age", 0]).bind_columns(NAMES), "chooses a column twice"),
         (lambda: Columns(RBF(1.0), []), r"columns=\[\] must be a column's number or name"),
         (lambda: Columns(RBF(1.0), 1.5), r"columns=1\.5 must be"),
         (lambda: Columns(RBF(1.0), True), "columns=True must be"),

@@ -213,7 +213,7 @@ def test_at_the_start_typical_rows_are_correlated_by_about_a_third(kernel, rows)
 
 
 def test_at_the_start_several_periods_are_seen():
-    started, bounds = kernels.Periodic().tuned(np.linspace(0.0, 10.0, 51)[:, None])
+    started, bounds = kernels.Periodic().search_start(np.linspace(0.0, 10.0, 51)[:, None])
     assert 1.0 < started.period < 5.0
     assert np.exp(bounds[0, 0]) < 1.0 < 20.0 < np.exp(bounds[0, 1])
     assert kernels.Periodic().start(X).length_scale == pytest.approx(math.sqrt(3.0))

@@ -95,8 +95,8 @@ def test_the_order_in_memory_changes_no_bit(model):
     X = data() / 3.0
     turned = clone(model).fit(np.asfortranarray(X)).embedding_
     np.testing.assert_array_equal(turned, clone(model).fit(X).embedding_)
-    frame = OutputFrame.of(X, standardize=True)
-    assert frame.seen(np.asfortranarray(X)).flags.c_contiguous
+    frame = OutputFrame.from_rows(X, standardize=True)
+    assert frame.to_model_units(np.asfortranarray(X)).flags.c_contiguous
 
 
 @every_model

@@ -14,13 +14,13 @@ def as_lists(parts):
 
 
 def test_names_and_positions_say_the_same():
-    by_name = Parts.of({"leg": ["knee", "hip"], "arm": ["hand"]}, 3, NAMES)
-    by_position = Parts.of({"leg": [1, np.int64(0)], "arm": (2,)}, 3, None)
+    by_name = Parts.from_columns({"leg": ["knee", "hip"], "arm": ["hand"]}, 3, NAMES)
+    by_position = Parts.from_columns({"leg": [1, np.int64(0)], "arm": (2,)}, 3, None)
     assert as_lists(by_name) == as_lists(by_position) == {"leg": [1, 0], "arm": [2]}
 
 
 def test_a_list_of_lists_is_named_by_number():
-    assert as_lists(Parts.of([[2], [0, 1]], 3, NAMES)) == {"0": [2], "1": [0, 1]}
+    assert as_lists(Parts.from_columns([[2], [0, 1]], 3, NAMES)) == {"0": [2], "1": [0, 1]}
 
 
 @for_each(
@@ -28,7 +28,7 @@ def test_a_list_of_lists_is_named_by_number():
     [(1, {"0": [0]}), (2, {"0": [0], "1": [1]}), (3, {"0": [0, 1], "1": [2]})],
 )
 def test_none_is_two_halves(n_columns, expected):
-    assert as_lists(Parts.of(None, n_columns, None)) == expected
+    assert as_lists(Parts.from_columns(None, n_columns, None)) == expected
 
 
 @for_each(
@@ -46,15 +46,15 @@ def test_none_is_two_halves(n_columns, expected):
 )
 def test_misfits_are_refused_in_words(given, sentence):
     with pytest.raises(ValueError, match=sentence):
-        Parts.of(given, 3, NAMES)
+        Parts.from_columns(given, 3, NAMES)
 
 
 @for_each("given", ["hip", 3, [0, 1, 2], {"leg": "hip"}, ["hip", "knee"]])
 def test_what_is_no_list_is_refused(given):
     with pytest.raises(TypeError, match="must be a mapping"):
-        Parts.of(given, 3, NAMES)
+        Parts.from_columns(given, 3, NAMES)
 
 
 def test_without_names_columns_are_numbered():
     with pytest.raises(ValueError, match="Column 1 is in no part"):
-        Parts.of([[0], [2]], 3, None)
+        Parts.from_columns([[0], [2]], 3, None)

@@ -31,11 +31,11 @@ def exact_tilted(mean, variance):
 def test_tilted_agrees_with_forty_digits(variance):
     with mpmath.workdps(40):
         exact = np.array([exact_tilted(m, variance) for m in MEANS])
-    log_Z, slope, curvature = likelihoods.Bernoulli().tilted(1, MEANS, variance)
+    log_Z, slope, curvature = likelihoods.Bernoulli().log_partition(1, MEANS, variance)
     np.testing.assert_allclose(log_Z, exact[:, 0], rtol=1e-13)
     np.testing.assert_allclose(slope, exact[:, 1], rtol=1e-11)
     np.testing.assert_allclose(curvature, exact[:, 2], rtol=1e-9, atol=1e-15)
-    opposite = likelihoods.Bernoulli().tilted(0, np.negative(MEANS), variance)
+    opposite = likelihoods.Bernoulli().log_partition(0, np.negative(MEANS), variance)
     np.testing.assert_array_equal(opposite, [log_Z, -slope, curvature])
     prediction = likelihoods.Bernoulli().predict(MEANS, variance)
     np.testing.assert_allclose(prediction.log_p1, exact[:, 0], rtol=1e-13, atol=1e-15)
@@ -63,10 +63,10 @@ def test_no_activation_rounds_to_certainty(averaging):
 
 def test_the_tails_of_the_tilted_normaliser_keep_their_digits():
     """Far on the right, where log Z rounds to zero, its derivatives are exp(-a) to all digits."""
-    log_Z, slope, curvature = likelihoods.Bernoulli().tilted(1, 300.0, 2.0)
+    log_Z, slope, curvature = likelihoods.Bernoulli().log_partition(1, 300.0, 2.0)
     tail = np.exp(-300.0 + 1.0)
     np.testing.assert_allclose([log_Z, slope, curvature], [-tail, tail, -tail], rtol=1e-12)
-    _, slope, curvature = likelihoods.Bernoulli().tilted(0, 300.0, 2.0)
+    _, slope, curvature = likelihoods.Bernoulli().log_partition(0, 300.0, 2.0)
     np.testing.assert_allclose(slope, -1.0, rtol=1e-15)
     np.testing.assert_allclose(curvature, -np.exp(-300.0 + 3.0), rtol=1e-12)
 
@@ -82,7 +82,7 @@ def test_the_closed_form_is_within_two_hundredths():
 def test_expected_values_agree_with_the_generic_quadrature(variance, y):
     """[P9 9.2], averaged: the log-probability and its derivatives."""
     likelihood, mean = likelihoods.Bernoulli(), np.array([-60.0, -3.0, -0.2, 0.0, 1.0, 8.0, 60.0])
-    found = likelihood.expected(y, mean, variance)
+    found = likelihood.expected_derivatives(y, mean, variance)
     functions = (
         lambda a: likelihood.log_prob(y, a),
         lambda a: likelihood.d1(y, a),
@@ -94,7 +94,7 @@ def test_expected_values_agree_with_the_generic_quadrature(variance, y):
 
 
 def test_the_null_is_the_log_odds_of_the_classes():
-    value, variance = likelihoods.Bernoulli().null(
+    value, variance = likelihoods.Bernoulli().fit_constant(
         np.array([1.0, 0.0, 0.0]), np.array([3.0, 0.5, 0.5])
     )
     assert value == pytest.approx(np.log(3.0))

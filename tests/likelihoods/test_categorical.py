@@ -181,8 +181,9 @@ def test_expected_values_of_two_classes_are_those_of_their_difference():
     mean, R = rng.normal(size=(6, 2)), rng.normal(size=(6, 2, 2))
     S, y = 4.0 * R @ R.transpose(0, 2, 1), np.array([0.0, 1.0, 0.0, 1.0, 1.0, 0.0])
     d = np.array([-1.0, 1.0])
-    two = likelihoods.Categorical(2).expected(y, mean, S)
-    one = likelihoods.Bernoulli().expected(y, mean @ d, np.einsum("c,ncd,d->n", d, S, d))
+    two = likelihoods.Categorical(2).expected_derivatives(y, mean, S)
+    variance = np.einsum("c,ncd,d->n", d, S, d)
+    one = likelihoods.Bernoulli().expected_derivatives(y, mean @ d, variance)
     np.testing.assert_allclose(two[0], one[0], rtol=1e-12)
     np.testing.assert_allclose(two[1], one[1][:, None] * d, rtol=1e-12)
     np.testing.assert_allclose(two[2], one[2][:, None, None] * np.outer(d, d), rtol=1e-12)
@@ -194,7 +195,7 @@ def test_expected_values_are_averages_over_draws():
     mean, R = 2.0 * rng.normal(size=(4, 3)), rng.normal(size=(4, 3, 2))
     S, y = 2.0 * R @ R.transpose(0, 2, 1), np.array([0.0, 1.0, 2.0, 0.0])
     S += 1.0  # what all share: nothing but the log-sum of the others would see it
-    log_p, d1, h = three.expected(y, mean, S)
+    log_p, d1, h = three.expected_derivatives(y, mean, S)
     for n in range(4):
         a = rng.multivariate_normal(mean[n], S[n], size=200_000, check_valid="ignore")
         assert log_p[n] == pytest.approx(three.log_prob(y[n], a).mean(), abs=0.02)
@@ -206,7 +207,7 @@ def test_expected_values_are_averages_over_draws():
 
 
 def test_the_null_has_the_frequencies_of_the_classes():
-    value, variance = FOUR.null(Y, np.array([1.0, 2.0, 1.0, 3.0, 1.0]))
+    value, variance = FOUR.fit_constant(Y, np.array([1.0, 2.0, 1.0, 3.0, 1.0]))
     np.testing.assert_allclose(softmax(value), np.array([1.0, 1.0, 2.0, 4.0]) / 8.0)
     np.testing.assert_allclose(variance, [8.0, 8.0, 4.0, 2.0])
     np.testing.assert_allclose(value.mean(), 0.0, atol=1e-15)

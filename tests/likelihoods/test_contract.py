@@ -149,7 +149,7 @@ def test_what_is_not_given_starts_inside_its_bounds(case, y):
 
 @every_case
 def test_the_null_is_stationary(case):
-    value, variance = case.likelihood.null(case.y, W)
+    value, variance = case.likelihood.fit_constant(case.y, W)
     scale = np.sum(W * np.abs(case.likelihood.d1(case.y, value)))
     assert abs(np.sum(W * case.likelihood.d1(case.y, value))) <= 1e-6 * scale
     if not case.likelihood._learnable:
@@ -164,21 +164,23 @@ def test_one_row_that_nothing_explains_leaves_the_scatter_of_all():
     rows = np.repeat(y, [1, 2, 1, 1])
     normal, gamma = likelihoods.Normal(0.01), likelihoods.Gamma(50.0)
     relative = np.var(100.0 * rows) / np.mean(100.0 * rows) ** 2
-    np.testing.assert_allclose(likelihoods.Poisson().null(100.0 * y, w)[1], relative, rtol=1e-12)
-    np.testing.assert_allclose(normal.null(y, w)[1], np.var(rows), rtol=1e-12)
-    np.testing.assert_allclose(gamma.null(y, w)[1], np.var(np.log(rows)), rtol=1e-12)
+    np.testing.assert_allclose(
+        likelihoods.Poisson().fit_constant(100.0 * y, w)[1], relative, rtol=1e-12
+    )
+    np.testing.assert_allclose(normal.fit_constant(y, w)[1], np.var(rows), rtol=1e-12)
+    np.testing.assert_allclose(gamma.fit_constant(y, w)[1], np.var(np.log(rows)), rtol=1e-12)
     student = likelihoods.StudentT(0.1, 4.0)
     distance = np.median(np.abs(rows - np.median(rows))) / stats.norm.ppf(0.75)
-    np.testing.assert_allclose(student.null(y, w)[1], distance**2, rtol=1e-9)
+    np.testing.assert_allclose(student.fit_constant(y, w)[1], distance**2, rtol=1e-9)
 
 
 @every_case
 def test_the_null_counts_a_weight_as_repetitions(case):
     if np.ndim(getattr(case.likelihood, "noise_variance", 0.0)):
         pytest.skip("its noise is that of the rows")
-    repeated = case.likelihood.null(np.repeat(case.y, [1, 2, 3, 1]), np.ones(7))
+    repeated = case.likelihood.fit_constant(np.repeat(case.y, [1, 2, 3, 1]), np.ones(7))
     np.testing.assert_allclose(
-        case.likelihood.null(case.y, np.array([1.0, 2.0, 3.0, 1.0])), repeated, rtol=1e-9
+        case.likelihood.fit_constant(case.y, np.array([1.0, 2.0, 3.0, 1.0])), repeated, rtol=1e-9
     )
 
 
@@ -350,10 +352,10 @@ def test_extreme_means_of_a_gamma_prediction_are_numbers():
 
 def test_outliers_do_not_move_the_start_of_student_t():
     y = np.concatenate([np.random.default_rng(0).standard_normal(99), [1e6]])
-    tuned, _ = likelihoods.StudentT().tuned(y, np.ones(100))
+    tuned, _ = likelihoods.StudentT().search_start(y, np.ones(100))
     assert 0.7 < tuned.scale < 1.3
-    assert abs(tuned.null(y, np.ones(100))[0]) < 0.3
-    half, bounds = likelihoods.StudentT(scale=2.0).tuned(y, np.ones(100))
+    assert abs(tuned.fit_constant(y, np.ones(100))[0]) < 0.3
+    half, bounds = likelihoods.StudentT(scale=2.0).search_start(y, np.ones(100))
     assert half.scale == 2.0
     assert bounds[0, 0] == bounds[0, 1]
     assert bounds[1, 0] < bounds[1, 1]
@@ -361,12 +363,12 @@ def test_outliers_do_not_move_the_start_of_student_t():
 
 def test_a_scale_is_found_where_most_or_all_observations_are_equal():
     for y, expected in [([3.0, 3.0, 3.0, 5.0], np.sqrt(0.75)), ([3.0, 3.0], 3.0), ([0.0], 1.0)]:
-        tuned, _ = likelihoods.StudentT().tuned(np.array(y), np.ones(len(y)))
+        tuned, _ = likelihoods.StudentT().search_start(np.array(y), np.ones(len(y)))
         assert tuned.scale == pytest.approx(expected)
 
 
 def test_counts_that_are_all_zero_count_as_half_an_event():
-    value, variance = likelihoods.Poisson().null(np.zeros(5), np.ones(5))
+    value, variance = likelihoods.Poisson().fit_constant(np.zeros(5), np.ones(5))
     assert value == pytest.approx(np.log(0.1))
     assert variance == pytest.approx(1.0 / 0.5)
 
@@ -377,7 +379,7 @@ def test_averages_over_a_normal_latent_value_agree_with_quadrature(case):
     if not isinstance(likelihood, likelihoods.Averaged):
         return
     for found, name, sign in zip(
-        (*likelihood.expected(case.y, m, v), likelihood.expected_d3(case.y, m, v)),
+        (*likelihood.expected_derivatives(case.y, m, v), likelihood.expected_d3(case.y, m, v)),
         ("log_prob", "d1", "d2", "d3"),
         (1.0, 1.0, -1.0, 1.0),
         strict=True,

@@ -68,11 +68,13 @@ def test_the_fewest_degrees_of_freedom_make_the_deviation_half_of_the_interval()
     for nu, inside in [(least, True), (least - 0.02, False)]:
         noise = stats.t(nu)
         assert (noise.std() <= noise.ppf(0.95)) == inside
-    _, bounds = likelihoods.StudentT().tuned(np.arange(5.0), np.ones(5))
+    _, bounds = likelihoods.StudentT().search_start(np.arange(5.0), np.ones(5))
     assert np.exp(bounds[1, 0]) == pytest.approx(least)
     asked = likelihoods.StudentT(min_degrees_of_freedom=0.5)
-    assert np.exp(asked.tuned(np.arange(5.0), np.ones(5))[1][1, 0]) == pytest.approx(0.5)
-    many = likelihoods.StudentT(min_degrees_of_freedom=30.0).tuned(np.arange(5.0), np.ones(5))[0]
+    assert np.exp(asked.search_start(np.arange(5.0), np.ones(5))[1][1, 0]) == pytest.approx(0.5)
+    many = likelihoods.StudentT(min_degrees_of_freedom=30.0).search_start(
+        np.arange(5.0), np.ones(5)
+    )[0]
     assert many.degrees_of_freedom == 30.0
     for wrong in (0.0, -1.0, np.nan, 1e3):
         with pytest.raises(ValueError, match=r"min_degrees_of_freedom=.* must lie between"):

@@ -14,18 +14,18 @@ def rotation(n, seed=0):
 def test_signs_are_those_of_scikit_learn():
     V = rotation(7)[:4]
     expected = svd_flip(np.zeros((1, 4)), V.copy(), u_based_decision=False)[1]
-    np.testing.assert_array_equal(axes.oriented(V.copy()), expected)
-    np.testing.assert_array_equal(axes.oriented(-V), expected)
+    np.testing.assert_array_equal(axes.orient_rows(V.copy()), expected)
+    np.testing.assert_array_equal(axes.orient_rows(-V), expected)
 
 
 def test_no_rows_have_no_signs():
-    assert axes.oriented(np.zeros((0, 3))).shape == (0, 3)
+    assert axes.orient_rows(np.zeros((0, 3))).shape == (0, 3)
 
 
 @for_each("n", [2, 3, 6])
 def test_completed_rows_are_orthonormal_and_begin_with_those_given(n):
     V = rotation(6)[:2]
-    found = axes.completed(V, n)
+    found = axes.complete_rows(V, n)
     np.testing.assert_array_equal(found[:2], V)
     np.testing.assert_allclose(found @ found.T, np.eye(n), atol=1e-14)
 
@@ -33,11 +33,13 @@ def test_completed_rows_are_orthonormal_and_begin_with_those_given(n):
 def test_the_completion_depends_on_the_plane_alone():
     V = rotation(8)[:3]
     turned = rotation(3, seed=1) @ V
-    np.testing.assert_allclose(axes.completed(V, 6)[3:], axes.completed(turned, 6)[3:], atol=1e-13)
+    np.testing.assert_allclose(
+        axes.complete_rows(V, 6)[3:], axes.complete_rows(turned, 6)[3:], atol=1e-13
+    )
 
 
 def test_fewer_rows_than_there_are_is_a_cut():
-    np.testing.assert_array_equal(axes.completed(np.eye(4), 2), np.eye(4)[:2])
+    np.testing.assert_array_equal(axes.complete_rows(np.eye(4), 2), np.eye(4)[:2])
 
 
 class Dense:

@@ -47,7 +47,7 @@ def pair(rng, *shape):
 
 
 def test_residual_is_rounded_once(rng):
-    A = double_double.Columns(*pair(rng, 6, 4), 2.0 ** np.arange(4))
+    A = double_double.ScaledColumns(*pair(rng, 6, 4), 2.0 ** np.arange(4))
     X = pair(rng, 4, 2)
     nearly = A.value * A.scale @ X[0]
     B = (nearly, rng.normal(size=nearly.shape) * 1e-17)  # cancels to the last bits
@@ -62,7 +62,7 @@ def test_residual_is_rounded_once(rng):
 
 
 def test_transposed_product_is_rounded_once(rng):
-    A = double_double.Columns(*pair(rng, 9, 3), 2.0 ** np.arange(3))
+    A = double_double.ScaledColumns(*pair(rng, 9, 3), 2.0 ** np.arange(3))
     R = pair(rng, 9, 2)
     R[0][-1] = -(A.value[:-1, 0] @ R[0][:-1]) / A.value[-1, 0]  # orthogonal to the first column
     G = double_double.transposed_product(A, R)
@@ -78,6 +78,6 @@ def test_transposed_product_is_rounded_once(rng):
 def test_an_absent_error_is_zero(rng):
     value, scale = rng.normal(size=(5, 3)), np.ones(3)
     R = pair(rng, 5, 2)
-    absent = double_double.transposed_product(double_double.Columns(value, None, scale), R)
-    zero = double_double.transposed_product(double_double.Columns(value, 0 * value, scale), R)
+    absent = double_double.transposed_product(double_double.ScaledColumns(value, None, scale), R)
+    zero = double_double.transposed_product(double_double.ScaledColumns(value, 0 * value, scale), R)
     np.testing.assert_array_equal(absent, zero)

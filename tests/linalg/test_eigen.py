@@ -51,7 +51,7 @@ def test_gauss_rules_are_exact_for_polynomials():
 def test_covariances_are_inverses_where_the_precision_is_enough():
     R = np.random.default_rng(1).standard_normal((5, 4, 3))
     A = np.swapaxes(R, 1, 2) @ R + 2.0 * np.eye(3)
-    covariance, log_determinant = eigen.covariances_of(A, np.full(5, 1.5))
+    covariance, log_determinant = eigen.invert_precisions(A, np.full(5, 1.5))
     np.testing.assert_allclose(covariance @ A, np.broadcast_to(np.eye(3), A.shape), atol=1e-12)
     np.testing.assert_allclose(log_determinant, np.linalg.slogdet(A)[1])
 
@@ -59,7 +59,7 @@ def test_covariances_are_inverses_where_the_precision_is_enough():
 def test_covariances_are_nowhere_above_what_is_allowed():
     A = np.random.default_rng(2).standard_normal((50, 3, 3))
     least = np.linspace(0.5, 4.0, 50)
-    covariance, log_determinant = eigen.covariances_of(A + np.swapaxes(A, 1, 2), least)
+    covariance, log_determinant = eigen.invert_precisions(A + np.swapaxes(A, 1, 2), least)
     lam = np.linalg.eigvalsh(covariance)
     assert np.all(lam > 0.0)
     assert np.all(lam <= (1.0 + 1e-12) / least[:, None])

@@ -11,7 +11,7 @@ EPS = np.finfo(float).eps
 @pytest.mark.parametrize(("n", "p"), [(1, 1), (6, 6), (80, 7), (200, 40), (5, 0)])
 def test_factors_multiply_to_the_matrix_and_q_is_orthogonal(n, p, rng):
     A = rng.normal(size=(n, p))
-    qr = linalg.HouseholderQR.of(A)
+    qr = linalg.HouseholderQR.factorize(A)
     Q = qr.rotate_back(np.eye(n))
     size = np.linalg.norm(A, 1) if p else 1.0
     assert np.linalg.norm(Q[:, :p] @ qr.R - A) <= 10 * n * EPS * size
@@ -19,7 +19,7 @@ def test_factors_multiply_to_the_matrix_and_q_is_orthogonal(n, p, rng):
 
 
 def test_rotating_there_and_back_changes_nothing(rng):
-    qr = linalg.HouseholderQR.of(rng.normal(size=(30, 4)))
+    qr = linalg.HouseholderQR.factorize(rng.normal(size=(30, 4)))
     B = rng.normal(size=(30, 3))
     rotated = qr.rotate(B)
     np.testing.assert_allclose(qr.rotate_back(rotated), B, atol=1e-14)
@@ -29,6 +29,6 @@ def test_rotating_there_and_back_changes_nothing(rng):
 def test_memory_is_reused_only_when_allowed(rng):
     A = np.asfortranarray(rng.normal(size=(10, 3)))
     before = A.copy()
-    linalg.HouseholderQR.of(A)
+    linalg.HouseholderQR.factorize(A)
     np.testing.assert_array_equal(A, before)
-    assert np.shares_memory(linalg.HouseholderQR.of(A, overwrite=True).reflections, A)
+    assert np.shares_memory(linalg.HouseholderQR.factorize(A, overwrite=True).reflections, A)

@@ -13,7 +13,9 @@ def test_rotated_indicators_are_turned_back(k, noise):
     groups = np.arange(60) % k
     Z = (groups[:, None] == np.arange(k)) / np.sqrt(60 / k)
     turn, _ = np.linalg.qr(rng.normal(size=(k, k)))
-    found = indicators.groups_of_rows(Z @ turn + noise * rng.normal(size=(60, k)) / np.sqrt(60 / k))
+    found = indicators.find_row_groups(
+        Z @ turn + noise * rng.normal(size=(60, k)) / np.sqrt(60 / k)
+    )
     pairs = np.unique(np.column_stack([groups, found]), axis=0)
     assert len(pairs) == k
     assert len(np.unique(found)) == k

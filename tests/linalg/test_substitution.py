@@ -25,8 +25,8 @@ def test_large_factors_on_a_device_are_solved_by_blocks(monkeypatch: pytest.Monk
     rng = np.random.default_rng(0)
     L = np.tril(rng.standard_normal((11, 11))) + 5.0 * np.eye(11)
     b = rng.standard_normal(11)
-    assert substitution.pays(torch.asarray(L))
-    assert not substitution.pays(L)
+    assert substitution.is_worthwhile(torch.asarray(L))
+    assert not substitution.is_worthwhile(L)
     for solve, T in ((linalg.solve_lower, L), (linalg.solve_lower_transposed, L.T)):
         x = solve(torch.asarray(L), torch.asarray(b))
         np.testing.assert_allclose(T @ x.numpy(), b, atol=1e-12)

@@ -15,7 +15,7 @@ def counts():
 
 
 def enter_and_leave():
-    with linalg.limited(10):
+    with linalg.limit_threads(10):
         pass
 
 
@@ -28,15 +28,15 @@ def _two_threads() -> Iterator[None]:
 
 
 def test_one_thread_inside_and_all_of_them_after():
-    with linalg.limited(10):
+    with linalg.limit_threads(10):
         assert counts() == {1}
     assert counts() == {2}
 
 
 def test_large_matrices_keep_their_threads():
-    with linalg.limited(threads._WORTH_THREADS):
+    with linalg.limit_threads(threads._WORTH_THREADS):
         assert counts() == {2}
-    with linalg.limited(threads._WORTH_THREADS - 1):
+    with linalg.limit_threads(threads._WORTH_THREADS - 1):
         assert counts() == {1}
 
 
@@ -53,21 +53,21 @@ def test_numpy_and_scipy_are_both_limited():
 
 
 def test_nested_contexts_are_one():
-    with linalg.limited(10):
-        with linalg.limited(20), linalg.limited(10**6):
+    with linalg.limit_threads(10):
+        with linalg.limit_threads(20), linalg.limit_threads(10**6):
             assert counts() == {1}
         assert counts() == {1}
     assert counts() == {2}
 
 
 def test_an_error_inside_restores_the_threads():
-    with pytest.raises(ZeroDivisionError), linalg.limited(10):
+    with pytest.raises(ZeroDivisionError), linalg.limit_threads(10):
         _ = 1 / 0
     assert counts() == {2}
 
 
 def test_another_thread_does_not_lift_the_limit_of_the_first():
-    with linalg.limited(10):
+    with linalg.limit_threads(10):
         worker = threading.Thread(target=enter_and_leave)
         worker.start()
         worker.join()
@@ -79,18 +79,18 @@ def test_a_thread_that_outlasts_the_first_leaves_the_threads_as_they_were():
     entered, may_leave = threading.Event(), threading.Event()
 
     def first():
-        with linalg.limited(10):
+        with linalg.limit_threads(10):
             entered.set()
             may_leave.wait()
 
     worker = threading.Thread(target=first)
     worker.start()
     entered.wait()
-    with linalg.limited(10):
+    with linalg.limit_threads(10):
         may_leave.set()
         worker.join()
     assert counts() == {2}
-    with linalg.limited(10):
+    with linalg.limit_threads(10):
         assert counts() == {1}
 
 
@@ -100,7 +100,7 @@ def test_one_thread_is_left_alone(monkeypatch):
             return [{"num_threads": 1}, {"num_threads": None}]
 
     monkeypatch.setattr(threads, "_blas", Untouchable)
-    with linalg.limited(10):
+    with linalg.limit_threads(10):
         pass
 
 

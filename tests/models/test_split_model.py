@@ -308,10 +308,10 @@ def test_rows_that_cannot_be_counted_and_what_is_no_family_get_a_sentence():
 
 def test_groups_are_numbered_among_rows_that_count():
     names = ["c", "a", "b", "a", "d"]
-    np.testing.assert_array_equal(models.checked_groups(names, 5), [2, 0, 1, 0, 3])
-    some = models.checked_groups(names, 5, np.array([1.0, 0.0, 1.0, 0.0, 1.0]))
+    np.testing.assert_array_equal(models.check_groups(names, 5), [2, 0, 1, 0, 3])
+    some = models.check_groups(names, 5, np.array([1.0, 0.0, 1.0, 0.0, 1.0]))
     np.testing.assert_array_equal(some[[0, 2, 4]], [1, 0, 2])
-    assert models.checked_groups(None, 5) is None
+    assert models.check_groups(None, 5) is None
 
 
 @for_each(
@@ -319,12 +319,12 @@ def test_groups_are_numbered_among_rows_that_count():
     [(None, 7), (3, 3), (1.0, 9), (0.5, 4), (0.01, 1), ("sqrt", 3), ("log2", 3)],
 )
 def test_candidates_are_counted_as_scikit_learn_counts_them(max_features, expected):
-    family = trees.Columns().fitted(np.zeros((2, 9)))
+    family = trees.Columns().adapt_to(np.zeros((2, 9)))
     assert split_model.count_candidates(max_features, family, default=7) == expected
 
 
 def test_a_fraction_of_an_infinite_family_is_refused():
-    family = trees.Projections().fitted(np.zeros((2, 9)))
+    family = trees.Projections().adapt_to(np.zeros((2, 9)))
     with pytest.raises(TypeError, match="Projections"):
         split_model.count_candidates(0.5, family, default=7)
 

@@ -10,7 +10,7 @@ Y = np.array([[7.0], [0.0], [1.0], [0.0], [1.0], [1.0]])
 
 
 def training(weights=(0.0, 1.0, 2.0, 3.0, 1.0, 0.5), known=None, rows=ROWS):
-    return Training.present(rows, Y, np.asarray(weights), known)
+    return Training.from_present_rows(rows, Y, np.asarray(weights), known)
 
 
 def test_rows_of_weight_zero_are_absent():
@@ -29,7 +29,7 @@ def test_the_rows_are_copied():
 
 
 def test_rows_equal_in_all_but_weight_are_made_one_in_the_order_of_their_first():
-    merged = training().merged()
+    merged = training().merge_equal_rows()
     np.testing.assert_array_equal(merged.rows, [[1.0, 2.0], [3.0, 4.0], [1.0, 2.0]])
     np.testing.assert_array_equal(merged.Y[:, 0], [0.0, 1.0, 1.0])
     np.testing.assert_array_equal(merged.weights, [4.0, 2.5, 1.0])
@@ -40,20 +40,20 @@ def test_rows_equal_in_all_but_weight_are_made_one_in_the_order_of_their_first()
 
 def test_rows_of_different_known_noise_are_not_equal():
     known = np.array([1.0, 1.0, 2.0, 5.0, 1.0, 2.0])
-    merged = training(known=known).merged()
+    merged = training(known=known).merge_equal_rows()
     np.testing.assert_array_equal(merged.known_noise, [1.0, 2.0, 5.0, 1.0])
     np.testing.assert_array_equal(merged.weights, [1.0, 2.5, 3.0, 1.0])
 
 
 def test_rows_all_different_and_objects_are_left_alone():
     different = training((0.0, 1.0, 1.0, 0.0, 1.0, 0.0))
-    assert different.merged() is different
-    words = Training.present(["a", "b", "a"], np.zeros((3, 1)), np.ones(3), None)
-    assert words.merged() is words
+    assert different.merge_equal_rows() is different
+    words = Training.from_present_rows(["a", "b", "a"], np.zeros((3, 1)), np.ones(3), None)
+    assert words.merge_equal_rows() is words
 
 
 def test_each_row_is_repeated_as_often_as_it_counts():
-    repeated = training((0.0, 1.0, 2.0, 3.0, 1.0, 1.0)).repeated()
+    repeated = training((0.0, 1.0, 2.0, 3.0, 1.0, 1.0)).repeat_rows()
     again = [1, 2, 2, 3, 3, 3, 4, 5]
     np.testing.assert_array_equal(repeated.rows, ROWS[again])
     np.testing.assert_array_equal(repeated.Y, Y[again])
@@ -64,7 +64,7 @@ def test_each_row_is_repeated_as_often_as_it_counts():
 
 def test_repeating_what_was_merged_knows_where_every_row_went():
     weights, known = (0.0, 1.0, 2.0, 3.0, 1.0, 1.0), np.array([1.0, 1.0, 2.0, 1.0, 1.0, 2.0])
-    repeated = training(weights, known).merged().repeated()
+    repeated = training(weights, known).merge_equal_rows().repeat_rows()
     np.testing.assert_array_equal(repeated.rows[repeated.places], ROWS[1:])
     np.testing.assert_array_equal(repeated.Y[repeated.places], Y[1:])
     np.testing.assert_array_equal(repeated.known_noise[repeated.places], known[1:])
@@ -72,30 +72,32 @@ def test_repeating_what_was_merged_knows_where_every_row_went():
 
 
 def test_objects_are_repeated_too():
-    words = Training.present(["a", "b", "c"], np.arange(3.0)[:, None], np.array([2, 0, 1.0]), None)
-    assert words.repeated().rows == ["a", "a", "c"]
+    words = Training.from_present_rows(
+        ["a", "b", "c"], np.arange(3.0)[:, None], np.array([2, 0, 1.0]), None
+    )
+    assert words.repeat_rows().rows == ["a", "a", "c"]
 
 
 def test_a_weight_that_is_no_whole_number_is_refused_by_the_number_of_its_row():
     with pytest.raises(ValueError, match=r"sample_weight is 0.5 in row 5; expectation propagation"):
-        training().repeated()
+        training().repeat_rows()
     with pytest.raises(ValueError, match=r"sample_weight is 2.5 in row 2;"):
-        training().merged().repeated()
+        training().merge_equal_rows().repeat_rows()
 
 
 def test_two_targets_at_one_input_are_refused_by_the_numbers_of_their_rows():
     with pytest.raises(ValueError, match="Rows 1 and 4 have equal inputs and different targets"):
-        training((0.0, 1.0, 1.0, 1.0, 1.0, 1.0)).interpolated()
+        training((0.0, 1.0, 1.0, 1.0, 1.0, 1.0)).require_one_target_per_input()
 
 
 def test_further_rows_go_on_where_the_others_ended():
-    more = training().merged().followed_by(ROWS[:1], Y[:1])
+    more = training().merge_equal_rows().append_rows(ROWS[:1], Y[:1])
     np.testing.assert_array_equal(more.places, [0, 1, 0, 2, 1, 3])
     np.testing.assert_array_equal(more.numbers, [1, 2, 3, 4, 5, 6])
     np.testing.assert_array_equal(more.rows[more.places], np.vstack([ROWS[1:], ROWS[:1]]))
     np.testing.assert_array_equal(more.weights, [4.0, 2.5, 1.0, 1.0])
     with pytest.raises(ValueError, match="y has 2 columns; the model was fitted to 1"):
-        more.followed_by(ROWS[:1], np.zeros((1, 2)))
+        more.append_rows(ROWS[:1], np.zeros((1, 2)))
 
 
 def test_importance_is_weight_over_known_noise():
@@ -109,9 +111,9 @@ def test_importance_is_weight_over_known_noise():
 
 def test_a_sample_is_drawn_among_the_rows_as_they_were_given():
     known = np.array([1.0, 1.0, 2.0, 1.0, 1.0, 2.0])
-    merged = training(known=known).merged()
-    assert merged.sampled(5, np.random.default_rng(0)) is merged
-    sample = merged.sampled(3, np.random.default_rng(0))
+    merged = training(known=known).merge_equal_rows()
+    assert merged.sample_rows(5, np.random.default_rng(0)) is merged
+    sample = merged.sample_rows(3, np.random.default_rng(0))
     drawn = np.sort(np.random.default_rng(0).choice(5, 3, replace=False))
     np.testing.assert_array_equal(sample.numbers, merged.numbers[drawn])
     np.testing.assert_array_equal(sample.rows[sample.places], ROWS[sample.numbers])

@@ -117,7 +117,7 @@ def test_of_counts_it_is_the_normal_at_the_mode():
     model = GeneralizedLinearRegression(
         likelihoods.Poisson(), prior_variance=1.0, inference="laplace"
     ).fit(X, counts)
-    value, variance = likelihoods.Poisson().null(counts, np.ones(len(counts)))
+    value, variance = likelihoods.Poisson().fit_constant(counts, np.ones(len(counts)))
     prior = prior_in_units(X.mean(axis=0), X.std(axis=0), 1.0, value, variance)
     assert_is(model.weight_distribution(prior=True), *prior)
     Z = np.column_stack([np.ones(len(X)), X])

@@ -83,13 +83,13 @@ def _in_memory(line):
 
 
 def _told(result):
-    return " ".join(result.output.replace("\u2502", " ").split())
+    return " ".join(result.select_output.replace("\u2502", " ").split())
 
 
 def test_a_fit_on_dask_is_the_fit_in_memory(run, at):
     options = "--target price --model linear --drop kind"
     result = run(f"fit sales {options}")
-    assert result.exit_code == 0, result.output
+    assert result.exit_code == 0, result.select_output
     assert "The 4 files have 938 rows; column types were inferred from all" in _told(result)
     assert "predict model.posterity sales --dask tcp://" in _told(result)
     _in_memory(f"fit all.parquet {options} --rows all --save memory.posterity")
@@ -109,7 +109,7 @@ def test_large_files_are_cut_and_nothing_changes(at, here, monkeypatch):
     frame = source.sample(None).frame
     assert frame.equals(pl.read_parquet(at / "all.parquet"))
     schema = tables.infer(frame, "price")
-    whole = tables.SpreadRows.of(source, frame, schema, folds=4, seed=3)
+    whole = tables.SpreadRows.from_source(source, frame, schema, folds=4, seed=3)
     monkeypatch.setattr(partitioned, "_FEWEST_ROWS", 10)
     monkeypatch.setattr(partitioned, "_VALUES", 1_000)
     parts = source.partitions(20)
@@ -118,10 +118,10 @@ def test_large_files_are_cut_and_nothing_changes(at, here, monkeypatch):
     assert [part.first for part in parts] == np.cumsum([0, *(p.n_rows for p in parts)])[
         :-1
     ].tolist()
-    cut = tables.SpreadRows.of(source, frame, schema, folds=4, seed=3)
+    cut = tables.SpreadRows.from_source(source, frame, schema, folds=4, seed=3)
     assert len(cut.pieces) > len(whole.pieces)
     for part in (None, 2):
-        for a, b in zip(whole.arrays(part), cut.arrays(part), strict=True):
+        for a, b in zip(whole.make_arrays(part), cut.make_arrays(part), strict=True):
             np.testing.assert_array_equal(a.compute(), b.compute())
             assert a.shape == b.shape == b.compute().shape  # as it was said before any was read
 
@@ -139,14 +139,14 @@ def test_scores_are_of_models_that_learned_from_all_rows_outside_a_part(at, here
     source = tables.open_partitions(at / "sales")
     sample = source.sample(300, seed=5)
     schema = tables.infer(sample.frame, "price", drop=["kind"])
-    rows = tables.SpreadRows.of(source, sample.frame, schema, folds=3, seed=5)
+    rows = tables.SpreadRows.from_source(source, sample.frame, schema, folds=3, seed=5)
     models = comparison.candidates("regression", 938, 3, names=["ridge"], on_dask=True)
     found = comparison.compare_on_dask(
         rows, sample, (*comparison.baselines("regression", on_dask=True), *models)
     )
     everything = pl.read_parquet(at / "all.parquet")
-    y, has_target = rows.model.outcomes(everything)
-    X, part = rows.model.inputs(everything), tables.assign_folds(np.arange(938), 3, seed=5)
+    y, has_target = rows.model.encode_targets(everything)
+    X, part = rows.model.encode_inputs(everything), tables.assign_folds(np.arange(938), 3, seed=5)
     held = found.best.held_out
     places = sample.positions[held.rows]
     assert len(held.rows) == int(has_target[sample.positions].sum())
@@ -170,7 +170,7 @@ def test_scores_are_of_models_that_learned_from_all_rows_outside_a_part(at, here
 def test_a_comparison_ranks_reports_and_saves(run, at):
     words = "--target price --drop kind --models linear,ridge --folds 2 --rows 400 --json"
     result = run(f"compare sales {words}")
-    assert result.exit_code == 0, result.output
+    assert result.exit_code == 0, result.select_output
     answer = json.loads(result.stdout)
     assert {row["name"] for row in answer["models"]} == {"linear", "ridge", "mean"}
     assert answer["n_rows"] == 882
@@ -188,10 +188,10 @@ def test_classes_that_the_sample_lacks_are_learned_too(at, here):
     frame = source.sample(None).frame[:500]
     schema = tables.infer(frame, "kind", drop=["price"])
     assert schema.classes == ("big", "small")
-    rows = tables.SpreadRows.of(source, frame, schema, folds=2)
+    rows = tables.SpreadRows.from_source(source, frame, schema, folds=2)
     assert rows.schema.classes == rows.model.classes_ == ("big", "odd", "small")
     frequencies = comparison.baselines("classification", on_dask=True)[0].estimator
-    model = rows.fitted(frequencies)
+    model = rows.fit_estimator(frequencies)
     kinds = pl.concat([pl.read_parquet(f"sales/{n}.parquet") for n in range(5)])["kind"]
     expected = [(kinds == label).mean() for label in ("big", "odd", "small")]
     np.testing.assert_allclose(model.predict_proba(frame[:1])[0], expected)
@@ -202,7 +202,7 @@ def test_a_classifier_on_dask_is_the_one_in_memory(at, here):
     frame = source.sample(None).frame
     schema = tables.infer(frame, "kind", drop=["price"])
     made = posterity.LogisticRegression()
-    model = tables.SpreadRows.of(source, frame, schema).fitted(made)
+    model = tables.SpreadRows.from_source(source, frame, schema).fit_estimator(made)
     expected = tables.TableModel(made, schema).fit(frame)
     answers = (m.predict_proba(frame) for m in (model, expected))
     np.testing.assert_allclose(*answers, rtol=1e-8, atol=1e-12)
@@ -211,7 +211,7 @@ def test_a_classifier_on_dask_is_the_one_in_memory(at, here):
 def test_workers_write_the_predictions_of_all_rows(run, at):
     _in_memory("fit all.parquet -t price --model ridge --drop kind")
     result = run("predict model.posterity sales --out answers --quantiles 0.1,0.9")
-    assert result.exit_code == 0, result.output
+    assert result.exit_code == 0, result.select_output
     assert "Wrote 938 rows with predictions to 4 files in answers" in _told(result)
     assert sorted(p.name for p in (at / "answers").iterdir()) == [
         f"part-0000{n}.parquet" for n in range(4)
@@ -274,7 +274,7 @@ def test_a_bad_cell_is_named_by_file_and_row(run, at, looked_at):
     ).write_parquet("sales/3.parquet")
     rows = "all" if looked_at else "12 --seed 4"
     result = run(f"fit sales --target price --model ridge --keep size --rows {rows}")
-    assert result.exit_code == 3, result.output
+    assert result.exit_code == 3, result.select_output
     assert "sales/3.parquet: Row 41, column 'size': " in _told(result)
 
 
@@ -402,7 +402,7 @@ def test_a_file_that_only_we_can_see_is_told():
     lost = partitioned.Partition("/nowhere/a.parquet", "a.parquet", 10, 5, 20)
     with pytest.raises(tables.TableError, match=r"A worker found no file /nowhere/a\.parquet"):
         lost.read(["x"])
-    again = pickle.loads(pickle.dumps(lost.located(tables.CellError(2, "x", "it is bad."))))
+    again = pickle.loads(pickle.dumps(lost.locate_error(tables.CellError(2, "x", "it is bad."))))
     assert str(again) == "a.parquet: Row 12, column 'x': it is bad."
 
 

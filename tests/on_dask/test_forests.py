@@ -12,7 +12,7 @@ from sklearn.base import clone
 import posterity
 from posterity import designs, trees
 from posterity.trees.forests import dealing, partitioned, routing, sampling, streamed, survey
-from posterity.trees.forests.forest import Plan
+from posterity.trees.forests.forest import ForestPlan
 from posterity.trees.growth import growing
 
 dask = pytest.importorskip("dask")
@@ -174,8 +174,12 @@ def test_several_targets_share_the_trees():
 
 
 def shares(model, rows):
-    partitions = designs.Partitions.of(*dask_rows.as_arrays(rows).parts)
-    return survey.of_classes(partitions) if is_classifier(model) else survey.of_numbers(partitions)
+    partitions = designs.Partitions.from_collections(*dask_rows.as_arrays(rows).parts)
+    return (
+        survey.survey_classes(partitions)
+        if is_classifier(model)
+        else survey.survey_numbers(partitions)
+    )
 
 
 def test_a_first_look_counts_rows_and_targets():
@@ -185,24 +189,24 @@ def test_a_first_look_counts_rows_and_targets():
     cuts = np.cumsum(sizes)[:-1]
     assert found.partitions.known_lengths == sizes
     parts = np.split(rows.sample_weight, cuts)
-    np.testing.assert_allclose(found.shares.rows, [part.sum() for part in parts])
+    np.testing.assert_allclose(found.shares.row_counts, [part.sum() for part in parts])
     classes, counts = found.targets
     expected = [rows.sample_weight[rows.y == name].sum() for name in classes]
     np.testing.assert_allclose(counts, expected)
     some_halved = rows.sample_weight * np.where(np.arange(TRAINING) < cuts[-1], 1.0, 0.5)
     halved = dask_rows.Rows(rows.X, rows.y, some_halved)
     present = [np.count_nonzero(part) for part in parts]
-    np.testing.assert_allclose(shares(CLASSIFIERS[0], halved).shares.rows, present)
+    np.testing.assert_allclose(shares(CLASSIFIERS[0], halved).shares.row_counts, present)
 
 
 def test_the_variance_of_all_targets_is_that_of_memory(monkeypatch):
-    judged, noted = partitioned.judging.normal_forest_of, []
+    judged, noted = partitioned.judging.build_normal_forest, []
 
     def note(family, grown, counted, variance, judges, plan):
         noted.append(variance)
         return judged(family, grown, counted, variance, judges, plan)
 
-    monkeypatch.setattr(partitioned.judging, "normal_forest_of", note)
+    monkeypatch.setattr(partitioned.judging, "build_normal_forest", note)
     rows = problem(REGRESSORS[0])[0]
     posterity.RandomForestRegressor(2, random_state=0).fit(*dask_rows.as_arrays(rows).parts)
     center = np.average(rows.y, weights=rows.sample_weight)
@@ -223,14 +227,14 @@ def test_rows_of_a_large_partition_go_down_a_part_at_a_time(monkeypatch, model):
         np.testing.assert_array_equal(found.forest_.leaves.count, expected.forest_.leaves.count)
 
 
-PARTS = survey.Shares(
+PARTS = survey.PartitionShares(
     np.array([30, 0, 10]), np.array([60.0, 0.0, 20.0]), np.array([30, 0, 10]), are_whole=True
 )
 
 
 def draws(n_trees, **options):
-    plan = Plan(n_trees, growing.Rules(1), **options)
-    return dealing.Draws.of(PARTS, plan, np.random.default_rng(0).spawn(n_trees))
+    plan = ForestPlan(n_trees, growing.GrowthRules(1), **options)
+    return dealing.PartitionDraws.from_shares(PARTS, plan, np.random.default_rng(0).spawn(n_trees))
 
 
 @pytest.mark.parametrize("countable", [10**9, 10])
@@ -248,29 +252,31 @@ def test_trees_draw_from_partitions_by_what_these_have(monkeypatch, bootstrap, c
 def test_bags_hold_what_was_asked_for_and_differ_by_tree_and_partition():
     drawn = draws(3, max_samples=40)
     weights = np.full(30, 2.0)
-    bags = [drawn.bag(weights, tree, 0) for tree in range(3)]
+    bags = [drawn.draw_bag(weights, tree, 0) for tree in range(3)]
     for bag, size in zip(bags, drawn.sizes[:, 0], strict=True):
         assert bag.weights.sum() == size
-    twin = dealing.Draws(drawn.sizes[:, [0, 0, 0]], drawn.seeds, bootstrap=True)
-    others = [twin.bag(weights, tree, 2) for tree in range(3)]
+    twin = dealing.PartitionDraws(drawn.sizes[:, [0, 0, 0]], drawn.seeds, bootstrap=True)
+    others = [twin.draw_bag(weights, tree, 2) for tree in range(3)]
     different = [*bags, *others]
     for i, one in enumerate(different):
         assert not any(
             np.array_equal(one.places, other.places) and np.array_equal(one.weights, other.weights)
             for other in different[:i]
         )
-    assert not len(drawn.bag(weights[:0], 0, 1).places)
+    assert not len(drawn.draw_bag(weights[:0], 0, 1).places)
 
 
 def test_all_rows_are_taken_where_weights_are_fractions_and_no_bag_is_drawn():
-    fractions = survey.Shares(PARTS.lengths, 0.1 * PARTS.weights, PARTS.present, are_whole=False)
-    plan = Plan(1, growing.Rules(1), bootstrap=False)
-    drawn = dealing.Draws.of(fractions, plan, [np.random.default_rng(0)])
+    fractions = survey.PartitionShares(
+        PARTS.lengths, 0.1 * PARTS.weights, PARTS.present, are_whole=False
+    )
+    plan = ForestPlan(1, growing.GrowthRules(1), bootstrap=False)
+    drawn = dealing.PartitionDraws.from_shares(fractions, plan, [np.random.default_rng(0)])
     weights = np.full(30, 0.2)
-    np.testing.assert_array_equal(drawn.bag(weights, 0, 0).weights, weights)
-    few = Plan(1, growing.Rules(1), bootstrap=False, max_samples=5)
+    np.testing.assert_array_equal(drawn.draw_bag(weights, 0, 0).weights, weights)
+    few = ForestPlan(1, growing.GrowthRules(1), bootstrap=False, max_samples=5)
     with pytest.raises(ValueError, match="only where weights are whole numbers"):
-        dealing.Draws.of(fractions, few, [np.random.default_rng(0)])
+        dealing.PartitionDraws.from_shares(fractions, few, [np.random.default_rng(0)])
 
 
 def test_samples_are_bounded_and_families_learn_from_some_rows(monkeypatch):
@@ -285,13 +291,13 @@ def test_samples_are_bounded_and_families_learn_from_some_rows(monkeypatch):
 
 def test_judges_are_those_trees_have_not_seen(monkeypatch):
     noted = []
-    judged = partitioned.judging.class_forest_of
+    judged = partitioned.judging.build_class_forest
 
     def note(family, grown, own, counted, base, judges, plan):
         noted.append((own, judges))
         return judged(family, grown, own, counted, base, judges, plan)
 
-    monkeypatch.setattr(partitioned.judging, "class_forest_of", note)
+    monkeypatch.setattr(partitioned.judging, "build_class_forest", note)
     rows = problem(CLASSIFIERS[0])[0]
     alone = dask_rows.Rows(rows.X, np.arange(TRAINING) % 2, rows.sample_weight)
     model = posterity.RandomForestClassifier(5, max_samples=100, random_state=0)
@@ -340,6 +346,6 @@ def test_rows_that_count_are_looked_for_in_vain(monkeypatch):
 
 def test_relative_weights_bound_the_sample_by_rows(monkeypatch):
     monkeypatch.setattr(streamed, "_MOST_SAMPLES", 50)
-    assert streamed.bounded(Plan(1, growing.Rules(1)), sampling.rows(np.full(90, 1 / 90))) == Plan(
-        1, growing.Rules(1), max_samples=50
-    )
+    assert streamed.limit_samples(
+        ForestPlan(1, growing.GrowthRules(1)), sampling.count_rows(np.full(90, 1 / 90))
+    ) == ForestPlan(1, growing.GrowthRules(1), max_samples=50)

@@ -79,11 +79,11 @@ def test_the_bound_and_its_slopes_are_those_of_memory(outputs):
     kernel = kernels.Scaled(kernels.RBF([0.6, 1.5]), 2.0) + kernels.Constant(0.5)
     centre, scale = np.full(max(1, outputs), 0.3), np.full(max(1, outputs), 1.7)
     Z = rows.X[:9] + 0.1
-    partitions = designs.Partitions.of(*dask_rows.as_arrays(rows).parts)
-    observed = PartitionedTraining(partitions, merges=False).observed(centre, scale)
+    partitions = designs.Partitions.from_collections(*dask_rows.as_arrays(rows).parts)
+    observed = PartitionedTraining(partitions, merges=False).standardise_targets(centre, scale)
     counts = rows.sample_weight > 0.0
     Y = ((rows.y.reshape(len(rows.X), -1) - centre) / scale)[counts]
-    y = Observations.of(Y, weights=rows.sample_weight[counts])
+    y = Observations.from_targets(Y, weights=rows.sample_weight[counts])
     held = HeldRows(rows.X[counts], y)
     assert (observed.n_rows, observed.n_outputs) == (held.n_rows, held.n_outputs)
     found = bound.compute_bound(kernel, 0.02, observed, Z)
@@ -96,14 +96,14 @@ def test_a_partition_of_which_no_row_counts_adds_nothing():
     rows = data(100)
     rows.sample_weight[:60] = 0.0
     lazy = dask_rows.as_arrays(rows, (60, 0, 40))
-    training = PartitionedTraining(designs.Partitions.of(*lazy.parts), merges=True)
+    training = PartitionedTraining(designs.Partitions.from_collections(*lazy.parts), merges=True)
     whole, kept = training.target_moments, slice(60, None)
-    assert training.observed(np.zeros(1), np.ones(1)).n_rows == 40
+    assert training.standardise_targets(np.zeros(1), np.ones(1)).n_rows == 40
     assert training.total_weight == rows.sample_weight.sum()
     np.testing.assert_allclose(
         whole.mean, np.average(rows.y[kept], weights=rows.sample_weight[kept])
     )
-    assert len(training.sampled(100, np.random.default_rng(0)).Y) == 40
+    assert len(training.sample_rows(100, np.random.default_rng(0)).Y) == 40
 
 
 @pytest.mark.parametrize("lazily", [dask_rows.as_arrays, dask_rows.as_frames])
@@ -186,14 +186,14 @@ def test_nothing_of_dask_is_left(tmp_path):
 @pytest.mark.usefixtures("few")
 def test_what_comes_back_does_not_grow_with_the_rows(monkeypatch):
     sizes = []
-    computed = dask_graph.computed
+    computed = dask_graph.compute_task
 
     def weighed(task, **settings):
         answer = computed(task, **settings)
         sizes.append(len(pickle.dumps(answer)))
         return answer
 
-    monkeypatch.setattr(dask_graph, "computed", weighed)
+    monkeypatch.setattr(dask_graph, "compute_task", weighed)
     largest = []
     for N in (400, 1200):
         sizes.clear()
@@ -249,14 +249,14 @@ def test_rows_that_do_not_count_are_refused():
     with pytest.raises(ValueError, match="sample_weight is zero in every row"):
         fixed(5).fit(*nothing.parts)
     one = dask_rows.as_arrays(dask_rows.Rows(rows.X, rows.y, (np.arange(400) == 7) * 1.0))
-    training = PartitionedTraining(designs.Partitions.of(*one.parts), merges=True)
+    training = PartitionedTraining(designs.Partitions.from_collections(*one.parts), merges=True)
     with pytest.raises(ValueError, match="None of 3 rows drawn at random counts"):
-        training.sampled(3, np.random.default_rng(0))
+        training.sample_rows(3, np.random.default_rng(0))
 
 
 def test_terms_that_are_added_stay_as_they_were():
     a, b = [np.ones(2), 1.0], [np.ones(2), 2.0]
-    np.testing.assert_array_equal(inducing_partitions.added(a, b)[0], [2.0, 2.0])
+    np.testing.assert_array_equal(inducing_partitions.add_terms(a, b)[0], [2.0, 2.0])
     np.testing.assert_array_equal(a[0], [1.0, 1.0])
-    assert inducing_partitions.added(None, b) is b
-    assert inducing_partitions.added(a, None) is a
+    assert inducing_partitions.add_terms(None, b) is b
+    assert inducing_partitions.add_terms(a, None) is a

@@ -116,7 +116,7 @@ def test_trees_grow_on_workers_to_which_rows_went_once(client, monkeypatch):
 def test_threads_are_those_of_this_process_whatever_the_cluster_has(client):
     with joblib.parallel_config(backend="dask"):
         assert joblib.effective_n_jobs(7) == 2  # the workers' threads
-        assert linalg.threads.asked(7) == 7
-        assert linalg.threads.asked(None) == 1
+        assert linalg.threads.count_threads(7) == 7
+        assert linalg.threads.count_threads(None) == 1
     with joblib.parallel_config(backend="threading", n_jobs=3):
-        assert linalg.threads.asked(None) == 3
+        assert linalg.threads.count_threads(None) == 3

@@ -37,14 +37,16 @@ class Computed(dask.callbacks.Callback):
 def test_nothing_is_read_before_it_is_asked_for():
     with Computed() as computed:
         rows = dask_rows.as_frames(dask_rows.measured())
-        partitions = designs.Partitions.of(*rows.parts).map(np.square)
+        partitions = designs.Partitions.from_collections(*rows.parts).map(np.square)
         assert partitions.n_features == 3
         assert partitions.feature_names == dask_rows.NAMES[:3]
     assert computed.times == 0
 
 
 def test_rows_are_counted_once_where_they_are_not_known():
-    partitions = designs.Partitions.of(*dask_rows.as_frames(dask_rows.measured()).parts)
+    partitions = designs.Partitions.from_collections(
+        *dask_rows.as_frames(dask_rows.measured()).parts
+    )
     with Computed() as computed:
         assert partitions.n_rows == partitions.n_rows == 400
     assert computed.times == 1
@@ -53,36 +55,38 @@ def test_rows_are_counted_once_where_they_are_not_known():
 
 def test_blocks_are_told_where_they_begin():
     rows = dask_rows.measured()
-    partitions = designs.Partitions.of(*dask_rows.as_frames(rows).parts)
-    firsts = partitions.counted().reduce(lambda block: [block.first_row], operator.add)
+    partitions = designs.Partitions.from_collections(*dask_rows.as_frames(rows).parts)
+    firsts = partitions.with_row_numbers().reduce(lambda block: [block.first_row], operator.add)
     assert firsts == [0, 140, 180, 280]  # the empty one has nothing to say
 
 
 def test_answers_are_merged_in_the_order_of_rows():
     X = da.from_array(np.arange(400.0).reshape(-1, 1), chunks=7)
-    found = designs.Partitions.of(X).reduce(lambda block: [block.X[0, 0]], operator.add)
+    found = designs.Partitions.from_collections(X).reduce(
+        lambda block: [block.X[0, 0]], operator.add
+    )
     assert found == list(range(0, 400, 7))
 
 
 def test_chosen_rows_are_those_and_no_other_partition_is_made():
     X = np.random.default_rng(0).normal(size=(90, 2))
-    partitions = designs.Partitions.of(da.from_array(X, chunks=(10, 2)))
+    partitions = designs.Partitions.from_collections(da.from_array(X, chunks=(10, 2)))
     places = np.array([3, 4, 15, 19])
     with Computed() as few:
-        np.testing.assert_array_equal(partitions.chosen(places).X, X[places])
+        np.testing.assert_array_equal(partitions.take_rows(places).X, X[places])
     with Computed() as all_rows:
-        partitions.chosen(np.arange(90))
+        partitions.take_rows(np.arange(90))
     assert few.tasks < all_rows.tasks / 3
 
 
 def test_a_sample_has_no_row_twice_and_brings_targets():
     X = np.arange(200.0).reshape(-1, 1)
     far = [da.from_array(part, chunks=33) for part in (X, 2.0 * X[:, 0], X[:, 0] + 1.0)]
-    block = designs.Partitions.of(*far).sample(50, np.random.default_rng(0))
+    block = designs.Partitions.from_collections(*far).sample(50, np.random.default_rng(0))
     assert len(np.unique(block.X)) == 50
     np.testing.assert_array_equal(block.y, 2.0 * block.X[:, 0])
     np.testing.assert_array_equal(block.sample_weight, block.X[:, 0] + 1.0)
-    everything = designs.Partitions.of(*far).sample(500, np.random.default_rng(0))
+    everything = designs.Partitions.from_collections(*far).sample(500, np.random.default_rng(0))
     np.testing.assert_array_equal(everything.X, X)
 
 
@@ -100,8 +104,10 @@ def test_classes_are_tallied_with_their_type(labels):
     w = np.arange(40.0)
     w[y == labels[-1]] = 0.0  # a class that does not count is none
     X = da.zeros((40, 1), chunks=9)
-    rows = designs.Partitions.of(X, da.from_array(y, chunks=9), da.from_array(w, chunks=9))
-    values, counts = rows.tally()
+    rows = designs.Partitions.from_collections(
+        X, da.from_array(y, chunks=9), da.from_array(w, chunks=9)
+    )
+    values, counts = rows.count_targets()
     expected = np.unique(y[w > 0.0])
     assert values.dtype == y.dtype
     np.testing.assert_array_equal(values, expected)
@@ -113,30 +119,32 @@ def test_a_row_without_a_class_is_named(nothing):
     table = pd.DataFrame({"a": np.arange(6.0), "kind": ["x", "y", "x", "y", nothing, "x"]})
     frame = dd.from_pandas(table.astype({"kind": object}), npartitions=2, sort=False)
     with pytest.raises(ValueError, match="partition 1, row 1 has no class"):
-        designs.Partitions.of(frame[["a"]], frame["kind"]).tally()
+        designs.Partitions.from_collections(frame[["a"]], frame["kind"]).count_targets()
 
 
 def test_partitions_that_do_not_match_are_refused():
     rows = dask_rows.measured()
     far = dask_rows.as_frames(rows)
     with pytest.raises(ValueError, match="y has 2 partitions, but the rows have 5"):
-        designs.Partitions.of(far.X, da.from_array(rows.y, chunks=200))
+        designs.Partitions.from_collections(far.X, da.from_array(rows.y, chunks=200))
     with pytest.raises(ValueError, match="y has 399 rows, but X has 400"):
-        designs.Partitions.of(
+        designs.Partitions.from_collections(
             da.from_array(rows.X, chunks=(100, 3)), da.from_array(rows.y[1:], chunks=100)
         )
 
 
 def test_no_rows_at_all_are_refused():
     with pytest.raises(ValueError, match="hold no rows"):
-        designs.Partitions.of(da.zeros((0, 2), chunks=(0, 2))).reduce(len, operator.add)
+        designs.Partitions.from_collections(da.zeros((0, 2), chunks=(0, 2))).reduce(
+            len, operator.add
+        )
 
 
 def test_a_design_leaves_its_rows_behind_when_it_travels():
     import pickle
 
     X = da.ones((40, 3), chunks=(10, 3))
-    design = designs.DaskDesign(designs.Partitions.of(X))
+    design = designs.DaskDesign(designs.Partitions.from_collections(X))
     travelled = pickle.loads(pickle.dumps(design))
     assert (travelled.n_rows, travelled.n_columns) == (0, 3)
     assert len(pickle.dumps(design)) < 500
@@ -151,6 +159,6 @@ def test_what_inputs_and_targets_are_made_of_is_made_once():
 
     X = da.map_blocks(make, chunks=((5, 5, 5), (2,)), dtype=float, meta=np.empty((0, 0)))
     y = (X[:, 0] - 1.0) * 2.0
-    partitions = designs.Partitions.of(X, y, abs(y) + 1.0)
+    partitions = designs.Partitions.from_collections(X, y, abs(y) + 1.0)
     assert partitions.reduce(lambda block: float(block.y.sum()), operator.add) == 0.0
     assert len([one for one in made if one is not None]) == 3

@@ -43,7 +43,7 @@ def at_once(piece, number):
 
 
 def total(description="Learning", work=slowly, pieces=range(12)):
-    return dask_graph.merged(pieces, work, int.__add__, description=description)
+    return dask_graph.map_and_merge(pieces, work, int.__add__, description=description)
 
 
 def seen(stream, **options):

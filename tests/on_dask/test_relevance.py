@@ -174,14 +174,14 @@ def test_worker_processes_do_the_work_and_leave_nothing_behind(client, tmp_path)
 def test_one_pass_is_enough_where_nothing_is_drawn(monkeypatch):
     X, y, _ = rows()
     passes = []
-    reduce, chosen = designs.Partitions.reduce, designs.Partitions.chosen
+    reduce, chosen = designs.Partitions.reduce, designs.Partitions.take_rows
     monkeypatch.setattr(
         designs.Partitions,
         "reduce",
         lambda self, *a, **k: passes.append(1) or reduce(self, *a, **k),
     )
     monkeypatch.setattr(
-        designs.Partitions, "chosen", lambda self, *a: passes.append(2) or chosen(self, *a)
+        designs.Partitions, "take_rows", lambda self, *a: passes.append(2) or chosen(self, *a)
     )
     RelevanceVectorRegressor(KERNEL, candidates=X[:9], max_vectors=3).fit(*cut(X, y))
     assert passes == [1]

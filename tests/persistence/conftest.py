@@ -79,7 +79,7 @@ def watched():
     for (
         name
     ) in list_known_names():  # modules and annotations are code, which is run once, and not watched
-        thing = registry.found(name)
+        thing = registry.find_class(name)
         if isinstance(thing, type):
             fields._resolve_annotations(thing)
     return Watched()

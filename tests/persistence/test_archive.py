@@ -61,7 +61,7 @@ def announced(changed, **more):
 def read_all(path):
     with archive.open_archive(path) as opened:
         for i in range(opened.n_arrays):
-            with opened.reading(f"arrays/{i}.npy") as reader:
+            with opened.open_member(f"arrays/{i}.npy") as reader:
                 npy.read_array(reader)
 
 
@@ -87,7 +87,7 @@ def test_members_come_back(path):
     with archive.open_archive(path) as opened:
         assert opened.n_arrays == 1
         assert opened.n_bytes == path.stat().st_size
-        with opened.reading("arrays/0.npy") as reader:
+        with opened.open_member("arrays/0.npy") as reader:
             np.testing.assert_array_equal(npy.read_array(reader), ARRAY)
 
 
@@ -102,7 +102,7 @@ def test_long_fields_of_large_files_are_read(limit, tmp_path, monkeypatch):
     with place.open("wb") as file:
         archive.write(file, HEADER, members())
     assert b"PK\x06\x06" in place.read_bytes()
-    with archive.open_archive(place) as opened, opened.reading("arrays/0.npy") as reader:
+    with archive.open_archive(place) as opened, opened.open_member("arrays/0.npy") as reader:
         np.testing.assert_array_equal(npy.read_array(reader), ARRAY)
 
 
@@ -119,9 +119,9 @@ def test_a_changed_byte_is_noticed_or_does_not_matter(path):
         path.write_bytes(whole[:i] + bytes([whole[i] ^ 0x55]) + whole[i + 1 :])
         try:
             with archive.open_archive(path) as opened:
-                with opened.reading("model.json") as reader:
+                with opened.open_member("model.json") as reader:
                     text = reader.take(reader.left)
-                with opened.reading("arrays/0.npy") as reader:
+                with opened.open_member("arrays/0.npy") as reader:
                     found = npy.read_array(reader)
         except persistence.FileError:
             continue
@@ -355,7 +355,7 @@ def test_arrays_that_no_model_file_has_are_refused(path, content, words):
 def test_longer_headers_of_arrays_are_read(path, version):
     long = b"\x93NUMPY" + version + struct.pack("<L", len(NUMBERS)) + NUMBERS
     rewrite(path, announced([("model.json", b"{}"), ("arrays/0.npy", long + bytes(16))]))
-    with archive.open_archive(path) as opened, opened.reading("arrays/0.npy") as reader:
+    with archive.open_archive(path) as opened, opened.open_member("arrays/0.npy") as reader:
         np.testing.assert_array_equal(npy.read_array(reader), np.zeros(2))
 
 
@@ -363,7 +363,7 @@ def round_trip(array, tmp_path):
     place = tmp_path / "array"
     with place.open("wb") as file:
         archive.write(file, HEADER, [text_member(), npy.make_member("arrays/0.npy", array, "x")])
-    with archive.open_archive(place) as opened, opened.reading("arrays/0.npy") as reader:
+    with archive.open_archive(place) as opened, opened.open_member("arrays/0.npy") as reader:
         return npy.read_array(reader)
 
 

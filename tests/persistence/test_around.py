@@ -264,13 +264,13 @@ def test_every_name_is_found_and_gives_itself(table):
     known = registry.Registry()
     for module, names in table.items():
         for name in names.split():
-            assert known.name_of(known.found(f"{module}.{name}")) == f"{module}.{name}"
+            assert known.find_name(known.find_class(f"{module}.{name}")) == f"{module}.{name}"
 
 
 def test_a_name_that_this_scikit_learn_does_not_have_is_refused_with_a_sentence(monkeypatch):
     monkeypatch.delattr(importlib.import_module("sklearn.calibration"), "_SigmoidCalibration")
     with pytest.raises(errors.FileError, match=r"_SigmoidCalibration, which scikit-learn .* does"):
-        registry.Registry().found("sklearn.calibration._SigmoidCalibration")
+        registry.Registry().find_class("sklearn.calibration._SigmoidCalibration")
 
 
 @for_each(

@@ -403,8 +403,8 @@ def test_values_are_held_against_what_was_declared(value, hint, expected):
 def test_every_name_of_the_registry_is_a_class_or_function_of_its_own_name():
     known = registry.Registry()
     for name in registry.list_known_names():
-        thing = known.found(name)
-        assert known.name_of(thing) == name
+        thing = known.find_class(name)
+        assert known.find_name(thing) == name
         if isinstance(thing, type):
             assert not getattr(thing, "__abstractmethods__", None), name
     assert set(registry.TRAINING_ROWS) <= registry.list_known_names()
@@ -413,7 +413,7 @@ def test_every_name_of_the_registry_is_a_class_or_function_of_its_own_name():
 def test_every_declared_type_is_known_where_it_is_needed():
     known = registry.Registry()
     for name in registry.list_known_names():
-        thing = known.found(name)
+        thing = known.find_class(name)
         if isinstance(thing, type) and fields._list_declared_fields(thing):
             assert set(fields._resolve_annotations(thing)) == set(
                 fields._list_declared_fields(thing)

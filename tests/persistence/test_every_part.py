@@ -65,10 +65,10 @@ PARTS = [
     priors.Normal(2.0),
     priors.Laplace(0.5),
     priors.Sparse(1.0),
-    trees.Columns().fitted(X),
-    trees.Differences().fitted(X),
-    trees.Projections().fitted(X),
-    trees.Orientations(4).fitted(X),
+    trees.Columns().adapt_to(X),
+    trees.Differences().adapt_to(X),
+    trees.Projections().adapt_to(X),
+    trees.Orientations(4).adapt_to(X),
     trees.Function(answer, draw),
 ]
 BASES = (kernels.Kernel, features.Features, likelihoods.Likelihood, likelihoods.Coupled)

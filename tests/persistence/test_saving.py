@@ -129,7 +129,7 @@ def test_every_public_part_of_a_model_can_be_saved(room):
         part = getattr(room, name)
         concrete = isinstance(part, type) and not getattr(part, "__abstractmethods__", None)
         if concrete and part.__module__.startswith(room.__name__) and part not in NO_PARTS:
-            assert known.name_of(part) is not None, name
+            assert known.find_name(part) is not None, name
 
 
 NO_PARTS = {kernels.Tangent, kernels.Definiteness}

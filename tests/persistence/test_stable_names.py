@@ -24,16 +24,16 @@ def moved(monkeypatch):
 @pytest.mark.usefixtures("moved")
 def test_a_thing_that_moved_keeps_its_name_in_files():
     names = registry.Registry()
-    assert names.name_of(optimize.Optimum) == "inference.old.Ending"
-    assert names.found("inference.old.Ending") is optimize.Optimum
+    assert names.find_name(optimize.Optimum) == "inference.old.Ending"
+    assert names.find_class("inference.old.Ending") is optimize.Optimum
     with pytest.raises(persistence.FileError):
-        names.found("optimize.optimum.Optimum")
+        names.find_class("optimize.optimum.Optimum")
 
 
 def test_every_name_stands_for_one_thing_and_back():
     names = registry.Registry()
     known = sorted(name for name in registry.list_known_names() if not name.startswith("sklearn."))
-    assert [names.name_of(names.found(name)) for name in known] == known
+    assert [names.find_name(names.find_class(name)) for name in known] == known
 
 
 def test_places_are_those_of_names_that_files_may_use():

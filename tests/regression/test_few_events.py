@@ -42,7 +42,9 @@ def averaged_rates(y, weights, mean, variance):
 @for_each("n", [5, 30, 100, 1000])
 def test_the_mean_of_zero_counts_is_less_than_half_an_event_in_all_rows(n):
     X = rows(n)
-    expected = averaged_rates(np.zeros(n), np.ones(n), *POISSON.null(np.zeros(n), np.ones(n)))
+    expected = averaged_rates(
+        np.zeros(n), np.ones(n), *POISSON.fit_constant(np.zeros(n), np.ones(n))
+    )
     models = [linear(), linear(prior_variance=1e-9)] + [process()] * (n <= 100)
     models += [process(kernel=kernels.Scaled(kernels.RBF()), inducing_points=5)] * (n == 100)
     for model in models:
@@ -69,7 +71,7 @@ def test_a_column_that_separates_zeros_from_counts_predicts_the_exact_means(vari
     x = np.repeat([0.0, 1.0], n)[:, None]
     y = np.where(x[:, 0] > 0.0, total / n, 0.0).round()
     model = linear(prior_variance=variance).fit(x, y)
-    shift, spread = POISSON.null(y, np.ones(2 * n))
+    shift, spread = POISSON.fit_constant(y, np.ones(2 * n))
     # Latent values of the two groups: offset -+ weight, in columns of unit variance.
     w, b = np.meshgrid(np.linspace(-1.0, 15.0, 1601), np.linspace(-14.0, 3.0, 1701))
     low, high = shift + b - w, shift + b + w
@@ -126,7 +128,7 @@ def test_the_mean_of_few_amounts_is_nearer_to_the_exact_one_than_laplace_is(shap
         GammaRegression(shape=shape, prior_variance=1.0, inference=name).fit(X, y)
         for name in ("auto", "laplace")
     ]
-    shift, variance = likelihoods.Gamma(shape).null(y, np.ones(6))
+    shift, variance = likelihoods.Gamma(shape).fit_constant(y, np.ones(6))
     a = np.linspace(shift - 12.0 * np.sqrt(variance), shift + 12.0 * np.sqrt(variance), 100_001)
     log_p = -shape * (6.0 * a + np.sum(y) * np.exp(-a)) - 0.5 * (a - shift) ** 2 / variance
     p = np.exp(log_p - np.max(log_p))

@@ -252,7 +252,7 @@ def test_no_variance_is_negative_in_ten_thousand_configurations(seed):
         s, l = 10.0 ** rng.uniform(-6, 6, size=2)
         kernel = RANDOM[case % len(RANDOM)](s, l, case // len(RANDOM))
         noise = float(np.mean(kernel.diag(X))) * 10.0 ** rng.uniform(-18, 1) * (case % 10 > 0)
-        y = exact.Observations.of(rng.normal(size=(len(X), 1)))
+        y = exact.Observations.from_targets(rng.normal(size=(len(X), 1)))
         posterior = exact.ProcessPosterior.condition(kernel, noise, X, y)
         queries = np.vstack([X[:4], X[:4] + 1e-9 * l, rng.normal(size=(4, X.shape[1])) * l])
         _, variance = with_variance(posterior.latent(queries))

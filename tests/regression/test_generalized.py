@@ -65,7 +65,7 @@ def test_rows_fewer_than_columns(fit_intercept):
     X, y = rng.normal(size=(10, 40)), rng.poisson(2.0, 10)
     choices = {"prior_variance": 0.1, "fit_intercept": fit_intercept}
     model = GeneralizedLinearRegression(likelihoods.Poisson(), **choices).fit(X, y)
-    plain = WeightSpace.of(designs.Dense(X), offset=fit_intercept)
+    plain = WeightSpace.from_design(designs.Dense(X), offset=fit_intercept)
     assert plain.V is not None
     assert model.coef_.shape == (40,)
     queries = rng.normal(size=(5, 40))

@@ -21,7 +21,7 @@ def test_one_step_of_refinement_gives_back_lost_digits(fit_intercept, weighted):
     """Start from a decomposition that is wrong in its ninth digit; the step must repair it."""
     X, y, weight = data(400, 6)
     root = np.sqrt(weight) if weighted else None
-    statistics = Statistics.of(
+    statistics = Statistics.from_rows(
         X, y[:, None], sample_weight=weight if weighted else None, shift=fit_intercept
     )
     problem = reduce_statistics(statistics, fit_intercept=fit_intercept, standardize=True)
@@ -32,7 +32,7 @@ def test_one_step_of_refinement_gives_back_lost_digits(fit_intercept, weighted):
         X, None, y[:, None], root_weight=root, has_offset=fit_intercept
     )
     assert np.abs(spoilt.coef / exact_coef - 1.0).max() > 1e-10
-    coef, offset = spoilt.corrected(X, y[:, None], root_weight=root)
+    coef, offset = spoilt.refine_on_rows(X, y[:, None], root_weight=root)
     np.testing.assert_allclose(coef, exact_coef, rtol=1e-13)
     np.testing.assert_allclose(offset, exact_offset, rtol=1e-11, atol=1e-12)
 

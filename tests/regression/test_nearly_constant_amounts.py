@@ -53,7 +53,7 @@ def test_density_and_slope_have_all_digits_at_large_shapes(shape):
             log_p = k * mpmath.log(k) - mpmath.loggamma(k) + k * (d - mpmath.exp(d)) - mpmath.log(y)
             slope = k * (mpmath.log(k) - mpmath.digamma(k) + d - mpmath.expm1(d))
             assert float(likelihood.log_prob(y, latent)) == pytest.approx(float(log_p), rel=1e-12)
-            assert float(likelihood.slopes(y, latent)[0][0]) == pytest.approx(
+            assert float(likelihood.parameter_derivatives(y, latent)[0][0]) == pytest.approx(
                 float(slope), rel=1e-11
             )
 

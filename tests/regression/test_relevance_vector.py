@@ -152,7 +152,7 @@ def test_the_order_of_rows_makes_no_difference():
 def test_rows_are_arranged_with_all_that_belongs_to_them():
     rows = np.array([[2.0], [1.0], [2.0], [0.0]])
     Y, weights, known = np.arange(4.0)[:, None], np.arange(1.0, 5.0), np.arange(2.0, 6.0)
-    training = relevance_model.arranged(Training.present(rows, Y, weights, known))
+    training = relevance_model.arrange_rows(Training.from_present_rows(rows, Y, weights, known))
     np.testing.assert_array_equal(training.rows[:, 0], [0.0, 1.0, 2.0, 2.0])
     np.testing.assert_array_equal(training.Y[:, 0], [3.0, 1.0, 0.0, 2.0])
     np.testing.assert_array_equal(training.weights, [4.0, 2.0, 1.0, 3.0])

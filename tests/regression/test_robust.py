@@ -186,9 +186,11 @@ def test_a_step_to_where_there_is_no_mode_is_taken_back(seed):
 def test_an_origin_far_away_changes_neither_the_fit_nor_its_work(monkeypatch):
     """Residuals were differences of large numbers, and 16,647 passes were made instead of 975."""
     passes = []
-    visit = problem.Passes._evaluate_at
+    visit = problem.PosteriorObjective._evaluate_at
     monkeypatch.setattr(
-        problem.Passes, "_evaluate_at", lambda self, x: (passes.append(1), visit(self, x))[1]
+        problem.PosteriorObjective,
+        "_evaluate_at",
+        lambda self, x: (passes.append(1), visit(self, x))[1],
     )
     X, y = line(share=0.2)
 

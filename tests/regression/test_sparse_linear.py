@@ -10,7 +10,7 @@ from sklearn.base import clone
 from support.for_each import for_each
 
 from posterity import SparseLinearRegression, designs, features, optimize, priors
-from posterity.regression.sparse_linear import EqualRows
+from posterity.regression.sparse_linear import EqualVarianceRows
 
 
 def data(n=120, m=12, k=1, seed=0, noise=0.3):
@@ -54,7 +54,9 @@ def test_the_columns_are_those_of_all_rows(degrees_of_freedom):
     weights = np.random.default_rng(1).uniform(0.5, 2.0, len(X))
     model = SparseLinearRegression(degrees_of_freedom=degrees_of_freedom)
     model.fit(X, Y, sample_weight=weights)
-    candidates = designs.Candidates.of(designs.MatrixColumns(X), weights, centred=True)
+    candidates = designs.CandidateColumns.from_columns(
+        designs.MatrixColumnSource(X), weights, centred=True
+    )
     prior = priors.Sparse(degrees_of_freedom, among=12)
     found = sparse_support.select_normal(candidates, Y, weights, centred=True, prior=prior)
     order = np.argsort(found.places)
@@ -68,8 +70,8 @@ def test_equal_rows_have_the_means_and_products_of_all(centred, n):
     rng = np.random.default_rng(0)
     Z, Y = rng.normal(size=(n, 4)) + 3.0, rng.normal(size=(n, 2)) - 1.0
     weights = rng.uniform(0.5, 2.0, n)
-    statistics = designs.Statistics.of(Z, Y, sample_weight=weights, shift=centred)
-    rows = EqualRows.of(statistics, centred=centred)
+    statistics = designs.Statistics.from_rows(Z, Y, sample_weight=weights, shift=centred)
+    rows = EqualVarianceRows.from_statistics(statistics, centred=centred)
     assert len(rows.Z) <= 7
     both, few = np.hstack([Z, Y]), np.hstack([rows.Z, rows.Y])
     if centred:

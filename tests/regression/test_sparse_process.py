@@ -109,7 +109,7 @@ def test_further_rows_are_taken_in():
     np.testing.assert_array_equal(model.inducing_points_, points)
     assert len(model.X_train_) == 120
     centre = y[:100].mean()  # which a fit sets, and further rows do not
-    observed = Observations.of((y - centre)[:, None])
+    observed = Observations.from_targets((y - centre)[:, None])
     again = bound.condition_on_points(model.posterior_.kernel, 0.01, HeldRows(X, observed), points)
     np.testing.assert_allclose(model.predict(X), again.mean(X)[:, 0] + centre, atol=1e-9)
     assert model.log_evidence_ == pytest.approx(again.log_evidence)

@@ -50,7 +50,7 @@ def test_staged_predictions_are_those_of_truncated_models(likelihood):
     steps = list(zip(model.staged_predict(X), model.staged_predict_dist(X), strict=True))
     assert len(steps) == model.n_units_ >= 2
     for k, (mean, dist) in enumerate(steps, start=1):
-        cut = model.truncated(k)
+        cut = model.truncate(k)
         np.testing.assert_array_equal(cut.predict(X), mean)
         np.testing.assert_array_equal(cut.predict_dist(X).variance(), dist.variance())
         assert cut.log_likelihoods_[-1] == pytest.approx(float(np.sum(dist.log_prob(y))))
@@ -66,7 +66,7 @@ def test_a_truncated_model_is_one_fitted_to_that_length(likelihood):
         ).fit(X, y)
         for k in (4, 2)
     )
-    cut = long.truncated(2)
+    cut = long.truncate(2)
     np.testing.assert_array_equal(cut.predict(X), short.predict(X))
     assert cut.likelihood_ == short.likelihood_
     assert cut.coef_.shape == (2,)

@@ -383,7 +383,7 @@ def test_kept_rows_are_those_the_model_has_seen() -> None:
     model = material.story.model
     assert rows.min() >= 4  # the first four have no target
     assert np.allclose(
-        model.inputs(material.story.frame[rows]), model.estimator_.relevance_vectors_
+        model.encode_inputs(material.story.frame[rows]), model.estimator_.relevance_vectors_
     )
     table = tables(vectors.section(material))[0]
     assert [row.cells[0] for row in table.rows] == [str(row + 1) for row in rows]

@@ -118,7 +118,7 @@ class TestNumbers:
             encoded(encoder("number", [0.0, 1e-200]), ["0", "1e149"])
 
     def test_an_error_can_be_told_its_place_in_a_longer_table(self):
-        error = tables.CellError(2, "it", "wrong.").below(4096)
+        error = tables.CellError(2, "it", "wrong.").shift_rows(4096)
         assert str(error) == "Row 4098, column 'it': wrong."
 
     def test_lengths_of_time_are_in_days(self):

@@ -51,7 +51,7 @@ def classifier(estimator=None):
 def test_rows_without_a_target_are_left_out_and_counted():
     model = regressor()
     assert (model.n_rows_, model.n_left_out_) == (72, 8)
-    y, has_target = model.outcomes(table())
+    y, has_target = model.encode_targets(table())
     np.testing.assert_array_equal(has_target, np.arange(N) % 10 != 0)
     np.testing.assert_allclose(y[has_target], PRICE[has_target], atol=0.005)
 
@@ -85,7 +85,7 @@ def test_classes_are_texts_and_probabilities_are_in_their_order():
     labels = model.predict(labelled())
     np.testing.assert_array_equal(labels, np.asarray(model.classes_)[p.argmax(axis=1)])
     assert np.mean(labels == KIND) > 0.9
-    y, has_target = model.outcomes(labelled())
+    y, has_target = model.encode_targets(labelled())
     assert has_target.all()
     np.testing.assert_array_equal(np.asarray(model.classes_)[y], KIND)
     np.testing.assert_allclose(model.predict_dist(labelled()).probabilities(), p)
@@ -96,7 +96,7 @@ def test_whole_numbers_as_classes_are_ordered_by_size_and_read_from_any_type():
     schema = tables.infer(frame, "y")
     model = tables.TableModel(DummyClassifier(), schema).fit(frame)
     assert model.classes_ == ("8", "9", "10")
-    y, has_target = model.outcomes({"y": [10.0, 8.0, None]})
+    y, has_target = model.encode_targets({"y": [10.0, 8.0, None]})
     np.testing.assert_array_equal(y, [2, 0, -1])
     np.testing.assert_array_equal(has_target, [True, True, False])
 
@@ -138,13 +138,13 @@ def test_tables_that_cannot_be_answered_are_refused_with_a_sentence(change, mess
 
 def test_targets_that_cannot_be_used_are_refused_with_a_sentence():
     with pytest.raises(tables.TableError, match="no column 'price'"):
-        regressor().outcomes(table().drop("price"))
+        regressor().encode_targets(table().drop("price"))
     with pytest.raises(tables.TableError, match="Row 1, column 'price': 'gratis'"):
-        regressor().outcomes({"price": ["gratis"]})
+        regressor().encode_targets({"price": ["gratis"]})
     with pytest.raises(
         tables.TableError, match=r"Row 2, column 'kind': 'free' is not a class .*cheap"
     ):
-        classifier().outcomes({"kind": ["dear", "free"]})
+        classifier().encode_targets({"kind": ["dear", "free"]})
     with pytest.raises(TypeError, match="predicts a number"):
         regressor().predict_proba(table())
     with pytest.raises(tables.TableError, match="No row of the table has a value for the target"):
@@ -153,7 +153,7 @@ def test_targets_that_cannot_be_used_are_refused_with_a_sentence():
 
 def test_questions_before_fit_are_refused():
     model = clone(regressor())
-    for ask in (model.predict, model.predict_dist, model.inputs, model.outcomes):
+    for ask in (model.predict, model.predict_dist, model.inputs, model.encode_targets):
         with pytest.raises(NotFittedError):
             ask(table())
 

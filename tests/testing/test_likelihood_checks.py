@@ -32,7 +32,7 @@ class Noise(likelihoods.Likelihood):
     def d3(self, y, a):
         return np.zeros(np.broadcast_shapes(np.shape(y), np.shape(a)))
 
-    def slopes(self, y, a):
+    def parameter_derivatives(self, y, a):
         value = 0.5 * np.subtract(y, a) ** 2 / self.variance - 0.5
         return value[None], -self.d1(y, a)[None], -self.d2(y, a)[None]
 
@@ -99,7 +99,9 @@ def scaled(name, factor):
             "starts outside its bounds",
         ),
         (
-            broken(slopes=lambda self, y, a: tuple(-s for s in Noise.slopes(self, y, a))),
+            broken(
+                slopes=lambda self, y, a: tuple(-s for s in Noise.parameter_derivatives(self, y, a))
+            ),
             "slopes of log_prob differ from finite differences in theta",
         ),
         (broken(step_curvature=Noise.d2), "step_curvature is not positive"),

@@ -13,8 +13,8 @@ from posterity.trees.boosting import softmax as boosting_softmax
 from posterity.trees.boosting import training as boosting_fit
 from posterity.trees.boosting import two_classes as boosting_two_classes
 from posterity.trees.boosting.catalogue import Catalogue
-from posterity.trees.boosting.screening import Counts, Screen
-from posterity.trees.boosting.softmax import Softmax
+from posterity.trees.boosting.screening import RowCounts, StepScreen
+from posterity.trees.boosting.softmax import SoftmaxRows
 from posterity.trees.boosting.two_classes import TwoClasses
 from posterity.trees.families import columns, projections
 
@@ -39,22 +39,22 @@ def rows_at(kind, y, weights, shift=None):
 
 
 def laid_out(X):
-    family = columns.Columns().fitted(X)
+    family = columns.Columns().adapt_to(X)
     places = np.arange(len(X), dtype=np.int32)
-    catalogue = Catalogue.of(family, X, places, family.catalogue())
-    return catalogue, catalogue.codes(X, places)
+    catalogue = Catalogue.from_rows(family, X, places, family.catalogue())
+    return catalogue, catalogue.encode_rows(X, places)
 
 
 def boosted(X, y, n_rounds=15, weights=None, kind=TwoClasses, **options):
     catalogue, codes = laid_out(X)
     rows = rows_at(kind, y, np.ones(len(y)) if weights is None else weights)
     n_jobs = options.pop("n_jobs", None)
-    rules = boosting.Rules(n_rounds, **options)
+    rules = boosting.BoostingRules(n_rounds, **options)
     return catalogue, boosting.boost(catalogue, codes, rows, rules, n_jobs=n_jobs)
 
 
 def screened(codes, rows, n_jobs=None):
-    with Screen.opened(codes, rows.weights, n_jobs) as screen:
+    with StepScreen.open(codes, rows.weights, n_jobs) as screen:
         return screen.gains(rows.derivatives(), rows.screening_precision)
 
 
@@ -73,7 +73,7 @@ def test_derivatives_of_two_classes_are_those_of_their_log_probability():
 
 def test_derivatives_of_many_classes_are_those_of_their_log_probability():
     X, y = problem(n_classes=4)
-    rows = rows_at(Softmax, y, np.ones(300), X[:, 0])
+    rows = rows_at(SoftmaxRows, y, np.ones(300), X[:, 0])
     p = softmax(rows.latents, axis=1)
     share = 3.0 / 4.0
     for c, (slopes, curvatures) in enumerate(rows.derivatives()):
@@ -85,7 +85,7 @@ def test_derivatives_of_many_classes_are_those_of_their_log_probability():
 
 def test_latent_values_beyond_the_exponent_have_finite_log_probabilities():
     y = np.array([0.0, 1.0, 1.0, 0.0])
-    for kind in (TwoClasses, Softmax):
+    for kind in (TwoClasses, SoftmaxRows):
         rows = rows_at(kind, y, np.ones(4))
         L = rows.latents.shape[1]
         push = np.full((2, L), 2000.0) * [[-1.0], [1.0]] * np.linspace(-1.0, 1.0, max(L, 2))[-L:]
@@ -97,7 +97,7 @@ def test_latent_values_beyond_the_exponent_have_finite_log_probabilities():
 # Screening
 
 
-@for_each(("kind", "n_classes"), [(TwoClasses, 2), (Softmax, 2), (Softmax, 5)])
+@for_each(("kind", "n_classes"), [(TwoClasses, 2), (SoftmaxRows, 2), (SoftmaxRows, 5)])
 @for_each("weighted", [False, True])
 @for_each("n_columns", [3, 9])
 def test_gains_are_those_of_one_newton_step(kind, n_classes, weighted, n_columns):
@@ -119,7 +119,7 @@ def test_screening_a_softmax_of_two_classes_is_screening_two_classes():
     X, y = problem()
     _, codes = laid_out(X)
     binary, both = (
-        screened(codes, rows_at(kind, y, np.ones(300))) for kind in (TwoClasses, Softmax)
+        screened(codes, rows_at(kind, y, np.ones(300))) for kind in (TwoClasses, SoftmaxRows)
     )
     np.testing.assert_allclose(binary, both, rtol=1e-6, atol=1e-7)
 
@@ -128,7 +128,7 @@ def test_sums_have_room_however_large_weights_are():
     rng = np.random.default_rng(0)
     slopes, curvatures = rng.normal(size=50), rng.exponential(size=50)
     for weights in (np.full(50, 2.0**27), np.full(50, 5e6), np.full(50, 1e-200), np.ones(50)):
-        words, g_unit, h_unit = Counts.of(weights).packed(slopes, curvatures)
+        words, g_unit, h_unit = RowCounts.from_weights(weights).pack(slopes, curvatures)
         total = int(np.sum(words))
         G, H = (total >> 32) * g_unit, (total & (2**32 - 1)) * h_unit
         np.testing.assert_allclose(G, weights @ slopes, rtol=1e-6)
@@ -152,7 +152,7 @@ def test_threads_screen_the_same(monkeypatch):
     X, y = problem(n_columns=11)
     _, codes = laid_out(X)
     rows = rows_at(TwoClasses, y, np.ones(300))
-    with Screen.opened(codes, rows.weights, 3) as screen:
+    with StepScreen.open(codes, rows.weights, 3) as screen:
         assert len(screen.blocks) == 3
     np.testing.assert_array_equal(screened(codes, rows, 3), screened(codes, rows, 1))
 
@@ -176,7 +176,7 @@ def test_the_values_of_both_sides_are_most_probable(weighted):
 def test_the_values_of_many_classes_are_most_probable(n_classes):
     X, y = problem(n_classes=n_classes)
     weights = np.random.default_rng(1).exponential(size=300)
-    rows = rows_at(Softmax, y, weights, X[:, 0])
+    rows = rows_at(SoftmaxRows, y, weights, X[:, 0])
     left = X[:, 1] <= 0.3
     for side, values in zip((left, ~left), rows.optimum(left), strict=True):
 
@@ -191,7 +191,7 @@ def test_the_values_of_many_classes_are_most_probable(n_classes):
         assert np.sum(values) == pytest.approx(0.0, abs=1e-9)
 
 
-@for_each("kind", [TwoClasses, Softmax])
+@for_each("kind", [TwoClasses, SoftmaxRows])
 def test_a_side_of_one_class_has_a_finite_value_and_an_empty_side_none(kind):
     y = np.array([0.0] * 40 + [1.0] * 10)
     rows = rows_at(kind, y, np.ones(50))
@@ -203,7 +203,7 @@ def test_a_side_of_one_class_has_a_finite_value_and_an_empty_side_none(kind):
 
 def test_rows_far_on_the_wrong_side_are_brought_back():
     y = np.array([1.0, 1.0, 0.0, 0.0])
-    for kind in (TwoClasses, Softmax):
+    for kind in (TwoClasses, SoftmaxRows):
         rows = rows_at(kind, y, np.ones(4))
         L = rows.latents.shape[1]
         rows.move(y == 0.0, np.array([[-15.0, 15.0], [15.0, -15.0]])[:, -L:] / L)
@@ -211,9 +211,9 @@ def test_rows_far_on_the_wrong_side_are_brought_back():
         assert rows.log_likelihood() > -1.0
 
 
-@pytest.mark.parametrize("kind", [TwoClasses, Softmax])
+@pytest.mark.parametrize("kind", [TwoClasses, SoftmaxRows])
 def test_steps_that_are_far_too_long_are_taken_back(kind, monkeypatch):
-    module = boosting_softmax if kind is Softmax else boosting_two_classes
+    module = boosting_softmax if kind is SoftmaxRows else boosting_two_classes
     monkeypatch.setattr(module, "LARGEST_STEP", 1e9)
     monkeypatch.setattr(boosting_two_classes, "_optimum", boosting_two_classes._optimum.py_func)
     y = np.array([0.0, 0.0, 1.0, 1.0] * 5)
@@ -229,7 +229,7 @@ def test_steps_that_are_far_too_long_are_taken_back(kind, monkeypatch):
 def test_many_classes_with_diagonal_curvatures_reach_nearly_the_same(monkeypatch):
     X, y = problem(n_classes=6)
     left = X[:, 0] <= 0.3
-    rows = rows_at(Softmax, y, np.ones(300))
+    rows = rows_at(SoftmaxRows, y, np.ones(300))
     exact = rows.gain(left, rows.optimum(left))
     monkeypatch.setattr(boosting_softmax, "_MANY_CLASSES", 5)
     values = rows.optimum(left)
@@ -240,7 +240,7 @@ def test_many_classes_with_diagonal_curvatures_reach_nearly_the_same(monkeypatch
 # Rounds
 
 
-@for_each(("kind", "n_classes"), [(TwoClasses, 2), (Softmax, 4)])
+@for_each(("kind", "n_classes"), [(TwoClasses, 2), (SoftmaxRows, 4)])
 @for_each("selection", ["one_step", "full"])
 @for_each("learning_rate", [1.0, 0.2])
 def test_every_round_raises_the_log_likelihood(kind, n_classes, selection, learning_rate):
@@ -282,7 +282,7 @@ def test_training_is_that_of_the_textbook():
     np.testing.assert_allclose(found.steps.latents(catalogue.family, X)[:, 0], a, atol=1e-8)
 
 
-@for_each(("kind", "n_classes"), [(TwoClasses, 2), (Softmax, 4)])
+@for_each(("kind", "n_classes"), [(TwoClasses, 2), (SoftmaxRows, 4)])
 def test_steps_say_where_training_ended(kind, n_classes):
     X, y = problem(n_classes=n_classes)
     X[::9, 1] = np.nan
@@ -298,7 +298,7 @@ def test_steps_say_where_training_ended(kind, n_classes):
 def test_a_softmax_of_two_classes_is_the_model_of_two_classes():
     X, y = problem()
     catalogue, binary = boosted(X, y, 40)
-    _, both = boosted(X, y, 40, kind=Softmax)
+    _, both = boosted(X, y, 40, kind=SoftmaxRows)
     np.testing.assert_array_equal(binary.steps.tests, both.steps.tests)
     np.testing.assert_array_equal(binary.steps.thresholds, both.steps.thresholds)
     p1 = expit(binary.steps.latents(catalogue.family, X)[:, 0])
@@ -312,7 +312,7 @@ def test_the_first_rounds_of_a_long_training_are_a_short_one():
     _, short = boosted(X, y, 7)
     for name in ("tests", "thresholds", "values", "gains"):
         np.testing.assert_array_equal(
-            getattr(long.steps.truncated(7), name), getattr(short.steps, name)
+            getattr(long.steps.truncate(7), name), getattr(short.steps, name)
         )
 
 
@@ -321,7 +321,7 @@ def test_the_choice_by_one_newton_step_is_nearly_the_full_one():
     _, codes = laid_out(X)
     rows, ratios = rows_at(TwoClasses, y, np.ones(120)), []
     for _ in range(12):
-        with Screen.opened(codes, rows.weights, None) as screen:
+        with StepScreen.open(codes, rows.weights, None) as screen:
             quick, full = (
                 codes[test] <= code
                 for test, code in (
@@ -340,7 +340,7 @@ def test_the_best_of_all_is_chosen_by_full_optimisation():
     X, y = problem(n=50, n_columns=2)
     _, codes = laid_out(X)
     rows = rows_at(TwoClasses, y, np.ones(50))
-    with Screen.opened(codes, rows.weights, None) as screen:
+    with StepScreen.open(codes, rows.weights, None) as screen:
         test, code = boosting._find_best_by_optimum(screen, rows)
     best = rows.gain(codes[test] <= code, rows.optimum(codes[test] <= code))
     for row in codes:
@@ -348,7 +348,7 @@ def test_the_best_of_all_is_chosen_by_full_optimisation():
             assert rows.gain(row <= c, rows.optimum(row <= c)) <= best
 
 
-@for_each(("kind", "n_classes"), [(TwoClasses, 2), (Softmax, 3)])
+@for_each(("kind", "n_classes"), [(TwoClasses, 2), (SoftmaxRows, 3)])
 def test_a_whole_weight_trains_as_repeated_rows(kind, n_classes):
     X, y = problem(n=80, n_classes=n_classes)
     X = np.round(X, 1)
@@ -391,9 +391,9 @@ def test_codes_of_a_family_that_answers_with_numbers_agree_with_its_thresholds()
     X, _ = problem(n=400, n_columns=2)
     X[::11, 0] = np.nan
     places = np.arange(0, 400, 3, dtype=np.int32)
-    family = projections.Orientations(n_angles=20).fitted(X)
-    catalogue = Catalogue.of(family, X, places, family.catalogue(), n_offsets=40)
-    codes = catalogue.codes(X, places)
+    family = projections.Orientations(n_angles=20).adapt_to(X)
+    catalogue = Catalogue.from_rows(family, X, places, family.catalogue(), n_offsets=40)
+    codes = catalogue.encode_rows(X, places)
     nodes = np.zeros(len(places), dtype=np.int32)
     answers = family.respond(X, places, catalogue.tests[None], nodes)
     assert codes.shape == (20, len(places))
@@ -405,10 +405,10 @@ def test_codes_of_a_family_that_answers_with_numbers_agree_with_its_thresholds()
 
 def test_few_thresholds_lie_evenly_among_the_answers():
     X = np.random.default_rng(0).normal(size=(2000, 2))
-    family = projections.Orientations(n_angles=4).fitted(X)
+    family = projections.Orientations(n_angles=4).adapt_to(X)
     places = np.arange(2000, dtype=np.int32)
-    catalogue = Catalogue.of(family, X, places, family.catalogue(), n_offsets=9)
-    for codes in catalogue.codes(X, places):
+    catalogue = Catalogue.from_rows(family, X, places, family.catalogue(), n_offsets=9)
+    for codes in catalogue.encode_rows(X, places):
         counts = np.bincount(codes)
         assert len(counts) == 10
         assert counts.min() > 60
@@ -419,15 +419,17 @@ def test_few_thresholds_lie_evenly_among_the_answers():
 
 def test_held_out_rows_choose_the_number_of_rounds_and_all_rows_are_used():
     X, y = problem(n=400)
-    options = boosting_fit.Options(boosting.Rules(200, patience=5), validation_fraction=0.3)
+    options = boosting_fit.BoostingOptions(
+        boosting.BoostingRules(200, patience=5), validation_fraction=0.3
+    )
     weights, rng = np.ones(400), np.random.default_rng
-    found = boosting_fit.fit(columns.Columns(), X, y, weights, options, rng(0))
+    found = boosting_fit.fit_boosted_steps(columns.Columns(), X, y, weights, options, rng(0))
     best = int(np.argmax(found.scores))
     assert 0 < len(found.boosted.steps) == best < 200
     assert len(found.scores) == best + 5 + 1
     assert "held out" in found.boosted.stop_reason
-    plain = boosting_fit.Options(boosting.Rules(best))
-    again = boosting_fit.fit(columns.Columns(), X, y, weights, plain, rng(1))
+    plain = boosting_fit.BoostingOptions(boosting.BoostingRules(best))
+    again = boosting_fit.fit_boosted_steps(columns.Columns(), X, y, weights, plain, rng(1))
     np.testing.assert_array_equal(found.boosted.steps.values, again.boosted.steps.values)
     np.testing.assert_allclose(found.boosted.log_likelihood, again.boosted.log_likelihood)
 
@@ -436,8 +438,13 @@ def test_a_row_of_weight_zero_is_absent():
     X, y = problem(n=100)
     weights = np.r_[np.ones(60), np.zeros(40)]
     X[60:] = 1e9
-    options, rng = boosting_fit.Options(boosting.Rules(10)), np.random.default_rng(0)
-    found = boosting_fit.fit(columns.Columns(), X, y, weights, options, rng)
-    alone = boosting_fit.fit(columns.Columns(), X[:60], y[:60], np.ones(60), options, rng)
+    options, rng = (
+        boosting_fit.BoostingOptions(boosting.BoostingRules(10)),
+        np.random.default_rng(0),
+    )
+    found = boosting_fit.fit_boosted_steps(columns.Columns(), X, y, weights, options, rng)
+    alone = boosting_fit.fit_boosted_steps(
+        columns.Columns(), X[:60], y[:60], np.ones(60), options, rng
+    )
     np.testing.assert_array_equal(found.boosted.steps.thresholds, alone.boosted.steps.thresholds)
     np.testing.assert_array_equal(found.boosted.steps.values, alone.boosted.steps.values)

@@ -12,12 +12,12 @@ from posterity.trees.families.columns import Columns
 from posterity.trees.forests import class_tuning
 from posterity.trees.forests.class_forest import fit_classes
 from posterity.trees.forests.class_leaves import ClassLeaves
-from posterity.trees.forests.class_tuning import Counts, Unseen
-from posterity.trees.forests.forest import Plan
+from posterity.trees.forests.class_tuning import LeafCounts, UnseenRows
+from posterity.trees.forests.forest import ForestPlan
 from posterity.trees.growth import fern, growing
-from posterity.trees.growth.class_splits import Classes
+from posterity.trees.growth.class_splits import ClassCriterion
 
-RULES = growing.Rules(n_tests=2)
+RULES = growing.GrowthRules(n_tests=2)
 
 
 def problem(n=150, seed=0):
@@ -27,8 +27,8 @@ def problem(n=150, seed=0):
 
 
 def fitted(X, y, n_classes=3, weights=None, seed=0, family=None, **plan):
-    full = Plan(**{"n_trees": 12, "rules": RULES, **plan})
-    known = (family or Columns()).fitted(X)
+    full = ForestPlan(**{"n_trees": 12, "rules": RULES, **plan})
+    known = (family or Columns()).adapt_to(X)
     return fit_classes(known, X, y, weights, n_classes, full, np.random.default_rng(seed))
 
 
@@ -74,8 +74,8 @@ def test_leaves_count_the_rows_that_come_to_them():
 def test_a_whole_weight_is_as_many_rows_where_nothing_is_drawn():
     X, y = problem(60)
     w = np.random.default_rng(1).integers(0, 4, size=60)
-    family = Columns().fitted(X)
-    plan = Plan(6, RULES, bootstrap=False)
+    family = Columns().adapt_to(X)
+    plan = ForestPlan(6, RULES, bootstrap=False)
     weighted = fit_classes(family, X, y, w.astype(float), 3, plan, np.random.default_rng(0))
     rows = np.repeat(np.arange(60), w)
     repeated = fit_classes(family, X[rows], y[rows], None, 3, plan, np.random.default_rng(0))
@@ -100,9 +100,9 @@ def test_rows_are_judged_by_trees_that_have_not_seen_them(grown):
     s, beta = forest.concentration, forest.sharpness
     each = (counts + s * forest.base) / (counts.sum(axis=1, keepdims=True) + s)
     total, used = np.zeros((150, 3)), np.zeros(150)
-    plan = Plan(12, RULES)
+    plan = ForestPlan(12, RULES)
     for leaf, child in zip(forest.apply(X).T, rng.spawn(12), strict=True):
-        out = np.setdiff1d(np.arange(150), plan.draw(np.ones(150), child).places)
+        out = np.setdiff1d(np.arange(150), plan.draw_rows(np.ones(150), child).places)
         total[out] += each[leaf[out]]
         used[out] += 1
     A = beta * np.log(total / used[:, None])
@@ -125,8 +125,8 @@ def test_rows_that_are_alike_do_not_vouch_for_each_other_where_groups_are_known(
     groups = np.repeat(np.arange(40, dtype=np.int32), 8)
     X = rng.normal(size=(40, 4))[groups] + 1e-3 * rng.normal(size=(320, 4))
     y = rng.integers(2, size=40).astype(np.int32)[groups]  # nothing to learn but the groups
-    plan = Plan(30, RULES)
-    family = Columns().fitted(X)
+    plan = ForestPlan(30, RULES)
+    family = Columns().adapt_to(X)
     alone, together = (
         fit_classes(family, X, y, None, 2, plan, np.random.default_rng(0), which)
         for which in (None, groups)
@@ -159,7 +159,7 @@ def test_the_saved_forest_holds_nothing_that_can_be_worked_out_again(grown):
 
 def test_ferns_and_projections_make_forests_too():
     X, y = problem(300)
-    ferns = fitted(X, y, grow=fern.grow_fern, rules=growing.Rules(n_tests=5, max_depth=4))
+    ferns = fitted(X, y, grow=fern.grow_fern, rules=growing.GrowthRules(n_tests=5, max_depth=4))
     assert ferns.oob_accuracy > 0.45
     oblique = fitted(X, y, family=projections.Differences())
     assert oblique.oob_accuracy > 0.45
@@ -186,7 +186,7 @@ def test_ten_thousand_classes_are_counted_where_they_occur():
     y = np.arange(4000, dtype=np.int32) % 10_000
     X = y[:, None] / 100.0 + 0.001 * rng.random((4000, 3))
     tracemalloc.start()
-    fit = fitted(X, y, 10_000, n_trees=3, rules=growing.Rules(n_tests=2, max_depth=14))
+    fit = fitted(X, y, 10_000, n_trees=3, rules=growing.GrowthRules(n_tests=2, max_depth=14))
     fit.forest.average(X[:50])
     assert tracemalloc.get_traced_memory()[1] < 3e8
     tracemalloc.stop()
@@ -195,11 +195,13 @@ def test_ten_thousand_classes_are_counted_where_they_occur():
 def scores(seed=0, own=False):
     rng = np.random.default_rng(seed)
     leaf, target = rng.integers(9, size=200), rng.integers(3, size=200)
-    leaves = ClassLeaves.of(leaf, target, rng.integers(1, 5, size=200).astype(float), 9, 3)
+    leaves = ClassLeaves.from_rows(leaf, target, rng.integers(1, 5, size=200).astype(float), 9, 3)
     found = np.where(rng.random((6, 40)) < 0.4, rng.integers(9, size=(6, 40)), -1)
     w = rng.random(40)
-    unseen = Unseen(found.astype(np.int32), rng.integers(3, size=40).astype(np.int32), w, own * w)
-    return Counts.of(leaves, rng.dirichlet(np.ones(3))), unseen, leaves
+    unseen = UnseenRows(
+        found.astype(np.int32), rng.integers(3, size=40).astype(np.int32), w, own * w
+    )
+    return LeafCounts.from_leaves(leaves, rng.dirichlet(np.ones(3))), unseen, leaves
 
 
 @for_each("own", [False, True])
@@ -229,7 +231,7 @@ def test_a_row_is_taken_out_of_its_own_leaves():
 def test_learned_parameters_are_the_best_within_their_range():
     counts, unseen, _ = scores()
     full = replace(unseen, found=np.abs(unseen.found))  # every row is left out by some tree
-    s, beta = class_tuning.learn(counts, full, None, None)
+    s, beta = class_tuning.learn_class_tuning(counts, full, None, None)
     best = counts.loss(full, np.log([s, beta]))[0]
     grid = [[a, b] for a in np.geomspace(0.03, 30, 15) for b in np.geomspace(0.5, 20, 15)]
     assert best <= min(counts.loss(full, np.log(point))[0] for point in grid) + 1e-6
@@ -239,18 +241,18 @@ def test_trees_of_a_forest_split_by_evidence():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 3))
     codes = rng.integers(3, size=300).astype(np.int32)  # nothing to learn
-    family = Columns().fitted(X)
-    plan = Plan(n_trees=1, rules=growing.Rules(3, max_depth=1), bootstrap=False)
+    family = Columns().adapt_to(X)
+    plan = ForestPlan(n_trees=1, rules=growing.GrowthRules(3, max_depth=1), bootstrap=False)
     tree = fit_classes(family, X, codes, None, 3, plan, np.random.default_rng(0)).forest.trees
     gains = [
         growing.grow(
             family,
-            family.prepared(X),
+            family.prepare_rows(X),
             np.arange(300, dtype=np.int32),
             codes,
             np.ones(300),
-            Classes(3, prior_weight),
-            growing.Rules(3, max_depth=1),
+            ClassCriterion(3, prior_weight),
+            growing.GrowthRules(3, max_depth=1),
             np.random.default_rng(0).spawn(1)[0],
         ).tree.gains[0]
         for prior_weight in (1.0, 0.0)

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from posterity.trees.forests.class_average import Tables
+from posterity.trees.forests.class_average import LeafTables
 from posterity.trees.forests.class_leaves import ClassLeaves
 
 
@@ -20,7 +20,7 @@ def brute(leaf, target, weights, n_leaves=40, n_classes=6):
 
 def test_counts_are_those_of_a_dense_table():
     data = some()
-    leaves = ClassLeaves.of(*data, 40, 6)
+    leaves = ClassLeaves.from_rows(*data, 40, 6)
     np.testing.assert_array_equal(leaves.dense(), brute(*data))
     np.testing.assert_array_equal(leaves.totals(), brute(*data).sum(axis=1))
     assert (leaves.counts > 0).all()
@@ -30,23 +30,23 @@ def test_counts_are_those_of_a_dense_table():
 
 def test_streams_add_up_to_one_count():
     whole, cut = some(), 200
-    first = ClassLeaves.of(*(part[:cut] for part in whole), 40, 6)
-    second = ClassLeaves.of(*(part[cut:] for part in whole), 40, 6)
-    expected, found = ClassLeaves.of(*whole, 40, 6), first.added(second)
+    first = ClassLeaves.from_rows(*(part[:cut] for part in whole), 40, 6)
+    second = ClassLeaves.from_rows(*(part[cut:] for part in whole), 40, 6)
+    expected, found = ClassLeaves.from_rows(*whole, 40, 6), first.add(second)
     for name in ("sizes", "classes", "counts"):
         np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
 
 
 def test_leaves_of_several_trees_are_numbered_through():
-    parts = [ClassLeaves.of(*some(seed), 40, 6) for seed in range(3)]
+    parts = [ClassLeaves.from_rows(*some(seed), 40, 6) for seed in range(3)]
     expected = np.concatenate([part.dense() for part in parts])
-    np.testing.assert_array_equal(ClassLeaves.joined(parts).dense(), expected)
+    np.testing.assert_array_equal(ClassLeaves.join(parts).dense(), expected)
 
 
 def test_counts_take_the_smallest_type_that_holds_them():
     def kind(weight, target=0):
         one = np.zeros(1, dtype=np.int32)
-        return ClassLeaves.of(one, one + target, np.array([weight]), 1, 70_000)
+        return ClassLeaves.from_rows(one, one + target, np.array([weight]), 1, 70_000)
 
     kinds = [kind(w).counts.dtype for w in (255.0, 256.0, 70_000.0, 0.5, 1e12)]
     assert kinds == [np.uint8, np.uint16, np.uint32, np.float64, np.float64]
@@ -64,10 +64,10 @@ def sharpness(request):
 
 def test_average_is_the_mean_of_smoothed_leaves(sharpness):
     rng = np.random.default_rng(1)
-    leaves, base, s = ClassLeaves.of(*some(), 41, 6), rng.dirichlet(np.ones(6)), 0.7
+    leaves, base, s = ClassLeaves.from_rows(*some(), 41, 6), rng.dirichlet(np.ones(6)), 0.7
     found = rng.integers(41, size=(9, 30)).astype(np.int32)  # leaf 40 is empty
     log_p = np.empty((30, 6))
-    epistemic = Tables.of(leaves, base, s).log_average(found, sharpness, log_p)
+    epistemic = LeafTables.from_leaves(leaves, base, s).log_average(found, sharpness, log_p)
     counts = leaves.dense()
     each = (counts + s * base) / (counts.sum(axis=1, keepdims=True) + s)
     mean = each[found].mean(axis=0)
@@ -82,7 +82,9 @@ def test_average_is_the_mean_of_smoothed_leaves(sharpness):
 
 
 def test_one_tree_does_not_disagree_with_itself():
-    leaves, found = ClassLeaves.of(*some(), 40, 6), np.arange(40, dtype=np.int32)[None]
+    leaves, found = ClassLeaves.from_rows(*some(), 40, 6), np.arange(40, dtype=np.int32)[None]
     log_p = np.empty((40, 6))
-    epistemic = Tables.of(leaves, np.full(6, 1 / 6), 1.0).log_average(found, 1.0, log_p)
+    epistemic = LeafTables.from_leaves(leaves, np.full(6, 1 / 6), 1.0).log_average(
+        found, 1.0, log_p
+    )
     np.testing.assert_allclose(epistemic, 0.0, atol=1e-12)

@@ -9,7 +9,7 @@ from scipy.special import gammaln
 from support.for_each import for_each
 
 from posterity.trees.growth import partition
-from posterity.trees.growth.class_splits import Classes
+from posterity.trees.growth.class_splits import ClassCriterion
 
 N_CLASSES = 50
 
@@ -26,8 +26,8 @@ def _problem(rng, sizes, n_classes, n_codes, *, whole=True, missing=0.1):
 
 def _found(problem, min_samples_leaf):
     codes, target, weights, start = problem
-    search = Classes(N_CLASSES).started(target, weights)
-    return search.of_nodes(codes, target, weights, start, min_samples_leaf)
+    search = ClassCriterion(N_CLASSES).start_search(target, weights)
+    return search.split_nodes(codes, target, weights, start, min_samples_leaf)
 
 
 @for_each("whole", [True, False])
@@ -129,8 +129,8 @@ def test_the_split_of_a_level_is_the_best_for_all_nodes_together(
             for a in range(4)
         )
 
-    search = Classes(N_CLASSES).started(target, weights)
-    split = search.of_level(codes, target, weights, start, min_samples_leaf)
+    search = ClassCriterion(N_CLASSES).start_search(target, weights)
+    split = search.split_level(codes, target, weights, start, min_samples_leaf)
     chosen, best = tree_oracles.best_split(codes, min_samples_leaf, weights, value)
     assert (split.test, split.code) == chosen
     assert split.gain == pytest.approx(best - value(np.full(len(target), True)), abs=1e-8)
@@ -139,10 +139,12 @@ def test_the_split_of_a_level_is_the_best_for_all_nodes_together(
 def test_a_level_of_pure_nodes_is_closed_and_one_of_equal_rows_has_no_split():
     codes = np.zeros((1, 4), dtype=np.uint8)
     target = np.array([0, 0, 1, 1], dtype=np.int32)
-    search = Classes(2).started(target, np.ones(4))
-    pure = search.of_level(codes, target, np.ones(4), np.array([0, 2, 4]), 1.0)
+    search = ClassCriterion(2).start_search(target, np.ones(4))
+    pure = search.split_level(codes, target, np.ones(4), np.array([0, 2, 4]), 1.0)
     assert pure.test == partition.CLOSED
-    assert search.of_level(codes, target, np.ones(4), np.array([0, 4]), 1.0).test == partition.NONE
+    assert (
+        search.split_level(codes, target, np.ones(4), np.array([0, 4]), 1.0).test == partition.NONE
+    )
 
 
 def _evidence(target, weights, prior_weight):
@@ -159,8 +161,8 @@ def test_with_a_prior_the_split_gains_most_evidence(n_classes, n_codes, prior_we
     rng = np.random.default_rng(n_classes)
     problem = _problem(rng, [3, 9, 30, 80, 400], n_classes, n_codes, whole=whole, missing=0.0)
     codes, target, weights, start = problem
-    search = Classes(N_CLASSES, prior_weight).started(target, weights)
-    splits = search.of_nodes(codes, target, weights, start, 1.0)
+    search = ClassCriterion(N_CLASSES, prior_weight).start_search(target, weights)
+    splits = search.split_nodes(codes, target, weights, start, 1.0)
     for a, (s, e) in enumerate(itertools.pairwise(start)):
         if splits.test[a] < 0:
             continue
@@ -185,9 +187,9 @@ def test_a_level_with_a_prior_gains_most_evidence():
         return sum(_evidence(target[m], weights[m], 1.0) for m in own)
 
     split = (
-        Classes(N_CLASSES, 1.0)
-        .started(target, weights)
-        .of_level(codes, target, weights, start, 1.0)
+        ClassCriterion(N_CLASSES, 1.0)
+        .start_search(target, weights)
+        .split_level(codes, target, weights, start, 1.0)
     )
     chosen, best = tree_oracles.best_split(codes, 1.0, weights, value)
     assert (split.test, split.code) == chosen

@@ -99,7 +99,7 @@ def test_boosted_steps_of_a_fit_are_consistent(family):
     )
     model.check_consistency()
     model.fit(X, Y).check_consistency()
-    model.truncated(0).check_consistency()
+    model.truncate(0).check_consistency()
 
 
 @for_each("cls", [posterity.RandomForestClassifier, posterity.LogitBoostClassifier])
@@ -186,7 +186,7 @@ def test_edges_that_no_code_can_count_are_refused():
 
 @for_each("counted", [np.full(6, 255), np.full(6, -1), np.zeros(6), np.zeros(2, int)])
 def test_edges_counted_wrongly_are_refused(counted):
-    family = trees.Columns().fitted(HOLED)
+    family = trees.Columns().adapt_to(HOLED)
     object.__setattr__(family, "_n_edges", counted)
     with pytest.raises(ValueError, match="edges"):
         family.check_consistency()
@@ -251,7 +251,7 @@ def test_forests_of_classes_whose_parts_do_not_fit_are_refused():
 def bad_normal_forests():
     grown = numbers().forest_
     leaves = grown.leaves
-    yield {"leaves": leaves.taken(np.arange(leaves.n_leaves - 1))}
+    yield {"leaves": leaves.take(np.arange(leaves.n_leaves - 1))}
     yield {"leaves": changed(leaves, mean=leaves.mean[:, 0])}
     yield {"leaves": changed(leaves, square=leaves.square[:, :1])}
     yield {"leaves": changed(leaves, count=leaves.count[1:])}

@@ -103,7 +103,7 @@ def test_prepared_rows_decide_as_the_rows_themselves(family, P, J, answer):
     fitted = family.fitted(X)
     places, tests, which = _asked(fitted)
     numbers = fitted.respond(X, places, tests, which)
-    prepared = fitted.respond(fitted.prepared(X), places, tests, which)
+    prepared = fitted.respond(fitted.prepare_rows(X), places, tests, which)
     assert prepared.shape == numbers.shape
     if prepared.dtype == np.float64:
         assert fitted.cuts(tests[0]) is None
@@ -205,8 +205,8 @@ def test_families_are_values(family, P, J, answer):
 
 def test_families_that_differ_are_not_equal():
     families = [family for family, *_ in FAMILIES]
-    families += [family.fitted(X) for family in families if family.is_of_columns]
-    families += [family.fitted(2 * X[:, :3]) for family in families[:7]]
+    families += [family.adapt_to(X) for family in families if family.is_of_columns]
+    families += [family.adapt_to(2 * X[:, :3]) for family in families[:7]]
     for i, one in enumerate(families):
         assert [one == other for other in families].count(True) == 1
         assert one == families[i]

@@ -6,10 +6,10 @@ import tree_oracles
 from support.for_each import for_each
 
 from posterity.trees.families.projections import Projections
-from posterity.trees.growth.class_splits import Classes
+from posterity.trees.growth.class_splits import ClassCriterion
 from posterity.trees.growth.fern import grow_fern
-from posterity.trees.growth.growing import Rules, grow
-from posterity.trees.growth.normal_splits import Normals
+from posterity.trees.growth.growing import GrowthRules, grow
+from posterity.trees.growth.normal_splits import NormalCriterion
 
 
 def _data(n=400, D=5, C=4, seed=0):
@@ -24,7 +24,7 @@ def _data(n=400, D=5, C=4, seed=0):
 def test_a_fern_is_a_complete_tree_with_one_test_and_threshold_a_level(codes):
     X, y = _data()
     family, fern = tree_oracles.grown(
-        grow_fern, X, y, Classes(4), Rules(3, max_depth=5), codes=codes
+        grow_fern, X, y, ClassCriterion(4), GrowthRules(3, max_depth=5), codes=codes
     )
     assert fern.tree.n_leaves == 32
     assert len(fern.tree.thresholds) == 31
@@ -38,7 +38,7 @@ def test_a_fern_is_a_complete_tree_with_one_test_and_threshold_a_level(codes):
 def test_leaves_are_numbered_by_the_answers_first_test_first():
     X, y = _data()
     X = np.nan_to_num(X)
-    _, fern = tree_oracles.grown(grow_fern, X, y, Classes(4), Rules(3, max_depth=3))
+    _, fern = tree_oracles.grown(grow_fern, X, y, ClassCriterion(4), GrowthRules(3, max_depth=3))
     nodes = [0, 1, 3]
     answers = X[:, fern.tree.tests[nodes, 0]] > fern.tree.thresholds[nodes]
     assert np.array_equal(answers @ [4, 2, 1], fern.leaf)
@@ -47,13 +47,13 @@ def test_leaves_are_numbered_by_the_answers_first_test_first():
 def test_ferns_of_numbers_find_their_leaves_again():
     X, y = _data()
     X = np.nan_to_num(X)
-    for criterion in (Normals(), Normals(own_variance=False)):
+    for criterion in (NormalCriterion(), NormalCriterion(own_variance=False)):
         family, fern = tree_oracles.grown(
             grow_fern,
             X,
             X[:, :2] + y[:, None],
             criterion,
-            Rules(3, max_depth=4),
+            GrowthRules(3, max_depth=4),
             family=Projections(),
             codes=False,
         )
@@ -64,9 +64,11 @@ def test_ferns_of_numbers_find_their_leaves_again():
 def test_a_fern_of_one_level_is_a_tree_of_one_level():
     X, y = _data()
     _, fern = tree_oracles.grown(
-        grow_fern, X, y, Classes(4), Rules(4, max_depth=1, min_samples_leaf=3)
+        grow_fern, X, y, ClassCriterion(4), GrowthRules(4, max_depth=1, min_samples_leaf=3)
     )
-    _, tree = tree_oracles.grown(grow, X, y, Classes(4), Rules(4, max_depth=1, min_samples_leaf=3))
+    _, tree = tree_oracles.grown(
+        grow, X, y, ClassCriterion(4), GrowthRules(4, max_depth=1, min_samples_leaf=3)
+    )
     assert np.array_equal(fern.leaf, tree.leaf)
     assert np.array_equal(fern.tree.thresholds, tree.tree.thresholds)
     assert np.allclose(fern.tree.gains, tree.tree.gains)
@@ -74,7 +76,7 @@ def test_a_fern_of_one_level_is_a_tree_of_one_level():
 
 def test_gains_add_up_to_what_the_fern_gains():
     X, y = _data()
-    _, fern = tree_oracles.grown(grow_fern, X, y, Classes(4), Rules(3, max_depth=6))
+    _, fern = tree_oracles.grown(grow_fern, X, y, ClassCriterion(4), GrowthRules(3, max_depth=6))
     ones = np.ones(len(y))
     leaves = [fern.leaf == l for l in np.unique(fern.leaf)]
     after = sum(tree_oracles.class_log_likelihood(y[l], ones[l], 4) for l in leaves)
@@ -84,9 +86,13 @@ def test_gains_add_up_to_what_the_fern_gains():
 
 def test_a_fern_stops_where_all_its_leaves_are_pure_and_where_no_test_parts_the_rows():
     y = np.repeat([0, 1], 10).astype(np.int32)
-    _, pure = tree_oracles.grown(grow_fern, y[:, None] + 0.0, y, Classes(2), Rules(1, max_depth=9))
+    _, pure = tree_oracles.grown(
+        grow_fern, y[:, None] + 0.0, y, ClassCriterion(2), GrowthRules(1, max_depth=9)
+    )
     assert pure.tree.n_leaves == 2
-    _, flat = tree_oracles.grown(grow_fern, np.zeros((20, 1)), y, Classes(2), Rules(1, max_depth=9))
+    _, flat = tree_oracles.grown(
+        grow_fern, np.zeros((20, 1)), y, ClassCriterion(2), GrowthRules(1, max_depth=9)
+    )
     assert flat.tree.n_leaves == 1
     assert flat.tree.roots.tolist() == [-1]
     assert flat.tree.tests.shape == (0, 1)
@@ -96,17 +102,19 @@ def test_levels_that_find_nothing_are_tried_again():
     X = np.zeros((8, 30))
     X[4:, 17] = 1.0
     y = np.repeat([0, 1], 4).astype(np.int32)
-    _, fern = tree_oracles.grown(grow_fern, X, y, Classes(2), Rules(1, max_depth=2, max_tries=1000))
+    _, fern = tree_oracles.grown(
+        grow_fern, X, y, ClassCriterion(2), GrowthRules(1, max_depth=2, max_tries=1000)
+    )
     assert fern.tree.tests.tolist() == [[17]]
 
 
 def test_weights_count_like_repeated_rows():
     X, y = _data(n=100)
     times = np.random.default_rng(1).integers(1, 4, 100)
-    rules = Rules(3, max_depth=4, min_samples_leaf=5)
-    _, one = tree_oracles.grown(grow_fern, X, y, Classes(4), rules, weights=times)
+    rules = GrowthRules(3, max_depth=4, min_samples_leaf=5)
+    _, one = tree_oracles.grown(grow_fern, X, y, ClassCriterion(4), rules, weights=times)
     again = np.repeat(np.arange(100), times)
-    _, many = tree_oracles.grown(grow_fern, X[again], y[again], Classes(4), rules)
+    _, many = tree_oracles.grown(grow_fern, X[again], y[again], ClassCriterion(4), rules)
     assert np.array_equal(one.leaf[again], many.leaf)
 
 
@@ -114,7 +122,9 @@ def test_ten_thousand_classes_need_no_more_room_than_rows():
     rng = np.random.default_rng(2)
     y = rng.permutation(10_000).astype(np.int32)
     X = np.stack([(y >> bit) & 1 for bit in range(14)], axis=1).astype(float)
-    _, fern = tree_oracles.grown(grow_fern, X, y, Classes(10_000), Rules(14, max_depth=14))
+    _, fern = tree_oracles.grown(
+        grow_fern, X, y, ClassCriterion(10_000), GrowthRules(14, max_depth=14)
+    )
     assert np.bincount(fern.leaf).max() == 1
 
 
@@ -122,4 +132,4 @@ def test_ten_thousand_classes_need_no_more_room_than_rows():
 def test_a_fern_has_to_be_told_how_deep_it_may_be(depth):
     X, y = _data()
     with pytest.raises(ValueError, match=r"2\*\*S leaves"):
-        tree_oracles.grown(grow_fern, X, y, Classes(4), Rules(1, max_depth=depth))
+        tree_oracles.grown(grow_fern, X, y, ClassCriterion(4), GrowthRules(1, max_depth=depth))

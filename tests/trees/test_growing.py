@@ -8,9 +8,9 @@ from support.for_each import for_each
 from posterity.trees.families.columns import Columns
 from posterity.trees.families.projections import Differences, Orientations, Projections
 from posterity.trees.growth import growing
-from posterity.trees.growth.class_splits import Classes
-from posterity.trees.growth.growing import Rules
-from posterity.trees.growth.normal_splits import Normals
+from posterity.trees.growth.class_splits import ClassCriterion
+from posterity.trees.growth.growing import GrowthRules
+from posterity.trees.growth.normal_splits import NormalCriterion
 
 
 def _data(n=300, D=4, C=3, seed=0, missing=0.1, decimals=1):
@@ -39,12 +39,14 @@ class _Counting(Columns):
 @for_each("n_tests", [1, 3])
 def test_rows_find_the_leaves_again_that_they_were_put_in(codes, decimals, n_tests):
     X, y = _data(decimals=decimals)
-    family, tree = tree_oracles.grown(growing.grow, X, y, Classes(3), Rules(n_tests), codes=codes)
+    family, tree = tree_oracles.grown(
+        growing.grow, X, y, ClassCriterion(3), GrowthRules(n_tests), codes=codes
+    )
     assert np.array_equal(tree_oracles.leaf_of(family, tree.tree, X), tree.leaf)
     assert sorted(set(tree.leaf)) == list(range(tree.tree.n_leaves))
 
 
-@for_each("criterion", [Normals(), Normals(own_variance=False)])
+@for_each("criterion", [NormalCriterion(), NormalCriterion(own_variance=False)])
 def test_rows_find_their_leaves_in_trees_of_numbers_by_projections(criterion):
     X, y = _data(missing=0.0)
     target = X[:, :2] + y[:, None]
@@ -53,7 +55,7 @@ def test_rows_find_their_leaves_in_trees_of_numbers_by_projections(criterion):
         X,
         target,
         criterion,
-        Rules(3, min_samples_leaf=5),
+        GrowthRules(3, min_samples_leaf=5),
         family=Projections(),
         codes=False,
     )
@@ -65,7 +67,7 @@ def test_rows_find_their_leaves_in_trees_of_numbers_by_projections(criterion):
 @for_each("codes", [True, False])
 def test_every_leaf_is_pure_where_rows_differ_and_nothing_stops_the_tree(codes):
     X, y = _data(missing=0.0, decimals=12)
-    _, tree = tree_oracles.grown(growing.grow, X, y, Classes(3), Rules(1), codes=codes)
+    _, tree = tree_oracles.grown(growing.grow, X, y, ClassCriterion(3), GrowthRules(1), codes=codes)
     assert _log_likelihood(tree.leaf, y, np.ones(len(y)), 3) == 0.0
 
 
@@ -73,7 +75,7 @@ def test_gains_add_up_to_what_the_tree_gains():
     X, y = _data()
     w = np.random.default_rng(1).uniform(0.5, 2.0, len(y))
     _, tree = tree_oracles.grown(
-        growing.grow, X, y, Classes(3), Rules(2, min_samples_leaf=4), weights=w
+        growing.grow, X, y, ClassCriterion(3), GrowthRules(2, min_samples_leaf=4), weights=w
     )
     root = _log_likelihood(np.zeros(len(y)), y, w, 3)
     risen = _log_likelihood(tree.leaf, y, w, 3) - root
@@ -83,8 +85,10 @@ def test_gains_add_up_to_what_the_tree_gains():
 
 def test_each_split_is_the_best_of_the_whole_catalogue_where_all_tests_are_drawn():
     X, y = _data(missing=0.1)
-    family, tree = tree_oracles.grown(growing.grow, X, y, Classes(3), Rules(8, max_depth=1))
-    codes, ones = family.prepared(X).T, np.ones(len(y))
+    family, tree = tree_oracles.grown(
+        growing.grow, X, y, ClassCriterion(3), GrowthRules(8, max_depth=1)
+    )
+    codes, ones = family.prepare_rows(X).T, np.ones(len(y))
 
     def value(mask):
         return tree_oracles.class_log_likelihood(y[mask], ones[mask], 3)
@@ -98,18 +102,25 @@ def test_depth_and_weight_of_leaves_are_limited():
     X, y = _data()
     w = np.random.default_rng(2).uniform(0.5, 2.0, len(y))
     _, tree = tree_oracles.grown(
-        growing.grow, X, y, Classes(3), Rules(2, max_depth=3, min_samples_leaf=7.5), weights=w
+        growing.grow,
+        X,
+        y,
+        ClassCriterion(3),
+        GrowthRules(2, max_depth=3, min_samples_leaf=7.5),
+        weights=w,
     )
     assert tree.tree.n_leaves <= 8
     assert np.bincount(tree.leaf, weights=w).min() >= 7.5
-    _, deep = tree_oracles.grown(growing.grow, X, y, Classes(3), Rules(2, max_depth=3))
+    _, deep = tree_oracles.grown(growing.grow, X, y, ClassCriterion(3), GrowthRules(2, max_depth=3))
     assert deep.tree.n_leaves == 8
 
 
 @for_each("y", [np.zeros(5), np.zeros(1)])
 def test_a_root_of_one_class_is_a_leaf(y):
     X = np.random.default_rng(0).normal(size=(len(y), 2))
-    _, tree = tree_oracles.grown(growing.grow, X, y.astype(np.int32), Classes(2), Rules(1))
+    _, tree = tree_oracles.grown(
+        growing.grow, X, y.astype(np.int32), ClassCriterion(2), GrowthRules(1)
+    )
     assert tree.tree.roots.tolist() == [-1]
     assert tree.tree.tests.shape == (0, 1)
     assert tree.tree.children.shape == (0, 2)
@@ -122,19 +133,25 @@ def test_weights_count_like_repeated_rows(codes):
     X, y = _data(n=60, decimals=2)
     times = np.random.default_rng(3).integers(1, 3, len(y))
     _, one = tree_oracles.grown(
-        growing.grow, X, y, Classes(3), Rules(2, min_samples_leaf=3), weights=times, codes=codes
+        growing.grow,
+        X,
+        y,
+        ClassCriterion(3),
+        GrowthRules(2, min_samples_leaf=3),
+        weights=times,
+        codes=codes,
     )
-    of = Columns().fitted(X)
+    of = Columns().adapt_to(X)
     again, ways = np.repeat(np.arange(60), times).astype(np.int32), np.ones(times.sum())
-    rows = of.prepared(X) if codes else X
+    rows = of.prepare_rows(X) if codes else X
     many = growing.grow(
         of,
         rows,
         again,
         y[again],
         ways,
-        Classes(3),
-        Rules(2, min_samples_leaf=3),
+        ClassCriterion(3),
+        GrowthRules(2, min_samples_leaf=3),
         np.random.default_rng(0),
     )
     assert np.array_equal(one.leaf[again], many.leaf)
@@ -154,8 +171,8 @@ def test_nodes_count_weights_like_repeated_rows_however_many_these_are(family):
             rows.astype(np.int32),
             y[rows],
             w,
-            Classes(3),
-            Rules(4),
+            ClassCriterion(3),
+            GrowthRules(4),
             np.random.default_rng(0),
         )
         for rows, w in ((np.arange(len(y)), times + 0.0), (again, np.ones(len(again))))
@@ -168,19 +185,25 @@ def test_cuts_in_large_nodes_count_weights_like_repeated_rows():
     X, y = _data(n=500, missing=0.0, decimals=12)
     times = np.random.default_rng(3).integers(1, 9, len(y))
     again = np.repeat(np.arange(len(y)), times)
-    rules = Rules(2, max_depth=1)
-    _, one = tree_oracles.grown(growing.grow, X, y, Classes(3), rules, weights=times, codes=False)
-    _, many = tree_oracles.grown(growing.grow, X[again], y[again], Classes(3), rules, codes=False)
+    rules = GrowthRules(2, max_depth=1)
+    _, one = tree_oracles.grown(
+        growing.grow, X, y, ClassCriterion(3), rules, weights=times, codes=False
+    )
+    _, many = tree_oracles.grown(
+        growing.grow, X[again], y[again], ClassCriterion(3), rules, codes=False
+    )
     assert np.array_equal(one.tree.thresholds, many.tree.thresholds)
 
 
 def test_with_codes_the_order_of_rows_changes_nothing():
     X, y = _data()
     mixed = np.random.default_rng(4).permutation(len(y))
-    of = Columns().fitted(X)
-    codes, ones = of.prepared(X), np.ones(len(y))
+    of = Columns().adapt_to(X)
+    codes, ones = of.prepare_rows(X), np.ones(len(y))
     trees = [
-        growing.grow(of, codes, p, y[p], ones, Classes(3), Rules(2), np.random.default_rng(0))
+        growing.grow(
+            of, codes, p, y[p], ones, ClassCriterion(3), GrowthRules(2), np.random.default_rng(0)
+        )
         for p in (np.arange(len(y), dtype=np.int32), mixed.astype(np.int32))
     ]
     assert np.array_equal(trees[0].leaf[mixed], trees[1].leaf)
@@ -190,10 +213,17 @@ def test_with_codes_the_order_of_rows_changes_nothing():
 def test_a_tree_of_some_places_is_the_tree_of_those_rows():
     X, y = _data()
     places = np.arange(0, len(y), 2, dtype=np.int32)
-    of = Columns().fitted(X)
-    codes, ones = of.prepared(X), np.ones(len(places))
+    of = Columns().adapt_to(X)
+    codes, ones = of.prepare_rows(X), np.ones(len(places))
     some = growing.grow(
-        of, codes, places, y[places], ones, Classes(3), Rules(2), np.random.default_rng(0)
+        of,
+        codes,
+        places,
+        y[places],
+        ones,
+        ClassCriterion(3),
+        GrowthRules(2),
+        np.random.default_rng(0),
     )
     alone = growing.grow(
         of,
@@ -201,8 +231,8 @@ def test_a_tree_of_some_places_is_the_tree_of_those_rows():
         np.arange(len(places), dtype=np.int32),
         y[places],
         ones,
-        Classes(3),
-        Rules(2),
+        ClassCriterion(3),
+        GrowthRules(2),
         np.random.default_rng(0),
     )
     assert np.array_equal(some.leaf, alone.leaf)
@@ -212,7 +242,9 @@ def test_a_tree_of_some_places_is_the_tree_of_those_rows():
 def test_missing_answers_part_from_all_others_at_infinity(codes):
     X = np.array([[1.0], [2.0], [3.0], [np.nan], [np.nan], [np.nan]])
     y = np.array([0, 0, 0, 1, 1, 1], dtype=np.int32)
-    family, tree = tree_oracles.grown(growing.grow, X, y, Classes(2), Rules(1), codes=codes)
+    family, tree = tree_oracles.grown(
+        growing.grow, X, y, ClassCriterion(2), GrowthRules(1), codes=codes
+    )
     assert tree.tree.thresholds[0] in (np.inf, -np.inf)  # as the largest, or as the smallest
     later = tree_oracles.leaf_of(family, tree.tree, np.array([[1e300], [np.nan]]))
     assert later.tolist() == [tree.leaf[0], tree.leaf[-1]]
@@ -231,7 +263,9 @@ def test_a_family_may_have_fewer_cuts_than_there_are_codes():
 
     X = np.array([[-1.0], [-1.0], [1.0], [1.0], [np.nan], [np.nan]])
     y = np.array([0, 0, 1, 1, 2, 2], dtype=np.int32)
-    family, tree = tree_oracles.grown(growing.grow, X, y, Classes(3), Rules(1), family=Halves())
+    family, tree = tree_oracles.grown(
+        growing.grow, X, y, ClassCriterion(3), GrowthRules(1), family=Halves()
+    )
     assert sorted(tree.tree.thresholds) == [0.0, np.inf]
     assert np.array_equal(tree_oracles.leaf_of(family, tree.tree, X), tree.leaf)
 
@@ -241,14 +275,16 @@ def test_thresholds_lie_half_way_between_rows(codes):
     X = np.array([[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]])
     X = np.vstack([X, 100.0 + np.arange(8.0)[:, None]])
     y = np.array([0, 0, 0, 1, 1, 1] + 8 * [1], dtype=np.int32)
-    _, tree = tree_oracles.grown(growing.grow, X, y, Classes(2), Rules(1), codes=codes)
+    _, tree = tree_oracles.grown(growing.grow, X, y, ClassCriterion(2), GrowthRules(1), codes=codes)
     assert tree.tree.thresholds.tolist() == [6.0]
 
 
 def test_neighbouring_numbers_are_parted_where_no_number_is_between_them():
     above = np.nextafter(1.0, 2.0)
     X, y = np.array([[1.0], [above]]), np.array([0, 1], dtype=np.int32)
-    family, tree = tree_oracles.grown(growing.grow, X, y, Classes(2), Rules(1), codes=False)
+    family, tree = tree_oracles.grown(
+        growing.grow, X, y, ClassCriterion(2), GrowthRules(1), codes=False
+    )
     assert np.array_equal(tree_oracles.leaf_of(family, tree.tree, X), tree.leaf)
     assert tree.tree.thresholds.tolist() == [1.0]
 
@@ -256,10 +292,10 @@ def test_neighbouring_numbers_are_parted_where_no_number_is_between_them():
 @for_each("ends", [(-np.inf, np.inf), (-1.7e308, 1.7e308), (0.0, np.inf)])
 def test_the_largest_numbers_are_parted(ends):
     X, y = np.array(ends)[:, None], np.array([0, 1], dtype=np.int32)
-    family = Columns().fitted(np.zeros((2, 1)))
+    family = Columns().adapt_to(np.zeros((2, 1)))
     two = np.arange(2, dtype=np.int32)
     tree = growing.grow(
-        family, X, two, y, np.ones(2), Classes(2), Rules(1), np.random.default_rng(0)
+        family, X, two, y, np.ones(2), ClassCriterion(2), GrowthRules(1), np.random.default_rng(0)
     )
     assert np.array_equal(tree_oracles.leaf_of(family, tree.tree, X), tree.leaf)
     assert len(set(tree.leaf)) == 2
@@ -269,11 +305,18 @@ def test_a_node_whose_tests_are_constant_gets_others_until_its_tries_are_over():
     X = np.zeros((8, 30))
     X[4:, 17] = 1.0
     y = np.repeat([0, 1], 4).astype(np.int32)
-    _, patient = tree_oracles.grown(growing.grow, X, y, Classes(2), Rules(1, max_tries=1000))
+    _, patient = tree_oracles.grown(
+        growing.grow, X, y, ClassCriterion(2), GrowthRules(1, max_tries=1000)
+    )
     assert patient.tree.tests.tolist() == [[17]]
     _Counting.asked = 0
     _, hasty = tree_oracles.grown(
-        growing.grow, np.zeros((8, 30)), y, Classes(2), Rules(1, max_tries=5), family=_Counting()
+        growing.grow,
+        np.zeros((8, 30)),
+        y,
+        ClassCriterion(2),
+        GrowthRules(1, max_tries=5),
+        family=_Counting(),
     )
     assert hasty.tree.n_leaves == 1
     assert _Counting.asked == 5
@@ -283,7 +326,7 @@ def test_rows_are_asked_once_a_level_however_many_nodes_it_has():
     X, y = _data(n=2000, missing=0.0, decimals=12)
     _Counting.asked = 0
     _, tree = tree_oracles.grown(
-        growing.grow, X, y, Classes(3), Rules(2, max_depth=6), family=_Counting()
+        growing.grow, X, y, ClassCriterion(3), GrowthRules(2, max_depth=6), family=_Counting()
     )
     assert _Counting.asked == 6
     assert tree.tree.n_leaves > 32
@@ -293,7 +336,9 @@ def test_large_nodes_of_numbers_are_cut_near_the_best_place():
     rng = np.random.default_rng(8)
     X = rng.lognormal(sigma=4.0, size=(20000, 1))
     y = (X[:, 0] > 1.0).astype(np.int32)
-    _, tree = tree_oracles.grown(growing.grow, X, y, Classes(2), Rules(1, max_depth=1), codes=False)
+    _, tree = tree_oracles.grown(
+        growing.grow, X, y, ClassCriterion(2), GrowthRules(1, max_depth=1), codes=False
+    )
     right = np.mean((tree.leaf == tree.leaf[np.argmax(X)]) == (y == 1))
     assert right > 1.0 - 2.0 / 64.0
 
@@ -302,7 +347,7 @@ def test_ten_thousand_classes_are_told_apart():
     rng = np.random.default_rng(9)
     y = rng.permutation(10_000).astype(np.int32)
     X = np.stack([y // 100, y % 100], axis=1).astype(float)
-    _, tree = tree_oracles.grown(growing.grow, X, y, Classes(10_000), Rules(2))
+    _, tree = tree_oracles.grown(growing.grow, X, y, ClassCriterion(10_000), GrowthRules(2))
     assert tree.tree.n_leaves == 10_000
 
 
@@ -318,7 +363,7 @@ def test_ten_thousand_classes_are_told_apart():
 )
 def test_rules_that_no_tree_can_grow_by_are_refused(rule, message):
     with pytest.raises(ValueError, match=message):
-        Rules(**rule)
+        GrowthRules(**rule)
 
 
 def test_a_family_with_codes_but_no_cuts_is_refused():
@@ -328,4 +373,4 @@ def test_a_family_with_codes_but_no_cuts_is_refused():
 
     X, y = _data()
     with pytest.raises(TypeError, match="its cuts are None"):
-        tree_oracles.grown(growing.grow, X, y, Classes(3), Rules(1), family=Silent())
+        tree_oracles.grown(growing.grow, X, y, ClassCriterion(3), GrowthRules(1), family=Silent())

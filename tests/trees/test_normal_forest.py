@@ -10,13 +10,13 @@ from support.for_each import for_each
 from posterity import datasets
 from posterity.trees.families.columns import Columns
 from posterity.trees.forests import forest, normal_surroundings, normal_tuning
-from posterity.trees.forests.forest import Plan
+from posterity.trees.forests.forest import ForestPlan
 from posterity.trees.forests.normal_forest import fit_normals
 from posterity.trees.forests.normal_leaves import NormalLeaves
-from posterity.trees.forests.normal_tuning import Members
+from posterity.trees.forests.normal_tuning import TreePredictions
 from posterity.trees.growth import growing
 
-RULES = growing.Rules(n_tests=3, min_samples_leaf=3)
+RULES = growing.GrowthRules(n_tests=3, min_samples_leaf=3)
 
 
 def problem(n=200, seed=0):
@@ -25,8 +25,8 @@ def problem(n=200, seed=0):
 
 
 def fitted(X, Y, weights=None, **plan):
-    full = Plan(**{"n_trees": 12, "rules": RULES, **plan})
-    family = Columns().fitted(X)
+    full = ForestPlan(**{"n_trees": 12, "rules": RULES, **plan})
+    family = Columns().adapt_to(X)
     return fit_normals(family, X, Y, weights, full, np.random.default_rng(0))
 
 
@@ -52,7 +52,7 @@ def test_no_more_threads_answer_than_there_are_processors_and_work(monkeypatch):
     monkeypatch.setattr(joblib, "Parallel", counted)
     for cores, n in [(4, 3 * 2048), (2, 3 * 2048), (4, 10 * 2048)]:
         monkeypatch.setattr(joblib, "cpu_count", lambda cores=cores: cores)
-        blocks = forest.in_blocks(lambda places: places, n, 10**6, 10**9)
+        blocks = forest.map_blocks(lambda places: places, n, 10**6, 10**9)
         np.testing.assert_array_equal(np.concatenate(blocks), np.arange(n))
     assert asked == [3, 2, 4]
 
@@ -77,7 +77,7 @@ def test_members_are_the_leaves_with_smoothed_variances(grown):
     mean = forest.leaves.mean[found]
     closer = forest.mean(X)[:, None] + (mean - forest.mean(X)[:, None]) / forest.sharpness**0.5
     np.testing.assert_allclose(forest.members(X)[0], closer, rtol=1e-12)
-    wider = normal_surroundings.around(forest.leaves, forest.trees.children)
+    wider = normal_surroundings.widen_small_leaves(forest.leaves, forest.trees.children)
     n, q = wider.count[found][..., None], wider.square[found]
     s, beta = forest.concentration, forest.sharpness
     expected = np.sqrt((q + s * forest.pooled) / (n + s) / beta)
@@ -90,7 +90,7 @@ def test_rows_are_judged_by_trees_that_have_not_seen_them(grown):
     mean, std, root = forest.leaves.mean[found], forest.members(X)[1], forest.sharpness**0.5
     used = np.ones((200, 12), dtype=bool)
     for t, child in enumerate(np.random.default_rng(0).spawn(12)):
-        used[Plan(12, RULES).draw(np.ones(200), child).places, t] = False
+        used[ForestPlan(12, RULES).draw_rows(np.ones(200), child).places, t] = False
     known = used.any(axis=1)
     assert np.isnan(grown.oob_log_prob[~known]).all()
     Y, mean, std, used = Y[known], mean[known], std[known], used[known]
@@ -106,7 +106,11 @@ def test_rows_are_judged_by_trees_that_have_not_seen_them(grown):
 def test_a_whole_weight_is_as_many_rows_where_nothing_is_drawn():
     X, Y = problem(60)
     w = np.random.default_rng(1).integers(0, 4, size=60)
-    family, rows, plan = Columns().fitted(X), np.repeat(np.arange(60), w), Plan(4, RULES, False)
+    family, rows, plan = (
+        Columns().adapt_to(X),
+        np.repeat(np.arange(60), w),
+        ForestPlan(4, RULES, False),
+    )
     weighted = fit_normals(family, X, Y, w.astype(float), plan, np.random.default_rng(0)).forest
     repeated = fit_normals(family, X[rows], Y[rows], None, plan, np.random.default_rng(0)).forest
     np.testing.assert_array_equal(weighted.trees.thresholds, repeated.trees.thresholds)
@@ -146,7 +150,7 @@ def test_a_target_that_does_not_vary_is_predicted_exactly():
 
 def test_trees_of_single_rows_still_have_a_spread():
     X, Y = problem()
-    fit = fitted(X, Y, rules=growing.Rules(n_tests=3))
+    fit = fitted(X, Y, rules=growing.GrowthRules(n_tests=3))
     assert fit.forest.members(X)[1].min() > 0.01
     assert fit.oob_log_score > -3.6
 
@@ -161,17 +165,17 @@ def test_the_saved_forest_holds_nothing_that_can_be_worked_out_again(grown):
 def test_the_gradient_of_the_loss_is_its_slope(own):
     rng = np.random.default_rng(0)
     data = rng.integers(9, size=200), rng.normal(size=(200, 2)), np.ones(200)
-    leaves = NormalLeaves.of(*data, 9)
+    leaves = NormalLeaves.from_rows(*data, 9)
     found = np.where(rng.random((6, 40)) < 0.4, rng.integers(9, size=(6, 40)), -1)
     w = rng.random(40)
     places, y, pooled = found.astype(np.int32), rng.normal(size=(40, 2)), np.array([0.5, 2.0])
-    members = Members.of(leaves, leaves, places, y, w, own * w, pooled)
+    members = TreePredictions.from_leaves(leaves, leaves, places, y, w, own * w, pooled)
     x, step = np.array([0.3, 0.5]), 1e-6
     slopes = [
         (members.loss(x + d)[0] - members.loss(x - d)[0]) / (2 * step) for d in step * np.eye(2)
     ]
     np.testing.assert_allclose(members.loss(x)[1], slopes, rtol=1e-6)
-    pooled, s, beta = normal_tuning.learn(members, None, None)
+    pooled, s, beta = normal_tuning.learn_normal_tuning(members, None, None)
     square = members.used[..., None] * (members.target - members.leaves.mean) ** 2
     np.testing.assert_allclose(pooled, (w @ square.sum(axis=0)) / (members.used @ w).sum())
     members = replace(members, pooled=pooled)

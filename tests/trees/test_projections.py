@@ -27,7 +27,7 @@ def standardised(tests, unit):
 
 
 def test_differences_are_differences_to_the_last_bit():
-    family = projections.Differences().fitted(X)
+    family = projections.Differences().adapt_to(X)
     tests = family.catalogue()
     i, j = tests[:, 0].astype(int), tests[:, 1].astype(int)
     assert np.all(i < j)
@@ -35,7 +35,7 @@ def test_differences_are_differences_to_the_last_bit():
 
 
 def test_every_pair_is_as_likely():
-    family = projections.Differences().fitted(X)
+    family = projections.Differences().adapt_to(X)
     drawn = family.draw(6000, 2, np.random.default_rng(1)).reshape(-1, 4)
     counts = np.unique(drawn, axis=0, return_counts=True)[1]
     assert len(counts) == 6
@@ -43,7 +43,7 @@ def test_every_pair_is_as_likely():
 
 
 def test_differences_of_many_columns_need_no_list_of_all_pairs():
-    family = projections.Differences().fitted(np.zeros((1, 50_000)))
+    family = projections.Differences().adapt_to(np.zeros((1, 50_000)))
     drawn = family.draw(2000, 3, np.random.default_rng(1))
     i, j = drawn[..., 0], drawn[..., 1]
     assert np.all((i >= 0) & (i < j) & (j < 50_000))
@@ -52,21 +52,21 @@ def test_differences_of_many_columns_need_no_list_of_all_pairs():
 
 def test_one_column_has_no_differences():
     with pytest.raises(ValueError, match=r"X has only one; use Columns\(\)"):
-        projections.Differences().fitted(X[:, :1])
+        projections.Differences().adapt_to(X[:, :1])
 
 
 def test_the_unit_is_the_standard_deviation_of_what_is_present():
     holed = X.copy()
     holed[RNG.random(X.shape) < 0.2] = np.nan
     np.testing.assert_allclose(
-        projections.Projections().fitted(holed).unit, np.nanstd(holed, axis=0), rtol=1e-9
+        projections.Projections().adapt_to(holed).unit, np.nanstd(holed, axis=0), rtol=1e-9
     )
 
 
 @for_each("scale", [1e-322, 1e-300, -1e-160, 1e-160, -1e160, 1e307])
 def test_units_neither_overflow_nor_vanish(scale):
     x = np.array([[1.0], [2.0], [4.0]]) * scale
-    family = projections.Projections().fitted(x)
+    family = projections.Projections().adapt_to(x)
     if abs(scale) > 1e-300:
         np.testing.assert_allclose(family.unit, np.std([1.0, 2.0, 4.0]) * abs(scale))
     tests = family.draw(1, 3, np.random.default_rng(0))[0]
@@ -76,7 +76,7 @@ def test_units_neither_overflow_nor_vanish(scale):
 @for_each("value", [0.0, 0.1, -7e200, np.nan])
 def test_a_column_that_does_not_vary_has_no_weight(value):
     rows = np.column_stack([X[:, 0], np.full(200, value)])
-    family = projections.Projections(n_columns=None).fitted(rows)
+    family = projections.Projections(n_columns=None).adapt_to(rows)
     tests = family.draw(1, 5, np.random.default_rng(0))[0]
     assert np.all(tests[:, 3] == 0.0)
     assert np.all(tests[:, 2] != 0.0)
@@ -84,7 +84,7 @@ def test_a_column_that_does_not_vary_has_no_weight(value):
 
 @for_each("n_columns", [2, 3, None])
 def test_directions_are_uniform_in_units_of_the_columns(n_columns):
-    family = projections.Projections(n_columns=n_columns).fitted(X)
+    family = projections.Projections(n_columns=n_columns).adapt_to(X)
     tests = family.draw(3000, 1, np.random.default_rng(2))[:, 0]
     directions = standardised(tests, family.unit)
     S = n_columns or 4
@@ -96,12 +96,12 @@ def test_directions_are_uniform_in_units_of_the_columns(n_columns):
 
 
 def test_few_columns_are_all_looked_at():
-    family = projections.Projections(n_columns=3).fitted(X[:, :1])
+    family = projections.Projections(n_columns=3).adapt_to(X[:, :1])
     assert family.draw(1, 2, np.random.default_rng(0)).shape == (1, 2, 2)
 
 
 def test_orientations_of_a_plane_divide_the_half_circle():
-    family = projections.Orientations(n_angles=10).fitted(X[:, :2])
+    family = projections.Orientations(n_angles=10).adapt_to(X[:, :2])
     directions = standardised(family.catalogue(), family.unit)
     angles = np.sort(np.arctan2(directions[:, 1], directions[:, 0]))
     np.testing.assert_allclose(angles, np.pi / 10 * np.arange(10), atol=1e-12)
@@ -109,7 +109,7 @@ def test_orientations_of_a_plane_divide_the_half_circle():
 
 
 def test_orientations_of_a_space_hold_each_axis_once():
-    family = projections.Orientations(n_angles=6).fitted(X)
+    family = projections.Orientations(n_angles=6).adapt_to(X)
     directions = standardised(family.catalogue(), family.unit)
     assert len(directions) == 4 + 6 * 4
     assert len(np.unique(directions.round(9), axis=0)) == len(directions)
@@ -118,7 +118,7 @@ def test_orientations_of_a_space_hold_each_axis_once():
 
 
 def test_an_axis_is_not_missing_where_another_column_is():
-    family = projections.Orientations().fitted(X)
+    family = projections.Orientations().adapt_to(X)
     holed = X.copy()
     holed[:, 0] = np.nan
     axes = answers(family, holed, family.catalogue()[:4])
@@ -126,7 +126,7 @@ def test_an_axis_is_not_missing_where_another_column_is():
 
 
 def test_every_orientation_is_as_likely():
-    family = projections.Orientations(n_angles=4).fitted(X[:, :3])
+    family = projections.Orientations(n_angles=4).adapt_to(X[:, :3])
     drawn = family.draw(4000, 3, np.random.default_rng(4)).reshape(-1, 4)
     counts = np.unique(drawn, axis=0, return_counts=True)[1]
     assert len(counts) == 9
@@ -156,5 +156,5 @@ def test_a_family_that_has_seen_no_data_says_so(family):
 
 
 def test_default_tests_grow_with_the_columns():
-    assert projections.Projections().fitted(X).default_tests() == 10
-    assert projections.Projections().fitted(np.zeros((2, 401))).default_tests() == 21
+    assert projections.Projections().adapt_to(X).default_tests() == 10
+    assert projections.Projections().adapt_to(np.zeros((2, 401))).default_tests() == 21

@@ -10,7 +10,7 @@ def coded(answers, weights=None, start=None):
     m = answers.shape[1]
     w = np.ones(m) if weights is None else weights
     ends = np.array([0, m] if start is None else start)
-    return quantising.coded(answers, w, ends, np.random.default_rng(0))
+    return quantising.encode_answers(answers, w, ends, np.random.default_rng(0))
 
 
 def ranks(answers):

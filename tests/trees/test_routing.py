@@ -19,13 +19,13 @@ def rows():
 
 @pytest.fixture(scope="module")
 def family(rows):
-    return Columns().fitted(rows)
+    return Columns().adapt_to(rows)
 
 
 @pytest.fixture(scope="module")
 def forest(family):
     rng = np.random.default_rng(1)
-    return Trees.joined([random_tree(n, family.edges, rng) for n in (0, 1, 2, 30, 7, 0, 12)])
+    return Trees.join([random_tree(n, family.edges, rng) for n in (0, 1, 2, 30, 7, 0, 12)])
 
 
 def entry(family, row, test):
@@ -59,16 +59,16 @@ def test_thresholds_between_two_codes_are_obeyed(family, forest, rows):
 @pytest.mark.parametrize("known", [True, False], ids=["linear", "unknown"])
 def test_sums_of_columns_are_routed_as_they_are_answered(known, rows, monkeypatch):
     if not known:
-        monkeypatch.setattr(routing, "Linear", ())
+        monkeypatch.setattr(routing, "LinearFamily", ())
     X = rows
-    family = projections.Projections(3).fitted(X)
+    family = projections.Projections(3).adapt_to(X)
     rng = np.random.default_rng(3)
-    shape = random_tree(20, Columns().fitted(X).edges, rng)
+    shape = random_tree(20, Columns().adapt_to(X).edges, rng)
     tests = family.draw(20, 1, rng)[:, 0]
     trees = Trees(
         shape.roots, tests, rng.normal(size=20), shape.children, shape.gains, shape.n_leaves
     )
-    both = Trees.joined([trees, trees])
+    both = Trees.join([trees, trees])
     place, which = np.zeros(1, dtype=np.int32), np.zeros(1, dtype=np.int32)
 
     def answer(row):
@@ -90,7 +90,7 @@ def test_only_the_pairs_that_are_asked_for_are_answered(family, forest, rows):
 
 
 def test_missing_answers_go_to_the_second_child_even_at_infinity():
-    family = Columns().fitted(np.array([[0.0], [1.0]]))
+    family = Columns().adapt_to(np.array([[0.0], [1.0]]))
     trees = trees_of([0], [0], [np.inf], [~0, ~1], 2)
     X = np.array([[1e308], [np.nan], [-5.0]])
     assert Forest(family, trees).apply(X).ravel().tolist() == [0, 1, 0]

@@ -36,14 +36,14 @@ def test_latent_values_are_the_offset_and_one_side_of_each_step(n_latents):
     X = np.random.default_rng(1).normal(size=(60, 3))
     X[::7, 1] = np.nan
     steps = some_steps(n_latents)
-    family = columns.Columns().fitted(X)
+    family = columns.Columns().adapt_to(X)
     np.testing.assert_allclose(steps.latents(family, X), by_hand(steps, X), rtol=1e-12)
 
 
 def test_a_row_on_the_threshold_is_on_the_left_and_a_missing_one_on_the_right():
     steps = Steps(np.zeros(1), np.zeros((1, 1), int), np.ones(1), np.array([[[3.0], [5.0]]]), None)
     X = np.array([[1.0], [np.nextafter(1.0, 2.0)], [np.nan]])
-    family = columns.Columns().fitted(X)
+    family = columns.Columns().adapt_to(X)
     np.testing.assert_array_equal(steps.latents(family, X).ravel(), [3.0, 5.0, 5.0])
 
 
@@ -51,22 +51,22 @@ def test_a_step_at_infinity_parts_missing_answers_from_all_others():
     sides = np.array([[[3.0], [5.0]]])
     steps = Steps(np.zeros(1), np.zeros((1, 1), int), np.array([np.inf]), sides, np.ones(1))
     X = np.array([[1e300], [np.nan]])
-    family = columns.Columns().fitted(X)
+    family = columns.Columns().adapt_to(X)
     np.testing.assert_array_equal(steps.latents(family, X).ravel(), [3.0, 5.0])
 
 
 def test_stages_are_the_latent_values_of_truncated_sums():
     X = np.random.default_rng(1).normal(size=(20, 3))
-    steps, family = some_steps(2), columns.Columns().fitted(X)
+    steps, family = some_steps(2), columns.Columns().adapt_to(X)
     stages = list(steps.staged(family, X))
     assert len(stages) == len(steps)
     for k, stage in enumerate(stages):
-        np.testing.assert_array_equal(stage, steps.truncated(k + 1).latents(family, X))
+        np.testing.assert_array_equal(stage, steps.truncate(k + 1).latents(family, X))
 
 
 def test_rows_answered_in_blocks_get_the_same_values(monkeypatch):
     X = np.random.default_rng(1).normal(size=(101, 3))
-    steps, family = some_steps(2), columns.Columns().fitted(X)
+    steps, family = some_steps(2), columns.Columns().adapt_to(X)
     whole = steps.latents(family, X)
     monkeypatch.setattr("posterity.trees.boosting.steps._ANSWERS_AT_ONCE", 30)
     np.testing.assert_array_equal(steps.latents(family, X), whole)
@@ -74,15 +74,15 @@ def test_rows_answered_in_blocks_get_the_same_values(monkeypatch):
 
 def test_no_steps_leave_the_offset():
     X = np.zeros((4, 3))
-    none = some_steps(2).truncated(0)
-    latents = none.latents(columns.Columns().fitted(X), X)
+    none = some_steps(2).truncate(0)
+    latents = none.latents(columns.Columns().adapt_to(X), X)
     np.testing.assert_array_equal(latents, np.tile(none.offset, (4, 1)))
-    assert list(none.staged(columns.Columns().fitted(X), X)) == []
+    assert list(none.staged(columns.Columns().adapt_to(X), X)) == []
 
 
 def test_any_family_can_answer():
     X = np.random.default_rng(1).normal(size=(50, 2))
-    family = projections.Orientations(n_angles=6).fitted(X)
+    family = projections.Orientations(n_angles=6).adapt_to(X)
     tests = family.catalogue()[[1, 4, 1]]
     values = np.array([[[0.0], [1.0]], [[0.0], [10.0]], [[0.0], [100.0]]])
     steps = Steps(np.zeros(1), tests, np.array([0.1, -0.2, 0.5]), values, np.ones(3))

@@ -7,11 +7,11 @@ from posterity.trees.families.columns import Columns
 from posterity.trees.forests import normal_tuning
 from posterity.trees.forests import streamed as streamed_forest
 from posterity.trees.forests.class_forest import fit_classes
-from posterity.trees.forests.forest import Plan
+from posterity.trees.forests.forest import ForestPlan
 from posterity.trees.forests.normal_forest import fit_normals
 from posterity.trees.growth import growing
 
-RULES = growing.Rules(n_tests=2)
+RULES = growing.GrowthRules(n_tests=2)
 
 
 def problem(n=230):
@@ -27,7 +27,7 @@ def chunks(X, rows=50):
 
 def streamed(kind, plan, rows=50, n=230):
     X, y, Y, w = problem(n)
-    family = streamed_forest.fitted_family(Columns(), chunks(X, rows))
+    family = streamed_forest.fit_family(Columns(), chunks(X, rows))
     rng = np.random.default_rng(1)
     if kind == "classes":
         return streamed_forest.fit_class_chunks(family, chunks(X, rows), y, w, 3, plan, rng)
@@ -36,7 +36,7 @@ def streamed(kind, plan, rows=50, n=230):
 
 def whole(kind, plan, n=230):
     X, y, Y, w = problem(n)
-    family, rng = Columns().fitted(X), np.random.default_rng(1)
+    family, rng = Columns().adapt_to(X), np.random.default_rng(1)
     if kind == "classes":
         return fit_classes(family, X, y, w, 3, plan, rng)
     return fit_normals(family, X, Y, w, plan, rng)
@@ -51,7 +51,7 @@ kinds = pytest.mark.parametrize("kind", ["classes", "normals"])
 
 @kinds
 def test_all_rows_in_chunks_give_the_forest_of_all_rows(kind):
-    plan = Plan(6, RULES, bootstrap=False)
+    plan = ForestPlan(6, RULES, bootstrap=False)
     X = problem()[0]
     for one, two in zip(
         numbers(streamed(kind, plan).forest, X), numbers(whole(kind, plan).forest, X), strict=True
@@ -60,7 +60,9 @@ def test_all_rows_in_chunks_give_the_forest_of_all_rows(kind):
 
 
 @kinds
-@for_each("plan", [Plan(6, RULES), Plan(6, RULES, False, 40), Plan(6, RULES, True, 0.2)])
+@for_each(
+    "plan", [ForestPlan(6, RULES), ForestPlan(6, RULES, False, 40), ForestPlan(6, RULES, True, 0.2)]
+)
 def test_trees_are_those_of_memory_and_leaves_count_all_rows_or_their_own(kind, plan):
     X, _, _, w = problem()
     found, expected = streamed(kind, plan).forest, whole(kind, plan).forest
@@ -75,9 +77,9 @@ def test_trees_are_those_of_memory_and_leaves_count_all_rows_or_their_own(kind, 
 
 
 def test_leaves_of_classes_count_what_predicts_better():
-    small = streamed("classes", Plan(1, RULES, max_samples=60), n=3000)
+    small = streamed("classes", ForestPlan(1, RULES, max_samples=60), n=3000)
     assert small.forest.leaves.totals().sum() > 1000  # one tree of few rows gains by all others
-    full = Plan(6, RULES)  # each of these has seen most rows
+    full = ForestPlan(6, RULES)  # each of these has seen most rows
     own = whole("classes", full)
     np.testing.assert_array_equal(
         streamed("classes", full).forest.leaves.totals(), own.forest.leaves.totals()
@@ -86,7 +88,7 @@ def test_leaves_of_classes_count_what_predicts_better():
 
 @kinds
 def test_the_forest_does_not_depend_on_how_rows_are_cut(kind):
-    X, plan = problem()[0], Plan(6, RULES, max_samples=60)
+    X, plan = problem()[0], ForestPlan(6, RULES, max_samples=60)
     forests = [streamed(kind, plan, rows).forest for rows in (37, 500)]
     for one, two in zip(*(numbers(forest, X) for forest in forests), strict=True):
         np.testing.assert_allclose(one, two, rtol=1e-7, atol=1e-9)
@@ -94,7 +96,9 @@ def test_the_forest_does_not_depend_on_how_rows_are_cut(kind):
 
 @kinds
 def test_rows_are_judged_without_their_own_count(kind):
-    fit = streamed(kind, Plan(25, growing.Rules(2, min_samples_leaf=4), max_samples=300), n=2000)
+    fit = streamed(
+        kind, ForestPlan(25, growing.GrowthRules(2, min_samples_leaf=4), max_samples=300), n=2000
+    )
     score = fit.oob_accuracy if kind == "classes" else -fit.oob_rmse
     truth = 0.55 if kind == "classes" else -1.1  # what the best forest could do, about
     assert truth - 0.15 < score < truth + 0.1
@@ -104,21 +108,21 @@ def test_rows_are_judged_without_their_own_count(kind):
 
 def test_samples_are_bounded_where_nobody_says_how_large(monkeypatch):
     monkeypatch.setattr(streamed_forest, "_MOST_SAMPLES", 20)
-    plan = Plan(3, RULES)
+    plan = ForestPlan(3, RULES)
     bounded = streamed("classes", plan).forest
     assert bounded.trees.n_leaves <= 60
-    assert streamed("classes", Plan(3, RULES, max_samples=200)).forest.trees.n_leaves > 60
+    assert streamed("classes", ForestPlan(3, RULES, max_samples=200)).forest.trees.n_leaves > 60
 
 
 def test_spreads_are_learned_from_five_rows_around_a_leaf_less_the_own_row(monkeypatch):
-    learn, learned_from = normal_tuning.learn, []
+    learn, learned_from = normal_tuning.learn_normal_tuning, []
 
     def noted(members, *given):
         learned_from.append(members)
         return learn(members, *given)
 
-    monkeypatch.setattr(normal_tuning, "learn", noted)
-    fitted = streamed("normals", Plan(6, RULES, False, 40))
+    monkeypatch.setattr(normal_tuning, "learn_normal_tuning", noted)
+    fitted = streamed("normals", ForestPlan(6, RULES, False, 40))
     assert fitted.forest.leaves.count.min() < 3.0
     (members,) = learned_from
     assert members.leaves.count[members.used].min() >= 5.0 - problem()[3].max()

@@ -28,7 +28,7 @@ def leaf():
 
 
 def test_nodes_and_leaves_are_numbered_through():
-    both = Trees.joined([stump(3, 0.5), leaf(), stump(7, -1.0)])
+    both = Trees.join([stump(3, 0.5), leaf(), stump(7, -1.0)])
     assert both.n_trees == 3
     assert both.n_leaves == 5
     assert both.roots.tolist() == [0, -3, 1]
@@ -39,6 +39,6 @@ def test_nodes_and_leaves_are_numbered_through():
 
 
 def test_one_tree_joined_is_itself():
-    one = Trees.joined([stump(3, 0.5)])
+    one = Trees.join([stump(3, 0.5)])
     assert one.roots.tolist() == [0]
     assert one.children.tolist() == [[-1, -2]]

@@ -65,10 +65,10 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         self, y: ArrayLike | None, n_rows: int, weights: Array | None = None
     ) -> Array:
         """Set ``classes_`` from the rows that count, and return each row's place in them, (N,)."""
-        labels = checked_labels(self, y, n_rows)
+        labels = check_labels(self, y, n_rows)
         counted = labels if weights is None else labels[weights > 0.0]
         self._set_classes(np.unique(counted))
-        return codes_of(self.classes_, labels)
+        return encode_classes(self.classes_, labels)
 
     def _set_classes(self, classes: NDArray[Any]) -> None:
         """Set ``classes_`` to these, in increasing order."""
@@ -80,13 +80,13 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
         self._ranks_classes = True
 
 
-def codes_of(classes: NDArray[Any], labels: NDArray[Any]) -> Array:
+def encode_classes(classes: NDArray[Any], labels: NDArray[Any]) -> Array:
     """The place of each label among the classes, (N,); a row that does not count may have none."""
     places = np.searchsorted(classes, labels)
     return np.minimum(places, len(classes) - 1).astype(np.float64)
 
 
-def checked_labels(estimator: BaseEstimator, y: ArrayLike | None, n_rows: int) -> NDArray[Any]:
+def check_labels(estimator: BaseEstimator, y: ArrayLike | None, n_rows: int) -> NDArray[Any]:
     """One label a row."""
     if y is None:
         raise ValueError(

@@ -102,7 +102,7 @@ class BayesianLogisticRegression(StreamedClassifier):
         self.inference = inference
 
     def _conclude(self, design: designs.Design, codes: Any, weights: Any) -> None:
-        space = WeightSpace.of(
+        space = WeightSpace.from_design(
             design, weights, offset=self.fit_intercept, standardize=self.standardize
         )
         self._learn(space, codes, weights, self.prior_variance, self.inference)

@@ -29,11 +29,11 @@ def check_columns(estimator: BaseEstimator, X: Any, *, reset: bool) -> tuple[Col
     table = validate_data(estimator, X, reset=reset, dtype=dtype, ensure_all_finite=False)
     columns: Columns = table.T.tolist()
     for d, column in enumerate(columns):
-        _refuse_what_is_no_category(column, d)
+        _refuse_non_categories(column, d)
     return columns, len(table)
 
 
-def _refuse_what_is_no_category(column: list[Any], d: int) -> None:
+def _refuse_non_categories(column: list[Any], d: int) -> None:
     """Name the first row that holds nothing, or something that cannot be looked up."""
     try:
         missing = [value for value in set(column) if _is_missing(value)]

@@ -10,7 +10,7 @@ from posterity.likelihoods import softmax_mean
 INFERENCES = ("auto", "laplace")
 
 
-def likelihood_of(
+def likelihood_of_classes(
     n_classes: int, averaging: str = "exact"
 ) -> likelihoods.Bernoulli | likelihoods.Categorical:
     """Two classes have one latent value between them, more have one each."""
@@ -43,11 +43,13 @@ def predict_classes(
         return likelihood.predict(latent.mean[:, 0], latent.variance[:, 0])
     mean, covariance = latent.mean, latent.covariance
     if likelihood.averaging == "exact" and not ranked:
-        return distributions.Categorical(softmax_mean.log_exact(mean, covariance, ranked=False))
+        return distributions.Categorical(
+            softmax_mean.log_mean_softmax(mean, covariance, ranked=False)
+        )
     return likelihood.predict(mean, covariance)
 
 
-def at(A: Array) -> distributions.Discrete:
+def predict_at_latents(A: Array) -> distributions.Discrete:
     """The distribution of the class at latent values that are certain, (n, 1) or (n, C)."""
     if A.shape[1] == 1:
         return distributions.Bernoulli.from_logit(A[:, 0])

@@ -34,12 +34,14 @@ class CountTable:
         """Only what cannot be worked out again."""
         return {"values": self.values, "counts": self.counts}
 
-    def added(self, values: Iterable[Hashable], codes: NDArray[np.intp], w: Array) -> CountTable:
+    def add_counts(
+        self, values: Iterable[Hashable], codes: NDArray[np.intp], w: Array
+    ) -> CountTable:
         """With further observations: values, the numbers of their classes, how often each counts.
 
         Examples
         --------
-        >>> table = CountTable.empty(2).added("aba", np.array([0, 1, 1]), np.ones(3))
+        >>> table = CountTable.empty(2).add_counts("aba", np.array([0, 1, 1]), np.ones(3))
         >>> table.values, table.counts.tolist()
         (('a', 'b'), [[1.0, 1.0], [0.0, 1.0]])
         """

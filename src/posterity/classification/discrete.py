@@ -129,7 +129,7 @@ class DiscreteClassifier(base.Classifier):
         columns, n = categories.check_columns(self, X, reset=first)
         weights = validation.check_sample_weight(sample_weight, n)
         counts = np.ones(n) if weights is None else weights
-        labels = base.checked_labels(self, y, n)
+        labels = base.check_labels(self, y, n)
         self._extend_classes(labels[counts > 0.0], classes, first)
         places = np.searchsorted(self.classes_, labels)
         # A row that does not count may have a class of its own.
@@ -170,7 +170,7 @@ class DiscreteClassifier(base.Classifier):
         kept = np.flatnonzero(weights)
         pairs = zip(self.tables_, self._values(columns), strict=True)
         self.tables_ = [
-            table.added([values[i] for i in kept.tolist()], codes[kept], weights[kept])
+            table.add_counts([values[i] for i in kept.tolist()], codes[kept], weights[kept])
             for table, values in pairs
         ]
         class_counts = self.tables_[0].counts.sum(axis=0)

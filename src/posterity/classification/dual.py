@@ -8,8 +8,8 @@ import numpy as np
 
 from posterity import designs, models
 from posterity.arrays import Array
-from posterity.classification.logistic import announce
-from posterity.classification.weight_model import WeightClassifier, one_of
+from posterity.classification.logistic import report_convergence
+from posterity.classification.weight_model import WeightClassifier, check_choice
 from posterity.inference.weights import WeightSpace, maximise_likelihood
 from posterity.models import ModelCard
 
@@ -110,8 +110,8 @@ class DualLogisticRegression(models.DualModel, WeightClassifier):
     def _conclude(self, design: designs.Design, codes: Array, weights: Array | None) -> None:
         for name in ("coef_", "log_evidence_", "prior_variance_", "log_likelihood_", "separable_"):
             self.__dict__.pop(name, None)  # what an earlier fit with another prior or kernel had
-        K = self._kernel_of(self.kernel_columns_.X_train_)
-        space = WeightSpace.of(
+        K = self._evaluate_kernel(self.kernel_columns_.X_train_)
+        space = WeightSpace.from_design(
             design,
             weights,
             offset=self.fit_intercept,
@@ -119,19 +119,19 @@ class DualLogisticRegression(models.DualModel, WeightClassifier):
             rotate=True,
             size=float(np.max(np.abs(K))),
         )
-        if one_of(self.prior, "prior", PRIORS) == "flat":
+        if check_choice(self.prior, "prior", PRIORS) == "flat":
             problem, found = maximise_likelihood(
                 space,
                 codes,
                 weights,
                 self._likelihood(),
                 exactly=True,
-                mean_square=space.mean_square(weights),
+                mean_square=space.compute_mean_square(weights),
             )
-            announce(self, found)
+            report_convergence(self, found)
             self.posterior_ = None
             self.log_likelihood_ = found.value + problem.quadratic(found.W)
-            self._publish(*space.original(found.W, problem.targets))
+            self._publish(*space.restore_units(found.W, problem.targets))
             return
         self._learn(space, codes, weights, self.prior_variance, self.inference)
 

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from posterity import arrays, designs, distributions, models, validation
 from posterity.arrays import Array
-from posterity.classification.base import CLASS_DISTRIBUTION, Classifier, codes_of
+from posterity.classification.base import CLASS_DISTRIBUTION, Classifier, encode_classes
 from posterity.trees import forests
 
 
@@ -47,16 +47,18 @@ class ForestClassifier(models.ForestModel, Classifier):
             or none. Without groups, correlated rows leak between training and out-of-bag sets,
             which makes out-of-bag estimates overconfident.
         """
-        source = models.streamed(X, y, sample_weight)
+        source = models.find_streamed_source(X, y, sample_weight)
         if source is not None:
             models.refuse_groups(groups)
             return self._fit_streamed(source)
         given = self._check_rows(X, reset=True)
         counts = validation.check_repetitions(sample_weight, len(given))
         all_codes = self._learn_classes(y, len(given), counts)
-        together = models.checked_groups(groups, len(given), counts)
-        rows, codes, weights, bound = models.present(given, all_codes, counts, together)
-        family = self._family().fitted(rows, weights)
+        together = models.check_groups(groups, len(given), counts)
+        rows, codes, weights, bound = models.drop_weightless_rows(
+            given, all_codes, counts, together
+        )
+        family = self._family().adapt_to(rows, weights)
         return self._adopt(
             forests.fit_classes(
                 family,
@@ -64,7 +66,7 @@ class ForestClassifier(models.ForestModel, Classifier):
                 codes.astype(np.int32),
                 weights,
                 len(self.classes_),
-                self._plan(family),
+                self._plan_trees(family),
                 arrays.generator(self.random_state),
                 bound,
             ),
@@ -90,20 +92,22 @@ class ForestClassifier(models.ForestModel, Classifier):
     def _fit_streamed(self, source: models.Source) -> Self:
         if isinstance(source, designs.Chunks):
             return self._fit_chunks(source)
-        found = forests.survey.of_classes(source)
+        found = forests.survey.survey_classes(source)
         self._set_classes(found.targets[0])
         models.learn_columns(self, source)
-        rows, rng = found.encoded(partial(codes_of, self.classes_)), self.random_state
+        rows, rng = found.encode_targets(partial(encode_classes, self.classes_)), self.random_state
         return self._adopt(
-            forests.fit_class_partitions(self._family(), rows, self._plan, arrays.generator(rng))
+            forests.fit_class_partitions(
+                self._family(), rows, self._plan_trees, arrays.generator(rng)
+            )
         )
 
     def _fit_chunks(self, chunks: designs.Chunks) -> Self:
         chunks.require_rereadable(type(self).__name__)
         y, weights = models.read_targets(self, chunks)
         codes = self._learn_classes(y, len(y), weights).astype(np.int32)
-        family = forests.fitted_family(self._family(), chunks)
-        plan, rng = self._plan(family), arrays.generator(self.random_state)
+        family = forests.fit_family(self._family(), chunks)
+        plan, rng = self._plan_trees(family), arrays.generator(self.random_state)
         return self._adopt(
             forests.fit_class_chunks(family, chunks, codes, weights, len(self.classes_), plan, rng)
         )

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from posterity import distributions, kernels, models
 from posterity.classification import classes
 from posterity.classification.base import CLASS_DISTRIBUTION, LATENT_VALUES, Classifier
-from posterity.classification.weight_model import one_of
+from posterity.classification.weight_model import check_choice
 from posterity.inference.posterior import LatentMarginals
 from posterity.models import FittedAttribute, ModelCard
 from posterity.models.latent_process import LatentFit, LatentProcess
@@ -169,19 +169,19 @@ class GaussianProcessClassifier(models.KernelModel, Classifier):
             propagation takes whole numbers only.
         """
         rows = self._check_rows(X, reset=True)
-        weights = models.checked_weights(sample_weight, kernels.rows.count(rows))
+        weights = models.check_row_weights(sample_weight, kernels.rows.count_rows(rows))
         codes = self._learn_classes(y, len(weights), weights)
-        training = models.Training.present(rows, codes[:, None], weights, None)
+        training = models.Training.from_present_rows(rows, codes[:, None], weights, None)
         points = self.inducing_points
         if points is not None and not isinstance(points, numbers.Integral):
             points = self._check_rows(points)
-        kernel = self._bound_kernel()
+        kernel = self._bind_kernel()
         asked = kernel, getattr(self, "n_features_in_", None)
         warm = self.warm_start and models.is_fitted(self) and self._fitted.asked == asked
         process = LatentProcess(
-            classes.likelihood_of(len(self.classes_), self.averaging),
+            classes.likelihood_of_classes(len(self.classes_), self.averaging),
             kernel,
-            one_of(self.mean, "mean", MEANS) == "constant",
+            check_choice(self.mean, "mean", MEANS) == "constant",
             self.inference,
             self.n_restarts,
             self.max_iter,
@@ -198,7 +198,7 @@ class GaussianProcessClassifier(models.KernelModel, Classifier):
     def predict_dist(self, X: Any) -> distributions.Discrete:
         """The distribution of the class at each row of X, by its place in ``classes_``."""
         latent = self._latent(X)  # which refuses a model that is not fitted
-        likelihood = classes.likelihood_of(len(self.classes_), self.averaging)
+        likelihood = classes.likelihood_of_classes(len(self.classes_), self.averaging)
         return classes.predict_classes(likelihood, latent, ranked=self._ranks_classes)
 
     @models.answer_lazily(LATENT_VALUES)

@@ -113,26 +113,28 @@ class KernelLogisticRegression(models.KernelModel, Classifier):
             How often each row counts: an integer weight equals repeating the row.
         """
         rows = self._check_rows(X, reset=True)
-        weights = models.checked_weights(sample_weight, kernels.rows.count(rows))
+        weights = models.check_row_weights(sample_weight, kernels.rows.count_rows(rows))
         codes = self._learn_classes(y, len(weights), weights)
-        training = models.Training.present(rows, codes[:, None], weights, None).merged()
+        training = models.Training.from_present_rows(
+            rows, codes[:, None], weights, None
+        ).merge_equal_rows()
         self.X_train_ = training.rows
-        given = None if self.kernel is None else self._bound_kernel()
-        frame = models.Frame.for_kernel(given, training.rows, training.weights)
-        started, bounds = frame.kernel.tuned(models.distinct(frame.rows))
+        given = None if self.kernel is None else self._bind_kernel()
+        frame = models.KernelFrame.for_kernel(given, training.rows, training.weights)
+        started, bounds = frame.kernel.search_start(models.drop_repeated_rows(frame.rows))
         search = KernelWeightSearch(
             frame.rows,
             training.Y[:, 0],
             training.weights,
-            classes.likelihood_of(len(self.classes_), self.averaging),
+            classes.likelihood_of_classes(len(self.classes_), self.averaging),
             started,
             bounds,
-            models.given_variance(self.prior_variance, "prior_variance"),
+            models.check_variance(self.prior_variance, "prior_variance"),
             self.fit_intercept,
             nearest=classes.wants_nearest(self.inference, self.averaging),
         )
         found, best = search.maximise(max_iter=self.max_iter)
-        kernel = frame.in_given_units(found.kernel)
+        kernel = frame.restore_kernel_units(found.kernel)
         self.posterior_ = replace(found, kernel=kernel, X=self.X_train_)
         self.n_iter_, self.stop_reason_ = max(1, best.n_iter), best.stop_reason
         self.at_bounds_ = models.report_kernel_bounds(best, self.posterior_.kernel)
@@ -156,5 +158,5 @@ class KernelLogisticRegression(models.KernelModel, Classifier):
         """The distribution of the class at each row of X, by its place in ``classes_``."""
         check_is_fitted(self)
         latent = self.posterior_.latent(self._check_rows(X))
-        likelihood = classes.likelihood_of(len(self.classes_), self.averaging)
+        likelihood = classes.likelihood_of_classes(len(self.classes_), self.averaging)
         return classes.predict_classes(likelihood, latent, ranked=self._ranks_classes)

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from posterity import designs
-from posterity.classification.weight_model import StreamedClassifier, one_of
+from posterity.classification.weight_model import StreamedClassifier, check_choice
 from posterity.inference.weights import (
     LaplaceFit,
     LatentPosterior,
@@ -115,8 +115,8 @@ class LogisticRegression(StreamedClassifier):
         self.max_iter = max_iter
 
     def _conclude(self, design: designs.Design, codes: Any, weights: Any) -> None:
-        averaged = one_of(self.predictive, "predictive", PREDICTIVES) == "averaged"
-        space = WeightSpace.of(design, weights, offset=self.fit_intercept)
+        averaged = check_choice(self.predictive, "predictive", PREDICTIVES) == "averaged"
+        space = WeightSpace.from_design(design, weights, offset=self.fit_intercept)
         problem, found = maximise_likelihood(
             space,
             codes,
@@ -125,13 +125,13 @@ class LogisticRegression(StreamedClassifier):
             exactly=averaged,
             max_iter=self.max_iter,
         )
-        announce(self, found)
-        self._publish(*space.original(found.W, problem.targets))
+        report_convergence(self, found)
+        self._publish(*space.restore_units(found.W, problem.targets))
         self.log_likelihood_ = found.value + problem.quadratic(found.W)
         self.posterior_ = _posterior(space, problem, found) if averaged else None
 
 
-def announce(model: Any, found: Weights) -> None:
+def report_convergence(model: Any, found: Weights) -> None:
     """Say on the model how the search ended, and warn where that is not at a maximum."""
     model.separable_ = found.separable
     model.n_iter_ = max(1, found.n_iter)
@@ -151,6 +151,6 @@ def _posterior(
     """The normal that the likelihood alone leaves of the weights."""
     if problem.prior.is_flat and (found.dependent or space.V is not None):
         raise ValueError(_DEPENDENT)
-    fit = LaplaceFit.of(problem, found.W)
+    fit = LaplaceFit.from_problem(problem, found.W)
     variance = np.inf if problem.prior.is_flat else float(1.0 / np.max(problem.prior.precision))
     return LatentPosterior(space, fit, variance)

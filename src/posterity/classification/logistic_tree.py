@@ -12,7 +12,7 @@ from posterity import arrays, designs, distributions, models, validation
 from posterity.arrays import Array
 from posterity.classification import classes
 from posterity.classification.base import CLASS_DISTRIBUTION, Classifier
-from posterity.classification.weight_model import one_of
+from posterity.classification.weight_model import check_choice
 from posterity.inference import rows as equal_rows
 from posterity.inference.local import TreeFit, TreeTrainer, score_depths
 from posterity.models import FeatureModel, ModelCard
@@ -162,8 +162,8 @@ class LogisticTreeClassifier(FeatureModel, Classifier):
         codes = self._learn_classes(y, len(X_rows), weights)
         rows, targets, counts = equal_rows.merge_equal_rows(X_rows, codes, weights)
         self._fit_features(rows, counts)
-        standard = designs.Standardized.of(
-            designs.Dense(self._features_of(rows)), counts, offset=True
+        standard = designs.Standardized.from_design(
+            designs.Dense(self._transform_features(rows)), counts, offset=True
         )
         self._center, self._scale = standard.center, standard.scale
         self._learn(standard.rows(0, len(rows)), targets, counts)
@@ -173,13 +173,13 @@ class LogisticTreeClassifier(FeatureModel, Classifier):
     def predict_dist(self, X: ArrayLike) -> distributions.Discrete:
         """The predictive distribution of the class at each row."""
         Z = self._queries(X)
-        return classes.at(self.tree_.latents(Z))
+        return classes.predict_at_latents(self.tree_.latents(Z))
 
     @models.refuse_partitions
     def gate_proba(self, X: ArrayLike) -> Array:
         """How far each leaf is trusted at each row, (n, K + 1): the product of its gates."""
         Z = self._queries(X)
-        return self.tree_.leaf_trust(Z)
+        return self.tree_.leaf_probabilities(Z)
 
     @models.refuse_partitions
     def apply(self, X: ArrayLike) -> NDArray[np.intp]:
@@ -191,8 +191,8 @@ class LogisticTreeClassifier(FeatureModel, Classifier):
         counts = [("max_depth", 0), ("n_restarts", 0), ("max_iter", 1)]
         for name, least in counts if self.depth is None else [("depth", 0), *counts]:
             validation.check_count(getattr(self, name), name, least=least)
-        one_of(self.training, "training", TRAININGS)
-        one_of(self.gates, "gates", GATES)
+        check_choice(self.training, "training", TRAININGS)
+        check_choice(self.gates, "gates", GATES)
         validation.check_positive(self.prior_variance, "prior_variance")
         if validation.check_positive(self.validation_fraction, "validation_fraction") >= 1.0:
             raise ValueError(
@@ -215,7 +215,7 @@ class LogisticTreeClassifier(FeatureModel, Classifier):
 
     def _trainer(self) -> TreeTrainer:
         return TreeTrainer(
-            classes.likelihood_of(len(self.classes_)),
+            classes.likelihood_of_classes(len(self.classes_)),
             prior_variance=self.prior_variance,
             jointly=self.training == "joint",
             hard=self.gates == "hard",
@@ -227,15 +227,15 @@ class LogisticTreeClassifier(FeatureModel, Classifier):
     def _adopt(self, found: TreeFit) -> None:
         """Publish a fit, with weights in the units of the data."""
         self.tree_ = found.model
-        self.gate_coef_, self.gate_intercept_ = self._unscaled(found.tree.gates)
+        self.gate_coef_, self.gate_intercept_ = self._unscale_weights(found.tree.gates)
         own = 0 if len(self.classes_) == 2 else slice(None)
-        experts, leaves = found.tree.experts[:, own], found.tree.leaves()[:, own]
-        self.expert_coef_, self.expert_intercept_ = self._unscaled(experts)
-        self.leaf_coef_, self.leaf_intercept_ = self._unscaled(leaves)
+        experts, leaves = found.tree.experts[:, own], found.tree.sum_to_leaves()[:, own]
+        self.expert_coef_, self.expert_intercept_ = self._unscale_weights(experts)
+        self.leaf_coef_, self.leaf_intercept_ = self._unscale_weights(leaves)
         self.log_posterior_ = found.log_posterior
         self.n_iter_, self.stop_reason_ = found.n_iter, found.stop_reason
 
-    def _unscaled(self, W: Array) -> tuple[Array, Array]:
+    def _unscale_weights(self, W: Array) -> tuple[Array, Array]:
         """Weights (..., M) of the columns as they are, and the offsets that go with them."""
         coef = W[..., :-1] / self._scale
         return coef, W[..., -1] - coef @ self._center
@@ -243,6 +243,6 @@ class LogisticTreeClassifier(FeatureModel, Classifier):
     def _queries(self, X: ArrayLike) -> Array:
         """Standardised features of each row, and a one."""
         check_is_fitted(self)
-        Z = self._features_of(validation.check_X(self, X, reset=False))
+        Z = self._transform_features(validation.check_X(self, X, reset=False))
         design = designs.Standardized(designs.Dense(Z), self._center, self._scale, offset=True)
         return design.rows(0, len(Z))

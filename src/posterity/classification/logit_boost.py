@@ -111,7 +111,7 @@ class LogitBoostClassifier(SplitModel, Classifier):
     >>> model.predict_proba([[0.0, 0.5], [1.5, 1.5]]).round(3)
     array([[0.022, 0.978],
            [1.   , 0.   ]])
-    >>> model.feature_importances_.round(2), len(model.truncated(10).steps_)
+    >>> model.feature_importances_.round(2), len(model.truncate(10).steps_)
     (array([0.49, 0.51]), 10)
     """
 
@@ -163,13 +163,13 @@ class LogitBoostClassifier(SplitModel, Classifier):
         sample_weight : array-like of shape (N,), optional
             How often each row counts: an integer weight equals repeating the row.
         """
-        options = self._options()
+        options = self._check_options()
         rows = self._check_rows(X, reset=True)
         weights = validation.check_repetitions(sample_weight, len(rows))
         codes = self._learn_classes(y, len(rows), weights)
         counts = np.ones(len(rows)) if weights is None else weights
         rng = arrays.generator(self.random_state)
-        found = training.fit(self._family(), rows, codes, counts, options, rng)
+        found = training.fit_boosted_steps(self._family(), rows, codes, counts, options, rng)
         self.splits_, self.validation_scores_ = found.family, found.scores
         self.stop_reason_ = found.boosted.stop_reason
         self._adopt(found.boosted.steps, found.boosted.log_likelihood)
@@ -187,24 +187,24 @@ class LogitBoostClassifier(SplitModel, Classifier):
     @models.answer_lazily(CLASS_DISTRIBUTION)
     def predict_dist(self, X: Any) -> distributions.Discrete:
         """The predictive distribution of the class at each row."""
-        return classes.at(self._latents(X))
+        return classes.predict_at_latents(self._latents(X))
 
     @models.refuse_partitions
     def activation(self, X: Any) -> Array:
         """The latent value of the second class, (n,), or of each of several, (n, C).  [P9 9.53]"""
-        return _in_shape(self._latents(X))
+        return _squeeze_two_classes(self._latents(X))
 
     @models.refuse_partitions
     def staged_activation(self, X: Any) -> Iterator[Array]:
         """What ``activation`` would be after the first round, the second, and so on."""
         for A in self._staged_latents(X):
-            yield _in_shape(A)
+            yield _squeeze_two_classes(A)
 
     @models.refuse_partitions
     def staged_predict_dist(self, X: Any) -> Iterator[distributions.Discrete]:
         """What ``predict_dist`` would be after the first round, the second, and so on."""
         for A in self._staged_latents(X):
-            yield classes.at(A)
+            yield classes.predict_at_latents(A)
 
     @models.refuse_partitions
     def staged_predict_proba(self, X: Any) -> Iterator[Array]:
@@ -218,7 +218,7 @@ class LogitBoostClassifier(SplitModel, Classifier):
         for dist in self.staged_predict_dist(X):
             yield self.classes_[dist.mode()]
 
-    def truncated(self, n_estimators: int) -> Self:
+    def truncate(self, n_estimators: int) -> Self:
         """A fitted copy of the first rounds only: what a fit with so many gives.
 
         Parameters
@@ -234,7 +234,7 @@ class LogitBoostClassifier(SplitModel, Classifier):
             )
         other = copy.copy(self)
         other.stop_reason_ = f"cut to {n_estimators} of {self.n_estimators_} rounds"
-        other._adopt(self.steps_.truncated(n_estimators), self.log_likelihoods_[: n_estimators + 1])
+        other._adopt(self.steps_.truncate(n_estimators), self.log_likelihoods_[: n_estimators + 1])
         return other
 
     def _latents(self, X: Any) -> Array:
@@ -246,7 +246,7 @@ class LogitBoostClassifier(SplitModel, Classifier):
     def _staged_latents(self, X: Any) -> Iterator[Array]:
         check_is_fitted(self)
         rows = self._check_rows(X, reset=False)
-        return self.steps_.staged(self.splits_, rows)
+        return self.steps_.staged_latents(self.splits_, rows)
 
     def _adopt(self, steps: Steps, log_likelihoods: Array) -> None:
         """Publish a fit."""
@@ -254,7 +254,7 @@ class LogitBoostClassifier(SplitModel, Classifier):
         self.offset_, self.n_estimators_ = steps.offset, len(steps)
         self._count_gains(self.splits_, steps.tests, steps.gains)
 
-    def _options(self) -> training.Options:
+    def _check_options(self) -> training.BoostingOptions:
         """The parameters, once they are checked."""
         for name in ("n_estimators", "n_thresholds", "n_iter_no_change"):
             validation.check_count(getattr(self, name), name)
@@ -267,18 +267,18 @@ class LogitBoostClassifier(SplitModel, Classifier):
         if self.selection not in _SELECTIONS:
             options = " or ".join(map(repr, _SELECTIONS))
             raise ValueError(f"selection={self.selection!r} must be {options}.")
-        return training.Options(
-            rounds.Rules(
+        return training.BoostingOptions(
+            rounds.BoostingRules(
                 self.n_estimators, self.learning_rate, self.selection, self.n_iter_no_change
             ),
             self.max_features,
             self.n_thresholds,
-            _checked_fraction(self.validation_fraction),
+            _check_fraction(self.validation_fraction),
             self.n_jobs,
         )
 
 
-def _checked_fraction(part: Any) -> float | None:
+def _check_fraction(part: Any) -> float | None:
     is_part = isinstance(part, numbers.Real) and 0.0 < float(part) < 1.0
     if part is not None and not is_part:
         raise ValueError(
@@ -287,6 +287,6 @@ def _checked_fraction(part: Any) -> float | None:
     return None if part is None else float(part)
 
 
-def _in_shape(A: Array) -> Array:
+def _squeeze_two_classes(A: Array) -> Array:
     """One latent value for two classes, (n, 1), as (n,)."""
     return A[:, 0] if A.shape[1] == 1 else A

@@ -129,7 +129,7 @@ class MixtureOfExpertsClassifier(FeatureModel, Classifier):
         codes = self._learn_classes(y, len(X_rows), weights)
         rows, targets, counts = equal_rows.merge_equal_rows(X_rows, codes, weights)
         self._fit_features(rows, counts)
-        self._adopt(self._search(self._features_of(rows), targets, counts))
+        self._adopt(self._search(self._transform_features(rows), targets, counts))
         return self
 
     @models.answer_lazily(CLASS_DISTRIBUTION)
@@ -150,13 +150,13 @@ class MixtureOfExpertsClassifier(FeatureModel, Classifier):
         return self._answers(self._queries(X)).probabilities()
 
     def _search(self, Z: Array, y: Array, counts: Array) -> MixtureFit:
-        standard = designs.Standardized.of(designs.Dense(Z), counts, offset=True)
+        standard = designs.Standardized.from_design(designs.Dense(Z), counts, offset=True)
         self._center, self._scale = standard.center, standard.scale
-        problem = ExpertsProblem.of(
+        problem = ExpertsProblem.from_rows(
             standard.rows(0, len(Z)),
             y,
             counts,
-            classes.likelihood_of(len(self.classes_)),
+            classes.likelihood_of_classes(len(self.classes_)),
             n_experts=self.n_experts,
             prior_variance=self.prior_variance,
         )
@@ -171,16 +171,16 @@ class MixtureOfExpertsClassifier(FeatureModel, Classifier):
     def _adopt(self, found: MixtureFit) -> None:
         """Publish a fit, with weights in the units of the data."""
         self._mixture = found.mixture
-        self.gate_coef_, self.gate_intercept_ = self._unscaled(found.mixture.gates)
+        self.gate_coef_, self.gate_intercept_ = self._unscale_weights(found.mixture.gates)
         experts = found.mixture.experts
         binary = len(self.classes_) == 2
-        self.expert_coef_, self.expert_intercept_ = self._unscaled(
+        self.expert_coef_, self.expert_intercept_ = self._unscale_weights(
             experts[:, :, 0] if binary else experts
         )
         self.log_posterior_, self.log_posteriors_ = found.log_posterior, found.values
         self.n_iter_, self.stop_reason_ = found.optimum.n_iter, found.optimum.stop_reason
 
-    def _unscaled(self, W: Array) -> tuple[Array, Array]:
+    def _unscale_weights(self, W: Array) -> tuple[Array, Array]:
         """Weights (..., M) of the columns as they are, and the offsets that go with them."""
         coef = np.moveaxis(W[:-1], 0, -1) / self._scale
         return coef, W[-1] - coef @ self._center
@@ -188,7 +188,7 @@ class MixtureOfExpertsClassifier(FeatureModel, Classifier):
     def _queries(self, X: ArrayLike) -> Array:
         """Standardised features of each row, and a one."""
         check_is_fitted(self)
-        Z = self._features_of(validation.check_X(self, X, reset=False))
+        Z = self._transform_features(validation.check_X(self, X, reset=False))
         design = designs.Standardized(designs.Dense(Z), self._center, self._scale, offset=True)
         return design.rows(0, len(Z))
 

@@ -90,5 +90,7 @@ column_gain_, feature_importances_
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def _plan(self, family: trees.Family) -> forests.Plan:
-        return self._bagged(family, -(-family.default_tests() // 2), grow=growth.grow_fern)
+    def _plan_trees(self, family: trees.Family) -> forests.ForestPlan:
+        return self._plan_bagged_trees(
+            family, -(-family.default_tests() // 2), grow=growth.grow_fern
+        )

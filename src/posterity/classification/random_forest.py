@@ -131,5 +131,5 @@ class RandomForestClassifier(ForestClassifier):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def _plan(self, family: trees.Family) -> forests.Plan:
-        return self._bagged(family)
+    def _plan_trees(self, family: trees.Family) -> forests.ForestPlan:
+        return self._plan_bagged_trees(family)

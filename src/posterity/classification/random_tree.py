@@ -85,10 +85,10 @@ class RandomTreeClassifier(ForestClassifier):
         self.concentration = concentration
         self.random_state = random_state
 
-    def _plan(self, family: trees.Family) -> forests.Plan:
-        return forests.Plan(
+    def _plan_trees(self, family: trees.Family) -> forests.ForestPlan:
+        return forests.ForestPlan(
             n_trees=1,
-            rules=self._rules(family),
+            rules=self._growth_rules(family),
             bootstrap=False,
             concentration=validation.check_positive(self.concentration, "concentration"),
             sharpness=1.0,

@@ -15,9 +15,9 @@ from posterity.classification.base import (
     CLASS_DISTRIBUTION,
     LATENT_VALUES,
     Classifier,
-    codes_of,
+    encode_classes,
 )
-from posterity.classification.weight_model import SHARING, one_of
+from posterity.classification.weight_model import SHARING, check_choice
 from posterity.inference.sparse_bayes import (
     ColumnEngine,
     KernelEngine,
@@ -189,16 +189,16 @@ class RelevanceVectorClassifier(models.RelevanceModel, Classifier):
         """
         problem = self._problem()
         nearest = classes.wants_nearest(self.inference, self.averaging)
-        source = models.streamed(X, y, sample_weight)
+        source = models.find_streamed_source(X, y, sample_weight)
         if source is None:
             found, kept = self._find_vectors(X, y, sample_weight, problem)
         else:
-            found, kept = self._find_on_workers(self._on_workers(source), problem), None
+            found, kept = self._find_on_workers(self._fit_on_workers(source), problem), None
         chosen, fit = found.learned.chosen, found.fit
         search = models.report_choice(chosen, "vector", self.max_iter, calls=2)
         if nearest and len(self.classes_) == 2:
             chosen, fit = learn_proper_precisions(chosen, fit, problem.prior)
-        posterior = SparsePosterior.of(
+        posterior = SparsePosterior.from_fit(
             chosen, fit, found.order, offset=self.fit_intercept, nearest=nearest
         )
         self._fitted = models.VectorFit.from_posterior(found, posterior, search, kept=kept)
@@ -209,12 +209,12 @@ class RelevanceVectorClassifier(models.RelevanceModel, Classifier):
     ) -> tuple[models.FoundVectors, Any]:
         """The vectors of rows in memory, and these rows where they are to be kept."""
         rows = self._check_rows(X, reset=True)
-        weights = models.checked_weights(sample_weight, kernels.rows.count(rows))
+        weights = models.check_row_weights(sample_weight, kernels.rows.count_rows(rows))
         codes = self._learn_classes(y, len(weights), weights)
         given = models.GivenRows(rows, codes[:, None], weights)
-        training = given.present()
-        if not self._kernel_given().tells_rows_apart:
-            training = models.arranged(training.merged())
+        training = given.select_present()
+        if not self._get_kernel().tells_rows_apart:
+            training = models.arrange_rows(training.merge_equal_rows())
         if self.query_column and problem.own_columns and len(self.classes_) > 2:
             raise ValueError(
                 "query_column=True is for vectors that the classes share; use vectors='shared'."
@@ -224,7 +224,7 @@ class RelevanceVectorClassifier(models.RelevanceModel, Classifier):
         if self.candidates is None:
             return self._find_among_rows(training, outputs, problem), kept
         rng = arrays.generator(self.random_state)
-        pool = self._pool(given, rng, beside=training.rows)
+        pool = self._draw_candidates(given, rng, beside=training.rows)
         kernel, at_bounds = self._learn_kernel(pool, self._sampled(outputs), problem, rng)
         engine: KernelEngine | ColumnEngine = KernelEngine(
             training.rows, outputs, problem, rng, pool.centres
@@ -239,20 +239,24 @@ class RelevanceVectorClassifier(models.RelevanceModel, Classifier):
         self, partitions: designs.Partitions, problem: SparseProblem
     ) -> models.FoundVectors:
         """From rows that stay on the workers, where classes are counted, and numbered."""
-        values, counts = partitions.tally()
+        values, counts = partitions.count_targets()
         self._set_classes(values)
         self._check_streamed()
-        encoded = partitions.counted().encoded(functools.partial(codes_of, values))
-        tallied = TalliedTargets(models.targets_of, np.arange(2.0), counts)
-        weights = designs.Along(models.weights_of) if partitions.form.weighted else None
+        encoded = partitions.with_row_numbers().encode_targets(
+            functools.partial(encode_classes, values)
+        )
+        tallied = TalliedTargets(models.check_targets, np.arange(2.0), counts)
+        weights = (
+            designs.RowValues(models.check_block_weights) if partitions.form.weighted else None
+        )
         outputs = LatentOutputs(self._targets(tallied, weights))
         rng = arrays.generator(self.random_state)
-        pool = self._pool(models.PartitionRows(encoded), rng)
+        pool = self._draw_candidates(models.PartitionRows(encoded), rng)
         kernel, at_bounds = self._learn_kernel(pool, self._sampled(outputs), problem, rng)
         columns = models.CentredColumns(kernel, pool.centres, self.device)
         engine = ColumnEngine(designs.DaskDesign(encoded.map(columns)), outputs, problem)
         found = self._find_among_candidates(engine, kernel, at_bounds, pool)
-        return replace(found, rows=self._placed(found.rows))
+        return replace(found, rows=self._place_rows(found.rows))
 
     def _sampled(self, outputs: LatentOutputs) -> Callable[[models.Training], LatentOutputs]:
         """From rows of a sample to their outputs, about the shift of all rows."""
@@ -276,28 +280,30 @@ class RelevanceVectorClassifier(models.RelevanceModel, Classifier):
             )
 
     def _targets(self, codes: Any, weights: Any) -> RowTargets:
-        return RowTargets.of(codes, weights, self._likelihood(), offset=self.fit_intercept)
+        return RowTargets.from_observations(
+            codes, weights, self._likelihood(), offset=self.fit_intercept
+        )
 
     def _likelihood(self) -> likelihoods.Bernoulli | likelihoods.Categorical:
-        return classes.likelihood_of(len(self.classes_), self.averaging)
+        return classes.likelihood_of_classes(len(self.classes_), self.averaging)
 
     def _problem(self) -> SparseProblem:
         return SparseProblem(
-            self._checked_prior(),
+            self._check_prior(),
             self.fit_intercept,
             max_iter=self.max_iter,
-            own_columns=one_of(self.vectors, "vectors", SHARING) == "per_class",
+            own_columns=check_choice(self.vectors, "vectors", SHARING) == "per_class",
         )
 
     @models.answer_lazily(CLASS_DISTRIBUTION)
     def predict_dist(self, X: Any) -> distributions.Discrete:
         """The distribution of the class at each row of X, by its place in ``classes_``."""
-        queries = self._queries(X)  # which refuses a model that is not fitted
+        queries = self._check_queries(X)  # which refuses a model that is not fitted
         latent = self._fitted.latent(queries)
         return classes.predict_classes(self._likelihood(), latent, ranked=self._ranks_classes)
 
     @models.answer_lazily(LATENT_VALUES)
     def predict_latent(self, X: Any) -> distributions.Normal:
         """The latent function at each row: of the second class, (n,), or of each of C, (n, C)."""
-        queries = self._queries(X)
+        queries = self._check_queries(X)
         return classes.latent_normal(self._fitted.latent(queries))

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from posterity import designs, models, priors
 from posterity.arrays import Array
 from posterity.classification import classes
-from posterity.classification.weight_model import SHARING, StreamedClassifier, one_of
+from posterity.classification.weight_model import SHARING, StreamedClassifier, check_choice
 from posterity.inference.posterior import LatentMarginals
 from posterity.inference.sparse_bayes import (
     ColumnEngine,
@@ -134,7 +134,7 @@ class SparseLogisticRegression(StreamedClassifier):
     def _conclude(self, design: designs.Design, codes: Any, weights: Any) -> None:
         models.check_algorithm(self.algorithm, self.max_iter)
         nearest = classes.wants_nearest(self.inference, self.averaging)
-        per_class = one_of(self.columns, "columns", SHARING) == "per_class"
+        per_class = check_choice(self.columns, "columns", SHARING) == "per_class"
         n_own = len(self.classes_) if per_class and len(self.classes_) > 2 else 1
         problem = SparseProblem(
             priors.Sparse(self.degrees_of_freedom, among=n_own * design.n_columns),
@@ -142,7 +142,9 @@ class SparseLogisticRegression(StreamedClassifier):
             max_iter=self.max_iter,
             own_columns=per_class,
         )
-        targets = RowTargets.of(codes, weights, self._likelihood(), offset=self.fit_intercept)
+        targets = RowTargets.from_observations(
+            codes, weights, self._likelihood(), offset=self.fit_intercept
+        )
         columns = design.rows(0, design.n_rows) if design.in_memory else design
         chosen, fit = choose_columns(
             ColumnEngine(columns, LatentOutputs(targets), problem),
@@ -154,19 +156,21 @@ class SparseLogisticRegression(StreamedClassifier):
         )
         order = np.argsort(chosen.places)
         self.relevance_ = chosen.places[order]
-        found = SparsePosterior.of(chosen, fit, order, offset=self.fit_intercept, nearest=nearest)
+        found = SparsePosterior.from_fit(
+            chosen, fit, order, offset=self.fit_intercept, nearest=nearest
+        )
         self._keep(found.without_rows(), design.n_columns)
 
     def _keep(self, found: SparsePosterior, n_columns: int) -> None:
         """Set what the posterior of the kept columns tells."""
         self.posterior_, self.precision_ = found, found.precision
         self.log_evidence_ = found.log_evidence
-        own, intercept = found.original()
+        own, intercept = found.original_units()
         coef = np.zeros((n_columns, own.shape[1]))
         coef[self.relevance_] = own
         self._publish(coef, intercept)
 
-    def _in_design(self, A: Array, b: Array) -> tuple[Array, Array]:
+    def _to_design_weights(self, A: Array, b: Array) -> tuple[Array, Array]:
         """Weights of columns that are out are zero, and for sure."""
         return A[:, self.relevance_], b
 

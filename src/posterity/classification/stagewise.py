@@ -127,19 +127,19 @@ class StagewiseClassifier(StagewiseModel, Classifier):
         rows = validation.check_X(self, X, reset=True)
         weights = validation.check_repetitions(sample_weight, len(rows))
         codes = self._learn_classes(y, len(rows), weights)
-        likelihood = classes.likelihood_of(len(self.classes_))
+        likelihood = classes.likelihood_of_classes(len(self.classes_))
         return self._fit_stages(rows, codes, weights, likelihood, by_target=True)
 
     @models.answer_lazily(CLASS_DISTRIBUTION)
     def predict_dist(self, X: ArrayLike) -> distributions.Discrete:
         """The predictive distribution of the class at each row."""
-        return classes.at(self._latents(X))
+        return classes.predict_at_latents(self._compute_latents(X))
 
     @models.refuse_partitions
     def staged_predict_dist(self, X: ArrayLike) -> Iterator[distributions.Discrete]:
         """What ``predict_dist`` would be after the first unit, the second, and so on."""
-        for _, A in self._after_each_unit(X):
-            yield classes.at(A)
+        for _, A in self._iterate_units(X):
+            yield classes.predict_at_latents(A)
 
     @models.refuse_partitions
     def staged_predict_proba(self, X: ArrayLike) -> Iterator[Array]:

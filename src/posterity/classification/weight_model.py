@@ -13,7 +13,12 @@ from sklearn.utils.validation import check_is_fitted
 from posterity import designs, distributions, likelihoods, models, validation
 from posterity.arrays import Array
 from posterity.classification import classes
-from posterity.classification.base import CLASS_DISTRIBUTION, LATENT_VALUES, Classifier, codes_of
+from posterity.classification.base import (
+    CLASS_DISTRIBUTION,
+    LATENT_VALUES,
+    Classifier,
+    encode_classes,
+)
 from posterity.inference.posterior import LatentMarginals, WeightedPosterior
 from posterity.inference.weights import LatentPosterior, WeightSpace, learn_weights
 
@@ -21,7 +26,7 @@ SHARING = ("shared", "per_class")
 """What classes do with the columns of a sparse model."""
 
 
-class WeightClassifier(models.WeighedModel, Classifier):
+class WeightClassifier(models.WeightedModel, Classifier):
     """A classifier whose latent values are linear in features of the inputs.
 
     A subclass writes ``_conclude``, which turns columns and classes into fitted attributes.
@@ -58,7 +63,9 @@ class WeightClassifier(models.WeighedModel, Classifier):
         codes = self._learn_classes(y, len(rows), weights)
         self._fit_features(rows, weights)
         self._move_units(rows, codes, weights, self._likelihood())
-        self._conclude(designs.Dense(self._design_of(self._features_of(rows))), codes, weights)
+        self._conclude(
+            designs.Dense(self._design_of(self._transform_features(rows))), codes, weights
+        )
         return self
 
     @models.answer_lazily(CLASS_DISTRIBUTION)
@@ -79,7 +86,7 @@ class WeightClassifier(models.WeighedModel, Classifier):
         mean = self._mean_at(Z)
         return LatentMarginals(mean, np.zeros_like(mean))
 
-    def _belief(self) -> WeightedPosterior:
+    def _weight_posterior(self) -> WeightedPosterior:
         if self.posterior_ is None:
             raise TypeError(
                 f"This {type(self).__name__} has no posterior of its weights, only their best "
@@ -87,7 +94,7 @@ class WeightClassifier(models.WeighedModel, Classifier):
             )
         return self.posterior_
 
-    def _outputs(self) -> list[Any]:
+    def _output_names(self) -> list[Any]:
         """Of two classes, the latent value is that of the second."""
         names: list[Any] = self.classes_.tolist()
         return names[1:] if len(names) == 2 else names
@@ -97,7 +104,7 @@ class WeightClassifier(models.WeighedModel, Classifier):
 
     def _queries(self, X: ArrayLike) -> Array:
         check_is_fitted(self)
-        return self._design_of(self._features_of(validation.check_X(self, X, reset=False)))
+        return self._design_of(self._transform_features(validation.check_X(self, X, reset=False)))
 
     def _design_of(self, Z: Array) -> Array:
         """The columns that have a weight each, from the features."""
@@ -105,7 +112,7 @@ class WeightClassifier(models.WeighedModel, Classifier):
 
     def _likelihood(self) -> likelihoods.Bernoulli | likelihoods.Categorical:
         """Of as many classes as there are."""
-        return classes.likelihood_of(len(self.classes_), self.averaging)
+        return classes.likelihood_of_classes(len(self.classes_), self.averaging)
 
     def _learn(
         self,
@@ -121,7 +128,7 @@ class WeightClassifier(models.WeighedModel, Classifier):
             codes,
             weights,
             self._likelihood(),
-            prior_variance=models.given_variance(prior_variance, "prior_variance"),
+            prior_variance=models.check_variance(prior_variance, "prior_variance"),
             nearest=classes.wants_nearest(inference, self.averaging),
         )
         self.posterior_ = learned.posterior
@@ -154,7 +161,7 @@ class StreamedClassifier(WeightClassifier):
         sample_weight : array-like of shape (N,), optional
             How often each row counts: an integer weight equals repeating the row.
         """
-        source = models.streamed(X, y, sample_weight)
+        source = models.find_streamed_source(X, y, sample_weight)
         if source is None:
             return self._fit_rows(X, y, sample_weight)
         return self._fit_streamed(source)
@@ -164,21 +171,21 @@ class StreamedClassifier(WeightClassifier):
             rows = self._on_workers(source)
             codes = rows.y
         else:
-            rows = models.StreamedRows.of(self, source)
+            rows = models.StreamedRows.from_source(self, source)
             codes = self._learn_classes(rows.y, len(rows.y), rows.weights)
         self._conclude(rows.design, codes, rows.weights)
         return self
 
     def _on_workers(self, partitions: designs.Partitions) -> models.StreamedRows:
         """Classes are counted where the rows are, and numbered there at every pass."""
-        values, counts = partitions.tally()
+        values, counts = partitions.count_targets()
         self._set_classes(values)
-        encoded = partitions.encoded(functools.partial(codes_of, values))
+        encoded = partitions.encode_targets(functools.partial(encode_classes, values))
         codes = np.arange(len(values), dtype=np.float64)
-        return models.StreamedRows.of_partitions(self, encoded, codes, counts)
+        return models.StreamedRows.from_partitions(self, encoded, codes, counts)
 
 
-def one_of(value: str, name: str, allowed: tuple[str, ...]) -> str:
+def check_choice(value: str, name: str, allowed: tuple[str, ...]) -> str:
     """The word itself, if it is one of those allowed."""
     if value not in allowed:
         raise ValueError(f"{name}={value!r} must be one of {allowed}.")

@@ -86,5 +86,5 @@ def _predict_batches(
                 model, batch, quantiles=plan.quantiles, prefix=plan.prefix
             )
         except tables.CellError as error:
-            raise error.below(n_above) from None
+            raise error.shift_rows(n_above) from None
         n_above += len(batch)

@@ -52,7 +52,7 @@ class DaskTable:
 
     def fitted(self, estimator: Any) -> tables.TableModel:
         """Fit an estimator to all rows on the workers."""
-        return self.rows.fitted(estimator)
+        return self.rows.fit_estimator(estimator)
 
     def compared(
         self,
@@ -80,11 +80,11 @@ def open_on_cluster(
         sample = source.sample(request.rows, seed=request.seed)
         try:
             schema = table_input.infer_schema(sample.frame, request)
-            rows = tables.SpreadRows.of(
+            rows = tables.SpreadRows.from_source(
                 source, sample.frame, schema, folds=folds, seed=request.seed
             )
         except tables.CellError as error:
-            raise source.located(error, sample.positions) from None
+            raise source.locate_error(error, sample.positions) from None
         sentences = (
             *source.notes,
             _describe_size(source, sample, rows),
@@ -93,7 +93,7 @@ def open_on_cluster(
         )
         voice.say(*sentences)
         if cluster.has_room_for(client, rows.n_bytes):
-            rows = rows.kept()
+            rows = rows.persist()
             voice.say(
                 f"The encoded rows take {amounts.format_size(rows.n_bytes)} and are kept in the "
                 "memory of "

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from posterity import arrays, classification, designs, distributions, regression, tables
 from posterity.comparison import measuring
 from posterity.comparison.candidates import Candidate
-from posterity.designs.moments import Moments
+from posterity.designs.moments import RowMoments
 
 _INNER_FOLDS = 3
 
@@ -34,7 +34,7 @@ class MeanRegressor(regression.Regressor):
 
     def _fit_on_workers(self, X: Any, y: Any) -> Self:
         """Estimate the mean and the variance on the workers of a Dask cluster."""
-        seen = designs.Partitions.of(X, y).reduce(_target_moments, Moments.merge)
+        seen = designs.Partitions.from_collections(X, y).reduce(_target_moments, RowMoments.merge)
         self.n_features_in_ = X.shape[1]
         self.mean_, self.n_rows_ = float(seen.mean[0]), seen.n_rows
         self.noise_variance_ = float(seen.scatter[0, 0]) / (seen.n_rows - 1.0)
@@ -89,7 +89,7 @@ class FrequencyClassifier(classification.Classifier):
     def _fit_on_workers(self, X: Any, y: Any) -> Self:
         """Count the classes on the workers of a Dask cluster."""
         self.n_features_in_ = X.shape[1]
-        self.classes_, counts = designs.Partitions.of(X, y).tally()
+        self.classes_, counts = designs.Partitions.from_collections(X, y).count_targets()
         self.frequencies_ = counts / counts.sum()
         return self
 
@@ -123,8 +123,8 @@ class ProbabilityClassifier(classification.Classifier):
         return distributions.Categorical.from_logits(np.log(np.maximum(p, measuring.SMALLEST)))
 
 
-def _target_moments(block: designs.Block) -> Moments:
-    return Moments.of(np.asarray(block.y)[:, None])
+def _target_moments(block: designs.RowBlock) -> RowMoments:
+    return RowMoments.from_rows(np.asarray(block.y)[:, None])
 
 
 def _limit_to_one_thread() -> Any:

@@ -24,13 +24,13 @@ class Clock:
             raise ValueError(f"budget={budget!r} must be a positive number of seconds, or None.")
         self._start, self._budget = time.perf_counter(), math.inf if budget is None else budget
 
-    def spent(self) -> float:
+    def elapsed(self) -> float:
         """Return the seconds since the start."""
         return time.perf_counter() - self._start
 
-    def left(self) -> float:
+    def remaining(self) -> float:
         """Return the remaining seconds, negative after the end."""
-        return self._budget - self.spent()
+        return self._budget - self.elapsed()
 
 
 @contextlib.contextmanager

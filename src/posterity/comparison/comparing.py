@@ -123,7 +123,7 @@ def rank_candidates(
         folds=len(parts.folds),
         seed=seed,
         n_rows=parts.n_rows,
-        seconds=clock.spent(),
+        seconds=clock.elapsed(),
         winner=winner,
         verdict=verdict(ranked, order=[one.name for one in candidates]),
         importance=_rank_winner_inputs(trials, parts, clock, seed),
@@ -141,7 +141,7 @@ def _rank_winner_inputs(
         )
         for estimator, fold in zip(best.estimators, parts.folds, strict=True)
     ]
-    return rank_inputs(measured, seed=seed, max_seconds=min(_IMPORTANCE, clock.left()))
+    return rank_inputs(measured, seed=seed, max_seconds=min(_IMPORTANCE, clock.remaining()))
 
 
 def sort_results(results: Sequence[Result]) -> tuple[Result, ...]:
@@ -172,7 +172,9 @@ def _score_candidates(
     for place, one in enumerate(candidates):
         is_first = all(done.result.baseline != one.baseline for done in trials)
         share = _SHARE if place < len(candidates) - 1 else 1.0
-        seconds = math.inf if is_first else share * (clock.left() - _seconds_to_reserve(trials))
+        seconds = (
+            math.inf if is_first else share * (clock.remaining() - _seconds_to_reserve(trials))
+        )
         if seconds <= 0.0:
             skipped.append(Skipped(one.name, "out of time, not started."))
             continue
@@ -225,7 +227,7 @@ def _fit_to_all_rows(
             f"the whole table: {trial.first_sentence(error)} Compare without it."
         ) from error
     for place, one in enumerate(trials):
-        time_will_do = _seconds_of_full_fit(one.result) < clock.left()
+        time_will_do = _seconds_of_full_fit(one.result) < clock.remaining()
         if place != first and one.has_evidence and time_will_do:
             tell(one.result.name)
             with contextlib.suppress(ValueError):  # its scores remain valid without an evidence

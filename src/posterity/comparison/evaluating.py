@@ -35,7 +35,7 @@ def evaluate(model: tables.TableModel, frame: Any, *, name: str | None = None) -
     ('BayesianLinearRegression', True)
     """
     table = tables.as_frame(frame)
-    y, has_target = model.outcomes(table)
+    y, has_target = model.encode_targets(table)
     rows = np.flatnonzero(has_target)
     if len(rows) < 2:
         raise tables.TableError(
@@ -45,7 +45,7 @@ def evaluate(model: tables.TableModel, frame: Any, *, name: str | None = None) -
     start = time.perf_counter()
     said = measuring.predict_rows(
         model.estimator_,
-        model.inputs(table[rows]),
+        model.encode_inputs(table[rows]),
         y[rows],
         rows,
         classes=model.classes_,

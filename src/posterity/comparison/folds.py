@@ -47,7 +47,7 @@ def split_table(frame: pl.DataFrame, schema: tables.Schema, n_folds: int, seed: 
     whole = tables.TableModel(constant_baseline(schema.task), _check_schema(schema, n_folds)).fit(
         frame
     )
-    y_all, has_target = whole.outcomes(frame)
+    y_all, has_target = whole.encode_targets(frame)
     present = np.flatnonzero(has_target)
     y = y_all[present]
     _refuse_too_few(y, schema, whole.classes_)

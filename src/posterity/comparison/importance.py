@@ -30,7 +30,7 @@ class MeasuredRows:
     n_classes: int  # 0 for numbers
     n_train: int
 
-    def among(self, rows: NDArray[np.intp]) -> "MeasuredRows":
+    def select_rows(self, rows: NDArray[np.intp]) -> "MeasuredRows":
         """Select some of the rows."""
         return replace(self, X=self.X[rows], y=self.y[rows])
 
@@ -83,7 +83,7 @@ def importance(
     [('a', 5.5), ('b', 0.0)]
     """
     table = tables.as_frame(frame)
-    y, has_target = model.outcomes(table)
+    y, has_target = model.encode_targets(table)
     rows = np.flatnonzero(has_target)
     if len(rows) < 2:
         raise tables.TableError(
@@ -92,7 +92,7 @@ def importance(
         )
     measured = MeasuredRows(
         model.estimator_,
-        model.inputs(table[rows]),
+        model.encode_inputs(table[rows]),
         y[rows],
         model.encoder_.blocks(),
         len(model.classes_),
@@ -143,7 +143,7 @@ def _draw_rows(
         return list(parts)
     counts = [max(2, round(max_rows * len(part.y) / total)) for part in parts]
     return [
-        part.among(np.sort(rng.choice(len(part.y), count, replace=False)))
+        part.select_rows(np.sort(rng.choice(len(part.y), count, replace=False)))
         for part, count in zip(parts, counts, strict=True)
     ]
 

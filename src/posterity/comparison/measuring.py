@@ -185,7 +185,7 @@ def _evaluate_numbers(
     """Evaluate distributions of numbers at the observed values."""
     mean, log_prob = np.asarray(dist.mean()), _replace_impossible(dist.log_prob(y))
     pit = np.asarray(dist.cdf(y))
-    if isinstance(dist, distributions.Counts):  # randomised over the step of the cdf
+    if isinstance(dist, distributions.CountDistribution):  # randomised over the step of the cdf
         pit = pit - rng.random(len(y)) * dist.pmf(y)
     if not np.all(np.isfinite(mean)):
         raise ValueError("Some predictions are not finite numbers.")

@@ -58,30 +58,30 @@ def compare_on_dask(
     >>> source = tables.open_partitions(path)
     >>> sample = source.sample(100)
     >>> schema = tables.infer(sample.frame, "y")
-    >>> rows = tables.SpreadRows.of(source, sample.frame, schema, folds=3)
+    >>> rows = tables.SpreadRows.from_source(source, sample.frame, schema, folds=3)
     >>> models = comparison.candidates("regression", 200, 1, names=["linear"], on_dask=True)
     >>> found = comparison.compare_on_dask(rows, sample, models)
     >>> found.best.name, found.n_rows, len(found.best.held_out.y)
     ('linear', 200, 100)
     """
     clock = budgets.Clock(budget)
-    ground = ComparisonTask(rows.schema, _split_sample(rows, sample), rows.fitted)
+    ground = ComparisonTask(rows.schema, _split_sample(rows, sample), rows.fit_estimator)
     return rank_candidates(ground, candidates, clock, seed=rows.targets.seed, report=report)
 
 
 def _split_sample(rows: tables.SpreadRows, sample: tables.Sample) -> TableFolds:
     """Return the folds: rows on the workers to fit to, rows of the sample to predict."""
-    y, has_target = rows.model.outcomes(sample.frame)
+    y, has_target = rows.model.encode_targets(sample.frame)
     present = np.flatnonzero(has_target)
     positions = np.arange(len(y)) if sample.positions is None else sample.positions
     n_folds = rows.targets.folds
     part_of = tables.assign_folds(positions[present], n_folds, rows.targets.seed)
     _refuse_too_few(np.bincount(part_of, minlength=n_folds))
-    X = rows.model.inputs(sample.frame[present])
+    X = rows.model.encode_inputs(sample.frame[present])
     blocks = rows.model.encoder_.blocks()
     tests = [part_of == k for k in range(n_folds)]
     folds = tuple(
-        Fold(*rows.arrays(k), X[test], y[present][test], present[test], blocks)
+        Fold(*rows.make_arrays(k), X[test], y[present][test], present[test], blocks)
         for k, test in enumerate(tests)
     )
     return TableFolds(folds, y[present], rows.model.classes_, rows.n_rows)

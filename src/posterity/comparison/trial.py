@@ -130,14 +130,14 @@ def _run_folds(
     seconds: list[float] = []
     for number, fold in enumerate(parts.folds):
         step(number)
-        start = clock.spent()
+        start = clock.elapsed()
         runs.append(_run_fold(candidate, fold, parts.classes, seed))
-        seconds.append(clock.spent() - start)
-        if not _has_enough_time(seconds, len(parts.folds), clock.left()):
+        seconds.append(clock.elapsed() - start)
+        if not _has_enough_time(seconds, len(parts.folds), clock.remaining()):
             ahead = _seconds_remaining(seconds, len(parts.folds))
             return (
                 f"out of time: it needed about {_format_seconds(ahead)} more, with "
-                f"{_format_seconds(clock.left())} "
+                f"{_format_seconds(clock.remaining())} "
                 "left."
             )
     return runs
@@ -158,7 +158,7 @@ def _has_enough_time(seconds: list[float], n_folds: int, left: float) -> bool:
 def _run_fold(candidate: Candidate, fold: Fold, classes: tuple[str, ...], seed: int) -> FoldRun:
     """Fit to the training rows of a fold and predict its test rows."""
     n, start = len(fold.y_train), time.perf_counter()
-    with linalg.threads.limited(n):
+    with linalg.threads.limit_threads(n):
         estimator = clone(candidate.estimator).fit(fold.X_train, fold.y_train)
         fitted = time.perf_counter()
         said = measuring.predict_rows(

@@ -7,12 +7,12 @@ choose from: of a matrix, or a kernel's, standardised, and streamed where they w
 memory together.
 """
 
-from posterity.designs.base import Along, Design, Least, Values
-from posterity.designs.blocks import Block
-from posterity.designs.candidates import Candidates
+from posterity.designs.base import Design, Minimum, RowValues, Values
+from posterity.designs.blocks import RowBlock
+from posterity.designs.candidates import CandidateColumns
 from posterity.designs.chunked import Chunked
 from posterity.designs.chunks import Chunks
-from posterity.designs.columns import Columns, KernelColumns, MatrixColumns
+from posterity.designs.columns import ColumnSource, KernelColumnSource, MatrixColumnSource
 from posterity.designs.dask_design import DaskDesign
 from posterity.designs.dense import Dense
 from posterity.designs.partitions import Partitions
@@ -21,19 +21,19 @@ from posterity.designs.standardized import Standardized
 from posterity.designs.statistics import Statistics
 
 __all__ = [
-    "Along",
-    "Block",
-    "Candidates",
+    "CandidateColumns",
     "Chunked",
     "Chunks",
-    "Columns",
+    "ColumnSource",
     "DaskDesign",
     "Dense",
     "Design",
-    "KernelColumns",
-    "Least",
-    "MatrixColumns",
+    "KernelColumnSource",
+    "MatrixColumnSource",
+    "Minimum",
     "Partitions",
+    "RowBlock",
+    "RowValues",
     "Selected",
     "Standardized",
     "Statistics",

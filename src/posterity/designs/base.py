@@ -17,21 +17,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from posterity.arrays import Array
-from posterity.designs.blocks import Block
+from posterity.designs.blocks import RowBlock
 
-PartFunction: TypeAlias = Callable[..., Sequence["Array | float | Least"]]
+PartFunction: TypeAlias = Callable[..., Sequence["Array | float | Minimum"]]
 """Function from a part of the rows and its values to terms of a sum."""
 
 
 @dataclass(frozen=True)
-class Least:
+class Minimum:
     """A term whose minimum over the parts is returned instead of the sum."""
 
     value: float
 
 
 @dataclass(frozen=True)
-class Along:
+class RowValues:
     """One value a row that is computed from a block where the block is.
 
     Parameters
@@ -40,10 +40,10 @@ class Along:
         Function from a block to one value for each of its rows.
     """
 
-    of: Callable[[Block], NDArray[Any]]
+    of: Callable[[RowBlock], NDArray[Any]]
 
 
-Values: TypeAlias = NDArray[Any] | Along | None
+Values: TypeAlias = NDArray[Any] | RowValues | None
 """Values along the rows of a design, such as targets, or None."""
 
 
@@ -112,7 +112,7 @@ class Design(abc.ABC):
         """Whether a pass over the rows is cheap."""
         return False
 
-    def chosen(
+    def take_rows(
         self, places: NDArray[np.intp], *along: Values
     ) -> tuple[Design, list[NDArray[Any] | None]]:
         """Return selected rows, in increasing order, as a design in memory, with their values."""
@@ -122,7 +122,7 @@ class Design(abc.ABC):
         found = [
             Z[places[_find_places_within(places, rows)] - rows.start] for rows, Z in self.blocks()
         ]
-        return Dense(np.concatenate(found)), at(places, along)
+        return Dense(np.concatenate(found)), select_values(places, along)
 
     def parts(self) -> Iterator[tuple[slice, Design]]:
         """Yield pairs (row slice, rows as a design in memory), in the order of ``blocks``."""
@@ -132,7 +132,7 @@ class Design(abc.ABC):
         for rows, Z in self.blocks():
             yield rows, Dense(Z)
 
-    def total(self, function: PartFunction, *along: Values) -> list[Any]:
+    def sum_over_parts(self, function: PartFunction, *along: Values) -> list[Any]:
         """Sum the results of ``function(part, *values)`` over all parts, in one pass.
 
         Dependent operations, such as Z^T r with r computed from Z w, run on each part while it is
@@ -142,12 +142,12 @@ class Design(abc.ABC):
         ----------
         function : callable
             Function from a part of the rows as a design, and the values of these rows, to terms; of
-            :class:`Least` terms the smallest is kept. It may run in another thread or process and
+            :class:`Minimum` terms the smallest is kept. It may run in another thread or process and
             must not have side effects.
         along : array of shape (N, ...), Along or None
             Values of all rows; each part gets its own, or None.
         """
-        return totalled(function(part, *at(rows, along)) for rows, part in self.parts())
+        return sum_terms(function(part, *select_values(rows, along)) for rows, part in self.parts())
 
     def _check_range(self, start: int, stop: int) -> None:
         """Raise unless start, ..., stop - 1 are valid row numbers."""
@@ -164,45 +164,47 @@ def _find_places_within(places: NDArray[np.intp], rows: slice) -> slice:
     return slice(int(first), int(last))
 
 
-def at(rows: slice | NDArray[np.intp], along: Sequence[Values]) -> list[NDArray[Any] | None]:
+def select_values(
+    rows: slice | NDArray[np.intp], along: Sequence[Values]
+) -> list[NDArray[Any] | None]:
     """Return the values of a row slice."""
     return [None if values is None else _require_in_memory(values)[rows] for values in along]
 
 
-def _require_in_memory(values: NDArray[Any] | Along) -> NDArray[Any]:
+def _require_in_memory(values: NDArray[Any] | RowValues) -> NDArray[Any]:
     """Return values that are in memory; raise for those computed from blocks."""
-    assert not isinstance(values, Along)
+    assert not isinstance(values, RowValues)
     return values
 
 
-def totalled(terms: Iterable[Sequence[Array | float | Least]]) -> list[Any]:
-    """Add up sequences of terms; of :class:`Least` terms keep the smallest."""
+def sum_terms(terms: Iterable[Sequence[Array | float | Minimum]]) -> list[Any]:
+    """Add up sequences of terms; of :class:`Minimum` terms keep the smallest."""
     kept: list[Any] = []
     for some in terms:
         if not kept:
             kept = [_copy_term(term) for term in some]
             continue
         for i, term in enumerate(some):
-            if isinstance(term, Least):
+            if isinstance(term, Minimum):
                 kept[i] = _keep_smaller(kept[i], term)
             else:
                 kept[i] += term
     return kept
 
 
-def joined(a: list[Any], b: list[Any]) -> list[Any]:
+def add_totals(a: list[Any], b: list[Any]) -> list[Any]:
     """Add two totals without changing them, because tasks may run again."""
     return [
-        _keep_smaller(x, y) if isinstance(y, Least) else x + y for x, y in zip(a, b, strict=True)
+        _keep_smaller(x, y) if isinstance(y, Minimum) else x + y for x, y in zip(a, b, strict=True)
     ]
 
 
-def _keep_smaller(a: Least, b: Least) -> Least:
+def _keep_smaller(a: Minimum, b: Minimum) -> Minimum:
     return a if a.value <= b.value else b
 
 
-def _copy_term(term: Array | float | Least) -> Array | Least:
-    return term if isinstance(term, Least) else np.array(term, dtype=np.float64)
+def _copy_term(term: Array | float | Minimum) -> Array | Minimum:
+    return term if isinstance(term, Minimum) else np.array(term, dtype=np.float64)
 
 
 def _weighted_gram(Z: Array, weights: Array | None) -> Array:

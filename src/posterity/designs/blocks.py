@@ -21,7 +21,7 @@ Parts: TypeAlias = tuple[NDArray[Any], NDArray[Any] | None, NDArray[Any] | None]
 
 
 @dataclass(frozen=True, eq=False)
-class Block:
+class RowBlock:
     """Consecutive rows of a source; its length is the number of rows.
 
     Parameters
@@ -58,7 +58,7 @@ class Block:
         return self.X, self.y, self.sample_weight
 
 
-def parts(X: Any, y: Any, sample_weight: Any, where: str) -> Parts:
+def convert_parts(X: Any, y: Any, sample_weight: Any, where: str) -> Parts:
     """Convert the parts to arrays of one length; ``where`` names them in errors."""
     X_part = arrays.to_numpy(X)
     if X_part.ndim != 2:
@@ -74,7 +74,7 @@ def parts(X: Any, y: Any, sample_weight: Any, where: str) -> Parts:
     return X_part, y_part, _require_length(weight, len(X_part), "sample_weight", (1,), where)
 
 
-def each(raw: Parts, change: Callable[[NDArray[Any]], NDArray[Any]]) -> Parts:
+def map_parts(raw: Parts, change: Callable[[NDArray[Any]], NDArray[Any]]) -> Parts:
     """Apply a function to the parts that are not None."""
     X, y, sample_weight = raw
     return (
@@ -97,7 +97,7 @@ def _require_length(
 
 
 @dataclass(frozen=True)
-class Form:
+class RowForm:
     """Columns and parts that all blocks of a source must have."""
 
     n_features: int
@@ -107,12 +107,12 @@ class Form:
     target_names: tuple[str, ...] | None
 
     @classmethod
-    def of(
+    def from_rows(
         cls,
         raw: Parts,
         feature_names: tuple[str, ...] | None = None,
         target_names: tuple[str, ...] | None = None,
-    ) -> Form:
+    ) -> RowForm:
         """Return the form of example rows."""
         X, y, sample_weight = raw
         n_features = X.shape[1]
@@ -124,7 +124,7 @@ class Form:
         target_shape = None if y is None else y.shape[1:]
         return cls(n_features, target_shape, sample_weight is not None, feature_names, target_names)
 
-    def block(self, raw: Parts, first_row: int, *, piece: str | None = None) -> Block:
+    def convert_block(self, raw: Parts, first_row: int, *, piece: str | None = None) -> RowBlock:
         """Convert rows to a block of finite float64 arrays of this form.
 
         Errors count rows from ``first_row``, or within the named ``piece``.
@@ -138,10 +138,10 @@ class Form:
         X_block = _require_finite(X, "column", self.feature_names, at)
         y_block = None if y is None else _require_finite(y, "target", self.target_names, at)
         if sample_weight is None:
-            return Block(X_block, y_block, None, first_row)
+            return RowBlock(X_block, y_block, None, first_row)
         weight = _require_finite(sample_weight, "sample_weight", None, at)
         _check_not_negative(weight, at)
-        return Block(X_block, y_block, weight, first_row)
+        return RowBlock(X_block, y_block, weight, first_row)
 
 
 def _require_equal(found: object, expected: object, name: str, where: str) -> None:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from posterity import arrays
 from posterity.arrays import Array, DeviceArray, namespace
-from posterity.designs.columns import Columns
+from posterity.designs.columns import ColumnSource
 
 _CPU_VALUES = 1 << 17  # 1 MiB of float64: a block to square stays in cache
 _DEVICE_VALUES = 1 << 25
@@ -26,7 +26,7 @@ _LEAST_COLUMNS = 16
 
 
 @dataclass(frozen=True, eq=False)
-class Block:
+class CandidateBlock:
     """A block of standardised columns.
 
     Parameters
@@ -59,27 +59,27 @@ class Block:
             total += _copy_to_host(weights[i] @ (few * few))
         return total
 
-    def part(self, within: NDArray[np.intp]) -> Array:
+    def select_columns(self, within: NDArray[np.intp]) -> Array:
         """Return columns by position in this block, (N, k), on the host."""
         index = arrays.like_index(self.Z, within)
         return _copy_to_host(namespace(self.Z).take(self.Z, index, axis=1))
 
-    def select(self, within: NDArray[np.intp]) -> Block:
+    def select(self, within: NDArray[np.intp]) -> CandidateBlock:
         """Columns by their position in this block, on the host."""
-        return Block(
+        return CandidateBlock(
             self.places[within],
-            self.part(within),
+            self.select_columns(within),
             self.center[within],
             self.scale[within],
             self.varies[within],
         )
 
-    def host(self) -> Array:
+    def copy_to_host(self) -> Array:
         """Return Z on the host, (N, b)."""
         return _copy_to_host(self.Z)
 
 
-class Candidates:
+class CandidateColumns:
     """The columns that a sparse model selects from.
 
     Build with :meth:`of`.
@@ -88,17 +88,17 @@ class Candidates:
     --------
     >>> import numpy as np
     >>> from posterity import designs
-    >>> columns = designs.MatrixColumns(np.array([[1.0, 5.0], [3.0, 5.0]]))
-    >>> candidates = designs.Candidates.of(columns, centred=True)
+    >>> columns = designs.MatrixColumnSource(np.array([[1.0, 5.0], [3.0, 5.0]]))
+    >>> candidates = designs.CandidateColumns.from_columns(columns, centred=True)
     >>> block = next(candidates.blocks())
-    >>> block.host(), block.varies
+    >>> block.copy_to_host(), block.varies
     (array([[-1.,  0.],
            [ 1.,  0.]]), array([ True, False]))
     """
 
     def __init__(
         self,
-        columns: Columns,
+        columns: ColumnSource,
         weights: Array | None,
         centred: bool,
         rng: np.random.Generator,
@@ -112,15 +112,15 @@ class Candidates:
         self._shares = shares / np.sum(shares)
 
     @classmethod
-    def of(
+    def from_columns(
         cls,
-        columns: Columns,
+        columns: ColumnSource,
         weights: Array | None = None,
         *,
         centred: bool,
         rng: np.random.Generator | None = None,
         limit_bytes: int = 2**29,
-    ) -> Candidates:
+    ) -> CandidateColumns:
         """Return candidates from raw columns.
 
         Parameters
@@ -153,7 +153,7 @@ class Candidates:
         """Whether all columns are in memory."""
         return self.n_columns <= self._limit
 
-    def blocks(self) -> Iterator[Block]:
+    def blocks(self) -> Iterator[CandidateBlock]:
         """Yield every column once: one cached block, or many blocks in random order."""
         if self.is_held:
             yield from (self._held_block,) if self.n_columns else ()
@@ -163,22 +163,26 @@ class Candidates:
         for i in range(0, self.n_columns, size):
             yield self._standardise_columns(order[i : i + size])
 
-    def chosen(self, places: NDArray[np.intp]) -> Block:
+    def take_rows(self, places: NDArray[np.intp]) -> CandidateBlock:
         """Return the standardised columns with these numbers."""
         if not self.is_held:
             return self._standardise_columns(places)
         held, index = self._held_block, arrays.like_index(self._held_block.Z, places)
         Z = namespace(held.Z).take(held.Z, index, axis=1)
-        return Block(places, Z, held.center[places], held.scale[places], held.varies[places])
+        return CandidateBlock(
+            places, Z, held.center[places], held.scale[places], held.varies[places]
+        )
 
     @cached_property
-    def _held_block(self) -> Block:
+    def _held_block(self) -> CandidateBlock:
         return self._standardise_columns(np.arange(self.n_columns))
 
-    def _standardise_columns(self, places: NDArray[np.intp]) -> Block:
+    def _standardise_columns(self, places: NDArray[np.intp]) -> CandidateBlock:
         if not len(places):  # some kernels do not accept zero rows
             none = np.empty(0)
-            return Block(places, np.empty((self.n_rows, 0)), none, none, none.astype(np.bool_))
+            return CandidateBlock(
+                places, np.empty((self.n_rows, 0)), none, none, none.astype(np.bool_)
+            )
         Z = self._columns.block(places)
         shares = arrays.like(Z, self._shares)
         with np.errstate(over="ignore", invalid="ignore"):  # told in a sentence
@@ -187,7 +191,7 @@ class Candidates:
         _check_finite(square, places)
         scale, varies = _compute_scales(square, _copy_to_host(center), _compute_rounding_error(Z))
         Z *= arrays.like(Z, varies / scale)
-        return Block(places, Z, _copy_to_host(center), scale, varies)
+        return CandidateBlock(places, Z, _copy_to_host(center), scale, varies)
 
 
 def _centre_in_place(Z: DeviceArray, center: DeviceArray, shares: DeviceArray) -> Array:

@@ -100,14 +100,14 @@ class Centred:
         return products.sums_and_gram(blocks, N)[1]
 
 
-def column_means(X: Array, weights: Array | None = None) -> Array:
+def compute_column_means(X: Array, weights: Array | None = None) -> Array:
     """Return the weighted mean of each column; exact for constant columns.
 
     Examples
     --------
     >>> import numpy as np
     >>> from posterity.designs import centred
-    >>> centred.column_means(np.full((3, 1), 0.1)) == 0.1
+    >>> centred.compute_column_means(np.full((3, 1), 0.1)) == 0.1
     array([ True])
     """
     total = len(X) if weights is None else weights.sum()

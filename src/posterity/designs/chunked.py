@@ -63,7 +63,7 @@ class Chunked(base.Design):
         """Return a copy of rows start, ..., stop - 1."""
         self._check_range(start, stop)
         found = np.empty((stop - start, self.n_columns))
-        for block in self.chunks.between(start, stop):
+        for block in self.chunks.read_rows(start, stop):
             first = block.first_row - start
             found[first : first + len(block)] = block.X
         return found

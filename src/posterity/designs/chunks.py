@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from posterity import progress
 from posterity.arrays import Array
 from posterity.designs import blocks, reservoir, sources
-from posterity.designs.blocks import Block, Form
+from posterity.designs.blocks import RowBlock, RowForm
 
 if TYPE_CHECKING:
     from posterity.designs.parquet import Paths
@@ -45,8 +45,8 @@ class Chunks:
     [1.0, 5.0, 4.0]
     """
 
-    source: sources.Source
-    form: Form
+    source: sources.RowSource
+    form: RowForm
 
     @classmethod
     def from_arrays(
@@ -80,11 +80,11 @@ class Chunks:
         >>> [block.X.tolist() for block in chunks]
         [[[1.0], [2.0]], [[3.0]]]
         """
-        raw = blocks.parts(X, y, sample_weight, "the arrays")
+        raw = blocks.convert_parts(X, y, sample_weight, "the arrays")
         if not len(raw[0]):
             raise ValueError("the arrays hold no rows; pass at least one.")
         return cls._from_source(
-            sources.Arrays(raw, _check_count(rows)), _convert_names(feature_names)
+            sources.ArrayRows(raw, _check_count(rows)), _convert_names(feature_names)
         )
 
     @classmethod
@@ -113,7 +113,7 @@ class Chunks:
         >>> sum(len(block) for block in chunks), chunks.rereadable
         (300, True)
         """
-        return cls._from_source(sources.Passes(supply), _convert_names(feature_names))
+        return cls._from_source(sources.IterableRows(supply), _convert_names(feature_names))
 
     @classmethod
     def from_parquet(
@@ -157,23 +157,25 @@ class Chunks:
         # Imported here because only Parquet needs Polars.
         from posterity.designs import parquet
 
-        source = parquet.Parquet.open(
+        source = parquet.ParquetRows.open_files(
             path,
             target=target,
             features=features,
             sample_weight=sample_weight,
             rows=_check_count(rows),
         )
-        return cls._from_source(source, source.features, parquet.names(source.target) or None)
+        return cls._from_source(
+            source, source.features, parquet.convert_names(source.target) or None
+        )
 
     @classmethod
     def _from_source(
         cls,
-        source: sources.Source,
+        source: sources.RowSource,
         feature_names: tuple[str, ...] | None,
         target_names: tuple[str, ...] | None = None,
     ) -> Chunks:
-        return cls(source, Form.of(source.head(), feature_names, target_names))
+        return cls(source, RowForm.from_rows(source.read_head(), feature_names, target_names))
 
     @property
     def n_rows(self) -> int | None:
@@ -203,12 +205,12 @@ class Chunks:
     def __repr__(self) -> str:
         return f"Chunks(n_rows={self.n_rows}, n_features={self.n_features})"
 
-    def __iter__(self) -> Iterator[Block]:
-        return self.between(0, None)
+    def __iter__(self) -> Iterator[RowBlock]:
+        return self.read_rows(0, None)
 
-    def between(self, start: int, stop: int | None = None) -> Generator[Block, None, None]:
+    def read_rows(self, start: int, stop: int | None = None) -> Generator[RowBlock, None, None]:
         """Yield blocks of rows start, ..., stop - 1; arrays and Parquet files read only those."""
-        return sources.validated(self.source, self.form, start, stop)
+        return sources.validate_rows(self.source, self.form, start, stop)
 
     def map(
         self, transform: Callable[[Array], Array], *, feature_names: Sequence[str] | None = None
@@ -230,12 +232,12 @@ class Chunks:
         >>> [block.X.tolist() for block in chunks.map(lambda X: np.hstack([X, X**2]))]
         [[[1.0, 1.0], [2.0, 4.0]]]
         """
-        mapped = sources.Mapped(self.source, self.form, transform)
+        mapped = sources.TransformedRows(self.source, self.form, transform)
         return self._from_source(mapped, _convert_names(feature_names), self.target_names)
 
     def reduce(
         self,
-        function: Callable[[Block], T],
+        function: Callable[[RowBlock], T],
         merge: Callable[[T, T], T],
         *,
         description: str = "Reading rows",
@@ -256,7 +258,7 @@ class Chunks:
         blocks = progress.track(self, total=self.n_rows, description=description)
         return functools.reduce(merge, (function(block) for block in blocks))
 
-    def sample(self, n: int, rng: np.random.Generator) -> Block:
+    def sample(self, n: int, rng: np.random.Generator) -> RowBlock:
         """Draw a uniform sample of n rows, or return all if there are fewer.
 
         One pass over the rows, with the sample and one block in memory. The sample depends on
@@ -279,7 +281,7 @@ class Chunks:
         """
         self.require_rereadable("a sample")
         passing = progress.track(self, total=self.n_rows, description="Sampling rows")
-        return reservoir.sample(passing, _check_count(n, "n"), rng)
+        return reservoir.sample_rows(passing, _check_count(n, "n"), rng)
 
     def require_rereadable(self, purpose: str) -> None:
         """Raise if the rows can be read only once; ``purpose`` is named in the error."""

@@ -17,15 +17,15 @@ from posterity.arrays import DeviceArray, namespace
 from posterity.kernels import rows
 
 
-class Columns(abc.ABC):
+class ColumnSource(abc.ABC):
     """A source of columns of N values each, selected by number.
 
     Examples
     --------
     >>> import numpy as np
     >>> from posterity import designs
-    >>> columns = designs.MatrixColumns(np.eye(3))
-    >>> isinstance(columns, designs.Columns), columns.n_columns
+    >>> columns = designs.MatrixColumnSource(np.eye(3))
+    >>> isinstance(columns, designs.ColumnSource), columns.n_columns
     (True, 3)
     """
 
@@ -44,7 +44,7 @@ class Columns(abc.ABC):
         """Return columns by number, (N, b), in memory owned by the caller."""
 
 
-class MatrixColumns(Columns):
+class MatrixColumnSource(ColumnSource):
     """The columns of a matrix in memory or on a device.
 
     Parameters
@@ -55,7 +55,7 @@ class MatrixColumns(Columns):
     --------
     >>> import numpy as np
     >>> from posterity import designs
-    >>> designs.MatrixColumns(np.array([[1.0, 2.0, 3.0]])).block(np.array([2, 0]))
+    >>> designs.MatrixColumnSource(np.array([[1.0, 2.0, 3.0]])).block(np.array([2, 0]))
     array([[3., 1.]])
     """
 
@@ -79,7 +79,7 @@ class MatrixColumns(Columns):
         return Z if xp.isdtype(Z.dtype, "real floating") else xp.astype(Z, xp.float64)
 
 
-class KernelColumns(Columns):
+class KernelColumnSource(ColumnSource):
     """One column k(rows, c) for every centre c.  [P8 8.41]
 
     Parameters
@@ -94,7 +94,7 @@ class KernelColumns(Columns):
     --------
     >>> import numpy as np
     >>> from posterity import designs, kernels
-    >>> columns = designs.KernelColumns(kernels.Linear(1.0), np.array([[1.0], [2.0], [3.0]]))
+    >>> columns = designs.KernelColumnSource(kernels.Linear(1.0), np.array([[1.0], [2.0], [3.0]]))
     >>> columns.block(np.array([1]))
     array([[2.],
            [4.],
@@ -108,16 +108,16 @@ class KernelColumns(Columns):
     @property
     def n_rows(self) -> int:
         """Number of rows N."""
-        return rows.count(self._rows)
+        return rows.count_rows(self._rows)
 
     @property
     def n_columns(self) -> int:
         """Number of columns M."""
-        return rows.count(self._centres)
+        return rows.count_rows(self._centres)
 
     def block(self, places: NDArray[np.intp]) -> DeviceArray:
         """Return columns by number, (N, b)."""
-        K = self._kernel(self._rows, rows.chosen(self._centres, places))
+        K = self._kernel(self._rows, rows.select_rows(self._centres, places))
         if array_api_compat.is_numpy_array(K) and not K.flags.writeable:
             return K.copy()
         return K

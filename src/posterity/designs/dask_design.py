@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from posterity.arrays import Array
 from posterity.designs import base
-from posterity.designs.blocks import Block
+from posterity.designs.blocks import RowBlock
 from posterity.designs.dense import Dense
 from posterity.designs.partitions import Partitions
 
@@ -22,7 +22,7 @@ class DaskDesign(base.Design):
     """The inputs of partitions as a design: each operation is one pass on the workers.
 
     Only results of the size of the answer are returned to the client. Values along the rows are
-    functions of a block, :class:`Along`, and stay on the workers. A pickled design has the same
+    functions of a block, :class:`RowValues`, and stay on the workers. A pickled design has the same
     columns but no rows.
 
     Parameters
@@ -36,7 +36,7 @@ class DaskDesign(base.Design):
     >>> import numpy as np
     >>> from posterity import designs
     >>> X = da.from_array(np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]), chunks=(2, 2))
-    >>> Z = designs.DaskDesign(designs.Partitions.of(X))
+    >>> Z = designs.DaskDesign(designs.Partitions.from_collections(X))
     >>> Z.gram()
     array([[35., 44.],
            [44., 56.]])
@@ -69,21 +69,21 @@ class DaskDesign(base.Design):
         self._check_range(start, stop)
         if start == stop:
             return np.empty((0, self.n_columns))
-        return self.partitions.chosen(np.arange(start, stop)).X
+        return self.partitions.take_rows(np.arange(start, stop)).X
 
-    def chosen(
+    def take_rows(
         self, places: NDArray[np.intp], *along: base.Values
     ) -> tuple[Dense, list[NDArray[Any] | None]]:
         """Return selected rows and their values, transferred to this process."""
-        block = self.partitions.chosen(places)
+        block = self.partitions.take_rows(places)
         return Dense(block.X), [_select_values(given, block, places) for given in along]
 
-    def total(self, function: base.PartFunction, *along: base.Values) -> list[Any]:
+    def sum_over_parts(self, function: base.PartFunction, *along: base.Values) -> list[Any]:
         """Sum on the workers, by partition and then in a tree."""
         self.partitions.find_width()  # before the function is pickled, which may contain the design
         held = any(isinstance(values, np.ndarray) for values in along)
-        rows = self.partitions.counted() if held else self.partitions
-        return rows.reduce(_PartitionTerms(function, along), base.joined)
+        rows = self.partitions.with_row_numbers() if held else self.partitions
+        return rows.reduce(_PartitionTerms(function, along), base.add_totals)
 
     def matvec(self, w: Array) -> Array:
         """Return Z w, transferred to this process."""
@@ -93,17 +93,17 @@ class DaskDesign(base.Design):
     def rmatvec(self, r: base.Values) -> Array:
         """Return Z^T r, for values computed on the workers or sent to them."""
         self._check_values(r, "r")
-        (product,) = self.total(_rmatvec, r)
+        (product,) = self.sum_over_parts(_rmatvec, r)
         return np.asarray(product)
 
     def gram(self, weights: base.Values = None) -> Array:
         """Return Z^T diag(weights) Z, exactly symmetric."""
         self._check_values(weights, "weights")
-        (G,) = self.total(_gram, weights)
+        (G,) = self.sum_over_parts(_gram, weights)
         return np.asarray(G)
 
     def _check_values(self, values: base.Values, name: str) -> None:
-        if values is not None and not isinstance(values, base.Along):
+        if values is not None and not isinstance(values, base.RowValues):
             base.check_length(values, self.n_rows, name, "rows")
 
     def __reduce__(self) -> tuple[type[Dense], tuple[Array]]:
@@ -119,17 +119,21 @@ class _PartitionTerms:
     function: base.PartFunction
     along: Sequence[base.Values]
 
-    def __call__(self, block: Block) -> list[Any]:
+    def __call__(self, block: RowBlock) -> list[Any]:
         rows = slice(block.first_row, block.first_row + len(block))
         values = [_select_values(given, block, rows) for given in self.along]
-        return Dense(block.X).total(self.function, *values)
+        return Dense(block.X).sum_over_parts(self.function, *values)
 
 
 def _select_values(
-    given: base.Values, block: Block, rows: slice | NDArray[np.intp]
+    given: base.Values, block: RowBlock, rows: slice | NDArray[np.intp]
 ) -> NDArray[Any] | None:
     """Return the values of a row slice."""
-    return given.of(block) if isinstance(given, base.Along) else base.at(rows, [given])[0]
+    return (
+        given.of(block)
+        if isinstance(given, base.RowValues)
+        else base.select_values(rows, [given])[0]
+    )
 
 
 @dataclass(frozen=True)
@@ -138,7 +142,7 @@ class _PartitionProduct:
 
     w: Array
 
-    def __call__(self, block: Block) -> list[Array]:
+    def __call__(self, block: RowBlock) -> list[Array]:
         return [block.X @ self.w]
 
 

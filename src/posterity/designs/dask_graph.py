@@ -26,7 +26,7 @@ _DIED = (
 )
 
 
-def merged(
+def map_and_merge(
     pieces: Sequence[Any],
     work: Callable[[Any, int], T],
     merge: Callable[[T, T], T],
@@ -47,18 +47,19 @@ def merged(
     numbers = range(len(pieces)) if only is None else only
     name = f"merged-{uuid.uuid4().hex}"
     layer = {
-        (name, 0, i): dask_rows.task((name, 0, i), _run_task, shared, pieces[i], i) for i in numbers
+        (name, 0, i): dask_rows.make_task((name, 0, i), _run_task, shared, pieces[i], i)
+        for i in numbers
     }
     level = list(layer)
     while len(level) > 1:
         folds = [level[i : i + _FAN_IN] for i in range(0, len(level), _FAN_IN)]
         level = [(name, level[0][1] + 1, i) for i in range(len(folds))]
         for key, those in zip(level, folds, strict=True):
-            layer[key] = dask_rows.task(key, _make_fold, join, *map(TaskRef, those))
+            layer[key] = dask_rows.make_task(key, _make_fold, join, *map(TaskRef, those))
     # One layer for all pieces: thousands of layers would be slower than the work itself.
     delayed = [part for i in numbers for part in _list_delayed(pieces[i])]
-    graph = dask_rows.layered(name, layer, (shared, join), delayed)
-    answer: T = computed(Delayed(level[0], graph, layer=name), description=description)
+    graph = dask_rows.add_layer(name, layer, (shared, join), delayed)
+    answer: T = compute_task(Delayed(level[0], graph, layer=name), description=description)
     return answer
 
 
@@ -69,7 +70,7 @@ def _list_delayed(piece: Any) -> list[Any]:
     return [part for part in parts if dask.is_dask_collection(part)]
 
 
-def computed(task: Any, *, description: str) -> Any:
+def compute_task(task: Any, *, description: str) -> Any:
     """Compute one task with the current Dask scheduler."""
     import dask
 
@@ -93,7 +94,7 @@ def _compute_with_bar(client: Any, task: Any, description: str) -> Any:
 
     future = client.compute(task)
     try:
-        dask_progress.show(future, description)
+        dask_progress.wait_with_bar(future, description)
         return future.result()
     finally:
         future.cancel()  # cancel the task after an interruption

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from posterity import arrays
 from posterity.arrays import Array
 from posterity.designs import blocks
-from posterity.designs.blocks import Form
+from posterity.designs.blocks import RowForm
 from posterity.distributions import dask_rows
 
 Tally: TypeAlias = tuple[NDArray[Any], Array]
@@ -23,30 +23,30 @@ CLASS, COUNT = "class", "count"
 
 
 @dataclass(frozen=True)
-class Aligned:
+class AlignedPieces:
     """Pieces whose parts hold the same rows, and their metadata."""
 
     pieces: tuple[list[Any], ...]
-    form: Form
+    form: RowForm
     lengths: tuple[int, ...] | None
 
 
-def aligned(X: Any, y: Any, sample_weight: Any) -> Aligned:
+def align_pieces(X: Any, y: Any, sample_weight: Any) -> AlignedPieces:
     """Return one piece a partition of X; other arrays are rechunked like X."""
     rows, targets, weights = _optimise_parts(X, y, sample_weight)
-    cut = dask_rows.Cut.of(rows)
+    cut = dask_rows.DelayedPartitions.from_collection(rows)
     none = (None,) * len(cut.pieces)
     columns = (
         cut.pieces,
-        none if y is None else cut.alike(targets, "y"),
-        none if sample_weight is None else cut.alike(weights, "sample_weight"),
+        none if y is None else cut.match_partitions(targets, "y"),
+        none if sample_weight is None else cut.match_partitions(weights, "sample_weight"),
     )
-    form = Form.of(
+    form = RowForm.from_rows(
         _make_empty_parts(X, y, sample_weight), _list_column_names(X), _list_column_names(y)
     )
     known = not math.isnan(cut.n_rows)
     lengths = tuple(int(n) for n in cut.lengths) if known else None
-    return Aligned(tuple(map(list, zip(*columns, strict=True))), form, lengths)
+    return AlignedPieces(tuple(map(list, zip(*columns, strict=True))), form, lengths)
 
 
 def _optimise_parts(*parts: Any) -> tuple[Any, ...]:
@@ -60,11 +60,11 @@ def _optimise_parts(*parts: Any) -> tuple[Any, ...]:
     return tuple(next(found) if _is_array(part) else part for part in parts)
 
 
-def tally(raw: Sequence[Any], number: int, *, kind: str = CLASS) -> Tally:
+def count_targets(raw: Sequence[Any], number: int, *, kind: str = CLASS) -> Tally:
     """Count the targets of a partition; raise for invalid targets."""
     where = f"partition {number}"
     X, targets, weight = raw
-    _, y, sample_weight = blocks.parts(X, targets, weight, where)
+    _, y, sample_weight = blocks.convert_parts(X, targets, weight, where)
     if y is None or y.ndim != 1:
         raise ValueError(f"y of {where} must hold one {kind} a row.")
     _check_labels(y, where, kind)
@@ -73,7 +73,7 @@ def tally(raw: Sequence[Any], number: int, *, kind: str = CLASS) -> Tally:
     return _count_values(y[counting], weights[counting])
 
 
-def added_tallies(a: Tally, b: Tally) -> Tally:
+def add_counts(a: Tally, b: Tally) -> Tally:
     """Add the counts of two partitions."""
     return _count_values(np.concatenate([a[0], b[0]]), np.concatenate([a[1], b[1]]))
 

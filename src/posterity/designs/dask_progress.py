@@ -21,7 +21,7 @@ _LAST_WORD = 1.0  # timeout of the scheduler in seconds
 Draw = Callable[[int, int], None]
 
 
-def show(future: Any, description: str) -> None:
+def wait_with_bar(future: Any, description: str) -> None:
     """Wait until a future is done, with a bar if that takes a while.
 
     Parameters

@@ -73,11 +73,11 @@ class Dense(base.Design):
         """Always True: a pass over the rows is cheap."""
         return True
 
-    def chosen(
+    def take_rows(
         self, places: NDArray[np.intp], *along: base.Values
     ) -> tuple[Dense, list[NDArray[Any] | None]]:
         """Return a copy of selected rows."""
-        return Dense(self.Z[places]), base.at(places, along)
+        return Dense(self.Z[places]), base.select_values(places, along)
 
     def parts(self) -> Iterator[tuple[slice, Dense]]:
         """Yield cache-sized views with at least as many rows as columns."""
@@ -87,19 +87,19 @@ class Dense(base.Design):
             rows = slice(start, min(start + size, self.n_rows))
             yield rows, Dense(self.Z[rows])
 
-    def total(self, function: base.PartFunction, *along: base.Values) -> list[Any]:
+    def sum_over_parts(self, function: base.PartFunction, *along: base.Values) -> list[Any]:
         """Sum over all parts in order, with threads if there are many."""
         parts = list(self.parts())
 
         def answer(rows: slice, part: Dense) -> Any:
-            return function(part, *base.at(rows, along))
+            return function(part, *base.select_values(rows, along))
 
-        workers = min(linalg.threads.available(), len(parts))
-        with linalg.limited(0 if len(parts) > 1 else self.n_rows):
+        workers = min(linalg.threads.available_threads(), len(parts))
+        with linalg.limit_threads(0 if len(parts) > 1 else self.n_rows):
             if workers < 2:
-                return base.totalled(answer(*part) for part in parts)
+                return base.sum_terms(answer(*part) for part in parts)
             with ThreadPoolExecutor(workers) as pool:
-                return base.totalled(pool.map(lambda part: answer(*part), parts))
+                return base.sum_terms(pool.map(lambda part: answer(*part), parts))
 
     def rows(self, start: int, stop: int) -> Array:
         """Return a view of rows start, ..., stop - 1."""

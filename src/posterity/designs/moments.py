@@ -15,7 +15,7 @@ _FAR = 0.25  # of the squares about the origin may be the origin's own error: le
 
 
 @dataclass(frozen=True)
-class Moments:
+class RowMoments:
     """Total weight, mean and scatter matrix of rows.
 
     The scatter squares the condition number of the rows, unlike :class:`Statistics`; it is much
@@ -36,9 +36,9 @@ class Moments:
     Examples
     --------
     >>> import numpy as np
-    >>> from posterity.designs.moments import Moments
+    >>> from posterity.designs.moments import RowMoments
     >>> X = np.array([[1.0, 0.0], [2.0, 1.0], [6.0, 5.0]])
-    >>> halves = Moments.of(X[:1]).merge(Moments.of(X[1:]))
+    >>> halves = RowMoments.from_rows(X[:1]).merge(RowMoments.from_rows(X[1:]))
     >>> halves.count, halves.mean
     (3.0, array([3., 2.]))
     >>> np.allclose(halves.scatter, 2.0 * np.cov(X.T))
@@ -57,7 +57,7 @@ class Moments:
         return self.origin + self.offset
 
     @classmethod
-    def of(cls, X: Array, sample_weight: Array | None = None) -> Moments:
+    def from_rows(cls, X: Array, sample_weight: Array | None = None) -> RowMoments:
         """Compute the moments of rows in memory in one pass.
 
         The origin is the mean of a sample of the rows. If it is far from the mean, a second pass
@@ -74,7 +74,7 @@ class Moments:
             squares -= np.multiply.outer(total * offset, offset)
         return cls(total, origin, offset, squares, len(X))
 
-    def merge(self, other: Moments) -> Moments:
+    def merge(self, other: RowMoments) -> RowMoments:
         """Return the moments of both sets of rows together."""
         if len(self.origin) != len(other.origin):
             raise ValueError(
@@ -87,7 +87,7 @@ class Moments:
         scatter = self.scatter + other.scatter
         scatter += np.multiply.outer(self.count * share * difference, difference)
         offset = self.offset + share * difference
-        return Moments(count, self.origin, offset, scatter, self.n_rows + other.n_rows)
+        return RowMoments(count, self.origin, offset, scatter, self.n_rows + other.n_rows)
 
 
 def _compute_about(

@@ -35,7 +35,7 @@ _READ_VALUES = 2**23
 
 
 @dataclass(frozen=True, eq=False)
-class Parquet:
+class ParquetRows:
     """The rows of several files, in pieces."""
 
     files: tuple[Path, ...]
@@ -47,7 +47,7 @@ class Parquet:
     rereadable: bool = True
 
     @classmethod
-    def open(
+    def open_files(
         cls,
         path: Paths,
         *,
@@ -55,20 +55,20 @@ class Parquet:
         features: Sequence[str] | None,
         sample_weight: str | None,
         rows: int,
-    ) -> Parquet:
+    ) -> ParquetRows:
         """Read the columns and numbers of rows of the files."""
         files = _find_files(path)
         schemas = [pl.scan_parquet(file).collect_schema() for file in files]
-        others = names(target) + names(sample_weight)
+        others = convert_names(target) + convert_names(sample_weight)
         rest = [name for name in schemas[0] if name not in others]
-        inputs = names(rest if features is None else features)
+        inputs = convert_names(rest if features is None else features)
         _check_arguments(inputs, target, others)
         for file, schema in zip(files, schemas, strict=True):
             _check_columns(inputs + others, schema, file)
         starts = tuple(accumulate(map(_count_rows, files), initial=0))
         if not starts[-1]:
             raise ValueError(f"{files[0]} and the other files have no rows.")
-        targets = target if target is None or isinstance(target, str) else names(target)
+        targets = target if target is None or isinstance(target, str) else convert_names(target)
         return cls(files, starts, inputs, targets, sample_weight, rows)
 
     @property
@@ -76,11 +76,11 @@ class Parquet:
         """The number of rows in all files."""
         return self.starts[-1]
 
-    def head(self) -> Parts:
+    def read_head(self) -> Parts:
         """Return the first row."""
         return self._read_span(range(1))
 
-    def between(self, start: int, stop: int | None) -> Generator[Parts, None, None]:
+    def read_rows(self, start: int, stop: int | None) -> Generator[Parts, None, None]:
         """Yield the rows in whole pages, with one read ahead."""
         fit = min(_PAGE_ROWS, _READ_VALUES // (len(self.features) + 1))
         n_read = self.rows * max(1, fit // self.rows)
@@ -90,7 +90,7 @@ class Parquet:
             for raw in reads:
                 n = len(raw[0])
                 for first in range(0, n, self.rows):
-                    yield sources.cut(raw, first, min(first + self.rows, n))
+                    yield sources.slice_parts(raw, first, min(first + self.rows, n))
 
     def _read_span(self, span: range) -> Parts:
         """Read a range of rows over several files; missing values become NaN."""
@@ -105,7 +105,7 @@ class Parquet:
 
     def _slice_files(self, span: range) -> list[pl.LazyFrame]:
         """Yield the slice of each file in a range of rows."""
-        columns = [*self.features, *names(self.target), *names(self.sample_weight)]
+        columns = [*self.features, *convert_names(self.target), *convert_names(self.sample_weight)]
         numbers = pl.col(columns).cast(pl.Float64)
         slices = []
         first_file = bisect_right(self.starts, span.start) - 1
@@ -124,7 +124,7 @@ def _convert_frame(frame: pl.DataFrame, columns: str | tuple[str, ...]) -> NDArr
     return frame.select(columns).to_numpy()
 
 
-def names(columns: str | Sequence[str] | None) -> tuple[str, ...]:
+def convert_names(columns: str | Sequence[str] | None) -> tuple[str, ...]:
     """Convert one name, several or None to a tuple."""
     if columns is None:
         return ()

@@ -18,32 +18,32 @@ from numpy.typing import NDArray
 
 from posterity.arrays import Array
 from posterity.designs import blocks, dask_graph, dask_pieces
-from posterity.designs.blocks import Block, Form, Parts
+from posterity.designs.blocks import Parts, RowBlock, RowForm
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Recipe:
+class BlockRecipe:
     """How a worker converts the raw parts of a partition to a block."""
 
-    form: Form
+    form: RowForm
     encode: Callable[[NDArray[Any]], Array] | None = None  # encoder of targets that are not numbers
     transforms: tuple[Callable[[Array], Array], ...] = ()
 
-    def parts(self, raw: Sequence[Any], number: int) -> Parts:
+    def convert_parts(self, raw: Sequence[Any], number: int) -> Parts:
         """Convert raw parts to arrays of one length with the common columns."""
         if self.form.feature_names is not None:
             dask_pieces.check_names(raw[0], self.form.feature_names, _name_partition(number))
         X, y, sample_weight = raw
-        return blocks.parts(X, y, sample_weight, _name_partition(number))
+        return blocks.convert_parts(X, y, sample_weight, _name_partition(number))
 
-    def block(self, parts: Parts, number: int, first_row: int = 0) -> Block:
+    def make_block(self, parts: Parts, number: int, first_row: int = 0) -> RowBlock:
         """Return the validated block; errors name the partition and the row in it."""
         X, y, sample_weight = parts
         if y is not None and self.encode is not None:
             y = self.encode(y)
-        block = self.form.block((X, y, sample_weight), 0, piece=_name_partition(number))
+        block = self.form.convert_block((X, y, sample_weight), 0, piece=_name_partition(number))
         Z = block.X
         for transform in self.transforms:
             Z = transform(Z)
@@ -63,7 +63,7 @@ class Partitions:
     >>> import numpy as np
     >>> from posterity import designs
     >>> X = da.from_array(np.arange(10.0).reshape(5, 2), chunks=(2, 2))
-    >>> rows = designs.Partitions.of(X, X[:, 0])
+    >>> rows = designs.Partitions.from_collections(X, X[:, 0])
     >>> rows.n_features, rows.n_rows
     (2, 5)
     >>> rows.reduce(lambda block: block.y.sum(), lambda a, b: a + b)
@@ -71,11 +71,11 @@ class Partitions:
     """
 
     pieces: tuple[list[Any], ...]  # of each partition X, y, sample_weight, delayed or None
-    recipe: Recipe
+    recipe: BlockRecipe
     known_lengths: tuple[int, ...] | None  # None: a pass would tell
 
     @classmethod
-    def of(cls, X: Any, y: Any = None, sample_weight: Any = None) -> Partitions:
+    def from_collections(cls, X: Any, y: Any = None, sample_weight: Any = None) -> Partitions:
         """Create partitions from Dask collections, without reading them.
 
         Parameters
@@ -87,11 +87,11 @@ class Partitions:
         sample_weight : dask array or series of shape (N,), optional
             Weights.
         """
-        found = dask_pieces.aligned(X, y, sample_weight)
-        return cls(found.pieces, Recipe(found.form), found.lengths)
+        found = dask_pieces.align_pieces(X, y, sample_weight)
+        return cls(found.pieces, BlockRecipe(found.form), found.lengths)
 
     @property
-    def form(self) -> Form:
+    def form(self) -> RowForm:
         """Form of the blocks before they are transformed."""
         return self.recipe.form
 
@@ -146,11 +146,11 @@ class Partitions:
         """Determine the number of columns, reading a block if needed."""
         return self.width
 
-    def counted(self) -> Partitions:
+    def with_row_numbers(self) -> Partitions:
         """Return partitions whose blocks know their first row number."""
         return replace(self, known_lengths=self.lengths)
 
-    def encoded(self, encode: Callable[[NDArray[Any]], Array]) -> Partitions:
+    def encode_targets(self, encode: Callable[[NDArray[Any]], Array]) -> Partitions:
         """Return partitions with ``encode(y)`` as targets, such as class indices."""
         return replace(self, recipe=replace(self.recipe, encode=encode))
 
@@ -161,7 +161,7 @@ class Partitions:
 
     def reduce(
         self,
-        function: Callable[[Block], T],
+        function: Callable[[RowBlock], T],
         merge: Callable[[T, T], T],
         *,
         description: str = "Reading rows",
@@ -187,15 +187,15 @@ class Partitions:
             raise ValueError("the partitions hold no rows; pass at least one.")
         return total[0]
 
-    def tally(self, *, kind: str = dask_pieces.CLASS) -> tuple[NDArray[Any], Array]:
+    def count_targets(self, *, kind: str = dask_pieces.CLASS) -> tuple[NDArray[Any], Array]:
         """Count the distinct targets, classes or counts, in one pass."""
-        work = functools.partial(dask_pieces.tally, kind=kind)
+        work = functools.partial(dask_pieces.count_targets, kind=kind)
         found: dask_pieces.Tally = self._map_and_merge(
-            work, dask_pieces.added_tallies, "Reading targets"
+            work, dask_pieces.add_counts, "Reading targets"
         )
         return found
 
-    def chosen(self, places: NDArray[np.intp]) -> Block:
+    def take_rows(self, places: NDArray[np.intp]) -> RowBlock:
         """Load rows by number, in increasing order, into memory."""
         firsts = np.cumsum([0, *self.lengths])
         share = np.searchsorted(places, firsts)
@@ -208,13 +208,13 @@ class Partitions:
         parts = zip(*(block.parts for block in found), strict=True)
         X, y, w = (None if p[0] is None else np.concatenate(p) for p in map(tuple, parts))
         assert X is not None
-        return Block(X, y, w, first_row=0)
+        return RowBlock(X, y, w, first_row=0)
 
-    def sample(self, n: int, rng: np.random.Generator) -> Block:
+    def sample(self, n: int, rng: np.random.Generator) -> RowBlock:
         """Draw a uniform sample of n rows, or return all if there are fewer."""
         N = self.n_rows
         places = np.arange(N) if n >= N else np.sort(rng.choice(N, n, replace=False))
-        return self.chosen(places)
+        return self.take_rows(places)
 
     def __repr__(self) -> str:
         return f"Partitions(n_partitions={len(self.pieces)}, n_features={self.n_features})"
@@ -222,49 +222,51 @@ class Partitions:
     def _map_and_merge(
         self, work: Any, merge: Any, description: str, only: Sequence[int] | None = None
     ) -> Any:
-        return dask_graph.merged(self.pieces, work, merge, description=description, only=only)
+        return dask_graph.map_and_merge(
+            self.pieces, work, merge, description=description, only=only
+        )
 
 
 @dataclass(frozen=True)
 class _CountRows:
     """Task: count the rows of a partition."""
 
-    recipe: Recipe
+    recipe: BlockRecipe
 
     def __call__(self, raw: Sequence[Any], number: int) -> list[int]:
-        return [len(self.recipe.parts(raw, number)[0])]
+        return [len(self.recipe.convert_parts(raw, number)[0])]
 
 
 @dataclass(frozen=True)
 class _ApplyToBlock:
     """Task: apply a function to a block; None for an empty block."""
 
-    recipe: Recipe
-    function: Callable[[Block], Any]
+    recipe: BlockRecipe
+    function: Callable[[RowBlock], Any]
     firsts: NDArray[np.intp] | None  # of each partition, where they are known
 
     def __call__(self, raw: Sequence[Any], number: int) -> tuple[Any] | None:
-        parts = self.recipe.parts(raw, number)
+        parts = self.recipe.convert_parts(raw, number)
         if not len(parts[0]):
             return None
         first = 0 if self.firsts is None else int(self.firsts[number])
-        return (self.function(self.recipe.block(parts, number, first)),)
+        return (self.function(self.recipe.make_block(parts, number, first)),)
 
 
 @dataclass(frozen=True)
 class _TakeRows:
     """Task: select rows of a partition."""
 
-    recipe: Recipe
+    recipe: BlockRecipe
     within: list[NDArray[np.intp]]
 
-    def __call__(self, raw: Sequence[Any], number: int) -> list[Block]:
+    def __call__(self, raw: Sequence[Any], number: int) -> list[RowBlock]:
         i = self.within[number]
-        parts = blocks.each(self.recipe.parts(raw, number), lambda part: part[i])
-        return [self.recipe.block(parts, number)]
+        parts = blocks.map_parts(self.recipe.convert_parts(raw, number), lambda part: part[i])
+        return [self.recipe.make_block(parts, number)]
 
 
-def _count_columns(block: Block) -> int:
+def _count_columns(block: RowBlock) -> int:
     return block.X.shape[1]
 
 

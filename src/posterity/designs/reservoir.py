@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from posterity.designs import blocks
-from posterity.designs.blocks import Block, Parts
+from posterity.designs.blocks import Parts, RowBlock
 
 
-def sample(passing: Iterable[Block], n: int, rng: np.random.Generator) -> Block:
+def sample_rows(passing: Iterable[RowBlock], n: int, rng: np.random.Generator) -> RowBlock:
     """Draw a uniform sample of n rows, or return all if there are fewer.
 
     The first n rows fill the reservoir. Row t, counted from 0, then takes a place drawn from
@@ -18,7 +18,7 @@ def sample(passing: Iterable[Block], n: int, rng: np.random.Generator) -> Block:
     kept: Parts | None = None
     n_seen = 0
     for block in passing:
-        kept = kept or blocks.each(block.parts, lambda part: np.empty((n, *part.shape[1:])))
+        kept = kept or blocks.map_parts(block.parts, lambda part: np.empty((n, *part.shape[1:])))
         places = _draw_places(np.arange(n_seen, n_seen + len(block)), n, rng)
         chosen = places < n
         for space, part in zip(kept, block.parts, strict=True):
@@ -28,7 +28,7 @@ def sample(passing: Iterable[Block], n: int, rng: np.random.Generator) -> Block:
         n_seen += len(block)
     if kept is None:
         raise ValueError("there are no rows to sample.")
-    return Block(*blocks.each(kept, lambda part: part[: min(n, n_seen)]), first_row=0)
+    return RowBlock(*blocks.map_parts(kept, lambda part: part[: min(n, n_seen)]), first_row=0)
 
 
 def _draw_places(t: NDArray[np.int64], n: int, rng: np.random.Generator) -> NDArray[np.int64]:

@@ -53,11 +53,11 @@ class Selected(base.Design):
         """Whether the underlying design is in memory."""
         return self.design.in_memory
 
-    def chosen(
+    def take_rows(
         self, places: NDArray[np.intp], *along: base.Values
     ) -> tuple[Selected, list[NDArray[Any] | None]]:
         """Return the selected columns of selected rows."""
-        rows, values = self.design.chosen(places, *along)
+        rows, values = self.design.take_rows(places, *along)
         return Selected(rows, self.places), values
 
     def blocks(self) -> Iterator[tuple[slice, Array]]:
@@ -65,11 +65,11 @@ class Selected(base.Design):
         for rows, Z in self.design.blocks():
             yield rows, Z[:, self.places]
 
-    def total(self, function: base.PartFunction, *along: base.Values) -> list[Any]:
-        def selected(part: base.Design, *values: Any) -> Sequence[Array | float | base.Least]:
+    def sum_over_parts(self, function: base.PartFunction, *along: base.Values) -> list[Any]:
+        def selected(part: base.Design, *values: Any) -> Sequence[Array | float | base.Minimum]:
             return function(Dense(part.rows(0, part.n_rows)[:, self.places]), *values)
 
-        return self.design.total(selected, *along)
+        return self.design.sum_over_parts(selected, *along)
 
     def rows(self, start: int, stop: int) -> Array:
         """Return rows start, ..., stop - 1 of the selected columns."""

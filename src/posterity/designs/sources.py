@@ -12,13 +12,13 @@ from typing import Any, Protocol, TypeAlias
 
 from posterity.arrays import Array
 from posterity.designs import blocks
-from posterity.designs.blocks import Block, Form, Parts
+from posterity.designs.blocks import Parts, RowBlock, RowForm
 
 Supply: TypeAlias = Iterable[Sequence[Any]] | Callable[[], Iterable[Sequence[Any]]]
 """Blocks (X, y) or (X, y, sample_weight), or a function that returns an iterator."""
 
 
-class Source(Protocol):
+class RowSource(Protocol):
     """A source of rows, read by range."""
 
     @property
@@ -29,15 +29,15 @@ class Source(Protocol):
     def rereadable(self) -> bool:
         """Whether a second pass is possible."""
 
-    def head(self) -> Parts:
+    def read_head(self) -> Parts:
         """Return the first row, without consuming it."""
 
-    def between(self, start: int, stop: int | None) -> Generator[Parts, None, None]:
+    def read_rows(self, start: int, stop: int | None) -> Generator[Parts, None, None]:
         """Yield rows start, ..., stop - 1 in pieces; to the end if stop is None."""
 
 
 @dataclass(frozen=True, eq=False)
-class Arrays:
+class ArrayRows:
     """Rows of arrays, which may be memory-mapped, as views."""
 
     arrays: Parts
@@ -49,18 +49,18 @@ class Arrays:
         """Number of rows of the arrays."""
         return len(self.arrays[0])
 
-    def head(self) -> Parts:
+    def read_head(self) -> Parts:
         """Return the first row."""
-        return cut(self.arrays, 0, 1)
+        return slice_parts(self.arrays, 0, 1)
 
-    def between(self, start: int, stop: int | None) -> Generator[Parts, None, None]:
+    def read_rows(self, start: int, stop: int | None) -> Generator[Parts, None, None]:
         """Yield views of the rows."""
         end = self.n_rows if stop is None else min(stop, self.n_rows)
         for first in range(start, end, self.rows):
-            yield cut(self.arrays, first, min(first + self.rows, end))
+            yield slice_parts(self.arrays, first, min(first + self.rows, end))
 
 
-class Passes:
+class IterableRows:
     """Rows from an iterable of blocks, or a function that returns an iterator."""
 
     def __init__(self, supply: Supply) -> None:
@@ -70,24 +70,24 @@ class Passes:
         if first is None:
             raise ValueError("the blocks hold no rows; pass at least one block that has some.")
         # Copied, because a view of one row would keep the whole block in memory.
-        self._head = blocks.each(first, lambda part: part[:1].copy())
+        self._head = blocks.map_parts(first, lambda part: part[:1].copy())
         self._supply = supply
         self._pending = None if self.rereadable else itertools.chain([first], opened)
         counted = isinstance(supply, list | tuple)
         self.n_rows = sum(len(raw[0]) for raw in _read_blocks(supply)) if counted else None
 
-    def head(self) -> Parts:
+    def read_head(self) -> Parts:
         """Return the first row."""
         return self._head
 
-    def between(self, start: int, stop: int | None) -> Generator[Parts, None, None]:
+    def read_rows(self, start: int, stop: int | None) -> Generator[Parts, None, None]:
         """Yield the rows, after skipping those before them."""
         first = 0
         for raw in self._start_pass():
             n = len(raw[0])
             low, high = max(start - first, 0), n if stop is None else min(stop - first, n)
             if low < high:
-                yield cut(raw, low, high)
+                yield slice_parts(raw, low, high)
             first += n
             if stop is not None and first >= stop:
                 return
@@ -106,11 +106,11 @@ class Passes:
 
 
 @dataclass(frozen=True, eq=False)
-class Mapped:
+class TransformedRows:
     """The validated rows of another source with transformed inputs."""
 
-    source: Source
-    form: Form
+    source: RowSource
+    form: RowForm
     transform: Callable[[Array], Array]
 
     @property
@@ -123,17 +123,17 @@ class Mapped:
         """Whether the underlying source can be read repeatedly."""
         return self.source.rereadable
 
-    def head(self) -> Parts:
+    def read_head(self) -> Parts:
         """Return the first row, transformed."""
-        return self._transform_block(self.form.block(self.source.head(), 0))
+        return self._transform_block(self.form.convert_block(self.source.read_head(), 0))
 
-    def between(self, start: int, stop: int | None) -> Generator[Parts, None, None]:
+    def read_rows(self, start: int, stop: int | None) -> Generator[Parts, None, None]:
         """Yield the transformed rows."""
-        with closing(validated(self.source, self.form, start, stop)) as passing:
+        with closing(validate_rows(self.source, self.form, start, stop)) as passing:
             for block in passing:
                 yield self._transform_block(block)
 
-    def _transform_block(self, block: Block) -> Parts:
+    def _transform_block(self, block: RowBlock) -> Parts:
         """Return the parts of a block with transformed inputs."""
         where = f"the transformed block that begins at row {block.first_row}"
         X = self.transform(block.X)
@@ -142,17 +142,17 @@ class Mapped:
                 f"{where} has {len(X)} rows but had {len(block)}; the transform must not change "
                 "the number of rows."
             )
-        return blocks.parts(X, block.y, block.sample_weight, where)
+        return blocks.convert_parts(X, block.y, block.sample_weight, where)
 
 
-def validated(
-    source: Source, form: Form, start: int, stop: int | None
-) -> Generator[Block, None, None]:
+def validate_rows(
+    source: RowSource, form: RowForm, start: int, stop: int | None
+) -> Generator[RowBlock, None, None]:
     """Yield rows start, ..., stop - 1 of a source as validated blocks."""
     first_row = start
-    with closing(source.between(start, stop)) as pieces:
+    with closing(source.read_rows(start, stop)) as pieces:
         for raw in pieces:
-            yield form.block(raw, first_row)
+            yield form.convert_block(raw, first_row)
             first_row += len(raw[0])
     if first_row == 0 and stop is None:
         raise ValueError(
@@ -161,9 +161,9 @@ def validated(
         )
 
 
-def cut(raw: Parts, start: int, stop: int) -> Parts:
+def slice_parts(raw: Parts, start: int, stop: int) -> Parts:
     """Return views of rows start, ..., stop - 1."""
-    return blocks.each(raw, lambda part: part[start:stop])
+    return blocks.map_parts(raw, lambda part: part[start:stop])
 
 
 def _read_blocks(supply: Supply) -> Iterator[Parts]:
@@ -175,6 +175,6 @@ def _read_blocks(supply: Supply) -> Iterator[Parts]:
                 "or (X, y, sample_weight), with None for missing targets."
             )
         X, y, sample_weight = (*block, None)[:3]
-        raw = blocks.parts(X, y, sample_weight, f"block {number}")
+        raw = blocks.convert_parts(X, y, sample_weight, f"block {number}")
         if len(raw[0]):
             yield raw

@@ -57,7 +57,7 @@ class Standardized(base.Design):
     square_length: float = field(default=np.nan, metadata={"transient": True})
 
     @classmethod
-    def of(
+    def from_design(
         cls, design: base.Design, weights: base.Values = None, *, offset: bool, scaled: bool = True
     ) -> Standardized:
         """Standardise a design: centred if there is an offset, scaled to unit mean square.
@@ -89,11 +89,11 @@ class Standardized(base.Design):
         """Whether the underlying design is in memory."""
         return self.design.in_memory
 
-    def chosen(
+    def take_rows(
         self, places: NDArray[np.intp], *along: base.Values
     ) -> tuple[Standardized, list[NDArray[Any] | None]]:
         """Return selected rows, standardised by the same centre and scale."""
-        rows, values = self.design.chosen(places, *along)
+        rows, values = self.design.take_rows(places, *along)
         return self._standardise_design(rows), values
 
     def blocks(self) -> Iterator[tuple[slice, Array]]:
@@ -106,11 +106,11 @@ class Standardized(base.Design):
         for rows, Z in self.design.blocks():
             yield rows, self._standardise_block(Z)
 
-    def total(self, function: base.PartFunction, *along: base.Values) -> list[Any]:
-        def standardised(part: base.Design, *values: Any) -> Sequence[Array | float | base.Least]:
+    def sum_over_parts(self, function: base.PartFunction, *along: base.Values) -> list[Any]:
+        def standardised(part: base.Design, *values: Any) -> Sequence[Array | float | base.Minimum]:
             return function(self._standardise_block(part.rows(0, part.n_rows)), *values)
 
-        return self.design.total(standardised, *along)
+        return self.design.sum_over_parts(standardised, *along)
 
     def rows(self, start: int, stop: int) -> Array:
         """Return rows start, ..., stop - 1, standardised."""
@@ -184,7 +184,7 @@ def _compute_moments(
         np.square(D, out=D)
         return [sum_of_rows, w @ D, float(np.sum(w))]
 
-    s1, s2, total = design.total(sums, weights)
+    s1, s2, total = design.sum_over_parts(sums, weights)
     drift, square = s1 / total, s2 / total
     mean = first + drift
     about = square - drift**2 if centred else square + 2.0 * first * drift + first**2

@@ -45,8 +45,8 @@ class Statistics:
     >>> import numpy as np
     >>> from posterity.designs import Statistics
     >>> Z, Y = np.array([[1.0], [2.0], [4.0]]), np.array([[1.0], [3.0], [5.0]])
-    >>> halves = Statistics.of(Z[:1], Y[:1]).merge(Statistics.of(Z[1:], Y[1:]))
-    >>> np.allclose(halves.gram(), Statistics.of(Z, Y).gram())
+    >>> halves = Statistics.from_rows(Z[:1], Y[:1]).merge(Statistics.from_rows(Z[1:], Y[1:]))
+    >>> np.allclose(halves.gram(), Statistics.from_rows(Z, Y).gram())
     True
     """
 
@@ -58,7 +58,7 @@ class Statistics:
     noise_sum: float
 
     @classmethod
-    def of(
+    def from_rows(
         cls,
         Z: Array,
         Y: Array,
@@ -100,7 +100,7 @@ class Statistics:
             noise_sum=self.noise_sum + other.noise_sum,
         )
 
-    def selected(self, places: NDArray[np.intp]) -> Statistics:
+    def select_features(self, places: NDArray[np.intp]) -> Statistics:
         """Return the statistics of selected features and all targets."""
         n_targets = len(self.shift) - self.n_features
         columns = np.concatenate([places, self.n_features + np.arange(n_targets)])
@@ -112,7 +112,7 @@ class Statistics:
         A = _move_origin(self, np.zeros_like(self.shift))
         return A.T @ A
 
-    def centred(self) -> tuple[Array, Array, float]:
+    def compute_centred_factor(self) -> tuple[Array, Array, float]:
         """Return a factor of the centred rows, their mean, and the total weight.
 
         One Householder reflection turns the column of ones into a multiple of the first unit
@@ -127,7 +127,7 @@ class Statistics:
         B += A[1:]
         return B, mean, total
 
-    def uncentred(self) -> tuple[Array, Array, float]:
+    def compute_uncentred_factor(self) -> tuple[Array, Array, float]:
         """Return a factor of the rows about the origin, the origin, and the total weight."""
         A = _move_origin(self, np.zeros_like(self.shift))
         return A[:, 1:], np.zeros_like(self.shift), float(A[:, 0] @ A[:, 0])

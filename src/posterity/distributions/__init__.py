@@ -5,7 +5,7 @@ from posterity.distributions.base import Distribution
 from posterity.distributions.bernoulli import Bernoulli
 from posterity.distributions.categorical import Categorical
 from posterity.distributions.continuous import Continuous
-from posterity.distributions.counts import Counts
+from posterity.distributions.counts import CountDistribution
 from posterity.distributions.discrete import Discrete
 from posterity.distributions.gamma import Gamma
 from posterity.distributions.general_normal import GeneralNormal
@@ -23,7 +23,7 @@ __all__ = [
     "Bernoulli",
     "Categorical",
     "Continuous",
-    "Counts",
+    "CountDistribution",
     "Discrete",
     "Distribution",
     "Gamma",

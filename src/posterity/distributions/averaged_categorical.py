@@ -34,7 +34,7 @@ class AveragedCategorical(Discrete):
     >>> import numpy as np
     >>> from posterity import distributions
     >>> unsure, at_odds = [[0.5, 0.5], [0.5, 0.5]], [[1.0, 0.0], [0.0, 1.0]]
-    >>> prediction = distributions.AveragedCategorical.of([unsure, at_odds])
+    >>> prediction = distributions.AveragedCategorical.from_members([unsure, at_odds])
     >>> prediction.probabilities()
     array([[0.5, 0.5],
            [0.5, 0.5]])
@@ -48,8 +48,8 @@ class AveragedCategorical(Discrete):
     epistemic_share: Array
 
     def __init__(self, log_p: ArrayLike, epistemic_share: ArrayLike = 0.0) -> None:
-        checked = parameters.log_probabilities("log_p", log_p)
-        share = parameters.probability("epistemic_share", epistemic_share)
+        checked = parameters.check_log_probabilities("log_p", log_p)
+        share = parameters.check_probability("epistemic_share", epistemic_share)
         self._store(log_p=checked, epistemic_share=share)
 
     @classmethod
@@ -60,7 +60,7 @@ class AveragedCategorical(Discrete):
         return self
 
     @classmethod
-    def of(cls, members: ArrayLike, log_weights: ArrayLike | None = None) -> Self:
+    def from_members(cls, members: ArrayLike, log_weights: ArrayLike | None = None) -> Self:
         """Average the probabilities (..., T, C) of T members, of equal weight by default."""
         p = np.asarray(members, dtype=np.float64)
         with np.errstate(divide="ignore"):

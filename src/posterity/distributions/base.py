@@ -94,7 +94,7 @@ class Distribution(abc.ABC):
 
     def _store(self, **checked: Array) -> None:
         """Bring the arrays to one shape and keep them; to be called once, at construction."""
-        for name, value in parameters.broadcast(checked).items():
+        for name, value in parameters.broadcast_parameters(checked).items():
             object.__setattr__(self, name, value)
 
     def _take(self, positions: NDArray[np.intp]) -> Self:

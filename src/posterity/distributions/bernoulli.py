@@ -38,7 +38,7 @@ class Bernoulli(Discrete):
         pair = np.broadcast_arrays(
             np.asarray(log_p1, dtype=np.float64), np.asarray(log_p0, dtype=np.float64)
         )
-        log_p = parameters.log_probabilities("(log_p1, log_p0)", np.stack(pair, axis=-1))
+        log_p = parameters.check_log_probabilities("(log_p1, log_p0)", np.stack(pair, axis=-1))
         self._store(log_p1=log_p[..., 0], log_p0=log_p[..., 1])
 
     @classmethod

@@ -38,7 +38,7 @@ class Categorical(Discrete):
     log_p: Array
 
     def __init__(self, log_p: ArrayLike) -> None:
-        self._store(log_p=parameters.log_probabilities("log_p", log_p))
+        self._store(log_p=parameters.check_log_probabilities("log_p", log_p))
 
     @classmethod
     def from_logits(cls, logits: ArrayLike) -> Self:

@@ -15,7 +15,7 @@ _LEVELS = np.array([1e-16, 1e-12, 1e-9, 1e-6, 1e-4, 1e-3, 0.01, 0.03, 0.1, 0.2, 
 _LARGEST = 1e300
 
 
-class Counts(Univariate):
+class CountDistribution(Univariate):
     """A batch of predictions of one count each."""
 
     @abc.abstractmethod

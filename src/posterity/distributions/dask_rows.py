@@ -15,14 +15,14 @@ from posterity import arrays
 
 
 @dataclass(frozen=True)
-class Cut:
+class DelayedPartitions:
     """The delayed partitions of a collection, none of which is read."""
 
     pieces: tuple[Any, ...]  # delayed
     lengths: tuple[float, ...]  # rows of each, NaN where only reading would tell
 
     @classmethod
-    def of(cls, rows: Any, name: str = "X") -> Cut:
+    def from_collection(cls, rows: Any, name: str = "X") -> DelayedPartitions:
         """Take the partitions of an array, a data frame, a series or a bag."""
         from dask.delayed import Delayed
 
@@ -46,7 +46,7 @@ class Cut:
         """The number of rows; NaN where it is not known before the data are read."""
         return sum(self.lengths)
 
-    def alike(self, values: Any, name: str) -> tuple[Any, ...]:
+    def match_partitions(self, values: Any, name: str) -> tuple[Any, ...]:
         """Split values per row at the same rows as the partitions, or raise."""
         if not arrays.is_collection(values):
             raise TypeError(
@@ -60,7 +60,7 @@ class Cut:
             self._check_rows(values, name)
             known = not math.isnan(self.n_rows + sum(values.chunks[0]))
             values = values.rechunk({0: tuple(map(int, self.lengths))}) if known else values
-        pieces = Cut.of(values, name).pieces
+        pieces = DelayedPartitions.from_collection(values, name).pieces
         if len(pieces) != len(self.pieces):
             raise ValueError(
                 f"{name} has {len(pieces)} partitions, but the rows have {len(self.pieces)}: take "
@@ -75,12 +75,12 @@ class Cut:
             raise ValueError(f"{name} has {n} rows, but X has {self.n_rows:.0f}.")
 
 
-def goes_by_row(value: Any) -> bool:
+def is_per_row(value: Any) -> bool:
     """Whether an argument has one value per row, not one for all rows."""
     return arrays.is_collection(value) or (not isinstance(value, str) and np.ndim(value) > 0)
 
 
-def each(function: Callable[..., Any], *columns: Sequence[Any]) -> tuple[Any, ...]:
+def map_partitions(function: Callable[..., Any], *columns: Sequence[Any]) -> tuple[Any, ...]:
     """``function(number, *pieces)`` of each partition, delayed.
 
     The function, and what it refers to, stands in the graph once, and all partitions are one layer
@@ -92,12 +92,14 @@ def each(function: Callable[..., Any], *columns: Sequence[Any]) -> tuple[Any, ..
     shared = dask.delayed(function, pure=False, traverse=False)
     name = f"{type(function).__name__.lower()}-{uuid.uuid4().hex}"
     rows = list(enumerate(zip(*columns, strict=True)))
-    layer = {(name, i): task((name, i), _call_function, shared, i, *pieces) for i, pieces in rows}
-    graph = layered(name, layer, (shared,), *columns)
+    layer = {
+        (name, i): make_task((name, i), _call_function, shared, i, *pieces) for i, pieces in rows
+    }
+    graph = add_layer(name, layer, (shared,), *columns)
     return tuple(Delayed((name, i), graph, layer=name) for i, _ in rows)
 
 
-def stacked(
+def stack_partitions(
     pieces: Sequence[Any],
     lengths: Sequence[float],
     shape: tuple[int, ...] = (),
@@ -111,14 +113,16 @@ def stacked(
     name = f"rows-{uuid.uuid4().hex}"
     first, last = (0,) * len(before), (0,) * len(shape)
     keys = [(name, *first, i, *last) for i in range(len(pieces))]
-    layer = {key: task(key, _return_piece, piece) for key, piece in zip(keys, pieces, strict=True)}
+    layer = {
+        key: make_task(key, _return_piece, piece) for key, piece in zip(keys, pieces, strict=True)
+    }
     rows = tuple(n if math.isnan(n) else int(n) for n in lengths)
     chunks = (*((n,) for n in before), rows, *((n,) for n in shape))
     meta = np.empty((0,) * len(chunks), dtype=dtype)
-    return dask.array.Array(layered(name, layer, pieces), name, chunks, meta=meta)
+    return dask.array.Array(add_layer(name, layer, pieces), name, chunks, meta=meta)
 
 
-def task(key: Any, function: Callable[..., Any], *arguments: Any) -> Any:
+def make_task(key: Any, function: Callable[..., Any], *arguments: Any) -> Any:
     """A task of a graph, in which delayed arguments are references to their keys.
 
     A key that stood there as a plain tuple would be taken for one where the graph has a task of
@@ -138,7 +142,7 @@ def _reference_argument(argument: Any) -> Any:
     return TaskRef(argument.key) if dask.is_dask_collection(argument) else argument
 
 
-def layered(name: str, layer: dict[Any, Any], *columns: Sequence[Any]) -> Any:
+def add_layer(name: str, layer: dict[Any, Any], *columns: Sequence[Any]) -> Any:
     """A graph of this layer on top of the graphs of the delayed pieces, each included once."""
     from dask.highlevelgraph import HighLevelGraph
 

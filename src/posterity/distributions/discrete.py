@@ -99,7 +99,7 @@ def average_weights(log_weights: ArrayLike | None, shape: tuple[int, ...]) -> Ar
         raise ValueError("A single prediction has no axis to average over.")
     if log_weights is None:
         return np.full(shape[-1], -np.log(shape[-1]))
-    return parameters.log_probabilities("log_weights", log_weights)
+    return parameters.check_log_probabilities("log_weights", log_weights)
 
 
 def _pad_cumulative(log_sums: Array) -> Array:

@@ -41,8 +41,8 @@ class Gamma(Continuous):
 
     def __init__(self, shape: ArrayLike, rate: ArrayLike) -> None:
         self._store(
-            concentration=parameters.positive("shape", shape),
-            rate=parameters.positive("rate", rate),
+            concentration=parameters.check_positive("shape", shape),
+            rate=parameters.check_positive("rate", rate),
         )
 
     def mean(self) -> Array:

@@ -40,9 +40,9 @@ class GeneralNormal(LocationScale):
 
     def __init__(self, location: ArrayLike, scale: ArrayLike, power: ArrayLike) -> None:
         self._store(
-            location=parameters.finite("location", location),
-            scale=parameters.non_negative("scale", scale),
-            power=parameters.positive("power", power),
+            location=parameters.check_finite("location", location),
+            scale=parameters.check_non_negative("scale", scale),
+            power=parameters.check_positive("power", power),
         )
 
     def variance(self) -> Array:

@@ -11,7 +11,7 @@ from posterity.distributions.base import Distribution
 from posterity.distributions.mixture import Mixture
 
 
-def joined(parts: Sequence[Distribution]) -> Any:
+def concatenate_predictions(parts: Sequence[Distribution]) -> Any:
     """The predictions of all parts, of one family, one after the other along the first axis.
 
     Examples
@@ -45,7 +45,11 @@ def _build_unchecked(family: type[Distribution], fields: dict[str, Any]) -> Any:
 
 def _concatenate_rows(values: list[Any]) -> Any:
     """Arrays or distributions, whose first axis is that of the rows."""
-    return joined(values) if isinstance(values[0], Distribution) else np.concatenate(values)
+    return (
+        concatenate_predictions(values)
+        if isinstance(values[0], Distribution)
+        else np.concatenate(values)
+    )
 
 
 def _equalize_components(parts: Sequence[Any]) -> Sequence[Any]:

@@ -44,12 +44,12 @@ def log_expect(
     """
 
     def log_total(y: Array, m: Array, v: Array) -> tuple[Array]:
-        return (logsumexp(nodes(log_g, d1, y, m, v)[1], axis=0),)
+        return (logsumexp(place_nodes(log_g, d1, y, m, v)[1], axis=0),)
 
-    return in_blocks(log_total, y, mean, variance)[0]
+    return evaluate_in_blocks(log_total, y, mean, variance)[0]
 
 
-def in_blocks(
+def evaluate_in_blocks(
     function: Callable[..., tuple[Array, ...]], *arguments: ArrayLike
 ) -> tuple[Array, ...]:
     """Evaluate an elementwise function of flat arrays, a bounded number of elements at a time."""
@@ -62,7 +62,7 @@ def in_blocks(
     )
 
 
-def nodes(
+def place_nodes(
     log_g: LogFunction, d1: LogFunction, y: Array, mean: Array, variance: Array
 ) -> tuple[Array, Array]:
     """Nodes a and log weights, (192, n), for averages over exp(log_g(y, a)) N(a | mean, variance).

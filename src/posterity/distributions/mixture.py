@@ -54,7 +54,7 @@ class Mixture(Continuous):
         self, components: Continuous | Sequence[Continuous], log_weights: ArrayLike
     ) -> None:
         stacked = _stack_components(components)
-        log_w = parameters.log_probabilities("log_weights", log_weights)
+        log_w = parameters.check_log_probabilities("log_weights", log_weights)
         shape = _common_shape(stacked.shape, log_w.shape)
         object.__setattr__(self, "components", stacked._broadcast_to(shape))
         object.__setattr__(self, "log_weights", np.broadcast_to(log_w, shape))
@@ -186,7 +186,9 @@ class Mixture(Continuous):
         parts = (components.location, components.scale, self._weights())
         m, s, w = (np.broadcast_to(part, shape).reshape(-1, shape[-1]) for part in parts)
         low, high, guess = (np.ravel(np.broadcast_to(end, p.shape)) for end in bracket)
-        root = normal_quantiles.solve(m, s, w, np.ravel(p), (low, high, guess), sign=sign)
+        root = normal_quantiles.solve_mixture_quantiles(
+            m, s, w, np.ravel(p), (low, high, guess), sign=sign
+        )
         return root.reshape(p.shape)
 
     def _breakpoints(self) -> Array:

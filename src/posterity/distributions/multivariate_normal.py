@@ -50,8 +50,8 @@ class MultivariateNormal(Distribution):
     covariance: Array
 
     def __init__(self, location: ArrayLike, covariance: ArrayLike) -> None:
-        m = parameters.finite("location", location)
-        C = parameters.finite("covariance", covariance)
+        m = parameters.check_finite("location", location)
+        C = parameters.check_finite("covariance", covariance)
         _check_shapes(m.shape, C.shape)
         for matrix in C.reshape(-1, *C.shape[-2:]):
             _check_symmetric(matrix)

@@ -46,8 +46,8 @@ class Normal(LocationScale):
 
     def __init__(self, location: ArrayLike, scale: ArrayLike) -> None:
         self._store(
-            location=parameters.finite("location", location),
-            scale=parameters.non_negative("scale", scale),
+            location=parameters.check_finite("location", location),
+            scale=parameters.check_non_negative("scale", scale),
         )
 
     def _standard_variance(self) -> Array:

@@ -18,7 +18,7 @@ _ROOT_HALF = math.sqrt(0.5)
 _DENSITY = 1.0 / math.sqrt(2.0 * math.pi)
 
 
-def solve(
+def solve_mixture_quantiles(
     location: Array,
     scale: Array,
     weights: Array,
@@ -49,7 +49,7 @@ def solve(
     return x
 
 
-@compilation.compiled
+@compilation.compile_at_first_call
 def _probability_and_density(
     x: float, m: np.ndarray, s: np.ndarray, w: np.ndarray, sign: float
 ) -> tuple[float, float]:
@@ -66,7 +66,7 @@ def _probability_and_density(
     return chance, density
 
 
-@compilation.compiled
+@compilation.compile_at_first_call
 def _solve(
     location: np.ndarray,
     scale: np.ndarray,

@@ -12,42 +12,42 @@ _SUM_TOLERANCE = 1e-6  # a larger error is a mistake, a smaller one is rounding 
 _SUM_ROUNDING = 1e-15
 
 
-def finite(name: str, value: ArrayLike) -> Array:
+def check_finite(name: str, value: ArrayLike) -> Array:
     """Real numbers, as an array."""
     checked = _floats(name, value)
     _raise_for_entry(~np.isfinite(checked), checked, name, "must be finite")
     return checked
 
 
-def positive(name: str, value: ArrayLike) -> Array:
+def check_positive(name: str, value: ArrayLike) -> Array:
     """Finite numbers above zero, as an array."""
-    checked = finite(name, value)
+    checked = check_finite(name, value)
     _raise_for_entry(checked <= 0.0, checked, name, "must be positive")
     return checked
 
 
-def non_negative(name: str, value: ArrayLike) -> Array:
+def check_non_negative(name: str, value: ArrayLike) -> Array:
     """Finite numbers not below zero, as an array."""
-    checked = finite(name, value)
+    checked = check_finite(name, value)
     _raise_for_entry(checked < 0.0, checked, name, "must not be negative")
     return checked
 
 
-def probability(name: str, value: ArrayLike) -> Array:
+def check_probability(name: str, value: ArrayLike) -> Array:
     """Numbers from 0 to 1, as an array."""
     checked = _floats(name, value)
     _raise_for_entry(~((checked >= 0.0) & (checked <= 1.0)), checked, name, "must be from 0 to 1")
     return checked
 
 
-def coverage(value: float) -> float:
+def check_coverage(value: float) -> float:
     """A number strictly between 0 and 1."""
     if not 0.0 < value < 1.0:
         raise ValueError(f"coverage={value!r} must be between 0 and 1, e.g. 0.9 for 90 %.")
     return float(value)
 
 
-def log_probabilities(name: str, value: ArrayLike) -> Array:
+def check_log_probabilities(name: str, value: ArrayLike) -> Array:
     """Logs of probabilities that sum to 1 along the last axis; made to where rounding spoilt it."""
     checked = _floats(name, value)
     if checked.ndim == 0 or checked.shape[-1] == 0:
@@ -74,7 +74,7 @@ def _log_sum(log_p: Array) -> Array:
         return safe[..., 0] + np.log(np.sum(np.exp(log_p - safe), axis=-1))
 
 
-def broadcast(named: dict[str, Array]) -> dict[str, Array]:
+def broadcast_parameters(named: dict[str, Array]) -> dict[str, Array]:
     """The same arrays, read-only and of one shape."""
     try:
         shape = np.broadcast_shapes(*(value.shape for value in named.values()))

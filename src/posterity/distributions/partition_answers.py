@@ -14,7 +14,7 @@ from posterity.distributions.base import Distribution
 
 
 @dataclass(frozen=True)
-class Asked:
+class MethodCall:
     """A call of a method of the predictions, with one value for all rows or one per row."""
 
     method: str
@@ -34,7 +34,7 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Drawn:
+class SampleCall:
     """Random draws from the predictions, with a separate random stream for each partition."""
 
     before: tuple[int, ...]
@@ -50,7 +50,7 @@ class Drawn:
 
 
 @dataclass(frozen=True)
-class Mapped:
+class FunctionCall:
     """A function of the predictions."""
 
     function: Callable[[Any], Any]

@@ -16,7 +16,7 @@ from posterity.distributions import base, dask_rows, joining, parameters, partit
 from posterity.distributions.averaged_categorical import AveragedCategorical
 from posterity.distributions.base import Distribution
 from posterity.distributions.continuous import Continuous
-from posterity.distributions.counts import Counts
+from posterity.distributions.counts import CountDistribution
 from posterity.distributions.discrete import Discrete
 from posterity.distributions.mixture import Mixture
 from posterity.distributions.univariate import Univariate
@@ -92,8 +92,8 @@ class Partitioned:
     pdf = _delegate(Continuous.pdf)
     logpdf = _delegate(Continuous.logpdf)
     crps = _delegate(Continuous.crps)
-    pmf = _delegate(Counts.pmf)
-    logpmf = _delegate(Counts.logpmf)
+    pmf = _delegate(CountDistribution.pmf)
+    logpmf = _delegate(CountDistribution.logpmf)
     aleatoric_variance = _delegate(Mixture.aleatoric_variance)
     epistemic_variance = _delegate(Mixture.epistemic_variance)
     mode = _delegate(Discrete.mode, np.intp)
@@ -110,7 +110,7 @@ class Partitioned:
 
     def interval(self, coverage: float = 0.9) -> tuple[Any, Any]:
         """Lower and upper end of the central interval: as much outside on either side."""
-        outside = 0.5 * (1.0 - parameters.coverage(coverage))
+        outside = 0.5 * (1.0 - parameters.check_coverage(coverage))
         return self.icdf(outside), self.iccdf(outside)
 
     def sample(self, shape: int | tuple[int, ...] = (), *, rng: np.random.Generator) -> Any:
@@ -122,9 +122,11 @@ class Partitioned:
         before = base.draw_shape(shape, ())
         seed = np.random.SeedSequence(rng.integers(2**32, size=4).tolist())
         seeds = seed.spawn(len(self.parts))
-        drawn = partition_answers.Drawn(before, seeds, self.outputs, self._draws)
-        pieces = dask_rows.each(drawn, self.parts)
-        return dask_rows.stacked(pieces, self.lengths, self.outputs, self._draws, before=before)
+        drawn = partition_answers.SampleCall(before, seeds, self.outputs, self._draws)
+        pieces = dask_rows.map_partitions(drawn, self.parts)
+        return dask_rows.stack_partitions(
+            pieces, self.lengths, self.outputs, self._draws, before=before
+        )
 
     def map(
         self,
@@ -144,8 +146,10 @@ class Partitioned:
         dtype : dtype
             Type of the numbers.
         """
-        pieces = dask_rows.each(partition_answers.Mapped(function, shape, dtype), self.parts)
-        return dask_rows.stacked(pieces, self.lengths, shape, dtype)
+        pieces = dask_rows.map_partitions(
+            partition_answers.FunctionCall(function, shape, dtype), self.parts
+        )
+        return dask_rows.stack_partitions(pieces, self.lengths, shape, dtype)
 
     def compute(self) -> Any:
         """The distribution of all rows, brought into memory."""
@@ -154,7 +158,7 @@ class Partitioned:
         found = [part for part in dask.compute(*self.parts) if part is not None]
         if not found:
             raise ValueError("The partitions hold no rows, so that there is nothing to predict.")
-        return joining.joined(found)
+        return joining.concatenate_predictions(found)
 
     def persist(self) -> Self:
         """The same, with the predictions made and kept where they are: in the workers' memory."""
@@ -194,9 +198,11 @@ class Partitioned:
         dtype: DTypeLike = np.float64,
     ) -> Any:
         """Call a method on every partition, with one value per row or one for all rows."""
-        cut = dask_rows.Cut(self.parts, self.lengths)
-        rows = [cut.alike(v, key) for key, v in given.items() if dask_rows.goes_by_row(v)]
-        constants = tuple(v for v in given.values() if not dask_rows.goes_by_row(v))
+        cut = dask_rows.DelayedPartitions(self.parts, self.lengths)
+        rows = [cut.match_partitions(v, key) for key, v in given.items() if dask_rows.is_per_row(v)]
+        constants = tuple(v for v in given.values() if not dask_rows.is_per_row(v))
         form = (*self.outputs, *shape), dtype
-        asked = partition_answers.Asked(name, constants, *form)
-        return dask_rows.stacked(dask_rows.each(asked, self.parts, *rows), self.lengths, *form)
+        asked = partition_answers.MethodCall(name, constants, *form)
+        return dask_rows.stack_partitions(
+            dask_rows.map_partitions(asked, self.parts, *rows), self.lengths, *form
+        )

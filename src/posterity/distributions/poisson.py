@@ -9,7 +9,7 @@ from scipy.special import gammaln
 
 from posterity.arrays import Array
 from posterity.distributions import base, log_concave, parameters, special
-from posterity.distributions.counts import Counts
+from posterity.distributions.counts import CountDistribution
 
 _LARGEST_LOG = 700.0
 _FAR = 50.0
@@ -17,7 +17,7 @@ _LARGEST_DRAWN = 1e15  # beyond, counts are further apart than float64 can tell,
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Poisson(Counts):
+class Poisson(CountDistribution):
     """A batch of Poisson distributions.
 
     Parameters
@@ -38,7 +38,7 @@ class Poisson(Counts):
     rate: Array
 
     def __init__(self, rate: ArrayLike) -> None:
-        self._store(rate=parameters.non_negative("rate", rate))
+        self._store(rate=parameters.check_non_negative("rate", rate))
 
     def mean(self) -> Array:
         return self.rate.copy()
@@ -67,7 +67,7 @@ class Poisson(Counts):
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class PoissonLogNormal(Counts):
+class PoissonLogNormal(CountDistribution):
     """A batch of Poisson distributions whose rate is uncertain: its log is normal.
 
     Probabilities are integrals over the log of the rate, which hold to 1e-10 at any location and
@@ -93,8 +93,8 @@ class PoissonLogNormal(Counts):
 
     def __init__(self, location: ArrayLike, scale: ArrayLike) -> None:
         self._store(
-            location=parameters.finite("location", location),
-            scale=parameters.non_negative("scale", scale),
+            location=parameters.check_finite("location", location),
+            scale=parameters.check_non_negative("scale", scale),
         )
 
     def mean(self) -> Array:

@@ -24,7 +24,7 @@ def log_probability(p: Array, complement: Array) -> Array:
         return np.where(p < 0.5, np.log(p), np.log1p(-np.minimum(complement, 0.5)))
 
 
-def patched(
+def replace_where(
     values: Array, where: NDArray[np.bool_], function: Callable[..., Array], *arguments: Array
 ) -> Array:
     """The values, with function(*arguments) in their place where the mask is set."""
@@ -69,7 +69,7 @@ def log_gamma_density(a: Array, x: Array) -> Array:
 
 def lower_gamma(a: Array, x: Array) -> Array:
     """P(a, x), regularised lower incomplete gamma, also where SciPy's series ends early."""
-    return patched(
+    return replace_where(
         gammainc(a, x), _series_fails(a, x), lambda *tail: np.exp(_log_lower_tail(*tail)), a, x
     )
 
@@ -77,21 +77,23 @@ def lower_gamma(a: Array, x: Array) -> Array:
 def inverse_lower_gamma(a: Array, p: Array) -> Array:
     """x with P(a, x) = p, also where SciPy's series ends early."""
     x = gammaincinv(a, p)
-    return patched(x, (a > _SERIES_LIMIT) & (p > 0.0) & (p < 1e-5), _refine_by_newton, a, p, x)
+    return replace_where(
+        x, (a > _SERIES_LIMIT) & (p > 0.0) & (p < 1e-5), _refine_by_newton, a, p, x
+    )
 
 
 def log_gammainc(a: Array, x: Array) -> Array:
     """log P(a, x), also where P underflows."""
     p = gammainc(a, x)
     far = ((p < TINY) & (x > 0.0)) | _series_fails(a, x)
-    return patched(log_probability(p, gammaincc(a, x)), far, _log_lower_tail, a, x)
+    return replace_where(log_probability(p, gammaincc(a, x)), far, _log_lower_tail, a, x)
 
 
 def log_gammaincc(a: Array, x: Array) -> Array:
     """log Q(a, x) = log(1 - P(a, x)), also where Q underflows."""
     q = gammaincc(a, x)
     far = (q < TINY) & (x < np.inf)
-    return patched(log_probability(q, lower_gamma(a, x)), far, _log_upper_tail, a, x)
+    return replace_where(log_probability(q, lower_gamma(a, x)), far, _log_upper_tail, a, x)
 
 
 def _series_fails(a: Array, x: Array) -> NDArray[np.bool_]:

@@ -50,9 +50,9 @@ class StudentT(LocationScale):
         self, location: ArrayLike, scale: ArrayLike, degrees_of_freedom: ArrayLike
     ) -> None:
         self._store(
-            location=parameters.finite("location", location),
-            scale=parameters.non_negative("scale", scale),
-            degrees_of_freedom=parameters.positive("degrees_of_freedom", degrees_of_freedom),
+            location=parameters.check_finite("location", location),
+            scale=parameters.check_non_negative("scale", scale),
+            degrees_of_freedom=parameters.check_positive("degrees_of_freedom", degrees_of_freedom),
         )
 
     def mean(self) -> Array:
@@ -77,7 +77,7 @@ class StudentT(LocationScale):
         p = self._standard_cdf(z)
         far = (p < special.TINY) & (z > -np.inf)
         log_p = special.log_probability(p, self._standard_cdf(-z))
-        return special.patched(
+        return special.replace_where(
             log_p, far, _log_tail, self.degrees_of_freedom, -z, self._standard_logpdf(z)
         )
 

@@ -69,10 +69,10 @@ class StudentTPlusNormal(Continuous):
         normal_scale: ArrayLike,
     ) -> None:
         self._store(
-            location=parameters.finite("location", location),
-            scale=parameters.non_negative("scale", scale),
-            degrees_of_freedom=parameters.positive("degrees_of_freedom", degrees_of_freedom),
-            normal_scale=parameters.non_negative("normal_scale", normal_scale),
+            location=parameters.check_finite("location", location),
+            scale=parameters.check_non_negative("scale", scale),
+            degrees_of_freedom=parameters.check_positive("degrees_of_freedom", degrees_of_freedom),
+            normal_scale=parameters.check_non_negative("normal_scale", normal_scale),
         )
 
     def mean(self) -> Array:

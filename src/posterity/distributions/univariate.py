@@ -30,11 +30,11 @@ class Univariate(Distribution):
 
     def icdf(self, p: ArrayLike) -> Array:
         """The p-quantile: the smallest y with P(Y <= y) >= p."""
-        return self._icdf(parameters.probability("p", p))
+        return self._icdf(parameters.check_probability("p", p))
 
     def iccdf(self, p: ArrayLike) -> Array:
         """The smallest y with P(Y > y) <= p; accurate for small p."""
-        return self._iccdf(parameters.probability("p", p))
+        return self._iccdf(parameters.check_probability("p", p))
 
     def median(self) -> Array:
         """The 0.5-quantile of each prediction."""
@@ -42,7 +42,7 @@ class Univariate(Distribution):
 
     def interval(self, coverage: float = 0.9) -> tuple[Array, Array]:
         """Lower and upper end of the central interval: as much outside on either side."""
-        outside = 0.5 * (1.0 - parameters.coverage(coverage))
+        outside = 0.5 * (1.0 - parameters.check_coverage(coverage))
         return self.icdf(outside), self.iccdf(outside)
 
     @abc.abstractmethod

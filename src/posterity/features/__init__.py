@@ -10,7 +10,7 @@ from posterity.features.base import Features
 from posterity.features.heaviside import Heaviside
 from posterity.features.identity import Identity
 from posterity.features.kernel_columns import KernelColumns
-from posterity.features.learned import Learned, LearnedArctan, LearnedRadial
+from posterity.features.learned import LearnedArctan, LearnedFeatures, LearnedRadial
 from posterity.features.polynomial import Polynomial
 from posterity.features.radial import Radial
 
@@ -20,8 +20,8 @@ __all__ = [
     "Heaviside",
     "Identity",
     "KernelColumns",
-    "Learned",
     "LearnedArctan",
+    "LearnedFeatures",
     "LearnedRadial",
     "Polynomial",
     "Radial",

@@ -54,13 +54,15 @@ class Arctan(base.Features):
     def _learn(self, X: Array, weights: Array | None) -> None:
         n = validation.check_count(self.n_offsets, "n_offsets")
         if isinstance(self.offsets, str) and self.offsets == "quantile":
-            places = [positions.quantiles(x, weights, n) for x in X.T]
+            places = [positions.compute_quantiles(x, weights, n) for x in X.T]
         else:
-            places = positions.given(self.offsets, "offsets", X.shape[1])
-        self.columns_, self.offsets_ = positions.flatten(places)
+            places = positions.check_places(self.offsets, "offsets", X.shape[1])
+        self.columns_, self.offsets_ = positions.flatten_places(places)
         if self.slope is None:
             pairs = zip(places, X.T, strict=True)
-            self.slope_ = 1.0 / np.array([positions.spacing(p, x, weights) for p, x in pairs])
+            self.slope_ = 1.0 / np.array(
+                [positions.compute_spacing(p, x, weights) for p, x in pairs]
+            )
         else:
             self.slope_ = base.check_per_column(self.slope, "slope", X.shape[1])
 
@@ -70,6 +72,6 @@ class Arctan(base.Features):
             return np.arctan(self.slope_[self.columns_] * steps)  # [P8 8.23]
 
     def _names(self, inputs: list[str]) -> list[str]:
-        words = positions.labels(self.columns_, self.offsets_)
+        words = positions.format_places(self.columns_, self.offsets_)
         signed = (f"+ {word[1:]}" if word.startswith("-") else f"- {word}" for word in words)
         return [f"arctan({inputs[d]} {s})" for d, s in zip(self.columns_, signed, strict=True)]

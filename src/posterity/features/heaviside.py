@@ -44,14 +44,14 @@ class Heaviside(base.Features):
     def _learn(self, X: Array, weights: Array | None) -> None:
         n = validation.check_count(self.n_steps, "n_steps")
         if isinstance(self.thresholds, str) and self.thresholds == "quantile":
-            places = [positions.cuts(x, weights, n) for x in X.T]
+            places = [positions.compute_cuts(x, weights, n) for x in X.T]
         else:
-            places = positions.given(self.thresholds, "thresholds", X.shape[1])
-        self.columns_, self.thresholds_ = positions.flatten(places)
+            places = positions.check_places(self.thresholds, "thresholds", X.shape[1])
+        self.columns_, self.thresholds_ = positions.flatten_places(places)
 
     def _columns(self, X: Array) -> Array:
         return (X[:, self.columns_] >= self.thresholds_).astype(np.float64)
 
     def _names(self, inputs: list[str]) -> list[str]:
-        words = positions.labels(self.columns_, self.thresholds_)
+        words = positions.format_places(self.columns_, self.thresholds_)
         return [f"{inputs[d]}>={word}" for d, word in zip(self.columns_, words, strict=True)]

@@ -27,7 +27,7 @@ _CENTER_SPREAD = 2.0  # prior standard deviation of centres: a unit may lie outs
 _LOG_WIDTH_SPREAD = 1.0
 
 
-class Learned(base.Features):
+class LearnedFeatures(base.Features):
     """M units with P parameters in total: ``theta``, a flat array.
 
     A subclass defines ``start``, ``prior``, ``linearised`` and ``_names``. Their argument U is
@@ -40,7 +40,7 @@ class Learned(base.Features):
         self.random_state = random_state
 
     @abc.abstractmethod
-    def start(self, U: Array, weights: Array | None, rng: np.random.Generator) -> Array:
+    def draw_start(self, U: Array, weights: Array | None, rng: np.random.Generator) -> Array:
         """Draw start values of the parameters, (P,)."""
 
     @abc.abstractmethod
@@ -48,20 +48,20 @@ class Learned(base.Features):
         """Return prior means and standard deviations of the parameters, each (P,)."""
 
     @abc.abstractmethod
-    def linearised(self, U: Array, theta: Array) -> tuple[Array, Pullback]:
+    def linearise(self, U: Array, theta: Array) -> tuple[Array, Pullback]:
         """Return the features Z (N, M) at theta, and the adjoint of their derivative."""
 
-    def standardised(self, X: Array) -> Array:
+    def standardise(self, X: Array) -> Array:
         """Standardise rows (N, D) by mean and standard deviation of the fitted rows."""
         return (X - self.location_) / self.scale_
 
-    def columns_at(self, U: Array, theta: Array) -> Array:
+    def evaluate_columns(self, U: Array, theta: Array) -> Array:
         """Return the features Z (N, M) of standardised rows at theta."""
-        return self.linearised(U, theta)[0]
+        return self.linearise(U, theta)[0]
 
     def pullback(self, U: Array, theta: Array, G: Array) -> Array:
         """Return dL/dtheta (P,), given G = dL/dZ (N, M).  [P9 9.21]"""
-        return self.linearised(U, theta)[1](G)
+        return self.linearise(U, theta)[1](G)
 
     def with_theta(self, theta: Array) -> Self:
         """Return a fitted copy with other parameters."""
@@ -72,17 +72,17 @@ class Learned(base.Features):
     def _learn(self, X: Array, weights: Array | None) -> None:
         validation.check_count(self.n_units, "n_units")
         validation.check_count(self.n_restarts, "n_restarts", least=0)
-        rows, counts = positions.distinct(X, weights)
+        rows, counts = positions.find_distinct(X, weights)
         self.location_ = rows[0] + np.average(rows - rows[0], axis=0, weights=counts)
-        self.scale_ = np.array([positions.spread(x, weights) for x in X.T])
+        self.scale_ = np.array([positions.compute_spread(x, weights) for x in X.T])
         rng = arrays.generator(self.random_state)
-        self.theta_ = self.start(self.standardised(rows), counts, rng)
+        self.theta_ = self.draw_start(self.standardise(rows), counts, rng)
 
     def _columns(self, X: Array) -> Array:
-        return self.columns_at(self.standardised(X), self.theta_)
+        return self.evaluate_columns(self.standardise(X), self.theta_)
 
 
-class LearnedArctan(Learned):
+class LearnedArctan(LearnedFeatures):
     """z = arctan(u.x + b): smooth steps in directions that are learned.  [P9 Sec 9.3]
 
     Parameters
@@ -109,7 +109,7 @@ class LearnedArctan(Learned):
     array([[0.785, 0.   ]])
     """
 
-    def start(self, U: Array, weights: Array | None, rng: np.random.Generator) -> Array:
+    def draw_start(self, U: Array, weights: Array | None, rng: np.random.Generator) -> Array:
         A = rng.standard_normal((self.n_units, U.shape[1])) * (_START_SLOPE / np.sqrt(U.shape[1]))
         b = -np.sum(A * _draw_rows(U, weights, self.n_units, rng), axis=1)
         return np.column_stack([A, b]).ravel()
@@ -119,7 +119,7 @@ class LearnedArctan(Learned):
         spread = np.append(np.full(D, _SLOPE_SPREAD / np.sqrt(D)), _SLOPE_SPREAD)
         return np.zeros(self.n_units * (D + 1)), np.tile(spread, self.n_units)
 
-    def linearised(self, U: Array, theta: Array) -> tuple[Array, Pullback]:
+    def linearise(self, U: Array, theta: Array) -> tuple[Array, Pullback]:
         A, b = np.split(theta.reshape(self.n_units, -1), [U.shape[1]], axis=1)
         V = U @ A.T + b[:, 0]
 
@@ -133,7 +133,7 @@ class LearnedArctan(Learned):
         return [f"arctan(unit {m})" for m in range(self.n_units)]
 
 
-class LearnedRadial(Learned):
+class LearnedRadial(LearnedFeatures):
     """z = exp(-r^2 / 2 l^2), r the distance to a centre: both l and centre learned.  [P9 Sec 9.3]
 
     Parameters
@@ -160,7 +160,7 @@ class LearnedRadial(Learned):
     array([[1.    , 0.6065]])
     """
 
-    def start(self, U: Array, weights: Array | None, rng: np.random.Generator) -> Array:
+    def draw_start(self, U: Array, weights: Array | None, rng: np.random.Generator) -> Array:
         centers = _draw_rows(U, weights, self.n_units, rng)
         return np.column_stack([centers, np.full(self.n_units, self._log_width())]).ravel()
 
@@ -170,7 +170,7 @@ class LearnedRadial(Learned):
         spread = np.append(np.full(D, _CENTER_SPREAD), _LOG_WIDTH_SPREAD)
         return np.tile(mean, self.n_units), np.tile(spread, self.n_units)
 
-    def linearised(self, U: Array, theta: Array) -> tuple[Array, Pullback]:
+    def linearise(self, U: Array, theta: Array) -> tuple[Array, Pullback]:
         centers, log_width = np.split(theta.reshape(self.n_units, -1), [U.shape[1]], axis=1)
         precision = np.exp(-2.0 * log_width[:, 0])
         R2 = cdist(U, centers, "sqeuclidean")
@@ -194,6 +194,6 @@ class LearnedRadial(Learned):
 
 def _draw_rows(U: Array, weights: Array | None, n: int, rng: np.random.Generator) -> Array:
     """Draw n rows at random, distinct ones if possible."""
-    rows, counts = positions.distinct(U, weights)
+    rows, counts = positions.find_distinct(U, weights)
     chosen = rng.choice(len(rows), n, replace=len(rows) < n, p=counts / counts.sum())
     return rows[chosen]

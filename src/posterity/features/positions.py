@@ -10,7 +10,7 @@ from posterity.arrays import Array
 from posterity.row_groups import RowGroups
 
 
-def distinct(x: Array, weights: Array | None) -> tuple[Array, Array]:
+def find_distinct(x: Array, weights: Array | None) -> tuple[Array, Array]:
     """Return the distinct values (or rows) of x, sorted, and their weights."""
     if weights is not None:
         x, weights = x[weights > 0.0], weights[weights > 0.0]
@@ -18,20 +18,20 @@ def distinct(x: Array, weights: Array | None) -> tuple[Array, Array]:
     return x[groups.first], groups.count(weights)
 
 
-def quantiles(x: Array, weights: Array | None, n: int) -> Array:
+def compute_quantiles(x: Array, weights: Array | None, n: int) -> Array:
     """Return the distinct values of x at the quantile levels (k - 1/2)/n."""
-    values, counts = distinct(x, weights)
+    values, counts = find_distinct(x, weights)
     below = np.cumsum(counts)
     levels = (2.0 * np.arange(n) + 1.0) * below[-1] / (2.0 * n)
     return np.unique(values[np.searchsorted(below, levels)])
 
 
-def cuts(x: Array, weights: Array | None, n: int) -> Array:
+def compute_cuts(x: Array, weights: Array | None, n: int) -> Array:
     """Return midpoints between neighbouring values of x at the levels k/(n + 1).
 
     Every cut splits the data, except that a constant column is cut at its value.
     """
-    values, counts = distinct(x, weights)
+    values, counts = find_distinct(x, weights)
     if len(values) == 1:
         return values
     below = np.cumsum(counts)
@@ -41,9 +41,9 @@ def cuts(x: Array, weights: Array | None, n: int) -> Array:
     return np.where(middle > values[i], middle, values[i + 1])
 
 
-def given(places: ArrayLike, name: str, n_columns: int) -> list[Array]:
+def check_places(places: ArrayLike, name: str, n_columns: int) -> list[Array]:
     """Check given places: (K,) for all columns, or (K, D) one column each."""
-    table = finite_table(places, name)
+    table = check_finite_table(places, name)
     if table.ndim == 1:
         table = np.repeat(table[:, None], n_columns, axis=1)
     if table.shape[1] != n_columns:
@@ -59,7 +59,7 @@ def given(places: ArrayLike, name: str, n_columns: int) -> list[Array]:
     return list(table.T)
 
 
-def finite_table(places: ArrayLike, name: str) -> Array:
+def check_finite_table(places: ArrayLike, name: str) -> Array:
     """Check that given numbers are a finite array of one or two axes."""
     try:
         table = np.asarray(places, dtype=np.float64)
@@ -74,9 +74,9 @@ def finite_table(places: ArrayLike, name: str) -> Array:
     return table
 
 
-def spread(x: Array, weights: Array | None) -> float:
+def compute_spread(x: Array, weights: Array | None) -> float:
     """Return the standard deviation of a column; for constants the magnitude, or one."""
-    values, counts = distinct(x, weights)
+    values, counts = find_distinct(x, weights)
     low, half_range = values[0] / 2.0, values[-1] / 2.0 - values[0] / 2.0
     if half_range == 0.0:
         return abs(float(values[0])) or 1.0
@@ -85,21 +85,21 @@ def spread(x: Array, weights: Array | None) -> float:
     return float(half_range * (2.0 * np.sqrt(np.average((u - mean) ** 2, weights=counts))))
 
 
-def spacing(places: Array, x: Array, weights: Array | None) -> float:
+def compute_spacing(places: Array, x: Array, weights: Array | None) -> float:
     """Return the mean distance between neighbouring places; for one, the spread of x."""
     if len(places) == 1:
-        return spread(x, weights)
+        return compute_spread(x, weights)
     half_range = places.max() / 2.0 - places.min() / 2.0
     return float(half_range / ((len(places) - 1) / 2.0))
 
 
-def flatten(places: list[Array]) -> tuple[NDArray[np.intp], Array]:
+def flatten_places(places: list[Array]) -> tuple[NDArray[np.intp], Array]:
     """Return the column of each place, and the places, as two arrays."""
     columns = np.repeat(np.arange(len(places)), [len(column) for column in places])
     return columns, np.concatenate(places)
 
 
-def labels(columns: NDArray[np.intp], places: Array) -> list[str]:
+def format_places(columns: NDArray[np.intp], places: Array) -> list[str]:
     """Format places with the fewest digits that keep them distinct in each column."""
     for digits in (6, 9, 12, 17):
         words = [f"{place + 0.0:.{digits}g}" for place in places]

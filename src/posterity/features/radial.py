@@ -77,15 +77,15 @@ class Radial(base.Features):
 
     def _learn_along_columns(self, X: Array, weights: Array | None, n: int) -> Array:
         """Set the centres along each column and return widths from their spacing."""
-        places = [positions.quantiles(x, weights, n) for x in X.T]
-        self.columns_, flat = positions.flatten(places)
+        places = [positions.compute_quantiles(x, weights, n) for x in X.T]
+        self.columns_, flat = positions.flatten_places(places)
         self.centers_ = flat[:, None]
         pairs = zip(places, X.T, strict=True)
-        return np.array([positions.spacing(p, x, weights) for p, x in pairs])
+        return np.array([positions.compute_spacing(p, x, weights) for p, x in pairs])
 
     def _learn_jointly(self, X: Array, weights: Array | None, n: int) -> Array:
         """Set the centres in all columns and return widths from their spacing."""
-        unit = np.array([positions.spread(x, weights) for x in X.T])
+        unit = np.array([positions.compute_spread(x, weights) for x in X.T])
         self.columns_ = None
         if isinstance(self.centers, str) and self.centers == "kmeans":
             self.centers_ = _find_cluster_centers(
@@ -110,7 +110,7 @@ class Radial(base.Features):
         if D > 1:
             return [f"radial(center {c})" for c in range(C)]
         columns = np.zeros(C, dtype=np.intp) if self.columns_ is None else self.columns_
-        words = positions.labels(columns, self.centers_[:, 0])
+        words = positions.format_places(columns, self.centers_[:, 0])
         return [f"radial({inputs[d]}, {word})" for d, word in zip(columns, words, strict=True)]
 
 
@@ -121,7 +121,7 @@ def _find_cluster_centers(
     # Imported here because it takes 0.1 s and few need it.
     from sklearn.cluster import KMeans
 
-    rows, counts = positions.distinct(X, weights)
+    rows, counts = positions.find_distinct(X, weights)
     clusters = KMeans(min(n, len(rows)), n_init=1, random_state=rng)
     clusters.fit((rows - rows[0]) / unit, sample_weight=counts)
     centers: Array = rows[0] + clusters.cluster_centers_ * unit
@@ -130,7 +130,7 @@ def _find_cluster_centers(
 
 def _check_centers(centers: ArrayLike, D: int) -> Array:
     """Check given centres: distinct rows of D numbers."""
-    table = positions.finite_table(centers, "centers")
+    table = positions.check_finite_table(centers, "centers")
     if table.ndim != 2 or table.shape[1] != D:
         raise ValueError(f"centers has shape {table.shape}; X has {D} columns: pass (C, {D}).")
     if len(np.unique(table, axis=0)) < len(table):

@@ -45,7 +45,7 @@ def minimise_with_restarts(
     if best.converged:
         bottom = _search(value_and_gradient, best.x, max_iter, _FINE_GAIN)
         best = replace(bottom, n_iter=best.n_iter + bottom.n_iter)
-    return optimize.optimum.announced(best), ends
+    return optimize.optimum.warn_unless_converged(best), ends
 
 
 def _search(

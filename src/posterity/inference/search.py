@@ -36,7 +36,7 @@ L = TypeVar("L")
 L_co = TypeVar("L_co", covariant=True)
 
 
-class Searchable(Protocol[L_co]):
+class EvidenceProblem(Protocol[L_co]):
     """What is searched by stages: log parameters, on ever more rows."""
 
     @property
@@ -67,23 +67,23 @@ class Searchable(Protocol[L_co]):
     def describe(self, best: optimize.Optimum, probes: Array) -> L_co:
         """What was learned, given the optimum and the log evidence that first steps reached."""
 
-    def among(self, rows: NDArray[np.intp]) -> Self:
+    def select_rows(self, rows: NDArray[np.intp]) -> Self:
         """The same problem on these rows."""
 
-    def order(self, rng: np.random.Generator) -> NDArray[np.intp]:
+    def draw_order(self, rng: np.random.Generator) -> NDArray[np.intp]:
         """All rows, so that any first few of them stand for all."""
 
-    def eased(self, theta: Array) -> Array | None:
+    def ease_start(self, theta: Array) -> Array | None:
         """Where to try next if the evidence at theta cannot be computed; None: nowhere."""
 
-    def no_start(self, theta: Array) -> str:
+    def explain_no_start(self, theta: Array) -> str:
         """Why the search cannot start, in a sentence."""
 
 
-S = TypeVar("S", bound=Searchable[Any])
+S = TypeVar("S", bound=EvidenceProblem[Any])
 
 
-def negated(evidence: Objective) -> Objective:
+def negate_evidence(evidence: Objective) -> Objective:
     """Minus a log evidence and its gradient: infinite where a covariance has no factor."""
     last: list[tuple[Array, tuple[float, Array]]] = []  # asked for again as a search begins
 
@@ -149,7 +149,7 @@ def _describe_climb(limits: Array, names: Sequence[str], least_gain: float) -> d
 
 
 def maximise_evidence(
-    problem: Searchable[L],
+    problem: EvidenceProblem[L],
     *,
     starts: Sequence[Array] = (),
     max_iter: int = 200,
@@ -188,15 +188,15 @@ def _make_start(point: Array) -> optimize.Optimum:
 def _stages(problem: S, rng: np.random.Generator) -> Iterator[S]:
     """The problem on more and more of its rows, each part within the next, and on all."""
     n, size = problem.n_rows, _FEW_ROWS
-    order = problem.order(rng) if n >= 2 * size else np.arange(n)
+    order = problem.draw_order(rng) if n >= 2 * size else np.arange(n)
     while n >= 2 * size:
-        yield problem.among(np.sort(order[:size]))
+        yield problem.select_rows(np.sort(order[:size]))
         size *= _GROWTH
     yield problem
 
 
 def draw_random_starts(
-    problem: Searchable[Any], count: int, rng: np.random.Generator
+    problem: EvidenceProblem[Any], count: int, rng: np.random.Generator
 ) -> list[Array]:
     """Points about the start, within bounds."""
     low, high = problem.limits.T
@@ -205,7 +205,7 @@ def draw_random_starts(
 
 
 def _climb(
-    problem: Searchable[Any],
+    problem: EvidenceProblem[Any],
     start: optimize.Optimum,
     max_iter: int,
     gain: float,
@@ -220,7 +220,7 @@ def _climb(
     leads nowhere from a point at which there is no evidence, and is not announced.
     """
     H = start.inverse_hessian
-    with linalg.threads.limited(problem.n_rows):
+    with linalg.threads.limit_threads(problem.n_rows):
         objective = problem.objective()
         try:
             x = _find_feasible(problem, objective, start.x)
@@ -239,12 +239,12 @@ def _climb(
         )
 
 
-def _find_feasible(problem: Searchable[Any], objective: Objective, start: Array) -> Array:
+def _find_feasible(problem: EvidenceProblem[Any], objective: Objective, start: Array) -> Array:
     """The start, or the nearest at which there is an evidence."""
     theta = np.clip(start, *problem.limits.T)
     while not np.isfinite(objective(theta)[0]):
-        eased = problem.eased(theta)
+        eased = problem.ease_start(theta)
         if eased is None:
-            raise linalg.NotPositiveDefiniteError(problem.no_start(theta))
+            raise linalg.NotPositiveDefiniteError(problem.explain_no_start(theta))
         theta = eased
     return theta

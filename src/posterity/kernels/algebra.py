@@ -37,10 +37,10 @@ class Constant(Kernel):
     variance: float = positive()
 
     def _block(self, X: Any, Z: Any) -> DeviceArray:
-        return rows.filled(X, (rows.count(X), rows.count(Z)), self.variance)
+        return rows.full_like_rows(X, (rows.count_rows(X), rows.count_rows(Z)), self.variance)
 
     def _diag(self, X: Any) -> DeviceArray:
-        return rows.filled(X, (rows.count(X),), self.variance)
+        return rows.full_like_rows(X, (rows.count_rows(X),), self.variance)
 
     def _tangent(self, X: Any, Z: Any) -> Tangent:
         return Tangent(self._block(X, Z), self._gradient, lambda G: 0.0 * X)
@@ -55,7 +55,7 @@ class Constant(Kernel):
         return self._collect_gradients(variance=lambda: self.variance * float(namespace(G).sum(G)))
 
     def _search_ranges(self, X: Any, variance: float) -> Mapping[str, Range]:
-        return {"variance": parameters.about(variance)}
+        return {"variance": parameters.range_about(variance)}
 
 
 @dataclass(frozen=True, repr=False)
@@ -122,12 +122,12 @@ class Scaled(Kernel):
         return np.concatenate([self._collect_gradients(variance=own), inner])
 
     def _search_ranges(self, X: Any, variance: float) -> Mapping[str, Range]:
-        return {"variance": parameters.about(variance)}
+        return {"variance": parameters.range_about(variance)}
 
     def _write(self, *, short: bool) -> str:
         if self.variance is None or _is_marked(self):
             return super()._write(short=short)
-        factor = parameters.written(self.variance, short)
+        factor = parameters.write_value(self.variance, short)
         return f"{factor} * {_write_bracketed(self.kernel, (Sum, Product, Scaled), short)}"
 
 
@@ -273,7 +273,7 @@ def _write_bracketed(kernel: Kernel, within: tuple[type, ...], short: bool) -> s
 def _write_term(kernel: Kernel, short: bool) -> str:
     """A constant in a sum is written as its number."""
     if isinstance(kernel, Constant) and kernel.variance is not None and not _is_marked(kernel):
-        return parameters.written(kernel.variance, short)
+        return parameters.write_value(kernel.variance, short)
     return kernel._write(short=short)
 
 

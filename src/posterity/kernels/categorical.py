@@ -51,13 +51,13 @@ class Categorical(Kernel):
             object.__setattr__(self, "ard", False)  # said by the tuple itself
 
     def _block(self, X: DeviceArray, Z: DeviceArray) -> DeviceArray:
-        R = rows.filled(X, (rows.count(X), rows.count(Z)), 0.0)
+        R = rows.full_like_rows(X, (rows.count_rows(X), rows.count_rows(Z)), 0.0)
         for different, l in zip(_iterate_differences(X, Z), self._lengths(X).tolist(), strict=True):
             R -= different / l
         return namespace(X).exp(R)
 
     def _diag(self, X: DeviceArray) -> DeviceArray:
-        return rows.filled(X, (rows.count(X),), 1.0)
+        return rows.full_like_rows(X, (rows.count_rows(X),), 1.0)
 
     def _tangent(self, X: DeviceArray, Z: DeviceArray) -> Tangent:
         K = self._block(X, Z)
@@ -92,7 +92,7 @@ class Categorical(Kernel):
         return {"length_scale": Range(float(np.sum(differing)) or 1.0, _SHORT, _LONG)}
 
     def _lengths(self, X: DeviceArray) -> Array:
-        l = scales.per_column(self.length_scale, X, self)
+        l = scales.broadcast_to_columns(self.length_scale, X, self)
         return np.full(X.shape[1], l) if isinstance(l, float) else to_numpy(l)
 
 

@@ -79,17 +79,17 @@ class Columns(Kernel):
         chosen = self._select_columns(X)
         return self._scatter_gradient(X, lambda h: self.kernel.diag_pullback_inputs(chosen, h))(g)
 
-    def tuned(self, X: Any, *, variance: float = 1.0) -> tuple[Self, Array]:
+    def search_start(self, X: Any, *, variance: float = 1.0) -> tuple[Self, Array]:
         """The kernel at its start, and the log bounds (P, 2) between which to tune ``theta``."""
-        kernel, bounds = self.kernel.tuned(self._select_columns(X), variance=variance)
+        kernel, bounds = self.kernel.search_start(self._select_columns(X), variance=variance)
         return replace(self, kernel=kernel), bounds
 
-    def bind(self, names: Sequence[str] | None) -> Self:
+    def bind_columns(self, names: Sequence[str] | None) -> Self:
         """The kernel with column names turned into positions among ``names``."""
         if names is None:
             return self if self._is_numbered else self._refuse_nameless()
         places = self._find_positions(list(names), len(names))
-        kernel = self.kernel.bind([names[p] for p in places])
+        kernel = self.kernel.bind_columns([names[p] for p in places])
         return replace(self, kernel=kernel, positions=places)
 
     @property
@@ -148,7 +148,7 @@ class Columns(Kernel):
 
         def all_inputs(G: DeviceArray) -> DeviceArray:
             inner, places = inputs(G), self._positions_in(X)
-            nothing = rows.filled(inner, (inner.shape[0],), 0.0)
+            nothing = rows.full_like_rows(inner, (inner.shape[0],), 0.0)
             each = {p: inner[:, i] for i, p in enumerate(places)}
             return namespace(inner).stack([each.get(p, nothing) for p in range(X.shape[1])], axis=1)
 

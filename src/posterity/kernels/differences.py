@@ -9,13 +9,15 @@ from posterity.arrays import Array, DeviceArray, namespace
 _STEP = 1e-5  # leaves errors near 1e-10: half from curvature, half from rounding
 
 
-def in_parameters(values: Callable[[Array], DeviceArray], theta: Array, G: DeviceArray) -> Array:
+def differentiate_in_parameters(
+    values: Callable[[Array], DeviceArray], theta: Array, G: DeviceArray
+) -> Array:
     """dL/dtheta, (P,), given G = dL/dvalues(theta)."""
     steps = _STEP * np.eye(len(theta))
     return np.array([_slope(values(theta + h), values(theta - h), G) for h in steps])
 
 
-def in_inputs(
+def differentiate_in_inputs(
     values: Callable[[DeviceArray], DeviceArray], X: DeviceArray, G: DeviceArray
 ) -> DeviceArray:
     """dL/dX, (N, D), given G = dL/dvalues(X), (N, M), of which row n depends on row n of X."""

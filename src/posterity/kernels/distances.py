@@ -10,7 +10,7 @@ from posterity.arrays import DeviceArray, namespace
 _FEW = 16  # columns up to which subtracting is as fast as a matrix product
 
 
-def squared(A: DeviceArray, B: DeviceArray) -> DeviceArray:
+def squared_distances(A: DeviceArray, B: DeviceArray) -> DeviceArray:
     """|a_n - b_m|^2, (N, M); never below zero, and zero for equal rows.
 
     By differences in a few columns, where neighbours may be much closer than they are far from
@@ -18,7 +18,7 @@ def squared(A: DeviceArray, B: DeviceArray) -> DeviceArray:
 
     Examples
     --------
-    >>> squared(np.array([[0.0], [3.0]]), np.array([[1.0]]))
+    >>> squared_distances(np.array([[0.0], [3.0]]), np.array([[1.0]]))
     array([[1.],
            [4.]])
     """
@@ -40,10 +40,10 @@ def _squared_distances_by_product(A: DeviceArray, B: DeviceArray) -> DeviceArray
     left = xp.concat([-2.0 * a, a2, xp.ones_like(a2)], axis=1)
     R = left @ xp.concat([b, xp.ones_like(b2), b2], axis=1).T
     R = xp.clip(R, 0.0, None) if not array_api_compat.is_numpy_array(R) else np.maximum(R, 0, out=R)
-    return without_diagonal(R) if A is B else R
+    return clear_diagonal(R) if A is B else R
 
 
-def without_diagonal(R: DeviceArray) -> DeviceArray:
+def clear_diagonal(R: DeviceArray) -> DeviceArray:
     """The square matrix R with zeros on its diagonal, in its own memory."""
     linalg.blocked.write_diagonal(R, namespace(R).zeros_like(R[:, 0]))
     return R

@@ -11,7 +11,7 @@ from posterity.arrays import Array
 Integers = NDArray[np.int_]
 
 
-class Forest(NamedTuple):
+class FlatTrees(NamedTuple):
     """Trees as flat arrays of their inner nodes, children before parents.
 
     Children are inner nodes too: a leaf is known by the production of its parent.
@@ -24,8 +24,8 @@ class Forest(NamedTuple):
     children: Integers  # (C,) nodes, counted within their tree
 
 
-@compilation.compiled
-def pairs(X: Forest, Z: Forest, decay: float, same: bool) -> tuple[Array, Array]:
+@compilation.compile_at_first_call
+def compare_pairs(X: FlatTrees, Z: FlatTrees, decay: float, same: bool) -> tuple[Array, Array]:
     """Every tree of X with every one of Z: the sum over pairs of equal fragments of
     decay^(size - 1), and decay times its derivative; (N, M) each.
 
@@ -41,8 +41,8 @@ def pairs(X: Forest, Z: Forest, decay: float, same: bool) -> tuple[Array, Array]
     return K, dK
 
 
-@compilation.compiled
-def diagonal(X: Forest, decay: float) -> tuple[Array, Array]:
+@compilation.compile_at_first_call
+def compare_with_self(X: FlatTrees, decay: float) -> tuple[Array, Array]:
     """Every tree with itself, as in ``pairs``; (N,) each."""
     N = len(X.starts) - 1
     K, dK = np.empty(N), np.empty(N)
@@ -51,8 +51,8 @@ def diagonal(X: Forest, decay: float) -> tuple[Array, Array]:
     return K, dK
 
 
-@compilation.compiled
-def _compare_pair(X: Forest, n: int, Z: Forest, m: int, decay: float) -> tuple[float, float]:
+@compilation.compile_at_first_call
+def _compare_pair(X: FlatTrees, n: int, Z: FlatTrees, m: int, decay: float) -> tuple[float, float]:
     """C[u, v] sums decay^(size - 1) over equal fragments with roots u and v; dC is its derivative
     in log decay. Only nodes of equal production are visited; for the others C is zero.
     """

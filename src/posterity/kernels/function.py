@@ -47,7 +47,7 @@ class Function(Kernel):
             raise ValueError(f"function={self.function!r} must be a function k(X, Z).")
 
     def _block(self, X: Any, Z: Any) -> DeviceArray:
-        return _check_result(self.function(X, Z), (rows.count(X), rows.count(Z)), self)
+        return _check_result(self.function(X, Z), (rows.count_rows(X), rows.count_rows(Z)), self)
 
     def _write(self, *, short: bool) -> str:
         return f"{type(self).__name__}({_name_function(self.function)})"

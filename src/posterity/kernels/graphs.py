@@ -65,7 +65,7 @@ def _check_labels(labels: Any) -> tuple[Hashable, ...]:
     for i, label in enumerate(values):
         if not _is_hashable(label):
             raise ValueError(
-                f"the label of node {i} is {structured.described(label)}, which cannot be "
+                f"the label of node {i} is {structured.describe_value(label)}, which cannot be "
                 "compared; use a number, a string or a tuple of them."
             )
     return values

@@ -47,7 +47,7 @@ class ChiSquared(Kernel):
 
     def _diag(self, X: DeviceArray) -> DeviceArray:
         _check_histogram(X, "X", self)
-        return rows.filled(X, (rows.count(X),), 1.0)
+        return rows.full_like_rows(X, (rows.count_rows(X),), 1.0)
 
     def _tangent(self, X: DeviceArray, Z: DeviceArray) -> Tangent:
         C = self._distances(X, Z)
@@ -69,7 +69,7 @@ class ChiSquared(Kernel):
     def _distances(self, X: DeviceArray, Z: DeviceArray) -> DeviceArray:
         """scale times the chi-squared distances, (N, M)."""
         _check_both(X, Z, self)
-        C = rows.filled(X, (rows.count(X), rows.count(Z)), 0.0)
+        C = rows.full_like_rows(X, (rows.count_rows(X), rows.count_rows(Z)), 0.0)
         for d in range(X.shape[1]):
             difference, total = X[:, d, None] - Z[None, :, d], _row_totals(X, Z, d)
             C += difference * difference / total
@@ -77,9 +77,9 @@ class ChiSquared(Kernel):
         return C
 
     def _search_ranges(self, X: DeviceArray, variance: float) -> Mapping[str, Range]:
-        some = X[:: max(1, rows.count(X) // _TYPICAL_ROWS), :]
+        some = X[:: max(1, rows.count_rows(X) // _TYPICAL_ROWS), :]
         typical = float(namespace(X).mean(ChiSquared(1.0)._distances(some, some)))
-        return {"scale": parameters.about(1.0 / typical if typical > 0.0 else 1.0)}
+        return {"scale": parameters.range_about(1.0 / typical if typical > 0.0 else 1.0)}
 
 
 class AdditiveChiSquared(Kernel):
@@ -99,7 +99,7 @@ class AdditiveChiSquared(Kernel):
 
     def _block(self, X: DeviceArray, Z: DeviceArray) -> DeviceArray:
         _check_both(X, Z, self)
-        K = rows.filled(X, (rows.count(X), rows.count(Z)), 0.0)
+        K = rows.full_like_rows(X, (rows.count_rows(X), rows.count_rows(Z)), 0.0)
         for d in range(X.shape[1]):
             K += 2.0 * X[:, d, None] * Z[None, :, d] / _row_totals(X, Z, d)
         return K

@@ -80,12 +80,12 @@ class Linear(Kernel):
         self._variances(X)
         squares = scales.mean_squares(X)
         if not (self.ard or isinstance(self.variance, tuple)):
-            return {"variance": parameters.about(variance / float(np.sum(squares)))}
+            return {"variance": parameters.range_about(variance / float(np.sum(squares)))}
         v = variance / (len(squares) * squares)
         return {"variance": Range(tuple(v), tuple(1e-6 * v), tuple(1e6 * v))}
 
     def _variances(self, X: DeviceArray) -> DeviceArray | float:
-        return scales.per_column(self.variance, X, self)
+        return scales.broadcast_to_columns(self.variance, X, self)
 
 
 @dataclass(frozen=True, repr=False)
@@ -157,7 +157,7 @@ class Polynomial(Kernel):
         return self.degree * _power(S, self.degree - 1)
 
     def _search_ranges(self, X: DeviceArray, variance: float) -> Mapping[str, Range]:
-        return {"offset": parameters.about(float(np.sum(scales.mean_squares(X))))}
+        return {"offset": parameters.range_about(float(np.sum(scales.mean_squares(X))))}
 
 
 def _power(S: DeviceArray, n: int) -> DeviceArray:
@@ -192,7 +192,7 @@ class Cosine(Kernel):
         return K
 
     def _diag(self, X: DeviceArray) -> DeviceArray:
-        return rows.filled(X, (rows.count(X),), 1.0)
+        return rows.full_like_rows(X, (rows.count_rows(X),), 1.0)
 
     def _tangent(self, X: DeviceArray, Z: DeviceArray) -> Tangent:
         def inputs(G: DeviceArray) -> DeviceArray:

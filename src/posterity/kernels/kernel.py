@@ -72,8 +72,8 @@ class Kernel(abc.ABC):
 
     def _diag(self, X: Any) -> DeviceArray:
         """The vector of k(x_n, x_n), (N,)."""
-        starts = range(0, max(1, rows.count(X)), _DIAGONAL_ROWS)
-        few = (rows.between(X, i, i + _DIAGONAL_ROWS) for i in starts)
+        starts = range(0, max(1, rows.count_rows(X)), _DIAGONAL_ROWS)
+        few = (rows.slice_rows(X, i, i + _DIAGONAL_ROWS) for i in starts)
         blocks = [self._block(x, x) for x in few]
         xp = namespace(*blocks)
         return xp.concat([xp.linalg.diagonal(K) for K in blocks])
@@ -82,21 +82,25 @@ class Kernel(abc.ABC):
         """The block and its adjoint; by central differences where a subclass knows no better."""
         return Tangent(
             self._block(X, Z),
-            lambda G: differences.in_parameters(
-                lambda theta: self.at(theta)._block(X, Z), self.theta, G
+            lambda G: differences.differentiate_in_parameters(
+                lambda theta: self.with_theta(theta)._block(X, Z), self.theta, G
             ),
-            lambda G: differences.in_inputs(lambda moved: self._block(moved, Z), X, G),
+            lambda G: differences.differentiate_in_inputs(
+                lambda moved: self._block(moved, Z), X, G
+            ),
         )
 
     def _diag_gradient(self, X: Any, g: DeviceArray) -> Array:
         """dL/dtheta given g = dL/d diag(K)."""
-        return differences.in_parameters(lambda theta: self.at(theta)._diag(X), self.theta, g)
+        return differences.differentiate_in_parameters(
+            lambda theta: self.with_theta(theta)._diag(X), self.theta, g
+        )
 
     def _diag_inputs(self, X: Any, g: DeviceArray) -> DeviceArray:
         """dL/dX given g = dL/d diag(K); both arguments move, by symmetry each adds as much."""
-        starts = range(0, max(1, rows.count(X)), _DIAGONAL_ROWS)
-        few = ([rows.between(a, i, i + _DIAGONAL_ROWS) for a in (X, g)] for i in starts)
-        parts = [self.tangent(x, x).inputs(h[:, None] * rows.identity(x)) for x, h in few]
+        starts = range(0, max(1, rows.count_rows(X)), _DIAGONAL_ROWS)
+        few = ([rows.slice_rows(a, i, i + _DIAGONAL_ROWS) for a in (X, g)] for i in starts)
+        parts = [self.tangent(x, x).inputs(h[:, None] * rows.identity_like_rows(x)) for x, h in few]
         return 2.0 * namespace(*parts).concat(parts)
 
     def _search_ranges(self, X: Any, variance: float) -> Mapping[str, Range]:
@@ -141,15 +145,15 @@ class Kernel(abc.ABC):
         variance : float, default=1.0
             Of the function that the kernel is to describe.
         """
-        return self.tuned(X, variance=variance)[0]
+        return self.search_start(X, variance=variance)[0]
 
-    def tuned(self, X: Any, *, variance: float = 1.0) -> tuple[Self, Array]:
+    def search_start(self, X: Any, *, variance: float = 1.0) -> tuple[Self, Array]:
         """The kernel at its start, and the log bounds (P, 2) between which to tune ``theta``."""
         tree, bounds = self._start_own_search(self._search_ranges(X, variance))
         changes: dict[str, Any] = {}
         parts = [bounds]
         for at, child in tree._children():
-            changes[at], inner = child.tuned(X, variance=variance)
+            changes[at], inner = child.search_start(X, variance=variance)
             parts.append(inner)
         return replace(tree, **changes) if changes else tree, np.concatenate(parts)
 
@@ -157,9 +161,9 @@ class Kernel(abc.ABC):
         """The same of the kernel's own parameters."""
         return parameter_tree.start_search(self, ranges)
 
-    def bind(self, names: Sequence[str] | None) -> Self:
+    def bind_columns(self, names: Sequence[str] | None) -> Self:
         """The kernel with column names turned into positions among ``names``."""
-        changes: dict[str, Any] = {at: child.bind(names) for at, child in self._children()}
+        changes: dict[str, Any] = {at: child.bind_columns(names) for at, child in self._children()}
         return replace(self, **changes) if changes else self
 
     @property
@@ -177,7 +181,7 @@ class Kernel(abc.ABC):
         """Those of ``names`` whose bounds were given."""
         return parameter_tree.label_free(self, with_limits=True)
 
-    def at(self, theta: Array) -> Self:
+    def with_theta(self, theta: Array) -> Self:
         """The same kernel with other parameters, given in log space."""
         return parameter_tree.replace_logs(self, theta)
 

@@ -24,7 +24,7 @@ def hold(node: AnyNode, names: Sequence[str]) -> AnyNode:
 
 def bound(node: AnyNode, limits: Mapping[str, tuple[float, float]]) -> AnyNode:
     """The tree with parameters tuned only between these limits."""
-    checked = {name: parameters.checked_limits(name, pair) for name, pair in limits.items()}
+    checked = {name: parameters.check_limits(name, pair) for name, pair in limits.items()}
 
     def mark(part: Any, own: Mapping[str, str]) -> Any:
         kept = {n: (n, lo, hi) for n, lo, hi in part.limits}
@@ -53,7 +53,7 @@ def _mark_below(node: AnyNode, mark: _Mark, asked: Mapping[str, str] | None) -> 
     wanted = {n: n for n in parameter_tree.own_names(node)} if asked is None else asked
     own = {n: wanted[n] for n in parameter_tree.own_names(node) if n in wanted}
     changes: dict[str, Any] = {
-        at: _mark_below(child, mark, None if asked is None else parameters.path_below(asked, at))
+        at: _mark_below(child, mark, None if asked is None else parameters.names_below(asked, at))
         for at, child in parameter_tree.children(node)
     }
     tree = replace(node, **changes) if changes else node

@@ -6,7 +6,7 @@ from dataclasses import MISSING
 from typing import TYPE_CHECKING, Any
 
 from posterity.kernels import marks, parameter_tree, parameters
-from posterity.kernels.parameter_tree import Node
+from posterity.kernels.parameter_tree import ParameterNode
 
 if TYPE_CHECKING:
     from posterity.kernels.kernel import Kernel
@@ -32,7 +32,7 @@ def _is_held_as_a_whole(node: Kernel, free: Kernel) -> bool:
 def write_call(node: Kernel, *, short: bool) -> str:
     """As a call: the first argument by position, others by name where they are not the default."""
     said: list[str] = []
-    for i, f in enumerate(parameter_tree.arguments(node)):
+    for i, f in enumerate(parameter_tree.constructor_fields(node)):
         value = getattr(node, f.name)
         if f.default is MISSING or value != f.default:
             text = _write_value(value, short)
@@ -44,10 +44,10 @@ def write_call(node: Kernel, *, short: bool) -> str:
 def _write_value(value: Any, short: bool) -> str:
     if parameter_tree.is_node(value):
         return str(value._write(short=short))
-    return parameters.written(value, short)
+    return parameters.write_value(value, short)
 
 
-def _write_marks(node: Node) -> tuple[list[str], str]:
+def _write_marks(node: ParameterNode) -> tuple[list[str], str]:
     """What holds or bounds parameters, as one would type it: arguments, and calls after them.
 
     The calls also reach parameters of the same name further down; then only arguments will do.

@@ -20,7 +20,7 @@ from posterity.kernels import parameters
 from posterity.kernels.parameters import Range, Value
 
 
-class Node(Protocol):
+class ParameterNode(Protocol):
     """A dataclass with parameters."""
 
     __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
@@ -34,10 +34,10 @@ class Node(Protocol):
         """Name, lower and upper limit of own parameters whose range was given."""
 
 
-AnyNode = TypeVar("AnyNode", bound=Node)
+AnyNode = TypeVar("AnyNode", bound=ParameterNode)
 
 
-def own_names(node: Node) -> tuple[str, ...]:
+def own_names(node: ParameterNode) -> tuple[str, ...]:
     """The parameters that the node itself declares."""
     return _own_names(type(node))
 
@@ -52,19 +52,19 @@ def _fields_of(kind: Any) -> tuple[Field[Any], ...]:
     return fields(kind)
 
 
-def free_names(node: Node) -> list[str]:
+def free_names(node: ParameterNode) -> list[str]:
     """Those of its own parameters that are not held."""
     if not node.held:
         return list(_own_names(type(node)))
     return [name for name in own_names(node) if name not in node.held]
 
 
-def arguments(node: Node) -> list[Field[Any]]:
+def constructor_fields(node: ParameterNode) -> list[Field[Any]]:
     """The fields one passes to the constructor."""
     return [f for f in _fields_of(type(node)) if f.init and not f.metadata.get("aside")]
 
 
-def children(node: Node) -> list[tuple[str, Any]]:
+def children(node: ParameterNode) -> list[tuple[str, Any]]:
     """The nodes directly below, with the names of their fields."""
     found = []
     for f in _fields_of(type(node)):
@@ -78,23 +78,23 @@ def is_node(value: Any) -> bool:
     return "held" in getattr(type(value), "__dataclass_fields__", ())
 
 
-def all_names(node: Node) -> Iterator[str]:
+def all_names(node: ParameterNode) -> Iterator[str]:
     """Every nested name, held or not."""
     yield from own_names(node)
     for at, child in children(node):
         yield from (f"{at}__{name}" for name in all_names(child))
 
 
-def check_values(node: Node) -> None:
+def check_values(node: ParameterNode) -> None:
     """Make own numbers floats and own flags booleans, or raise ValueError."""
     for f in _fields_of(type(node)):
         value = getattr(node, f.name)
         if f.metadata.get("positive"):
             if type(value) is not float or not 0.0 < value < math.inf:
                 where = f"{type(node).__name__}.{f.name}"
-                value = parameters.checked(value, where, per_column=f.metadata["per_column"])
+                value = parameters.check_value(value, where, per_column=f.metadata["per_column"])
         elif f.type in (bool, "bool"):
-            value = parameters.checked_flag(value, f"{type(node).__name__}.{f.name}")
+            value = parameters.check_flag(value, f"{type(node).__name__}.{f.name}")
         object.__setattr__(node, f.name, value)
 
 
@@ -110,15 +110,15 @@ def set_to_neutral(node: AnyNode) -> AnyNode:
     return replace(node, **neutral)
 
 
-def read_logs(node: Node) -> Array:
+def read_logs(node: ParameterNode) -> Array:
     """The free parameters in log space: own ones, then those below."""
     return parameters.logs(list(_read_values(node)))
 
 
-def _read_values(node: Node) -> Iterator[float]:
+def _read_values(node: ParameterNode) -> Iterator[float]:
     tree = set_to_neutral(node)
     for name in free_names(tree):
-        yield from parameters.flat(getattr(tree, name))
+        yield from parameters.list_numbers(getattr(tree, name))
     for _, child in children(tree):
         yield from _read_values(child)
 
@@ -137,18 +137,18 @@ def _replace_values(node: AnyNode, values: Iterator[float]) -> AnyNode:
     changes: dict[str, Any] = {}
     for name in free_names(tree):
         old: Value = getattr(tree, name)
-        new = tuple(next(values) for _ in parameters.flat(old))
+        new = tuple(next(values) for _ in parameters.list_numbers(old))
         changes[name] = new if isinstance(old, tuple) else new[0]
     for name, child in children(tree):
         changes[name] = _replace_values(child, values)
     return replace(tree, **changes)
 
 
-def label_free(node: Node, *, with_limits: bool = False) -> list[str]:
+def label_free(node: ParameterNode, *, with_limits: bool = False) -> list[str]:
     """The names of the free numbers, in order; ``with_limits``: those whose limits were given."""
     tree = set_to_neutral(node)
     own = (n for n in free_names(tree) if not with_limits or limits_of(tree, n) is not None)
-    labels = [label for n in own for label in parameters.labels(n, getattr(tree, n))]
+    labels = [label for n in own for label in parameters.label_numbers(n, getattr(tree, n))]
     for at, child in children(tree):
         labels += [f"{at}__{label}" for label in label_free(child, with_limits=with_limits)]
     return labels
@@ -161,30 +161,30 @@ def start_search(node: AnyNode, ranges: Mapping[str, Range]) -> tuple[AnyNode, A
     for name in own_names(node):
         given = getattr(node, name)
         known = ranges.get(name) or _default_range(node, name)
-        value = known.start if given is None else parameters.spread(given, known.start)
-        low, high = (parameters.spread(v, value) for v in (known.lower, known.upper))
+        value = known.start if given is None else parameters.spread_like(given, known.start)
+        low, high = (parameters.spread_like(v, value) for v in (known.lower, known.upper))
         if name not in node.held:
             limits = limits_of(node, name)
-            value = value if limits is None else parameters.clipped(value, limits)
+            value = value if limits is None else parameters.clip_value(value, limits)
             rows += parameters.ranges_within(value, low, high, limits)
         starts[name] = value
     bounds = np.log(np.asarray(rows, dtype=np.float64).reshape(-1, 2))
     return replace(node, **starts), bounds
 
 
-def _default_range(node: Node, name: str) -> Range:
+def _default_range(node: ParameterNode, name: str) -> Range:
     about = node.__dataclass_fields__[name].metadata
     return Range(about["neutral"], *about["bounds"])
 
 
-def limits_of(node: Node, name: str) -> tuple[float, float] | None:
+def limits_of(node: ParameterNode, name: str) -> tuple[float, float] | None:
     """The limits that an own parameter was given, if any."""
     return next(((lower, upper) for n, lower, upper in node.limits if n == name), None)
 
 
-def read_params(node: Node, *, deep: bool) -> dict[str, Any]:
+def read_params(node: ParameterNode, *, deep: bool) -> dict[str, Any]:
     """Constructor arguments by name, with nested names where ``deep``."""
-    shallow = {f.name: getattr(node, f.name) for f in arguments(node)}
+    shallow = {f.name: getattr(node, f.name) for f in constructor_fields(node)}
     inner = (
         (f"{at}__{name}", value)
         for at, child in (children(node) if deep else ())

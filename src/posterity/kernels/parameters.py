@@ -67,7 +67,7 @@ def positive(
     return field(default=default, metadata=about)
 
 
-def checked(value: Any, where: str, *, per_column: bool = True) -> Value | None:
+def check_value(value: Any, where: str, *, per_column: bool = True) -> Value | None:
     """The value as a float or a tuple of floats, if all are above zero and finite."""
     if value is None:
         return None
@@ -86,7 +86,7 @@ def checked(value: Any, where: str, *, per_column: bool = True) -> Value | None:
     return numbers_given[0] if isinstance(value, numbers.Real) else numbers_given
 
 
-def checked_flag(value: Any, where: str) -> bool:
+def check_flag(value: Any, where: str) -> bool:
     """The value, if it is True or False: a number in its place may be meant for another."""
     if not isinstance(value, bool | np.bool_):
         raise ValueError(f"{where}={value!r} must be True or False.")
@@ -98,31 +98,31 @@ def _is_tuple_of_floats(value: Any) -> bool:
     return isinstance(value, tuple) and all(type(v) is float for v in value)
 
 
-def size(value: Value) -> int:
+def count_numbers(value: Value) -> int:
     """How many numbers a parameter has."""
     return len(value) if isinstance(value, tuple) else 1
 
 
-def flat(value: Value) -> list[float]:
+def list_numbers(value: Value) -> list[float]:
     """The numbers of a parameter."""
     return list(value) if isinstance(value, tuple) else [value]
 
 
-def shaped(numbers_given: Array, like: Value) -> Value:
+def shape_like(numbers_given: Array, like: Value) -> Value:
     """The numbers as a parameter of the same form."""
     if isinstance(like, tuple):
         return tuple(float(v) for v in numbers_given)
     return float(numbers_given[0])
 
 
-def labels(name: str, value: Value) -> list[str]:
+def label_numbers(name: str, value: Value) -> list[str]:
     """Return the name of the parameter, with a column number if it has one value per column."""
     if isinstance(value, tuple):
         return [f"{name}[{d}]" for d in range(len(value))]
     return [name]
 
 
-def spread(value: Value, like: Value) -> Value:
+def spread_like(value: Value, like: Value) -> Value:
     """One number for each of another's; more than one must be as many."""
     if isinstance(like, tuple) and not isinstance(value, tuple):
         return (value,) * len(like)
@@ -131,15 +131,15 @@ def spread(value: Value, like: Value) -> Value:
     return value
 
 
-def clipped(value: Value, limits: tuple[float, float]) -> Value:
+def clip_value(value: Value, limits: tuple[float, float]) -> Value:
     """The nearest value between the limits."""
-    return shaped(np.clip(flat(value), *limits), value)
+    return shape_like(np.clip(list_numbers(value), *limits), value)
 
 
-def written(value: Any, short: bool) -> str:
+def write_value(value: Any, short: bool) -> str:
     """A value as one would type it; three digits where ``short``."""
     if isinstance(value, tuple):
-        return "[" + ", ".join(written(v, short) for v in value) + "]"
+        return "[" + ", ".join(write_value(v, short) for v in value) + "]"
     if isinstance(value, float) and short:
         return f"{value:.3g}"
     return repr(value)
@@ -150,12 +150,12 @@ def logs(values: Sequence[float]) -> Array:
     return np.log(np.asarray(values, dtype=np.float64))
 
 
-def about(variance: float) -> Range:
+def range_about(variance: float) -> Range:
     """For a variance of which no more is known than that of the whole."""
     return Range(variance, 1e-6 * variance, 1e6 * variance)
 
 
-def checked_limits(name: str, pair: tuple[float, float]) -> tuple[float, float]:
+def check_limits(name: str, pair: tuple[float, float]) -> tuple[float, float]:
     """Bounds as given, if they are an interval of positive numbers."""
     lower, upper = (float(v) for v in pair)
     if not 0.0 < lower <= upper < np.inf:
@@ -168,12 +168,12 @@ def ranges_within(
 ) -> list[tuple[float, float]]:
     """(lower, upper) of each number; a start that was given is never outside by default."""
     if limits is not None:
-        return [limits] * size(value)
-    triples = zip(*(flat(v) for v in (value, low, high)), strict=True)
+        return [limits] * count_numbers(value)
+    triples = zip(*(list_numbers(v) for v in (value, low, high)), strict=True)
     return [(min(lo, 1e-2 * v), max(hi, 1e2 * v)) for v, lo, hi in triples]
 
 
-def path_below(asked: Mapping[str, str], at: str) -> dict[str, str]:
+def names_below(asked: Mapping[str, str], at: str) -> dict[str, str]:
     """What a child of this place should look for; a path to one parameter wins over its name."""
     anywhere = {name: original for name, original in asked.items() if "__" not in name}
     paths = ((n.removeprefix(f"{at}__"), n, original) for n, original in asked.items())

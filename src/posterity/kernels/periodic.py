@@ -13,7 +13,7 @@ from posterity.arrays import Array, DeviceArray, namespace
 from posterity.kernels import distances, rows, scales
 from posterity.kernels.kernel import Kernel
 from posterity.kernels.parameters import Range, positive
-from posterity.kernels.stationary import movement, squares_and_movement
+from posterity.kernels.stationary import movement_gradient, squares_and_movement
 from posterity.kernels.tangent import Tangent
 
 _PERIODS_SEEN = 4.0  # at the start of the search
@@ -51,7 +51,7 @@ class Periodic(Kernel):
         return _rbf(*self._wind(X, Z))
 
     def _diag(self, X: DeviceArray) -> DeviceArray:
-        return rows.filled(X, (rows.count(X),), 1.0)
+        return rows.full_like_rows(X, (rows.count_rows(X),), 1.0)
 
     def _tangent(self, X: DeviceArray, Z: DeviceArray) -> Tangent:
         A, B = self._wind(X, Z)
@@ -62,7 +62,7 @@ class Periodic(Kernel):
                 period=lambda: self._period_gradient(X, Z, A, B, K, G),
                 length_scale=lambda: float(np.sum(squares_and_movement(A, B, K, G)[0])),
             ),
-            lambda G: self._unwind_gradient(A, -0.5 * movement(A, B, K, G)),
+            lambda G: self._unwind_gradient(A, -0.5 * movement_gradient(A, B, K, G)),
         )
 
     def _diag_gradient(self, X: DeviceArray, g: DeviceArray) -> Array:
@@ -101,15 +101,15 @@ class Periodic(Kernel):
         """dL/d log period: a longer period is a pull of all rows towards any one place."""
         xp = namespace(X)
         place = xp.mean(Z, axis=0)  # any will do; this one loses the fewest digits
-        dX = self._unwind_gradient(A, movement(A, B, K, G))
-        dZ = self._unwind_gradient(B, movement(B, A, K.T, G.T))
+        dX = self._unwind_gradient(A, movement_gradient(A, B, K, G))
+        dZ = self._unwind_gradient(B, movement_gradient(B, A, K.T, G.T))
         return 0.5 * float(xp.sum((X - place) * dX) + xp.sum((Z - place) * dZ))
 
     def _search_ranges(self, X: DeviceArray, variance: float) -> Mapping[str, Range]:
-        ranges = scales.ranges(X)
+        ranges = scales.column_ranges(X)
         seen = ranges[ranges > 0.0]
         r = float(np.exp(np.mean(np.log(seen)))) if seen.size else 1.0
-        spacing, root = r / rows.count(X), math.sqrt(len(ranges))
+        spacing, root = r / rows.count_rows(X), math.sqrt(len(ranges))
         return {
             "period": Range(r / _PERIODS_SEEN, min(2.0 * spacing, r / _PERIODS_SEEN), 10.0 * r),
             "length_scale": Range(root, 3e-2 * root, 3e1 * root),
@@ -117,6 +117,6 @@ class Periodic(Kernel):
 
 
 def _rbf(A: DeviceArray, B: DeviceArray) -> DeviceArray:
-    R = distances.squared(A, B)
+    R = distances.squared_distances(A, B)
     R *= -0.5
     return arrays.exp_in_place(R)

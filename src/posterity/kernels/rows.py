@@ -10,17 +10,17 @@ from posterity import arrays
 from posterity.arrays import DeviceArray, namespace
 
 
-def count(X: Any) -> int:
+def count_rows(X: Any) -> int:
     """How many rows there are, of an array or of a sequence of objects."""
     return int(X.shape[0]) if array_api_compat.is_array_api_obj(X) else len(X)
 
 
-def filled(X: Any, shape: tuple[int, ...], value: float) -> DeviceArray:
+def full_like_rows(X: Any, shape: tuple[int, ...], value: float) -> DeviceArray:
     """An array of one value, of the library, type and device of X; NumPy for objects.
 
     Examples
     --------
-    >>> filled(["a", "b"], (2,), 3.0)
+    >>> full_like_rows(["a", "b"], (2,), 3.0)
     array([3., 3.])
     """
     if not array_api_compat.is_array_api_obj(X):
@@ -29,27 +29,27 @@ def filled(X: Any, shape: tuple[int, ...], value: float) -> DeviceArray:
     return namespace(X).full(shape, value, dtype=X.dtype, device=where)
 
 
-def identity(X: Any) -> DeviceArray:
+def identity_like_rows(X: Any) -> DeviceArray:
     """The identity matrix of as many rows, of the library, type and device of X."""
-    n = count(X)
+    n = count_rows(X)
     if not array_api_compat.is_array_api_obj(X):
         return np.eye(n)
     return namespace(X).eye(n, dtype=X.dtype, device=array_api_compat.device(X))
 
 
-def between(X: Any, start: int, stop: int) -> Any:
+def slice_rows(X: Any, start: int, stop: int) -> Any:
     """The rows from ``start`` up to ``stop``."""
     if not array_api_compat.is_array_api_obj(X):
         return X[start:stop]
     return X[start : min(stop, X.shape[0]), ...]
 
 
-def chosen(X: Any, places: NDArray[np.intp]) -> Any:
+def select_rows(X: Any, places: NDArray[np.intp]) -> Any:
     """The rows with these numbers.
 
     Examples
     --------
-    >>> chosen(["a", "b", "c"], np.array([2, 0]))
+    >>> select_rows(["a", "b", "c"], np.array([2, 0]))
     ['c', 'a']
     """
     if not array_api_compat.is_array_api_obj(X):

@@ -11,7 +11,7 @@ from posterity.kernels.parameters import Range, Value
 _SHORT, _LONG = 1e-3, 1e5  # of a column's spread
 
 
-def spreads(X: DeviceArray) -> Array:
+def column_deviations(X: DeviceArray) -> Array:
     """The standard deviation of each column; one where a column is constant."""
     s = _deviations(X)
     return np.where(s > 0.0, s, 1.0)
@@ -25,13 +25,13 @@ def _deviations(X: DeviceArray) -> Array:
     return to_numpy(xp.std(X / unit, axis=0) * unit)
 
 
-def lengths(X: DeviceArray, *, each: bool) -> Range:
+def length_scale_range(X: DeviceArray, *, each: bool) -> Range:
     """Lengths at which typical rows are correlated by about exp(-1); one, or one per column.
 
     Rows differ by 2 s_d^2 in the square along column d. Lengths s_d sqrt(D) make that 2 / D, and 2
     over all columns. Columns that are constant do not count.
     """
-    s, varying = spreads(X), _deviations(X)
+    s, varying = column_deviations(X), _deviations(X)
     varying = varying[varying > 0.0]
     root = float(np.sqrt(max(1, len(varying))))
     if each:
@@ -42,7 +42,7 @@ def lengths(X: DeviceArray, *, each: bool) -> Range:
     return Range(math.hypot(*varying), _SHORT * low, _LONG * high)
 
 
-def per_column(value: Value, X: DeviceArray, where: object) -> DeviceArray | float:
+def broadcast_to_columns(value: Value, X: DeviceArray, where: object) -> DeviceArray | float:
     """A parameter ready to be multiplied with the rows: a number, or one for each column.
 
     ``where``, a kernel or a name, is formatted only for an error: rendering a kernel takes as long
@@ -50,7 +50,7 @@ def per_column(value: Value, X: DeviceArray, where: object) -> DeviceArray | flo
 
     Examples
     --------
-    >>> per_column((1.0, 2.0), np.zeros((3, 2)), "RBF.length_scale")
+    >>> broadcast_to_columns((1.0, 2.0), np.zeros((3, 2)), "RBF.length_scale")
     array([1., 2.])
     """
     if not isinstance(value, tuple):
@@ -63,7 +63,7 @@ def per_column(value: Value, X: DeviceArray, where: object) -> DeviceArray | flo
     return arrays.like(X, np.asarray(value))
 
 
-def ranges(X: DeviceArray) -> Array:
+def column_ranges(X: DeviceArray) -> Array:
     """Largest less smallest value of each column."""
     xp = namespace(X)
     return to_numpy(xp.max(X, axis=0) - xp.min(X, axis=0))

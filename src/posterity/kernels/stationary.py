@@ -46,7 +46,7 @@ class Stationary(Kernel):
         """c at R, and its derivative with respect to -R / 2; may overwrite R."""
 
     def _block(self, X: DeviceArray, Z: DeviceArray) -> DeviceArray:
-        return self._correlation(distances.squared(*self._scale_rows(X, Z)))
+        return self._correlation(distances.squared_distances(*self._scale_rows(X, Z)))
 
     def _diag(self, X: DeviceArray) -> DeviceArray:
         xp = namespace(X)
@@ -54,7 +54,7 @@ class Stationary(Kernel):
 
     def _tangent(self, X: DeviceArray, Z: DeviceArray) -> Tangent:
         A, B = self._scale_rows(X, Z)
-        K, slope = self._correlation_and_slope(distances.squared(A, B))
+        K, slope = self._correlation_and_slope(distances.squared_distances(A, B))
 
         def both(G: DeviceArray) -> tuple[Array, DeviceArray]:
             S, moved = squares_and_movement(A, B, slope, G)
@@ -66,7 +66,7 @@ class Stationary(Kernel):
             lambda G: self._collect_gradients(
                 length_scale=lambda: self._sum_for_lengths(squares_and_movement(A, B, slope, G)[0])
             ),
-            lambda G: -0.5 * movement(A, B, slope, G) / self._lengths(X),
+            lambda G: -0.5 * movement_gradient(A, B, slope, G) / self._lengths(X),
             both,
         )
 
@@ -80,7 +80,7 @@ class Stationary(Kernel):
     def _search_ranges(self, X: DeviceArray, variance: float) -> Mapping[str, Range]:
         self._lengths(X)
         each = self.ard or isinstance(self.length_scale, tuple)
-        return {"length_scale": scales.lengths(X, each=each)}
+        return {"length_scale": scales.length_scale_range(X, each=each)}
 
     def _scale_rows(self, X: DeviceArray, Z: DeviceArray) -> tuple[DeviceArray, DeviceArray]:
         """The rows in units of the length scales; the same array twice for the same rows."""
@@ -89,19 +89,23 @@ class Stationary(Kernel):
         return A, A if Z is X else Z / l
 
     def _lengths(self, X: DeviceArray) -> DeviceArray | float:
-        return scales.per_column(self.length_scale, X, self)
+        return scales.broadcast_to_columns(self.length_scale, X, self)
 
     def _sum_for_lengths(self, S: Array) -> Array | float:
         """dL/d log length_scale from sums S of W (a_d - b_d)^2 a column, W = dL/d(-r^2 / 2)."""
         return S if isinstance(self.length_scale, tuple) else float(np.sum(S))
 
 
-def movement(A: DeviceArray, B: DeviceArray, S: DeviceArray, G: DeviceArray) -> DeviceArray:
+def movement_gradient(
+    A: DeviceArray, B: DeviceArray, S: DeviceArray, G: DeviceArray
+) -> DeviceArray:
     """2 sum_m W_nm (a_nd - b_md), (N, D): how moving a row of A changes sum W r^2."""
     xp, d = namespace(A, B, S, G), B.shape[1]
     centre = xp.mean(B, axis=0)
     b = B - centre
-    V = products.weighted(S, G, xp.concat([b, xp.ones_like(b[:, :1])], axis=1), hollow=A is B)
+    V = products.weighted_product(
+        S, G, xp.concat([b, xp.ones_like(b[:, :1])], axis=1), hollow=A is B
+    )
     return 2.0 * (V[:, d:] * (A - centre) - V[:, :d])
 
 
@@ -113,7 +117,7 @@ def squares_and_movement(
     centre = xp.mean(B, axis=0)
     a, b = A - centre, B - centre
     powers = xp.concat([b, b * b, xp.ones_like(b[:, :1])], axis=1)
-    V = products.weighted(S, G, powers, hollow=A is B)
+    V = products.weighted_product(S, G, powers, hollow=A is B)
     first, second, total = V[:, :d], V[:, d : 2 * d], V[:, 2 * d :]
     squares = xp.sum(total * (a * a) + second - 2.0 * (a * first), axis=0)
     return to_numpy(squares), 2.0 * (total * a - first)
@@ -232,7 +236,7 @@ class RationalQuadratic(Stationary):
 
     def _tangent(self, X: DeviceArray, Z: DeviceArray) -> Tangent:
         A, B = self._scale_rows(X, Z)
-        R = distances.squared(A, B)
+        R = distances.squared_distances(A, B)
         K, slope = self._correlation_and_slope(R)
         return Tangent(
             K,
@@ -240,7 +244,7 @@ class RationalQuadratic(Stationary):
                 length_scale=lambda: self._sum_for_lengths(squares_and_movement(A, B, slope, G)[0]),
                 shape=lambda: self._shape_gradient(R, K * G),
             ),
-            lambda G: -0.5 * movement(A, B, slope, G) / self._lengths(X),
+            lambda G: -0.5 * movement_gradient(A, B, slope, G) / self._lengths(X),
         )
 
     def _shape_gradient(self, R: DeviceArray, W: DeviceArray) -> float:

@@ -103,12 +103,12 @@ class Subsequence(structured.DecayKernel):
         from posterity.kernels import subsequences  # Numba is slow to import
 
         codes = *_encode_characters(X), *_encode_characters(Z)
-        return subsequences.pairs(*codes, self.length, self.decay, Z is X)
+        return subsequences.compare_pairs(*codes, self.length, self.decay, Z is X)
 
     def _self_sums(self, X: Sequence[str]) -> tuple[Array, Array]:
         from posterity.kernels import subsequences  # Numba is slow to import
 
-        return subsequences.diagonal(*_encode_characters(X), self.length, self.decay)
+        return subsequences.compare_with_self(*_encode_characters(X), self.length, self.decay)
 
 
 def _check_length(length: Any) -> None:

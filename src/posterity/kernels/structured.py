@@ -85,13 +85,14 @@ class StructuredKernel(Kernel):
         """The rows as a list, if every one is of the right kind."""
         if self._accepts(X) or isinstance(X, str) or not isinstance(X, Iterable):
             raise ValueError(
-                f"X is {described(X)}; {type(self).__name__} takes a list of {self._compares}."
+                f"X is {describe_value(X)}; {type(self).__name__} takes a list of {self._compares}."
             )
         rows = list(X)
         for i, row in enumerate(rows):
             if not self._accepts(row):
                 raise ValueError(
-                    f"row {i} is {described(row)}; {type(self).__name__} compares {self._compares}."
+                    f"row {i} is {describe_value(row)}; {type(self).__name__} compares "
+                    f"{self._compares}."
                 )
         return rows
 
@@ -109,14 +110,14 @@ class CountKernel(StructuredKernel):
 
     def _products(self, X: Sequence[Any], Z: Sequence[Any]) -> Array:
         if Z is X:
-            Phi = counts(self._features(X))
+            Phi = count_features(self._features(X))
             return (Phi @ Phi.T).toarray()
         # Together, because a feature may be named by its place among those seen.
-        Phi = counts(self._features([*X, *Z]))
+        Phi = count_features(self._features([*X, *Z]))
         return (Phi[: len(X)] @ Phi[len(X) :].T).toarray()
 
     def _squares(self, X: Sequence[Any]) -> Array:
-        Phi = counts(self._features(X))
+        Phi = count_features(self._features(X))
         return np.asarray(Phi.multiply(Phi).sum(axis=1)).ravel()
 
 
@@ -205,7 +206,7 @@ class DecayKernel(StructuredKernel):
         return self._collect_gradients(decay=lambda: float(np.sum(G * dK)))
 
 
-def counts(rows: Iterable[Iterable[Hashable]]) -> scipy.sparse.csr_array:
+def count_features(rows: Iterable[Iterable[Hashable]]) -> scipy.sparse.csr_array:
     """How often each feature occurs in each row, a sparse (N, M) array.
 
     Sums of integers in float64 are exact, so that products of these counts are symmetric.
@@ -223,7 +224,7 @@ def counts(rows: Iterable[Iterable[Hashable]]) -> scipy.sparse.csr_array:
     return scipy.sparse.csr_array((values, indices, starts), shape=(len(starts) - 1, len(columns)))
 
 
-def described(value: Any) -> str:
+def describe_value(value: Any) -> str:
     """What a value is, in words."""
     if value is None:
         return "None"

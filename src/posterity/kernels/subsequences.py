@@ -7,8 +7,8 @@ from posterity import compilation
 from posterity.arrays import Array
 
 
-@compilation.compiled
-def pairs(
+@compilation.compile_at_first_call
+def compare_pairs(
     X: NDArray[np.uint32],
     X_starts: NDArray[np.int_],
     Z: NDArray[np.uint32],
@@ -35,8 +35,8 @@ def pairs(
     return K, dK
 
 
-@compilation.compiled
-def diagonal(
+@compilation.compile_at_first_call
+def compare_with_self(
     X: NDArray[np.uint32], X_starts: NDArray[np.int_], length: int, decay: float
 ) -> tuple[Array, Array]:
     """Every string with itself, as in ``pairs``; (N,) each."""
@@ -48,7 +48,7 @@ def diagonal(
     return K, dK
 
 
-@compilation.compiled
+@compilation.compile_at_first_call
 def _compare_pair(
     x: NDArray[np.uint32], z: NDArray[np.uint32], length: int, decay: float
 ) -> tuple[float, float]:

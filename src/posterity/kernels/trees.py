@@ -66,12 +66,12 @@ class SubsetTree(structured.DecayKernel):
         codes: dict[Hashable, int] = {}
         forest_X = _flatten_trees(X, codes)
         forest_Z = forest_X if Z is X else _flatten_trees(Z, codes)
-        return fragments.pairs(forest_X, forest_Z, self.decay, Z is X)
+        return fragments.compare_pairs(forest_X, forest_Z, self.decay, Z is X)
 
     def _self_sums(self, X: Sequence[Tree]) -> tuple[Array, Array]:
         from posterity.kernels import fragments  # Numba is slow to import
 
-        return fragments.diagonal(_flatten_trees(X, {}), self.decay)
+        return fragments.compare_with_self(_flatten_trees(X, {}), self.decay)
 
 
 def parse_tree(text: str) -> Tree:
@@ -125,7 +125,7 @@ def _check_parsed(node: Tree, end: int) -> None:
         )
 
 
-def _flatten_trees(trees: Sequence[Tree], codes: dict[Hashable, int]) -> "fragments.Forest":
+def _flatten_trees(trees: Sequence[Tree], codes: dict[Hashable, int]) -> "fragments.FlatTrees":
     """The trees as flat arrays; ``codes`` numbers the productions, and may be shared."""
     from posterity.kernels import fragments  # Numba is slow to import
 
@@ -139,7 +139,7 @@ def _flatten_trees(trees: Sequence[Tree], codes: dict[Hashable, int]) -> "fragme
         children += [child for _, below in nodes for child in below]
         starts.append(len(productions))
     arrays = starts, productions, by_production, np.cumsum(counts), children
-    return fragments.Forest(*(np.array(values, dtype=np.int64) for values in arrays))
+    return fragments.FlatTrees(*(np.array(values, dtype=np.int64) for values in arrays))
 
 
 def _inner_nodes(tree: Tree, row: int) -> list[tuple[Tree, list[int]]]:
@@ -163,7 +163,7 @@ def _check_node(node: Any, row: int) -> None:
     """Raise unless this is a tuple of a label and at least one child."""
     if not isinstance(node, tuple):
         raise ValueError(
-            f"row {row} has a node that is {structured.described(node)}; "
+            f"row {row} has a node that is {structured.describe_value(node)}; "
             "a node is a tuple, (label, child, ...), or a string where it is a leaf."
         )
     if not node or not isinstance(node[0], str):

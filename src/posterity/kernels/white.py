@@ -47,16 +47,16 @@ class White(Kernel):
         return True
 
     def _block(self, X: Any, Z: Any) -> DeviceArray:
-        return rows.filled(X, (rows.count(X), rows.count(Z)), 0.0)
+        return rows.full_like_rows(X, (rows.count_rows(X), rows.count_rows(Z)), 0.0)
 
     def __call__(self, X: Any, Z: Any = None) -> DeviceArray:
         """The matrix of k(x_n, z_m), (N, M); of the rows of X among themselves without Z."""
         if Z is not None:
             return self._block(X, Z)
-        return self._with_neutral_values().variance * rows.identity(X)
+        return self._with_neutral_values().variance * rows.identity_like_rows(X)
 
     def _diag(self, X: Any) -> DeviceArray:
-        return rows.filled(X, (rows.count(X),), self.variance)
+        return rows.full_like_rows(X, (rows.count_rows(X),), self.variance)
 
     def tangent(self, X: Any, Z: Any = None) -> Tangent:
         """A block and its adjoint, sharing their work."""
@@ -77,7 +77,7 @@ class White(Kernel):
         return self._collect_gradients(variance=lambda: self.variance * float(namespace(g).sum(g)))
 
     def _search_ranges(self, X: Any, variance: float) -> Mapping[str, Range]:
-        return {"variance": parameters.about(variance)}
+        return {"variance": parameters.range_about(variance)}
 
 
 def _diagonal(G: DeviceArray) -> DeviceArray:

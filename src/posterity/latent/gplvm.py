@@ -187,8 +187,8 @@ class GPLVM(transformer.KernelTransformer):
         del y
         rows = validation.check_X(self, X, reset=True, min_rows=_LEAST_ROWS, allow_missing=True)
         validation.check_powers(rows, X)
-        frame = OutputFrame.of(rows, standardize=self.standardize)
-        Y = frame.seen(rows)
+        frame = OutputFrame.from_rows(rows, standardize=self.standardize)
+        Y = frame.to_model_units(rows)
         codes = None if groups is None else motion.check_groups(groups, len(Y))
         moving = None if self.dynamics is None else groups
         path = motion.check_path(self.dynamics, times, moving, len(Y))
@@ -239,7 +239,7 @@ class GPLVM(transformer.KernelTransformer):
         Z = validation.check_coordinates(self, X, self.embedding_.shape[1])
         decoder = self._fitted.model.decoder
         f = decoder.latent(Z)
-        return self._fitted.frame.distribution(f.mean, f.variance + decoder.noise_variance)
+        return self._fitted.frame.to_distribution(f.mean, f.variance + decoder.noise_variance)
 
     @models.refuse_partitions
     def complete(
@@ -269,7 +269,7 @@ class GPLVM(transformer.KernelTransformer):
         """
         rows = self._rows(X)
         frame, model = self._fitted.frame, self._fitted.model
-        Y = frame.seen(rows)
+        Y = frame.to_model_units(rows)
         return model.locate(Y).log_density - frame.log_units(Y)
 
     @models.score_lazily
@@ -300,10 +300,10 @@ class GPLVM(transformer.KernelTransformer):
 
     def _place(self, rows: Array, times: ArrayLike | None, groups: ArrayLike | None) -> Placed:
         """Where rows are: those that were fitted in their places, others found."""
-        fitted, Y = self._fitted, self._fitted.frame.seen(rows)
+        fitted, Y = self._fitted, self._fitted.frame.to_model_units(rows)
         kernel = getattr(self, "dynamics_", None)
         path = motion.check_path(kernel, times, groups, len(Y))
-        return fitted.model.place(Y, fitted.seen.places(Y), path)
+        return fitted.model.place(Y, fitted.seen.find_places(Y), path)
 
     def _plan(self) -> LatentPlan:
         given = self.noise_variance
@@ -311,8 +311,8 @@ class GPLVM(transformer.KernelTransformer):
             raise ValueError(f"inference={self.inference!r} must be one of {_INFERENCES}.")
         return LatentPlan(
             n_components=validation.check_count(self.n_components, "n_components"),
-            kernel=None if self.kernel is None else self._kernel_given(),
-            noise_variance=None if given is None else models.given_noise(given),
+            kernel=None if self.kernel is None else self._get_kernel(),
+            noise_variance=None if given is None else models.check_noise(given),
             inference=self.inference,
             inducing_points=self._n_carriers(),
             back_kernel=self._back_kernel(),

@@ -186,10 +186,12 @@ class HierarchicalGPLVM(transformer.KernelTransformer):
         del y
         rows = validation.check_X(self, X, reset=True, min_rows=_LEAST_ROWS, allow_missing=True)
         validation.check_powers(rows, X)
-        parts = Parts.of(self.parts, rows.shape[1], getattr(self, "feature_names_in_", None))
+        parts = Parts.from_columns(
+            self.parts, rows.shape[1], getattr(self, "feature_names_in_", None)
+        )
         path = motion.check_path(self.dynamics, times, groups, len(rows))
-        frame = OutputFrame.of(rows, standardize=self.standardize)
-        Y = frame.seen(rows)
+        frame = OutputFrame.from_rows(rows, standardize=self.standardize)
+        Y = frame.to_model_units(rows)
         learned = fit_hierarchy(
             self._plan(parts, path),
             [Y[:, columns] for columns in parts.columns],
@@ -208,8 +210,8 @@ class HierarchicalGPLVM(transformer.KernelTransformer):
         placed together, along a path; otherwise each by itself.
         """
         rows = self._rows(X)
-        Y = self._fitted.frame.seen(rows)
-        homes = self._fitted.seen.places(Y)
+        Y = self._fitted.frame.to_model_units(rows)
+        homes = self._fitted.seen.find_places(Y)
         places = self.embedding_[homes]
         if np.any(homes < 0):
             found, _ = self._locate(Y, times, groups)
@@ -229,7 +231,7 @@ class HierarchicalGPLVM(transformer.KernelTransformer):
         """
         check_is_fitted(self)
         R = validation.check_coordinates(self, X, self._n_features_out)
-        return self._fitted.frame.distribution(*self._fitted.descent.outputs(R))
+        return self._fitted.frame.to_distribution(*self._fitted.descent.outputs(R))
 
     @models.refuse_partitions
     def complete(
@@ -242,8 +244,10 @@ class HierarchicalGPLVM(transformer.KernelTransformer):
         :meth:`transform`.
         """
         rows = self._rows(X)
-        places = self._locate(self._fitted.frame.seen(rows), times, groups)
-        return self._fitted.frame.fill_missing(rows, *self._fitted.descent.completed(*places))
+        places = self._locate(self._fitted.frame.to_model_units(rows), times, groups)
+        return self._fitted.frame.fill_missing(
+            rows, *self._fitted.descent.complete_outputs(*places)
+        )
 
     @property
     def _n_features_out(self) -> int:
@@ -294,7 +298,7 @@ class HierarchicalGPLVM(transformer.KernelTransformer):
         return HierarchyPlan(
             Levels(min(at_root, sum(n_parts)), n_parts),
             parts.names,
-            self._kernel_given(),
+            self._get_kernel(),
             self._root_kernel_given(),
             None if given is None else validation.check_positive(given, "noise_variance"),
             validation.check_positive(self.node_noise, "node_noise"),
@@ -309,14 +313,16 @@ class HierarchicalGPLVM(transformer.KernelTransformer):
         X, levels, optimum = learned.found.X, learned.levels, learned.found.optimum
         columns = dict(zip(parts.names, parts.columns, strict=True))
         numbers = zip(learned.leaves, learned.leaf_numbers, strict=True)
-        found = dict(zip(parts.names, (leaf.at(own) for leaf, own in numbers), strict=True))
+        found = dict(
+            zip(parts.names, (leaf.read_parameters(own) for leaf, own in numbers), strict=True)
+        )
         each = {name: kernel for name, (kernel, _) in found.items()}
-        root_kernel = learned.node.kernel.at(learned.node_numbers)
+        root_kernel = learned.node.kernel.with_theta(learned.node_numbers)
         pairs = zip(parts.names, levels.parts, strict=True)
         return FittedHierarchy(
             frame,
             RowsSeen(Y),
-            Descent.of(learned, parts.columns),
+            Descent.from_hierarchy(learned, parts.columns),
             X[:, levels.root].copy(),
             {name: X[:, at].copy() for name, at in pairs},
             columns,
@@ -338,4 +344,4 @@ def _path_kernel(learned: LearnedHierarchy) -> kernels.Kernel | None:
     """The kernel over time, where root points move."""
     if not isinstance(learned.prior, TrajectoryPrior):
         return None
-    return learned.prior.at(learned.prior_numbers)
+    return learned.prior.kernel_at(learned.prior_numbers)

@@ -155,8 +155,8 @@ class KernelKMeans(ClusterMixin, models.KernelModel):
         weight = np.ones(len(rows)) if given is None else given
         X_train, counts, places = self._merge_equal_rows(rows, weight)
         _check_number_of_rows(len(counts), n_clusters)
-        kernel = self._bound_kernel().start(models.distinct(X_train))
-        with linalg.limited(len(counts)):
+        kernel = self._bind_kernel().start(models.drop_repeated_rows(X_train))
+        with linalg.limit_threads(len(counts)):
             K = fill_kernel_matrix(kernel, X_train)
             means, _ = center_kernel(K, counts)
             clusters = find_clusters(
@@ -190,8 +190,8 @@ class KernelKMeans(ClusterMixin, models.KernelModel):
         to the random numbers.
         """
         present = np.flatnonzero(weight)
-        kept = kernels.rows.chosen(rows, present)
-        if self._takes_objects or self._kernel_given().tells_rows_apart:
+        kept = kernels.rows.select_rows(rows, present)
+        if self._takes_objects or self._get_kernel().tells_rows_apart:
             return kept, weight[present], np.arange(len(present))
         groups = RowGroups.of_equal(kept)
         return kept[groups.first], groups.count(weight[present]), groups.number

@@ -169,10 +169,10 @@ class KernelPCA(transformer.KernelTransformer):
         """
         asked = _check_n_components(self.n_components)
         rows = self._host_rows(X, reset=True, min_rows=2)
-        kernel = self._bound_kernel().start(models.distinct(rows))
-        with linalg.limited(len(rows)):
+        kernel = self._bind_kernel().start(models.drop_repeated_rows(rows))
+        with linalg.limit_threads(len(rows)):
             components = decompose_kernel(fill_kernel_matrix(kernel, rows), asked)
-        copy = kernels.rows.chosen(rows, np.arange(len(rows)))  # X may change
+        copy = kernels.rows.select_rows(rows, np.arange(len(rows)))  # X may change
         self._fitted = FittedKernelPCA(components, kernel, copy)
         return self
 
@@ -229,8 +229,10 @@ class KernelPCA(transformer.KernelTransformer):
         rows = self._host_rows(X)
         error = np.empty(len(rows))
         for some, K in iterate_cross_blocks(self.kernel_, rows, self.X_train_):
-            few = kernels.rows.between(rows, some.start, some.stop)
-            error[some] = self._fitted.components.misfit(K, arrays.to_numpy(self.kernel_.diag(few)))
+            few = kernels.rows.slice_rows(rows, some.start, some.stop)
+            error[some] = self._fitted.components.squared_misfit(
+                K, arrays.to_numpy(self.kernel_.diag(few))
+            )
         return error
 
     def __sklearn_is_fitted__(self) -> bool:

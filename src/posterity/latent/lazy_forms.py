@@ -19,17 +19,17 @@ def _row_shape(model: Any) -> tuple[int, ...]:
     return (int(model.n_features_in_),)
 
 
-def _refuse_paths(question: models.Question) -> None:
+def _refuse_paths(question: models.PartitionQuestion) -> None:
     """Rows of a motion, told by times or groups, are placed together; partitions may cut it."""
     if any(value is not None for value in question.given.values()):
-        models.Refusal("places rows of one motion together").lazily(question)
+        models.Refusal("places rows of one motion together").answer_lazily(question)
 
 
-def _refuse_motion(question: models.Question) -> None:
+def _refuse_motion(question: models.PartitionQuestion) -> None:
     """Where all rows are of one motion unless told otherwise."""
     _refuse_paths(question)
     if getattr(question.model, "dynamics_", None) is not None:
-        models.Refusal("with dynamics places rows of one motion together").lazily(question)
+        models.Refusal("with dynamics places rows of one motion together").answer_lazily(question)
 
 
 CLUSTERS = models.ArrayAnswer(lambda model: (), lambda model: np.intp)

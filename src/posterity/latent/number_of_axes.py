@@ -17,7 +17,7 @@ def is_count(n_components: Number) -> TypeGuard[int]:
     return isinstance(n_components, numbers.Integral) and not isinstance(n_components, bool)
 
 
-def check(n_components: Number) -> None:
+def check_n_components(n_components: Number) -> None:
     """Refuse what no rows could make sense of."""
     if n_components is None or (is_count(n_components) and n_components >= 0):
         return
@@ -31,7 +31,7 @@ def check(n_components: Number) -> None:
         )
 
 
-def chosen(n_components: Number, spectrum: Spectrum) -> int:
+def choose_number(n_components: Number, spectrum: Spectrum) -> int:
     """The number of axes, given their variances."""
     most = min(int(spectrum.count), spectrum.n_features)
     if n_components is None:

@@ -18,8 +18,8 @@ class OutputFrame:
 
     Examples
     --------
-    >>> frame = OutputFrame.of(np.array([[1.0, 5.0], [3.0, np.nan]]), standardize=False)
-    >>> frame.seen(np.array([[2.0, 6.0]]))
+    >>> frame = OutputFrame.from_rows(np.array([[1.0, 5.0], [3.0, np.nan]]), standardize=False)
+    >>> frame.to_model_units(np.array([[2.0, 6.0]]))
     array([[0., 1.]])
     """
 
@@ -27,7 +27,7 @@ class OutputFrame:
     scale: Array  # (D,)
 
     @classmethod
-    def of(cls, X: Array, *, standardize: bool) -> OutputFrame:
+    def from_rows(cls, X: Array, *, standardize: bool) -> OutputFrame:
         """From rows whose missing values are NaN; a column without any value is refused."""
         empty = np.flatnonzero(np.all(np.isnan(X), axis=0))
         if empty.size:
@@ -44,17 +44,17 @@ class OutputFrame:
         constant = scale <= 10.0 * np.finfo(np.float64).eps * np.abs(centre)
         return cls(centre, np.where(constant, 1.0, scale))
 
-    def seen(self, X: Array) -> Array:
+    def to_model_units(self, X: Array) -> Array:
         """Rows in the units of the model."""
         return np.ascontiguousarray((X - self.centre) / self.scale)
 
-    def distribution(self, mean: Array, variance: Array) -> distributions.Normal:
+    def to_distribution(self, mean: Array, variance: Array) -> distributions.Normal:
         """From the units of the model to those of the columns."""
         return distributions.Normal(mean * self.scale + self.centre, np.sqrt(variance) * self.scale)
 
     def fill_missing(self, rows: Array, mean: Array, variance: Array) -> distributions.Normal:
         """Rows with their missing values predicted, and what is known kept with deviation zero."""
-        missing, guess = np.isnan(rows), self.distribution(mean, variance)
+        missing, guess = np.isnan(rows), self.to_distribution(mean, variance)
         return distributions.Normal(
             np.where(missing, guess.mean(), rows),
             np.where(missing, guess.standard_deviation(), 0.0),
@@ -71,7 +71,7 @@ class RowsSeen:
     Examples
     --------
     >>> seen = RowsSeen(np.array([[1.0, np.nan], [3.0, 4.0]]))
-    >>> seen.places(np.array([[3.0, 4.0], [5.0, 6.0], [1.0, np.nan]]))
+    >>> seen.find_places(np.array([[3.0, 4.0], [5.0, 6.0], [1.0, np.nan]]))
     array([ 1, -1,  0])
     """
 
@@ -90,7 +90,7 @@ class RowsSeen:
         """The rows alone: hashes of bytes are others in another process."""
         return {"_Y": self._Y}
 
-    def places(self, Y: Array) -> NDArray[np.intp]:
+    def find_places(self, Y: Array) -> NDArray[np.intp]:
         """The number of the equal row for each row, -1 where no row is equal.
 
         The rows that were fitted, in their order, are each themselves, though some may be equal.

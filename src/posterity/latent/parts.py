@@ -17,7 +17,7 @@ class Parts:
 
     Examples
     --------
-    >>> parts = Parts.of({"left": ["a", "b"], "right": ["c"]}, 3, ["a", "b", "c"])
+    >>> parts = Parts.from_columns({"left": ["a", "b"], "right": ["c"]}, 3, ["a", "b", "c"])
     >>> parts.names, [columns.tolist() for columns in parts.columns]
     (('left', 'right'), [[0, 1], [2]])
     """
@@ -26,7 +26,7 @@ class Parts:
     columns: tuple[NDArray[np.intp], ...]
 
     @classmethod
-    def of(cls, given: Any, n_columns: int, column_names: Sequence[str] | None) -> Parts:
+    def from_columns(cls, given: Any, n_columns: int, column_names: Sequence[str] | None) -> Parts:
         """From a mapping of names to columns, a list of lists of columns, or None: two halves."""
         named = _name_parts(given, n_columns)
         known = {} if column_names is None else {name: i for i, name in enumerate(column_names)}

@@ -144,7 +144,7 @@ class PCA(principal_model.PrincipalModel):
             Coordinates.
         """
         latents = self._check_coordinates(X)
-        return self._fitted.principal.at(latents)
+        return self._fitted.principal.rows_at(latents)
 
     @models.answer_lazily(lazy_forms.ROW_DISTRIBUTION)
     def inverse_transform_dist(self, X: ArrayLike) -> distributions.Normal:
@@ -156,7 +156,7 @@ class PCA(principal_model.PrincipalModel):
     def reconstruction_error(self, X: ArrayLike) -> Array:
         """The squared distance of each row from its reconstruction, (n,)."""
         rows = self._check_query(X)
-        return self._fitted.principal.residuals(rows)[1]
+        return self._fitted.principal.coordinates_and_residuals(rows)[1]
 
     @models.answer_lazily(lazy_forms.SCORES)
     def score_samples(self, X: ArrayLike) -> Array:
@@ -179,7 +179,7 @@ class PCA(principal_model.PrincipalModel):
             raise ValueError(
                 f"method={self.method!r} must be one of {', '.join(map(repr, _METHODS))}."
             )
-        number_of_axes.check(self.n_components)
+        number_of_axes.check_n_components(self.n_components)
         if self.method == "randomized" and not number_of_axes.is_count(self.n_components):
             raise ValueError(
                 f"method='randomized' never sees all variances, and needs a whole number of "
@@ -187,7 +187,7 @@ class PCA(principal_model.PrincipalModel):
             )
 
     def _decompose(self, source: RowSource) -> Principal:
-        choose = functools.partial(number_of_axes.chosen, self.n_components)
+        choose = functools.partial(number_of_axes.choose_number, self.n_components)
         if isinstance(source, StreamedSource):
             self._require_columns()
             return decompose_by_columns(source, choose)

@@ -97,7 +97,7 @@ class PrincipalModel(
             How often each row counts: an integer weight equals repeating the row.
         """
         self._check_parameters()
-        rows = models.streamed(X, None, sample_weight)
+        rows = models.find_streamed_source(X, None, sample_weight)
         if rows is not None:
             self._learn(self._make_source(rows))
         else:
@@ -125,7 +125,7 @@ class PrincipalModel(
             )
         new = self._sum_statistics(X, sample_weight, first=before is None)
         statistics = new if before is None else before.merge(new)
-        self._learn(FactoredSource.of(statistics), statistics)
+        self._learn(FactoredSource.from_statistics(statistics), statistics)
         return self
 
     @abc.abstractmethod
@@ -180,12 +180,12 @@ class PrincipalModel(
         models.learn_columns(self, rows)
         n_rows = rows.n_rows
         if n_rows is None or n_rows <= rows.n_features or not rows.rereadable:
-            return FactoredSource.of(_merge_statistics(rows))
+            return FactoredSource.from_statistics(_merge_statistics(rows))
         return StreamedSource(rows)
 
     def _sum_statistics(self, X: Any, sample_weight: Any, *, first: bool) -> designs.Statistics:
         """Statistics of rows that will not be seen again."""
-        rows = models.streamed(X, None, sample_weight)
+        rows = models.find_streamed_source(X, None, sample_weight)
         if rows is None:
             return _compute_statistics(*self._check_training_rows(X, sample_weight, reset=first))
         if first:
@@ -200,4 +200,4 @@ def _merge_statistics(rows: models.Source) -> designs.Statistics:
 
 
 def _compute_statistics(rows: Array, weights: Array | None) -> designs.Statistics:
-    return designs.Statistics.of(rows, np.empty((len(rows), 0)), sample_weight=weights)
+    return designs.Statistics.from_rows(rows, np.empty((len(rows), 0)), sample_weight=weights)

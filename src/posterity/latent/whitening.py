@@ -117,7 +117,7 @@ class Whitening(principal_model.PrincipalModel):
         """
         Z = self._check_coordinates(X)
         along = Z @ self.components_.T if self.method == "zca" else Z
-        return self._fitted.principal.at(along * np.sqrt(self.explained_variance_))
+        return self._fitted.principal.rows_at(along * np.sqrt(self.explained_variance_))
 
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> NDArray[np.object_]:
         """The names of the columns of white rows: those of the input for "zca"."""
@@ -143,12 +143,12 @@ class Whitening(principal_model.PrincipalModel):
                 f"n_components={self.n_components!r} must be a number of axes, a share of the "
                 "variance between 0 and 1, or None for all."
             )
-        number_of_axes.check(self.n_components)
+        number_of_axes.check_n_components(self.n_components)
         if not isinstance(self.tol, numbers.Real) or not 0.0 <= self.tol < 1.0:
             raise ValueError(f"tol={self.tol!r} must be at least 0 and less than 1.")
 
     def _decompose(self, source: RowSource) -> Principal:
-        choose = functools.partial(number_of_axes.chosen, self.n_components)
+        choose = functools.partial(number_of_axes.choose_number, self.n_components)
         if isinstance(source, StreamedSource) or source.shape[0] > source.shape[1]:
             return decompose_by_columns(source, choose, small=_SMALL)
         return decompose_by_rows(source, choose, small=_SMALL)

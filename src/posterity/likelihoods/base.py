@@ -27,7 +27,7 @@ from posterity.distributions import log_concave
 _NULL_STEPS = 200
 
 
-class Value:
+class LearnableParameters:
     """A frozen dataclass, compared by value, some of whose positive parameters can be learned.
 
     A parameter that ``_learnable`` names may be None, which asks for it to be learned: ``tuned``
@@ -47,12 +47,12 @@ class Value:
         """Logs of the learnable parameters, (P,)."""
         return np.log([float(self._require_value(name)) for name in self.names])
 
-    def at(self, theta: Array) -> Self:
+    def with_parameters(self, theta: Array) -> Self:
         """The same likelihood with other values of its parameters, given by their logs."""
         changes = dict(zip(self.names, np.exp(theta).tolist(), strict=True))
         return dataclasses.replace(self, **changes)
 
-    def tuned(self, y: Array, weights: Array) -> tuple[Self, Array]:
+    def search_start(self, y: Array, weights: Array) -> tuple[Self, Array]:
         """The likelihood at its start, and log bounds (P, 2): equal where a value was given."""
         ranges = self._search_ranges(y, weights)
         changes, bounds = {}, np.empty((len(self.names), 2))
@@ -97,7 +97,7 @@ class Value:
     __hash__ = None  # type: ignore[assignment]
 
 
-class Likelihood(Value, abc.ABC):
+class Likelihood(LearnableParameters, abc.ABC):
     """One observation y from one latent value a, independently of all others.
 
     A subclass is a frozen dataclass of the parameters that do not depend on a, compared by value.
@@ -138,13 +138,15 @@ class Likelihood(Value, abc.ABC):
         """Positive weights whose Newton step climbs: -d2 where the likelihood is log-concave."""
         return -self.d2(y, a)
 
-    def slopes(self, y: ArrayLike, a: ArrayLike) -> tuple[Array, Array, Array]:
+    def parameter_derivatives(self, y: ArrayLike, a: ArrayLike) -> tuple[Array, Array, Array]:
         """Derivatives of ``log_prob``, ``d1`` and ``d2`` in ``theta``, each ``(P, *batch)``."""
         batch = np.broadcast_shapes(np.shape(y), np.shape(a))
         none = np.empty((0, *batch))
         return none, none, none
 
-    def tilted(self, y: ArrayLike, mean: ArrayLike, variance: ArrayLike) -> tuple[Array, ...]:
+    def log_partition(
+        self, y: ArrayLike, mean: ArrayLike, variance: ArrayLike
+    ) -> tuple[Array, ...]:
         """log Z of p(y | a) N(a | mean, variance), and its first two derivatives in the mean.
 
         Expectation propagation matches these.  [GPML 3.58] This default is for log-concave
@@ -152,15 +154,15 @@ class Likelihood(Value, abc.ABC):
         """
 
         def averages(y: Array, m: Array, v: Array) -> tuple[Array, Array, Array]:
-            a, log_w = log_concave.nodes(self.log_prob, self.d1, y, m, v)
+            a, log_w = log_concave.place_nodes(self.log_prob, self.d1, y, m, v)
             log_Z = logsumexp(log_w, axis=0)
             share, d1 = np.exp(log_w - log_Z), self.d1(y, a)
             slope = np.sum(share * d1, axis=0)
             return log_Z, slope, np.sum(share * (self.d2(y, a) + (d1 - slope) ** 2), axis=0)
 
-        return log_concave.in_blocks(averages, y, mean, variance)
+        return log_concave.evaluate_in_blocks(averages, y, mean, variance)
 
-    def null(self, y: Array, weights: Array) -> tuple[float, float]:
+    def fit_constant(self, y: Array, weights: Array) -> tuple[float, float]:
         """The one latent value that fits all rows best, and the variance one row leaves it.
 
         A normal of that variance carries the information of one row (docs/decisions/0002). Where
@@ -204,7 +206,7 @@ class Averaged(Likelihood):
     """
 
     @abc.abstractmethod
-    def expected(
+    def expected_derivatives(
         self, y: ArrayLike, mean: ArrayLike, variance: ArrayLike
     ) -> tuple[Array, Array, Array]:
         """``log_prob``, ``d1`` and minus ``d2``, averaged over a normal latent value."""

@@ -60,7 +60,7 @@ class Bernoulli(Likelihood):
         if self.averaging == "approximate":
             logit = m / np.sqrt(1.0 + np.pi / 8.0 * v)  # [P9 9.19]
             return distributions.Bernoulli.from_logit(logit)
-        log_p0, log_p1 = sigmoid_mean.log_both(m, v)
+        log_p0, log_p1 = sigmoid_mean.log_mean_probabilities(m, v)
         return distributions.Bernoulli(log_p1, log_p0)
 
     def check(self, y: Array) -> None:
@@ -68,20 +68,22 @@ class Bernoulli(Likelihood):
         if bad.size:
             raise ValueError(f"y is {y[bad[0]]:g} in row {bad[0]}; it must be 0 or 1.")
 
-    def tilted(self, y: ArrayLike, mean: ArrayLike, variance: ArrayLike) -> tuple[Array, ...]:
+    def log_partition(
+        self, y: ArrayLike, mean: ArrayLike, variance: ArrayLike
+    ) -> tuple[Array, ...]:
         sign, v = _class_sign(y), np.asarray(variance, dtype=np.float64)
-        log_Z, slope, curvature = sigmoid_mean.tilted(_latent_in_favour(y, mean), v)
+        log_Z, slope, curvature = sigmoid_mean.log_mean_sigmoid(_latent_in_favour(y, mean), v)
         return log_Z, sign * slope, curvature
 
-    def expected(
+    def expected_derivatives(
         self, y: ArrayLike, mean: ArrayLike, variance: ArrayLike
     ) -> tuple[Array, Array, Array]:
         """``log_prob``, ``d1`` and minus ``d2``, averaged over a normal latent value."""
         v = np.asarray(variance, dtype=np.float64)
-        log_p, slope, curvature = sigmoid_mean.expected(_latent_in_favour(y, mean), v)
+        log_p, slope, curvature = sigmoid_mean.mean_derivatives(_latent_in_favour(y, mean), v)
         return log_p, _class_sign(y) * slope, curvature
 
-    def null(self, y: Array, weights: Array) -> tuple[float, float]:
+    def fit_constant(self, y: Array, weights: Array) -> tuple[float, float]:
         p1 = float(weights @ y) / float(np.sum(weights))
         p0 = float(weights @ (1.0 - y)) / float(np.sum(weights))
         return float(np.log(p1) - np.log(p0)), 1.0 / (p1 * p0)

@@ -81,7 +81,7 @@ class Categorical(Coupled):
         g = np.diagonal(S, axis1=-2, axis2=-1) - 2.0 * np.matmul(S, p[..., None])[..., 0]
         return p * (g - np.sum(p * g, axis=-1, keepdims=True))
 
-    def averages(
+    def expected_value_and_slope(
         self, y: ArrayLike, mean: Array, covariance: Array
     ) -> tuple[Array, Array, Array, Array]:
         p, pq, log_sum = softmax_mean.expectations(mean, covariance)
@@ -90,7 +90,9 @@ class Categorical(Coupled):
         w = np.sum(pq, axis=-1) / np.maximum(np.sum(p * (1.0 - p), axis=-1), _TINY)
         return log_p, (np.arange(self.n_classes) == own) - p, w, p
 
-    def expected(self, y: ArrayLike, mean: Array, covariance: Array) -> tuple[Array, Array, Array]:
+    def expected_derivatives(
+        self, y: ArrayLike, mean: Array, covariance: Array
+    ) -> tuple[Array, Array, Array]:
         if self.n_classes == 2:
             return self._expected_of_two(y, mean, covariance)
         p, pp, log_sum = softmax_mean.second_moments(mean, covariance)
@@ -106,7 +108,7 @@ class Categorical(Coupled):
         """Averages for two classes, from the difference of their latent values."""
         d = np.where(np.asarray(y) > 0, 1.0, -1.0)[:, None] * np.array([-1.0, 1.0])
         v = np.maximum(np.einsum("nc,ncd,nd->n", d, covariance, d), 0.0)
-        log_p, slope, curvature = sigmoid_mean.expected(np.sum(d * mean, axis=1), v)
+        log_p, slope, curvature = sigmoid_mean.mean_derivatives(np.sum(d * mean, axis=1), v)
         return log_p, slope[:, None] * d, curvature[:, None, None] * _DIFFERENCE
 
     def predict(self, mean: ArrayLike, covariance: ArrayLike) -> distributions.Categorical:
@@ -117,9 +119,9 @@ class Categorical(Coupled):
         if self.averaging == "none":
             log_p = log_softmax(rows, axis=-1)
         elif self.averaging == "approximate":
-            log_p = softmax_mean.log_approximate(rows, blocks)
+            log_p = softmax_mean.approximate_log_mean_softmax(rows, blocks)
         else:
-            log_p = softmax_mean.log_exact(rows, blocks)
+            log_p = softmax_mean.log_mean_softmax(rows, blocks)
         return distributions.Categorical(log_p.reshape(*batch, C))
 
     def check(self, y: Array) -> None:
@@ -130,7 +132,7 @@ class Categorical(Coupled):
                 f"0 to {self.n_classes - 1}."
             )
 
-    def null(self, y: Array, weights: Array) -> tuple[Array, Array]:
+    def fit_constant(self, y: Array, weights: Array) -> tuple[Array, Array]:
         p = np.bincount(y.astype(np.intp), weights, minlength=self.n_classes) / np.sum(weights)
         return np.log(p) - np.mean(np.log(p)), 1.0 / p
 

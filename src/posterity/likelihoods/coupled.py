@@ -9,10 +9,10 @@ from numpy.typing import ArrayLike
 
 from posterity import distributions
 from posterity.arrays import Array
-from posterity.likelihoods.base import Value
+from posterity.likelihoods.base import LearnableParameters
 
 
-class Coupled(Value, abc.ABC):
+class Coupled(LearnableParameters, abc.ABC):
     """p(y_n | a_n) of latent vectors a_n of C values, the last axis of ``a``.
 
     Minus the Hessian of each row is diag(u) - u u^T for a vector u of positive numbers that sum to
@@ -45,7 +45,7 @@ class Coupled(Value, abc.ABC):
         """Gradient in a, (..., C), of tr(S (diag(u) - u u^T)), for symmetric S (..., C, C)."""
 
     @abc.abstractmethod
-    def averages(
+    def expected_value_and_slope(
         self, y: ArrayLike, mean: Array, covariance: Array
     ) -> tuple[Array, Array, Array, Array]:
         """``log_prob`` (n,) and ``d1`` (n, C) averaged over normal latent values, and a curvature.
@@ -55,7 +55,9 @@ class Coupled(Value, abc.ABC):
         """
 
     @abc.abstractmethod
-    def expected(self, y: ArrayLike, mean: Array, covariance: Array) -> tuple[Array, Array, Array]:
+    def expected_derivatives(
+        self, y: ArrayLike, mean: Array, covariance: Array
+    ) -> tuple[Array, Array, Array]:
         """Averages of ``log_prob`` (n,), ``d1`` (n, C) and minus the Hessian (n, C, C)."""
 
     @abc.abstractmethod
@@ -63,7 +65,7 @@ class Coupled(Value, abc.ABC):
         """The distribution of y when a is normal, of mean (..., C), covariance (..., C, C)."""
 
     @abc.abstractmethod
-    def null(self, y: Array, weights: Array) -> tuple[Array, Array]:
+    def fit_constant(self, y: Array, weights: Array) -> tuple[Array, Array]:
         """The latent values (C,) that fit all rows best, and one row's worth of variance (C,).
 
         Independent normals of that variance carry the information of one row about each

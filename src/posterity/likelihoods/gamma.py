@@ -82,7 +82,7 @@ class Gamma(Averaged):
     def d3(self, y: ArrayLike, a: ArrayLike) -> Array:
         return -self.d2(y, a)
 
-    def expected(
+    def expected_derivatives(
         self, y: ArrayLike, mean: ArrayLike, variance: ArrayLike
     ) -> tuple[Array, Array, Array]:
         # y exp(-a) is y exp(-m + v/2) on average, and log p is linear in a but for it
@@ -93,7 +93,7 @@ class Gamma(Averaged):
     def expected_d3(self, y: ArrayLike, mean: ArrayLike, variance: ArrayLike) -> Array:
         return -self.d2(y, np.asarray(mean) - 0.5 * np.asarray(variance))
 
-    def slopes(self, y: ArrayLike, a: ArrayLike) -> tuple[Array, Array, Array]:
+    def parameter_derivatives(self, y: ArrayLike, a: ArrayLike) -> tuple[Array, Array, Array]:
         k, d1 = self._shape, self.d1(y, a)
         value = k * (special.log_less_digamma(k) - special.expm1_excess(_log_ratio(y, a)))
         return value[None], d1[None], self.d2(y, a)[None]
@@ -122,7 +122,7 @@ class Gamma(Averaged):
                 "Leave such rows out, or use a likelihood that allows them, such as Normal."
             )
 
-    def null(self, y: Array, weights: Array) -> tuple[float, float]:
+    def fit_constant(self, y: Array, weights: Array) -> tuple[float, float]:
         return float(np.log(np.average(y, weights=weights))), _log_scatter(y, weights)
 
     @property

@@ -63,9 +63,9 @@ class Normal(Likelihood):
     def d3(self, y: ArrayLike, a: ArrayLike) -> Array:
         return np.zeros_like(self.d2(y, a))
 
-    def slopes(self, y: ArrayLike, a: ArrayLike) -> tuple[Array, Array, Array]:
+    def parameter_derivatives(self, y: ArrayLike, a: ArrayLike) -> tuple[Array, Array, Array]:
         if not self.names:
-            return super().slopes(y, a)
+            return super().parameter_derivatives(y, a)
         r, sigma2 = np.subtract(y, a), self._sigma2()
         value = 0.5 * (r**2 / sigma2 - 1.0)
         return value[None], -self.d1(y, a)[None], -self.d2(y, a)[None]
@@ -73,13 +73,15 @@ class Normal(Likelihood):
     def predict(self, mean: ArrayLike, variance: ArrayLike) -> distributions.Normal:
         return distributions.Normal(mean, np.sqrt(np.add(variance, self._sigma2())))
 
-    def tilted(self, y: ArrayLike, mean: ArrayLike, variance: ArrayLike) -> tuple[Array, ...]:
+    def log_partition(
+        self, y: ArrayLike, mean: ArrayLike, variance: ArrayLike
+    ) -> tuple[Array, ...]:
         v = np.add(variance, self._sigma2())
         r = np.subtract(y, mean)
         curvature = np.broadcast_to(-1.0 / v, np.broadcast_shapes(r.shape, v.shape))
         return self.predict(mean, variance).log_prob(y), r / v, curvature
 
-    def null(self, y: Array, weights: Array) -> tuple[float, float]:
+    def fit_constant(self, y: Array, weights: Array) -> tuple[float, float]:
         W = weights / self._sigma2()
         mean = float(W @ y / np.sum(W))
         return mean, spread.scale(y, W) ** 2

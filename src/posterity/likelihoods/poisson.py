@@ -42,7 +42,7 @@ class Poisson(Averaged):
     def d3(self, y: ArrayLike, a: ArrayLike) -> Array:
         return self.d2(y, a)
 
-    def expected(
+    def expected_derivatives(
         self, y: ArrayLike, mean: ArrayLike, variance: ArrayLike
     ) -> tuple[Array, Array, Array]:
         k, m = np.asarray(y, dtype=np.float64), np.asarray(mean, dtype=np.float64)
@@ -68,7 +68,7 @@ class Poisson(Averaged):
                 "and so on. Leave such rows out, or use a likelihood that allows them."
             )
 
-    def null(self, y: Array, weights: Array) -> tuple[float, float]:
+    def fit_constant(self, y: Array, weights: Array) -> tuple[float, float]:
         events, rows = float(weights @ y), float(np.sum(weights))
         if events > 0.0:
             rate = events / rows

@@ -48,7 +48,7 @@ def check_averaging(averaging: str) -> None:
         raise ValueError(f"averaging={averaging!r} must be one of {AVERAGINGS}.")
 
 
-def log_both(mean: Array, variance: Array) -> tuple[Array, Array]:
+def log_mean_probabilities(mean: Array, variance: Array) -> tuple[Array, Array]:
     """Logs of the means of sigmoid(-a) and of sigmoid(a) over a ~ N(mean, variance).
 
     The error is below 1e-13, or 1e-13 of the result where that is larger, at any variance.
@@ -59,7 +59,7 @@ def log_both(mean: Array, variance: Array) -> tuple[Array, Array]:
     return np.where(negative, log_q, log_p), np.where(negative, log_p, log_q)
 
 
-def tilted(mean: Array, variance: Array) -> tuple[Array, Array, Array]:
+def log_mean_sigmoid(mean: Array, variance: Array) -> tuple[Array, Array, Array]:
     """log of the mean of sigmoid(a) over a ~ N(mean, variance), with d/dmean and d^2/dmean^2."""
     log_p, s, k = _log_mean_negative(-np.abs(mean), variance)
     p = np.exp(log_p)
@@ -73,7 +73,7 @@ def tilted(mean: Array, variance: Array) -> tuple[Array, Array, Array]:
     return first, second, third
 
 
-def expected(mean: Array, variance: Array) -> tuple[Array, Array, Array]:
+def mean_derivatives(mean: Array, variance: Array) -> tuple[Array, Array, Array]:
     """Means of log sigmoid(a), sigmoid(-a) and sigmoid(a) sigmoid(-a) over a ~ N(mean, variance).
 
     The second is the slope of the first in the mean, and the third minus the slope of the second.

@@ -25,7 +25,7 @@ _TINY = 1e-280
 _SEED = 0
 
 
-def log_exact(mean: Array, covariance: Array, *, ranked: bool = True) -> Array:
+def log_mean_softmax(mean: Array, covariance: Array, *, ranked: bool = True) -> Array:
     """log of the integral of softmax(a) N(a | mean, covariance) da, (n, C).
 
     For two classes to rounding. For more, by points of a scrambled Sobol sequence and their mirror
@@ -37,11 +37,11 @@ def log_exact(mean: Array, covariance: Array, *, ranked: bool = True) -> Array:
         return _log_of_two(mean, covariance)
     if ranked:
         order, mean, covariance = _rank_classes(mean, covariance)
-        return _unrank_classes(log_exact(mean, covariance, ranked=False), order)
+        return _unrank_classes(log_mean_softmax(mean, covariance, ranked=False), order)
     F, widest = contrast_factors(covariance)
     log_p, below = np.empty(mean.shape), -np.inf
     C = mean.shape[-1]
-    for limit, log2_points in tiers(C):
+    for limit, log2_points in sampling_tiers(C):
         rows = np.flatnonzero((widest > below) & (widest <= limit))
         z = normal_points(C - 1, log2_points)
         for block in _iterate_blocks(rows, C * z.shape[-1]):
@@ -50,8 +50,8 @@ def log_exact(mean: Array, covariance: Array, *, ranked: bool = True) -> Array:
     return log_p - logsumexp(log_p, axis=-1, keepdims=True)
 
 
-def log_approximate(mean: Array, covariance: Array) -> Array:
-    """As ``log_exact`` in closed form, from the variances of the pairwise differences."""
+def approximate_log_mean_softmax(mean: Array, covariance: Array) -> Array:
+    """As ``log_mean_softmax`` in closed form, from the variances of the pairwise differences."""
     s = np.diagonal(covariance, axis1=-2, axis2=-1)
     v = np.maximum(s[..., :, None] + s[..., None, :] - 2.0 * covariance, 0.0)
     d = mean[..., :, None] - mean[..., None, :]
@@ -113,7 +113,7 @@ def _evaluate_at_points(
 ) -> Iterator[tuple[NDArray[np.intp], Array, Array]]:
     """Yield some rows, their softmax at all points (n, C, points), and mean log sum exp."""
     n, C = mean.shape
-    B, z = contrasts(C), normal_points(C - 1, _EXPECTED_POINTS)
+    B, z = contrast_basis(C), normal_points(C - 1, _EXPECTED_POINTS)
     F = np.matmul(B, eigen.lower_factors(B.T @ covariance @ B))
     for block in _iterate_blocks(np.arange(n), C * z.shape[-1]):
         a = np.matmul(F[block], z)
@@ -132,13 +132,13 @@ def contrast_factors(covariance: Array) -> tuple[Array, Array]:
     The factors are triangular in the contrasts: there is one such, and it follows the covariance
     smoothly. Where eigenvalues meet, eigenvectors are what a LAPACK makes of rounding.
     """
-    B = contrasts(covariance.shape[-1])
+    B = contrast_basis(covariance.shape[-1])
     F = eigen.semidefinite_factors(B.T @ covariance @ B)
     definite = np.matmul(F, np.swapaxes(F, -2, -1))  # differences of large numbers need not be
     return np.matmul(B, eigen.lower_factors(definite)), np.sum(F[..., 0] ** 2, axis=-1)
 
 
-def tiers(C: int) -> tuple[tuple[float, int], ...]:
+def sampling_tiers(C: int) -> tuple[tuple[float, int], ...]:
     """The variance of the widest contrast up to which 2^points are taken, and points, ascending.
 
     Twice as many for more than three classes, and eight times for more than five; 0 for one point.
@@ -151,7 +151,7 @@ def _log_of_two(mean: Array, covariance: Array) -> Array:
     """Log of the mean softmax of two classes, from the difference of their latent values."""
     v = covariance[:, 0, 0] + covariance[:, 1, 1] - covariance[:, 0, 1] - covariance[:, 1, 0]
     d = mean[:, 1] - mean[:, 0]
-    return np.stack(sigmoid_mean.log_both(d, np.maximum(v, 0.0)), axis=-1)
+    return np.stack(sigmoid_mean.log_mean_probabilities(d, np.maximum(v, 0.0)), axis=-1)
 
 
 def _log_average(mean: Array, F: Array, z: Array) -> Array:
@@ -175,7 +175,7 @@ def _iterate_blocks(rows: NDArray[np.intp], each: int) -> list[NDArray[np.intp]]
 
 
 @functools.cache
-def contrasts(C: int) -> Array:
+def contrast_basis(C: int) -> Array:
     """An orthonormal basis (C, C - 1) of the vectors that sum to zero."""
     steps = np.tril(np.ones((C, C)), -1)[1:] - np.diag(np.arange(1.0, C), 1)[:-1]
     return (steps / np.linalg.norm(steps, axis=1, keepdims=True)).T

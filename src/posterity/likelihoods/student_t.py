@@ -89,7 +89,7 @@ class StudentT(Likelihood):
         """The weights of iterated least squares, whose quadratic touches -log_prob from above."""
         return (self._nu + 1.0) / self._residual(y, a)[1] / self._scale**2
 
-    def slopes(self, y: ArrayLike, a: ArrayLike) -> tuple[Array, Array, Array]:
+    def parameter_derivatives(self, y: ArrayLike, a: ArrayLike) -> tuple[Array, Array, Array]:
         u, D = self._residual(y, a)
         nu, s = self._nu, self._scale
         in_q = (nu + 1.0) * np.stack(  # q = nu scale^2
@@ -111,7 +111,9 @@ class StudentT(Likelihood):
             return distributions.StudentT(m + v, self._scale, self._nu)
         return distributions.StudentTPlusNormal(m, self._scale, self._nu, np.sqrt(v))
 
-    def tilted(self, y: ArrayLike, mean: ArrayLike, variance: ArrayLike) -> tuple[Array, ...]:
+    def log_partition(
+        self, y: ArrayLike, mean: ArrayLike, variance: ArrayLike
+    ) -> tuple[Array, ...]:
         v, r = np.asarray(variance, dtype=np.float64)[..., None], np.subtract(y, mean)[..., None]
         log_u, log_w = precision_nodes(self._nu)
         V = v + self._scale**2 * np.exp(-log_u)
@@ -125,10 +127,10 @@ class StudentT(Likelihood):
     def _constant_variance(self, y: Array, weights: Array, a: Array) -> float:
         return spread.robust_scale(y, weights) ** 2
 
-    def null(self, y: Array, weights: Array) -> tuple[float, float]:
+    def fit_constant(self, y: Array, weights: Array) -> tuple[float, float]:
         # about the median, so that rounding is that of residuals and not of a far origin
         centre = spread.median(y, weights)
-        value, variance = super().null(y - centre, weights)
+        value, variance = super().fit_constant(y - centre, weights)
         return centre + value, variance
 
     @property

@@ -23,7 +23,7 @@ from posterity.linalg.solves import (
     solve_lower_transposed,
 )
 from posterity.linalg.spectral import thin_svd
-from posterity.linalg.threads import limited
+from posterity.linalg.threads import limit_threads
 from posterity.linalg.triangular import factor_of_blocks, merge_factors, triangular_factor
 
 __all__ = [
@@ -40,7 +40,7 @@ __all__ = [
     "inverse_from_cholesky",
     "inverse_in_place",
     "least_squares",
-    "limited",
+    "limit_threads",
     "log_determinant",
     "merge_factors",
     "nonnegative",

@@ -26,7 +26,7 @@ class Operator(Protocol):
         """The product A^T C."""
 
 
-def oriented(V: Array) -> Array:
+def orient_rows(V: Array) -> Array:
     """The rows of V with signs that make the largest entry of each positive; V is overwritten.
 
     Among entries of equal size the first counts. Which sign a factorisation gives is arbitrary, so
@@ -34,7 +34,7 @@ def oriented(V: Array) -> Array:
 
     Examples
     --------
-    >>> oriented(np.array([[0.6, -0.8], [0.8, 0.6]]))
+    >>> orient_rows(np.array([[0.6, -0.8], [0.8, 0.6]]))
     array([[-0.6,  0.8],
            [ 0.8,  0.6]])
     """
@@ -44,7 +44,7 @@ def oriented(V: Array) -> Array:
     return V
 
 
-def completed(V: Array, n: int) -> Array:
+def complete_rows(V: Array, n: int) -> Array:
     """V (r, p), whose rows are orthonormal, followed by n - r more that are so with them.
 
     These depend on the plane of the rows and not on how they lie in it, so that every route to one
@@ -52,7 +52,7 @@ def completed(V: Array, n: int) -> Array:
 
     Examples
     --------
-    >>> V = completed(np.array([[0.6, 0.8]]), 2)
+    >>> V = complete_rows(np.array([[0.6, 0.8]]), 2)
     >>> np.abs(V @ V.T).round(12)
     array([[1., 0.],
            [0., 1.]])

@@ -60,7 +60,7 @@ def sum_rows(a: Array) -> tuple[Array, Array]:
 
 
 @dataclass(frozen=True)
-class Columns:
+class ScaledColumns:
     """A matrix (value + error) diag(scale), seen a few columns at a time: no copy is whole."""
 
     value: Array  # (n, p)
@@ -80,7 +80,7 @@ class Columns:
                 yield columns, value, (self.error[:, columns] * self.scale[columns])[:, :, None]
 
 
-def residual(B: tuple[Array, Array], A: Columns, X: tuple[Array, Array]) -> Array:
+def residual(B: tuple[Array, Array], A: ScaledColumns, X: tuple[Array, Array]) -> Array:
     """B - A X, rounded once: B (n x k) and X (p x k) are pairs of a value and its error.
 
     As accurate as if computed at twice the precision and then rounded.
@@ -88,7 +88,7 @@ def residual(B: tuple[Array, Array], A: Columns, X: tuple[Array, Array]) -> Arra
     Examples
     --------
     >>> zero, third = np.zeros((1, 1)), np.full((1, 1), 1 / 3)
-    >>> A = Columns(np.full((1, 1), 3.0), None, np.ones(1))
+    >>> A = ScaledColumns(np.full((1, 1), 3.0), None, np.ones(1))
     >>> residual((np.ones((1, 1)), zero), A, (third, zero))
     array([[5.55111512e-17]])
     """
@@ -102,12 +102,12 @@ def residual(B: tuple[Array, Array], A: Columns, X: tuple[Array, Array]) -> Arra
     return high + low
 
 
-def transposed_product(A: Columns, R: tuple[Array, Array]) -> Array:
+def transposed_product(A: ScaledColumns, R: tuple[Array, Array]) -> Array:
     """A^T R, rounded once: R (n x k) is a pair of a value and its error.
 
     Examples
     --------
-    >>> A = Columns(np.ones((3, 1)), None, np.ones(1))
+    >>> A = ScaledColumns(np.ones((3, 1)), None, np.ones(1))
     >>> transposed_product(A, (np.array([[1e20], [1.0], [-1e20]]), np.zeros((3, 1))))
     array([[1.]])
     """

@@ -33,7 +33,7 @@ def _leading_entries(V: Array) -> Array:
     return np.take_along_axis(V, places, axis=-2)
 
 
-def covariances_of(precisions: Array, least: Array) -> tuple[Array, Array]:
+def invert_precisions(precisions: Array, least: Array) -> tuple[Array, Array]:
     """A^-1 (..., M, M) and log |A| (...) of symmetric A, eigenvalues below ``least`` (...) raised.
 
     For curvatures that should be no less than what was known before, but are approximate, or of
@@ -41,7 +41,7 @@ def covariances_of(precisions: Array, least: Array) -> tuple[Array, Array]:
 
     Examples
     --------
-    >>> covariance, log_determinant = covariances_of(np.diag([4.0, -2.0]), np.array(1.0))
+    >>> covariance, log_determinant = invert_precisions(np.diag([4.0, -2.0]), np.array(1.0))
     >>> covariance, float(log_determinant.round(4))
     (array([[0.25, 0.  ], [0.  , 1.  ]]), 1.3863)
     """

@@ -19,7 +19,7 @@ class HouseholderQR:
 
     Examples
     --------
-    >>> qr = HouseholderQR.of(np.array([[3.0], [4.0]]))
+    >>> qr = HouseholderQR.factorize(np.array([[3.0], [4.0]]))
     >>> abs(qr.R), np.round(abs(qr.rotate(np.array([[6.0], [8.0]]))), 12)
     (array([[5.]]), array([[10.], [ 0.]]))
     """
@@ -28,7 +28,7 @@ class HouseholderQR:
     coefficients: Array  # (p,)
 
     @classmethod
-    def of(cls, A: Array, *, overwrite: bool = False) -> HouseholderQR:
+    def factorize(cls, A: Array, *, overwrite: bool = False) -> HouseholderQR:
         """Factorise A, in place when ``overwrite`` and A is in Fortran order."""
         if not A.size:
             return cls(np.asfortranarray(A), np.zeros(A.shape[1]))

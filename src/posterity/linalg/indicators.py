@@ -7,7 +7,7 @@ from scipy import linalg as scipy_linalg
 from posterity.arrays import Array
 
 
-def groups_of_rows(V: Array) -> NDArray[np.intp]:
+def find_row_groups(V: Array) -> NDArray[np.intp]:
     """Which of k groups each row is in, for V (n, k) orthonormal and close to rotated indicators.
 
     The columns of V span nearly the same space as the indicators of k groups. Reflections with
@@ -23,7 +23,7 @@ def groups_of_rows(V: Array) -> NDArray[np.intp]:
     --------
     >>> indicators = np.array([[0.6, 0.0], [0.8, 0.0], [0.0, 1.0]])
     >>> turn = np.array([[0.8, 0.6], [-0.6, 0.8]])
-    >>> groups = groups_of_rows(indicators @ turn)
+    >>> groups = find_row_groups(indicators @ turn)
     >>> bool(groups[0] == groups[1] != groups[2])
     True
     """

@@ -69,7 +69,7 @@ def _iterate_krylov(A: Array, k: int, max_products: int) -> tuple[Array, Array] 
     B = _orthonormal_basis(np.random.default_rng(0).normal(size=(len(A), b)))
     C = _multiply_checked(A, B)
     for _ in range(max_products):
-        with threads.limited(0):  # narrow matrices, for which threads would only wait
+        with threads.limit_threads(0):  # narrow matrices, for which threads would only wait
             V, AV, d = _ritz(B, C, b)
             R = AV - V * d
             misfit = np.sqrt(np.einsum("nk,nk->k", R[:, :k], R[:, :k]))

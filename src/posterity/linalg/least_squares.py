@@ -70,7 +70,7 @@ def least_squares(A: Array, B: Array, *, A_error: Array | None = None) -> LeastS
     B_columns = B_double.reshape(len(B_double), -1)
     b_scale = scaling.power_of_two_scales(scaling.column_magnitudes(B_columns))
     A_scaled, a_scale = _at_one_scale(A_double)
-    columns = double_double.Columns(A_double, A_error, a_scale)
+    columns = double_double.ScaledColumns(A_double, A_error, a_scale)
     scaled = _solve(columns, A_scaled, B_columns * b_scale)
     unscale = a_scale[:, None] / b_scale
     shape = (A_double.shape[1], *B_double.shape[1:])
@@ -107,12 +107,12 @@ def _at_one_scale(A: Array) -> tuple[Array, Array]:
     return A_scaled, first * second
 
 
-def _solve(A: double_double.Columns, A_scaled: Array, B: Array) -> LeastSquares:
+def _solve(A: double_double.ScaledColumns, A_scaled: Array, B: Array) -> LeastSquares:
     """The solution in scaled units; the memory of A_scaled becomes that of its factorisation."""
     n, p = A_scaled.shape
     if n < p:
         return _minimum_norm(A, B)
-    qr = HouseholderQR.of(A_scaled, overwrite=True)
+    qr = HouseholderQR.factorize(A_scaled, overwrite=True)
     rcond = lapack.dtrcon(qr.R)[0] if p else 1.0
     if rcond <= _EPS * max(n, p):
         return _minimum_norm(A, B)
@@ -120,7 +120,7 @@ def _solve(A: double_double.Columns, A_scaled: Array, B: Array) -> LeastSquares:
 
 
 def _full_rank(
-    A: double_double.Columns, B: Array, qr: HouseholderQR, condition: float
+    A: double_double.ScaledColumns, B: Array, qr: HouseholderQR, condition: float
 ) -> LeastSquares:
     """R x = Q^T b, refined where there is something to gain."""
     p = A.value.shape[1]
@@ -130,12 +130,12 @@ def _full_rank(
     if X.size == 0 or (condition < _EASY_CONDITION and A.value.size > _LARGE_SIZE):
         rss = np.sum(rotated**2, axis=0)
         return LeastSquares(X, np.zeros_like(X), p, condition, rss, 0)
-    refined = refinement.refine(A, B, qr, X, qr.rotate_back(rotated))
+    refined = refinement.refine_solution(A, B, qr, X, qr.rotate_back(rotated))
     rss = np.sum(refined.R[0] ** 2, axis=0)
     return LeastSquares(*refined.X, p, condition, rss, refined.n_iter)
 
 
-def _minimum_norm(columns: double_double.Columns, B: Array) -> LeastSquares:
+def _minimum_norm(columns: double_double.ScaledColumns, B: Array) -> LeastSquares:
     """The solution of least norm in unscaled units, among those that fit equally well.
 
     With A = U S V^T cut to its rank, x = scale * z must satisfy V^T z = S^-1 U^T b; the shortest
@@ -146,7 +146,7 @@ def _minimum_norm(columns: double_double.Columns, B: Array) -> LeastSquares:
     rank = int(np.sum(s > _EPS * max(A.shape) * np.max(s, initial=0.0)))
     C = (U[:, :rank].T @ B) / s[:rank, None]
     weights = np.min(columns.scale, initial=1.0) / columns.scale
-    W = HouseholderQR.of(np.asfortranarray(weights[:, None] * Vt[:rank].T))
+    W = HouseholderQR.factorize(np.asfortranarray(weights[:, None] * Vt[:rank].T))
     padded = np.zeros((A.shape[1], B.shape[1]))
     padded[:rank] = solve_triangular(W.R, C, trans="T")
     X = weights[:, None] * W.rotate_back(padded)

@@ -23,7 +23,7 @@ _SHRINKAGE = 0.5
 
 
 @dataclass(frozen=True)
-class Refined:
+class RefinedSolution:
     """A solution and a residual, each the unevaluated sum of a value and its error."""
 
     X: tuple[Array, Array]  # (p, k)
@@ -31,7 +31,9 @@ class Refined:
     n_iter: int
 
 
-def refine(A: double_double.Columns, B: Array, qr: HouseholderQR, X0: Array, R0: Array) -> Refined:
+def refine_solution(
+    A: double_double.ScaledColumns, B: Array, qr: HouseholderQR, X0: Array, R0: Array
+) -> RefinedSolution:
     """Correct X0 and R0 = B - A X0 until the corrections are negligible or stop shrinking.
 
     Parameters
@@ -44,21 +46,21 @@ def refine(A: double_double.Columns, B: Array, qr: HouseholderQR, X0: Array, R0:
     X0, R0 : array (p, k), array (n, k)
         The solution by the factorisation alone, and its residual.
     """
-    state = Refined((X0, np.zeros_like(X0)), (R0, np.zeros_like(R0)), 0)
+    state = RefinedSolution((X0, np.zeros_like(X0)), (R0, np.zeros_like(R0)), 0)
     size = np.inf
     for n_iter in range(1, _MAX_ITERATIONS + 1):
         dX, dR = _correction(A, B, qr, state)
         previous, size = size, _relative_size(dX, state.X[0])
         if size > _SHRINKAGE * min(previous, 1.0):
             break
-        state = Refined(_add(state.X, dX), _add(state.R, dR), n_iter)
+        state = RefinedSolution(_add(state.X, dX), _add(state.R, dR), n_iter)
         if np.all(np.abs(dX) <= _SETTLED * np.abs(state.X[0])):
             break
     return state
 
 
 def _correction(
-    A: double_double.Columns, B: Array, qr: HouseholderQR, state: Refined
+    A: double_double.ScaledColumns, B: Array, qr: HouseholderQR, state: RefinedSolution
 ) -> tuple[Array, Array]:
     """The solution of the augmented system for the residuals of the current state."""
     p = len(state.X[0])

@@ -104,7 +104,7 @@ def _numpy_inverse(L: Array) -> Array:
 
 
 def _solve_lower(L: DeviceArray, B: DeviceArray, *, transposed: bool) -> DeviceArray:
-    if not substitution.pays(L):
+    if not substitution.is_worthwhile(L):
         return backends.solve_lower(L, B, transposed=transposed)
     if B.ndim == 2:
         return substitution.solve_lower_by_blocks(L, B, transposed=transposed)

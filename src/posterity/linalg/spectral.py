@@ -61,7 +61,7 @@ def _decompose_by_reflections(A: Array) -> tuple[Array, Array, Array]:
     """The decomposition of a tall matrix by that of its triangular factor."""
     scaling.column_magnitudes(A)  # refuses what is not finite
     n, p = A.shape
-    qr = HouseholderQR.of(np.array(A, order="F"), overwrite=True)
+    qr = HouseholderQR.factorize(np.array(A, order="F"), overwrite=True)
     U_small, s, Vt = scipy_linalg.svd(qr.R, check_finite=False)
     U_padded = np.zeros((n, p), order="F")
     U_padded[:p] = U_small

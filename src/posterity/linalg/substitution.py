@@ -40,6 +40,6 @@ def solve_lower_by_blocks(
     return X
 
 
-def pays(L: DeviceArray) -> bool:
+def is_worthwhile(L: DeviceArray) -> bool:
     """Whether to solve by blocks: the factor is large, and on a device."""
     return L.shape[0] > 2 * _SIZE and not array_api_compat.is_numpy_array(L)

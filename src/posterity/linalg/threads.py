@@ -22,7 +22,7 @@ _IN_CONTROL = threading.RLock()  # two that restore what they found would undo e
 
 
 @contextlib.contextmanager
-def limited(n_rows: int) -> Iterator[None]:
+def limit_threads(n_rows: int) -> Iterator[None]:
     """A context in which BLAS uses one thread if matrices have fewer than 1,000 rows.
 
     It does nothing for larger ones, nor where BLAS has one thread already. The limit holds for the
@@ -40,7 +40,7 @@ def limited(n_rows: int) -> Iterator[None]:
 
     Examples
     --------
-    >>> with limited(100):
+    >>> with limit_threads(100):
     ...     L = scipy.linalg.cholesky([[4.0, 2.0], [2.0, 5.0]], lower=True)
     >>> L
     array([[2., 0.],
@@ -67,12 +67,12 @@ def _has_threads(blas: Any) -> bool:
     return any((library["num_threads"] or 1) > 1 for library in blas.info())
 
 
-def available() -> int:
+def available_threads() -> int:
     """How many threads BLAS has been given, and so how many this process may keep busy."""
     return max((library["num_threads"] or 1 for library in _blas().info()), default=1)
 
 
-def asked(n_jobs: int | None) -> int:
+def count_threads(n_jobs: int | None) -> int:
     """How many threads of this process ``n_jobs`` asks for.
 
     Other than what ``joblib.effective_n_jobs`` says this does not depend on a backend that a user
@@ -80,7 +80,7 @@ def asked(n_jobs: int | None) -> int:
 
     Examples
     --------
-    >>> asked(2), asked(None)
+    >>> count_threads(2), count_threads(None)
     (2, 1)
     """
     backend, default = joblib.parallel.get_active_backend(require="sharedmem")

@@ -125,6 +125,6 @@ def _append_rows(R: Array, A: Array) -> Array:
         stacked = np.empty((len(factor) + len(block), p), order="F")
         stacked[: len(factor)] = factor
         np.multiply(block, scale, out=stacked[len(factor) :])
-        factor = HouseholderQR.of(stacked, overwrite=True).R
+        factor = HouseholderQR.factorize(stacked, overwrite=True).R
     signs = np.where(np.diagonal(factor) < 0, -1.0, 1.0)
     return signs[:, None] * factor / scale

@@ -1,29 +1,29 @@
 """What regressors and classifiers share: rows and kernels, rows and features."""
 
 from posterity.models.candidate_rows import (
+    CandidatePool,
     CentredColumns,
     GivenRows,
     PartitionRows,
-    Pool,
     make_kernel_design,
 )
 from posterity.models.card import ModelCard
 from posterity.models.column_moments import ColumnMoments
 from posterity.models.dual_model import DualModel
-from posterity.models.feature_model import FeatureModel, given_variance
+from posterity.models.feature_model import FeatureModel, check_variance
 from posterity.models.fitted import FittedAttribute, find_center, is_fitted
-from posterity.models.kernel_frame import Frame
+from posterity.models.kernel_frame import KernelFrame
 from posterity.models.kernel_model import (
     KernelModel,
-    checked_weights,
-    distinct,
+    check_row_weights,
+    drop_repeated_rows,
     is_on_device,
-    joined,
+    join_rows,
 )
 from posterity.models.lazy_answers import (
     ArrayAnswer,
     DistributionAnswer,
-    Question,
+    PartitionQuestion,
     Refusal,
 )
 from posterity.models.lazy_queries import (
@@ -35,7 +35,7 @@ from posterity.models.lazy_queries import (
 from posterity.models.partitioned_training import PartitionedTraining, check_process_source
 from posterity.models.relevance_model import (
     RelevanceModel,
-    arranged,
+    arrange_rows,
     check_algorithm,
     report_choice,
 )
@@ -43,29 +43,30 @@ from posterity.models.search_report import report_kernel_bounds, report_weight_b
 from posterity.models.split_model import (
     ForestModel,
     SplitModel,
-    checked_groups,
-    present,
+    check_groups,
+    drop_weightless_rows,
     refuse_groups,
 )
 from posterity.models.streamed_rows import (
     Source,
     StreamedRows,
+    check_block_weights,
     check_columns,
+    check_targets,
+    find_streamed_source,
     learn_columns,
     read_targets,
     refuse_beside_chunks,
     refuse_learned,
-    sampled,
-    streamed,
-    targets_of,
-    weights_of,
+    sample_rows,
 )
-from posterity.models.training import Training, given_noise, known_noise, make_query_noise
+from posterity.models.training import Training, check_known_noise, check_noise, make_query_noise
 from posterity.models.vector_fit import FoundVectors, VectorFit, shape_outputs
-from posterity.models.weighed_model import WeighedModel
+from posterity.models.weighed_model import WeightedModel
 
 __all__ = [
     "ArrayAnswer",
+    "CandidatePool",
     "CentredColumns",
     "ColumnMoments",
     "DistributionAnswer",
@@ -74,14 +75,13 @@ __all__ = [
     "FittedAttribute",
     "ForestModel",
     "FoundVectors",
-    "Frame",
     "GivenRows",
+    "KernelFrame",
     "KernelModel",
     "ModelCard",
+    "PartitionQuestion",
     "PartitionRows",
     "PartitionedTraining",
-    "Pool",
-    "Question",
     "Refusal",
     "RelevanceModel",
     "Source",
@@ -89,26 +89,29 @@ __all__ = [
     "StreamedRows",
     "Training",
     "VectorFit",
-    "WeighedModel",
+    "WeightedModel",
     "answer_lazily",
-    "arranged",
+    "arrange_rows",
     "check_algorithm",
+    "check_block_weights",
     "check_columns",
+    "check_groups",
+    "check_known_noise",
+    "check_noise",
     "check_process_source",
-    "checked_groups",
-    "checked_weights",
-    "distinct",
+    "check_row_weights",
+    "check_targets",
+    "check_variance",
+    "drop_repeated_rows",
+    "drop_weightless_rows",
     "find_center",
-    "given_noise",
-    "given_variance",
+    "find_streamed_source",
     "is_fitted",
     "is_on_device",
-    "joined",
-    "known_noise",
+    "join_rows",
     "learn_columns",
     "make_kernel_design",
     "make_query_noise",
-    "present",
     "read_targets",
     "refuse_beside_chunks",
     "refuse_groups",
@@ -117,11 +120,8 @@ __all__ = [
     "report_choice",
     "report_kernel_bounds",
     "report_weight_bounds",
-    "sampled",
+    "sample_rows",
     "score_lazily",
     "shape_outputs",
-    "streamed",
-    "targets_of",
     "transform_lazily",
-    "weights_of",
 ]

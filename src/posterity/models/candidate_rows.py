@@ -22,14 +22,14 @@ _HELD_BYTES = 2**29  # of a kernel matrix; a larger one is made anew at every pa
 _DESIGN_VALUES = 1 << 22  # of a larger one that are in memory at a time
 
 
-class Source(Protocol):
+class RowSource(Protocol):
     """Rows, in memory or elsewhere, of which some can be had by their numbers."""
 
     @property
     def n_rows(self) -> int:
         """N, as they were given."""
 
-    def chosen(self, places: Places) -> Training:
+    def take_rows(self, places: Places) -> Training:
         """Those of these rows, in increasing order, that count."""
 
 
@@ -47,15 +47,15 @@ class GivenRows:
         """Number of rows as they were given."""
         return len(self.Y)
 
-    def present(self) -> Training:
+    def select_present(self) -> Training:
         """All that count."""
-        return Training.present(self.rows, self.Y, self.weights, self.known_noise)
+        return Training.from_present_rows(self.rows, self.Y, self.weights, self.known_noise)
 
-    def chosen(self, places: Places) -> Training:
+    def take_rows(self, places: Places) -> Training:
         """Those of these rows that count."""
         known = None if self.known_noise is None else self.known_noise[places]
-        rows = kernels.rows.chosen(self.rows, places)
-        return Training.present(rows, self.Y[places], self.weights[places], known)
+        rows = kernels.rows.select_rows(self.rows, places)
+        return Training.from_present_rows(rows, self.Y[places], self.weights[places], known)
 
 
 @dataclass(frozen=True)
@@ -69,16 +69,16 @@ class PartitionRows:
         """N, by a pass where it is not known."""
         return self.partitions.n_rows
 
-    def chosen(self, places: Places) -> Training:
+    def take_rows(self, places: Places) -> Training:
         """Those of these rows that count."""
-        block = self.partitions.chosen(places)
+        block = self.partitions.take_rows(places)
         assert block.y is not None  # was asked for before
         weights = np.ones(len(block)) if block.sample_weight is None else block.sample_weight
-        return Training.present(block.X, block.y.reshape(len(block), -1), weights, None)
+        return Training.from_present_rows(block.X, block.y.reshape(len(block), -1), weights, None)
 
 
 @dataclass(frozen=True)
-class Pool:
+class CandidatePool:
     """The candidates, and rows on which to learn the kernel that is to be about them."""
 
     centres: Any  # (M, D), or M objects
@@ -86,24 +86,30 @@ class Pool:
     sample: Training | None  # None: nothing is to be learned
 
     @classmethod
-    def of(cls, candidates: Any, source: Source, rng: np.random.Generator, *, learns: bool) -> Pool:
+    def draw(
+        cls, candidates: Any, source: RowSource, rng: np.random.Generator, *, learns: bool
+    ) -> CandidatePool:
         """Rows as given, or so many drawn at random, and a sample of rows where that is needed.
 
         Both come in one reading. The draws depend on the number of rows alone, so that they are
         the same wherever the rows are.
         """
-        drawn = _drawn(source.n_rows, candidates, rng) if is_count(candidates) else _none()
-        sampled = _drawn(source.n_rows, MANY_ROWS, rng) if learns else _none()
+        drawn = (
+            _draw_numbers(source.n_rows, candidates, rng) if is_count(candidates) else _no_rows()
+        )
+        sampled = _draw_numbers(source.n_rows, MANY_ROWS, rng) if learns else _no_rows()
         places = np.union1d(drawn, sampled)
-        found = source.chosen(places) if len(places) else None
-        sample = _among(found, places, sampled) if learns else None
+        found = source.take_rows(places) if len(places) else None
+        sample = _find_positions(found, places, sampled) if learns else None
         if not is_count(candidates):
-            return cls._distinct(candidates, np.arange(kernels.rows.count(candidates)), sample)
-        centres = _among(found, places, drawn)
-        return cls._distinct(centres.rows, drawn[centres.numbers], sample)
+            return cls._drop_equal(
+                candidates, np.arange(kernels.rows.count_rows(candidates)), sample
+            )
+        centres = _find_positions(found, places, drawn)
+        return cls._drop_equal(centres.rows, drawn[centres.numbers], sample)
 
     @classmethod
-    def _distinct(cls, centres: Any, numbers: Places, sample: Training | None) -> Pool:
+    def _drop_equal(cls, centres: Any, numbers: Places, sample: Training | None) -> CandidatePool:
         """Keep the first of equal candidates; objects are never equal."""
         if not isinstance(centres, np.ndarray):
             return cls(centres, numbers, sample)
@@ -121,8 +127,8 @@ class CentredColumns:
 
     def __call__(self, rows: Any) -> Array:
         """(n, M), of finite numbers."""
-        if not kernels.rows.count(self.centres):
-            return np.empty((kernels.rows.count(rows), 0))
+        if not kernels.rows.count_rows(self.centres):
+            return np.empty((kernels.rows.count_rows(rows), 0))
         both = (rows, self.centres)
         placed = both if self.device is None else (arrays.to_device(x, self.device) for x in both)
         K = np.asarray(arrays.to_numpy(self.kernel(*placed)), dtype=np.float64)
@@ -137,7 +143,7 @@ class CentredColumns:
 def make_kernel_design(kernel: kernels.Kernel, centres: Any, rows: Any) -> designs.Design:
     """The columns about the centres: held where they fit, and made at every pass otherwise."""
     columns = CentredColumns(kernel, centres)
-    M = kernels.rows.count(centres)
+    M = kernels.rows.count_rows(centres)
     if not isinstance(rows, np.ndarray) or 8 * len(rows) * M <= _HELD_BYTES:
         return designs.Dense(columns(rows))
     chunks = designs.Chunks.from_arrays(rows, rows=max(1, _DESIGN_VALUES // M))
@@ -160,18 +166,18 @@ def check_candidates(candidates: Any) -> None:
         )
 
 
-def _none() -> Places:
+def _no_rows() -> Places:
     return np.empty(0, dtype=np.intp)
 
 
-def _drawn(n_rows: int, n: int, rng: np.random.Generator) -> Places:
+def _draw_numbers(n_rows: int, n: int, rng: np.random.Generator) -> Places:
     """Draw n rows, or all, in increasing order."""
     if n >= n_rows:
         return np.arange(n_rows)
     return np.sort(rng.choice(n_rows, n, replace=False))
 
 
-def _among(found: Training | None, places: Places, wanted: Places) -> Training:
+def _find_positions(found: Training | None, places: Places, wanted: Places) -> Training:
     """Those of the rows found at places that are wanted, numbered by their place in that."""
     assert found is not None
     own = places[found.numbers]
@@ -182,7 +188,7 @@ def _among(found: Training | None, places: Places, wanted: Places) -> Training:
         )
     known = found.known_noise
     return Training(
-        kernels.rows.chosen(found.rows, kept),
+        kernels.rows.select_rows(found.rows, kept),
         found.Y[kept],
         found.weights[kept],
         None if known is None else known[kept],

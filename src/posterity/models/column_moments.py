@@ -17,7 +17,7 @@ class ColumnMoments:
     --------
     >>> import numpy as np
     >>> Y = np.array([[1.0], [2.0], [6.0]])
-    >>> parts = [ColumnMoments.of(y, np.ones(len(y))) for y in (Y[:1], Y[1:])]
+    >>> parts = [ColumnMoments.from_rows(y, np.ones(len(y))) for y in (Y[:1], Y[1:])]
     >>> both = parts[0].merge(parts[1])
     >>> both.mean, both.variance.round(3), both.high
     (array([3.]), array([4.667]), array([6.]))
@@ -30,14 +30,14 @@ class ColumnMoments:
     high: Array  # (K,)
 
     @classmethod
-    def of(cls, Y: Array, weights: Array) -> ColumnMoments:
+    def from_rows(cls, Y: Array, weights: Array) -> ColumnMoments:
         """Compute the moments of rows in memory, each of positive weight."""
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):  # the range will tell
             mean = np.average(Y, axis=0, weights=weights)
             variance = np.average((Y - mean) ** 2, axis=0, weights=weights)
         return cls(float(np.sum(weights)), mean, variance, Y.min(axis=0), Y.max(axis=0))
 
-    def column(self, k: int) -> ColumnMoments:
+    def select_column(self, k: int) -> ColumnMoments:
         """Return the moments of one column."""
         one = slice(k, k + 1)
         parts = (a[one] for a in (self.mean, self.variance, self.low, self.high))

@@ -10,10 +10,10 @@ import numpy as np
 from posterity import designs, kernels, likelihoods, validation
 from posterity import features as feature_spaces
 from posterity.arrays import Array
-from posterity.models.weighed_model import WeighedModel
+from posterity.models.weighed_model import WeightedModel
 
 
-class DualModel(WeighedModel):
+class DualModel(WeightedModel):
     """An estimator that is linear in the kernel between queries and training rows."""
 
     kernel: Any
@@ -31,7 +31,7 @@ class DualModel(WeighedModel):
     ) -> None:
         """The last step of the features: the kernel acts on them where they have ended."""
         super()._move_units(X, y, sample_weight, likelihood)
-        Z = self._features_of(X)
+        Z = self._transform_features(X)
         self.kernel_columns_ = feature_spaces.KernelColumns(self._kernel(Z, sample_weight)).fit(Z)
         self.row_weights_ = np.ones(len(X)) if sample_weight is None else sample_weight
 
@@ -40,7 +40,7 @@ class DualModel(WeighedModel):
         if not (self.standardize and isinstance(self.kernel, str) and self.kernel == "linear"):
             return self.kernel
         validation.check_powers(Z)
-        columns = designs.Standardized.of(
+        columns = designs.Standardized.from_design(
             designs.Dense(Z), sample_weight, offset=self.fit_intercept
         )
         factors = columns.scale**-2.0
@@ -52,7 +52,7 @@ class DualModel(WeighedModel):
         factor = np.asarray(kernel.variance) if isinstance(kernel, kernels.Linear) else 1.0
         return dual_coef @ self.kernel_columns_.X_train_ * factor
 
-    def _kernel_of(self, Z: Array) -> Array:
+    def _evaluate_kernel(self, Z: Array) -> Array:
         """Between rows and training rows, (n, N)."""
         return np.asarray(self.kernel_columns_.transform(Z), dtype=np.float64)
 
@@ -62,15 +62,15 @@ class DualModel(WeighedModel):
         A row that counts n times has n dual weights on one column, which is one weight of n times
         the prior variance: the column is scaled by the root of n.
         """
-        K, w = self._kernel_of(Z), self.row_weights_
+        K, w = self._evaluate_kernel(Z), self.row_weights_
         about = (K @ w / w.sum())[:, None] if self.fit_intercept else 0.0  # [J 43]
         return (K - about) * np.sqrt(w)
 
-    def _sums(self, weights: Sequence[int | str] | None) -> tuple[Array, Array]:
+    def _weight_combinations(self, weights: Sequence[int | str] | None) -> tuple[Array, Array]:
         if not isinstance(self.kernel, str):
             raise TypeError("Only with kernel='linear' do columns have weights.")
-        return super()._sums(weights)
+        return super()._weight_combinations(weights)
 
-    def _in_design(self, A: Array, b: Array) -> tuple[Array, Array]:
+    def _to_design_weights(self, A: Array, b: Array) -> tuple[Array, Array]:
         """Weights of columns are sums of those of rows, as the function at a row is."""
         return self._design_of(A), b

@@ -37,7 +37,7 @@ class FeatureModel(BaseEstimator):
         likelihood: likelihoods.Likelihood | likelihoods.Coupled,
     ) -> None:
         """Let units that are learned find their best places, together with their weights."""
-        if not isinstance(self.features_, feature_spaces.Learned):
+        if not isinstance(self.features_, feature_spaces.LearnedFeatures):
             return
         if y.ndim != 1:
             raise ValueError("Features are learned for one target: fit one model for each.")
@@ -45,17 +45,17 @@ class FeatureModel(BaseEstimator):
         found = fit_learned_features(
             self.features_,
             *rows.merge_equal_rows(X, y, counts),
-            likelihood.tuned(y, counts)[0],
+            likelihood.search_start(y, counts)[0],
             rng=arrays.generator(self.features_.random_state),
         )
         self.features_ = found.units
 
-    def _features_of(self, X: Array) -> Array:
+    def _transform_features(self, X: Array) -> Array:
         if self.features_ is None:
             return X
         return np.asarray(self.features_.transform(X), dtype=np.float64)
 
 
-def given_variance(value: float | None, name: str) -> float | None:
+def check_variance(value: float | None, name: str) -> float | None:
     """A variance that is positive, or None where it is to be learned."""
     return None if value is None else validation.check_positive(value, name)

@@ -12,7 +12,7 @@ from posterity.arrays import Array, DeviceArray, namespace
 
 
 @dataclass(frozen=True)
-class Frame:
+class KernelFrame:
     """Rows in the units in which a kernel is learned, and that kernel."""
 
     rows: Any
@@ -20,18 +20,18 @@ class Frame:
     spread: Array | None  # (D,), the units; None: those of the rows as they were given
 
     @classmethod
-    def for_kernel(cls, given: kernels.Kernel | None, rows: Any, weights: Array) -> Frame:
+    def for_kernel(cls, given: kernels.Kernel | None, rows: Any, weights: Array) -> KernelFrame:
         """The units of a kernel that was given; else RBF() in columns of unit variance."""
         if given is not None:
             return cls(rows, given, None)
-        spread = spreads(rows, weights)
+        spread = compute_column_spreads(rows, weights)
         return cls(rows / arrays.like(rows, spread), kernels.RBF(), spread)
 
-    def of(self, rows: Any) -> Any:
+    def transform_rows(self, rows: Any) -> Any:
         """Other rows in these units."""
         return rows if self.spread is None else rows / arrays.like(rows, self.spread)
 
-    def in_given_units(self, kernel: kernels.Kernel) -> kernels.Kernel:
+    def restore_kernel_units(self, kernel: kernels.Kernel) -> kernels.Kernel:
         """The kernel that makes of the rows as given what this one makes of them here."""
         if self.spread is None:
             return kernel
@@ -40,7 +40,7 @@ class Frame:
         return kernels.RBF(tuple(float(width * s) for s in self.spread))
 
 
-def spreads(rows: DeviceArray, weights: Array) -> Array:
+def compute_column_spreads(rows: DeviceArray, weights: Array) -> Array:
     """The weighted standard deviation of each column; one where a column is constant."""
     xp, share = namespace(rows), arrays.like(rows, weights / np.sum(weights))
     about = rows - rows[0, :]  # exactly zero in a column that is constant

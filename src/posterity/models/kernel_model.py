@@ -40,7 +40,7 @@ class KernelModel(BaseEstimator):
         nested = {f"{name}__{rest}" for name, changes in inner.items() for rest in changes}
         super().set_params(**{key: value for key, value in params.items() if key not in nested})
         for name, changes in inner.items():
-            kernel = self._kernel_given() if name == "kernel" else getattr(self, name)
+            kernel = self._get_kernel() if name == "kernel" else getattr(self, name)
             setattr(self, name, kernel.with_params(**changes))
         return self
 
@@ -48,7 +48,7 @@ class KernelModel(BaseEstimator):
         """What ``kernel=None`` stands for."""
         return kernels.RBF()
 
-    def _kernel_given(self) -> kernels.Kernel:
+    def _get_kernel(self) -> kernels.Kernel:
         """The kernel as a value; a function of two blocks of rows is made one."""
         if self.kernel is None:
             return self._default_kernel()
@@ -61,9 +61,9 @@ class KernelModel(BaseEstimator):
             "blocks of rows, or None."
         )
 
-    def _bound_kernel(self) -> kernels.Kernel:
+    def _bind_kernel(self) -> kernels.Kernel:
         """The kernel with the names of columns, once these are known, turned into positions."""
-        return self._kernel_given().bind(getattr(self, "feature_names_in_", None))
+        return self._get_kernel().bind_columns(getattr(self, "feature_names_in_", None))
 
     def _check_rows(
         self, X: Any, *, reset: bool = False, min_rows: int = 1, beside: Any = None
@@ -74,10 +74,10 @@ class KernelModel(BaseEstimator):
             return list(X)
         if not is_on_device(X):
             rows = validation.check_X(self, X, reset=reset, min_rows=min_rows)
-            return self._placed(rows) if beside is None else arrays.like(beside, rows)
+            return self._place_rows(rows) if beside is None else arrays.like(beside, rows)
         if reset:
             self.n_features_in_ = int(X.shape[-1])
-        return _checked_on_device(X, self.n_features_in_)
+        return _check_device_rows(X, self.n_features_in_)
 
     @property
     def _input_names(self) -> Sequence[Any]:
@@ -86,28 +86,28 @@ class KernelModel(BaseEstimator):
 
     @property
     def _takes_objects(self) -> bool:
-        return not self._kernel_given().takes_vectors
+        return not self._get_kernel().takes_vectors
 
-    def _placed(self, rows: Array) -> DeviceArray:
+    def _place_rows(self, rows: Array) -> DeviceArray:
         return rows if self.device is None else arrays.to_device(rows, self.device)
 
-    def _returned(self, values: DeviceArray, asked_with: Any) -> Any:
+    def _return_to_device(self, values: DeviceArray, asked_with: Any) -> Any:
         """Results on the host, or on the device where the question was asked from one."""
         on_device = not self._takes_objects and is_on_device(asked_with)
         return values if on_device else arrays.to_numpy(values)
 
 
-def joined(first: Any, second: Any) -> Any:
+def join_rows(first: Any, second: Any) -> Any:
     """The rows of both, one after the other."""
     return first + second if isinstance(first, list) else namespace(first).concat([first, second])
 
 
-def distinct(rows: Any) -> Any:
+def drop_repeated_rows(rows: Any) -> Any:
     """The rows without repetitions, by which a start from the data counts none twice."""
     return rows[RowGroups.of_equal(rows).first] if isinstance(rows, np.ndarray) else rows
 
 
-def checked_weights(sample_weight: ArrayLike | None, n: int) -> Array:
+def check_row_weights(sample_weight: ArrayLike | None, n: int) -> Array:
     """One weight a row."""
     weights = validation.check_repetitions(sample_weight, n)
     return np.ones(n) if weights is None else weights
@@ -120,7 +120,7 @@ def is_on_device(X: Any) -> bool:
     return bool(array_api_compat.is_array_api_obj(X))
 
 
-def _checked_on_device(X: DeviceArray, columns: int) -> DeviceArray:
+def _check_device_rows(X: DeviceArray, columns: int) -> DeviceArray:
     """Doubles, finite, as many columns as expected; nothing leaves the device."""
     xp = namespace(X)
     if X.ndim != 2 or X.shape[1] != columns:

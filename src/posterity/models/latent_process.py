@@ -145,7 +145,7 @@ class LatentProcess:
         if self.learning_rows is not None:
             validation.check_count(self.learning_rows, "learning_rows")
         if self.inducing_points is not None:
-            validation.check_count(_count(self.inducing_points), "inducing_points")
+            validation.check_count(_count_points(self.inducing_points), "inducing_points")
         self._check_inference()
 
     def learn(
@@ -188,24 +188,24 @@ class LatentProcess:
     def _arrange_rows(self, training: Training) -> Training:
         """Rows repeated by weight for expectation propagation; else equal rows made one."""
         if self.inference == "propagation":
-            return training.repeated()
-        return training if self.kernel.tells_rows_apart else training.merged()
+            return training.repeat_rows()
+        return training if self.kernel.tells_rows_apart else training.merge_equal_rows()
 
     def _pose(self, training: Training) -> LatentProblem[Any]:
         """What is searched, from where, and between what."""
         y, weights = training.Y[:, 0], training.weights
-        likelihood, own_bounds = self.likelihood.tuned(y, weights)
-        typical = likelihood.null(y, weights)[1]
+        likelihood, own_bounds = self.likelihood.search_start(y, weights)
+        typical = likelihood.fit_constant(y, weights)[1]
         kernel = self.kernel if self.earlier is None else self.earlier.kernel
-        started, bounds = kernel.tuned(
-            kernel_model.distinct(training.rows), variance=float(np.mean(typical))
+        started, bounds = kernel.search_start(
+            kernel_model.drop_repeated_rows(training.rows), variance=float(np.mean(typical))
         )
-        targets = LatentTargets.of(y, weights, likelihood, offset=self.offset)
+        targets = LatentTargets.with_offset_prior(y, weights, likelihood, offset=self.offset)
         if self.earlier is not None:
             theta = np.clip(self.earlier.likelihood.theta, own_bounds[:, 0], own_bounds[:, 1])
-            likelihood = likelihood.at(theta)
+            likelihood = likelihood.with_parameters(theta)
         return LatentProblem(
-            training.rows, targets, started, bounds, likelihood, own_bounds, self._engines[0]
+            training.rows, targets, started, bounds, likelihood, own_bounds, self._choose_engines[0]
         )
 
     def _condition(
@@ -220,12 +220,12 @@ class LatentProcess:
             return ProjectedPosterior.condition(
                 kernel, likelihood, rows, targets, points, approximation=self._projection
             )
-        posterior = self._engines[1]
+        posterior = self._choose_engines[1]
         if self.inference == "auto" and self._is_of_classes:
             if isinstance(likelihood, likelihoods.Coupled):
                 posterior = VariationalPosterior if _is_affordable(targets) else posterior
             elif _is_repeatable(training):
-                single = training.repeated()
+                single = training.repeat_rows()
                 targets = replace(targets, y=single.Y[:, 0], weights=single.weights)
                 posterior, rows = PropagationPosterior, single.rows
         return posterior.condition(kernel, likelihood, rows, targets)
@@ -247,7 +247,7 @@ class LatentProcess:
         return "nearest" if getattr(self.likelihood, "averaging", "none") != "none" else None
 
     @property
-    def _engines(self) -> tuple[Any, Any]:
+    def _choose_engines(self) -> tuple[Any, Any]:
         """The evidence that is searched, and the posterior it belongs to."""
         if isinstance(self.likelihood, likelihoods.Coupled):
             nearest = self.inference == "variational"
@@ -268,8 +268,12 @@ class LatentProcess:
         if self.learning_rows is not None:
             n = self.learning_rows
         elif self.inducing_points is not None:
-            n = max(_LEARNING_ROWS, _count(self.inducing_points))
-        return problem if n >= problem.n_rows else problem.among(np.sort(problem.order(rng)[:n]))
+            n = max(_LEARNING_ROWS, _count_points(self.inducing_points))
+        return (
+            problem
+            if n >= problem.n_rows
+            else problem.select_rows(np.sort(problem.draw_order(rng)[:n]))
+        )
 
     def _check_inference(self) -> None:
         """Refuse approximations that this likelihood does not have."""
@@ -348,8 +352,8 @@ def _is_repeatable(training: Training) -> bool:
     return training.is_whole and float(np.sum(training.weights)) <= few
 
 
-def _count(points: Any) -> int:
-    return int(points) if isinstance(points, numbers.Integral) else kernels.rows.count(points)
+def _count_points(points: Any) -> int:
+    return int(points) if isinstance(points, numbers.Integral) else kernels.rows.count_rows(points)
 
 
 def check_host(rows: Any) -> None:

@@ -23,7 +23,7 @@ Shape: TypeAlias = Callable[[Any], tuple[int, ...]]  # of what a model says of o
 
 
 @dataclass(frozen=True)
-class Question:
+class PartitionQuestion:
     """A method of a fitted model, and what it was given beside the rows."""
 
     model: Any
@@ -34,15 +34,15 @@ class Question:
     def __post_init__(self) -> None:
         check_is_fitted(self.model)
 
-    def ask(self, empty: Any) -> tuple[dask_rows.Cut, tuple[Any, ...]]:
+    def ask_partitions(self, empty: Any) -> tuple[dask_rows.DelayedPartitions, tuple[Any, ...]]:
         """The partitions, and for each a delayed answer; ``empty`` of one without rows."""
-        cut = dask_rows.Cut.of(self.X)
-        by_row = [name for name, value in self.given.items() if dask_rows.goes_by_row(value)]
-        columns = [cut.alike(self.given[name], name) for name in by_row]
+        cut = dask_rows.DelayedPartitions.from_collection(self.X)
+        by_row = [name for name, value in self.given.items() if dask_rows.is_per_row(value)]
+        columns = [cut.match_partitions(self.given[name], name) for name in by_row]
         constant = {name: value for name, value in self.given.items() if name not in by_row}
         # A copy: a later fit of the same object shall not change what was asked before.
-        call = _Call(copy.copy(self.model), self.method, constant, tuple(by_row), empty)
-        return cut, dask_rows.each(call, cut.pieces, *columns)
+        call = _PartitionCall(copy.copy(self.model), self.method, constant, tuple(by_row), empty)
+        return cut, dask_rows.map_partitions(call, cut.pieces, *columns)
 
 
 @dataclass(frozen=True)
@@ -51,20 +51,22 @@ class ArrayAnswer:
 
     shape: Shape
     dtype: Callable[[Any], DTypeLike] = lambda model: np.float64
-    count: Callable[[Question], int] = lambda question: 1
-    check: Callable[[Question], None] = lambda question: None
+    count: Callable[[PartitionQuestion], int] = lambda question: 1
+    check: Callable[[PartitionQuestion], None] = lambda question: None
 
-    def lazily(self, question: Question) -> Any:
+    def answer_lazily(self, question: PartitionQuestion) -> Any:
         """A Dask array, or as many as there are answers."""
         self.check(question)
         shape, dtype = self.shape(question.model), self.dtype(question.model)
         count = self.count(question)
         nothing = np.empty((0, *shape), dtype=dtype)
-        cut, pieces = question.ask(nothing if count == 1 else (nothing,) * count)
+        cut, pieces = question.ask_partitions(nothing if count == 1 else (nothing,) * count)
         if count == 1:
-            return dask_rows.stacked(pieces, cut.lengths, shape, dtype)
+            return dask_rows.stack_partitions(pieces, cut.lengths, shape, dtype)
         return tuple(
-            dask_rows.stacked(dask_rows.each(_Item(i), pieces), cut.lengths, shape, dtype)
+            dask_rows.stack_partitions(
+                dask_rows.map_partitions(_AnswerItem(i), pieces), cut.lengths, shape, dtype
+            )
             for i in range(count)
         )
 
@@ -75,13 +77,13 @@ class DistributionAnswer:
 
     shape: Shape
     n_classes: Callable[[Any], int] | None = None
-    check: Callable[[Question], None] = lambda question: None
+    check: Callable[[PartitionQuestion], None] = lambda question: None
 
-    def lazily(self, question: Question) -> distributions.Partitioned:
+    def answer_lazily(self, question: PartitionQuestion) -> distributions.Partitioned:
         """A distribution for each partition."""
         self.check(question)
         shape = self.shape(question.model)
-        cut, pieces = question.ask(None)
+        cut, pieces = question.ask_partitions(None)
         n_classes = None if self.n_classes is None else self.n_classes(question.model)
         return distributions.Partitioned(tuple(pieces), cut.lengths, shape, n_classes)
 
@@ -92,7 +94,7 @@ class Refusal:
 
     reason: str = "answers of rows that are in memory together"
 
-    def lazily(self, question: Question) -> Any:
+    def answer_lazily(self, question: PartitionQuestion) -> Any:
         """An error that says what to do."""
         name = f"{type(question.model).__name__}.{question.method}"
         raise TypeError(
@@ -105,7 +107,7 @@ Lazy: TypeAlias = ArrayAnswer | DistributionAnswer | Refusal
 
 
 @dataclass(frozen=True)
-class _Call:
+class _PartitionCall:
     """What every partition needs of a question."""
 
     model: Any
@@ -125,11 +127,15 @@ class _Call:
             raise kind(f"In partition {number} of X: {error}") from error
         if isinstance(answer, distributions.Distribution):
             return answer
-        return tuple(map(_plain, answer)) if isinstance(answer, tuple) else _plain(answer)
+        return (
+            tuple(map(_to_plain_array, answer))
+            if isinstance(answer, tuple)
+            else _to_plain_array(answer)
+        )
 
 
 @dataclass(frozen=True)
-class _Item:
+class _AnswerItem:
     """One of several answers of a partition."""
 
     place: int
@@ -138,6 +144,6 @@ class _Item:
         return answers[self.place]
 
 
-def _plain(answer: Any) -> Any:
+def _to_plain_array(answer: Any) -> Any:
     """An array in memory, whatever form the model was told to answer in."""
     return np.asarray(arrays.to_numpy(answer))

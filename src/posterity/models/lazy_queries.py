@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from posterity import arrays
 from posterity.models import lazy_scores
-from posterity.models.lazy_answers import Lazy, Question, Refusal
+from posterity.models.lazy_answers import Lazy, PartitionQuestion, Refusal
 
 MARK = "__answers_of_partitions__"
 C = TypeVar("C", bound=type)
@@ -33,7 +33,7 @@ def answer_lazily(answer: Lazy) -> Callable[[Callable[..., Any]], Any]:
                 return method(self, X, *args, **kwargs)
             given = parameters.bind(self, X, *args, **kwargs).arguments
             beside = {name: given[name] for name in list(given)[2:]}
-            return answer.lazily(Question(self, method.__name__, X, beside))
+            return answer.answer_lazily(PartitionQuestion(self, method.__name__, X, beside))
 
         return _mark(ask)
 
@@ -66,7 +66,7 @@ def score_lazily(method: Callable[..., Any]) -> Any:
     def score(self: Any, X: Any, *args: Any, **kwargs: Any) -> Any:
         if not arrays.is_collection(X):
             return method(self, X, *args, **kwargs)
-        return lazy_scores.score(self, X, *args, **kwargs)
+        return lazy_scores.score_partitions(self, X, *args, **kwargs)
 
     return _mark(score)
 

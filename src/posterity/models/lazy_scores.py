@@ -21,15 +21,19 @@ from posterity.distributions import dask_rows
 Terms: TypeAlias = Any  # what a score is made of: a Mean or a Spread
 
 
-def score(model: Any, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+def score_partitions(model: Any, X: Any, y: Any = None, sample_weight: Any = None) -> float:
     """What ``model.score`` is of all rows together: R^2, accuracy, or mean log density."""
     check_is_fitted(model)
-    terms, cut = _terms_of(model), dask_rows.Cut.of(X)
+    terms, cut = _choose_terms(model), dask_rows.DelayedPartitions.from_collection(X)
     none = (None,) * len(cut.pieces)
-    targets = none if terms is _densities else cut.alike(y, "y")
-    weights = none if sample_weight is None else cut.alike(sample_weight, "sample_weight")
+    targets = none if terms is _sum_log_densities else cut.match_partitions(y, "y")
+    weights = (
+        none if sample_weight is None else cut.match_partitions(sample_weight, "sample_weight")
+    )
     pieces = [list(parts) for parts in zip(cut.pieces, targets, weights, strict=True)]
-    total = dask_graph.merged(pieces, _Work(model, terms), _merged, description="Scoring rows")
+    total = dask_graph.map_and_merge(
+        pieces, _ScoreWork(model, terms), _merge_terms, description="Scoring rows"
+    )
     if total is None:
         raise ValueError(
             "No row of the partitions has a positive weight, so a score cannot be computed."
@@ -38,14 +42,14 @@ def score(model: Any, X: Any, y: Any = None, sample_weight: Any = None) -> float
 
 
 @dataclass(frozen=True)
-class Mean:
+class MeanTerm:
     """A weighted mean of what each row adds."""
 
     weight: float
     total: float
 
-    def __add__(self, other: Mean) -> Mean:
-        return Mean(self.weight + other.weight, self.total + other.total)
+    def __add__(self, other: MeanTerm) -> MeanTerm:
+        return MeanTerm(self.weight + other.weight, self.total + other.total)
 
     def value(self) -> float:
         """Over all rows."""
@@ -53,7 +57,7 @@ class Mean:
 
 
 @dataclass(frozen=True)
-class Spread:
+class SpreadTerm:
     """How far targets are from their mean, and from what was predicted."""
 
     n_rows: int
@@ -62,10 +66,10 @@ class Spread:
     about_mean: Array  # (K,)  weighted sums of squares
     errors: Array  # (K,)
 
-    def __add__(self, other: Spread) -> Spread:
+    def __add__(self, other: SpreadTerm) -> SpreadTerm:
         W = self.weight + other.weight
         apart = other.mean - self.mean
-        return Spread(
+        return SpreadTerm(
             self.n_rows + other.n_rows,
             W,
             self.mean + apart * (other.weight / W),
@@ -86,14 +90,14 @@ class Spread:
         return float(np.mean(1.0 - np.where(some, share, self.errors > 0.0)))
 
 
-def _terms_of(model: Any) -> Callable[..., Terms]:
+def _choose_terms(model: Any) -> Callable[..., Terms]:
     if is_classifier(model):
-        return _hits
-    return _spread if is_regressor(model) else _densities
+        return _count_hits
+    return _sum_squares if is_regressor(model) else _sum_log_densities
 
 
 @dataclass(frozen=True)
-class _Work:
+class _ScoreWork:
     """What a partition adds to a score; None where it has no rows that count."""
 
     model: Any
@@ -111,23 +115,23 @@ class _Work:
             raise ValueError(f"In partition {number} of X: {error}") from error
 
 
-def _hits(model: Any, rows: Any, y: Any, w: Array) -> Mean:
+def _count_hits(model: Any, rows: Any, y: Any, w: Array) -> MeanTerm:
     right = accuracy_score(y, model.predict(rows), sample_weight=w, normalize=False)
-    return Mean(float(w.sum()), float(right))
+    return MeanTerm(float(w.sum()), float(right))
 
 
-def _densities(model: Any, rows: Any, y: Any, w: Array) -> Mean:
-    return Mean(float(w.sum()), float(w @ model.score_samples(rows)))
+def _sum_log_densities(model: Any, rows: Any, y: Any, w: Array) -> MeanTerm:
+    return MeanTerm(float(w.sum()), float(w @ model.score_samples(rows)))
 
 
-def _spread(model: Any, rows: Any, y: Any, w: Array) -> Spread:
+def _sum_squares(model: Any, rows: Any, y: Any, w: Array) -> SpreadTerm:
     predicted = np.asarray(model.predict(rows))
     Y, P = (np.asarray(a, dtype=np.float64).reshape(len(w), -1) for a in (y, predicted))
     mean = np.average(Y, axis=0, weights=w)
-    return Spread(len(w), float(w.sum()), mean, w @ (Y - mean) ** 2, w @ (Y - P) ** 2)
+    return SpreadTerm(len(w), float(w.sum()), mean, w @ (Y - mean) ** 2, w @ (Y - P) ** 2)
 
 
-def _merged(a: Terms | None, b: Terms | None) -> Terms | None:
+def _merge_terms(a: Terms | None, b: Terms | None) -> Terms | None:
     if a is None or b is None:
         return b if a is None else a
     return a + b

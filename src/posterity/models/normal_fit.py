@@ -119,10 +119,10 @@ class NormalFit:
             )
         if self.training.known_noise is not None:
             raise ValueError("Rows of known noise were fitted; fit all rows again to add others.")
-        training = self.training.followed_by(rows, Y)
-        observed = training.observed(self.targets.center, self.targets.scale)
+        training = self.training.append_rows(rows, Y)
+        observed = training.standardise_targets(self.targets.center, self.targets.scale)
         if isinstance(self.posterior, SeparateOutputs):
-            outputs = (observed.output(k) for k in range(len(self.posterior.parts)))
+            outputs = (observed.select_output(k) for k in range(len(self.posterior.parts)))
             parts = map(_extend, self.posterior.parts, self.learned_noise, outputs)
             posterior: Any = SeparateOutputs(tuple(parts))
         else:
@@ -226,4 +226,4 @@ def _extend(posterior: Any, noise: float, observed: HeldRows) -> Any:
         return condition_process(posterior.kernel, noise, observed, posterior.Z)
     if noise == 0.0:
         return condition_process(posterior.kernel, noise, observed, None)
-    return posterior.extended(observed.X, observed.observations)
+    return posterior.condition_further(observed.X, observed.observations)

@@ -25,7 +25,7 @@ from posterity.models.column_moments import ColumnMoments
 from posterity.models.normal_fit import JITTER, NormalFit, TargetScale, condition_process
 from posterity.models.partitioned_training import Rows
 from posterity.models.search_report import SearchReport
-from posterity.models.training import Training, given_noise
+from posterity.models.training import Training, check_noise
 
 INFERENCES = ("auto", "exact", "laplace", "propagation", "variational")
 _SHOWN_ROWS = 20_000  # of more, a sample shows a search through points where they lie
@@ -89,7 +89,7 @@ class NormalProcess:
         if len(outputs) == 1 or self.shared_kernel or not self._has_parameters(training):
             fits = [self._learn_output(training, shown, targets, targets.variance, None)]
         else:
-            variances = [self._scale_targets(moments.column(k)).variance for k in outputs]
+            variances = [self._scale_targets(moments.select_column(k)).variance for k in outputs]
             fits = [
                 self._learn_output(training, shown, targets, v, k) for k, v in enumerate(variances)
             ]
@@ -120,7 +120,7 @@ class NormalProcess:
         rng = arrays.generator(self.random_state)
         observed, seen = self._observe(training, targets), self._observe(shown, targets)
         if output is not None:
-            observed, seen = observed.output(output), seen.output(output)
+            observed, seen = observed.select_output(output), seen.select_output(output)
         # The density of copies grows without bound as the noise falls, whatever the function.
         held = training if isinstance(training, Training) else shown
         told = observed if held.has_replicates else observed.without_repeats()
@@ -136,7 +136,7 @@ class NormalProcess:
                 points = validation.check_count(points, "inducing_points")
             max_iter = self.max_iter or 100
             learned = maximise_inducing_bound(problem, points, told, max_iter=max_iter, **given)
-        kernel, noise = problem.total(learned.kernel), learned.noise_variance
+        kernel, noise = problem.add_mean_prior(learned.kernel), learned.noise_variance
         if problem.noise_bounds is not None:
             noise += jitter_variance(kernel, shown.rows, problem.jitter)
         posterior = condition_process(kernel, noise, observed, getattr(learned, "Z", None))
@@ -147,13 +147,15 @@ class NormalProcess:
     ) -> ProcessProblem:
         """What is searched for targets of variance v, from where, and between what."""
         kernel = self.kernel if self.earlier is None else _one_of(self.earlier.kernel, output)
-        started, bounds = kernel.tuned(kernel_model.distinct(training.rows), variance=v)
+        started, bounds = kernel.search_start(
+            kernel_model.drop_repeated_rows(training.rows), variance=v
+        )
         low, high = (v * factor for factor in _NOISE_RANGE)
         noise, limits = _NOISE_START * v, (low, high)  # type: float, tuple[float, float] | None
         if training.known_noise is not None:
             noise, limits = 1.0, None
         elif self.noise_variance is not None:
-            noise, limits = given_noise(self.noise_variance), None
+            noise, limits = check_noise(self.noise_variance), None
         elif self.earlier is not None:
             noise = float(np.clip(_one_of(self.earlier.learned_noise, output), low, high))
         return ProcessProblem(
@@ -183,7 +185,7 @@ class NormalProcess:
         if self.inducing_points is None and isinstance(training, Training):
             return training
         rng = arrays.generator(self.random_state)
-        return training.sampled(count_shown_rows(self.inducing_points), rng)
+        return training.sample_rows(count_shown_rows(self.inducing_points), rng)
 
     def _merge_equal_rows(self, training: Rows) -> Rows:
         """Equal rows made one where the kernel cannot tell them apart."""
@@ -199,7 +201,9 @@ class NormalProcess:
                 )
         if self.kernel.tells_rows_apart:
             return training
-        return training.interpolated() if interpolates else training.merged()
+        return (
+            training.require_one_target_per_input() if interpolates else training.merge_equal_rows()
+        )
 
     def _observe(self, training: Rows, targets: TargetScale) -> Any:
         """The rows as inference sees them."""
@@ -208,7 +212,7 @@ class NormalProcess:
                 "Known noise is in the units of one output; with several, and "
                 "normalize_y=True, fit each by itself."
             )
-        return training.observed(targets.center, targets.scale)
+        return training.standardise_targets(targets.center, targets.scale)
 
 
 @dataclass(frozen=True)

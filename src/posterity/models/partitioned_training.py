@@ -83,21 +83,21 @@ class PartitionedTraining:
     @property
     def target_moments(self) -> ColumnMoments:
         """Moments of the targets of all rows that count."""
-        return self._counted.moments
+        return self._target_count.moments
 
     @property
     def total_weight(self) -> float:
         """How many rows there are, each counted by its weight."""
-        return self._counted.moments.weight
+        return self._target_count.moments.weight
 
-    def observed(self, centre: Array, scale: Array) -> PartitionedRows:
+    def standardise_targets(self, centre: Array, scale: Array) -> PartitionedRows:
         """The rows as inference sees them, on the workers."""
-        count = self._counted
+        count = self._target_count
         no_rows = np.empty((0, len(centre)))
         repeats = Observations(no_rows, no_rows[:, 0], count.repeats, count.log_constant)
         return PartitionedRows(self.partitions, centre, scale, count.n_rows, repeats)
 
-    def sampled(self, n: int, rng: np.random.Generator) -> Training:
+    def sample_rows(self, n: int, rng: np.random.Generator) -> Training:
         """At most n rows, drawn at random and brought here."""
         block = self.partitions.sample(n, rng)
         X, Y, weights = select_present_rows(block)
@@ -105,12 +105,14 @@ class PartitionedTraining:
             raise ValueError(
                 f"None of {n} rows drawn at random counts: drop the rows of weight zero first."
             )
-        sample = Training.present(X, Y, weights, None)
-        return sample.merged() if self.merges else sample
+        sample = Training.from_present_rows(X, Y, weights, None)
+        return sample.merge_equal_rows() if self.merges else sample
 
     @cached_property
-    def _counted(self) -> _Count:
-        found = self.partitions.reduce(_counted, _merged, description="Reading targets")
+    def _target_count(self) -> _TargetCount:
+        found = self.partitions.reduce(
+            _count_partition, _merge_counts, description="Reading targets"
+        )
         if found is None:
             raise ValueError(
                 "sample_weight is zero in every row; at least one weight must be positive."
@@ -123,7 +125,7 @@ Rows: TypeAlias = Training | PartitionedTraining
 
 
 @dataclass(frozen=True)
-class _Count:
+class _TargetCount:
     """What is known of targets and weights without their rows."""
 
     moments: ColumnMoments
@@ -131,9 +133,9 @@ class _Count:
     repeats: float
     log_constant: float
 
-    def merge(self, other: _Count) -> _Count:
+    def merge(self, other: _TargetCount) -> _TargetCount:
         """Return the counts of both sets of rows together."""
-        return _Count(
+        return _TargetCount(
             self.moments.merge(other.moments),
             self.n_rows + other.n_rows,
             self.repeats + other.repeats,
@@ -141,16 +143,16 @@ class _Count:
         )
 
 
-def _counted(block: designs.Block) -> _Count | None:
+def _count_partition(block: designs.RowBlock) -> _TargetCount | None:
     """Count one partition; None where none of its rows counts."""
     X, Y, weights = select_present_rows(block)
     if not len(X):
         return None
-    o = Observations.of(Y, weights=weights)
-    return _Count(ColumnMoments.of(Y, weights), len(Y), o.repeats, o.log_constant)
+    o = Observations.from_targets(Y, weights=weights)
+    return _TargetCount(ColumnMoments.from_rows(Y, weights), len(Y), o.repeats, o.log_constant)
 
 
-def _merged(a: _Count | None, b: _Count | None) -> _Count | None:
+def _merge_counts(a: _TargetCount | None, b: _TargetCount | None) -> _TargetCount | None:
     if a is None or b is None:
         return b if a is None else a
     return a.merge(b)

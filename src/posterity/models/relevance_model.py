@@ -24,9 +24,9 @@ from posterity.inference.sparse_bayes import (
     choose_vectors,
 )
 from posterity.models import candidate_rows, kernel_model, streamed_rows
-from posterity.models.candidate_rows import Pool
+from posterity.models.candidate_rows import CandidatePool
 from posterity.models.fitted import FittedAttribute, is_fitted
-from posterity.models.kernel_frame import Frame
+from posterity.models.kernel_frame import KernelFrame
 from posterity.models.kernel_model import KernelModel
 from posterity.models.search_report import report_kernel_bounds
 from posterity.models.training import Training
@@ -60,17 +60,17 @@ class RelevanceModel(KernelModel):
     X_train_ = FittedAttribute()
     _fitted: VectorFit
 
-    def _checked_prior(self) -> priors.Sparse:
+    def _check_prior(self) -> priors.Sparse:
         """The prior of the weights, once all choices were found valid."""
         check_algorithm(self.algorithm, self.max_iter)
         if self.max_vectors is not None:
             _check_budget(self.max_vectors, self.algorithm)
         return priors.Sparse(self.degrees_of_freedom)
 
-    def _frame(self, training: Training) -> Frame:
+    def _build_frame(self, training: Training) -> KernelFrame:
         """Where the kernel is learned; without one, in columns of unit variance."""
-        given = None if self.kernel is None else self._bound_kernel()
-        return Frame.for_kernel(given, training.rows, training.weights)
+        given = None if self.kernel is None else self._bind_kernel()
+        return KernelFrame.for_kernel(given, training.rows, training.weights)
 
     @property
     def _limits(self) -> dict[str, Any]:
@@ -84,19 +84,19 @@ class RelevanceModel(KernelModel):
         self, training: Training, outputs: Outputs, problem: SparseProblem
     ) -> FoundVectors:
         """Learn the kernel, and choose vectors among all rows."""
-        frame, rng = self._frame(training), arrays.generator(self.random_state)
+        frame, rng = self._build_frame(training), arrays.generator(self.random_state)
         engine = KernelEngine(frame.rows, outputs, problem, rng)
         learned = choose_vectors(engine, frame.kernel, rng=rng, **self._limits)
         places, bounds = learned.chosen.places, report_kernel_bounds(learned, learned.kernel)
-        numbers = _numbers(training, places)
+        numbers = _number_first_equal(training, places)
         order = np.argsort(numbers, kind="stable")
-        rows = kernels.rows.chosen(training.rows, places[order])
-        kernel = frame.in_given_units(learned.kernel)
+        rows = kernels.rows.select_rows(training.rows, places[order])
+        kernel = frame.restore_kernel_units(learned.kernel)
         return FoundVectors(kernel, bounds, learned, numbers[order], rows, order)
 
     def _learn_kernel(
         self,
-        pool: Pool,
+        pool: CandidatePool,
         make_outputs: Callable[[Training], Outputs],
         problem: SparseProblem,
         rng: np.random.Generator,
@@ -106,12 +106,12 @@ class RelevanceModel(KernelModel):
         Also which of its parameters ended at a bound.
         """
         if pool.sample is None:
-            return self._bound_kernel(), ()
-        training = self._arranged(pool.sample)
-        frame, outputs = self._frame(training), make_outputs(training)
-        engine = KernelEngine(frame.rows, outputs, problem, rng, frame.of(pool.centres))
+            return self._bind_kernel(), ()
+        training = self._arrange_rows(pool.sample)
+        frame, outputs = self._build_frame(training), make_outputs(training)
+        engine = KernelEngine(frame.rows, outputs, problem, rng, frame.transform_rows(pool.centres))
         learned = choose_vectors(engine, frame.kernel, rng=rng)
-        kernel = frame.in_given_units(learned.kernel)
+        kernel = frame.restore_kernel_units(learned.kernel)
         return kernel, report_kernel_bounds(learned, learned.kernel)
 
     def _find_among_candidates(
@@ -119,25 +119,25 @@ class RelevanceModel(KernelModel):
         engine: Engine,
         kernel: kernels.Kernel,
         at_bounds: tuple[str, ...],
-        pool: Pool,
+        pool: CandidatePool,
     ) -> FoundVectors:
         """Choose vectors of a kernel that is known among candidates."""
         learned = choose_vectors(engine, kernel, **self._limits)
         places = learned.chosen.places
         order = np.argsort(pool.numbers[places], kind="stable")
         numbers = pool.numbers[places[order]]
-        rows = kernels.rows.chosen(pool.centres, places[order])
+        rows = kernels.rows.select_rows(pool.centres, places[order])
         return FoundVectors(kernel, at_bounds, learned, numbers, rows, order)
 
-    def _arranged(self, training: Training) -> Training:
+    def _arrange_rows(self, training: Training) -> Training:
         """Equal rows made one, where the kernel does not tell them apart, in an order of their own.
 
         Then neither repetitions nor the order that rows came in make a difference.
         """
-        apart = self._kernel_given().tells_rows_apart
-        return arranged(training if apart else training.merged())
+        apart = self._get_kernel().tells_rows_apart
+        return arrange_rows(training if apart else training.merge_equal_rows())
 
-    def _on_workers(self, source: Any) -> designs.Partitions:
+    def _fit_on_workers(self, source: Any) -> designs.Partitions:
         """Rows that stay on the workers, where that can be; the model learns their columns."""
         if not isinstance(source, designs.Partitions):
             raise TypeError(
@@ -156,21 +156,21 @@ class RelevanceModel(KernelModel):
             raise ValueError("query_column=True keeps all rows, so that they must be in memory.")
         if source.form.target_shape is None:
             raise ValueError("The rows have no targets: pass y, a Dask collection like X.")
-        self._checked_prior()
+        self._check_prior()
         streamed_rows.learn_columns(self, source)
         return source
 
-    def _pool(
-        self, source: candidate_rows.Source, rng: np.random.Generator, beside: Any = None
-    ) -> Pool:
+    def _draw_candidates(
+        self, source: candidate_rows.RowSource, rng: np.random.Generator, beside: Any = None
+    ) -> CandidatePool:
         """The candidates, beside rows in memory, and a sample where their kernel is learned."""
-        asked, kernel = self.candidates, self._bound_kernel()
+        asked, kernel = self.candidates, self._bind_kernel()
         candidate_rows.check_candidates(asked)
         unset = any(value is None for value in kernel.get_params().values())
-        given = asked if candidate_rows.is_count(asked) else self._checked_candidates(beside)
-        return Pool.of(given, source, rng, learns=bool(unset or kernel.names))
+        given = asked if candidate_rows.is_count(asked) else self._check_candidates(beside)
+        return CandidatePool.draw(given, source, rng, learns=bool(unset or kernel.names))
 
-    def _checked_candidates(self, beside: Any) -> Any:
+    def _check_candidates(self, beside: Any) -> Any:
         """Rows of as many columns as those of the fit."""
         if self._takes_objects:
             return list(self.candidates)
@@ -189,7 +189,7 @@ class RelevanceModel(KernelModel):
             raise ValueError(f"candidates have the columns {own}, but X has {others}.")
         return rows if beside is None else arrays.like(beside, rows)
 
-    def _queries(self, X: Any) -> Any:
+    def _check_queries(self, X: Any) -> Any:
         """Checked rows, where the vectors are."""
         check_is_fitted(self)
         return self._check_rows(X, beside=self.relevance_vectors_)
@@ -198,7 +198,7 @@ class RelevanceModel(KernelModel):
         return is_fitted(self)
 
 
-def arranged(training: Training) -> Training:
+def arrange_rows(training: Training) -> Training:
     """The same rows in an order of their own, so that the one they came in makes no difference.
 
     Sums are rounded in another way where rows come in another order, and where many choices of
@@ -246,7 +246,7 @@ def _check_budget(max_vectors: Any, algorithm: str) -> None:
         raise ValueError("max_vectors is for algorithm='sequential', which adds vectors.")
 
 
-def _numbers(training: Training, places: NDArray[np.intp]) -> NDArray[np.intp]:
+def _number_first_equal(training: Training, places: NDArray[np.intp]) -> NDArray[np.intp]:
     """Return numbers of the first given rows equal to those at these places."""
     firsts = np.full(len(training.Y), np.iinfo(np.intp).max, dtype=np.intp)
     np.minimum.at(firsts, training.places, training.numbers)

@@ -70,7 +70,7 @@ class SearchReport:
         )
 
 
-def report_kernel_bounds(found: optimize.Bounded, *given: kernels.Kernel) -> tuple[str, ...]:
+def report_kernel_bounds(found: optimize.BoundedResult, *given: kernels.Kernel) -> tuple[str, ...]:
     """``at_bounds_`` of a model with kernels, after a warning for each bound that cuts it off."""
     return optimize.report_bounds(
         found,
@@ -80,14 +80,16 @@ def report_kernel_bounds(found: optimize.Bounded, *given: kernels.Kernel) -> tup
     )
 
 
-def report_weight_bounds(found: optimize.Bounded) -> tuple[str, ...]:
+def report_weight_bounds(found: optimize.BoundedResult) -> tuple[str, ...]:
     """``at_bounds_`` of a model with weights, after a warning for each bound that cuts it off."""
     return optimize.report_bounds(
         found, natural=_NATURAL, advice="Give it a value, or transform columns and targets."
     )
 
 
-def _limits_of_kernels(found: optimize.Bounded, given: tuple[kernels.Kernel, ...]) -> Iterator[str]:
+def _limits_of_kernels(
+    found: optimize.BoundedResult, given: tuple[kernels.Kernel, ...]
+) -> Iterator[str]:
     """Ends that kernels have by themselves: straight lines, white noise; an RBF, for the shape."""
     by_hand = tuple(name for kernel in given for name in kernel.bounded_names)
     for bound in found.bounds_reached:
@@ -105,7 +107,7 @@ def find_irrelevant_columns(kernel: kernels.Kernel, X: Any, variance: float) -> 
     if isinstance(X, list):
         return []
     n, D = X.shape
-    some = kernels.rows.chosen(X, np.unique(np.linspace(0, n - 1, _ROWS).astype(np.intp)))
+    some = kernels.rows.select_rows(X, np.unique(np.linspace(0, n - 1, _ROWS).astype(np.intp)))
     return [d for d in range(D) if _change(kernel, X, some, d) < _SHARE * variance]
 
 

@@ -96,7 +96,7 @@ class SplitModel(BaseEstimator):
 class ForestModel(SplitModel, abc.ABC):
     """An estimator that is one tree or fern, or several. A subclass says how they grow.
 
-    It has the parameters of :class:`posterity.trees.forests.Plan` that it names.
+    It has the parameters of :class:`posterity.trees.forests.ForestPlan` that it names.
     """
 
     n_estimators: int
@@ -110,42 +110,42 @@ class ForestModel(SplitModel, abc.ABC):
     forest_: forests.Forest
 
     @abc.abstractmethod
-    def _plan(self, family: trees.Family) -> forests.Plan:
+    def _plan_trees(self, family: trees.Family) -> forests.ForestPlan:
         """How to grow trees on tests of a family that knows the rows."""
 
-    def _bagged(
+    def _plan_bagged_trees(
         self,
         family: trees.Family,
         n_tests: int | None = None,
-        grow: Callable[..., growth.growing.Grown] = growth.grow,
-    ) -> forests.Plan:
+        grow: Callable[..., growth.growing.GrownTree] = growth.grow,
+    ) -> forests.ForestPlan:
         """The plan of ``n_estimators`` trees that each draw rows of their own."""
         validation.check_count(self.n_estimators, "n_estimators")
-        return forests.Plan(
+        return forests.ForestPlan(
             n_trees=self.n_estimators,
-            rules=self._rules(family, n_tests),
+            rules=self._growth_rules(family, n_tests),
             bootstrap=self.bootstrap,
-            max_samples=self._sample(self.max_samples),
-            concentration=self._positive("concentration"),
-            sharpness=self._positive("sharpness"),
+            max_samples=self._check_max_samples(self.max_samples),
+            concentration=self._check_positive("concentration"),
+            sharpness=self._check_positive("sharpness"),
             n_jobs=self.n_jobs,
             grow=grow,
         )
 
-    def _rules(self, family: trees.Family, n_tests: int | None = None) -> growth.Rules:
+    def _growth_rules(self, family: trees.Family, n_tests: int | None = None) -> growth.GrowthRules:
         """The rules of growth; ``n_tests`` candidates a node unless ``max_features`` says."""
         if self.max_depth is not None:
             validation.check_count(self.max_depth, "max_depth")
         least = validation.check_positive(self.min_samples_leaf, "min_samples_leaf")
         chosen = count_candidates(self.max_features, family, n_tests or family.default_tests())
-        return growth.Rules(chosen, max_depth=self.max_depth, min_samples_leaf=least)
+        return growth.GrowthRules(chosen, max_depth=self.max_depth, min_samples_leaf=least)
 
-    def _positive(self, name: str) -> float | None:
+    def _check_positive(self, name: str) -> float | None:
         """A parameter that is given, or None where it is to be learned."""
         value = getattr(self, name)
         return None if value is None else validation.check_positive(value, name)
 
-    def _sample(self, max_samples: float | None) -> float | None:
+    def _check_max_samples(self, max_samples: float | None) -> float | None:
         """How many rows a tree draws, checked, and whether they are drawn with replacement."""
         if not isinstance(self.bootstrap, bool | np.bool_):
             raise ValueError(f"bootstrap={self.bootstrap!r} must be True or False.")
@@ -178,7 +178,7 @@ class ForestModel(SplitModel, abc.ABC):
         self.concentration_ = fitted.forest.concentration
         self.sharpness_ = fitted.forest.sharpness
         self.oob_log_score_ = fitted.oob_log_score
-        self.oob_log_prob_ = _in_place(fitted.oob_log_prob, weights)
+        self.oob_log_prob_ = _expand_to_all_rows(fitted.oob_log_prob, weights)
         grown = fitted.forest.trees
         self._count_gains(fitted.forest.family, grown.tests, grown.gains)
 
@@ -209,7 +209,7 @@ def _count_tests(family: trees.Family) -> int:
     return family.n_columns if isinstance(family, trees.Columns) else len(family.catalogue())
 
 
-def present(
+def drop_weightless_rows(
     rows: Any, target: Array, weights: Array | None, groups: NDArray[np.int32] | None
 ) -> tuple[Any, Array, Array | None, NDArray[np.int32] | None]:
     """Rows that count at all: edges of columns are not drawn around others."""
@@ -228,7 +228,7 @@ def refuse_groups(groups: Any) -> None:
         )
 
 
-def checked_groups(
+def check_groups(
     groups: ArrayLike | None, n_rows: int, weights: Array | None = None
 ) -> NDArray[np.int32] | None:
     """One number a row, the same for rows that belong together.
@@ -263,7 +263,7 @@ def _refuse_nameless(names: NDArray[Any]) -> None:
         )
 
 
-def _in_place(values: Array | None, weights: Array | None) -> Array | None:
+def _expand_to_all_rows(values: Array | None, weights: Array | None) -> Array | None:
     """Return values for every row as it was given, NaN where it does not count."""
     if weights is None or values is None:
         return values

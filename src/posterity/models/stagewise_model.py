@@ -35,11 +35,11 @@ class StagewiseModel(BaseEstimator):
     max_iter: int
     n_jobs: int | None
     random_state: Any
-    units_: features.Learned | None
+    units_: features.LearnedFeatures | None
     validation_scores_: Array | None
     _stages: Stages
 
-    def truncated(self, n_units: int) -> Self:
+    def truncate(self, n_units: int) -> Self:
         """A fitted copy of the first units only: what a fit with so many gives.
 
         Parameters
@@ -52,7 +52,7 @@ class StagewiseModel(BaseEstimator):
         if n_units > self.n_units_:
             raise ValueError(f"n_units={n_units} is more than the {self.n_units_} of this model.")
         other = copy.copy(self)
-        other._adopt(self._stages.truncated(n_units))
+        other._adopt(self._stages.truncate(n_units))
         return other
 
     def _check_parameters(self) -> None:
@@ -123,13 +123,13 @@ class StagewiseModel(BaseEstimator):
         self.stop_reason_ = stages.stop_reason
         self.at_bounds_ = report_weight_bounds(stages)
 
-    def _latents(self, X: ArrayLike) -> Array:
+    def _compute_latents(self, X: ArrayLike) -> Array:
         """The latent values (n, C)."""
         check_is_fitted(self)
         return self._stages.latents(validation.check_X(self, X, reset=False))
 
-    def _after_each_unit(self, X: ArrayLike) -> Iterator[tuple[StagewiseStep, Array]]:
+    def _iterate_units(self, X: ArrayLike) -> Iterator[tuple[StagewiseStep, Array]]:
         """The model after each unit, and its latent values (n, C)."""
         check_is_fitted(self)
-        latents = self._stages.staged(validation.check_X(self, X, reset=False))
+        latents = self._stages.iterate_latents(validation.check_X(self, X, reset=False))
         return itertools.islice(zip(self._stages.steps, latents, strict=True), 1, None)

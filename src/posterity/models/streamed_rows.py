@@ -25,12 +25,16 @@ Source: TypeAlias = designs.Chunks | designs.Partitions
 _SAMPLE_ROWS = 100_000  # features such as k-means centres are fitted on this many rows of a stream
 
 
-def streamed(X: Any, y: Any, sample_weight: Any) -> Source | None:
+def find_streamed_source(X: Any, y: Any, sample_weight: Any) -> Source | None:
     """The rows, where they are not in memory all at once; None where they are."""
     if isinstance(X, designs.Chunks | designs.Partitions):
         refuse_beside_chunks(y, sample_weight)
         return X
-    return designs.Partitions.of(X, y, sample_weight) if arrays.is_collection(X) else None
+    return (
+        designs.Partitions.from_collections(X, y, sample_weight)
+        if arrays.is_collection(X)
+        else None
+    )
 
 
 @dataclass(frozen=True)
@@ -42,39 +46,41 @@ class StreamedRows:
     weights: Any  # (N,), or Along; None: one each
 
     @classmethod
-    def of(cls, model: FeatureModel, source: Source) -> StreamedRows:
+    def from_source(cls, model: FeatureModel, source: Source) -> StreamedRows:
         """From rows that can be read more than once; the model learns its columns and features.
 
         Targets and weights of chunks are read once and kept: a number or two a row. Those of
         partitions stay where they are, and must be of few distinct values, which are counted.
         """
         if isinstance(source, designs.Partitions):
-            return cls.of_partitions(model, source, *source.tally(kind=dask_pieces.COUNT))
+            return cls.from_partitions(model, source, *source.count_targets(kind=dask_pieces.COUNT))
         source.require_rereadable(type(model).__name__)
         refuse_learned(model)
         y, weights = read_targets(model, source)
-        model._fit_features(sampled(model, source), None)
-        mapped = source if model.features is None else source.map(model._features_of)
+        model._fit_features(sample_rows(model, source), None)
+        mapped = source if model.features is None else source.map(model._transform_features)
         return cls(designs.Chunked(mapped), y, weights)
 
     @classmethod
-    def of_partitions(
+    def from_partitions(
         cls, model: FeatureModel, partitions: designs.Partitions, values: Any, counts: Array
     ) -> StreamedRows:
         """From partitions whose targets have these distinct values, counting so often each."""
         learn_columns(model, partitions)
         refuse_learned(model)
-        model._fit_features(sampled(model, partitions), None)
-        mapped = partitions if model.features is None else partitions.map(_transform(model))
-        weights = designs.Along(weights_of) if partitions.form.weighted else None
-        return cls(designs.DaskDesign(mapped), TalliedTargets(targets_of, values, counts), weights)
+        model._fit_features(sample_rows(model, partitions), None)
+        mapped = partitions if model.features is None else partitions.map(_feature_transform(model))
+        weights = designs.RowValues(check_block_weights) if partitions.form.weighted else None
+        return cls(
+            designs.DaskDesign(mapped), TalliedTargets(check_targets, values, counts), weights
+        )
 
 
-def _transform(model: FeatureModel) -> Callable[[Array], Array]:
+def _feature_transform(model: FeatureModel) -> Callable[[Array], Array]:
     """From inputs to features, without what else the model knows."""
     bare = clone(model)
     bare.features_ = model.features_
-    return bare._features_of
+    return bare._transform_features
 
 
 def learn_columns(model: BaseEstimator, source: Source) -> None:
@@ -104,7 +110,7 @@ def read_targets(model: BaseEstimator, chunks: designs.Chunks) -> tuple[Array, A
     """Targets (N,) and weights of all rows, a number or two each; the model learns its columns."""
     targets, counts = [], []
     for block in progress.track(chunks, total=chunks.n_rows, description="Reading targets"):
-        targets.append(targets_of(block))
+        targets.append(check_targets(block))
         counts.append(block.sample_weight)
     learn_columns(model, chunks)
     given = [count for count in counts if count is not None]
@@ -115,7 +121,7 @@ def read_targets(model: BaseEstimator, chunks: designs.Chunks) -> tuple[Array, A
 
 def refuse_learned(model: FeatureModel) -> None:
     """Units that move with the weights would be moved anew by every block."""
-    if isinstance(model.features, feature_spaces.Learned):
+    if isinstance(model.features, feature_spaces.LearnedFeatures):
         raise ValueError(
             "Features that are learned together with the weights need all rows in memory: fit "
             "them on a sample first, and pass sklearn.frozen.FrozenEstimator(fitted.features_)."
@@ -128,14 +134,14 @@ def refuse_beside_chunks(*given: Any) -> None:
         raise ValueError("Chunks bring their own targets and weights: pass nothing else.")
 
 
-def sampled(model: FeatureModel, source: Source) -> Array:
+def sample_rows(model: FeatureModel, source: Source) -> Array:
     """Rows to fit features on; any will do where there is nothing to fit."""
     if model.features is None:
         return np.empty((0, source.n_features))
     return source.sample(_SAMPLE_ROWS, np.random.default_rng(0)).X
 
 
-def targets_of(block: designs.Block) -> Array:
+def check_targets(block: designs.RowBlock) -> Array:
     """One target a row."""
     if block.y is None:
         raise ValueError("The rows hold no targets: give them a y, or name the target column.")
@@ -144,6 +150,6 @@ def targets_of(block: designs.Block) -> Array:
     return block.y
 
 
-def weights_of(block: designs.Block) -> Array:
+def check_block_weights(block: designs.RowBlock) -> Array:
     """How often each row counts."""
     return np.ones(len(block)) if block.sample_weight is None else block.sample_weight

@@ -28,11 +28,13 @@ class Training:
     numbers: NDArray[np.intp]  # as many: which of all rows given
 
     @classmethod
-    def present(cls, rows: Any, Y: Array, weights: Array, known: Array | None) -> Training:
+    def from_present_rows(
+        cls, rows: Any, Y: Array, weights: Array, known: Array | None
+    ) -> Training:
         """Without rows of weight zero. The rows are copied: they may change later."""
         kept = np.flatnonzero(weights)
         return cls(
-            kernels.rows.chosen(rows, kept),
+            kernels.rows.select_rows(rows, kept),
             Y[kept],
             weights[kept],
             None if known is None else known[kept],
@@ -40,7 +42,7 @@ class Training:
             kept,
         )
 
-    def merged(self) -> Training:
+    def merge_equal_rows(self) -> Training:
         """Rows that are equal in all but weight made one, in the order of their first.
 
         A weight is a repetition, so nothing else changes. But equal rows with next to no noise make
@@ -67,18 +69,19 @@ class Training:
         """Whether every row counts a whole number of times."""
         return bool(np.all(self.weights == np.floor(self.weights)))
 
-    def repeated(self) -> Training:
+    def repeat_rows(self) -> Training:
         """Each row as often as it counts, which must be a whole number, in the place of one."""
         counts = self.weights.astype(np.intp)
         bad = np.flatnonzero(counts != self.weights)
         if bad.size:
             raise ValueError(
-                f"sample_weight is {self.weights[bad[0]]:g} in row {self._number(bad[0])}; "
+                f"sample_weight is {self.weights[bad[0]]:g} in row "
+                f"{self._original_number(bad[0])}; "
                 "expectation propagation repeats rows, so that weights must be whole numbers."
             )
         again = np.repeat(np.arange(len(counts)), counts)
         return Training(
-            kernels.rows.chosen(self.rows, again),
+            kernels.rows.select_rows(self.rows, again),
             self.Y[again],
             np.ones(len(again)),
             None if self.known_noise is None else self.known_noise[again],
@@ -91,14 +94,14 @@ class Training:
         if np.any(self.weights != 1.0):
             raise ValueError("Rows with weights need noise; noise_variance=0.0 leaves them none.")
 
-    def interpolated(self) -> Training:
+    def require_one_target_per_input(self) -> Training:
         """Each input once, as a function has one value there; two targets at one are refused."""
-        once = replace(merged := self.merged(), weights=np.ones(len(merged.Y)))
+        once = replace(merged := self.merge_equal_rows(), weights=np.ones(len(merged.Y)))
         if isinstance(once.rows, np.ndarray):
             groups = RowGroups.of_equal(once.rows)
             equal = np.flatnonzero(groups.number == np.argmax(groups.count()))
             if len(equal) > 1:
-                i, j = (once._number(place) for place in equal[:2])
+                i, j = (once._original_number(place) for place in equal[:2])
                 raise ValueError(
                     f"Rows {i} and {j} have equal inputs and different targets; with "
                     "noise_variance=0.0 no function goes through both."
@@ -113,9 +116,9 @@ class Training:
         """
         if not isinstance(self.rows, np.ndarray):
             return True
-        return RowGroups.of_equal(self.rows).n_groups < len(self.merged().Y)
+        return RowGroups.of_equal(self.rows).n_groups < len(self.merge_equal_rows().Y)
 
-    def followed_by(self, rows: Any, Y: Array) -> Training:
+    def append_rows(self, rows: Any, Y: Array) -> Training:
         """With further rows, each counting once."""
         n, more = len(self.Y), len(Y)
         if Y.shape[1] != self.Y.shape[1]:
@@ -124,25 +127,25 @@ class Training:
             )
         return replace(
             self,
-            rows=kernel_model.joined(self.rows, rows),
+            rows=kernel_model.join_rows(self.rows, rows),
             Y=np.vstack([self.Y, Y]),
             weights=np.append(self.weights, np.ones(more)),
             places=np.append(self.places, np.arange(n, n + more)),
             numbers=np.append(self.numbers, self.numbers[-1] + 1 + np.arange(more)),
         )
 
-    def _number(self, place: np.intp) -> int:
+    def _original_number(self, place: np.intp) -> int:
         """Return the number of the first given row at this position."""
         return int(self.numbers[np.argmax(self.places == place)])
 
-    def sampled(self, n: int, rng: np.random.Generator) -> Training:
+    def sample_rows(self, n: int, rng: np.random.Generator) -> Training:
         """At most n of the rows, drawn as they were given; all where there are no more."""
         if len(self.numbers) <= n:
             return self
         drawn = np.sort(rng.choice(len(self.numbers), n, replace=False))
         kept = np.unique(self.places[drawn])
         return Training(
-            kernels.rows.chosen(self.rows, kept),
+            kernels.rows.select_rows(self.rows, kept),
             self.Y[kept],
             self.weights[kept],
             None if self.known_noise is None else self.known_noise[kept],
@@ -150,18 +153,18 @@ class Training:
             self.numbers[drawn],
         )
 
-    def observed(self, centre: Array, scale: Array) -> HeldRows:
+    def standardise_targets(self, centre: Array, scale: Array) -> HeldRows:
         """The rows as inference sees them, the targets less the centre and divided by the scale."""
         Y = (self.Y - centre) / scale
         like = Y if isinstance(self.rows, list) else self.rows
         known = None if self.known_noise is None else self.known_noise / scale[0] ** 2
-        y = Observations.of(arrays.like(like, Y), weights=self.weights, known_noise=known)
+        y = Observations.from_targets(arrays.like(like, Y), weights=self.weights, known_noise=known)
         return HeldRows(self.rows, y)
 
     @property
     def target_moments(self) -> ColumnMoments:
         """Moments of the targets, each row weighted by its importance."""
-        return ColumnMoments.of(self.Y, self.importance)
+        return ColumnMoments.from_rows(self.Y, self.importance)
 
     @property
     def total_weight(self) -> float:
@@ -181,14 +184,14 @@ class Training:
         return float(np.average(self.known_noise, weights=self.weights))
 
 
-def given_noise(noise_variance: float) -> float:
+def check_noise(noise_variance: float) -> float:
     """Check a noise variance; zero means interpolation."""
     if noise_variance == 0.0 and noise_variance is not False:
         return 0.0
     return validation.check_positive(noise_variance, "noise_variance")
 
 
-def known_noise(noise_variance: ArrayLike | None, n: int) -> Array | None:
+def check_known_noise(noise_variance: ArrayLike | None, n: int) -> Array | None:
     """Check noise variances that are given row by row."""
     if noise_variance is None:
         return None

@@ -82,12 +82,12 @@ class VectorFit:
 
         Rows are kept where each query has a column of its own.
         """
-        coef, intercept = posterior.original()
+        coef, intercept = posterior.original_units()
         dual_coef = np.ascontiguousarray(coef.T)
         fit, query = posterior.fit, None
         if kept is not None:
             A = fit.problem.design.rows(0, fit.problem.design.n_rows)
-            query = QueryColumn.of_fit(found.kernel, kept, A, fit, centred=posterior.offset)
+            query = QueryColumn.from_fit(found.kernel, kept, A, fit, centred=posterior.offset)
         if single is not None:
             intercept = intercept if posterior.offset else np.zeros(1)
         return cls(
@@ -115,7 +115,7 @@ class VectorFit:
     def columns_at(self, rows: Any) -> Array:
         """The columns of the vectors at rows, (n, m), on the host."""
         if not len(self.relevance):
-            return np.empty((kernels.rows.count(rows), 0))
+            return np.empty((kernels.rows.count_rows(rows), 0))
         K = self.kernel(rows, self.relevance_vectors)
         return np.asarray(arrays.to_numpy(K), dtype=np.float64)
 

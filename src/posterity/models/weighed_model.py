@@ -17,7 +17,7 @@ from posterity.models.feature_model import FeatureModel
 OFFSET = "intercept"
 
 
-class WeighedModel(FeatureModel, abc.ABC):
+class WeightedModel(FeatureModel, abc.ABC):
     """An estimator that is linear in columns, with a posterior of their weights."""
 
     fit_intercept: bool
@@ -54,26 +54,26 @@ class WeighedModel(FeatureModel, abc.ABC):
         True
         """
         check_is_fitted(self)
-        belief = self._belief()
-        A, b = self._sums(weights)
-        k = _place(self._outputs(), output)
+        belief = self._weight_posterior()
+        A, b = self._weight_combinations(weights)
+        k = _find_output(self._output_names(), output)
         asked = belief.before_rows() if prior else belief
-        f = asked.combine(*self._in_design(A, b))
+        f = asked.combine(*self._to_design_weights(A, b))
         return distributions.MultivariateNormal(f.mean[:, k], linalg.symmetrize(f.covariance[k]))
 
     @abc.abstractmethod
-    def _belief(self) -> WeightedPosterior:
+    def _weight_posterior(self) -> WeightedPosterior:
         """Return the posterior of the weights of the design."""
 
     @abc.abstractmethod
-    def _outputs(self) -> Sequence[Any]:
+    def _output_names(self) -> Sequence[Any]:
         """Return the names of the latent values."""
 
-    def _in_design(self, A: Array, b: Array) -> tuple[Array, Array]:
+    def _to_design_weights(self, A: Array, b: Array) -> tuple[Array, Array]:
         """The same sums of the weights of the design, from sums of those of the features."""
         return A, b
 
-    def _sums(self, weights: Sequence[int | str] | None) -> tuple[Array, Array]:
+    def _weight_combinations(self, weights: Sequence[int | str] | None) -> tuple[Array, Array]:
         """One row a weight: with how much of each column's weight, (n, M), and of the offset."""
         M = np.shape(self.coef_)[-1]
         if weights is None:
@@ -83,7 +83,7 @@ class WeighedModel(FeatureModel, abc.ABC):
             if isinstance(weight, str) and weight == OFFSET:
                 b[i] = self._offset_share()
             else:
-                A[i, self._column(weight, M)] = 1.0
+                A[i, self._find_column(weight, M)] = 1.0
         return A, b
 
     def _offset_share(self) -> float:
@@ -91,7 +91,7 @@ class WeighedModel(FeatureModel, abc.ABC):
             return 1.0
         raise ValueError("The model has no offset: it was fitted with fit_intercept=False.")
 
-    def _column(self, weight: Any, M: int) -> int:
+    def _find_column(self, weight: Any, M: int) -> int:
         """Return the position of a column that is given by position or by name."""
         names = getattr(self, "feature_names_in_", None) if self.features is None else None
         if isinstance(weight, str) and names is not None and weight in names:
@@ -105,7 +105,7 @@ class WeighedModel(FeatureModel, abc.ABC):
         )
 
 
-def _place(outputs: Sequence[Any], output: Any) -> int:
+def _find_output(outputs: Sequence[Any], output: Any) -> int:
     """Return the position of an output by name; None suffices where there is one."""
     named = ", ".join(repr(name) for name in outputs)
     if output is None:

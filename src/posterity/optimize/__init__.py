@@ -1,7 +1,12 @@
 """Minimisers that report why they stopped: BFGS, L-BFGS, damped Newton, many problems at once."""
 
 from posterity.optimize.bfgs import minimise_bfgs
-from posterity.optimize.bounds import Bounded, ReachedBound, bounds_reached, report_bounds
+from posterity.optimize.bounds import (
+    BoundedResult,
+    ReachedBound,
+    find_reached_bounds,
+    report_bounds,
+)
 from posterity.optimize.lbfgs import minimise_lbfgs
 from posterity.optimize.many import ManyOptima, minimise_many
 from posterity.optimize.newton import minimise_newton
@@ -10,12 +15,12 @@ from posterity.optimize.unimodal import maximise_between
 from posterity.optimize.warning import ConvergenceWarning
 
 __all__ = [
-    "Bounded",
+    "BoundedResult",
     "ConvergenceWarning",
     "ManyOptima",
     "Optimum",
     "ReachedBound",
-    "bounds_reached",
+    "find_reached_bounds",
     "maximise_between",
     "minimise_bfgs",
     "minimise_lbfgs",

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from posterity.arrays import Array
-from posterity.optimize.bounds import bounds_reached, pressed
-from posterity.optimize.optimum import EPS, NO_DESCENT, Optimum, announced, check_start
+from posterity.optimize.bounds import find_reached_bounds, is_held_by_bound
+from posterity.optimize.optimum import EPS, NO_DESCENT, Optimum, check_start, warn_unless_converged
 
 _SUFFICIENT_DECREASE = 1e-4  # of what the slope promises (Armijo)
 _SHORTENINGS = 30
@@ -94,10 +94,10 @@ def minimise_bfgs(
         else:
             ending = state.stuck(H, least_gain)
     reason, converged = ending or (f"{max_iter} BFGS iterations were not enough", False)
-    held = bounds_reached(state.x, state.g, bounds, names)
+    held = find_reached_bounds(state.x, state.g, bounds, names)
     labels = tuple(bound.label for bound in held)
     optimum = Optimum(state.x, state.f, state.g, n_iter, reason, converged, labels, H, held)
-    return announced(optimum) if announce else optimum
+    return warn_unless_converged(optimum) if announce else optimum
 
 
 @dataclass(frozen=True)
@@ -125,7 +125,7 @@ class _SearchPoint:
     @property
     def free(self) -> NDArray[np.bool_]:
         """Variables that no bound holds back."""
-        return ~pressed(self.x, self.g, self.low, self.high)
+        return ~is_held_by_bound(self.x, self.g, self.low, self.high)
 
     @property
     def slope(self) -> float:

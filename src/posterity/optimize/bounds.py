@@ -63,7 +63,7 @@ class ReachedBound:
         )
 
 
-class Bounded(Protocol):
+class BoundedResult(Protocol):
     """The result of a search between bounds."""
 
     @property
@@ -71,7 +71,7 @@ class Bounded(Protocol):
         """The parameters that ended at a bound."""
 
 
-def bounds_reached(
+def find_reached_bounds(
     x: Array,
     gradient: Array,
     bounds: Sequence[tuple[float, float]] | None,
@@ -81,7 +81,7 @@ def bounds_reached(
 
     Examples
     --------
-    >>> bounds_reached(np.zeros(1), np.array([-2.0]), [(-1.0, 0.0)], ["length_scale"])
+    >>> find_reached_bounds(np.zeros(1), np.array([-2.0]), [(-1.0, 0.0)], ["length_scale"])
     (ReachedBound(name='length_scale', end='upper', value=1.0, rise=2.0),)
     """
     if bounds is None:
@@ -105,7 +105,7 @@ _LARGEST_LOG = 700.0  # whose exponential is a number
 
 
 def report_bounds(
-    found: Bounded, *, natural: Sequence[str] = (), advice: str = "Give it a value instead."
+    found: BoundedResult, *, natural: Sequence[str] = (), advice: str = "Give it a value instead."
 ) -> tuple[str, ...]:
     """The labels of all bounds reached, after one warning for each that cuts the search off.
 
@@ -145,6 +145,6 @@ def _calls_inside() -> int:
     return calls
 
 
-def pressed(x: Array, g: Array, low: Array, high: Array) -> NDArray[np.bool_]:
+def is_held_by_bound(x: Array, g: Array, low: Array, high: Array) -> NDArray[np.bool_]:
     """Which variables are at a bound that the value falls beyond, given the gradient g."""
     return ((x <= low) & (g > 0.0)) | ((x >= high) & (g < 0.0))

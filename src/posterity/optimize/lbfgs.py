@@ -6,8 +6,8 @@ import numpy as np
 from scipy import optimize as scipy_optimize
 
 from posterity.arrays import Array
-from posterity.optimize.bounds import bounds_reached, pressed
-from posterity.optimize.optimum import EPS, NO_DESCENT, Optimum, announced, check_start
+from posterity.optimize.bounds import find_reached_bounds, is_held_by_bound
+from posterity.optimize.optimum import EPS, NO_DESCENT, Optimum, check_start, warn_unless_converged
 
 _NEXT_TO_FLAT = 100.0  # times the least gain, for one unit of a parameter
 _STOPPED = 99  # SciPy's status where a callback ends the search
@@ -84,12 +84,12 @@ def minimise_lbfgs(
     )
     slope = _largest_slope(result.x, result.jac, bounds)
     reason, converged = _explain_status(result, slope, tol, max_iter, least_gain)
-    held = bounds_reached(result.x, result.jac, bounds, names)
+    held = find_reached_bounds(result.x, result.jac, bounds, names)
     labels = tuple(bound.label for bound in held)
     optimum = Optimum(
         result.x, float(result.fun), result.jac, result.nit, reason, converged, labels, None, held
     )
-    return announced(optimum) if announce else optimum
+    return warn_unless_converged(optimum) if announce else optimum
 
 
 def _guard_domain(
@@ -139,5 +139,5 @@ def _largest_slope(
     """The largest entry of the gradient, projected on the bounds."""
     if bounds is None or not len(x):
         return float(np.max(np.abs(gradient), initial=0.0))
-    held = pressed(x, gradient, *np.transpose(bounds))
+    held = is_held_by_bound(x, gradient, *np.transpose(bounds))
     return float(np.max(np.abs(gradient[~held]), initial=0.0))

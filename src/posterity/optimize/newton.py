@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 
 from posterity.arrays import Array
-from posterity.optimize.optimum import EPS, Optimum, announced
+from posterity.optimize.optimum import EPS, Optimum, warn_unless_converged
 
 _SUFFICIENT_DECREASE = 1e-4  # of what the slope promises (Armijo)
 _HALVINGS = 50
@@ -68,7 +68,7 @@ def minimise_newton(
         if fraction == 0.0:
             reason = "no Newton step lowers the value, which is known to rounding only"
             break
-    return announced(Optimum(x, f, gradient(x), n_iter, reason, converged))
+    return warn_unless_converged(Optimum(x, f, gradient(x), n_iter, reason, converged))
 
 
 def _descent_step(

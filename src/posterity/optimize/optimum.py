@@ -50,7 +50,7 @@ class Optimum:
     bounds_reached: tuple[ReachedBound, ...] = field(default=(), metadata={"transient": True})
 
 
-def announced(optimum: Optimum) -> Optimum:
+def warn_unless_converged(optimum: Optimum) -> Optimum:
     """The optimum, after a warning where the search did not converge."""
     if not optimum.converged:
         message = f"stopped after {optimum.n_iter} iterations: {optimum.stop_reason}"

@@ -86,7 +86,7 @@ class Archive:
         return len(self._places) - 2
 
     @contextlib.contextmanager
-    def reading(self, name: str) -> Iterator[MemberReader]:
+    def open_member(self, name: str) -> Iterator[MemberReader]:
         """Open a member for reading; its hash is checked at the end."""
         reader = MemberReader(self._file, name, self._places[name])
         yield reader
@@ -100,7 +100,7 @@ class Archive:
     def verify(self) -> None:
         """Check the hash of every member, in bounded memory."""
         for name in self.manifest["members"]:
-            with self.reading(name) as reader:
+            with self.open_member(name) as reader:
                 while reader.left:
                     reader.take(min(reader.left, _PIECE))
 

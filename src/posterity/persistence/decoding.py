@@ -30,7 +30,7 @@ def check_names(document: Any, registry: Registry) -> None:
         if not isinstance(entry, dict):
             raise FileError(f"model.json lists {entry!r:.40}, which does not describe an object.")
     for name in list_class_names(document):
-        registry.found(name)
+        registry.find_class(name)
 
 
 def list_class_names(document: Any) -> list[Any]:
@@ -80,7 +80,7 @@ class _Decoder:
         if make is None:
             raise FileError(f"model.json describes an unknown kind of object: {entry!r:.80}.")
         self.objects.append(make(self, **{f"{key}_": part for key, part in entry.items()}))
-        self._extents.append(Extent.around(self._parts))
+        self._extents.append(Extent.enclose(self._parts))
 
     def value(self, said: Any) -> Any:
         """Decode a value of the document."""
@@ -91,7 +91,7 @@ class _Decoder:
             if kind == "array":
                 return self._array(content)
             if kind == "function":
-                return self.registry.found(content)
+                return self.registry.find_class(content)
         self._parts.append(ATOM)
         return atoms.decode_atom(said)
 
@@ -124,7 +124,7 @@ class _Decoder:
         if not isinstance(dict_, list):
             raise FileError("model.json has an invalid dictionary.")
         pairs = [self.values(pair) for pair in dict_]
-        Extent.around(self._parts)  # before keys are hashed, down to the last of their parts
+        Extent.enclose(self._parts)  # before keys are hashed, down to the last of their parts
         try:
             made = {key: part for key, part in pairs}
         except (ValueError, TypeError, RecursionError) as error:
@@ -150,12 +150,12 @@ class _Decoder:
         return foreign.make_object(kind_, self.values(parts_))
 
     def _instance(self, class_: Any, fields_: Any) -> Any:
-        cls = self.registry.found(class_)
+        cls = self.registry.find_class(class_)
         if not isinstance(cls, type) or not isinstance(fields_, dict):
             raise FileError(f"model.json describes an invalid object of class {class_!r:.80}.")
         said = {name: self.value(part) for name, part in fields_.items()}
         parts = upgrades.upgrade(class_, said)
-        fields.check_fields(cls, parts, types_too=not self.registry.is_own(cls))
+        fields.check_fields(cls, parts, types_too=not self.registry.is_caller_defined(cls))
         built = fields.build_object(cls, parts)
         foreign.restore_derived_state(built, parts)
         return built

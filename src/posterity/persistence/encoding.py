@@ -30,7 +30,7 @@ class Extent(NamedTuple):
     n_values: int = 1
 
     @classmethod
-    def around(cls, parts: Iterable[Extent]) -> Extent:
+    def enclose(cls, parts: Iterable[Extent]) -> Extent:
         """Return the extent of an object made of parts; raise if it is too large.
 
         A chain of objects that each contain the previous one twice grows exponentially.
@@ -125,7 +125,7 @@ class _Encoder:
     def _close(self, opened: _OpenObject) -> None:
         """Write an object whose parts were written."""
         value = opened.value
-        extent = Extent.around(self._extents.get(id(part), ATOM) for _, part in opened.parts)
+        extent = Extent.enclose(self._extents.get(id(part), ATOM) for _, part in opened.parts)
         self.objects.append(self._make_entry(opened))
         self._remember(value, {"ref": len(self.objects) - 1}, extent)
         self._kept.append(opened.parts)
@@ -157,7 +157,9 @@ class _Encoder:
         else:
             name = self._find_class_name(value, where)
             parts = fields.read_fields(rowless.drop_rows(value))
-            fields.check_fields(type(value), parts, types_too=not self.known.is_own(type(value)))
+            fields.check_fields(
+                type(value), parts, types_too=not self.known.is_caller_defined(type(value))
+            )
             self.training_rows = max(self.training_rows, _count_training_rows(name, parts))
             yield from ((f".{at}", part) for at, part in parts.items())
 
@@ -176,7 +178,7 @@ class _Encoder:
             return {"kind": kind, "parts": parts}
         names = [label.removeprefix(".") for label, _ in opened.parts]
         return {
-            "class": self.known.name_of(type(value)),
+            "class": self.known.find_name(type(value)),
             "fields": dict(zip(names, parts, strict=True)),
         }
 
@@ -190,7 +192,7 @@ class _Encoder:
     def _name_of_function(self, value: Any) -> str | None:
         """Return the registered name of a function or class, if any."""
         named = isinstance(value, type) or type(value).__name__ == "function"
-        return self.known.name_of(value) if named else None
+        return self.known.find_name(value) if named else None
 
     def _find_class_name(self, value: Any, where: str) -> str:
         """Return the registered name of an object's class; raise if it is unknown."""
@@ -200,7 +202,7 @@ class _Encoder:
                 "file cannot contain: fit the model to NumPy arrays, without device=."
             )
         cls = type(value)
-        if (name := self.known.name_of(cls)) is None:
+        if (name := self.known.find_name(cls)) is None:
             raise FileError(_format_refusal(where, f"a {cls.__module__}.{cls.__qualname__}"))
         return name
 

@@ -182,7 +182,7 @@ class Registry:
                 raise ValueError(f"classes= contains two things named {thing.__qualname__}.")
             self._own[name] = thing
 
-    def name_of(self, thing: Any) -> str | None:
+    def find_name(self, thing: Any) -> str | None:
         """Return the file name of a class or function; None if it is unknown."""
         own = f"own.{thing.__qualname__}"
         if self._own.get(own) is thing:
@@ -190,11 +190,11 @@ class Registry:
         modules = thing.__module__.removeprefix("posterity.").split(".")
         for n in range(len(modules), 0, -1):
             name = _map_places_to_names().get(".".join([*modules[:n], thing.__name__]))
-            if name is not None and self.found(name) is thing:
+            if name is not None and self.find_class(name) is thing:
                 return name
         return None
 
-    def found(self, name: Any) -> Any:
+    def find_class(self, name: Any) -> Any:
         """Return the class or function of a file name, importing it if needed."""
         if isinstance(name, str) and name in self._own:
             return self._own[name]
@@ -209,7 +209,7 @@ class Registry:
             return getattr(importlib.import_module(f"posterity.{module}"), short)
         return _find_in_sklearn(module, short)
 
-    def is_own(self, thing: Any) -> bool:
+    def is_caller_defined(self, thing: Any) -> bool:
         """Return whether a class or function was passed by the caller."""
         return any(thing is own for own in self._own.values())
 

@@ -143,7 +143,7 @@ class _ArrayReader:
     opened: archive.Archive
 
     def __call__(self, number: int) -> NDArray[Any]:
-        with self.opened.reading(f"arrays/{number}.npy") as reader:
+        with self.opened.open_member(f"arrays/{number}.npy") as reader:
             return npy.read_array(reader)
 
 
@@ -151,7 +151,7 @@ def _read_document(opened: archive.Archive) -> bytes:
     n = opened.sizes["model.json"]
     if n > _MAX_DOCUMENT:
         raise FileError(f"model.json has {n:,} bytes, more than allowed.")
-    with opened.reading("model.json") as reader:
+    with opened.open_member("model.json") as reader:
         return reader.take(n)
 
 

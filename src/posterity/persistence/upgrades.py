@@ -96,7 +96,7 @@ def _gather_classifier(parts: Parts) -> Parts:
     """A classifier by a process whose fit is one record."""
     if "kernel_" not in parts:
         return parts
-    left, n_classes, find = dict(parts), len(parts["classes_"]), registry.Registry().found
+    left, n_classes, find = dict(parts), len(parts["classes_"]), registry.Registry().find_class
     given = () if n_classes == 2 else (n_classes,)
     likelihood = find(f"likelihoods.{'Categorical' if given else 'Bernoulli'}")
     found = {
@@ -115,7 +115,7 @@ def _gather_classifier(parts: Parts) -> Parts:
 
 def _build(name: str, parts: Parts) -> Any:
     """A record of the class of this name, if these can be its parts."""
-    record = registry.Registry().found(name)
+    record = registry.Registry().find_class(name)
     ordered = {field.name: parts[field.name] for field in dataclasses.fields(record)}
     fields.check_fields(record, ordered, types_too=True)
     return fields.build_object(record, ordered)
@@ -132,7 +132,7 @@ def gather(name: str, **places: str) -> Callable[[Parts], Parts]:
     def change(parts: Parts) -> Parts:
         if not earlier & parts.keys():
             return parts
-        names = (field.name for field in dataclasses.fields(registry.Registry().found(name)))
+        names = (field.name for field in dataclasses.fields(registry.Registry().find_class(name)))
         record = _build(name, {n: parts.get(places.get(n, f"{n}_")) for n in names})
         of_fit = {n for n in parts if n[0] == "_" or (n[-1] == "_" and n not in _OF_ROWS)}
         kept = {n: part for n, part in parts.items() if n not in of_fit}
@@ -150,7 +150,7 @@ def _gather_vectors(parts: Parts) -> Parts:
     found = {"at_bounds_": (), "_single_output": True}
     record = {
         field.name: left.pop(place, found.get(place))
-        for field in dataclasses.fields(registry.Registry().found(name))
+        for field in dataclasses.fields(registry.Registry().find_class(name))
         for place in [earlier.get(field.name, f"{field.name}_")]
     }
     return left | {"_fitted": _build(name, record)}

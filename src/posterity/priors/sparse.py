@@ -100,11 +100,11 @@ class Sparse(Prior):
         """The cost, in nats, of one more than m weights."""
         return self.choice(m) - self.choice(m + 1)
 
-    def total(self, h: ArrayLike) -> float:
+    def log_density_of_choice(self, h: ArrayLike) -> float:
         """Log density of the precisions of the weights in use, and of their choice."""
         return float(np.sum(self.penalty(h))) + self.choice(int(np.sum(np.isfinite(h))))
 
-    def updated(self, g: ArrayLike, mu2: ArrayLike) -> Array:
+    def update_precisions(self, g: ArrayLike, mu2: ArrayLike) -> Array:
         """The next precisions of the textbook's alternation.  [P8 8.36]
 
         Parameters

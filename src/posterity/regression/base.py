@@ -16,17 +16,17 @@ def _target_shape(model: Any) -> tuple[int, ...]:
     return model._target_shape
 
 
-def _n_answers(question: models.Question) -> int:
+def _n_answers(question: models.PartitionQuestion) -> int:
     """Means only, or standard deviations with them."""
     return 2 if question.given.get("return_std") else 1
 
 
-def _refuse_pairs(question: models.Question) -> None:
+def _refuse_pairs(question: models.PartitionQuestion) -> None:
     if question.given.get("return_cov"):
-        models.Refusal("with return_cov=True answers of all pairs of rows").lazily(question)
+        models.Refusal("with return_cov=True answers of all pairs of rows").answer_lazily(question)
 
 
-def _quantiles(dist: distributions.Univariate, levels: Array) -> Array:
+def _stack_quantiles(dist: distributions.Univariate, levels: Array) -> Array:
     return np.stack([dist.icdf(level) for level in levels], axis=-1)
 
 
@@ -111,8 +111,8 @@ class Regressor(RegressorMixin, BaseEstimator, abc.ABC):
             raise ValueError(f"Quantiles lie strictly between 0 and 1; got {levels.tolist()}.")
         if isinstance(dist, distributions.Partitioned):
             shape = (*dist.outputs, len(levels))
-            return dist.map(functools.partial(_quantiles, levels=levels), shape)
-        return _quantiles(dist, levels)
+            return dist.map(functools.partial(_stack_quantiles, levels=levels), shape)
+        return _stack_quantiles(dist, levels)
 
     @models.score_lazily
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
@@ -130,6 +130,6 @@ class Regressor(RegressorMixin, BaseEstimator, abc.ABC):
         """The means; the medians of predictions that have none."""
         return models.find_center(self.predict_dist(X))
 
-    def _noise_at(self, noise_variance: ArrayLike | None, n: int) -> Array:
+    def _make_query_noise(self, noise_variance: ArrayLike | None, n: int) -> Array:
         """Noise variances at n queries, (n, K)."""
         return models.make_query_noise(self.noise_variance_, noise_variance, n)

@@ -86,5 +86,5 @@ class BayesianLinearRegression(PosteriorModel, StreamedLinearModel):
         self.fit_intercept = fit_intercept
         self.standardize = standardize
 
-    def _conclude(self, statistics: designs.Statistics) -> None:
+    def _fit_statistics(self, statistics: designs.Statistics) -> None:
         self._learn(statistics, standardize=self.standardize)

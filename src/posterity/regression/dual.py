@@ -12,7 +12,7 @@ from posterity.arrays import Array
 from posterity.inference.conjugate import WeightPosterior
 from posterity.models import ModelCard
 from posterity.regression.flat import FlatModel
-from posterity.regression.linear_model import Rows
+from posterity.regression.linear_model import FeatureRows
 from posterity.regression.posterior import PosteriorModel
 
 PRIORS = ("normal", "flat")
@@ -101,17 +101,17 @@ class DualLinearRegression(models.DualModel, PosteriorModel, FlatModel):
         self.standardize = standardize
         self.predictive = predictive
 
-    def _begin(self, rows: Rows) -> None:
+    def _start_fit(self, rows: FeatureRows) -> None:
         for name in ("coef_", "posterior_", "log_evidence_", "prior_variance_", "stop_reason_"):
             self.__dict__.pop(name, None)  # what an earlier fit with another prior or kernel had
-        super()._begin(rows)
+        super()._start_fit(rows)
         if self.prior not in PRIORS:
             raise ValueError(f"prior={self.prior!r} must be one of {PRIORS}.")
 
-    def _mean_at(self, Z: Array) -> Array:
+    def _predict_mean_from_features(self, Z: Array) -> Array:
         return Z @ self.column_coef_.T + self.intercept_
 
-    def _conclude(self, statistics: designs.Statistics) -> None:
+    def _fit_statistics(self, statistics: designs.Statistics) -> None:
         if self.prior == "normal":
             self._learn(statistics, standardize=False)  # [P8 8.49]
         else:
@@ -130,6 +130,8 @@ class DualLinearRegression(models.DualModel, PosteriorModel, FlatModel):
             raise TypeError("A flat prior has no posterior to draw from: use prior='normal'.")
         return super()._posterior()
 
-    def _dist_at(self, Z: Array, noise_variance: ArrayLike | None) -> distributions.Univariate:
+    def _predict_from_features(
+        self, Z: Array, noise_variance: ArrayLike | None
+    ) -> distributions.Univariate:
         kind = PosteriorModel if self.prior == "normal" else FlatModel
-        return kind._dist_at(self, Z, noise_variance)
+        return kind._predict_from_features(self, Z, noise_variance)

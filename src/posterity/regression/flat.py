@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from posterity import designs, distributions
 from posterity.arrays import Array
 from posterity.inference.conjugate import FlatFit, reduce_statistics
-from posterity.regression.linear_model import LinearModel, Rows
+from posterity.regression.linear_model import FeatureRows, LinearModel
 
 PREDICTIVES = ("student_t", "plug_in")
 
@@ -19,10 +19,10 @@ class FlatModel(LinearModel):
     predictive: str
     fit_: FlatFit
 
-    def _begin(self, rows: Rows) -> None:
+    def _start_fit(self, rows: FeatureRows) -> None:
         if self.predictive not in PREDICTIVES:
             raise ValueError(f"predictive={self.predictive!r} must be one of {PREDICTIVES}.")
-        super()._begin(rows)
+        super()._start_fit(rows)
 
     def _maximise_likelihood(self, statistics: designs.Statistics, *, standardize: bool) -> None:
         """Least squares; noise known row by row is reported by its average."""
@@ -32,15 +32,17 @@ class FlatModel(LinearModel):
         fit = FlatFit(problem, has_offset=self.fit_intercept)
         self.fit_, self.rank_ = fit, problem.rank
         coef = fit.coef
-        self._publish(coef, fit.intercept(coef))
+        self._publish(coef, fit.compute_intercept(coef))
         noise = fit.noise_variance
         if self._known_noise:
             noise = np.full_like(noise, statistics.noise_sum / statistics.count)
         self.noise_variance_ = self._per_output(noise)
 
-    def _dist_at(self, Z: Array, noise_variance: ArrayLike | None) -> distributions.Univariate:
-        mean = self._mean_at(Z)
-        noise = self._per_row(self._noise_at(noise_variance, len(Z)))
+    def _predict_from_features(
+        self, Z: Array, noise_variance: ArrayLike | None
+    ) -> distributions.Univariate:
+        mean = self._predict_mean_from_features(Z)
+        noise = self._per_row(self._make_query_noise(noise_variance, len(Z)))
         if self.predictive == "plug_in":
             return distributions.Normal(mean, np.sqrt(noise))
         leverage = self._per_row(self.fit_.weights.latent(Z).variance)  # in units of the noise

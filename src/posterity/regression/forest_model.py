@@ -47,19 +47,19 @@ class ForestRegressor(models.ForestModel, Regressor):
             or none. Without groups, correlated rows leak between training and out-of-bag sets,
             which makes out-of-bag estimates overconfident.
         """
-        source = models.streamed(X, y, sample_weight)
+        source = models.find_streamed_source(X, y, sample_weight)
         if source is not None:
             models.refuse_groups(groups)
             return self._fit_streamed(source)
         given = self._check_rows(X, reset=True)
         targets = validation.check_targets(self, y, len(given))
         counts = validation.check_repetitions(sample_weight, len(given))
-        together = models.checked_groups(groups, len(given), counts)
-        rows, Y, weights, bound = models.present(given, targets, counts, together)
+        together = models.check_groups(groups, len(given), counts)
+        rows, Y, weights, bound = models.drop_weightless_rows(given, targets, counts, together)
         self._is_flat = Y.ndim == 1
-        family = self._family().fitted(rows, weights)
+        family = self._family().adapt_to(rows, weights)
         rng = arrays.generator(self.random_state)
-        plan = self._plan(family)
+        plan = self._plan_trees(family)
         return self._adopt(
             forests.fit_normals(family, rows, _columns(Y), weights, plan, rng, bound), counts
         )
@@ -96,18 +96,20 @@ class ForestRegressor(models.ForestModel, Regressor):
     def _fit_streamed(self, source: models.Source) -> Self:
         if isinstance(source, designs.Chunks):
             return self._fit_chunks(source)
-        found = forests.survey.of_numbers(source)
+        found = forests.survey.survey_numbers(source)
         self._is_flat = source.form.target_shape == ()
         models.learn_columns(self, source)
         rng = arrays.generator(self.random_state)
-        return self._adopt(forests.fit_normal_partitions(self._family(), found, self._plan, rng))
+        return self._adopt(
+            forests.fit_normal_partitions(self._family(), found, self._plan_trees, rng)
+        )
 
     def _fit_chunks(self, chunks: designs.Chunks) -> Self:
         chunks.require_rereadable(type(self).__name__)
         y, weights = models.read_targets(self, chunks)
         self._is_flat = True
-        family = forests.fitted_family(self._family(), chunks)
-        plan, rng = self._plan(family), arrays.generator(self.random_state)
+        family = forests.fit_family(self._family(), chunks)
+        plan, rng = self._plan_trees(family), arrays.generator(self.random_state)
         return self._adopt(
             forests.fit_normal_chunks(family, chunks, y[:, None], weights, plan, rng)
         )

@@ -260,7 +260,7 @@ class GaussianProcessRegressor(KernelRegressor):
         if not return_std or return_cov:
             return super().predict(X, return_std, return_cov)
         both = self._get_fit().predict_mean_and_std(self._check_queries(X))
-        return tuple(self._returned(values, X) for values in both)
+        return tuple(self._return_to_device(values, X) for values in both)
 
     predict.__doc__ = KernelRegressor.predict.__doc__
 
@@ -305,12 +305,12 @@ class GaussianProcessRegressor(KernelRegressor):
             return self.predict_joint(X, noise_variance=0.0).sample(n_samples, rng=rng)
         unfitted = clone(self)  # which may take note of the columns
         rows = unfitted._check_rows(X, reset=True)
-        K = arrays.to_numpy(unfitted._bound_kernel().start(rows)(rows))
+        K = arrays.to_numpy(unfitted._bind_kernel().start(rows)(rows))
         prior = distributions.MultivariateNormal(np.zeros(len(K)), linalg.symmetrize(K))
         return prior.sample(n_samples, rng=rng)
 
     def _predict_mean(self, X: Any) -> Any:
-        return self._returned(self._get_fit().predict_mean(self._check_queries(X)), X)
+        return self._return_to_device(self._get_fit().predict_mean(self._check_queries(X)), X)
 
     def _check_queries(self, X: Any) -> Any:
         """Query rows, beside those of the fit."""
@@ -330,31 +330,31 @@ class GaussianProcessRegressor(KernelRegressor):
         self, X: Any, y: Any, sample_weight: Any, noise_variance: Any
     ) -> tuple[Rows, tuple[int, ...]]:
         """The rows, in memory or on the workers of Dask, and the shape of the target of one row."""
-        source = models.streamed(X, y, sample_weight)
+        source = models.find_streamed_source(X, y, sample_weight)
         if source is not None:
             partitions = models.check_process_source(self, source, noise_variance)
             if partitions.n_rows > count_shown_rows(self.inducing_points):
                 models.learn_columns(self, partitions)
-                merges = not self._kernel_given().tells_rows_apart
+                merges = not self._get_kernel().tells_rows_apart
                 shape = partitions.form.target_shape or ()
                 return models.PartitionedTraining(partitions, merges), shape
-            block = partitions.chosen(np.arange(partitions.n_rows))
+            block = partitions.take_rows(np.arange(partitions.n_rows))
             X, y, sample_weight = block.X, block.y, block.sample_weight
         learns_noise = self.noise_variance is None and noise_variance is None
-        least = 2 if learns_noise or self._kernel_given().names else 1  # to learn parameters from
+        least = 2 if learns_noise or self._get_kernel().names else 1  # to learn parameters from
         rows, targets = self._check_training(X, y, reset=True, min_rows=least)
         if source is not None:
             models.learn_columns(self, source)  # their names, which an array has not
-        known = models.known_noise(noise_variance, len(targets))
+        known = models.check_known_noise(noise_variance, len(targets))
         if self.likelihood is not None:
             check_likelihood(self, targets, known)
-        weights = models.checked_weights(sample_weight, len(targets))
+        weights = models.check_row_weights(sample_weight, len(targets))
         Y = targets.reshape(len(targets), -1)
-        return models.Training.present(rows, Y, weights, known), targets.shape[1:]
+        return models.Training.from_present_rows(rows, Y, weights, known), targets.shape[1:]
 
     def _make_process(self, asked: tuple[Any, ...]) -> NormalProcess | LatentProcess:
         """The part that learns: for normal noise, or for another likelihood."""
-        kernel, points = self._bound_kernel(), self.inducing_points
+        kernel, points = self._bind_kernel(), self.inducing_points
         if points is not None and np.ndim(points):
             points = self._check_rows(points)
         earlier: Any = None
@@ -391,7 +391,7 @@ class GaussianProcessRegressor(KernelRegressor):
     def _describe_request(self, n_outputs: int) -> tuple[Any, ...]:
         """What must be as it was for a warm start to go on from there."""
         columns = getattr(self, "n_features_in_", None)
-        return self._bound_kernel(), columns, n_outputs, self.shared_kernel, self.likelihood
+        return self._bind_kernel(), columns, n_outputs, self.shared_kernel, self.likelihood
 
     def __sklearn_is_fitted__(self) -> bool:
         return models.is_fitted(self)

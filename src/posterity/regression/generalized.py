@@ -16,7 +16,7 @@ from posterity.models import ModelCard
 from posterity.regression.base import DISTRIBUTION, Regressor
 
 
-class LikelihoodRegressor(models.WeighedModel, Regressor):
+class LikelihoodRegressor(models.WeightedModel, Regressor):
     """A regressor whose latent value is linear in features, and has a normal prior.
 
     A subclass says which likelihood it has.
@@ -45,28 +45,28 @@ class LikelihoodRegressor(models.WeighedModel, Regressor):
         sample_weight : array-like of shape (N,), optional
             How often each row counts: an integer weight equals repeating the row.
         """
-        source = models.streamed(X, y, sample_weight)
+        source = models.find_streamed_source(X, y, sample_weight)
         if source is not None:
-            streamed = models.StreamedRows.of(self, source)
+            streamed = models.StreamedRows.from_source(self, source)
             return self._conclude(streamed.design, streamed.y, streamed.weights)
         rows, targets = validation.check_X_y(self, X, y, min_rows=2, multi_output=False)
         validation.check_powers(rows, X)
         weights = validation.check_repetitions(sample_weight, len(rows))
         self._fit_features(rows, weights)
         self._move_units(rows, targets, weights, self._likelihood())
-        return self._conclude(designs.Dense(self._features_of(rows)), targets, weights)
+        return self._conclude(designs.Dense(self._transform_features(rows)), targets, weights)
 
     def _conclude(self, design: designs.Design, y: Any, weights: Any) -> Self:
         likelihood = self._likelihood()
         likelihood.check(count_targets(y, weights)[0])
         learned = learn_weights(
-            WeightSpace.of(
+            WeightSpace.from_design(
                 design, weights, offset=self.fit_intercept, standardize=self.standardize
             ),
             y,
             weights,
             likelihood,
-            prior_variance=models.given_variance(self.prior_variance, "prior_variance"),
+            prior_variance=models.check_variance(self.prior_variance, "prior_variance"),
             nearest=self._wants_nearest(likelihood),
         )
         self.posterior_, self.likelihood_ = learned.posterior, learned.likelihood
@@ -97,15 +97,17 @@ class LikelihoodRegressor(models.WeighedModel, Regressor):
         f = self._latent(X)
         return distributions.Normal(f.mean[:, 0], np.sqrt(f.variance[:, 0]))
 
-    def _belief(self) -> WeightedPosterior:
+    def _weight_posterior(self) -> WeightedPosterior:
         return self.posterior_
 
-    def _outputs(self) -> range:
+    def _output_names(self) -> range:
         return range(1)
 
     def _latent(self, X: ArrayLike) -> LatentMarginals:
         check_is_fitted(self)
-        return self.posterior_.latent(self._features_of(validation.check_X(self, X, reset=False)))
+        return self.posterior_.latent(
+            self._transform_features(validation.check_X(self, X, reset=False))
+        )
 
 
 class GeneralizedLinearRegression(LikelihoodRegressor):

@@ -22,9 +22,9 @@ class KernelRegressor(models.KernelModel, Regressor):
         """Rows where they are to be worked on, and targets on the host, (N,) or (N, K)."""
         if not self._takes_objects and not models.is_on_device(X):
             rows, targets = validation.check_X_y(self, X, y, reset=reset, min_rows=min_rows)
-            return self._placed(rows), targets
+            return self._place_rows(rows), targets
         validation.refuse_collection(X, type(self).__name__, learned=reset)
-        places = np.arange(kernels.rows.count(X), dtype=np.float64)[:, None]
+        places = np.arange(kernels.rows.count_rows(X), dtype=np.float64)[:, None]
         host_y = arrays.to_numpy(y) if models.is_on_device(y) else y
         _, targets = validation.check_X_y(BaseEstimator(), places, host_y, min_rows=min_rows)
         return self._check_rows(X, reset=reset), targets

@@ -132,15 +132,17 @@ class KernelRidgeRegression(KernelRegressor):
         alpha = None if self.alpha is None else validation.check_positive(self.alpha, "alpha")
         # Two rows at least, before the noise can be told.
         rows, targets = self._check_training(X, y, reset=True, min_rows=2)
-        weight = models.checked_weights(sample_weight, len(targets))
+        weight = models.check_row_weights(sample_weight, len(targets))
         present = np.flatnonzero(weight)
         self._single_output = targets.ndim == 1
         self._Y = (targets[:, None] if self._single_output else targets)[present]
-        self.X_train_ = kernels.rows.chosen(rows, present)  # a copy: X may change later
-        self.kernel_ = self._bound_kernel().start(models.distinct(self.X_train_))
+        self.X_train_ = kernels.rows.select_rows(rows, present)  # a copy: X may change later
+        self.kernel_ = self._bind_kernel().start(models.drop_repeated_rows(self.X_train_))
         K = np.require(arrays.to_numpy(self.kernel_(self.X_train_)), np.float64, "W")
         problem = reduce_kernel(K, self._Y, weight[present], fit_intercept=self.fit_intercept)
-        self._adopt(self._chosen(problem) if alpha is None else self._given(problem, alpha))
+        self._adopt(
+            self._choose_penalty(problem) if alpha is None else self._use_penalty(problem, alpha)
+        )
         return self
 
     @models.answer_lazily(DISTRIBUTION)
@@ -169,7 +171,7 @@ class KernelRidgeRegression(KernelRegressor):
         """Each training row as predicted by the others, (N,) or (N, K)."""
         return self._per_row(self._Y - self._leave_one_out().residuals)
 
-    def _chosen(self, problem: KernelProblem) -> KernelRidgeFit:
+    def _choose_penalty(self, problem: KernelProblem) -> KernelRidgeFit:
         """The solution at the penalty of the least leave-one-out error."""
         chosen = choose_penalty(problem)
         penalties, errors = chosen.path
@@ -179,7 +181,7 @@ class KernelRidgeRegression(KernelRegressor):
         self._loo, self._factorised = chosen.fit.leave_one_out, None
         return chosen.fit
 
-    def _given(self, problem: KernelProblem, alpha: float) -> KernelRidgeFit:
+    def _use_penalty(self, problem: KernelProblem, alpha: float) -> KernelRidgeFit:
         """The solution at the penalty given."""
         self.stop_reason_, self.at_bounds_ = "alpha was given", ()
         self._factorised = solve_kernel_ridge(problem, alpha)

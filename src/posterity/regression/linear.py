@@ -10,7 +10,7 @@ from posterity.arrays import Array
 from posterity.inference.conjugate import refine_least_squares
 from posterity.models import ModelCard
 from posterity.regression.flat import FlatModel
-from posterity.regression.linear_model import Rows
+from posterity.regression.linear_model import FeatureRows
 from posterity.regression.streamed import StreamedLinearModel
 
 _EASY_CONDITION = 1e3  # below it the first solution lacks no more than the last few digits
@@ -79,18 +79,18 @@ class LinearRegression(FlatModel, StreamedLinearModel):
         self.fit_intercept = fit_intercept
         self.predictive = predictive
 
-    def _conclude(self, statistics: designs.Statistics) -> None:
+    def _fit_statistics(self, statistics: designs.Statistics) -> None:
         self._maximise_likelihood(statistics, standardize=True)
 
-    def _polish(self, rows: Rows) -> None:
+    def _polish(self, rows: FeatureRows) -> None:
         """Refine where the problem has one solution: a step if it is easy, to the end if not."""
         problem = self.fit_.problem
         if not problem.rank == len(problem.scale) > 0:
             return
         n_entries = len(rows.X) * len(problem.scale)
-        if problem.condition() < _EASY_CONDITION and n_entries > _SMALL:
-            Z, root = self._features_of(rows.X), rows.root_weight
-            self._publish(*self.fit_.corrected(Z, rows.Y, root_weight=root))
+        if problem.condition_number() < _EASY_CONDITION and n_entries > _SMALL:
+            Z, root = self._transform_features(rows.X), rows.root_weight
+            self._publish(*self.fit_.refine_on_rows(Z, rows.Y, root_weight=root))
             return
         Z, Z_error = self._features_with_error(rows.X)
         coef, intercept = refine_least_squares(
@@ -101,4 +101,4 @@ class LinearRegression(FlatModel, StreamedLinearModel):
     def _features_with_error(self, X: Array) -> tuple[Array, Array | None]:
         if isinstance(self.features_, feature_spaces.Features):
             return self.features_.transform_with_error(X)
-        return self._features_of(X), None
+        return self._transform_features(X), None

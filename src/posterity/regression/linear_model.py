@@ -17,7 +17,7 @@ from posterity.regression.base import DISTRIBUTION, Regressor
 
 
 @dataclass(frozen=True)
-class Rows:
+class FeatureRows:
     """Validated rows: inputs (N, D), targets (N,) or (N, K), and what is known of each row."""
 
     X: Array
@@ -49,7 +49,7 @@ class LinearModel(models.FeatureModel, Regressor):
     fit_intercept: bool
 
     @abc.abstractmethod
-    def _conclude(self, statistics: designs.Statistics) -> None:
+    def _fit_statistics(self, statistics: designs.Statistics) -> None:
         """Set the fitted attributes."""
 
     def fit(
@@ -73,8 +73,8 @@ class LinearModel(models.FeatureModel, Regressor):
             Known variance of the noise of each row. The noise is then not learned.
         """
         rows = self._check_rows(X, y, sample_weight, noise_variance, first=True)
-        self._begin(rows)
-        self._conclude(self._statistics_of(rows))
+        self._start_fit(rows)
+        self._fit_statistics(self._statistics_of(rows))
         self._polish(rows)
         return self
 
@@ -92,37 +92,39 @@ class LinearModel(models.FeatureModel, Regressor):
             Variance of the noise of the new targets. None: that of the training rows (their
             average where it was known row by row). 0: the noise-free function.
         """
-        return self._dist_at(self._queries(X), noise_variance)
+        return self._predict_from_features(self._queries(X), noise_variance)
 
     @abc.abstractmethod
-    def _dist_at(self, Z: Array, noise_variance: ArrayLike | None) -> distributions.Univariate:
+    def _predict_from_features(
+        self, Z: Array, noise_variance: ArrayLike | None
+    ) -> distributions.Univariate:
         """The predictive distribution at rows of the design."""
 
-    def _polish(self, rows: Rows) -> None:
+    def _polish(self, rows: FeatureRows) -> None:
         """What can be said more exactly while the rows are at hand."""
 
     def _check_rows(
         self, X: Any, y: Any, sample_weight: Any, noise_variance: Any, *, first: bool
-    ) -> Rows:
+    ) -> FeatureRows:
         """Validated rows; two at least before the noise can be told, one is enough later."""
         X_rows, targets = validation.check_X_y(self, X, y, reset=first, min_rows=1 + first)
         check = validation.check_repetitions if first else validation.check_sample_weight
         weight = check(sample_weight, len(X_rows))
         if noise_variance is None:
-            return Rows(X_rows, targets, weight, None)
+            return FeatureRows(X_rows, targets, weight, None)
         noise = validation.check_positive(noise_variance, "noise_variance", length=len(X_rows))
-        return Rows(X_rows, targets, weight, noise)
+        return FeatureRows(X_rows, targets, weight, noise)
 
-    def _begin(self, rows: Rows) -> None:
+    def _start_fit(self, rows: FeatureRows) -> None:
         """Remember the form of the targets and fit the features."""
         self._single_output = rows.y.ndim == 1
         self._known_noise = rows.noise_variance is not None
         self._fit_features(rows.X, rows.sample_weight)
         self._move_units(rows.X, rows.y, rows.sample_weight, likelihoods.Normal())
 
-    def _statistics_of(self, rows: Rows) -> designs.Statistics:
-        return designs.Statistics.of(
-            self._design_of(self._features_of(rows.X)),
+    def _statistics_of(self, rows: FeatureRows) -> designs.Statistics:
+        return designs.Statistics.from_rows(
+            self._design_of(self._transform_features(rows.X)),
             rows.Y,
             sample_weight=rows.sample_weight,
             noise_variance=rows.noise_variance,
@@ -146,14 +148,14 @@ class LinearModel(models.FeatureModel, Regressor):
     def _queries(self, X: ArrayLike) -> Array:
         """The design at the rows of X."""
         check_is_fitted(self)
-        return self._design_of(self._features_of(validation.check_X(self, X, reset=False)))
+        return self._design_of(self._transform_features(validation.check_X(self, X, reset=False)))
 
-    def _mean_at(self, Z: Array) -> Array:
+    def _predict_mean_from_features(self, Z: Array) -> Array:
         """The mean prediction at rows of the design."""
         return Z @ self.coef_.T + self.intercept_
 
     def _predict_mean(self, X: ArrayLike) -> Array:
-        return self._mean_at(self._queries(X))
+        return self._predict_mean_from_features(self._queries(X))
 
     def _publish(self, coef: Array, intercept: Array) -> None:
         """Weights (M, K) and offsets (K,), in the shapes scikit-learn uses."""

@@ -17,7 +17,7 @@ from posterity.inference.penalized import (
     minimise_penalized_squares,
 )
 from posterity.models import ModelCard
-from posterity.regression.linear_model import Rows
+from posterity.regression.linear_model import FeatureRows
 from posterity.regression.streamed import StreamedLinearModel
 
 _AT_ONCE = "Rows come bit by bit only at loss_power=2, whose statistics merge: fit all at once."
@@ -147,21 +147,21 @@ class LqRegression(StreamedLinearModel):
         """Add rows to those seen so far; for a loss power of 2 only, whose statistics merge."""
         return super().partial_fit(X, y, sample_weight, noise_variance)
 
-    def _begin(self, rows: Rows) -> None:
+    def _start_fit(self, rows: FeatureRows) -> None:
         if self.penalty != 0.0:
             validation.check_positive(self.penalty, "penalty")
         for name in ("penalty_power", "loss_power", "max_iter", "tol"):
             validation.check_positive(getattr(self, name), name)
         if rows.noise_variance is not None and self.loss_power != 2.0:
             raise ValueError("noise_variance is known of normal noise only: use loss_power=2.")
-        super()._begin(rows)
+        super()._start_fit(rows)
 
     def _statistics_of_source(self, source: models.Source) -> designs.Statistics:
         if self.loss_power != 2.0:
             raise ValueError(_AT_ONCE)
         return super()._statistics_of_source(source)
 
-    def _conclude(self, statistics: designs.Statistics) -> None:
+    def _fit_statistics(self, statistics: designs.Statistics) -> None:
         """Squares need the statistics only; other losses wait for the rows."""
         if self.loss_power != 2.0:
             return
@@ -179,10 +179,10 @@ class LqRegression(StreamedLinearModel):
             typical = np.sqrt(2.0 * statistics.noise_sum / statistics.count)
             self._set_noise(np.full(len(fits), typical))
 
-    def _polish(self, rows: Rows) -> None:
+    def _polish(self, rows: FeatureRows) -> None:
         if self.loss_power == 2.0:
             return
-        Z, rng = self._features_of(rows.X), arrays.generator(self.random_state)
+        Z, rng = self._transform_features(rows.X), arrays.generator(self.random_state)
         fits = [
             minimise_penalized(
                 Z,
@@ -223,10 +223,12 @@ class LqRegression(StreamedLinearModel):
                 stacklevel=4,
             )
 
-    def _dist_at(self, Z: Array, noise_variance: ArrayLike | None) -> distributions.Continuous:
-        mean = self._mean_at(Z)
+    def _predict_from_features(
+        self, Z: Array, noise_variance: ArrayLike | None
+    ) -> distributions.Continuous:
+        mean = self._predict_mean_from_features(Z)
         if self.loss_power == 2.0:
-            noise = self._per_row(self._noise_at(noise_variance, len(Z)))
+            noise = self._per_row(self._make_query_noise(noise_variance, len(Z)))
             return distributions.Normal(mean, np.sqrt(noise))
         if noise_variance is not None:
             raise ValueError("noise_variance is known of normal noise only: use loss_power=2.")

@@ -15,7 +15,7 @@ from posterity.inference.posterior import WeightedPosterior
 from posterity.regression.linear_model import LinearModel
 
 
-class PosteriorModel(models.WeighedModel, LinearModel):
+class PosteriorModel(models.WeightedModel, LinearModel):
     """A linear model that predicts by averaging over a :class:`WeightPosterior`."""
 
     prior_variance: float | None
@@ -27,10 +27,10 @@ class PosteriorModel(models.WeighedModel, LinearModel):
         problem = reduce_statistics(
             statistics, fit_intercept=self.fit_intercept, standardize=standardize
         )
-        noise = models.given_variance(self.noise_variance, "noise_variance")
+        noise = models.check_variance(self.noise_variance, "noise_variance")
         learned = maximise_evidence(
             problem,
-            prior_variance=models.given_variance(self.prior_variance, "prior_variance"),
+            prior_variance=models.check_variance(self.prior_variance, "prior_variance"),
             # Rows of known noise were divided by its deviation, which leaves a variance of one.
             noise_variance=1.0 if self._known_noise else noise,
         )
@@ -50,9 +50,11 @@ class PosteriorModel(models.WeighedModel, LinearModel):
         self.noise_variance_ = self._per_output(noise)
         self.prior_variance_ = self._per_output(posterior.prior_variance)
 
-    def _dist_at(self, Z: Array, noise_variance: ArrayLike | None) -> distributions.Univariate:
+    def _predict_from_features(
+        self, Z: Array, noise_variance: ArrayLike | None
+    ) -> distributions.Univariate:
         f = self.posterior_.latent(Z)
-        total = f.variance + self._noise_at(noise_variance, len(Z))
+        total = f.variance + self._make_query_noise(noise_variance, len(Z))
         return distributions.Normal(self._per_row(f.mean), np.sqrt(self._per_row(total)))
 
     @models.refuse_partitions
@@ -92,10 +94,10 @@ class PosteriorModel(models.WeighedModel, LinearModel):
         values = Z @ coef + intercept[:, None, :]
         return values[..., 0] if self._single_output else values
 
-    def _belief(self) -> WeightedPosterior:
+    def _weight_posterior(self) -> WeightedPosterior:
         return self._posterior()
 
-    def _outputs(self) -> range:
+    def _output_names(self) -> range:
         return range(len(self.posterior_.noise_variance))
 
     def _posterior(self) -> WeightPosterior:

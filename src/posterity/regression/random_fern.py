@@ -7,7 +7,7 @@ from typing import Any
 from posterity import trees
 from posterity.models import ModelCard
 from posterity.regression.forest_model import ForestRegressor
-from posterity.regression.random_forest import most_columns
+from posterity.regression.random_forest import two_thirds_of_columns
 from posterity.trees import forests, growth
 
 
@@ -87,5 +87,5 @@ feature_importances_
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def _plan(self, family: trees.Family) -> forests.Plan:
-        return self._bagged(family, most_columns(family), grow=growth.grow_fern)
+    def _plan_trees(self, family: trees.Family) -> forests.ForestPlan:
+        return self._plan_bagged_trees(family, two_thirds_of_columns(family), grow=growth.grow_fern)

@@ -124,10 +124,10 @@ class RandomForestRegressor(ForestRegressor):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def _plan(self, family: trees.Family) -> forests.Plan:
-        return self._bagged(family, most_columns(family))
+    def _plan_trees(self, family: trees.Family) -> forests.ForestPlan:
+        return self._plan_bagged_trees(family, two_thirds_of_columns(family))
 
 
-def most_columns(family: trees.Family) -> int | None:
+def two_thirds_of_columns(family: trees.Family) -> int | None:
     """What regression on single columns does well with, two thirds; other families know best."""
     return -(-2 * family.n_columns // 3) if isinstance(family, trees.Columns) else None

@@ -7,7 +7,7 @@ from typing import Any
 from posterity import trees, validation
 from posterity.models import ModelCard
 from posterity.regression.forest_model import ForestRegressor
-from posterity.regression.random_forest import most_columns
+from posterity.regression.random_forest import two_thirds_of_columns
 from posterity.trees import forests
 
 
@@ -76,10 +76,10 @@ class RandomTreeRegressor(ForestRegressor):
         self.concentration = concentration
         self.random_state = random_state
 
-    def _plan(self, family: trees.Family) -> forests.Plan:
-        return forests.Plan(
+    def _plan_trees(self, family: trees.Family) -> forests.ForestPlan:
+        return forests.ForestPlan(
             n_trees=1,
-            rules=self._rules(family, most_columns(family)),
+            rules=self._growth_rules(family, two_thirds_of_columns(family)),
             bootstrap=False,
             concentration=validation.check_positive(self.concentration, "concentration"),
             sharpness=1.0,

@@ -21,8 +21,8 @@ from posterity.models import FittedAttribute, ModelCard
 from posterity.regression import sparse_noise
 from posterity.regression.base import DISTRIBUTION, PREDICTION
 from posterity.regression.kernel_model import KernelRegressor
-from posterity.regression.sparse_linear import EqualRows
-from posterity.regression.sparse_noise import BlockStatistics, Noise
+from posterity.regression.sparse_linear import EqualVarianceRows
+from posterity.regression.sparse_noise import BlockStatistics, SparseNoise
 
 
 class RelevanceVectorRegressor(models.RelevanceModel, KernelRegressor):
@@ -198,16 +198,16 @@ class RelevanceVectorRegressor(models.RelevanceModel, KernelRegressor):
         noise_variance : array-like of shape (N,), optional
             Known variance of the noise of each row. The noise is then not learned.
         """
-        source = models.streamed(X, y, sample_weight)
+        source = models.find_streamed_source(X, y, sample_weight)
         if source is not None:
-            self._fitted = self._fit_partitions(self._on_workers(source), noise_variance)
+            self._fitted = self._fit_partitions(self._fit_on_workers(source), noise_variance)
             return self
         rows, targets = self._check_training(X, y, reset=True, min_rows=2)
-        weights = models.checked_weights(sample_weight, len(targets))
-        known = models.known_noise(noise_variance, len(targets))
+        weights = models.check_row_weights(sample_weight, len(targets))
+        known = models.check_known_noise(noise_variance, len(targets))
         likelihood = sparse_noise.check_likelihood(self, targets, known)
         given = models.GivenRows(rows, targets.reshape(len(targets), -1), weights, known)
-        training = self._arranged(given.present())
+        training = self._arrange_rows(given.select_present())
         single = targets.ndim == 1
         if likelihood is not None:
             self._fitted = self._fit_likelihood(given, training, likelihood, single)
@@ -223,7 +223,7 @@ class RelevanceVectorRegressor(models.RelevanceModel, KernelRegressor):
         found = self._find_among_rows(training, outputs, self._problem(sparse_noise.TOL))
         columns = models.CentredColumns(found.kernel, found.rows)
         statistics = BlockStatistics(columns, self.fit_intercept).of_training(training)
-        noise = Noise.from_training(self._given_noise, training)
+        noise = SparseNoise.from_training(self._given_noise, training)
         return self._condition(found, statistics, noise, single, training)
 
     def _fit_candidates(
@@ -231,11 +231,11 @@ class RelevanceVectorRegressor(models.RelevanceModel, KernelRegressor):
     ) -> models.VectorFit:
         """In normal noise, from vectors among candidates and rows in memory."""
         rng, problem = arrays.generator(self.random_state), self._problem(sparse_noise.TOL)
-        pool = self._pool(given, rng, beside=training.rows)
+        pool = self._draw_candidates(given, rng, beside=training.rows)
         kernel, bounds = self._learn_kernel(pool, self._normal_outputs, problem, rng)
         blocks = BlockStatistics(models.CentredColumns(kernel, pool.centres), self.fit_intercept)
         statistics = blocks.of_training(training)
-        noise = Noise.from_training(self._given_noise, training)
+        noise = SparseNoise.from_training(self._given_noise, training)
         return self._choose_by(statistics, kernel, bounds, pool, single, noise, training)
 
     def _fit_partitions(self, partitions: designs.Partitions, known: Any) -> models.VectorFit:
@@ -246,9 +246,9 @@ class RelevanceVectorRegressor(models.RelevanceModel, KernelRegressor):
             )
         if self.likelihood is not None:
             raise ValueError("likelihood= needs all rows in memory: pass arrays, such as a sample.")
-        noise = Noise(self._given_noise, 1.0)  # refused before rows are read
+        noise = SparseNoise(self._given_noise, 1.0)  # refused before rows are read
         rng, problem = arrays.generator(self.random_state), self._problem(sparse_noise.TOL)
-        pool = self._pool(models.PartitionRows(partitions), rng)
+        pool = self._draw_candidates(models.PartitionRows(partitions), rng)
         kernel, bounds = self._learn_kernel(pool, self._normal_outputs, problem, rng)
         columns = models.CentredColumns(kernel, pool.centres, self.device)
         statistics = partitions.reduce(
@@ -256,33 +256,33 @@ class RelevanceVectorRegressor(models.RelevanceModel, KernelRegressor):
         )
         single = partitions.form.target_shape == ()
         fit = self._choose_by(statistics, kernel, bounds, pool, single, noise)
-        return replace(fit, relevance_vectors=self._placed(fit.relevance_vectors))
+        return replace(fit, relevance_vectors=self._place_rows(fit.relevance_vectors))
 
     def _choose_by(
         self,
         statistics: designs.Statistics,
         kernel: kernels.Kernel,
         at_bounds: tuple[str, ...],
-        pool: models.Pool,
+        pool: models.CandidatePool,
         single: bool,
-        noise: Noise,
+        noise: SparseNoise,
         training: models.Training | None = None,
     ) -> models.VectorFit:
         """Choose vectors by the statistics of all rows for the columns of all candidates."""
         if not statistics.count > 0.0:
             raise ValueError("All rows have weight zero; give some of them a positive one.")
-        rows = EqualRows.of(statistics, centred=self.fit_intercept)
+        rows = EqualVarianceRows.from_statistics(statistics, centred=self.fit_intercept)
         outputs = noise.outputs(rows.Y, rows.weights)
         engine = ColumnEngine(rows.Z, outputs, self._problem(sparse_noise.TOL))
         found = self._find_among_candidates(engine, kernel, at_bounds, pool)
-        columns = statistics.selected(found.chosen.places)
+        columns = statistics.select_features(found.chosen.places)
         return self._condition(found, columns, noise, single, training)
 
     def _condition(
         self,
         found: models.FoundVectors,
         statistics: designs.Statistics,
-        noise: Noise,
+        noise: SparseNoise,
         single: bool,
         training: models.Training | None,
     ) -> models.VectorFit:
@@ -314,14 +314,14 @@ class RelevanceVectorRegressor(models.RelevanceModel, KernelRegressor):
             found = self._find_among_rows(training, outputs, problem)
         else:
             rng = arrays.generator(self.random_state)
-            pool = self._pool(given, rng, beside=training.rows)
+            pool = self._draw_candidates(given, rng, beside=training.rows)
             kernel, at_bounds = self._learn_kernel(pool, make_outputs, problem, rng)
             engine = KernelEngine(training.rows, outputs, problem, rng, pool.centres)
             found = self._find_among_candidates(engine, kernel, at_bounds, pool)
         search = models.report_choice(found.learned.chosen, "vector", self.max_iter, calls=3)
         nearest = sparse_noise.wants_nearest(self, likelihood)
         choice = found.learned.chosen, found.fit, found.order
-        posterior = SparsePosterior.of(*choice, offset=self.fit_intercept, nearest=nearest)
+        posterior = SparsePosterior.from_fit(*choice, offset=self.fit_intercept, nearest=nearest)
         kept = training.rows if self.query_column else None
         return models.VectorFit.from_posterior(found, posterior, search, kept=kept, single=single)
 
@@ -339,12 +339,12 @@ class RelevanceVectorRegressor(models.RelevanceModel, KernelRegressor):
             Variance of the noise of the new targets, where it is normal. None: that of the training
             rows (their average where it was known row by row). 0: the noise-free function.
         """
-        return self._fitted.predict_dist(self._queries(X), noise_variance)
+        return self._fitted.predict_dist(self._check_queries(X), noise_variance)
 
     @models.answer_lazily(DISTRIBUTION)
     def predict_latent(self, X: Any) -> distributions.Normal:
         """The latent function at each row; without a likelihood, the noise-free one."""
-        return self._fitted.predict_latent(self._queries(X))
+        return self._fitted.predict_latent(self._check_queries(X))
 
     @models.answer_lazily(PREDICTION)
     def predict(self, X: Any, return_std: bool = False, return_cov: bool = False) -> Any:
@@ -360,7 +360,7 @@ class RelevanceVectorRegressor(models.RelevanceModel, KernelRegressor):
     @models.refuse_partitions
     def predict_cov(self, X: Any) -> Array:
         """Covariance of the targets between rows, noise on the diagonal: (n, n) or (K, n, n)."""
-        return self._fitted.predict_cov(self._queries(X))
+        return self._fitted.predict_cov(self._check_queries(X))
 
     @models.refuse_partitions
     def sample_functions(self, X: Any, n_samples: int = 1, random_state: Any = None) -> Array:
@@ -370,25 +370,27 @@ class RelevanceVectorRegressor(models.RelevanceModel, KernelRegressor):
         -------
         values : array of shape (n_samples, n) or (n_samples, n, K)
         """
-        rows, rng = self._queries(X), arrays.generator(random_state)
+        rows, rng = self._check_queries(X), arrays.generator(random_state)
         return self._fitted.sample_functions(rows, n_samples, rng)
 
     def _predict_mean(self, X: Any) -> Array:
-        rows = self._queries(X)
+        rows = self._check_queries(X)
         if self._fitted.likelihood is not None:
             return models.find_center(self._fitted.predict_dist(rows))
         return self._fitted.shape_rows(self._fitted.mean(rows))
 
     def _normal_outputs(self, training: models.Training) -> NormalOutputs:
         about = training.Y - training.Y[0] if self.fit_intercept else training.Y
-        return Noise.from_training(self._given_noise, training).outputs(about, training.importance)
+        return SparseNoise.from_training(self._given_noise, training).outputs(
+            about, training.importance
+        )
 
     @property
     def _given_noise(self) -> float | None:
-        return models.given_variance(self.noise_variance, "noise_variance")
+        return models.check_variance(self.noise_variance, "noise_variance")
 
     def _problem(self, tol: float = 1e-2) -> SparseProblem:
-        return SparseProblem(self._checked_prior(), self.fit_intercept, tol, self.max_iter)
+        return SparseProblem(self._check_prior(), self.fit_intercept, tol, self.max_iter)
 
     @property
     def _target_shape(self) -> tuple[int, ...]:

@@ -95,16 +95,16 @@ class RidgeRegression(PosteriorModel, StreamedLinearModel):
     def _design_of(self, Z: Array) -> Array:
         return np.column_stack([Z, np.ones(len(Z))]) if self.has_ones else Z
 
-    def _mean_at(self, Z: Array) -> Array:
-        return super()._mean_at(Z[:, :-1] if self.has_ones else Z)
+    def _predict_mean_from_features(self, Z: Array) -> Array:
+        return super()._predict_mean_from_features(Z[:, :-1] if self.has_ones else Z)
 
     def _split(self, coef: Array, intercept: Array) -> tuple[Array, Array]:
         return (coef[..., :-1, :], coef[..., -1, :]) if self.has_ones else (coef, intercept)
 
-    def _in_design(self, A: Array, b: Array) -> tuple[Array, Array]:
+    def _to_design_weights(self, A: Array, b: Array) -> tuple[Array, Array]:
         return (np.column_stack([A, b]), np.zeros_like(b)) if self.has_ones else (A, b)
 
-    def _conclude(self, statistics: designs.Statistics) -> None:
+    def _fit_statistics(self, statistics: designs.Statistics) -> None:
         alpha = validation.check_positive(self.alpha, "alpha")
         problem = reduce_statistics(
             statistics, fit_intercept=self._is_centred, standardize=self.standardize

@@ -23,9 +23,9 @@ from posterity.linalg import symmetric
 from posterity.models import ModelCard
 from posterity.regression import sparse_noise
 from posterity.regression.base import DISTRIBUTION
-from posterity.regression.linear_model import Rows
+from posterity.regression.linear_model import FeatureRows
 from posterity.regression.posterior import PosteriorModel
-from posterity.regression.sparse_noise import Noise
+from posterity.regression.sparse_noise import SparseNoise
 from posterity.regression.streamed import StreamedLinearModel
 
 _EPS = float(np.finfo(np.float64).eps)
@@ -159,9 +159,9 @@ class SparseLinearRegression(PosteriorModel, StreamedLinearModel):
         if self.likelihood is None:
             return super().fit(X, y, sample_weight, noise_variance)
         models.check_algorithm(self.algorithm, self.max_iter)
-        source = models.streamed(X, y, sample_weight)
+        source = models.find_streamed_source(X, y, sample_weight)
         if source is not None:
-            streamed = models.StreamedRows.of(self, source)
+            streamed = models.StreamedRows.from_source(self, source)
             design, targets, weights = streamed.design, streamed.y, streamed.weights
         else:
             rows, targets = validation.check_X_y(self, X, y, min_rows=2, multi_output=False)
@@ -169,7 +169,7 @@ class SparseLinearRegression(PosteriorModel, StreamedLinearModel):
             weights = validation.check_repetitions(sample_weight, len(rows))
             self._fit_features(rows, weights)
             self._move_units(rows, targets, weights, likelihoods.Normal())
-            design = designs.Dense(self._features_of(rows))
+            design = designs.Dense(self._transform_features(rows))
         known = None if noise_variance is None else np.asarray(noise_variance)
         observed = count_targets(targets, weights)[0]
         likelihood = sparse_noise.check_likelihood(self, observed, known)
@@ -212,13 +212,15 @@ class SparseLinearRegression(PosteriorModel, StreamedLinearModel):
         )
         order = np.argsort(chosen.places)
         nearest = sparse_noise.wants_nearest(self, likelihood)
-        found = SparsePosterior.of(chosen, fit, order, offset=self.fit_intercept, nearest=nearest)
+        found = SparsePosterior.from_fit(
+            chosen, fit, order, offset=self.fit_intercept, nearest=nearest
+        )
         self._single_output, self._known_noise, self._statistics = True, False, None
         self.relevance_, self.precision_ = chosen.places[order], found.precision
         self._n_columns, self.log_evidence_ = M, found.log_evidence
         self.posterior_, self.noise_variance_ = found.without_rows(), None
         self.likelihood_ = fit.problem.targets.likelihood
-        self._publish(*found.original())
+        self._publish(*found.original_units())
         return self
 
     @models.answer_lazily(DISTRIBUTION)
@@ -227,9 +229,11 @@ class SparseLinearRegression(PosteriorModel, StreamedLinearModel):
         f = self.posterior_.latent(self._queries(X))
         return distributions.Normal(self._per_row(f.mean), np.sqrt(self._per_row(f.variance)))
 
-    def _dist_at(self, Z: Array, noise_variance: ArrayLike | None) -> distributions.Univariate:
+    def _predict_from_features(
+        self, Z: Array, noise_variance: ArrayLike | None
+    ) -> distributions.Univariate:
         if self.likelihood_ is None:
-            return super()._dist_at(Z, noise_variance)
+            return super()._predict_from_features(Z, noise_variance)
         if noise_variance is not None:
             raise ValueError("The likelihood says how targets scatter: noise_variance has no use.")
         f = self.posterior_.latent(Z)
@@ -251,21 +255,21 @@ class SparseLinearRegression(PosteriorModel, StreamedLinearModel):
             return models.find_center(self.predict_dist(X))
         return super()._predict_mean(X)
 
-    def _outputs(self) -> range:
-        return super()._outputs() if self.likelihood_ is None else range(1)
+    def _output_names(self) -> range:
+        return super()._output_names() if self.likelihood_ is None else range(1)
 
     def _check_rows(
         self, X: Any, y: Any, sample_weight: Any, noise_variance: Any, *, first: bool
-    ) -> Rows:
+    ) -> FeatureRows:
         rows = super()._check_rows(X, y, sample_weight, noise_variance, first=first)
         validation.check_powers(rows.X, X)
         return rows
 
-    def _conclude(self, statistics: designs.Statistics) -> None:
+    def _fit_statistics(self, statistics: designs.Statistics) -> None:
         models.check_algorithm(self.algorithm, self.max_iter)
-        rows = EqualRows.of(statistics, centred=self.fit_intercept)
-        noise = Noise.of(
-            models.given_variance(self.noise_variance, "noise_variance"),
+        rows = EqualVarianceRows.from_statistics(statistics, centred=self.fit_intercept)
+        noise = SparseNoise.from_variance(
+            models.check_variance(self.noise_variance, "noise_variance"),
             by_row=self._known_noise,
             count=statistics.count,
             total=rows.total,
@@ -277,7 +281,7 @@ class SparseLinearRegression(PosteriorModel, StreamedLinearModel):
         chosen = found.reorder(np.argsort(found.places))
         self.relevance_, self.precision_ = chosen.places, chosen.precision
         self._n_columns = statistics.n_features
-        kept = statistics.selected(chosen.places)
+        kept = statistics.select_features(chosen.places)
         posterior, evidence = noise.posterior(kept, chosen, fit_intercept=self.fit_intercept)
         self._adopt(posterior, kept)
         self.likelihood_ = None
@@ -294,10 +298,10 @@ class SparseLinearRegression(PosteriorModel, StreamedLinearModel):
         """The columns that are kept, at the rows of X."""
         return super()._queries(X)[:, self.relevance_]
 
-    def _mean_at(self, Z: Array) -> Array:
+    def _predict_mean_from_features(self, Z: Array) -> Array:
         return Z @ self.coef_[..., self.relevance_].T + self.intercept_
 
-    def _in_design(self, A: Array, b: Array) -> tuple[Array, Array]:
+    def _to_design_weights(self, A: Array, b: Array) -> tuple[Array, Array]:
         """Weights of columns that are out are zero, and for sure."""
         return A[:, self.relevance_], b
 
@@ -310,7 +314,7 @@ class SparseLinearRegression(PosteriorModel, StreamedLinearModel):
 
 
 @dataclass(frozen=True)
-class EqualRows:
+class EqualVarianceRows:
     """Few rows of equal weight, with the means and the products of all rows.
 
     A sparse model sees its rows by these only. Means are zero where there is an offset.
@@ -321,12 +325,16 @@ class EqualRows:
     total: float  # what their weights add up to
 
     @classmethod
-    def of(cls, statistics: designs.Statistics, *, centred: bool) -> EqualRows:
+    def from_statistics(cls, statistics: designs.Statistics, *, centred: bool) -> EqualVarianceRows:
         """From a factor of the products, turned so that its rows share the offset evenly."""
-        B, mean, total = statistics.centred() if centred else statistics.uncentred()
+        B, mean, total = (
+            statistics.compute_centred_factor()
+            if centred
+            else statistics.compute_uncentred_factor()
+        )
         spread = linalg.column_norms(B) / np.sqrt(total)
         B = np.where(spread > 4.0 * _EPS * np.abs(mean), B, 0.0)
-        rows = _about_zero(B) if centred else B
+        rows = _without_mean(B) if centred else B
         rows *= np.sqrt(len(rows) / total)
         return cls(rows[:, : statistics.n_features], rows[:, statistics.n_features :], total)
 
@@ -336,7 +344,7 @@ class EqualRows:
         return np.full(len(self.Z), self.total / len(self.Z))
 
 
-def _about_zero(B: Array) -> Array:
+def _without_mean(B: Array) -> Array:
     """One row more, with the same products, and columns that add up to zero.
 
     The reflection swaps the first axis, along which there is nothing, and the vector of ones.

@@ -25,7 +25,7 @@ _TALL = 2  # times as many rows as columns, at least, where a factor of them is 
 
 
 @dataclass(frozen=True)
-class Noise:
+class SparseNoise:
     """Rows of known noise are divided by its deviation, which leaves a variance of one.
 
     Precisions are in units of the noise. Rows of different noise have one all the same: what each
@@ -37,16 +37,18 @@ class Noise:
     by_row: bool = False
 
     @classmethod
-    def of(cls, given: float | None, *, by_row: bool, count: float, total: float) -> Noise:
+    def from_variance(
+        cls, given: float | None, *, by_row: bool, count: float, total: float
+    ) -> SparseNoise:
         """For ``count`` rows whose weights over known variances add up to ``total``."""
         return cls(1.0, count / total, by_row=True) if by_row else cls(given, 1.0)
 
     @classmethod
-    def from_training(cls, given: float | None, training: models.Training) -> Noise:
+    def from_training(cls, given: float | None, training: models.Training) -> SparseNoise:
         """Of rows in memory."""
         count, total = float(np.sum(training.weights)), float(np.sum(training.importance))
         by_row = training.known_noise is not None
-        return cls.of(given, by_row=by_row, count=count, total=total)
+        return cls.from_variance(given, by_row=by_row, count=count, total=total)
 
     def outputs(self, Y: Array, weights: Array) -> NormalOutputs:
         """Outputs of rows of these weights, in units in which their squares are doubles."""
@@ -75,7 +77,7 @@ class Noise:
 def describe_vectors(
     found: models.FoundVectors,
     statistics: designs.Statistics,
-    noise: Noise,
+    noise: SparseNoise,
     *,
     max_iter: int,
     offset: bool,
@@ -109,7 +111,7 @@ def describe_vectors(
     if kept is None:
         return fit
     K, rows = fit.columns_at(kept.rows), (kept.Y, kept.importance)
-    query = QueryColumn.of_normal(found.kernel, kept.rows, K, *rows, posterior, centred=offset)
+    query = QueryColumn.from_normal(found.kernel, kept.rows, K, *rows, posterior, centred=offset)
     return replace(fit, query=query, X_train=kept.rows)
 
 
@@ -156,7 +158,7 @@ class BlockStatistics:
     columns: models.CentredColumns
     shift: bool
 
-    def __call__(self, block: designs.Block) -> designs.Statistics:
+    def __call__(self, block: designs.RowBlock) -> designs.Statistics:
         """Of one block, whose targets were asked for before."""
         assert block.y is not None
         Y = block.y.reshape(len(block), -1)
@@ -171,13 +173,13 @@ class BlockStatistics:
         self, rows: Any, Y: Array, weights: Array | None, known_noise: Array | None = None
     ) -> designs.Statistics:
         """A few rows at a time: their kernel matrix is much larger than they are."""
-        M = max(1, kernels.rows.count(self.columns.centres))
+        M = max(1, kernels.rows.count_rows(self.columns.centres))
         step = max(_TALL * M, _VALUES // M)
         total: designs.Statistics | None = None
         for i in range(0, len(Y), step):
             few = slice(i, i + step)
-            part = designs.Statistics.of(
-                self.columns(kernels.rows.between(rows, i, i + step)),
+            part = designs.Statistics.from_rows(
+                self.columns(kernels.rows.slice_rows(rows, i, i + step)),
                 Y[few],
                 sample_weight=None if weights is None else weights[few],
                 noise_variance=None if known_noise is None else known_noise[few],

@@ -134,7 +134,7 @@ class StagewiseRegressor(StagewiseModel, Regressor):
             Number of repetitions of each row: an integer weight equals repeating the row.
         """
         self._check_parameters()
-        likelihood = _checked(self.likelihood)
+        likelihood = _check_likelihood(self.likelihood)
         rows, targets = validation.check_X_y(self, X, y, min_rows=2, multi_output=False)
         weights = validation.check_repetitions(sample_weight, len(rows))
         likelihood.check(targets)
@@ -143,23 +143,23 @@ class StagewiseRegressor(StagewiseModel, Regressor):
     @models.answer_lazily(DISTRIBUTION)
     def predict_dist(self, X: ArrayLike) -> distributions.Univariate:
         """The predictive distribution of the target at each row of X."""
-        a = self._latents(X)[:, 0]
+        a = self._compute_latents(X)[:, 0]
         return self.likelihood_.predict(a, 0.0)
 
     @models.refuse_partitions
     def staged_predict_dist(self, X: ArrayLike) -> Iterator[distributions.Univariate]:
         """What ``predict_dist`` would be after the first unit, the second, and so on."""
-        for step, A in self._after_each_unit(X):
+        for step, A in self._iterate_units(X):
             yield _univariate(step).predict(A[:, 0], 0.0)
 
     @models.refuse_partitions
     def staged_predict(self, X: ArrayLike) -> Iterator[Array]:
         """What ``predict`` would be after the first unit, the second, and so on."""
         for dist in self.staged_predict_dist(X):
-            yield _mean(dist)
+            yield _mean_or_median(dist)
 
     def _predict_mean(self, X: ArrayLike) -> Array:
-        return _mean(self.predict_dist(X))
+        return _mean_or_median(self.predict_dist(X))
 
     def _adopt(self, stages: Stages) -> None:
         super()._adopt(stages)
@@ -174,13 +174,13 @@ def _univariate(step: StagewiseStep) -> likelihoods.Likelihood:
     return step.likelihood
 
 
-def _mean(dist: distributions.Univariate) -> Array:
+def _mean_or_median(dist: distributions.Univariate) -> Array:
     """The mean, or where tails are too heavy for one, the centre."""
     mean = dist.mean()
     return dist.icdf(0.5) if np.isnan(mean).any() else mean
 
 
-def _checked(likelihood: Any) -> likelihoods.Likelihood:
+def _check_likelihood(likelihood: Any) -> likelihoods.Likelihood:
     """A likelihood of one latent value, the same for all rows; normal where none is given."""
     if likelihood is None:
         return likelihoods.Normal()

@@ -10,7 +10,7 @@ from sklearn.base import clone
 
 from posterity import designs, models, progress
 from posterity.arrays import Array
-from posterity.regression.linear_model import LinearModel, Rows
+from posterity.regression.linear_model import FeatureRows, LinearModel
 
 
 class StreamedLinearModel(LinearModel):
@@ -62,7 +62,7 @@ class StreamedLinearModel(LinearModel):
         sample_weight: Any,
         noise_variance: ArrayLike | None,
     ) -> Self:
-        source = models.streamed(X, y, sample_weight)
+        source = models.find_streamed_source(X, y, sample_weight)
         if source is not None:
             _refuse_noise(noise_variance)
             self._merge(self._statistics_of_source(source))
@@ -78,42 +78,42 @@ class StreamedLinearModel(LinearModel):
     def _merge(self, new: designs.Statistics) -> None:
         merged = new if self._statistics is None else self._statistics.merge(new)
         self._statistics = merged
-        self._conclude(merged)
+        self._fit_statistics(merged)
 
     def _statistics_of_source(self, source: models.Source) -> designs.Statistics:
         """Of rows that are not in memory all at once."""
         if isinstance(source, designs.Partitions):
-            self._open(source, np.empty((0, *(source.form.target_shape or ()))))
+            self._start_source(source, np.empty((0, *(source.form.target_shape or ()))))
             bare = clone(self)  # what travels needs no more than this
             bare.features_ = self.features_
             return source.reduce(bare._statistics_of_block, designs.Statistics.merge)
         total: designs.Statistics | None = None
         for block in progress.track(source, total=source.n_rows, description="Reading rows"):
             if total is None:
-                self._open(source, _targets(block), block.X)
+                self._start_source(source, _targets(block), block.X)
             part = self._statistics_of_block(block)
             total = part if total is None else total.merge(part)
         if total is None:
             raise ValueError("The chunks hold no rows.")
         return total
 
-    def _statistics_of_block(self, block: designs.Block) -> designs.Statistics:
-        return self._statistics_of(Rows(block.X, _targets(block), block.sample_weight, None))
+    def _statistics_of_block(self, block: designs.RowBlock) -> designs.Statistics:
+        return self._statistics_of(FeatureRows(block.X, _targets(block), block.sample_weight, None))
 
-    def _open(self, source: models.Source, y: Array, X: Array | None = None) -> None:
+    def _start_source(self, source: models.Source, y: Array, X: Array | None = None) -> None:
         """Learn the columns; the features from a sample of all rows, or from the first of them."""
         if self._statistics is not None:
             models.check_columns(self, source)
-            self._begin_or_continue(Rows(np.empty((0, source.n_features)), y, None, None))
+            self._begin_or_continue(FeatureRows(np.empty((0, source.n_features)), y, None, None))
             return
         models.refuse_learned(self)
         models.learn_columns(self, source)
-        first = models.sampled(self, source) if source.rereadable or X is None else X
-        self._begin_or_continue(Rows(first, y, None, None))
+        first = models.sample_rows(self, source) if source.rereadable or X is None else X
+        self._begin_or_continue(FeatureRows(first, y, None, None))
 
-    def _begin_or_continue(self, rows: Rows) -> None:
+    def _begin_or_continue(self, rows: FeatureRows) -> None:
         if self._statistics is None:
-            self._begin(rows)
+            self._start_fit(rows)
             return
         if self._known_noise != (rows.noise_variance is not None):
             raise ValueError("Give noise_variance in every call of partial_fit, or in none.")
@@ -130,7 +130,7 @@ def _refuse_noise(noise_variance: ArrayLike | None) -> None:
         )
 
 
-def _targets(block: designs.Block) -> Array:
+def _targets(block: designs.RowBlock) -> Array:
     if block.y is None:
         raise ValueError("The rows hold no targets: give them a y, or name the target column.")
     return block.y

@@ -96,7 +96,7 @@ class Story:
         return type(self.model.estimator_).__name__
 
     @property
-    def seen(self) -> str:
+    def rows_description(self) -> str:
         """Description of the scored rows, for captions."""
         return "rows of the file" if self.comparison is None else "held-out rows"
 
@@ -105,7 +105,7 @@ class Story:
         return 1 + int(row if self.row_numbers is None else self.row_numbers[row])
 
     @property
-    def counting(self) -> str:
+    def row_number_note(self) -> str:
         """Sentence that explains the row numbers."""
         if self.row_numbers is None and self.n_rows > self.frame.height:
             return "Rows are counted from 1 within the sample that was read."

@@ -58,11 +58,11 @@ class Plot:
     top: float = 10.0
     bottom: float = 44.0
 
-    def across(self, values: ArrayLike) -> list[str]:
+    def x_positions(self, values: ArrayLike) -> list[str]:
         """Return the horizontal positions of values of x, as text."""
         return _texts(self.left + self.x.at(values) * (self.width - self.left - self.right))
 
-    def up(self, values: ArrayLike) -> list[str]:
+    def y_positions(self, values: ArrayLike) -> list[str]:
         """Return the vertical positions of values of y, as text."""
         return _texts(self.height - self.bottom - self.y.at(values) * self._room)
 
@@ -83,31 +83,37 @@ class Plot:
         texts = list(tips)
         marks = (
             element("circle", *_tooltip(texts, k), cx=a, cy=b, r=radius)
-            for k, (a, b) in enumerate(zip(self.across(x), self.up(y), strict=True))
+            for k, (a, b) in enumerate(zip(self.x_positions(x), self.y_positions(y), strict=True))
         )
         return element("g", _NO_MARKUP.join(marks), class_=f"dots {name}")
 
     def line(self, x: ArrayLike, y: ArrayLike, name: str) -> Markup:
         """Draw a line through the pairs."""
-        return element("path", class_=f"line {name}", d=_path(self.across(x), self.up(y)))
+        return element(
+            "path", class_=f"line {name}", d=_path(self.x_positions(x), self.y_positions(y))
+        )
 
     def area(self, x: ArrayLike, low: ArrayLike, high: ArrayLike, name: str) -> Markup:
         """Fill the area between two lines."""
-        across = self.across(x)
-        there = _path(across, self.up(high))
-        back = _path(across[::-1], self.up(low)[::-1]).replace("M", "L", 1)
+        across = self.x_positions(x)
+        there = _path(across, self.y_positions(high))
+        back = _path(across[::-1], self.y_positions(low)[::-1]).replace("M", "L", 1)
         return element("path", class_=f"area {name}", d=f"{there}{back}Z")
 
     def sticks(self, x: ArrayLike, low: ArrayLike, high: ArrayLike, name: str) -> Markup:
         """Draw a vertical line at each x."""
-        places = zip(self.across(x), self.up(low), self.up(high), strict=True)
+        places = zip(
+            self.x_positions(x), self.y_positions(low), self.y_positions(high), strict=True
+        )
         return element(
             "path", class_=f"stick {name}", d="".join(f"M{a} {b}V{c}" for a, b, c in places)
         )
 
     def bars(self, low: ArrayLike, high: ArrayLike, y: ArrayLike, name: str) -> Markup:
         """Draw a horizontal line at each y."""
-        places = zip(self.across(low), self.across(high), self.up(y), strict=True)
+        places = zip(
+            self.x_positions(low), self.x_positions(high), self.y_positions(y), strict=True
+        )
         return element(
             "path", class_=f"stick {name}", d="".join(f"M{a} {c}H{b}" for a, b, c in places)
         )
@@ -116,7 +122,13 @@ class Plot:
         self, left: ArrayLike, right: ArrayLike, low: ArrayLike, high: ArrayLike, name: str
     ) -> Markup:
         """Draw filled rectangles."""
-        sides = zip(self.across(left), self.across(right), self.up(low), self.up(high), strict=True)
+        sides = zip(
+            self.x_positions(left),
+            self.x_positions(right),
+            self.y_positions(low),
+            self.y_positions(high),
+            strict=True,
+        )
         shapes = "".join(f"M{a} {c}H{b}V{d}H{a}Z" for a, b, c, d in sides)
         return element("path", class_=f"box {name}", d=shapes)
 
@@ -124,7 +136,7 @@ class Plot:
         """Draw a centred word at each position."""
         marks = (
             element("text", word, x=a, y=b, dy="0.35em")
-            for a, b, word in zip(self.across(x), self.up(y), words, strict=True)
+            for a, b, word in zip(self.x_positions(x), self.y_positions(y), words, strict=True)
         )
         return element("g", _NO_MARKUP.join(marks), class_=f"words {name}")
 
@@ -140,7 +152,7 @@ class Plot:
 
     def _frame(self, grid: bool) -> Markup:
         floor, wall = self.height - self.bottom, self.width - self.right
-        x, y = self.across(self.x.ticks), self.up(self.y.ticks)
+        x, y = self.x_positions(self.x.ticks), self.y_positions(self.y.ticks)
         rules = "".join(f"M{a} {self.top:g}V{floor:g}" for a in x) + "".join(
             f"M{self.left:g} {b}H{wall:g}" for b in y
         )

@@ -53,7 +53,7 @@ def append_predictions(
     ['size', 'price_mean', 'price_std', 'price_q90']
     """
     name = model.schema.target if prefix is None else prefix
-    X = model.inputs(frame)
+    X = model.encode_inputs(frame)
     pieces = [X[start : start + _ROWS] for start in range(0, len(X), _ROWS)]
     if model.schema.task == "regression":
         answers = _predict_numbers(model, pieces, name, quantiles)
@@ -84,7 +84,7 @@ def _predict_classes(model: "TableModel", pieces: Sequence[Array], name: str) ->
     """Return the most probable class and the probability of each class."""
     labels = [f"{name}_p_{label}" for label in model.classes_]
     none = np.empty((0, len(labels)))
-    p = np.concatenate([none, *(model.probabilities_of(X) for X in pieces)])
+    p = np.concatenate([none, *(model.predict_proba_encoded(X) for X in pieces)])
     best = pl.Series(model.classes_, dtype=pl.String).gather(np.argmax(p, axis=1))
     return pl.DataFrame(p, schema=dict.fromkeys(labels, pl.Float64)).insert_column(
         0, best.alias(f"{name}_predicted")

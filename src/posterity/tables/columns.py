@@ -36,7 +36,7 @@ class CellError(TableError):
     --------
     >>> from posterity import tables
     >>> error = tables.CellError(3, "size", "'big' is not a number.")
-    >>> str(error.below(100))
+    >>> str(error.shift_rows(100))
     "Row 103, column 'size': 'big' is not a number."
     """
 
@@ -47,7 +47,7 @@ class CellError(TableError):
     def __str__(self) -> str:
         return f"Row {self.row}, column {self.column!r}: {self.trouble}"
 
-    def below(self, n_rows: int) -> "CellError":
+    def shift_rows(self, n_rows: int) -> "CellError":
         """Return the same error with its row number increased by ``n_rows``."""
         return CellError(self.row + n_rows, self.column, self.trouble)
 

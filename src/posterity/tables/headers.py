@@ -40,7 +40,7 @@ class Header:
 
 def find_header(stream: streams.Stream, separator: str | None, *, tabs: bool = False) -> Header:
     """Read the header of a text; ``tabs`` if its file name implies tabs."""
-    head = stream.head(sniffing.HEAD)
+    head = stream.read_head(sniffing.HEAD)
     sniffing.refuse_binary(head, stream.name, 1)
     whole = head if len(head) == sniffing.HEAD or head.endswith(b"\n") else head + b"\n"
     before = preambles.find_preamble(whole, separator, tabs=tabs, name=stream.name)

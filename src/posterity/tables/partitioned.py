@@ -56,9 +56,9 @@ class Partition:
         with guards.convert_polars_errors(self.name):
             return parquet.read_rows(place, columns, self.start, self.n_rows)
 
-    def located(self, error: CellError) -> TableError:
+    def locate_error(self, error: CellError) -> TableError:
         """Return a cell error with the file name and the row in the file."""
-        return TableError(f"{self.name}: {error.below(self.start)}")
+        return TableError(f"{self.name}: {error.shift_rows(self.start)}")
 
 
 @dataclass(frozen=True)
@@ -109,16 +109,16 @@ class PartitionedSource:
         most = max(_FEWEST_ROWS, _VALUES // max(1, width))
         return tuple(_split_files(self.files, most))
 
-    def empty(self) -> pl.DataFrame:
+    def make_empty_frame(self) -> pl.DataFrame:
         """Return a frame with these columns and no rows."""
         return pl.DataFrame(schema=self.columns)
 
-    def located(self, error: CellError, positions: NDArray[np.int64] | None) -> TableError:
+    def locate_error(self, error: CellError, positions: NDArray[np.int64] | None) -> TableError:
         """Return a cell error of a sample with its file and the row in that file."""
         row = error.row - 1 if positions is None else int(positions[error.row - 1])
         for one in _split_files(self.files, self.n_rows):
             if row < one.first + one.n_rows:
-                return one.located(CellError(row - one.first + 1, error.column, error.trouble))
+                return one.locate_error(CellError(row - one.first + 1, error.column, error.trouble))
         return error
 
     def sample(self, max_rows: int | None, *, seed: int = 0) -> sampling.Sample:
@@ -131,7 +131,7 @@ class PartitionedSource:
         rng = np.random.default_rng(seed)
         chosen = np.arange(N) if n == N else np.sort(rng.choice(N, n, replace=False))
         pieces = list(_assign_rows(self.partitions(len(self.columns)), chosen))
-        found = dask_graph.merged(
+        found = dask_graph.map_and_merge(
             pieces, _ReadSelectedRows(self.columns), _concatenate, description="Sampling rows"
         )
         frame = pl.concat(found, how="vertical_relaxed", rechunk=True)

@@ -124,7 +124,7 @@ def _make_transitions(separator: str) -> np.ndarray:
     return steps
 
 
-@compilation.compiled
+@compilation.compile_at_first_call
 def _run_transitions(
     data: np.ndarray, steps: np.ndarray, ends: np.ndarray, n_cells: np.ndarray, odd: np.ndarray
 ) -> int:

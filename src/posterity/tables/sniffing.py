@@ -60,8 +60,8 @@ def open_stream(path: str | os.PathLike[str]) -> streams.Stream:
             f"in, as in: curl -L {name} | posterity ... -"
         )
     raw = streams.Stream(name, streams.open_origin(path))
-    packed = raw.head(2) == streams.GZIP_MAGIC
-    if Path(path).suffix.lower() == ".gz" and not packed and raw.head(1):
+    packed = raw.read_head(2) == streams.GZIP_MAGIC
+    if Path(path).suffix.lower() == ".gz" and not packed and raw.read_head(1):
         raise columns.TableError(
             f"{name} ends in .gz but is not gzip-compressed; remove .gz from its name."
         )
@@ -143,5 +143,5 @@ def _measure_evenness(head: bytes, candidate: str) -> tuple[float, int]:
 
 def _detect_line_ends(stream: streams.Stream) -> streams.Stream:
     """Return the stream with its detected line endings."""
-    head = stream.head(HEAD)
+    head = stream.read_head(HEAD)
     return dataclasses.replace(stream, old_line_ends=b"\r" in head and b"\n" not in head)

@@ -143,7 +143,7 @@ def open_source(
     """
     _check_arguments(format, separator)
     stream = sniffing.open_stream(path)
-    head = stream.head(sniffing.HEAD)
+    head = stream.read_head(sniffing.HEAD)
     promised = format or sniffing.find_format_of_name(path)
     found = sniffing.detect_format(head, stream, promised)  # type: ignore[arg-type]
     if found == "parquet":

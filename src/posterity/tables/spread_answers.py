@@ -67,12 +67,12 @@ def write_predictions(
     >>> pl.read_parquet(place / "out" / "part-00000.parquet").columns
     ['x', 'y', 'y_mean', 'y_std', 'y_q50']
     """
-    require_columns(source.empty(), (column.name for column in model.schema.inputs))
+    require_columns(source.make_empty_frame(), (column.name for column in model.schema.inputs))
     encoded = model.encoder_.n_features_out_
     partitions = source.partitions(len(source.columns) + encoded + _NUMBERS)
     with _stage_files(Path(os.path.abspath(folder))) as hidden:
         work = _PredictPartition(model, source.columns, tuple(quantiles), prefix, str(hidden))
-        n_rows = dask_graph.merged(partitions, work, operator.add, description="Predicting")
+        n_rows = dask_graph.map_and_merge(partitions, work, operator.add, description="Predicting")
     return n_rows, len(partitions)
 
 
@@ -93,7 +93,7 @@ class _PredictPartition:
                 self.model, frame, quantiles=self.quantiles, prefix=self.prefix
             )
         except CellError as error:
-            raise partition.located(error) from None
+            raise partition.locate_error(error) from None
         place = Path(self.folder)
         if not place.is_dir():
             raise TableError(

@@ -44,8 +44,8 @@ class SpreadRows:
     >>> source = tables.open_partitions(folder)
     >>> sample = source.sample(None)
     >>> schema = tables.infer(sample.frame, "y", keep=["x"])
-    >>> rows = tables.SpreadRows.of(source, sample.frame, schema)
-    >>> rows.n_rows, rows.fitted(RidgeRegression()).n_rows_
+    >>> rows = tables.SpreadRows.from_source(source, sample.frame, schema)
+    >>> rows.n_rows, rows.fit_estimator(RidgeRegression()).n_rows_
     (5, 5)
     """
 
@@ -54,7 +54,7 @@ class SpreadRows:
     pieces: tuple[Any, ...]
 
     @classmethod
-    def of(
+    def from_source(
         cls,
         source: PartitionedSource,
         frame: pl.DataFrame,
@@ -89,13 +89,13 @@ class SpreadRows:
         """Size of the encoded rows in bytes."""
         return 8 * self.n_rows * (self.model.encoder_.n_features_out_ + 1)
 
-    def kept(self) -> "SpreadRows":
+    def persist(self) -> "SpreadRows":
         """Return a copy whose rows stay in the memory of the workers."""
         from dask.base import persist
 
         return replace(self, pieces=tuple(persist(*self.pieces)))
 
-    def arrays(self, without: int | None = None) -> tuple[Any, Any]:
+    def make_arrays(self, without: int | None = None) -> tuple[Any, Any]:
         """Return Dask arrays X (N, D) and y (N,) of all rows, or of those outside a fold."""
         import dask.array as da
         from dask.delayed import delayed
@@ -111,9 +111,9 @@ class SpreadRows:
             y.append(da.from_delayed(both[1], (n,), dtype=kind))
         return da.concatenate(X), da.concatenate(y)
 
-    def fitted(self, estimator: Any) -> TableModel:
+    def fit_estimator(self, estimator: Any) -> TableModel:
         """Fit an estimator on the workers and return it as a model of raw tables."""
-        X, y = self.arrays()
+        X, y = self.make_arrays()
         found = TableModel(estimator, self.schema)
         prepared = self.model
         found.classes_, found.encoder_ = prepared.classes_, prepared.encoder_
@@ -145,15 +145,15 @@ class _EncodePartition:
         names = [*(column.name for column in schema.inputs), schema.target]
         frame = partition.read(list(dict.fromkeys(names)))
         try:
-            y, has_target = self.model.outcomes(frame)
+            y, has_target = self.model.encode_targets(frame)
         except CellError as error:
-            raise partition.located(error) from None
+            raise partition.locate_error(error) from None
         rows = np.flatnonzero(has_target)
         try:
-            X = self.model.inputs(frame[rows])
+            X = self.model.encode_inputs(frame[rows])
         except CellError as error:
             within = CellError(int(rows[error.row - 1]) + 1, error.column, error.trouble)
-            raise partition.located(within) from None
+            raise partition.locate_error(within) from None
         return _EncodedRows(X, y[rows], assign_folds(partition.first + rows, self.folds, self.seed))
 
 
@@ -183,7 +183,7 @@ def _prepare_model(schema: Schema, targets: PartitionedTargets, frame: pl.DataFr
         raise TableError(f"No row of the table has a value for the target {schema.target!r}.")
     model = TableModel(None, schema)
     model.classes_ = schema.classes
-    _, has_target = model.outcomes(frame)
+    _, has_target = model.encode_targets(frame)
     rows = frame.filter(pl.Series(has_target, dtype=pl.Boolean))
     model.encoder_ = TableEncoder(schema.inputs).fit(rows)
     model.profile_ = model.encoder_.profile_

@@ -46,7 +46,7 @@ class PartitionedTargets:
     ) -> "PartitionedTargets":
         """Read the target column on the workers, in one pass."""
         work = _SummariseTargets(schema, folds, seed)
-        found = dask_graph.merged(
+        found = dask_graph.map_and_merge(
             partitions, work, _TargetCounts.joined, description="Reading targets"
         )
         labels = pl.Series(list(found.labels), dtype=pl.String)
@@ -124,7 +124,7 @@ class _SummariseTargets:
         try:
             has_target, labels = self._read(cells)
         except CellError as error:
-            raise partition.located(error) from None
+            raise partition.locate_error(error) from None
         places = partition.first + np.flatnonzero(has_target)
         counts = np.bincount(assign_folds(places, self.folds, self.seed), minlength=self.folds)
         return _TargetCounts([counts.tolist()], labels)

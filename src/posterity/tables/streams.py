@@ -104,7 +104,7 @@ class Stream:
         plain = _convert_utf16(unmarked) if self.encoding == "utf-16" else unmarked
         return (p.replace(b"\r", b"\n") for p in plain) if self.old_line_ends else plain
 
-    def head(self, size: int) -> bytes:
+    def read_head(self, size: int) -> bytes:
         """Return the first ``size`` bytes, or all if there are fewer."""
         found = bytearray()
         for piece in self.pieces():

@@ -66,7 +66,7 @@ class TableModel(BaseEstimator):
         """Fit to the rows of a table that have a target; ``y`` is ignored."""
         table = frames.as_frame(frame)
         self.classes_ = self.schema.classes or self._find_labels(table)
-        y_all, has_target = self.outcomes(table)
+        y_all, has_target = self.encode_targets(table)
         if not has_target.any():
             raise TableError(
                 f"No row of the table has a value for the target {self.schema.target!r}."
@@ -79,12 +79,12 @@ class TableModel(BaseEstimator):
         self.estimator_ = clone(self.estimator).fit(X, y_all[has_target])
         return self
 
-    def inputs(self, frame: Any) -> Array:
+    def encode_inputs(self, frame: Any) -> Array:
         """Encode the inputs of a table as an array (N, D)."""
         check_is_fitted(self, "encoder_")
         return self.encoder_.transform(frame)
 
-    def outcomes(self, frame: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+    def encode_targets(self, frame: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:
         """Return the targets of a table, and which rows have one.
 
         Returns
@@ -118,9 +118,9 @@ class TableModel(BaseEstimator):
         """Predict the probabilities of ``classes_``, (N, C)."""
         if self.schema.task == "regression":
             raise TypeError("This model predicts a number, not a class; use predict_dist.")
-        return self.probabilities_of(self._encode_queries(frame))
+        return self.predict_proba_encoded(self._encode_queries(frame))
 
-    def probabilities_of(self, X: Array) -> Array:
+    def predict_proba_encoded(self, X: Array) -> Array:
         """Predict class probabilities for inputs encoded by ``inputs``."""
         given = np.asarray(self._require_fitted().predict_proba(X), dtype=np.float64)
         known = np.asarray(self.estimator_.classes_, dtype=np.int64)
@@ -140,7 +140,7 @@ class TableModel(BaseEstimator):
         return self.estimator_
 
     def _encode_queries(self, frame: Any) -> Array:
-        X = self.inputs(frame)
+        X = self.encode_inputs(frame)
         if not len(X):
             raise TableError("The table has no rows, so there is nothing to predict.")
         return X

@@ -9,7 +9,7 @@ import numpy as np
 
 from posterity import arrays, kernels
 from posterity.arrays import Array
-from posterity.kernels.rows import between, count
+from posterity.kernels.rows import count_rows, slice_rows
 from posterity.testing.promises import describe_difference, difference_derivative, to_numpy
 
 _STEP = 3e-5
@@ -52,8 +52,8 @@ def check_kernel(
     AssertionError: Function(<lambda>): Not symmetric: k is -3.5 between rows 0 and 2, but 3.5
     between rows 2 and 0.
     """
-    if count(X) < 3:
-        raise ValueError(f"check_kernel needs at least three rows; X has {count(X)}.")
+    if count_rows(X) < 3:
+        raise ValueError(f"check_kernel needs at least three rows; X has {count_rows(X)}.")
     trial = _KernelChecks(kernel, X, arrays.generator(random_state))
     trial.matrices()
     trial.blocks()
@@ -75,7 +75,7 @@ class _KernelChecks:
 
     def matrices(self) -> None:
         """Check shape, symmetry, definiteness and diagonal, and that X is unchanged."""
-        kernel, X, n = self.kernel, self.X, count(self.X)
+        kernel, X, n = self.kernel, self.X, count_rows(self.X)
         before = copy.copy(X) if isinstance(X, list | tuple) else to_numpy(X).copy()
         K = kernel(X)
         self.require(tuple(K.shape) == (n, n), f"kernel(X) of {n} rows has shape {tuple(K.shape)}.")
@@ -92,9 +92,9 @@ class _KernelChecks:
 
     def blocks(self) -> None:
         """Check that blocks of the matrix do not depend on other rows."""
-        kernel, X, n = self.kernel, self.X, count(self.X)
+        kernel, X, n = self.kernel, self.X, count_rows(self.X)
         h = n // 2
-        head, tail = between(X, 0, h), between(X, h, n)
+        head, tail = slice_rows(X, 0, h), slice_rows(X, h, n)
         K, block = to_numpy(kernel(X)), kernel(head, tail)
         self.same(block, K[:h, h:], "kernel(X, Z) is not a block of the kernel of all rows")
         self.same(
@@ -115,9 +115,11 @@ class _KernelChecks:
         kernel, theta = self.kernel, self.kernel.theta
         self.require(len(kernel.names) == len(theta), "names and theta differ in length.")
         for moved in (theta, theta + 0.1):
-            self.same(kernel.at(moved).theta, moved, "at(theta) has a different theta")
-        self.same(kernel.at(theta)(self.X), kernel(self.X), "at(theta) is a different kernel")
-        started, bounds = kernel.tuned(self.X)
+            self.same(kernel.with_theta(moved).theta, moved, "at(theta) has a different theta")
+        self.same(
+            kernel.with_theta(theta)(self.X), kernel(self.X), "at(theta) is a different kernel"
+        )
+        started, bounds = kernel.search_start(self.X)
         p = started.theta
         self.require(bounds.shape == (len(p), 2), f"tuned(X) has bounds of shape {bounds.shape}.")
         inside = (bounds[:, 0] <= p) & (p <= bounds[:, 1])
@@ -137,7 +139,7 @@ class _KernelChecks:
     def parameter_slopes(self) -> None:
         """Check gradients of blocks and of the diagonal against central differences."""
         kernel, X = self.kernel, self.X
-        Z = between(X, 0, count(X) // 2)
+        Z = slice_rows(X, 0, count_rows(X) // 2)
         G, expected = self.slopes(lambda k: k(X))
         self.close(kernel.pullback(X, None, G), expected, "pullback without Z", "parameters")
         G, expected = self.slopes(lambda k: k(X, Z))
@@ -154,7 +156,9 @@ class _KernelChecks:
             return float(
                 np.sum(
                     G
-                    * difference_derivative(lambda t: values(self.kernel.at(theta + t * e)), _STEP)
+                    * difference_derivative(
+                        lambda t: values(self.kernel.with_theta(theta + t * e)), _STEP
+                    )
                 )
             )
 
@@ -162,9 +166,9 @@ class _KernelChecks:
 
     def input_slopes(self) -> None:
         """Check the gradient in the first argument against differences."""
-        kernel, n, units = self.kernel, count(self.X), self.units
-        Z, X = between(self.X, 0, n // 2), between(self.X, n // 2, n)
-        G = self.rng.standard_normal((count(X), count(Z)))
+        kernel, n, units = self.kernel, count_rows(self.X), self.units
+        Z, X = slice_rows(self.X, 0, n // 2), slice_rows(self.X, n // 2, n)
+        G = self.rng.standard_normal((count_rows(X), count_rows(Z)))
 
         def along(u: Array) -> Array:
             dK = difference_derivative(

@@ -127,19 +127,24 @@ class _LikelihoodChecks:
         """Check that parameters round-trip and start between their bounds."""
         likelihood, theta = self.likelihood, self.likelihood.theta
         for moved in (theta, theta + 0.1):
-            self.close(likelihood.at(moved).theta, moved, "at(theta) has a different theta")
+            self.close(
+                likelihood.with_parameters(moved).theta, moved, "at(theta) has a different theta"
+            )
         unknown = replace(likelihood, **dict.fromkeys(likelihood.names))
-        tuned, bounds = unknown.tuned(self.y, np.ones(len(self.y)))
+        tuned, bounds = unknown.search_start(self.y, np.ones(len(self.y)))
         inside = (bounds[:, 0] < tuned.theta) & (tuned.theta < bounds[:, 1])
         self.require(bool(inside.all()), "a parameter that is not given starts outside its bounds.")
 
     def parameter_slopes(self) -> None:
         """Check derivatives in the log parameters."""
-        theta, slopes = self.likelihood.theta, self.likelihood.slopes(self.y, self.a)
+        theta, slopes = self.likelihood.theta, self.likelihood.parameter_derivatives(self.y, self.a)
 
         def along(u: Array, name: str) -> Array:
             return difference_derivative(
-                lambda t: getattr(self.likelihood.at(theta + t * u), name)(self.y, self.a), _STEP
+                lambda t: getattr(self.likelihood.with_parameters(theta + t * u), name)(
+                    self.y, self.a
+                ),
+                _STEP,
             )
 
         for (name, _), found in zip(_DERIVATIVES, slopes, strict=True):
@@ -157,7 +162,7 @@ class _LikelihoodChecks:
 
     def constant(self) -> None:
         """Check that the best constant latent value is a stationary point."""
-        value, variance = self.likelihood.null(self.y, np.ones(len(self.y)))
+        value, variance = self.likelihood.fit_constant(self.y, np.ones(len(self.y)))
         d1 = self.likelihood.d1(self.y, value)
         still = abs(float(np.sum(d1))) <= _SLOPE * float(np.sum(np.abs(d1)))
         self.require(still, f"null gives {value:.6g}, where the sum of d1 is {np.sum(d1):.6g}.")

@@ -63,7 +63,7 @@ class Trees:
         validation.require(comes_later.all(), "a node comes before its parent.")
 
     @classmethod
-    def joined(cls, parts: Sequence[Trees]) -> Trees:
+    def join(cls, parts: Sequence[Trees]) -> Trees:
         """One after the other, with nodes and leaves numbered through."""
         nodes = np.cumsum([0, *(len(part.thresholds) for part in parts)])
         leaves = np.cumsum([0, *(part.n_leaves for part in parts)])

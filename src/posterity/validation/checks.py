@@ -85,7 +85,7 @@ def _validate_rows(
             ensure_min_samples=min_rows,
         )
     except (ValueError, TypeError, OverflowError) as error:
-        refusals.explain(X, "X", error, advice=advice)
+        refusals.explain_conversion_error(X, "X", error, advice=advice)
     return checked
 
 
@@ -171,7 +171,7 @@ def check_coordinates(estimator: BaseEstimator, X: ArrayLike, n_components: int)
             X, dtype=np.float64, ensure_all_finite=False, ensure_min_features=0, estimator=estimator
         )
     except (ValueError, TypeError, OverflowError) as error:
-        refusals.explain(X, "X", error)
+        refusals.explain_conversion_error(X, "X", error)
     if points.shape[1] != n_components:
         raise ValueError(
             f"X has {points.shape[1]} columns, but inverse_transform of {type(estimator).__name__} "
@@ -214,7 +214,7 @@ def check_positive(value: ArrayLike, name: str, *, length: int | None = None) ->
         if not isinstance(value, numbers.Real) or value is True or not 0.0 < value < np.inf:
             raise ValueError(f"{name}={value!r} must be a finite number greater than zero.")
         return float(value)
-    column = as_column(value, name, length)
+    column = convert_column(value, name, length)
     refusals.refuse_where(column <= 0.0, column, name, "it must be greater than zero")
     return column
 
@@ -230,7 +230,7 @@ def _convert_targets(y: ArrayLike, multi_output: bool) -> Array:
     return values if multi_output else column_or_1d(values, warn=True)
 
 
-def as_column(values: ArrayLike, name: str, n_rows: int) -> Array:
+def convert_column(values: ArrayLike, name: str, n_rows: int) -> Array:
     """Convert to one finite float64 a row; a single number is repeated."""
     given = _convert_floats(values, name)
     column = np.full(n_rows, float(given)) if given.ndim == 0 else given
@@ -255,6 +255,6 @@ def _convert_floats(data: ArrayLike, name: str) -> Array:
             ensure_min_features=0,
         )
     except (ValueError, TypeError, OverflowError) as error:
-        refusals.explain(data, name, error)
+        refusals.explain_conversion_error(data, name, error)
     refusals.refuse_non_finite(values, data, name)
     return values

@@ -73,7 +73,7 @@ def check_powers(rows: Array, data: Any = None, power: int = 2) -> None:
     size = np.fmax.reduce(np.abs(rows), axis=0, initial=0.0)
     bad = np.flatnonzero(_is_beyond(size, power))
     if bad.size:
-        column, value = refusals.column_label(data, bad[0]), float(size[bad[0]])
+        column, value = refusals.format_column(data, bad[0]), float(size[bad[0]])
         unit = f"1e{np.floor(np.log10(value)):+.0f}"
         raise ValueError(
             f"Input X: column {column} holds values up to {value:.1e}, whose {_POWERS[power]} are "

@@ -62,7 +62,7 @@ def refuse_dates(data: Any, name: str) -> None:
     for j, dtype in enumerate(dtypes):
         if str(dtype).lower().startswith(("date", "time", "duration", "period")):
             raise ValueError(
-                f"Input {name} contains dates or times (column {column_label(data, j)}); convert "
+                f"Input {name} contains dates or times (column {format_column(data, j)}); convert "
                 "them to numbers first, e.g. days since a fixed date."
             )
 
@@ -105,7 +105,9 @@ def _all_finite(values: Array) -> bool:
     return bool(np.isfinite(total)) or bool(np.isfinite(values).all())
 
 
-def explain(data: Any, name: str, error: Exception, *, advice: str = "") -> NoReturn:
+def explain_conversion_error(
+    data: Any, name: str, error: Exception, *, advice: str = ""
+) -> NoReturn:
     """Return the error for the cell that is not a number, or scikit-learn's error."""
     place, value = _first_unreadable_cell(data)
     if isinstance(value, str):
@@ -146,7 +148,7 @@ def _format_place(data: Any, index: Sequence[int]) -> str:
     """Format a position, (row,) or (row, column)."""
     if len(index) == 1:
         return f"row {index[0]}"
-    return f"column {column_label(data, index[1])} (row {index[0]})"
+    return f"column {format_column(data, index[1])} (row {index[0]})"
 
 
 def _count_others(places: Sized) -> str:
@@ -156,7 +158,7 @@ def _count_others(places: Sized) -> str:
     return f" and {count} other place{plural}" if count else ""
 
 
-def column_label(data: Any, j: int) -> str:
+def format_column(data: Any, j: int) -> str:
     """Format a column: its quoted name, or its number from 0."""
     names = _column_names(data)
     return repr(names[j]) if names else str(j)

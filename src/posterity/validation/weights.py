@@ -22,7 +22,7 @@ def check_sample_weight(sample_weight: ArrayLike | None, n_rows: int) -> Array |
     """
     if sample_weight is None:
         return None
-    weights = checks.as_column(sample_weight, "sample_weight", n_rows)
+    weights = checks.convert_column(sample_weight, "sample_weight", n_rows)
     refusals.refuse_where(weights < 0.0, weights, "sample_weight", "weights must not be negative")
     if not weights.any():
         raise ValueError(

@@ -37,7 +37,7 @@ def test_with_a_linear_kernel_it_descends_as_k_means_does(weighted, seed):
     X, rng = blobs(seed=seed), np.random.default_rng(seed)
     w = rng.uniform(0.5, 3.0, len(X)) if weighted else np.ones(len(X))
     start = np.argmin([np.sum((X - x) ** 2, axis=1) for x in X[:4]], axis=0)
-    found = clusters.descend(centred(kernels.Linear(1.0), X)[0], w, start)
+    found = clusters.move_to_nearest(centred(kernels.Linear(1.0), X)[0], w, start)
     centres = np.array([np.average(X[start == c], axis=0, weights=w[start == c]) for c in range(4)])
     theirs = KMeans(4, init=centres, n_init=1, tol=0.0, max_iter=300).fit(X, sample_weight=w)
     np.testing.assert_allclose(found.inertia, theirs.inertia_, rtol=1e-10)
@@ -62,7 +62,9 @@ def test_no_step_raises_the_inertia(kernel, seed):
 def test_inertia_does_not_depend_on_centring():
     X, w, labels = blobs(), np.ones(60), np.arange(60) % 3
     plain = kernel_components.fill_kernel_matrix(kernels.RBF(1.0), X)
-    found = [clusters.descend(K, w, labels) for K in (plain, centred(kernels.RBF(1.0), X)[0])]
+    found = [
+        clusters.move_to_nearest(K, w, labels) for K in (plain, centred(kernels.RBF(1.0), X)[0])
+    ]
     np.testing.assert_allclose(found[0].inertia, found[1].inertia, rtol=1e-12)
     np.testing.assert_array_equal(found[0].labels, found[1].labels)
 
@@ -83,8 +85,8 @@ def test_single_moves_leave_none_that_gains():
     X, rng = blobs(40, seed=3), np.random.default_rng(3)
     w = rng.uniform(0.5, 2.0, 40)
     K, _ = centred(kernels.RBF(0.5), X, w)
-    start = clusters.descend(K, w, rng.integers(0, 4, 40)).labels
-    labels = cluster_moves.improved(K, w, start)
+    start = clusters.move_to_nearest(K, w, rng.integers(0, 4, 40)).labels
+    labels = cluster_moves.improve_by_moves(K, w, start)
     d, V = np.linalg.eigh(K)
     F = V * np.sqrt(np.maximum(d, 0.0))
     here = inertia(F, w, labels)
@@ -97,14 +99,14 @@ def test_single_moves_leave_none_that_gains():
 
 def test_single_moves_never_empty_a_cluster():
     X = np.array([[0.0], [0.1], [0.2], [5.0]])
-    labels = cluster_moves.improved(X @ X.T, np.ones(4), np.array([0, 0, 0, 1]))
+    labels = cluster_moves.improve_by_moves(X @ X.T, np.ones(4), np.array([0, 0, 0, 1]))
     np.testing.assert_array_equal(labels, [0, 0, 0, 1])
 
 
 def test_an_empty_cluster_is_given_the_farthest_row():
     X = np.array([[0.0], [0.2], [0.1], [9.0], [3.0]])
     K, _ = centred(kernels.Linear(1.0), X)
-    found = clusters.descend(K, np.ones(5), np.array([0, 0, 0, 0, 2]))
+    found = clusters.move_to_nearest(K, np.ones(5), np.array([0, 0, 0, 0, 2]))
     assert len(found.norms) == 3
     assert np.sum(found.labels == found.labels[3]) == 1
 
@@ -138,7 +140,7 @@ def test_new_rows_go_to_the_nearest_centre():
 def test_seeds_are_far_apart_and_as_many_as_asked():
     X = np.concatenate([blobs(20, 1), blobs(20, 1) + 50.0, blobs(20, 1) - 50.0])
     K, _ = centred(kernels.Linear(1.0), X)
-    labels = cluster_starts.seeded(K, np.ones(60), 3, np.random.default_rng(0))
+    labels = cluster_starts.start_from_rows(K, np.ones(60), 3, np.random.default_rng(0))
     assert {len(set(labels[i : i + 20])) for i in (0, 20, 40)} == {1}
     assert len(set(labels)) == 3
 
@@ -146,13 +148,13 @@ def test_seeds_are_far_apart_and_as_many_as_asked():
 def test_rows_of_little_weight_are_seldom_seeds():
     X = np.arange(3.0)[:, None]
     K, w = X @ X.T, np.array([1.0, 1.0, 1e-9])
-    labels = [cluster_starts.seeded(K, w, 2, np.random.default_rng(s)) for s in range(20)]
+    labels = [cluster_starts.start_from_rows(K, w, 2, np.random.default_rng(s)) for s in range(20)]
     assert all(found[0] != found[1] for found in labels)
 
 
 def test_eigenvectors_start_in_separate_groups():
     X = np.concatenate([blobs(20, 1) + shift for shift in (0.0, 40.0, -40.0)])
-    labels = cluster_starts.relaxed(centred(kernels.RBF(5.0), X)[0], 3)
+    labels = cluster_starts.start_from_eigenvectors(centred(kernels.RBF(5.0), X)[0], 3)
     assert [len(set(labels[i : i + 20])) for i in (0, 20, 40)] == [1, 1, 1]
     assert len(set(labels)) == 3
 
@@ -160,7 +162,7 @@ def test_eigenvectors_start_in_separate_groups():
 def test_too_few_steps_are_told():
     K, _ = centred(kernels.Linear(1.0), blobs())
     start = np.random.default_rng(0).integers(0, 4, 60)
-    cut = clusters.descend(K, np.ones(60), start, max_iter=1)
+    cut = clusters.move_to_nearest(K, np.ones(60), start, max_iter=1)
     assert not cut.converged
     assert len(cut.path) == 2
     np.testing.assert_allclose(cut.inertia, inertia(blobs(), np.ones(60), cut.labels))
@@ -176,4 +178,6 @@ def test_one_cluster_is_the_mean():
 def test_a_kernel_that_is_not_semidefinite_is_refused():
     K = -np.eye(4) + 0.3
     with pytest.raises(ValueError, match="not positive semi-definite"):
-        clusters.descend(K + 2.0 * np.diag([1.0, 0, 0, 0]), np.ones(4), np.array([0, 1, 0, 1]))
+        clusters.move_to_nearest(
+            K + 2.0 * np.diag([1.0, 0, 0, 0]), np.ones(4), np.array([0, 1, 0, 1])
+        )

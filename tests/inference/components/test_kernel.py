@@ -59,14 +59,14 @@ def test_misfit_is_the_distance_between_features_and_their_projections():
     _, _, Vt = np.linalg.svd(quadratic(X) - mean, full_matrices=False)
     F = quadratic(new) - mean
     left = F - F @ Vt[:3].T @ Vt[:3]
-    misfit = found.misfit(kernel(new, X), kernel.diag(new))
+    misfit = found.squared_misfit(kernel(new, X), kernel.diag(new))
     np.testing.assert_allclose(misfit, np.sum(left * left, axis=1), rtol=1e-8, atol=1e-9)
 
 
 def test_misfits_of_the_training_rows_add_up_to_what_is_not_explained():
     X, kernel = rows(), kernels.RBF(3.0)
     found = fitted(kernel, X, 4)
-    misfit = found.misfit(kernel(X), kernel.diag(X))
+    misfit = found.squared_misfit(kernel(X), kernel.diag(X))
     left = found.total_variance - found.variances.sum()
     np.testing.assert_allclose(misfit.sum() / (len(X) - 1), left, rtol=1e-9)
 

@@ -97,7 +97,8 @@ def test_the_best_of_the_starts_is_taken():
     G = np.array([[0.4, 0.4, 0.1, 0.1]])
     near, far = np.array([[0.5]]), np.array([[9.5]])
     ends = [
-        preimages.nearest(kernel, X, G, order, size=1.0).x for order in ((near, far), (far, near))
+        preimages.find_nearest(kernel, X, G, order, size=1.0).x
+        for order in ((near, far), (far, near))
     ]
     np.testing.assert_allclose(ends, 0.05, atol=1e-3)
 

@@ -166,8 +166,8 @@ def test_chunks_give_what_memory_does(low):
 @for_each("route", EXACT)
 def test_merged_statistics_give_what_memory_does(route, shape):
     X = rows(*shape)
-    parts = [designs.Statistics.of(x, np.empty((len(x), 0))) for x in np.array_split(X, 3)]
-    merged = FactoredSource.of(parts[0].merge(parts[1]).merge(parts[2]))
+    parts = [designs.Statistics.from_rows(x, np.empty((len(x), 0))) for x in np.array_split(X, 3)]
+    merged = FactoredSource.from_statistics(parts[0].merge(parts[1]).merge(parts[2]))
     k = 5
     found, memory = (EXACT[route](s, lambda spectrum: k) for s in (merged, MemorySource(X)))
     np.testing.assert_allclose(found.variances, memory.variances, rtol=1e-11)

@@ -46,7 +46,7 @@ def test_evidence_of_fractions_keeps_its_digits_at_both_ends(s):
 def test_slope_is_what_differences_give(s):
     table, h = dirichlet.CategoryCounts(COUNTS, BASE), 1e-5
     low, high = (table.log_evidence(s * np.exp(step)) for step in (-h, h))
-    assert table.slope(s) == pytest.approx((high - low) / (2 * h), rel=1e-6)
+    assert table.log_evidence_slope(s) == pytest.approx((high - low) / (2 * h), rel=1e-6)
 
 
 def test_the_mean_adds_the_prior_as_rows():

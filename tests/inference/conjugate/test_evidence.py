@@ -13,7 +13,7 @@ def problem(n=40, m=5, k=2, seed=0, offset=True):
     rng = np.random.default_rng(seed)
     Z = rng.normal(size=(n, m))
     Y = Z @ rng.normal(size=(m, k)) + [0.3, 2.0] * rng.normal(size=(n, k)) + 1.0
-    s = Statistics.of(Z, Y, shift=offset)
+    s = Statistics.from_rows(Z, Y, shift=offset)
     return reduce_statistics(s, fit_intercept=offset, standardize=True)
 
 
@@ -100,7 +100,7 @@ def test_targets_unrelated_to_the_features_switch_the_weights_off():
     y = np.ones(200)
     y[::2] = -1.0
     y -= Z @ np.linalg.lstsq(Z - Z.mean(0), y, rcond=None)[0]  # nothing left to explain
-    p = reduce_statistics(Statistics.of(Z, y[:, None]), fit_intercept=True, standardize=True)
+    p = reduce_statistics(Statistics.from_rows(Z, y[:, None]), fit_intercept=True, standardize=True)
     found = evidence.maximise_evidence(p)
     assert found.prior_variance[0] == 0.0
     assert "no weights" in found.stop_reason
@@ -108,7 +108,9 @@ def test_targets_unrelated_to_the_features_switch_the_weights_off():
 
 def test_rows_fitted_exactly_are_named_and_stay_finite():
     Z = np.arange(10.0)[:, None]
-    p = reduce_statistics(Statistics.of(Z, 3.0 * Z + 2.0), fit_intercept=True, standardize=True)
+    p = reduce_statistics(
+        Statistics.from_rows(Z, 3.0 * Z + 2.0), fit_intercept=True, standardize=True
+    )
     found = evidence.maximise_evidence(p)
     assert np.isfinite(found.log_evidence).all()
     assert found.noise_variance[0] < 1e-20
@@ -116,7 +118,7 @@ def test_rows_fitted_exactly_are_named_and_stay_finite():
 
 def test_constant_features_leave_the_offset_only():
     p = reduce_statistics(
-        Statistics.of(np.ones((6, 2)), np.arange(6.0)[:, None]),
+        Statistics.from_rows(np.ones((6, 2)), np.arange(6.0)[:, None]),
         fit_intercept=True,
         standardize=True,
     )

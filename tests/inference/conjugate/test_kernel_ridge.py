@@ -50,8 +50,8 @@ def problem_of(K, Y, weight=None, *, offset):
 def fit_at(problem, lam, method):
     if method == "cholesky":
         return kernel_ridge.solve_kernel_ridge(problem, lam)
-    spectrum = ridge_path.Spectrum.of(problem)
-    return spectrum.fit(np.full(problem.T.shape[1], lam))
+    spectrum = ridge_path.KernelSpectrum.decompose(problem)
+    return spectrum.fit_penalties(np.full(problem.T.shape[1], lam))
 
 
 @OFFSET
@@ -122,7 +122,7 @@ def test_the_chosen_penalty_does_not_depend_on_repeating(offset):
 @OFFSET
 def test_errors_along_the_path_are_those_of_single_fits(offset):
     K, Y, weight = rows()
-    spectrum = ridge_path.Spectrum.of(problem_of(K, Y, weight, offset=offset))
+    spectrum = ridge_path.KernelSpectrum.decompose(problem_of(K, Y, weight, offset=offset))
     lam = np.array([1e-3, 0.2, 5.0, 1e4])
     single = [
         kernel_ridge.solve_kernel_ridge(
@@ -130,16 +130,16 @@ def test_errors_along_the_path_are_those_of_single_fits(offset):
         ).leave_one_out.mean_squares
         for x in lam
     ]
-    np.testing.assert_allclose(spectrum.errors(np.log(lam)), single, rtol=1e-9)
+    np.testing.assert_allclose(spectrum.leave_one_out_errors(np.log(lam)), single, rtol=1e-9)
 
 
 @OFFSET
 def test_the_slope_is_the_derivative_of_the_error(offset):
     K, Y, weight = rows()
-    spectrum = ridge_path.Spectrum.of(problem_of(K, Y, weight, offset=offset))
+    spectrum = ridge_path.KernelSpectrum.decompose(problem_of(K, Y, weight, offset=offset))
     x, step = np.array([-2.0, 0.7]), 1e-5
-    ends = [np.diagonal(spectrum.errors(x + sign * step)) for sign in (1, -1)]
-    np.testing.assert_allclose(spectrum.slope(x), (ends[0] - ends[1]) / (2 * step), rtol=1e-6)
+    ends = [np.diagonal(spectrum.leave_one_out_errors(x + sign * step)) for sign in (1, -1)]
+    np.testing.assert_allclose(spectrum.error_slope(x), (ends[0] - ends[1]) / (2 * step), rtol=1e-6)
 
 
 @OFFSET
@@ -148,7 +148,7 @@ def test_no_penalty_of_a_fine_grid_is_better_and_the_grid_does_not_matter(offset
     problem = problem_of(K, Y, weight, offset=offset)
     chosen = ridge_path.choose_penalty(problem_of(K, Y, weight, offset=offset))
     fine = np.linspace(-20.0, 15.0, 4001)
-    errors = ridge_path.Spectrum.of(problem).errors(fine)
+    errors = ridge_path.KernelSpectrum.decompose(problem).leave_one_out_errors(fine)
     assert np.all(chosen.fit.leave_one_out.mean_squares <= errors.min(axis=0) * (1 + 1e-12))
     assert chosen.fit.penalty[0] != pytest.approx(chosen.fit.penalty[1], rel=1e-3)
     assert chosen.stop_reason == "least leave-one-out error"

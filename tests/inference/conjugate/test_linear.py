@@ -16,7 +16,7 @@ def problem_of(n, m, *, offset=True, standardize=True, seed=0, noise=None):
     rng = np.random.default_rng(seed)
     Z = rng.normal(size=(n, m)) * rng.uniform(0.1, 10.0, m) + rng.normal(size=m)
     y = Z @ rng.normal(size=m) + rng.normal(size=n) + 4.0
-    s = Statistics.of(Z, y[:, None], noise_variance=noise, shift=offset)
+    s = Statistics.from_rows(Z, y[:, None], noise_variance=noise, shift=offset)
     p = reduce_statistics(s, fit_intercept=offset, standardize=standardize)
     return Z, y, p, rng.normal(size=(7, m)) * 3.0
 
@@ -73,7 +73,7 @@ def test_queries_inside_the_span_of_few_rows_keep_their_small_variance():
     """There prior minus explained cancels to eps * prior; the true variance is far below."""
     rng = np.random.default_rng(0)
     Z = rng.normal(size=(5, 50))
-    s = Statistics.of(Z, rng.normal(size=(5, 1)), shift=False)
+    s = Statistics.from_rows(Z, rng.normal(size=(5, 1)), shift=False)
     p = reduce_statistics(s, fit_intercept=False, standardize=False)
     sigma2, tau2 = np.array([1e-18]), np.array([1.0])
     _, variance = with_variance(WeightPosterior(p, sigma2, tau2).latent(Z))
@@ -84,11 +84,13 @@ def test_outputs_are_independent_regressions_that_share_a_decomposition():
     rng = np.random.default_rng(1)
     Z, Y = rng.normal(size=(20, 3)), rng.normal(size=(20, 2))
     sigma2, tau2 = np.array([0.5, 2.0]), np.array([1.0, 0.1])
-    joint = reduce_statistics(Statistics.of(Z, Y), fit_intercept=True, standardize=True)
+    joint = reduce_statistics(Statistics.from_rows(Z, Y), fit_intercept=True, standardize=True)
     both = with_variance(WeightPosterior(joint, sigma2, tau2).latent(Z))
     evidence = compute_log_evidence(joint, sigma2, tau2)
     for k in range(2):
-        one = reduce_statistics(Statistics.of(Z, Y[:, [k]]), fit_intercept=True, standardize=True)
+        one = reduce_statistics(
+            Statistics.from_rows(Z, Y[:, [k]]), fit_intercept=True, standardize=True
+        )
         alone = with_variance(WeightPosterior(one, sigma2[[k]], tau2[[k]]).latent(Z))
         np.testing.assert_allclose(both[0][:, [k]], alone[0], rtol=1e-10)
         np.testing.assert_allclose(both[1][:, [k]], alone[1], rtol=1e-10)
@@ -101,7 +103,7 @@ def test_dependent_and_constant_columns_are_not_counted_in_the_rank():
     Z = rng.normal(size=(20, 3))
     Z = np.column_stack([Z, Z[:, 0] + Z[:, 1], np.full(20, 0.1)])
     p = reduce_statistics(
-        Statistics.of(Z, rng.normal(size=(20, 1))), fit_intercept=True, standardize=True
+        Statistics.from_rows(Z, rng.normal(size=(20, 1))), fit_intercept=True, standardize=True
     )
     assert p.rank == 3
-    assert p.condition() == np.inf
+    assert p.condition_number() == np.inf

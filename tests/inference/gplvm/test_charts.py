@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from posterity.inference.gplvm.charts import Chart
+from posterity.inference.gplvm.charts import Coordinates
 
 
 @pytest.fixture
 def chart():
     rng = np.random.default_rng(3)
     L = np.tril(rng.normal(size=(3, 3))) + 3.0 * np.eye(3)
-    return Chart(rng.normal(size=5), L, np.array([0.1, 0.02]))
+    return Coordinates(rng.normal(size=5), L, np.array([0.1, 0.02]))
 
 
 def quadratic(A):
@@ -19,7 +19,7 @@ def quadratic(A):
 
 def test_slopes_are_those_of_the_charted_function(chart):
     A = np.random.default_rng(0).normal(size=(5, 5))
-    charted = chart.charted(quadratic(A + A.T))
+    charted = chart.wrap_objective(quadratic(A + A.T))
     t = np.array([0.3, -0.2, 0.5, 2.0, -1.0])
     steps = 1e-6 * np.eye(5)
     numeric = [(charted(t + h)[0] - charted(t - h)[0]) / 2e-6 for h in steps]
@@ -30,7 +30,7 @@ def test_what_bends_as_was_said_bends_alike_in_all_directions(chart):
     A = np.zeros((5, 5))
     A[:3, :3] = chart.L @ chart.L.T
     A[3:, 3:] = np.diag(chart.unit**-2)
-    charted = chart.charted(quadratic(A))
+    charted = chart.wrap_objective(quadratic(A))
     slopes = [charted(t)[1] - charted(np.zeros(5))[1] for t in np.eye(5)]
     np.testing.assert_allclose(slopes, np.eye(5), atol=1e-12)
 

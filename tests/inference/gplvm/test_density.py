@@ -43,7 +43,7 @@ def blocked(request, monkeypatch):
     if request.param == "blocks by threads":
         monkeypatch.setattr(kernel_blocks, "_SHARED_FROM", 2)
         monkeypatch.setattr(kernel_blocks, "_CPU_ROWS_SHARED", 4)
-        monkeypatch.setattr(linalg.threads, "available", lambda: 2)
+        monkeypatch.setattr(linalg.threads, "available_threads", lambda: 2)
 
 
 def data(n=13, outputs=3, seed=0):

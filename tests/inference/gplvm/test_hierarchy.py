@@ -65,7 +65,7 @@ def fitted():
 
 @pytest.fixture(scope="module")
 def descent(fitted):
-    return Descent.of(fitted, COLUMNS)
+    return Descent.from_hierarchy(fitted, COLUMNS)
 
 
 def central(f, x, h=1e-5):
@@ -107,13 +107,13 @@ def test_gradients_agree_with_differences(fitted, missing):
         Y[7, COLUMNS[1]] = np.nan
     model = learned(Y) if missing else fitted
     named = zip(model.leaves, LEVELS.parts, strict=True)
-    judges = [hierarchy.Within(leaf, at, "part") for leaf, at in named]
-    root = hierarchy.Within(model.prior, LEVELS.root, "root")
+    judges = [hierarchy.ChildNode(leaf, at, "part") for leaf, at in named]
+    root = hierarchy.ChildNode(model.prior, LEVELS.root, "root")
     problem = search.LatentPointProblem(
         (*judges, model.node, root), placements.FreePlacement(N, 5), 1
     )
     objective = problem.objective()
-    x = problem.packed(model.found.X) + 0.01 * np.random.default_rng(1).normal(size=5 * N + 7)
+    x = problem.pack(model.found.X) + 0.01 * np.random.default_rng(1).normal(size=5 * N + 7)
     numeric = central(lambda z: objective(z)[0], x)
     np.testing.assert_allclose(objective(x)[1], numeric, rtol=1e-5, atol=1e-4)
 
@@ -138,14 +138,14 @@ def test_the_curvature_of_the_node_is_that_of_moves_of_its_residual(fitted):
 
 
 def test_a_term_adds_its_curvature_to_columns_that_it_sees():
-    within = hierarchy.Within(terms.StandardNormalPrior(), slice(1, 3), "root")
+    within = hierarchy.ChildNode(terms.StandardNormalPrior(), slice(1, 3), "root")
     H, X = np.zeros((4, 5, 4, 5)), np.zeros((4, 5))
     within.add_curvature(H, X, within.start)
     np.testing.assert_array_equal(H.reshape(20, 20), np.diag(np.tile([0.0, 1.0, 1.0, 0.0, 0.0], 4)))
 
 
 def test_a_term_does_not_move_columns_that_it_does_not_see():
-    within = hierarchy.Within(terms.StandardNormalPrior(), slice(1, 3), "root")
+    within = hierarchy.ChildNode(terms.StandardNormalPrior(), slice(1, 3), "root")
     X = np.random.default_rng(0).normal(size=(4, 5))
     value, dX, own = within(X, within.start)
     assert value == pytest.approx(stats.norm.logpdf(X[:, 1:3]).sum())
@@ -155,7 +155,7 @@ def test_a_term_does_not_move_columns_that_it_does_not_see():
 
 
 def test_numbers_are_called_by_part(fitted):
-    problem_names = hierarchy.Within(fitted.leaves[0], slice(2, 4), "a").names
+    problem_names = hierarchy.ChildNode(fitted.leaves[0], slice(2, 4), "a").names
     assert problem_names == ["a__variance", "a__kernel__length_scale", "a__noise_variance"]
     assert fitted.node.names == ["root__length_scale"]
 
@@ -176,7 +176,7 @@ def test_a_given_noise_is_not_learned():
 
 
 def test_the_search_starts_at_components_of_variance_one():
-    X = hierarchy.start(parts(motions()), LEVELS, np.random.default_rng(0))
+    X = hierarchy.start_hierarchy(parts(motions()), LEVELS, np.random.default_rng(0))
     assert X.shape == (N, 5)
     np.testing.assert_allclose(np.mean(X**2, axis=0), 1.0)
 
@@ -290,7 +290,7 @@ def test_a_moving_root_has_the_variance_of_its_process():
     held = kernel.fixed()
     prior = TrajectoryPrior(held, np.empty((0, 2)), np.arange(N), np.zeros(N, int))
     model = learned(motions(), lambda R: prior)
-    assert Descent.of(model, COLUMNS).root_variance == pytest.approx(4.0)
+    assert Descent.from_hierarchy(model, COLUMNS).root_variance == pytest.approx(4.0)
 
 
 def test_starts_are_weighed_by_noise_of_their_columns_and_by_the_root(descent):

@@ -98,7 +98,7 @@ def test_each_column_is_bounded_by_the_rows_it_has(kernel, Y, X, Z):
     expected = 0.0
     for y in Y.T:
         seen = ~np.isnan(y)
-        alone = Observations.of(y[seen, None])
+        alone = Observations.from_targets(y[seen, None])
         expected += inducing.compute_bound(kernel, NOISE, HeldRows(X[seen], alone), Z)[0]
     assert bound(X, bound.start)[0] == pytest.approx(expected, rel=1e-10)
 
@@ -157,7 +157,7 @@ def test_decoder_predicts_each_column_from_the_rows_it_has(kernel, Y, X, Z, rng)
     for d, y in enumerate(Y.T):
         seen = ~np.isnan(y)
         alone = inducing.condition_on_points(
-            kernel, NOISE, HeldRows(X[seen], Observations.of(y[seen, None])), Z
+            kernel, NOISE, HeldRows(X[seen], Observations.from_targets(y[seen, None])), Z
         )
         expected_mean, expected_variance = with_variance(alone.latent(X_new))
         assert mean[:, [d]] == pytest.approx(expected_mean, abs=1e-8)

@@ -10,7 +10,7 @@ from support.latents import with_variance
 from posterity import kernels
 from posterity.arrays import Array
 from posterity.inference.gplvm import inducing_outputs, locating, summits, tied
-from posterity.inference.gplvm.candidates import Candidates
+from posterity.inference.gplvm.candidates import CandidatePoints
 from posterity.inference.gplvm.trajectories import TrajectoryPrior
 from posterity.inference.posterior import LatentMarginals
 
@@ -123,7 +123,7 @@ def test_row_without_a_value_is_where_the_prior_is(plane, Y, candidates):
 
 
 def test_searches_start_at_candidates_that_explain_the_row(plane, Y, candidates):
-    starts = Candidates.of(plane, candidates).starts(Y, 3)
+    starts = CandidatePoints.from_decoder(plane, candidates).choose_starts(Y, 3)
     certain = replace(plane, v=np.zeros(D))
     for y, chosen in zip(Y, starts, strict=True):
         orders = []
@@ -256,7 +256,7 @@ def curve(rng):
     def outputs(x):
         return np.sin(frequencies * x + phases) + 0.1 * rng.normal(size=(len(x), D))
 
-    kernel, bounds = kernels.RBF(0.8).tuned(X)
+    kernel, bounds = kernels.RBF(0.8).search_start(X)
     term = inducing_outputs.InducingOutputs(outputs(X), kernel, bounds, 0.01, None, X[::5])
     x = rng.uniform(-1.9, 1.9, size=(25, 1))
     return term.decoder(X, term.start), X, x, outputs(x)

@@ -11,7 +11,7 @@ def test_every_value_is_in_one_group_and_nothing_missing_is():
     rng = np.random.default_rng(0)
     Y = rng.normal(size=(6, 40))
     Y[:3][rng.random((3, 40)) < 0.5] = np.nan
-    found, again = observed.groups(Y), np.full(Y.shape, np.nan)
+    found, again = observed.group_columns(Y), np.full(Y.shape, np.nan)
     for group in found:
         assert np.all(np.isfinite(group.Y))
         again[np.ix_(group.rows, group.columns)] = group.Y
@@ -21,7 +21,7 @@ def test_every_value_is_in_one_group_and_nothing_missing_is():
 
 
 def test_nothing_missing_is_one_group():
-    (group,) = observed.groups(np.arange(6.0).reshape(2, 3))
+    (group,) = observed.group_columns(np.arange(6.0).reshape(2, 3))
     assert (group.rows.tolist(), group.columns.tolist()) == ([0, 1], [0, 1, 2])
 
 

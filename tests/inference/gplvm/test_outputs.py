@@ -160,7 +160,7 @@ def test_nothing_missing_decodes_as_the_process_does(kernel):
     term = term_of(Y, kernel)
     mean, variance = with_variance(term.decoder(X, term.start).latent(new))
     m, v = with_variance(
-        ProcessPosterior.condition(kernel, NOISE, X, Observations.of(Y)).latent(new)
+        ProcessPosterior.condition(kernel, NOISE, X, Observations.from_targets(Y)).latent(new)
     )
     np.testing.assert_allclose(mean, m, rtol=1e-11)
     np.testing.assert_allclose(variance, v, rtol=1e-11)

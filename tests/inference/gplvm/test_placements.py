@@ -45,7 +45,7 @@ def test_mapped_by_the_identity_is_free():
     assert free.size == mapped.size
     np.testing.assert_array_equal(free.points(x), mapped.points(x))
     np.testing.assert_array_equal(
-        free.pulled_back(x.reshape(12, 2)), mapped.pulled_back(x.reshape(12, 2))
+        free.pull_back(x.reshape(12, 2)), mapped.pull_back(x.reshape(12, 2))
     )
     X = RNG.normal(size=(12, 2))
     np.testing.assert_allclose(free.start(X), mapped.start(X), rtol=2e-6)

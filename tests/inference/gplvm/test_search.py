@@ -38,7 +38,7 @@ def test_the_objective_is_the_sum_of_the_terms():
     problem = _problem(target)
     x = problem.packed(target + 0.3) + 0.1
     value, gradient = problem.objective()(x)
-    X, own = problem.unpacked(x)
+    X, own = problem.unpack(x)
     parts = [term(X, numbers) for term, numbers in zip(problem.terms, own, strict=True)]
     assert value == pytest.approx(-sum(part[0] for part in parts))
     for i in range(len(x)):
@@ -79,7 +79,7 @@ def _curve(n=80, seed=0):
     Y = np.hstack([t, np.sin(2.0 * t), t * t, np.cos(3.0 * t)]) + 0.05 * rng.normal(size=(n, 4))
     Y -= Y.mean(axis=0)
     X = starting.find_principal_start(Y, 2, rng).X
-    kernel, bounds = kernels.Scaled(kernels.RBF()).tuned(X)
+    kernel, bounds = kernels.Scaled(kernels.RBF()).search_start(X)
     outputs = ExactOutputs(Y, kernel, bounds, 0.1, (1e-6, 10.0))
     judges = (outputs, terms.StandardNormalPrior(), terms.Volume())
     return search.LatentPointProblem(judges, placements.FreePlacement(n, 2), Y.size), X

@@ -42,14 +42,14 @@ def test_outputs_that_are_all_alike_have_a_start(rng):
 def test_missing_values_of_low_rank_outputs_are_filled_in(rng):
     Y = _low_rank(rng, n=60)
     holes = np.where(rng.random(Y.shape) < 0.1, np.nan, Y)
-    filled = starting.filled(holes, 2)
+    filled = starting.fill_by_components(holes, 2)
     assert np.array_equal(filled[~np.isnan(holes)], Y[~np.isnan(holes)])
     np.testing.assert_allclose(filled, Y, atol=0.02 * np.abs(Y).max())
 
 
 def test_whole_outputs_are_not_copied(rng):
     Y = _low_rank(rng)
-    assert starting.filled(Y, 2) is Y
+    assert starting.fill_by_components(Y, 2) is Y
 
 
 def test_the_same_rows_start_at_the_same_place(rng):

@@ -156,16 +156,16 @@ def test_a_long_time_at_rest_keeps_its_factor():
 def test_the_kernel_that_suits_noisy_points_knows_their_pace():
     rng, t = np.random.default_rng(0), np.arange(80.0)
     smooth = np.sqrt(2.0) * np.column_stack([np.sin(0.16 * t), np.cos(0.16 * t)])
-    kernel, limits = kernels.RBF().tuned(t[:, None])
+    kernel, limits = kernels.RBF().search_start(t[:, None])
     started = TrajectoryPrior(kernel, limits, t, np.zeros(80, int))
-    p = started.suited(smooth + 0.1 * rng.normal(size=smooth.shape))
+    p = started.fit_start_to(smooth + 0.1 * rng.normal(size=smooth.shape))
     assert 5.0 < p.kernel.length_scale < 20.0
     assert p.white == started.white == WHITE
     np.testing.assert_array_equal(p.limits, limits)
 
 
 def test_a_held_kernel_suits_any_points():
-    p = prior(kernels.RBF(1.0).fixed()).suited(draws())
+    p = prior(kernels.RBF(1.0).fixed()).fit_start_to(draws())
     assert p.kernel.length_scale == 1.0
 
 

@@ -18,7 +18,7 @@ def problem(likelihood=None, n_experts=2, n=80, seed=0, prior_variance=10.0):
     y = 1.0 * (X[:, 0] * X[:, 1] > 0.0) + 1.0 * (C > 2) * (X[:, 0] > 0.5)
     counts = rng.integers(1, 4, n).astype(float)
     Z = np.column_stack([X, np.ones(n)])
-    return moe.ExpertsProblem.of(
+    return moe.ExpertsProblem.from_rows(
         Z, y, counts, kind, n_experts=n_experts, prior_variance=prior_variance
     )
 

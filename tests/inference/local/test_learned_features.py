@@ -71,9 +71,9 @@ def problem_of(units, likelihood, fit_intercept=True, seed=0):
     rng = np.random.default_rng(seed)
     X, y = rng.normal(size=(25, 2)), targets_of(likelihood, 25, rng)
     units = units.fit(X)
-    return learned_features.LearnedFeatureProblem.of(
+    return learned_features.LearnedFeatureProblem.from_rows(
         units,
-        units.standardised(X),
+        units.standardise(X),
         y,
         rng.uniform(0.5, 2.0, 25),
         likelihood,
@@ -116,7 +116,7 @@ def test_pullback_is_the_adjoint_of_the_derivative(units):
     rng = np.random.default_rng(0)
     X, G = rng.normal(size=(20, 2)), rng.normal(size=(20, 3))
     units = units.fit(X)
-    U, theta, h = units.standardised(X), units.theta_, 1e-6
+    U, theta, h = units.standardise(X), units.theta_, 1e-6
     numeric = [
         np.sum(G * (units.columns_at(U, theta + h * e) - units.columns_at(U, theta - h * e)))
         for e in np.eye(len(theta))

@@ -50,10 +50,10 @@ def problem_of(likelihood, kind=features.LearnedArctan, seed=0, base=True):
     X, y = observed(likelihood, 40)
     rng, unit = np.random.default_rng(seed), kind(1).fit(X)
     tuned = likelihood.tuned(y, np.ones(40))[0]
-    C = np.size(tuned.null(y, np.ones(40))[0])
-    return learned_features.LearnedFeatureProblem.of(
+    C = np.size(tuned.fit_constant(y, np.ones(40))[0])
+    return learned_features.LearnedFeatureProblem.from_rows(
         unit,
-        unit.standardised(X),
+        unit.standardise(X),
         y,
         rng.uniform(0.5, 2.0, 40),
         tuned,
@@ -87,7 +87,7 @@ def test_a_given_part_is_added_to_the_latent_values(likelihood):
     x = 0.3 * np.random.default_rng(1).normal(size=len(problem.mean))
     A = replace(problem, base=None).latents(x) + problem.base
     np.testing.assert_allclose(problem.latents(x), A)
-    a = learned_features.in_shape(problem.likelihood, A)
+    a = learned_features.reshape_latents(problem.likelihood, A)
     loss = -problem.counts @ problem.likelihood.log_prob(problem.y, a)
     assert problem(x)[0] == pytest.approx(loss + 0.5 * x @ x)
     np.testing.assert_allclose(problem.joined(*problem.split(x)), x)
@@ -96,8 +96,8 @@ def test_a_given_part_is_added_to_the_latent_values(likelihood):
 @for_each("likelihood", [likelihoods.Bernoulli(), likelihoods.Poisson()])
 def test_screening_is_a_newton_step_of_weight_and_offset(likelihood):
     problem, theta = problem_of(likelihood), np.array([1.0, -0.5, 0.2])
-    screen = screening.Screen.of(moved(problem, 0.4))
-    W, b, gain = screen.newton(problem.units, theta)
+    screen = screening.CandidateScreen.from_problem(moved(problem, 0.4))
+    W, b, gain = screen.take_newton_steps(problem.units, theta)
     z = problem.units.columns_at(problem.U, theta)
     Z, a = np.column_stack([z, np.ones(40)]), problem.base[:, 0] + 0.4
     h = -problem.counts * likelihood.d2(problem.y, a)
@@ -111,29 +111,29 @@ def test_screening_is_a_newton_step_of_weight_and_offset(likelihood):
 
 
 def test_screening_by_blocks_of_rows_is_screening_at_once(monkeypatch):
-    screen = screening.Screen.of(problem_of(likelihoods.Poisson()))
-    whole = screen.start(np.random.default_rng(0))
+    screen = screening.CandidateScreen.from_problem(problem_of(likelihoods.Poisson()))
+    whole = screen.choose_start(np.random.default_rng(0))
     monkeypatch.setattr(screening, "_BLOCK", 7 * 63)
-    np.testing.assert_allclose(screen.start(np.random.default_rng(0)), whole, rtol=1e-10)
+    np.testing.assert_allclose(screen.choose_start(np.random.default_rng(0)), whole, rtol=1e-10)
 
 
 def test_screening_takes_the_candidate_that_promises_most():
-    screen = screening.Screen.of(problem_of(likelihoods.Bernoulli()))
-    crowd, thetas = screen.candidates(np.random.default_rng(3))
-    W, b, gains = screen.newton(crowd, thetas.ravel())
+    screen = screening.CandidateScreen.from_problem(problem_of(likelihoods.Bernoulli()))
+    crowd, thetas = screen.draw_candidates(np.random.default_rng(3))
+    W, b, gains = screen.take_newton_steps(crowd, thetas.ravel())
     assert len(gains) == 63
-    theta, (w, offset) = screen.problem.split(screen.start(np.random.default_rng(3)))
+    theta, (w, offset) = screen.problem.split(screen.choose_start(np.random.default_rng(3)))
     best = np.argmax(gains)
     np.testing.assert_allclose(theta, thetas[best])
     np.testing.assert_allclose([w, offset], [W[best], b[best]])
-    singly = [screen.newton(screen.problem.units, theta)[2][0] for theta in thetas]
+    singly = [screen.take_newton_steps(screen.problem.units, theta)[2][0] for theta in thetas]
     np.testing.assert_allclose(gains, singly)
 
 
 def test_candidates_are_as_wide_as_the_rows_and_narrower():
     problem = problem_of(likelihoods.Normal(), features.LearnedRadial)
-    screen = screening.Screen.of(problem)
-    _, thetas = screen.candidates(np.random.default_rng(0))
+    screen = screening.CandidateScreen.from_problem(problem)
+    _, thetas = screen.draw_candidates(np.random.default_rng(0))
     widths = np.unique(np.exp(thetas[:, -1]).round(6))
     np.testing.assert_allclose(widths, np.sqrt(2.0 / np.array([32, 16, 8, 4, 2, 1])), rtol=1e-5)
     places = {tuple(u) for u in problem.U.round(9)}
@@ -143,8 +143,8 @@ def test_candidates_are_as_wide_as_the_rows_and_narrower():
 def test_candidates_lie_where_rows_count():
     problem = problem_of(likelihoods.Normal(), features.LearnedRadial)
     counts = np.where(np.arange(40) == 7, 1e9, 1e-9)
-    screen = screening.Screen.of(replace(problem, counts=counts))
-    _, thetas = screen.candidates(np.random.default_rng(0))
+    screen = screening.CandidateScreen.from_problem(replace(problem, counts=counts))
+    _, thetas = screen.draw_candidates(np.random.default_rng(0))
     np.testing.assert_allclose(thetas[:, :-1], np.tile(problem.U[7], (63, 1)))
 
 
@@ -153,19 +153,19 @@ def test_a_step_that_is_too_long_is_shortened_or_not_made(offset, fraction):
     """Equal counts under an offset that is too low: the exponential rises above its parabola."""
     X, n = np.linspace(-1.0, 1.0, 20)[:, None], 20
     unit = features.LearnedArctan(1).fit(X)
-    problem = learned_features.LearnedFeatureProblem.of(
+    problem = learned_features.LearnedFeatureProblem.from_rows(
         unit,
-        unit.standardised(X),
+        unit.standardise(X),
         np.ones(n),
         np.ones(n),
         likelihoods.Poisson(),
         weight_information=1.0,
         fit_intercept=True,
     )
-    screen = screening.Screen.of(moved(problem, offset))
-    crowd, thetas = screen.candidates(np.random.default_rng(0))
-    W, b, gains = screen.newton(crowd, thetas.ravel())
-    _, made = screen.problem.split(screen.start(np.random.default_rng(0)))
+    screen = screening.CandidateScreen.from_problem(moved(problem, offset))
+    crowd, thetas = screen.draw_candidates(np.random.default_rng(0))
+    W, b, gains = screen.take_newton_steps(crowd, thetas.ravel())
+    _, made = screen.problem.split(screen.choose_start(np.random.default_rng(0)))
     best = np.argmax(gains)
     step = np.array([W[best], b[best] - offset])
     np.testing.assert_allclose(made - [[0.0], [offset]], fraction * step, atol=1e-12)
@@ -230,13 +230,13 @@ def test_the_deepest_of_several_valleys_is_kept(order):
     X = np.linspace(-4.0, 4.0, 81)[:, None]
     y = 2.0 * np.exp(-4.0 * (X[:, 0] - 2.0) ** 2) + np.exp(-4.0 * (X[:, 0] + 2.0) ** 2)
     unit, counts = features.LearnedRadial(1).fit(X), np.ones(81)
-    likelihood, bounds = likelihoods.Normal(0.01).tuned(y, counts)
-    U = unit.standardised(X)
+    likelihood, bounds = likelihoods.Normal(0.01).search_start(y, counts)
+    U = unit.standardise(X)
     fitter = stagewise._StagewiseFitter(unit, U, y, counts, bounds, 1.0, 300, n_jobs=None)
     problem = fitter.problem(np.zeros((81, 1)), fitter.constant(likelihood))
     W = np.array([[0.5], [0.0]])
     centers = np.array([2.0, -2.0])[::order] / X.std()
-    best = fitter.raced(problem, [problem.joined([u, -1.5], W) for u in centers])
+    best = fitter.raced(problem, [problem.join([u, -1.5], W) for u in centers])
     assert problem.split(best.x)[0][0] * X.std() == pytest.approx(2.0, abs=0.05)
 
 
@@ -259,11 +259,11 @@ def test_a_longer_fit_begins_with_the_shorter_one():
         np.testing.assert_array_equal(one.theta, other.theta)
         np.testing.assert_array_equal(one.weights, other.weights)
         np.testing.assert_array_equal(one.offset, other.offset)
-    cut = long.truncated(2)
+    cut = long.truncate(2)
     assert cut.stop_reason == "cut to 2 of 5 units"
     np.testing.assert_array_equal(cut.latents(X), short.latents(X))
     np.testing.assert_array_equal(list(long.staged(X))[2], short.latents(X))
-    assert long.truncated(5) is long
+    assert long.truncate(5) is long
 
 
 def test_latent_values_are_the_sum_of_the_formula():
@@ -294,18 +294,18 @@ def test_two_classes_are_screened_alike_by_softmax_and_sigmoid():
     promised = []
     for likelihood in (likelihoods.Bernoulli(), likelihoods.Categorical(2)):
         unit = features.LearnedArctan(1).fit(X)
-        problem = learned_features.LearnedFeatureProblem.of(
+        problem = learned_features.LearnedFeatureProblem.from_rows(
             unit,
-            unit.standardised(X),
+            unit.standardise(X),
             y,
             np.ones(60),
             likelihood,
             weight_information=1.0,
             fit_intercept=True,
         )
-        screen = screening.Screen.of(problem)
-        crowd, thetas = screen.candidates(np.random.default_rng(0))
-        W, _, gains = screen.newton(crowd, thetas.ravel())
+        screen = screening.CandidateScreen.from_problem(problem)
+        crowd, thetas = screen.draw_candidates(np.random.default_rng(0))
+        W, _, gains = screen.take_newton_steps(crowd, thetas.ravel())
         promised.append((W[:, -1] - (W[:, 0] if W.shape[1] == 2 else 0.0), gains))
     np.testing.assert_allclose(promised[1][0], promised[0][0], rtol=1e-10)
     np.testing.assert_allclose(promised[1][1], promised[0][1], rtol=1e-10)

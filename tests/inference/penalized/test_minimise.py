@@ -12,7 +12,7 @@ from support.for_each import for_each
 from posterity import designs
 from posterity.inference.penalized import minimise as minkowski
 from posterity.inference.penalized import paths, proximal_newton, vertices
-from posterity.inference.penalized.problem import Point, Rows
+from posterity.inference.penalized.problem import PenalizedPoint, PenalizedRows
 
 POWERS = [0.1, 0.5, 1.0, 1.3, 2.0, 6.0]
 PENALTY_POWERS = [0.5, 1.0, 1.5, 3.0]
@@ -380,8 +380,10 @@ def test_steps_end_where_rounding_hides_their_gain():
 
 def test_an_offset_alone_is_followed_to_its_minimum_at_one_smoothing():
     y = np.random.default_rng(0).gamma(1.0, size=60)
-    problem = Rows(np.zeros((60, 0)), y, np.ones(60), np.zeros(0), 1.2, 1.0, True)
-    end = proximal_newton.descend(problem, 0.01, Point(np.zeros(0), 8.0), tol=1e-12, max_iter=100)
+    problem = PenalizedRows(np.zeros((60, 0)), y, np.ones(60), np.zeros(0), 1.2, 1.0, True)
+    end = proximal_newton.descend_smoothed(
+        problem, 0.01, PenalizedPoint(np.zeros(0), 8.0), tol=1e-12, max_iter=100
+    )
     slope = (y - end.b) * np.hypot(y - end.b, 0.01) ** (1.2 - 2.0)
     assert abs(slope.sum()) < 1e-5 * np.abs(slope).sum()
     assert end.n_iter > 3
@@ -410,7 +412,7 @@ def test_squares_from_merged_statistics_equal_squares_from_rows(q, offset, stand
     Y = np.column_stack([y, y**2])
     v = np.random.default_rng(1).uniform(0.5, 2.0, 40)
     parts = [
-        designs.Statistics.of(Z[i], Y[i], sample_weight=v[i], shift=offset)
+        designs.Statistics.from_rows(Z[i], Y[i], sample_weight=v[i], shift=offset)
         for i in (slice(0, 15), slice(15, 40))
     ]
     options = {"fit_intercept": offset, "standardize": standardize}
@@ -426,7 +428,7 @@ def test_squares_from_merged_statistics_equal_squares_from_rows(q, offset, stand
 
 
 def test_statistics_of_a_single_row_give_its_target():
-    statistics = designs.Statistics.of(np.array([[1.0, 2.0]]), np.array([[5.0]]))
+    statistics = designs.Statistics.from_rows(np.array([[1.0, 2.0]]), np.array([[5.0]]))
     (fit,) = minkowski.minimise_penalized_squares(statistics, penalty=1.0)
     assert fit.intercept == 5.0
     assert not fit.weights.any()
@@ -435,10 +437,12 @@ def test_statistics_of_a_single_row_give_its_target():
 def test_a_failed_step_is_damped_until_it_descends():
     """A parabola from tiny residuals promises far too much where the loss is their sixth power."""
     Z, y = rows(8, 12)
-    problem = Rows(Z - Z.mean(0), y / y.std(), np.ones(8), np.full(12, 1e-6), 6.0, 1.0, False)
-    start = Point(np.linalg.lstsq(problem.Z, 0.99 * problem.y, rcond=None)[0], 0.0)
+    problem = PenalizedRows(
+        Z - Z.mean(0), y / y.std(), np.ones(8), np.full(12, 1e-6), 6.0, 1.0, False
+    )
+    start = PenalizedPoint(np.linalg.lstsq(problem.Z, 0.99 * problem.y, rcond=None)[0], 0.0)
     before = problem.objective(start.w, problem.residual(start.w, 0.0), 1e-6)
-    after = proximal_newton.descend(problem, 1e-6, start, tol=1e-10, max_iter=1)
+    after = proximal_newton.descend_smoothed(problem, 1e-6, start, tol=1e-10, max_iter=1)
     assert problem.objective(after.w, problem.residual(after.w, 0.0), 1e-6) < before
 
 
@@ -455,16 +459,16 @@ def test_an_exchange_that_only_reshuffles_rounding_ends():
 def test_rounding_of_met_rows_costs_nothing_at_small_powers():
     x = np.linspace(0.1, 0.9, 9)
     A = np.column_stack([x, np.ones(9)])
-    problem = vertices.Arrangement(A, A @ [1.1, 0.3], np.ones(9), np.full(9, 0.05), 9)
+    problem = vertices.LinePieces(A, A @ [1.1, 0.3], np.ones(9), np.full(9, 0.05), 9)
     assert np.any(problem.y != A @ [1.1 * (1.0 + 2e-16), 0.3])
     assert problem.objective(np.array([1.1 * (1.0 + 2e-16), 0.3])) == 0.0
 
 
 def test_a_sample_of_rows_stands_for_all_of_them_beside_the_penalties():
     Z, y = rows(50, 3)
-    problem = Rows(Z, y, np.ones(50), np.array([2.0, 0.0, 3.0]), 0.5, 1.0, True)
-    whole = vertices.Arrangement.of(problem)
-    part = whole.sample(20, np.random.default_rng(0))
+    problem = PenalizedRows(Z, y, np.ones(50), np.array([2.0, 0.0, 3.0]), 0.5, 1.0, True)
+    whole = vertices.LinePieces.from_rows(problem)
+    part = whole.sample_rows(20, np.random.default_rng(0))
     assert part.v[:20].sum() == pytest.approx(50.0)
     np.testing.assert_array_equal(part.v[20:], [2.0, 3.0])
     np.testing.assert_array_equal(part.A[20:], [[1.0, 0.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0]])
@@ -475,5 +479,5 @@ def test_a_sample_of_rows_stands_for_all_of_them_beside_the_penalties():
 
 def test_rows_of_the_vertex_are_independent_and_of_small_residual():
     A = np.array([[1.0, 0.0], [2.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
-    problem = vertices.Arrangement(A, np.array([0.1, 0.2, 5.0, 0.3]), np.ones(4), np.ones(4), 4)
+    problem = vertices.LinePieces(A, np.array([0.1, 0.2, 5.0, 0.3]), np.ones(4), np.ones(4), 4)
     assert vertices._select_nearest_rows(problem, np.zeros(2)) == [0, 3]

@@ -10,7 +10,7 @@ from sklearn.linear_model import Lasso
 from support.for_each import for_each
 
 from posterity.inference.penalized import coordinate_descent, paths
-from posterity.inference.penalized.paths import lq_least_squares
+from posterity.inference.penalized.paths import minimise_lq_squares
 
 
 def rows(N=50, M=6, correlation=0.0, seed=0):
@@ -32,7 +32,7 @@ def objective(Z, y, w, penalty, q):
 def test_power_two_is_ridge_with_one_penalty_a_weight():
     Z, y = rows(correlation=0.9)
     penalty = np.linspace(0.5, 20.0, 6)
-    fit = lq_least_squares(*statistics(Z, y), penalty=penalty, penalty_power=2.0)
+    fit = minimise_lq_squares(*statistics(Z, y), penalty=penalty, penalty_power=2.0)
     ridge = np.linalg.solve(Z.T @ Z + np.diag(penalty), Z.T @ y)
     np.testing.assert_allclose(fit.weights, ridge, rtol=1e-9)
     assert fit.n_iter <= 3
@@ -44,7 +44,7 @@ def test_power_two_is_ridge_with_one_penalty_a_weight():
 def test_power_one_is_the_lasso_of_scikit_learn(N, M, correlation, part):
     Z, y = rows(N, M, correlation)
     penalty = part * 2.0 * np.abs(Z.T @ y).max()
-    fit = lq_least_squares(*statistics(Z, y), penalty=penalty, penalty_power=1.0)
+    fit = minimise_lq_squares(*statistics(Z, y), penalty=penalty, penalty_power=1.0)
     peer = Lasso(alpha=penalty / (2 * N), fit_intercept=False, tol=1e-12, max_iter=1_000_000)
     peer.fit(Z, y)
     np.testing.assert_allclose(fit.weights, peer.coef_, atol=1e-5)
@@ -58,7 +58,7 @@ def test_power_one_is_the_lasso_of_scikit_learn(N, M, correlation, part):
 def test_convex_solutions_satisfy_the_conditions_of_optimality(q, N, M):
     Z, y = rows(N, M, 0.6)
     penalty = np.geomspace(0.5, 5.0, M)
-    w = lq_least_squares(*statistics(Z, y), penalty=penalty, penalty_power=q).weights
+    w = minimise_lq_squares(*statistics(Z, y), penalty=penalty, penalty_power=q).weights
     correlation = 2.0 * Z.T @ (y - Z @ w)
     slope = q * penalty * np.abs(w) ** (q - 1.0) * np.sign(w)
     scale = 2.0 * np.sqrt(np.sum(Z**2, axis=0) * (y @ y))
@@ -74,7 +74,7 @@ def test_below_power_one_two_weights_match_a_grid():
     for seed in range(6):
         Z, y = rows(30, 2, 0.7, seed)
         penalty = 0.2 * y @ y
-        fit = lq_least_squares(*statistics(Z, y), penalty=penalty, penalty_power=0.5)
+        fit = minimise_lq_squares(*statistics(Z, y), penalty=penalty, penalty_power=0.5)
         axis = np.append(np.linspace(-8.0, 8.0, 401), 0.0)
         grid = np.stack(np.meshgrid(axis, axis), axis=-1).reshape(-1, 2)
         values = ((y - grid @ Z.T) ** 2).sum(axis=1) + penalty * np.sqrt(np.abs(grid)).sum(axis=1)
@@ -109,7 +109,7 @@ def best_subset(Z, y, penalty, q):
 def test_below_power_one_no_set_of_columns_is_better(M, correlation, q, part, seed):
     Z, y = rows(40, M, correlation, seed)
     penalty = part * y @ y
-    fit = lq_least_squares(*statistics(Z, y), penalty=penalty, penalty_power=q)
+    fit = minimise_lq_squares(*statistics(Z, y), penalty=penalty, penalty_power=q)
     assert fit.objective <= best_subset(Z, y, penalty, q) * (1.0 + 1e-7)
     assert fit.stop_reason == paths.LOCAL
 
@@ -118,8 +118,8 @@ def test_below_power_one_no_set_of_columns_is_better(M, correlation, q, part, se
 def test_scaling_targets_and_columns_scales_weights(q):
     Z, y = rows(correlation=0.5)
     a, s = 1e4, np.array([1e-3, 1.0, 7.0, 1e5, 0.3, 2.0])
-    plain = lq_least_squares(*statistics(Z, y), penalty=9.0, penalty_power=q)
-    scaled = lq_least_squares(
+    plain = minimise_lq_squares(*statistics(Z, y), penalty=9.0, penalty_power=q)
+    scaled = minimise_lq_squares(
         *statistics(Z / s, a * y), penalty=9.0 * a ** (2.0 - q) * s**-q, penalty_power=q
     )
     np.testing.assert_allclose(scaled.weights, a * s * plain.weights, rtol=1e-7)
@@ -130,8 +130,8 @@ def test_scaling_targets_and_columns_scales_weights(q):
 def test_empty_and_repeated_columns_do_no_harm(q):
     Z, y = rows(40, 4)
     both = np.hstack([Z, np.zeros((40, 1)), Z[:, :1]])
-    once = lq_least_squares(*statistics(Z, y), penalty=5.0, penalty_power=q)
-    twice = lq_least_squares(*statistics(both, y), penalty=5.0, penalty_power=q)
+    once = minimise_lq_squares(*statistics(Z, y), penalty=5.0, penalty_power=q)
+    twice = minimise_lq_squares(*statistics(both, y), penalty=5.0, penalty_power=q)
     assert twice.weights[4] == 0.0
     assert twice.converged
     assert twice.objective <= once.objective * (1.0 + 1e-9)
@@ -142,7 +142,7 @@ def test_empty_and_repeated_columns_do_no_harm(q):
 def test_without_a_penalty_it_is_least_squares_whatever_the_power():
     Z, y = rows(correlation=0.9)
     for q in (0.5, 1.0, 3.0):
-        fit = lq_least_squares(*statistics(Z, y), penalty=0.0, penalty_power=q)
+        fit = minimise_lq_squares(*statistics(Z, y), penalty=0.0, penalty_power=q)
         np.testing.assert_allclose(fit.weights, np.linalg.lstsq(Z, y, rcond=None)[0], rtol=1e-8)
         assert fit.stop_reason == paths.CONVERGED
 
@@ -150,10 +150,10 @@ def test_without_a_penalty_it_is_least_squares_whatever_the_power():
 @for_each("q", [0.3, 1.0])
 def test_a_large_penalty_silences_everything(q):
     Z, y = rows()
-    fit = lq_least_squares(*statistics(Z, y), penalty=1e9, penalty_power=q)
+    fit = minimise_lq_squares(*statistics(Z, y), penalty=1e9, penalty_power=q)
     assert not fit.weights.any()
     assert fit.objective == pytest.approx(y @ y)
-    nothing = lq_least_squares(np.eye(2), np.zeros(2), 0.0, penalty=1.0, penalty_power=q)
+    nothing = minimise_lq_squares(np.eye(2), np.zeros(2), 0.0, penalty=1.0, penalty_power=q)
     assert not nothing.weights.any()
 
 
@@ -163,7 +163,7 @@ def test_nearly_dependent_columns_take_tens_of_sweeps_not_thousands():
     Z = (Z - Z.mean(axis=0)) / Z.std(axis=0)
     y = np.sin(4.0 * x)
     penalty = 1e-3 * 2.0 * np.abs(Z.T @ y).max()
-    fit = lq_least_squares(*statistics(Z, y), penalty=penalty, penalty_power=1.0)
+    fit = minimise_lq_squares(*statistics(Z, y), penalty=penalty, penalty_power=1.0)
     assert fit.converged
     assert fit.n_iter < 200
     with warnings.catch_warnings():
@@ -177,7 +177,7 @@ def test_a_gram_matrix_at_the_edge_of_rounding_still_ends():
     rng = np.random.default_rng(1)
     Z = 1e6 + rng.normal(size=(8, 12))
     y = rng.normal(size=8)
-    fit = lq_least_squares(*statistics(Z, y), penalty=1e-3, penalty_power=1.0)
+    fit = minimise_lq_squares(*statistics(Z, y), penalty=1e-3, penalty_power=1.0)
     assert fit.converged
     assert fit.n_iter < 100
 
@@ -187,23 +187,27 @@ def test_rounding_of_a_sweep_ends_it_only_when_the_objective_has_stopped_falling
     problem = coordinate_descent.LqProblem(
         *statistics(Z, y), np.full(6, 0.1), 1.0, np.ones(6, dtype=bool)
     )
-    settled = coordinate_descent.settle(problem, np.zeros(6), tol=-1.0, max_iter=10_000)
+    settled = coordinate_descent.descend_coordinates(
+        problem, np.zeros(6), tol=-1.0, max_iter=10_000
+    )
     assert settled.converged
     assert settled.n_iter <= 100
-    exact = coordinate_descent.settle(problem, np.zeros(6), tol=1e-12, max_iter=10_000)
+    exact = coordinate_descent.descend_coordinates(problem, np.zeros(6), tol=1e-12, max_iter=10_000)
     np.testing.assert_allclose(settled.w, exact.w, rtol=1e-9)
 
 
 def test_the_iteration_limit_is_reported():
     Z, y = rows(correlation=0.9)
-    fit = lq_least_squares(*statistics(Z, y), penalty=1.0, penalty_power=1.5, max_iter=1)
+    fit = minimise_lq_squares(*statistics(Z, y), penalty=1.0, penalty_power=1.5, max_iter=1)
     assert not fit.converged
     assert fit.stop_reason == paths.LIMIT
 
 
 def test_from_a_start_only_that_valley_is_searched():
     Z, y = rows()
-    whole = lq_least_squares(*statistics(Z, y), penalty=5.0, penalty_power=0.5)
-    again = lq_least_squares(*statistics(Z, y), penalty=5.0, penalty_power=0.5, start=whole.weights)
+    whole = minimise_lq_squares(*statistics(Z, y), penalty=5.0, penalty_power=0.5)
+    again = minimise_lq_squares(
+        *statistics(Z, y), penalty=5.0, penalty_power=0.5, start=whole.weights
+    )
     assert again.n_iter <= 3
     np.testing.assert_allclose(again.weights, whole.weights, rtol=1e-8)

@@ -32,7 +32,7 @@ def blocked(request, monkeypatch):
     if request.param == "blocks by threads":
         monkeypatch.setattr(kernel_blocks, "_SHARED_FROM", 2)
         monkeypatch.setattr(kernel_blocks, "_CPU_ROWS_SHARED", 4)
-        monkeypatch.setattr(linalg.threads, "available", lambda: 2)
+        monkeypatch.setattr(linalg.threads, "available_threads", lambda: 2)
 
 
 def data(n=17, outputs=2, seed=0):
@@ -46,7 +46,7 @@ def observations_of(which):
     X, Y, weights, known = data()
     given = {"plain": {}, "weights": {"weights": weights}, "known": {"known_noise": known}}
     given["both"] = given["weights"] | given["known"]
-    return X, Observations.of(Y, **given[which])
+    return X, Observations.from_targets(Y, **given[which])
 
 
 def dense_evidence(kernel, noise, X, Y):
@@ -58,7 +58,7 @@ def dense_evidence(kernel, noise, X, Y):
 def test_the_evidence_is_the_density_of_the_targets(kernel, blocked):
     X, Y, _, _ = data()
     expected = dense_evidence(kernel, NOISE, X, Y)
-    y = Observations.of(Y)
+    y = Observations.from_targets(Y)
     assert Evidence(X, y)(kernel, NOISE)[0] == pytest.approx(expected, rel=1e-11)
     posterior = ProcessPosterior.condition(kernel, NOISE, X, y)
     assert posterior.log_evidence == pytest.approx(expected, rel=1e-11)
@@ -66,7 +66,7 @@ def test_the_evidence_is_the_density_of_the_targets(kernel, blocked):
 
 def test_known_noise_scales_the_diagonal():
     X, Y, _, known = data()
-    y = Observations.of(Y, known_noise=known)
+    y = Observations.from_targets(Y, known_noise=known)
     expected = dense_evidence(KERNELS["RBF"], NOISE * known, X, Y)
     assert Evidence(X, y)(KERNELS["RBF"], NOISE)[0] == pytest.approx(expected, rel=1e-12)
 
@@ -79,8 +79,8 @@ def test_a_weight_is_a_repetition(is_known):
     repeated_noise = known.repeat(times) if is_known else None
     rows, Y_rows = X.repeat(times, 0), Y.repeat(times, 0)
     once, often = (
-        Evidence(X, Observations.of(Y, weights=weights, known_noise=noise)),
-        Evidence(rows, Observations.of(Y_rows, known_noise=repeated_noise)),
+        Evidence(X, Observations.from_targets(Y, weights=weights, known_noise=noise)),
+        Evidence(rows, Observations.from_targets(Y_rows, known_noise=repeated_noise)),
     )
     for noise_variance in (0.3, 1.0):
         value, gradient = once(kernel, noise_variance)
@@ -148,7 +148,9 @@ def test_mean_variance_and_covariance_are_the_dense_formulas(kernel, blocked):
     C = kernel(X) + NOISE * np.diag(known)
     k = kernel(X_star, X)
     mean, cov = k @ np.linalg.solve(C, Y), kernel(X_star) - k @ np.linalg.solve(C, k.T)
-    posterior = ProcessPosterior.condition(kernel, NOISE, X, Observations.of(Y, known_noise=known))
+    posterior = ProcessPosterior.condition(
+        kernel, NOISE, X, Observations.from_targets(Y, known_noise=known)
+    )
     np.testing.assert_allclose(posterior.mean(X_star), mean, rtol=1e-8, atol=1e-10)
     found_mean, found_variance = with_variance(posterior.latent(X_star))
     np.testing.assert_allclose(found_mean, mean, rtol=1e-8, atol=1e-10)
@@ -161,13 +163,15 @@ def test_mean_variance_and_covariance_are_the_dense_formulas(kernel, blocked):
 def test_leaving_one_out_is_conditioning_on_all_others():
     X, Y, _, known = data(9)
     kernel = KERNELS["sum"]
-    whole = ProcessPosterior.condition(kernel, NOISE, X, Observations.of(Y, known_noise=known))
+    whole = ProcessPosterior.condition(
+        kernel, NOISE, X, Observations.from_targets(Y, known_noise=known)
+    )
     factor = whole.L.copy()
     mean, variance = with_variance(whole.leave_one_out())
     np.testing.assert_array_equal(whole.L, factor)
     for i in range(len(X)):
         rest = np.delete(np.arange(len(X)), i)
-        y = Observations.of(Y[rest], known_noise=known[rest])
+        y = Observations.from_targets(Y[rest], known_noise=known[rest])
         m, v = with_variance(
             ProcessPosterior.condition(kernel, NOISE, X[rest], y).latent(X[i : i + 1])
         )
@@ -179,12 +183,12 @@ def test_leaving_one_out_is_conditioning_on_all_others():
 def test_of_a_row_that_counts_several_times_one_is_left_out(weight):
     X, Y, _, known = data(6)
     kernel, weights = KERNELS["RBF"], np.array([weight, 1.0, 1.0, weight, 0.5, 1.0])
-    y = Observations.of(Y, weights=weights, known_noise=known)
+    y = Observations.from_targets(Y, weights=weights, known_noise=known)
     mean, variance = with_variance(ProcessPosterior.condition(kernel, NOISE, X, y).leave_one_out())
     for i in range(len(X)):
         left = weights - (np.arange(len(X)) == i) * min(1.0, weights[i])
         there = left > 0.0
-        rest = Observations.of(Y[there], weights=left[there], known_noise=known[there])
+        rest = Observations.from_targets(Y[there], weights=left[there], known_noise=known[there])
         m, v = with_variance(
             ProcessPosterior.condition(kernel, NOISE, X[there], rest).latent(X[i : i + 1])
         )
@@ -194,9 +198,9 @@ def test_of_a_row_that_counts_several_times_one_is_left_out(weight):
 
 def test_rows_that_are_added_are_rows_that_were_there():
     X, Y, _, known = data()
-    kernel, y = KERNELS["product"], Observations.of(Y, known_noise=known)
-    first = Observations.of(Y[:10], known_noise=known[:10])
-    grown = ProcessPosterior.condition(kernel, NOISE, X[:10], first).extended(X, y)
+    kernel, y = KERNELS["product"], Observations.from_targets(Y, known_noise=known)
+    first = Observations.from_targets(Y[:10], known_noise=known[:10])
+    grown = ProcessPosterior.condition(kernel, NOISE, X[:10], first).condition_further(X, y)
     whole = ProcessPosterior.condition(kernel, NOISE, X, y)
     np.testing.assert_allclose(grown.L, whole.L, atol=1e-12)
     assert grown.log_evidence == pytest.approx(whole.log_evidence, rel=1e-12)
@@ -211,8 +215,8 @@ def test_rows_that_are_added_are_rows_that_were_there():
 def test_outputs_are_independent_of_each_other():
     X, Y, _, _ = data()
     kernel = KERNELS["RBF"]
-    together = Evidence(X, Observations.of(Y))(kernel, NOISE)
-    alone = [Evidence(X, Observations.of(Y[:, [k]]))(kernel, NOISE) for k in range(2)]
+    together = Evidence(X, Observations.from_targets(Y))(kernel, NOISE)
+    alone = [Evidence(X, Observations.from_targets(Y[:, [k]]))(kernel, NOISE) for k in range(2)]
     assert together[0] == pytest.approx(sum(value for value, _ in alone), rel=1e-12)
     np.testing.assert_allclose(together[1], sum(g for _, g in alone), rtol=1e-9)
 
@@ -221,15 +225,15 @@ def test_a_matrix_larger_than_memory_is_refused_before_it_is_allocated(monkeypat
     X, Y, _, _ = data()
     monkeypatch.setattr(arrays, "free_memory", lambda x: 8 * 17 * 17 - 1)
     for refused in (
-        lambda: Evidence(X, Observations.of(Y))(KERNELS["RBF"], NOISE),
-        lambda: ProcessPosterior.condition(KERNELS["RBF"], NOISE, X, Observations.of(Y)),
+        lambda: Evidence(X, Observations.from_targets(Y))(KERNELS["RBF"], NOISE),
+        lambda: ProcessPosterior.condition(KERNELS["RBF"], NOISE, X, Observations.from_targets(Y)),
     ):
         with pytest.raises(MemoryError, match=r"17 rows.*inducing_points=512"):
             refused()
     monkeypatch.setattr(arrays, "free_memory", lambda x: 8 * 17 * 17)
-    ProcessPosterior.condition(KERNELS["RBF"], NOISE, X, Observations.of(Y))
+    ProcessPosterior.condition(KERNELS["RBF"], NOISE, X, Observations.from_targets(Y))
     monkeypatch.setattr(arrays, "free_memory", lambda x: None)  # nobody knows: it is tried
-    ProcessPosterior.condition(KERNELS["RBF"], NOISE, X, Observations.of(Y))
+    ProcessPosterior.condition(KERNELS["RBF"], NOISE, X, Observations.from_targets(Y))
 
 
 def test_jitter_is_announced_where_rows_are_equal_and_noise_is_none(blocked):
@@ -237,9 +241,11 @@ def test_jitter_is_announced_where_rows_are_equal_and_noise_is_none(blocked):
     X[:] *= 5.0
     X[1] = X[0]
     with pytest.raises(linalg.NotPositiveDefiniteError):
-        Evidence(X, Observations.of(Y))(kernels.RBF(1.0), 0.0)
+        Evidence(X, Observations.from_targets(Y))(kernels.RBF(1.0), 0.0)
     with pytest.warns(linalg.JitterWarning, match="nearly equal"):
-        posterior = ProcessPosterior.condition(kernels.RBF(1.0), 0.0, X, Observations.of(Y))
+        posterior = ProcessPosterior.condition(
+            kernels.RBF(1.0), 0.0, X, Observations.from_targets(Y)
+        )
     np.testing.assert_allclose(posterior.L @ posterior.L.T, kernels.RBF(1.0)(X), atol=1e-6)
     np.testing.assert_allclose(posterior.mean(X)[2:], Y[2:], atol=1e-6)
     np.testing.assert_allclose(posterior.mean(X)[0], Y[:2].mean(0), atol=1e-6)
@@ -247,13 +253,13 @@ def test_jitter_is_announced_where_rows_are_equal_and_noise_is_none(blocked):
 
 def test_observations_keep_apart_what_repetition_adds():
     _, Y, weights, _ = data()
-    y = Observations.of(Y, weights=weights)
+    y = Observations.from_targets(Y, weights=weights)
     assert (y.n_rows, y.n_outputs) == (17, 2)
-    few = y.rows(np.array([4, 2]))
+    few = y.select_rows(np.array([4, 2]))
     np.testing.assert_array_equal(few.Y, Y[[4, 2]])
     np.testing.assert_array_equal(few.spread, 1.0 / weights[[4, 2]])
     assert few.repeats == 0.0
-    assert Observations.of(Y).log_apart(NOISE) == (0.0, 0.0)
+    assert Observations.from_targets(Y).log_apart(NOISE) == (0.0, 0.0)
 
 
 @pytest.mark.parametrize("module", ["torch", "array_api_strict"])
@@ -287,6 +293,8 @@ def test_every_array_library_gives_the_same_numbers(module, name, which, monkeyp
         with_variance(here.leave_one_out()), with_variance(there.leave_one_out()), strict=True
     ):
         np.testing.assert_allclose(arrays.to_numpy(b), a, rtol=1e-9)
-    grown = ProcessPosterior.condition(kernel, NOISE, X_there[:7, :], on_device.rows(np.arange(7)))
-    grown = grown.extended(X_there, on_device)
+    grown = ProcessPosterior.condition(
+        kernel, NOISE, X_there[:7, :], on_device.select_rows(np.arange(7))
+    )
+    grown = grown.condition_further(X_there, on_device)
     np.testing.assert_allclose(arrays.to_numpy(grown.L), here.L, atol=1e-11)

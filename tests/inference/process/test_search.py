@@ -26,7 +26,7 @@ def problem(n=60, *, kernel=FREE, noise=0.1, learned=True, weights=None, extra=N
     X, Y = data(n)
     started, bounds = kernel.tuned(X, variance=1.0)
     limits = (1e-8, 10.0) if learned else None
-    y = Observations.of(Y, weights=weights)
+    y = Observations.from_targets(Y, weights=weights)
     return ProcessProblem(X, y, started, bounds, noise, limits, extra)
 
 
@@ -102,8 +102,8 @@ def test_the_search_goes_on_from_the_best_start():
     """Few rows have two explanations: a function that hurries, or a slow one and much noise."""
     X = np.linspace(0.0, 6.0, 14)[:, None]
     Y = np.sin(2.0 * X) + 0.05 * np.cos(9.0 * X)
-    started, bounds = (1.0 * kernels.RBF(30.0)).tuned(X, variance=1.0)
-    asked = ProcessProblem(X, Observations.of(Y), started, bounds, 0.5, (1e-8, 10.0))
+    started, bounds = (1.0 * kernels.RBF(30.0)).search_start(X, variance=1.0)
+    asked = ProcessProblem(X, Observations.from_targets(Y), started, bounds, 0.5, (1e-8, 10.0))
     good = np.log([0.6, 0.6, 1e-3])
     alone, helped = maximise(asked), maximise(asked, starts=[good])
     assert helped.probes.argmax() == 1
@@ -136,9 +136,9 @@ def test_few_rows_are_taken_of_objects_too():
     Y = data(5)[1]
     words = ["a", "b", "c", "d", "e"]
     asked = ProcessProblem(
-        words, Observations.of(Y), kernels.White(1.0), np.zeros((1, 2)), 0.1, None
+        words, Observations.from_targets(Y), kernels.White(1.0), np.zeros((1, 2)), 0.1, None
     )
-    part = asked.among(np.array([3, 1]))
+    part = asked.select_rows(np.array([3, 1]))
     assert part.X == ["d", "b"]
     np.testing.assert_array_equal(part.observations.Y, Y[[3, 1]])
 
@@ -162,8 +162,8 @@ def test_starts_without_an_evidence_are_passed_over():
 def test_where_nothing_is_gained_the_search_has_converged():
     """Targets of one value: the evidence is flat in all directions but those that are bounded."""
     X, _ = data(12)
-    started, bounds = kernels.Scaled(kernels.RationalQuadratic()).tuned(X, variance=1.0)
-    y = Observations.of(np.ones((12, 1)))
+    started, bounds = kernels.Scaled(kernels.RationalQuadratic()).search_start(X, variance=1.0)
+    y = Observations.from_targets(np.ones((12, 1)))
     asked = ProcessProblem(X, y, started, bounds, 0.1, (1e-8, 10.0))
     learned = maximise(asked, starts=evidence_search.draw_random_starts(asked, 2, _rng()))
     assert learned.optimum.converged
@@ -174,8 +174,8 @@ def test_where_nothing_is_gained_the_search_has_converged():
 def test_functions_without_noise_are_learned_without_a_warning(n, speed):
     """The covariance is nearly singular there, and the evidence known to a few digits only."""
     X = np.linspace(0.0, 6.0, n)[:, None]
-    started, bounds = FREE.tuned(X, variance=1.0)
-    y = Observations.of(np.sin(speed * X))
+    started, bounds = FREE.search_start(X, variance=1.0)
+    y = Observations.from_targets(np.sin(speed * X))
     asked = ProcessProblem(X, y, started, bounds, 0.1, (1e-8, 10.0))
     learned = maximise(asked, starts=evidence_search.draw_random_starts(asked, 2, _rng()))
     assert learned.optimum.converged
@@ -249,8 +249,8 @@ def test_a_function_of_one_fast_column_among_many_is_found():
     rng = np.random.default_rng(1)
     X = rng.normal(size=(150, 12))
     Y = np.sin(14.0 * X[:, :1]) + 0.05 * rng.normal(size=(150, 1))
-    started, bounds = kernels.Scaled(kernels.RBF(ard=True)).tuned(X, variance=1.0)
-    asked = ProcessProblem(X, Observations.of(Y), started, bounds, 0.1, (1e-8, 10.0))
+    started, bounds = kernels.Scaled(kernels.RBF(ard=True)).search_start(X, variance=1.0)
+    asked = ProcessProblem(X, Observations.from_targets(Y), started, bounds, 0.1, (1e-8, 10.0))
     learned = maximise(asked, starts=search.draw_further_starts(asked, 1, _rng()))
     assert learned.optimum.value < 0.0
     assert learned.kernel.kernel.length_scale[0] < 0.3

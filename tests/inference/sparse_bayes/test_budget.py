@@ -30,7 +30,7 @@ def class_engine(n_classes):
     g = f + 0.3 * rng.normal(size=len(f))
     y = np.clip(np.floor((g + 1.0) * n_classes / 2.0), 0, n_classes - 1)
     likelihood = likelihoods.Bernoulli() if n_classes == 2 else likelihoods.Categorical(n_classes)
-    targets = RowTargets.of(y, None, likelihood, offset=True)
+    targets = RowTargets.from_observations(y, None, likelihood, offset=True)
     return latent_engine(X, targets, rng, own=n_classes > 2)
 
 

@@ -32,7 +32,7 @@ def class_engine(n_classes=2, own=False):
     X, y, rng = rows()
     codes = np.digitize(y, [0.0, 0.6][: n_classes - 1]).astype(float)
     likelihood = likelihoods.Bernoulli() if n_classes == 2 else likelihoods.Categorical(n_classes)
-    targets = RowTargets.of(codes, None, likelihood, offset=True)
+    targets = RowTargets.from_observations(codes, None, likelihood, offset=True)
     return latent_engine(X, targets, rng, own=own, pool=POOL)
 
 

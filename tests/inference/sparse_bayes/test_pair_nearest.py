@@ -14,7 +14,7 @@ from posterity.inference.weights.laplace import LaplaceFit
 from posterity.inference.weights.prior import WeightPrior
 from posterity.inference.weights.problem import WeightProblem
 from posterity.inference.weights.targets import RowTargets
-from posterity.inference.weights.variational import NearestNormal, nearest
+from posterity.inference.weights.variational import NearestNormal, find_nearest_normal
 
 C = 3
 CATEGORICAL = likelihoods.Categorical(C)
@@ -32,7 +32,9 @@ def rows(n=20, seed=0):
 
 def problem_of(*, offset=True, used=None, weighted=True, h=None):
     Z, y, weights = rows()
-    targets = RowTargets.of(y, weights if weighted else None, CATEGORICAL, offset=offset)
+    targets = RowTargets.from_observations(
+        y, weights if weighted else None, CATEGORICAL, offset=offset
+    )
     in_use = np.array([[1, 0, 1], [0, 1, 1], [1, 1, 1]], dtype=bool) if used is None else used
     precision = np.full((3, C), 0.1) if h is None else h
     if offset:
@@ -86,7 +88,10 @@ def test_pairs_of_all_classes_have_the_nearest_normal_of_contrasts(offset):
     t, M = pairs.targets, pairs.Z.shape[1]
     prior = WeightPrior(h[:, 0], M, t.offset_precision if offset else None)
     weights = WeightProblem(designs.Dense(pairs.Z), t, prior)
-    one, other = nearest(pairs.laplace()), nearest(LaplaceFit.of(weights))
+    one, other = (
+        find_nearest_normal(pairs.laplace()),
+        find_nearest_normal(LaplaceFit.from_problem(weights)),
+    )
     assert isinstance(one, NearestNormal)
     assert one.bound == pytest.approx(other.bound, abs=1e-6)
     assert one.log_evidence == pytest.approx(other.log_evidence, abs=1e-6)
@@ -103,7 +108,7 @@ def test_pairs_of_all_classes_have_the_nearest_normal_of_contrasts(offset):
 def test_its_bound_is_that_of_draws_and_above_that_of_laplace(offset):
     problem = problem_of(offset=offset)
     laplace = problem.laplace()
-    fit = nearest(laplace)
+    fit = find_nearest_normal(laplace)
     z = normal_points(10_000, len(fit.L))
     assert fit.bound == pytest.approx(bound_by_draws(problem, fit, z), abs=0.1)
     assert fit.bound > bound_by_draws(problem, laplace, z) + 0.1
@@ -113,7 +118,7 @@ def test_its_bound_is_that_of_draws_and_above_that_of_laplace(offset):
 
 def test_at_the_end_mean_and_hessian_are_the_averages_that_define_it():
     problem = problem_of()
-    fit = nearest(problem.laplace(), tol=1e-10, max_steps=200)
+    fit = find_nearest_normal(problem.laplace(), tol=1e-10, max_steps=200)
     z = normal_points(10_000, len(fit.L))
     draws = problem.packed(fit.weights.W) + z @ np.linalg.inv(np.tril(fit.L))
     n, own = len(problem.Z), problem.targets.y.astype(int)
@@ -140,7 +145,7 @@ def test_at_the_end_mean_and_hessian_are_the_averages_that_define_it():
 def test_probabilities_are_nearer_to_exact_ones_than_those_of_laplace():
     problem = problem_of()
     laplace = problem.laplace()
-    fit = nearest(laplace)
+    fit = find_nearest_normal(laplace)
     exact, log_evidence = importance_sampled(problem, fit)
     assert fit.bound < log_evidence + 0.02
     p = [
@@ -160,7 +165,7 @@ def test_a_row_that_counts_twice_is_two_rows():
         Z=np.repeat(problem.Z, counts, axis=0),
         targets=replace(t, y=np.repeat(t.y, counts)),
     )
-    one, other = (nearest(p.laplace()) for p in (weighted, repeated))
+    one, other = (find_nearest_normal(p.laplace()) for p in (weighted, repeated))
     np.testing.assert_allclose(one.weights.W, other.weights.W, rtol=1e-8, atol=1e-10)
     np.testing.assert_allclose(one.L, other.L, rtol=1e-8, atol=1e-10)
     assert one.bound == pytest.approx(other.bound, abs=1e-9)
@@ -189,11 +194,11 @@ def test_where_rows_are_many_it_is_that_of_laplace():
     problem = problem_of(weighted=False)
     many = replace(problem, targets=replace(problem.targets, weights=np.full(20, 1000.0)))
     laplace = many.laplace()
-    assert nearest(laplace) is laplace
+    assert find_nearest_normal(laplace) is laplace
 
 
 def test_steps_that_do_not_suffice_are_said():
     laplace = problem_of().laplace()
     with pytest.warns(optimize.ConvergenceWarning, match="the last of 2 steps"):
-        fit = nearest(laplace, tol=1e-9, max_steps=2)
+        fit = find_nearest_normal(laplace, tol=1e-9, max_steps=2)
     assert not fit.weights.converged

@@ -10,7 +10,7 @@ from support.for_each import for_each
 from posterity import designs, likelihoods, priors
 from posterity.inference.sparse_bayes import fixed_point as sparse_fixed_point
 from posterity.inference.sparse_bayes import sequential as sparse_sequential
-from posterity.inference.sparse_bayes.fixed_point_models import LaplaceModel, NormalModel
+from posterity.inference.sparse_bayes.fixed_point_models import LaplaceObjective, NormalObjective
 from posterity.inference.weights.laplace import LaplaceFit
 from posterity.inference.weights.prior import WeightPrior
 from posterity.inference.weights.problem import WeightProblem
@@ -49,7 +49,9 @@ def rows(name, n=80, seed=0):
 
 
 def candidates(X, weights=None, centred=True, **kwargs):
-    return designs.Candidates.of(designs.MatrixColumns(X), weights, centred=centred, **kwargs)
+    return designs.CandidateColumns.from_columns(
+        designs.MatrixColumnSource(X), weights, centred=centred, **kwargs
+    )
 
 
 def normal(X, Y, weights=None, *, centred=True, nu=0.0, **kwargs):
@@ -64,7 +66,7 @@ def normal(X, Y, weights=None, *, centred=True, nu=0.0, **kwargs):
 
 
 def laplace(X, y, likelihood, weights=None, *, offset=True, nu=0.0, **kwargs):
-    targets = RowTargets.of(y.astype(float), weights, likelihood, offset=offset)
+    targets = RowTargets.from_observations(y.astype(float), weights, likelihood, offset=offset)
     return sparse_support.alternate_laplace(
         candidates(X, weights, offset), targets, offset=offset, prior=priors.Sparse(nu), **kwargs
     )
@@ -148,7 +150,7 @@ def test_the_objective_never_falls_for_any_likelihood(name):
 def test_a_step_too_long_is_shortened():
     X, Y, _ = sparse_set()
     model = normal_model(X, Y)
-    end = sparse_fixed_point.climb(model, 1e-10, 5000)[0]
+    end = sparse_fixed_point.climb_precisions(model, 1e-10, 5000)[0]
     state = model.at(1.1 * end.h, None)
     long = dataclasses.replace(state, step=4.0 * np.sign(state.step))
     assert model.at(state.h * np.exp(long.step), None).value < state.value - 1.0
@@ -159,7 +161,7 @@ def test_a_step_too_long_is_shortened():
 def test_columns_whose_removal_together_costs_too_much_do_not_all_go():
     X, Y, _ = sparse_set()
     model = normal_model(X, Y)
-    state = sparse_fixed_point.climb(model, 1e-10, 5000)[0]
+    state = sparse_fixed_point.climb_precisions(model, 1e-10, 5000)[0]
     worthless = dataclasses.replace(state, worth=np.where(np.isfinite(state.h), -1.0, np.inf))
     assert sparse_fixed_point._drop_columns(model, worthless, np.inf).value >= state.value - 1e-9
 
@@ -176,17 +178,17 @@ def test_one_column_of_some_use_among_many_of_none_is_found():
 
 
 def normal_model(X, Y, nu=0.0, noise_variance=None):
-    Z = candidates(X).chosen(np.arange(X.shape[1])).host()
-    return NormalModel.of(
+    Z = candidates(X).chosen(np.arange(X.shape[1])).copy_to_host()
+    return NormalObjective.from_columns(
         Z, Y, None, centred=True, noise_variance=noise_variance, prior=priors.Sparse(nu)
     )
 
 
 def laplace_model(name):
     X, y, likelihood = rows(name)
-    targets = RowTargets.of(y.astype(float), None, likelihood, offset=True)
-    Z = candidates(X).chosen(np.arange(X.shape[1])).host()
-    return LaplaceModel(Z, targets, True, priors.Sparse())
+    targets = RowTargets.from_observations(y.astype(float), None, likelihood, offset=True)
+    Z = candidates(X).chosen(np.arange(X.shape[1])).copy_to_host()
+    return LaplaceObjective(Z, targets, True, priors.Sparse())
 
 
 def models():
@@ -260,7 +262,9 @@ def test_the_end_is_a_stationary_point_of_laplaces_evidence(name, nu):
     def objective(h):
         targets = fit.problem.targets
         prior = WeightPrior(h, Z.shape[1], targets.offset_precision)
-        value = LaplaceFit.of(WeightProblem(designs.Dense(Z), targets, prior)).log_evidence
+        value = LaplaceFit.from_problem(
+            WeightProblem(designs.Dense(Z), targets, prior)
+        ).log_evidence
         return value + 0.5 * nu * np.sum(np.log(h) - h + 1.0)
 
     assert found.converged
@@ -273,15 +277,15 @@ def test_it_ends_where_no_single_column_could_add_anything():
     """Some that went have to come back for that."""
     K, Y = sinc()
     found = normal(K, Y, tol=1e-10, max_iter=20_000)
-    Z = candidates(K).chosen(np.arange(len(K))).host()
+    Z = candidates(K).chosen(np.arange(len(K))).copy_to_host()
     R = Y - Y.mean()
-    moments = sparse_sequential.Moments.of(
+    moments = sparse_sequential.Moments.from_products(
         Z.T @ Z, Z.T @ R, kind=sparse_sequential.LEARNED, E=np.sum(R * R, axis=0), n=len(K) - 1.0
     )
     h = np.full(len(K), np.inf)
     h[found.places] = found.precision
     assert sparse_sequential.evidence(moments, h) == pytest.approx(found.value, rel=1e-10)
-    more = sparse_sequential.maximise(moments, h, priors.Sparse(), tol=1e-7)
+    more = sparse_sequential.maximise_evidence(moments, h, priors.Sparse(), tol=1e-7)
     assert more.gained < 1e-5
 
 

@@ -20,7 +20,7 @@ def rows_for(n=30, seed=0):
 
 
 def bernoulli_engine(X, y):
-    targets = RowTargets.of(y, None, likelihoods.Bernoulli(), offset=True)
+    targets = RowTargets.from_observations(y, None, likelihoods.Bernoulli(), offset=True)
     return latent_engine(X, targets, np.random.default_rng(0))
 
 
@@ -74,7 +74,7 @@ class Slope:
     m: int
 
     def at(self, x):
-        return np.exp(x[: self.m]), self.kernel.at(x[self.m :])
+        return np.exp(x[: self.m]), self.kernel.with_theta(x[self.m :])
 
     def __call__(self, x):
         f = [self.value(self.at(x + 1e-6 * e)[1]) for e in np.vstack([np.eye(len(x)), 0.0 * x])]
@@ -259,7 +259,7 @@ def test_three_classes_in_rings_need_a_kernel_of_the_right_width(own):
     rng = np.random.default_rng(6)
     X = rng.uniform(-2.0, 2.0, (90, 1))
     y = np.digitize(np.abs(X[:, 0]), [0.7, 1.4]).astype(float)
-    targets = RowTargets.of(y, None, likelihoods.Categorical(3), offset=True)
+    targets = RowTargets.from_observations(y, None, likelihoods.Categorical(3), offset=True)
     found = learn(latent_engine(X, targets, rng, own=own), kernels.RBF())
     used = int(np.sum(np.isfinite(found.chosen.precision)))
     assert found.criterion == pytest.approx(found.chosen.value - COST * used)
@@ -271,8 +271,8 @@ def test_the_likelihood_is_learned_with_the_kernel():
     rng = np.random.default_rng(7)
     X = rng.uniform(-3.0, 3.0, (100, 1))
     y = np.sin(2.0 * X[:, 0]) + 0.1 * rng.standard_t(4.0, size=100)
-    likelihood, bounds = likelihoods.StudentT(degrees_of_freedom=4.0).tuned(y, np.ones(100))
-    targets = RowTargets.of(y, None, likelihood, offset=True)
+    likelihood, bounds = likelihoods.StudentT(degrees_of_freedom=4.0).search_start(y, np.ones(100))
+    targets = RowTargets.from_observations(y, None, likelihood, offset=True)
     engine = latent_engine(X, targets, np.random.default_rng(0), bounds=bounds)
     found = learn(engine, kernels.RBF(0.8).fixed())
     assert 0.05 < found.fit.problem.targets.likelihood.scale < 0.2

@@ -8,7 +8,7 @@ from support.for_each import for_each
 
 from posterity import kernels, likelihoods, priors
 from posterity.inference.sparse_bayes import kernel_climb as sparse_kernel_climb
-from posterity.inference.sparse_bayes.kernel_climb import Climb, Standardised
+from posterity.inference.sparse_bayes.kernel_climb import KernelObjective, StandardizedKernelColumns
 from posterity.inference.sparse_bayes.normal import NormalTargets
 from posterity.inference.weights.targets import RowTargets
 
@@ -31,7 +31,7 @@ def rows_for(n=30, seed=0):
 def climb_of(evidence, kernel, X, weights, *, centred, nu=1.5):
     moving = np.ones(len(kernel.theta), dtype=bool)
     prior = priors.Sparse(nu)
-    return Climb(evidence, kernel, moving, X, X[PLACES], weights, centred, prior)
+    return KernelObjective(evidence, kernel, moving, X, X[PLACES], weights, centred, prior)
 
 
 def check_gradient(climb, *, step):
@@ -51,7 +51,7 @@ def test_the_normal_gradient_agrees_with_differences(kernel, centred, n_outputs,
     X, weights, rng = rows_for()
     Y = np.sin(X[:, :1]) + 0.3 * rng.normal(size=(30, n_outputs))
     given = None if noise is None else np.full(n_outputs, noise)
-    targets = NormalTargets.of(Y, weights, centred=centred, noise_variance=given)
+    targets = NormalTargets.from_outputs(Y, weights, centred=centred, noise_variance=given)
     evidence = sparse_kernel_climb.normal_evidence(targets, learned=noise is None)
     check_gradient(climb_of(evidence, kernel, X, weights, centred=centred), step=1e-5)
 
@@ -63,13 +63,13 @@ def test_the_laplace_gradient_agrees_with_differences(kernel, centred, likelihoo
     X, weights, rng = rows_for()
     n_classes = 2 if isinstance(likelihood, likelihoods.Bernoulli) else 3
     y = rng.integers(0, n_classes, 30).astype(float)
-    targets = RowTargets.of(y, weights, likelihood, offset=centred)
+    targets = RowTargets.from_observations(y, weights, likelihood, offset=centred)
     evidence = sparse_kernel_climb.laplace_evidence(targets, offset=centred)
     check_gradient(climb_of(evidence, kernel, X, weights, centred=centred), step=1e-4)
 
 
 def bernoulli_engine(X, y):
-    targets = RowTargets.of(y, None, likelihoods.Bernoulli(), offset=True)
+    targets = RowTargets.from_observations(y, None, likelihoods.Bernoulli(), offset=True)
     return latent_engine(X, targets, np.random.default_rng(0))
 
 
@@ -98,7 +98,9 @@ def test_the_climb_starts_at_the_value_of_the_laplace_fit():
 
 def test_a_factor_of_the_kernel_has_no_slope():
     X, weights, rng = rows_for()
-    targets = NormalTargets.of(rng.normal(size=(30, 1)), weights, centred=True, noise_variance=None)
+    targets = NormalTargets.from_outputs(
+        rng.normal(size=(30, 1)), weights, centred=True, noise_variance=None
+    )
     evidence = sparse_kernel_climb.normal_evidence(targets, learned=True)
     climb = climb_of(evidence, kernels.Scaled(kernels.RBF(1.0), 2.0), X, weights, centred=True)
     _, gradient = climb(np.append(np.zeros(3), climb.kernel.theta))
@@ -114,7 +116,7 @@ def test_columns_that_do_not_vary_are_outside_the_domain():
 
 def test_standardised_columns_have_weighted_mean_zero_and_square_one():
     X, weights, _ = rows_for()
-    columns = Standardised.of(X, weights, centred=True)
+    columns = StandardizedKernelColumns.from_raw(X, weights, centred=True)
     np.testing.assert_allclose(weights @ columns.Z, 0.0, atol=1e-13)
     np.testing.assert_allclose(weights @ columns.Z**2, np.sum(weights))
     np.testing.assert_allclose(columns.Z * columns.scale + columns.center, X)
@@ -124,7 +126,7 @@ def test_the_normal_evidence_is_that_of_the_dense_covariance():
     rng = np.random.default_rng(0)
     Z, h, noise = rng.normal(size=(20, 3)), np.array([0.5, 3.0, 20.0]), 0.3
     y = rng.normal(size=(20, 1))
-    targets = NormalTargets.of(y, None, centred=False, noise_variance=np.array([noise]))
+    targets = NormalTargets.from_outputs(y, None, centred=False, noise_variance=np.array([noise]))
     value, _, _ = sparse_kernel_climb.normal_evidence(targets, learned=False)(Z, h)
     covariance = noise * (np.eye(20) + (Z / h) @ Z.T)
     expected = multivariate_normal(np.zeros(20), covariance).logpdf(y[:, 0])
@@ -133,9 +135,9 @@ def test_the_normal_evidence_is_that_of_the_dense_covariance():
 
 def test_without_any_noise_the_evidence_is_finite_and_level():
     X, _, rng = rows_for()
-    Z = Standardised.of(X, None, centred=True).Z
+    Z = StandardizedKernelColumns.from_raw(X, None, centred=True).Z
     Y = Z @ rng.normal(size=(2, 3))
-    targets = NormalTargets.of(Y, None, centred=True, noise_variance=None)
+    targets = NormalTargets.from_outputs(Y, None, centred=True, noise_variance=None)
     evidence = sparse_kernel_climb.normal_evidence(targets, learned=True)
     h = np.full(2, 1e-14)
     value, in_h, in_Z = evidence(Z, h)

@@ -68,11 +68,13 @@ def radial(X, length=0.5):
 
 
 def candidates_of(X, weights=None, *, offset=True, **options):
-    return designs.Candidates.of(designs.MatrixColumns(X), weights, centred=offset, **options)
+    return designs.CandidateColumns.from_columns(
+        designs.MatrixColumnSource(X), weights, centred=offset, **options
+    )
 
 
 def maximised(X, y, likelihood, weights=None, *, offset=True, prior=CLASSICAL, **options):
-    targets = RowTargets.of(y, weights, likelihood, offset=offset)
+    targets = RowTargets.from_observations(y, weights, likelihood, offset=offset)
     return select_laplace(
         candidates_of(X, weights, offset=offset), targets, offset=offset, prior=prior, **options
     )
@@ -80,13 +82,15 @@ def maximised(X, y, likelihood, weights=None, *, offset=True, prior=CLASSICAL, *
 
 def fitted(X, y, likelihood, places, precision, *, offset, weights=None):
     """A model of some columns, and the candidates."""
-    targets = RowTargets.of(y, weights, likelihood, offset=offset)
+    targets = RowTargets.from_observations(y, weights, likelihood, offset=offset)
     candidates = candidates_of(X, weights, offset=offset)
-    Z = np.hstack([candidates.chosen(np.asarray(places)).host(), np.ones((len(y), int(offset)))])
+    Z = np.hstack(
+        [candidates.chosen(np.asarray(places)).copy_to_host(), np.ones((len(y), int(offset)))]
+    )
     prior = WeightPrior(
         np.asarray(precision), Z.shape[1], targets.offset_precision if offset else None
     )
-    return LaplaceFit.of(WeightProblem(designs.Dense(Z), targets, prior)), candidates
+    return LaplaceFit.from_problem(WeightProblem(designs.Dense(Z), targets, prior)), candidates
 
 
 @each_likelihood
@@ -107,7 +111,7 @@ def test_sparsity_and_quality_are_those_of_brute_force(likelihood, offset):
     H = np.diag(precision) - Z.T @ np.diag(w * likelihood.d2(y, a)) @ Z
     c = 0.5 * w * likelihood.d3(y, a) * np.diag(Z @ np.linalg.inv(H) @ Z.T)
     P = B - B @ Z @ Sigma @ Z.T @ B
-    columns = block.host()
+    columns = block.copy_to_host()
     for j in (1, 2, 7, 11):
         z = columns[:, j]
         assert S[j] == pytest.approx(z @ P @ z, rel=1e-9)
@@ -144,7 +148,7 @@ def test_at_the_end_the_objective_is_dense_and_level_in_every_precision(likeliho
     assert chosen.converged
     assert not offset or {1, 4} <= set(chosen.places)
     Z = (X[:, chosen.places] - chosen.center) / chosen.scale
-    t = RowTargets.of(y, None, likelihood, offset=offset)
+    t = RowTargets.from_observations(y, None, likelihood, offset=offset)
     A = np.hstack([Z, np.ones((len(y), int(offset)))])
 
     def objective(log_h):
@@ -219,7 +223,7 @@ def test_a_weight_is_a_repetition(likelihood):
 def test_rows_that_are_read_in_chunks_give_the_same_model(likelihood, offset):
     X, y = linear(likelihood, n=120, m=25)
     w = np.random.default_rng(3).uniform(0.5, 2.0, len(y))
-    targets = RowTargets.of(y, w, likelihood, offset=offset)
+    targets = RowTargets.from_observations(y, w, likelihood, offset=offset)
     chosen, fit = maximised(X, y, likelihood, w, offset=offset)
     for design in (designs.Chunked(designs.Chunks.from_arrays(X, rows=17)), designs.Dense(X)):
         other, streamed = select_laplace(design, targets, offset=offset, prior=CLASSICAL)
@@ -233,7 +237,10 @@ def test_rows_that_are_read_in_chunks_give_the_same_model(likelihood, offset):
 
 def test_streamed_candidates_lead_as_high_as_held_ones():
     X, y = bananas(150)
-    K, targets = radial(X), RowTargets.of(y, None, likelihoods.Bernoulli(), offset=True)
+    K, targets = (
+        radial(X),
+        RowTargets.from_observations(y, None, likelihoods.Bernoulli(), offset=True),
+    )
     held, _ = maximised(K, y, likelihoods.Bernoulli())
     few = candidates_of(K, limit_bytes=8 * len(K) * 64)
     assert not few.is_held
@@ -292,7 +299,7 @@ def test_two_rows_are_enough_to_run():
 def test_without_signal_nothing_is_kept(likelihood, offset):
     n = 64
     y = observed(likelihood, np.zeros(n), np.random.default_rng(0))
-    targets = RowTargets.of(y, None, likelihood, offset=offset)
+    targets = RowTargets.from_observations(y, None, likelihood, offset=offset)
     d = likelihood.d1(targets.observed, targets.latents(np.zeros((n, 1))))
     X = np.random.default_rng(1).normal(size=(n, 5))
     U = np.column_stack([np.ones(n), d])
@@ -358,7 +365,7 @@ def shortlist(model, block, tol):
 def shortlists(X, places, h, fit, candidates, *, offset, tol):
     """From candidates, and from a design."""
     model = SparseModel(places, np.asarray(h), fit, fit.log_evidence)
-    columns = designs.Standardized.of(designs.Dense(X), offset=offset)
+    columns = designs.Standardized.from_design(designs.Dense(X), offset=offset)
     problem = SparseProblem(CLASSICAL, offset, tol)
     yield shortlist(model, next(candidates.blocks()), tol)
     yield sparse_scores.shortlist_design(columns, model, problem, 20)
@@ -430,8 +437,10 @@ def test_a_weak_column_whose_loss_is_a_gain_goes():
     candidates = candidates_of(X)
     idle = next(j for j in range(X.shape[1]) if j not in chosen.places)
     places = np.append(chosen.places, idle)
-    design = designs.Dense(np.hstack([candidates.chosen(places).host(), np.ones((len(y), 1))]))
-    targets = RowTargets.of(y, None, likelihoods.Bernoulli(), offset=True)
+    design = designs.Dense(
+        np.hstack([candidates.chosen(places).copy_to_host(), np.ones((len(y), 1))])
+    )
+    targets = RowTargets.from_observations(y, None, likelihoods.Bernoulli(), offset=True)
     kept = SparseModel.from_columns(
         places, np.append(chosen.precision, 1e3), design, targets, CLASSICAL
     )
@@ -459,7 +468,9 @@ def test_passes_that_were_not_enough_are_told():
 def kept_pairs(distance, likelihood):
     """Rows in pairs, one above and one below a level, under a prior that hardly speaks."""
     y = np.tile([distance, -distance], 10)
-    targets = replace(RowTargets.of(y, None, likelihood, offset=False), shift=np.zeros(1))
+    targets = replace(
+        RowTargets.from_observations(y, None, likelihood, offset=False), shift=np.zeros(1)
+    )
     design = designs.Dense(np.ones((len(y), 1)))
     return SparseModel.from_columns(
         np.array([0]), np.array([1e-9]), design, targets, CLASSICAL, np.zeros((1, 1))

@@ -17,8 +17,8 @@ CLASSICAL, STUDENT = priors.Sparse(), priors.Sparse(1.0)
 
 def chosen_of(Z, Y, weights=None, *, centred=True, limit_bytes=2**29, **how):
     """From the columns of a matrix."""
-    source = designs.Candidates.of(
-        designs.MatrixColumns(Z), weights, centred=centred, limit_bytes=limit_bytes
+    source = designs.CandidateColumns.from_columns(
+        designs.MatrixColumnSource(Z), weights, centred=centred, limit_bytes=limit_bytes
     )
     outputs = Y if Y.ndim == 2 else Y[:, None]
     how.setdefault("prior", CLASSICAL)
@@ -80,16 +80,16 @@ def test_the_value_is_no_smaller_beside_any_single_change():
             changed = full.copy()
             changed[j] = h
             i = np.flatnonzero(np.isfinite(changed))
-            other = sparse_normal._chosen(
-                sparse_normal.Point(_columns(Z, Y, i, changed[i]), 0.0, 0), 0.0, True
+            other = sparse_normal._to_chosen(
+                sparse_normal.SearchPoint(_columns(Z, Y, i, changed[i]), 0.0, 0), 0.0, True
             )
             assert dense_value(Z, Y[:, 0], other, centred=True) <= found.value + 1e-4
 
 
 def _columns(Z, Y, places, h):
-    source = designs.Candidates.of(designs.MatrixColumns(Z), centred=True)
-    targets = sparse_normal.NormalTargets.of(Y, None, centred=True, noise_variance=None)
-    return sparse_normal.Working.of(source.chosen(places), h, targets)
+    source = designs.CandidateColumns.from_columns(designs.MatrixColumnSource(Z), centred=True)
+    targets = sparse_normal.NormalTargets.from_outputs(Y, None, centred=True, noise_variance=None)
+    return sparse_normal.WorkingColumns.from_block(source.take_rows(places), h, targets)
 
 
 @for_each("weighted", [True, False])
@@ -98,21 +98,27 @@ def test_sparsity_and_quality_are_those_of_the_dense_formulas(weighted):
     Z_raw, Y_raw = smooth(rng, N=40, K=3)
     w = rng.uniform(0.2, 3.0, size=40) if weighted else np.ones(40)
     weights = w if weighted else None
-    source = designs.Candidates.of(designs.MatrixColumns(Z_raw), weights, centred=True)
-    targets = sparse_normal.NormalTargets.of(
+    source = designs.CandidateColumns.from_columns(
+        designs.MatrixColumnSource(Z_raw), weights, centred=True
+    )
+    targets = sparse_normal.NormalTargets.from_outputs(
         Y_raw, weights, centred=True, noise_variance=np.ones(3)
     )
-    view = sparse_normal.View(next(source.blocks()), targets)
+    view = sparse_normal.BlockProducts(next(source.blocks()), targets)
     Z, Y = standardised(Z_raw, w, True), Y_raw - w @ Y_raw / w.sum()
-    empty = sparse_normal.Working.of(source.chosen(np.arange(0)), np.ones(0), targets)
-    view.gains(empty, sparse_normal.Noise.learned(3), SparseProblem(CLASSICAL))
+    empty = sparse_normal.WorkingColumns.from_block(
+        source.take_rows(np.arange(0)), np.ones(0), targets
+    )
+    view.gains(empty, sparse_normal.NoiseModel.for_learning(3), SparseProblem(CLASSICAL))
     for places in ([3, 20], [20, 31, 3], [5]):  # products that were kept serve in any order
         h = np.arange(1.0, 1.0 + len(places))
-        columns = sparse_normal.Working.of(source.chosen(np.array(places)), h, targets)
+        columns = sparse_normal.WorkingColumns.from_block(
+            source.take_rows(np.array(places)), h, targets
+        )
         used = Z[:, places]
         C = np.diag(1.0 / w) + used / h @ used.T
         solved = np.linalg.solve(C, np.hstack([Z, Y]))
-        S, Q, E = view.factors(columns)
+        S, Q, E = view.sparsity_and_quality(columns)
         np.testing.assert_allclose(S, np.sum(Z * solved[:, :40], axis=0), rtol=1e-9)  # [TF 2003]
         np.testing.assert_allclose(Q, Z.T @ solved[:, 40:], atol=1e-9)
         np.testing.assert_allclose(E, np.sum(Y * solved[:, 40:], axis=0), rtol=1e-9)
@@ -126,12 +132,14 @@ def test_the_value_never_decreases_on_the_way(limit_bytes, degrees_of_freedom, m
     monkeypatch.setattr(sparse_normal, "_SHORTLIST", 3)
     Z, y = rugged(np.random.default_rng(3))
     Y = np.column_stack([y, np.roll(y, 1)])
-    source = designs.Candidates.of(designs.MatrixColumns(Z), centred=True, limit_bytes=limit_bytes)
-    targets = sparse_normal.NormalTargets.of(Y, None, centred=True, noise_variance=None)
-    search = sparse_normal._Search(
+    source = designs.CandidateColumns.from_columns(
+        designs.MatrixColumnSource(Z), centred=True, limit_bytes=limit_bytes
+    )
+    targets = sparse_normal.NormalTargets.from_outputs(Y, None, centred=True, noise_variance=None)
+    search = sparse_normal._NormalSearch(
         source, targets, SparseProblem(priors.Sparse(degrees_of_freedom), max_iter=100)
     )
-    noise = sparse_normal.Noise.learned(2)
+    noise = sparse_normal.NoiseModel.for_learning(2)
     start = search.start(None, noise)
     values = [start.value, *(p.value for p in search.path(start, noise, 1e-3))]
     assert len(values) > 2
@@ -296,14 +304,14 @@ def test_arrays_of_a_device_give_the_same():
 def test_gains_told_are_gains_made():
     Z, Y = smooth(np.random.default_rng(18))
     columns = _columns(Z, Y, np.array([10, 40]), np.array([0.5, 2.0]))
-    source = designs.Candidates.of(designs.MatrixColumns(Z), centred=True)
-    targets = sparse_normal.NormalTargets.of(Y, None, centred=True, noise_variance=None)
-    view = sparse_normal.View(next(source.blocks()), targets)
-    noise = sparse_normal.Noise.learned(1)
+    source = designs.CandidateColumns.from_columns(designs.MatrixColumnSource(Z), centred=True)
+    targets = sparse_normal.NormalTargets.from_outputs(Y, None, centred=True, noise_variance=None)
+    view = sparse_normal.BlockProducts(next(source.blocks()), targets)
+    noise = sparse_normal.NoiseModel.for_learning(1)
     gains = view.gains(columns, noise, SparseProblem(CLASSICAL))
     assert gains[10] == gains[40] == 0.0
     best = int(np.argmax(gains))
-    working = view.beside(columns, np.array([best]))
+    working = view.join_columns(columns, np.array([best]))
     moments = noise.moments(working, targets)
     now = sparse_sequential.evidence(moments, working.h)
     grid = [
@@ -334,8 +342,10 @@ def test_a_start_in_hardly_any_noise_finds_nothing_in_noise():
 
 def test_the_noise_that_is_learned_is_never_less_than_rounding():
     Z = np.array([[1.0], [-1.0], [1.0], [-1.0]])
-    targets = sparse_normal.NormalTargets.of(Z, None, centred=True, noise_variance=None)
-    block = next(designs.Candidates.of(designs.MatrixColumns(Z), centred=True).blocks())
-    columns = sparse_normal.Working.of(block, np.array([1e-300]), targets)
+    targets = sparse_normal.NormalTargets.from_outputs(Z, None, centred=True, noise_variance=None)
+    block = next(
+        designs.CandidateColumns.from_columns(designs.MatrixColumnSource(Z), centred=True).blocks()
+    )
+    columns = sparse_normal.WorkingColumns.from_block(block, np.array([1e-300]), targets)
     least = sparse_sequential.LEAST_NOISE * targets.E / targets.n
     np.testing.assert_allclose(columns.noise_variance(targets), least)

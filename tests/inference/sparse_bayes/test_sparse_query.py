@@ -30,12 +30,12 @@ def normal_model(*, centred, K=2, vectors=VECTORS, kernel=KERNEL):
     Y += 0.2 * rng.normal(size=Y.shape)
     weights = rng.uniform(0.5, 2.0, size=30)
     columns = kernel(X, vectors) if len(vectors) else np.empty((30, 0))
-    statistics = designs.Statistics.of(columns, Y, sample_weight=weights, shift=centred)
+    statistics = designs.Statistics.from_rows(columns, Y, sample_weight=weights, shift=centred)
     scale = np.array([0.3, 2.0, 0.8])[: len(vectors)]
     problem = reduce_statistics(statistics, fit_intercept=centred, standardize=False, scale=scale)
     noise = 0.05 * np.arange(1.0, K + 1.0)
     posterior = WeightPosterior(problem, noise, noise)
-    query = QueryColumn.of_normal(kernel, X, columns, Y, weights, posterior, centred=centred)
+    query = QueryColumn.from_normal(kernel, X, columns, Y, weights, posterior, centred=centred)
     return X, Y, weights, posterior, query
 
 
@@ -123,12 +123,12 @@ def class_model(likelihood, n_classes, *, nearest=False):
     columns = KERNEL(X, VECTORS)
     center = share @ columns
     A = np.hstack([columns - center, np.ones((40, 1))])
-    targets = RowTargets.of(np.floor(y), weights, likelihood, offset=True)
+    targets = RowTargets.from_observations(np.floor(y), weights, likelihood, offset=True)
     h = np.array([0.2, 1.0, 3.0])
     prior = WeightPrior(h, 4, targets.offset_precision)
-    laplace = LaplaceFit.of(WeightProblem(designs.Dense(A), targets, prior))
-    fit = variational.nearest(laplace, tol=1e-12) if nearest else laplace
-    query = QueryColumn.of_fit(KERNEL, X, A, fit, centred=True)
+    laplace = LaplaceFit.from_problem(WeightProblem(designs.Dense(A), targets, prior))
+    fit = variational.find_nearest_normal(laplace, tol=1e-12) if nearest else laplace
+    query = QueryColumn.from_fit(KERNEL, X, A, fit, centred=True)
     average = share @ (A[:, :3] ** 2) @ (1.0 / h)
     at_queries = np.hstack([KERNEL(QUERIES, VECTORS) - center, np.ones((4, 1))])
     return X, share, A, fit, query, average, at_queries

@@ -27,7 +27,7 @@ def columns(rng, n=40, w=12, K=1, used=(1, 4, 7)):
 
 def moments(Z, Y, kind):
     E = np.sum(Y**2, axis=0) if kind == LEARNED else None
-    return Moments.of(Z.T @ Z, Z.T @ Y, kind=kind, E=E, n=float(len(Z)))
+    return Moments.from_products(Z.T @ Z, Z.T @ Y, kind=kind, E=E, n=float(len(Z)))
 
 
 def dense_evidence(Z, Y, h, kind):
@@ -61,7 +61,7 @@ def test_a_column_gains_what_its_best_precision_adds_to_the_dense_evidence(rng, 
     prior = priors.Sparse(nu)
     h = np.full(12, np.inf)
     h[[1, 5]] = [0.3, 2.0]
-    m, state = sequential._state(moments(Z, Y, kind), h, prior)
+    m, state = sequential._start_state(moments(Z, Y, kind), h, prior)
     found = sequential.gains(kind, state.S, state.Q, state.E, float(len(Z)), prior)
     before = dense_evidence(Z, Y, h, kind)
     assert m == 2
@@ -84,7 +84,7 @@ def test_sparsity_and_quality_are_those_of_the_dense_covariance(rng):
     Z, Y = columns(rng)
     h = np.full(12, np.inf)
     h[[1, 5, 7]] = [0.3, 2.0, 40.0]
-    _, state = sequential._state(moments(Z, Y, KNOWN), h, CLASSICAL)
+    _, state = sequential._start_state(moments(Z, Y, KNOWN), h, CLASSICAL)
     C = np.eye(len(Z)) + (Z[:, [1, 5, 7]] / h[[1, 5, 7]]) @ Z[:, [1, 5, 7]].T
     np.testing.assert_allclose(state.S, np.diagonal(Z.T @ np.linalg.solve(C, Z)), rtol=1e-9)
     np.testing.assert_allclose(state.Q, Z.T @ np.linalg.solve(C, Y), rtol=1e-8, atol=1e-9)
@@ -98,9 +98,9 @@ def test_rank_one_changes_lead_to_the_state_that_a_factorisation_has(rng, kind, 
     problem, prior = moments(Z, Y, kind), priors.Sparse(nu)
     h = np.full(20, np.inf)
     h[::2] = 3.0  # some come in, some go out, all are moved
-    m, state = sequential._state(problem, h, prior)
-    n_steps, _ = sparse_steps.climb(state, m, 1e-6, 60)
-    again_m, again = sequential._state(problem, h, prior)
+    m, state = sequential._start_state(problem, h, prior)
+    n_steps, _ = sparse_steps.take_steps(state, m, 1e-6, 60)
+    again_m, again = sequential._start_state(problem, h, prior)
     assert n_steps > 10
     assert sorted(state.order[:again_m]) == sorted(again.order[:again_m])
     np.testing.assert_allclose(state.S, again.S, rtol=1e-7)
@@ -124,12 +124,12 @@ def test_every_step_raises_the_objective_by_what_it_says(rng, kind, K, nu, among
     Z, Y = columns(rng, K=K)
     problem, prior = moments(Z, Y, kind), priors.Sparse(nu, among)
     h = np.where(np.arange(12) < 9, 30.0, np.inf)  # some have to go
-    value = sequential.evidence(problem, h) + prior.total(h)
+    value = sequential.evidence(problem, h) + prior.log_density_of_choice(h)
     while True:
-        step = sequential.maximise(problem, h, prior, tol=1e-9, max_steps=1)
+        step = sequential.maximise_evidence(problem, h, prior, tol=1e-9, max_steps=1)
         if not step.n_steps:
             break
-        now = sequential.evidence(problem, step.h) + prior.total(step.h)
+        now = sequential.evidence(problem, step.h) + prior.log_density_of_choice(step.h)
         assert now - value == pytest.approx(step.gained, abs=1e-7)
         assert now > value
         h, value = step.h, now
@@ -139,7 +139,7 @@ def test_every_step_raises_the_objective_by_what_it_says(rng, kind, K, nu, among
 def test_the_end_is_a_maximum_over_every_precision(rng, kind):
     Z, Y = columns(rng)
     problem = moments(Z, Y, kind)
-    end = sequential.maximise(problem, np.full(12, np.inf), CLASSICAL, tol=1e-12)
+    end = sequential.maximise_evidence(problem, np.full(12, np.inf), CLASSICAL, tol=1e-12)
     assert end.converged
     value = sequential.evidence(problem, end.h)
     for j in range(12):
@@ -159,19 +159,21 @@ def test_the_move_of_the_curvature_counts_in_the_gain():
 
 def test_a_column_that_is_fixed_is_not_moved(rng):
     Z, Y = columns(rng)
-    problem = Moments.of(Z.T @ Z, Z.T @ Y, kind=KNOWN, fixed=np.array([True] + [False] * 11))
+    problem = Moments.from_products(
+        Z.T @ Z, Z.T @ Y, kind=KNOWN, fixed=np.array([True] + [False] * 11)
+    )
     h = np.full(12, np.inf)
     h[0] = 5.0
-    assert sequential.maximise(problem, h, CLASSICAL).h[0] == 5.0
+    assert sequential.maximise_evidence(problem, h, CLASSICAL).h[0] == 5.0
 
 
 def test_of_equal_columns_one_is_enough(rng):
     Z, Y = columns(rng)
     twice = np.hstack([Z, Z])
-    end = sequential.maximise(moments(twice, Y, LEARNED), np.full(24, np.inf), CLASSICAL)
+    end = sequential.maximise_evidence(moments(twice, Y, LEARNED), np.full(24, np.inf), CLASSICAL)
     inside = np.flatnonzero(np.isfinite(end.h))
     assert len(np.unique(inside % 12)) == len(inside)
-    once = sequential.maximise(moments(Z, Y, LEARNED), np.full(12, np.inf), CLASSICAL)
+    once = sequential.maximise_evidence(moments(Z, Y, LEARNED), np.full(12, np.inf), CLASSICAL)
     assert sequential.evidence(moments(twice, Y, LEARNED), end.h) == pytest.approx(
         sequential.evidence(moments(Z, Y, LEARNED), once.h)
     )
@@ -180,13 +182,15 @@ def test_of_equal_columns_one_is_enough(rng):
 def test_targets_without_noise_end_at_the_floor(rng):
     Z, _ = columns(rng)
     Y = Z[:, [2]] * 3.0
-    end = sequential.maximise(moments(Z, Y, LEARNED), np.full(12, np.inf), CLASSICAL)
+    end = sequential.maximise_evidence(moments(Z, Y, LEARNED), np.full(12, np.inf), CLASSICAL)
     assert np.flatnonzero(np.isfinite(end.h)).tolist() == [2]
 
 
 def test_too_few_steps_are_said(rng):
     Z, Y = columns(rng)
-    end = sequential.maximise(moments(Z, Y, LEARNED), np.full(12, np.inf), CLASSICAL, max_steps=2)
+    end = sequential.maximise_evidence(
+        moments(Z, Y, LEARNED), np.full(12, np.inf), CLASSICAL, max_steps=2
+    )
     assert (end.converged, end.n_steps) == (False, 2)
 
 
@@ -197,7 +201,7 @@ def test_columns_that_explain_nothing_do_not_pay_their_price():
         Z, Y = rng.normal(size=(100, 300)), rng.normal(size=(100, 1))
         Y += Z[:, [7, 70, 170]] @ np.array([[1.0], [-2.0], [3.0]])
         prior = priors.Sparse(among=300)
-        end = sequential.maximise(moments(Z, Y, LEARNED), np.full(300, np.inf), prior)
+        end = sequential.maximise_evidence(moments(Z, Y, LEARNED), np.full(300, np.inf), prior)
         kept.append(set(np.flatnonzero(np.isfinite(end.h)).tolist()))
     assert all({7, 70, 170} <= some for some in kept)
     assert np.mean([len(some) for some in kept]) < 3.5
@@ -206,10 +210,10 @@ def test_columns_that_explain_nothing_do_not_pay_their_price():
 def test_an_offset_is_not_among_the_columns_that_pay(rng):
     Z, Y = columns(rng)
     fixed = np.array([True] + [False] * 11)
-    problem = Moments.of(Z.T @ Z, Z.T @ Y, kind=KNOWN, fixed=fixed)
+    problem = Moments.from_products(Z.T @ Z, Z.T @ Y, kind=KNOWN, fixed=fixed)
     h = np.where(fixed, 5.0, np.inf)
     prior = priors.Sparse(among=11)
-    step = sequential.maximise(problem, h, prior, max_steps=1)
+    step = sequential.maximise_evidence(problem, h, prior, max_steps=1)
     gain = sequential.evidence(problem, step.h) - sequential.evidence(problem, h)
     assert step.gained == pytest.approx(gain - np.log(11.0), abs=1e-8)
 
@@ -228,7 +232,7 @@ def test_columns_that_fit_exactly_and_depend_on_each_other_have_precisions_all_t
     Y = np.column_stack([x + 0.1 * x**7])
     for kind in (KNOWN, LEARNED):
         problem = moments(Z, 1e6 * Y, kind)
-        end = sequential.maximise(problem, np.full(12, 1e-3), CLASSICAL)
+        end = sequential.maximise_evidence(problem, np.full(12, 1e-3), CLASSICAL)
         inside = np.isfinite(end.h)
         assert np.all(end.h[inside] >= 1e-14 * np.diagonal(problem.A)[inside])
         assert np.isfinite(sequential.evidence(problem, end.h))

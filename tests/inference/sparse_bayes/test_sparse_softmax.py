@@ -32,9 +32,11 @@ def blobs(n=60, C=3, seed=0, spread=0.8):
 
 
 def problem_of(X, y, C, *, weights=None, offset=True, length_scale=1.0, **options):
-    columns = designs.KernelColumns(kernels.RBF(length_scale), X)
-    source = designs.Candidates.of(columns, weights, centred=offset, **options)
-    return source, RowTargets.of(y, weights, likelihoods.Categorical(C), offset=offset)
+    columns = designs.KernelColumnSource(kernels.RBF(length_scale), X)
+    source = designs.CandidateColumns.from_columns(columns, weights, centred=offset, **options)
+    return source, RowTargets.from_observations(
+        y, weights, likelihoods.Categorical(C), offset=offset
+    )
 
 
 def fitted(select, X, y, C, *, offset=True, prior=CLASSICAL, settings=None, **options):
@@ -77,7 +79,7 @@ def frozen_objective(moments, h, prior):
 def test_steps_gain_what_the_frozen_objective_gains(nu, max_steps):
     moments, prior = random_moments(), priors.Sparse(nu)
     h = np.array([1.0, np.inf, 300.0, np.inf, np.inf, np.inf])
-    steps = sparse_blocks.maximise(moments, h, prior, tol=1e-9, max_steps=max_steps)
+    steps = sparse_blocks.maximise_block_evidence(moments, h, prior, tol=1e-9, max_steps=max_steps)
     before, (after, mean) = (
         frozen_objective(moments, h, prior)[0],
         frozen_objective(moments, steps.h, prior),
@@ -92,7 +94,7 @@ def test_steps_take_out_a_column_that_says_nothing():
     moments.B[2] = 0.0
     A = moments.A.copy()
     A[2, :, [0, 1, 3, 4, 5]] = A[[0, 1, 3, 4, 5], :, 2] = 0.0
-    steps = sparse_blocks.maximise(replace(moments, A=A), np.full(6, 2.0), CLASSICAL)
+    steps = sparse_blocks.maximise_block_evidence(replace(moments, A=A), np.full(6, 2.0), CLASSICAL)
     assert np.isinf(steps.h[2])
     assert steps.converged
 
@@ -101,7 +103,9 @@ def test_steps_pass_over_a_column_that_another_replaces():
     moments = random_moments(w=3)
     twice = [0, 1, 2, 0]
     A, B = moments.A[twice][:, :, twice], moments.B[twice]
-    steps = sparse_blocks.maximise(sparse_blocks.BlockMoments(A, B), np.full(4, np.inf), CLASSICAL)
+    steps = sparse_blocks.maximise_block_evidence(
+        sparse_blocks.BlockMoments(A, B), np.full(4, np.inf), CLASSICAL
+    )
     assert np.isinf(steps.h[[0, 3]]).sum() == 1
 
 
@@ -134,7 +138,7 @@ def test_a_column_in_for_good_is_as_one_that_is_never_moved():
 
 def shared_model(offset, precision=(0.5, 2.0, 1.0)):
     Z, y, weights = random_rows()
-    targets = RowTargets.of(y, weights, likelihoods.Categorical(3), offset=offset)
+    targets = RowTargets.from_observations(y, weights, likelihoods.Categorical(3), offset=offset)
     A = np.hstack([Z[:, :2], np.ones((30, int(offset)))])
     h = np.array(precision[:2])
     return SparseModel.from_columns(np.arange(2), h, designs.Dense(A), targets, CLASSICAL), Z[:, 2:]
@@ -174,7 +178,7 @@ def test_shared_scores_are_the_derivative_of_the_evidence(offset):
 
 def pair_problem(offset, *, used=None, C=3):
     Z, y, weights = random_rows()
-    targets = RowTargets.of(y, weights, likelihoods.Categorical(C), offset=offset)
+    targets = RowTargets.from_observations(y, weights, likelihoods.Categorical(C), offset=offset)
     rng = np.random.default_rng(3)
     in_use = np.array([[1, 0, 1], [0, 1, 1], [0, 0, 1]], dtype=bool) if used is None else used
     A = np.hstack([Z, np.ones((30, int(offset)))])
@@ -209,7 +213,7 @@ def test_a_pair_that_is_not_used_is_as_one_of_no_prior_variance(offset):
 
 def test_offsets_of_pairs_are_told_what_offsets_of_contrasts_are():
     _, y, weights = random_rows()
-    targets = RowTargets.of(y, weights, likelihoods.Categorical(3), offset=True)
+    targets = RowTargets.from_observations(y, weights, likelihoods.Categorical(3), offset=True)
     none = np.zeros((0, 3), dtype=bool)
     problem = replace(pair_problem(True), Z=np.ones((30, 1)), targets=targets)
     problem = replace(
@@ -232,7 +236,7 @@ def test_a_start_from_which_no_row_curves_is_given_up():
 
 def block_of(Z):
     b = Z.shape[1]
-    return designs.candidates.Block(
+    return designs.candidates.CandidateBlock(
         np.arange(b), Z, np.zeros(b), np.ones(b), np.ones(b, dtype=np.bool_)
     )
 
@@ -310,7 +314,9 @@ def test_precisions_of_pairs_end_where_the_objective_is_level(nu):
     def objective(i, factor):
         h = p.prior.precision.copy()
         h[tuple(i)] *= factor
-        again = LaplaceFit.of(replace(p, prior=replace(p.prior, precision=h)), fit.weights.W)
+        again = LaplaceFit.from_problem(
+            replace(p, prior=replace(p.prior, precision=h)), fit.weights.W
+        )
         return again.log_evidence + np.sum(prior.penalty(h))
 
     slopes = [
@@ -370,9 +376,9 @@ def test_the_classes_are_treated_alike(select, offset):
 def test_two_classes_that_share_columns_are_a_sparse_logistic_model(offset):
     X, y = blobs(C=2, n=70)
     chosen, _ = fitted(select_softmax, X, y, 2, offset=offset, settings={"tol": 1e-7})
-    columns = designs.KernelColumns(kernels.RBF(1.0), X)
-    source = designs.Candidates.of(columns, centred=offset)
-    targets = RowTargets.of(y, None, likelihoods.Bernoulli(), offset=offset)
+    columns = designs.KernelColumnSource(kernels.RBF(1.0), X)
+    source = designs.CandidateColumns.from_columns(columns, centred=offset)
+    targets = RowTargets.from_observations(y, None, likelihoods.Bernoulli(), offset=offset)
     logistic, _ = select_laplace(source, targets, offset=offset, prior=CLASSICAL, tol=1e-7)
     assert chosen.value == pytest.approx(logistic.value, rel=1e-6)
     assert set(chosen.places) == set(logistic.places)
@@ -389,9 +395,11 @@ def test_a_weight_of_a_row_counts_as_its_repetition(select):
     Z = np.random.default_rng(0).normal(size=(45, 8)) + np.eye(3, 8)[y.astype(int)] * 2.0
     found = []
     for rows, counts in [(np.arange(45), weights), (twice, None)]:
-        columns = designs.MatrixColumns(Z[rows])
-        source = designs.Candidates.of(columns, counts, centred=True)
-        targets = RowTargets.of(y[rows], counts, likelihoods.Categorical(3), offset=True)
+        columns = designs.MatrixColumnSource(Z[rows])
+        source = designs.CandidateColumns.from_columns(columns, counts, centred=True)
+        targets = RowTargets.from_observations(
+            y[rows], counts, likelihoods.Categorical(3), offset=True
+        )
         found.append(select(source, targets, offset=True, prior=CLASSICAL)[0])
     assert len(found[0].places)
     np.testing.assert_array_equal(*(chosen.places for chosen in found))
@@ -431,8 +439,8 @@ def test_a_class_of_one_row(select):
 def test_nothing_is_kept_of_columns_that_say_nothing(select, offset):
     y = np.arange(48.0) % 3
     Z = np.repeat([1.0, -1.0], 24)[:, None]
-    source = designs.Candidates.of(designs.MatrixColumns(Z), centred=offset)
-    targets = RowTargets.of(y, None, likelihoods.Categorical(3), offset=offset)
+    source = designs.CandidateColumns.from_columns(designs.MatrixColumnSource(Z), centred=offset)
+    targets = RowTargets.from_observations(y, None, likelihoods.Categorical(3), offset=offset)
     chosen, fit = select(source, targets, offset=offset, prior=CLASSICAL)
     assert chosen.converged
     assert len(chosen.places) == 0
@@ -443,8 +451,8 @@ def test_nothing_is_kept_of_columns_that_say_nothing(select, offset):
 def test_a_column_given_twice_is_chosen_once(select):
     X, y = blobs()
     Z = np.hstack([X, X])
-    source = designs.Candidates.of(designs.MatrixColumns(Z), centred=True)
-    targets = RowTargets.of(y, None, likelihoods.Categorical(3), offset=True)
+    source = designs.CandidateColumns.from_columns(designs.MatrixColumnSource(Z), centred=True)
+    targets = RowTargets.from_observations(y, None, likelihoods.Categorical(3), offset=True)
     chosen, _ = select(source, targets, offset=True, prior=CLASSICAL)
     used = np.isfinite(chosen.precision.reshape(len(chosen.places), -1))
     of_first = [used[np.isin(chosen.places, [i, i + 2])].sum(axis=0).max() for i in (0, 1)]

@@ -35,7 +35,7 @@ def watching():
     class Watching(priors.Sparse):
         def total(self, h):
             seen.append(counts())
-            return super().total(h)
+            return super().log_density_of_choice(h)
 
     return Watching(), seen
 
@@ -45,13 +45,15 @@ def rows_of(n, C):
     X = rng.normal(size=(n, 2))
     y = np.digitize(X[:, 0] + 0.3 * rng.normal(size=n), [-0.5, 0.5][: C - 1])
     likelihood = likelihoods.Bernoulli() if C == 2 else likelihoods.Categorical(C)
-    return X, RowTargets.of(y.astype(float), None, likelihood, offset=True)
+    return X, RowTargets.from_observations(y.astype(float), None, likelihood, offset=True)
 
 
 @for_each(("select", "C"), [(select_laplace, 2), (select_softmax, 3), (select_pairs, 3)])
 def test_few_rows_are_fitted_by_one_thread(select, C):
     X, targets = rows_of(60, C)
-    source = designs.Candidates.of(designs.KernelColumns(kernels.RBF(1.0), X), None, centred=True)
+    source = designs.CandidateColumns.from_columns(
+        designs.KernelColumnSource(kernels.RBF(1.0), X), None, centred=True
+    )
     prior, seen = watching()
     select(source, targets, offset=True, prior=prior)
     assert len(seen) > 2
@@ -72,13 +74,13 @@ def test_precisions_of_few_columns_are_polished_by_one_thread_however_many_rows_
 
 def test_a_kernel_climbs_with_its_vectors_by_one_thread(monkeypatch):
     seen = []
-    climbed = sparse_kernel._Search._climbed
+    climbed = sparse_kernel._KernelSearch._climb_from
 
     def watched(search, best):
         seen.append(counts())
         return climbed(search, best)
 
-    monkeypatch.setattr(sparse_kernel._Search, "_climbed", watched)
+    monkeypatch.setattr(sparse_kernel._KernelSearch, "_climb_from", watched)
     X, targets = rows_of(40, 2)
     engine = latent_engine(X, targets, np.random.default_rng(0))
     sparse_kernel.learn_kernel(engine, kernels.RBF(ard=True), rng=np.random.default_rng(0))

@@ -75,7 +75,7 @@ def test_it_is_weight_space_in_the_same_columns(n_classes, offset):
     K = KERNEL(search.X)
     if offset:
         K = K - K.mean(axis=1, keepdims=True)
-    space = weight_space.WeightSpace.of(
+    space = weight_space.WeightSpace.from_design(
         designs.Dense(K), offset=offset, standardize=False, rotate=True
     )
     other = weight_space.learn_weights(space, search.y, None, search.likelihood, prior_variance=0.8)

@@ -53,7 +53,7 @@ def problem_for(likelihood, *, offset, weighted=True, n=30, m=3, variance=0.7, s
     Z = rng.normal(size=(n, m))
     y = targets_for(likelihood, Z, rng)
     weights = rng.uniform(0.5, 2.0, n) if weighted else None
-    targets = RowTargets.of(y, weights, likelihood, offset=offset)
+    targets = RowTargets.from_observations(y, weights, likelihood, offset=offset)
     A = np.hstack([Z, np.ones((n, 1))]) if offset else Z
     prior = WeightPrior(1 / variance, A.shape[1], targets.offset_precision if offset else None)
     return WeightProblem(designs.Dense(A), targets, prior)
@@ -64,7 +64,7 @@ def dense_of(problem):
     C = len(t.shift)
     n = problem.prior.n_weights
     variance = np.ones((A.shape[1], C))
-    variance[:n] = 1.0 / problem.prior.per_weight(1)
+    variance[:n] = 1.0 / problem.prior.precision_per_weight(1)
     if problem.prior.offset_precision is not None:
         variance[-1] = t.offset_variance
     weights = np.ones(len(A)) if t.weights is None else t.weights
@@ -76,7 +76,7 @@ def dense_of(problem):
 @for_each("weighted", [True, False], ids=["weights", "no weights"])
 def test_it_is_dense_algebra_with_weights_for_every_latent_value(likelihood, offset, weighted):
     problem = problem_for(likelihood, offset=offset, weighted=weighted)
-    fit, dense = LaplaceFit.of(problem), dense_of(problem)
+    fit, dense = LaplaceFit.from_problem(problem), dense_of(problem)
     assert fit.log_evidence == pytest.approx(dense.log_evidence, abs=1e-7)
     rows = np.random.default_rng(1).normal(size=(5, problem.design.n_columns))
     rows[:, -1] = 1.0 if offset else rows[:, -1]
@@ -102,9 +102,9 @@ def test_gradient_in_prior_variance_and_likelihood(likelihood, offset):
             targets=replace(problem.targets, likelihood=likelihood.at(theta[1:])),
             prior=replace(problem.prior, precision=float(np.exp(-theta[0]))),
         )
-        return LaplaceFit.of(moved, start).log_evidence
+        return LaplaceFit.from_problem(moved, start).log_evidence
 
-    fit = LaplaceFit.of(problem)
+    fit = LaplaceFit.from_problem(problem)
     start = fit.weights.W
     theta = np.append(-np.log(problem.prior.precision), likelihood.theta)
     in_variance, in_theta = fit.gradient()
@@ -116,12 +116,12 @@ def test_gradient_in_prior_variance_and_likelihood(likelihood, offset):
 @each_offset
 def test_gradient_in_the_design(likelihood, offset):
     problem = problem_for(likelihood, offset=offset, n=8, m=2)
-    fit = LaplaceFit.of(problem)
+    fit = LaplaceFit.from_problem(problem)
     A = problem.design.rows(0, 8)
 
     def value(x):
         moved = replace(problem, design=designs.Dense(x.reshape(A.shape)))
-        return LaplaceFit.of(moved, fit.weights.W).log_evidence
+        return LaplaceFit.from_problem(moved, fit.weights.W).log_evidence
 
     expected = differences(value, A.reshape(-1)).reshape(A.shape)
     np.testing.assert_allclose(fit.design_gradient(A), expected, rtol=1e-6, atol=1e-7)
@@ -137,7 +137,7 @@ def test_evidence_is_near_the_integral_and_nearer_with_more_rows(name, m):
         targets = replace(problem.targets, weights=np.full(25, times))
         repeated = replace(problem, targets=targets)
         exact = exact_log_evidence(dense_of(repeated))
-        errors.append(abs(LaplaceFit.of(repeated).log_evidence - exact))
+        errors.append(abs(LaplaceFit.from_problem(repeated).log_evidence - exact))
     assert errors[0] < 0.15
     assert 1 / 18 < errors[2] / errors[1] < 1 / 14
 
@@ -146,22 +146,24 @@ def test_evidence_with_a_normal_likelihood_is_that_of_a_normal():
     problem = problem_for(LIKELIHOODS["normal"], offset=False, weighted=False)
     Z, y = problem.design.rows(0, 30), problem.targets.y
     exact = multivariate_normal(np.zeros(30), 0.7 * Z @ Z.T + 0.4 * np.eye(30)).logpdf(y)
-    assert LaplaceFit.of(problem).log_evidence == pytest.approx(exact, abs=1e-10)
+    assert LaplaceFit.from_problem(problem).log_evidence == pytest.approx(exact, abs=1e-10)
 
 
 @for_each(("name", "n_classes"), [("bernoulli", 2), ("softmax of 3", 3), ("softmax of 4", 4)])
 def test_columns_that_say_nothing_leave_equal_odds(name, n_classes):
     problem = problem_for(LIKELIHOODS[name], offset=False, weighted=False)
     idle = replace(problem, design=designs.Dense(np.zeros((30, 3))))
-    assert LaplaceFit.of(idle).log_evidence == pytest.approx(-30 * np.log(n_classes), abs=1e-12)
+    assert LaplaceFit.from_problem(idle).log_evidence == pytest.approx(
+        -30 * np.log(n_classes), abs=1e-12
+    )
 
 
 def test_an_offset_alone_has_the_evidence_of_one_weight():
     """Also by the integral: offset ~ N(logit p, 1 / (p (1 - p)))."""
     y = np.repeat([0.0, 1.0], [12, 28])
-    targets = RowTargets.of(y, None, likelihoods.Bernoulli(), offset=True)
+    targets = RowTargets.from_observations(y, None, likelihoods.Bernoulli(), offset=True)
     prior = WeightPrior(1.0, 1, targets.offset_precision)
-    fit = LaplaceFit.of(WeightProblem(designs.Dense(np.ones((40, 1))), targets, prior))
+    fit = LaplaceFit.from_problem(WeightProblem(designs.Dense(np.ones((40, 1))), targets, prior))
     a, v = np.log(28 / 12), 1.0 / (0.3 * 0.7)
     t = np.linspace(a - 8.0, a + 8.0, 20_001)
     log_joint = 28 * log_expit(t) + 12 * log_expit(-t) - 0.5 * (t - a) ** 2 / v
@@ -180,8 +182,8 @@ def test_a_start_with_latent_values_of_any_size_leads_to_the_mode(name, size):
     problem = problem_for(LIKELIHOODS[name], offset=True, variance=1e4)
     A = problem.design.rows(0, 30) * np.array([size, size, size, 1.0])
     large = replace(problem, design=designs.Dense(A))
-    fit = LaplaceFit.of(large)
-    again = LaplaceFit.of(large, np.ones(fit.weights.W.shape))
+    fit = LaplaceFit.from_problem(large)
+    again = LaplaceFit.from_problem(large, np.ones(fit.weights.W.shape))
     assert fit.weights.converged
     assert again.weights.converged
     assert again.log_evidence == pytest.approx(fit.log_evidence, abs=1e-6)
@@ -193,7 +195,7 @@ def test_a_start_with_latent_values_of_any_size_leads_to_the_mode(name, size):
 def test_each_column_can_have_a_precision_of_its_own(likelihood, offset):
     problem = problem_for(likelihood, offset=offset)
     own = replace(problem, prior=replace(problem.prior, precision=np.array([0.2, 3.0, 40.0])))
-    fit, dense = LaplaceFit.of(own), dense_of(own)
+    fit, dense = LaplaceFit.from_problem(own), dense_of(own)
     assert fit.log_evidence == pytest.approx(dense.log_evidence, abs=1e-6)
 
 
@@ -207,7 +209,7 @@ def test_the_gradient_in_every_precision_is_that_of_differences(likelihood, each
 
     def fit(x):
         h = np.exp(x).reshape(3, J) if each_weight else np.exp(x)
-        return LaplaceFit.of(replace(problem, prior=replace(problem.prior, precision=h)))
+        return LaplaceFit.from_problem(replace(problem, prior=replace(problem.prior, precision=h)))
 
     exact = fit(x0).precision_gradient()
     found = exact.reshape(-1) if each_weight else exact.sum(axis=1)

@@ -13,8 +13,8 @@ from posterity.inference.weights.targets import RowTargets
 def search_of(likelihood, y, Z, *, prior_variance=None, weights=None, offset=True):
     w = np.ones(len(y)) if weights is None else weights
     started, bounds = likelihood.tuned(y, w)
-    targets = RowTargets.of(y, weights, started, offset=offset)
-    design = designs.Standardized.of(designs.Dense(Z), weights, offset=offset)
+    targets = RowTargets.from_observations(y, weights, started, offset=offset)
+    design = designs.Standardized.from_design(designs.Dense(Z), weights, offset=offset)
     return LaplaceSearch(design, targets, prior_variance, bounds, offset, design.square_length)
 
 
@@ -52,7 +52,7 @@ each_case = pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 @each_case
 def test_no_place_nearby_has_more_evidence(case):
     search = search_of(*case)
-    found = laplace_search.maximise(search)
+    found = laplace_search.maximise_laplace_evidence(search)
     x = found.optimum.x
     assert found.optimum.converged
     assert len(x) == len(search.names) == 1 + len(case[0].names)
@@ -83,12 +83,12 @@ def test_what_is_given_is_held():
     held = likelihoods.StudentT(scale=0.7)
     search = search_of(held, y, Z, prior_variance=2.5)
     assert search.names == ["degrees_of_freedom"]
-    found = laplace_search.maximise(search)
+    found = laplace_search.maximise_laplace_evidence(search)
     assert found.prior_variance == 2.5
     assert found.fit.problem.prior.precision == pytest.approx(1.0 / 2.5)
     assert found.fit.problem.targets.likelihood.scale == pytest.approx(0.7)
     nothing = search_of(likelihoods.StudentT(0.7, 4.0), y, Z, prior_variance=2.5)
-    found = laplace_search.maximise(nothing)
+    found = laplace_search.maximise_laplace_evidence(nothing)
     assert found.optimum.stop_reason == "every parameter was given"
     assert np.isfinite(found.fit.log_evidence)
 
@@ -99,7 +99,7 @@ def test_the_best_decade_is_found_wherever_it_is(seed):
     Z, _, rng = data(seed=seed)
     for y in ((Z[:, 0] > 0).astype(float), (rng.random(80) < 0.5).astype(float)):
         search = search_of(likelihoods.Bernoulli(), y, Z)
-        found = laplace_search.maximise(search)
+        found = laplace_search.maximise_laplace_evidence(search)
         grid = np.linspace(*search.limits[0], 40)
         evidences = [search.at(np.array([x]), None).log_evidence for x in grid]
         # Within a decade there may be two maxima of next to the same height.
@@ -125,7 +125,7 @@ def test_evidence_prefers_the_columns_that_matter():
     y = (2.0 * Z[:, 0] - 1.5 * Z[:, 1] + rng.logistic(size=200) > 0.0).astype(float)
 
     def evidence(columns):
-        return laplace_search.maximise(
+        return laplace_search.maximise_laplace_evidence(
             search_of(likelihoods.Bernoulli(), y, Z[:, columns])
         ).fit.log_evidence
 

@@ -10,7 +10,7 @@ from posterity import designs, likelihoods
 from posterity.inference.weights import mode, sampled_mode
 from posterity.inference.weights import problem as weight_problem
 from posterity.inference.weights.prior import WeightPrior
-from posterity.inference.weights.problem import Passes, WeightProblem
+from posterity.inference.weights.problem import PosteriorObjective, WeightProblem
 from posterity.inference.weights.targets import RowTargets
 
 
@@ -24,7 +24,7 @@ def rows(n=60, m=3, n_classes=2, seed=0):
 def problem_of(Z, y, *, precision=0.0, weights=None, likelihood=None):
     C = int(y.max()) + 1
     plain = likelihoods.Bernoulli() if C == 2 else likelihoods.Categorical(C)
-    t = RowTargets.of(y, weights, likelihood or plain, offset=True)
+    t = RowTargets.from_observations(y, weights, likelihood or plain, offset=True)
     design = Z if isinstance(Z, designs.Design) else designs.Dense(Z)
     offset = t.offset_precision if precision else np.zeros((t.n_outputs, t.n_outputs))
     return WeightProblem(design, t, WeightPrior(precision, design.n_columns, offset))
@@ -77,7 +77,7 @@ def test_steps_climb_where_whole_newton_steps_would_overshoot(n_classes):
 @each_count
 def test_the_hessian_is_that_of_the_value(n_classes):
     problem = problem_of(*rows(n_classes=n_classes), precision=0.3)
-    passes = Passes(problem, hessian=True, surely_positive=False)
+    passes = PosteriorObjective(problem, hessian=True, surely_positive=False)
     x = np.random.default_rng(2).normal(size=problem.shape).reshape(-1)
     passes.value(x)
     H, step = passes.H.copy(), 1e-6
@@ -215,8 +215,8 @@ def test_the_prior_is_a_precision_that_is_added():
     full = np.diag([2.0, 2.0, 2.0, 2.0, 0.0, 0.0])
     full[4:, 4:] = [[5.0, 1.0], [1.0, 4.0]]
     W = np.arange(6.0).reshape(3, 2)
-    np.testing.assert_allclose(prior.times(W).reshape(-1), full @ W.reshape(-1))
-    np.testing.assert_allclose(prior.add_to(np.zeros((6, 6))), full)
+    np.testing.assert_allclose(prior.multiply_precision(W).reshape(-1), full @ W.reshape(-1))
+    np.testing.assert_allclose(prior.add_precision(np.zeros((6, 6))), full)
     assert prior.log_determinant(2) == pytest.approx(np.linalg.slogdet(full)[1])
     free = replace(prior, precision=0.0, offset_precision=np.zeros((2, 2)))
     assert free.is_flat
@@ -235,7 +235,7 @@ def test_gradients_follow_weights_into_other_coordinates(kind):
 def test_the_hessian_of_a_sample_is_scaled_to_all_rows():
     problem = problem_of(*rows(300, 4, 3), precision=0.5)
     W = np.zeros(problem.shape)
-    passes = weight_problem.Passes(problem, hessian=True, surely_positive=False)
+    passes = weight_problem.PosteriorObjective(problem, hessian=True, surely_positive=False)
     H = passes.hessian(W.reshape(-1))
     L = sampled_mode._HessianPreconditioner.of(problem, W, total=300.0).L
     np.testing.assert_allclose(L @ L.T, H, rtol=1e-6, atol=1e-6)

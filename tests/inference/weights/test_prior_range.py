@@ -14,14 +14,14 @@ A = X @ [1.0, -2.0, 0.5] + 0.3 * RNG.normal(size=60)
 
 @for_each("scale", [1e-12, 1e-4, 1e4, 1e12])
 def test_it_moves_with_the_square_of_the_units(scale):
-    here, there = PriorRange.of(4.0, 3.0), PriorRange.of(4.0, 3.0 * scale**2)
+    here, there = PriorRange.from_scales(4.0, 3.0), PriorRange.from_scales(4.0, 3.0 * scale**2)
     moved = -2.0 * np.log(scale)
     np.testing.assert_allclose(there.scan, here.scan + moved)
     np.testing.assert_allclose(there.limits, np.add(here.limits, moved))
 
 
 def test_rows_that_are_all_zero_have_a_range_too():
-    assert np.all(np.isfinite(PriorRange.of(4.0, 0.0).limits))
+    assert np.all(np.isfinite(PriorRange.from_scales(4.0, 0.0).limits))
 
 
 @for_each("scale", [1e-12, 1e-4, 1e4, 1e12])

@@ -12,8 +12,8 @@ from posterity.inference.weights.targets import RowTargets
 
 
 def problem(likelihood, y, Z, variance=1.0):
-    targets = RowTargets.of(y, None, likelihood, offset=True)
-    columns = designs.Standardized.of(designs.Dense(Z), offset=True)
+    targets = RowTargets.from_observations(y, None, likelihood, offset=True)
+    columns = designs.Standardized.from_design(designs.Dense(Z), offset=True)
     prior = WeightPrior(1.0 / variance, columns.n_columns, targets.offset_precision)
     return WeightProblem(columns, targets, prior)
 
@@ -31,12 +31,12 @@ def test_under_normal_noise_nothing_is_left_out(rng):
     """The log likelihood is a quadratic: what is foreseen is exact, however far away."""
     Z = rng.standard_normal((60, 4))
     p = problem(likelihoods.Normal(0.5), Z @ [1.0, -2.0, 0.0, 0.3] + rng.normal(size=60), Z)
-    seen = quadratic.QuadraticApproximation(LaplaceFit.of(p))
+    seen = quadratic.QuadraticApproximation(LaplaceFit.from_problem(p))
     for variance in (1e-4, 0.3, 1e4):
         prior = other(p, variance)
-        fit = LaplaceFit.of(WeightProblem(p.design, p.targets, prior))
-        np.testing.assert_allclose(seen.mode(prior), fit.weights.W, rtol=1e-9, atol=1e-12)
-        assert seen.log_evidence(prior) == pytest.approx(fit.log_evidence, rel=1e-11)
+        fit = LaplaceFit.from_problem(WeightProblem(p.design, p.targets, prior))
+        np.testing.assert_allclose(seen.predict_mode(prior), fit.weights.W, rtol=1e-9, atol=1e-12)
+        assert seen.predict_log_evidence(prior) == pytest.approx(fit.log_evidence, rel=1e-11)
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
@@ -46,12 +46,12 @@ def test_classes_of_many_rows_are_foreseen_closely(n_classes, rng):
     y = np.argmax(A, axis=1).astype(float)
     kinds = (likelihoods.Bernoulli(), likelihoods.Categorical(3))
     p = problem(kinds[n_classes - 2], y, Z)
-    seen = quadratic.QuadraticApproximation(LaplaceFit.of(p))
+    seen = quadratic.QuadraticApproximation(LaplaceFit.from_problem(p))
     prior = other(p, 0.2)
-    fit = LaplaceFit.of(WeightProblem(p.design, p.targets, prior))
-    assert seen.log_evidence(prior) == pytest.approx(fit.log_evidence, abs=0.1)
+    fit = LaplaceFit.from_problem(WeightProblem(p.design, p.targets, prior))
+    assert seen.predict_log_evidence(prior) == pytest.approx(fit.log_evidence, abs=0.1)
     deviation = np.sqrt(np.einsum("mjmj->mj", fit.covariance))
-    np.testing.assert_array_less(np.abs(seen.mode(prior) - fit.weights.W), 0.1 * deviation)
+    np.testing.assert_array_less(np.abs(seen.predict_mode(prior) - fit.weights.W), 0.1 * deviation)
 
 
 def test_the_search_ends_where_a_scan_does(rng, monkeypatch):
@@ -61,9 +61,9 @@ def test_the_search_ends_where_a_scan_does(rng, monkeypatch):
     search = laplace_search.LaplaceSearch(
         p.design, p.targets, None, np.empty((0, 2)), True, p.design.square_length
     )
-    ahead = laplace_search.maximise(search)
+    ahead = laplace_search.maximise_laplace_evidence(search)
     monkeypatch.setattr(quadratic, "_ENOUGH", np.inf)
-    scanned = laplace_search.maximise(search)
+    scanned = laplace_search.maximise_laplace_evidence(search)
     assert ahead.fit.log_evidence == pytest.approx(scanned.fit.log_evidence, abs=1e-6)
     assert ahead.prior_variance == pytest.approx(scanned.prior_variance, rel=1e-3)
     assert ahead.optimum.n_iter < scanned.optimum.n_iter
@@ -78,6 +78,6 @@ def test_weights_that_explain_nothing_end_at_the_bound(rng):
     search = laplace_search.LaplaceSearch(
         p.design, p.targets, None, np.empty((0, 2)), True, p.design.square_length
     )
-    found = laplace_search.maximise(search)
+    found = laplace_search.maximise_laplace_evidence(search)
     assert found.prior_variance < 1e-2
     assert np.isfinite(found.fit.log_evidence)

@@ -24,7 +24,7 @@ def data(n=40, m=3, seed=0):
 
 def learned(Z, y, likelihood, *, weights=None, offset=True, prior_variance=0.6, **choices):
     codes = np.minimum(y, 1.0) if isinstance(likelihood, likelihoods.Bernoulli) else y
-    space = WeightSpace.of(designs.Dense(Z), weights, offset=offset, **choices)
+    space = WeightSpace.from_design(designs.Dense(Z), weights, offset=offset, **choices)
     return weight_space.learn_weights(
         space, codes, weights, likelihood, prior_variance=prior_variance
     )
@@ -126,7 +126,7 @@ def test_the_common_part_of_the_classes_stays_at_the_prior():
 
 def flat(Z, codes, weights=None, **choices):
     likelihood = likelihoods.Bernoulli() if codes.max() == 1 else likelihoods.Categorical(3)
-    space = WeightSpace.of(designs.Dense(Z), weights, offset=True, **choices)
+    space = WeightSpace.from_design(designs.Dense(Z), weights, offset=True, **choices)
     return weight_space.maximise_likelihood(space, codes, weights, likelihood, exactly=True)
 
 
@@ -137,7 +137,7 @@ def test_where_there_is_no_maximum_the_weights_are_those_of_one_row_of_prior(n_c
     Z[:, 0] = codes
     problem, found = flat(Z, codes)
     assert found.separable
-    targets = RowTargets.of(codes, None, problem.targets.likelihood, offset=True)
+    targets = RowTargets.from_observations(codes, None, problem.targets.likelihood, offset=True)
     assert problem.prior.precision == pytest.approx(1.0 / targets.typical_variance)
     bounded = learned(Z, codes, problem.targets.likelihood, prior_variance=targets.typical_variance)
     np.testing.assert_allclose(found.W, bounded.posterior.fit.weights.W, atol=1e-8)
@@ -145,8 +145,10 @@ def test_where_there_is_no_maximum_the_weights_are_those_of_one_row_of_prior(n_c
 
 def test_one_row_is_worth_the_variance_of_the_null_model():
     codes = np.array([0.0, 0.0, 0.0, 1.0])
-    targets = RowTargets.of(codes, None, likelihoods.Bernoulli(), offset=True)
+    targets = RowTargets.from_observations(codes, None, likelihoods.Bernoulli(), offset=True)
     np.testing.assert_allclose(targets.shift, np.log(1.0 / 3.0))
     np.testing.assert_allclose(targets.offset_precision, [[0.25 * 0.75]])
     assert targets.typical_variance == pytest.approx(1.0 / (0.25 * 0.75))
-    assert RowTargets.of(codes, None, likelihoods.Bernoulli(), offset=False).shift == [0.0]
+    assert RowTargets.from_observations(
+        codes, None, likelihoods.Bernoulli(), offset=False
+    ).shift == [0.0]

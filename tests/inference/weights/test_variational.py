@@ -15,7 +15,7 @@ from posterity.inference.weights.laplace import LaplaceFit
 from posterity.inference.weights.prior import WeightPrior
 from posterity.inference.weights.problem import WeightProblem
 from posterity.inference.weights.targets import RowTargets
-from posterity.inference.weights.variational import NearestNormal, nearest
+from posterity.inference.weights.variational import NearestNormal, find_nearest_normal
 
 LIKELIHOODS = {
     2: likelihoods.Bernoulli(),
@@ -32,7 +32,7 @@ def problem_of(n_classes, *, n=12, m=2, offset=True, variance=8.0, weights=None,
     logits = 3.0 * Z @ rng.normal(size=(m, n_classes)) + rng.gumbel(size=(n, n_classes))
     y = np.argmax(logits, axis=1).astype(float)
     y[:n_classes] = np.arange(n_classes)
-    targets = RowTargets.of(y, weights, LIKELIHOODS[n_classes], offset=offset)
+    targets = RowTargets.from_observations(y, weights, LIKELIHOODS[n_classes], offset=offset)
     A = np.hstack([Z, np.ones((n, 1))]) if offset else Z
     precision = targets.offset_precision if offset else None
     prior = WeightPrior(1.0 / variance, A.shape[1], precision)
@@ -99,7 +99,7 @@ def probabilities(problem, fit):
 def test_at_the_end_no_change_of_mean_or_covariance_raises_the_bound(weighted):
     weights = np.random.default_rng(2).uniform(0.5, 2.0, 12) if weighted else None
     problem = problem_of(2, weights=weights)
-    fit = nearest(LaplaceFit.of(problem), tol=1e-14)
+    fit = find_nearest_normal(LaplaceFit.from_problem(problem), tol=1e-14)
     M = problem.shape[0]
     lower = np.tril_indices(M)
     t, Z = problem.targets, problem.design.rows(0, 12)
@@ -127,8 +127,8 @@ def test_at_the_end_no_change_of_mean_or_covariance_raises_the_bound(weighted):
 
 def test_it_is_what_minimising_the_divergence_by_draws_finds():
     problem = problem_of(3, n=10, m=1, variance=4.0)
-    laplace = LaplaceFit.of(problem)
-    fit = nearest(laplace, tol=1e-5)
+    laplace = LaplaceFit.from_problem(problem)
+    fit = find_nearest_normal(laplace, tol=1e-5)
     d = len(fit.L)
     z, lower = normal_points(500, d), np.tril_indices(d)
 
@@ -158,8 +158,8 @@ def test_it_is_what_minimising_the_divergence_by_draws_finds():
 @for_each("offset", [True, False], ids=["offset", "no offset"])
 def test_its_bound_is_that_of_draws_and_above_that_of_laplace(n_classes, offset):
     problem = problem_of(n_classes, n=30, offset=offset)
-    laplace = LaplaceFit.of(problem)
-    fit = nearest(laplace)
+    laplace = LaplaceFit.from_problem(problem)
+    fit = find_nearest_normal(laplace)
     assert isinstance(fit, NearestNormal)
     z = normal_points(20_000, len(fit.L))
 
@@ -176,7 +176,7 @@ def test_its_bound_is_that_of_draws_and_above_that_of_laplace(n_classes, offset)
 def test_with_a_remainder_the_bound_is_that_of_draws_of_both(n_classes):
     problem = problem_of(n_classes, n=30)
     remainder = np.random.default_rng(3).uniform(0.0, 4.0, 30)
-    fit = nearest(LaplaceFit.of(problem), remainder=remainder, tol=1e-6)
+    fit = find_nearest_normal(LaplaceFit.from_problem(problem), remainder=remainder, tol=1e-6)
     z = normal_points(20_000, len(fit.L))
     root = np.linalg.inv(np.tril(fit.L)).T
     draws = fit.weights.W.reshape(-1) + z @ root.T
@@ -189,14 +189,14 @@ def test_with_a_remainder_the_bound_is_that_of_draws_of_both(n_classes):
     lost = np.mean((log_p - plain)[:, np.arange(30), y], axis=0).sum()
     without = bound_by_draws(problem, fit.weights.W.reshape(-1), root, z)
     assert fit.bound == pytest.approx(without + lost, abs=0.1)
-    unaware = nearest(LaplaceFit.of(problem), tol=1e-6)
+    unaware = find_nearest_normal(LaplaceFit.from_problem(problem), tol=1e-6)
     assert np.linalg.norm(fit.weights.W) > np.linalg.norm(unaware.weights.W)
 
 
 @each_count
 def test_the_lean_is_to_where_rows_curve_less_on_average(n_classes):
     """H^-1 times the slope of -tr(S h) / 2, S the covariance of all latent values of a row."""
-    laplace = LaplaceFit.of(problem_of(n_classes))
+    laplace = LaplaceFit.from_problem(problem_of(n_classes))
     t, W = laplace.problem.targets, laplace.weights.W
     Z, J = laplace.problem.design.rows(0, 12), W.shape[1]
     remainder = np.random.default_rng(3).uniform(0.0, 4.0, 12)
@@ -212,14 +212,14 @@ def test_the_lean_is_to_where_rows_curve_less_on_average(n_classes):
         slope = [(value(at + h) - value(at - h)) / 2e-5 for h in steps]
         H = np.tril(laplace.L) @ np.tril(laplace.L).T
         expected = np.linalg.solve(H, slope).reshape(W.shape)
-        np.testing.assert_allclose(laplace.lean(v), expected, rtol=1e-5, atol=1e-8)
+        np.testing.assert_allclose(laplace.mean_shift(v), expected, rtol=1e-5, atol=1e-8)
 
 
 @each_count
 def test_probabilities_are_nearer_to_exact_ones_than_those_of_laplace(n_classes):
     problem = problem_of(n_classes, n=25)
-    laplace = LaplaceFit.of(problem)
-    fit = nearest(laplace)
+    laplace = LaplaceFit.from_problem(problem)
+    fit = find_nearest_normal(laplace)
     exact, log_evidence = importance_sampled(problem, fit)
     assert fit.bound < log_evidence + 0.02
     errors = [np.mean(np.abs(probabilities(problem, f) - exact)) for f in (fit, laplace)]
@@ -233,9 +233,9 @@ def test_where_rows_are_many_it_is_that_of_laplace(n_classes):
     shares = []
     for times in (1.0, 100.0):
         repeated = replace(problem, targets=replace(problem.targets, weights=np.full(12, times)))
-        laplace = LaplaceFit.of(repeated)
-        fit = nearest(laplace)
-        p = probabilities(repeated, nearest(laplace, tol=1e-12))
+        laplace = LaplaceFit.from_problem(repeated)
+        fit = find_nearest_normal(laplace)
+        p = probabilities(repeated, find_nearest_normal(laplace, tol=1e-12))
         shares.append(np.max(np.abs(probabilities(repeated, fit) - p)))
         assert (fit is laplace) == (times == 100.0)
     assert shares[1] < 0.01
@@ -248,7 +248,7 @@ def test_a_row_that_counts_twice_is_two_rows():
     t, Z = problem.targets, problem.design.rows(0, 15)
     many = replace(t, y=np.repeat(t.y, counts))
     repeated = replace(problem, design=designs.Dense(np.repeat(Z, counts, axis=0)), targets=many)
-    one, other = (nearest(LaplaceFit.of(p)) for p in (weighted, repeated))
+    one, other = (find_nearest_normal(LaplaceFit.from_problem(p)) for p in (weighted, repeated))
     np.testing.assert_allclose(one.weights.W, other.weights.W, rtol=1e-9)
     np.testing.assert_allclose(one.L, other.L, rtol=1e-9, atol=1e-12)
     assert one.bound == pytest.approx(other.bound, abs=1e-9)
@@ -258,24 +258,26 @@ def test_classes_in_another_order_have_the_same_probabilities():
     problem = problem_of(4, n=40)
     order = np.array([2, 0, 3, 1])
     t = problem.targets
-    moved = RowTargets.of(order[t.y.astype(int)].astype(float), None, t.likelihood, offset=True)
+    moved = RowTargets.from_observations(
+        order[t.y.astype(int)].astype(float), None, t.likelihood, offset=True
+    )
     prior = replace(problem.prior, offset_precision=moved.offset_precision)
     other = replace(problem, targets=moved, prior=prior)
-    p = probabilities(problem, nearest(LaplaceFit.of(problem)))
-    q = probabilities(other, nearest(LaplaceFit.of(other)))
+    p = probabilities(problem, find_nearest_normal(LaplaceFit.from_problem(problem)))
+    q = probabilities(other, find_nearest_normal(LaplaceFit.from_problem(other)))
     np.testing.assert_allclose(q[:, order], p, atol=0.01)
 
 
 def test_without_weights_there_is_nothing_to_improve():
     problem = problem_of(2, m=0, offset=False)
-    laplace = LaplaceFit.of(problem)
-    assert nearest(laplace) is laplace
+    laplace = LaplaceFit.from_problem(problem)
+    assert find_nearest_normal(laplace) is laplace
 
 
 def test_steps_that_do_not_suffice_are_said():
-    laplace = LaplaceFit.of(problem_of(3, n=40))
+    laplace = LaplaceFit.from_problem(problem_of(3, n=40))
     with pytest.warns(optimize.ConvergenceWarning, match="the last of 2 steps"):
-        fit = nearest(laplace, max_steps=2)
+        fit = find_nearest_normal(laplace, max_steps=2)
     assert not fit.weights.converged
     assert fit.weights.n_iter == 2
 
@@ -283,10 +285,10 @@ def test_steps_that_do_not_suffice_are_said():
 def test_each_step_raises_the_bound_however_far_apart_the_classes_are():
     """Full steps would go to and fro here: the pace slows where the bound falls."""
     problem = problem_of(3, n=40, m=10, variance=1e4)
-    laplace = LaplaceFit.of(problem)
+    laplace = LaplaceFit.from_problem(problem)
     bounds = []
     for steps in (1, 3, 5, 8, 12):
         with pytest.warns(optimize.ConvergenceWarning):
-            bounds.append(nearest(laplace, tol=1e-9, max_steps=steps).bound)
+            bounds.append(find_nearest_normal(laplace, tol=1e-9, max_steps=steps).bound)
     assert np.all(np.diff(bounds) >= 0.0)
     assert bounds[-1] < 0.0

@@ -20,7 +20,7 @@ from posterity.linalg import products
 _LEAST_GAIN = 1e-12  # of the largest squared length
 
 
-def improved(
+def improve_by_moves(
     K: Array, w: Array, labels: NDArray[np.intp], *, max_sweeps: int = 300
 ) -> NDArray[np.intp]:
     """The labels after sweeps over the rows, each moved where that gains most, until none gains.
@@ -30,7 +30,7 @@ def improved(
     Examples
     --------
     >>> X = np.array([[-1.0], [0.0], [0.0], [1.0], [1.1]])
-    >>> improved(X @ X.T, np.ones(5), np.array([0, 0, 0, 0, 1]))
+    >>> improve_by_moves(X @ X.T, np.ones(5), np.array([0, 0, 0, 0, 1]))
     array([0, 0, 0, 1, 1])
     """
     now, n_clusters = labels.copy(), int(labels.max()) + 1
@@ -46,7 +46,7 @@ def improved(
     return now
 
 
-@compilation.compiled
+@compilation.compile_at_first_call
 def _sweep(
     K: Array,
     w: Array,
@@ -85,7 +85,7 @@ def _sweep(
     return n_moves
 
 
-@compilation.compiled(inline="always")
+@compilation.compile_at_first_call(inline="always")
 def _distance(k: float, u: float, s: float, q: float) -> float:
     """Squared distance of a row from a centre."""
     return k - 2.0 * u / s + q / (s * s)

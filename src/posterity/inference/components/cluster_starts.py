@@ -11,7 +11,7 @@ from posterity.arrays import Array
 from posterity.linalg import indicators, leading
 
 
-def relaxed(K: Array, n_clusters: int) -> NDArray[np.intp]:
+def start_from_eigenvectors(K: Array, n_clusters: int) -> NDArray[np.intp]:
     """The clusters nearest to the solution of the problem without its whole numbers.
 
     Indicators of clusters of the least inertia span nearly the leading eigenvectors of the centred
@@ -27,16 +27,18 @@ def relaxed(K: Array, n_clusters: int) -> NDArray[np.intp]:
     Examples
     --------
     >>> X = np.array([[-6.0], [-5.0], [5.0], [6.0]])
-    >>> labels = relaxed(X @ X.T, 2)
+    >>> labels = start_from_eigenvectors(X @ X.T, 2)
     >>> bool(labels[0] == labels[1] != labels[2] == labels[3])
     True
     """
     _, V = leading.leading_eigenpairs(K, n_clusters - 1)
     constant = np.full(len(K), 1.0 / math.sqrt(len(K)))
-    return indicators.groups_of_rows(np.column_stack([constant, V]))
+    return indicators.find_row_groups(np.column_stack([constant, V]))
 
 
-def seeded(K: Array, w: Array, n_clusters: int, rng: np.random.Generator) -> NDArray[np.intp]:
+def start_from_rows(
+    K: Array, w: Array, n_clusters: int, rng: np.random.Generator
+) -> NDArray[np.intp]:
     """Clusters about rows drawn with probability proportional to their distance from earlier ones.
 
     Of a few rows drawn each time, the one is taken that leaves the least inertia (k-means++). There
@@ -45,7 +47,7 @@ def seeded(K: Array, w: Array, n_clusters: int, rng: np.random.Generator) -> NDA
     Examples
     --------
     >>> X = np.array([[-6.0], [-5.0], [5.0], [6.0]])
-    >>> labels = seeded(X @ X.T, np.ones(4), 2, np.random.default_rng(0))
+    >>> labels = start_from_rows(X @ X.T, np.ones(4), 2, np.random.default_rng(0))
     >>> bool(labels[0] == labels[1] != labels[2] == labels[3])
     True
     """

@@ -78,10 +78,10 @@ def find_clusters(
     (array([0, 0, 1, 1]), 1.0)
     """
     if n_clusters == 1:
-        return descend(K, w, np.zeros(len(w), dtype=np.intp))
-    best = _search(K, w, cluster_starts.relaxed(K, n_clusters), max_iter)
+        return move_to_nearest(K, w, np.zeros(len(w), dtype=np.intp))
+    best = _search(K, w, cluster_starts.start_from_eigenvectors(K, n_clusters), max_iter)
     for _ in range(n_restarts - 1):
-        labels = cluster_starts.seeded(K, w, n_clusters, rng)
+        labels = cluster_starts.start_from_rows(K, w, n_clusters, rng)
         best = min(best, _search(K, w, labels, max_iter), key=lambda end: end.inertia)
     return _merge_equal_clusters(K, w, best)
 
@@ -95,20 +95,20 @@ def _merge_equal_clusters(K: Array, w: Array, found: Clusters) -> Clusters:
     first = np.argmin(apart, axis=1)
     if np.array_equal(first, np.arange(len(first))):
         return found
-    return descend(K, w, first[found.labels])
+    return move_to_nearest(K, w, first[found.labels])
 
 
 def _search(K: Array, w: Array, start: Labels, max_iter: int) -> Clusters:
     """Steps that move all rows, then moves of single ones, which may go further."""
-    first = descend(K, w, start, max_iter=max_iter)
-    labels = cluster_moves.improved(K, w, first.labels, max_sweeps=max_iter)
+    first = move_to_nearest(K, w, start, max_iter=max_iter)
+    labels = cluster_moves.improve_by_moves(K, w, first.labels, max_sweeps=max_iter)
     if np.array_equal(labels, first.labels):
         return first
-    last = descend(K, w, labels, max_iter=max_iter)
+    last = move_to_nearest(K, w, labels, max_iter=max_iter)
     return replace(last, path=first.path + last.path)
 
 
-def descend(K: Array, w: Array, labels: Labels, *, max_iter: int = 300) -> Clusters:
+def move_to_nearest(K: Array, w: Array, labels: Labels, *, max_iter: int = 300) -> Clusters:
     """From given clusters, move rows to the nearest centre until none moves.
 
     Every step lowers the inertia. A cluster that loses all its rows is given the row that is

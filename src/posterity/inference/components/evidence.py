@@ -91,7 +91,7 @@ def _log_variance(n: Array | float, squares: Array, scale: float) -> Array:
     return log_prior + normaliser - exponent * np.log(0.5 * (squares + scale))
 
 
-@compilation.compiled
+@compilation.compile_at_first_call
 def _log_frames(
     squares: Array, times: Array, N: float, D: float, scale: float, numbers: NDArray[np.intp]
 ) -> Array:
@@ -113,7 +113,7 @@ def _log_frames(
     return result
 
 
-@compilation.compiled(fastmath={"reassoc", "contract"})
+@compilation.compile_at_first_call(fastmath={"reassoc", "contract"})
 def _log_sphere(a: Array, times: Array, p: float, start: float) -> tuple[float, float]:
     """log of the mean of exp(-sum a_j u_j^2) over the sphere in p dimensions; the saddle point.
 
@@ -137,7 +137,7 @@ def _log_sphere(a: Array, times: Array, p: float, start: float) -> tuple[float, 
     return log_integral - log_area, t
 
 
-@compilation.compiled(fastmath={"reassoc", "contract"})
+@compilation.compile_at_first_call(fastmath={"reassoc", "contract"})
 def _saddle_point(a: Array, times: Array, start: float) -> float:
     """t >= 1/2 with 1/t + sum 1 / (a_j + t) = 2, whose left side falls and is convex."""
     t = start
@@ -154,7 +154,7 @@ def _saddle_point(a: Array, times: Array, start: float) -> float:
     return t
 
 
-@compilation.compiled
+@compilation.compile_at_first_call
 def _log_product(a: Array, times: Array, t: float) -> float:
     """log of the product of (a_j + t)^times_j, with a logarithm for many factors at once."""
     total, product = 0.0, 1.0

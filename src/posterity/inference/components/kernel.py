@@ -43,7 +43,7 @@ class KernelComponents:
         """Scores (n, k) of rows with kernel values K (n, N) to the training rows."""
         return K @ self.A - self.means @ self.A
 
-    def misfit(self, K: Array, diagonal: Array) -> Array:
+    def squared_misfit(self, K: Array, diagonal: Array) -> Array:
         """Squared distance (n,) in feature space between rows and what the components keep."""
         T = self.project(K)
         size = diagonal - 2.0 * K.mean(axis=1) + self.grand_mean
@@ -69,7 +69,7 @@ def fill_kernel_matrix(kernel: kernels.Kernel, X: Any) -> Array:
     array([[1., 2.],
            [2., 4.]])
     """
-    n = kernels.rows.count(X)
+    n = kernels.rows.count_rows(X)
     if array_api_compat.is_numpy_array(X):
         K = np.empty((n, n))
         kernel_blocks.fill(K, kernel, X, np.zeros(n), above_too=True)
@@ -81,11 +81,11 @@ def fill_kernel_matrix(kernel: kernels.Kernel, X: Any) -> Array:
 
 def iterate_cross_blocks(kernel: kernels.Kernel, X: Any, Z: Any) -> Iterator[tuple[slice, Array]]:
     """Places of some rows of X at a time, and their kernel values to Z."""
-    step = max(1, _BLOCK_VALUES // max(1, kernels.rows.count(Z)))
-    n = kernels.rows.count(X)
+    step = max(1, _BLOCK_VALUES // max(1, kernels.rows.count_rows(Z)))
+    n = kernels.rows.count_rows(X)
     for start in range(0, n, step):
         some = slice(start, min(start + step, n))
-        yield some, arrays.to_numpy(kernel(kernels.rows.between(X, some.start, some.stop), Z))
+        yield some, arrays.to_numpy(kernel(kernels.rows.slice_rows(X, some.start, some.stop), Z))
 
 
 def center_kernel(K: Array, w: Array | None = None) -> tuple[Array, float]:

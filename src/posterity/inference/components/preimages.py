@@ -57,7 +57,7 @@ def find_preimages(
     """
     step = max(1, _BLOCK_VALUES // len(X))
     found = [
-        nearest(
+        find_nearest(
             kernel,
             X,
             components.expansion(some),
@@ -71,7 +71,7 @@ def find_preimages(
     return optimize.ManyOptima.concatenate(found)
 
 
-def nearest(
+def find_nearest(
     kernel: kernels.Kernel,
     X: Array,
     G: Array,
@@ -124,7 +124,7 @@ def nearest(
         max_iter=max_iter,
         tol=tol,
     )
-    return optimize.ManyOptima(distance.in_place(end.x), end.value, end.converged, end.n_iter)
+    return optimize.ManyOptima(distance.to_units(end.x), end.value, end.converged, end.n_iter)
 
 
 class _Distance:
@@ -135,12 +135,12 @@ class _Distance:
         self.centre = X.mean(axis=0)
         self.unit = float(np.sqrt(np.sum(X.var(axis=0)))) or 1.0
 
-    def in_place(self, u: Array) -> Array:
+    def to_units(self, u: Array) -> Array:
         """Rows in the units of X."""
         return self.centre + self.unit * u
 
     def __call__(self, u: Array, which: NDArray[np.intp]) -> tuple[Array, Array]:
-        Z = self.in_place(u)
+        Z = self.to_units(u)
         G = self._G if len(which) == len(self._G) else self._G[which]
         tangent = self._kernel.tangent(Z, self._X)
         value = self._kernel.diag(Z) - 2.0 * np.einsum("nm,nm->n", G, tangent.value)
@@ -151,7 +151,7 @@ class _Distance:
 def _starts(X: Array, scores: Array, T: Array) -> tuple[Array, Array]:
     """For each row of T, the training row of the nearest scores, and a weighted mean of a few."""
     m = min(_NEIGHBOURS, len(X))
-    R = distances.squared(T, scores)
+    R = distances.squared_distances(T, scores)
     near = np.argpartition(R, m - 1, axis=1)[:, :m]
     r = np.take_along_axis(R, near, axis=1)
     first = X[near[np.arange(len(T)), r.argmin(axis=1)]]

@@ -53,13 +53,13 @@ class Principal:
         """The rows along the axes, (n, k)."""
         return Centred(X, self.mean, None).times(self.axes.T)
 
-    def at(self, Z: Array) -> Array:
+    def rows_at(self, Z: Array) -> Array:
         """The rows at these coordinates, (n, D)."""
         X = Z @ self.axes
         X += self.mean
         return X
 
-    def residuals(self, X: Array) -> tuple[Array, Array]:
+    def coordinates_and_residuals(self, X: Array) -> tuple[Array, Array]:
         """The coordinates, and the squared distance of each row from the plane of the axes."""
         Z, distances = np.empty((len(X), len(self.axes))), np.empty(len(X))
         for rows, A in Centred(X, self.mean, None).row_blocks():
@@ -71,7 +71,7 @@ class Principal:
     def log_density(self, X: Array) -> Array:
         """log N(x | mean, C) with one variance beyond the axes, for O(n D k) operations."""
         k, D = self.axes.shape
-        Z, distances = self.residuals(X)
+        Z, distances = self.coordinates_and_residuals(X)
         log_det = float(np.sum(np.log(self.variances)))
         squares = (Z * Z) @ (1.0 / self.variances)
         if k < D:

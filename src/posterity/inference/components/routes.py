@@ -109,7 +109,7 @@ def _decompose_factor(source: RowSource, mean: Array, count: float, choose: Choi
 
 def _eigh(A: Array) -> tuple[Array, Array]:
     """In the memory of A; by one thread where more would wait for each other."""
-    with linalg.limited(len(A)):
+    with linalg.limit_threads(len(A)):
         return symmetric.eigh(A, overwrite=True)
 
 
@@ -123,8 +123,8 @@ def _clear_rounding(squares: Array, rank: int, threshold: float) -> Array:
 def _complete_axes(mean: Array, Vt: Array, spectrum: Spectrum, k: int) -> Principal:
     """With the axes that have variance, and where there are too few, with others."""
     r = min(k, int(np.sum(spectrum.variances > 0.0)))
-    V = np.array(axes.completed(Vt[:r], k), order="C")  # and not a view of all
-    return Principal(mean, axes.oriented(V), spectrum)
+    V = np.array(axes.complete_rows(Vt[:r], k), order="C")  # and not a view of all
+    return Principal(mean, axes.orient_rows(V), spectrum)
 
 
 def _is_poor(asked: Array, small: float) -> bool:

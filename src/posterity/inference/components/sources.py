@@ -18,7 +18,7 @@ from posterity import designs, linalg
 from posterity.arrays import Array
 from posterity.designs import centred
 from posterity.designs.centred import Centred
-from posterity.designs.moments import Moments
+from posterity.designs.moments import RowMoments
 
 T = TypeVar("T")
 
@@ -35,13 +35,13 @@ class MemorySource:
         """N and D."""
         return self.X.shape[0], self.X.shape[1]
 
-    def moments(self) -> Moments:
+    def moments(self) -> RowMoments:
         """Count, mean and scatter, by one pass or two."""
-        return Moments.of(self.X, self.weights)
+        return RowMoments.from_rows(self.X, self.weights)
 
     def about_mean(self) -> tuple[Centred, Array, float]:
         """The rows about their mean, without a copy; that mean, and the total weight."""
-        mean = centred.column_means(self.X, self.weights)
+        mean = centred.compute_column_means(self.X, self.weights)
         root = None if self.weights is None else np.sqrt(self.weights)
         total = float(len(self.X)) if self.weights is None else float(self.weights.sum())
         return Centred(self.X, mean, root), mean, total
@@ -63,11 +63,11 @@ class StreamedSource:
         return self._moments.n_rows, self.rows.n_features
 
     @cached_property
-    def _moments(self) -> Moments:
+    def _moments(self) -> RowMoments:
         """By one pass."""
-        return sum_over_blocks(self.rows, Moments.of, Moments.merge)
+        return sum_over_blocks(self.rows, RowMoments.from_rows, RowMoments.merge)
 
-    def moments(self) -> Moments:
+    def moments(self) -> RowMoments:
         """Count, mean and scatter; the scatter belongs to the caller."""
         return replace(self._moments, scatter=self._moments.scatter.copy())
 
@@ -87,7 +87,7 @@ def sum_over_blocks(
 ) -> T:
     """What ``function(X, weights)`` makes of the rows of each block that count, merged."""
 
-    def of_block(block: designs.Block) -> T | None:
+    def of_block(block: designs.RowBlock) -> T | None:
         X, weights = select_counted_rows(block.X, block.sample_weight)
         return function(X, weights) if len(X) else None
 
@@ -109,9 +109,9 @@ class FactoredSource:
     count: float
 
     @classmethod
-    def of(cls, statistics: designs.Statistics) -> FactoredSource:
+    def from_statistics(cls, statistics: designs.Statistics) -> FactoredSource:
         """From merged statistics, without targets."""
-        B, mean, _ = statistics.centred()
+        B, mean, _ = statistics.compute_centred_factor()
         return cls(B, mean, statistics.count)
 
     @property
@@ -119,11 +119,11 @@ class FactoredSource:
         """One more than the rows of the factor, which are orthogonal to the mean; and D."""
         return len(self.B) + 1, self.B.shape[1]
 
-    def moments(self) -> Moments:
+    def moments(self) -> RowMoments:
         """Count, mean and scatter, from the factor."""
         scatter = linalg.products.gram(self.B)
         still = np.zeros_like(self.mean)
-        return Moments(self.count, self.mean, still, scatter, self.shape[0])
+        return RowMoments(self.count, self.mean, still, scatter, self.shape[0])
 
     def about_mean(self) -> tuple[Centred, Array, float]:
         """The factor, which stands for the rows about their mean; that mean, and the weight."""

@@ -42,7 +42,7 @@ class CategoryCounts:
             - np.sum(_log_rising_factorial(s, n.sum(axis=1)))
         )
 
-    def slope(self, concentration: float) -> float:
+    def log_evidence_slope(self, concentration: float) -> float:
         """Derivative of the log evidence in the log of the concentration."""
         s, n, a = concentration, self.counts, concentration * self.base
         rise = np.sum(a * (digamma(a + n) - digamma(a)))
@@ -72,7 +72,7 @@ def learn_concentration(tables: Sequence[CategoryCounts]) -> optimize.Optimum:
         t = float(x[0])
         s = np.exp(t)
         value = sum(table.log_evidence(s) for table in tables) + t - 2.0 * np.log1p(s)
-        slope = sum(table.slope(s) for table in tables) + 1.0 - 2.0 * s / (1.0 + s)
+        slope = sum(table.log_evidence_slope(s) for table in tables) + 1.0 - 2.0 * s / (1.0 + s)
         return -value, np.array([-slope])
 
     return optimize.minimise_lbfgs(

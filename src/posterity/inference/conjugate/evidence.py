@@ -86,7 +86,7 @@ def maximise_noise(problem: LinearProblem, rho: Array) -> Array:
     variance of the offset times the total weight and Q the penalised sum of squares.
     """
     p = problem
-    Q = penalised_squares(problem, rho)
+    Q = compute_penalised_squares(problem, rho)
     a = p.total * p.offset_variance
     b = (p.count - 1.0) * a - Q
     root = np.hypot(b, 2.0 * np.sqrt(p.count) * np.sqrt(Q) * np.sqrt(a))
@@ -95,7 +95,7 @@ def maximise_noise(problem: LinearProblem, rho: Array) -> Array:
     return np.maximum(sigma2, p.floor)
 
 
-def penalised_squares(problem: LinearProblem, rho: Array) -> Array:
+def compute_penalised_squares(problem: LinearProblem, rho: Array) -> Array:
     """The least value of |y - Z w|^2 + |w|^2 / rho for each output; rho is (..., K)."""
     shrunk = problem.T**2 / (1.0 + rho[..., None, :] * problem.s[:, None] ** 2)
     return np.sum(shrunk, axis=-2) + problem.residual
@@ -105,7 +105,7 @@ def maximise_tied_variances(problem: LinearProblem, penalty: float) -> tuple[Arr
     """Noise and prior variance at the joint maximum when prior = noise / penalty.  [J 21]"""
     rho = _log_constant(problem, 1.0 / penalty)
     n_weights = len(problem.scale)
-    squares = penalised_squares(problem, rho)
+    squares = compute_penalised_squares(problem, rho)
     sigma2 = np.maximum(squares / (problem.count + n_weights), problem.floor)
     return sigma2, rho * sigma2
 
@@ -144,7 +144,7 @@ def _learn_noise(problem: LinearProblem, prior_variance: float) -> tuple[Array, 
     def path(log_sigma2: Array) -> tuple[Array, Array]:
         return np.exp(log_sigma2), np.broadcast_to(tau2, log_sigma2.shape)
 
-    everything = np.maximum(penalised_squares(problem, np.zeros_like(tau2)), problem.floor)
+    everything = np.maximum(compute_penalised_squares(problem, np.zeros_like(tau2)), problem.floor)
     low, high = np.log(problem.floor.min()), np.log(10.0 * everything.max())
     log_sigma2, reason = _maximise_along_path(
         problem, path, _d_log_noise, np.arange(low, high, _STEP)

@@ -64,17 +64,19 @@ class FlatFit:
         B = p.scale[:, None] * p.V[:, p.s > 0.0]  # spans the rows in the units of the data
         return B @ linalg.least_squares(B, w).solution
 
-    def intercept(self, coef: Array) -> Array:
+    def compute_intercept(self, coef: Array) -> Array:
         """The offset that goes with these weights, (K,)."""
         return self.problem.target_center - self.problem.center @ coef
 
-    def corrected(self, Z: Array, Y: Array, *, root_weight: Array | None) -> tuple[Array, Array]:
+    def refine_on_rows(
+        self, Z: Array, Y: Array, *, root_weight: Array | None
+    ) -> tuple[Array, Array]:
         """Weights and offset after one step of refinement on the rows themselves.
 
         It costs two products with Z and gives back what the Gram matrix may have lost.  [GVL 5.3.8]
         """
         p, w = self.problem, self.coef
-        b = self.intercept(w) if self.has_offset else np.zeros(w.shape[1])
+        b = self.compute_intercept(w) if self.has_offset else np.zeros(w.shape[1])
         r = Y - Z @ w - b
         if root_weight is not None:
             r *= root_weight[:, None] ** 2
@@ -107,7 +109,7 @@ def refine_least_squares(
         return fit.solution, np.zeros(Y.shape[1])
     w, w_error = fit.solution[1:], fit.correction[1:]
     unit = np.ldexp(1.0, np.frexp(np.abs(w).max(axis=1))[1])  # products stay far from overflow
-    origin = double_double.Columns(shift[None, :], None, unit)
+    origin = double_double.ScaledColumns(shift[None, :], None, unit)
     offset = (fit.solution[:1], fit.correction[:1])
     scaled = (w / unit[:, None], w_error / unit[:, None])
     return w, double_double.residual(offset, origin, scaled)[0]

@@ -45,7 +45,7 @@ class KernelProblem:
         """The axes that have weights: all but the offset's."""
         return slice(0 if self.reflection is None else 1, None)
 
-    def to_rows(self, B: Array) -> Array:
+    def reflect_to_rows(self, B: Array) -> Array:
         """From reflected axes to those of the rows."""
         return B if self.reflection is None else self.reflection.apply(B)
 
@@ -101,7 +101,7 @@ def _check_symmetric(K: Array) -> None:
         )
 
 
-def deleted(weight: Array, R: Array, h: Array) -> tuple[Array, Array]:
+def delete_one_residuals(weight: Array, R: Array, h: Array) -> tuple[Array, Array]:
     """Residuals with the row left out, and the parts of them that remain when it is not.
 
     R = lam Q s y are the weighted residuals and h = lam diag(Q), (N, K) each. A row that counts
@@ -109,12 +109,12 @@ def deleted(weight: Array, R: Array, h: Array) -> tuple[Array, Array]:
     share f of the row's leverage 1 - h, and the residual left out is r / (1 - f (1 - h)): exact,
     with the offset estimated anew.
     """
-    f = share_left_out(weight)
+    f = compute_left_out_share(weight)
     rest = (1.0 - f) + f * h
     return R / (np.sqrt(weight)[:, None] * rest), rest
 
 
-def share_left_out(weight: Array) -> Array:
+def compute_left_out_share(weight: Array) -> Array:
     """Return the share of each row that is left out, (N, 1)."""
     return np.minimum(1.0, 1.0 / weight)[:, None]
 
@@ -153,7 +153,7 @@ class KernelRidgeFit(abc.ABC):
     def leave_one_out(self) -> LeaveOneOut:
         """The residual of each row predicted by the others, and their weighted mean square."""
         p, w = self.problem, self.problem.weight
-        e, _ = deleted(w, self.penalty * self.B, self._one_minus_leverage())
+        e, _ = delete_one_residuals(w, self.penalty * self.B, self._one_minus_leverage())
         return LeaveOneOut(e, np.maximum(w @ e**2 / w.sum(), p.floor))
 
 
@@ -177,5 +177,5 @@ def solve_kernel_ridge(problem: KernelProblem, penalty: float) -> CholeskyFit:
     A, (N, K) = problem.A, problem.T.shape
     A[np.arange(N), np.arange(N)] += penalty  # [J 31]
     L = linalg.cholesky(A, overwrite=True)
-    B = problem.to_rows(linalg.solve_cholesky(L, problem.T))
+    B = problem.reflect_to_rows(linalg.solve_cholesky(L, problem.T))
     return CholeskyFit(problem, np.full(K, penalty), B, L)

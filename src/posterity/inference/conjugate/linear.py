@@ -48,12 +48,12 @@ class LinearProblem:
         """The number of directions the features span."""
         return int(np.count_nonzero(self.s))
 
-    def condition(self) -> float:
+    def condition_number(self) -> float:
         """Condition number of the scaled features; infinite where they are linearly dependent."""
         full = len(self.s) == len(self.scale) and self.rank == len(self.s)
         return float(self.s[0] / self.s[-1]) if full and len(self.s) else np.inf
 
-    def rows(self, Z: Array) -> Iterator[tuple[slice, Array]]:
+    def centred_blocks(self, Z: Array) -> Iterator[tuple[slice, Array]]:
         """Queries about the centre of the features, a block at a time."""
         n_block = max(_BLOCK_ROWS, _BLOCK_VALUES // max(1, Z.shape[1]))
         for i in range(0, len(Z), n_block):
@@ -76,7 +76,11 @@ def reduce_statistics(
     With an offset, its prior is N(mean of y, variance of y) at the centre of the features: the
     information of about one row, proper and free of units (docs/decisions/0002).
     """
-    B, mean, total = statistics.centred() if fit_intercept else statistics.uncentred()
+    B, mean, total = (
+        statistics.compute_centred_factor()
+        if fit_intercept
+        else statistics.compute_uncentred_factor()
+    )
     M = statistics.n_features
     A, Y = B[:, :M], B[:, M:]
     spread = linalg.column_norms(A) / np.sqrt(total)
@@ -157,7 +161,7 @@ class WeightPosterior:
         K = len(self.noise_variance)
         mean, variance = np.empty((len(Z), K)), np.empty((len(Z), K))
         V = self._scaled_directions
-        for block, X in self.problem.rows(Z):
+        for block, X in self.problem.centred_blocks(Z):
             P = X @ V
             mean[block] = P @ self.mean
             np.square(P, out=P)

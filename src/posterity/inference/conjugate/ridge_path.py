@@ -20,8 +20,8 @@ from posterity.arrays import Array
 from posterity.inference.conjugate.kernel_ridge import (
     KernelProblem,
     KernelRidgeFit,
-    deleted,
-    share_left_out,
+    compute_left_out_share,
+    delete_one_residuals,
 )
 from posterity.linalg import symmetric
 
@@ -71,16 +71,16 @@ def choose_penalty(problem: KernelProblem) -> ChosenPenalty:
     Where several penalties are as good to rounding, as for constant targets or two rows with an
     offset, the largest of them is taken: the smoothest function.
     """
-    spectrum = Spectrum.of(problem)
-    grid = spectrum.grid()
-    errors = spectrum.errors(grid)
+    spectrum = KernelSpectrum.decompose(problem)
+    grid = spectrum.penalty_grid()
+    errors = spectrum.leave_one_out_errors(grid)
     as_good = errors <= errors.min(axis=0) * (1.0 + _TIE) + 100.0 * problem.floor
     best = len(grid) - 1 - np.argmax(as_good[::-1], axis=0)
     last = len(grid) - 1
     inside = (best > 0) & (best < last)
     lower = np.where(inside, grid[np.maximum(best - 1, 0)], grid[best])
     upper = np.where(inside, grid[np.minimum(best + 1, last)], grid[best])
-    log_lam = optimize.maximise_between(lambda x: -spectrum.slope(x), lower, upper)
+    log_lam = optimize.maximise_between(lambda x: -spectrum.error_slope(x), lower, upper)
     reason = "least leave-one-out error"
     if np.any(best == 0):
         reason = "the rows are fitted exactly: penalty at its lower bound"
@@ -93,11 +93,11 @@ def choose_penalty(problem: KernelProblem) -> ChosenPenalty:
         for end, at in ends.items()
         if np.any(at)
     )
-    return ChosenPenalty(spectrum.fit(np.exp(log_lam)), path, reason, reached)
+    return ChosenPenalty(spectrum.fit_penalties(np.exp(log_lam)), path, reason, reached)
 
 
 @dataclass(frozen=True)
-class Spectrum:
+class KernelSpectrum:
     """A problem in the axes of its eigenvectors."""
 
     problem: KernelProblem
@@ -107,17 +107,17 @@ class Spectrum:
     squares: Array  # (N, r)  of the entries of V
 
     @classmethod
-    def of(cls, problem: KernelProblem) -> Spectrum:
+    def decompose(cls, problem: KernelProblem) -> KernelSpectrum:
         """Decompose the part of the problem that is free of the offset."""
         free = problem.free
         d, U = symmetric.eigh(problem.A[free, free], overwrite=free.start == 0)
         _check_semi_definite(d, problem.scale)
         padded = np.zeros((len(problem.A), len(d)))
         padded[free] = U
-        V = problem.to_rows(padded)
+        V = problem.reflect_to_rows(padded)
         return cls(problem, np.maximum(d, 0.0), V, U.T @ problem.T[free], V**2)
 
-    def grid(self) -> Array:
+    def penalty_grid(self) -> Array:
         """Logs of every penalty that can matter: from rounding to a constant function."""
         rounding = min(_EPS * self.problem.weight.sum(), 1.0)  # a share of the largest
         largest = self.d.max(initial=0.0)
@@ -126,24 +126,24 @@ class Spectrum:
         low, high = np.log(rounding * largest), np.log(_LARGEST_PENALTY * largest)
         return np.linspace(low, high, int(np.ceil((high - low) / _STEP)) + 1)
 
-    def errors(self, log_lam: Array) -> Array:
+    def leave_one_out_errors(self, log_lam: Array) -> Array:
         """Mean squared leave-one-out error at each of G penalties, (G, K)."""
         g = self._shrinkage(log_lam)
         h, w = self.squares @ g, self.problem.weight
-        of_output = (deleted(w, self.V @ (g * t[:, None]), h)[0] for t in self.T.T)
+        of_output = (delete_one_residuals(w, self.V @ (g * t[:, None]), h)[0] for t in self.T.T)
         return np.stack([w @ e**2 / w.sum() for e in of_output], axis=1)
 
-    def slope(self, log_lam: Array) -> Array:
+    def error_slope(self, log_lam: Array) -> Array:
         """Derivative of the error of each output at its own log penalty, (K,)."""
         g, w = self._shrinkage(log_lam), self.problem.weight
         dg = g * (1.0 - g)
         R, dR = np.hsplit(self.V @ np.hstack([g * self.T, dg * self.T]), 2)
         h, dh = np.hsplit(self.squares @ np.hstack([g, dg]), 2)
-        e, rest = deleted(w, R, h)
-        de = (dR / np.sqrt(w)[:, None] - share_left_out(w) * dh * e) / rest
+        e, rest = delete_one_residuals(w, R, h)
+        de = (dR / np.sqrt(w)[:, None] - compute_left_out_share(w) * dh * e) / rest
         return 2.0 * (w @ (e * de)) / w.sum()
 
-    def fit(self, lam: Array) -> SpectralFit:
+    def fit_penalties(self, lam: Array) -> SpectralFit:
         """The solution at one penalty for each output."""
         g = self._shrinkage(np.log(lam))
         B = self.V @ (g * self.T) / lam

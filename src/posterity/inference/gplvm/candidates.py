@@ -12,7 +12,7 @@ from posterity.inference.gplvm.terms import Decoder
 
 
 @dataclass(frozen=True)
-class Candidates:
+class CandidatePoints:
     """Latent points to start from, ranked for all rows at once by a few products.
 
     Squares are taken apart: (y - f)^2 / s = y^2 / s - 2 y f / s + f^2 / s.
@@ -25,13 +25,13 @@ class Candidates:
     cost: Array  # (C,), -2 log density of the points, but for a constant
 
     @classmethod
-    def of(cls, decoder: Decoder, X: Array) -> Candidates:
+    def from_decoder(cls, decoder: Decoder, X: Array) -> CandidatePoints:
         """Points X (C, Q), standard normal, and what the decoder makes of them."""
         f = decoder.latent(X)
         noise = np.full(f.n_latents, decoder.noise_variance)
         return cls(X, f.mean, 1.0 / (f.variance + noise), noise, np.sum(X * X, axis=1))
 
-    def starts(self, Y: Array, k: int) -> Array:
+    def choose_starts(self, Y: Array, k: int) -> Array:
         """The k best candidates of each row, (n, k, Q).
 
         Half of them as if the function were known: where the noise is small, only those are near

@@ -17,7 +17,7 @@ from posterity.inference.search import Objective
 
 
 @dataclass(frozen=True)
-class Chart:
+class Coordinates:
     """x = origin + (L^-T t, unit t), for the first entries of x and for the others.
 
     Examples
@@ -31,23 +31,23 @@ class Chart:
     L: Array  # (K, K), lower factor of the curvature of the first K
     unit: Array  # (P - K,)
 
-    def place(self, t: Array) -> Array:
+    def to_point(self, t: Array) -> Array:
         """The point x that has coordinates t."""
         K = len(self.L)
         step = linalg.solve_lower_transposed(self.L, t[:K])
         return self.origin + np.concatenate([step, self.unit * t[K:]])
 
-    def pulled_back(self, dx: Array) -> Array:
+    def pull_back(self, dx: Array) -> Array:
         """dL/dt, given dL/dx."""
         K = len(self.L)
         return np.concatenate([linalg.solve_lower(self.L, dx[:K]), self.unit * dx[K:]])
 
-    def charted(self, objective: Objective) -> Objective:
+    def wrap_objective(self, objective: Objective) -> Objective:
         """A function of x and its gradient, as those of t."""
 
         def value_and_gradient(t: Array) -> tuple[float, Array]:
-            value, dx = objective(self.place(t))
-            return value, self.pulled_back(dx)
+            value, dx = objective(self.to_point(t))
+            return value, self.pull_back(dx)
 
         return value_and_gradient
 

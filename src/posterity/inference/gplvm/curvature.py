@@ -24,7 +24,7 @@ from posterity.inference.process import kernel_blocks
 _OUTPUTS = 16  # principal ones; those of the most slope, and each costs a pass over the kernel
 
 
-class Whitened(Protocol):
+class WhitenedProcess(Protocol):
     """What is known of v = L^-1 u, the values of a process at the points that carry it."""
 
     @property
@@ -41,7 +41,7 @@ class Whitened(Protocol):
 
 
 @dataclass(frozen=True)
-class Hold:
+class PointCurvature:
     """Derivatives of a process in its latent points.
 
     Examples
@@ -59,7 +59,9 @@ class Hold:
     J: Array  # (N, Q, D), slopes of the means
 
     @classmethod
-    def of(cls, X: Array, Y: Array, kernel: kernels.Kernel, noise_variance: float) -> Hold:
+    def from_outputs(
+        cls, X: Array, Y: Array, kernel: kernels.Kernel, noise_variance: float
+    ) -> PointCurvature:
         """From outputs Y (N, D) at latent points X."""
         L = linalg.cholesky_in_place(kernel_blocks.with_diagonal(kernel(X), noise_variance))
         J = _slopes(kernel.tangent(X, X), linalg.solve_cholesky(L, Y), len(X))
@@ -67,8 +69,8 @@ class Hold:
 
     @classmethod
     def by_points(
-        cls, X: Array, Z: Array, kernel: kernels.Kernel, noise_variance: float, v: Whitened
-    ) -> Hold:
+        cls, X: Array, Z: Array, kernel: kernels.Kernel, noise_variance: float, v: WhitenedProcess
+    ) -> PointCurvature:
         """From a process that points Z carry: C = K_fu K_uu^-1 K_uf + noise."""
         tangent = kernel.tangent(X, Z)
         V = linalg.solve_lower(v.L_B, linalg.solve_lower(v.L, tangent.value.T))

@@ -97,7 +97,7 @@ class ProcessDensity:
     def _matrix(self, n: int) -> Array:
         """Memory for n x n numbers in Fortran order, in which LAPACK loses the fewest digits."""
         if self._memory is None:
-            rows = exact.Observations.of(np.empty((self._n_rows, 1)))
+            rows = exact.Observations.from_targets(np.empty((self._n_rows, 1)))
             self._memory = exact.allocate(rows).reshape(-1, order="F")
         return self._memory[: n * n].reshape((n, n), order="F")
 

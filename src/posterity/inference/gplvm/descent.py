@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from posterity import optimize
 from posterity.arrays import Array
 from posterity.inference.gplvm import hierarchy, locating, summits, tied
-from posterity.inference.gplvm.candidates import Candidates
-from posterity.inference.gplvm.charts import Chart
+from posterity.inference.gplvm.candidates import CandidatePoints
+from posterity.inference.gplvm.charts import Coordinates
 from posterity.inference.gplvm.terms import Decoder
 from posterity.inference.gplvm.trajectories import TrajectoryPrior
 from posterity.linalg import eigen
@@ -36,7 +36,7 @@ class Descent:
     root_variance: float  # of a root point of which nothing is known
 
     @classmethod
-    def of(
+    def from_hierarchy(
         cls, learned: hierarchy.LearnedHierarchy, columns: tuple[NDArray[np.intp], ...]
     ) -> Descent:
         """Every process conditioned on what is below it."""
@@ -62,18 +62,20 @@ class Descent:
         """
         k, places = min(_STARTS, len(self.X)), self._candidates()
         parts = [
-            self._locate_some(y, places.starts(y, k), max_iter)
-            for y in summits.pieces(Y, max(len(self.X), k * Y.shape[1]))
+            self._locate_some(y, places.choose_starts(y, k), max_iter)
+            for y in summits.split_rows(Y, max(len(self.X), k * Y.shape[1]))
         ]
         X, S = (np.concatenate(column) for column in zip(*parts, strict=True))
         return X, S
 
     def _locate_some(self, Y: Array, starts: Array, max_iter: int) -> tuple[Array, Array]:
         """The same of some rows, each from its own starts (n, k, Q)."""
-        X, _ = summits.highest(lambda x, rows: self.log_posterior(x, Y[rows]), starts, max_iter)
-        A = summits.curvature(lambda x: self.log_posterior(x, Y)[1], X)
+        X, _ = summits.find_highest(
+            lambda x, rows: self.log_posterior(x, Y[rows]), starts, max_iter
+        )
+        A = summits.difference_curvature(lambda x: self.log_posterior(x, Y)[1], X)
         least = np.full(len(X), min(1.0, 1.0 / self.root_variance))
-        return self._place_unseen_parts(Y, X, eigen.covariances_of(A, least)[0])
+        return self._place_unseen_parts(Y, X, eigen.invert_precisions(A, least)[0])
 
     def locate_along(
         self, Y: Array, prior: TrajectoryPrior, own: Array, *, max_iter: int = 200
@@ -85,7 +87,7 @@ class Descent:
         X, S = self.locate(Y, max_iter=max_iter)
         longest = max(1, tied.AT_ONCE // X.shape[1])
         for group, precision in prior.precisions(own):
-            for rows, P in tied.stretches(group, precision, longest):
+            for rows, P in tied.split_into_stretches(group, precision, longest):
                 X[rows], S[rows] = self._locate_group(Y[rows], X[rows], P, max_iter)
         return X, S
 
@@ -99,24 +101,24 @@ class Descent:
             slope[:, root] -= P @ R
             return 0.5 * float(np.vdot(R, P @ R)) - float(np.sum(value)), -slope.ravel()
 
-        chart = Chart(X.ravel(), self._precision(Y, X, P), np.empty(0))
+        chart = Coordinates(X.ravel(), self._precision(Y, X, P), np.empty(0))
         best = optimize.minimise_lbfgs(
-            chart.charted(value_and_gradient),
+            chart.wrap_objective(value_and_gradient),
             np.zeros(X.size),
             max_iter=max_iter,
             least_gain=_LEAST_GAIN * len(Y),
             announce=False,
         )
-        found = chart.place(best.x).reshape(shape)
-        S = tied.marginals(self._precision(Y, found, P), len(Y))
+        found = chart.to_point(best.x).reshape(shape)
+        S = tied.marginal_covariances(self._precision(Y, found, P), len(Y))
         return self._place_unseen_parts(Y, found, S)
 
     def _precision(self, Y: Array, X: Array, P: Array) -> Array:
         """The factor of that of all points of a group; where a row curves up it counts as flat."""
         F = eigen.semidefinite_factors(
-            summits.curvature(lambda x: self._log_density_of_rows(x, Y)[1], X)
+            summits.difference_curvature(lambda x: self._log_density_of_rows(x, Y)[1], X)
         )
-        return tied.factor(F @ np.swapaxes(F, 1, 2), P, self.levels.root)
+        return tied.factor_tied_precision(F @ np.swapaxes(F, 1, 2), P, self.levels.root)
 
     def _log_density_of_rows(self, X: Array, Y: Array) -> tuple[Array, Array]:
         """The log posterior and its gradient, without what was known of root points before."""
@@ -125,7 +127,7 @@ class Descent:
         slope[:, self.levels.root] += R / self.root_variance
         return value + 0.5 * np.sum(R * R, axis=1) / self.root_variance, slope
 
-    def completed(self, X: Array, S: Array) -> tuple[Array, Array]:
+    def complete_outputs(self, X: Array, S: Array) -> tuple[Array, Array]:
         """Mean and variance (n, D) of outputs of rows at joined points, noise included.
 
         Averaged over where the points may be, given means X (n, Q) and covariances S.
@@ -179,7 +181,7 @@ class Descent:
         covariances[some, below, below] = np.where(both, spread, S[some, below, below])
         return places, covariances
 
-    def _candidates(self) -> Candidates:
+    def _candidates(self) -> CandidatePoints:
         """Joined points of the rows that were fitted, as starts."""
         n_outputs = sum(len(columns) for columns in self.columns)
         mean, variance = np.empty((2, len(self.X), n_outputs))
@@ -190,7 +192,7 @@ class Descent:
             noise[columns] = leaf.noise_variance
         R = self.X[:, self.levels.root]
         cost = np.sum(R * R, axis=1) / self.root_variance
-        return Candidates(self.X, mean, 1.0 / (variance + noise), noise, cost)
+        return CandidatePoints(self.X, mean, 1.0 / (variance + noise), noise, cost)
 
     def _unseen(self, Y: Array) -> NDArray[np.bool_]:
         """Which coordinates below the root are of parts without any output in a row."""

@@ -54,7 +54,7 @@ class Levels:
         return [slice(low, high) for low, high in pairwise(ends)]
 
 
-class Within:
+class ChildNode:
     """A term that judges some columns of the points, and does not see the others."""
 
     def __init__(self, term: Term, columns: slice, called: str) -> None:
@@ -74,7 +74,7 @@ class Within:
         self.term.add_curvature(seen, X[:, self.columns], own)
 
 
-class Node:
+class RootNode:
     """log p(X_1 .. X_P | X_root): the parts' points are a process over the root's.
 
     Its noise is given. The most probable noise would be large: all structure would move into the
@@ -95,7 +95,7 @@ class Node:
             self._density = ProcessDensity(len(X))
         root, below = self.levels.root, self.levels.below
         R, J = np.ascontiguousarray(X[:, root]), np.ascontiguousarray(X[:, below])
-        slope = self._density(R, J, self.kernel.at(own), self.noise_variance)
+        slope = self._density(R, J, self.kernel.with_theta(own), self.noise_variance)
         dX = np.zeros_like(X)
         dX[:, root], dX[:, below] = slope.X, slope.Y
         return slope.value, dX, slope.theta
@@ -104,7 +104,9 @@ class Node:
         """As Gauss and Newton take it, of both levels: parts' points may move with the root's."""
         root, below = self.levels.root, self.levels.below
         R, J = np.ascontiguousarray(X[:, root]), np.ascontiguousarray(X[:, below])
-        hold = curvature.Hold.of(R, J, self.kernel.at(own), self.noise_variance)
+        hold = curvature.PointCurvature.from_outputs(
+            R, J, self.kernel.with_theta(own), self.noise_variance
+        )
         hold.add_to(H[:, root, :, root], np.arange(len(X)))
         hold.add_to_outputs(H[:, root, :, below], H[:, below, :, root], H[:, below, :, below])
 
@@ -118,10 +120,10 @@ class Node:
 class LearnedHierarchy:
     """The most probable points of a hierarchy, and the terms that judged them."""
 
-    found: search.Learned
+    found: search.LearnedPoints
     levels: Levels
     leaves: tuple[ExactOutputs, ...]
-    node: Node
+    node: RootNode
     prior: LatentPrior
 
     @property
@@ -159,28 +161,33 @@ def fit_hierarchy(
 ) -> LearnedHierarchy:
     """Find the most probable points from the outputs of each part, about zero; NaN: missing."""
     levels = plan.levels
-    X = start(parts, levels, rng)
+    X = start_hierarchy(parts, levels, rng)
     places = [X[:, columns] for columns in levels.parts]
     leaves = tuple(_make_leaf(plan, Y, at) for Y, at in zip(parts, places, strict=True))
-    node = Node(levels, *plan.root_kernel.tuned(X[:, levels.root]), plan.node_noise)
+    node = RootNode(levels, *plan.root_kernel.search_start(X[:, levels.root]), plan.node_noise)
     prior = plan.prior(X[:, levels.root])
     named = zip(leaves, levels.parts, plan.names, strict=True)
-    terms = [Within(leaf, columns, name) for leaf, columns, name in named]
+    terms = [ChildNode(leaf, columns, name) for leaf, columns, name in named]
     n_values = sum(int(np.sum(~np.isnan(Y))) for Y in parts)
     free = placements.FreePlacement(*X.shape)
-    volume, above = Within(Volume(), levels.root, "volume"), Within(prior, levels.root, "dynamics")
+    volume, above = (
+        ChildNode(Volume(), levels.root, "volume"),
+        ChildNode(prior, levels.root, "dynamics"),
+    )
     problem = search.LatentPointProblem((*terms, volume, node, above), free, n_values)
     found = search.maximise_latent_points(problem, [X], max_iter=plan.max_iter)
     return LearnedHierarchy(found, levels, leaves, node, prior)
 
 
-def start(parts: Sequence[Array], levels: Levels, rng: np.random.Generator) -> Array:
+def start_hierarchy(parts: Sequence[Array], levels: Levels, rng: np.random.Generator) -> Array:
     """Principal components of each part, and theirs for the root; all of variance one.
 
     What is missing is filled in first from all parts: a row may lack a whole one.
     """
     ends = np.cumsum([Y.shape[1] for Y in parts])[:-1]
-    whole = np.split(starting.filled(np.hstack(parts), sum(levels.n_parts)), ends, axis=1)
+    whole = np.split(
+        starting.fill_by_components(np.hstack(parts), sum(levels.n_parts)), ends, axis=1
+    )
     pairs = zip(whole, levels.n_parts, strict=True)
     below = [starting.find_principal_start(Y, n, rng).X for Y, n in pairs]
     root = starting.find_principal_start(np.hstack(below), levels.n_root, rng).X
@@ -190,7 +197,7 @@ def start(parts: Sequence[Array], levels: Levels, rng: np.random.Generator) -> A
 def _make_leaf(plan: HierarchyPlan, Y: Array, X: Array) -> ExactOutputs:
     """The outputs of a part, with kernel and noise to start from."""
     size = float(np.nanmean(Y * Y)) or 1.0  # of outputs that are all alike: any unit will do
-    kernel, bounds = plan.kernel.tuned(X, variance=size)
+    kernel, bounds = plan.kernel.search_start(X, variance=size)
     if plan.noise_variance is not None:
         return ExactOutputs(Y, kernel, bounds, plan.noise_variance, None)
     low, high = (share * size for share in _NOISE_RANGE)

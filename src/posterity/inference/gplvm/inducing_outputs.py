@@ -64,7 +64,7 @@ class InducingOutputs:
         self.kernel, self.kernel_bounds, self.Z = kernel, kernel_bounds, Z
         self.noise_variance, self.noise_bounds = noise_variance, noise_bounds
         self.n_outputs = Y.shape[1]
-        self._groups = observed.groups(Y)
+        self._groups = observed.group_columns(Y)
 
     @property
     def start(self) -> Array:
@@ -85,19 +85,19 @@ class InducingOutputs:
         points = [f"inducing point {m}, dimension {q}" for m in range(M) for q in range(Q)]
         return self.kernel.names + ["noise_variance"] * len(self._log_noise) + points
 
-    def at(self, own: Array) -> tuple[kernels.Kernel, float, Array]:
+    def read_parameters(self, own: Array) -> tuple[kernels.Kernel, float, Array]:
         """Kernel, noise variance and inducing points at its own numbers."""
         P = len(self.kernel.theta)
         Z = own[len(own) - self.Z.size :].reshape(self.Z.shape)
         noise = self.noise_variance if self.noise_bounds is None else float(np.exp(own[P]))
-        return self.kernel.at(own[:P]), noise, Z
+        return self.kernel.with_theta(own[:P]), noise, Z
 
     def __call__(self, X: Array, own: Array) -> tuple[float, Array, Array]:
         """The bound, all constants included, and its gradients in X and in ``own``."""
         learned = len(self._log_noise)
         value, dX, dZ = 0.0, np.zeros_like(X), np.zeros_like(self.Z)
         d_theta, d_noise = np.zeros(len(self.kernel.theta)), np.zeros(learned)
-        with linalg.limited(len(self.Z)):
+        with linalg.limit_threads(len(self.Z)):
             for group, summary in self._summaries(X, own):
                 theta, points, inputs = summary.pulled_back_to_inputs()
                 value += summary.log_bound()
@@ -109,15 +109,15 @@ class InducingOutputs:
 
     def add_curvature(self, H: Array, X: Array, own: Array) -> None:
         """As Gauss and Newton take it."""
-        kernel, noise, Z = self.at(own)
+        kernel, noise, Z = self.read_parameters(own)
         for group, summary in self._summaries(X, own):
-            hold = curvature.Hold.by_points(X[group.rows], Z, kernel, noise, summary)
+            hold = curvature.PointCurvature.by_points(X[group.rows], Z, kernel, noise, summary)
             hold.add_to(H, group.rows)
 
     def decoder(self, X: Array, own: Array) -> InducingDecoder:
         """The process given the outputs at latent points X, as far as the points carry it."""
-        kernel, noise, Z = self.at(own)
-        with linalg.limited(len(Z)):
+        kernel, noise, Z = self.read_parameters(own)
+        with linalg.limit_threads(len(Z)):
             found = list(self._summaries(X, own))
             parts = tuple(Part(group.columns, s.L_B, s.m) for group, s in found)
             return InducingDecoder(kernel, noise, Z, found[0][1].L, parts, self.n_outputs)
@@ -126,12 +126,14 @@ class InducingOutputs:
     def _log_noise(self) -> Array:
         return np.log([] if self.noise_bounds is None else [self.noise_variance])
 
-    def _summaries(self, X: Array, own: Array) -> Iterator[tuple[observed.Group, rows.Summary]]:
+    def _summaries(
+        self, X: Array, own: Array
+    ) -> Iterator[tuple[observed.ObservedGroup, rows.BoundTerms]]:
         """What the rows of each group say; all share the factor of K_uu."""
-        carrier, L = rows.Carrier(*self.at(own)), None
+        carrier, L = rows.InducingNoise(*self.read_parameters(own)), None
         for group in self._groups:
-            held = inducing_observed.HeldRows(X[group.rows], Observations.of(group.Y))
-            summary = rows.Summary.of(carrier, held, L)
+            held = inducing_observed.HeldRows(X[group.rows], Observations.from_targets(group.Y))
+            summary = rows.BoundTerms.sum_rows(carrier, held, L)
             L = summary.L
             yield group, summary
 
@@ -159,8 +161,8 @@ class InducingDecoder:
     def latent(self, X: Array) -> LatentMarginals:
         """Return the distributions of the D noise-free functions at points X (n, Q)."""
         mean, variance = np.empty((2, len(X), self.n_outputs))
-        with linalg.limited(len(self.Z)):
-            for i in inducing_observed.slices(len(X), len(self.Z), X):
+        with linalg.limit_threads(len(self.Z)):
+            for i in inducing_observed.cut_rows(len(X), len(self.Z), X):
                 a, unseen = self._project(X[i], self.kernel(X[i], self.Z))
                 for part in self.parts:
                     b = linalg.solve_lower(part.L_B, a)
@@ -171,8 +173,8 @@ class InducingDecoder:
     def log_density(self, X: Array, Y: Array) -> tuple[Array, Array]:
         """Log density (n,) of the outputs of each row that are not NaN, and its gradient."""
         value, gradient = np.empty(len(X)), np.empty_like(X)
-        with linalg.limited(len(self.Z)):
-            for i in inducing_observed.slices(len(X), len(self.Z), X):
+        with linalg.limit_threads(len(self.Z)):
+            for i in inducing_observed.cut_rows(len(X), len(self.Z), X):
                 value[i], gradient[i] = self._log_density(X[i], Y[i])
         return value, gradient
 

@@ -198,7 +198,7 @@ class VariationalFit(LatentPointFit):
 
     def decode(self, placed: Placed) -> tuple[Array, Array]:
         """In closed form where the kernel has one."""
-        return self.posterior.decoded(placed.mean, placed.variance)
+        return self.posterior.decode(placed.mean, placed.variance)
 
     def condition_on(self, rows: NDArray[np.intp]) -> VariationalFit:
         """The process conditioned on these rows, where they were found to be."""

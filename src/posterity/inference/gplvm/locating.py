@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from posterity import optimize
 from posterity.arrays import Array
 from posterity.inference.gplvm import cloud, summits, tied
-from posterity.inference.gplvm.candidates import Candidates
+from posterity.inference.gplvm.candidates import CandidatePoints
 from posterity.inference.gplvm.terms import Decoder, LatentPrior
 from posterity.inference.gplvm.trajectories import TrajectoryPrior
 from posterity.linalg import eigen
@@ -68,9 +68,9 @@ def locate(
     (array([[0.49]]), array([[[0.12]]]))
     """
     k = min(n_starts, len(candidates))
-    places = Candidates.of(decoder, candidates)
-    few = summits.pieces(Y, max(len(candidates), k * Y.shape[1]))
-    parts = [_locate_some(decoder, y, places.starts(y, k), max_iter) for y in few]
+    places = CandidatePoints.from_decoder(decoder, candidates)
+    few = summits.split_rows(Y, max(len(candidates), k * Y.shape[1]))
+    parts = [_locate_some(decoder, y, places.choose_starts(y, k), max_iter) for y in few]
     columns = zip(*((p.mean, p.covariance, p.log_density, p.converged) for p in parts), strict=True)
     return Located(*(np.concatenate(column) for column in columns))
 
@@ -84,7 +84,7 @@ def _locate_some(decoder: Decoder, Y: Array, candidates: Array, max_iter: int) -
         value, slope = decoder.log_density(X, Y[rows])
         return value - 0.5 * np.sum(X * X, axis=1), slope - X
 
-    X, converged = summits.highest(log_posterior, starts, max_iter)
+    X, converged = summits.find_highest(log_posterior, starts, max_iter)
     return _approximate_about(decoder, Y, X, -X, np.ones_like(X), converged)
 
 
@@ -152,8 +152,8 @@ def locate_along_at(
     F = eigen.semidefinite_factors(_curvature(decoder, Y, X))  # what curves up counts as flat
     for rows, P in prior.precisions(own):
         if len(rows) * X.shape[1] <= tied.AT_ONCE:
-            L = tied.factor(F[rows] @ np.swapaxes(F[rows], 1, 2), P)
-            covariance[rows] = tied.marginals(L, len(rows))
+            L = tied.factor_tied_precision(F[rows] @ np.swapaxes(F[rows], 1, 2), P)
+            covariance[rows] = tied.marginal_covariances(L, len(rows))
     return replace(given_others, covariance=covariance)
 
 
@@ -211,14 +211,14 @@ def _approximate_about(
     """
     value, _ = decoder.log_density(X, Y)
     A = _curvature(decoder, Y, X) + precision[:, :, None] * np.eye(X.shape[1])
-    covariance, log_determinant = eigen.covariances_of(A, np.min(precision, axis=1))
+    covariance, log_determinant = eigen.invert_precisions(A, np.min(precision, axis=1))
     before = np.sum(np.log(precision) - pull * pull / precision, axis=1)
     return Located(X, covariance, value + 0.5 * (before - log_determinant), converged)
 
 
 def _curvature(decoder: Decoder, Y: Array, X: Array) -> Array:
     """That of each row's log density."""
-    return summits.curvature(lambda points: decoder.log_density(points, Y)[1], X)
+    return summits.difference_curvature(lambda points: decoder.log_density(points, Y)[1], X)
 
 
 def _own_precision(prior: LatentPrior, X: Array, own: Array) -> Array:

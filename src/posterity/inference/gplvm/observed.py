@@ -14,7 +14,7 @@ _LOG_2PI = math.log(2.0 * math.pi)
 
 
 @dataclass(frozen=True)
-class Group:
+class ObservedGroup:
     """Columns that have values in the same rows, and these."""
 
     rows: NDArray[np.intp]
@@ -22,7 +22,7 @@ class Group:
     Y: Array  # (len(rows), len(columns)), with nothing missing
 
 
-def groups(Y: Array) -> tuple[Group, ...]:
+def group_columns(Y: Array) -> tuple[ObservedGroup, ...]:
     """The columns of Y (N, D), those that miss the same rows together; NaN is missing.
 
     Raises
@@ -40,7 +40,7 @@ def groups(Y: Array) -> tuple[Group, ...]:
     _refuse_empty(np.flatnonzero(~seen.any(axis=0)))
     patterns, which = np.unique(seen, axis=1, return_inverse=True)
     pairs = ((np.flatnonzero(p), np.flatnonzero(which == k)) for k, p in enumerate(patterns.T))
-    return tuple(Group(i, j, Y[np.ix_(i, j)]) for i, j in pairs)
+    return tuple(ObservedGroup(i, j, Y[np.ix_(i, j)]) for i, j in pairs)
 
 
 def log_normal(Y: Array, mean: Array, s: Array) -> tuple[Array, Array, Array]:

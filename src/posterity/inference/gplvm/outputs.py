@@ -60,7 +60,7 @@ class ExactOutputs:
     ) -> None:
         self.Y, self.kernel, self.kernel_bounds = Y, kernel, kernel_bounds
         self.noise_variance, self.noise_bounds = noise_variance, noise_bounds
-        self._groups = observed.groups(Y)
+        self._groups = observed.group_columns(Y)
         # The density depends on Y Y^T alone: of many columns, a factor with N of them does.
         self._factors = [linalg.triangular_factor(group.Y.T).T for group in self._groups]
         self._density = ProcessDensity(len(Y))
@@ -83,18 +83,18 @@ class ExactOutputs:
         """What its numbers are called."""
         return self.kernel.names + self._only_if_learned(["noise_variance"])
 
-    def at(self, own: Array) -> tuple[kernels.Kernel, float]:
+    def read_parameters(self, own: Array) -> tuple[kernels.Kernel, float]:
         """Kernel and noise variance at its own numbers."""
         P = len(self.kernel.theta)
         noise = self.noise_variance if self.noise_bounds is None else float(np.exp(own[P]))
-        return self.kernel.at(own[:P]), noise
+        return self.kernel.with_theta(own[:P]), noise
 
     def __call__(self, X: Array, own: Array) -> tuple[float, Array, Array]:
         """The log density, all constants included, and its gradients in X and in ``own``.
 
         Raises ``linalg.NotPositiveDefiniteError`` where a covariance is not, to rounding.
         """
-        kernel, noise = self.at(own)
+        kernel, noise = self.read_parameters(own)
         value, dX, d_theta, d_noise = 0.0, np.zeros_like(X), np.zeros(len(kernel.theta)), 0.0
         for group, factor in zip(self._groups, self._factors, strict=True):
             n_outputs = len(group.columns)
@@ -107,16 +107,23 @@ class ExactOutputs:
 
     def add_curvature(self, H: Array, X: Array, own: Array) -> None:
         """As Gauss and Newton take it."""
-        kernel, noise = self.at(own)
+        kernel, noise = self.read_parameters(own)
         for group, factor in zip(self._groups, self._factors, strict=True):
             Y = curvature.principal_outputs(factor)
-            curvature.Hold.of(X[group.rows], Y, kernel, noise).add_to(H, group.rows)
+            curvature.PointCurvature.from_outputs(X[group.rows], Y, kernel, noise).add_to(
+                H, group.rows
+            )
 
     def decoder(self, X: Array, own: Array) -> ExactDecoder:
         """The process given the outputs at latent points X."""
-        kernel, noise = self.at(own)
+        kernel, noise = self.read_parameters(own)
         parts = tuple(
-            (g.columns, ProcessPosterior.condition(kernel, noise, X[g.rows], Observations.of(g.Y)))
+            (
+                g.columns,
+                ProcessPosterior.condition(
+                    kernel, noise, X[g.rows], Observations.from_targets(g.Y)
+                ),
+            )
             for g in self._groups
         )
         return ExactDecoder(kernel, noise, parts, self.Y.shape[1])
@@ -139,7 +146,7 @@ class ExactDecoder:
         """Return the distributions of the D noise-free functions at points X (n, Q)."""
         mean, variance = np.empty((2, len(X), self.n_outputs))
         for columns, posterior in self.parts:
-            with linalg.limited(len(posterior.L)):
+            with linalg.limit_threads(len(posterior.L)):
                 f = posterior.latent(X)
             mean[:, columns], variance[:, columns] = f.mean, f.variance
         return LatentMarginals(mean, variance)
@@ -149,7 +156,7 @@ class ExactDecoder:
         value, gradient = np.zeros(len(X)), np.zeros_like(X)
         for columns, posterior in self.parts:
             size = max(1, _QUERY_VALUES // len(posterior.L))
-            with linalg.limited(len(posterior.L)):
+            with linalg.limit_threads(len(posterior.L)):
                 for start in range(0, len(X), size):
                     i = slice(start, start + size)
                     density, slope = _log_density(posterior, X[i], Y[i][:, columns])

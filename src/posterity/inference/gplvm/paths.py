@@ -22,8 +22,8 @@ class Path:
 
     def start_prior(self, X: Array) -> TrajectoryPrior:
         """The prior of latent points, started from the kernel that suits points X best."""
-        kernel, bounds = self.kernel.tuned(self.times[:, None])
-        return TrajectoryPrior(kernel, bounds, self.times, self.groups).suited(X)
+        kernel, bounds = self.kernel.search_start(self.times[:, None])
+        return TrajectoryPrior(kernel, bounds, self.times, self.groups).fit_start_to(X)
 
     def fixed_prior(self) -> TrajectoryPrior:
         """The prior of latent points with the kernel kept as it is."""

@@ -31,7 +31,7 @@ class Placement(Protocol):
     def points(self, weights: Array) -> Array:
         """X (N, Q)."""
 
-    def pulled_back(self, dX: Array) -> Array:
+    def pull_back(self, dX: Array) -> Array:
         """dL/dweights, given dL/dX."""
 
     @property
@@ -66,7 +66,7 @@ class FreePlacement:
         """X (N, Q)."""
         return weights.reshape(self.n_rows, self.n_components)
 
-    def pulled_back(self, dX: Array) -> Array:
+    def pull_back(self, dX: Array) -> Array:
         """dL/dX, as a vector."""
         return dX.ravel()
 
@@ -108,7 +108,7 @@ class MappedPlacement:
         """X (N, Q)."""
         return self.B @ weights.reshape(-1, self.n_components)
 
-    def pulled_back(self, dX: Array) -> Array:
+    def pull_back(self, dX: Array) -> Array:
         """B^T dL/dX, as a vector."""
         return (self.B.T @ dX).ravel()
 
@@ -138,5 +138,5 @@ def compute_back_features(kernel: kernels.Kernel, rows: Array, Y: Array) -> Arra
     K = started(rows)
     white = np.full(len(rows), _WHITE * float(np.mean(np.diagonal(K))))
     L = linalg.cholesky(kernel_blocks.with_diagonal(K, white))
-    V = linalg.solve_lower(L, kernel_blocks.between(started, rows, Y))  # (M, n)
+    V = linalg.solve_lower(L, kernel_blocks.fill_between(started, rows, Y))  # (M, n)
     return np.column_stack([V.T, np.ones(len(Y))])

@@ -11,10 +11,10 @@ import numpy as np
 
 from posterity import linalg, optimize
 from posterity.arrays import Array
-from posterity.inference.gplvm.charts import Chart
+from posterity.inference.gplvm.charts import Coordinates
 from posterity.inference.gplvm.placements import Placement
 from posterity.inference.gplvm.terms import Term
-from posterity.inference.search import Objective, negated
+from posterity.inference.search import Objective, negate_evidence
 
 _ROUND = 25  # iterations, after which curvature is taken anew
 _CHARTED = 4000  # coordinates, of which the curvature fits memory and is worth its factor
@@ -33,11 +33,11 @@ class LatentPointProblem:
     placement: Placement
     n_values: int  # observed
 
-    def packed(self, X: Array) -> Array:
+    def pack(self, X: Array) -> Array:
         """The vector that a search from points X starts from."""
         return np.concatenate([self.placement.start(X), *(term.start for term in self.terms)])
 
-    def unpacked(self, x: Array) -> tuple[Array, tuple[Array, ...]]:
+    def unpack(self, x: Array) -> tuple[Array, tuple[Array, ...]]:
         """The latent points, and the own numbers of each term."""
         own, used = [], self.placement.size
         for term in self.terms:
@@ -61,24 +61,24 @@ class LatentPointProblem:
         """Minus the sum of the terms and its gradient; infinite where a term has no value."""
 
         def value_and_gradient(x: Array) -> tuple[float, Array]:
-            X, own = self.unpacked(x)
+            X, own = self.unpack(x)
             answers = [term(X, numbers) for term, numbers in zip(self.terms, own, strict=True)]
             dX = np.sum([answer[1] for answer in answers], axis=0)
-            slopes = [self.placement.pulled_back(dX), *(answer[2] for answer in answers)]
+            slopes = [self.placement.pull_back(dX), *(answer[2] for answer in answers)]
             return sum(answer[0] for answer in answers), np.concatenate(slopes)
 
-        return negated(value_and_gradient)
+        return negate_evidence(value_and_gradient)
 
-    def chart(self, x: Array) -> Chart:
+    def chart(self, x: Array) -> Coordinates:
         """Coordinates about x in which a step goes equally far; of too many points, as they are."""
         if self.placement.size > _CHARTED or not self.placement.by_curvature:
-            return Chart(x, np.empty((0, 0)), np.ones_like(x))
-        X, own = self.unpacked(x)
+            return Coordinates(x, np.empty((0, 0)), np.ones_like(x))
+        X, own = self.unpack(x)
         H = np.zeros((*X.shape, *X.shape))
         for term, numbers in zip(self.terms, own, strict=True):
             term.add_curvature(H, X, numbers)
         L = linalg.cholesky(H.reshape(self.placement.size, -1), overwrite=True)
-        return Chart(x, L, self._units())
+        return Coordinates(x, L, self._units())
 
     def _units(self) -> Array:
         """Units of the terms' own numbers; those without limits are places of inducing points."""
@@ -90,7 +90,7 @@ class LatentPointProblem:
 
 
 @dataclass(frozen=True)
-class Learned:
+class LearnedPoints:
     """The most probable latent points that were found, and how."""
 
     X: Array  # (N, Q)
@@ -107,7 +107,7 @@ def maximise_latent_points(
     *,
     max_iter: int,
     n_jobs: int | None = None,
-) -> Learned:
+) -> LearnedPoints:
     """Climb from every start; the highest end counts.
 
     Warns
@@ -117,16 +117,16 @@ def maximise_latent_points(
     """
     climbs = (joblib.delayed(_climb)(copy.deepcopy(problem), X, max_iter) for X in starts)
     ends = list(joblib.Parallel(n_jobs=n_jobs, require="sharedmem")(climbs))
-    best = optimize.optimum.announced(min(ends, key=lambda end: end.value))
-    X, own = problem.unpacked(best.x)
+    best = optimize.optimum.warn_unless_converged(min(ends, key=lambda end: end.value))
+    X, own = problem.unpack(best.x)
     heights = -np.array([end.value for end in ends])
-    return Learned(X, best.x[: problem.placement.size], own, -best.value, best, heights)
+    return LearnedPoints(X, best.x[: problem.placement.size], own, -best.value, best, heights)
 
 
 def _climb(problem: LatentPointProblem, X: Array, max_iter: int) -> optimize.Optimum:
     """From one start, on a copy of the problem: terms keep the memory they work in."""
-    x, n_iter = problem.packed(X), 0
-    with linalg.limited(len(X)):
+    x, n_iter = problem.pack(X), 0
+    with linalg.limit_threads(len(X)):
         while True:
             chart = problem.chart(x)
             last = max_iter - n_iter
@@ -139,11 +139,11 @@ def _climb(problem: LatentPointProblem, X: Array, max_iter: int) -> optimize.Opt
 
 
 def _climb_in_coordinates(
-    problem: LatentPointProblem, chart: Chart, max_iter: int
+    problem: LatentPointProblem, chart: Coordinates, max_iter: int
 ) -> optimize.Optimum:
     """One round, in the coordinates of a chart."""
     best = optimize.minimise_lbfgs(
-        chart.charted(problem.objective()),
+        chart.wrap_objective(problem.objective()),
         np.zeros_like(chart.origin),
         bounds=[(low, high) for low, high in chart.limits(problem.limits)],
         names=problem.names,
@@ -151,4 +151,4 @@ def _climb_in_coordinates(
         least_gain=_LEAST_GAIN * problem.n_values,
         announce=False,
     )
-    return replace(best, x=chart.place(best.x))
+    return replace(best, x=chart.to_point(best.x))

@@ -23,7 +23,7 @@ class PrincipalStart:
     X: Array  # (N, Q)
     deviations: Array  # (Q,), of the scores before they were scaled; 0 past the rank
 
-    def near(self, rng: np.random.Generator) -> Array:
+    def draw_near(self, rng: np.random.Generator) -> Array:
         """Another start: the points moved about at random."""
         return self.X + _SPREAD * rng.standard_normal(self.X.shape)
 
@@ -62,10 +62,10 @@ def fill_missing_outputs(Y: Array, n_components: int) -> Array:
     >>> fill_missing_outputs(Y, 1)[2].round(1)
     array([-3., -6.])
     """
-    return filled(Y, max(1, min(2 * n_components, *(n - 1 for n in Y.shape))))
+    return fill_by_components(Y, max(1, min(2 * n_components, *(n - 1 for n in Y.shape))))
 
 
-def filled(Y: Array, n_components: int) -> Array:
+def fill_by_components(Y: Array, n_components: int) -> Array:
     """Y with its missing values at what ``n_components`` components make of the others."""
     missing = np.isnan(Y)
     if not missing.any():

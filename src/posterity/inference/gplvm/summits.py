@@ -21,7 +21,7 @@ _STEP = 1e-4  # for curvature by differences; of the prior's deviation, in which
 RowsAndSlopes: TypeAlias = Callable[[Array, NDArray[np.intp]], tuple[Array, Array]]
 
 
-def highest(
+def find_highest(
     log_posterior: RowsAndSlopes, starts: Array, max_iter: int
 ) -> tuple[Array, NDArray[np.bool_]]:
     """The highest point (n, Q) found for each row from its own starts (n, k, Q).
@@ -47,7 +47,7 @@ def highest(
     return ends.x[best], ends.converged[best]
 
 
-def curvature(slopes: Callable[[Array], Array], X: Array) -> Array:
+def difference_curvature(slopes: Callable[[Array], Array], X: Array) -> Array:
     """Minus the second derivatives (n, Q, Q) at X of functions of each row, by differences.
 
     Examples
@@ -63,7 +63,7 @@ def curvature(slopes: Callable[[Array], Array], X: Array) -> Array:
     return 0.5 * (A + np.swapaxes(A, 1, 2))
 
 
-def pieces(Y: Array, n_values: int) -> Iterator[Array]:
+def split_rows(Y: Array, n_values: int) -> Iterator[Array]:
     """Rows of which each asks for so many values, some at a time; one piece at least."""
     size = max(1, _VALUES // n_values)
     return (Y[i : i + size] for i in range(0, max(1, len(Y)), size))

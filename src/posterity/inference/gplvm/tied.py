@@ -14,7 +14,7 @@ AT_ONCE = 3000  # coordinates of a group whose precision is factorised whole
 ALL = slice(None)
 
 
-def factor(A: Array, P: Array, columns: slice = ALL) -> Array:
+def factor_tied_precision(A: Array, P: Array, columns: slice = ALL) -> Array:
     """L L^T = blockdiag(A) + P (x) I, of rows with precisions A (n, Q, Q) of their own.
 
     P (n, n) ties the coordinates that are among ``columns``, each by itself.
@@ -35,13 +35,13 @@ def factor(A: Array, P: Array, columns: slice = ALL) -> Array:
     return linalg.cholesky(H.reshape(n * Q, n * Q), overwrite=True)
 
 
-def marginals(L: Array, n: int) -> Array:
+def marginal_covariances(L: Array, n: int) -> Array:
     """The blocks (n, Q, Q) on the diagonal of (L L^T)^-1: covariances of each row by itself."""
     Q, rows = len(L) // n, np.arange(n)
     return linalg.inverse_from_cholesky(L).reshape(n, Q, n, Q)[rows, :, rows, :]
 
 
-def stretches(
+def split_into_stretches(
     rows: NDArray[np.intp], P: Array, longest: int
 ) -> Iterator[tuple[NDArray[np.intp], Array]]:
     """Split the rows of a group into stretches of limited length, with their prior precisions.

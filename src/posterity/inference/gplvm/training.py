@@ -76,7 +76,7 @@ class _OutputStart:
     @classmethod
     def from_plan(cls, plan: LatentPlan, Y: Array, start: PrincipalStart) -> _OutputStart:
         size = float(np.nanmean(Y * Y)) or 1.0  # of outputs that are all alike: any unit will do
-        kernel, bounds = _choose_kernel(plan, start).tuned(start.X, variance=size)
+        kernel, bounds = _choose_kernel(plan, start).search_start(start.X, variance=size)
         if plan.noise_variance is not None:
             return cls(Y, kernel, bounds, plan.noise_variance, None)
         low, high = (share * size for share in _NOISE_RANGE)
@@ -110,10 +110,10 @@ def _fit_map(
     rows = Y if plan.back_kernel is None else fill_missing_outputs(Y, plan.n_components)
     placement = _choose_placement(plan, rows)
     problem = LatentPointProblem((term, prior, Volume()), placement, int(np.sum(~np.isnan(Y))))
-    starts = [start.X, *(start.near(plan.rng) for _ in range(plan.n_restarts))]
+    starts = [start.X, *(start.draw_near(plan.rng) for _ in range(plan.n_restarts))]
     learned = maximise_latent_points(problem, starts, max_iter=plan.max_iter, n_jobs=plan.n_jobs)
     own, own_prior, _ = learned.own
-    kernel, noise, *points = term.at(own)
+    kernel, noise, *points = term.read_parameters(own)
     Z = points[0] if points else None
     return MapFit(
         Y,
@@ -139,7 +139,7 @@ def _set_kernel_of_path(path: Path | None, prior: LatentPrior, own: Array) -> Pa
     """With the kernel over time at what was learned of it."""
     if path is None or not isinstance(prior, TrajectoryPrior):
         return None
-    return replace(path, kernel=prior.at(own))
+    return replace(path, kernel=prior.kernel_at(own))
 
 
 def _choose_placement(plan: LatentPlan, rows: Array) -> Placement:

@@ -29,11 +29,11 @@ class _Schedule:
     times: Array  # (n, 1), increasing
     rows: NDArray[np.intp]  # (groups, n)
 
-    def gathered(self, X: Array) -> Array:
+    def gather(self, X: Array) -> Array:
         """The coordinates of all groups side by side, (n, groups Q)."""
         return X[self.rows].transpose(1, 0, 2).reshape(len(self.times), -1)
 
-    def scattered(self, columns: Array, X: Array) -> None:
+    def scatter(self, columns: Array, X: Array) -> None:
         """Write columns such as were gathered to their places in X (N, Q)."""
         shape = (len(self.times), len(self.rows), X.shape[1])
         X[self.rows] = columns.reshape(shape).transpose(1, 0, 2)
@@ -86,16 +86,16 @@ class TrajectoryPrior:
         self._schedules = _share_schedules(self._times, self._groups)
         self._kept: tuple[Array, list[tuple[Array, Array]]] | None = None
 
-    def at(self, own: Array) -> kernels.Kernel:
+    def kernel_at(self, own: Array) -> kernels.Kernel:
         """The kernel over time at its log parameters."""
-        return self.kernel.at(own)
+        return self.kernel.with_theta(own)
 
     def variance(self, own: Array) -> float:
         """Variance of a coordinate at one time, averaged over the times of the rows."""
-        diagonals = [self.at(own).diag(s.times) for s in self._schedules for _ in s.rows]
+        diagonals = [self.kernel_at(own).diag(s.times) for s in self._schedules for _ in s.rows]
         return float(np.mean(np.concatenate(diagonals)))
 
-    def suited(self, X: Array) -> TrajectoryPrior:
+    def fit_start_to(self, X: Array) -> TrajectoryPrior:
         """The same prior, to start from the kernel that suits points X best, noisy as they are.
 
         L-BFGS would begin with a leap to lengths at which points are unrelated, where it stays.
@@ -116,17 +116,17 @@ class TrajectoryPrior:
             least_gain=1e-3,
             announce=False,
         )
-        return TrajectoryPrior(self.at(best.x), bounds, times, groups, white=self.white)
+        return TrajectoryPrior(self.kernel_at(best.x), bounds, times, groups, white=self.white)
 
     def __call__(self, X: Array, own: Array) -> tuple[float, Array, Array]:
         """log p(X) and its gradients in X and in the log parameters of the kernel."""
         dX = np.empty_like(X)
 
         def judged(schedule: _Schedule, L: Array, P: Array) -> tuple[float, Array]:
-            columns = schedule.gathered(X)
+            columns = schedule.gather(X)
             U = linalg.solve_lower(L, columns)
             a = linalg.solve_lower_transposed(L, U)
-            schedule.scattered(-a, dX)
+            schedule.scatter(-a, dX)
             G = 0.5 * (a @ a.T - columns.shape[1] * P)  # [GPML 5.9]
             return exact.log_density(L, U), G
 
@@ -135,7 +135,7 @@ class TrajectoryPrior:
 
     def precisions(self, own: Array) -> Iterator[tuple[NDArray[np.intp], Array]]:
         """The rows of each group in order of time, and C^-1 of each coordinate at them."""
-        factors = self._factors(self.at(own), own)
+        factors = self._factors(self.kernel_at(own), own)
         for schedule, (_, P) in zip(self._schedules, factors, strict=True):
             for rows in schedule.rows:
                 yield rows, P
@@ -155,10 +155,10 @@ class TrajectoryPrior:
         dm, dS = np.empty_like(m), np.empty_like(S)
 
         def judged(schedule: _Schedule, L: Array, P: Array) -> tuple[float, Array]:
-            means, s = schedule.gathered(m), schedule.gathered(S)
+            means, s = schedule.gather(m), schedule.gather(S)
             a, p, total = P @ means, np.diagonal(P), np.sum(s, axis=1)
-            schedule.scattered(a, dm)
-            schedule.scattered(0.5 * (p[:, None] - 1.0 / s), dS)
+            schedule.scatter(a, dm)
+            schedule.scatter(0.5 * (p[:, None] - 1.0 / s), dS)
             quadratic = float(np.sum(means * a)) + float(p @ total)
             value = 0.5 * (quadratic + means.shape[1] * linalg.log_determinant(L))
             return value, 0.5 * (means.shape[1] * P - a @ a.T - (P * total) @ P)
@@ -166,19 +166,21 @@ class TrajectoryPrior:
         value, slopes = self._sum_schedules(judged, own)
         return value - 0.5 * (float(np.sum(np.log(S))) + m.size), dm, dS, slopes
 
-    def given(self, X: Array, times: Array, times_new: Array, own: Array) -> tuple[Array, Array]:
+    def predict_at(
+        self, X: Array, times: Array, times_new: Array, own: Array
+    ) -> tuple[Array, Array]:
         """A trajectory at further times, given X (n, Q) at some of its times.  [GPML 2.24]
 
         Mean (n_new, Q) and the covariance (n_new, n_new) that every coordinate has.
         """
-        kernel, t, t_new = self.at(own), _column(times), _column(times_new)
+        kernel, t, t_new = self.kernel_at(own), _column(times), _column(times_new)
         L = linalg.cholesky(self._covariance(kernel, t))
         V = linalg.solve_lower(L, (1.0 - self.white) * kernel(t, t_new))
         return V.T @ linalg.solve_lower(L, X), self._covariance(kernel, t_new) - V.T @ V
 
     def _sum_schedules(self, judged: _Judge, own: Array) -> tuple[float, Array]:
         """The sum of what each schedule is worth, and dL/dtheta."""
-        kernel, value, slopes = self.at(own), 0.0, np.zeros(len(own))
+        kernel, value, slopes = self.kernel_at(own), 0.0, np.zeros(len(own))
         for schedule, (L, P) in zip(self._schedules, self._factors(kernel, own), strict=True):
             worth, G = judged(schedule, L, P)
             value += worth

@@ -31,7 +31,7 @@ class ExpertMixture:
         """All weights in one array."""
         return np.concatenate([self.gates.ravel(), self.experts.ravel()])
 
-    def at(self, x: Array) -> ExpertMixture:
+    def with_weights(self, x: Array) -> ExpertMixture:
         """The same shapes, filled from one array."""
         gates, experts = np.split(x, [self.gates.size])
         return ExpertMixture(gates.reshape(self.gates.shape), experts.reshape(self.experts.shape))
@@ -63,7 +63,7 @@ class ExpertsProblem:
     variance: ExpertMixture
 
     @classmethod
-    def of(
+    def from_rows(
         cls,
         Z: Array,
         y: Array,
@@ -74,7 +74,7 @@ class ExpertsProblem:
         prior_variance: float,
     ) -> ExpertsProblem:
         """The problem of so many experts."""
-        value, one_row = likelihood.null(y, counts)
+        value, one_row = likelihood.fit_constant(y, counts)
         M, K, L = Z.shape[1], n_experts, np.size(value)
         center = ExpertMixture(np.zeros((M, K)), np.zeros((M, K, L)))
         variance = ExpertMixture(
@@ -86,7 +86,7 @@ class ExpertsProblem:
 
     def __call__(self, x: Array) -> tuple[float, Array]:
         """The value and its gradient."""
-        mixture, away = self.center.at(x), x - self.center.flat
+        mixture, away = self.center.with_weights(x), x - self.center.flat
         log_g, a = mixture.log_gates(self.Z), self._answers(mixture)
         log_p = log_g + self.likelihood.log_prob(self.y[:, None], a)
         log_sum = logsumexp(log_p, axis=1)
@@ -99,7 +99,7 @@ class ExpertsProblem:
         slope = np.concatenate([of_gates.ravel(), of_experts.ravel()])
         return value + 0.5 * float(away @ pull), pull - slope
 
-    def start(self, rng: np.random.Generator) -> Array:
+    def draw_start(self, rng: np.random.Generator) -> Array:
         """Draw a start: gates that split the rows in random directions, and equal experts.
 
         The rows that gates give them tell experts apart from the first step on. No class has
@@ -140,14 +140,14 @@ def fit_experts(
     ConvergenceWarning
         When the best search did not end by itself.
     """
-    starts = [problem.start(rng) for _ in range(1 + n_restarts)]
-    with linalg.threads.limited(len(problem.y)):
+    starts = [problem.draw_start(rng) for _ in range(1 + n_restarts)]
+    with linalg.threads.limit_threads(len(problem.y)):
         best, ends = restarts.minimise_with_restarts(
             problem, starts, max_iter=max_iter, n_jobs=n_jobs
         )
     constant = 0.5 * float(np.sum(np.log(2.0 * np.pi * problem.variance.flat)))
     values = -np.array([end.value for end in ends]) - constant
-    mixture = _sort_by_share(problem.center.at(best.x), problem)
+    mixture = _sort_by_share(problem.center.with_weights(best.x), problem)
     return MixtureFit(mixture, -best.value - constant, values, best)
 
 

@@ -18,7 +18,7 @@ from posterity.inference import restarts
 class LearnedFit:
     """The best of several searches, taken to its end, and what each of them had reached."""
 
-    units: features.Learned  # fitted, with the parameters found
+    units: features.LearnedFeatures  # fitted, with the parameters found
     weights: Array  # (M,), or (M, C) where the likelihood couples C latent values
     offset: Array  # (), or (C,)
     values: Array  # (1 + n_restarts,): minus the log posterior, up to a constant, from each start
@@ -35,7 +35,7 @@ class LearnedFeatureProblem:
     a search sees numbers without units.
     """
 
-    units: features.Learned
+    units: features.LearnedFeatures
     U: Array  # (N, D), standardised
     y: Array  # (N,)
     counts: Array  # (N,), how often each row counts
@@ -45,9 +45,9 @@ class LearnedFeatureProblem:
     base: Array | None = None  # (N, C), a part of the latent values that stays as it is
 
     @classmethod
-    def of(
+    def from_rows(
         cls,
-        units: features.Learned,
+        units: features.LearnedFeatures,
         U: Array,
         y: Array,
         counts: Array,
@@ -62,7 +62,7 @@ class LearnedFeatureProblem:
         The offset has one row's worth of information (docs/decisions/0002).
         """
         center, of_units = units.prior()
-        value, variance = (np.atleast_1d(part) for part in likelihood.null(y, counts))
+        value, variance = (np.atleast_1d(part) for part in likelihood.fit_constant(y, counts))
         M = units.n_units
         information = np.full(M + fit_intercept, weight_information)
         W = np.zeros((M + fit_intercept, len(value)))
@@ -85,7 +85,7 @@ class LearnedFeatureProblem:
         given = self.mean + self.spread * x
         return given[:P], given[P:].reshape(-1, C)
 
-    def joined(self, theta: Array, W: Array) -> Array:
+    def join(self, theta: Array, W: Array) -> Array:
         """The flat array that ``split`` takes apart."""
         return (np.concatenate([theta, W.ravel()]) - self.mean) / self.spread
 
@@ -93,10 +93,10 @@ class LearnedFeatureProblem:
         """The value and its gradient; not finite where a step went beyond all numbers."""
         theta, W = self.split(x)
         with np.errstate(over="ignore", invalid="ignore"):
-            Z, pullback = self.units.linearised(self.U, theta)
+            Z, pullback = self.units.linearise(self.U, theta)
             Z1 = np.column_stack([Z, np.ones((len(Z), len(W) - Z.shape[1]))])
             A = Z1 @ W if self.base is None else self.base + Z1 @ W
-            a = in_shape(self.likelihood, A)
+            a = reshape_latents(self.likelihood, A)
             log_p, d1 = self.likelihood.value_and_slope(self.y, a)
             loss = -float(self.counts @ log_p)
             G = -self.counts[:, None] * d1.reshape(A.shape)
@@ -106,23 +106,23 @@ class LearnedFeatureProblem:
     def latents(self, x: Array) -> Array:
         """The latent values (N, C)."""
         theta, W = self.split(x)
-        Z = self.units.columns_at(self.U, theta)
+        Z = self.units.evaluate_columns(self.U, theta)
         A = Z @ W[: Z.shape[1]] + np.sum(W[Z.shape[1] :], axis=0)
         return A if self.base is None else self.base + A
 
-    def start(self, rng: np.random.Generator) -> Array:
+    def draw_start(self, rng: np.random.Generator) -> Array:
         """Draw units at random, with weight zero."""
-        theta = self.units.start(self.U, self.counts, rng)
-        return self.joined(theta, self.mean[len(theta) :])
+        theta = self.units.draw_start(self.U, self.counts, rng)
+        return self.join(theta, self.mean[len(theta) :])
 
 
-def in_shape(likelihood: likelihoods.Likelihood | likelihoods.Coupled, A: Array) -> Array:
+def reshape_latents(likelihood: likelihoods.Likelihood | likelihoods.Coupled, A: Array) -> Array:
     """Latent values (N, C) in the shape that the likelihood takes: (N,) where C is one."""
     return A if isinstance(likelihood, likelihoods.Coupled) else A[:, 0]
 
 
 def fit_learned_features(
-    units: features.Learned,
+    units: features.LearnedFeatures,
     X: Array,
     y: Array,
     counts: Array,
@@ -161,17 +161,17 @@ def fit_learned_features(
     ConvergenceWarning
         When the best search did not end by itself.
     """
-    problem = LearnedFeatureProblem.of(
+    problem = LearnedFeatureProblem.from_rows(
         units,
-        units.standardised(X),
+        units.standardise(X),
         y,
         counts,
         likelihood,
         weight_information=weight_information,
         fit_intercept=fit_intercept,
     )
-    starts = [problem.start(rng) for _ in range(1 + units.n_restarts)]
-    with linalg.threads.limited(len(y)):
+    starts = [problem.draw_start(rng) for _ in range(1 + units.n_restarts)]
+    with linalg.threads.limit_threads(len(y)):
         best, ends = restarts.minimise_with_restarts(
             problem, starts, max_iter=max_iter, n_jobs=n_jobs
         )

@@ -23,7 +23,7 @@ _FRACTIONS = (1.0, 0.5, 0.25, 0.125)
 
 
 @dataclass(frozen=True)
-class Screen:
+class CandidateScreen:
     """A local quadratic of the log posterior in the weight of one more unit, and in the offset."""
 
     problem: learned_features.LearnedFeatureProblem  # of one unit
@@ -33,33 +33,38 @@ class Screen:
     share: float  # of the step that takes what was left out into account
 
     @classmethod
-    def of(cls, problem: learned_features.LearnedFeatureProblem) -> Screen:
+    def from_problem(cls, problem: learned_features.LearnedFeatureProblem) -> CandidateScreen:
         """Expand about the latent values of the problem where its unit has no weight."""
         likelihood, y, counts = problem.likelihood, problem.y, problem.counts[:, None]
         A = problem.latents(np.zeros_like(problem.mean))
-        offset, a = problem.mean[-A.shape[1] :], learned_features.in_shape(likelihood, A)
+        offset, a = problem.mean[-A.shape[1] :], learned_features.reshape_latents(likelihood, A)
         G = counts * likelihood.d1(y, a).reshape(A.shape)
         if isinstance(likelihood, likelihoods.Coupled):
             u, C = likelihood.curvature(y, a), likelihood.n_latents
             return cls(problem, offset, G, counts * u * (1.0 - u), (C - 1.0) / C)
         return cls(problem, offset, G, counts * likelihood.step_curvature(y, a)[:, None], 1.0)
 
-    def start(self, rng: np.random.Generator) -> Array:
+    def choose_start(self, rng: np.random.Generator) -> Array:
         """The candidate that promises most, as a start of the problem's search."""
-        crowd, thetas = self.candidates(rng)
-        W, b, gains = self.newton(crowd, thetas.ravel())
+        crowd, thetas = self.draw_candidates(rng)
+        W, b, gains = self.take_newton_steps(crowd, thetas.ravel())
         best = int(np.argmax(gains))
         return self._shorten_step(thetas[best], W[best], b[best])
 
-    def candidates(self, rng: np.random.Generator) -> tuple[features.Learned, Array]:
+    def draw_candidates(self, rng: np.random.Generator) -> tuple[features.LearnedFeatures, Array]:
         """Draw units of several widths about random rows: the space, and parameters (B, P)."""
         units, counts = self.problem.units, self.problem.counts
         some = rng.choice(len(counts), sum(_CROWDS), p=counts / np.sum(counts))
         places = np.split(self.problem.U[some], np.cumsum(_CROWDS)[:-1])
-        thetas = [sized(units, len(U)).start(U, None, rng).reshape(len(U), -1) for U in places]
-        return sized(units, sum(_CROWDS)), np.concatenate(thetas)
+        thetas = [
+            copy_with_units(units, len(U)).draw_start(U, None, rng).reshape(len(U), -1)
+            for U in places
+        ]
+        return copy_with_units(units, sum(_CROWDS)), np.concatenate(thetas)
 
-    def newton(self, crowd: features.Learned, theta: Array) -> tuple[Array, Array, Array]:
+    def take_newton_steps(
+        self, crowd: features.LearnedFeatures, theta: Array
+    ) -> tuple[Array, Array, Array]:
         """Weights and offsets (B, C) after one step, and what it promises to gain, (B,)."""
         of_weight, of_offset = self._prior_information()
         B = crowd.n_units
@@ -78,13 +83,13 @@ class Screen:
         return W, offsets, 0.5 * np.sum(W * q, axis=1)
 
     def _iterate_blocks(
-        self, crowd: features.Learned, theta: Array
+        self, crowd: features.LearnedFeatures, theta: Array
     ) -> Iterator[tuple[Array, Array, Array]]:
         """Columns of the candidates, slopes and curvatures, a block of rows at a time."""
         U, n = self.problem.U, max(_BLOCK // crowd.n_units, 1)
         for i in range(0, len(U), n):
             rows = slice(i, i + n)
-            yield crowd.columns_at(U[rows], theta), self.G[rows], self.H[rows]
+            yield crowd.evaluate_columns(U[rows], theta), self.G[rows], self.H[rows]
 
     def _prior_information(self) -> tuple[Array, Array]:
         """Information of the prior on a weight and on the offset, (C,) each."""
@@ -99,12 +104,12 @@ class Screen:
     def _shorten_step(self, theta: Array, w: Array, b: Array) -> Array:
         """The step, shortened until it gains; where no fraction does, the unit without weight."""
         step = np.stack([w, b]) - self._without_unit
-        before = self.problem(self.problem.joined(theta, self._without_unit))[0]
+        before = self.problem(self.problem.join(theta, self._without_unit))[0]
         for fraction in _FRACTIONS:
-            x = self.problem.joined(theta, self._without_unit + fraction * step)
+            x = self.problem.join(theta, self._without_unit + fraction * step)
             if self.problem(x)[0] < before:
                 return x
-        return self.problem.joined(theta, self._without_unit)
+        return self.problem.join(theta, self._without_unit)
 
     @property
     def _without_unit(self) -> Array:
@@ -112,7 +117,7 @@ class Screen:
         return np.stack([np.zeros_like(self.offset), self.offset])
 
 
-def sized(units: features.Learned, n_units: int) -> features.Learned:
+def copy_with_units(units: features.LearnedFeatures, n_units: int) -> features.LearnedFeatures:
     """A copy with this number of units on the same scale of columns, without parameters."""
     other = copy.copy(units)
     other.n_units = n_units

@@ -45,7 +45,7 @@ class StagewiseStep:
 class Stages:
     """A sum of K units; the first step is the constant alone, a unit without weight."""
 
-    units: features.Learned  # a single one, fitted: the scale of the columns
+    units: features.LearnedFeatures  # a single one, fitted: the scale of the columns
     steps: tuple[StagewiseStep, ...]  # 1 + K
     stop_reason: str
     # Parameters of the likelihood, after the last unit; no part of model files.
@@ -68,34 +68,34 @@ class Stages:
         """Weights of the units, (K, C)."""
         return np.array([step.weights for step in self.steps])[1:]
 
-    def joint_units(self) -> features.Learned | None:
+    def joint_units(self) -> features.LearnedFeatures | None:
         """All units as one feature space of K columns; None without units."""
         if not self.n_units:
             return None
-        return screening.sized(self.units, self.n_units).with_theta(self.thetas.ravel())
+        return screening.copy_with_units(self.units, self.n_units).with_theta(self.thetas.ravel())
 
-    def truncated(self, n_units: int) -> Stages:
+    def truncate(self, n_units: int) -> Stages:
         """The first units only: what a fit of so many stages gives."""
         if n_units == self.n_units:
             return self
         reason = f"cut to {n_units} of {self.n_units} units"
         return replace(self, steps=self.steps[: n_units + 1], stop_reason=reason)
 
-    def staged(self, X: Array) -> Iterator[Array]:
+    def iterate_latents(self, X: Array) -> Iterator[Array]:
         """Latent values (n, C) by the constant, by one unit, by two: each adds one column."""
-        U, total = self.units.standardised(X), np.zeros((len(X), len(self.steps[0].offset)))
+        U, total = self.units.standardise(X), np.zeros((len(X), len(self.steps[0].offset)))
         for step in self.steps:
             if np.any(step.weights):
-                total += self.units.columns_at(U, step.theta) * step.weights
+                total += self.units.evaluate_columns(U, step.theta) * step.weights
             yield total + step.offset  # [P9 9.52]
 
     def latents(self, X: Array) -> Array:
         """Latent values (n, C) by all units."""
-        return collections.deque(self.staged(X), maxlen=1)[0]
+        return collections.deque(self.iterate_latents(X), maxlen=1)[0]
 
     def scores(self, X: Array, y: Array, counts: Array) -> Array:
         """The mean log-probability of a row after each step, (1 + K,)."""
-        pairs = zip(self.steps, self.staged(X), strict=True)
+        pairs = zip(self.steps, self.iterate_latents(X), strict=True)
         total = [_log_likelihood(step.likelihood, y, A, counts) for step, A in pairs]
         return np.array(total) / np.sum(counts)
 
@@ -104,7 +104,7 @@ class Stages:
 class _StagewiseFitter:
     """Rows, and how one more unit is found for them."""
 
-    units: features.Learned
+    units: features.LearnedFeatures
     U: Array  # (N, D), standardised
     y: Array
     counts: Array
@@ -115,7 +115,7 @@ class _StagewiseFitter:
 
     def constant(self, likelihood: AnyLikelihood) -> StagewiseStep:
         """The constant that fits best, and no unit."""
-        offset = np.atleast_1d(likelihood.null(self.y, self.counts)[0])
+        offset = np.atleast_1d(likelihood.fit_constant(self.y, self.counts)[0])
         A = np.broadcast_to(offset, (len(self.y), len(offset)))
         theta = np.zeros_like(self.units.theta_)
         return self.concluded(StagewiseStep(theta, 0.0 * offset, offset, likelihood, -np.inf, 0), A)
@@ -131,8 +131,8 @@ class _StagewiseFitter:
     ) -> StagewiseStep | None:
         """The unit that adds most to the sum so far, or None.  [P9 9.50]-[P9 9.52]"""
         problem = self.problem(total, last)
-        screen = screening.Screen.of(problem)
-        starts = [screen.start(rng) for _ in range(1 + self.units.n_restarts)]
+        screen = screening.CandidateScreen.from_problem(problem)
+        starts = [screen.choose_start(rng) for _ in range(1 + self.units.n_restarts)]
         best = self.raced(problem, starts)
         if -last.log_likelihood - best.value <= _LEAST_GAIN:
             return None
@@ -147,7 +147,7 @@ class _StagewiseFitter:
         The constant moves from where it was, as far as one row's worth of information lets it: so
         what the posterior gains, the likelihood gains too.
         """
-        problem = learned_features.LearnedFeatureProblem.of(
+        problem = learned_features.LearnedFeatureProblem.from_rows(
             self.units,
             self.U,
             self.y,
@@ -184,7 +184,7 @@ class _StagewiseFitter:
         end = optimize.minimise_lbfgs(
             problem, x, max_iter=self.max_iter, least_gain=_SETTLED, announce=False
         )
-        return optimize.optimum.announced(replace(end, n_iter=n_iter + end.n_iter))
+        return optimize.optimum.warn_unless_converged(replace(end, n_iter=n_iter + end.n_iter))
 
     def settled(
         self, problem: learned_features.LearnedFeatureProblem, best: optimize.Optimum
@@ -204,12 +204,12 @@ class _StagewiseFitter:
         if isinstance(likelihood, likelihoods.Coupled) or closed:
             return likelihood
         best = optimize.minimise_lbfgs(
-            lambda theta: self.loss(likelihood.at(theta), A),
+            lambda theta: self.loss(likelihood.with_parameters(theta), A),
             likelihood.theta,
             bounds=self.limits,
             least_gain=_SETTLED,
         )
-        return likelihood.at(best.x)
+        return likelihood.with_parameters(best.x)
 
     @property
     def limits(self) -> list[tuple[float, float]]:
@@ -219,7 +219,9 @@ class _StagewiseFitter:
     def loss(self, likelihood: likelihoods.Likelihood, A: Array) -> tuple[float, Array]:
         """Minus the log-likelihood of all rows, and its gradient in the likelihood's parameters."""
         y, counts, a = self.y, self.counts, A[:, 0]
-        return -float(counts @ likelihood.log_prob(y, a)), -likelihood.slopes(y, a)[0] @ counts
+        return -float(counts @ likelihood.log_prob(y, a)), -likelihood.parameter_derivatives(y, a)[
+            0
+        ] @ counts
 
     def bounds_reached(
         self, likelihood: AnyLikelihood, A: Array
@@ -229,7 +231,7 @@ class _StagewiseFitter:
         if isinstance(likelihood, likelihoods.Coupled) or not free.size:
             return ()
         limits, names = self.limits, likelihood.names
-        return optimize.bounds_reached(
+        return optimize.find_reached_bounds(
             likelihood.theta[free],
             self.loss(likelihood, A)[1][free],
             [limits[i] for i in free],
@@ -238,7 +240,7 @@ class _StagewiseFitter:
 
 
 def fit_stagewise(
-    units: features.Learned,
+    units: features.LearnedFeatures,
     X: Array,
     y: Array,
     counts: Array,
@@ -282,11 +284,11 @@ def fit_stagewise(
     ConvergenceWarning
         When the best search of a stage did not end by itself.
     """
-    start, bounds = likelihood.tuned(y, counts)
-    U = units.standardised(X)
+    start, bounds = likelihood.search_start(y, counts)
+    U = units.standardise(X)
     fitter = _StagewiseFitter(units, U, y, counts, bounds, weight_information, max_iter, n_jobs)
     reason = f"{n_stages} units were asked for"
-    with linalg.threads.limited(len(y)):
+    with linalg.threads.limit_threads(len(y)):
         steps = [fitter.constant(start)]
         total = np.zeros((len(y), len(steps[0].offset)))
         for _ in range(n_stages):
@@ -294,11 +296,11 @@ def fit_stagewise(
             if step is None:
                 reason = f"no further unit gained more than {_LEAST_GAIN:g} nats"
                 break
-            total += units.columns_at(U, step.theta) * step.weights
+            total += units.evaluate_columns(U, step.theta) * step.weights
             steps.append(step)
         reached = fitter.bounds_reached(steps[-1].likelihood, total + steps[-1].offset)
     return Stages(units, tuple(steps), reason, reached)
 
 
 def _log_likelihood(likelihood: AnyLikelihood, y: Array, A: Array, counts: Array) -> float:
-    return float(counts @ likelihood.log_prob(y, learned_features.in_shape(likelihood, A)))
+    return float(counts @ likelihood.log_prob(y, learned_features.reshape_latents(likelihood, A)))

@@ -46,7 +46,7 @@ class LqProblem:
     @cached_property
     def thresholds(self) -> Array:
         """How large |g| / h must be before a zero weight moves."""
-        return shrinkage.threshold(self.h, self.lam, self.q)
+        return shrinkage.zero_threshold(self.h, self.lam, self.q)
 
     def gradient(self, w: Array) -> Array:
         """g = c - G w: minus the gradient of the quadratic part."""
@@ -57,18 +57,18 @@ class LqProblem:
         """Half the objective, less total / 2."""
         return float(self.lam @ np.abs(w) ** self.q - 0.5 * (w @ (self.c + g)))
 
-    def movable(self, w: Array, g: Array) -> list[int]:
+    def find_movable(self, w: Array, g: Array) -> list[int]:
         """The weights that a sweep could change."""
         moves = (w != 0.0) | (np.abs(g) > self.thresholds * self.h)
         return np.flatnonzero(moves & self.free).tolist()
 
-    def rounding(self, w: Array) -> float:
+    def rounding_error(self, w: Array) -> float:
         """What rounding of g alone can do to sqrt(h) w."""
         return 32.0 * _EPS * float(np.sqrt(self.h) @ np.abs(w))
 
 
 @dataclass(frozen=True)
-class Settled:
+class DescentEnd:
     """Weights that no single coordinate can improve, if converged."""
 
     w: Array
@@ -76,7 +76,9 @@ class Settled:
     converged: bool
 
 
-def settle(problem: LqProblem, start: Array, *, tol: float, max_iter: int) -> Settled:
+def descend_coordinates(
+    problem: LqProblem, start: Array, *, tol: float, max_iter: int
+) -> DescentEnd:
     """Descend from ``start`` until no weight moves by more than tol sqrt(total / h).
 
     Where the Gram matrix is so close to singular that rounding alone moves weights further, it ends
@@ -86,17 +88,17 @@ def settle(problem: LqProblem, start: Array, *, tol: float, max_iter: int) -> Se
     g = problem.gradient(w)
     value = problem.value(w, g)
     for n_iter in range(1, max_iter + 1):
-        moved = _sweep_weights(problem, w, g, problem.movable(w, g))
-        if moved <= tol * math.sqrt(problem.total) + problem.rounding(w):
-            return Settled(w, n_iter, True)
+        moved = _sweep_weights(problem, w, g, problem.find_movable(w, g))
+        if moved <= tol * math.sqrt(problem.total) + problem.rounding_error(w):
+            return DescentEnd(w, n_iter, True)
         signs_before, signs = signs, np.sign(w)
         if problem.q > 1.0 or np.array_equal(signs, signs_before):
             w, g = _run_newton(problem, w, g)
         if n_iter % _STALL_SWEEPS == 0:
             value_before, value = value, problem.value(w, g)
             if value_before - value <= 8.0 * _EPS * problem.total:
-                return Settled(w, n_iter, True)
-    return Settled(w, max_iter, False)
+                return DescentEnd(w, n_iter, True)
+    return DescentEnd(w, max_iter, False)
 
 
 def _sweep_weights(problem: LqProblem, w: Array, g: Array, columns: list[int]) -> float:
@@ -105,7 +107,9 @@ def _sweep_weights(problem: LqProblem, w: Array, g: Array, columns: list[int]) -
     largest = 0.0
     for j in columns:
         before, curvature = float(w[j]), float(h[j])
-        after = shrinkage.shrink(before + float(g[j]) / curvature, curvature, float(lam[j]), q)
+        after = shrinkage.shrink_weights(
+            before + float(g[j]) / curvature, curvature, float(lam[j]), q
+        )
         change = after - before
         if change != 0.0:
             w[j] = after

@@ -16,8 +16,8 @@ from posterity import designs, linalg
 from posterity.arrays import Array
 from posterity.inference.penalized import paths, proximal_newton, vertices
 from posterity.inference.penalized import problem as minkowski_problem
-from posterity.inference.penalized.problem import MinkowskiFit, Point, Rows
-from posterity.inference.penalized.proximal_newton import Schedule
+from posterity.inference.penalized.problem import MinkowskiFit, PenalizedPoint, PenalizedRows
+from posterity.inference.penalized.proximal_newton import AnnealingSchedule
 
 __all__ = ["MinkowskiFit", "minimise_penalized", "minimise_penalized_squares"]
 
@@ -83,7 +83,7 @@ def minimise_penalized(
     """
     v = np.ones(len(y)) if sample_weight is None else sample_weight
     seen = v > 0.0
-    given = Rows(
+    given = PenalizedRows(
         Z=Z[seen],
         y=y[seen],
         v=v[seen],
@@ -92,9 +92,9 @@ def minimise_penalized(
         q=float(penalty_power),
         offset=fit_intercept,
     )
-    standard, units = minkowski_problem.standardised(given)
-    rows = units.penalised(standard, standardize=standardize)
-    return units.restore(rows, *_minimise_standardised(rows, tol, max_iter, rng))
+    standard, units = minkowski_problem.standardise_rows(given)
+    rows = units.with_penalty(standard, standardize=standardize)
+    return units.restore_units(rows, *_minimise_standardised(rows, tol, max_iter, rng))
 
 
 def minimise_penalized_squares(
@@ -116,14 +116,18 @@ def minimise_penalized_squares(
     >>> fit.weights.round(6), round(fit.intercept, 6)
     (array([1.5]), 1.5)
     """
-    B, mean, total = statistics.centred() if fit_intercept else statistics.uncentred()
+    B, mean, total = (
+        statistics.compute_centred_factor()
+        if fit_intercept
+        else statistics.compute_uncentred_factor()
+    )
     if not len(B):
         B = np.zeros((1, B.shape[1]))  # a single row, about its own mean
     M, weight = statistics.n_features, total / len(B)
     A = B / np.sqrt(weight)  # rows that stand for all the others, each of this weight
     fits = []
     for k in range(M, A.shape[1]):
-        given = Rows(
+        given = PenalizedRows(
             Z=A[:, :M],
             y=A[:, k],
             v=np.full(len(A), weight),
@@ -132,23 +136,23 @@ def minimise_penalized_squares(
             q=float(penalty_power),
             offset=False,
         )
-        standard, scales = minkowski_problem.standardised(given)
+        standard, scales = minkowski_problem.standardise_rows(given)
         units = replace(scales, z_center=mean[:M], y_center=float(mean[k]))
-        rows = units.penalised(standard, standardize=standardize)
-        fits.append(units.restore(rows, *_minimise_squares(rows, tol, max_iter)))
+        rows = units.with_penalty(standard, standardize=standardize)
+        fits.append(units.restore_units(rows, *_minimise_squares(rows, tol, max_iter)))
     return fits
 
 
 def _minimise_standardised(
-    rows: Rows, tol: float, max_iter: int, rng: np.random.Generator
-) -> tuple[Point, str]:
+    rows: PenalizedRows, tol: float, max_iter: int, rng: np.random.Generator
+) -> tuple[PenalizedPoint, str]:
     """The minimum in standard units, from the solution of the same problem with p = 2."""
     squares, reason = _minimise_squares(rows, tol, max_iter)
     if rows.p == 2.0:
         return squares, reason
     if rows.is_exact(squares):
         return squares, EXACT
-    start = Point(squares.w, squares.b)
+    start = PenalizedPoint(squares.w, squares.b)
     if rows.p < 1.0 or (rows.p == 1.0 and rows.q < 1.0 and rows.is_penalised):
         found, reached = _minimise_concave(rows, start, tol, max_iter, rng), LOCAL
     else:
@@ -158,13 +162,13 @@ def _minimise_standardised(
     return found, reached if found.converged else paths.LIMIT
 
 
-def _minimise_squares(rows: Rows, tol: float, max_iter: int) -> tuple[Point, str]:
+def _minimise_squares(rows: PenalizedRows, tol: float, max_iter: int) -> tuple[PenalizedPoint, str]:
     """The minimum of the same problem with p = 2; the rows are centred, so its offset is zero."""
     root = np.sqrt(rows.v)
     A, t = root[:, None] * rows.Z, root * rows.y
     if not rows.is_penalised:
-        return Point(linalg.least_squares(A, t).solution, 0.0, 1), paths.CONVERGED
-    found = paths.lq_least_squares(
+        return PenalizedPoint(linalg.least_squares(A, t).solution, 0.0, 1), paths.CONVERGED
+    found = paths.minimise_lq_squares(
         A.T @ A,
         A.T @ t,
         float(t @ t),
@@ -173,52 +177,58 @@ def _minimise_squares(rows: Rows, tol: float, max_iter: int) -> tuple[Point, str
         tol=tol,
         max_iter=max_iter,
     )
-    return Point(found.weights, 0.0, found.n_iter, found.converged), found.stop_reason
+    return PenalizedPoint(found.weights, 0.0, found.n_iter, found.converged), found.stop_reason
 
 
-def _minimise_convex(rows: Rows, near: Point, tol: float, max_iter: int) -> Point:
+def _minimise_convex(
+    rows: PenalizedRows, near: PenalizedPoint, tol: float, max_iter: int
+) -> PenalizedPoint:
     """Loss convex: Newton steps; below q = 1 also from the solution without a penalty."""
-    schedule = Schedule(0.1, _SMOOTHING, tol, max_iter, max_iter_each=max_iter)
-    found = proximal_newton.anneal(rows, near, schedule)
+    schedule = AnnealingSchedule(0.1, _SMOOTHING, tol, max_iter, max_iter_each=max_iter)
+    found = proximal_newton.anneal_smoothing(rows, near, schedule)
     if rows.p == 1.0 and (rows.q == 1.0 or not rows.is_penalised):
         return _minimise_at_vertex(rows, found, max_iter)
     if rows.q >= 1.0 or not rows.is_penalised:
         return found
     plain = replace(rows, penalty=np.zeros_like(rows.penalty))
-    free = proximal_newton.anneal(plain, near, schedule)
-    other = proximal_newton.anneal(rows, replace(free, n_iter=0), schedule)
+    free = proximal_newton.anneal_smoothing(plain, near, schedule)
+    other = proximal_newton.anneal_smoothing(rows, replace(free, n_iter=0), schedule)
     return _select_best(rows, [found, other])
 
 
-def _minimise_at_vertex(rows: Rows, found: Point, max_iter: int) -> Point:
+def _minimise_at_vertex(
+    rows: PenalizedRows, found: PenalizedPoint, max_iter: int
+) -> PenalizedPoint:
     """Piecewise linear: its minimum is a vertex, reached exactly unless there are too many rows."""
     N, M = rows.Z.shape
     if (N + M) * (M + 1) > _EXCHANGE_VALUES:
         return found
-    problem, x = vertices.Arrangement.of(rows), vertices.unknowns(rows, found)
-    vertex = vertices.exchange(problem, x, max_iter=max_iter)
-    return _select_best(rows, [found, vertex.point(rows)])
+    problem, x = vertices.LinePieces.from_rows(rows), vertices.stack_unknowns(rows, found)
+    vertex = vertices.exchange_rows(problem, x, max_iter=max_iter)
+    return _select_best(rows, [found, vertex.to_point(rows)])
 
 
 def _minimise_concave(
-    rows: Rows, near: Point, tol: float, max_iter: int, rng: np.random.Generator
-) -> Point:
+    rows: PenalizedRows, near: PenalizedPoint, tol: float, max_iter: int, rng: np.random.Generator
+) -> PenalizedPoint:
     """Pieces concave: exchanges of rows, from p = 2, from p = 1 and from random rows."""
     median = _minimise_convex(replace(rows, p=1.0, q=max(rows.q, 1.0)), near, tol, max_iter)
-    starts = [near, Point(median.w, median.b)]
-    problem = vertices.Arrangement.of(rows)
-    x_starts = [vertices.unknowns(rows, start) for start in starts]
-    vertex = vertices.search(problem, x_starts, max_iter=max_iter, rng=rng).point(rows)
+    starts = [near, PenalizedPoint(median.w, median.b)]
+    problem = vertices.LinePieces.from_rows(rows)
+    x_starts = [vertices.stack_unknowns(rows, start) for start in starts]
+    vertex = vertices.search_vertices(problem, x_starts, max_iter=max_iter, rng=rng).to_point(rows)
     if rows.q <= 1.0 or not rows.is_penalised:
         return vertex
-    slow = Schedule(0.5, _SMOOTHING, _ROUGH, max_iter, max_iter_each=10)
-    annealed = [replace(proximal_newton.anneal(rows, s, slow), converged=True) for s in starts]
+    slow = AnnealingSchedule(0.5, _SMOOTHING, _ROUGH, max_iter, max_iter_each=10)
+    annealed = [
+        replace(proximal_newton.anneal_smoothing(rows, s, slow), converged=True) for s in starts
+    ]
     return _select_best(
         rows, [vertex, *annealed]
     )  # a smooth penalty has minima that are no vertices
 
 
-def _select_best(rows: Rows, points: list[Point]) -> Point:
+def _select_best(rows: PenalizedRows, points: list[PenalizedPoint]) -> PenalizedPoint:
     """The point of lowest objective, with the iterations of all."""
     best = min(points, key=lambda s: rows.objective(s.w, rows.clean_residual(s.w, s.b)))
     return replace(best, n_iter=sum(s.n_iter for s in points))

@@ -16,7 +16,11 @@ import numpy as np
 
 from posterity.arrays import Array
 from posterity.inference.penalized import shrinkage
-from posterity.inference.penalized.coordinate_descent import LqProblem, Settled, settle
+from posterity.inference.penalized.coordinate_descent import (
+    DescentEnd,
+    LqProblem,
+    descend_coordinates,
+)
 
 _MAX_PATH = 40
 _POWERS = 6  # penalty powers from 1 down to q
@@ -41,7 +45,7 @@ class LqWeights:
     converged: bool
 
 
-def lq_least_squares(
+def minimise_lq_squares(
     G: Array,
     c: Array,
     total: float,
@@ -78,7 +82,7 @@ def lq_least_squares(
     Examples
     --------
     >>> G, c = np.eye(2), np.array([3.0, 0.4])
-    >>> lq_least_squares(G, c, 10.0, penalty=1.0, penalty_power=1.0).weights
+    >>> minimise_lq_squares(G, c, 10.0, penalty=1.0, penalty_power=1.0).weights
     array([2.5, 0. ])
     """
     lam = 0.5 * np.broadcast_to(np.asarray(penalty, dtype=np.float64), c.shape)
@@ -101,7 +105,7 @@ class _StoppingRule:
     max_iter: int
 
 
-def _search_paths(problem: LqProblem, limits: _StoppingRule) -> Settled:
+def _search_paths(problem: LqProblem, limits: _StoppingRule) -> DescentEnd:
     """The minimum, by the paths that suit the power of the penalty."""
     nothing = np.zeros_like(problem.c)
     if problem.q > 1.0:
@@ -115,12 +119,12 @@ def _search_paths(problem: LqProblem, limits: _StoppingRule) -> Settled:
     return _leave_one_out(problem, _select_better(problem, down, up), limits)
 
 
-def _follow_path(path: Sequence[LqProblem], start: Array, limits: _StoppingRule) -> Settled:
+def _follow_path(path: Sequence[LqProblem], start: Array, limits: _StoppingRule) -> DescentEnd:
     """The solution of the last problem, each solved from where the one before it ended."""
-    found = Settled(start, 0, True)
+    found = DescentEnd(start, 0, True)
     for k, problem in enumerate(path, start=1):
         tol = limits.tol if k == len(path) else max(limits.tol, _ON_THE_WAY)
-        step = settle(problem, found.w, tol=tol, max_iter=limits.max_iter)
+        step = descend_coordinates(problem, found.w, tol=tol, max_iter=limits.max_iter)
         found = replace(step, n_iter=found.n_iter + step.n_iter)
     return found
 
@@ -129,7 +133,7 @@ def _find_silencing_factor(problem: LqProblem) -> float:
     """By how much lam must be multiplied so that no weight leaves zero on its own."""
     j = np.flatnonzero(problem.free & (problem.lam > 0.0) & (problem.c != 0.0))
     h, q = problem.h[j], problem.q
-    level = h * shrinkage.jump(q) * (np.abs(problem.c[j]) / h) ** (2.0 - q)
+    level = h * shrinkage.jump_threshold(q) * (np.abs(problem.c[j]) / h) ** (2.0 - q)
     return float(np.max(level / problem.lam[j], initial=0.0))
 
 
@@ -155,18 +159,18 @@ def _rising_penalties(problem: LqProblem) -> list[LqProblem]:
     return [free, *(replace(problem, lam=s * problem.lam) for s in factors)]
 
 
-def _select_better(problem: LqProblem, first: Settled, second: Settled) -> Settled:
+def _select_better(problem: LqProblem, first: DescentEnd, second: DescentEnd) -> DescentEnd:
     """The one of lower objective; the second must gain something to be preferred."""
     gain = _compute_objective(problem, first) - _compute_objective(problem, second)
     best = second if gain > _BETTER * problem.total else first
     return replace(best, n_iter=first.n_iter + second.n_iter)
 
 
-def _compute_objective(problem: LqProblem, found: Settled) -> float:
+def _compute_objective(problem: LqProblem, found: DescentEnd) -> float:
     return problem.value(found.w, problem.gradient(found.w))
 
 
-def _leave_one_out(problem: LqProblem, start: Settled, limits: _StoppingRule) -> Settled:
+def _leave_one_out(problem: LqProblem, start: DescentEnd, limits: _StoppingRule) -> DescentEnd:
     """Try, for every weight in turn, the minimum that is found after a time without it."""
     best = start
     for j in np.flatnonzero(start.w)[:_MAX_TRIALS]:

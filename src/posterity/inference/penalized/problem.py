@@ -13,7 +13,7 @@ _EXACT = 1e-13
 
 
 @dataclass(frozen=True)
-class Point:
+class PenalizedPoint:
     """Weights and offset, and what it took to get there."""
 
     w: Array  # (M,)
@@ -23,7 +23,7 @@ class Point:
 
 
 @dataclass(frozen=True)
-class Rows:
+class PenalizedRows:
     """sum_n v_n |y_n - z_n.w - b|^p + sum_m penalty_m |w_m|^q, and the rows it is of."""
 
     Z: Array  # (N, M)
@@ -54,12 +54,12 @@ class Rows:
     def objective(self, w: Array, r: Array, e: float = 0.0) -> float:
         return self.loss(r, e) + float(self.penalty @ np.abs(w) ** self.q)
 
-    def spread(self, point: Point) -> float:
+    def spread(self, point: PenalizedPoint) -> float:
         """Root mean square residual."""
         r = self.residual(point.w, point.b)
         return float(np.sqrt(self.v @ r**2 / self.v.sum()))
 
-    def is_exact(self, point: Point) -> bool:
+    def is_exact(self, point: PenalizedPoint) -> bool:
         """Whether the residuals are only rounding, given columns and y of unit spread."""
         return self.spread(point) <= _EXACT * (1.0 + float(np.abs(point.w).sum()))
 
@@ -87,7 +87,7 @@ class MinkowskiFit:
 
 
 @dataclass(frozen=True)
-class Units:
+class StandardUnits:
     """What columns and targets were shifted and then divided by."""
 
     z_center: Array  # (M,)
@@ -95,7 +95,7 @@ class Units:
     y_center: float
     y_scale: float
 
-    def penalised(self, rows: Rows, *, standardize: bool) -> Rows:
+    def with_penalty(self, rows: PenalizedRows, *, standardize: bool) -> PenalizedRows:
         """The rows with a penalty on the weights of columns as given turned into standard units.
 
         With ``standardize`` it was meant for columns of unit spread, and only y has a unit.
@@ -103,7 +103,9 @@ class Units:
         in_y = rows.penalty * self.y_scale ** (rows.q - rows.p)
         return replace(rows, penalty=in_y if standardize else in_y * self.z_scale**-rows.q)
 
-    def restore(self, rows: Rows, point: Point, stop_reason: str) -> MinkowskiFit:
+    def restore_units(
+        self, rows: PenalizedRows, point: PenalizedPoint, stop_reason: str
+    ) -> MinkowskiFit:
         """The fit in the units of the data, given the problem and its solution in standard ones."""
         informative = rows.Z.any(axis=0)
         weights = np.where(informative, point.w * (self.y_scale / self.z_scale), 0.0)
@@ -118,7 +120,7 @@ class Units:
             converged=point.converged,
         )
 
-    def _noise_scale(self, rows: Rows, r: Array) -> float:
+    def _noise_scale(self, rows: PenalizedRows, r: Array) -> float:
         """Noise below the rounding of the targets could not be told from none."""
         floor = _EPS * (1.0 + abs(self.y_center) / self.y_scale)
         mean_loss = max(rows.loss(r) / float(rows.v.sum()), floor**rows.p)
@@ -126,11 +128,11 @@ class Units:
         return max(scale, float(np.finfo(np.float64).tiny))
 
 
-def standardised(given: Rows) -> tuple[Rows, Units]:
+def standardise_rows(given: PenalizedRows) -> tuple[PenalizedRows, StandardUnits]:
     """The rows with columns and targets of unit spread, centred if there is an offset."""
     Z, z_center, z_scale = _standardise_columns(given.Z, given.v, given.offset)
     y, y_center, y_scale = _standardise_columns(given.y[:, None], given.v, given.offset)
-    units = Units(z_center, z_scale, float(y_center[0]), float(y_scale[0]))
+    units = StandardUnits(z_center, z_scale, float(y_center[0]), float(y_scale[0]))
     return replace(given, Z=Z, y=y[:, 0]), units
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from posterity.arrays import Array
 from posterity.inference.penalized import coordinate_descent
-from posterity.inference.penalized.problem import Point, Rows
+from posterity.inference.penalized.problem import PenalizedPoint, PenalizedRows
 
 _EPS = float(np.finfo(np.float64).eps)
 _ON_THE_WAY = 1e-7
@@ -27,7 +27,7 @@ _SUFFICIENT = 1e-3  # of the decrease that the model predicts
 
 
 @dataclass(frozen=True)
-class Schedule:
+class AnnealingSchedule:
     """How the smoothing is lowered, and when to stop."""
 
     factor: float  # from each width to the next
@@ -37,13 +37,15 @@ class Schedule:
     max_iter_each: int  # steps at one width
 
 
-def anneal(rows: Rows, start: Point, schedule: Schedule) -> Point:
+def anneal_smoothing(
+    rows: PenalizedRows, start: PenalizedPoint, schedule: AnnealingSchedule
+) -> PenalizedPoint:
     """Minimise with the loss smoothed less and less, from the spread of y (one) downwards."""
     point, e, at_last = start, 1.0, False
     while not at_last and point.n_iter < schedule.max_iter:
         e_last = _smoothing_width(rows, point, schedule.smoothing)
         at_last = e <= 2.0 * e_last  # which moves a little with every point
-        point = descend(
+        point = descend_smoothed(
             rows,
             e,
             point,
@@ -54,7 +56,7 @@ def anneal(rows: Rows, start: Point, schedule: Schedule) -> Point:
     return replace(point, converged=point.converged and at_last)
 
 
-def _smoothing_width(rows: Rows, point: Point, smoothing: float) -> float:
+def _smoothing_width(rows: PenalizedRows, point: PenalizedPoint, smoothing: float) -> float:
     """The smoothing e that adds about this part of the objective to it; for p < 1, more."""
     if not 1.0 <= rows.p <= 2.0:
         return float(np.sqrt(smoothing)) * rows.spread(point)
@@ -62,7 +64,9 @@ def _smoothing_width(rows: Rows, point: Point, smoothing: float) -> float:
     return float((smoothing * value / rows.v.sum()) ** (1.0 / rows.p))
 
 
-def descend(rows: Rows, e: float, start: Point, *, tol: float, max_iter: int) -> Point:
+def descend_smoothed(
+    rows: PenalizedRows, e: float, start: PenalizedPoint, *, tol: float, max_iter: int
+) -> PenalizedPoint:
     """Minimise the objective smoothed by e until a step promises less than tol of it.
 
     Where rounding keeps a step from what it promises, several small gains in a row end it too.
@@ -79,12 +83,12 @@ def descend(rows: Rows, e: float, start: Point, *, tol: float, max_iter: int) ->
             if gain >= _SUFFICIENT * max(promised, 0.0) - 8.0 * _EPS * value:
                 break
         else:
-            return Point(w, b, n_iter, True)
+            return PenalizedPoint(w, b, n_iter, True)
         w, b, r, value, k_first = w_new, b + b_step, r_new, value - gain, max(k - 1, 0)
         n_small = n_small + 1 if gain <= tol * value else 0
         if n_small == _MAX_SMALL or (k == 0 and promised <= tol * value):
-            return Point(w, b, n_iter, True)
-    return Point(w, b, start.n_iter + max_iter, False)
+            return PenalizedPoint(w, b, n_iter, True)
+    return PenalizedPoint(w, b, start.n_iter + max_iter, False)
 
 
 @dataclass(frozen=True)
@@ -99,7 +103,7 @@ class _QuadraticLoss:
     weight: float
 
     @classmethod
-    def of(cls, rows: Rows, e: float, r: Array) -> _QuadraticLoss:
+    def of(cls, rows: PenalizedRows, e: float, r: Array) -> _QuadraticLoss:
         curvature, rho = _curvature_and_ratio(rows.p, e, r)
         omega = 0.5 * rows.v * curvature
         weight = float(omega.sum())
@@ -110,14 +114,16 @@ class _QuadraticLoss:
         t = root * (rho - rho_mean)
         return cls(A.T @ A, A.T @ t, float(t @ t), z_mean, rho_mean, weight)
 
-    def step(self, rows: Rows, w: Array, damping: float) -> tuple[Array, float, float]:
+    def step(self, rows: PenalizedRows, w: Array, damping: float) -> tuple[Array, float, float]:
         """New weights, step of the offset, and by how much the model says the objective falls."""
         G, c = damping * self.G, self.c + damping * (self.G @ w)
         total = self.total / damping + float(w @ (self.c + c))
         problem = coordinate_descent.LqProblem(
             G, c, max(total, 0.0), 0.5 * rows.penalty, rows.q, np.diagonal(G) > 0.0
         )
-        w_new = coordinate_descent.settle(problem, w, tol=_INNER_TOL, max_iter=_INNER_SWEEPS).w
+        w_new = coordinate_descent.descend_coordinates(
+            problem, w, tol=_INNER_TOL, max_iter=_INNER_SWEEPS
+        ).w
         d = w_new - w
         b_step = self.rho_mean / damping - float(self.z_mean @ d)
         fall = 2.0 * self.c @ d - d @ G @ d + self.weight * self.rho_mean**2 / damping

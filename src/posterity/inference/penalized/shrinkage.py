@@ -13,7 +13,7 @@ _MAX_STEPS = 200
 _ROUNDING = 2.0**-53
 
 
-def shrink(u: float, h: float, lam: float, q: float) -> float:
+def shrink_weights(u: float, h: float, lam: float, q: float) -> float:
     """The w that minimises 0.5 h (w - u)^2 + lam |w|^q, globally, to rounding.
 
     With w = u x only one number matters, k = lam |u|^(q-2) / h, and x lies in [0, 1]. The root of
@@ -33,9 +33,9 @@ def shrink(u: float, h: float, lam: float, q: float) -> float:
 
     Examples
     --------
-    >>> [round(shrink(3.0, 1.0, 1.0, q), 3) for q in (0.5, 1.0, 2.0)]
+    >>> [round(shrink_weights(3.0, 1.0, 1.0, q), 3) for q in (0.5, 1.0, 2.0)]
     [2.695, 2.0, 1.0]
-    >>> shrink(1.4, 1.0, 1.0, 0.5)
+    >>> shrink_weights(1.4, 1.0, 1.0, 0.5)
     0.0
     """
     if u == 0.0 or lam == 0.0:
@@ -48,13 +48,13 @@ def shrink(u: float, h: float, lam: float, q: float) -> float:
     log_k = math.log(lam) - math.log(h) + (q - 2.0) * math.log(abs(u))
     k = math.exp(max(-_LARGEST_LOG, min(log_k, _LARGEST_LOG)))
     if q < 1.0:
-        return 0.0 if k >= jump(q) else u * _root_in_x(k, q, 1.0)
+        return 0.0 if k >= jump_threshold(q) else u * _root_in_x(k, q, 1.0)
     if q < 2.0:
         return u * _root_in_power(k, q)
     return u * _root_in_x(k, q, min(1.0, (k * q) ** (-1.0 / (q - 1.0))))
 
 
-def jump(q: float) -> float:
+def jump_threshold(q: float) -> float:
     """For q <= 1, the k = lam |u|^(q-2) / h at and above which the minimiser is zero.
 
     There zero and x = 2 (1 - q) / (2 - q) are equally good.
@@ -62,11 +62,11 @@ def jump(q: float) -> float:
     return float((2.0 * (1.0 - q) / (2.0 - q)) ** (1.0 - q) / (2.0 - q))
 
 
-def threshold(h: Array, lam: Array, q: float) -> Array:
+def zero_threshold(h: Array, lam: Array, q: float) -> Array:
     """The largest |u| that is sent to zero, for each weight; zero where q > 1."""
     if q > 1.0:
         return 0.0 * h
-    return (lam / (h * jump(q))) ** (1.0 / (2.0 - q))
+    return (lam / (h * jump_threshold(q))) ** (1.0 / (2.0 - q))
 
 
 def _root_in_x(k: float, q: float, start: float) -> float:

@@ -15,7 +15,7 @@ import numpy as np
 
 from posterity import linalg
 from posterity.arrays import Array
-from posterity.inference.penalized.problem import Point, Rows
+from posterity.inference.penalized.problem import PenalizedPoint, PenalizedRows
 
 _SMALL = 400  # rows up to which everything is searched; more are first searched in a sample
 _VALUES = 200_000  # of powers at once
@@ -27,7 +27,7 @@ _BETTER = 1e-12
 
 
 @dataclass(frozen=True)
-class Arrangement:
+class LinePieces:
     """sum_n v_n |y_n - a_n.x|^powers_n. Penalties are rows too: they come last, with y = 0."""
 
     A: Array  # (N, k)
@@ -36,24 +36,24 @@ class Arrangement:
     powers: Array  # (N,)
     n_data: int  # rows that are not penalties
 
-    def rounding(self, x: Array) -> Array:
+    def rounding_error(self, x: Array) -> Array:
         """Residuals up to this size are rounding: |r|^p makes much of them where p is small."""
         return _ROUNDING * (np.abs(self.y) + np.abs(self.A) @ np.abs(x))
 
     def objective(self, x: Array) -> float:
-        distance = _distances(self.y - self.A @ x, self.rounding(x))
+        distance = _distances(self.y - self.A @ x, self.rounding_error(x))
         return float(self.v @ distance**self.powers)
 
-    def sample(self, size: int, rng: np.random.Generator) -> Arrangement:
+    def sample_rows(self, size: int, rng: np.random.Generator) -> LinePieces:
         """The same problem with fewer data rows, which count for all of them."""
         chosen = rng.choice(self.n_data, size, replace=False)
         rows = np.concatenate([chosen, np.arange(self.n_data, len(self.y))])
         v = self.v[rows]
         v[:size] *= self.n_data / size
-        return Arrangement(self.A[rows], self.y[rows], v, self.powers[rows], size)
+        return LinePieces(self.A[rows], self.y[rows], v, self.powers[rows], size)
 
     @classmethod
-    def of(cls, rows: Rows) -> Arrangement:
+    def from_rows(cls, rows: PenalizedRows) -> LinePieces:
         """The problem of the rows, with x = (w, b), or w where there is no offset."""
         N, M = rows.Z.shape
         penalised = np.flatnonzero(rows.penalty)
@@ -79,36 +79,36 @@ class Vertex:
     n_iter: int
     converged: bool
 
-    def point(self, rows: Rows) -> Point:
+    def to_point(self, rows: PenalizedRows) -> PenalizedPoint:
         """Weights and offset taken apart."""
         M = rows.Z.shape[1]
         b = float(self.x[M]) if rows.offset else 0.0
-        return Point(self.x[:M], b, self.n_iter, self.converged)
+        return PenalizedPoint(self.x[:M], b, self.n_iter, self.converged)
 
 
-def unknowns(rows: Rows, point: Point) -> Array:
+def stack_unknowns(rows: PenalizedRows, point: PenalizedPoint) -> Array:
     """Weights and offset as one vector."""
     return np.append(point.w, [point.b] * rows.offset)
 
 
-def search(
-    problem: Arrangement, starts: Sequence[Array], *, max_iter: int, rng: np.random.Generator
+def search_vertices(
+    problem: LinePieces, starts: Sequence[Array], *, max_iter: int, rng: np.random.Generator
 ) -> Vertex:
     """The best vertex reached from the starts and from random ones."""
-    small = problem.sample(_SMALL, rng) if problem.n_data > _SMALL else problem
+    small = problem.sample_rows(_SMALL, rng) if problem.n_data > _SMALL else problem
     draws = [_fit_random_rows(small, rng) for _ in range(_DRAWS)]
     tried = [*starts, *sorted(draws, key=small.objective)[:_KEPT]]
-    found = [exchange(small, x, max_iter=max_iter) for x in tried]
+    found = [exchange_rows(small, x, max_iter=max_iter) for x in tried]
     n_iter = sum(vertex.n_iter for vertex in found)
     if small is not problem:
         second = sorted([*starts, *(vertex.x for vertex in found)], key=problem.objective)[:2]
-        found = [exchange(problem, x, max_iter=max_iter) for x in second]
+        found = [exchange_rows(problem, x, max_iter=max_iter) for x in second]
         n_iter += sum(vertex.n_iter for vertex in found)
     best = min(found, key=lambda vertex: vertex.objective)
     return Vertex(best.x, best.objective, n_iter, best.converged)
 
 
-def exchange(problem: Arrangement, start: Array, *, max_iter: int) -> Vertex:
+def exchange_rows(problem: LinePieces, start: Array, *, max_iter: int) -> Vertex:
     """Exchange rows of the vertex nearest to ``start`` while that lowers the objective."""
     basis = _select_nearest_rows(problem, start)
     x, D = _solve_rows(problem, basis)
@@ -123,7 +123,7 @@ def exchange(problem: Arrangement, start: Array, *, max_iter: int) -> Vertex:
     return Vertex(x, value, max_iter, False)
 
 
-def _solve_rows(problem: Arrangement, basis: list[int]) -> tuple[Array, Array]:
+def _solve_rows(problem: LinePieces, basis: list[int]) -> tuple[Array, Array]:
     """The point where the rows are met, and the direction that lets go of each, as columns."""
     right = np.column_stack([problem.y[basis], np.eye(len(basis))])
     solution = linalg.least_squares(problem.A[basis], right).solution
@@ -132,10 +132,10 @@ def _solve_rows(problem: Arrangement, basis: list[int]) -> tuple[Array, Array]:
     return solution[:, 0], solution[:, 1:]
 
 
-def _offer_rows(problem: Arrangement, basis: list[int], x: Array, D: Array) -> list[int]:
+def _offer_rows(problem: LinePieces, basis: list[int], x: Array, D: Array) -> list[int]:
     """The basis after each of its rows was offered in exchange once."""
     rows, D_now, r = list(basis), D.copy(), problem.y - problem.A @ x
-    rounding = problem.rounding(x)
+    rounding = problem.rounding_error(x)
     r[rows] = 0.0
     value = float(problem.v @ _distances(r, rounding) ** problem.powers)
     for i in range(len(rows)):
@@ -156,7 +156,7 @@ def _offer_rows(problem: Arrangement, basis: list[int], x: Array, D: Array) -> l
 
 
 def _find_best_on_line(
-    problem: Arrangement, r: Array, s: Array, rounding: Array
+    problem: LinePieces, r: Array, s: Array, rounding: Array
 ) -> tuple[int, float]:
     """Return the row, of those met somewhere on r - t s, where the objective is least."""
     candidates = np.flatnonzero(np.abs(s) > _INDEPENDENT * np.max(np.abs(s)))
@@ -177,7 +177,7 @@ def _distances(r: Array, rounding: Array) -> Array:
     return np.where(size > rounding, size, 0.0)
 
 
-def _select_nearest_rows(problem: Arrangement, x: Array) -> list[int]:
+def _select_nearest_rows(problem: LinePieces, x: Array) -> list[int]:
     """Linearly independent rows, as many as there are, those of small residual first."""
     order = np.argsort(np.abs(problem.y - problem.A @ x), kind="stable")
     left = problem.A[order]
@@ -195,7 +195,7 @@ def _select_nearest_rows(problem: Arrangement, x: Array) -> list[int]:
     return chosen
 
 
-def _fit_random_rows(problem: Arrangement, rng: np.random.Generator) -> Array:
+def _fit_random_rows(problem: LinePieces, rng: np.random.Generator) -> Array:
     """A point that meets as many random rows as there are unknowns."""
     size = min(problem.n_data, problem.A.shape[1])
     rows = rng.choice(problem.n_data, size, replace=False)

@@ -152,7 +152,7 @@ class ProcessPosterior:
         rounding, and raises ``linalg.NotPositiveDefiniteError`` where it is not at all.
         """
         K = allocate(observations)
-        with linalg.limited(observations.n_rows):
+        with linalg.limit_threads(observations.n_rows):
             # Jitter, where it is needed, needs what stood below the diagonal again: kept above.
             kernel_blocks.fill(K, kernel, X, noise_variance * observations.spread, above_too=True)
             L = linalg.cholesky(K, overwrite=True)
@@ -207,7 +207,9 @@ class ProcessPosterior:
     def mean(self, X: Any) -> DeviceArray:
         """Of the function at the rows of X, (n, K).  [P8 8.24]"""
         xp = namespace(self.a)
-        parts = [kernel_blocks.between(self.kernel, x, self.X) @ self.a for x in self._pieces(X)]
+        parts = [
+            kernel_blocks.fill_between(self.kernel, x, self.X) @ self.a for x in self._pieces(X)
+        ]
         return xp.concat(parts)
 
     def latent(self, X: Any) -> LatentMarginals:
@@ -215,7 +217,7 @@ class ProcessPosterior:
         xp = namespace(self.a)
         means, variances = [], []
         for x in self._pieces(X):
-            k = kernel_blocks.between(self.kernel, self.X, x)  # (N, n)
+            k = kernel_blocks.fill_between(self.kernel, self.X, x)  # (N, n)
             means.append(k.T @ self.a)
             variances.append(self.variance_given(x, linalg.solve_lower(self.L, k)))
         return share_variance(xp.concat(means), xp.concat(variances))
@@ -227,7 +229,7 @@ class ProcessPosterior:
 
     def joint(self, X: Any) -> LatentJoint:
         """Return the distribution of each function over all rows of X.  [P8 8.24]"""
-        k = kernel_blocks.between(self.kernel, self.X, X)
+        k = kernel_blocks.fill_between(self.kernel, self.X, X)
         V = linalg.solve_lower(self.L, k)
         return share_covariance(k.T @ self.a, self.kernel(X) - V.T @ V)
 
@@ -251,13 +253,13 @@ class ProcessPosterior:
         variance = noise * (1.0 - noise * precision) / rest + noise * w
         return share_variance(y.Y - noise[:, None] * self.a / rest[:, None], variance)
 
-    def extended(self, X: Any, observations: Observations) -> ProcessPosterior:
+    def condition_further(self, X: Any, observations: Observations) -> ProcessPosterior:
         """The posterior given these rows too, all rows and targets now being those passed.
 
         The first N of them are those known already; the rest cost N^2 operations each.
         """
         n = self.observations.n_rows
-        new = kernels.rows.between(X, n, kernels.rows.count(X))
+        new = kernels.rows.slice_rows(X, n, kernels.rows.count_rows(X))
         noise = self.noise_variance * observations.spread[n:]
         L = linalg.append_rows(
             self.L, self.kernel(new, self.X), kernel_blocks.with_diagonal(self.kernel(new), noise)
@@ -274,7 +276,7 @@ class ProcessPosterior:
 
     def _pieces(self, X: Any) -> list[Any]:
         """The queries in parts whose covariances with the rows fit in a small memory."""
-        n, rows = kernels.rows.count(X), self.observations.n_rows
+        n, rows = kernels.rows.count_rows(X), self.observations.n_rows
         values = _QUERY_VALUES if array_api_compat.is_numpy_array(self.L) else _DEVICE_VALUES
         size = max(1, values // max(1, rows)) if self.kernel.takes_vectors else n
-        return [kernels.rows.between(X, i, i + size) for i in range(0, n, max(1, size))]
+        return [kernels.rows.slice_rows(X, i, i + size) for i in range(0, n, max(1, size))]

@@ -78,12 +78,12 @@ def pullback_with_inputs(G: Array, kernel: kernels.Kernel, X: Array) -> tuple[Ar
     return np.sum([theta for _, theta, _ in answers], axis=0), inputs
 
 
-def between(kernel: kernels.Kernel, X: Any, Z: Any) -> DeviceArray:
+def fill_between(kernel: kernels.Kernel, X: Any, Z: Any) -> DeviceArray:
     """k(X, Z), (N, M), block by block where the rows are vectors on a processor."""
     if not (kernel.takes_vectors and array_api_compat.is_numpy_array(X)):
         return kernel(X, Z)
     K = np.empty((X.shape[0], Z.shape[0]))
-    with linalg.threads.limited(0):
+    with linalg.threads.limit_threads(0):
         for i in _cut(K.shape[0], _CPU_ROWS):
             for j in _cut(K.shape[1], _CPU_ROWS):
                 K[i, j] = kernel(X[i], Z[j])
@@ -108,14 +108,14 @@ def _share_blocks(
 ) -> Iterator[tuple[Callable[..., Iterable[Any]], list[slice], list[slice]]]:
     """How to map a function over the blocks of the lower triangle, their rows and columns."""
     n, on_cpu = K.shape[0], array_api_compat.is_numpy_array(K) and kernel.takes_vectors
-    workers = linalg.threads.available() if on_cpu and n >= _SHARED_FROM else 1
+    workers = linalg.threads.available_threads() if on_cpu and n >= _SHARED_FROM else 1
     if on_cpu:
         cut = _cut(n, _CPU_ROWS_SHARED if workers > 1 else _CPU_ROWS)
     else:
         cut = _cut(n, _DEVICE_ROWS if kernel.takes_vectors else n)
     rows = [cut[a] for a in range(len(cut)) for _ in range(a + 1)]
     columns = [cut[b] for a in range(len(cut)) for b in range(a + 1)]
-    with linalg.threads.limited(0):
+    with linalg.threads.limit_threads(0):
         if workers == 1:
             yield map, rows, columns
         else:
@@ -124,7 +124,7 @@ def _share_blocks(
 
 
 def _rows(X: Any, i: slice) -> Any:
-    return kernels.rows.between(X, i.start, i.stop)
+    return kernels.rows.slice_rows(X, i.start, i.stop)
 
 
 def _cut(n: int, size: int) -> list[slice]:

@@ -21,7 +21,7 @@ class Observations:
 
     Examples
     --------
-    >>> y = Observations.of(np.array([[1.0], [2.0]]), weights=np.array([1.0, 2.0]))
+    >>> y = Observations.from_targets(np.array([[1.0], [2.0]]), weights=np.array([1.0, 2.0]))
     >>> y.spread
     array([1. , 0.5])
     """
@@ -33,7 +33,7 @@ class Observations:
     weights: Array | None = None  # (N,), None: one each
 
     @classmethod
-    def of(
+    def from_targets(
         cls, Y: DeviceArray, *, weights: Array | None = None, known_noise: Array | None = None
     ) -> Observations:
         """With row weights that count repetitions, and noise variances known row by row."""
@@ -60,7 +60,7 @@ class Observations:
         constant = self.log_constant * self.n_outputs
         return (constant + slope * math.log(noise_variance) if self.repeats else constant), slope
 
-    def output(self, k: int) -> Observations:
+    def select_output(self, k: int) -> Observations:
         """Those of one output."""
         return replace(self, Y=self.Y[:, k : k + 1])
 
@@ -68,7 +68,7 @@ class Observations:
         """Rows as precise as their weights say, whose repetitions add nothing to the evidence."""
         return replace(self, repeats=0.0, log_constant=0.0)
 
-    def rows(self, chosen: NDArray[np.intp]) -> Observations:
+    def select_rows(self, chosen: NDArray[np.intp]) -> Observations:
         """The rows of these numbers alone; repeats of rows are then not counted."""
         xp, i = namespace(self.Y), arrays.like_index(self.Y, chosen)
         return Observations(xp.take(self.Y, i, axis=0), xp.take(self.spread, i, axis=0))

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from posterity.arrays import Array
-from posterity.inference.search import Searchable
+from posterity.inference.search import EvidenceProblem
 
 _ROWS = 200
 _FLAT = 3.0  # log of the factor by which a column that does not matter is longer than at the start
@@ -20,7 +20,7 @@ _LENGTHS = np.array([-1.5, -3.0])  # likewise, of a column that is tried: a fift
 _PASSES = 2  # a column may matter only beside another
 
 
-def screen_start(problem: Searchable[Any], rng: np.random.Generator) -> Array | None:
+def screen_start(problem: EvidenceProblem[Any], rng: np.random.Generator) -> Array | None:
     """Log parameters with columns that matter short and others long; None with one length for all.
 
     Examples
@@ -29,8 +29,8 @@ def screen_start(problem: Searchable[Any], rng: np.random.Generator) -> Array | 
     >>> from posterity.inference.process.observations import Observations
     >>> from posterity.inference.process.search import ProcessProblem
     >>> X = np.random.default_rng(0).normal(size=(80, 3))
-    >>> kernel, bounds = kernels.Scaled(kernels.RBF(ard=True)).tuned(X)
-    >>> y = Observations.of(np.sin(9.0 * X[:, :1]))
+    >>> kernel, bounds = kernels.Scaled(kernels.RBF(ard=True)).search_start(X)
+    >>> y = Observations.from_targets(np.sin(9.0 * X[:, :1]))
     >>> problem = ProcessProblem(X, y, kernel, bounds, 0.1, None)
     >>> start = screen_start(problem, np.random.default_rng(0))
     >>> (start - kernel.theta)[1:]
@@ -39,7 +39,7 @@ def screen_start(problem: Searchable[Any], rng: np.random.Generator) -> Array | 
     places = [i for i, name in enumerate(problem.names) if name.endswith("]") and "length_" in name]
     if len(places) < 2:
         return None
-    few = problem.among(np.sort(problem.order(rng)[:_ROWS]))
+    few = problem.select_rows(np.sort(problem.draw_order(rng)[:_ROWS]))
     low, high = few.limits.T
     theta = few.start.copy()
     theta[places] += _FLAT

@@ -15,10 +15,10 @@ from posterity.arrays import Array
 from posterity.inference.process import exact, screening
 from posterity.inference.process.observations import Observations
 from posterity.inference.search import (
+    EvidenceProblem,
     Objective,
-    Searchable,
     draw_random_starts,
-    negated,
+    negate_evidence,
 )
 
 _MORE_NOISE = float(np.log(10.0))  # at a time, where a search cannot start without more
@@ -63,13 +63,13 @@ class ProcessProblem:
         """What the parameters are called."""
         return self.kernel.names + ["noise_variance"] * (self.noise_bounds is not None)
 
-    def at(self, theta: Array) -> tuple[kernels.Kernel, float]:
+    def unpack_parameters(self, theta: Array) -> tuple[kernels.Kernel, float]:
         """Kernel and noise variance at log parameters."""
         if self.noise_bounds is None:
-            return self.kernel.at(theta), self.noise_variance
-        return self.kernel.at(theta[:-1]), float(np.exp(theta[-1]))
+            return self.kernel.with_theta(theta), self.noise_variance
+        return self.kernel.with_theta(theta[:-1]), float(np.exp(theta[-1]))
 
-    def total(self, kernel: kernels.Kernel) -> kernels.Kernel:
+    def add_mean_prior(self, kernel: kernels.Kernel) -> kernels.Kernel:
         """The kernel with what is added to it."""
         return kernel if self.extra is None else kernel + self.extra
 
@@ -93,12 +93,12 @@ class ProcessProblem:
         evidence = exact.Evidence(self.X, self.observations, self.jitter)
 
         def value_and_gradient(theta: Array) -> tuple[float, Array]:
-            kernel, noise = self.at(theta)
-            value, gradient = evidence(self.total(kernel), noise)
+            kernel, noise = self.unpack_parameters(theta)
+            value, gradient = evidence(self.add_mean_prior(kernel), noise)
             log_prior, slope = self.log_prior(theta)
             return value + log_prior, gradient[: len(theta)] + slope
 
-        return negated(value_and_gradient)
+        return negate_evidence(value_and_gradient)
 
     @property
     def n_rows(self) -> int:
@@ -107,8 +107,8 @@ class ProcessProblem:
 
     def resolution(self, theta: Array) -> float:
         """Of N pivots that may be as small as the noise, each with the rounding of a variance."""
-        kernel, noise = self.at(theta)
-        total = self.total(kernel)
+        kernel, noise = self.unpack_parameters(theta)
+        total = self.add_mean_prior(kernel)
         variance = exact.jitter_variance(total, self.X, 1.0)
         least = noise + self.jitter * variance
         return self.n_rows * optimize.optimum.EPS * variance / least if least else 0.0
@@ -119,28 +119,30 @@ class ProcessProblem:
 
     def describe(self, best: optimize.Optimum, probes: Array) -> LearnedProcess:
         """The kernel and the noise variance at an optimum, or as given where nothing is learned."""
-        kernel, noise = self.at(best.x) if len(best.x) else (self.kernel, self.noise_variance)
+        kernel, noise = (
+            self.unpack_parameters(best.x) if len(best.x) else (self.kernel, self.noise_variance)
+        )
         return LearnedProcess(kernel, noise, best, probes)
 
-    def among(self, rows: NDArray[np.intp]) -> ProcessProblem:
+    def select_rows(self, rows: NDArray[np.intp]) -> ProcessProblem:
         """The same problem on these rows."""
-        X = kernels.rows.chosen(self.X, rows)
-        return replace(self, X=X, observations=self.observations.rows(rows))
+        X = kernels.rows.select_rows(self.X, rows)
+        return replace(self, X=X, observations=self.observations.select_rows(rows))
 
-    def order(self, rng: np.random.Generator) -> NDArray[np.intp]:
+    def draw_order(self, rng: np.random.Generator) -> NDArray[np.intp]:
         """All rows, at random."""
         return rng.permutation(self.n_rows)
 
-    def eased(self, theta: Array) -> Array | None:
+    def ease_start(self, theta: Array) -> Array | None:
         """With more noise, with which the covariance may have a factor; None at the bound."""
         most = self.limits[-1, 1]
         if self.noise_bounds is None or theta[-1] >= most:
             return None
         return np.append(theta[:-1], min(theta[-1] + _MORE_NOISE, most))
 
-    def no_start(self, theta: Array) -> str:
+    def explain_no_start(self, theta: Array) -> str:
         """That the covariance is singular, and what to do."""
-        kernel, noise = self.at(theta)
+        kernel, noise = self.unpack_parameters(theta)
         return (
             f"the covariance of the {self.n_rows} rows under {kernel}, with noise of variance "
             f"{noise:.3g}, is not positive definite. Rows that are nearly equal are the usual "
@@ -160,7 +162,7 @@ class LearnedProcess:
 
 
 def draw_further_starts(
-    problem: Searchable[Any], count: int, rng: np.random.Generator
+    problem: EvidenceProblem[Any], count: int, rng: np.random.Generator
 ) -> list[Array]:
     """One at which few columns matter, where each has a length scale; others at random."""
     screened = screening.screen_start(problem, rng) if count else None

@@ -63,7 +63,7 @@ class BlockSteps:
     converged: bool
 
 
-def maximise(
+def maximise_block_evidence(
     moments: BlockMoments,
     h: Array,
     prior: priors.Sparse,
@@ -77,21 +77,21 @@ def maximise(
     Nor more than ``relative`` of what all have gained: far from the mode that they lead to, the
     curvature is not worth many small steps.
     """
-    table = _Table(moments, h)
+    table = _SweptMatrix(moments, h)
     taken, gained, converged = 0, 0.0, False
     most = _MAX_STEPS if max_steps is None else max_steps
     while taken < most:
-        best, gains = table.offers(prior)
-        k = _best(gains, np.isfinite(table.h))
+        best, gains = table.best_moves(prior)
+        k = _best_column(gains, np.isfinite(table.h))
         if k < 0 or gains[k] <= max(tol, relative * gained):
             converged = True
             break
-        table.move(k, float(best[k]))
+        table.move_column(k, float(best[k]))
         taken, gained = taken + 1, gained + float(gains[k])
-    return BlockSteps(table.h, table.weights(), taken, gained, converged)
+    return BlockSteps(table.h, table.posterior_means(), taken, gained, converged)
 
 
-def _best(gains: Array, inside: NDArray[np.bool_]) -> int:
+def _best_column(gains: Array, inside: NDArray[np.bool_]) -> int:
     """Which gains most; rather one that is in, than its equal that would join it."""
     return int(np.argmax(gains * np.where(inside, 1.0 + _EQUAL, 1.0))) if len(gains) else -1
 
@@ -114,20 +114,22 @@ def best_precisions(s: Array, u: Array, prior: priors.Sparse) -> tuple[Array, Ar
     i = np.argmax(coarse, axis=0)
     h, within = _GRID[i] * unit, (i > 0) & (i < len(_GRID) - 1)
     low, high = (np.log(_GRID[i[within] + step] * unit[within]) for step in (-1, 1))
-    h[within] = np.exp(_levelled(low, high, s[within], u[within], prior))
+    h[within] = np.exp(_level_log_precisions(low, high, s[within], u[within], prior))
     gain = gains_at(h, s, u, prior)
     out = ~(gain > 0.0)
     return np.where(out, np.inf, h), np.where(out, 0.0, gain)
 
 
-def _levelled(low: Array, high: Array, s: Array, u: Array, prior: priors.Sparse) -> Array:
+def _level_log_precisions(
+    low: Array, high: Array, s: Array, u: Array, prior: priors.Sparse
+) -> Array:
     """Log precisions between these at which the gain is level, by Newton's method.
 
     A step that would leave what is known to hold the maximum is a bisection instead.
     """
     t = 0.5 * (low + high)
     for _ in range(_NEWTON_STEPS):
-        slope, curvature = _slopes(np.exp(t), s, u, prior.degrees_of_freedom)
+        slope, curvature = _gain_derivatives(np.exp(t), s, u, prior.degrees_of_freedom)
         low, high = np.where(slope > 0.0, t, low), np.where(slope > 0.0, high, t)
         step = np.divide(slope, curvature, out=np.full_like(t, np.inf), where=curvature < 0.0)
         inside = (t - step > low) & (t - step < high)
@@ -138,7 +140,7 @@ def _levelled(low: Array, high: Array, s: Array, u: Array, prior: priors.Sparse)
     return t
 
 
-def _slopes(h: Array, s: Array, u: Array, nu: float) -> tuple[Array, Array]:
+def _gain_derivatives(h: Array, s: Array, u: Array, nu: float) -> tuple[Array, Array]:
     """First and second derivative of the gain in the log precision, (b,)."""
     x = h[:, None]
     share = x / (x + s)
@@ -148,7 +150,7 @@ def _slopes(h: Array, s: Array, u: Array, nu: float) -> tuple[Array, Array]:
     return slope, curvature
 
 
-def axes(S: Array, q: Array) -> tuple[Array, Array]:
+def rotate_to_axes(S: Array, q: Array) -> tuple[Array, Array]:
     """Eigenvalues s (b, J) of S (b, J, J), and q (b, J, 2) turned into the axes of S."""
     F = eigen.semidefinite_factors(S)
     s = np.sum(F * F, axis=1)
@@ -156,12 +158,12 @@ def axes(S: Array, q: Array) -> tuple[Array, Array]:
     return s, np.matmul(F.transpose(0, 2, 1), q) / length[:, :, None]
 
 
-def curved(q: Array) -> Array:
+def add_curvature_move(q: Array) -> Array:
     """u (b, J) of qualities (b, J, 2), with what the move of the curvature adds."""
     return q[:, :, 0] ** 2 + 2.0 * q[:, :, 0] * q[:, :, 1]
 
 
-class _Table:
+class _SweptMatrix:
     """The swept matrix, and what is known of each column."""
 
     def __init__(self, moments: BlockMoments, h: Array) -> None:
@@ -171,21 +173,21 @@ class _Table:
         self.U = np.array(moments.B.reshape(n, 2))
         self.h = np.full(w, np.inf)
         self._least = _DEPENDENT * np.einsum("iijj->i", moments.A.transpose(0, 2, 1, 3))
-        self._enter(np.flatnonzero(np.isfinite(h)), h)
+        self._sweep_in(np.flatnonzero(np.isfinite(h)), h)
 
-    def offers(self, prior: priors.Sparse) -> tuple[Array, Array]:
+    def best_moves(self, prior: priors.Sparse) -> tuple[Array, Array]:
         """The best precision of each column, and what a move there gains."""
         w, J = len(self.h), self.J
         blocks = self.M.reshape(w, J, w, J)
         V = blocks[np.arange(w), :, np.arange(w), :]  # (w, J, J)
         inside = np.isfinite(self.h)
         V[inside] *= -1.0
-        s, q = axes(V, self.U.reshape(w, J, 2))
+        s, q = rotate_to_axes(V, self.U.reshape(w, J, 2))
         # The axes of a covariance are those of the sparsity it stands for.
         variance = np.maximum(s[inside], _TINY)
         s[inside] = np.maximum(1.0 / variance - self.h[inside, None], 0.0)
         q[inside] /= variance[:, :, None]
-        u = curved(q)
+        u = add_curvature_move(q)
         best, gains = best_precisions(s, u, prior)
         lost = (np.sum(s, axis=1) <= self._least) & np.isinf(self.h)
         best[lost], gains[lost] = np.inf, 0.0
@@ -195,33 +197,33 @@ class _Table:
         best[cheap], gains[cheap] = np.inf, prior.price(m - 1)
         return best, gains - gains_at(self.h, s, u, prior)
 
-    def move(self, k: int, h: float) -> None:
+    def move_column(self, k: int, h: float) -> None:
         """Column k to the precision h, from wherever it is."""
         J, rows = self.J, slice(k * self.J, (k + 1) * self.J)
         V, u, X = self.M[rows, rows].copy(), self.U[rows].copy(), self.M[:, rows].copy()
         one = np.eye(J)
         was_in, goes_in = np.isfinite(self.h[k]), np.isfinite(h)
-        P = _inverse(-V) if was_in else one  # takes the column out
+        P = _invert(-V) if was_in else one  # takes the column out
         S = P - self.h[k] * one if was_in else V
-        D = _inverse(S + h * one) if goes_in else one
+        D = _invert(S + h * one) if goes_in else one
         change = (P if was_in else 0.0) - (P @ D @ P if goes_in else 0.0)
         F = D @ P if goes_in else P
-        self._add(X @ change, X)
+        self._add_outer_product(X @ change, X)
         self.U += X @ (change @ u)
         self.M[rows], self.M[:, rows], self.U[rows] = F @ X.T, X @ F.T, F @ u
         self.M[rows, rows] = -D if goes_in else S
         self.h[k] = h
 
-    def weights(self) -> Array:
+    def posterior_means(self) -> Array:
         """Posterior means, (w, J); zero where a column is out."""
         W = self.U[:, 0].reshape(len(self.h), self.J)
         return np.where(np.isfinite(self.h)[:, None], W, 0.0)
 
-    def _add(self, X: Array, Y: Array) -> None:
+    def _add_outer_product(self, X: Array, Y: Array) -> None:
         """X Y^T, which is symmetric, to the matrix in place."""
         blas.dgemm(1.0, X, Y, beta=1.0, c=self.M.T, trans_b=True, overwrite_c=True)
 
-    def _enter(self, columns: NDArray[np.intp], h: Array) -> None:
+    def _sweep_in(self, columns: NDArray[np.intp], h: Array) -> None:
         """Sweep these columns in, all at once."""
         if not len(columns):
             return
@@ -245,6 +247,6 @@ class _Table:
         self.h[columns] = h[columns]
 
 
-def _inverse(A: Array) -> Array:
+def _invert(A: Array) -> Array:
     """Of a small positive definite matrix."""
     return linalg.inverse_from_cholesky(linalg.cholesky(A, max_jitter=0.0))

@@ -15,7 +15,7 @@ from posterity import designs, kernels, likelihoods
 from posterity.arrays import Array
 from posterity.inference.sparse_bayes import kernel_climb, vector_prices
 from posterity.inference.sparse_bayes.fixed_point import alternate_laplace, alternate_normal
-from posterity.inference.sparse_bayes.kernel_climb import Climb, Evidence
+from posterity.inference.sparse_bayes.kernel_climb import Evidence, KernelObjective
 from posterity.inference.sparse_bayes.laplace import select_laplace
 from posterity.inference.sparse_bayes.normal import NormalTargets, select_normal
 from posterity.inference.sparse_bayes.pairs import select_pairs
@@ -41,7 +41,7 @@ class Outputs(Protocol):
     def total_weight(self) -> float:
         """How many rows there are when each is repeated by its weight."""
 
-    def at(self, places: Places) -> Self:
+    def select_rows(self, places: Places) -> Self:
         """Those of these rows."""
 
     def reweight(self, factor: float) -> Self:
@@ -55,7 +55,7 @@ class Outputs(Protocol):
     def refuse_alternation(self, problem: SparseProblem) -> None:
         """Refuse the textbook's alternation where there is none."""
 
-    def alternate(self, candidates: designs.Candidates, problem: SparseProblem) -> Fitted:
+    def alternate(self, candidates: designs.CandidateColumns, problem: SparseProblem) -> Fitted:
         """The columns that the textbook's alternation ends with."""
 
     def price(self, fitted: Fitted) -> float:
@@ -78,7 +78,7 @@ class NormalOutputs:
         """How many rows there are when each is repeated by its weight."""
         return float(len(self.Y)) if self.weights is None else float(np.sum(self.weights))
 
-    def at(self, places: Places) -> NormalOutputs:
+    def select_rows(self, places: Places) -> NormalOutputs:
         """Those of these rows."""
         weights = None if self.weights is None else self.weights[places]
         return replace(self, Y=self.Y[places], weights=weights)
@@ -90,7 +90,7 @@ class NormalOutputs:
 
     def select(
         self,
-        columns: designs.Candidates,
+        columns: designs.CandidateColumns,
         problem: SparseProblem,
         start: Chosen | None = None,
         *,
@@ -111,7 +111,7 @@ class NormalOutputs:
     def refuse_alternation(self, problem: SparseProblem) -> None:
         """Nothing to refuse."""
 
-    def alternate(self, candidates: designs.Candidates, problem: SparseProblem) -> Fitted:
+    def alternate(self, candidates: designs.CandidateColumns, problem: SparseProblem) -> Fitted:
         """The columns that the textbook's alternation ends with."""
         if not candidates.is_held:
             raise ValueError(
@@ -130,7 +130,7 @@ class NormalOutputs:
         """As precisions and columns move."""
         del fitted
         noise = self.noise_variance
-        targets = NormalTargets.of(
+        targets = NormalTargets.from_outputs(
             self.Y, self.weights, centred=problem.offset, noise_variance=noise
         )
         return kernel_climb.normal_evidence(targets, learned=noise is None)
@@ -148,8 +148,8 @@ class LatentOutputs:
         cls, y: Any, weights: Any, likelihood: likelihoods.Likelihood, *, offset: bool
     ) -> LatentOutputs:
         """Rows of one latent value; parameters of the likelihood that are None are learned."""
-        started, bounds = likelihood.tuned(*count_targets(y, weights))
-        return cls(RowTargets.of(y, weights, started, offset=offset), bounds)
+        started, bounds = likelihood.search_start(*count_targets(y, weights))
+        return cls(RowTargets.from_observations(y, weights, started, offset=offset), bounds)
 
     @property
     def weights(self) -> Any:
@@ -161,23 +161,23 @@ class LatentOutputs:
         """How many rows there are when each is repeated by its weight."""
         return self.targets.total_weight
 
-    def at(self, places: Places) -> LatentOutputs:
+    def select_rows(self, places: Places) -> LatentOutputs:
         """Those of these rows."""
-        return replace(self, targets=self.targets.at(places))
+        return replace(self, targets=self.targets.select_rows(places))
 
     def reweight(self, factor: float) -> LatentOutputs:
         """The same with all rows counted so many times as much, about the same shift."""
         t, y, weights = self.targets, self.targets.y, self.targets.weights
         if isinstance(y, TalliedTargets):
             tallied = replace(y, counts=factor * y.counts)
-            along = designs.Along(_ScaledWeights(factor, weights))
+            along = designs.RowValues(_ScaledWeights(factor, weights))
             return replace(self, targets=replace(t, y=tallied, weights=along))
         once = np.ones(len(y)) if weights is None else weights
         return replace(self, targets=replace(t, weights=factor * once))
 
     def select(
         self,
-        columns: designs.Candidates | designs.Design,
+        columns: designs.CandidateColumns | designs.Design,
         problem: SparseProblem,
         start: Chosen | None = None,
         *,
@@ -190,7 +190,7 @@ class LatentOutputs:
             return select_laplace(columns, t, asked, start=start, likelihood_bounds=bounds)
         if not self._has_own_columns(problem):
             return select_softmax(columns, t, asked, start=start)
-        if not isinstance(columns, designs.Candidates):
+        if not isinstance(columns, designs.CandidateColumns):
             raise ValueError(
                 "columns='per_class' needs all rows in memory: pass arrays, a sample of the rows "
                 "for example, or let the classes share their columns."
@@ -211,7 +211,7 @@ class LatentOutputs:
                 "'sequential' where each is to have its own."
             )
 
-    def alternate(self, candidates: designs.Candidates, problem: SparseProblem) -> Fitted:
+    def alternate(self, candidates: designs.CandidateColumns, problem: SparseProblem) -> Fitted:
         """The columns that the textbook's alternation ends with."""
         return alternate_laplace(candidates, self.targets, replace(problem, tol=_ALTERNATION_TOL))
 
@@ -239,9 +239,9 @@ class _ScaledWeights:
     """The weights of the rows of a block, so many times as large."""
 
     factor: float
-    weights: designs.Along | None  # None: one each
+    weights: designs.RowValues | None  # None: one each
 
-    def __call__(self, block: designs.Block) -> Array:
+    def __call__(self, block: designs.RowBlock) -> Array:
         one = np.ones(len(block)) if self.weights is None else self.weights.of(block)
         return self.factor * one
 
@@ -294,10 +294,10 @@ class KernelEngine:
     pool: Any = None  # the candidates; None: the rows
     centres: Places | None = None  # which of the candidates are left; None: all
 
-    def among(self, places: Places) -> KernelEngine:
+    def select_rows(self, places: Places) -> KernelEngine:
         """The same on these rows."""
-        chosen = kernels.rows.chosen(self.rows, places)
-        return replace(self, rows=chosen, outputs=self.outputs.at(places))
+        chosen = kernels.rows.select_rows(self.rows, places)
+        return replace(self, rows=chosen, outputs=self.outputs.select_rows(places))
 
     def reweight(self, factor: float) -> KernelEngine:
         """The same with all rows counted so many times as much."""
@@ -315,27 +315,27 @@ class KernelEngine:
         """The vectors that the textbook's alternation ends with."""
         return self.outputs.alternate(self._candidates(kernel), self.problem)
 
-    def climb(self, kernel: kernels.Kernel, moving: Any, fitted: Fitted) -> Climb | None:
+    def climb(self, kernel: kernels.Kernel, moving: Any, fitted: Fitted) -> KernelObjective | None:
         """The evidence in precisions and parameters, vectors fixed; None: no gradient is known."""
         evidence = self.outputs.evidence(self.problem, fitted)
         if evidence is None:
             return None
         about = self.rows if self.pool is None else self.pool
-        return Climb(
+        return KernelObjective(
             evidence,
             kernel,
             moving,
             self.rows,
-            kernels.rows.chosen(about, fitted[0].places),
+            kernels.rows.select_rows(about, fitted[0].places),
             self.outputs.weights,
             self.problem.offset,
             self.problem.prior,
         )
 
-    def _candidates(self, kernel: kernels.Kernel) -> designs.Candidates:
+    def _candidates(self, kernel: kernels.Kernel) -> designs.CandidateColumns:
         pool = self.rows if self.pool is None else self.pool
-        about = pool if self.centres is None else kernels.rows.chosen(pool, self.centres)
-        columns = designs.KernelColumns(kernel, self.rows, about)
+        about = pool if self.centres is None else kernels.rows.select_rows(pool, self.centres)
+        columns = designs.KernelColumnSource(kernel, self.rows, about)
         return self.problem.standardize(columns, self.outputs.weights, self.rng)
 
 
@@ -349,7 +349,7 @@ class ColumnEngine:
     >>> from posterity.inference.sparse_bayes import kernel_search
     >>> X, kernel = np.linspace(-3.0, 3.0, 40)[:, None], kernels.RBF(1.0)
     >>> y = (np.abs(X[:, 0]) < 1.0).astype(float)
-    >>> targets = RowTargets.of(y, None, likelihoods.Bernoulli(), offset=True)
+    >>> targets = RowTargets.from_observations(y, None, likelihoods.Bernoulli(), offset=True)
     >>> columns = designs.Dense(kernel(X, X[::10]))
     >>> engine = ColumnEngine(columns, LatentOutputs(targets), SparseProblem(priors.Sparse()))
     >>> 2 in kernel_search.fit_given_kernel(engine, kernel).chosen.places
@@ -387,5 +387,5 @@ class ColumnEngine:
             raise ValueError("algorithm='alternating' needs all rows in memory; use 'sequential'.")
         return self.outputs.alternate(self._candidates(self.columns), self.problem)
 
-    def _candidates(self, Z: Array) -> designs.Candidates:
-        return self.problem.standardize(designs.MatrixColumns(Z), self.outputs.weights)
+    def _candidates(self, Z: Array) -> designs.CandidateColumns:
+        return self.problem.standardize(designs.MatrixColumnSource(Z), self.outputs.weights)

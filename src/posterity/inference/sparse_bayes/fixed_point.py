@@ -10,13 +10,13 @@ from __future__ import annotations
 import numpy as np
 
 from posterity.arrays import Array
-from posterity.designs.candidates import Block, Candidates
+from posterity.designs.candidates import CandidateBlock, CandidateColumns
 from posterity.inference.sparse_bayes.fixed_point_models import (
-    LaplaceModel,
+    LaplaceObjective,
     LaplaceState,
-    Model,
-    NormalModel,
-    State,
+    NormalObjective,
+    PrecisionObjective,
+    PrecisionState,
 )
 from posterity.inference.sparse_bayes.problem import Chosen, Ending, SparseProblem
 from posterity.inference.weights.laplace import LaplaceFit
@@ -33,7 +33,7 @@ _PRECISIONS = np.exp(np.arange(-16.0, 12.0, 0.25))  # in units of a sparsity
 
 
 def alternate_normal(
-    candidates: Candidates,
+    candidates: CandidateColumns,
     Y: Array,
     weights: Array | None,
     problem: SparseProblem,
@@ -45,36 +45,36 @@ def alternate_normal(
     [P8 8.36-8.39]. All columns are in memory, and in the model, at first.
     """
     block = _all_columns(candidates)
-    model = NormalModel.of(
-        block.host(),
+    model = NormalObjective.from_columns(
+        block.copy_to_host(),
         Y,
         weights,
         centred=problem.offset,
         noise_variance=noise_variance,
         prior=problem.prior,
     )
-    return _to_chosen(block, *climb(model, problem.tol, problem.max_iter))
+    return _to_chosen(block, *climb_precisions(model, problem.tol, problem.max_iter))
 
 
 def alternate_laplace(
-    candidates: Candidates, targets: RowTargets, problem: SparseProblem
+    candidates: CandidateColumns, targets: RowTargets, problem: SparseProblem
 ) -> tuple[Chosen, LaplaceFit]:
     """Choose columns for any likelihood; the J weights of a column share one [P9 9.40-9.43]."""
     block = _all_columns(candidates)
-    model = LaplaceModel(block.host(), targets, problem.offset, problem.prior)
-    state, end = climb(model, problem.tol, problem.max_iter)
+    model = LaplaceObjective(block.copy_to_host(), targets, problem.offset, problem.prior)
+    state, end = climb_precisions(model, problem.tol, problem.max_iter)
     assert isinstance(state, LaplaceState)
     return _to_chosen(block, state, end), state.fit
 
 
-def _all_columns(candidates: Candidates) -> Block:
+def _all_columns(candidates: CandidateColumns) -> CandidateBlock:
     """All columns at once."""
     if candidates.is_held:
         return next(candidates.blocks())
-    return candidates.chosen(np.arange(candidates.n_columns))
+    return candidates.take_rows(np.arange(candidates.n_columns))
 
 
-def _to_chosen(block: Block, state: State, end: Ending) -> Chosen:
+def _to_chosen(block: CandidateBlock, state: PrecisionState, end: Ending) -> Chosen:
     used = np.flatnonzero(np.isfinite(state.h))
     return Chosen(
         places=block.places[used],
@@ -88,9 +88,11 @@ def _to_chosen(block: Block, state: State, end: Ending) -> Chosen:
     )
 
 
-def climb(model: Model, tol: float, max_iter: int) -> tuple[State, Ending]:
+def climb_precisions(
+    model: PrecisionObjective, tol: float, max_iter: int
+) -> tuple[PrecisionState, Ending]:
     """Move all precisions to where they are stationary, until nothing gains more than ``tol``."""
-    least = max(tol, model.rounding)
+    least = max(tol, model.rounding_error)
     now = _share_precision(model)
     for i in range(max_iter):
         moved = _drop_columns(model, _move_precisions(model, now), _BARELY)
@@ -104,34 +106,34 @@ def climb(model: Model, tol: float, max_iter: int) -> tuple[State, Ending]:
     return now, Ending(max_iter, "the limit of iterations was reached", converged=False)
 
 
-def _share_precision(model: Model) -> State:
+def _share_precision(model: PrecisionObjective) -> PrecisionState:
     """The best precision that all columns can share, to a factor.
 
     Where there is little to explain that is a precision without end, from which none would ever
     come back: some column is to be of some effect.
     """
-    best = model.at(model.even_precisions(), None)
+    best = model.evaluate_at(model.even_precisions(), None)
     for factor in (1.0 / _EVEN_FACTOR, _EVEN_FACTOR):
         for _ in range(_EVEN_STEPS):
-            further = model.at(factor * best.h, best)
+            further = model.evaluate_at(factor * best.h, best)
             if not further.value > best.value or np.max(further.told, initial=0.0) < _SOME_EFFECT:
                 break
             best = further
     return best
 
 
-def _move_precisions(model: Model, now: State) -> State:
+def _move_precisions(model: PrecisionObjective, now: PrecisionState) -> PrecisionState:
     """Each precision goes uphill, so that a step short enough gains."""
     step = np.clip(now.step, -_LARGEST_STEP, _LARGEST_STEP)
     for _ in range(_HALVINGS):
-        moved = model.at(now.h * np.exp(step), now)
-        if moved.value >= now.value - model.rounding:
+        moved = model.evaluate_at(now.h * np.exp(step), now)
+        if moved.value >= now.value - model.rounding_error:
             return moved
         step = 0.5 * step
     return now
 
 
-def _drop_columns(model: Model, now: State, told: float) -> State:
+def _drop_columns(model: PrecisionObjective, now: PrecisionState, told: float) -> PrecisionState:
     """Without the columns that are better out, of those the data tell no more about than ``told``.
 
     While precisions are on their way, a column may be worth nothing only because of others that
@@ -142,16 +144,16 @@ def _drop_columns(model: Model, now: State, told: float) -> State:
     while len(worst_first):
         h = now.h.copy()
         h[worst_first] = np.inf
-        fewer = model.at(h, now)
-        if fewer.value >= now.value - model.rounding:
+        fewer = model.evaluate_at(h, now)
+        if fewer.value >= now.value - model.rounding_error:
             return fewer
         worst_first = worst_first[: len(worst_first) // 2]
     return now
 
 
-def _add_column(model: Model, now: State, tol: float) -> State:
+def _add_column(model: PrecisionObjective, now: PrecisionState, tol: float) -> PrecisionState:
     """With the column that gains most, if it gains more than ``tol``."""
-    gain, precision = _gains_of_returning(model, *model.offers(now))
+    gain, precision = _gains_of_returning(model, *model.offers_of_excluded(now))
     gain -= model.prior.price(int(np.sum(np.isfinite(now.h))))
     if not np.max(gain, initial=0.0) > tol:
         return now
@@ -159,13 +161,13 @@ def _add_column(model: Model, now: State, tol: float) -> State:
     for factor in _COMING_BACK:
         h = now.h.copy()
         h[best] = factor * precision[best]
-        more = model.at(h, now)
+        more = model.evaluate_at(h, now)
         if more.value - now.value > tol:
             return more
     return now
 
 
-def _gains_of_returning(model: Model, s: Array, u: Array) -> tuple[Array, Array]:
+def _gains_of_returning(model: PrecisionObjective, s: Array, u: Array) -> tuple[Array, Array]:
     """What each column gains, about, with the best of some precisions; and that precision."""
     left = np.flatnonzero(s > 0.0)
     h = s[left, None] * _PRECISIONS

@@ -31,7 +31,7 @@ _LAPLACE_ROUNDING = 1e-10  # of the log density of one row, at a mode found by i
 
 
 @dataclass(frozen=True)
-class State:
+class PrecisionState:
     """The objective at some precisions, and where its stationary points are to be looked for."""
 
     h: Array  # (M,), infinite where a column is out
@@ -41,7 +41,7 @@ class State:
     worth: Array  # (M,), what the objective loses, or so, without a column; infinite for one out
 
 
-class Model(abc.ABC):
+class PrecisionObjective(abc.ABC):
     """An objective in the precisions of M columns."""
 
     prior: priors.Sparse
@@ -53,7 +53,7 @@ class Model(abc.ABC):
 
     @property
     @abc.abstractmethod
-    def rounding(self) -> float:
+    def rounding_error(self) -> float:
         """A difference of the objective that means nothing."""
 
     @abc.abstractmethod
@@ -61,11 +61,11 @@ class Model(abc.ABC):
         """All columns in with one precision, of the right size; infinite for columns of no use."""
 
     @abc.abstractmethod
-    def at(self, h: Array, near: State | None) -> State:
+    def evaluate_at(self, h: Array, near: PrecisionState | None) -> PrecisionState:
         """The objective at h; ``near`` is a state at precisions not far away."""
 
     @abc.abstractmethod
-    def offers(self, state: State) -> tuple[Array, Array]:
+    def offers_of_excluded(self, state: PrecisionState) -> tuple[Array, Array]:
         """s (M,) and u (M,) of the columns that are out, s = 0 for one that others replace.
 
         The evidence's derivative in 1 / h, at zero, is half of ``u - n_outputs * s``.
@@ -73,7 +73,7 @@ class Model(abc.ABC):
 
 
 @dataclass(frozen=True)
-class NormalState(State):
+class NormalState(PrecisionState):
     """With the posterior of the weights in use."""
 
     L: Array  # (m, m), L L^T = H + Z^T W Z
@@ -82,7 +82,7 @@ class NormalState(State):
 
 
 @dataclass(frozen=True)
-class NormalModel(Model):
+class NormalObjective(PrecisionObjective):
     """Moments of M columns and K outputs; precisions are in units of the noise."""
 
     A: Array  # (M, M): Z^T W Z
@@ -93,7 +93,7 @@ class NormalModel(Model):
     prior: priors.Sparse
 
     @classmethod
-    def of(
+    def from_columns(
         cls,
         Z: Array,
         Y: Array,
@@ -102,7 +102,7 @@ class NormalModel(Model):
         centred: bool,
         noise_variance: Array | None,
         prior: priors.Sparse,
-    ) -> NormalModel:
+    ) -> NormalObjective:
         """From standardised columns.
 
         In learned noise an output that does not vary says nothing of any column: it is left out, as
@@ -127,7 +127,7 @@ class NormalModel(Model):
         return self.B.shape[1]
 
     @property
-    def rounding(self) -> float:
+    def rounding_error(self) -> float:
         """Of a sum over all observations."""
         return _NORMAL_ROUNDING * self.n * self.n_outputs
 
@@ -136,7 +136,7 @@ class NormalModel(Model):
         use = find_distinct(self.A)
         return np.where(use, max(1.0, float(np.sum(use))), np.inf)
 
-    def at(self, h: Array, near: State | None) -> NormalState:
+    def evaluate_at(self, h: Array, near: PrecisionState | None) -> NormalState:
         floor = _LEAST_PRECISION * np.diagonal(self.A)
         precision = np.maximum(h, floor)
         used = np.flatnonzero(np.isfinite(precision))
@@ -149,12 +149,12 @@ class NormalModel(Model):
         told, mu2 = 1.0 - H * sigma, np.sum(mu * mu / noise, axis=1)
         value = self._log_evidence(linalg.log_determinant(L) - float(np.sum(np.log(H))), E)
         penalty = self.prior.penalty(H)
-        step = np.log(self.prior.updated(K * told, mu2) / H)  # [P8 8.36]
-        worth = 0.5 * (K * np.log(H * sigma) + self._explained(mu, sigma, E)) + penalty
+        step = np.log(self.prior.update_precisions(K * told, mu2) / H)  # [P8 8.36]
+        worth = 0.5 * (K * np.log(H * sigma) + self._explained_by_columns(mu, sigma, E)) + penalty
         worth -= self.prior.price(len(used) - 1)
         return NormalState(
             precision,
-            value + self.prior.total(H),
+            value + self.prior.log_density_of_choice(H),
             spread_over_columns(len(h), used, step, 0.0),
             spread_over_columns(len(h), used, told, 0.0),
             spread_over_columns(len(h), used, worth, np.inf),
@@ -163,7 +163,7 @@ class NormalModel(Model):
             noise,
         )
 
-    def offers(self, state: State) -> tuple[Array, Array]:
+    def offers_of_excluded(self, state: PrecisionState) -> tuple[Array, Array]:
         assert isinstance(state, NormalState)
         used = np.flatnonzero(np.isfinite(state.h))
         T = linalg.solve_lower(state.L, self.A[used])
@@ -178,7 +178,7 @@ class NormalModel(Model):
         rows = float(np.sum(self.n * np.log(2.0 * np.pi * noise) + E / noise))
         return -0.5 * (self.n_outputs * log_det + rows)
 
-    def _explained(self, mu: Array, sigma: Array, E: Array) -> Array:
+    def _explained_by_columns(self, mu: Array, sigma: Array, E: Array) -> Array:
         """Twice what the rows lose of their log density when a column goes, (m,)."""
         more = mu * mu / sigma[:, None]  # of E
         if self.noise is None:
@@ -187,14 +187,14 @@ class NormalModel(Model):
 
 
 @dataclass(frozen=True)
-class LaplaceState(State):
+class LaplaceState(PrecisionState):
     """With the mode of the weights in use."""
 
     fit: LaplaceFit
 
 
 @dataclass(frozen=True)
-class LaplaceModel(Model):
+class LaplaceObjective(PrecisionObjective):
     """Standardised columns, and rows of any likelihood."""
 
     Z: Array  # (N, M)
@@ -208,7 +208,7 @@ class LaplaceModel(Model):
         return self.targets.n_outputs
 
     @property
-    def rounding(self) -> float:
+    def rounding_error(self) -> float:
         """Of a sum over all rows."""
         return _LAPLACE_ROUNDING * self.targets.total_weight
 
@@ -218,11 +218,11 @@ class LaplaceModel(Model):
         size = max(1.0, float(np.sum(use))) / self.targets.typical_variance
         return np.where(use, size, np.inf)
 
-    def at(self, h: Array, near: State | None) -> LaplaceState:
+    def evaluate_at(self, h: Array, near: PrecisionState | None) -> LaplaceState:
         used = np.flatnonzero(np.isfinite(h))
         H, J = h[used], self.n_outputs
-        problem = self._problem(used, H)
-        fit = LaplaceFit.of(problem, self._start(used, near))
+        problem = self._weight_problem(used, H)
+        fit = LaplaceFit.from_problem(problem, self._starting_weights(used, near))
         W, T = fit.weights.W[: len(used)], _own_blocks(fit, len(used))
         told = J - H * np.einsum("mjj->m", T)
         w2 = np.sum(W * W, axis=1)
@@ -230,19 +230,19 @@ class LaplaceModel(Model):
         curved = told - H * w2 - 2.0 * np.sum(fit.precision_gradient(), axis=1)
         up = np.maximum(told, 0.0) + np.maximum(-curved, 0.0)
         down = w2 + (np.maximum(curved, 0.0) + np.maximum(-told, 0.0)) / H
-        step = np.log(self.prior.updated(up, down) / H)  # [P9 9.43]
+        step = np.log(self.prior.update_precisions(up, down) / H)  # [P9 9.43]
         penalty = self.prior.penalty(H)
-        worth = _worth(W, T, H) + penalty - self.prior.price(len(used) - 1)
+        worth = _column_worths(W, T, H) + penalty - self.prior.price(len(used) - 1)
         return LaplaceState(
             h,
-            fit.log_evidence + self.prior.total(H),
+            fit.log_evidence + self.prior.log_density_of_choice(H),
             spread_over_columns(len(h), used, step, 0.0),
             spread_over_columns(len(h), used, told / J, 0.0),
             spread_over_columns(len(h), used, worth, np.inf),
             fit,
         )
 
-    def offers(self, state: State) -> tuple[Array, Array]:
+    def offers_of_excluded(self, state: PrecisionState) -> tuple[Array, Array]:
         assert isinstance(state, LaplaceState)
         fit, t, Z = state.fit, self.targets, self.Z
         J = self.n_outputs
@@ -262,12 +262,12 @@ class LaplaceModel(Model):
         s = remaining_sparsity(S, square, state.h)
         return s / J, np.sum(Q * Q + 2.0 * Q * C, axis=1)
 
-    def _problem(self, used: Places, H: Array) -> WeightProblem:
+    def _weight_problem(self, used: Places, H: Array) -> WeightProblem:
         ones = np.ones((len(self.Z), int(self.offset)))
         design = designs.Dense(np.hstack([self.Z[:, used], ones]))
         return weight_problem(H, design, self.targets)
 
-    def _start(self, used: Places, near: State | None) -> Array | None:
+    def _starting_weights(self, used: Places, near: PrecisionState | None) -> Array | None:
         """The last weights of the columns that are in, 0 for others."""
         if near is None:
             return None
@@ -283,7 +283,7 @@ def _own_blocks(fit: LaplaceFit, m: int) -> Array:
     return np.einsum("mjmk->mjk", fit.covariance[:m, :, :m, :])
 
 
-def _worth(W: Array, T: Array, H: Array) -> Array:
+def _column_worths(W: Array, T: Array, H: Array) -> Array:
     """What the evidence loses without each column, were the curvature to stay, (m,).
 
     0.5 * (log det(h T) + w^T T^-1 w), for weights w of a column with posterior covariance T.

@@ -32,7 +32,7 @@ Evidence: TypeAlias = Callable[[Array, Array], Slopes]
 
 
 @dataclass(frozen=True)
-class Standardised:
+class StandardizedKernelColumns:
     """Columns of zero mean, where they are centred, and of unit mean square."""
 
     Z: Array  # (N, m)
@@ -42,7 +42,9 @@ class Standardised:
     centred: bool
 
     @classmethod
-    def of(cls, K: Array, weights: Array | None, *, centred: bool) -> Standardised:
+    def from_raw(
+        cls, K: Array, weights: Array | None, *, centred: bool
+    ) -> StandardizedKernelColumns:
         """Of raw columns."""
         w = np.ones(len(K)) if weights is None else weights
         share = w / np.sum(w)
@@ -101,7 +103,7 @@ def laplace_evidence(targets: RowTargets, *, offset: bool) -> Evidence:
     def evidence(Z: Array, h: Array) -> Slopes:
         A = np.hstack([Z / np.sqrt(h), ones])  # columns whose weights have unit precision
         prior = WeightPrior(1.0, A.shape[1], targets.offset_precision if offset else None)
-        fit = LaplaceFit.of(WeightProblem(designs.Dense(A), targets, prior), modes[0])
+        fit = LaplaceFit.from_problem(WeightProblem(designs.Dense(A), targets, prior), modes[0])
         modes[0] = fit.weights.W
         in_Z = fit.design_gradient(A)[:, : Z.shape[1]] / np.sqrt(h)
         return fit.log_evidence, -0.5 * np.einsum("nm,nm->m", in_Z, Z), in_Z
@@ -110,7 +112,7 @@ def laplace_evidence(targets: RowTargets, *, offset: bool) -> Evidence:
 
 
 @dataclass(frozen=True)
-class Climb:
+class KernelObjective:
     """Minus J and its gradient in x: the log precisions, then the searched log parameters."""
 
     evidence: Evidence
@@ -122,18 +124,20 @@ class Climb:
     centred: bool
     prior: priors.Sparse
 
-    def at(self, x: Array) -> tuple[Array, kernels.Kernel]:
+    def decode(self, x: Array) -> tuple[Array, kernels.Kernel]:
         """Precisions and kernel at x."""
         m = len(x) - int(np.sum(self.moving))
         theta = self.kernel.theta
         theta[self.moving] = x[m:]
-        return np.exp(x[:m]), self.kernel.at(theta)
+        return np.exp(x[:m]), self.kernel.with_theta(theta)
 
     def __call__(self, x: Array) -> tuple[float, Array]:
         """Infinite where columns no longer vary, or depend on each other beyond rounding."""
-        h, kernel = self.at(x)
+        h, kernel = self.decode(x)
         tangent = kernel.tangent(self.rows, self.centres)
-        columns = Standardised.of(to_numpy(tangent.value), self.weights, centred=self.centred)
+        columns = StandardizedKernelColumns.from_raw(
+            to_numpy(tangent.value), self.weights, centred=self.centred
+        )
         if not columns.vary:
             return np.inf, np.zeros_like(x)
         try:

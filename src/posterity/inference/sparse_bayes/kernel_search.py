@@ -45,7 +45,7 @@ _HOPELESS = 10.0  # nats below the best, at two widths in a row, or below no vec
 
 
 @dataclass(frozen=True)
-class Scanned:
+class ScannedWidth:
     """What one width of the scan was worth."""
 
     factor: float  # of the length scales at the start
@@ -63,7 +63,7 @@ class LearnedVectors:
     criterion: float
     n_iter: int  # kernels that were fitted
     stop_reason: str
-    scanned: tuple[Scanned, ...] = ()
+    scanned: tuple[ScannedWidth, ...] = ()
     rounds: tuple[float, ...] = ()  # the criterion after the steps, and after each climb
     bounds_reached: tuple[optimize.ReachedBound, ...] = ()
 
@@ -82,24 +82,24 @@ def learn_kernel(
     rng : Generator
         Draws the rows of the scan.
     """
-    started, bounds = kernel.tuned(engine.rows)
-    moving = _identified(started)
+    started, bounds = kernel.search_start(engine.rows)
+    moving = _find_identified(started)
     if not np.any(moving):
         return fit_given_kernel(engine, started)
-    n = kernels.rows.count(engine.rows)
+    n = kernels.rows.count_rows(engine.rows)
     order = rng.permutation(n)
 
-    def part(size: int) -> _Search:
-        of = engine if size >= n else engine.among(np.sort(order[:size]))
-        return _Search(of, started, bounds, moving)
+    def part(size: int) -> _KernelSearch:
+        of = engine if size >= n else engine.select_rows(np.sort(order[:size]))
+        return _KernelSearch(of, started, bounds, moving)
 
     few, many, whole = part(_FEW_ROWS), part(MANY_ROWS), part(n)
-    octave, scanned = few.scan()
-    best = many.walk(octave)
-    best, rounds, reason = many.refine(best)
+    octave, scanned = few.scan_octaves()
+    best = many.refine_octave(octave)
+    best, rounds, reason = many.refine_parameters(best)
     if many.engine is not engine:
-        best = whole.at(best.kernel.theta)
-    learned, reached = _earned(engine, best, reason), many.bounds_reached(best)
+        best = whole.fit_at(best.kernel.theta)
+    learned, reached = _keep_if_earned(engine, best, reason), many.bounds_reached(best)
     n_fits = few.n_fits + many.n_fits + whole.n_fits
     found = replace(learned, n_iter=n_fits, scanned=scanned, rounds=rounds)
     return replace(found, bounds_reached=reached)
@@ -108,11 +108,11 @@ def learn_kernel(
 def fit_given_kernel(engine: Engine, kernel: kernels.Kernel) -> LearnedVectors:
     """The vectors of a kernel whose parameters are all set."""
     fitted = engine.select(kernel, None, coarse=False)
-    return _earned(engine, _found(kernel, fitted), "every parameter was given")
+    return _keep_if_earned(engine, _score_kernel(kernel, fitted), "every parameter was given")
 
 
 @dataclass(frozen=True)
-class _Found:
+class _ScoredKernel:
     """A kernel with its model."""
 
     kernel: kernels.Kernel
@@ -126,11 +126,11 @@ class _Found:
 
 
 @dataclass
-class _Search:
+class _KernelSearch:
     """Fits at log parameters, counted."""
 
     engine: KernelEngine
-    started: kernels.Kernel
+    start_search: kernels.Kernel
     bounds: Array  # (P, 2), log
     moving: NDArray[np.bool_]  # (P,)
     n_fits: int = field(default=0, init=False)
@@ -138,36 +138,36 @@ class _Search:
     @property
     def is_length(self) -> NDArray[np.bool_]:
         """Which parameters the scan moves, (P,)."""
-        names = np.array([_LENGTH in name for name in self.started.names], dtype=bool)
+        names = np.array([_LENGTH in name for name in self.start_search.names], dtype=bool)
         return names & self.moving
 
-    def at(
+    def fit_at(
         self,
         theta: Array,
         start: Chosen | None = None,
         *,
         coarse: bool = False,
         n_untied: int = 0,
-    ) -> _Found:
+    ) -> _ScoredKernel:
         """The model of the kernel there, of which so many length scales left the others."""
-        kernel = self.started.at(theta) if len(theta) else self.started
+        kernel = self.start_search.with_theta(theta) if len(theta) else self.start_search
         self.n_fits += 1
-        return _found(kernel, self.engine.select(kernel, start, coarse=coarse), n_untied)
+        return _score_kernel(kernel, self.engine.select(kernel, start, coarse=coarse), n_untied)
 
-    def moved(self, octaves: float) -> Array:
+    def shift_octaves(self, octaves: float) -> Array:
         """Log parameters with all length scales longer by so many octaves, within bounds."""
-        theta = self.started.theta + np.log(2.0) * octaves * self.is_length
+        theta = self.start_search.theta + np.log(2.0) * octaves * self.is_length
         return np.clip(theta, *self.bounds.T)
 
-    def scan(self) -> tuple[float, tuple[Scanned, ...]]:
+    def scan_octaves(self) -> tuple[float, tuple[ScannedWidth, ...]]:
         """The octaves from the start of the best length scales; the nearest of equal ones."""
         if not np.any(self.is_length):
             return 0.0, ()
-        table: list[Scanned] = []
+        table: list[ScannedWidth] = []
         for octaves in _OCTAVES[::-1]:  # narrow kernels are dear: they keep the most vectors
-            found = self.at(self.moved(octaves), coarse=True)
+            found = self.fit_at(self.shift_octaves(octaves), coarse=True)
             m = len(found.chosen.places)
-            table.append(Scanned(float(2.0**octaves), found.criterion, m))
+            table.append(ScannedWidth(float(2.0**octaves), found.criterion, m))
             highest = max(row.criterion for row in table)
             if all(_is_hopeless(row, table) for row in table[-2:]):
                 break
@@ -175,9 +175,9 @@ class _Search:
         best = min(good, key=lambda row: (row.n_vectors, -row.criterion, abs(np.log(row.factor))))
         return float(np.log2(best.factor)), tuple(table)
 
-    def walk(self, octave: float) -> _Found:
+    def refine_octave(self, octave: float) -> _ScoredKernel:
         """The best place, by steps that are halved once neither side is better."""
-        known = {octave: self.at(self.moved(octave))}
+        known = {octave: self.fit_at(self.shift_octaves(octave))}
         if not np.any(self.is_length) or self.is_hopeless(known[octave]):
             return known[octave]
         for step in _STEPS:
@@ -185,7 +185,7 @@ class _Search:
             while True:
                 for near in (place - step, place + step):
                     if near not in known and self._is_within(near):
-                        known[near] = self.at(self.moved(near))
+                        known[near] = self.fit_at(self.shift_octaves(near))
                 octave = max(known, key=lambda at: known[at].criterion)
                 if octave == place:
                     break
@@ -199,10 +199,10 @@ class _Search:
         """
         if octaves > _OCTAVES[-1]:
             return False
-        free = self.started.theta + np.log(2.0) * octaves * self.is_length
-        return bool(np.any((self.moved(octaves) == free)[self.is_length]))
+        free = self.start_search.theta + np.log(2.0) * octaves * self.is_length
+        return bool(np.any((self.shift_octaves(octaves) == free)[self.is_length]))
 
-    def is_hopeless(self, found: _Found) -> bool:
+    def is_hopeless(self, found: _ScoredKernel) -> bool:
         """Whether vectors fall short by far of what they have to earn, so that none will be kept.
 
         Where rows tell nothing of each other, as a few hundred do of a thousand columns, nearly
@@ -213,7 +213,9 @@ class _Search:
             < -_HOPELESS
         )
 
-    def refine(self, best: _Found) -> tuple[_Found, tuple[float, ...], str]:
+    def refine_parameters(
+        self, best: _ScoredKernel
+    ) -> tuple[_ScoredKernel, tuple[float, ...], str]:
         """Climbs with fixed vectors, and a new choice of vectors after each.
 
         Where one length scale is all there is, steps have found its place: a climb narrows it, to
@@ -226,18 +228,18 @@ class _Search:
         if self.is_hopeless(best):
             return best, tuple(rounds), "vectors earn far less than they have to"
         for _ in range(_ROUNDS):
-            with linalg.limited(len(best.chosen.places)):
-                start = self._climbed(best)
+            with linalg.limit_threads(len(best.chosen.places)):
+                start = self._climb_from(best)
             if start is None:
                 return best, tuple(rounds), "there is no slope to climb"
-            found = self.at(start[0], start[1], n_untied=max(0, n_lengths - 1))
+            found = self.fit_at(start[0], start[1], n_untied=max(0, n_lengths - 1))
             if not found.criterion > best.criterion + _LEAST_GAIN:
                 return best, tuple(rounds), "another choice of vectors did not raise the criterion"
             best = found
             rounds.append(best.criterion)
         return best, tuple(rounds), f"{_ROUNDS} rounds of climbs were made"
 
-    def _climbed(self, best: _Found) -> tuple[Array, Chosen] | None:
+    def _climb_from(self, best: _ScoredKernel) -> tuple[Array, Chosen] | None:
         """Log parameters and precisions of the largest evidence for the vectors of the best."""
         chosen = best.chosen
         climb = self.engine.climb(best.kernel, self.moving, best.fitted)
@@ -247,16 +249,16 @@ class _Search:
         top = optimize.minimise_bfgs(
             climb,
             x,
-            bounds=self._limits(np.log(chosen.precision)),
+            bounds=self._search_bounds(np.log(chosen.precision)),
             longest_step=_LONGEST,
             max_iter=_ITERATIONS,
             least_gain=_LEAST_GAIN,
             announce=False,  # it is a budget
         )
-        h, kernel = climb.at(top.x)
+        h, kernel = climb.decode(top.x)
         return kernel.theta, replace(chosen, precision=h)
 
-    def bounds_reached(self, best: _Found) -> tuple[optimize.ReachedBound, ...]:
+    def bounds_reached(self, best: _ScoredKernel) -> tuple[optimize.ReachedBound, ...]:
         """Parameters at a bound, and how the evidence of the vectors at hand rises beyond it."""
         theta, bounds, chosen = (best.kernel.theta, self.bounds, best.chosen)
         x = np.append(np.log(chosen.precision), theta[self.moving])
@@ -264,22 +266,22 @@ class _Search:
         climb = self.engine.climb(best.kernel, self.moving, best.fitted) if held else None
         slope = np.zeros_like(theta)
         slope[self.moving] = 0.0 if climb is None else climb(x)[1][len(chosen.places) :]
-        return optimize.bounds_reached(theta, slope, [*map(tuple, bounds)], best.kernel.names)
+        return optimize.find_reached_bounds(theta, slope, [*map(tuple, bounds)], best.kernel.names)
 
-    def _limits(self, log_h: Array) -> list[tuple[float, float]]:
+    def _search_bounds(self, log_h: Array) -> list[tuple[float, float]]:
         """Log bounds of precisions and of parameters."""
         middle = np.log(self.engine.outputs.total_weight)
         low, high = np.minimum(log_h, middle - _REACH), np.maximum(log_h, middle + _REACH)
         return [*zip(low, high, strict=True), *map(tuple, self.bounds[self.moving])]
 
 
-def _found(kernel: kernels.Kernel, fitted: Fitted, n_untied: int = 0) -> _Found:
+def _score_kernel(kernel: kernels.Kernel, fitted: Fitted, n_untied: int = 0) -> _ScoredKernel:
     """A kernel of which so many length scales left the others."""
     cost = COST * (fitted[0].n_precisions + n_untied)
-    return _Found(kernel, fitted, fitted[0].value - cost)
+    return _ScoredKernel(kernel, fitted, fitted[0].value - cost)
 
 
-def _earned(engine: Engine, found: _Found, reason: str) -> LearnedVectors:
+def _keep_if_earned(engine: Engine, found: _ScoredKernel, reason: str) -> LearnedVectors:
     """What was found, as it is told; nothing at all, where vectors do not earn their cost."""
     fitted, criterion, why = found.fitted, found.criterion, reason
     none = _fit_nothing(engine, found.kernel)
@@ -297,24 +299,24 @@ def _fit_nothing(engine: Engine, kernel: kernels.Kernel) -> Fitted:
     return replace(chosen, stop_reason=reason), fit
 
 
-def _is_hopeless(row: Scanned, table: list[Scanned]) -> bool:
+def _is_hopeless(row: ScannedWidth, table: list[ScannedWidth]) -> bool:
     """Whether more vectors than the best has do worse by far: a narrower kernel has still more."""
     best = max(table, key=lambda row: row.criterion)
     return row.n_vectors > best.n_vectors and row.criterion < best.criterion - _HOPELESS
 
 
-def _simplest(found: list[_Found]) -> _Found:
+def _simplest(found: list[_ScoredKernel]) -> _ScoredKernel:
     """Of those about as good as the best, the one of the fewest vectors, and then the best."""
     highest = max(one.criterion for one in found)
     good = [one for one in found if one.criterion >= highest - _AS_GOOD]
     return min(good, key=lambda one: (one.chosen.n_precisions, -one.criterion))
 
 
-def _identified(kernel: kernels.Kernel) -> NDArray[np.bool_]:
+def _find_identified(kernel: kernels.Kernel) -> NDArray[np.bool_]:
     """Which free parameters matter beside free precisions: not a factor of the whole kernel."""
     if not isinstance(kernel, kernels.Scaled):
         return np.ones(len(kernel.theta), dtype=bool)
-    inner = _identified(kernel.kernel)
+    inner = _find_identified(kernel.kernel)
     return np.append(np.zeros(len(kernel.theta) - len(inner), dtype=bool), inner)
 
 

@@ -49,7 +49,7 @@ _STEEP = 1e-2  # slope in a log precision at an end that is none
 
 
 def select_laplace(
-    columns: designs.Candidates | designs.Design,
+    columns: designs.CandidateColumns | designs.Design,
     targets: RowTargets,
     problem: SparseProblem,
     *,
@@ -82,14 +82,14 @@ def select_laplace(
     bounds = np.zeros((len(targets.likelihood.names), 2))
     if likelihood_bounds is not None:
         bounds = likelihood_bounds
-    if isinstance(columns, designs.Candidates):
+    if isinstance(columns, designs.CandidateColumns):
         model = start_model(columns, targets, problem, start)
         look = _look_at_candidates(columns, problem)
-        with linalg.limited(columns.n_rows):
+        with linalg.limit_threads(columns.n_rows):
             model, end = _climb(look, model, problem, bounds)
-        used = columns.chosen(model.places)
+        used = columns.take_rows(model.places)
         return model.to_chosen(used.center, used.scale, end), model.fit
-    every = designs.Standardized.of(columns, targets.weights, offset=problem.offset)
+    every = designs.Standardized.from_design(columns, targets.weights, offset=problem.offset)
     places, h = _start(start, targets)
     design = select_standardized(every, places)
     model = SparseModel.from_columns(places, h, design, targets, problem.prior)
@@ -103,7 +103,7 @@ def select_laplace(
 
 
 def start_model(
-    candidates: designs.Candidates,
+    candidates: designs.CandidateColumns,
     targets: RowTargets,
     problem: SparseProblem,
     start: Chosen | None,
@@ -114,7 +114,7 @@ def start_model(
     if start is None and own_columns:
         h = np.zeros((0, own_columns))
     ones = np.ones((candidates.n_rows, int(problem.offset)))
-    design = designs.Dense(np.hstack([candidates.chosen(places).host(), ones]))
+    design = designs.Dense(np.hstack([candidates.take_rows(places).copy_to_host(), ones]))
     return SparseModel.from_columns(places, h, design, targets, problem.prior)
 
 
@@ -125,7 +125,7 @@ def _start(start: Chosen | None, targets: RowTargets) -> tuple[Places, Array]:
 
 
 def _look_at_candidates(
-    candidates: designs.Candidates, problem: SparseProblem
+    candidates: designs.CandidateColumns, problem: SparseProblem
 ) -> Callable[[SparseModel], SparseModel]:
     """One look at every column."""
 
@@ -166,8 +166,8 @@ def plan_steps(
     """Precisions to go to, boldest first; those that are held stay."""
     moments = work.moments if held is None else replace(work.moments, fixed=held.copy())
 
-    def maximise(max_steps: int | None) -> sequential.Steps:
-        return sequential.maximise(
+    def maximise(max_steps: int | None) -> sequential.SequentialSteps:
+        return sequential.maximise_evidence(
             moments, work.h, problem.prior, tol=problem.tol, max_steps=max_steps
         )
 

@@ -7,8 +7,8 @@ in noise known to be smaller than what was learned lets columns in that lead to 
 columns explain something only together, no one of them gains, and the noise has to be far smaller.
 
 What a column that is out would add is known exactly from its products with the columns that are in,
-through its sparsity S and qualities Q. A ``View`` of a block of candidates keeps these products: so
-a column costs one pass over the block when it first comes in, and none afterwards.
+through its sparsity S and qualities Q. ``BlockProducts`` keeps these products for a block of
+candidates: so a column costs one pass over the block when it first comes in, and none afterwards.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import numpy as np
 
 from posterity import designs, linalg
 from posterity.arrays import Array
-from posterity.designs.candidates import Block
+from posterity.designs.candidates import CandidateBlock
 from posterity.inference.sparse_bayes import sequential
 from posterity.inference.sparse_bayes.problem import COST, Chosen, Places, SparseProblem
 from posterity.inference.sparse_bayes.sequential import KNOWN, LEARNED, Moments
@@ -41,7 +41,7 @@ _ROOM = 64
 
 
 def select_normal(
-    candidates: designs.Candidates,
+    candidates: designs.CandidateColumns,
     Y: Array,
     weights: Array | None,
     problem: SparseProblem,
@@ -72,50 +72,56 @@ def select_normal(
         How often to look for a better maximum, at most, where the noise is learned; by default 9
         where the candidates are held, and 0 where they are streamed.
     """
-    targets = NormalTargets.of(Y, weights, centred=problem.offset, noise_variance=noise_variance)
+    targets = NormalTargets.from_outputs(
+        Y, weights, centred=problem.offset, noise_variance=noise_variance
+    )
     K = len(targets.unit)
     tol = problem.tol * K
-    noise = Noise.learned(K) if noise_variance is None else Noise(KNOWN, np.ones(K))
-    search = _Search(candidates, targets, problem)
+    noise = NoiseModel.for_learning(K) if noise_variance is None else NoiseModel(KNOWN, np.ones(K))
+    search = _NormalSearch(candidates, targets, problem)
     best = search.start(start, noise)
     if K:
         best = search.climb(best, noise, tol)
         limit = (_REHEATS if candidates.is_held else 0) if reheats is None else reheats
         best = search.reheat(best, limit, tol) if noise.kind == LEARNED else best
-    return _chosen(best, targets.log_alone(noise.kind), best.n_iter < problem.max_iter)
+    return _to_chosen(best, targets.log_alone(noise.kind), best.n_iter < problem.max_iter)
 
 
 @dataclass(frozen=True)
-class Point:
+class SearchPoint:
     """Columns in use, the objective there, and how often candidates have joined on the way."""
 
-    columns: Working
+    columns: WorkingColumns
     value: float  # without the constants of the targets
     n_iter: int
 
 
 @dataclass(frozen=True)
-class _Search:
+class _NormalSearch:
     """Candidates, what they are to explain, and the ways up."""
 
-    candidates: designs.Candidates
+    candidates: designs.CandidateColumns
     targets: NormalTargets
     problem: SparseProblem
 
-    def start(self, chosen: Chosen | None, noise: Noise) -> Point:
+    def start(self, chosen: Chosen | None, noise: NoiseModel) -> SearchPoint:
         """Columns chosen before that still vary, or none."""
         places = np.empty(0, dtype=np.intp) if chosen is None else chosen.places
         h = np.empty(0) if chosen is None else chosen.precision
-        block = self.candidates.chosen(places)
-        columns = Working.of(block, np.where(block.varies, h, np.inf), self.targets)
-        return self.point(columns.at(columns.h), noise, 0)
+        block = self.candidates.take_rows(places)
+        columns = WorkingColumns.from_block(block, np.where(block.varies, h, np.inf), self.targets)
+        return self.evaluate(columns.with_precisions(columns.h), noise, 0)
 
-    def point(self, columns: Working, noise: Noise, n_iter: int) -> Point:
+    def evaluate(self, columns: WorkingColumns, noise: NoiseModel, n_iter: int) -> SearchPoint:
         """The value of columns that are all in."""
         value = sequential.evidence(noise.moments(columns, self.targets), columns.h)
-        return Point(columns, value + self.problem.prior.total(columns.h), n_iter)
+        return SearchPoint(
+            columns, value + self.problem.prior.log_density_of_choice(columns.h), n_iter
+        )
 
-    def climb(self, point: Point, noise: Noise, tol: float, most: float = np.inf) -> Point:
+    def climb(
+        self, point: SearchPoint, noise: NoiseModel, tol: float, most: float = np.inf
+    ) -> SearchPoint:
         """The end of the path, or where it comes to have the most columns that it may."""
         end = point
         for further in self.path(point, noise, tol):
@@ -124,89 +130,93 @@ class _Search:
                 break
         return end
 
-    def path(self, point: Point, noise: Noise, tol: float) -> Iterator[Point]:
+    def path(self, point: SearchPoint, noise: NoiseModel, tol: float) -> Iterator[SearchPoint]:
         """Better and better points, until no candidate gains more than tol."""
         if not self.candidates.n_columns:
             return
         if self.candidates.is_held:
-            yield from self._path_within(self._held, point, noise, tol, tol)
+            yield from self._path_within(self._held_block, point, noise, tol, tol)
             return
         least = max(tol, _STREAMED_TOL * self.targets.n)
         end, before, bar = point, -np.inf, 10.0 * least
         while end.value > before + 10.0 * least and end.n_iter < self.problem.max_iter:
             before = end.value
             for block in self.candidates.blocks():
-                view = View(block, self.targets)
+                view = BlockProducts(block, self.targets)
                 for further in self._path_within(view, end, noise, least, bar):
                     yield further
                     end = further
             bar = least
 
-    def reheat(self, point: Point, limit: int, tol: float) -> Point:
+    def reheat(self, point: SearchPoint, limit: int, tol: float) -> SearchPoint:
         """Climb in smaller noise, learn the noise again, as long as that leads higher."""
-        best, cooler = self._from_cold(point, tol) if limit else point, 0
+        best, cooler = self._climb_from_cold(point, tol) if limit else point, 0
         for _ in range(limit):
             expensive = len(best.columns) * len(self.targets.unit) > _EXPENSIVE
             if expensive or cooler == len(_COOLER) or best.n_iter >= self.problem.max_iter:
                 break
-            again = self._reheated(best, _COOLER[cooler] * self._left(best), tol)
+            again = self._climb_through_noise(
+                best, _COOLER[cooler] * self._learned_noise(best), tol
+            )
             if again.value > best.value + _WORTHWHILE:
                 best, cooler = again, 0
             else:
                 best, cooler = replace(best, n_iter=again.n_iter), cooler + 1
         return best
 
-    def _from_cold(self, point: Point, tol: float) -> Point:
+    def _climb_from_cold(self, point: SearchPoint, tol: float) -> SearchPoint:
         """The end of a climb that began in hardly any noise, where that earns its columns."""
-        left = self._left(point)
+        left = self._learned_noise(point)
         if point.n_iter >= self.problem.max_iter or np.all(left <= _EXPLAINED):
             return point
-        again = self._reheated(point, np.minimum(left, _COLD), tol, _COLD_COLUMNS)
+        again = self._climb_through_noise(point, np.minimum(left, _COLD), tol, _COLD_COLUMNS)
         more = max(0, len(again.columns) - len(point.columns))
         if again.value > point.value + _WORTHWHILE + COST * more:
             return again
         return replace(point, n_iter=again.n_iter)
 
-    def _left(self, point: Point) -> Array:
+    def _learned_noise(self, point: SearchPoint) -> Array:
         """The noise that was learned, (K,), in units of the targets' mean squares."""
         return point.columns.noise_variance(self.targets)
 
-    def _reheated(self, point: Point, variance: Array, tol: float, most: float = np.inf) -> Point:
+    def _climb_through_noise(
+        self, point: SearchPoint, variance: Array, tol: float, most: float = np.inf
+    ) -> SearchPoint:
         """By way of noise known to be that."""
-        known, K = Noise(KNOWN, variance), len(variance)
-        start = self.point(point.columns, known, point.n_iter)
+        known, K = NoiseModel(KNOWN, variance), len(variance)
+        start = self.evaluate(point.columns, known, point.n_iter)
         hot = self.climb(start, known, K * min(_COOL_TOL / self.targets.n, _MOST_COOL_TOL), most)
-        learned = Noise.learned(K)
-        return self.climb(self.point(hot.columns, learned, hot.n_iter), learned, tol)
+        learned = NoiseModel.for_learning(K)
+        return self.climb(self.evaluate(hot.columns, learned, hot.n_iter), learned, tol)
 
     def _path_within(
-        self, view: View, point: Point, noise: Noise, tol: float, bar: float
-    ) -> Iterator[Point]:
+        self, view: BlockProducts, point: SearchPoint, noise: NoiseModel, tol: float, bar: float
+    ) -> Iterator[SearchPoint]:
         """The part of the path that one block offers, by candidates that gain more than the bar."""
         end = point
         while end.n_iter < self.problem.max_iter:
             gains = view.gains(end.columns, noise, self.problem)
-            working = view.beside(end.columns, _best(gains, bar))
+            working = view.join_columns(end.columns, _best_columns(gains, bar))
             moments = noise.moments(working, self.targets)
-            steps = sequential.maximise(moments, working.h, self.problem.prior, tol=tol)
-            further = self.point(working.at(steps.h), noise, end.n_iter + 1)
+            steps = sequential.maximise_evidence(moments, working.h, self.problem.prior, tol=tol)
+            further = self.evaluate(working.with_precisions(steps.h), noise, end.n_iter + 1)
             if further.value <= end.value:
                 return
             yield further
             end = further
 
     @cached_property
-    def _held(self) -> View:
-        return View(next(self.candidates.blocks()), self.targets)
+    def _held_block(self) -> BlockProducts:
+        return BlockProducts(next(self.candidates.blocks()), self.targets)
 
 
-def _best(gains: Array, bar: float) -> Places:
+def _best_columns(gains: Array, bar: float) -> Places:
     """The columns that gain most, and more than the bar."""
     order = np.argsort(-gains, kind="stable")[:_SHORTLIST]
     return order[gains[order] > bar]
 
 
-def _chosen(point: Point, constant: float, converged: bool) -> Chosen:
+def _to_chosen(point: SearchPoint, constant: float, converged: bool) -> Chosen:
     found, reason = point.columns, "no column gains more than the tolerance"
     if not converged:
         reason = f"candidates joined {point.n_iter} times, the most that max_iter allows"
@@ -227,7 +237,7 @@ class NormalTargets:
     unit: Array  # (K,), of the raw outputs
 
     @classmethod
-    def of(
+    def from_outputs(
         cls, Y: Array, weights: Array | None, *, centred: bool, noise_variance: Array | None
     ) -> NormalTargets:
         """In units of the known noise, or of their own root mean square where it is learned.
@@ -259,32 +269,32 @@ class NormalTargets:
         """(N,)."""
         return np.ones(len(self.WY)) if self.weights is None else self.weights
 
-    def weighted(self, Zt: Array) -> Array:
+    def weight_columns(self, Zt: Array) -> Array:
         """W Z, (N, k), of columns Z given as rows."""
         return Zt.T if self.weights is None else (Zt * self.weights).T
 
 
 @dataclass(frozen=True)
-class Noise:
+class NoiseModel:
     """Known in the units of the targets, or learned."""
 
     kind: int
     variance: Array  # (K,); ones where it is learned
 
     @classmethod
-    def learned(cls, n_outputs: int) -> Noise:
+    def for_learning(cls, n_outputs: int) -> NoiseModel:
         """Always at its best for the columns that are in."""
         return cls(sequential.LEARNED, np.ones(n_outputs))
 
-    def moments(self, columns: Working, targets: NormalTargets) -> Moments:
+    def moments(self, columns: WorkingColumns, targets: NormalTargets) -> Moments:
         """Columns as the sequential steps take them."""
         B = columns.B / np.sqrt(self.variance)
         E = targets.E if self.kind == sequential.LEARNED else None
-        return Moments.of(columns.A, B, kind=self.kind, E=E, n=targets.n)
+        return Moments.from_products(columns.A, B, kind=self.kind, E=E, n=targets.n)
 
 
 @dataclass(frozen=True)
-class Working:
+class WorkingColumns:
     """Some columns, their moments, and the precisions h of their weights, infinite for out."""
 
     places: Places  # (w,)
@@ -296,10 +306,10 @@ class Working:
     scale: Array  # (w,)
 
     @classmethod
-    def of(cls, block: Block, h: Array, targets: NormalTargets) -> Working:
+    def from_block(cls, block: CandidateBlock, h: Array, targets: NormalTargets) -> WorkingColumns:
         """The columns of a block."""
-        Zt = np.ascontiguousarray(block.host().T)
-        A, B = Zt @ targets.weighted(Zt), Zt @ targets.WY
+        Zt = np.ascontiguousarray(block.copy_to_host().T)
+        A, B = Zt @ targets.weight_columns(Zt), Zt @ targets.WY
         return cls(block.places, h, Zt, A, B, block.center, block.scale)
 
     def __len__(self) -> int:
@@ -311,19 +321,19 @@ class Working:
         E = targets.E - linalg.quadratic_form(L, self.B)
         return np.maximum(E, sequential.LEAST_NOISE * targets.E) / targets.n
 
-    def at(self, h: Array) -> Working:
+    def with_precisions(self, h: Array) -> WorkingColumns:
         """With other precisions, without the columns that are out."""
         i = np.flatnonzero(np.isfinite(h))
         if len(i) == len(h):
             return replace(self, h=h)
         A = self.A[np.ix_(i, i)]
-        return Working(
+        return WorkingColumns(
             self.places[i], h[i], self.Zt[i], A, self.B[i], self.center[i], self.scale[i]
         )
 
-    def beside(self, other: Working, G: Array) -> Working:
+    def join(self, other: WorkingColumns, G: Array) -> WorkingColumns:
         """Both, for G = Z^T W (the other's Z)."""
-        return Working(
+        return WorkingColumns(
             np.concatenate([self.places, other.places]),
             np.concatenate([self.h, other.h]),
             np.concatenate([self.Zt, other.Zt]),
@@ -334,28 +344,28 @@ class Working:
         )
 
 
-class View:
+class BlockProducts:
     """A block of candidates, and their products with every column that ever was in."""
 
-    def __init__(self, block: Block, targets: NormalTargets) -> None:
+    def __init__(self, block: CandidateBlock, targets: NormalTargets) -> None:
         self._block, self._targets = block, targets
         self._square = block.squares(targets.row_weights())
         self._B = block.project(targets.WY)
         self._row: dict[int, int] = {}  # of a place, in the products
         self._products = np.empty((_ROOM, len(block.places)))
 
-    def products(self, columns: Working) -> Array:
+    def products(self, columns: WorkingColumns) -> Array:
         """Z_in^T W Z, (m, b)."""
         new = [i for i, place in enumerate(columns.places) if int(place) not in self._row]
         if new:
             first = len(self._row)
             self._row |= {int(columns.places[i]): first + j for j, i in enumerate(new)}
-            self._products = _with_room(self._products, len(self._row))
-            G = self._block.project(self._targets.weighted(columns.Zt[new]))
+            self._products = _grow_rows(self._products, len(self._row))
+            G = self._block.project(self._targets.weight_columns(columns.Zt[new]))
             self._products[first : len(self._row)] = G.T
         return self._products[[self._row[int(place)] for place in columns.places]]
 
-    def factors(self, columns: Working) -> tuple[Array, Array, Array]:
+    def sparsity_and_quality(self, columns: WorkingColumns) -> tuple[Array, Array, Array]:
         """S (b,) and Q (b, K) of every column beside those that are in, and E (K,) that is left."""
         G = self.products(columns)
         L = linalg.cholesky(columns.A + np.diag(columns.h), max_jitter=0.0)
@@ -366,9 +376,9 @@ class View:
         S = self._square - np.einsum("mb,mb->b", T, T)
         return S, self._B - G.T @ mu, self._targets.E - np.sum(columns.B * mu, axis=0)
 
-    def gains(self, columns: Working, noise: Noise, problem: SparseProblem) -> Array:
+    def gains(self, columns: WorkingColumns, noise: NoiseModel, problem: SparseProblem) -> Array:
         """What each column of the block that is out would gain, (b,)."""
-        S, Q, E = self.factors(columns)
+        S, Q, E = self.sparsity_and_quality(columns)
         free = self._block.varies & (sequential.DEPENDENT * self._square < S)
         free &= ~np.isin(self._block.places, columns.places)
         gains = np.zeros(len(S))
@@ -383,14 +393,14 @@ class View:
         )
         return gains
 
-    def beside(self, columns: Working, within: Places) -> Working:
+    def join_columns(self, columns: WorkingColumns, within: Places) -> WorkingColumns:
         """The columns in use, and some of the block that are out."""
         offered = self._block.select(within)
-        out = Working.of(offered, np.full(len(within), np.inf), self._targets)
-        return columns.beside(out, self.products(columns)[:, within])
+        out = WorkingColumns.from_block(offered, np.full(len(within), np.inf), self._targets)
+        return columns.join(out, self.products(columns)[:, within])
 
 
-def _with_room(rows: Array, n_rows: int) -> Array:
+def _grow_rows(rows: Array, n_rows: int) -> Array:
     """The same array, or one of at least twice as many rows that begins with it."""
     if n_rows <= len(rows):
         return rows

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from posterity import linalg
 from posterity.arrays import Array
-from posterity.designs.candidates import Block, Candidates
+from posterity.designs.candidates import CandidateBlock, CandidateColumns
 from posterity.inference.sparse_bayes.laplace import plan_steps, start_model
 from posterity.inference.sparse_bayes.problem import Chosen, SparseModel, SparseProblem, ascend
 from posterity.inference.sparse_bayes.scores import Scorer, best_places, gains
@@ -31,7 +31,7 @@ _LOOKS = 4  # pairs scored exactly, for each on the shortlist
 
 
 def select_pairs(
-    candidates: Candidates,
+    candidates: CandidateColumns,
     targets: RowTargets,
     problem: SparseProblem,
     *,
@@ -56,24 +56,30 @@ def select_pairs(
     fit : LaplaceFit
         Its design are the chosen columns, standardised, and ones where there is an offset.
     """
-    own, C = targets.separately(), len(targets.shift)
+    own, C = targets.with_separate_weights(), len(targets.shift)
     begun = start_model(candidates, own, problem, start, own_columns=C)
 
-    def proposals(model: SparseModel, block: Block, thorough: bool) -> Iterator[SparseModel]:
+    def proposals(
+        model: SparseModel, block: CandidateBlock, thorough: bool
+    ) -> Iterator[SparseModel]:
         scorer = Scorer.from_fit(model.fit)
         offered = _pair_gains(model, scorer, block, problem, thorough)
         short = best_places(offered, _SHORTLIST, problem.tol)
         work = scorer.shortlist(model, block, *np.unravel_index(short, offered.shape))
         return (work.model_at(h, problem) for h in plan_steps(work, problem))
 
-    with linalg.limited(candidates.n_rows):
+    with linalg.limit_threads(candidates.n_rows):
         model, end = ascend(begun, candidates, proposals, problem)
-    columns = candidates.chosen(model.places)
+    columns = candidates.take_rows(model.places)
     return model.to_chosen(columns.center, columns.scale, end), model.fit
 
 
 def _pair_gains(
-    model: SparseModel, scorer: Scorer, block: Block, problem: SparseProblem, thorough: bool
+    model: SparseModel,
+    scorer: Scorer,
+    block: CandidateBlock,
+    problem: SparseProblem,
+    thorough: bool,
 ) -> Array:
     """What each column of a block would gain in each class, (b, C); zero where not asked."""
     free = _unused_pairs(model, block)
@@ -88,7 +94,7 @@ def _pair_gains(
     return found
 
 
-def _unused_pairs(model: SparseModel, block: Block) -> NDArray[np.bool_]:
+def _unused_pairs(model: SparseModel, block: CandidateBlock) -> NDArray[np.bool_]:
     """Which pairs of a block are not in use, (b, C)."""
     used = np.isfinite(model.precision)
     free = np.ones((len(block.places), used.shape[1]), dtype=np.bool_)

@@ -33,7 +33,7 @@ class SparsePosterior:
     )  # of the standardised columns and, where there is an offset, ones
 
     @classmethod
-    def of(
+    def from_fit(
         cls,
         chosen: Chosen,
         fit: LaplaceFit,
@@ -53,7 +53,7 @@ class SparsePosterior:
             chosen.center[order],
             chosen.scale[order],
             offset,
-            variational.nearest(reordered) if nearest else reordered,
+            variational.find_nearest_normal(reordered) if nearest else reordered,
         )
 
     def without_rows(self) -> SparsePosterior:
@@ -109,7 +109,7 @@ class SparsePosterior:
         coef = latent[:, :m] / self.scale[:, None]
         return coef, self._shift + np.sum(latent[:, m:], axis=1) - self.center @ coef
 
-    def original(self) -> tuple[Array, Array]:
+    def original_units(self) -> tuple[Array, Array]:
         """Mean weights (m, C) and offsets (C,) of the latent values, in the units of the data."""
         W, m = self._weights, len(self.scale)
         coef = W[:m] / self.scale[:, None]
@@ -140,7 +140,9 @@ def _reorder_columns(fit: LaplaceFit, columns: NDArray[np.intp]) -> LaplaceFit:
     """The same with its columns in this order."""
     p, (M, J), mask = fit.problem, fit.problem.shape, fit.problem.prior.mask
     own = columns[: p.prior.n_weights]
-    precision = p.prior.per_weight(J)[own] if mask is None else np.asarray(p.prior.precision)[own]
+    precision = (
+        p.prior.precision_per_weight(J)[own] if mask is None else np.asarray(p.prior.precision)[own]
+    )
     problem = replace(
         p,
         design=designs.Selected(p.design, columns),
@@ -158,6 +160,6 @@ def _reorder_factor(L: Array, order: NDArray[np.intp]) -> Array:
     if np.array_equal(order, np.arange(len(order))):
         return L
     # A factorisation of the product could fail where this one, of its root, cannot.
-    R = linalg.HouseholderQR.of(np.asfortranarray(np.tril(L)[order].T)).R
+    R = linalg.HouseholderQR.factorize(np.asfortranarray(np.tril(L)[order].T)).R
     signs = np.where(np.diagonal(R) < 0.0, -1.0, 1.0)
     return np.ascontiguousarray((signs[:, None] * R).T)

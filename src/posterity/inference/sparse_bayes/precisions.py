@@ -44,7 +44,7 @@ def polish_precisions(
     Columns stay as they are, but for those without which the objective is larger. ``bounds`` (P, 2)
     are those of theta, equal where it is held. A positive ``least_gain`` ends it earlier.
     """
-    with linalg.limited(model.fit.problem.design.n_columns):
+    with linalg.limit_threads(model.fit.problem.design.n_columns):
         best = level_precisions(model, prior, bounds, least_gain)
         while len(best.places):
             determined = 1.0 - best.precision * _weight_variances(best)
@@ -102,7 +102,11 @@ def _model_at(
     likelihood = p.targets.likelihood
     theta = likelihood.theta
     theta[free] = x[m:]
-    targets = replace(p.targets, likelihood=likelihood.at(theta)) if free.any() else p.targets
+    targets = (
+        replace(p.targets, likelihood=likelihood.with_parameters(theta))
+        if free.any()
+        else p.targets
+    )
     return SparseModel.from_columns(model.places, np.exp(x[:m]), p.design, targets, prior, start)
 
 
@@ -180,17 +184,19 @@ class CauchyTails:
     Examples
     --------
     >>> tails = CauchyTails(priors.Sparse())
-    >>> [round(tails.total(h), 2) for h in ([0.01], [1.0], [100.0])]
+    >>> [round(tails.log_density_of_choice(h), 2) for h in ([0.01], [1.0], [100.0])]
     [-1.81, 0.0, 0.0]
     """
 
     prior: priors.Sparse
 
-    def total(self, h: ArrayLike) -> float:
+    def log_density_of_choice(self, h: ArrayLike) -> float:
         """What the prior of all precisions adds to the evidence."""
         more = self.degrees_at(h) - self.prior.degrees_of_freedom
         x = np.minimum(h, 1.0)
-        return self.prior.total(h) + 0.5 * float(np.sum(more * (np.log(x) - x + 1.0)))
+        return self.prior.log_density_of_choice(h) + 0.5 * float(
+            np.sum(more * (np.log(x) - x + 1.0))
+        )
 
     def penalty_slope(self, h: ArrayLike) -> Array:
         """Derivative of the total in the log of each precision."""
@@ -220,6 +226,6 @@ def learn_proper_precisions(
         chosen.places, chosen.precision, p.design, p.targets, tails, fit.weights.W
     )
     held = np.zeros((len(p.targets.likelihood.names), 2))
-    with linalg.limited(p.design.n_columns):
+    with linalg.limit_threads(p.design.n_columns):
         best = level_precisions(model, tails, held)
     return replace(chosen, precision=best.precision), best.fit

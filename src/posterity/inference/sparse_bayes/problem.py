@@ -50,9 +50,9 @@ class SparseProblem:
         """The same where models are only compared."""
         return replace(self, tol=_COARSE)
 
-    def standardize(self, columns: Any, weights: Any, rng: Any = None) -> designs.Candidates:
+    def standardize(self, columns: Any, weights: Any, rng: Any = None) -> designs.CandidateColumns:
         """Columns as candidates of this problem."""
-        return designs.Candidates.of(columns, weights, centred=self.offset, rng=rng)
+        return designs.CandidateColumns.from_columns(columns, weights, centred=self.offset, rng=rng)
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ class Chosen:
 class PrecisionPrior(Protocol):
     """What the precisions of columns in use add to the evidence."""
 
-    def total(self, h: ArrayLike) -> float:
+    def log_density_of_choice(self, h: ArrayLike) -> float:
         """Of all of them."""
 
     def penalty_slope(self, h: ArrayLike) -> Array:
@@ -123,8 +123,10 @@ class SparseModel:
     ) -> SparseModel:
         """The model of these columns, followed in the design by ones where there is an offset."""
         problem = weight_problem(precision, design, targets)
-        fit = LaplaceFit.of(problem, start)
-        value = fit.log_evidence - _accidental_evidence(fit) + prior.total(precision)
+        fit = LaplaceFit.from_problem(problem, start)
+        value = (
+            fit.log_evidence - _accidental_evidence(fit) + prior.log_density_of_choice(precision)
+        )
         return cls(places, precision, fit, value)
 
     @property
@@ -167,8 +169,8 @@ def _accidental_evidence(fit: LaplaceFit) -> float:
         b = t.curvature(t.latents(part @ W), surely_positive=True)
         return [part.gram(b[:, 0, 0])]
 
-    (A,) = p.targets.total(p.design, terms)
-    L = linalg.cholesky(p.prior.add_to(A), max_jitter=0.0)
+    (A,) = p.targets.sum_over_parts(p.design, terms)
+    L = linalg.cholesky(p.prior.add_precision(A), max_jitter=0.0)
     ratio = linalg.thin_svd(linalg.solve_lower(L, fit.L))[1] ** 2
     return 0.5 * float(np.sum(np.log(np.maximum(_FLATTEST / ratio, 1.0))))
 

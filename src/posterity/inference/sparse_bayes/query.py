@@ -41,7 +41,7 @@ class QueryColumn:
     prior_variance: float  # of the function, averaged over the rows
 
     @classmethod
-    def of_normal(
+    def from_normal(
         cls,
         kernel: kernels.Kernel,
         rows: Any,
@@ -85,7 +85,7 @@ class QueryColumn:
         )
 
     @classmethod
-    def of_fit(
+    def from_fit(
         cls,
         kernel: kernels.Kernel,
         rows: Any,
@@ -110,8 +110,8 @@ class QueryColumn:
         prior, t, J = fit.problem.prior, fit.problem.targets, fit.problem.shape[1]
         weights = np.ones(len(A)) if t.weights is None else t.weights
         share = weights / np.sum(weights)
-        slope, curvature = fit.told(A)
-        variances = np.mean(1.0 / prior.per_weight(J), axis=1)
+        slope, curvature = fit.slope_and_curvature(A)
+        variances = np.mean(1.0 / prior.precision_per_weight(J), axis=1)
         return cls(
             kernel,
             rows,
@@ -141,7 +141,7 @@ class QueryColumn:
         mean, covariance = np.zeros((n, J, K)), np.zeros((n, J, J))
         if self.prior_variance > 0.0:
             for block in self._blocks(n):
-                few = kernels.rows.between(queries, block.start, block.stop)
+                few = kernels.rows.slice_rows(queries, block.start, block.stop)
                 mean[block], covariance[block] = self._changes(few, A[block])
         return mean, covariance
 
@@ -152,14 +152,14 @@ class QueryColumn:
 
     def _changes(self, queries: Any, A: Array) -> tuple[Array, Array]:
         """For a block of b queries."""
-        Z = _host(self.kernel(self.rows, queries))  # (N, b)
-        own = _host(self.kernel.diag(queries))
+        Z = _to_host(self.kernel(self.rows, queries))  # (N, b)
+        own = _to_host(self.kernel.diag(queries))
         if self.share is not None:
             center = self.share @ Z
             Z, value = Z - center, own - center
         else:
             value = own
-        V, U = self._whitened(Z), self._whitened_queries(A)
+        V, U = self._whiten_columns(Z), self._whiten_queries(A)
         J = V.shape[2]
         E = value[:, None, None] * np.eye(J) - np.einsum("pbj,pbk->bjk", U, V, optimize=True)
         S = np.einsum("nb,njk->bjk", Z * Z, self.B, optimize=True)
@@ -173,7 +173,7 @@ class QueryColumn:
         v = np.zeros_like(own)
         return np.divide(self.prior_variance, own * own, out=v, where=own != 0.0)
 
-    def _whitened(self, Z: Array) -> Array:
+    def _whiten_columns(self, Z: Array) -> Array:
         """L^-1 A^T B Z, (p J, b, J): the columns as the model sees them."""
         (_, p), (_, b), J = self.A.shape, Z.shape, self.B.shape[1]
         T = np.empty((p, J, b, J))
@@ -182,7 +182,7 @@ class QueryColumn:
                 T[:, j, :, k] = (self.A * self.B[:, j, k, None]).T @ Z
         return linalg.solve_lower(self.L, T.reshape(p * J, b * J)).reshape(p * J, b, J)
 
-    def _whitened_queries(self, A: Array) -> Array:
+    def _whiten_queries(self, A: Array) -> Array:
         """L^-1 of the rows that make latent values of weights, (p J, b, J)."""
         (b, p), J = A.shape, self.B.shape[1]
         T = A.T[:, None, :, None] * np.eye(J)[:, None, :]
@@ -197,5 +197,5 @@ def _posterior_covariance(S: Array, v: Array) -> Array:
     return variance * (inverse @ np.swapaxes(inverse, 1, 2))
 
 
-def _host(values: Any) -> Array:
+def _to_host(values: Any) -> Array:
     return np.asarray(arrays.to_numpy(values), dtype=np.float64)

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from posterity import designs, linalg, priors
 from posterity.arrays import Array
-from posterity.designs.candidates import Block
+from posterity.designs.candidates import CandidateBlock
 from posterity.inference.sparse_bayes import sequential
 from posterity.inference.sparse_bayes.problem import Places, SparseModel, SparseProblem
 from posterity.inference.sparse_bayes.sequential import CURVED, DEPENDENT, Moments
@@ -73,7 +73,7 @@ class UsedColumns:
         """From Z^T B Z (P, P) and Z^T c (P,)."""
         if not len(A):
             return cls(A, c)
-        L = linalg.cholesky(fit.problem.prior.add_to(A.copy()), max_jitter=0.0)
+        L = linalg.cholesky(fit.problem.prior.add_precision(A.copy()), max_jitter=0.0)
         return cls(L, linalg.solve_cholesky(L, c))
 
     def scores(self, square: Array, G: Array, Q: Array, c: Array) -> tuple[Array, Array]:
@@ -108,13 +108,13 @@ class Scorer:
         used = np.ones(p.shape, dtype=np.bool_) if mask is None else mask
         return cls(Z, used, rows, beside, fit.weights.W)
 
-    def rank(self, block: Block) -> Array:
+    def rank(self, block: CandidateBlock) -> Array:
         """Squared qualities by sparsities, as if no column were in use, (b, J): cheap to have."""
         Q = block.project(self.rows.d)
         D = np.column_stack([block.squares(b) for b in np.einsum("njj->jn", self.rows.B)])
         return np.divide(Q * Q, D, out=np.zeros_like(Q), where=block.varies[:, None] & (D > 0.0))
 
-    def scores(self, block: Block, k: int = 0) -> tuple[Array, Array]:
+    def scores(self, block: CandidateBlock, k: int = 0) -> tuple[Array, Array]:
         """S (b,), zero where others replace a column, and Q beside C (b, 2), in latent value k."""
         i, j = np.nonzero(self.used)
         seen = self.rows.B[:, k, j] * self.Z[:, i]
@@ -124,14 +124,14 @@ class Scorer:
         return np.where(block.varies, S, 0.0), Q
 
     def shortlist(
-        self, model: SparseModel, block: Block, among: Places, outputs: Places
+        self, model: SparseModel, block: CandidateBlock, among: Places, outputs: Places
     ) -> ShortList:
         """The columns in use, and those of a block at these positions, in these latent values."""
         m, J = len(model.places), self.used.shape[1]
         short = among[np.sort(np.unique(among, return_index=True)[1])]
         new = short[~np.isin(block.places[short], model.places)]
         places = np.append(model.places, block.places[new])
-        Z = np.hstack([self.Z[:, :m], block.part(new), self.Z[:, m:]])
+        Z = np.hstack([self.Z[:, :m], block.select_columns(new), self.Z[:, m:]])
         used = np.insert(self.used, [m] * len(new), np.zeros(J, dtype=np.bool_), axis=0)
         start = np.insert(self.weights, [m] * len(new), np.zeros(J), axis=0)
         h = np.full((len(places), J), np.inf)
@@ -180,7 +180,7 @@ class ShortList:
         offsets = model.fit.problem.targets.offset_precision
         every = np.vstack([h, np.tile(np.diagonal(offsets), (len(used) - w, 1))])
         B = np.column_stack([A @ start[used] + d, c])
-        moments = Moments.of(A, B, kind=CURVED, fixed=fixed[used])
+        moments = Moments.from_products(A, B, kind=CURVED, fixed=fixed[used])
         return cls(places, used, every[used], start, moments, model, design)
 
     def model_at(self, h: Array, problem: SparseProblem, least: float = 0.0) -> SparseModel:
@@ -216,7 +216,7 @@ def shortlist_design(
         r = RowSlopes.from_rows(fit, t, part.rows(0, part.n_rows)[:, used])
         return [part.gram(r.B[:, 0, 0]), part.rmatvec(r.d[:, 0]), part.rmatvec(r.c[:, 0])]
 
-    A, d, c = fit.problem.targets.total(design, terms)
+    A, d, c = fit.problem.targets.sum_over_parts(design, terms)
     beside = UsedColumns.from_moments(A[np.ix_(used, used)], c[used], fit)
     S, Q = beside.scores(np.diagonal(A), A[:, used], d, c)
     S[used] = 0.0

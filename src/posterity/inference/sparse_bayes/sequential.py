@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from posterity import linalg, priors
 from posterity.arrays import Array
 from posterity.inference.sparse_bayes import steps
-from posterity.inference.sparse_bayes.steps import CURVED, DEPENDENT, KNOWN, LEARNED, State
+from posterity.inference.sparse_bayes.steps import CURVED, DEPENDENT, KNOWN, LEARNED, StepState
 
 __all__ = [
     "CURVED",
@@ -23,7 +23,7 @@ __all__ = [
     "LEARNED",
     "LEAST_NOISE",
     "Moments",
-    "Steps",
+    "SequentialSteps",
     "evidence",
     "gains",
 ]
@@ -47,7 +47,7 @@ class Moments:
     n_offsets: int  # columns that are always in, and do not pay for it
 
     @classmethod
-    def of(
+    def from_products(
         cls,
         A: Array,
         B: Array,
@@ -72,7 +72,7 @@ class Moments:
 
 
 @dataclass(frozen=True)
-class Steps:
+class SequentialSteps:
     """Where steps led."""
 
     h: Array  # (w,), infinite where a column is out
@@ -81,26 +81,26 @@ class Steps:
     converged: bool
 
 
-def maximise(
+def maximise_evidence(
     moments: Moments,
     h: Array,
     prior: priors.Sparse,
     *,
     tol: float = 1e-3,
     max_steps: int | None = None,
-) -> Steps:
+) -> SequentialSteps:
     """The best step, and the next, until none gains more than ``tol``."""
     reached, taken, gained = h.copy(), 0, 0.0
     most = _MAX_STEPS if max_steps is None else max_steps
-    with linalg.limited(len(h)):
+    with linalg.limit_threads(len(h)):
         while taken < most:
-            m, state = _state(moments, reached, prior)
+            m, state = _start_state(moments, reached, prior)
             more = min(_STEPS_AT_ONCE, most - taken)
-            n_steps, gain = steps.climb(state, m, tol, more)
+            n_steps, gain = steps.take_steps(state, m, tol, more)
             taken, gained = taken + n_steps, gained + gain
             if n_steps < more:
-                return Steps(reached, taken, gained, converged=True)
-    return Steps(reached, taken, gained, converged=False)
+                return SequentialSteps(reached, taken, gained, converged=True)
+    return SequentialSteps(reached, taken, gained, converged=False)
 
 
 def gains(
@@ -123,7 +123,7 @@ def evidence(moments: Moments, h: Array) -> float:
     """
     used = np.flatnonzero(np.isfinite(h))
     K = moments.B.shape[1]
-    L = linalg.cholesky(_precision(moments, h, used), max_jitter=0.0)
+    L = linalg.cholesky(_posterior_precision(moments, h, used), max_jitter=0.0)
     T = linalg.solve_lower(L, moments.B[used])
     log_det = K * (linalg.log_determinant(L) - float(np.sum(np.log(h[used]))))
     explained = np.sum(T * T, axis=0)
@@ -133,7 +133,7 @@ def evidence(moments: Moments, h: Array) -> float:
     return -0.5 * (log_det + moments.n * float(np.sum(np.log(2.0 * np.pi * noise) + 1.0)))
 
 
-def _precision(moments: Moments, h: Array, used: NDArray[np.intp]) -> Array:
+def _posterior_precision(moments: Moments, h: Array, used: NDArray[np.intp]) -> Array:
     """H + A of the columns that are in."""
     P = moments.A[np.ix_(used, used)]
     i = np.arange(len(used))
@@ -141,7 +141,7 @@ def _precision(moments: Moments, h: Array, used: NDArray[np.intp]) -> Array:
     return P
 
 
-def _state(moments: Moments, h: Array, prior: priors.Sparse) -> tuple[int, State]:
+def _start_state(moments: Moments, h: Array, prior: priors.Sparse) -> tuple[int, StepState]:
     """The posterior of the columns that are in, with room for more, and what the others offer."""
     A, B = moments.A, moments.B
     used = np.flatnonzero(np.isfinite(h))
@@ -151,7 +151,7 @@ def _state(moments: Moments, h: Array, prior: priors.Sparse) -> tuple[int, State
     Sigma, Mu = np.zeros((room, room)), np.zeros((room, B.shape[1]))
     S, Q, E = np.diagonal(A).copy(), B.copy(), moments.E.copy()
     if m:
-        L = linalg.cholesky(_precision(moments, h, used), max_jitter=0.0)
+        L = linalg.cholesky(_posterior_precision(moments, h, used), max_jitter=0.0)
         Sigma[:m, :m] = linalg.inverse_from_cholesky(L)
         T = linalg.solve_lower(L, A[used])
         S -= np.einsum("mw,mw->w", T, T)
@@ -159,7 +159,7 @@ def _state(moments: Moments, h: Array, prior: priors.Sparse) -> tuple[int, State
         Q -= A[:, used] @ Mu[:m]
         if moments.kind == LEARNED:
             E = np.maximum(E - np.sum(B[used] * Mu[:m], axis=0), moments.floor)
-    return m, State(
+    return m, StepState(
         moments.kind,
         moments.n,
         float(prior.degrees_of_freedom),

@@ -39,7 +39,7 @@ _SMALL = 1e-3  # of what steps have gained: not worth another on the same curvat
 
 
 def select_softmax(
-    columns: designs.Candidates | designs.Design,
+    columns: designs.CandidateColumns | designs.Design,
     targets: RowTargets,
     problem: SparseProblem,
     *,
@@ -65,17 +65,17 @@ def select_softmax(
     fit : LaplaceFit
         Its design are the chosen columns, standardised, and ones where there is an offset.
     """
-    if isinstance(columns, designs.Candidates):
+    if isinstance(columns, designs.CandidateColumns):
         model = start_model(columns, targets, problem, start)
 
         def look(model: SparseModel, block: Any, thorough: bool) -> Iterator[SparseModel]:
             return _proposals(model, SharedScores(model.fit), block, problem, thorough)
 
-        with linalg.limited(columns.n_rows):
+        with linalg.limit_threads(columns.n_rows):
             model, end = ascend(model, columns, look, problem)
-        used = columns.chosen(model.places)
+        used = columns.take_rows(model.places)
         return model.to_chosen(used.center, used.scale, end), model.fit
-    every = designs.Standardized.of(columns, targets.weights, offset=problem.offset)
+    every = designs.Standardized.from_design(columns, targets.weights, offset=problem.offset)
     none: Places = np.zeros(0, dtype=np.intp)
     nothing = select_standardized(every, none)
     model = SparseModel.from_columns(none, np.zeros(0), nothing, targets, problem.prior)
@@ -100,7 +100,7 @@ def _proposals(
     work = scores.shortlist(model, block, best_places(offered, _SHORTLIST, problem.tol))
 
     def maximise(max_steps: int | None) -> blocks.BlockSteps:
-        return blocks.maximise(
+        return blocks.maximise_block_evidence(
             work.moments,
             work.h,
             problem.prior,

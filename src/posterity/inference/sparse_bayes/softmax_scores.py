@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from posterity import designs, linalg, optimize, priors
 from posterity.arrays import Array
-from posterity.designs.candidates import Block
+from posterity.designs.candidates import CandidateBlock
 from posterity.inference.sparse_bayes import blocks
 from posterity.inference.sparse_bayes.blocks import BlockMoments
 from posterity.inference.sparse_bayes.problem import (
@@ -27,7 +27,7 @@ from posterity.inference.sparse_bayes.problem import (
 from posterity.inference.sparse_bayes.scores import select_standardized
 from posterity.inference.weights.laplace import LaplaceFit
 from posterity.inference.weights.problem import (
-    Passes,
+    PosteriorObjective,
     WeightProblem,
     weighted_gram,
     weighted_products,
@@ -52,8 +52,8 @@ def _approach_mode(problem: WeightProblem, A: Array, start: Array) -> Array:
     x0 = start.reshape(-1)
     if not len(x0):
         return start
-    L = linalg.cholesky(problem.prior.add_to(A), max_jitter=0.0)
-    passes = Passes(problem, hessian=False, surely_positive=False)
+    L = linalg.cholesky(problem.prior.add_precision(A), max_jitter=0.0)
+    passes = PosteriorObjective(problem, hessian=False, surely_positive=False)
 
     def loss(v: Array) -> tuple[float, Array]:
         value, g = passes.value_and_gradient(x0 + linalg.solve_lower_transposed(L, v))
@@ -77,7 +77,7 @@ class SharedScores:
         moved = (self.Z.T @ self.c).reshape(-1)
         self._moved = linalg.solve_cholesky(fit.L, moved) if len(moved) else moved
 
-    def rank(self, block: Block) -> Array:
+    def rank(self, block: CandidateBlock) -> Array:
         """Squared qualities by sparsities, as if no column were in use, (b,): cheap to have."""
         Q2 = np.sum(block.project(self.slope) ** 2, axis=1)
         D = block.squares(np.einsum("njj->n", self.h))
@@ -87,7 +87,7 @@ class SharedScores:
         """S (b, J, J), and Q beside C (b, J, 2), of standardised columns Z (N, b).  [TF 2003]"""
         b, J = Z.shape[1], self.h.shape[1]
         squares = ((Z * Z).T @ self.h.reshape(-1, J * J)).reshape(b, J, J)
-        S, C = beside(squares, Z.T @ self.c, self._products(Z), self.fit, self._moved)
+        S, C = condition_on_used(squares, Z.T @ self.c, self._products(Z), self.fit, self._moved)
         return S, np.stack([Z.T @ self.slope, C], axis=2)
 
     def _products(self, Z: Array) -> Array:
@@ -95,18 +95,18 @@ class SharedScores:
         (b, J), m = (Z.shape[1], self.h.shape[1]), self.Z.shape[1]
         return weighted_products(Z, self.h, self.Z).reshape(b * J, m * J)
 
-    def gains(self, block: Block, within: Places, prior: priors.Sparse) -> Array:
+    def gains(self, block: CandidateBlock, within: Places, prior: priors.Sparse) -> Array:
         """What columns of a block, by their positions, would gain, (k,)."""
         gains = np.zeros(len(within))
         for i in range(0, len(within), _COLUMNS_AT_ONCE):
             some = slice(i, i + _COLUMNS_AT_ONCE)
-            gains[some] = gross_gains(*self.exact(block.part(within[some])), prior)
+            gains[some] = gross_gains(*self.exact(block.select_columns(within[some])), prior)
         return np.maximum(gains - prior.price(self.fit.problem.prior.n_weights), 0.0)
 
-    def shortlist(self, model: SparseModel, block: Block, short: Places) -> SharedWork:
+    def shortlist(self, model: SparseModel, block: CandidateBlock, short: Places) -> SharedWork:
         """The columns in use, and those of these positions in a block."""
         m = len(model.places)
-        Z = np.hstack([self.Z[:, :m], block.part(short), self.Z[:, m:]])
+        Z = np.hstack([self.Z[:, :m], block.select_columns(short), self.Z[:, m:]])
         H = weighted_gram(designs.Dense(Z), self.h)
 
         def design(columns: Places) -> designs.Design:
@@ -118,14 +118,16 @@ class SharedScores:
 
 def gross_gains(S: Array, Q: Array, prior: priors.Sparse) -> Array:
     """Of columns of sparsities S (b, J, J) and qualities Q (b, J, 2), before they pay, (b,)."""
-    s, q = blocks.axes(S, Q)
+    s, q = blocks.rotate_to_axes(S, Q)
     left = np.sum(s, axis=1) > 0.0
     gains = np.zeros(len(s))
-    gains[left] = blocks.best_precisions(s[left], blocks.curved(q[left]), prior)[1]
+    gains[left] = blocks.best_precisions(s[left], blocks.add_curvature_move(q[left]), prior)[1]
     return gains
 
 
-def beside(S: Array, C: Array, G: Array, fit: LaplaceFit, moved: Array) -> tuple[Array, Array]:
+def condition_on_used(
+    S: Array, C: Array, G: Array, fit: LaplaceFit, moved: Array
+) -> tuple[Array, Array]:
     """S (b, J, J) and C (b, J) of columns that see G (b J, m J) of those in use.  [TF 2003]"""
     b, J = C.shape
     least = _DEPENDENT * np.einsum("bjj->b", S)
@@ -236,7 +238,7 @@ class DesignScores:
             gram = weighted_gram(part, t.curvature(A))
             return [gram, part.rmatvec(t.slope(A)), part.rmatvec(c)]
 
-        H, slope, c = fit.problem.targets.total(columns, terms)
+        H, slope, c = fit.problem.targets.sum_over_parts(columns, terms)
         P, J = slope.shape
         return cls(columns, fit, used, H.reshape(P, J, P, J), slope, c)
 
@@ -257,7 +259,7 @@ class DesignScores:
         i, J = block.places[within], self.slope.shape[1]
         squares = np.einsum("ijik->ijk", self.H[i][:, :, i, :])
         G = self.H[i][:, :, self.used, :].reshape(len(i) * J, len(self.used) * J)
-        S, C = beside(squares.copy(), self.c[i], G, self.fit, self._moved)
+        S, C = condition_on_used(squares.copy(), self.c[i], G, self.fit, self._moved)
         gross = gross_gains(S, np.stack([self.slope[i], C], axis=2), prior)
         return np.maximum(gross - prior.price(self.fit.problem.prior.n_weights), 0.0)
 

@@ -35,7 +35,7 @@ _NO_TIE = 1.0 + 1e-6
 _FARTHEST = 60.0  # in log h
 
 
-class Column(NamedTuple):
+class CandidateColumn(NamedTuple):
     """One column beside the others, whose u_k are at hand: (K,); (1,), sum q_k^2, in known noise.
 
     Arrays are not part of it: numba counts references to an array in a tuple at every call.
@@ -48,7 +48,7 @@ class Column(NamedTuple):
     largest: float  # t: a precision is no smaller than what rounding leaves of the column
 
 
-class State(NamedTuple):
+class StepState(NamedTuple):
     """Columns, and the posterior of the weights of those that are in; changed in place."""
 
     kind: int
@@ -68,8 +68,8 @@ class State(NamedTuple):
     E: Array  # (K,)
 
 
-@compilation.compiled
-def _fill(kind: int, Q: Array, j: int, sigma: float, E: Array, u: Array) -> int:
+@compilation.compile_at_first_call
+def _fill_qualities(kind: int, Q: Array, j: int, sigma: float, E: Array, u: Array) -> int:
     """Set u from row j of Q: qualities of a column that is out, or means of one in; return K.
 
     One that is in has the posterior variance sigma, one that is out has 0. Where B is curved, the
@@ -91,8 +91,8 @@ def _fill(kind: int, Q: Array, j: int, sigma: float, E: Array, u: Array) -> int:
     return K
 
 
-@compilation.compiled
-def _gain(c: Column, u: Array, t: float) -> float:
+@compilation.compile_at_first_call
+def _gain(c: CandidateColumn, u: Array, t: float) -> float:
     """Of a column at t = 1 / (h + s), over having it out."""
     if t == 0.0:
         return 0.0
@@ -104,8 +104,8 @@ def _gain(c: Column, u: Array, t: float) -> float:
     return 0.5 * value
 
 
-@compilation.compiled
-def _slope(c: Column, u: Array, t: float) -> float:
+@compilation.compile_at_first_call
+def _slope(c: CandidateColumn, u: Array, t: float) -> float:
     """Derivative of the gain in t, times 2 (1 - s t); it falls with t."""
     if c.kind != LEARNED:
         return (1.0 - c.s * t) * u[0] - c.K * c.s
@@ -115,8 +115,8 @@ def _slope(c: Column, u: Array, t: float) -> float:
     return (1.0 - c.s * t) * c.n * value - c.K * c.s
 
 
-@compilation.compiled
-def _classical(c: Column, u: Array) -> float:
+@compilation.compile_at_first_call
+def _best_without_prior(c: CandidateColumn, u: Array) -> float:
     """The best t where nothing but the data speaks of h; 0 where the column is better out."""
     if _slope(c, u, 0.0) <= 0.0:
         return 0.0
@@ -141,63 +141,65 @@ def _classical(c: Column, u: Array) -> float:
     return max(t, 0.0)
 
 
-@compilation.compiled
+@compilation.compile_at_first_call
 def penalty(h: float, nu: float) -> float:
     """What the prior of a precision adds to the evidence, at most 0."""
     return 0.0 if nu == 0.0 else 0.5 * nu * (math.log(h) - h + 1.0)
 
 
-@compilation.compiled
-def _best(c: Column, u: Array, nu: float) -> tuple[float, float]:
+@compilation.compile_at_first_call
+def _best_of_column(c: CandidateColumn, u: Array, nu: float) -> tuple[float, float]:
     """The best t of one column, 0 for out, and what it gains there."""
-    t = _classical(c, u)
+    t = _best_without_prior(c, u)
     if nu == 0.0:
         return t, _gain(c, u, t)
     x = 0.0 if t == 0.0 else math.log(1.0 / t - c.s)
-    x = _uphill(c, u, nu, x)
+    x = _find_stationary(c, u, nu, x)
     t = min(1.0 / (math.exp(x) + c.s), c.largest)
     value = _gain(c, u, t) + penalty(1.0 / t - c.s, nu)
     return (t, value) if value > 0.0 else (0.0, 0.0)
 
 
-@compilation.compiled
-def _rise(c: Column, u: Array, nu: float, x: float) -> float:
+@compilation.compile_at_first_call
+def _log_slope(c: CandidateColumn, u: Array, nu: float, x: float) -> float:
     """Twice the derivative of gain and penalty in x = log h."""
     h = math.exp(x)
     t = 1.0 / (h + c.s)
     return -t * _slope(c, u, t) + nu * (1.0 - h)
 
 
-@compilation.compiled
-def _uphill(c: Column, u: Array, nu: float, x: float) -> float:
+@compilation.compile_at_first_call
+def _find_stationary(c: CandidateColumn, u: Array, nu: float, x: float) -> float:
     """The stationary log h that one reaches from x going up, by doubling steps and bisection."""
-    direction = 1.0 if _rise(c, u, nu, x) > 0.0 else -1.0
+    direction = 1.0 if _log_slope(c, u, nu, x) > 0.0 else -1.0
     step, end = 0.5, x
-    while abs(end) < _FARTHEST and _rise(c, u, nu, end) * direction > 0.0:
+    while abs(end) < _FARTHEST and _log_slope(c, u, nu, end) * direction > 0.0:
         x, end = end, end + direction * step
         step *= 2.0
     for _ in range(_BISECTIONS):
         middle = 0.5 * (x + end)
-        if _rise(c, u, nu, middle) * direction > 0.0:
+        if _log_slope(c, u, nu, middle) * direction > 0.0:
             x = middle
         else:
             end = middle
     return 0.5 * (x + end)
 
 
-@compilation.compiled
+@compilation.compile_at_first_call
 def gains(kind: int, S: Array, Q: Array, E: Array, n: float, nu: float) -> Array:
     """What each column that is out would gain at its best."""
     found, u = np.zeros(len(S)), np.empty(len(E))
     for j in range(len(S)):
         if S[j] > 0.0:
-            K = _fill(kind, Q, j, 0.0, E, u)
-            found[j] = _best(Column(kind, K, n, S[j], (1.0 - _CLOSE) / S[j]), u, nu)[1]
+            K = _fill_qualities(kind, Q, j, 0.0, E, u)
+            found[j] = _best_of_column(
+                CandidateColumn(kind, K, n, S[j], (1.0 - _CLOSE) / S[j]), u, nu
+            )[1]
     return found
 
 
-@compilation.compiled
-def climb(state: State, m: int, tol: float, max_steps: int) -> tuple[int, float]:
+@compilation.compile_at_first_call
+def take_steps(state: StepState, m: int, tol: float, max_steps: int) -> tuple[int, float]:
     """Take steps that gain more than ``tol``; there must be room for as many more columns.
 
     Returns the number of steps, and what they gained.
@@ -214,11 +216,11 @@ def climb(state: State, m: int, tol: float, max_steps: int) -> tuple[int, float]
         total += gain
         h = np.inf if t == 0.0 else 1.0 / t - s
         if place[j] < 0:
-            _add(state, j, t, m, e, v)
+            _add_column(state, j, t, m, e, v)
             place[j] = m
             m += 1
         else:
-            _move(state, place[j], h, m, e, v)
+            _move_column(state, place[j], h, m, e, v)
             if t == 0.0:
                 m -= 1
                 _close_gap(state, place[j], m)
@@ -228,15 +230,15 @@ def climb(state: State, m: int, tol: float, max_steps: int) -> tuple[int, float]
     return max_steps, total
 
 
-@compilation.compiled
+@compilation.compile_at_first_call
 def _price(among: int, m: int) -> float:
     """What one more than m columns costs."""
     return math.log((among - m) / (m + 1.0)) if 2 * (m + 1) <= among else 0.0
 
 
-@compilation.compiled
+@compilation.compile_at_first_call
 def _best_offer(
-    state: State, place: NDArray[np.intp], m: int, tol: float
+    state: StepState, place: NDArray[np.intp], m: int, tol: float
 ) -> tuple[float, int, float, float]:
     """The column whose move gains most, if more than ``tol``: gain, column or -1, its t and s."""
     A, S, Q, E, Sigma, Mu = state.A, state.S, state.Q, state.E, state.Sigma, state.Mu
@@ -250,9 +252,9 @@ def _best_offer(
         sigma = 0.0 if i < 0 else Sigma[i, i]
         h = state.h[j]
         s_j = S[j] if i < 0 else max(1.0 / sigma - h, 1e-16 * h)
-        K = _fill(state.kind, Q if i < 0 else Mu, j if i < 0 else i, sigma, E, u)
-        column = Column(state.kind, K, state.n, s_j, 1.0 / (s_j + _LEAST * A[j, j]))
-        t_j, gain = _best(column, u, state.nu)
+        K = _fill_qualities(state.kind, Q if i < 0 else Mu, j if i < 0 else i, sigma, E, u)
+        column = CandidateColumn(state.kind, K, state.n, s_j, 1.0 / (s_j + _LEAST * A[j, j]))
+        t_j, gain = _best_of_column(column, u, state.nu)
         if i < 0:
             gain -= price
         else:
@@ -265,8 +267,8 @@ def _best_offer(
     return best, chosen, t, s
 
 
-@compilation.compiled
-def _add(state: State, j: int, sigma: float, m: int, e: Array, v: Array) -> None:
+@compilation.compile_at_first_call
+def _add_column(state: StepState, j: int, sigma: float, m: int, e: Array, v: Array) -> None:
     """A column comes in with posterior variance sigma."""
     A, order, Sigma, Mu, Q = state.A, state.order, state.Sigma, state.Mu, state.Q
     for r in range(len(e)):
@@ -292,8 +294,8 @@ def _add(state: State, j: int, sigma: float, m: int, e: Array, v: Array) -> None
         state.S[r] -= sigma * e[r] * e[r]
 
 
-@compilation.compiled
-def _move(state: State, i: int, h: float, m: int, e: Array, v: Array) -> None:
+@compilation.compile_at_first_call
+def _move_column(state: StepState, i: int, h: float, m: int, e: Array, v: Array) -> None:
     """The precision of the column in place i changes; infinite: the column goes out."""
     A, order, Sigma, Mu, Q = state.A, state.order, state.Sigma, state.Mu, state.Q
     sigma, change = Sigma[i, i], h - state.h[order[i]]
@@ -314,15 +316,15 @@ def _move(state: State, i: int, h: float, m: int, e: Array, v: Array) -> None:
         state.S[r] += kappa * e[r] * e[r]
 
 
-@compilation.compiled
+@compilation.compile_at_first_call
 def _subtract(y: Array, a: float, x: Array) -> None:
     """y -= a x, in place."""
     for r in range(len(y)):
         y[r] -= a * x[r]
 
 
-@compilation.compiled
-def _close_gap(state: State, i: int, last: int) -> None:
+@compilation.compile_at_first_call
+def _close_gap(state: StepState, i: int, last: int) -> None:
     """The last column takes the place of one that has gone."""
     Sigma, Mu = state.Sigma, state.Mu
     state.order[i] = state.order[last]

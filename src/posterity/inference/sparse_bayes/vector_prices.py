@@ -46,7 +46,7 @@ def price_vectors(fit: LaplaceFit, m: int) -> float:
     named = np.maximum(price_columns(p.design, p.targets, m) - NOISE_EARNS, 0.0)
     h = np.asarray(p.prior.precision)
     uses = np.sum(np.isfinite(h), axis=1) if h.ndim == 2 else np.ones(m)
-    nearest = variational.nearest(fit)
+    nearest = variational.find_nearest_normal(fit)
     bound = nearest.bound if isinstance(nearest, NearestNormal) else fit.log_evidence
     return float(named @ uses) + max(fit.log_evidence - bound, 0.0)
 
@@ -61,7 +61,8 @@ def price_columns(design: designs.Design, targets: RowTargets, m: int) -> Array:
     --------
     >>> from posterity import likelihoods
     >>> spike, step = np.r_[1.0, np.zeros(99)], np.repeat([1.0, -1.0], 50)
-    >>> targets = RowTargets.of(step > 0.0, None, likelihoods.Bernoulli(), offset=False)
+    >>> y, bernoulli = step > 0.0, likelihoods.Bernoulli()
+    >>> targets = RowTargets.from_observations(y, None, bernoulli, offset=False)
     >>> design = designs.Dense(np.column_stack([spike, step]))
     >>> np.exp(price_columns(design, targets, 2)).round(1)
     array([100.,   1.])
@@ -74,5 +75,5 @@ def price_columns(design: designs.Design, targets: RowTargets, m: int) -> Array:
         w = np.ones(len(Z2)) if t.weights is None else t.weights
         return [w @ Z2, w @ Z2**2]
 
-    squares, fourths = targets.total(design, terms)
+    squares, fourths = targets.sum_over_parts(design, terms)
     return np.asarray(np.log(targets.total_weight * fourths / squares**2))

@@ -39,7 +39,7 @@ class KernelWeights:
     prior_variance: float
     fit: LaplaceFit | NearestNormal
 
-    def columns(self, X: Any) -> Array:
+    def design_rows(self, X: Any) -> Array:
         """Return the design at any rows, (n, N + 1) with the offset's ones."""
         K = arrays.to_numpy(self.kernel(X, self.X))
         offset = self.fit.problem.prior.offset_precision is not None
@@ -47,11 +47,11 @@ class KernelWeights:
 
     def latent(self, X: Any) -> LatentMarginals:
         """Return the distributions of the C latent values at any rows."""
-        return self.fit.latent(self.columns(X))
+        return self.fit.latent(self.design_rows(X))
 
     def joint(self, X: Any) -> LatentJoint:
         """Return the distribution of each latent value over all rows of X."""
-        return self.fit.joint(self.columns(X))
+        return self.fit.joint(self.design_rows(X))
 
     def before_rows(self) -> KernelWeights:
         """Return the prior of the weights, with the kernel and the variance of the fit."""
@@ -76,7 +76,7 @@ class KernelWeightSearch:
     def targets(self) -> RowTargets:
         """The rows' targets about their offset."""
         weights = None if np.all(self.weights == 1.0) else self.weights
-        return RowTargets.of(self.y, weights, self.likelihood, offset=self.offset)
+        return RowTargets.from_observations(self.y, weights, self.likelihood, offset=self.offset)
 
     def maximise(self, *, max_iter: int = 100) -> tuple[KernelWeights, optimize.Optimum]:
         """Scan the prior variance and a few widths, then climb in all parameters."""
@@ -124,17 +124,17 @@ class _KernelWeightObjective:
     def prior_range(self, theta: Array) -> PriorRange:
         """Return the range of the prior variance at log parameters of the kernel."""
         s = self._search
-        K = arrays.to_numpy(s.kernel.at(theta)(s.X))
+        K = arrays.to_numpy(s.kernel.with_theta(theta)(s.X))
         center = _center_columns(K, s.weights, offset=s.offset)
         Z = _build_columns(K, s.weights, center, offset=s.offset)[:, : len(K)]
         length2 = float(s.weights @ np.sum(Z**2, axis=1) / s.weights.sum())
-        return PriorRange.of(self._targets.typical_variance, length2)
+        return PriorRange.from_scales(self._targets.typical_variance, length2)
 
     def _split_parameters(self, x: Array) -> tuple[float, kernels.Kernel]:
         given = self._search.prior_variance
         if given is not None:
-            return given, self._search.kernel.at(x)
-        return float(np.exp(x[0])), self._search.kernel.at(x[1:])
+            return given, self._search.kernel.with_theta(x)
+        return float(np.exp(x[0])), self._search.kernel.with_theta(x[1:])
 
     def fit(self, x: Array) -> LaplaceFit:
         """Return the normal at the mode, for log parameters x."""
@@ -147,7 +147,7 @@ class _KernelWeightObjective:
         precision = self._targets.offset_precision if s.offset else None
         prior = WeightPrior(1.0 / variance, Z.shape[1], precision)
         problem = WeightProblem(designs.Dense(Z), self._targets, prior)
-        found = LaplaceFit.of(problem, self._mode)
+        found = LaplaceFit.from_problem(problem, self._mode)
         self._mode = found.weights.W
         return found
 
@@ -167,7 +167,7 @@ class _KernelWeightObjective:
         variance, kernel = self._split_parameters(x)
         center = _center_columns(arrays.to_numpy(kernel(s.X)), s.weights, offset=s.offset)
         laplace = self.fit(x)
-        fit = variational.nearest(laplace) if s.nearest else laplace
+        fit = variational.find_nearest_normal(laplace) if s.nearest else laplace
         return KernelWeights(kernel, s.X, s.weights, center, variance, fit)
 
 

@@ -26,7 +26,7 @@ class LaplaceFit(WeightNormal):
     log_likelihood: float
 
     @classmethod
-    def of(cls, problem: WeightProblem, start: Array | None = None) -> LaplaceFit:
+    def from_problem(cls, problem: WeightProblem, start: Array | None = None) -> LaplaceFit:
         """Find the mode, and factorise there.
 
         Raises ``linalg.NotPositiveDefiniteError`` where no mode was found.
@@ -54,9 +54,9 @@ class LaplaceFit(WeightNormal):
 
         def terms(part: designs.Design, t: RowTargets) -> list[float]:
             A = t.latents(np.zeros((part.n_rows, J)))
-            return [t.summed(t.value_and_slope(A)[0])]
+            return [t.sum_over_rows(t.value_and_slope(A)[0])]
 
-        value = float(problem.targets.total(problem.design, terms)[0])
+        value = float(problem.targets.sum_over_parts(problem.design, terms)[0])
         none = Weights(np.zeros((0, J)), value, 0.0, 0, "there are no weights", converged=True)
         return cls(problem, none, np.zeros((0, 0)), value)
 
@@ -80,15 +80,15 @@ class LaplaceFit(WeightNormal):
         p, (_, J) = self.problem, self.problem.shape
         n, V = p.prior.n_weights, self._moves[0]
         W, variance = self.weights.W[:n], np.einsum("mjmj->mj", self.covariance)[:n]
-        return 0.5 - 0.5 * p.prior.per_weight(J) * (W**2 + variance + 2.0 * V[:n] * W)
+        return 0.5 - 0.5 * p.prior.precision_per_weight(J) * (W**2 + variance + 2.0 * V[:n] * W)
 
-    def told(self, Z: Array) -> tuple[Array, Array]:
+    def slope_and_curvature(self, Z: Array) -> tuple[Array, Array]:
         """Slope (N, J) and curvature (N, J, J) of all rows in z W, at the mode."""
         t = self.problem.targets
         A = t.latents(Z @ self.weights.W)
         return t.slope(A), t.curvature(A)
 
-    def lean(self, remainder: Array | None = None) -> Array:
+    def mean_shift(self, remainder: Array | None = None) -> Array:
         """Return how far the posterior mean lies beyond the mode, (M, J), to first order.
 
         Latent values may vary, by ``remainder`` (N,), beyond what the weights make of them.
@@ -101,7 +101,7 @@ class LaplaceFit(WeightNormal):
             S = v[:, None, None] * np.eye(J)
             return [part.rmatvec(-0.5 * t.curvature_pullback(t.latents(part @ W), S))]
 
-        (c,) = self.problem.targets.total(self.problem.design, terms, remainder)
+        (c,) = self.problem.targets.sum_over_parts(self.problem.design, terms, remainder)
         return self._moves[0] + self.solve(c)
 
     @cached_property
@@ -116,7 +116,7 @@ class LaplaceFit(WeightNormal):
             explicit = value.sum(axis=1) - 0.5 * curvature @ S[:, 0, 0]
             return [part.rmatvec(c), explicit, part.rmatvec(slope.T)]
 
-        c, explicit, R = p.targets.total(p.design, terms)
+        c, explicit, R = p.targets.sum_over_parts(p.design, terms)
         V = self.solve(c)
         return V, explicit + np.einsum("mp,m->p", R.reshape(len(V), n_theta), V[:, 0])
 

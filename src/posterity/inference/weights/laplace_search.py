@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from posterity import designs, optimize
 from posterity.arrays import Array
-from posterity.inference.search import LEAST_GAIN, climb_evidence, negated
+from posterity.inference.search import LEAST_GAIN, climb_evidence, negate_evidence
 from posterity.inference.weights import quadratic
 from posterity.inference.weights.laplace import LaplaceFit
 from posterity.inference.weights.prior import WeightPrior
@@ -47,7 +47,7 @@ class LaplaceSearch:
     @property
     def prior_range(self) -> PriorRange:
         """Range of the prior variance."""
-        return PriorRange.of(self.targets.typical_variance, self.square_length)
+        return PriorRange.from_scales(self.targets.typical_variance, self.square_length)
 
     @property
     def free(self) -> NDArray[np.bool_]:
@@ -74,16 +74,16 @@ class LaplaceSearch:
             return theta
         return np.append(self.prior_range.start, theta)
 
-    def at(self, x: Array, start: Array | None) -> LaplaceFit:
+    def fit_at(self, x: Array, start: Array | None) -> LaplaceFit:
         """Return the approximation at log parameters, its mode searched from ``start``."""
         learns = self.prior_variance is None
         likelihood = self.targets.likelihood
         theta = likelihood.theta
         theta[self.free] = x[learns:]
-        targets = replace(self.targets, likelihood=likelihood.at(theta))
-        return LaplaceFit.of(WeightProblem(self.design, targets, self.prior(x)), start)
+        targets = replace(self.targets, likelihood=likelihood.with_parameters(theta))
+        return LaplaceFit.from_problem(WeightProblem(self.design, targets, self.prior_at(x)), start)
 
-    def prior(self, x: Array) -> WeightPrior:
+    def prior_at(self, x: Array) -> WeightPrior:
         """Return the prior at log parameters."""
         learned = self.prior_variance is None
         variance = float(np.exp(x[0])) if learned else float(self.prior_variance or 0.0)
@@ -96,14 +96,14 @@ class LaplaceSearch:
         return np.append([in_variance] * (self.prior_variance is None), in_theta[self.free])
 
 
-def maximise(search: LaplaceSearch, *, max_iter: int = 100) -> LearnedLaplace:
+def maximise_laplace_evidence(search: LaplaceSearch, *, max_iter: int = 100) -> LearnedLaplace:
     """Scan the prior variance, where it is not given, and climb from the best."""
     fits = _SuccessiveFits(search)
     given, x, inverse_hessian = search.prior_variance, search.start, None
     if given is None:
         x, inverse_hessian = fits.foreseen() if fits.sees_ahead else (fits.scanned(), None)
     best = climb_evidence(
-        negated(fits.evidence),
+        negate_evidence(fits.evidence),
         x,
         limits=search.limits,
         names=search.names,
@@ -132,7 +132,7 @@ class _SuccessiveFits:
         """Return the fit at log parameters; the last fit itself where they are the same."""
         if self._last is not None and np.array_equal(self._last[0], x):
             return self._last[1]
-        fit = self._search.at(x, self._predict_mode(x))
+        fit = self._search.fit_at(x, self._predict_mode(x))
         self._last = x.copy(), fit
         return fit
 
@@ -142,7 +142,7 @@ class _SuccessiveFits:
         fit = self._last[1]
         if not (self.sees_ahead and fit.L.size):
             return fit.weights.W
-        return quadratic.QuadraticApproximation(fit).mode(self._search.prior(x))
+        return quadratic.QuadraticApproximation(fit).predict_mode(self._search.prior_at(x))
 
     def evidence(self, x: Array) -> tuple[float, Array]:
         """Return the log evidence and its gradient; a step may be too long for a mode to exist."""
@@ -159,7 +159,7 @@ class _SuccessiveFits:
     def foreseen(self) -> tuple[Array, Array]:
         """Return the prior variance that one fit predicts, and the inverse curvature there."""
         fit, among = self.at(self._search.start), self._search.prior_range
-        best, curvature = quadratic.QuadraticApproximation(fit).best_log_variance(
+        best, curvature = quadratic.QuadraticApproximation(fit).predict_best_log_variance(
             among.scan, among.limits
         )
         return np.array([best]), np.array([[1.0 / curvature]])

@@ -14,11 +14,11 @@ from posterity import designs, linalg, optimize
 from posterity.arrays import Array
 from posterity.inference.weights import sampled_mode
 from posterity.inference.weights.problem import (
-    Passes,
+    PosteriorObjective,
     SeparatedError,
     WeightProblem,
     Weights,
-    weights_at,
+    weights_from_optimum,
 )
 from posterity.inference.weights.targets import RowTargets
 
@@ -65,11 +65,15 @@ def _find_mode_of_all(
 ) -> Weights:
     x0 = np.zeros(problem.shape) if start is None else start
     if start is None and problem.prior.mask is None and sampled_mode.is_expensive(problem):
-        near = sampled_mode.approach(problem, tol)
-        if not exactly and near.converged and not sampled_mode.may_grow(problem, near.W):
+        near = sampled_mode.approach_mode(problem, tol)
+        if (
+            not exactly
+            and near.converged
+            and not sampled_mode.may_grow_without_end(problem, near.W)
+        ):
             return near
         x0 = near.W
-    with linalg.limited(x0.size):
+    with linalg.limit_threads(x0.size):
         if problem.targets.is_concave:
             return _run_newton(problem, x0, tol, max_iter, surely_positive=False)
         climbed = _run_newton(problem, x0, _NEARLY, max_iter, surely_positive=True)
@@ -79,22 +83,22 @@ def _find_mode_of_all(
 def _run_newton(
     problem: WeightProblem, W0: Array, tol: float, max_iter: int, *, surely_positive: bool
 ) -> Weights:
-    passes = Passes(problem, hessian=True, surely_positive=surely_positive)
+    passes = PosteriorObjective(problem, hessian=True, surely_positive=surely_positive)
     x0 = problem.prior.pack(W0)
     dependent = problem.prior.is_flat and passes.hold_idle(x0)
     with warnings.catch_warnings():
         # Whether to speak of it is for the caller to say, who knows what the search was for.
         warnings.simplefilter("ignore", optimize.ConvergenceWarning)
         best = optimize.minimise_newton(
-            passes.value, passes.gradient, passes.solve, x0, max_iter=max_iter, tol=tol
+            passes.value, passes.gradient, passes.solve_shifted, x0, max_iter=max_iter, tol=tol
         )
-    found = weights_at(problem, best)
+    found = weights_from_optimum(problem, best)
     endless = _is_nearly_separable(passes, best.x)
     H = None if surely_positive else passes.hessian(best.x)
     return replace(found, separable=endless, dependent=dependent, hessian=H)
 
 
-def _is_nearly_separable(passes: Passes, x: Array) -> bool:
+def _is_nearly_separable(passes: PosteriorObjective, x: Array) -> bool:
     """Whether a step goes on for ever: it favours no row's other class, and gains all the same.
 
     Then some rows are separable from all others of another class, and the likelihood rises towards
@@ -118,20 +122,20 @@ def _measure_step(problem: WeightProblem, step: Array) -> tuple[float, float]:
     """By how much a step moves a row at most, and favours what was observed at least."""
     W = step.reshape(problem.shape)
 
-    def look(part: designs.Design, t: RowTargets) -> list[designs.Least]:
+    def look(part: designs.Design, t: RowTargets) -> list[designs.Minimum]:
         P = part @ W
         reach = float(np.max(np.abs(P), initial=0.0))
-        return [designs.Least(-reach), designs.Least(t.margin(t.steps(P)))]
+        return [designs.Minimum(-reach), designs.Minimum(t.margin(t.steps(P)))]
 
-    reach, margin = problem.targets.total(problem.design, look)
+    reach, margin = problem.targets.sum_over_parts(problem.design, look)
     return -reach.value, margin.value
 
 
-def _compute_last_step(passes: Passes, x: Array) -> Array:
+def _compute_last_step(passes: PosteriorObjective, x: Array) -> Array:
     """Where Newton would go from the end; rows that are sure need not curve beyond rounding."""
     for shift in _ROUNDING:
         try:
-            return -passes.solve(x, passes.gradient(x), shift)
+            return -passes.solve_shifted(x, passes.gradient(x), shift)
         except linalg.NotPositiveDefiniteError:
             continue
     return np.zeros_like(x)

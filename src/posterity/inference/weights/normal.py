@@ -78,7 +78,7 @@ class WeightNormal:
         p = self.problem
         if p.prior.is_flat:
             raise ValueError("A flat prior is not a distribution that could be shown before rows.")
-        L = linalg.cholesky(p.prior.add_to(np.zeros_like(self.L)))
+        L = linalg.cholesky(p.prior.add_precision(np.zeros_like(self.L)))
         return replace(self, weights=replace(self.weights, W=np.zeros(p.shape)), L=L)
 
     def _mean(self, Z: Array) -> Array:

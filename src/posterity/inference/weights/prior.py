@@ -56,7 +56,7 @@ class WeightPrior:
         W[mask] = x
         return W
 
-    def per_weight(self, n_outputs: int) -> Array:
+    def precision_per_weight(self, n_outputs: int) -> Array:
         """The precision of each weight but the offsets, (n, J); zero where a weight is masked."""
         p = np.asarray(self.precision, dtype=np.float64)
         finite = np.where(np.isfinite(p), p, 0.0)
@@ -64,16 +64,16 @@ class WeightPrior:
             finite[:, None] if p.ndim == 1 else finite, (self.n_weights, n_outputs)
         )
 
-    def times(self, W: Array) -> Array:
+    def multiply_precision(self, W: Array) -> Array:
         """Precision times W, (M, J)."""
         product = np.empty_like(W)
         n = self.n_weights
-        product[:n] = self.per_weight(W.shape[1]) * W[:n]
+        product[:n] = self.precision_per_weight(W.shape[1]) * W[:n]
         if self.offset_precision is not None:
             product[-1] = self.offset_precision @ W[-1]
         return product
 
-    def add_to(self, H: Array) -> Array:
+    def add_precision(self, H: Array) -> Array:
         """H (P, P) with the precision added, in place."""
         own = self._packed_precision(len(H))
         n, i = len(own), np.arange(len(own))
@@ -95,14 +95,14 @@ class WeightPrior:
         """Select the weights among P packed ones, without the offsets."""
         mask = self.mask
         if mask is None:
-            return self.per_weight(n_packed // self.n_columns).reshape(-1)
+            return self.precision_per_weight(n_packed // self.n_columns).reshape(-1)
         assert isinstance(self.precision, np.ndarray)
         return self.precision[mask[: self.n_weights]]
 
     def log_determinant(self, n_outputs: int) -> float:
         """Log determinant of the precision; free weights do not count."""
         J = n_outputs
-        own = self.per_weight(J)
+        own = self.precision_per_weight(J)
         value = 0.0 if self.is_flat else float(np.sum(np.log(own[own > 0.0])))
         if self.offset_precision is None or not self.offset_precision.any():
             return value

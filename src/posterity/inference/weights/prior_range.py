@@ -24,7 +24,7 @@ class PriorRange:
 
     Examples
     --------
-    >>> short, long = (PriorRange.of(4.0, length2) for length2 in (2e-8, 2e8))
+    >>> short, long = (PriorRange.from_scales(4.0, length2) for length2 in (2e-8, 2e8))
     >>> np.exp([short.start, long.start])
     array([2.e+08, 2.e-08])
     """
@@ -32,7 +32,7 @@ class PriorRange:
     start: float
 
     @classmethod
-    def of(cls, typical_variance: float, square_length: float) -> PriorRange:
+    def from_scales(cls, typical_variance: float, square_length: float) -> PriorRange:
         """From the typical variance of latent values, and the mean squared length of rows.
 
         Where all rows are zero, no prior variance matters, and one is as good as another.

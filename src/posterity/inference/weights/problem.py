@@ -55,10 +55,10 @@ class WeightProblem:
 
     def quadratic(self, W: Array) -> float:
         """Half of W's squared length under the prior's precision."""
-        return 0.5 * float(np.sum(W * self.prior.times(W)))
+        return 0.5 * float(np.sum(W * self.prior.multiply_precision(W)))
 
 
-class Passes:
+class PosteriorObjective:
     """Minus the log posterior: value, gradient and Hessian at once, the last point kept."""
 
     def __init__(self, problem: WeightProblem, *, hessian: bool, surely_positive: bool) -> None:
@@ -86,11 +86,11 @@ class Passes:
         self._evaluate_at(x)
         return self._value, self._gradient
 
-    def solve(self, x: Array, g: Array, shift: float) -> Array:
+    def solve_shifted(self, x: Array, g: Array, shift: float) -> Array:
         """(H + shift * its mean diagonal)^-1 g."""
-        return linalg.solve_cholesky(self.factor(x, shift), g)
+        return linalg.solve_cholesky(self.factorise_hessian(x, shift), g)
 
-    def factor(self, x: Array, shift: float = 0.0) -> Array:
+    def factorise_hessian(self, x: Array, shift: float = 0.0) -> Array:
         """The Cholesky factor of the Hessian."""
         self._evaluate_at(x)
         H = self.H.copy()
@@ -104,7 +104,7 @@ class Passes:
         Steps from no weights then lead to the shortest of all weights that are equally good.
         """
         self._evaluate_at(x)
-        V = flat_directions(self.H)
+        V = find_flat_directions(self.H)
         if not V.shape[1]:
             return False
         self._held = float(np.mean(np.diagonal(self.H))) * V @ V.T
@@ -118,11 +118,11 @@ class Passes:
         W = p.prior.unpack(x, p.shape)
         may_separate = p.prior.is_flat and p.targets.are_classes
         ask = _PassRequest(W, may_separate, self._hessian, self._positive, p.prior.mask)
-        value, slope, told_apart, *gram = p.targets.total(p.design, ask)
+        value, slope, told_apart, *gram = p.targets.sum_over_parts(p.design, ask)
         self._value = p.quadratic(W) - float(value)
-        self._gradient = p.prior.pack(p.prior.times(W) - slope)
+        self._gradient = p.prior.pack(p.prior.multiply_precision(W) - slope)
         if self._hessian:
-            self.H = p.prior.add_to(gram[0])
+            self.H = p.prior.add_precision(gram[0])
             if self._held is not None:
                 self.H += self._held
         self._x = x.copy()
@@ -142,15 +142,15 @@ class _PassRequest:
 
     def __call__(
         self, part: designs.Design, t: RowTargets
-    ) -> Sequence[Array | float | designs.Least]:
+    ) -> Sequence[Array | float | designs.Minimum]:
         """Return value, gradient, whether the weights separate every row, and the Hessian."""
         A = t.latents(part @ self.W)
         log_p, slope = t.value_and_slope(A)
         told_apart = self.may_separate and t.are_told_apart(A, log_p)
-        sums: list[Array | float | designs.Least] = [
-            t.summed(log_p),
+        sums: list[Array | float | designs.Minimum] = [
+            t.sum_over_rows(log_p),
             part.rmatvec(slope),
-            designs.Least(float(told_apart)),
+            designs.Minimum(float(told_apart)),
         ]
         if self.hessian:
             h = t.curvature(A, surely_positive=self.surely_positive)
@@ -222,14 +222,14 @@ def weighted_products(Z: Array, h: Array, X: Array) -> Array:
     return np.ascontiguousarray(G.transpose(1, 0, 3, 2))
 
 
-def weights_at(problem: WeightProblem, best: optimize.Optimum) -> Weights:
+def weights_from_optimum(problem: WeightProblem, best: optimize.Optimum) -> Weights:
     """Where a search over packed weights ended."""
     slope = float(np.max(np.abs(best.gradient), initial=0.0))
     W = problem.prior.unpack(best.x, problem.shape)
     return Weights(W, -best.value, slope, best.n_iter, best.stop_reason, best.converged)
 
 
-def flat_directions(H: Array) -> Array:
+def find_flat_directions(H: Array) -> Array:
     """Orthonormal directions (n, r) in which H does not curve, of columns of one scale."""
     d = np.sqrt(np.where(np.diagonal(H) > 0.0, np.diagonal(H), 1.0))
     try:

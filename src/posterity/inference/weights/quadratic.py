@@ -46,28 +46,32 @@ class QuadraticApproximation:
         """Hessian of minus the log likelihood, (M J, M J)."""
         L = np.tril(self.fit.L)
         size = len(L)
-        return L @ L.T - self.fit.problem.prior.add_to(np.zeros((size, size)))
+        return L @ L.T - self.fit.problem.prior.add_precision(np.zeros((size, size)))
 
-    def mode(self, prior: WeightPrior) -> Array:
+    def predict_mode(self, prior: WeightPrior) -> Array:
         """The weights (M, J) under another prior."""
         return self._solve_with_prior(prior)[0]
 
-    def log_evidence(self, prior: WeightPrior) -> float:
+    def predict_log_evidence(self, prior: WeightPrior) -> float:
         """Log evidence of the rows under another prior, to Laplace's approximation."""
         W, L = self._solve_with_prior(prior)
         old, J = self.fit.problem.prior, W.shape[1]
         d = (W - self.fit.weights.W).reshape(-1)
-        slope = old.times(self.fit.weights.W).reshape(-1)
+        slope = old.multiply_precision(self.fit.weights.W).reshape(-1)
         log_likelihood = self.fit.log_likelihood + slope @ d - 0.5 * d @ (self._A @ d)
-        log_prior = 0.5 * prior.log_determinant(J) - 0.5 * float(np.sum(W * prior.times(W)))
+        log_prior = 0.5 * prior.log_determinant(J) - 0.5 * float(
+            np.sum(W * prior.multiply_precision(W))
+        )
         return float(log_likelihood) + log_prior - 0.5 * linalg.log_determinant(L)
 
     def _solve_with_prior(self, prior: WeightPrior) -> tuple[Array, Array]:
-        with linalg.limited(len(self._b)):
-            L = linalg.cholesky(prior.add_to(self._A.copy()))
+        with linalg.limit_threads(len(self._b)):
+            L = linalg.cholesky(prior.add_precision(self._A.copy()))
             return linalg.solve_cholesky(L, self._b).reshape(self.fit.weights.W.shape), L
 
-    def best_log_variance(self, decades: Array, limits: tuple[float, float]) -> tuple[float, float]:
+    def predict_best_log_variance(
+        self, decades: Array, limits: tuple[float, float]
+    ) -> tuple[float, float]:
         """Predict where the evidence is largest, and how it curves down from there.
 
         Parameters
@@ -80,7 +84,7 @@ class QuadraticApproximation:
         offset, M = self.fit.problem.prior.offset_precision, self.fit.problem.prior.n_columns
 
         def loss(x: float) -> float:
-            return -self.log_evidence(WeightPrior(float(np.exp(-x)), M, offset))
+            return -self.predict_log_evidence(WeightPrior(float(np.exp(-x)), M, offset))
 
         near = decades[int(np.argmin([loss(x) for x in decades]))]
         step = float(np.max(np.abs(np.diff(decades))))

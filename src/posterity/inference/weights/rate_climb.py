@@ -20,7 +20,7 @@ MAX_STEPS = 200
 _FASTER, _SLOWER = 1.5, 0.5  # of the pace, after a step that gained and one that did not
 
 
-class Place(Protocol):
+class NormalCandidate(Protocol):
     """A normal during the search, with its expected likelihood and derivatives."""
 
     @property
@@ -28,24 +28,24 @@ class Place(Protocol):
         """A lower bound of log p(y)."""
 
     @property
-    def promise(self) -> float:
+    def expected_gain(self) -> float:
         """Expected gain of a full step in nats, to second order."""
 
-    def narrower(self) -> Self:
+    def with_less_variance(self) -> Self:
         """Return a normal of the same mean with less variance."""
 
-    def moved(self, pace: float) -> Self:
+    def step_towards_best(self, pace: float) -> Self:
         """Step part of the way to the normal that averages over this one imply."""
 
-    def centred(self, pace: float) -> Self:
+    def step_mean(self, pace: float) -> Self:
         """Step part of the way to the best mean for this covariance."""
 
 
-P = TypeVar("P", bound=Place)
+P = TypeVar("P", bound=NormalCandidate)
 
 
 @dataclass(frozen=True)
-class Climbed(Generic[P]):
+class ClimbEnd(Generic[P]):
     """Where a climb ended, and why."""
 
     place: P
@@ -54,22 +54,24 @@ class Climbed(Generic[P]):
     converged: bool
 
 
-def climb(start: P, *, least: float = TOLERANCE, max_steps: int = MAX_STEPS) -> Climbed[P]:
+def climb_rate_bound(
+    start: P, *, least: float = TOLERANCE, max_steps: int = MAX_STEPS
+) -> ClimbEnd[P]:
     """Step until a further one promises to gain less than ``least`` nats.
 
     Warns with ``optimize.ConvergenceWarning`` where ``max_steps`` do not suffice.
     """
     at, pace, n_steps = _narrow_until_best(start), 1.0, 0
-    while not at.promise < least and n_steps < max_steps:
+    while not at.expected_gain < least and n_steps < max_steps:
         at, pace = _take_step(at, pace)
         n_steps += 1
-    converged = at.promise < least
-    reason = f"after {n_steps} steps another one promises to gain {at.promise:.1g} nats"
+    converged = at.expected_gain < least
+    reason = f"after {n_steps} steps another one promises to gain {at.expected_gain:.1g} nats"
     if not converged:
         warnings.warn(
             f"the nearest normal was not found: {reason}", optimize.ConvergenceWarning, stacklevel=4
         )
-    return Climbed(at, n_steps, reason, converged)
+    return ClimbEnd(at, n_steps, reason, converged)
 
 
 def _take_step(at: P, pace: float) -> tuple[P, float]:
@@ -78,16 +80,16 @@ def _take_step(at: P, pace: float) -> tuple[P, float]:
     From the best mean for its covariance a short enough step always gains: where one does not
     gain, the mean goes there first.
     """
-    both = at.moved(pace)
+    both = at.step_towards_best(pace)
     if both.bound > at.bound:
         return both, min(1.0, _FASTER * pace)
-    alone = (at.centred(share) for share in (1.0, pace))
+    alone = (at.step_mean(share) for share in (1.0, pace))
     return next((place for place in alone if place.bound > at.bound), at), _SLOWER * pace
 
 
 def _narrow_until_best(place: P) -> P:
     """Return the first of ever narrower normals whose bound is above that of the next."""
-    following = place.narrower()
+    following = place.with_less_variance()
     while following.bound >= place.bound:
-        place, following = following, following.narrower()
+        place, following = following, following.with_less_variance()
     return place

@@ -14,12 +14,12 @@ import numpy as np
 from posterity import designs, linalg, optimize
 from posterity.arrays import Array
 from posterity.inference.weights.problem import (
-    Passes,
+    PosteriorObjective,
     WeightProblem,
     Weights,
-    flat_directions,
+    find_flat_directions,
     weighted_gram,
-    weights_at,
+    weights_from_optimum,
 )
 from posterity.inference.weights.targets import RowTargets
 
@@ -44,7 +44,7 @@ def _sample_size(problem: WeightProblem) -> int:
     return max(_SAMPLED_ROWS, _ROWS_A_WEIGHT * problem.design.n_columns)
 
 
-def approach(problem: WeightProblem, tol: float) -> Weights:
+def approach_mode(problem: WeightProblem, tol: float) -> Weights:
     """The mode from a sample of the rows and then, where passes are cheap, from all by L-BFGS."""
     sample = _draw_sample(problem)
     nothing = np.zeros(problem.shape)
@@ -59,7 +59,7 @@ def approach(problem: WeightProblem, tol: float) -> Weights:
     return _minimise_preconditioned(problem, start.W, shape, tol=tol)
 
 
-def may_grow(problem: WeightProblem, W: Array) -> bool:
+def may_grow_without_end(problem: WeightProblem, W: Array) -> bool:
     """Whether weights may be growing without end, as far as a sample of the rows can tell.
 
     Weights that grow for ever leave the latent values of rows that are in doubt as they are. They
@@ -69,15 +69,15 @@ def may_grow(problem: WeightProblem, W: Array) -> bool:
     if not (problem.prior.is_flat and t.are_classes):
         return False
     sample = _draw_sample(problem)
-    u = sample.targets.undecided(sample.design @ W)
-    return any(flat_directions(sample.design.gram(in_doubt)).size for in_doubt in u.T)
+    u = sample.targets.mark_undecided(sample.design @ W)
+    return any(find_flat_directions(sample.design.gram(in_doubt)).size for in_doubt in u.T)
 
 
 def _draw_sample(problem: WeightProblem) -> WeightProblem:
     """A sample of the rows, with a prior: it may be separable where all rows are not."""
     n, size = problem.design.n_rows, _sample_size(problem)
     rows = np.sort(np.random.default_rng(0).choice(n, size, replace=False))
-    design, targets = problem.targets.chosen(problem.design, rows)
+    design, targets = problem.targets.take_rows(problem.design, rows)
     return replace(
         problem,
         design=design,
@@ -96,7 +96,7 @@ def _minimise_preconditioned(
     tol: float,
 ) -> Weights:
     """BFGS in coordinates in which what is like the Hessian at W0 is the identity."""
-    passes = Passes(problem, hessian=False, surely_positive=False)
+    passes = PosteriorObjective(problem, hessian=False, surely_positive=False)
 
     def weights(u: Array) -> Array:
         return W0 + shape.weights(u.reshape(problem.shape))
@@ -123,7 +123,7 @@ def _minimise_preconditioned(
     W = weights(best.x)
     g = passes.gradient(W.reshape(-1))
     at = replace(best, x=W.reshape(-1), gradient=g)
-    return weights_at(problem, at)
+    return weights_from_optimum(problem, at)
 
 
 @dataclass(frozen=True)
@@ -137,9 +137,9 @@ class _HessianPreconditioner:
         def terms(part: designs.Design, t: RowTargets) -> list[Array]:
             return [weighted_gram(part, t.curvature(t.latents(part @ W), surely_positive=True))]
 
-        (H,) = sample.targets.total(sample.design, terms)
+        (H,) = sample.targets.sum_over_parts(sample.design, terms)
         H *= total / sample.targets.total_weight
-        return cls(_factorise(sample.prior.add_to(H)))
+        return cls(_factorise(sample.prior.add_precision(H)))
 
     def weights(self, U: Array) -> Array:
         """Return L^-T u, the weights at coordinates u."""
@@ -165,12 +165,12 @@ class _KroneckerPreconditioner:
             h = t.curvature(t.latents(part @ W), surely_positive=True)
             return [part.gram(np.trace(h, axis1=1, axis2=2) / J), np.sum(h, axis=0)]
 
-        G, V = sample.targets.total(sample.design, terms)
+        G, V = sample.targets.sum_over_parts(sample.design, terms)
         V *= J / max(float(np.trace(V)), np.finfo(np.float64).tiny)
         G *= total / sample.targets.total_weight
         prior, i = sample.prior, np.arange(len(G))
         own = np.full(len(G), np.mean(prior.precision))
-        own[: prior.n_weights] = np.mean(prior.per_weight(J), axis=1)
+        own[: prior.n_weights] = np.mean(prior.precision_per_weight(J), axis=1)
         G[i, i] += own
         return cls(_factorise(G), _factorise(V))
 

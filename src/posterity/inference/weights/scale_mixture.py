@@ -25,7 +25,7 @@ class ScaleMixtureFit(WeightNormal):
     log_evidence: float  # a lower bound
 
     @classmethod
-    def of(cls, problem: WeightProblem) -> ScaleMixtureFit:
+    def from_problem(cls, problem: WeightProblem) -> ScaleMixtureFit:
         """Alternate between weights and precisions, for a design in memory and one latent value."""
         rows = problem.design.rows(0, problem.design.n_rows)
         likelihood, y = problem.targets.likelihood, problem.targets.observed
@@ -52,7 +52,7 @@ class ScaleMixtureFit(WeightNormal):
         cls, problem: WeightProblem, rows: Array, precisions: Array
     ) -> ScaleMixtureFit:
         """Return the normal where rows have these precisions."""
-        L = linalg.cholesky(problem.prior.add_to((rows.T * precisions) @ rows))
+        L = linalg.cholesky(problem.prior.add_precision((rows.T * precisions) @ rows))
         W = linalg.solve_cholesky(L, rows.T @ (precisions * problem.targets.observed))[:, None]
         weights = Weights(W, np.nan, 0.0, 0, "", converged=False)
         return cls(problem, weights, L, -np.inf)

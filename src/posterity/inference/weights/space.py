@@ -37,7 +37,7 @@ class WeightSpace:
     offset: bool
 
     @classmethod
-    def of(
+    def from_design(
         cls,
         design: designs.Design,
         weights: designs.Values = None,
@@ -52,7 +52,9 @@ class WeightSpace:
         A direction counts where it exceeds the rounding error of the columns, or of the numbers of
         the given size that they were computed from.
         """
-        direct = designs.Standardized.of(design, weights, offset=offset, scaled=standardize)
+        direct = designs.Standardized.from_design(
+            design, weights, offset=offset, scaled=standardize
+        )
         center, scale = direct.center, direct.scale
         few = design.in_memory and design.n_rows < design.n_columns
         if not (rotate or few):
@@ -69,7 +71,7 @@ class WeightSpace:
         )
         return cls(plain, center, scale, np.ascontiguousarray(Vt[kept].T), offset)
 
-    def mean_square(self, weights: Array | None) -> float:
+    def compute_mean_square(self, weights: Array | None) -> float:
         """Mean square of a coordinate over rows in memory: the geometric mean over directions.
 
         A prior of this precision and the mean information of a row have the same determinant.
@@ -80,7 +82,7 @@ class WeightSpace:
         kept = s[s > _EPS * max(Z.shape) * s.max(initial=0.0)]
         return float(np.exp(2.0 * np.mean(np.log(kept)))) if kept.size else 1.0
 
-    def rows(self, Z: Array) -> tuple[Array, Array | None]:
+    def transform_columns(self, Z: Array) -> tuple[Array, Array | None]:
         """Return design rows for new columns, and the squared length outside their span."""
         X = (Z - self.center) / self.scale
         ones = np.ones((len(Z), int(self.offset)))
@@ -90,7 +92,7 @@ class WeightSpace:
         outside = X - P @ self.V.T
         return np.hstack([P, ones]), np.einsum("nm,nm->n", outside, outside)
 
-    def original(self, W: Array, targets: RowTargets) -> tuple[Array, Array]:
+    def restore_units(self, W: Array, targets: RowTargets) -> tuple[Array, Array]:
         """Weights (M, C) and offsets (C,) of the latent values, in the units of the columns."""
         r = W.shape[0] - self.offset
         along = W[:r] if self.V is None else self.V @ W[:r]
@@ -128,14 +130,14 @@ def learn_weights(
 
     With ``nearest`` the posterior is then the nearest normal; the likelihood needs averages.
     """
-    started, bounds = likelihood.tuned(*count_targets(y, weights))
-    targets = RowTargets.of(y, weights, started, offset=space.offset)
+    started, bounds = likelihood.search_start(*count_targets(y, weights))
+    targets = RowTargets.from_observations(y, weights, started, offset=space.offset)
     search = laplace_search.LaplaceSearch(
         space.design, targets, prior_variance, bounds, space.offset, space.design.square_length
     )
-    found = laplace_search.maximise(search)
-    fit = variational.nearest(found.fit) if nearest else found.fit
-    coef, intercept = space.original(fit.weights.W, fit.problem.targets)
+    found = laplace_search.maximise_laplace_evidence(search)
+    fit = variational.find_nearest_normal(found.fit) if nearest else found.fit
+    coef, intercept = space.restore_units(fit.weights.W, fit.problem.targets)
     posterior = LatentPosterior(space, fit, found.prior_variance)
     return LearnedWeights(posterior, coef, intercept, fit.problem.targets.likelihood, found.optimum)
 
@@ -153,9 +155,9 @@ def maximise_likelihood(
     """Maximise the likelihood; where classes are separable, under one row's worth of prior.
 
     There the weights would grow without limit. A prior with the information of one row bounds
-    them, whatever the units of the columns: those of ``mean_square`` over the rows.
+    them, whatever the units of the columns: those of ``compute_mean_square`` over the rows.
     """
-    targets = RowTargets.of(y, weights, likelihood, offset=space.offset)
+    targets = RowTargets.from_observations(y, weights, likelihood, offset=space.offset)
     M, J = space.design.n_columns, targets.n_outputs
     flat = WeightPrior(0.0, M, np.zeros((J, J)) if space.offset else None)
     problem = WeightProblem(space.design, targets, flat)
@@ -182,7 +184,7 @@ class LatentPosterior:
 
     def latent(self, Z: Array) -> LatentMarginals:
         """Return the distributions of the C latent values at columns Z (n, M)."""
-        rows, outside = self.space.rows(Z)
+        rows, outside = self.space.transform_columns(Z)
         known = self.fit.latent(rows)
         if outside is None:
             return known
@@ -225,7 +227,7 @@ class LatentPosterior:
         noise = rng.standard_normal((M * J, n_samples))
         moved = linalg.solve_lower_transposed(self.fit.L, noise).T.reshape(n_samples, M, J)
         t = self.fit.problem.targets
-        draws = [self.space.original(self.fit.weights.W + step, t) for step in moved]
+        draws = [self.space.restore_units(self.fit.weights.W + step, t) for step in moved]
         coef = np.stack([draw[0] for draw in draws])
         intercept = np.stack([draw[1] for draw in draws])
         if self.space.V is None:

@@ -22,12 +22,12 @@ from posterity.likelihoods import softmax_mean
 
 _SURE = 1e-3  # of a class, or of another
 
-PartTerms: TypeAlias = Callable[..., Sequence[Array | float | designs.Least]]
+PartTerms: TypeAlias = Callable[..., Sequence[Array | float | designs.Minimum]]
 """From a part of a design, its targets, and what else goes along, to terms of a total."""
 
 
 @dataclass(frozen=True)
-class TalliedTargets(designs.Along):
+class TalliedTargets(designs.RowValues):
     """Targets that lie with their rows, wherever that is, and how often each value counts."""
 
     values: NDArray[Any]
@@ -50,7 +50,7 @@ class RowTargets:
     offset_variance: Array  # (C,), one row's worth of information
 
     @classmethod
-    def of(
+    def from_observations(
         cls,
         y: NDArray[Any] | TalliedTargets,
         weights: designs.Values,
@@ -59,10 +59,10 @@ class RowTargets:
         offset: bool,
     ) -> RowTargets:
         """About the latent values that fit all rows best, or about zero without an offset."""
-        value, variance = likelihood.null(*count_targets(y, weights))
+        value, variance = likelihood.fit_constant(*count_targets(y, weights))
         shift, spread = np.atleast_1d(value), np.atleast_1d(variance)
         C = len(shift)
-        Q = softmax_mean.contrasts(C) if C > 1 else np.ones((1, 1))
+        Q = softmax_mean.contrast_basis(C) if C > 1 else np.ones((1, 1))
         return cls(y, weights, likelihood, shift if offset else np.zeros(C), Q, spread)
 
     @property
@@ -100,7 +100,7 @@ class RowTargets:
         # What is left of independent offsets when their common part is left out.
         return self.Q.T @ ((np.diag(p) - np.outer(p, p) / np.sum(p)) @ self.Q)
 
-    def separately(self) -> RowTargets:
+    def with_separate_weights(self) -> RowTargets:
         """The same of C latent values with weights of their own, not of their contrasts."""
         return replace(self, Q=np.eye(len(self.shift)))
 
@@ -109,7 +109,7 @@ class RowTargets:
         """Typical variance of latent values, the scale on which a prior variance is searched."""
         return float(np.mean(self.offset_variance))
 
-    def total(
+    def sum_over_parts(
         self, design: designs.Design, function: PartTerms, *along: designs.Values
     ) -> list[Any]:
         """The sums over all parts of ``function(part, targets, *values)``: one pass.
@@ -121,9 +121,9 @@ class RowTargets:
         def terms(part: designs.Design, y: Any, weights: Any, *values: Any) -> Any:
             return function(part, replace(of_all, y=y, weights=weights), *values)
 
-        return design.total(terms, self.y, self.weights, *along)
+        return design.sum_over_parts(terms, self.y, self.weights, *along)
 
-    def at(self, rows: NDArray[np.intp]) -> RowTargets:
+    def select_rows(self, rows: NDArray[np.intp]) -> RowTargets:
         """These rows alone, of targets in memory, about the same shift."""
         weights = None if self.weights is None else self.weights[rows]
         return replace(self, y=self.y[rows], weights=weights)
@@ -132,11 +132,11 @@ class RowTargets:
         """The shift and the likelihood alone."""
         return replace(self, y=np.empty(0), weights=None if self.weights is None else np.empty(0))
 
-    def chosen(
+    def take_rows(
         self, design: designs.Design, rows: NDArray[np.intp]
     ) -> tuple[designs.Design, RowTargets]:
         """These rows alone, in increasing order and in memory, about the same shift."""
-        few, (y, weights) = design.chosen(rows, self.y, self.weights)
+        few, (y, weights) = design.take_rows(rows, self.y, self.weights)
         return few, replace(self, y=y, weights=weights)
 
     @property
@@ -161,7 +161,7 @@ class RowTargets:
         g = self._apply_weights(d1)
         return log_p, g @ self.Q if self._is_coupled else g[:, None]
 
-    def summed(self, log_p: Array) -> float:
+    def sum_over_rows(self, log_p: Array) -> float:
         """The sum over rows, each as often as it counts."""
         return float(np.sum(log_p) if self.weights is None else self.weights @ log_p)
 
@@ -181,7 +181,7 @@ class RowTargets:
         h1 = self.likelihood.step_curvature(y, A) if surely_positive else d2
         return self._apply_weights(h1)[:, None, None]
 
-    def expected(self, mean: Array, S: Array) -> tuple[Array, Array, Array]:
+    def average_over_latents(self, mean: Array, S: Array) -> tuple[Array, Array, Array]:
         """Value (n,), slope (n, J) and curvature (n, J, J), averaged over latent values.
 
         These are normal, of mean (n, C), or (n,) for one, and covariance S (n, J, J) of z W.
@@ -189,15 +189,15 @@ class RowTargets:
         y, Q, likelihood = self.observed, self.Q, self.likelihood
         if isinstance(likelihood, likelihoods.Coupled):
             S_latent = np.matmul(np.matmul(Q, S), Q.T)
-            log_p, d1, h = likelihood.expected(y, mean, S_latent)
+            log_p, d1, h = likelihood.expected_derivatives(y, mean, S_latent)
             g, h = d1 @ Q, np.matmul(np.matmul(Q.T, h), Q)
         else:
             assert isinstance(likelihood, likelihoods.Averaged | likelihoods.Bernoulli)
-            log_p, d1, h1 = likelihood.expected(y, mean, S[:, 0, 0])
+            log_p, d1, h1 = likelihood.expected_derivatives(y, mean, S[:, 0, 0])
             g, h = d1[:, None], h1[:, None, None]
         return log_p, self._apply_weights(g), self._apply_weights(h)
 
-    def expected_drift(self, mean: Array, S: Array, change: Array) -> Array:
+    def average_drift(self, mean: Array, S: Array, change: Array) -> Array:
         """How the average slope (n, 1) changes with S, to first order, for one latent value."""
         assert isinstance(self.likelihood, likelihoods.Averaged)
         d3 = self.likelihood.expected_d3(self.y, mean, S[:, 0, 0])
@@ -218,11 +218,11 @@ class RowTargets:
         if isinstance(self.likelihood, likelihoods.Coupled):
             none = np.empty((0, len(A)))
             return none, none, none
-        value, d1, d2 = self.likelihood.slopes(self.observed, A)
+        value, d1, d2 = self.likelihood.parameter_derivatives(self.observed, A)
         w = 1.0 if self.weights is None else self.weights
         return w * value, w * d1, -w * d2
 
-    def undecided(self, P: Array) -> Array:
+    def mark_undecided(self, P: Array) -> Array:
         """1 where a class is neither probable nor improbable in a row, else 0: (n, C)."""
         A = self.latents(P)
         p = softmax(A, axis=1) if self._is_coupled else expit(A)[:, None]

@@ -25,14 +25,14 @@ class NearestNormal(WeightNormal):
     log_evidence: float  # log p(y) to Laplace's approximation, as where the search began
     bound: float  # never above log p(y), to the error of averages over latent values
 
-    def told(self, Z: Array) -> tuple[Array, Array]:
+    def slope_and_curvature(self, Z: Array) -> tuple[Array, Array]:
         """Slope (N, J) and curvature (N, J, J) of all rows in z W, averaged over this normal."""
         t = self.problem.targets
-        _, slope, h = t.expected(t.latents(Z @ self.weights.W), self.spread(Z))
+        _, slope, h = t.average_over_latents(t.latents(Z @ self.weights.W), self.spread(Z))
         return slope, h
 
 
-def nearest(
+def find_nearest_normal(
     laplace: LaplaceFit,
     *,
     remainder: Array | None = None,
@@ -56,14 +56,14 @@ def nearest(
         Warns with ``optimize.ConvergenceWarning`` where these do not suffice.
     """
     p, prior = laplace.problem, laplace.problem.prior
-    mode, lean = prior.pack(laplace.weights.W), prior.pack(laplace.lean(remainder))
-    start = variational_climb.Start(
+    mode, lean = prior.pack(laplace.weights.W), prior.pack(laplace.mean_shift(remainder))
+    start = variational_climb.ClimbStart(
         mode, laplace.L, lean, p.targets.total_weight, laplace.log_evidence
     )
     ask = partial(_pass_over_rows, p, remainder)
     if not p.targets.are_classes:
         return _find_nearest_of_rates(laplace, start, ask, remainder)
-    end = variational_climb.climb(start, ask, tol=tol, max_steps=max_steps)
+    end = variational_climb.climb_to_nearest(start, ask, tol=tol, max_steps=max_steps)
     if end is None:
         return laplace
     W = prior.unpack(end.mean, p.shape)
@@ -73,19 +73,19 @@ def nearest(
 
 def _find_nearest_of_rates(
     laplace: LaplaceFit,
-    start: variational_climb.Start,
+    start: variational_climb.ClimbStart,
     ask: variational_climb.Question,
     remainder: Array | None,
 ) -> LaplaceFit | NearestNormal:
     if not start.L.size or start.loss < rate_climb.TOLERANCE:
         return laplace
     p, L = laplace.problem, np.tril(start.L)
-    with linalg.limited(len(L)):
+    with linalg.limit_threads(len(L)):
         answer = ask(start.mode, start.L)
         first = _RateCandidate(
             start.mode, L @ L.T, start.L, answer, ask, partial(_slope_drift, p, remainder)
         )
-        end = rate_climb.climb(first)
+        end = rate_climb.climb_rate_bound(first)
     at, W = end.place, end.place.mean.reshape(p.shape)
     slope = float(np.max(np.abs(at.answer.slope)))
     mean = Weights(W, np.nan, slope, end.n_steps, end.stop_reason, end.converged)
@@ -99,7 +99,7 @@ class _RateCandidate:
     mean: Array
     H: Array
     L: Array
-    answer: variational_climb.Answer
+    answer: variational_climb.PassResult
     ask: variational_climb.Question
     drift: Callable[[Array, Array, Array], Array]  # of mean, L and the next L: of the slope
 
@@ -108,21 +108,21 @@ class _RateCandidate:
         return self.answer.bound
 
     @property
-    def promise(self) -> float:
+    def expected_gain(self) -> float:
         V_change = linalg.solve_cholesky(self.L, self.answer.hessian - self.H)
         in_mean = float(self.answer.slope @ linalg.solve_cholesky(self._own, self.answer.slope))
         return 0.5 * in_mean + 0.25 * float(np.sum(V_change * V_change.T))
 
-    def narrower(self) -> _RateCandidate:
+    def with_less_variance(self) -> _RateCandidate:
         return self._with_mean(self.mean, 2.0 * self.H, np.sqrt(2.0) * self.L)
 
-    def moved(self, pace: float) -> _RateCandidate:
+    def step_towards_best(self, pace: float) -> _RateCandidate:
         H = self.H + pace * (self.answer.hessian - self.H)
         L = linalg.cholesky(H, max_jitter=0.0)
         slope = pace * self.answer.slope + self.drift(self.mean, self.L, L)
         return self._with_mean(self.mean + linalg.solve_cholesky(self._own, slope), H, L)
 
-    def centred(self, pace: float) -> _RateCandidate:
+    def step_mean(self, pace: float) -> _RateCandidate:
         step = linalg.solve_cholesky(self._own, self.answer.slope)
         return self._with_mean(self.mean + pace * step, self.H, self.L)
 
@@ -137,22 +137,24 @@ class _RateCandidate:
 
 def _pass_over_rows(
     p: WeightProblem, remainder: Array | None, x: Array, L: Array
-) -> variational_climb.Answer:
+) -> variational_climb.PassResult:
     """One pass over the rows."""
     W = p.prior.unpack(x, p.shape)
     normal, mask = _build_normal(p, W, L), p.prior.mask
 
     def terms(part: designs.Design, t: RowTargets, v: Array | None) -> list[Array | float]:
         spread = _spread(normal, part, v)
-        log_p, slope, h = t.expected(t.latents(part @ W), spread)
-        return [t.summed(log_p), part.rmatvec(slope), weighted_gram(part, h, mask)]
+        log_p, slope, h = t.average_over_latents(t.latents(part @ W), spread)
+        return [t.sum_over_rows(log_p), part.rmatvec(slope), weighted_gram(part, h, mask)]
 
-    value, slope, gram = p.targets.total(p.design, terms, remainder)
+    value, slope, gram = p.targets.sum_over_parts(p.design, terms, remainder)
     log_ratio = p.prior.log_determinant(p.shape[1]) - linalg.log_determinant(L)
     spread = p.prior.trace_with(normal.packed_covariance)
     distance = 2.0 * p.quadratic(W) + spread - len(x) - log_ratio
-    in_mean = p.prior.pack(slope - p.prior.times(W))
-    return variational_climb.Answer(float(value) - 0.5 * distance, in_mean, p.prior.add_to(gram))
+    in_mean = p.prior.pack(slope - p.prior.multiply_precision(W))
+    return variational_climb.PassResult(
+        float(value) - 0.5 * distance, in_mean, p.prior.add_precision(gram)
+    )
 
 
 def _slope_drift(
@@ -165,9 +167,9 @@ def _slope_drift(
     def terms(part: designs.Design, t: RowTargets, v: Array | None) -> list[Array]:
         spread = _spread(normal, part, v)
         change = _spread(following, part, v) - spread
-        return [part.rmatvec(t.expected_drift(t.latents(part @ W), spread, change))]
+        return [part.rmatvec(t.average_drift(t.latents(part @ W), spread, change))]
 
-    (total,) = p.targets.total(p.design, terms, remainder)
+    (total,) = p.targets.sum_over_parts(p.design, terms, remainder)
     return np.asarray(total).reshape(-1)
 
 

@@ -27,7 +27,7 @@ _SETTLED = 2  # steps in a row that make no difference: one may have gone too fa
 
 
 @dataclass(frozen=True)
-class Answer:
+class PassResult:
     """The expected likelihood under a normal of P weights, from a pass over the rows."""
 
     bound: float  # of log p(y), from below
@@ -35,11 +35,11 @@ class Answer:
     hessian: Array  # (P, P), that averages over the normal ask for
 
 
-Question = Callable[[Array, Array], Answer]  # of the mean (P,) and of L (P, P), L L^T = H
+Question = Callable[[Array, Array], PassResult]  # of the mean (P,) and of L (P, P), L L^T = H
 
 
 @dataclass(frozen=True)
-class Start:
+class ClimbStart:
     """Laplace's normal, from which a climb begins."""
 
     mode: Array  # (P,)
@@ -63,7 +63,7 @@ class Start:
 
 
 @dataclass(frozen=True)
-class End:
+class NearestNormalEnd:
     """Where a climb ended, and why."""
 
     mean: Array  # (P,)
@@ -75,7 +75,9 @@ class End:
     converged: bool
 
 
-def climb(start: Start, ask: Question, *, tol: float, max_steps: int) -> End | None:
+def climb_to_nearest(
+    start: ClimbStart, ask: Question, *, tol: float, max_steps: int
+) -> NearestNormalEnd | None:
     """Step after step; None where rows are so many for each weight that none is worth its pass.
 
     Parameters
@@ -95,14 +97,16 @@ def climb(start: Start, ask: Question, *, tol: float, max_steps: int) -> End | N
     if not start.L.size:
         return None
     least = tol * start.nats
-    with linalg.limited(len(start.L)):
+    with linalg.limit_threads(len(start.L)):
         first = _ClimbState.of(start, ask)
         if max(start.loss, start.log_evidence - first.answer.bound) < least:
             return None
         return _climb_bound(first, ask, least, max_steps)
 
 
-def _climb_bound(start: _ClimbState, ask: Question, least: float, max_steps: int) -> End:
+def _climb_bound(
+    start: _ClimbState, ask: Question, least: float, max_steps: int
+) -> NearestNormalEnd:
     """At the pace at which the bound rises."""
     at, pace, gain, n_steps, settled = start, 1.0, np.inf, 0, 0
     while settled < _SETTLED and n_steps < max_steps:
@@ -117,7 +121,7 @@ def _climb_bound(start: _ClimbState, ask: Question, least: float, max_steps: int
         message = f"the nearest normal was not found: {reason}; inference='laplace' does without"
         warnings.warn(message, optimize.ConvergenceWarning, stacklevel=5)
     largest = float(np.max(np.abs(at.answer.slope)))
-    return End(at.mean, at.L, at.answer.bound, largest, n_steps, reason, converged)
+    return NearestNormalEnd(at.mean, at.L, at.answer.bound, largest, n_steps, reason, converged)
 
 
 @dataclass(frozen=True)
@@ -127,10 +131,10 @@ class _ClimbState:
     mean: Array
     H: Array
     L: Array
-    answer: Answer
+    answer: PassResult
 
     @classmethod
-    def of(cls, start: Start, ask: Question) -> _ClimbState:
+    def of(cls, start: ClimbStart, ask: Question) -> _ClimbState:
         L = np.tril(start.L)
         return cls(start.mode, L @ L.T, start.L, ask(start.mode, start.L))
 

@@ -28,7 +28,8 @@ def section(material: ReportData) -> Section | None:
         *class_map.draw_map(material),
     ]
     lead = (
-        f"Class probabilities predicted by {material.story.model_name} for {material.story.seen}, "
+        f"Class probabilities predicted by {material.story.model_name} for "
+        f"{material.story.rows_description}, "
         "and the observed classes."
     )
     return Section("prediction", "Predictions", lead, (Figures(tuple(figures)),))

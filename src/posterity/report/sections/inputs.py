@@ -47,7 +47,8 @@ def _draw_importance(material: ReportData) -> Figure:
     title = "Permutation importance"
     caption = (
         "Decrease of the mean log score when the values of an input are shuffled between rows, on "
-        f"{material.story.seen}; lines are two standard errors. If two inputs contain the same "
+        f"{material.story.rows_description}; lines are two standard errors. If two inputs "
+        "contain the same "
         "information, each may appear unimportant."
         + (f" Not shown: {numbers.format_plural(rest, 'less important input')}." if rest else "")
     )

@@ -22,7 +22,8 @@ def section(material: ReportData) -> Section | None:
         return None
     figures = [_draw_intervals(material, held.quantiles), *_draw_dominant_input(material)]
     lead = (
-        f"Distributions predicted by {material.story.model_name} for {material.story.seen}, and "
+        f"Distributions predicted by {material.story.model_name} for "
+        f"{material.story.rows_description}, and "
         "the observed values."
     )
     return Section("prediction", "Predictions", lead, (Figures(tuple(figures)),))

@@ -24,7 +24,9 @@ def section(material: ReportData) -> Section | None:
     rows = tuple(_row(material, int(k), names, said) for k in order)
     head = ("Row", f"Observed {story.schema.target}", "Predicted", "Log score", *names)
     words = (1, 2, *range(4, 4 + len(names)))
-    caption = f"Lowest log score first. {story.counting}" + cells.mention_hidden_inputs(material)
+    caption = f"Lowest log score first. {story.row_number_note}" + cells.mention_hidden_inputs(
+        material
+    )
     lead = (
         f"The {numbers.format_plural(len(rows), 'row')} with the lowest predicted probability. "
         "They are "

@@ -22,7 +22,7 @@ def section(material: ReportData) -> Section | None:
         return None
     shown, names = rows[:_MOST], cells.shown_inputs(material)
     target = story.schema.target
-    caption = story.counting + cells.mention_hidden_inputs(material)
+    caption = story.row_number_note + cells.mention_hidden_inputs(material)
     lines = tuple(
         Row(
             (
@@ -56,9 +56,9 @@ def find_training_rows(material: ReportData) -> NDArray[np.intp] | None:
     places = getattr(estimator, "relevance_", None)
     if vectors is None or places is None:
         return None
-    with_target = np.flatnonzero(story.model.outcomes(story.frame)[1])
+    with_target = np.flatnonzero(story.model.encode_targets(story.frame)[1])
     if len(with_target) != story.model.n_rows_ or places.max(initial=-1) >= len(with_target):
         return None
     rows = with_target[places]
-    X = story.model.inputs(story.frame[rows])
+    X = story.model.encode_inputs(story.frame[rows])
     return rows if np.allclose(X, vectors, rtol=_SAME, atol=_SAME) else None

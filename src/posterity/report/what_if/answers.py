@@ -97,11 +97,11 @@ def pack_point_classes() -> Json:
 
 def _pack_integration_points(C: int) -> Json:
     """Pack half of the points of the largest tier; smaller tiers use the first of them."""
-    tiers = softmax_mean.tiers(C)
+    tiers = softmax_mean.sampling_tiers(C)
     _, most = tiers[-1]
     half = softmax_mean.normal_points(C - 1, most)[:, : 2 ** (most - 1)]
     return {
-        "basis": softmax_mean.contrasts(C).tolist(),
+        "basis": softmax_mean.contrast_basis(C).tolist(),
         "tiers": [[None if np.isinf(limit) else limit, log2] for limit, log2 in tiers],
         "points": pack_single_precision(half),
     }

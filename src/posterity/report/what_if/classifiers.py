@@ -123,4 +123,6 @@ def _pack_weights(model: Any, space: Json, coef: Array) -> Json:
 
 
 def _pack_averaging(model: Any) -> Json:
-    return answers.pack_likelihood(classes.likelihood_of(len(model.classes_), model.averaging))
+    return answers.pack_likelihood(
+        classes.likelihood_of_classes(len(model.classes_), model.averaging)
+    )

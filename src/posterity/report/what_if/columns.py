@@ -127,7 +127,7 @@ def center_columns(space: Json, weights: Array, *, about_mean: bool) -> Json:
     return {"kind": "centred", "of": space, "weights": as_floats(weights), "about": about_mean}
 
 
-def _pack_learned_units(kind: str, space: features.Learned) -> Json:
+def _pack_learned_units(kind: str, space: features.LearnedFeatures) -> Json:
     units = space.theta_.reshape(space.n_units, -1)
     return {
         "kind": kind,

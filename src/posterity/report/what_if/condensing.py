@@ -6,7 +6,7 @@ import numpy as np
 
 from posterity import kernels
 from posterity.arrays import Array
-from posterity.inference.process import Condensed, Exact
+from posterity.inference.process import CondensedPosterior, ExactPosterior
 from posterity.report.what_if.packing import NoFormError
 
 MOST_ROWS = 400
@@ -19,12 +19,14 @@ _TOLERANCE = 0.03  # of a standard deviation, which is not visible
 _CHECKED = 1000
 
 
-def condense_process(posterior: Exact, noise_variance: float) -> tuple[Exact | Condensed, str]:
+def condense_process(
+    posterior: ExactPosterior, noise_variance: float
+) -> tuple[ExactPosterior | CondensedPosterior, str]:
     """Return the process, or an approximation by some of its rows and a sentence that says so."""
-    n = kernels.rows.count(posterior.X)
+    n = kernels.rows.count_rows(posterior.X)
     if n <= MOST_ROWS or not isinstance(posterior.X, np.ndarray):
         return posterior, ""
-    condensed = Condensed.of(posterior, TELLING)
+    condensed = CondensedPosterior.from_posterior(posterior, TELLING)
     error = _largest_difference(posterior, condensed, noise_variance)
     if error > _TOLERANCE:
         raise NoFormError(f"The covariances of {n:,} rows do not fit into a page.")
@@ -34,7 +36,9 @@ def condense_process(posterior: Exact, noise_variance: float) -> tuple[Exact | C
     )
 
 
-def _largest_difference(posterior: Exact, condensed: Condensed, noise_variance: float) -> float:
+def _largest_difference(
+    posterior: ExactPosterior, condensed: CondensedPosterior, noise_variance: float
+) -> float:
     """Return the largest difference of means and standard deviations, in standard deviations."""
     X = _draw_probes(np.asarray(posterior.X))
     exact, few = posterior.latent(X), condensed.latent(X)

@@ -14,7 +14,7 @@ import numpy as np
 from posterity import kernels
 from posterity.arrays import Array
 from posterity.inference.process import (
-    Condensed,
+    CondensedPosterior,
     InducingPosterior,
     ProcessPosterior,
     ProjectedPosterior,
@@ -57,7 +57,7 @@ def _pack_inducing_posterior(posterior: InducingPosterior) -> Json:
 
 
 @pack_process_posterior.register
-def _pack_condensed(posterior: Condensed) -> Json:
+def _pack_condensed(posterior: CondensedPosterior) -> Json:
     return {
         **_pack_rows_and_factor(posterior.kernel, posterior.Z, posterior.L),
         "mean": _pack_mean("projections", posterior.m, posterior.shift),

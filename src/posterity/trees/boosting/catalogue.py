@@ -26,7 +26,7 @@ class Catalogue:
     cuts: Array  # (J, 255), increasing; the last is +inf
 
     @classmethod
-    def of(
+    def from_rows(
         cls,
         weak: Family,
         rows: Any,
@@ -56,16 +56,18 @@ class Catalogue:
         if own is not None:
             return cls(weak, tests, own)
         blocks = [
-            _thin_thresholds(binning.edges(answers.T, weights), n_offsets)
+            _thin_thresholds(binning.find_edges(answers.T, weights), n_offsets)
             for answers in _answer_tests(weak, rows, places, tests)
         ]
         return cls(weak, tests, np.concatenate(blocks))
 
-    def codes(self, rows: Any, places: Places) -> NDArray[np.uint8]:
+    def encode_rows(self, rows: Any, places: Places) -> NDArray[np.uint8]:
         """What rows answer to each test, (J, N): how many cuts it exceeds; 255 where it is NaN."""
         if self.family.cuts(self.tests[:1]) is not None:
             which = np.zeros(len(places), dtype=np.int32)
-            return self.family.respond(self.family.prepared(rows), places, self.tests[None], which)
+            return self.family.respond(
+                self.family.prepare_rows(rows), places, self.tests[None], which
+            )
         codes, first = np.empty((len(self.tests), len(places)), dtype=np.uint8), 0
         for answers in _answer_tests(self.family, rows, places, self.tests):
             last = first + len(answers)

@@ -16,7 +16,7 @@ from posterity import progress
 from posterity.arrays import Array
 from posterity.trees.boosting import screening
 from posterity.trees.boosting.catalogue import Catalogue
-from posterity.trees.boosting.rows import Rows
+from posterity.trees.boosting.rows import BoostedRows
 from posterity.trees.boosting.screening import Codes
 from posterity.trees.boosting.steps import Steps
 
@@ -25,7 +25,7 @@ _GRID = 2.0**-36  # of values: sums in another order, and so rows that are repea
 
 
 @dataclass(frozen=True)
-class Rules:
+class BoostingRules:
     """How rounds are done."""
 
     n_rounds: int
@@ -35,11 +35,11 @@ class Rules:
 
 
 @dataclass(frozen=True, eq=False)
-class HeldOut:
+class HeldOutRows:
     """Rows that take no part, by which the number of rounds is chosen."""
 
     codes: Codes  # (J, n)
-    rows: Rows
+    rows: BoostedRows
 
     def score(self) -> float:
         """The mean log-probability of a row."""
@@ -52,7 +52,7 @@ class HeldOut:
 
 
 @dataclass(frozen=True, eq=False)
-class Boosted:
+class BoostedSteps:
     """What rounds have found; where rows were held out, up to the round that suits them best."""
 
     steps: Steps
@@ -72,12 +72,12 @@ class _BoostingRound:
 def boost(
     catalogue: Catalogue,
     codes: Codes,
-    rows: Rows,
-    rules: Rules,
+    rows: BoostedRows,
+    rules: BoostingRules,
     *,
-    held_out: HeldOut | None = None,
+    held_out: HeldOutRows | None = None,
     n_jobs: int | None = None,
-) -> Boosted:
+) -> BoostedSteps:
     """Add steps until there are enough, none gains, or rows held out gain no more.
 
     Every round raises the log-likelihood. What a round does depends on those before it alone, so
@@ -102,7 +102,7 @@ def boost(
     scores = [] if held_out is None else [held_out.score()]
     done: list[_BoostingRound] = []
     reason = f"{rules.n_rounds} rounds were asked for"
-    with screening.Screen.opened(codes, rows.weights, n_jobs) as screen:
+    with screening.StepScreen.open(codes, rows.weights, n_jobs) as screen:
         for found in _run_rounds(screen, rows, rules):
             done.append(found)
             if held_out is not None:
@@ -116,10 +116,12 @@ def boost(
     kept = done[: int(np.argmax(scores))] if scores else done
     likelihoods = np.array([likelihood, *(found.log_likelihood for found in kept)])
     steps = _build_steps(catalogue, offset, kept, np.diff(likelihoods))
-    return Boosted(steps, likelihoods, np.array(scores) if scores else None, reason)
+    return BoostedSteps(steps, likelihoods, np.array(scores) if scores else None, reason)
 
 
-def _run_rounds(screen: screening.Screen, rows: Rows, rules: Rules) -> Iterator[_BoostingRound]:
+def _run_rounds(
+    screen: screening.StepScreen, rows: BoostedRows, rules: BoostingRules
+) -> Iterator[_BoostingRound]:
     """One step after the other, for as long as they gain."""
     best = {"one_step": _find_best_by_one_step, "full": _find_best_by_optimum}[rules.selection]
     before = rows.log_likelihood()
@@ -136,14 +138,14 @@ def _run_rounds(screen: screening.Screen, rows: Rows, rules: Rules) -> Iterator[
         yield _BoostingRound(test, code, values, after)
 
 
-def _find_best_by_one_step(screen: screening.Screen, rows: Rows) -> tuple[int, int]:
+def _find_best_by_one_step(screen: screening.StepScreen, rows: BoostedRows) -> tuple[int, int]:
     """The test, and the last code on its left, that gain most by one Newton step."""
     gains = screen.gains(rows.derivatives(), rows.screening_precision)
     test, code = divmod(int(np.argmax(gains)), gains.shape[1])
     return test, code
 
 
-def _find_best_by_optimum(screen: screening.Screen, rows: Rows) -> tuple[int, int]:
+def _find_best_by_optimum(screen: screening.StepScreen, rows: BoostedRows) -> tuple[int, int]:
     """The test, and the last code on its left, that gain most once their values are optimal."""
     gained, best = -np.inf, (0, 0)
     for test, codes in enumerate(screen.codes):

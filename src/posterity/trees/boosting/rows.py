@@ -20,7 +20,7 @@ SETTLED = 1e-9  # the last change of a side's value
 LARGEST_STEP = 4.0  # of a side's value: rows far on the wrong side have hardly any curvature
 
 
-class Rows(abc.ABC):
+class BoostedRows(abc.ABC):
     """Rows at their latent values; ``move`` changes these, and nothing else does.
 
     A side's value has a normal prior of mean zero. It keeps the value finite where all rows of the

@@ -30,20 +30,20 @@ _WORTH_A_THREAD = 1_000_000  # additions
 
 
 @dataclass(frozen=True, eq=False)
-class Counts:
+class RowCounts:
     """How often rows count: ``repeats`` times a row of weight ``shares``."""
 
     shares: Array  # (N,)
     repeats: NDArray[np.int64]  # (N,)
 
     @classmethod
-    def of(cls, weights: Array) -> Counts:
+    def from_weights(cls, weights: Array) -> RowCounts:
         """Whole weights, unless huge, repeat a row after it was rounded, as if it stood there."""
         if np.all(weights == np.rint(weights)) and float(weights @ weights) <= _COARSE:
             return cls(np.ones_like(weights), weights.astype(np.int64))
         return cls(weights, np.ones(len(weights), dtype=np.int64))
 
-    def packed(self, slopes: Array, curvatures: Array) -> tuple[NDArray[np.int64], float, float]:
+    def pack(self, slopes: Array, curvatures: Array) -> tuple[NDArray[np.int64], float, float]:
         """Words of a slope (high half) and a curvature >= 0 (low half), and the unit of each."""
         weights = self.shares * self.repeats
         room = _LARGEST_SUM - 0.5 * float(self.repeats.sum())
@@ -54,27 +54,27 @@ class Counts:
 
 
 @dataclass(frozen=True, eq=False)
-class Screen:
+class StepScreen:
     """The answers of all rows to all tests, and threads that look through them."""
 
     codes: Codes  # (J, N)
-    counts: Counts
+    counts: RowCounts
     pool: concurrent.futures.Executor | None
     blocks: list[slice]  # of tests, one for each thread
 
     @classmethod
     @contextmanager
-    def opened(cls, codes: Codes, weights: Array, n_jobs: int | None) -> Iterator[Screen]:
+    def open(cls, codes: Codes, weights: Array, n_jobs: int | None) -> Iterator[StepScreen]:
         """A screen whose threads end with the context; small work gets none."""
         most = max(1, codes.size // _WORTH_A_THREAD)
-        n_threads = min(linalg.threads.asked(n_jobs), most, len(codes))
+        n_threads = min(linalg.threads.count_threads(n_jobs), most, len(codes))
         ends = np.linspace(0, len(codes), n_threads + 1).astype(int).tolist()
         blocks = [slice(*pair) for pair in itertools.pairwise(ends)]
         if n_threads == 1:
-            yield cls(codes, Counts.of(weights), None, blocks)
+            yield cls(codes, RowCounts.from_weights(weights), None, blocks)
             return
         with concurrent.futures.ThreadPoolExecutor(n_threads) as pool:
-            yield cls(codes, Counts.of(weights), pool, blocks)
+            yield cls(codes, RowCounts.from_weights(weights), pool, blocks)
 
     def gains(self, derivatives: Iterable[tuple[Array, Array]], precision: float) -> Array:
         """What one Newton step gains, (J, 255), by test and the last code on the left.
@@ -88,7 +88,7 @@ class Screen:
         """
         gains = np.zeros((len(self.codes), N_CODES - 1))
         for slopes, curvatures in derivatives:
-            packed = self.counts.packed(slopes, curvatures)
+            packed = self.counts.pack(slopes, curvatures)
             work = [(self.codes[block], *packed, precision, gains[block]) for block in self.blocks]
             if self.pool is None:
                 _add_gains(*work[0])
@@ -102,7 +102,7 @@ def _least_unit(total: float, room: float) -> float:
     return float(2.0 ** np.ceil(np.log2(max(total, _LEAST_TOTAL) / room)))
 
 
-@compilation.compiled
+@compilation.compile_at_first_call
 def _pack(
     slopes: Array,
     curvatures: Array,
@@ -118,7 +118,7 @@ def _pack(
         words[i] = repeats[i] * ((g << _HALF) + h)
 
 
-@compilation.compiled
+@compilation.compile_at_first_call
 def _add_gains(
     codes: Codes,
     words: NDArray[np.int64],
@@ -141,7 +141,7 @@ def _add_gains(
             gains[j, c] += 0.5 * (G_l * G_l / H_l + G_r * G_r / H_r)  # [P9 9.8]
 
 
-@compilation.compiled
+@compilation.compile_at_first_call
 def _sum_by_code(codes: Codes, words: NDArray[np.int64], sums: NDArray[np.int64]) -> None:
     """Four tests at a time: equal codes in neighbouring rows then do not wait for each other."""
     J, N = codes.shape

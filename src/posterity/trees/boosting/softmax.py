@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from posterity import compilation, likelihoods, linalg
 from posterity.arrays import Array
-from posterity.trees.boosting.rows import LARGEST_STEP, SETTLED, TURNS, Rows, Sides
+from posterity.trees.boosting.rows import LARGEST_STEP, SETTLED, TURNS, BoostedRows, Sides
 
 _INFORMATION = 0.5  # the most that a row can tell of a contrast of unit length
 _MANY_CLASSES = 50
@@ -20,7 +20,7 @@ _ROUNDING = 1e-13  # of the sum of a log-probability a row
 
 
 @dataclass(frozen=True, eq=False)
-class Softmax(Rows):
+class SoftmaxRows(BoostedRows):
     """Rows of class 0 to C - 1 with probabilities that are a softmax of C latent values.
 
     A value that is added to all classes alike changes nothing, and costs under the prior: the
@@ -35,7 +35,9 @@ class Softmax(Rows):
     prior_precision: float  # of the value of one class
 
     @classmethod
-    def at(cls, offset: Array, y: Array, weights: Array, prior_rows: float) -> Softmax:
+    def start_from_offset(
+        cls, offset: Array, y: Array, weights: Array, prior_rows: float
+    ) -> SoftmaxRows:
         """All rows where no step has been added yet."""
         N, C = len(y), len(offset)
         A, p, log_p = np.tile(offset, (N, 1)), np.empty((N, C)), np.empty(N)
@@ -46,7 +48,7 @@ class Softmax(Rows):
     @staticmethod
     def offset(y: Array, weights: Array) -> Array:
         """The latent values of the class frequencies, (C,)."""
-        return likelihoods.Categorical(int(y.max()) + 1).null(y, weights)[0]
+        return likelihoods.Categorical(int(y.max()) + 1).fit_constant(y, weights)[0]
 
     @property
     def screening_precision(self) -> float:
@@ -81,7 +83,7 @@ class Softmax(Rows):
 class _SidePosterior:
     """The log posterior of the values of one side, with its derivatives."""
 
-    rows: Softmax
+    rows: SoftmaxRows
     left: Sides
     side: bool
     y_sums: Array  # (C,)
@@ -92,7 +94,7 @@ class _SidePosterior:
     products: Array = field(default_factory=lambda: np.empty((0, 0)))
 
     @classmethod
-    def of(cls, rows: Softmax, left: Sides, side: bool) -> _SidePosterior:
+    def of(cls, rows: SoftmaxRows, left: Sides, side: bool) -> _SidePosterior:
         own = left == side
         C = rows.p.shape[1]
         y_sums = np.bincount(rows.y[own], rows.weights[own], minlength=C).astype(np.float64)
@@ -144,7 +146,7 @@ class _SidePosterior:
         self.at = v
 
 
-@compilation.compiled
+@compilation.compile_at_first_call
 def _sum_side(
     p: Array,
     left: Sides,
@@ -177,7 +179,7 @@ def _sum_side(
     return log_sum
 
 
-@compilation.compiled
+@compilation.compile_at_first_call
 def _move_rows(
     y: NDArray[np.intp], left: Sides, values: Array, A: Array, p: Array, log_p: Array
 ) -> None:

@@ -44,14 +44,14 @@ class Steps:
         validation.require_array(self.gains, "gains", np.float64, (R,))
         validation.require_array(self.tests, "tests", (np.int32, np.int64, np.float64), (R, None))
 
-    def truncated(self, n_steps: int) -> Steps:
+    def truncate(self, n_steps: int) -> Steps:
         """The first steps only: what training of so many rounds gives.
 
         Examples
         --------
         >>> import numpy as np
         >>> two = Steps(np.zeros(1), np.zeros((2, 1)), np.zeros(2), np.ones((2, 2, 1)), np.ones(2))
-        >>> len(two.truncated(1))
+        >>> len(two.truncate(1))
         1
         """
         return replace(
@@ -73,7 +73,7 @@ class Steps:
             _add_steps(answers, which, self.thresholds, self.values, total[:, block])
         return total.T
 
-    def staged(self, weak: family.Family, rows: Any) -> Iterator[Array]:
+    def staged_latents(self, weak: family.Family, rows: Any) -> Iterator[Array]:
         """Latent values (n, L) after the first step, after the second, and so on."""
         total = np.repeat(self.offset[:, None], len(rows), axis=1)
         for k in range(len(self)):
@@ -96,7 +96,7 @@ def _answer_tests(weak: family.Family, rows: Any, block: slice, tests: family.Te
     return np.ascontiguousarray(answers, dtype=np.float64)
 
 
-@compilation.compiled
+@compilation.compile_at_first_call
 def _add_steps(
     answers: Array, which: NDArray[np.int64], thresholds: Array, values: Array, total: Array
 ) -> None:

@@ -12,9 +12,9 @@ from posterity.arrays import Array
 from posterity.inference import rows as equal_rows
 from posterity.trees.boosting import rounds
 from posterity.trees.boosting.catalogue import MOST_OFFSETS, Catalogue
-from posterity.trees.boosting.rows import Rows
+from posterity.trees.boosting.rows import BoostedRows
 from posterity.trees.boosting.screening import Codes
-from posterity.trees.boosting.softmax import Softmax
+from posterity.trees.boosting.softmax import SoftmaxRows
 from posterity.trees.boosting.two_classes import TwoClasses
 from posterity.trees.families import family
 
@@ -22,10 +22,10 @@ _PRIOR_ROWS = 1.0  # what the prior of a side's value is worth
 
 
 @dataclass(frozen=True)
-class Options:
+class BoostingOptions:
     """What may be chosen of a fit."""
 
-    rules: rounds.Rules
+    rules: rounds.BoostingRules
     n_tests: int | None = None  # how many to draw; None: all there are
     n_offsets: int = MOST_OFFSETS  # thresholds of a test, where answers are numbers
     validation_fraction: float | None = None
@@ -33,22 +33,22 @@ class Options:
 
 
 @dataclass(frozen=True, eq=False)
-class Fit:
+class BoostingFit:
     """Boosted steps, the family that answers them, and how rows that were held out fared."""
 
     family: family.Family
-    boosted: rounds.Boosted
+    boosted: rounds.BoostedSteps
     scores: Array | None
 
 
-def fit(
+def fit_boosted_steps(
     weak: family.Family,
     rows: Any,
     y: Array,
     weights: Array,
-    options: Options,
+    options: BoostingOptions,
     rng: np.random.Generator,
-) -> Fit:
+) -> BoostingFit:
     """Lay out the weak classifiers and boost them.
 
     Where a part of the rows is to be held out, a first training without them says how many rounds
@@ -75,15 +75,15 @@ def fit(
         rows, y, weights = equal_rows.merge_equal_rows(rows, y, weights)
     places = np.flatnonzero(weights).astype(np.int32)
     catalogue = _build_catalogue(weak, rows, places, weights, options, of_tests)
-    codes = catalogue.codes(rows, places)
+    codes = catalogue.encode_rows(rows, places)
     training = _CodedRows(catalogue, codes, y[places], weights[places], options.n_jobs)
     if options.validation_fraction is None:
-        return Fit(catalogue.family, training.boosted(options.rules), None)
+        return BoostingFit(catalogue.family, training.boosted(options.rules), None)
     held = equal_rows.draw_held_out_rows(training.y, options.validation_fraction, of_split)
     trial = training.part(~held).boosted(options.rules, training.part(held))
     final = training.boosted(replace(options.rules, n_rounds=len(trial.steps)))
     stop_reason = final.stop_reason if len(final.steps) < len(trial.steps) else trial.stop_reason
-    return Fit(catalogue.family, replace(final, stop_reason=stop_reason), trial.scores)
+    return BoostingFit(catalogue.family, replace(final, stop_reason=stop_reason), trial.scores)
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,10 +100,12 @@ class _CodedRows:
         codes = np.ascontiguousarray(self.codes[:, chosen])
         return replace(self, codes=codes, y=self.y[chosen], weights=self.weights[chosen])
 
-    def boosted(self, rules: rounds.Rules, aside: _CodedRows | None = None) -> rounds.Boosted:
-        kind = TwoClasses if np.max(self.y) < 2 else Softmax
+    def boosted(
+        self, rules: rounds.BoostingRules, aside: _CodedRows | None = None
+    ) -> rounds.BoostedSteps:
+        kind = TwoClasses if np.max(self.y) < 2 else SoftmaxRows
         offset = kind.offset(self.y, self.weights)
-        apart = None if aside is None else rounds.HeldOut(aside.codes, aside.at(kind, offset))
+        apart = None if aside is None else rounds.HeldOutRows(aside.codes, aside.at(kind, offset))
         return rounds.boost(
             self.catalogue,
             self.codes,
@@ -113,8 +115,8 @@ class _CodedRows:
             n_jobs=self.n_jobs,
         )
 
-    def at(self, kind: type[TwoClasses] | type[Softmax], offset: Array) -> Rows:
-        return kind.at(offset, self.y, self.weights, _PRIOR_ROWS)
+    def at(self, kind: type[TwoClasses] | type[SoftmaxRows], offset: Array) -> BoostedRows:
+        return kind.start_from_offset(offset, self.y, self.weights, _PRIOR_ROWS)
 
 
 def _build_catalogue(
@@ -122,12 +124,12 @@ def _build_catalogue(
     rows: Any,
     places: family.Places,
     weights: Array,
-    options: Options,
+    options: BoostingOptions,
     rng: np.random.Generator,
 ) -> Catalogue:
-    fitted = weak.fitted(rows, weights)
+    fitted = weak.adapt_to(rows, weights)
     if options.n_tests is None:
         tests = fitted.catalogue()
     else:
         tests = fitted.draw(1, options.n_tests, rng)[0]
-    return Catalogue.of(fitted, rows, places, tests, options.n_offsets, weights[places])
+    return Catalogue.from_rows(fitted, rows, places, tests, options.n_offsets, weights[places])

@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 
 from posterity import compilation, likelihoods
 from posterity.arrays import Array
-from posterity.trees.boosting.rows import LARGEST_STEP, SETTLED, TURNS, Rows, Sides
+from posterity.trees.boosting.rows import LARGEST_STEP, SETTLED, TURNS, BoostedRows, Sides
 
 _INFORMATION = 0.25  # the most that a row can tell of its latent value
 _LARGEST_LATENT = 700.0  # exp of more overflows
 
 
 @dataclass(frozen=True, eq=False)
-class TwoClasses(Rows):
+class TwoClasses(BoostedRows):
     """Rows of class 0 or 1 with p(1) = a sigmoid of the latent value."""
 
     y: Array  # (N,)
@@ -27,7 +27,9 @@ class TwoClasses(Rows):
     prior_precision: float
 
     @classmethod
-    def at(cls, offset: Array, y: Array, weights: Array, prior_rows: float) -> TwoClasses:
+    def start_from_offset(
+        cls, offset: Array, y: Array, weights: Array, prior_rows: float
+    ) -> TwoClasses:
         """All rows where no step has been added yet."""
         a = np.full((len(y), 1), offset[0])
         return cls(y, weights, a, _compute_odds(a[:, 0]), prior_rows * _INFORMATION)
@@ -35,7 +37,7 @@ class TwoClasses(Rows):
     @staticmethod
     def offset(y: Array, weights: Array) -> Array:
         """The latent value of the class frequencies, (1,)."""
-        return np.array([likelihoods.Bernoulli().null(y, weights)[0]])
+        return np.array([likelihoods.Bernoulli().fit_constant(y, weights)[0]])
 
     def log_likelihood(self) -> float:
         """Of all rows, each as often as it counts."""
@@ -68,7 +70,7 @@ def _clip_latents(a: Array) -> Array:
     return np.clip(a, -_LARGEST_LATENT, _LARGEST_LATENT)
 
 
-@compilation.compiled
+@compilation.compile_at_first_call
 def _optimum(left: Sides, odds: Array, weights: Array, y_sums: Array, precision: float) -> Array:
     """Newton's method of each side, held between values known to be too low and too high."""
     v, low, high = np.zeros(2), np.full(2, -np.inf), np.full(2, np.inf)
@@ -90,7 +92,7 @@ def _optimum(left: Sides, odds: Array, weights: Array, y_sums: Array, precision:
     return v
 
 
-@compilation.compiled(fastmath={"reassoc", "contract"})
+@compilation.compile_at_first_call(fastmath={"reassoc", "contract"})
 def _sum_by_side(
     left: NDArray[np.bool_], odds: Array, weights: Array, factor_l: float, factor_r: float
 ) -> tuple[Array, Array]:

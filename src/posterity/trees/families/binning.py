@@ -21,7 +21,7 @@ _MOST_ROWS = 10_000  # shares of all rows are then right to 0.02, but for one dr
 _COLUMNS_AT_ONCE, _ROWS_AT_ONCE = 64, 64  # what a cache holds
 
 
-def edges(X: Array, weights: Array | None = None) -> Array:
+def find_edges(X: Array, weights: Array | None = None) -> Array:
     """The thresholds worth distinguishing, by column.
 
     These lie half-way between neighbouring values where a column has at most 255 of them. Where
@@ -43,11 +43,11 @@ def edges(X: Array, weights: Array | None = None) -> Array:
     Examples
     --------
     >>> import numpy as np
-    >>> edges(np.array([[1.0, 7.0], [4.0, 7.0], [2.0, np.nan]]))[:, :3]
+    >>> find_edges(np.array([[1.0, 7.0], [4.0, 7.0], [2.0, np.nan]]))[:, :3]
     array([[1.5, 3. , inf],
            [inf, inf, inf]])
     """
-    present, w = family.counted(X, weights)
+    present, w = family.drop_weightless_rows(X, weights)
     rows, ends = _sample_rows(present)
     counts = None if w is None else _count_sampled_rows(w, rows, len(ends))
     found = np.full((X.shape[1], N_EDGES), np.inf)
@@ -60,7 +60,7 @@ def edges(X: Array, weights: Array | None = None) -> Array:
     return found
 
 
-def numbers_of(edges: Array) -> NDArray[np.int64]:
+def count_edges(edges: Array) -> NDArray[np.int64]:
     """How many edges each column has before the first +inf, (D,)."""
     return np.sum(edges < np.inf, axis=1)
 
@@ -68,17 +68,17 @@ def numbers_of(edges: Array) -> NDArray[np.int64]:
 def encode(X: Array, edges: Array, n_edges: NDArray[np.int64] | None = None) -> NDArray[np.uint8]:
     """How many edges of its column each number exceeds; 255 where it is NaN.
 
-    Whoever asks for few rows at a time passes ``n_edges``, which :func:`numbers_of` counts.
+    Whoever asks for few rows at a time passes ``n_edges``, which :func:`count_edges` counts.
 
     Examples
     --------
     >>> import numpy as np
     >>> X = np.array([[1.0], [4.0], [2.0], [np.nan]])
-    >>> encode(X, edges(X)).ravel()
+    >>> encode(X, find_edges(X)).ravel()
     array([  0,   2,   1, 255], dtype=uint8)
     """
     codes = np.empty(X.shape, dtype=np.uint8)
-    _encode(X, edges, numbers_of(edges) if n_edges is None else n_edges, codes)
+    _encode(X, edges, count_edges(edges) if n_edges is None else n_edges, codes)
     return codes
 
 
@@ -109,14 +109,14 @@ def _sort_columns(rows: Array, counts: Array | None) -> tuple[Array, Array]:
     return np.take_along_axis(values, order, axis=1), counts[order]
 
 
-@compilation.compiled
+@compilation.compile_at_first_call
 def _write_edges(values: Array, masses: Array, n_present: NDArray[np.int64], found: Array) -> None:
     """Write the edges of sorted values (d, n) into rows of +inf."""
     for d in range(len(values)):
         _write_column_edges(values[d, : n_present[d]], masses[d, : n_present[d]], found[d])
 
 
-@compilation.compiled
+@compilation.compile_at_first_call
 def _write_column_edges(values: Array, masses: Array, found: Array) -> None:
     """An edge wherever a piece is full, or beside a value that many rows share.
 
@@ -140,7 +140,7 @@ def _write_column_edges(values: Array, masses: Array, found: Array) -> None:
         begin, mass, was_shared = i, 0.0, is_shared
 
 
-@compilation.compiled
+@compilation.compile_at_first_call
 def _count_values(values: Array, masses: Array, shared: float) -> tuple[int, int, float]:
     """How many values differ, how many of them many rows share, and how many rows have others."""
     n_distinct, n_shared, others, mass = 0, 0, 0.0, 0.0
@@ -157,14 +157,14 @@ def _count_values(values: Array, masses: Array, shared: float) -> tuple[int, int
     return n_distinct, n_shared, others
 
 
-@compilation.compiled
+@compilation.compile_at_first_call
 def _midpoint(low: float, high: float) -> float:
     """Half-way, or the lower one where rounding would give the upper; never an overflow."""
     middle = 0.5 * low + 0.5 * high
     return middle if low <= middle < high else low
 
 
-@compilation.compiled
+@compilation.compile_at_first_call
 def _encode(X: Array, edges: Array, n_edges: NDArray[np.int64], codes: NDArray[np.uint8]) -> None:
     """Column by column, in blocks of rows that stay in the cache."""
     xs, below = np.empty(_ROWS_AT_ONCE), np.empty(_ROWS_AT_ONCE, dtype=np.int64)
@@ -178,7 +178,7 @@ def _encode(X: Array, edges: Array, n_edges: NDArray[np.int64], codes: NDArray[n
                 codes[first + i, d] = below[i] if xs[i] == xs[i] else N_EDGES
 
 
-@compilation.compiled
+@compilation.compile_at_first_call
 def _count_below(xs: Array, edges: Array, n_edges: int, below: NDArray[np.int64]) -> None:
     """Binary searches side by side, so that none waits for what another reads."""
     step = 1

@@ -29,7 +29,7 @@ class Columns(family.Family):
     >>> import numpy as np
     >>> from posterity.trees import Columns
     >>> X = np.array([[1.0, 5.0], [2.0, 4.0], [3.0, np.nan]])
-    >>> columns = Columns().fitted(X)
+    >>> columns = Columns().adapt_to(X)
     >>> columns.catalogue().ravel()
     array([0, 1, 2], dtype=int32)
     >>> nodes = np.zeros(3, dtype=np.int32)
@@ -46,18 +46,20 @@ class Columns(family.Family):
     def __post_init__(self) -> None:
         """Count edges once: for a single row it would take longer than all else."""
         if self.edges is not None:
-            object.__setattr__(self, "_n_edges", binning.numbers_of(self.edges))
+            object.__setattr__(self, "_n_edges", binning.count_edges(self.edges))
 
-    def fitted(self, X: Any, weights: Array | None = None) -> Self:
+    def adapt_to(self, X: Any, weights: Array | None = None) -> Self:
         """A copy that knows the columns and where to cut them."""
-        present, w = family.counted(X, weights)
+        present, w = family.drop_weightless_rows(X, weights)
         missing = np.flatnonzero(np.isnan(present).any(axis=0)).astype(np.int32)
-        edges = binning.edges(present, w)
+        edges = binning.find_edges(present, w)
         if len(missing):
-            edges = np.concatenate([edges, binning.edges(_lower_missing(present[:, missing]), w)])
+            edges = np.concatenate(
+                [edges, binning.find_edges(_lower_missing(present[:, missing]), w)]
+            )
         return type(self)(edges, missing)
 
-    def prepared(self, X: Any) -> NDArray[np.uint8]:
+    def prepare_rows(self, X: Any) -> NDArray[np.uint8]:
         """Codes (N, D + M) instead of numbers."""
         edges, missing = self._known()
         if not len(missing):
@@ -67,7 +69,7 @@ class Columns(family.Family):
 
     def draw(self, n_nodes: int, n_tests: int, rng: np.random.Generator) -> family.Tests:
         """Tests at random, none of them twice before all had their turn."""
-        return shuffled(len(self._known()[0]), rng.random((n_nodes, n_tests)))[..., None]
+        return shuffle_columns(len(self._known()[0]), rng.random((n_nodes, n_tests)))[..., None]
 
     def catalogue(self) -> family.Tests:
         """Every column, and once more those with missing values, (D + M, 1)."""
@@ -111,7 +113,7 @@ class Columns(family.Family):
         validation.require(increase, "the edges of a column do not increase.")
         validation.require(np.all(self.edges[:, -1] == np.inf), "the last edge is not +inf.")
         validation.require_array(self._n_edges, "_n_edges", np.int64, (len(self.edges),))
-        is_right = np.all(self._n_edges == binning.numbers_of(self.edges))
+        is_right = np.all(self._n_edges == binning.count_edges(self.edges))
         validation.require(is_right, "edges were counted wrongly.")
 
     def check_tests(self, tests: family.Tests) -> None:
@@ -144,8 +146,8 @@ def _lower_missing(X: Array) -> Array:
     return np.where(np.isnan(X), -np.inf, X)
 
 
-@compilation.compiled
-def shuffled(n_columns: int, chances: Array) -> NDArray[np.int32]:
+@compilation.compile_at_first_call
+def shuffle_columns(n_columns: int, chances: Array) -> NDArray[np.int32]:
     """For each line of chances a shuffle of the columns as far as it goes, and then another.
 
     Chances are uniform numbers from 0 to 1. Within a line no column comes twice before all came.
@@ -161,7 +163,7 @@ def shuffled(n_columns: int, chances: Array) -> NDArray[np.int32]:
     return drawn
 
 
-@compilation.compiled
+@compilation.compile_at_first_call
 def _look_up(
     rows: NDArray[Any],
     places: family.Places,
@@ -185,7 +187,7 @@ def _look_up(
             answers[k, i] = rows[row, columns[k]]
 
 
-@compilation.compiled
+@compilation.compile_at_first_call
 def _look_up_both(
     rows: Array,
     places: family.Places,

@@ -34,7 +34,7 @@ class Family(abc.ABC):
     """Whether rows are lines of an (N, D) matrix, which may hold NaN. Otherwise they are whatever
     ``respond`` takes, counted by ``len``."""
 
-    def fitted(self, X: Any, weights: Array | None = None) -> Self:
+    def adapt_to(self, X: Any, weights: Array | None = None) -> Self:
         """A copy that knows what rows look like, each of which counts so often as it weighs.
 
         What is learned from weights is to be what repeated rows would teach. A family that learns
@@ -43,7 +43,7 @@ class Family(abc.ABC):
         del X, weights
         return self
 
-    def prepared(self, X: Any) -> Any:
+    def prepare_rows(self, X: Any) -> Any:
         """The rows in the form from which ``respond`` answers fastest while trees grow."""
         return X
 
@@ -116,7 +116,7 @@ class Family(abc.ABC):
     __hash__ = None  # type: ignore[assignment]
 
 
-def counted(X: Array, weights: Array | None) -> tuple[Array, Array | None]:
+def drop_weightless_rows(X: Array, weights: Array | None) -> tuple[Array, Array | None]:
     """The rows that count at all, and how often; None where each counts once."""
     if weights is None or np.all(weights > 0.0):
         return X, weights

@@ -21,16 +21,16 @@ _LEAST_UNIT = 1e-300  # weights are its inverse, and have to be finite
 
 
 @dataclass(frozen=True, eq=False)
-class Linear(family.Family):
+class LinearFamily(family.Family):
     """Tests that are weighted sums of columns. A subclass says how they are drawn."""
 
     unit: Array | None = field(default=None, repr=False, kw_only=True)
     """What counts as one in each column, (D,), learned: weights are divided by it. A column that
     does not vary has the unit +inf, and so the weight zero."""
 
-    def fitted(self, X: Any, weights: Array | None = None) -> Self:
+    def adapt_to(self, X: Any, weights: Array | None = None) -> Self:
         """A copy that knows how far the columns spread."""
-        rows, counts = family.counted(X, weights)
+        rows, counts = family.drop_weightless_rows(X, weights)
         return replace(
             self, unit=_column_spreads(rows, np.ones(len(rows)) if counts is None else counts)
         )
@@ -80,7 +80,7 @@ class Linear(family.Family):
 
 
 @dataclass(frozen=True, eq=False)
-class Differences(Linear):
+class Differences(LinearFamily):
     """Tests that compare two columns, q[x; i, j] = x[i] - x[j].
 
     Meant for columns in one unit, such as the pixels of an image.
@@ -89,13 +89,13 @@ class Differences(Linear):
     --------
     >>> import numpy as np
     >>> from posterity.trees import Differences
-    >>> Differences().fitted(np.eye(3)).catalogue()
+    >>> Differences().adapt_to(np.eye(3)).catalogue()
     array([[ 0.,  1.,  1., -1.],
            [ 0.,  2.,  1., -1.],
            [ 1.,  2.,  1., -1.]])
     """
 
-    def fitted(self, X: Any, weights: Array | None = None) -> Self:
+    def adapt_to(self, X: Any, weights: Array | None = None) -> Self:
         """A copy that knows how many columns there are; they keep their own units."""
         del weights
         if X.shape[1] < 2:
@@ -119,7 +119,7 @@ class Differences(Linear):
 
 
 @dataclass(frozen=True, eq=False)
-class Projections(Linear):
+class Projections(LinearFamily):
     """Tests that look along a random direction, q[x; w] = w' x.
 
     Weights are normal, in units of the spread of each column: so every direction in the space of
@@ -137,7 +137,7 @@ class Projections(Linear):
     >>> import numpy as np
     >>> from posterity.trees import Projections
     >>> X = np.array([[0.0, 1.0, 5.0], [2.0, 3.0, 9.0]])
-    >>> Projections().fitted(X).draw(1, 2, np.random.default_rng(0)).round(1)
+    >>> Projections().adapt_to(X).draw(1, 2, np.random.default_rng(0)).round(1)
     array([[[ 2. ,  0. ,  0.1, -0.1],
             [ 0. ,  1. ,  0.6,  0.1]]])
     """
@@ -157,12 +157,12 @@ class Projections(Linear):
         weights = rng.standard_normal((n_nodes, n_tests, S))
         if S == D:
             return self._weight_columns(np.broadcast_to(np.arange(D), weights.shape), weights)
-        chosen = columns.shuffled(D, rng.random((n_nodes * n_tests, S)))
+        chosen = columns.shuffle_columns(D, rng.random((n_nodes * n_tests, S)))
         return self._weight_columns(chosen.reshape(weights.shape), weights)
 
 
 @dataclass(frozen=True, eq=False)
-class Orientations(Linear):
+class Orientations(LinearFamily):
     """Tests along directions at regular angles, in the plane of two columns.  [P9 Fig 9.16]
 
     The half circle is divided into equal angles, in units of the spread of both columns. There
@@ -179,7 +179,7 @@ class Orientations(Linear):
     >>> import numpy as np
     >>> from posterity.trees import Orientations
     >>> square = np.array([[-1.0, -1.0], [-1.0, 1.0], [1.0, -1.0], [1.0, 1.0]])
-    >>> Orientations(n_angles=4).fitted(square).catalogue().round(2)
+    >>> Orientations(n_angles=4).adapt_to(square).catalogue().round(2)
     array([[ 0.  ,  0.  ,  1.  ,  0.  ],
            [ 1.  ,  1.  ,  1.  ,  0.  ],
            [ 0.  ,  1.  ,  0.71,  0.71],
@@ -228,7 +228,7 @@ def _number_to_pair(numbers: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDAr
     return i, j
 
 
-@compilation.compiled
+@compilation.compile_at_first_call
 def _draw_distinct(n: int, chances: Array) -> NDArray[np.int64]:
     """In each line numbers below n, none of them again before all were there.
 
@@ -261,7 +261,7 @@ def _column_spreads(X: Array, weights: Array) -> Array:
     return np.where(deviation > 0.0, np.maximum(deviation, _LEAST_UNIT), np.inf)
 
 
-@compilation.compiled
+@compilation.compile_at_first_call
 def _column_variances(X: Array, weights: Array, size: Array) -> Array:
     """Of each column in units of its size, NaN left out; NaN where nothing is left."""
     n, mean, total = np.zeros(len(size)), np.zeros(len(size)), np.zeros(len(size))
@@ -278,7 +278,7 @@ def _column_variances(X: Array, weights: Array, size: Array) -> Array:
     return total / n
 
 
-@compilation.compiled
+@compilation.compile_at_first_call
 def _sum_columns(
     rows: Array, places: family.Places, tests: family.Tests, which: family.Places, answers: Array
 ) -> None:

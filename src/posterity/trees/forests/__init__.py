@@ -2,24 +2,24 @@
 
 from posterity.trees.forests import survey
 from posterity.trees.forests.class_forest import ClassForest, FittedClasses, fit_classes
-from posterity.trees.forests.forest import Forest, Plan
+from posterity.trees.forests.forest import Forest, ForestPlan
 from posterity.trees.forests.normal_forest import FittedNormals, NormalForest, fit_normals
 from posterity.trees.forests.partitioned import fit_class_partitions, fit_normal_partitions
-from posterity.trees.forests.streamed import fit_class_chunks, fit_normal_chunks, fitted_family
+from posterity.trees.forests.streamed import fit_class_chunks, fit_family, fit_normal_chunks
 
 __all__ = [
     "ClassForest",
     "FittedClasses",
     "FittedNormals",
     "Forest",
+    "ForestPlan",
     "NormalForest",
-    "Plan",
     "fit_class_chunks",
     "fit_class_partitions",
     "fit_classes",
+    "fit_family",
     "fit_normal_chunks",
     "fit_normal_partitions",
     "fit_normals",
-    "fitted_family",
     "survey",
 ]

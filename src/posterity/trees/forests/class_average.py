@@ -21,7 +21,7 @@ _ENTRY = np.dtype([("value", "f8"), ("label", "u4")], align=True)
 
 
 @dataclass(frozen=True, eq=False)
-class Tables:
+class LeafTables:
     """What is added up for a row, one record for each leaf and one for each class that it saw.
 
     A leaf's probability of class c is the value of its entry for c, where it has one, plus its
@@ -33,7 +33,7 @@ class Tables:
     base: Array  # (C,)
 
     @classmethod
-    def of(cls, leaves: ClassLeaves, base: Array, concentration: float) -> Tables:
+    def from_leaves(cls, leaves: ClassLeaves, base: Array, concentration: float) -> LeafTables:
         """For the concentration s."""
         owners, s = leaves.owners(), concentration
         n = leaves.totals()
@@ -69,7 +69,7 @@ def _entropies(
     return -of_share - np.bincount(owners, weights=change, minlength=len(share))
 
 
-@compilation.compiled
+@compilation.compile_at_first_call
 def _sum_over_trees(
     found: NDArray[np.int32],
     leaves: NDArray[np.void],
@@ -94,7 +94,7 @@ def _sum_over_trees(
         epistemic[i] = max(1.0 - agreed / entropy, 0.0) if entropy > 0.0 else 0.0
 
 
-@compilation.compiled
+@compilation.compile_at_first_call
 def _finish(p: Array, base: Array, share: float, T: int, sharpness: float) -> float:
     """Sums over trees to log-probabilities, in place; the entropy of the mean is returned."""
     entropy, top = 0.0, -np.inf

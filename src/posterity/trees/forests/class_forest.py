@@ -14,11 +14,11 @@ from posterity.arrays import Array
 from posterity.inference.conjugate import apply_rule_of_succession
 from posterity.trees.families.family import Family, Places
 from posterity.trees.forests import class_tuning, forest, out_of_bag
-from posterity.trees.forests.class_average import Tables
+from posterity.trees.forests.class_average import LeafTables
 from posterity.trees.forests.class_leaves import ClassLeaves
-from posterity.trees.forests.class_tuning import Counts, Unseen
-from posterity.trees.forests.forest import Forest, Plan
-from posterity.trees.forests.kinds import OfClasses
+from posterity.trees.forests.class_tuning import LeafCounts, UnseenRows
+from posterity.trees.forests.forest import Forest, ForestPlan
+from posterity.trees.forests.kinds import ClassTargets
 
 _MOST_NUMBERS = 1 << 22  # probabilities that are worked on at once
 
@@ -36,8 +36,8 @@ class ClassForest(Forest):
     sharpness: float
 
     @functools.cached_property
-    def _tables(self) -> Tables:
-        return Tables.of(self.leaves, self.base, self.concentration)
+    def _tables(self) -> LeafTables:
+        return LeafTables.from_leaves(self.leaves, self.base, self.concentration)
 
     def check_consistency(self) -> None:
         """Raise ValueError unless every leaf has its counts, and every class its frequency."""
@@ -61,7 +61,7 @@ class ClassForest(Forest):
             epistemic[block] = tables.log_average(found, self.sharpness, log_p[block])
 
         most = min(router.rows_at_once, max(_MOST_NUMBERS // len(self.base), 1))
-        forest.in_blocks(write, len(X), most, n_jobs)
+        forest.map_blocks(write, len(X), most, n_jobs)
         return log_p, epistemic
 
 
@@ -81,7 +81,7 @@ def fit_classes(
     codes: NDArray[np.int32],
     weights: Array | None,
     n_classes: int,
-    plan: Plan,
+    plan: ForestPlan,
     rng: np.random.Generator,
     groups: NDArray[np.int32] | None = None,
 ) -> FittedClasses:
@@ -108,8 +108,8 @@ def fit_classes(
     >>> from posterity.trees.families import columns
     >>> from posterity.trees.growth import growing
     >>> X = np.random.default_rng(0).normal(size=(200, 2))
-    >>> family = columns.Columns().fitted(X)
-    >>> plan = Plan(n_trees=20, rules=growing.Rules(n_tests=2))
+    >>> family = columns.Columns().adapt_to(X)
+    >>> plan = ForestPlan(n_trees=20, rules=growing.GrowthRules(n_tests=2))
     >>> rng = np.random.default_rng(0)
     >>> fitted = fit_classes(family, X, (X[:, 0] > 0).astype(np.int32), None, 2, plan, rng)
     >>> fitted.oob_accuracy > 0.95
@@ -120,20 +120,23 @@ def fit_classes(
            [1., 0.]])
     """
     w = np.ones(len(codes)) if weights is None else weights
-    rows = family.prepared(X)
-    kind = OfClasses(n_classes)
-    planted = forest.plant(family, rows, codes, w, kind, plan, rng, groups=groups)
-    leaves, base = ClassLeaves.joined(planted.leaves), frequencies(codes, w, n_classes)
+    rows = family.prepare_rows(X)
+    kind = ClassTargets(n_classes)
+    planted = forest.grow_trees(family, rows, codes, w, kind, plan, rng, groups=groups)
+    leaves, base = ClassLeaves.join(planted.leaves), class_frequencies(codes, w, n_classes)
     left_out = out_of_bag.OutOfBag(Forest(family, planted.trees).router, X, planted.seen)
 
-    def unseen(places: Places) -> Unseen:
+    def unseen(places: Places) -> UnseenRows:
         own = np.zeros(len(places))
-        return Unseen(left_out.leaves(places), codes[places], w[places], own)
+        return UnseenRows(left_out.leaves(places), codes[places], w[places], own)
 
-    counts, sample = Counts.of(leaves, base), unseen(out_of_bag.some(len(codes), n_classes))
-    s, beta = class_tuning.learn(counts, sample, plan.concentration, plan.sharpness)
-    parts = forest.in_blocks(
-        lambda places: judged(counts, unseen(places), s, beta),
+    counts, sample = (
+        LeafCounts.from_leaves(leaves, base),
+        unseen(out_of_bag.choose_rows(len(codes), n_classes)),
+    )
+    s, beta = class_tuning.learn_class_tuning(counts, sample, plan.concentration, plan.sharpness)
+    parts = forest.map_blocks(
+        lambda places: score_rows(counts, unseen(places), s, beta),
         len(codes),
         out_of_bag.rows_at_once(plan.n_trees, n_classes),
         plan.n_jobs,
@@ -141,17 +144,22 @@ def fit_classes(
     log_prob, is_right = (np.concatenate(part) for part in zip(*parts, strict=True))
     grown = ClassForest(family, planted.trees, leaves, base, s, beta)
     return FittedClasses(
-        grown, log_prob, out_of_bag.mean(log_prob, w), out_of_bag.mean(is_right, w)
+        grown,
+        log_prob,
+        out_of_bag.mean_of_known(log_prob, w),
+        out_of_bag.mean_of_known(is_right, w),
     )
 
 
-def frequencies(codes: NDArray[np.int32], weights: Array, n_classes: int) -> Array:
+def class_frequencies(codes: NDArray[np.int32], weights: Array, n_classes: int) -> Array:
     """How probable classes are before anything is known of a row, (C,), > 0."""
     counts = np.bincount(codes, weights=weights, minlength=n_classes)
     return apply_rule_of_succession(counts.astype(np.float64, copy=False))
 
 
-def judged(counts: Counts, unseen: Unseen, s: float, beta: float) -> tuple[Array, Array]:
+def score_rows(
+    counts: LeafCounts, unseen: UnseenRows, s: float, beta: float
+) -> tuple[Array, Array]:
     """Log-probability of its own class, and whether it is the most probable one, of each row."""
     known = np.any(unseen.found >= 0, axis=0)
     if not known.any():

@@ -25,7 +25,7 @@ class ClassLeaves:
     Examples
     --------
     >>> leaf, classes = np.array([0, 1, 0, 0]), np.array([2, 2, 0, 2])
-    >>> leaves = ClassLeaves.of(leaf, classes, np.ones(4), n_leaves=2, n_classes=3)
+    >>> leaves = ClassLeaves.from_rows(leaf, classes, np.ones(4), n_leaves=2, n_classes=3)
     >>> leaves.sizes, leaves.classes, leaves.counts
     (array([2, 1], dtype=uint8), array([0, 2, 2], dtype=uint8), array([1, 2, 1], dtype=uint8))
     >>> leaves.dense()
@@ -39,7 +39,7 @@ class ClassLeaves:
     n_classes: int
 
     @classmethod
-    def of(
+    def from_rows(
         cls, leaf: Codes, target: Codes, weights: Array, n_leaves: int, n_classes: int
     ) -> ClassLeaves:
         """From the leaf, the class and the weight of each row."""
@@ -48,7 +48,7 @@ class ClassLeaves:
         return cls(_shrink_type(n_each), _shrink_type(classes), _shrink_type(counts), n_classes)
 
     @classmethod
-    def joined(cls, parts: Sequence[ClassLeaves]) -> ClassLeaves:
+    def join(cls, parts: Sequence[ClassLeaves]) -> ClassLeaves:
         """The leaves of several trees, numbered through."""
         return cls(
             np.concatenate([part.sizes for part in parts]),
@@ -86,12 +86,12 @@ class ClassLeaves:
         total = np.bincount(self.owners(), weights=self.counts, minlength=self.n_leaves)
         return total.astype(np.float64, copy=False)
 
-    def added(self, other: ClassLeaves) -> ClassLeaves:
+    def add(self, other: ClassLeaves) -> ClassLeaves:
         """Add the counts of the same leaves."""
         leaf = np.concatenate([self.owners(), other.owners()])
         target = np.concatenate([self.classes, other.classes])
         weights = np.concatenate([self.counts, other.counts]).astype(np.float64)
-        return self.of(leaf, target, weights, self.n_leaves, self.n_classes)
+        return self.from_rows(leaf, target, weights, self.n_leaves, self.n_classes)
 
     def dense(self) -> Array:
         """All counts, (L, C): for small sets."""
@@ -100,7 +100,7 @@ class ClassLeaves:
         return table
 
 
-@compilation.compiled
+@compilation.compile_at_first_call
 def _count_classes(
     leaf: Codes, target: Codes, weights: Array, n_leaves: int, n_classes: int
 ) -> tuple[NDArray[np.int64], Codes, Array]:
@@ -121,7 +121,7 @@ def _count_classes(
     return n_each, classes[: k + 1], counts[: k + 1]
 
 
-@compilation.compiled
+@compilation.compile_at_first_call
 def _sort_by_key(keys: Codes, order: NDArray[np.int64], n_keys: int) -> NDArray[np.int64]:
     """The order with small keys first, and else as it was."""
     at = np.zeros(n_keys + 1, dtype=np.int64)

@@ -17,7 +17,7 @@ _RANGES = (0.03, 30.0), (0.5, 20.0)
 
 
 @dataclass(frozen=True, eq=False)
-class Unseen:
+class UnseenRows:
     """Rows, the leaves to which trees would send them that have not seen them, and their classes.
 
     ``own`` is how much of its leaves a row itself is, which is then taken out of them.
@@ -30,7 +30,7 @@ class Unseen:
 
 
 @dataclass(frozen=True, eq=False)
-class Counts:
+class LeafCounts:
     """Leaves in the types that the compiled functions take, and where they start from."""
 
     start: NDArray[np.uint64]  # (L + 1,)
@@ -40,12 +40,12 @@ class Counts:
     base: Array  # (C,)
 
     @classmethod
-    def of(cls, leaves: ClassLeaves, base: Array) -> Counts:
+    def from_leaves(cls, leaves: ClassLeaves, base: Array) -> LeafCounts:
         """The leaves of a forest."""
         start, classes = leaves.start().astype(np.uint64), leaves.classes.astype(np.uint32)
         return cls(start, leaves.totals(), classes, leaves.counts.astype(np.float64), base)
 
-    def means(self, unseen: Unseen, concentration: float) -> tuple[Array, Array]:
+    def means(self, unseen: UnseenRows, concentration: float) -> tuple[Array, Array]:
         """Class probabilities averaged over trees, (r, C), and their slopes in log s."""
         shape = (len(unseen.target), len(self.base))
         P, dP = np.zeros(shape), np.zeros(shape)
@@ -53,11 +53,13 @@ class Counts:
         _mean_probabilities(unseen.found, unseen.target, unseen.own, *leaves, concentration, P, dP)
         return P, dP
 
-    def log_probabilities(self, unseen: Unseen, concentration: float, sharpness: float) -> Array:
+    def log_probabilities(
+        self, unseen: UnseenRows, concentration: float, sharpness: float
+    ) -> Array:
         """Of all classes, (r, C)."""
         return log_softmax(sharpness * np.log(self.means(unseen, concentration)[0]), axis=1)
 
-    def loss(self, unseen: Unseen, x: Array) -> tuple[float, Array]:
+    def loss(self, unseen: UnseenRows, x: Array) -> tuple[float, Array]:
         """Minus the log score a row of x = (log s, log beta), minus their log prior,
         and its gradient."""
         s, beta = np.exp(x)
@@ -71,15 +73,15 @@ class Counts:
         return -value / w.sum(), -slope / w.sum()
 
 
-def learn(
-    counts: Counts, unseen: Unseen, concentration: float | None, sharpness: float | None
+def learn_class_tuning(
+    counts: LeafCounts, unseen: UnseenRows, concentration: float | None, sharpness: float | None
 ) -> tuple[float, float]:
     """Concentration and sharpness by the unseen rows; see :func:`tuning.best`."""
     left_out = np.any(unseen.found >= 0, axis=0) & (unseen.weights > 0.0)
     by_row = (unseen.target, unseen.weights, unseen.own)
-    some = Unseen(unseen.found[:, left_out], *(values[left_out] for values in by_row))
+    some = UnseenRows(unseen.found[:, left_out], *(values[left_out] for values in by_row))
     given = concentration, sharpness
-    return tuning.best(lambda x: counts.loss(some, x), left_out, given, _RANGES)
+    return tuning.tune(lambda x: counts.loss(some, x), left_out, given, _RANGES)
 
 
 def _take_own_class(values: Array, target: NDArray[np.int32]) -> Array:
@@ -92,7 +94,7 @@ def _above_mean(values: Array, log_q: Array, target: NDArray[np.int32]) -> Array
     return _take_own_class(values, target) - np.sum(np.exp(log_q) * values, axis=1)
 
 
-@compilation.compiled
+@compilation.compile_at_first_call
 def _mean_probabilities(
     found: NDArray[np.int32],
     target: NDArray[np.int32],

@@ -19,14 +19,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from posterity.arrays import Array
-from posterity.designs import Block, Partitions, dask_graph
-from posterity.designs.partitions import Recipe
+from posterity.designs import Partitions, RowBlock, dask_graph
+from posterity.designs.partitions import BlockRecipe
 from posterity.trees.families.family import Family
 from posterity.trees.forests import sampling, survey
-from posterity.trees.forests.forest import L, Plan
-from posterity.trees.forests.kinds import Kind
+from posterity.trees.forests.forest import ForestPlan, L
+from posterity.trees.forests.kinds import TargetKind
 from posterity.trees.forests.sampling import Bag
-from posterity.trees.forests.survey import Shares
+from posterity.trees.forests.survey import PartitionShares
 from posterity.trees.structure import Trees
 
 _MOST_HANDS = 64  # that grow trees at the same time
@@ -37,7 +37,7 @@ _COUNTABLE = 10**9  # the most of which NumPy draws hypergeometric numbers
 
 
 @dataclass(frozen=True, eq=False)
-class Draws:
+class PartitionDraws:
     """How many rows each tree draws from each partition, and a seed for which."""
 
     sizes: NDArray[np.int64]  # (T, P)
@@ -45,24 +45,26 @@ class Draws:
     bootstrap: bool
 
     @classmethod
-    def of(cls, shares: Shares, plan: Plan, rngs: Sequence[np.random.Generator]) -> Draws:
+    def from_shares(
+        cls, shares: PartitionShares, plan: ForestPlan, rngs: Sequence[np.random.Generator]
+    ) -> PartitionDraws:
         """Of all trees, each by a child of its own generator."""
         children = [rng.spawn(1)[0] for rng in rngs]  # growing starts where it does in memory
         sizes = [_draw_sizes(shares, plan, child) for child in children]
         seeds = [child.integers(_ALL) for child in children]
         return cls(np.array(sizes), np.array(seeds), plan.bootstrap)
 
-    def bag(self, weights: Array, tree: int, number: int) -> Bag:
+    def draw_bag(self, weights: Array, tree: int, number: int) -> Bag:
         """What a tree draws from a partition."""
         size = int(self.sizes[tree, number])
         if size == 0:
             return Bag(np.empty(0, dtype=np.int32), np.empty(0))
         rng = np.random.default_rng((int(self.seeds[tree]), number))
-        return sampling.draw(weights, size, rng, bootstrap=self.bootstrap)
+        return sampling.draw_rows(weights, size, rng, bootstrap=self.bootstrap)
 
 
 @dataclass(frozen=True, eq=False)
-class Hand:
+class PartitionDraw:
     """Different rows that some trees have drawn from a partition, and the bags of these trees."""
 
     rows: Any  # prepared
@@ -70,7 +72,7 @@ class Hand:
     bags: list[Bag]
 
 
-class Grown(NamedTuple, Generic[L]):
+class GrownForest(NamedTuple, Generic[L]):
     """Trees, what their leaves know of the rows they grew from, and who has seen the judges."""
 
     trees: Trees
@@ -78,15 +80,15 @@ class Grown(NamedTuple, Generic[L]):
     seen: NDArray[np.bool_]  # (T, r)
 
 
-def grown(
+def grow_from_partitions(
     partitions: Partitions,
-    draws: Draws,
+    draws: PartitionDraws,
     family: Family,
-    plan: Plan,
-    kind: Kind[L],
+    plan: ForestPlan,
+    kind: TargetKind[L],
     rngs: Sequence[np.random.Generator],
     judges: NDArray[np.int64],
-) -> Grown[L]:
+) -> GrownForest[L]:
     """All trees, by one pass over the rows; ``judges`` are the numbers of some rows, increasing."""
     import dask
 
@@ -99,7 +101,7 @@ def grown(
     dealt = [run(deal, piece, p) for p, piece in enumerate(partitions.pieces)]
     played = [play(grow, h, [d[h] for d in dealt]) for h in range(len(hands))]
     task = gather(played, [d[len(hands)] for d in dealt])
-    found: Grown[L] = dask_graph.computed(task, description="Growing trees")
+    found: GrownForest[L] = dask_graph.compute_task(task, description="Growing trees")
     return found
 
 
@@ -107,37 +109,40 @@ def grown(
 class _DrawTask:
     """The hands that a partition deals, and which of its judges each tree has seen."""
 
-    recipe: Recipe
-    draws: Draws
+    recipe: BlockRecipe
+    draws: PartitionDraws
     family: Family
-    kind: Kind[Any]
+    kind: TargetKind[Any]
     hands: list[range]  # trees
     within: list[NDArray[np.int64]]  # judges of each partition
 
     def __call__(self, raw: Any, number: int) -> list[Any]:
-        block = self.recipe.block(self.recipe.parts(raw, number), number)
-        weights, T = survey.weights_of(block), len(self.draws.seeds)
-        bags = [self.draws.bag(weights, tree, number) for tree in range(T)]
+        block = self.recipe.make_block(self.recipe.convert_parts(raw, number), number)
+        weights, T = survey.block_weights(block), len(self.draws.seeds)
+        bags = [self.draws.draw_bag(weights, tree, number) for tree in range(T)]
         marks = np.zeros((T, len(block)), dtype=np.bool_)
         for mark, bag in zip(marks, bags, strict=True):
             mark[bag.places] = True
         return [*self._draw_rows(block, bags, marks), marks[:, self.within[number]]]
 
     def _draw_rows(
-        self, block: Block, bags: list[Bag], marks: NDArray[np.bool_]
-    ) -> list[Hand | None]:
+        self, block: RowBlock, bags: list[Bag], marks: NDArray[np.bool_]
+    ) -> list[PartitionDraw | None]:
         """Rows are prepared once, whoever has drawn them; None where nobody has."""
         is_drawn = np.logical_or.reduce(marks)
         if block.y is None or not is_drawn.any():
             return [None for _ in self.hands]
-        rows, target = self.family.prepared(block.X[is_drawn]), self.kind.targets(block.y[is_drawn])
-        hands: list[Hand | None] = []
+        rows, target = (
+            self.family.prepare_rows(block.X[is_drawn]),
+            self.kind.targets(block.y[is_drawn]),
+        )
+        hands: list[PartitionDraw | None] = []
         for trees in self.hands:
             own = slice(trees.start, trees.stop)
             is_own = np.logical_or.reduce(marks[own])
             position = (np.cumsum(is_own) - 1).astype(np.int32)
             placed = [Bag(position[bag.places], bag.weights) for bag in bags[own]]
-            hands.append(Hand(rows[is_own[is_drawn]], target[is_own[is_drawn]], placed))
+            hands.append(PartitionDraw(rows[is_own[is_drawn]], target[is_own[is_drawn]], placed))
         return hands
 
 
@@ -146,13 +151,13 @@ class _GrowTask(Generic[L]):
     """Trees of what all partitions have dealt to one hand."""
 
     family: Family
-    plan: Plan
-    kind: Kind[L]
+    plan: ForestPlan
+    kind: TargetKind[L]
     rngs: list[np.random.Generator]
     hands: list[range]
 
-    def __call__(self, hand: int, dealt: list[Hand | None]) -> list[tuple[Trees, L]]:
-        parts: list[Hand] = [part for part in dealt if part is not None]
+    def __call__(self, hand: int, dealt: list[PartitionDraw | None]) -> list[tuple[Trees, L]]:
+        parts: list[PartitionDraw] = [part for part in dealt if part is not None]
         rows = np.concatenate([part.rows for part in parts])
         target = np.concatenate([part.target for part in parts])
         firsts = np.cumsum([0, *(len(part.target) for part in parts[:-1])])
@@ -163,7 +168,7 @@ class _GrowTask(Generic[L]):
             counts = np.concatenate([part.bags[k].weights for part in parts])
             rng = copy.deepcopy(self.rngs[tree])  # a task may be run again, where a worker was lost
             given = (rows, drawn, target[drawn], counts, self.kind, rng)
-            found.append(self.plan.grown(self.family, *given))
+            found.append(self.plan.grow_tree(self.family, *given))
         return found
 
 
@@ -171,13 +176,15 @@ def _draw(deal: _DrawTask, raw: Any, number: int) -> list[Any]:
     return deal(raw, number)
 
 
-def _grow(grow: _GrowTask[L], hand: int, dealt: list[Hand | None]) -> list[tuple[Trees, L]]:
+def _grow(
+    grow: _GrowTask[L], hand: int, dealt: list[PartitionDraw | None]
+) -> list[tuple[Trees, L]]:
     return grow(hand, dealt)
 
 
-def _gather(played: list[list[tuple[Trees, L]]], seen: list[NDArray[np.bool_]]) -> Grown[L]:
+def _gather(played: list[list[tuple[Trees, L]]], seen: list[NDArray[np.bool_]]) -> GrownForest[L]:
     trees, leaves = zip(*(one for hand in played for one in hand), strict=True)
-    return Grown(Trees.joined(trees), list(leaves), np.concatenate(seen, axis=1))
+    return GrownForest(Trees.join(trees), list(leaves), np.concatenate(seen, axis=1))
 
 
 def _group_trees(n_trees: int, n_partitions: int) -> list[range]:
@@ -196,10 +203,12 @@ def _number_within_partitions(
     return [places[a:b] - first for (a, b), first in zip(ends, firsts[:-1], strict=True)]
 
 
-def _draw_sizes(shares: Shares, plan: Plan, rng: np.random.Generator) -> NDArray[np.int64]:
+def _draw_sizes(
+    shares: PartitionShares, plan: ForestPlan, rng: np.random.Generator
+) -> NDArray[np.int64]:
     """How many rows one tree draws from each partition, (P,)."""
-    rows = shares.rows
-    size = sampling.share(float(rows.sum()), plan.max_samples)
+    rows = shares.row_counts
+    size = sampling.sample_share(float(rows.sum()), plan.max_samples)
     if plan.bootstrap:
         sizes, present = np.zeros(len(rows), dtype=np.int64), shares.weights > 0.0
         chances = shares.weights[present] / shares.weights.sum()

@@ -17,7 +17,7 @@ from posterity.arrays import Array
 from posterity.trees.families.family import Family, Places
 from posterity.trees.forests import routing, sampling
 from posterity.trees.forests.class_leaves import ClassLeaves
-from posterity.trees.forests.kinds import Kind
+from posterity.trees.forests.kinds import TargetKind
 from posterity.trees.forests.normal_leaves import NormalLeaves
 from posterity.trees.growth import growing
 from posterity.trees.structure import Trees
@@ -29,7 +29,7 @@ R = TypeVar("R")
 
 
 @dataclass(frozen=True)
-class Plan:
+class ForestPlan:
     """How a forest is to be grown.
 
     ``grow`` grows one tree by the rules: :func:`growing.grow`, or :func:`fern.grow_fern`.
@@ -40,31 +40,31 @@ class Plan:
     """
 
     n_trees: int
-    rules: growing.Rules
+    rules: growing.GrowthRules
     bootstrap: bool = True
     max_samples: float | None = None
     concentration: float | None = None
     sharpness: float | None = None
     n_jobs: int | None = None
-    grow: Callable[..., growing.Grown] = growing.grow
+    grow: Callable[..., growing.GrownTree] = growing.grow
 
-    def draw(
+    def draw_rows(
         self, weights: Array, rng: np.random.Generator, groups: NDArray[np.int32] | None = None
     ) -> sampling.Bag:
         """The rows of one tree."""
-        size = sampling.size(weights, self.max_samples)
+        size = sampling.sample_size(weights, self.max_samples)
         if groups is None:
-            return sampling.draw(weights, size, rng, bootstrap=self.bootstrap)
+            return sampling.draw_rows(weights, size, rng, bootstrap=self.bootstrap)
         return sampling.draw_groups(weights, groups, size, rng, bootstrap=self.bootstrap)
 
-    def grown(
+    def grow_tree(
         self,
         family: Family,
         rows: Any,
         places: Places,
         target: NDArray[Any],
         counts: Array,
-        kind: Kind[L],
+        kind: TargetKind[L],
         rng: np.random.Generator,
     ) -> tuple[Trees, L]:
         """One tree of these places among the rows, and what its leaves know of them."""
@@ -91,7 +91,7 @@ class Forest:
         def write(places: Places) -> None:
             leaves[places[0] : places[-1] + 1] = self.router.leaves(X, places).T
 
-        in_blocks(write, len(X), self.router.rows_at_once, n_jobs)
+        map_blocks(write, len(X), self.router.rows_at_once, n_jobs)
         return leaves
 
     def check_consistency(self) -> None:
@@ -108,7 +108,7 @@ class Forest:
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
 
-class Planted(NamedTuple, Generic[L]):
+class GrownTrees(NamedTuple, Generic[L]):
     """Trees, their leaves, and a bit for each tree and row: whether the tree has seen the row."""
 
     trees: Trees
@@ -116,18 +116,18 @@ class Planted(NamedTuple, Generic[L]):
     seen: NDArray[np.uint8]  # (T, ceil(N / 8))
 
 
-def plant(
+def grow_trees(
     family: Family,
     rows: Any,
     target: NDArray[Any],
     weights: Array,
-    kind: Kind[L],
-    plan: Plan,
+    kind: TargetKind[L],
+    plan: ForestPlan,
     rng: np.random.Generator,
     *,
     groups: NDArray[np.int32] | None = None,
     positions: NDArray[np.int32] | None = None,
-) -> Planted[L]:
+) -> GrownTrees[L]:
     """Grow all trees; tree t depends on the t-th child of ``rng`` alone.
 
     They grow by threads, or wherever joblib's backend takes them: rows are arguments of each task,
@@ -155,7 +155,7 @@ def plant(
         working, total=plan.n_trees, description="Growing trees", unit="trees", size=lambda _: 1
     )
     trees, leaves, seen = zip(*tracked, strict=True)
-    return Planted(Trees.joined(trees), list(leaves), np.stack(seen))
+    return GrownTrees(Trees.join(trees), list(leaves), np.stack(seen))
 
 
 def _grow_one_tree(
@@ -165,20 +165,20 @@ def _grow_one_tree(
     weights: Array,
     groups: NDArray[np.int32] | None,
     positions: NDArray[np.int32] | None,
-    kind: Kind[L],
-    plan: Plan,
+    kind: TargetKind[L],
+    plan: ForestPlan,
     rng: np.random.Generator,
 ) -> tuple[Trees, L, NDArray[np.uint8]]:
     """One tree, its leaves, and the rows that it has seen."""
-    drawn, counts = plan.draw(weights, rng, groups)
+    drawn, counts = plan.draw_rows(weights, rng, groups)
     places = drawn if positions is None else positions[drawn]
-    tree, leaves = plan.grown(family, rows, places, target[drawn], counts, kind, rng)
+    tree, leaves = plan.grow_tree(family, rows, places, target[drawn], counts, kind, rng)
     seen = np.zeros(len(weights), dtype=np.bool_)
     seen[drawn] = True
     return tree, leaves, np.packbits(seen)
 
 
-def in_blocks(
+def map_blocks(
     function: Callable[[Places], R], n: int, rows_at_once: int, n_jobs: int | None
 ) -> list[R]:
     """The function of all places 0, ..., n - 1, a block at a time, several at once by threads."""
@@ -197,4 +197,4 @@ def _count_threads(n_jobs: int | None) -> int:
         raise ValueError(
             f"n_jobs={n_jobs!r} must be a whole number of threads, -1 for one a processor, or None."
         )
-    return linalg.threads.asked(n_jobs)
+    return linalg.threads.count_threads(n_jobs)

@@ -24,16 +24,16 @@ from posterity.trees.forests import (
 )
 from posterity.trees.forests.class_forest import ClassForest, FittedClasses
 from posterity.trees.forests.class_leaves import ClassLeaves
-from posterity.trees.forests.class_tuning import Counts, Unseen
-from posterity.trees.forests.forest import Forest, L, Plan
+from posterity.trees.forests.class_tuning import LeafCounts, UnseenRows
+from posterity.trees.forests.forest import Forest, ForestPlan, L
 from posterity.trees.forests.normal_forest import FittedNormals, NormalForest
 from posterity.trees.forests.normal_leaves import NormalLeaves
-from posterity.trees.forests.normal_tuning import Members
+from posterity.trees.forests.normal_tuning import TreePredictions
 from posterity.trees.structure import Trees
 
 
 @dataclass(frozen=True, eq=False)
-class Judges:
+class OutOfBagRows:
     """Some rows, and a bit for each tree and row: whether the tree has seen the row."""
 
     X: Array  # (r, D)
@@ -47,26 +47,26 @@ class Judges:
         return Forest(family, trees).router.leaves(self.X, places, self.seen)
 
 
-def chosen(weights: Array, width: int) -> NDArray[np.int32]:
+def choose_rows(weights: Array, width: int) -> NDArray[np.int32]:
     """Rows that count, enough to judge by; see :func:`out_of_bag.some`.
 
     Examples
     --------
-    >>> chosen(np.array([1.0, 0.0, 2.0]), width=10)
+    >>> choose_rows(np.array([1.0, 0.0, 2.0]), width=10)
     array([0, 2], dtype=int32)
     """
     present = np.flatnonzero(weights).astype(np.int32)
-    return present[out_of_bag.some(len(present), width)]
+    return present[out_of_bag.choose_rows(len(present), width)]
 
 
-def class_forest_of(
+def build_class_forest(
     family: Family,
     trees: Trees,
     own: ClassLeaves,
     counted: ClassLeaves,
     base: Array,
-    judges: Judges,
-    plan: Plan,
+    judges: OutOfBagRows,
+    plan: ForestPlan,
 ) -> FittedClasses:
     """A forest whose leaves know their own samples or all rows, whichever the judges score higher.
 
@@ -77,42 +77,53 @@ def class_forest_of(
     found, w = judges.leaves(family, trees), judges.weights
 
     def judged(leaves: ClassLeaves, of_judges: Array) -> FittedClasses:
-        counts, unseen = Counts.of(leaves, base), Unseen(found, judges.target, w, of_judges)
-        s, beta = class_tuning.learn(counts, unseen, plan.concentration, plan.sharpness)
-        log_prob, is_right = class_forest.judged(counts, unseen, s, beta)
+        counts, unseen = (
+            LeafCounts.from_leaves(leaves, base),
+            UnseenRows(found, judges.target, w, of_judges),
+        )
+        s, beta = class_tuning.learn_class_tuning(
+            counts, unseen, plan.concentration, plan.sharpness
+        )
+        log_prob, is_right = class_forest.score_rows(counts, unseen, s, beta)
         grown = ClassForest(family, trees, leaves, base, s, beta)
         return FittedClasses(
-            grown, log_prob, out_of_bag.mean(log_prob, w), out_of_bag.mean(is_right, w)
+            grown,
+            log_prob,
+            out_of_bag.mean_of_known(log_prob, w),
+            out_of_bag.mean_of_known(is_right, w),
         )
 
     by_all, by_sample = judged(counted, w), judged(own, np.zeros(len(w)))
     return by_sample if by_sample.oob_log_score > by_all.oob_log_score else by_all
 
 
-def normal_forest_of(
+def build_normal_forest(
     family: Family,
     trees: Trees,
     counted: NormalLeaves,
     variance: Array,
-    judges: Judges,
-    plan: Plan,
+    judges: OutOfBagRows,
+    plan: ForestPlan,
 ) -> FittedNormals:
     """A forest whose leaves know all rows, of this variance; each judge is taken out of its own.
 
     The log-densities are those of the judges.
     """
-    leaves, wider, pooled = normal_forest.completed(counted, trees, variance)
+    leaves, wider, pooled = normal_forest.fill_leaves(counted, trees, variance)
     found, w = judges.leaves(family, trees), judges.weights
-    members = Members.of(leaves, wider, found, judges.target, w, w, pooled)
-    learned = normal_tuning.learn(members, plan.concentration, plan.sharpness)
-    log_prob, square = normal_forest.judged(members, learned)
+    members = TreePredictions.from_leaves(leaves, wider, found, judges.target, w, w, pooled)
+    learned = normal_tuning.learn_normal_tuning(members, plan.concentration, plan.sharpness)
+    log_prob, square = normal_forest.score_rows(members, learned)
     grown = NormalForest(family, trees, leaves, *learned)
     return FittedNormals(
-        grown, log_prob, out_of_bag.mean(log_prob, w), out_of_bag.mean(square, w) ** 0.5
+        grown,
+        log_prob,
+        out_of_bag.mean_of_known(log_prob, w),
+        out_of_bag.mean_of_known(square, w) ** 0.5,
     )
 
 
-def counted(
+def count_in_leaves(
     forest: Forest,
     sizes: list[int],
     X: Array,
@@ -137,10 +148,10 @@ def counted(
         span = slice(start, min(start + step, len(X)))
         found = (forest.apply(X[span], n_jobs) - firsts).T.astype(np.int32)
         new = [count(leaf, span, n) for leaf, n in zip(found, sizes, strict=True)]
-        parts = added(parts, new) if parts else new
+        parts = add_counts(parts, new) if parts else new
     return parts
 
 
-def added(parts: list[L], more: list[L]) -> list[L]:
+def add_counts(parts: list[L], more: list[L]) -> list[L]:
     """Add the statistics of the leaves of each tree."""
-    return [one.added(other) for one, other in zip(parts, more, strict=True)]
+    return [one.add(other) for one, other in zip(parts, more, strict=True)]

@@ -11,20 +11,20 @@ from numpy.typing import NDArray
 from posterity.arrays import Array
 from posterity.trees.forests.class_leaves import ClassLeaves
 from posterity.trees.forests.normal_leaves import NormalLeaves
-from posterity.trees.growth.class_splits import Classes
-from posterity.trees.growth.growing import Criterion
-from posterity.trees.growth.normal_splits import Normals
+from posterity.trees.growth.class_splits import ClassCriterion
+from posterity.trees.growth.growing import SplitCriterion
+from posterity.trees.growth.normal_splits import NormalCriterion
 
 _PRIOR_WEIGHT = 1.0  # rows: small sides of a split pay for their probabilities
 
 L_co = TypeVar("L_co", ClassLeaves, NormalLeaves, covariant=True)
 
 
-class Kind(Protocol[L_co]):
+class TargetKind(Protocol[L_co]):
     """What trees are to tell; a value, so that it can go wherever rows are."""
 
     @property
-    def criterion(self) -> Criterion:
+    def criterion(self) -> SplitCriterion:
         """What makes a good split."""
         ...
 
@@ -40,15 +40,15 @@ class Kind(Protocol[L_co]):
 
 
 @dataclass(frozen=True)
-class OfClasses:
+class ClassTargets:
     """Trees that tell classes apart, numbered from 0."""
 
     n_classes: int
 
     @property
-    def criterion(self) -> Criterion:
+    def criterion(self) -> SplitCriterion:
         """The evidence of the counts on both sides."""
-        return Classes(self.n_classes, _PRIOR_WEIGHT)
+        return ClassCriterion(self.n_classes, _PRIOR_WEIGHT)
 
     def targets(self, y: Array) -> NDArray[np.int32]:
         """Numbers of classes, (n,)."""
@@ -58,17 +58,17 @@ class OfClasses:
         self, leaf: NDArray[np.int32], target: NDArray[Any], weights: Array, n_leaves: int
     ) -> ClassLeaves:
         """How often each class came to each leaf."""
-        return ClassLeaves.of(leaf, target, weights, n_leaves, self.n_classes)
+        return ClassLeaves.from_rows(leaf, target, weights, n_leaves, self.n_classes)
 
 
 @dataclass(frozen=True)
-class OfNumbers:
+class NumberTargets:
     """Trees that tell numbers, one or several a row."""
 
     @property
-    def criterion(self) -> Criterion:
+    def criterion(self) -> SplitCriterion:
         """The evidence of the normals on both sides."""
-        return Normals()
+        return NormalCriterion()
 
     def targets(self, y: Array) -> Array:
         """A column a target, (n, K)."""
@@ -78,4 +78,4 @@ class OfNumbers:
         self, leaf: NDArray[np.int32], target: NDArray[Any], weights: Array, n_leaves: int
     ) -> NormalLeaves:
         """Return weight, mean and squared deviations of the targets in each leaf."""
-        return NormalLeaves.of(leaf, target, weights, n_leaves)
+        return NormalLeaves.from_rows(leaf, target, weights, n_leaves)

@@ -13,10 +13,10 @@ from posterity import validation
 from posterity.arrays import Array
 from posterity.trees.families.family import Family, Places
 from posterity.trees.forests import forest, normal_surroundings, normal_tuning, out_of_bag
-from posterity.trees.forests.forest import Forest, Plan
-from posterity.trees.forests.kinds import OfNumbers
+from posterity.trees.forests.forest import Forest, ForestPlan
+from posterity.trees.forests.kinds import NumberTargets
 from posterity.trees.forests.normal_leaves import NormalLeaves
-from posterity.trees.forests.normal_tuning import Learned, Members
+from posterity.trees.forests.normal_tuning import NormalTuning, TreePredictions
 from posterity.trees.structure import Trees
 
 LEARNING = 8  # numbers held of each row and tree while concentration and sharpness are learned
@@ -37,8 +37,8 @@ class NormalForest(Forest):
     @functools.cached_property
     def leaf_stds(self) -> Array:
         """Standard deviations of the leaves, (L, K)."""
-        wider = normal_surroundings.around(self.leaves, self.trees.children)
-        v = normal_tuning.variances(wider, self.pooled, self.concentration)
+        wider = normal_surroundings.widen_small_leaves(self.leaves, self.trees.children)
+        v = normal_tuning.leaf_variances(wider, self.pooled, self.concentration)
         return np.sqrt(v / self.sharpness)
 
     def check_consistency(self) -> None:
@@ -71,7 +71,7 @@ class NormalForest(Forest):
             for leaf in self.router.leaves(X, places):
                 total[block] += self.leaves.mean[leaf]
 
-        forest.in_blocks(add, len(X), self.router.rows_at_once, n_jobs)
+        forest.map_blocks(add, len(X), self.router.rows_at_once, n_jobs)
         return total / self.trees.n_trees
 
 
@@ -90,7 +90,7 @@ def fit_normals(
     X: Any,
     Y: Array,
     weights: Array | None,
-    plan: Plan,
+    plan: ForestPlan,
     rng: np.random.Generator,
     groups: NDArray[np.int32] | None = None,
 ) -> FittedNormals:
@@ -116,8 +116,8 @@ def fit_normals(
     >>> from posterity.trees.families import columns
     >>> from posterity.trees.growth import growing
     >>> X = np.random.default_rng(0).normal(size=(200, 2))
-    >>> family = columns.Columns().fitted(X)
-    >>> plan = Plan(n_trees=20, rules=growing.Rules(n_tests=2, min_samples_leaf=5))
+    >>> family = columns.Columns().adapt_to(X)
+    >>> plan = ForestPlan(n_trees=20, rules=growing.GrowthRules(n_tests=2, min_samples_leaf=5))
     >>> fitted = fit_normals(family, X, X[:, :1], None, plan, np.random.default_rng(0))
     >>> fitted.oob_rmse < 0.3
     True
@@ -126,21 +126,23 @@ def fit_normals(
     (1, 20, 1)
     """
     w = np.ones(len(Y)) if weights is None else weights
-    rows = family.prepared(X)
-    planted = forest.plant(family, rows, Y, w, OfNumbers(), plan, rng, groups=groups)
-    own = NormalLeaves.joined(planted.leaves)
-    leaves, wider, pooled = completed(own, planted.trees, variance(Y, w))
+    rows = family.prepare_rows(X)
+    planted = forest.grow_trees(family, rows, Y, w, NumberTargets(), plan, rng, groups=groups)
+    own = NormalLeaves.join(planted.leaves)
+    leaves, wider, pooled = fill_leaves(own, planted.trees, target_variance(Y, w))
     left_out = out_of_bag.OutOfBag(Forest(family, planted.trees).router, X, planted.seen)
 
-    def members(places: Places) -> Members:
+    def members(places: Places) -> TreePredictions:
         found, nothing = left_out.leaves(places), np.zeros(len(places))
-        return Members.of(leaves, wider, found, Y[places], w[places], nothing, pooled)
+        return TreePredictions.from_leaves(
+            leaves, wider, found, Y[places], w[places], nothing, pooled
+        )
 
     width = plan.n_trees * Y.shape[1]
-    sample = members(out_of_bag.some(len(Y), LEARNING * width))
-    learned = normal_tuning.learn(sample, plan.concentration, plan.sharpness)
-    parts = forest.in_blocks(
-        lambda places: judged(members(places), learned),
+    sample = members(out_of_bag.choose_rows(len(Y), LEARNING * width))
+    learned = normal_tuning.learn_normal_tuning(sample, plan.concentration, plan.sharpness)
+    parts = forest.map_blocks(
+        lambda places: score_rows(members(places), learned),
         len(Y),
         out_of_bag.rows_at_once(plan.n_trees, width),
         plan.n_jobs,
@@ -148,28 +150,31 @@ def fit_normals(
     log_prob, square = (np.concatenate(part) for part in zip(*parts, strict=True))
     grown = NormalForest(family, planted.trees, leaves, *learned)
     return FittedNormals(
-        grown, log_prob, out_of_bag.mean(log_prob, w), out_of_bag.mean(square, w) ** 0.5
+        grown,
+        log_prob,
+        out_of_bag.mean_of_known(log_prob, w),
+        out_of_bag.mean_of_known(square, w) ** 0.5,
     )
 
 
-def variance(Y: Array, weights: Array) -> Array:
+def target_variance(Y: Array, weights: Array) -> Array:
     """Of all targets, whatever their leaf, (K,)."""
     center = np.average(Y, axis=0, weights=weights)
     spread: Array = np.average((Y - center) ** 2, axis=0, weights=weights)
     return spread
 
 
-def completed(
+def fill_leaves(
     leaves: NormalLeaves, trees: Trees, overall: Array
 ) -> tuple[NormalLeaves, NormalLeaves, Array]:
     """The leaves with those filled to which nothing came, what is around each of them, and the
     variance there, (K,); ``overall`` is that of all rows."""
-    wider = normal_surroundings.around(leaves, trees.children)
-    return leaves.filled(wider.mean), wider, wider.pooled_variance(overall)
+    wider = normal_surroundings.widen_small_leaves(leaves, trees.children)
+    return leaves.fill_empty(wider.mean), wider, wider.pooled_variance(overall)
 
 
-def judged(members: Members, learned: Learned) -> tuple[Array, Array]:
+def score_rows(members: TreePredictions, learned: NormalTuning) -> tuple[Array, Array]:
     """Log-density, summed over targets, and mean squared error of each row."""
     square = np.mean((members.target - members.mean()) ** 2, axis=1)
     log_p = members.log_prob(learned).sum(axis=1)
-    return log_p, np.where(members.known(), square, np.nan)
+    return log_p, np.where(members.has_prediction(), square, np.nan)

@@ -23,7 +23,7 @@ class NormalLeaves:
     Examples
     --------
     >>> leaf, y = np.array([0, 1, 0]), np.array([[1.0], [5.0], [3.0]])
-    >>> leaves = NormalLeaves.of(leaf, y, np.ones(3), n_leaves=2)
+    >>> leaves = NormalLeaves.from_rows(leaf, y, np.ones(3), n_leaves=2)
     >>> leaves.count, leaves.mean.ravel(), leaves.square.ravel()
     (array([2., 1.]), array([2., 5.]), array([2., 0.]))
     """
@@ -33,7 +33,7 @@ class NormalLeaves:
     square: Array  # (L, K)
 
     @classmethod
-    def of(
+    def from_rows(
         cls, leaf: NDArray[np.int32], target: Array, weights: Array, n_leaves: int
     ) -> NormalLeaves:
         """From the leaf, the targets (m, K) and the weight of each row."""
@@ -49,7 +49,7 @@ class NormalLeaves:
         return cls(count, mean, np.stack([sums(d) for d in deviations.T], axis=1))
 
     @classmethod
-    def joined(cls, parts: Sequence[NormalLeaves]) -> NormalLeaves:
+    def join(cls, parts: Sequence[NormalLeaves]) -> NormalLeaves:
         """The leaves of several trees, numbered through."""
         return cls(
             np.concatenate([part.count for part in parts]),
@@ -68,7 +68,7 @@ class NormalLeaves:
         validation.require_array(self.square, "square", np.float64, self.mean.shape)
         validation.require_array(self.count, "count", np.float64, (len(self.mean),))
 
-    def added(self, other: NormalLeaves) -> NormalLeaves:
+    def add(self, other: NormalLeaves) -> NormalLeaves:
         """Add the statistics of the same leaves."""
         count = self.count + other.count
         share = (other.count / np.where(count > 0.0, count, 1.0))[:, None]
@@ -76,12 +76,12 @@ class NormalLeaves:
         between = self.count[:, None] * share * apart**2  # [Chan et al. 1983, 2.1]
         return NormalLeaves(count, self.mean + share * apart, self.square + other.square + between)
 
-    def filled(self, mean: Array) -> NormalLeaves:
+    def fill_empty(self, mean: Array) -> NormalLeaves:
         """The same, with these means (L, K) where nothing came."""
         is_empty = (self.count == 0.0)[:, None]
         return NormalLeaves(self.count, np.where(is_empty, mean, self.mean), self.square)
 
-    def without(self, target: Array, weights: Array) -> NormalLeaves:
+    def remove_rows(self, target: Array, weights: Array) -> NormalLeaves:
         """Each leaf without one row of its own, of these targets (L, K) and weights (L,)."""
         count = np.maximum(self.count - weights, 0.0)
         ratio = (weights / np.where(count > 0.0, count, 1.0))[:, None]
@@ -89,7 +89,7 @@ class NormalLeaves:
         square = self.square - ratio * self.count[:, None] * apart**2
         return NormalLeaves(count, self.mean - ratio * apart, np.maximum(square, 0.0))
 
-    def taken(self, places: NDArray[np.int32]) -> NormalLeaves:
+    def take(self, places: NDArray[np.int32]) -> NormalLeaves:
         """Some of the leaves."""
         return NormalLeaves(self.count[places], self.mean[places], self.square[places])
 

@@ -15,7 +15,7 @@ from posterity.trees.forests.normal_leaves import NormalLeaves
 _ENOUGH = 5.0  # rows, to tell a spread from
 
 
-def around(leaves: NormalLeaves, children: NDArray[np.int32]) -> NormalLeaves:
+def widen_small_leaves(leaves: NormalLeaves, children: NDArray[np.int32]) -> NormalLeaves:
     """Statistics of the smallest node with at least five rows that contains each leaf.
 
     Parameters
@@ -28,9 +28,9 @@ def around(leaves: NormalLeaves, children: NDArray[np.int32]) -> NormalLeaves:
     Examples
     --------
     >>> leaf, y = np.array([0, 0, 0, 0, 1, 2]), np.arange(6.0)[:, None]
-    >>> leaves = NormalLeaves.of(leaf, y, np.ones(6), n_leaves=3)
+    >>> leaves = NormalLeaves.from_rows(leaf, y, np.ones(6), n_leaves=3)
     >>> children = np.array([[1, ~2], [~0, ~1]], dtype=np.int32)
-    >>> wider = around(leaves, children)
+    >>> wider = widen_small_leaves(leaves, children)
     >>> wider.count, wider.mean.ravel()
     (array([5., 5., 6.]), array([2. , 2. , 2.5]))
     """
@@ -40,7 +40,7 @@ def around(leaves: NormalLeaves, children: NDArray[np.int32]) -> NormalLeaves:
     return NormalLeaves(*found)
 
 
-@compilation.compiled
+@compilation.compile_at_first_call
 def _sum_up_nodes(
     children: NDArray[np.int32], n_leaf: Array, mean_leaf: Array, square_leaf: Array
 ) -> tuple[Array, Array, Array]:
@@ -64,7 +64,7 @@ def _sum_up_nodes(
     return n, mean, square
 
 
-@compilation.compiled
+@compilation.compile_at_first_call
 def _take_from_parents(
     children: NDArray[np.int32],
     n: Array,

@@ -27,7 +27,7 @@ _RANGES = (0.03, 100.0), (0.1, 10.0)
 
 
 @dataclass(frozen=True, eq=False)
-class Members:
+class TreePredictions:
     """Predictions of each tree for each row: means (T, r, K), and counts (T, r) and sums of
     squares (T, r, K) around it."""
 
@@ -38,7 +38,7 @@ class Members:
     pooled: Array  # (K,)
 
     @classmethod
-    def of(
+    def from_leaves(
         cls,
         leaves: NormalLeaves,
         wider: NormalLeaves,
@@ -47,20 +47,20 @@ class Members:
         weights: Array,
         own: Array,
         pooled: Array,
-    ) -> Members:
+    ) -> TreePredictions:
         """From leaves and what is around them, ``found`` (T, r) saying which: -1 where a tree has
         seen the row. What is the row's own, (r,), is taken out of them."""
         T = len(found)
         y, w = np.tile(target, (T, 1)), np.tile(own, T)
-        at, near = (part.taken(found.ravel()).without(y, w) for part in (leaves, wider))
+        at, near = (part.take(found.ravel()).remove_rows(y, w) for part in (leaves, wider))
         shape = (*found.shape, target.shape[1])
         n, square = near.count.reshape(found.shape), near.square.reshape(shape)
-        each = NormalLeaves(n, at.filled(near.mean).mean.reshape(shape), square)
+        each = NormalLeaves(n, at.fill_empty(near.mean).mean.reshape(shape), square)
         return cls(each, (found >= 0) & (n > 0.0), target, weights, pooled)
 
-    def log_prob(self, learned: Learned) -> Array:
+    def log_prob(self, learned: NormalTuning) -> Array:
         """Log-density of the targets under the mixture of trees, (r, K)."""
-        v = variances(self.leaves, learned.pooled, learned.concentration)
+        v = leaf_variances(self.leaves, learned.pooled, learned.concentration)
         apart = self._spread_targets(learned.sharpness) - self.leaves.mean
         return _log_mean(_log_normal(apart, v), self.used) + 0.5 * np.log(learned.sharpness)
 
@@ -69,7 +69,7 @@ class Members:
         n = np.maximum(self.used.sum(axis=0), 1)
         return np.sum(np.where(self.used[..., None], self.leaves.mean, 0.0), axis=0) / n[:, None]
 
-    def known(self) -> NDArray[np.bool_]:
+    def has_prediction(self) -> NDArray[np.bool_]:
         """Rows that some tree has not seen, (r,)."""
         return np.any(self.used, axis=0)
 
@@ -78,11 +78,11 @@ class Members:
         and its gradient."""
         s, beta = np.exp(x)
         n, q = self.leaves.count[..., None], self.leaves.square
-        v = variances(self.leaves, self.pooled, s)
+        v = leaf_variances(self.leaves, self.pooled, s)
         apart = self._spread_targets(beta) - self.leaves.mean
         log_p = _log_normal(apart, v)
         own = softmax(np.where(self.used[..., None], log_p, _LOG_ZERO), axis=0)
-        w = np.where(self.known(), self.weights, 0.0)
+        w = np.where(self.has_prediction(), self.weights, 0.0)
         by_log_v = 0.5 * own * (apart**2 / v - 1.0)
         by_s = by_log_v * s * (n * self.pooled - q) / ((q + s * self.pooled) * (n + s))
         by_place = np.sum(-own * apart / v, axis=0) * (self._spread_targets(beta) - self.mean())
@@ -91,7 +91,7 @@ class Members:
         slope = np.array([np.einsum("i,tik->", w, by_s), np.sum(w @ (0.5 + 0.5 * by_place))])
         return -value / w.sum(), -(slope - tuning.PRECISIONS * x) / w.sum()
 
-    def with_errors_pooled(self) -> Members:
+    def pool_errors(self) -> TreePredictions:
         """The same, with the error of single trees as their variance within leaves: leaves that
         follow every row know nothing of it."""
         w = self.used * self.weights
@@ -105,12 +105,12 @@ class Members:
         return center + np.sqrt(beta) * (self.target - center)
 
 
-def variances(leaves: NormalLeaves, pooled: Array, s: float) -> Array:
+def leaf_variances(leaves: NormalLeaves, pooled: Array, s: float) -> Array:
     """Of what leaves say, (..., K)."""
     return (leaves.square + s * pooled) / (leaves.count[..., None] + s)
 
 
-class Learned(NamedTuple):
+class NormalTuning(NamedTuple):
     """How leaves become predictions: v, s and beta."""
 
     pooled: Array  # (K,)
@@ -118,12 +118,14 @@ class Learned(NamedTuple):
     sharpness: float
 
 
-def learn(members: Members, concentration: float | None, sharpness: float | None) -> Learned:
+def learn_normal_tuning(
+    members: TreePredictions, concentration: float | None, sharpness: float | None
+) -> NormalTuning:
     """From unseen rows; see :func:`posterity.trees.forests.tuning.best`."""
-    apart = members.with_errors_pooled()
-    left_out = members.known() & (members.weights > 0.0)
-    s, beta = tuning.best(apart.loss, left_out, (concentration, sharpness), _RANGES)
-    return Learned(apart.pooled, s, beta)
+    apart = members.pool_errors()
+    left_out = members.has_prediction() & (members.weights > 0.0)
+    s, beta = tuning.tune(apart.loss, left_out, (concentration, sharpness), _RANGES)
+    return NormalTuning(apart.pooled, s, beta)
 
 
 def _log_normal(apart: Array, v: Array) -> Array:

@@ -27,28 +27,28 @@ class OutOfBag:
 
     def leaves(self, places: Places) -> NDArray[np.int32]:
         """The leaves of some rows in trees that have not seen them, else -1; (T, r)."""
-        return self.router.leaves(self.rows, places, unasked=bits(self.seen, places))
+        return self.router.leaves(self.rows, places, unasked=unpack_columns(self.seen, places))
 
 
-def bits(packed: NDArray[np.uint8], places: Places) -> NDArray[np.bool_]:
+def unpack_columns(packed: NDArray[np.uint8], places: Places) -> NDArray[np.bool_]:
     """Some columns of bits that ``np.packbits`` has packed by rows.
 
     Examples
     --------
     >>> packed = np.packbits([[False] * 9 + [True]], axis=1)
-    >>> bits(packed, np.array([0, 9]))
+    >>> unpack_columns(packed, np.array([0, 9]))
     array([[False,  True]])
     """
     shifted = packed[:, places >> 3] >> (7 - (places & 7)).astype(np.uint8)
     return (shifted & 1).astype(np.bool_)
 
 
-def some(n_rows: int, width: int) -> Places:
+def choose_rows(n_rows: int, width: int) -> Places:
     """Rows enough to learn two numbers from, always the same; ``width`` numbers are held of each.
 
     Examples
     --------
-    >>> some(4, 10), len(some(1_000_000, 10)), len(some(1_000_000, 10_000))
+    >>> choose_rows(4, 10), len(choose_rows(1_000_000, 10)), len(choose_rows(1_000_000, 10_000))
     (array([0, 1, 2, 3], dtype=int32), 4096, 419)
     """
     most = min(_MOST_ROWS, max(_MOST_NUMBERS // width, 1))
@@ -63,7 +63,7 @@ def rows_at_once(n_trees: int, width: int) -> int:
     return max(_MOST_NUMBERS // max(n_trees, width), 1)
 
 
-def mean(values: Array, weights: Array) -> float:
+def mean_of_known(values: Array, weights: Array) -> float:
     """The weighted mean of what is known; NaN where nothing is."""
     known = ~np.isnan(values) & (weights > 0.0)
     return float(np.average(values[known], weights=weights[known])) if known.any() else np.nan

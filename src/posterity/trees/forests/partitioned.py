@@ -17,26 +17,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from posterity.arrays import Array
-from posterity.designs import Block
+from posterity.designs import RowBlock
 from posterity.designs.dask_pieces import Tally
 from posterity.inference.conjugate import apply_rule_of_succession
 from posterity.trees.families.family import Family
 from posterity.trees.forests import dealing, judging, normal_forest, streamed, survey
 from posterity.trees.forests.class_forest import FittedClasses
 from posterity.trees.forests.class_leaves import ClassLeaves
-from posterity.trees.forests.forest import Forest, L, Plan
-from posterity.trees.forests.kinds import Kind, OfClasses, OfNumbers
+from posterity.trees.forests.forest import Forest, ForestPlan, L
+from posterity.trees.forests.kinds import ClassTargets, NumberTargets, TargetKind
 from posterity.trees.forests.normal_forest import FittedNormals
 from posterity.trees.forests.normal_leaves import NormalLeaves
-from posterity.trees.forests.survey import Surveyed
+from posterity.trees.forests.survey import SurveyedRows
 
-Planner = Callable[[Family], Plan]
+Planner = Callable[[Family], ForestPlan]
 """How to grow trees on tests of a family that knows the rows."""
 
 
 def fit_class_partitions(
     family: Family,
-    surveyed: Surveyed[Tally],
+    surveyed: SurveyedRows[Tally],
     planner: Planner,
     rng: np.random.Generator,
 ) -> FittedClasses:
@@ -52,15 +52,15 @@ def fit_class_partitions(
     rng : numpy.random.Generator
     """
     counts = surveyed.targets[1]
-    kind = OfClasses(len(counts))
+    kind = ClassTargets(len(counts))
     rows = _PartitionedRows.of(family, surveyed, planner, kind)
-    judges = judging.chosen(rows.weights, len(counts))
+    judges = judging.choose_rows(rows.weights, len(counts))
     grown, parts = rows.grown(judges, rng)
-    fitted = judging.class_forest_of(
+    fitted = judging.build_class_forest(
         rows.family,
         grown.trees,
-        ClassLeaves.joined(grown.leaves),
-        ClassLeaves.joined(parts),
+        ClassLeaves.join(grown.leaves),
+        ClassLeaves.join(parts),
         apply_rule_of_succession(counts),
         rows.judges(judges, grown.seen),
         rows.plan,
@@ -70,7 +70,7 @@ def fit_class_partitions(
 
 def fit_normal_partitions(
     family: Family,
-    surveyed: Surveyed[NormalLeaves],
+    surveyed: SurveyedRows[NormalLeaves],
     planner: Planner,
     rng: np.random.Generator,
 ) -> FittedNormals:
@@ -83,15 +83,15 @@ def fit_normal_partitions(
     surveyed : Surveyed
         The rows, and what all targets are together.
     """
-    rows = _PartitionedRows.of(family, surveyed, planner, OfNumbers())
+    rows = _PartitionedRows.of(family, surveyed, planner, NumberTargets())
     of_all = surveyed.targets
     width = normal_forest.LEARNING * rows.plan.n_trees * of_all.mean.shape[1]
-    judges = judging.chosen(rows.weights, width)
+    judges = judging.choose_rows(rows.weights, width)
     grown, parts = rows.grown(judges, rng)
-    fitted = judging.normal_forest_of(
+    fitted = judging.build_normal_forest(
         rows.family,
         grown.trees,
-        NormalLeaves.joined(parts),
+        NormalLeaves.join(parts),
         of_all.square[0] / of_all.count[0],
         rows.judges(judges, grown.seen),
         rows.plan,
@@ -102,52 +102,56 @@ def fit_normal_partitions(
 class _PartitionedRows(NamedTuple, Generic[L]):
     """Rows on workers, a sample of them here, and what the sample has taught."""
 
-    surveyed: Surveyed[Any]
-    kind: Kind[L]
+    surveyed: SurveyedRows[Any]
+    kind: TargetKind[L]
     places: NDArray[np.int64]  # of the sample among all rows, increasing
-    sample: Block
+    sample: RowBlock
     family: Family
-    plan: Plan
+    plan: ForestPlan
 
     @classmethod
     def of(
-        cls, family: Family, surveyed: Surveyed[Any], planner: Planner, kind: Kind[L]
+        cls, family: Family, surveyed: SurveyedRows[Any], planner: Planner, kind: TargetKind[L]
     ) -> _PartitionedRows[L]:
         N, most = surveyed.partitions.n_rows, streamed.FAMILY_ROWS
         rng = np.random.default_rng(0)
         places = np.arange(N) if most >= N else np.sort(rng.choice(N, most, replace=False))
-        sample = surveyed.partitions.chosen(places)
-        if not survey.weights_of(sample).any():
+        sample = surveyed.partitions.take_rows(places)
+        if not survey.block_weights(sample).any():
             raise ValueError(
                 f"A sample of {most} rows holds none whose weight is positive; drop rows of "
                 "weight 0 first."
             )
-        fitted = family.fitted(sample.X, sample.sample_weight)
-        plan = streamed.bounded(planner(fitted), float(surveyed.shares.rows.sum()))
+        fitted = family.adapt_to(sample.X, sample.sample_weight)
+        plan = streamed.limit_samples(planner(fitted), float(surveyed.shares.row_counts.sum()))
         return cls(surveyed, kind, places, sample, fitted, plan)
 
     def grown(
         self, judges: NDArray[np.int32], rng: np.random.Generator
-    ) -> tuple[dealing.Grown[L], list[L]]:
+    ) -> tuple[dealing.GrownForest[L], list[L]]:
         """Trees, and what their leaves know of all rows."""
         rngs, partitions = rng.spawn(self.plan.n_trees), self.surveyed.partitions
-        draws = dealing.Draws.of(self.surveyed.shares, self.plan, rngs)
+        draws = dealing.PartitionDraws.from_shares(self.surveyed.shares, self.plan, rngs)
         places = self.places[judges]
-        grown = dealing.grown(partitions, draws, self.family, self.plan, self.kind, rngs, places)
+        grown = dealing.grow_from_partitions(
+            partitions, draws, self.family, self.plan, self.kind, rngs, places
+        )
         sizes = [leaves.n_leaves for leaves in grown.leaves]
         count = _LeafCounter(Forest(self.family, grown.trees), sizes, self.kind)
-        return grown, partitions.reduce(count, judging.added, description="Counting rows")
+        return grown, partitions.reduce(count, judging.add_counts, description="Counting rows")
 
-    def judges(self, chosen: NDArray[np.int32], seen: NDArray[np.bool_]) -> judging.Judges:
+    def judges(self, chosen: NDArray[np.int32], seen: NDArray[np.bool_]) -> judging.OutOfBagRows:
         """Rows of the sample."""
         assert self.sample.y is not None
         target = self.kind.targets(self.sample.y)
-        return judging.Judges(self.sample.X[chosen], target[chosen], self.weights[chosen], seen)
+        return judging.OutOfBagRows(
+            self.sample.X[chosen], target[chosen], self.weights[chosen], seen
+        )
 
     @property
     def weights(self) -> Array:
         """Of the sample."""
-        return survey.weights_of(self.sample)
+        return survey.block_weights(self.sample)
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,13 +160,13 @@ class _LeafCounter(Generic[L]):
 
     forest: Forest
     sizes: list[int]
-    kind: Kind[L]
+    kind: TargetKind[L]
 
-    def __call__(self, block: Block) -> list[L]:
+    def __call__(self, block: RowBlock) -> list[L]:
         assert block.y is not None
-        target, weights = self.kind.targets(block.y), survey.weights_of(block)
+        target, weights = self.kind.targets(block.y), survey.block_weights(block)
 
         def count(leaf: NDArray[np.int32], rows: slice, n_leaves: int) -> L:
             return self.kind.leaves(leaf, target[rows], weights[rows], n_leaves)
 
-        return judging.counted(self.forest, self.sizes, block.X, count, n_jobs=1)
+        return judging.count_in_leaves(self.forest, self.sizes, block.X, count, n_jobs=1)

@@ -18,7 +18,7 @@ from posterity import compilation
 from posterity.arrays import Array
 from posterity.trees.families.columns import Columns
 from posterity.trees.families.family import Family, Places
-from posterity.trees.families.projections import Linear
+from posterity.trees.families.projections import LinearFamily
 from posterity.trees.structure import Trees
 
 _LANES = 32
@@ -33,7 +33,7 @@ class Router:
     Examples
     --------
     >>> import numpy as np
-    >>> family = Columns().fitted(np.eye(2))
+    >>> family = Columns().adapt_to(np.eye(2))
     >>> stump = Trees(
     ...     roots=np.array([0], dtype=np.int32),
     ...     tests=np.array([[1]], dtype=np.int32),
@@ -63,8 +63,8 @@ class Router:
         if unasked is not None:
             np.negative(unasked.view(np.int8), out=found)  # many times faster than an index
         if self._nodes is not None:
-            _descend(self.family.prepared(rows[places]), trees.roots, self._nodes, found)
-        elif isinstance(self.family, Linear):
+            _descend(self.family.prepare_rows(rows[places]), trees.roots, self._nodes, found)
+        elif isinstance(self.family, LinearFamily):
             X = np.ascontiguousarray(rows)
             _descend_sums(
                 X, places, trees.roots, trees.tests, trees.thresholds, trees.children, found
@@ -103,7 +103,7 @@ class Router:
             here = trees.children[nodes, is_second.astype(np.intp)]
 
 
-@compilation.compiled
+@compilation.compile_at_first_call
 def _find_threshold_codes(
     edges: Array, columns: NDArray[np.int32], thresholds: Array
 ) -> NDArray[np.int32]:
@@ -116,7 +116,7 @@ def _find_threshold_codes(
     return codes
 
 
-@compilation.compiled
+@compilation.compile_at_first_call
 def _descend(
     rows: NDArray[np.uint8],
     roots: NDArray[np.int32],
@@ -147,7 +147,7 @@ def _descend(
                 upcoming, busy = _next_pair(leaves, upcoming + 1), True
 
 
-@compilation.compiled
+@compilation.compile_at_first_call
 def _descend_sums(
     X: Array,
     places: Places,
@@ -172,7 +172,7 @@ def _descend_sums(
             found[t, i] = ~node
 
 
-@compilation.compiled
+@compilation.compile_at_first_call
 def _next_pair(leaves: NDArray[np.int32], pair: int) -> int:
     """The first pair from this one on whose leaf is asked for."""
     while pair < len(leaves) and leaves[pair] < 0:

@@ -20,7 +20,7 @@ class Bag(NamedTuple):
     weights: Array  # (m,), > 0
 
 
-def size(weights: Array, max_samples: float | None) -> int:
+def sample_size(weights: Array, max_samples: float | None) -> int:
     """How many rows to draw: a number as given, a fraction of those there are, or as many.
 
     Whole weights say how often rows are there. Others are relative, such as those that sum to one:
@@ -29,13 +29,15 @@ def size(weights: Array, max_samples: float | None) -> int:
     Examples
     --------
     >>> weights = np.full(10, 2.0)
-    >>> size(weights, None), size(weights, 5), size(weights, 0.1), size(0.01 * weights, None)
-    (20, 5, 2, 10)
+    >>> [sample_size(weights, max_samples) for max_samples in (None, 5, 0.1)]
+    [20, 5, 2]
+    >>> sample_size(0.01 * weights, None)
+    10
     """
-    return share(rows(weights), max_samples)
+    return sample_share(count_rows(weights), max_samples)
 
 
-def share(total: float, max_samples: float | None) -> int:
+def sample_share(total: float, max_samples: float | None) -> int:
     """Return how many of ``total`` rows to draw; see :func:`size`."""
     if isinstance(max_samples, int | np.integer):
         return int(max_samples)
@@ -46,7 +48,7 @@ def share(total: float, max_samples: float | None) -> int:
     return max(round((1.0 if max_samples is None else max_samples) * total), 1)
 
 
-def draw(weights: Array, size: int, rng: np.random.Generator, *, bootstrap: bool) -> Bag:
+def draw_rows(weights: Array, size: int, rng: np.random.Generator, *, bootstrap: bool) -> Bag:
     """Rows for one tree.
 
     Parameters
@@ -63,13 +65,13 @@ def draw(weights: Array, size: int, rng: np.random.Generator, *, bootstrap: bool
 
     Examples
     --------
-    >>> bag = draw(np.array([1.0, 0.0, 3.0]), 4, np.random.default_rng(0), bootstrap=True)
+    >>> bag = draw_rows(np.array([1.0, 0.0, 3.0]), 4, np.random.default_rng(0), bootstrap=True)
     >>> bag.places, bag.weights
     (array([0, 2], dtype=int32), array([2., 2.]))
     """
     if bootstrap:
         return _bag(_draw_with_replacement(weights, size, rng))
-    if size >= rows(weights):
+    if size >= count_rows(weights):
         return _bag(weights)
     return _bag(_draw_without_replacement(weights, size, rng))
 
@@ -101,14 +103,14 @@ def draw_groups(
     Bag(places=array([0, 1, 2, 3], dtype=int32), weights=array([1., 1., 1., 1.]))
     """
     each = np.ones(int(groups.max()) + 1)
-    n_drawn = max(round(size / rows(weights) * len(each)), 1)
-    drawn = draw(each, n_drawn, rng, bootstrap=bootstrap)
+    n_drawn = max(round(size / count_rows(weights) * len(each)), 1)
+    drawn = draw_rows(each, n_drawn, rng, bootstrap=bootstrap)
     times = np.zeros(len(each))
     times[drawn.places] = drawn.weights
     return _bag(weights * times[groups])
 
 
-def rows(weights: Array) -> float:
+def count_rows(weights: Array) -> float:
     """How many there are to draw from."""
     return float(weights.sum()) if is_whole(weights) else float(np.count_nonzero(weights))
 

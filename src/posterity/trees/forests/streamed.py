@@ -18,13 +18,13 @@ from numpy.typing import NDArray
 
 from posterity import progress
 from posterity.arrays import Array
-from posterity.designs import Block, Chunks
+from posterity.designs import Chunks, RowBlock
 from posterity.trees.families.family import Family
 from posterity.trees.forests import class_forest, judging, normal_forest, out_of_bag, sampling
 from posterity.trees.forests.class_forest import FittedClasses
 from posterity.trees.forests.class_leaves import ClassLeaves
-from posterity.trees.forests.forest import Forest, L, Plan, Planted, plant
-from posterity.trees.forests.kinds import OfClasses, OfNumbers
+from posterity.trees.forests.forest import Forest, ForestPlan, GrownTrees, L, grow_trees
+from posterity.trees.forests.kinds import ClassTargets, NumberTargets
 from posterity.trees.forests.normal_forest import FittedNormals
 from posterity.trees.forests.normal_leaves import NormalLeaves
 
@@ -32,10 +32,10 @@ FAMILY_ROWS = 100_000
 _MOST_SAMPLES = 65_536  # of each tree, unless it is told
 
 
-def fitted_family(family: Family, chunks: Chunks) -> Family:
+def fit_family(family: Family, chunks: Chunks) -> Family:
     """The family, having seen a sample of the rows: all of them where there are few."""
     some = chunks.sample(FAMILY_ROWS, np.random.default_rng(0))
-    return family.fitted(some.X, some.sample_weight)
+    return family.adapt_to(some.X, some.sample_weight)
 
 
 def fit_class_chunks(
@@ -44,31 +44,31 @@ def fit_class_chunks(
     codes: NDArray[np.int32],
     weights: Array | None,
     n_classes: int,
-    plan: Plan,
+    plan: ForestPlan,
     rng: np.random.Generator,
     groups: NDArray[np.int32] | None = None,
 ) -> FittedClasses:
     """As :func:`posterity.trees.forests.class_forest.fit_classes`; leaves may count all rows.
 
     What leaves keep, these or the counts of their own samples, is what gives rows not seen the
-    better log score, judged on a sample of them: :func:`judging.class_forest_of`.
+    better log score, judged on a sample of them: :func:`judging.build_class_forest`.
     """
-    w, kind = np.ones(len(codes)) if weights is None else weights, OfClasses(n_classes)
-    few = bounded(plan, sampling.rows(w))
+    w, kind = np.ones(len(codes)) if weights is None else weights, ClassTargets(n_classes)
+    few = limit_samples(plan, sampling.count_rows(w))
     rows, positions = _hold_drawn_rows(family, chunks, w, groups, few, rng)
-    planted = plant(family, rows, codes, w, kind, few, rng, groups=groups, positions=positions)
+    planted = grow_trees(family, rows, codes, w, kind, few, rng, groups=groups, positions=positions)
 
     def count(leaf: NDArray[np.int32], places: slice, n_leaves: int) -> ClassLeaves:
         return kind.leaves(leaf, codes[places], w[places], n_leaves)
 
-    chosen = judging.chosen(w, n_classes)
+    chosen = judging.choose_rows(w, n_classes)
     parts, X = _count_all_rows(family, chunks, planted, count, chosen, plan.n_jobs)
-    fitted = judging.class_forest_of(
+    fitted = judging.build_class_forest(
         family,
         planted.trees,
-        ClassLeaves.joined(planted.leaves),
-        ClassLeaves.joined(parts),
-        class_forest.frequencies(codes, w, n_classes),
+        ClassLeaves.join(planted.leaves),
+        ClassLeaves.join(parts),
+        class_forest.class_frequencies(codes, w, n_classes),
         _take_chosen_rows(planted, X, codes, w, chosen),
         plan,
     )
@@ -80,7 +80,7 @@ def fit_normal_chunks(
     chunks: Chunks,
     Y: Array,
     weights: Array | None,
-    plan: Plan,
+    plan: ForestPlan,
     rng: np.random.Generator,
     groups: NDArray[np.int32] | None = None,
 ) -> FittedNormals:
@@ -88,28 +88,28 @@ def fit_normal_chunks(
 
     What trees have not seen is judged on a sample of rows, each taken out of its own leaves.
     """
-    w, kind = np.ones(len(Y)) if weights is None else weights, OfNumbers()
-    few = bounded(plan, sampling.rows(w))
+    w, kind = np.ones(len(Y)) if weights is None else weights, NumberTargets()
+    few = limit_samples(plan, sampling.count_rows(w))
     rows, positions = _hold_drawn_rows(family, chunks, w, groups, few, rng)
-    planted = plant(family, rows, Y, w, kind, few, rng, groups=groups, positions=positions)
+    planted = grow_trees(family, rows, Y, w, kind, few, rng, groups=groups, positions=positions)
 
     def count(leaf: NDArray[np.int32], places: slice, n_leaves: int) -> NormalLeaves:
         return kind.leaves(leaf, Y[places], w[places], n_leaves)
 
-    chosen = judging.chosen(w, normal_forest.LEARNING * plan.n_trees * Y.shape[1])
+    chosen = judging.choose_rows(w, normal_forest.LEARNING * plan.n_trees * Y.shape[1])
     parts, X = _count_all_rows(family, chunks, planted, count, chosen, plan.n_jobs)
-    fitted = judging.normal_forest_of(
+    fitted = judging.build_normal_forest(
         family,
         planted.trees,
-        NormalLeaves.joined(parts),
-        normal_forest.variance(Y, w),
+        NormalLeaves.join(parts),
+        normal_forest.target_variance(Y, w),
         _take_chosen_rows(planted, X, Y, w, chosen),
         plan,
     )
     return dataclasses.replace(fitted, oob_log_prob=_scatter(fitted.oob_log_prob, chosen, len(w)))
 
 
-def bounded(plan: Plan, n_rows: float) -> Plan:
+def limit_samples(plan: ForestPlan, n_rows: float) -> ForestPlan:
     """The plan, with samples that can be held."""
     if plan.max_samples is not None or n_rows <= _MOST_SAMPLES:
         return plan
@@ -121,15 +121,15 @@ def _hold_drawn_rows(
     chunks: Chunks,
     weights: Array,
     groups: NDArray[np.int32] | None,
-    plan: Plan,
+    plan: ForestPlan,
     rng: np.random.Generator,
 ) -> tuple[Any, NDArray[np.int32]]:
     """The rows that some tree will draw, prepared, and where each row stands among them."""
     is_drawn = np.zeros(len(weights), dtype=np.bool_)
     for child in copy.deepcopy(rng).spawn(plan.n_trees):  # trees will draw the same again
-        is_drawn[plan.draw(weights, child, groups).places] = True
+        is_drawn[plan.draw_rows(weights, child, groups).places] = True
     kept = [
-        family.prepared(block.X[is_drawn[_block_slice(block)]])
+        family.prepare_rows(block.X[is_drawn[_block_slice(block)]])
         for block in progress.track(chunks, total=chunks.n_rows, description="Reading rows")
     ]
     return np.concatenate(kept), (np.cumsum(is_drawn) - 1).astype(np.int32)
@@ -138,7 +138,7 @@ def _hold_drawn_rows(
 def _count_all_rows(
     family: Family,
     chunks: Chunks,
-    planted: Planted[L],
+    planted: GrownTrees[L],
     count: Callable[[NDArray[np.int32], slice, int], L],
     chosen: NDArray[np.int32],
     n_jobs: int | None,
@@ -150,8 +150,8 @@ def _count_all_rows(
     kept = []
     for block in progress.track(chunks, total=chunks.n_rows, description="Counting rows"):
         span, within = _block_slice(block), functools.partial(_count_block, count, block.first_row)
-        new = judging.counted(forest, sizes, block.X, within, n_jobs)
-        parts = judging.added(parts, new) if parts else new
+        new = judging.count_in_leaves(forest, sizes, block.X, within, n_jobs)
+        parts = judging.add_counts(parts, new) if parts else new
         here = chosen[(chosen >= span.start) & (chosen < span.stop)]
         kept.append(block.X[here - span.start])
     return parts, np.concatenate(kept)
@@ -169,18 +169,18 @@ def _count_block(
 
 
 def _take_chosen_rows(
-    planted: Planted[Any],
+    planted: GrownTrees[Any],
     X: Array,
     target: NDArray[Any],
     weights: Array,
     chosen: NDArray[np.int32],
-) -> judging.Judges:
+) -> judging.OutOfBagRows:
     """The chosen rows."""
-    seen = out_of_bag.bits(planted.seen, chosen)
-    return judging.Judges(X, target[chosen], weights[chosen], seen)
+    seen = out_of_bag.unpack_columns(planted.seen, chosen)
+    return judging.OutOfBagRows(X, target[chosen], weights[chosen], seen)
 
 
-def _block_slice(block: Block) -> slice:
+def _block_slice(block: RowBlock) -> slice:
     return slice(block.first_row, block.first_row + len(block))
 
 

@@ -10,18 +10,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from posterity.arrays import Array
-from posterity.designs import Block, Partitions, dask_graph, dask_pieces
+from posterity.designs import Partitions, RowBlock, dask_graph, dask_pieces
 from posterity.designs.dask_pieces import Tally
-from posterity.designs.partitions import Recipe
+from posterity.designs.partitions import BlockRecipe
 from posterity.trees.forests import sampling
-from posterity.trees.forests.kinds import OfNumbers
+from posterity.trees.forests.kinds import NumberTargets
 from posterity.trees.forests.normal_leaves import NormalLeaves
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, eq=False)
-class Shares:
+class PartitionShares:
     """What each of P partitions has of the rows."""
 
     lengths: NDArray[np.int64]  # (P,)
@@ -30,13 +30,13 @@ class Shares:
     are_whole: bool  # whether all weights say how often rows are there
 
     @property
-    def rows(self) -> Array:
+    def row_counts(self) -> Array:
         """How many there are to draw from, (P,); see :func:`sampling.rows`."""
         return self.weights if self.are_whole else self.present.astype(np.float64)
 
-    def joined(self, other: Shares) -> Shares:
+    def join(self, other: PartitionShares) -> PartitionShares:
         """Those of partitions that follow each other."""
-        return Shares(
+        return PartitionShares(
             np.concatenate([self.lengths, other.lengths]),
             np.concatenate([self.weights, other.weights]),
             np.concatenate([self.present, other.present]),
@@ -45,42 +45,44 @@ class Shares:
 
 
 @dataclass(frozen=True, eq=False)
-class Surveyed(Generic[T]):
+class SurveyedRows(Generic[T]):
     """The rows, with their numbers known, the shares of partitions, and what targets amount to."""
 
     partitions: Partitions
-    shares: Shares
+    shares: PartitionShares
     targets: T
 
-    def encoded(self, encode: Callable[[NDArray[Any]], Array]) -> Surveyed[T]:
+    def encode_targets(self, encode: Callable[[NDArray[Any]], Array]) -> SurveyedRows[T]:
         """The same rows with ``encode(y)`` in place of their targets."""
-        return replace(self, partitions=self.partitions.encoded(encode))
+        return replace(self, partitions=self.partitions.encode_targets(encode))
 
 
-def of_classes(partitions: Partitions) -> Surveyed[Tally]:
+def survey_classes(partitions: Partitions) -> SurveyedRows[Tally]:
     """Which classes there are, sorted, and how often each counts: one pass."""
-    found = _survey(partitions.encoded(_drop_targets), _tally_classes, dask_pieces.added_tallies)
+    found = _survey(
+        partitions.encode_targets(_drop_targets), _tally_classes, dask_pieces.add_counts
+    )
     return replace(found, partitions=replace(found.partitions, recipe=partitions.recipe))
 
 
-def of_numbers(partitions: Partitions) -> Surveyed[NormalLeaves]:
+def survey_numbers(partitions: Partitions) -> SurveyedRows[NormalLeaves]:
     """Weight, mean and squared deviations of all targets, as one leaf: one pass."""
-    return _survey(partitions, _sum_moments, NormalLeaves.added)
+    return _survey(partitions, _sum_moments, NormalLeaves.add)
 
 
-def weights_of(block: Block) -> Array:
+def block_weights(block: RowBlock) -> Array:
     """Return one weight per row, ones if none were given."""
     return np.ones(len(block)) if block.sample_weight is None else block.sample_weight
 
 
 def _survey(
     partitions: Partitions,
-    look: Callable[[Any, int, Block], T],
+    look: Callable[[Any, int, RowBlock], T],
     merge: Callable[[T, T], T],
-) -> Surveyed[T]:
+) -> SurveyedRows[T]:
     if partitions.form.target_shape is None:
         raise ValueError("The rows have no targets: pass y, on Dask as X is.")
-    shares, targets = dask_graph.merged(
+    shares, targets = dask_graph.map_and_merge(
         partitions.pieces,
         _PartitionSurvey(partitions.recipe, look),
         _SurveyMerge(merge),
@@ -93,21 +95,21 @@ def _survey(
             "sample_weight is zero in every row; at least one weight must be positive."
         )
     known = replace(partitions, known_lengths=tuple(shares.lengths.tolist()))
-    return Surveyed(known, shares, targets)
+    return SurveyedRows(known, shares, targets)
 
 
 @dataclass(frozen=True)
 class _PartitionSurvey(Generic[T]):
     """What one partition has."""
 
-    recipe: Recipe
-    look: Callable[[Any, int, Block], T]
+    recipe: BlockRecipe
+    look: Callable[[Any, int, RowBlock], T]
 
-    def __call__(self, raw: Any, number: int) -> tuple[Shares, T]:
-        block = self.recipe.block(self.recipe.parts(raw, number), number)
-        w = weights_of(block)
+    def __call__(self, raw: Any, number: int) -> tuple[PartitionShares, T]:
+        block = self.recipe.make_block(self.recipe.convert_parts(raw, number), number)
+        w = block_weights(block)
         counts = np.array([len(w)]), np.array([w.sum()]), np.array([np.count_nonzero(w)])
-        return Shares(*counts, sampling.is_whole(w)), self.look(raw, number, block)
+        return PartitionShares(*counts, sampling.is_whole(w)), self.look(raw, number, block)
 
 
 @dataclass(frozen=True)
@@ -116,20 +118,22 @@ class _SurveyMerge(Generic[T]):
 
     targets: Callable[[T, T], T]
 
-    def __call__(self, one: tuple[Shares, T], other: tuple[Shares, T]) -> tuple[Shares, T]:
-        return one[0].joined(other[0]), self.targets(one[1], other[1])
+    def __call__(
+        self, one: tuple[PartitionShares, T], other: tuple[PartitionShares, T]
+    ) -> tuple[PartitionShares, T]:
+        return one[0].join(other[0]), self.targets(one[1], other[1])
 
 
-def _tally_classes(raw: Any, number: int, block: Block) -> Tally:
+def _tally_classes(raw: Any, number: int, block: RowBlock) -> Tally:
     del block
-    return dask_pieces.tally(raw, number)
+    return dask_pieces.count_targets(raw, number)
 
 
-def _sum_moments(raw: Any, number: int, block: Block) -> NormalLeaves:
+def _sum_moments(raw: Any, number: int, block: RowBlock) -> NormalLeaves:
     del raw, number
     assert block.y is not None
-    kind, leaf = OfNumbers(), np.zeros(len(block), dtype=np.int32)
-    return kind.leaves(leaf, kind.targets(block.y), weights_of(block), 1)
+    kind, leaf = NumberTargets(), np.zeros(len(block), dtype=np.int32)
+    return kind.leaves(leaf, kind.targets(block.y), block_weights(block), 1)
 
 
 def _drop_targets(y: NDArray[Any]) -> Array:

@@ -18,7 +18,7 @@ _STARTS = (0.1, 1.0, 10.0)  # of the concentration
 _LEAST_GAIN = 1e-7  # nats a row
 
 
-def best(
+def tune(
     loss: Callable[[Array], tuple[float, Array]],
     left_out: NDArray[np.bool_],
     given: tuple[float | None, float | None],

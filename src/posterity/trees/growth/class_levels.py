@@ -14,14 +14,14 @@ from numpy.typing import NDArray
 from posterity import compilation
 from posterity.arrays import Array
 from posterity.trees.growth import class_nodes, ordering
-from posterity.trees.growth.class_terms import ALL, ONE, term
+from posterity.trees.growth.class_terms import ALL, ONE, look_up_term
 from posterity.trees.growth.partition import CLOSED, NONE
 
 _TIE = 1e-12  # of n log n: gains that differ by less differ by rounding
 
 
-@compilation.compiled
-def of_level(
+@compilation.compile_at_first_call
+def split_level(
     codes: NDArray[np.uint8],
     target: NDArray[np.int32],
     weights: Array,
@@ -42,8 +42,8 @@ def of_level(
     tie = _TIE * abs(n * math.log(n))
     best, test, code = -np.inf, NONE, 0
     for k in range(len(codes)):
-        lo, hi = ordering.span(codes, k, start[0], m)
-        ordering.sort(codes, k, start[0], m, lo, hi, order)
+        lo, hi = ordering.code_range(codes, k, start[0], m)
+        ordering.sort_rows(codes, k, start[0], m, lo, hi, order)
         gain, c = _best_cut(
             codes[k],
             order[:m],
@@ -61,7 +61,7 @@ def of_level(
     return test, code, best
 
 
-@compilation.compiled
+@compilation.compile_at_first_call
 def _number_pairs(
     target: NDArray[np.int32],
     weights: Array,
@@ -77,7 +77,7 @@ def _number_pairs(
     n_pairs = 0
     for a in range(len(start) - 1):
         s, e = start[a], start[a + 1]
-        C = class_nodes.named(target, weights, s, e, name, pair[s:e], n_pair[n_pairs:])
+        C = class_nodes.number_classes(target, weights, s, e, name, pair[s:e], n_pair[n_pairs:])
         for i in range(s, e):
             node[i] = a
             pair[i] += n_pairs
@@ -86,7 +86,7 @@ def _number_pairs(
     return n_pairs
 
 
-@compilation.compiled
+@compilation.compile_at_first_call
 def _best_cut(
     codes: NDArray[np.uint8],
     order: NDArray[np.uint32],
@@ -122,9 +122,9 @@ def _best_cut(
     return best, code
 
 
-@compilation.compiled
+@compilation.compile_at_first_call
 def _term_change(left: float, n: float, w: float, line: int, table: Array) -> float:
     """Of the terms of both sides, where w passes to the left."""
     r = n - left
-    to_left = term(left + w, line, table) - term(left, line, table)
-    return to_left + term(r - w, line, table) - term(r, line, table)
+    to_left = look_up_term(left + w, line, table) - look_up_term(left, line, table)
+    return to_left + look_up_term(r - w, line, table) - look_up_term(r, line, table)

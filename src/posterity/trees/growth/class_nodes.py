@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from posterity import compilation
 from posterity.arrays import Array
 from posterity.trees.growth import ordering
-from posterity.trees.growth.class_terms import ALL, ONE, term
+from posterity.trees.growth.class_terms import ALL, ONE, look_up_term
 from posterity.trees.growth.partition import CLOSED, NONE
 
 _DENSE = 2  # cells of a histogram that a row is worth
@@ -16,8 +16,8 @@ _NO_LABEL = 0xFFFFFFFF  # larger than any
 _TIE = 1e-12  # of the term of all rows: gains that differ by less differ by rounding
 
 
-@compilation.compiled
-def of_nodes(
+@compilation.compile_at_first_call
+def split_nodes(
     codes: NDArray[np.uint8],
     target: NDArray[np.int32],
     weights: Array,
@@ -30,13 +30,13 @@ def of_nodes(
     A = len(start) - 1
     test, code = np.full(A, CLOSED, dtype=np.int32), np.zeros(A, dtype=np.int32)
     gain, is_open = np.zeros(A), np.zeros((A, 2), dtype=np.bool_)
-    widest = ordering.widest(start)
+    widest = ordering.largest_node(start)
     name = np.full(n_classes, -1, dtype=np.int32)
     label, work = np.empty(widest, dtype=np.uint32), np.empty(2 * widest + 257, dtype=np.uint32)
     counts, cells = np.empty((4, n_classes)), np.empty(_DENSE * widest)
     for a in range(A):
         s, e = start[a], start[a + 1]
-        C = named(target, weights, s, e, name, label, counts[0])
+        C = number_classes(target, weights, s, e, name, label, counts[0])
         n = 0.0
         for c in range(C):
             n += counts[0, c]
@@ -52,8 +52,8 @@ def of_nodes(
     return test, code, gain, is_open
 
 
-@compilation.compiled
-def named(
+@compilation.compile_at_first_call
+def number_classes(
     target: NDArray[np.int32],
     weights: Array,
     s: int,
@@ -81,7 +81,7 @@ def named(
     return C
 
 
-@compilation.compiled
+@compilation.compile_at_first_call
 def _find_best_split(
     codes: NDArray[np.uint8],
     weights: Array,
@@ -99,11 +99,11 @@ def _find_best_split(
     """Candidate, code and gain of the best split of rows s to e - 1."""
     base = 0.0
     for c in range(C):
-        base += term(counts[0, c], ONE, table)
-    tie = _TIE * abs(term(n + 1.0, ALL, table))
+        base += look_up_term(counts[0, c], ONE, table)
+    tie = _TIE * abs(look_up_term(n + 1.0, ALL, table))
     best, test, code = -np.inf, NONE, 0
     for k in range(len(codes)):
-        lo, hi = ordering.span(codes, k, s, e)
+        lo, hi = ordering.code_range(codes, k, s, e)
         if lo == hi:
             continue
         if hi - lo == 1:
@@ -129,7 +129,7 @@ def _find_best_split(
                 tie,
             )
         else:
-            ordering.sort(codes, k, s, e, lo, hi, work)
+            ordering.sort_rows(codes, k, s, e, lo, hi, work)
             value, c = _cut_by_rows(
                 codes,
                 k,
@@ -148,10 +148,10 @@ def _find_best_split(
             )
         if value > best + tie:
             best, test, code = value, k, c
-    return test, code, best - base + term(n, ALL, table)
+    return test, code, best - base + look_up_term(n, ALL, table)
 
 
-@compilation.compiled
+@compilation.compile_at_first_call
 def _cut_two_codes(
     codes: NDArray[np.uint8],
     k: int,
@@ -179,13 +179,17 @@ def _cut_two_codes(
     n_right, value = 0.0, 0.0
     for c in range(C):
         n_right += counts[1, c]
-        value += term(counts[0, c] - counts[1, c], ONE, table) + term(counts[1, c], ONE, table)
+        value += look_up_term(counts[0, c] - counts[1, c], ONE, table) + look_up_term(
+            counts[1, c], ONE, table
+        )
     if n_right < min_samples_leaf or n - n_right < min_samples_leaf:
         return -np.inf, 0
-    return value - (term(n - n_right, ALL, table) + term(n_right, ALL, table)), hi - 1
+    return value - (
+        look_up_term(n - n_right, ALL, table) + look_up_term(n_right, ALL, table)
+    ), hi - 1
 
 
-@compilation.compiled
+@compilation.compile_at_first_call
 def _cut_by_bins(
     codes: NDArray[np.uint8],
     k: int,
@@ -217,14 +221,16 @@ def _cut_by_bins(
         if n_here == 0.0 or n_left < min_samples_leaf or n - n_left < min_samples_leaf:
             continue
         for c in range(C):
-            value += term(counts[1, c], ONE, table) + term(counts[0, c] - counts[1, c], ONE, table)
-        value -= term(n_left, ALL, table) + term(n - n_left, ALL, table)
+            value += look_up_term(counts[1, c], ONE, table) + look_up_term(
+                counts[0, c] - counts[1, c], ONE, table
+            )
+        value -= look_up_term(n_left, ALL, table) + look_up_term(n - n_left, ALL, table)
         if value > best + tie:
             best, code = value, b + lo
     return best, code
 
 
-@compilation.compiled
+@compilation.compile_at_first_call
 def _fill_histogram(
     codes: NDArray[np.uint8],
     k: int,
@@ -245,7 +251,7 @@ def _fill_histogram(
         cells[(codes[k, i] - least) * width + label[i - first]] += weights[i]
 
 
-@compilation.compiled
+@compilation.compile_at_first_call
 def _cut_by_rows(
     codes: NDArray[np.uint8],
     k: int,
@@ -265,18 +271,21 @@ def _cut_by_rows(
     """The same from rows in the order of their codes, each of which changes one class."""
     for c in range(C):
         counts[1, c], counts[2, c] = 0.0, 0.0
-        counts[3, c] = term(counts[0, c], ONE, table)
+        counts[3, c] = look_up_term(counts[0, c], ONE, table)
     first, value = np.uint64(s), base
     best, code, n_left = -np.inf, 0, 0.0
     for j in range(e - s - 1):
         c, w = label[order[j]], weights[first + order[j]]
         left = counts[1, c] + w
-        to_left, to_right = term(left, ONE, table), term(counts[0, c] - left, ONE, table)
+        to_left, to_right = (
+            look_up_term(left, ONE, table),
+            look_up_term(counts[0, c] - left, ONE, table),
+        )
         value += (to_left - counts[2, c]) + (to_right - counts[3, c])
         counts[1, c], counts[2, c], counts[3, c] = left, to_left, to_right
         n_left += w
         here = codes[k, first + order[j]]
-        split = value - term(n_left, ALL, table) - term(n - n_left, ALL, table)
+        split = value - look_up_term(n_left, ALL, table) - look_up_term(n - n_left, ALL, table)
         # One branch: to foresee several costs more than to compute what is not needed.
         is_cut = here != codes[k, first + order[j + 1]]
         if (
@@ -289,7 +298,7 @@ def _cut_by_rows(
     return best, code
 
 
-@compilation.compiled
+@compilation.compile_at_first_call
 def _look_ahead(
     codes: NDArray[np.uint8],
     k: int,

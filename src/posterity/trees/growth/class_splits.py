@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 
 from posterity.arrays import Array
 from posterity.trees.growth import class_levels, class_nodes, class_terms
-from posterity.trees.growth.partition import Split, Splits
+from posterity.trees.growth.partition import LevelSplit, NodeSplits
 
 
 @dataclass(frozen=True)
-class Classes:
+class ClassCriterion:
     """Splits by the log-likelihood of the classes 0 to C - 1.
 
     Parameters
@@ -34,8 +34,8 @@ class Classes:
     >>> import numpy as np
     >>> target, weights = np.array([0, 0, 1], dtype=np.int32), np.ones(3)
     >>> codes = np.array([[7, 7, 7], [1, 2, 5]], dtype=np.uint8)
-    >>> search = Classes(2).started(target, weights)
-    >>> splits = search.of_nodes(codes, target, weights, np.array([0, 3]), 1.0)
+    >>> search = ClassCriterion(2).start_search(target, weights)
+    >>> splits = search.split_nodes(codes, target, weights, np.array([0, 3]), 1.0)
     >>> splits.test, splits.code, splits.gain.round(4)
     (array([1], dtype=int32), array([2], dtype=int32), array([1.9095]))
     """
@@ -43,11 +43,11 @@ class Classes:
     n_classes: int
     prior_weight: float = 0.0
 
-    def started(self, target: NDArray[np.int32], weights: Array) -> ClassSearch:
+    def start_search(self, target: NDArray[np.int32], weights: Array) -> ClassSearch:
         """The search for splits of a tree or fern of these rows."""
         del target
         return ClassSearch(
-            self.n_classes, class_terms.table(weights, self.n_classes, self.prior_weight)
+            self.n_classes, class_terms.term_table(weights, self.n_classes, self.prior_weight)
         )
 
 
@@ -58,32 +58,32 @@ class ClassSearch:
     n_classes: int
     table: Array  # see class_terms
 
-    def of_nodes(
+    def split_nodes(
         self,
         codes: NDArray[np.uint8],
         target: NDArray[np.int32],
         weights: Array,
         start: NDArray[np.int64],
         min_samples_leaf: float,
-    ) -> Splits:
+    ) -> NodeSplits:
         """The best split of each of A nodes by itself; the first of those that are equally good."""
-        return Splits(
-            *class_nodes.of_nodes(
+        return NodeSplits(
+            *class_nodes.split_nodes(
                 codes, target, weights, start, self.n_classes, self.table, min_samples_leaf
             )
         )
 
-    def of_level(
+    def split_level(
         self,
         codes: NDArray[np.uint8],
         target: NDArray[np.int32],
         weights: Array,
         start: NDArray[np.int64],
         min_samples_leaf: float,
-    ) -> Split:
+    ) -> LevelSplit:
         """The one split of all A nodes that gains most in all."""
-        return Split(
-            *class_levels.of_level(
+        return LevelSplit(
+            *class_levels.split_level(
                 codes, target, weights, start, self.n_classes, self.table, min_samples_leaf
             )
         )

@@ -21,7 +21,7 @@ ONE, ALL = 0, 1
 _LONGEST = 1 << 16  # what stays near the processor
 
 
-def table(weights: Array, n_classes: int, prior_weight: float) -> Array:
+def term_table(weights: Array, n_classes: int, prior_weight: float) -> Array:
     """Line by line a, and the terms of the whole numbers that sums of weights can be.
 
     There are no such where weights are not whole.
@@ -42,8 +42,8 @@ def _compute_terms(most: int, n_classes: int, prior_weight: float) -> Array:
     return np.hstack([of, np.stack([terms, terms])])
 
 
-@compilation.compiled
-def term(n: float, line: int, table: Array) -> float:
+@compilation.compile_at_first_call
+def look_up_term(n: float, line: int, table: Array) -> float:
     """Looked up where it can be."""
     if n + 2.0 <= table.shape[1]:  # rounding may make what is left of a weight less than nothing
         return table[line, int(n) + 1]

@@ -29,10 +29,10 @@ def grow_fern(
     places: Places,
     target: NDArray[Any],
     weights: Array,
-    criterion: growing.Criterion,
-    rules: growing.Rules,
+    criterion: growing.SplitCriterion,
+    rules: growing.GrowthRules,
     rng: np.random.Generator,
-) -> growing.Grown:
+) -> growing.GrownTree:
     """A fern of some of the rows, as a complete tree of S levels, S at most ``max_depth``.
 
     Each level has the split, of those that ``n_tests`` tests offer, that gains most log-likelihood
@@ -47,14 +47,15 @@ def grow_fern(
     Examples
     --------
     >>> import numpy as np
-    >>> from posterity.trees.growth.class_splits import Classes
+    >>> from posterity.trees.growth.class_splits import ClassCriterion
     >>> from posterity.trees.families.columns import Columns
     >>> X = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
-    >>> columns = Columns().fitted(X)
+    >>> columns = Columns().adapt_to(X)
     >>> places = np.arange(4, dtype=np.int32)
-    >>> rules, rng = growing.Rules(2, max_depth=2), np.random.default_rng(0)
+    >>> rules, rng = growing.GrowthRules(2, max_depth=2), np.random.default_rng(0)
     >>> fern = grow_fern(
-    ...     columns, columns.prepared(X), places, places, np.ones(4), Classes(4), rules, rng
+    ...     columns, columns.prepare_rows(X), places, places, np.ones(4),
+    ...     ClassCriterion(4), rules, rng,
     ... )
     >>> sorted(fern.leaf.tolist())
     [0, 1, 2, 3]
@@ -68,7 +69,7 @@ def grow_fern(
             f"max_depth is {rules.max_depth}; a fern of S levels has 2**S leaves, and S must be "
             f"from 1 to {_DEEPEST}."
         )
-    search = criterion.started(target, weights)
+    search = criterion.start_search(target, weights)
     leaf = np.zeros(len(places), dtype=np.int32)
     levels: list[_FernLevel] = []
     while len(levels) < rules.max_depth:
@@ -80,7 +81,7 @@ def grow_fern(
         leaf[order] = 2 * leaf[order] + level.goes_right
         levels.append(level)
     no_tests = family.draw(1, 1, rng)[0, :0]
-    return growing.Grown(_build_tree(family, no_tests, levels), leaf)
+    return growing.GrownTree(_build_tree(family, no_tests, levels), leaf)
 
 
 def _leaf_starts(sorted_leaves: NDArray[np.int32]) -> NDArray[np.int64]:
@@ -93,8 +94,8 @@ def _grow_level(
     family: Family,
     data: tuple[Any, Places, NDArray[Any], Array],
     start: NDArray[np.int64],
-    search: growing.Search,
-    rules: growing.Rules,
+    search: growing.SplitSearch,
+    rules: growing.GrowthRules,
     rng: np.random.Generator,
 ) -> _FernLevel | None:
     """One more level for rows that lie side by side in their leaves; None where there is none."""
@@ -103,8 +104,8 @@ def _grow_level(
     for _ in range(rules.max_tries):
         tests = family.draw(1, rules.n_tests, rng)
         answers = family.respond(rows, places, tests, everywhere)
-        codes = quantising.coded(answers, weights, ends, rng)
-        k, code, gain = search.of_level(codes, target, weights, start, rules.min_samples_leaf)
+        codes = quantising.encode_answers(answers, weights, ends, rng)
+        k, code, gain = search.split_level(codes, target, weights, start, rules.min_samples_leaf)
         if k == partition.CLOSED:
             return None
         if k >= 0:

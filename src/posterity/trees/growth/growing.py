@@ -21,7 +21,7 @@ _DEEPEST = 1 << 30
 
 
 @dataclass(frozen=True)
-class Rules:
+class GrowthRules:
     """How a tree or fern grows.
 
     Parameters
@@ -53,45 +53,45 @@ class Rules:
             )
 
 
-class Search(Protocol):
+class SplitSearch(Protocol):
     """Finds the splits of one tree or fern, by a criterion that has seen its rows."""
 
-    def of_nodes(
+    def split_nodes(
         self,
         codes: NDArray[np.uint8],
         target: NDArray[Any],
         weights: Array,
         start: NDArray[np.int64],
         min_samples_leaf: float,
-    ) -> partition.Splits:
+    ) -> partition.NodeSplits:
         """The best of K tests for each of A nodes, with rows start[a] to start[a + 1] - 1.
 
         Codes are (K, m). Of splits that are equally good it is the first test, and the lowest code.
         """
         ...
 
-    def of_level(
+    def split_level(
         self,
         codes: NDArray[np.uint8],
         target: NDArray[Any],
         weights: Array,
         start: NDArray[np.int64],
         min_samples_leaf: float,
-    ) -> partition.Split:
+    ) -> partition.LevelSplit:
         """The same for one test and one cut that all of these nodes have in common."""
         ...
 
 
-class Criterion(Protocol):
+class SplitCriterion(Protocol):
     """What makes a split a good one."""
 
-    def started(self, target: NDArray[Any], weights: Array) -> Search:
+    def start_search(self, target: NDArray[Any], weights: Array) -> SplitSearch:
         """The search for splits of a tree or fern of these rows."""
         ...
 
 
 @dataclass(frozen=True, eq=False)
-class Grown:
+class GrownTree:
     """A tree, and where the rows are that it grew from."""
 
     tree: Trees
@@ -104,10 +104,10 @@ def grow(
     places: Places,
     target: NDArray[Any],
     weights: Array,
-    criterion: Criterion,
-    rules: Rules,
+    criterion: SplitCriterion,
+    rules: GrowthRules,
     rng: np.random.Generator,
-) -> Grown:
+) -> GrownTree:
     """A tree of some of the rows.
 
     Parameters
@@ -139,38 +139,39 @@ def grow(
     Examples
     --------
     >>> import numpy as np
-    >>> from posterity.trees.growth.class_splits import Classes
+    >>> from posterity.trees.growth.class_splits import ClassCriterion
     >>> from posterity.trees.families.columns import Columns
     >>> X = np.array([[1.0], [2.0], [3.0], [4.0]])
-    >>> columns = Columns().fitted(X)
+    >>> columns = Columns().adapt_to(X)
     >>> places, target = np.arange(4, dtype=np.int32), np.array([0, 0, 1, 0], dtype=np.int32)
     >>> rng = np.random.default_rng(0)
     >>> grown = grow(
-    ...     columns, columns.prepared(X), places, target, np.ones(4), Classes(2), Rules(1), rng
+    ...     columns, columns.prepare_rows(X), places, target, np.ones(4),
+    ...     ClassCriterion(2), GrowthRules(1), rng,
     ... )
     >>> grown.tree.thresholds
     array([2.5, 3.5])
     >>> grown.leaf
     array([0, 0, 1, 2], dtype=int32)
     """
-    search = criterion.started(target, weights)
+    search = criterion.start_search(target, weights)
     leaf = np.zeros(len(places), dtype=np.int32)
-    now, levels, n_nodes, n_leaves = partition.whole(len(places)), [], 0, 0
+    now, levels, n_nodes, n_leaves = partition.root_frontier(len(places)), [], 0, 0
     while len(now.links):
         here = now.slots
         tests = family.draw(len(now.links), rules.n_tests, rng)
         answers = family.respond(rows, places.take(here), tests, now.which)
         w = weights.take(here)
-        codes = quantising.coded(answers, w, now.start, rng)
-        splits = search.of_nodes(
+        codes = quantising.encode_answers(answers, w, now.start, rng)
+        splits = search.split_nodes(
             codes, target.take(here, axis=0), w, now.start, rules.min_samples_leaf
         )
         level = _TreeLevel.of(tests, answers, codes, now.start, splits)
         counts = (n_nodes, n_leaves, rules.max_depth or _DEEPEST, rules.max_tries)
-        now, settled = partition.parted(now, codes, splits, leaf, counts)
+        now, settled = partition.split_frontier(now, codes, splits, leaf, counts)
         levels.append((level, settled))
         n_nodes, n_leaves = n_nodes + len(level.gains), n_leaves + settled.n_leaves
-    return Grown(_build_tree(family, levels), leaf)
+    return GrownTree(_build_tree(family, levels), leaf)
 
 
 class _TreeLevel(NamedTuple):
@@ -188,7 +189,7 @@ class _TreeLevel(NamedTuple):
         answers: NDArray[Any],
         codes: NDArray[np.uint8],
         start: NDArray[np.int64],
-        splits: partition.Splits,
+        splits: partition.NodeSplits,
     ) -> Self:
         split = np.flatnonzero(splits.test >= 0)
         between = quantising.margins(answers, codes, start, splits.test, splits.code)
@@ -196,7 +197,7 @@ class _TreeLevel(NamedTuple):
         return cls(chosen, between, splits.gain[split], answers.dtype == np.uint8)
 
 
-def _build_tree(family: Family, levels: list[tuple[_TreeLevel, partition.Settled]]) -> Trees:
+def _build_tree(family: Family, levels: list[tuple[_TreeLevel, partition.LinkTargets]]) -> Trees:
     """The flat arrays of what was found level by level."""
     tests = np.concatenate([level.tests for level, _ in levels])
     between = np.concatenate([level.between for level, _ in levels])

@@ -16,8 +16,8 @@ from posterity.trees.growth.partition import CLOSED, NONE
 _TIE = 1e-10  # of a nat for each row: gains that differ by less differ by rounding
 
 
-@compilation.compiled
-def of_level(
+@compilation.compile_at_first_call
+def split_level(
     codes: NDArray[np.uint8],
     target: Array,
     weights: Array,
@@ -28,18 +28,18 @@ def of_level(
 ) -> tuple[int, int, float]:
     """Candidate, code and gain; rows start[a] to start[a + 1] - 1 are those of node a."""
     m = len(target)
-    Y, n, whole, differ = normal_terms.centred(target, weights, start)
+    Y, n, whole, differ = normal_terms.centre_nodes(target, weights, start)
     if not np.any(differ) or np.sum(n) < 2.0 * min_samples_leaf:
         return CLOSED, 0, 0.0
     node, order = np.empty(m, dtype=np.uint32), np.empty(2 * m + 257, dtype=np.uint32)
     for a in range(len(n)):
         node[start[a] : start[a + 1]] = a
-    values = normal_terms.of_nodes(n, whole, variance, prior)
+    values = normal_terms.nodes_log_likelihood(n, whole, variance, prior)
     tie = _TIE * np.sum(n)
     best, test, code = -np.inf, NONE, 0
     for k in range(len(codes)):
-        lo, hi = ordering.span(codes, k, start[0], m)
-        ordering.sort(codes, k, start[0], m, lo, hi, order)
+        lo, hi = ordering.code_range(codes, k, start[0], m)
+        ordering.sort_rows(codes, k, start[0], m, lo, hi, order)
         gain, c = _best_cut(
             codes[k],
             order[:m],
@@ -59,7 +59,7 @@ def of_level(
     return test, code, best
 
 
-@compilation.compiled
+@compilation.compile_at_first_call
 def _best_cut(
     codes: NDArray[np.uint8],
     order: NDArray[np.uint32],
@@ -86,7 +86,7 @@ def _best_cut(
         for o in range(len(variance)):
             sums[a, o] += w * Y[i, o]
             squares[a, o] += w * Y[i, o] ** 2
-        value = normal_terms.of_sides(
+        value = normal_terms.sides_log_likelihood(
             a, n_left[a], n[a] - n_left[a], sums, squares, whole, variance, prior
         )
         gain += value - values[a]

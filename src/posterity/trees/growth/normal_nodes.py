@@ -13,8 +13,8 @@ from posterity.trees.growth.partition import CLOSED, NONE
 _TIE = 1e-10  # of a nat for each row: gains that differ by less differ by rounding
 
 
-@compilation.compiled
-def of_nodes(
+@compilation.compile_at_first_call
+def split_nodes(
     codes: NDArray[np.uint8],
     target: Array,
     weights: Array,
@@ -27,9 +27,9 @@ def of_nodes(
     A = len(start) - 1
     test, code = np.full(A, CLOSED, dtype=np.int32), np.zeros(A, dtype=np.int32)
     gain, is_open = np.zeros(A), np.zeros((A, 2), dtype=np.bool_)
-    work = np.empty(2 * ordering.widest(start) + 257, dtype=np.uint32)
-    Y, n, whole, differ = normal_terms.centred(target, weights, start)
-    base = normal_terms.of_nodes(n, whole, variance, prior)
+    work = np.empty(2 * ordering.largest_node(start) + 257, dtype=np.uint32)
+    Y, n, whole, differ = normal_terms.centre_nodes(target, weights, start)
+    base = normal_terms.nodes_log_likelihood(n, whole, variance, prior)
     sums, squares = np.empty((1, target.shape[1])), np.empty((1, target.shape[1]))
     for a in range(A):
         if not differ[a] or n[a] < 2.0 * min_samples_leaf:
@@ -59,7 +59,7 @@ def of_nodes(
     return test, code, gain, is_open
 
 
-@compilation.compiled
+@compilation.compile_at_first_call
 def _find_best_split(
     codes: NDArray[np.uint8],
     Y: Array,
@@ -78,10 +78,10 @@ def _find_best_split(
     """Candidate, code and log-likelihood of the best split of rows s to e - 1."""
     best, test, code = -np.inf, NONE, 0
     for k in range(len(codes)):
-        lo, hi = ordering.span(codes, k, s, e)
+        lo, hi = ordering.code_range(codes, k, s, e)
         if lo == hi:
             continue
-        ordering.sort(codes, k, s, e, lo, hi, work)
+        ordering.sort_rows(codes, k, s, e, lo, hi, work)
         value, c = _best_cut(
             codes,
             k,
@@ -103,7 +103,7 @@ def _find_best_split(
     return test, code, best
 
 
-@compilation.compiled
+@compilation.compile_at_first_call
 def _best_cut(
     codes: NDArray[np.uint8],
     k: int,
@@ -132,7 +132,7 @@ def _best_cut(
             squares[0, o] += weights[i] * Y[i, o] ** 2
         is_cut = codes[k, i] != codes[k, first + order[j + 1]]
         if is_cut & (n_left >= min_samples_leaf) & (n - n_left >= min_samples_leaf):
-            value = normal_terms.of_sides(
+            value = normal_terms.sides_log_likelihood(
                 0, n_left, n - n_left, sums, squares, whole, variance, prior
             )
             if value > best + _TIE * n:
@@ -140,7 +140,7 @@ def _best_cut(
     return best, code
 
 
-@compilation.compiled
+@compilation.compile_at_first_call
 def _is_open(
     codes: NDArray[np.uint8],
     k: int,

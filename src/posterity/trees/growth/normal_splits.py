@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 
 from posterity.arrays import Array
 from posterity.trees.growth import normal_levels, normal_nodes
-from posterity.trees.growth.partition import Split, Splits
+from posterity.trees.growth.partition import LevelSplit, NodeSplits
 
 
 @dataclass(frozen=True)
-class Normals:
+class NormalCriterion:
     """Splits by the log-likelihood of normal leaves.
 
     Parameters
@@ -35,15 +35,15 @@ class Normals:
     >>> import numpy as np
     >>> target, weights = np.array([[1.0], [1.5], [8.0]]), np.ones(3)
     >>> codes = np.array([[1, 2, 5]], dtype=np.uint8)
-    >>> search = Normals().started(target, weights)
-    >>> search.of_nodes(codes, target, weights, np.array([0, 3]), 1.0).code
+    >>> search = NormalCriterion().start_search(target, weights)
+    >>> search.split_nodes(codes, target, weights, np.array([0, 3]), 1.0).code
     array([2], dtype=int32)
     """
 
     own_variance: bool = True
     prior_weight: float = 1.0
 
-    def started(self, target: Array, weights: Array) -> NormalSearch:
+    def start_search(self, target: Array, weights: Array) -> NormalSearch:
         """The search for splits of a tree or fern of these rows."""
         mean = np.average(target, axis=0, weights=weights)
         variance = np.average((target - mean) ** 2, axis=0, weights=weights)
@@ -59,32 +59,32 @@ class NormalSearch:
     variance: Array  # (K,), of the root; infinite for an output that is constant
     prior_weight: float  # infinite where all leaves have this variance
 
-    def of_nodes(
+    def split_nodes(
         self,
         codes: NDArray[np.uint8],
         target: Array,
         weights: Array,
         start: NDArray[np.int64],
         min_samples_leaf: float,
-    ) -> Splits:
+    ) -> NodeSplits:
         """The best split of each of A nodes by itself; the first of those that are equally good."""
-        return Splits(
-            *normal_nodes.of_nodes(
+        return NodeSplits(
+            *normal_nodes.split_nodes(
                 codes, target, weights, start, self.variance, self.prior_weight, min_samples_leaf
             )
         )
 
-    def of_level(
+    def split_level(
         self,
         codes: NDArray[np.uint8],
         target: Array,
         weights: Array,
         start: NDArray[np.int64],
         min_samples_leaf: float,
-    ) -> Split:
+    ) -> LevelSplit:
         """The one split of all A nodes that gains most in all."""
-        return Split(
-            *normal_levels.of_level(
+        return LevelSplit(
+            *normal_levels.split_level(
                 codes, target, weights, start, self.variance, self.prior_weight, min_samples_leaf
             )
         )

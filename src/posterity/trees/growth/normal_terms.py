@@ -11,8 +11,8 @@ from posterity import compilation
 from posterity.arrays import Array
 
 
-@compilation.compiled
-def centred(
+@compilation.compile_at_first_call
+def centre_nodes(
     target: Array, weights: Array, start: NDArray[np.int64]
 ) -> tuple[Array, Array, Array, NDArray[np.bool_]]:
     """Rows less the mean of their node; by node, its weight, squares, and whether its rows differ.
@@ -36,7 +36,7 @@ def centred(
     return Y, n, squares, differ
 
 
-@compilation.compiled
+@compilation.compile_at_first_call
 def log_likelihood(n: float, SS: float, variance: float, prior: float) -> float:
     """Of rows of weight n and one output, up to what is the same for any way to part them.
 
@@ -50,8 +50,8 @@ def log_likelihood(n: float, SS: float, variance: float, prior: float) -> float:
     return -0.5 * (n * math.log(v) + SS / (v * variance))
 
 
-@compilation.compiled
-def of_sides(
+@compilation.compile_at_first_call
+def sides_log_likelihood(
     a: int,
     n_left: float,
     n_right: float,
@@ -76,8 +76,8 @@ def of_sides(
     return value
 
 
-@compilation.compiled
-def of_nodes(n: Array, whole: Array, variance: Array, prior: float) -> Array:
+@compilation.compile_at_first_call
+def nodes_log_likelihood(n: Array, whole: Array, variance: Array, prior: float) -> Array:
     """Log-likelihood of each node, (A,)."""
     values = np.zeros(len(n))
     for a in range(len(n)):

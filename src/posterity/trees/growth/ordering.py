@@ -10,8 +10,8 @@ from posterity import compilation
 _FEW = 48  # rows that are all compared with each other
 
 
-@compilation.compiled
-def widest(start: NDArray[np.int64]) -> int:
+@compilation.compile_at_first_call
+def largest_node(start: NDArray[np.int64]) -> int:
     """Rows of the largest node."""
     most = 0
     for a in range(len(start) - 1):
@@ -19,8 +19,8 @@ def widest(start: NDArray[np.int64]) -> int:
     return most
 
 
-@compilation.compiled
-def span(codes: NDArray[np.uint8], k: int, s: int, e: int) -> tuple[int, int]:
+@compilation.compile_at_first_call
+def code_range(codes: NDArray[np.uint8], k: int, s: int, e: int) -> tuple[int, int]:
     """The least and the largest code of rows s to e - 1."""
     lo = hi = codes[k, s]
     for i in range(np.uint64(s), np.uint64(e)):
@@ -29,8 +29,8 @@ def span(codes: NDArray[np.uint8], k: int, s: int, e: int) -> tuple[int, int]:
     return int(lo), int(hi)
 
 
-@compilation.compiled
-def sort(
+@compilation.compile_at_first_call
+def sort_rows(
     codes: NDArray[np.uint8], k: int, s: int, e: int, lo: int, hi: int, work: NDArray[np.uint32]
 ) -> None:
     """Set the first numbers of work to the rows, counted from s, in the order of their codes.
@@ -50,7 +50,7 @@ def sort(
         work[rank] = i
 
 
-@compilation.compiled
+@compilation.compile_at_first_call
 def _sort_by_counting(
     codes: NDArray[np.uint8], k: int, s: int, e: int, lo: int, hi: int, work: NDArray[np.uint32]
 ) -> None:

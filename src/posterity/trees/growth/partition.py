@@ -21,7 +21,7 @@ NONE = -1
 _ALL = 2  # instead of a side
 
 
-class Splits(NamedTuple):
+class NodeSplits(NamedTuple):
     """What a criterion finds for each of A nodes."""
 
     test: NDArray[np.int32]  # (A,), which of the candidates; NONE or CLOSED
@@ -30,7 +30,7 @@ class Splits(NamedTuple):
     is_open: NDArray[np.bool_]  # (A, 2), whether a side could be split again
 
 
-class Split(NamedTuple):
+class LevelSplit(NamedTuple):
     """What a criterion finds for all nodes of a level together."""
 
     test: int  # which of the candidates; NONE or CLOSED
@@ -49,7 +49,7 @@ class Frontier(NamedTuple):
     tries: NDArray[np.int64]  # (A,), how often tests were drawn for it in vain
 
 
-class Settled(NamedTuple):
+class LinkTargets(NamedTuple):
     """What links lead to: link 0 is that to the root, 1 + 2 i + side that to a child of node i."""
 
     links: NDArray[np.int64]
@@ -57,7 +57,7 @@ class Settled(NamedTuple):
     n_leaves: int  # of these
 
 
-def whole(n_rows: int) -> Frontier:
+def root_frontier(n_rows: int) -> Frontier:
     """The root, with all rows."""
     return Frontier(
         slots=np.arange(n_rows, dtype=np.int32),
@@ -69,13 +69,13 @@ def whole(n_rows: int) -> Frontier:
     )
 
 
-def parted(
+def split_frontier(
     now: Frontier,
     codes: NDArray[np.uint8],
-    splits: Splits,
+    splits: NodeSplits,
     leaf: NDArray[np.int32],
     limits: tuple[int, int, int, int],
-) -> tuple[Frontier, Settled]:
+) -> tuple[Frontier, LinkTargets]:
     """The nodes of the next round, and what became of those of this one.
 
     The limits are how many nodes and leaves there are so far, from which they are numbered on, and
@@ -87,7 +87,7 @@ def parted(
     moved = _move_rows(now.slots, now.start, codes, splits.test, splits.code, node, side, end, leaf)
     goes_on, is_node = end < 0, splits.test >= 0
     nodes = np.arange(n_nodes, n_nodes + int(is_node.sum()))
-    settled = Settled(
+    settled = LinkTargets(
         np.concatenate([now.links[is_node], links[~goes_on]]),
         np.concatenate([nodes, ~end[~goes_on]]),
         len(end) - int(goes_on.sum()),
@@ -95,7 +95,7 @@ def parted(
     return Frontier(*moved, links[goes_on], depths[goes_on], tries[goes_on]), settled
 
 
-@compilation.compiled
+@compilation.compile_at_first_call
 def _list_parts(
     links: NDArray[np.int64],
     depths: NDArray[np.int64],
@@ -126,7 +126,7 @@ def _list_parts(
     return parts[:, :n]
 
 
-@compilation.compiled
+@compilation.compile_at_first_call
 def _write_part(
     parts: NDArray[np.int64],
     n: int,
@@ -146,7 +146,7 @@ def _write_part(
     parts[5, n] = tries
 
 
-@compilation.compiled
+@compilation.compile_at_first_call
 def _move_rows(
     slots: NDArray[np.int32],
     start: NDArray[np.int64],

@@ -15,7 +15,7 @@ _SAMPLE = 64  # answers from which the cuts of a node are taken
 _MISSING = 255
 
 
-def coded(
+def encode_answers(
     answers: NDArray[Any], weights: Array, start: NDArray[np.int64], rng: np.random.Generator
 ) -> NDArray[np.uint8]:
     """Codes (K, m) that grow with the answers of each node; 255 where an answer is missing.
@@ -29,7 +29,7 @@ def coded(
     return _encode_nodes(answers, weights, start, rng.random(len(start) - 1))
 
 
-@compilation.compiled
+@compilation.compile_at_first_call
 def _encode_nodes(
     answers: Array, weights: Array, start: NDArray[np.int64], offsets: Array
 ) -> NDArray[np.uint8]:
@@ -49,7 +49,7 @@ def _encode_nodes(
     return codes
 
 
-@compilation.compiled
+@compilation.compile_at_first_call
 def _rank_rows(answers: Array, k: int, s: int, e: int, codes: NDArray[np.uint8]) -> None:
     """Set codes to how many rows of the node have a smaller answer."""
     for i in range(np.uint64(s), np.uint64(e)):
@@ -59,7 +59,7 @@ def _rank_rows(answers: Array, k: int, s: int, e: int, codes: NDArray[np.uint8])
         codes[k, i] = _MISSING if np.isnan(x) else rank
 
 
-@compilation.compiled
+@compilation.compile_at_first_call
 def _choose_rows(weights: Array, s: int, e: int, offset: float, chosen: NDArray[np.int64]) -> None:
     """Choose rows evenly spaced by weight; the last ones again where rounding leaves some over."""
     step = np.sum(weights[s:e]) / _SAMPLE
@@ -72,7 +72,7 @@ def _choose_rows(weights: Array, s: int, e: int, offset: float, chosen: NDArray[
             n += 1
 
 
-@compilation.compiled
+@compilation.compile_at_first_call
 def _sort_cuts(answers: Array, k: int, chosen: NDArray[np.int64], cuts: Array) -> bool:
     """Sort the answers of the chosen rows; whether they all differ, and none is missing.
 
@@ -93,7 +93,7 @@ def _sort_cuts(answers: Array, k: int, chosen: NDArray[np.int64], cuts: Array) -
     return differ and n == _SAMPLE
 
 
-@compilation.compiled
+@compilation.compile_at_first_call
 def _are_few(answers: Array, k: int, s: int, e: int, every: Array) -> bool:
     """Whether a node has no more different answers than cuts, which are then all of them."""
     every[:] = np.inf
@@ -112,14 +112,14 @@ def _are_few(answers: Array, k: int, s: int, e: int, every: Array) -> bool:
     return True
 
 
-@compilation.compiled
+@compilation.compile_at_first_call
 def _encode(answers: Array, k: int, s: int, e: int, cuts: Array, codes: NDArray[np.uint8]) -> None:
     for i in range(np.uint64(s), np.uint64(e)):
         x = answers[k, i]
         codes[k, i] = _MISSING if np.isnan(x) else _count_below(cuts, x)
 
 
-@compilation.compiled
+@compilation.compile_at_first_call
 def _count_below(cuts: Array, x: float) -> int:
     """How many cuts, all but the last, are below an answer."""
     at, step = np.uint64(0), np.uint64(_SAMPLE)
@@ -148,7 +148,7 @@ def margins(
     return found
 
 
-@compilation.compiled
+@compilation.compile_at_first_call
 def _code_margins(
     codes: NDArray[np.uint8],
     start: NDArray[np.int64],
@@ -174,7 +174,7 @@ def _code_margins(
         n += 1
 
 
-@compilation.compiled
+@compilation.compile_at_first_call
 def _answer_margins(
     answers: Array,
     codes: NDArray[np.uint8],

@@ -10,9 +10,9 @@ from posterity import kernels, linalg
 from posterity.inference.gplvm.terms import StandardNormalPrior
 from posterity.inference.gplvm.trajectories import TrajectoryPrior
 from posterity.inference.gplvm.variational import bound, expectations
-from posterity.inference.gplvm.variational.observed import Observed
-from posterity.inference.gplvm.variational.problem import Problem
-from posterity.inference.gplvm.variational.statistics import Points
+from posterity.inference.gplvm.variational.observed import ObservedOutputs
+from posterity.inference.gplvm.variational.problem import VariationalProblem
+from posterity.inference.gplvm.variational.statistics import NormalPoints
 from posterity.inference.process.inducing import bound as inducing
 from posterity.inference.process.inducing.observed import HeldRows
 from posterity.inference.process.observations import Observations
@@ -29,8 +29,8 @@ def problem():
 
 
 def value(Y, m, S, Z, kernel=KERNEL, s2=0.1):
-    observed = Observed.of(Y)
-    return bound.of_outputs(observed, kernel, s2, Points(m, S, Z, observed.weights)).value
+    observed = ObservedOutputs.from_outputs(Y)
+    return bound.compute_bound(observed, kernel, s2, NormalPoints(m, S, Z, observed.weights)).value
 
 
 def divergence(m, S):
@@ -41,10 +41,10 @@ def divergence(m, S):
 def test_of_sure_inputs_it_is_that_of_titsias(problem, kernel, monkeypatch):
     monkeypatch.setattr(bound, "_JITTER", 2.0**-26)  # theirs
     Y, m, _, Z = problem
-    observed, sure = Observed.of(Y), np.full((N, Q), 1e-13)
-    found = bound.of_outputs(observed, kernel, 0.1, Points(m, sure, Z, observed.weights))
+    observed, sure = ObservedOutputs.from_outputs(Y), np.full((N, Q), 1e-13)
+    found = bound.compute_bound(observed, kernel, 0.1, NormalPoints(m, sure, Z, observed.weights))
     expected, gradient, points = inducing.compute_bound(
-        kernel, 0.1, HeldRows(m, Observations.of(Y)), Z
+        kernel, 0.1, HeldRows(m, Observations.from_targets(Y)), Z
     )
     assert found.value == pytest.approx(expected, rel=1e-7)
     np.testing.assert_allclose(np.append(found.theta, found.log_noise), gradient, rtol=1e-5)
@@ -74,7 +74,7 @@ def test_it_is_below_the_evidence():
 def test_it_is_what_the_best_posterior_of_u_attains(problem):
     """sum_d log N(y_d | ...) by [TL 14] with dense matrices, straight from the paper."""
     Y, m, S, Z = problem
-    averages = expectations.statistics(KERNEL, Points(m, S, Z, np.ones((1, N))))
+    averages = expectations.compute_statistics(KERNEL, NormalPoints(m, S, Z, np.ones((1, N))))
     psi1, psi2, s2 = averages.psi1, averages.psi2[0], 0.1
     K = KERNEL(Z)
     K += bound._JITTER * np.mean(np.diagonal(K)) * np.eye(M)
@@ -101,14 +101,14 @@ def test_wide_outputs_are_as_good_as_their_factor(problem):
     _, m, S, Z = problem
     Y = np.random.default_rng(0).standard_normal((N, 40))
     Y[2, :25] = np.nan
-    assert all(group.Y.shape[1] <= N for group in Observed.of(Y).groups)
+    assert all(group.Y.shape[1] <= N for group in ObservedOutputs.from_outputs(Y).groups)
     halves = value(Y[:, ::4], m, S, Z) + sum(value(Y[:, k::4], m, S, Z) for k in (1, 2, 3))
     assert value(Y, m, S, Z) == pytest.approx(halves, rel=1e-11)
 
 
 def test_a_column_without_values_is_refused():
     with pytest.raises(ValueError, match="column 1 of the outputs has no value"):
-        Observed.of(np.array([[1.0, np.nan], [2.0, np.nan]]))
+        ObservedOutputs.from_outputs(np.array([[1.0, np.nan], [2.0, np.nan]]))
 
 
 @pytest.mark.parametrize(
@@ -124,9 +124,11 @@ def test_gradients_are_differences(problem, kernel, noise_bounds, moving):
         time = kernels.RBF(2.0)
         prior = TrajectoryPrior(time, np.log([[0.1, 9.0]]), np.arange(float(N)), np.zeros(N, int))
     limits = np.tile(np.log([1e-2, 1e2]), (len(kernel.theta), 1))
-    search = Problem(Observed.of(holes), kernel, limits, 0.1, noise_bounds, prior)
+    search = VariationalProblem(
+        ObservedOutputs.from_outputs(holes), kernel, limits, 0.1, noise_bounds, prior
+    )
     state = search.start(m, M)
-    objective, x = search.objective(state), search.packed(state)
+    objective, x = search.objective(state), search.pack(state)
     x = x + 0.1 * np.random.default_rng(5).standard_normal(len(x))
     assert len(x) == len(search.units(state)) == len(search.limits(state))
     assert len(x) == len(search.names(state))
@@ -141,31 +143,42 @@ def test_gradients_are_differences(problem, kernel, noise_bounds, moving):
 def test_jitter_has_a_slope_of_its_own(problem, monkeypatch):
     monkeypatch.setattr(bound, "_JITTER", 0.3)
     Y, m, S, Z = problem
-    observed, h = Observed.of(Y), 1e-5
-    slopes = bound.of_outputs(observed, KERNEL, 0.1, Points(m, S, Z, observed.weights)).theta
+    observed, h = ObservedOutputs.from_outputs(Y), 1e-5
+    slopes = bound.compute_bound(
+        observed, KERNEL, 0.1, NormalPoints(m, S, Z, observed.weights)
+    ).theta
     for i, step in enumerate(h * np.eye(len(KERNEL.theta))):
-        above, below = (value(Y, m, S, Z, KERNEL.at(KERNEL.theta + d)) for d in (step, -step))
+        above, below = (
+            value(Y, m, S, Z, KERNEL.with_theta(KERNEL.theta + d)) for d in (step, -step)
+        )
         assert slopes[i] == pytest.approx((above - below) / (2.0 * h), rel=1e-6)
 
 
 def test_variances_start_nearer_to_where_the_bound_is_flat(problem):
     Y, m, _, _ = problem
     prior = StandardNormalPrior()
-    search = Problem(Observed.of(Y), KERNEL, np.zeros((4, 2)), 0.1, None, prior)
+    search = VariationalProblem(
+        ObservedOutputs.from_outputs(Y), KERNEL, np.zeros((4, 2)), 0.1, None, prior
+    )
     start = search.start(m, M)
     flat = replace(start, S=np.full_like(m, 0.5))
     objective = search.objective(start)
-    assert objective(search.packed(start))[0] < objective(search.packed(flat))[0] - 1.0
+    assert objective(search.pack(start))[0] < objective(search.pack(flat))[0] - 1.0
     assert np.all((start.S >= 0.01) & (start.S <= 0.5))
 
 
 def test_packing_is_undone(problem):
     Y, m, S, _ = problem
-    search = Problem(
-        Observed.of(Y), KERNEL, np.zeros((4, 2)), 0.1, (1e-4, 1.0), StandardNormalPrior()
+    search = VariationalProblem(
+        ObservedOutputs.from_outputs(Y),
+        KERNEL,
+        np.zeros((4, 2)),
+        0.1,
+        (1e-4, 1.0),
+        StandardNormalPrior(),
     )
     state = replace(search.start(m, M), S=S, noise_variance=0.3)
-    again = search.unpacked(search.packed(state), state)
+    again = search.unpack(search.pack(state), state)
     for name in ("m", "S", "Z", "noise_variance", "prior_own"):
         np.testing.assert_allclose(getattr(again, name), getattr(state, name), rtol=1e-14)
 
@@ -173,10 +186,17 @@ def test_packing_is_undone(problem):
 def test_where_rounding_leaves_no_factor_it_is_infinite(problem):
     """Every inducing point twice, and next to no noise: B is all rounding."""
     Y, m, _, _ = problem
-    search = Problem(Observed.of(Y), KERNEL, np.zeros((4, 2)), 1e-14, None, StandardNormalPrior())
+    search = VariationalProblem(
+        ObservedOutputs.from_outputs(Y),
+        KERNEL,
+        np.zeros((4, 2)),
+        1e-14,
+        None,
+        StandardNormalPrior(),
+    )
     start = search.start(m, 12)
     state = replace(start, Z=np.vstack([start.Z, start.Z]))
-    points = Points(state.m, state.S, state.Z, search.observed.weights)
+    points = NormalPoints(state.m, state.S, state.Z, search.observed.weights)
     with pytest.raises(linalg.NotPositiveDefiniteError):
-        bound.of_outputs(search.observed, KERNEL, 1e-14, points)
-    assert search.objective(state)(search.packed(state))[0] == np.inf
+        bound.compute_bound(search.observed, KERNEL, 1e-14, points)
+    assert search.objective(state)(search.pack(state))[0] == np.inf

@@ -13,7 +13,7 @@ from posterity.inference.gplvm.variational import (
     parts,
     radial,
 )
-from posterity.inference.gplvm.variational.statistics import Points, Weighting
+from posterity.inference.gplvm.variational.statistics import NormalPoints, Weighting
 
 N, M, Q, G = 5, 4, 2, 3
 
@@ -43,7 +43,7 @@ def points():
     weights = rng.uniform(0.0, 1.0, (G, N))
     weights[0, 1], weights[1, :3] = 0.0, 0.0
     m, Z = rng.standard_normal((N, Q)), rng.standard_normal((M, Q))
-    return Points(m, rng.uniform(0.05, 0.6, (N, Q)), Z, weights)
+    return NormalPoints(m, rng.uniform(0.05, 0.6, (N, Q)), Z, weights)
 
 
 @pytest.fixture
@@ -69,12 +69,12 @@ def by_quadrature(kernel, points, n_nodes=90):
 
 
 def linear_function(kernel, points, given):
-    s = expectations.statistics(kernel, points)
+    s = expectations.compute_statistics(kernel, points)
     return given.psi0 @ s.psi0 + np.sum(given.psi1 * s.psi1) + np.sum(given.psi2 * s.psi2)
 
 
 def assert_slopes_are_those_of_differences(kernel, points, given):
-    slopes = expectations.pulled_back(kernel, points, given)
+    slopes = expectations.pull_back(kernel, points, given)
     assert np.sum(slopes.value) == pytest.approx(linear_function(kernel, points, given), rel=1e-12)
     places = {"m": points.m, "S": points.S, "Z": points.Z, "theta": kernel.theta}
     for name, here in places.items():
@@ -94,8 +94,8 @@ def assert_slopes_are_those_of_differences(kernel, points, given):
 
 @pytest.mark.parametrize("kernel", CLOSED, ids=str)
 def test_closed_forms_are_the_integrals(kernel, points):
-    assert parts.read(kernel, Q) is not None
-    s = expectations.statistics(kernel, points)
+    assert parts.read_kernel(kernel, Q) is not None
+    s = expectations.compute_statistics(kernel, points)
     zero, one, two = by_quadrature(kernel, points)
     np.testing.assert_allclose(s.psi0, points.weights @ zero, rtol=1e-12)
     np.testing.assert_allclose(s.psi1, one, rtol=0.0, atol=1e-11)
@@ -111,18 +111,18 @@ def test_adjoints_are_differences(kernel, points, given):
 @pytest.mark.parametrize("kernel", [CLOSED[7], BY_POINTS[0]], ids=str)
 def test_the_value_of_a_row_is_its_own(kernel, points, given):
     """Row by row, <given, averages of that row>: what the bound of one new row is made of."""
-    values = expectations.pulled_back(kernel, points, given).value
+    values = expectations.pull_back(kernel, points, given).value
     for n in range(N):
-        row = Points(points.m[[n]], points.S[[n]], points.Z, points.weights[:, [n]])
+        row = NormalPoints(points.m[[n]], points.S[[n]], points.Z, points.weights[:, [n]])
         alone = linear_function(kernel, row, replace(given, psi1=given.psi1[[n]]))
         assert values[n] == pytest.approx(alone, rel=1e-10, abs=1e-12)
 
 
 @pytest.mark.parametrize("kernel", BY_POINTS, ids=str)
 def test_other_kernels_are_averaged_over_points(kernel, points):
-    assert parts.read(kernel, Q) is None
+    assert parts.read_kernel(kernel, Q) is None
     near = replace(points, S=1e-3 * points.S)
-    s, (zero, one, two) = expectations.statistics(kernel, near), by_quadrature(kernel, near)
+    s, (zero, one, two) = expectations.compute_statistics(kernel, near), by_quadrature(kernel, near)
     np.testing.assert_allclose(s.psi0, near.weights @ zero, rtol=1e-5)
     np.testing.assert_allclose(s.psi1, one, rtol=0.0, atol=3e-6)
     psi2 = np.tensordot(near.weights, two, axes=1)
@@ -131,11 +131,14 @@ def test_other_kernels_are_averaged_over_points(kernel, points):
 
 def test_points_are_exact_where_averages_are_of_third_degree(points, given):
     kernel = kernels.Linear([0.3, 1.2]) + 0.3
-    exact, by_points = expectations.statistics(kernel, points), cubature.statistics(kernel, points)
+    exact, by_points = (
+        expectations.compute_statistics(kernel, points),
+        cubature.compute_statistics(kernel, points),
+    )
     for name in ("psi0", "psi1", "psi2"):
         np.testing.assert_allclose(getattr(by_points, name), getattr(exact, name), rtol=1e-12)
-    one = expectations.pulled_back(kernel, points, given)
-    two = cubature.pulled_back(kernel, points, given)
+    one = expectations.pull_back(kernel, points, given)
+    two = cubature.pull_back(kernel, points, given)
     for name in ("value", "m", "S", "Z", "theta"):
         np.testing.assert_allclose(getattr(two, name), getattr(one, name), rtol=1e-9, atol=1e-10)
 
@@ -143,7 +146,7 @@ def test_points_are_exact_where_averages_are_of_third_degree(points, given):
 def test_sure_points_have_plain_kernels(points):
     kernel = CLOSED[7]
     sure = replace(points, S=np.full((N, Q), 1e-14))
-    s, K = expectations.statistics(kernel, sure), kernel(points.m, points.Z)
+    s, K = expectations.compute_statistics(kernel, sure), kernel(points.m, points.Z)
     np.testing.assert_allclose(s.psi1, K, rtol=1e-10)
     squares = np.einsum("gn,na,nb->gab", points.weights, K, K)
     np.testing.assert_allclose(s.psi2, squares, rtol=1e-9)
@@ -152,25 +155,27 @@ def test_sure_points_have_plain_kernels(points):
 def test_neither_threads_nor_memory_order_change_a_bit(points, given, monkeypatch):
     kernel = CLOSED[1]
     monkeypatch.setattr(radial, "_PAIRS", 2 * M * (M + 1) // 2)  # two rows a block
-    one = expectations.pulled_back(kernel, points, given)
+    one = expectations.pull_back(kernel, points, given)
     frozen = np.asfortranarray(points.m)
     frozen.flags.writeable = False
-    two = expectations.pulled_back(kernel, replace(points, m=frozen, n_jobs=3), given)
+    two = expectations.pull_back(kernel, replace(points, m=frozen, n_jobs=3), given)
     for name in ("value", "m", "S", "Z", "theta"):
         np.testing.assert_array_equal(getattr(one, name), getattr(two, name))
-    psi2 = [expectations.statistics(kernel, replace(points, n_jobs=n)).psi2 for n in (1, 3)]
+    psi2 = [expectations.compute_statistics(kernel, replace(points, n_jobs=n)).psi2 for n in (1, 3)]
     np.testing.assert_array_equal(*psi2)
 
 
 def test_blocks_add_up(points, given, monkeypatch):
     kernel = CLOSED[1]
-    whole = expectations.pulled_back(kernel, points, given)
-    psi2 = expectations.statistics(kernel, points).psi2
+    whole = expectations.pull_back(kernel, points, given)
+    psi2 = expectations.compute_statistics(kernel, points).psi2
     monkeypatch.setattr(radial, "_PAIRS", 1)
-    apart = expectations.pulled_back(kernel, points, given)
+    apart = expectations.pull_back(kernel, points, given)
     for name in ("value", "m", "S", "Z", "theta"):
         np.testing.assert_allclose(getattr(apart, name), getattr(whole, name), rtol=1e-12)
-    np.testing.assert_allclose(expectations.statistics(kernel, points).psi2, psi2, rtol=1e-13)
+    np.testing.assert_allclose(
+        expectations.compute_statistics(kernel, points).psi2, psi2, rtol=1e-13
+    )
 
 
 def test_many_rows_come_in_few_blocks(points, monkeypatch):
@@ -179,18 +184,18 @@ def test_many_rows_come_in_few_blocks(points, monkeypatch):
     seen = radial._over_rows(lambda rows: rows, points)
     assert seen == [slice(0, 3), slice(3, 5)]
     nothing = replace(points, m=points.m[:0], S=points.S[:0], weights=points.weights[:, :0])
-    assert expectations.statistics(CLOSED[1], nothing).psi1.shape == (0, M)
+    assert expectations.compute_statistics(CLOSED[1], nothing).psi1.shape == (0, M)
 
 
 def test_kernels_are_read_as_parts():
-    read = parts.read(0.5 * (3.0 * kernels.RBF(2.0) + kernels.Linear([1.0, 2.0]) + 4.0), 2)
+    read = parts.read_kernel(0.5 * (3.0 * kernels.RBF(2.0) + kernels.Linear([1.0, 2.0]) + 4.0), 2)
     assert (read.signal, read.offset, read.white) == (1.5, 2.0, 0.0)
     np.testing.assert_array_equal(read.lengths, [2.0, 2.0])
     np.testing.assert_array_equal(read.slopes, [0.5, 1.0])
-    assert parts.read(kernels.RBF(1.0) + kernels.RBF(2.0), 2) is None
-    assert parts.read(kernels.RBF(1.0) * kernels.Linear(2.0), 2) is None
+    assert parts.read_kernel(kernels.RBF(1.0) + kernels.RBF(2.0), 2) is None
+    assert parts.read_kernel(kernels.RBF(1.0) * kernels.Linear(2.0), 2) is None
     with pytest.raises(TypeError, match="never read"):
-        parts.gathered(kernels.Matern(1.0), read)
+        parts.gather_gradient(kernels.Matern(1.0), read)
 
 
 def test_exponentials_are_right_to_the_last_digit():

@@ -9,8 +9,8 @@ from posterity.inference.gplvm import starting
 from posterity.inference.gplvm.terms import StandardNormalPrior
 from posterity.inference.gplvm.trajectories import TrajectoryPrior
 from posterity.inference.gplvm.variational import bound, fitting, relevance
-from posterity.inference.gplvm.variational.observed import Observed
-from posterity.inference.gplvm.variational.statistics import Points
+from posterity.inference.gplvm.variational.observed import ObservedOutputs
+from posterity.inference.gplvm.variational.statistics import NormalPoints
 
 N = 30
 NOISE = 0.05
@@ -61,9 +61,9 @@ def test_the_curve_is_found(found):
 
 def test_the_bound_is_that_of_what_was_found(found):
     _, Y = curve()
-    observed = Observed.of(Y)
-    points = Points(found.m, found.S, found.Z, observed.weights)
-    value = bound.of_outputs(observed, found.kernel, found.noise_variance, points).value
+    observed = ObservedOutputs.from_outputs(Y)
+    points = NormalPoints(found.m, found.S, found.Z, observed.weights)
+    value = bound.compute_bound(observed, found.kernel, found.noise_variance, points).value
     apart = StandardNormalPrior().divergence(found.m, found.S, found.prior_own)[0]
     assert found.log_bound == pytest.approx(value - apart, rel=1e-10)
 
@@ -99,7 +99,7 @@ def test_missing_outputs_are_filled_in():
     holes = Y.copy()
     holes[np.random.default_rng(2).random(Y.shape) < 0.15] = np.nan
     found = fitted(holes, n_inducing=8, n_restarts=2)
-    mean, variance = found.decoded(found.m, found.S)
+    mean, variance = found.decode(found.m, found.S)
     missing = np.isnan(holes)
     assert np.median(np.abs(mean - Y)[missing]) < 0.15 * np.std(Y[missing])
     assert np.mean(variance[missing]) > 2.0 * np.mean(variance[~missing])
@@ -118,7 +118,7 @@ def test_linear_kernels_find_principal_components():
     shares = np.sort(relevance.compute_relevances(found.kernel, found.m, found.S))
     assert shares[0] < 1e-3 < shares[1]
     U = np.linalg.svd(Y, full_matrices=False)[0][:, :2]
-    mean, _ = found.decoded(found.m, found.S)
+    mean, _ = found.decode(found.m, found.S)
     np.testing.assert_allclose(U @ (U.T @ mean), mean, atol=0.05)
 
 

@@ -56,7 +56,7 @@ def test_at_sure_training_points_it_is_the_process_through_its_points(kernel, mo
     Y, found = make(kernel, S=1e-13)
     X = np.random.default_rng(0).standard_normal((7, Q))
     sure = inducing.condition_on_points(
-        kernel, 0.05, HeldRows(found.m, Observations.of(Y)), found.Z
+        kernel, 0.05, HeldRows(found.m, Observations.from_targets(Y)), found.Z
     )
     expected_mean, expected_variance = with_variance(sure.latent(X))
     mean, variance = with_variance(found.latent(X))
@@ -70,7 +70,7 @@ def test_decoded_moments_are_those_of_all_points_together(kernel, missing):
     _, found = make(kernel, missing=missing)
     rng = np.random.default_rng(1)
     means, variances = rng.standard_normal((4, Q)), rng.uniform(0.05, 0.5, (4, Q))
-    f, v = found.decoded(means, variances)
+    f, v = found.decode(means, variances)
     for n in range(4):
         average = partial(averaged, mean=means[n], variance=variances[n])
         expected = average(lambda X: found.latent(X).mean)
@@ -88,9 +88,9 @@ def test_columns_with_fewer_rows_are_less_sure():
 
 def test_blocks_of_rows_are_put_together(monkeypatch):
     _, found = make(KERNELS[0])
-    whole = found.decoded(found.m, found.S)
+    whole = found.decode(found.m, found.S)
     monkeypatch.setattr(posterior, "_VALUES", 2 * M * M)
-    for one, other in zip(whole, found.decoded(found.m, found.S), strict=True):
+    for one, other in zip(whole, found.decode(found.m, found.S), strict=True):
         np.testing.assert_allclose(other, one, rtol=1e-10, atol=1e-12)
 
 

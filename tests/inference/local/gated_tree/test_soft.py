@@ -13,7 +13,7 @@ from posterity.inference import rows as equal_rows
 from posterity.inference.local.gated_tree import depth as logistic_tree_depth
 from posterity.inference.local.gated_tree import hard as logistic_tree_hard
 from posterity.inference.local.gated_tree import soft as logistic_tree
-from posterity.inference.local.gated_tree.problem import Problem
+from posterity.inference.local.gated_tree.problem import GatedTreeProblem
 from posterity.inference.local.gated_tree.soft import SoftTree
 from posterity.inference.local.gated_tree.training import TreeTrainer
 
@@ -30,7 +30,7 @@ def rows(n_classes=2, n=80, seed=0):
 
 def problem(likelihood=TWO, depth=2, **options):
     Z, y, counts = rows(getattr(likelihood, "n_classes", 2), **options)
-    return Problem.of(Z, y, counts, likelihood, depth=depth, prior_variance=10.0)
+    return GatedTreeProblem.from_rows(Z, y, counts, likelihood, depth=depth, prior_variance=10.0)
 
 
 def random_tree(p, seed=1):
@@ -53,7 +53,7 @@ def test_gradient_is_what_differences_give(likelihood, depth):
 def test_gradient_of_steep_gates_and_of_a_branch_is_what_differences_give(likelihood):
     whole = problem(likelihood, 2)
     steep = replace(whole, center=replace(whole.center, steepness=3.0))
-    for p in (steep, whole.branch(random_tree(whole), 2)):
+    for p in (steep, whole.branch_objective(random_tree(whole), 2)):
         x = p.start(np.random.default_rng(2))
         np.testing.assert_allclose(p(x)[1], differences(p, x), rtol=1e-5, atol=1e-4)
 
@@ -61,7 +61,7 @@ def test_gradient_of_steep_gates_and_of_a_branch_is_what_differences_give(likeli
 @either
 def test_rows_in_blocks_are_the_rows(likelihood, monkeypatch):
     whole = problem(likelihood, 2)
-    p = whole.branch(random_tree(whole), 1)
+    p = whole.branch_objective(random_tree(whole), 1)
     x = p.start(np.random.default_rng(2))
     value, slope = p(x)
     A = p.center.at(x).latents(p.Z)
@@ -89,7 +89,7 @@ def test_value_is_minus_the_log_of_likelihood_and_prior(likelihood):
     left = (1 - g) * (phi0 + (1 - g0) * phi00 + g0 * phi01)
     A = left + g * (phi1 + (1 - g1) * phi10 + g1 * phi11)  # [P9 9.56]
     np.testing.assert_allclose(tree.latents(p.Z), A, rtol=1e-10, atol=1e-12)
-    center, one_row = likelihood.null(p.y, p.counts)
+    center, one_row = likelihood.fit_constant(p.y, p.counts)
     away, slopes = tree.experts[:, :, -1].copy(), tree.experts[:, :, :-1]
     away[:2] -= center
     penalty = 0.05 * (np.sum(tree.gates[:, :-1] ** 2) + np.sum(slopes**2))
@@ -144,7 +144,7 @@ def test_two_classes_by_softmax_are_two_by_their_difference(depth):
 def test_a_branch_is_the_whole_with_all_else_held(likelihood, k):
     p = problem(likelihood, 2)
     tree = random_tree(p) if k else p.center
-    branch, rng = p.branch(tree, k), np.random.default_rng(3)
+    branch, rng = p.branch_objective(tree, k), np.random.default_rng(3)
     gaps = []
     for _ in range(3):
         part = branch.center.at(branch.start(rng))
@@ -157,7 +157,7 @@ def test_a_branch_is_the_whole_with_all_else_held(likelihood, k):
 def test_the_log_posterior_never_falls_from_branch_to_branch(likelihood):
     p = problem(likelihood, 3)
     trainer = TreeTrainer(likelihood, n_restarts=0)
-    trees = [tree for tree, _ in trainer.growth(p, np.random.default_rng(0))]
+    trees = [tree for tree, _ in trainer.grow_branches(p, np.random.default_rng(0))]
     assert len(trees) == 7
     values = np.array([p(tree.flat)[0] for tree in [p.center, *trees]])
     assert np.all(np.diff(values) <= 1e-9)
@@ -167,8 +167,8 @@ def test_the_log_posterior_never_falls_from_branch_to_branch(likelihood):
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_the_log_posterior_does_not_fall_either_where_searches_are_cut_short():
     Z, y, counts = rows()
-    p = Problem.of(Z, y, counts, TWO, depth=2, prior_variance=1e-6)
-    growth = TreeTrainer(TWO, n_restarts=0, max_iter=1).growth(p, np.random.default_rng(0))
+    p = GatedTreeProblem.from_rows(Z, y, counts, TWO, depth=2, prior_variance=1e-6)
+    growth = TreeTrainer(TWO, n_restarts=0, max_iter=1).grow_branches(p, np.random.default_rng(0))
     values = np.array([p(tree.flat)[0] for tree in [p.center, *(tree for tree, _ in growth)]])
     assert np.all(np.diff(values) <= 1e-9)
 
@@ -192,7 +192,7 @@ def test_an_inner_expert_is_the_sum_of_those_below_it():
     Z, y, counts = rows(3)
     fit = TreeTrainer(THREE).fit(Z, y, counts, depth=2, rng=np.random.default_rng(0))
     phi = fit.tree.experts.copy()
-    phi[:2, :, -1] -= THREE.null(y, counts)[0]
+    phi[:2, :, -1] -= THREE.fit_constant(y, counts)[0]
     np.testing.assert_allclose(phi[:2], phi[2::2] + phi[3::2], atol=0.01)
     assert np.abs(phi[:2]).max() > 1.0
 
@@ -228,7 +228,7 @@ def test_the_first_of_several_searches_that_was_cut_short_is_told():
     trainer = TreeTrainer(TWO, hard=True, jointly=False, n_restarts=0, max_iter=20)
     fit = trainer.fit(Z, y, counts, depth=1, rng=np.random.default_rng(0))
     p = problem(depth=1)
-    _, ends = logistic_tree_hard.refit(p, fit.tree, max_iter=20)
+    _, ends = logistic_tree_hard.refit_leaves(p, fit.tree, max_iter=20)
     assert all(end.converged for end in ends)
     assert fit.stop_reason == "20 L-BFGS iterations were not enough"
     assert fit.n_iter > 40
@@ -251,7 +251,7 @@ def test_each_row_goes_to_one_leaf_and_meets_one_function(likelihood, depth):
     hard = logistic_tree_hard.HardTree(tree)
     leaves, latents = zip(*(route(tree, z) for z in p.Z), strict=True)
     np.testing.assert_array_equal(hard.apply(p.Z), leaves)
-    np.testing.assert_array_equal(hard.leaf_trust(p.Z), np.eye(2**depth)[list(leaves)])
+    np.testing.assert_array_equal(hard.leaf_probabilities(p.Z), np.eye(2**depth)[list(leaves)])
     np.testing.assert_allclose(hard.latents(p.Z), latents, rtol=1e-10, atol=1e-12)
     np.testing.assert_allclose(hard.latents(np.asfortranarray(p.Z)), hard.latents(p.Z))
 
@@ -277,7 +277,7 @@ def test_leaves_of_sharp_gates_are_what_they_were():
 
     best = optimize.minimise_lbfgs(experts_only, start.flat[held:], max_iter=2000)
     tree = start.at(np.concatenate([start.flat[:held], best.x]))
-    again, _ = logistic_tree_hard.refit(p, tree, max_iter=1000)
+    again, _ = logistic_tree_hard.refit_leaves(p, tree, max_iter=1000)
     np.testing.assert_allclose(again.experts, tree.experts, atol=5e-3)
     np.testing.assert_array_equal(again.experts[:2], tree.experts[:2])
 
@@ -307,9 +307,9 @@ def test_a_leaf_without_rows_says_what_the_branch_above_it_says():
     p = problem(THREE, 2)
     tree = random_tree(p)
     tree.gates[1] = [0.0, 0.0, 50.0]
-    again, _ = logistic_tree_hard.refit(p, tree, max_iter=1000)
+    again, _ = logistic_tree_hard.refit_leaves(p, tree, max_iter=1000)
     np.testing.assert_allclose(again.experts[2], 0.0, atol=1e-4)
-    np.testing.assert_allclose(again.leaves()[0], tree.experts[0], atol=1e-4)
+    np.testing.assert_allclose(again.sum_to_leaves()[0], tree.experts[0], atol=1e-4)
     assert np.abs(again.experts[3]).max() > 0.5
 
 
@@ -318,9 +318,9 @@ def test_gates_that_are_made_steeper_first_are_better_steps():
     y = 1.0 * (np.floor(1.2 * Z[:, 0]) % 2)
     trainer = TreeTrainer(TWO, n_restarts=2)
     soft = trainer.fit(Z, y, counts, depth=2, rng=np.random.default_rng(0)).tree
-    p = Problem.of(Z, y, counts, TWO, depth=2, prior_variance=10.0)
-    cut, _ = logistic_tree_hard.refit(p, soft, max_iter=1000)
-    steeper, _ = logistic_tree_hard.harden(p, soft, max_iter=1000)
+    p = GatedTreeProblem.from_rows(Z, y, counts, TWO, depth=2, prior_variance=10.0)
+    cut, _ = logistic_tree_hard.refit_leaves(p, soft, max_iter=1000)
+    steeper, _ = logistic_tree_hard.harden_tree(p, soft, max_iter=1000)
     values = [
         p.penalty(tree.flat) - counts @ p.log_prob(logistic_tree_hard.HardTree(tree).latents(Z))
         for tree in (cut, steeper.tree)

@@ -30,7 +30,7 @@ def Z(rng):
 @pytest.fixture
 def y(rng, X):
     Y = np.stack([np.sin(X[:, 0]), X[:, 1] ** 2], axis=1) + 0.1 * rng.normal(size=(N, 2))
-    return Observations.of(
+    return Observations.from_targets(
         Y, weights=rng.uniform(0.5, 3.0, N), known_noise=rng.uniform(0.5, 2.0, N)
     )
 
@@ -130,10 +130,10 @@ def test_blocks_change_nothing(monkeypatch, kernel, X, y, Z):
 
 
 def test_slices_cover_the_rows_once(X):
-    places = observed.slices(10_001, 512, X)
+    places = observed.cut_rows(10_001, 512, X)
     assert len(places) > 1
     assert np.array_equal(np.concatenate([np.arange(10_001)[i] for i in places]), np.arange(10_001))
-    assert observed.slices(1, 512, X) == [slice(0, 1)]
+    assert observed.cut_rows(1, 512, X) == [slice(0, 1)]
 
 
 @pytest.mark.parametrize("library", ["torch"])
@@ -225,8 +225,8 @@ def test_order_of_points_and_rows_does_not_matter(kernel, X, y, Z):
 
 def test_weights_are_repetitions(rng, kernel, X, Z):
     counts, Y = rng.integers(1, 4, N), rng.normal(size=(N, 2))
-    weighted = Observations.of(Y, weights=counts.astype(float))
-    repeated = Observations.of(np.repeat(Y, counts, axis=0))
+    weighted = Observations.from_targets(Y, weights=counts.astype(float))
+    repeated = Observations.from_targets(np.repeat(Y, counts, axis=0))
     one = bound.compute_bound(kernel, NOISE, HeldRows(X, weighted), Z)
     other = bound.compute_bound(kernel, NOISE, HeldRows(np.repeat(X, counts, axis=0), repeated), Z)
     for a, b in zip(one, other, strict=True):
@@ -241,7 +241,7 @@ def test_points_given_twice_say_no_more_than_once(kernel, X, y, Z):
 
 
 def test_one_row_and_one_point(kernel):
-    x, y = np.array([[0.3, -0.2]]), Observations.of(np.array([[0.7]]))
+    x, y = np.array([[0.3, -0.2]]), Observations.from_targets(np.array([[0.7]]))
     posterior = bound.condition_on_points(kernel, NOISE, HeldRows(x, y), x)
     assert posterior.log_evidence == pytest.approx(log_normal(y, kernel(x), NOISE), abs=1e-6)
     k = kernel(x)[0, 0]
@@ -252,7 +252,7 @@ def test_one_row_and_one_point(kernel):
 
 def test_variance_is_never_negative_where_rows_say_everything():
     X = np.linspace(0.0, 1.0, 200)[:, None]
-    y = Observations.of(np.sin(3.0 * X))
+    y = Observations.from_targets(np.sin(3.0 * X))
     _, variance = with_variance(
         bound.condition_on_points(kernels.RBF(2.0), 1e-10, HeldRows(X, y), X[::4]).latent(X)
     )
@@ -263,7 +263,7 @@ def test_variance_is_never_negative_where_rows_say_everything():
 def test_kernels_of_objects_have_no_slope_in_points():
     words = ["anna", "anne", "hanna", "otto", "ottilie", "anton"]
     kernel = strings.Spectrum(length=2)
-    y = Observations.of(np.arange(6.0)[:, None] / 6.0)
+    y = Observations.from_targets(np.arange(6.0)[:, None] / 6.0)
     value, gradient, points = bound.compute_bound(kernel, NOISE, HeldRows(words, y), words[:3])
     assert points is None
     assert gradient.shape == (len(kernel.theta) + 1,)

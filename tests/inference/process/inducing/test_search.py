@@ -19,7 +19,7 @@ def rng():
 
 
 def problem(X, Y, kernel, noise_bounds=(1e-6, 10.0), noise_variance=0.1):
-    y = Observations.of(Y)
+    y = Observations.from_targets(Y)
     tuned, bounds = kernel.tuned(X, variance=float(np.var(y.Y)))
     return process_search.ProcessProblem(X, y, tuned, bounds, noise_variance, noise_bounds)
 
@@ -78,7 +78,7 @@ def test_points_are_chosen_again_as_the_kernel_changes(wave):
     theta = np.log([1.0, 6.0, 0.1])
     theta_found, Z, best = search.with_choice(theta, 40, 60)
     exact = maximise_evidence(wave, rng=seeded())
-    assert len(Z) > len(search.chosen(theta, 40))
+    assert len(Z) > len(search.choose_points(theta, 40))
     assert -best.value == pytest.approx(-exact.optimum.value, abs=0.05)
     assert theta_found == pytest.approx(exact.optimum.x, abs=2e-2)
 
@@ -166,7 +166,7 @@ def test_a_sample_is_searched_and_the_bound_is_of_all_rows(wave):
     whole = inducing_search.maximise_inducing_bound(wave, 12, rng=seeded())
     assert learned.optimum.value == pytest.approx(whole.optimum.value, abs=0.1)
     search = inducing_search._Search(sample, held, moving=True)
-    theta, Z = learned.optimum.x, search.chosen(learned.optimum.x, 5)
+    theta, Z = learned.optimum.x, search.choose_points(learned.optimum.x, 5)
     assert np.isin(Z, sample.X).all()
     of_all = bound.compute_bound(*wave.at(theta), held, Z)[0]
     assert search.value(theta, Z) == pytest.approx(of_all)

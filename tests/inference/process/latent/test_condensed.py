@@ -35,7 +35,7 @@ def latent(posterior):
 def test_all_rows_tell_all_there_is_to_tell(fitted):
     posterior = fitted(3.0 * kernels.Matern(2.0, smoothness=0.5) + kernels.White(0.1))
     mean, variance = latent(posterior)
-    m, v = of_one(condensed.Condensed.of(posterior, len(X)).latent(QUERIES))
+    m, v = of_one(condensed.CondensedPosterior.from_posterior(posterior, len(X)).latent(QUERIES))
     np.testing.assert_allclose(m, mean, atol=1e-6)
     np.testing.assert_allclose(v, variance, rtol=1e-6)
 
@@ -46,7 +46,7 @@ def test_more_rows_tell_more_and_few_tell_enough_of_a_smooth_function(fitted):
     mean, variance = latent(posterior)
     apart = []
     for n_rows in (3, 10, 30):
-        few = condensed.Condensed.of(posterior, n_rows)
+        few = condensed.CondensedPosterior.from_posterior(posterior, n_rows)
         assert len(few.Z) <= n_rows
         m, v = of_one(few.latent(QUERIES))
         apart.append(max(np.max(np.abs(m - mean)), np.max(np.abs(v - variance))))

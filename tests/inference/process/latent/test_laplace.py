@@ -35,7 +35,9 @@ def data(likelihood, *, n=20, offset=True, seed=0):
     if not isinstance(likelihood, likelihoods.Bernoulli):
         y = a + 0.2 * rng.normal(size=n)
         y[::5] += [6.0, -5.0, 7.0, -6.0]
-    targets = LatentTargets.of(y, rng.uniform(0.5, 2.5, n), likelihood, offset=offset)
+    targets = LatentTargets.with_offset_prior(
+        y, rng.uniform(0.5, 2.5, n), likelihood, offset=offset
+    )
     return X, targets, rng.normal(size=(7, 2))
 
 
@@ -73,7 +75,9 @@ def test_the_gradient_is_that_of_the_evidence(likelihood, offset, blocked):
     P = len(KERNEL.theta)
 
     def value(theta):
-        return LaplaceEvidence(X, targets)(KERNEL.at(theta[:P]), likelihood.at(theta[P:]))[0]
+        return LaplaceEvidence(X, targets)(KERNEL.with_theta(theta[:P]), likelihood.at(theta[P:]))[
+            0
+        ]
 
     gradient = LaplaceEvidence(X, targets)(KERNEL, likelihood)[1]
     expected = differences(value, np.append(KERNEL.theta, likelihood.theta))
@@ -93,7 +97,9 @@ def test_some_outliers_curve_the_log_density_upwards():
 def test_with_normal_noise_it_is_exact(offset):
     likelihood = likelihoods.Normal(noise_variance=0.4)
     X, targets, queries = data(likelihood, offset=offset)
-    observations = Observations.of((targets.y - targets.shift)[:, None], weights=targets.weights)
+    observations = Observations.from_targets(
+        (targets.y - targets.shift)[:, None], weights=targets.weights
+    )
     v = targets.offset_variance[0]
     total = KERNEL + kernels.Constant(v).fixed() if offset else KERNEL
     exact = ProcessPosterior.condition(total, 0.4, X, observations)
@@ -168,7 +174,7 @@ def test_where_a_search_has_been_before_does_not_change_the_answer():
     X, targets, _ = data(likelihood)
     evidence = LaplaceEvidence(X, targets)
     for theta in ([2.0, 0.5, 0.5, -3.0], [7.0, -2.0, 3.0, 1.0], [-6.0, 0.0, 0.0, -9.0]):
-        kernel = KERNEL.at(np.array(theta))
+        kernel = KERNEL.with_theta(np.array(theta))
         value, gradient = evidence(kernel, likelihood)
         cold_value, cold_gradient = LaplaceEvidence(X, targets)(kernel, likelihood)
         assert value == pytest.approx(cold_value, rel=1e-9)
@@ -212,7 +218,7 @@ def test_a_row_where_the_curvature_changes_sign_has_an_exact_gradient():
     X, targets = np.zeros((1, 1)), LatentTargets(y, np.ones(1), np.zeros(1), np.zeros(1))
 
     def value(theta):
-        at = kernel.at(theta[:2]), likelihood.at(theta[2:])
+        at = kernel.with_theta(theta[:2]), likelihood.with_parameters(theta[2:])
         return LaplaceEvidence(X, targets)(*at)[0]
 
     expected = differences(value, np.append(kernel.theta, likelihood.theta))
@@ -249,7 +255,7 @@ def test_a_warm_start_saves_factors(monkeypatch):
     evidence = LaplaceEvidence(X, targets)
     evidence(KERNEL, likelihood)
     cold = len(calls)
-    evidence(KERNEL.at(KERNEL.theta + 0.01), likelihood)
+    evidence(KERNEL.with_theta(KERNEL.theta + 0.01), likelihood)
     assert len(calls) - cold == 2 < cold
 
 

@@ -42,7 +42,11 @@ def data(likelihood, *, n=25, offset=True, seed=0):
     else:
         y = np.digitize(noisy, [0.0] if likelihood is TWO else [0.0, 1.5]).astype(float)
     weights = rng.integers(1, 4, n).astype(float)
-    return X, LatentTargets.of(y, weights, likelihood, offset=offset), rng.normal(size=(6, 2))
+    return (
+        X,
+        LatentTargets.with_offset_prior(y, weights, likelihood, offset=offset),
+        rng.normal(size=(6, 2)),
+    )
 
 
 def exactly(likelihood, X, targets):
@@ -207,7 +211,9 @@ def test_variances_are_those_of_the_process_at_most_and_never_negative():
 def test_a_weight_is_a_repetition():
     X, targets, queries = data(TWO)
     counts = targets.weights.astype(int)
-    again = LatentTargets.of(targets.y.repeat(counts), np.ones(counts.sum()), TWO, offset=True)
+    again = LatentTargets.with_offset_prior(
+        targets.y.repeat(counts), np.ones(counts.sum()), TWO, offset=True
+    )
     weighted = ProjectedPosterior.condition(KERNEL, TWO, X, targets, X[:5])
     repeated = ProjectedPosterior.condition(KERNEL, TWO, X.repeat(counts, 0), again, X[:5])
     assert weighted.log_evidence == pytest.approx(repeated.log_evidence, rel=1e-10)
@@ -272,7 +278,9 @@ def sharp(n=40):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(n, 2))
     y = (np.hypot(*X.T) + 0.1 * rng.logistic(size=n) > 1.1).astype(float)
-    return X, LatentTargets.of(y, rng.integers(1, 3, n).astype(float), TWO, offset=True)
+    return X, LatentTargets.with_offset_prior(
+        y, rng.integers(1, 3, n).astype(float), TWO, offset=True
+    )
 
 
 def bound_in_values(kernel, X, targets, points, mean, S):
@@ -298,8 +306,8 @@ def bound_in_values(kernel, X, targets, points, mean, S):
 def test_the_nearest_normal_maximises_the_bound_of_the_whole_process(monkeypatch):
     X, targets = sharp()
     points, kernel = X[:4], 40.0 * kernels.RBF(1.2)
-    exactly = functools.partial(variational.nearest, tol=1e-13)
-    monkeypatch.setattr(variational, "nearest", exactly)
+    exactly = functools.partial(variational.find_nearest_normal, tol=1e-13)
+    monkeypatch.setattr(variational, "find_nearest_normal", exactly)
     carried = ProjectedPosterior.condition(kernel, TWO, X, targets, points, approximation="nearest")
     fit, lower = carried.fit, np.tril_indices(5)
 

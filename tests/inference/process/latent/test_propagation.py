@@ -30,7 +30,7 @@ def data(likelihood=CLASSES, *, n=15, offset=True, seed=0):
     if not isinstance(likelihood, likelihoods.Bernoulli):
         y = a + 0.2 * rng.normal(size=n)
         y[::5] += [2.5, -2.0, 3.0]
-    return X, LatentTargets.of(y, np.ones(n), likelihood, offset=offset)
+    return X, LatentTargets.with_offset_prior(y, np.ones(n), likelihood, offset=offset)
 
 
 def tilted_moments(likelihood, y, mean, variance):
@@ -112,7 +112,7 @@ def test_with_normal_noise_it_is_exact(offset):
     v = targets.offset_variance[0]
     total = KERNEL + kernels.Constant(v).fixed() if offset else KERNEL
     exact = ProcessPosterior.condition(
-        total, 0.4, X, Observations.of((targets.y - targets.shift)[:, None])
+        total, 0.4, X, Observations.from_targets((targets.y - targets.shift)[:, None])
     )
     found = PropagationPosterior.condition(KERNEL, likelihood, X, targets)
     mean, variance = of_one(exact.latent(X + 0.1))
@@ -129,7 +129,9 @@ def test_the_gradient_is_that_of_the_evidence(likelihood, offset, monkeypatch):
     P = len(KERNEL.theta)
 
     def value(theta):
-        return PropagationEvidence(X, targets)(KERNEL.at(theta[:P]), likelihood.at(theta[P:]))[0]
+        return PropagationEvidence(X, targets)(
+            KERNEL.with_theta(theta[:P]), likelihood.at(theta[P:])
+        )[0]
 
     gradient = PropagationEvidence(X, targets)(KERNEL, likelihood)[1]
     expected = differences(value, np.append(KERNEL.theta, likelihood.theta), 1e-4)
@@ -140,7 +142,7 @@ def test_where_a_search_has_been_before_does_not_change_the_answer():
     X, targets = data()
     evidence = PropagationEvidence(X, targets)
     for theta in ([2.0, 0.5, 0.5], [5.0, -2.0, 1.0], [-6.0, 0.0, 0.0]):
-        kernel = KERNEL.at(np.array(theta))
+        kernel = KERNEL.with_theta(np.array(theta))
         value, gradient = evidence(kernel, CLASSES)
         cold_value, cold_gradient = PropagationEvidence(X, targets)(kernel, CLASSES)
         assert value == pytest.approx(cold_value, abs=1e-9)
@@ -156,7 +158,7 @@ def test_a_start_from_other_sites_saves_sweeps(monkeypatch):
     evidence = PropagationEvidence(X, targets)
     evidence(KERNEL, CLASSES)
     cold = len(calls)
-    evidence(KERNEL.at(KERNEL.theta + 1e-4), CLASSES)
+    evidence(KERNEL.with_theta(KERNEL.theta + 1e-4), CLASSES)
     assert len(calls) - cold < 0.7 * cold
 
 

@@ -26,7 +26,7 @@ def curve(n=25, seed=0):
 
 def targets_of(y, likelihood, weights=None, *, offset=True):
     weights = np.ones(len(y)) if weights is None else weights
-    return LatentTargets.of(y, weights, likelihood, offset=offset)
+    return LatentTargets.with_offset_prior(y, weights, likelihood, offset=offset)
 
 
 @for_each("nu", [1.0, 4.0])
@@ -53,7 +53,7 @@ def test_its_gradient_is_that_of_differences(offset):
     def at(theta):
         P = len(KERNEL.theta)
         evidence = mixture.ScaleMixtureEvidence(X, targets)
-        return evidence(KERNEL.at(theta[:P]), likelihood.at(theta[P:]))
+        return evidence(KERNEL.with_theta(theta[:P]), likelihood.with_parameters(theta[P:]))
 
     theta = np.append(KERNEL.theta, likelihood.theta)
     steps = 1e-3 * np.eye(len(theta))
@@ -66,7 +66,7 @@ def test_with_many_degrees_of_freedom_it_is_the_exact_process():
     likelihood = likelihoods.StudentT(0.5, 1e9)
     targets = targets_of(y, likelihood, offset=False)
     found = mixture.ScaleMixturePosterior.condition(KERNEL, likelihood, X, targets)
-    exact = ProcessPosterior.condition(KERNEL, 0.25, X, Observations.of(y[:, None]))
+    exact = ProcessPosterior.condition(KERNEL, 0.25, X, Observations.from_targets(y[:, None]))
     assert found.log_evidence == pytest.approx(float(exact.log_evidence), abs=1e-4)
     mean, variance = of_one(exact.latent(X + 0.1))
     np.testing.assert_allclose(found.latent(X + 0.1).mean[:, 0], mean, atol=1e-6)

@@ -30,15 +30,15 @@ def classes(n=60, *, kernel=FREE, engine=LaplaceEvidence, offset=True, weights=N
     X, a = rows(n)
     w = np.ones(n) if weights is None else weights
     y = CLASSES.sample(3.0 * a - 1.0, rng=np.random.default_rng(1)).astype(float)
-    targets = LatentTargets.of(y, w, CLASSES, offset=offset)
+    targets = LatentTargets.with_offset_prior(y, w, CLASSES, offset=offset)
     started, bounds = kernel.tuned(X, variance=1.0)
     return LatentProblem(X, targets, started, bounds, CLASSES, np.empty((0, 2)), engine)
 
 
 def numbers(likelihood, limits, n=60):
     X, y = rows(n)
-    targets = LatentTargets.of(y, np.ones(n), likelihood, offset=False)
-    started, bounds = FREE.tuned(X, variance=1.0)
+    targets = LatentTargets.with_offset_prior(y, np.ones(n), likelihood, offset=False)
+    started, bounds = FREE.search_start(X, variance=1.0)
     limits = np.log([limits])
     return LatentProblem(X, targets, started, bounds, likelihood, limits, LaplaceEvidence)
 
@@ -62,7 +62,7 @@ def test_with_normal_noise_it_learns_what_the_exact_search_does():
     asked = numbers(likelihoods.Normal(noise_variance=0.1), (1e-6, 10.0))
     assert asked.names == ["variance", "kernel__length_scale", "noise_variance"]
     learned = maximise(asked)
-    observations = Observations.of(asked.targets.y[:, None])
+    observations = Observations.from_targets(asked.targets.y[:, None])
     exact = evidence_search.maximise_evidence(
         process_search.ProcessProblem(
             asked.X, observations, asked.kernel, asked.bounds, 0.1, (1e-6, 10.0)
@@ -101,7 +101,7 @@ def test_each_slope_belongs_to_the_parameter_that_is_searched():
     value, gradient = asked.objective()(np.log([1.0, 1.0, 7.0]))
     assert value == pytest.approx(-7.0)
     np.testing.assert_array_equal(gradient, [0.0, -1.0, -3.0])
-    assert asked.at(np.log([1.0, 1.0, 7.0]))[1].scale == pytest.approx(0.3)
+    assert asked.unpack_parameters(np.log([1.0, 1.0, 7.0]))[1].scale == pytest.approx(0.3)
 
 
 def test_a_scale_is_learned_in_spite_of_outliers():
@@ -167,7 +167,7 @@ def test_few_rows_are_taken_of_objects_too():
     asked = LatentProblem(
         list("abcde"), targets, white, np.zeros((1, 2)), CLASSES, np.empty((0, 2)), LaplaceEvidence
     )
-    part = asked.among(np.array([3, 1]))
+    part = asked.select_rows(np.array([3, 1]))
     assert part.X == ["d", "b"]
     np.testing.assert_array_equal(part.targets.y, [3.0, 1.0])
     np.testing.assert_array_equal(part.targets.weights, [4.0, 2.0])

@@ -27,7 +27,7 @@ def test_sites_are_what_their_inverses_say():
     assert found.log_determinant == pytest.approx(
         np.linalg.slogdet(np.eye(len(W)) + K * W)[1], rel=1e-10
     )
-    inverted = found.inverted(K)
+    inverted = found.invert(K)
     np.testing.assert_allclose(inverted.variances, np.diagonal(S), rtol=1e-9)
     np.testing.assert_allclose(inverted.apply(v), R @ v, rtol=1e-9)
     np.testing.assert_allclose(inverted.block(slice(4, 9), slice(0, 4)), R[4:, :4], atol=1e-10)
@@ -46,7 +46,7 @@ def test_without_a_posterior_sites_say_where_the_density_rises():
 def test_what_the_memory_held_above_the_diagonal_is_no_matter(junk):
     K, _, v = dense_sites()
     X = np.arange(len(K), dtype=float)[:, None]
-    inverted = Sites.factorise(K, np.full(len(K), 4.0), np.empty_like(K)).inverted(K)
+    inverted = Sites.factorise(K, np.full(len(K), 4.0), np.empty_like(K)).invert(K)
     kernel = kernels.RBF(2.0)
     before = inverted.pullback(kernel, X, v[:, None], v[:, None])
     inverted.P[np.triu_indices(len(K), 1)] = junk

@@ -19,7 +19,7 @@ def observed(likelihood, n=25, *, offset=True, weights=None):
     rate = np.exp(np.sin(X[:, 0]))
     y = rng.poisson(rate) if isinstance(likelihood, likelihoods.Poisson) else rng.gamma(2.0, rate)
     w = np.ones(n) if weights is None else weights
-    return X, LatentTargets.of(y.astype(float), w, likelihood, offset=offset)
+    return X, LatentTargets.with_offset_prior(y.astype(float), w, likelihood, offset=offset)
 
 
 @for_each("likelihood", [likelihoods.Poisson(), likelihoods.Gamma(2.0)])
@@ -28,7 +28,7 @@ def test_mean_and_precision_are_averages_over_itself(likelihood, offset):
     X, t = observed(likelihood, offset=offset, weights=np.arange(25) % 3 + 0.5)
     q = NearestPosterior.condition(KERNEL, likelihood, X, t)
     mean, variance = of_one(q.latent(X))
-    _, d1, h = likelihood.expected(t.y, mean, variance)
+    _, d1, h = likelihood.expected_derivatives(t.y, mean, variance)
     K = KERNEL(X) + t.offset_variance[0]
     np.testing.assert_allclose(t.shift[0] + K @ (t.weights * d1), mean, atol=0.02)
     root = np.sqrt(t.weights * h)
@@ -40,7 +40,7 @@ def test_mean_and_precision_are_averages_over_itself(likelihood, offset):
 def test_of_many_events_it_is_laplaces():
     likelihood = likelihoods.Poisson()
     X, t = observed(likelihood)
-    many = LatentTargets.of(1000.0 * t.y + 500.0, t.weights, likelihood, offset=True)
+    many = LatentTargets.with_offset_prior(1000.0 * t.y + 500.0, t.weights, likelihood, offset=True)
     nearest, laplace = (
         kind.condition(KERNEL, likelihood, X, many) for kind in (NearestPosterior, LaplacePosterior)
     )
@@ -53,6 +53,6 @@ def test_of_many_events_it_is_laplaces():
 def test_rows_without_events_expect_few(variance):
     likelihood = likelihoods.Poisson()
     X, t = observed(likelihood)
-    empty = LatentTargets.of(np.zeros(25), t.weights, likelihood, offset=True)
+    empty = LatentTargets.with_offset_prior(np.zeros(25), t.weights, likelihood, offset=True)
     posterior = NearestPosterior.condition(variance * kernels.RBF(1.0), likelihood, X, empty)
     assert 0.0 < np.sum(likelihood.predict(*of_one(posterior.latent(X))).mean()) < 0.5

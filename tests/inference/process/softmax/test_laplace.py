@@ -11,7 +11,7 @@ from posterity.inference.process import kernel_blocks
 from posterity.inference.process.latent.targets import LatentTargets
 from posterity.inference.process.softmax import factors, laplace, modes, products
 from posterity.inference.process.softmax.laplace import SoftmaxEvidence, SoftmaxPosterior
-from posterity.inference.process.softmax.products import Products
+from posterity.inference.process.softmax.products import ProductSteps
 
 KERNEL = 1.7 * kernels.RBF([0.8, 1.3])
 KERNELS = {
@@ -46,7 +46,7 @@ def data(n=13, C=3, seed=0):
 def problem(offset=True, n=13, C=3):
     X, y, weights = data(n, C)
     likelihood = likelihoods.Categorical(C)
-    return X, likelihood, LatentTargets.of(y, weights, likelihood, offset=offset)
+    return X, likelihood, LatentTargets.with_offset_prior(y, weights, likelihood, offset=offset)
 
 
 class Dense:
@@ -158,7 +158,9 @@ def test_six_classes_of_more_rows_than_columns_worked_on_at_a_time():
     dense = Dense(KERNEL, likelihood, X, targets)
     assert value == pytest.approx(dense.log_evidence, abs=1e-9)
     evidence = SoftmaxEvidence(X, targets)
-    by_differences = differences(lambda t: evidence(KERNEL.at(t), likelihood)[0], KERNEL.theta)
+    by_differences = differences(
+        lambda t: evidence(KERNEL.with_theta(t), likelihood)[0], KERNEL.theta
+    )
     np.testing.assert_allclose(gradient, by_differences, rtol=1e-5)
     posterior = SoftmaxPosterior.condition(KERNEL, likelihood, X, targets)
     for ours, theirs in zip(
@@ -190,9 +192,9 @@ def test_a_weight_is_a_repetition(offset):
         np.random.default_rng(1).integers(1, 4, len(y)),
         likelihoods.Categorical(3),
     )
-    once = LatentTargets.of(y, weights.astype(float), likelihood, offset=offset)
+    once = LatentTargets.with_offset_prior(y, weights.astype(float), likelihood, offset=offset)
     rows, ones = y.repeat(weights), np.ones(weights.sum())
-    often = LatentTargets.of(rows, ones, likelihood, offset=offset)
+    often = LatentTargets.with_offset_prior(rows, ones, likelihood, offset=offset)
     X_rows = X.repeat(weights, axis=0)
     for a, b in zip(
         SoftmaxEvidence(X, once)(KERNEL, likelihood),
@@ -222,7 +224,7 @@ def test_the_mode_is_stationary(route):
 def test_a_search_leaves_no_trace_in_the_evidence():
     X, likelihood, targets = problem(n=40)
     evidence = SoftmaxEvidence(X, targets)
-    path = [KERNEL.at(KERNEL.theta + t) for t in (0.0, 4.0, -3.0, 0.5)]
+    path = [KERNEL.with_theta(KERNEL.theta + t) for t in (0.0, 4.0, -3.0, 0.5)]
     for kernel in path:
         fresh = SoftmaxEvidence(X, targets)(kernel, likelihood)
         again = evidence(kernel, likelihood)
@@ -233,32 +235,32 @@ def test_a_search_leaves_no_trace_in_the_evidence():
 def test_the_mode_of_the_last_call_is_where_the_next_one_starts(monkeypatch):
     X, likelihood, targets = problem(n=40)
     lengths = []
-    newton_step = Products.newton_step
+    newton_step = ProductSteps.newton_step
 
     def counted(self, latents, point):
         step = newton_step(self, latents, point)
         lengths.append(step.length)
         return step
 
-    monkeypatch.setattr(Products, "newton_step", counted)
+    monkeypatch.setattr(ProductSteps, "newton_step", counted)
     evidence = SoftmaxEvidence(X, targets)
     evidence(KERNEL, likelihood)
     first = lengths[0]
     lengths.clear()
-    evidence(KERNEL.at(KERNEL.theta + 1e-3), likelihood)
+    evidence(KERNEL.with_theta(KERNEL.theta + 1e-3), likelihood)
     assert lengths[0] < 0.05 * first
 
 
 def test_one_factorisation_serves_an_evaluation(monkeypatch):
     X, likelihood, targets = problem(n=150)
     points = []
-    at = factors.Factors.at.__func__
+    at = factors.ClassFactors.factorise.__func__
 
     def counted(cls, latents, point, memory):
         points.append(point)
         return at(cls, latents, point, memory)
 
-    monkeypatch.setattr(factors.Factors, "at", classmethod(counted))
+    monkeypatch.setattr(factors.ClassFactors, "factorise", classmethod(counted))
     SoftmaxEvidence(X, targets)(KERNEL, likelihood)
     assert len(points) == 1
 
@@ -303,7 +305,7 @@ def test_far_from_all_rows_the_prior_is_left():
 def test_rows_may_be_objects():
     words = ["abc", "abd", "bcd", "xyz", "xzy", "yzx", "ab", "xy"]
     y, likelihood = np.array([0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 2.0, 2.0]), likelihoods.Categorical(3)
-    targets = LatentTargets.of(y, np.ones(8), likelihood, offset=True)
+    targets = LatentTargets.with_offset_prior(y, np.ones(8), likelihood, offset=True)
     kernel = kernels.Function(
         lambda A, B: np.array([[len({*a} & {*b}) for b in B] for a in A]) + 0.0
     )

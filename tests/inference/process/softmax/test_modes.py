@@ -9,7 +9,7 @@ from posterity import kernels, likelihoods
 from posterity.inference.process.latent.targets import LatentTargets
 from posterity.inference.process.softmax import factors, laplace, modes, products
 from posterity.inference.process.softmax.modes import Step
-from posterity.inference.process.softmax.products import Products
+from posterity.inference.process.softmax.products import ProductSteps
 
 KERNEL = 1.7 * kernels.RBF([0.8, 1.3])
 
@@ -20,18 +20,18 @@ def somewhere():
     rng = np.random.default_rng(0)
     X, y, weights = rng.normal(size=(30, 2)), np.arange(30.0) % 3, rng.uniform(0.5, 3.0, 30)
     likelihood = likelihoods.Categorical(3)
-    targets = LatentTargets.of(y, weights, likelihood, offset=True)
-    memory = factors.Memory.of(targets)
-    latents = laplace.filled(KERNEL, likelihood, X, targets, memory)
+    targets = LatentTargets.with_offset_prior(y, weights, likelihood, offset=True)
+    memory = factors.ClassMatrices.allocate(targets)
+    latents = laplace.make_latents(KERNEL, likelihood, X, targets, memory)
     b = 0.3 * rng.normal(size=(30, 3))
-    return latents, latents.at(b, latents.times(b)), memory
+    return latents, latents.evaluate_at(b, latents.times(b)), memory
 
 
 def test_steps_by_products_are_as_good_as_asked_and_climb_when_broken_off(somewhere):
     latents, point, memory = somewhere
-    exact = factors.Factors.at(latents, point, memory).newton_step(latents, point)
+    exact = factors.ClassFactors.factorise(latents, point, memory).newton_step(latents, point)
     none = np.empty((0, 30))
-    steps = [Products(none, most).newton_step(latents, point) for most in (0, 1, 2, 1000)]
+    steps = [ProductSteps(none, most).newton_step(latents, point) for most in (0, 1, 2, 1000)]
     excess = np.array([step.rise for step in steps]) - exact.rise
     assert np.all(np.diff(excess) <= 0.0)
     assert excess[-1] >= 0.0
@@ -45,9 +45,9 @@ def test_steps_by_products_are_as_good_as_asked_and_climb_when_broken_off(somewh
 
 def test_no_combination_of_the_products_taken_gives_a_better_step(somewhere):
     latents, point, _ = somewhere
-    Q = products.Root.at(latents, point)
+    Q = products.CurvatureRoot.evaluate_at(latents, point)
     G = products._pivoted_cholesky(latents.K, latents.targets.weights, 2)
-    easy = products.LowRank.of(G, latents, Q)
+    easy = products.LowRank.factorise(G, latents, Q)
     Kr = latents.times(point.slope)
     c = Q.transposed_times(Kr)
     V, BV = [easy.solve(c)], []
@@ -56,26 +56,26 @@ def test_no_combination_of_the_products_taken_gives_a_better_step(somewhere):
         V.append(easy.solve(BV[-1]))
     A, B = (np.stack([x.ravel() for x in X]) for X in (V[:2], BV))
     gained = (A @ c.ravel()) @ np.linalg.solve(A @ B.T, A @ c.ravel())
-    step = Products(G, 2).newton_step(latents, point)
+    step = ProductSteps(G, 2).newton_step(latents, point)
     assert step.rise == pytest.approx(np.sum(point.slope * Kr) - gained, rel=1e-9)
 
 
 def test_a_factor_of_low_rank_saves_products(somewhere, monkeypatch):
     few, point, _ = somewhere
     latents = dataclasses.replace(few, K=100.0 * few.K)
-    times = modes.Latents.times
+    times = modes.LatentDensity.times
     taken = []
 
     def counted(self, V):
         taken.append(V)
         return times(self, V)
 
-    monkeypatch.setattr(modes.Latents, "times", counted)
+    monkeypatch.setattr(modes.LatentDensity, "times", counted)
     G = products._pivoted_cholesky(latents.K, latents.targets.weights, 30)
     counts = []
     for factor in (G, G[:0]):
         taken.clear()
-        Products(factor, 1000).newton_step(latents, point)
+        ProductSteps(factor, 1000).newton_step(latents, point)
         counts.append(len(taken))
     assert counts[0] < 0.4 * counts[1]
 
@@ -109,11 +109,11 @@ def test_a_guess_is_taken_only_where_it_is_better(somewhere):
 
 def test_a_step_that_falls_is_not_taken(somewhere):
     latents, point, memory = somewhere
-    up = factors.Factors.at(latents, point, memory).newton_step(latents, point)
-    assert latents.beyond(point, up).value > point.value
+    up = factors.ClassFactors.factorise(latents, point, memory).newton_step(latents, point)
+    assert latents.climb_along(point, up).value > point.value
     small = 1e-6  # so that what it falls is soon round-off
-    assert latents.beyond(point, Step(-small * up.b, -small * up.f, -small * up.rise)) is None
-    assert latents.beyond(point, Step(-up.b, -up.f, up.rise)) is None
+    assert latents.climb_along(point, Step(-small * up.b, -small * up.f, -small * up.rise)) is None
+    assert latents.climb_along(point, Step(-up.b, -up.f, up.rise)) is None
 
 
 def test_steps_that_are_short_and_get_no_shorter_are_round_off(somewhere):
@@ -131,7 +131,7 @@ def test_steps_that_are_short_and_get_no_shorter_are_round_off(somewhere):
 
 def test_the_functions_at_the_end_of_an_approach_are_those_of_their_weights(somewhere):
     latents, point, _ = somewhere
-    there, n_iter = modes.approach(latents, point, Products.of(latents))
+    there, n_iter = modes.approach(latents, point, ProductSteps.precondition(latents))
     assert n_iter > 2
     np.testing.assert_array_equal(there.f, latents.times(there.b))
 
@@ -139,8 +139,8 @@ def test_the_functions_at_the_end_of_an_approach_are_those_of_their_weights(some
 def test_low_rank_solves_are_those_of_dense_algebra(somewhere):
     latents, point, _ = somewhere
     G = products._pivoted_cholesky(latents.K, latents.targets.weights, 7)
-    Q = products.Root.at(latents, point)
-    easy = products.LowRank.of(G, latents, Q)
+    Q = products.CurvatureRoot.evaluate_at(latents, point)
+    easy = products.LowRank.factorise(G, latents, Q)
     X = np.random.default_rng(3).normal(size=(30, 3))
     back = easy.solve(X)
     KQ = G.T @ (G @ Q.times(back)) + latents.targets.offset_variance * Q.times(back).sum(axis=0)

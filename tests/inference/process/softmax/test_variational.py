@@ -23,7 +23,7 @@ def rows(n=30, seed=0):
 
 
 def targets_of(y, weights=None, *, offset=False):
-    return LatentTargets.of(
+    return LatentTargets.with_offset_prior(
         y, np.ones(len(y)) if weights is None else weights, THREE, offset=offset
     )
 
@@ -53,7 +53,7 @@ def test_expectations_are_averages_over_draws():
 def test_the_curvature_has_the_trace_of_the_average_hessian():
     rng = np.random.default_rng(1)
     m, S = rng.normal(size=(5, 3)), np.broadcast_to(4.0 * np.eye(3), (5, 3, 3))
-    log_p, d1, w, u = THREE.averages(np.zeros(5), m, S)
+    log_p, d1, w, u = THREE.expected_value_and_slope(np.zeros(5), m, S)
     p, pq, _ = softmax_mean.expectations(m, S)
     np.testing.assert_allclose(u, p)
     np.testing.assert_allclose(d1.sum(axis=1), 0.0, atol=1e-12)
@@ -68,7 +68,7 @@ def test_at_the_end_the_mean_is_the_kernel_times_the_average_slope(offset):
     kernel, targets = 20.0 * kernels.RBF(1.0), targets_of(y, offset=offset)
     posterior = VariationalPosterior.condition(kernel, THREE, X, targets)
     mean, covariance = with_covariance(posterior.latent(X))
-    _, d1, _, _ = THREE.averages(y, mean, covariance)
+    _, d1, _, _ = THREE.expected_value_and_slope(y, mean, covariance)
     np.testing.assert_allclose(posterior.b, d1, atol=0.02)
     prior = kernel(X)[:, :, None] + targets.offset_variance
     np.testing.assert_allclose(
@@ -90,7 +90,7 @@ def test_its_bound_is_that_of_dense_algebra():
     prior = np.kron(kernel(X) + 1e-9 * np.eye(N), np.eye(C))
     S = np.linalg.inv(np.linalg.inv(prior) + W)
     blocks = np.stack([S[n * C : n * C + C, n * C : n * C + C] for n in range(N)])
-    log_p, _, _, _ = THREE.averages(y, mean, blocks)
+    log_p, _, _, _ = THREE.expected_value_and_slope(y, mean, blocks)
     m = mean.ravel()
     divergence = 0.5 * (
         np.trace(np.linalg.solve(prior, S))

@@ -24,8 +24,12 @@ import numpy as np
 from posterity import kernels, linalg
 from posterity.arrays import Array
 from posterity.inference.gplvm.variational import expectations
-from posterity.inference.gplvm.variational.observed import Group, Observed
-from posterity.inference.gplvm.variational.statistics import Points, Statistics, Weighting
+from posterity.inference.gplvm.variational.observed import ObservedOutputs, OutputGroup
+from posterity.inference.gplvm.variational.statistics import (
+    KernelStatistics,
+    NormalPoints,
+    Weighting,
+)
 
 _LOG_2PI = math.log(2.0 * math.pi)
 _JITTER = 1e-6  # of the mean diagonal: part of the model
@@ -44,10 +48,10 @@ class OutputSlopes:
 
 
 @dataclass(frozen=True)
-class Share:
+class OutputShare:
     """The contribution of one group of columns to the posterior of u."""
 
-    group: Group
+    group: OutputGroup
     s2: float
     psi0: float
     A: Array  # (M, M)
@@ -93,18 +97,18 @@ class Share:
         return 0.5 * (g.n_outputs * (self.unseen + decided) - g.n_values + data)
 
 
-def of_outputs(
-    observed: Observed, kernel: kernels.Kernel, s2: float, points: Points
+def compute_bound(
+    observed: ObservedOutputs, kernel: kernels.Kernel, s2: float, points: NormalPoints
 ) -> OutputSlopes:
     """The bound given m, S and Z, and its gradients in everything.
 
     Raises ``linalg.NotPositiveDefiniteError`` where rounding leaves B no factor.
     """
-    averages = expectations.statistics(kernel, points)
-    L_inverse = linalg.solve_lower(factor(kernel, points.Z), np.eye(len(points.Z)))
-    shares = shares_of(observed, s2, averages, L_inverse)
+    averages = expectations.compute_statistics(kernel, points)
+    L_inverse = linalg.solve_lower(factor_kernel(kernel, points.Z), np.eye(len(points.Z)))
+    shares = compute_shares(observed, s2, averages, L_inverse)
     given = _adjoint(shares, L_inverse, s2)
-    found = expectations.pulled_back(kernel, points, given)
+    found = expectations.pull_back(kernel, points, given)
     G = _adjoint_of_points(shares, L_inverse)
     tangent = kernel.tangent(points.Z)
     return OutputSlopes(
@@ -117,24 +121,26 @@ def of_outputs(
     )
 
 
-def factor(kernel: kernels.Kernel, Z: Array) -> Array:
+def factor_kernel(kernel: kernels.Kernel, Z: Array) -> Array:
     """The lower factor L of k(Z, Z)."""
     K = kernel(Z)
     return linalg.cholesky(K + _JITTER * np.mean(np.diagonal(K)) * np.eye(len(K)), max_jitter=0.0)
 
 
-def shares_of(observed: Observed, s2: float, averages: Statistics, L_inverse: Array) -> list[Share]:
+def compute_shares(
+    observed: ObservedOutputs, s2: float, averages: KernelStatistics, L_inverse: Array
+) -> list[OutputShare]:
     """What each group of columns says."""
     A = L_inverse @ averages.psi2 @ L_inverse.T / s2
     symmetric = 0.5 * (A + A.transpose(0, 2, 1))
     projector = L_inverse @ averages.psi1.T / s2
     return [
-        Share(group, s2, float(psi0), a, projector @ group.Y)
+        OutputShare(group, s2, float(psi0), a, projector @ group.Y)
         for group, psi0, a in zip(observed.groups, averages.psi0, symmetric, strict=True)
     ]
 
 
-def _adjoint(shares: list[Share], L_inverse: Array, s2: float) -> Weighting:
+def _adjoint(shares: list[OutputShare], L_inverse: Array, s2: float) -> Weighting:
     """The gradient dL/dpsi in the averages of the kernel.
 
     psi0: -D / (2 s2); psi1: Y alpha^T / s2; psi2: (D L^-T (I - B^-1) L^-1 - alpha alpha^T) / (2 s2)
@@ -146,7 +152,7 @@ def _adjoint(shares: list[Share], L_inverse: Array, s2: float) -> Weighting:
     return Weighting(psi0, through @ L_inverse / s2, 0.5 * (psi2 + psi2.transpose(0, 2, 1)))
 
 
-def _adjoint_of_points(shares: list[Share], L_inverse: Array) -> Array:
+def _adjoint_of_points(shares: list[OutputShare], L_inverse: Array) -> Array:
     """dL/dK_uu = -1/2 L^-T (D A B^-1 A + v v^T) L^-1, the jitter's part added to the diagonal."""
     inner = np.zeros_like(L_inverse)
     for share in shares:

@@ -14,10 +14,15 @@ import numpy as np
 
 from posterity import kernels
 from posterity.arrays import Array
-from posterity.inference.gplvm.variational.statistics import Points, Slopes, Statistics, Weighting
+from posterity.inference.gplvm.variational.statistics import (
+    KernelStatistics,
+    NormalPoints,
+    StatisticSlopes,
+    Weighting,
+)
 
 
-def statistics(kernel: kernels.Kernel, points: Points) -> Statistics:
+def compute_statistics(kernel: kernels.Kernel, points: NormalPoints) -> KernelStatistics:
     """psi0, psi1, psi2."""
     w, n_points = points.weights, len(points.Z)
     psi0, psi1 = np.zeros(len(w)), np.zeros((len(points.m), n_points))
@@ -28,10 +33,10 @@ def statistics(kernel: kernels.Kernel, points: Points) -> Statistics:
         psi1 += K
         psi2 += _grams(K, w)
     n = _n_places(points)
-    return Statistics(psi0 / n, psi1 / n, psi2 / n)
+    return KernelStatistics(psi0 / n, psi1 / n, psi2 / n)
 
 
-def pulled_back(kernel: kernels.Kernel, points: Points, given: Weighting) -> Slopes:
+def pull_back(kernel: kernels.Kernel, points: NormalPoints, given: Weighting) -> StatisticSlopes:
     """The adjoint of :func:`statistics`."""
     n, g = _n_places(points), given.psi0 @ points.weights / _n_places(points)
     value, Z, theta = np.zeros(len(points.m)), np.zeros_like(points.Z), np.zeros(len(kernel.theta))
@@ -48,14 +53,14 @@ def pulled_back(kernel: kernels.Kernel, points: Points, given: Weighting) -> Slo
         moved = tangent.inputs(G) + kernel.diag_pullback_inputs(X, g)
         m += moved
         S += moved * shift / (2.0 * points.S)
-    return Slopes(value, m, S, Z, theta)
+    return StatisticSlopes(value, m, S, Z, theta)
 
 
-def _n_places(points: Points) -> int:
+def _n_places(points: NormalPoints) -> int:
     return 2 * points.m.shape[1]
 
 
-def _places(points: Points) -> Iterator[tuple[Array, Array]]:
+def _places(points: NormalPoints) -> Iterator[tuple[Array, Array]]:
     """The rows at each of the places, and how far that is from their means."""
     n_columns = points.m.shape[1]
     for q in range(n_columns):

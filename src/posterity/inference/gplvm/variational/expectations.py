@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from posterity import kernels
 from posterity.inference.gplvm.variational import closed_form, cubature, parts
-from posterity.inference.gplvm.variational.statistics import Points, Slopes, Statistics, Weighting
+from posterity.inference.gplvm.variational.statistics import (
+    KernelStatistics,
+    NormalPoints,
+    StatisticSlopes,
+    Weighting,
+)
 
 
-def statistics(kernel: kernels.Kernel, points: Points) -> Statistics:
+def compute_statistics(kernel: kernels.Kernel, points: NormalPoints) -> KernelStatistics:
     """psi0, psi1 and psi2 of a kernel.
 
     In closed form for RBF, Linear, Constant and White, scaled or added up, with one RBF at most.
@@ -20,16 +25,18 @@ def statistics(kernel: kernels.Kernel, points: Points) -> Statistics:
     >>> averages.psi1.round(4), averages.psi2.round(4)
     (array([[0.7071]]), array([[[0.5774]]]))
     """
-    read = parts.read(kernel, points.m.shape[1])
+    read = parts.read_kernel(kernel, points.m.shape[1])
     if read is None:
-        return cubature.statistics(kernel, points)
-    return closed_form.statistics(read, points)
+        return cubature.compute_statistics(kernel, points)
+    return closed_form.compute_statistics(read, points)
 
 
-def pulled_back(kernel: kernels.Kernel, points: Points, given: Weighting) -> Slopes:
+def pull_back(kernel: kernels.Kernel, points: NormalPoints, given: Weighting) -> StatisticSlopes:
     """The adjoint of :func:`statistics`: a linear function of the averages, and its gradients."""
-    read = parts.read(kernel, points.m.shape[1])
+    read = parts.read_kernel(kernel, points.m.shape[1])
     if read is None:
-        return cubature.pulled_back(kernel, points, given)
-    found = closed_form.pulled_back(read, points, given)
-    return Slopes(found.value, found.m, found.S, found.Z, parts.gathered(kernel, found.parts))
+        return cubature.pull_back(kernel, points, given)
+    found = closed_form.pull_back(read, points, given)
+    return StatisticSlopes(
+        found.value, found.m, found.S, found.Z, parts.gather_gradient(kernel, found.parts)
+    )

@@ -19,7 +19,7 @@ _LEAST = -708.0  # below, exp is no normal number
 _C = tuple(1.0 / math.factorial(k) for k in range(14))
 
 
-@compilation.compiled
+@compilation.compile_at_first_call
 def exponentiate(x: Array, powers: Array) -> None:
     """Replace each x <= 0 by exp(x), to one unit of the last digit; by about 1e-308 below -708.
 

@@ -17,8 +17,8 @@ from posterity import kernels, linalg, optimize
 from posterity.arrays import Array
 from posterity.inference.gplvm.terms import LatentPrior
 from posterity.inference.gplvm.variational import posterior
-from posterity.inference.gplvm.variational.observed import Observed
-from posterity.inference.gplvm.variational.problem import Problem, State
+from posterity.inference.gplvm.variational.observed import ObservedOutputs
+from posterity.inference.gplvm.variational.problem import VariationalProblem, VariationalState
 
 _SPREAD = 0.3  # of restarts, in standard deviations of the latent points
 _ROUND = 100  # iterations, after which the best start goes on alone
@@ -84,8 +84,10 @@ def fit_variational(
     >>> found.m.shape, 0.003 < found.noise_variance < 0.03, found.optimum.converged
     ((30, 1), True, True)
     """
-    observed, threads = Observed.of(Y), linalg.threads.asked(n_jobs)
-    problem = Problem(observed, kernel, kernel_bounds, noise_variance, noise_bounds, prior)
+    observed, threads = ObservedOutputs.from_outputs(Y), linalg.threads.count_threads(n_jobs)
+    problem = VariationalProblem(
+        observed, kernel, kernel_bounds, noise_variance, noise_bounds, prior
+    )
     starts = [m0] + [_near(m0, rng) for _ in range(n_restarts - 1)]
     ahead = min(_ROUND, max_iter)
     alone = replace(problem, n_jobs=threads) if n_restarts == 1 else problem
@@ -99,7 +101,7 @@ def fit_variational(
         optimum = replace(further, n_iter=first + further.n_iter)
     if optimum.n_iter >= max_iter:
         optimum = replace(optimum, stop_reason=f"{max_iter} L-BFGS iterations were not enough")
-    optimize.optimum.announced(optimum)
+    optimize.optimum.warn_unless_converged(optimum)
     return posterior.condition_variational(
         Y,
         state.m,
@@ -118,17 +120,19 @@ def _near(m0: Array, rng: np.random.Generator) -> Array:
     return m0 + _SPREAD * np.std(m0, axis=0) * rng.standard_normal(m0.shape)
 
 
-def _climb(problem: Problem, state: State, max_iter: int) -> tuple[State, optimize.Optimum]:
+def _climb(
+    problem: VariationalProblem, state: VariationalState, max_iter: int
+) -> tuple[VariationalState, optimize.Optimum]:
     """L-BFGS from there, on a copy of the problem: a prior may keep what it worked out last."""
     objective = copy.deepcopy(problem).objective(state)
-    here, unit = problem.packed(state), problem.units(state)
+    here, unit = problem.pack(state), problem.units(state)
 
     def scaled(t: Array) -> tuple[float, Array]:
         value, gradient = objective(here + unit * t)
         return value, unit * gradient
 
     limits = (problem.limits(state) - here[:, None]) / unit[:, None]
-    with linalg.limited(len(state.Z)):
+    with linalg.limit_threads(len(state.Z)):
         best = optimize.minimise_lbfgs(
             scaled,
             np.zeros_like(here),
@@ -139,4 +143,4 @@ def _climb(problem: Problem, state: State, max_iter: int) -> tuple[State, optimi
             announce=False,
         )
     there = replace(best, x=here + unit * best.x, gradient=best.gradient / unit)
-    return problem.unpacked(there.x, state), there
+    return problem.unpack(there.x, state), there

@@ -13,7 +13,7 @@ from posterity.inference.gplvm import observed
 
 
 @dataclass(frozen=True)
-class Group:
+class OutputGroup:
     """Columns that have a value in the same rows, as far as they matter to the bound: by Y Y^T."""
 
     columns: NDArray[np.intp]
@@ -28,7 +28,7 @@ class Group:
 
 
 @dataclass(frozen=True)
-class Observed:
+class ObservedOutputs:
     """All outputs, grouped by the rows in which columns have values.
 
     Examples
@@ -40,7 +40,7 @@ class Observed:
     """
 
     weights: Array  # (G, N), 1 for rows that a group has, 0 for those it misses
-    groups: tuple[Group, ...]
+    groups: tuple[OutputGroup, ...]
 
     @property
     def n_values(self) -> int:
@@ -48,17 +48,17 @@ class Observed:
         return sum(group.n_values for group in self.groups)
 
     @classmethod
-    def of(cls, Y: Array) -> Observed:
+    def from_outputs(cls, Y: Array) -> ObservedOutputs:
         """From outputs (N, D), NaN where one is missing."""
-        together = observed.groups(Y)
+        together = observed.group_columns(Y)
         weights = np.zeros((len(together), len(Y)))
         for w, group in zip(weights, together, strict=True):
             w[group.rows] = 1.0
         return cls(weights, tuple(_among_all(group, len(Y)) for group in together))
 
 
-def _among_all(group: observed.Group, n_rows: int) -> Group:
+def _among_all(group: observed.ObservedGroup, n_rows: int) -> OutputGroup:
     Y = np.zeros((n_rows, group.Y.shape[1]))
     Y[group.rows] = group.Y
     factor = linalg.triangular_factor(Y.T).T  # square where there are more columns than rows
-    return Group(group.columns, factor, group.Y.size, float(np.sum(Y * Y)))
+    return OutputGroup(group.columns, factor, group.Y.size, float(np.sum(Y * Y)))

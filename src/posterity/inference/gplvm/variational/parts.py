@@ -14,7 +14,7 @@ from posterity.arrays import Array
 
 
 @dataclass(frozen=True)
-class Parts:
+class KernelParts:
     """The numbers of the sum; or, of a function of them, its slopes, and those in log lengths."""
 
     signal: float
@@ -42,11 +42,11 @@ class PartSlopes:
     m: Array  # (N, Q)
     S: Array  # (N, Q)
     Z: Array  # (M, Q)
-    parts: Parts
+    parts: KernelParts
 
     def __add__(self, other: PartSlopes) -> PartSlopes:
         one, two = self.parts, other.parts
-        parts = Parts(
+        parts = KernelParts(
             one.signal + two.signal,
             one.lengths + two.lengths,
             one.slopes + two.slopes,
@@ -57,18 +57,18 @@ class PartSlopes:
         return PartSlopes(self.value + other.value, m, S, Z, parts)
 
 
-def read(kernel: kernels.Kernel, n_columns: int) -> Parts | None:
+def read_kernel(kernel: kernels.Kernel, n_columns: int) -> KernelParts | None:
     """The parts; None for a kernel that is not such a sum, or has two exp(-r^2 / 2)."""
-    nothing = Parts(0.0, np.ones(n_columns), np.zeros(n_columns), 0.0, 0.0)
+    nothing = KernelParts(0.0, np.ones(n_columns), np.zeros(n_columns), 0.0, 0.0)
     return _add_kernel(nothing, kernel, 1.0)
 
 
-def gathered(kernel: kernels.Kernel, slope: Parts) -> Array:
+def gather_gradient(kernel: kernels.Kernel, slope: KernelParts) -> Array:
     """dL/dtheta, (P,), of the kernel that was read."""
     return _gather_part(kernel, slope, 1.0)[0]
 
 
-def _add_kernel(parts: Parts, kernel: kernels.Kernel, scale: float) -> Parts | None:
+def _add_kernel(parts: KernelParts, kernel: kernels.Kernel, scale: float) -> KernelParts | None:
     """The parts with ``scale`` times the kernel."""
     match kernel:
         case kernels.Scaled():
@@ -88,7 +88,7 @@ def _add_kernel(parts: Parts, kernel: kernels.Kernel, scale: float) -> Parts | N
     return None
 
 
-def _gather_part(kernel: kernels.Kernel, slope: Parts, scale: float) -> tuple[Array, float]:
+def _gather_part(kernel: kernels.Kernel, slope: KernelParts, scale: float) -> tuple[Array, float]:
     """dL/dtheta, and dL/d log of a factor of the whole kernel, ``scale`` times which is there."""
     match kernel:
         case kernels.Scaled():

@@ -18,7 +18,7 @@ from posterity import kernels, optimize
 from posterity.arrays import Array
 from posterity.inference.gplvm import locating
 from posterity.inference.gplvm.variational import expectations
-from posterity.inference.gplvm.variational.statistics import Points, Weighting
+from posterity.inference.gplvm.variational.statistics import NormalPoints, Weighting
 
 _LOG_2PI = math.log(2.0 * math.pi)
 _LEAST_GAIN = 1e-5  # nats: the mean is then found to half a hundredth of its deviation
@@ -27,7 +27,7 @@ _LOG_S_UNIT = 1.4
 
 
 @dataclass(frozen=True)
-class Carried:
+class CarriedProcess:
     """f_d = k(x, Z) alpha_d on average, its variance k(x, x) - k(x, Z) P_d k(Z, x)."""
 
     kernel: kernels.Kernel
@@ -38,9 +38,11 @@ class Carried:
     group_of: NDArray[np.intp]  # (D,), which P is an output's
 
 
-def moments(carried: Carried, m: Array, S: Array) -> tuple[Array, Array, Array]:
+def moments(carried: CarriedProcess, m: Array, S: Array) -> tuple[Array, Array, Array]:
     """E f and E f^2 (n, D), and E k(x, x) (n, 1), at normal points."""
-    averages = expectations.statistics(carried.kernel, Points(m, S, carried.Z, np.eye(len(m))))
+    averages = expectations.compute_statistics(
+        carried.kernel, NormalPoints(m, S, carried.Z, np.eye(len(m)))
+    )
     mean = averages.psi1 @ carried.alpha
     prior = averages.psi0[:, None]
     unseen = prior - np.einsum("nab,gab->ng", averages.psi2, carried.P, optimize=True)
@@ -49,7 +51,7 @@ def moments(carried: Carried, m: Array, S: Array) -> tuple[Array, Array, Array]:
 
 
 def locate(
-    carried: Carried, Y: Array, m: Array, S: Array, n_starts: int, max_iter: int
+    carried: CarriedProcess, Y: Array, m: Array, S: Array, n_starts: int, max_iter: int
 ) -> locating.Located:
     """The best normal of each row, from those training rows (m, S) that explain it best."""
     k = min(n_starts, len(m))
@@ -71,7 +73,7 @@ def locate(
 class _PlacedRows:
     """A few rows of outputs."""
 
-    def __init__(self, carried: Carried, Y: Array) -> None:
+    def __init__(self, carried: CarriedProcess, Y: Array) -> None:
         seen, s2 = ~np.isnan(Y), carried.noise_variance
         whole = np.nan_to_num(Y, nan=0.0)
         patterns, which = np.unique(seen, axis=0, return_inverse=True)
@@ -85,9 +87,9 @@ class _PlacedRows:
 
     def bounds(self, m: Array, S: Array, rows: NDArray[np.intp]) -> tuple[Array, Array, Array]:
         """The bound of each of these rows, and its gradients in m and S."""
-        points = Points(m, S, self.carried.Z, self.weights[:, rows])
+        points = NormalPoints(m, S, self.carried.Z, self.weights[:, rows])
         given = Weighting(self.psi0, self.psi1[rows], self.psi2)
-        f = expectations.pulled_back(self.carried.kernel, points, given)
+        f = expectations.pull_back(self.carried.kernel, points, given)
         apart = 0.5 * np.sum(S + m * m - 1.0 - np.log(S), axis=1)
         return self.constant[rows] + f.value - apart, f.m - m, f.S - 0.5 + 0.5 / S
 
@@ -117,7 +119,7 @@ class _PlacedRows:
         return mean, variance, -ends.value[best], ends.converged[best]
 
 
-def _second_slope(carried: Carried, columns: NDArray[np.bool_]) -> Array:
+def _second_slope(carried: CarriedProcess, columns: NDArray[np.bool_]) -> Array:
     """-1/2 sum_d (alpha_d alpha_d^T - P_d) / s2 over the outputs that are there, (M, M)."""
     alpha = carried.alpha[:, columns]
     counts = np.bincount(carried.group_of[columns], minlength=len(carried.P))

@@ -11,8 +11,8 @@ from posterity import kernels, linalg, optimize
 from posterity.arrays import Array
 from posterity.inference.gplvm import inducing_outputs, locating
 from posterity.inference.gplvm.variational import bound, expectations, placing
-from posterity.inference.gplvm.variational.observed import Observed
-from posterity.inference.gplvm.variational.statistics import Points
+from posterity.inference.gplvm.variational.observed import ObservedOutputs
+from posterity.inference.gplvm.variational.statistics import NormalPoints
 from posterity.inference.posterior import LatentMarginals
 
 _VALUES = 1 << 20  # of psi2, one matrix a row, at a time
@@ -30,12 +30,12 @@ def condition_variational(
     ends: Array | None = None,
 ) -> VariationalPosterior:
     """The posterior given the latent points' means and variances; ``optimum`` found them."""
-    observed = Observed.of(Y)
-    with linalg.limited(len(Z)):
-        averages = expectations.statistics(kernel, Points(m, S, Z, observed.weights))
-        L = bound.factor(kernel, Z)
+    observed = ObservedOutputs.from_outputs(Y)
+    with linalg.limit_threads(len(Z)):
+        averages = expectations.compute_statistics(kernel, NormalPoints(m, S, Z, observed.weights))
+        L = bound.factor_kernel(kernel, Z)
         L_inverse = linalg.solve_lower(L, np.eye(len(Z)))
-        shares = bound.shares_of(observed, noise_variance, averages, L_inverse)
+        shares = bound.compute_shares(observed, noise_variance, averages, L_inverse)
         projector = L_inverse @ averages.psi1.T / noise_variance
         parts = []
         for share in shares:
@@ -89,7 +89,7 @@ class VariationalPosterior:
         """Log density (n,) of the outputs of each row that are not NaN, and its gradient."""
         return self.decoder.log_density(X, Y)
 
-    def decoded(self, mean: Array, variance: Array) -> tuple[Array, Array]:
+    def decode(self, mean: Array, variance: Array) -> tuple[Array, Array]:
         """Mean and variance (n, D) of the noise-free function at normal points.  [TL Sec 4]
 
         Parameters
@@ -118,7 +118,7 @@ class VariationalPosterior:
         return f, linalg.nonnegative(squares - f * f, prior + f * f)
 
     @cached_property
-    def _carried(self) -> placing.Carried:
+    def _carried(self) -> placing.CarriedProcess:
         """The distribution of f given u, in terms of the kernel between a point and Z."""
         L_inverse = linalg.solve_lower(self.decoder.L, np.eye(len(self.Z)))
         alpha = np.empty((len(self.Z), self.decoder.n_outputs))
@@ -129,7 +129,7 @@ class VariationalPosterior:
             less = np.eye(len(self.Z)) - linalg.inverse_from_cholesky(part.L_B)
             gains.append(L_inverse.T @ less @ L_inverse)
         P = np.stack(gains)
-        return placing.Carried(
+        return placing.CarriedProcess(
             self.kernel,
             self.noise_variance,
             self.Z,

@@ -10,10 +10,10 @@ from posterity import kernels
 from posterity.arrays import Array
 from posterity.inference.gplvm.terms import LatentPrior
 from posterity.inference.gplvm.variational import bound
-from posterity.inference.gplvm.variational.observed import Observed
-from posterity.inference.gplvm.variational.statistics import Points
+from posterity.inference.gplvm.variational.observed import ObservedOutputs
+from posterity.inference.gplvm.variational.statistics import NormalPoints
 from posterity.inference.process.inducing import selection
-from posterity.inference.search import Objective, negated
+from posterity.inference.search import Objective, negate_evidence
 
 _VARIANCES = (0.01, 0.5)  # of latent points at the start
 _SETTLING = 2  # fixed-point steps of these
@@ -26,7 +26,7 @@ _PRIOR_UNIT = 0.1
 
 
 @dataclass(frozen=True)
-class State:
+class VariationalState:
     """All that is searched."""
 
     m: Array  # (N, Q)
@@ -38,10 +38,10 @@ class State:
 
 
 @dataclass(frozen=True)
-class Problem:
+class VariationalProblem:
     """The bound as a function of one vector of variables."""
 
-    observed: Observed
+    observed: ObservedOutputs
     kernel: kernels.Kernel
     kernel_bounds: Array  # (P, 2), log
     noise_variance: float
@@ -49,16 +49,16 @@ class Problem:
     prior: LatentPrior
     n_jobs: int = 1
 
-    def start(self, m: Array, n_inducing: int) -> State:
+    def start(self, m: Array, n_inducing: int) -> VariationalState:
         """With inducing points at those rows that tell most of the others."""
         rows = selection.select_greedily(self.kernel, m, n_inducing)
         S = np.full_like(m, _VARIANCES[1])
-        state = State(m, S, m[rows], self.kernel, self.noise_variance, self.prior.start)
+        state = VariationalState(m, S, m[rows], self.kernel, self.noise_variance, self.prior.start)
         for _ in range(_SETTLING):
             state = self._update_variances(state)
         return state
 
-    def _update_variances(self, s: State) -> State:
+    def _update_variances(self, s: VariationalState) -> VariationalState:
         """With S a step nearer to where the bound is flat in it: 1 / S = p - 2 dF/dS.
 
         p is the precision of the prior, and F what the outputs say.
@@ -68,15 +68,15 @@ class Problem:
         low, high = _VARIANCES
         return replace(s, S=1.0 / np.clip(precision, 1.0 / high, 1.0 / low))
 
-    def _outputs(self, s: State) -> bound.OutputSlopes:
-        points = Points(s.m, s.S, s.Z, self.observed.weights, self.n_jobs)
-        return bound.of_outputs(self.observed, s.kernel, s.noise_variance, points)
+    def _outputs(self, s: VariationalState) -> bound.OutputSlopes:
+        points = NormalPoints(s.m, s.S, s.Z, self.observed.weights, self.n_jobs)
+        return bound.compute_bound(self.observed, s.kernel, s.noise_variance, points)
 
-    def objective(self, like: State) -> Objective:
+    def objective(self, like: VariationalState) -> Objective:
         """Minus the bound and its gradient; infinite where rounding leaves it none."""
 
         def value_and_gradient(x: Array) -> tuple[float, Array]:
-            s = self.unpacked(x, like)
+            s = self.unpack(x, like)
             f = self._outputs(s)
             apart, dm, dS, own = self.prior.divergence(s.m, s.S, s.prior_own)
             slopes = (f.m - dm, (f.S - dS) * s.S, f.Z)
@@ -85,26 +85,26 @@ class Problem:
                 [*(slope.ravel() for slope in slopes), f.theta, noise, -own]
             )
 
-        return negated(value_and_gradient)
+        return negate_evidence(value_and_gradient)
 
-    def packed(self, s: State) -> Array:
+    def pack(self, s: VariationalState) -> Array:
         """The variables of a state."""
         noise = np.log([] if self.noise_bounds is None else [s.noise_variance])
         latent = (s.m.ravel(), np.log(s.S).ravel(), s.Z.ravel())
         return np.concatenate([*latent, s.kernel.theta, noise, s.prior_own])
 
-    def unpacked(self, x: Array, like: State) -> State:
+    def unpack(self, x: Array, like: VariationalState) -> VariationalState:
         """The state, of the shapes of another one."""
         n, k, p = like.m.size, like.Z.size, len(like.kernel.theta)
         m, log_S, Z, theta, rest = np.split(x, np.cumsum([n, n, k, p]))
         learned = int(self.noise_bounds is not None)
         noise = float(np.exp(rest[0])) if learned else self.noise_variance
-        S, kernel = np.exp(log_S).reshape(like.S.shape), self.kernel.at(theta)
-        return State(
+        S, kernel = np.exp(log_S).reshape(like.S.shape), self.kernel.with_theta(theta)
+        return VariationalState(
             m.reshape(like.m.shape), S, Z.reshape(like.Z.shape), kernel, noise, rest[learned:]
         )
 
-    def units(self, s: State) -> Array:
+    def units(self, s: VariationalState) -> Array:
         """Steps of the variables that change the bound about as much, near a state."""
         noise = np.sqrt(2.0 / self.observed.n_values)  # the deviation of a log variance
         points = min(_POINT_UNIT * noise, _LARGEST_UNIT)
@@ -120,7 +120,7 @@ class Problem:
             ]
         )
 
-    def limits(self, s: State) -> Array:
+    def limits(self, s: VariationalState) -> Array:
         """Between which the variables stay, (V, 2)."""
         noise = np.log([] if self.noise_bounds is None else self.noise_bounds).reshape(-1, 2)
         anywhere = (-np.inf, np.inf)
@@ -128,7 +128,7 @@ class Problem:
         free = [np.tile(limits, (n, 1)) for n, limits in latent]
         return np.vstack([*free, self.kernel_bounds, noise, self.prior.limits])
 
-    def names(self, s: State) -> list[str]:
+    def names(self, s: VariationalState) -> list[str]:
         """What the variables are called."""
         latent = ["mean"] * s.m.size + ["log variance"] * s.S.size + ["point"] * s.Z.size
         noise = ["noise_variance"] * (self.noise_bounds is not None)

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from posterity import validation
 from posterity.arrays import Array
 from posterity.inference.gplvm.variational import radial_rows
-from posterity.inference.gplvm.variational.statistics import Points
+from posterity.inference.gplvm.variational.statistics import NormalPoints
 
 T = TypeVar("T")
 
@@ -43,7 +43,7 @@ class RadialSlopes:
     log_lengths: Array  # (Q,)
 
 
-def first(points: Points, l2: Array) -> Array:
+def first_moment(points: NormalPoints, l2: Array) -> Array:
     """psi1, (N, M)."""
     _check_shapes(points, l2)
     psi1 = np.empty((len(points.m), len(points.Z)))
@@ -51,7 +51,7 @@ def first(points: Points, l2: Array) -> Array:
     return psi1
 
 
-def second(points: Points, l2: Array) -> Array:
+def second_moment(points: NormalPoints, l2: Array) -> Array:
     """psi2, (G, M, M)."""
     _check_shapes(points, l2)
     m, S, weights = _plain(points.m), _plain(points.S), _columns(points.weights)
@@ -65,7 +65,7 @@ def second(points: Points, l2: Array) -> Array:
     return _unpack(np.sum(_over_rows(block, points), axis=0), len(points.Z))
 
 
-def pulled_back(points: Points, l2: Array, V: Array, H: Array) -> RadialSlopes:
+def pull_back(points: NormalPoints, l2: Array, V: Array, H: Array) -> RadialSlopes:
     """The adjoint of psi1, given V (N, M), and of psi2, given a symmetric H (G, M, M)."""
     _check_shapes(points, l2)
     G, M = len(points.weights), len(points.Z)
@@ -98,7 +98,7 @@ def pulled_back(points: Points, l2: Array, V: Array, H: Array) -> RadialSlopes:
     )
 
 
-def _check_shapes(points: Points, l2: Array) -> None:
+def _check_shapes(points: NormalPoints, l2: Array) -> None:
     """Raise ValueError unless shapes agree, which compiled loops would not notice."""
     Q = len(l2)
     for name, A in (("means", points.m), ("variances", points.S)):
@@ -107,7 +107,7 @@ def _check_shapes(points: Points, l2: Array) -> None:
     validation.require_array(points.weights, "weights", np.float64, (None, len(points.m)))
 
 
-def _over_rows(block: Callable[[slice], T], points: Points) -> list[T]:
+def _over_rows(block: Callable[[slice], T], points: NormalPoints) -> list[T]:
     """What a function of a block of rows returns for each; blocks do not depend on threads."""
     n, m = len(points.m), len(points.Z)
     size = max(1, 2 * _PAIRS // (m * (m + 1)), -(-n // _BLOCKS))

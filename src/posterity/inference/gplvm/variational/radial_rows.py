@@ -13,7 +13,7 @@ from posterity.arrays import Array
 from posterity.inference.gplvm.variational.exponentials import exponentiate
 
 
-@compilation.compiled
+@compilation.compile_at_first_call
 def first(m: Array, S: Array, Zt: Array, l2: Array, psi1: Array) -> None:
     """psi1 of all rows."""
     powers = np.empty(Zt.shape[1])
@@ -29,7 +29,7 @@ def first(m: Array, S: Array, Zt: Array, l2: Array, psi1: Array) -> None:
         exponentiate(e, powers)
 
 
-@compilation.compiled
+@compilation.compile_at_first_call
 def _pairs(
     m: Array, S: Array, Zt: Array, l2: Array, apart: Array, a: Array, u: Array, e: Array
 ) -> None:
@@ -54,7 +54,7 @@ def _pairs(
         start += i + 1
 
 
-@compilation.compiled
+@compilation.compile_at_first_call
 def second(
     m: Array, S: Array, Zt: Array, l2: Array, apart: Array, weights: Array, packed: Array
 ) -> None:
@@ -72,7 +72,7 @@ def second(
                     total[k] += w * e[k]
 
 
-@compilation.compiled
+@compilation.compile_at_first_call
 def pull_back(
     m: Array,
     S: Array,
@@ -109,7 +109,7 @@ def pull_back(
         _slopes(S[n], l2, a, v[0], y, Wa, values[n], m_slope[n], S_slope[n], Zt_slope, log_lengths)
 
 
-@compilation.compiled
+@compilation.compile_at_first_call
 def _slopes(
     S: Array,
     l2: Array,
@@ -143,7 +143,7 @@ def _slopes(
         log_lengths[q] += 2.0 * c2 * (l2[q] * c2 * w2 + S[q] * values[1])
 
 
-@compilation.compiled
+@compilation.compile_at_first_call
 def _combine(weights: Array, H: Array, H_n: Array) -> None:
     """sum_g w_g H_g."""
     H_n[:] = 0.0
@@ -154,7 +154,7 @@ def _combine(weights: Array, H: Array, H_n: Array) -> None:
                 H_n[k] += w * H[g, k]
 
 
-@compilation.compiled
+@compilation.compile_at_first_call
 def _spread(packed: Array, a: Array, W: Array, y: Array, Wa: Array) -> None:
     """The symmetric W (M, M) of a lower triangle, its sums y (M,), and Wa (Q, M) = a W."""
     start = 0

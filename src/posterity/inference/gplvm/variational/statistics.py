@@ -13,7 +13,7 @@ from posterity.arrays import Array
 
 
 @dataclass(frozen=True)
-class Points:
+class NormalPoints:
     """Latent points of which means and variances are known, and the points that stand for them."""
 
     m: Array  # (N, Q)
@@ -24,7 +24,7 @@ class Points:
 
 
 @dataclass(frozen=True)
-class Statistics:
+class KernelStatistics:
     """Averages of the kernel over uncertain latent points."""
 
     psi0: Array  # (G,)
@@ -42,7 +42,7 @@ class Weighting:
 
 
 @dataclass(frozen=True)
-class Slopes:
+class StatisticSlopes:
     """A linear function of the averages, row by row, and the gradients of its sum."""
 
     value: Array  # (N,)

@@ -14,16 +14,16 @@ import numpy as np
 
 from posterity.arrays import Array
 from posterity.inference.gplvm.variational import radial
-from posterity.inference.gplvm.variational.parts import Parts, PartSlopes
-from posterity.inference.gplvm.variational.statistics import Points
+from posterity.inference.gplvm.variational.parts import KernelParts, PartSlopes
+from posterity.inference.gplvm.variational.statistics import NormalPoints
 
 
 @dataclass(frozen=True)
-class Straight:
+class StraightTerms:
     """The straight part of a kernel, and its products with the radial one."""
 
-    parts: Parts
-    points: Points
+    parts: KernelParts
+    points: NormalPoints
 
     @cached_property
     def Xa(self) -> Array:
@@ -51,7 +51,7 @@ class Straight:
     @cached_property
     def radial(self) -> Array:
         """psi1 of the radial part alone, (N, M)."""
-        return self.parts.signal * radial.first(self.points, self.parts.lengths**2)
+        return self.parts.signal * radial.first_moment(self.points, self.parts.lengths**2)
 
     @cached_property
     def r(self) -> Array:
@@ -80,7 +80,7 @@ class Straight:
         half = self.tilted @ self.ZA.T
         return half + half.transpose(0, 2, 1)
 
-    def pulled_back(self, V: Array, H: Array) -> PartSlopes:
+    def pull_back(self, V: Array, H: Array) -> PartSlopes:
         """The adjoint of psi1 and psi2 of this part alone."""
         w = self.points.weights
         B = self.ZA.T @ H @ self.ZA  # (G, Q + 1, Q + 1)
@@ -92,7 +92,7 @@ class Straight:
         ZA_slope = V.T @ self.Xa + 2.0 * np.sum(H @ self.ZA @ self.E, axis=0)
         return PartSlopes(value, m_slope, S_slope, *self._through(ZA_slope))
 
-    def pulled_back_crossed(self, H: Array) -> tuple[PartSlopes, Array]:
+    def pull_back_crossed(self, H: Array) -> tuple[PartSlopes, Array]:
         """The adjoint of :meth:`crossed` while the radial psi1 stays, and dL/d psi1 (N, M).
 
         The value counts with the latter.
@@ -110,7 +110,7 @@ class Straight:
         Z_slope, slope = self._through(2.0 * np.sum(H @ self.tilted, axis=0))
         Z_slope += sum(moved)[:, :-1]
         lengths = -2.0 * np.sum(p.S * S_slope, axis=0)
-        parts = Parts(0.0, lengths, slope.slopes, slope.offset, 0.0)
+        parts = KernelParts(0.0, lengths, slope.slopes, slope.offset, 0.0)
         return PartSlopes(np.zeros(len(p.m)), m_slope, S_slope, Z_slope, parts), V
 
     def _by_weights(self, A: Array, B: Array) -> Array:
@@ -120,10 +120,10 @@ class Straight:
             total += w[:, None] * (A @ b)
         return total
 
-    def _through(self, ZA_slope: Array) -> tuple[Array, Parts]:
+    def _through(self, ZA_slope: Array) -> tuple[Array, KernelParts]:
         """From ZA to Z and the variances."""
         each = np.sum(ZA_slope * self.Za, axis=0)
-        slope = Parts(0.0, np.zeros_like(self.parts.lengths), each[:-1], float(each[-1]), 0.0)
+        slope = KernelParts(0.0, np.zeros_like(self.parts.lengths), each[:-1], float(each[-1]), 0.0)
         return ZA_slope[:, :-1] * self.parts.slopes, slope
 
 

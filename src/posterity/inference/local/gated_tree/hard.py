@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from posterity import compilation, optimize, validation
 from posterity.arrays import Array
 from posterity.inference import restarts
-from posterity.inference.local.gated_tree.problem import Problem
+from posterity.inference.local.gated_tree.problem import GatedTreeProblem
 from posterity.inference.local.gated_tree.soft import SoftTree
 
 _STEEPNESSES = (4.0, 16.0)  # steeper still changes little, and is hard to search
@@ -37,7 +37,7 @@ class HardTree:
 
     @cached_property
     def _leaves(self) -> Array:
-        return self.tree.leaves()
+        return self.tree.sum_to_leaves()
 
     def apply(self, Z: Array) -> NDArray[np.intp]:
         """The leaf of each row, (N,)."""
@@ -45,7 +45,7 @@ class HardTree:
             self._check_design(Z), _copy_for_compiled(self.tree.gates), self.tree.depth
         )
 
-    def leaf_trust(self, Z: Array) -> Array:
+    def leaf_probabilities(self, Z: Array) -> Array:
         """One at the leaf of each row, zero elsewhere, (N, K + 1)."""
         trust = np.zeros((len(Z), len(self._leaves)))
         trust[np.arange(len(Z)), self.apply(Z)] = 1.0
@@ -63,23 +63,23 @@ class HardTree:
         return _copy_for_compiled(Z)
 
 
-def harden(
-    problem: Problem, tree: SoftTree, *, max_iter: int
+def harden_tree(
+    problem: GatedTreeProblem, tree: SoftTree, *, max_iter: int
 ) -> tuple[HardTree, list[optimize.Optimum]]:
     """The hard tree that a soft one leads to, and the searches on the way."""
     gated, ends = _steepen_gates(problem, tree, max_iter) if len(tree.gates) else (tree, [])
-    fitted, more = refit(problem, gated, max_iter=max_iter)
+    fitted, more = refit_leaves(problem, gated, max_iter=max_iter)
     return HardTree(fitted), [*ends, *more]
 
 
-def refit(
-    problem: Problem, tree: SoftTree, *, max_iter: int
+def refit_leaves(
+    problem: GatedTreeProblem, tree: SoftTree, *, max_iter: int
 ) -> tuple[SoftTree, list[optimize.Optimum]]:
     """The tree whose last experts are the most probable ones where gates are steps."""
     home, refitted, ends = HardTree(tree).apply(problem.Z), tree.experts.copy(), []
     for j in range(len(tree.gates) + 1):
         e = len(tree.gates) + j - tree.first
-        leaf = problem.leaf(tree, j, np.flatnonzero(home == j))
+        leaf = problem.leaf_objective(tree, j, np.flatnonzero(home == j))
         best, _ = restarts.minimise_with_restarts(
             leaf, [tree.experts[e].ravel()], max_iter=max_iter
         )
@@ -89,7 +89,7 @@ def refit(
 
 
 def _steepen_gates(
-    problem: Problem, tree: SoftTree, max_iter: int
+    problem: GatedTreeProblem, tree: SoftTree, max_iter: int
 ) -> tuple[SoftTree, list[optimize.Optimum]]:
     """The best tree near this one when gates are ever steeper."""
     x, ends = tree.flat, []
@@ -98,7 +98,7 @@ def _steepen_gates(
         best, _ = restarts.minimise_with_restarts(steep, [x], max_iter=max_iter)
         x = best.x
         ends.append(best)
-    return tree.at(x), ends
+    return tree.with_weights(x), ends
 
 
 def _copy_for_compiled(x: Array) -> Array:
@@ -107,7 +107,7 @@ def _copy_for_compiled(x: Array) -> Array:
 
 
 # Sums may be taken in any order, so that several terms are added at a time.
-_compiled = compilation.compiled(fastmath={"reassoc"})
+_compiled = compilation.compile_at_first_call(fastmath={"reassoc"})
 
 
 @_compiled

@@ -17,7 +17,7 @@ _EVEN_ODDS_VARIANCE = 4.0  # what one row leaves of the logit of one half
 
 
 @dataclass(frozen=True)
-class Problem:
+class GatedTreeProblem:
     """Minus the log posterior of a tree, up to a constant, and its gradient.
 
     All weights are independent normals: about zero, of variance ``prior_variance``, but for the
@@ -38,7 +38,7 @@ class Problem:
     reach: Array  # (N,)
 
     @classmethod
-    def of(
+    def from_rows(
         cls,
         Z: Array,
         y: Array,
@@ -47,9 +47,9 @@ class Problem:
         *,
         depth: int,
         prior_variance: float,
-    ) -> Problem:
+    ) -> GatedTreeProblem:
         """The problem of a whole tree."""
-        value, one_row = likelihood.null(y, counts)
+        value, one_row = likelihood.fit_constant(y, counts)
         K, M, L = 2**depth - 1, Z.shape[1], np.size(value)
         E = max(2 * K, 1)
         center = SoftTree(np.zeros((K, M)), np.zeros((E, L, M)))
@@ -61,9 +61,9 @@ class Problem:
 
     def __call__(self, x: Array) -> tuple[float, Array]:
         """The value and its gradient."""
-        tree = self.center.at(x)
+        tree = self.center.with_weights(x)
         value, slope = self.penalty(x), (x - self.center.flat) / self.variance.flat
-        for rows in tree.blocks(len(self.y)):
+        for rows in tree.iterate_blocks(len(self.y)):
             log_p, rise = self._value_of_rows(tree, rows)
             value, slope = value - log_p, slope - rise
         return value, slope
@@ -81,7 +81,7 @@ class Problem:
         coupled = isinstance(self.likelihood, likelihoods.Coupled)
         return self.likelihood.log_prob(self.y, a if coupled else a[:, 0])
 
-    def start(self, rng: np.random.Generator) -> Array:
+    def draw_start(self, rng: np.random.Generator) -> Array:
         """Draw a start: gates that split the rows in random directions, and equal experts.
 
         The rows that gates give them tell experts apart from the first step on. No class has
@@ -91,19 +91,19 @@ class Problem:
         gates = rng.standard_normal(self.center.gates.shape) * (_GATE_START / np.sqrt(D))
         return SoftTree(self.center.gates + gates, self.center.experts).flat
 
-    def branch(self, tree: SoftTree, k: int) -> Problem:
+    def branch_objective(self, tree: SoftTree, k: int) -> GatedTreeProblem:
         """The gate of node k and the experts below it, all else held, and nothing below those."""
-        pair = tree.below(k)
+        pair = tree.experts_below(k)
         others = tree.with_branch(k, tree.gates[k], np.zeros_like(tree.experts[pair]))
         return replace(
             self,
             center=SoftTree(self.center.gates[[k]], self.center.experts[pair]),
             variance=SoftTree(self.variance.gates[[k]], self.variance.experts[pair]),
             base=others.latents(self.Z).T,
-            reach=tree.trust(self.Z)[k],
+            reach=tree.node_probabilities(self.Z)[k],
         )
 
-    def leaf(self, tree: SoftTree, j: int, rows: NDArray[np.intp]) -> Problem:
+    def leaf_objective(self, tree: SoftTree, j: int, rows: NDArray[np.intp]) -> GatedTreeProblem:
         """The last expert on the way to leaf j, for rows that go nowhere else, all else held."""
         node = len(tree.gates) + j
         e = slice(node - tree.first, node - tree.first + 1)
@@ -115,14 +115,14 @@ class Problem:
             counts=self.counts[rows],
             center=SoftTree(none, self.center.experts[e]),
             variance=SoftTree(none, self.variance.experts[e]),
-            base=(tree.sums()[node] - tree.experts[e][0]) @ Z.T,
+            base=(tree.sum_to_nodes()[node] - tree.experts[e][0]) @ Z.T,
             reach=np.ones(len(Z)),
         )
 
     def _value_of_rows(self, tree: SoftTree, rows: slice) -> tuple[float, Array]:
         """The log likelihood of some rows, and its gradient."""
         Z = self.Z[rows]
-        T, F = tree.trust(Z), tree.answers(Z)
+        T, F = tree.node_probabilities(Z), tree.expert_latents(Z)
         T *= self.reach[rows]
         trust, (E, L, n) = T[tree.first :], F.shape
         log_p, D = self._value_and_slope(

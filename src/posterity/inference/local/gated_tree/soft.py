@@ -64,7 +64,7 @@ class SoftTree:
         """All weights in one array."""
         return np.concatenate([self.gates.ravel(), self.experts.ravel()])
 
-    def at(self, x: Array) -> SoftTree:
+    def with_weights(self, x: Array) -> SoftTree:
         """The same shapes, filled from one array."""
         gates, experts = np.split(x, [self.gates.size])
         return replace(
@@ -73,7 +73,7 @@ class SoftTree:
             experts=experts.reshape(self.experts.shape),
         )
 
-    def below(self, k: int) -> slice:
+    def experts_below(self, k: int) -> slice:
         """The two experts below node k."""
         left = 2 * k + 1 - self.first
         return slice(left, left + 2)
@@ -81,14 +81,14 @@ class SoftTree:
     def with_branch(self, k: int, gate: Array, pair: Array) -> SoftTree:
         """The same tree with another gate at node k, and other experts (2, L, M) below it."""
         gates, experts = self.gates.copy(), self.experts.copy()
-        gates[k], experts[self.below(k)] = gate, pair
+        gates[k], experts[self.experts_below(k)] = gate, pair
         return replace(self, gates=gates, experts=experts)
 
-    def leaves(self) -> Array:
+    def sum_to_leaves(self) -> Array:
         """The sum of the experts on the way to each leaf, (K + 1, L, M)."""
-        return self.sums()[len(self.gates) :]
+        return self.sum_to_nodes()[len(self.gates) :]
 
-    def sums(self) -> Array:
+    def sum_to_nodes(self) -> Array:
         """The sum of the experts on the way to each node, (2K + 1, L, M)."""
         total = np.zeros((2 * len(self.gates) + 1, *self.experts.shape[1:]))
         total[self.first :] = self.experts
@@ -96,7 +96,7 @@ class SoftTree:
             total[node] += total[(node - 1) // 2]
         return total
 
-    def trust(self, Z: Array) -> Array:
+    def node_probabilities(self, Z: Array) -> Array:
         """The product of the gates on the way to each node, (2K + 1, N)."""
         s = self.steepness * (self.gates @ Z.T)
         T = np.ones((2 * len(s) + 1, len(Z)))
@@ -105,7 +105,7 @@ class SoftTree:
             np.multiply(T[k], expit(s[k]), out=T[2 * k + 2])  # [P9 9.55]
         return T
 
-    def answers(self, Z: Array) -> Array:
+    def expert_latents(self, Z: Array) -> Array:
         """Latent values of each row by each expert, (E, L, N)."""
         E, L, M = self.experts.shape
         return (self.experts.reshape(E * L, M) @ Z.T).reshape(E, L, len(Z))
@@ -113,21 +113,21 @@ class SoftTree:
     def latents(self, Z: Array) -> Array:
         """The latent values of each row, (N, L)."""
         A = np.empty((self.experts.shape[1], len(Z)))
-        for rows in self.blocks(len(Z)):
-            T, F = self.trust(Z[rows])[self.first :], self.answers(Z[rows])
+        for rows in self.iterate_blocks(len(Z)):
+            T, F = self.node_probabilities(Z[rows])[self.first :], self.expert_latents(Z[rows])
             np.einsum("en,eln->ln", T, F, out=A[:, rows])  # [P9 9.56]
         return A.T
 
-    def blocks(self, n_rows: int) -> Iterator[slice]:
+    def iterate_blocks(self, n_rows: int) -> Iterator[slice]:
         """Slices of all rows, a bounded number at a time."""
         E, L, _ = self.experts.shape
         size = max(_AT_A_TIME // (E * L), 1)
         return (slice(i, min(i + size, n_rows)) for i in range(0, n_rows, size))
 
-    def leaf_trust(self, Z: Array) -> Array:
+    def leaf_probabilities(self, Z: Array) -> Array:
         """The probability of each leaf for each row, (N, K + 1)."""
-        return self.trust(Z)[len(self.gates) :].T
+        return self.node_probabilities(Z)[len(self.gates) :].T
 
     def apply(self, Z: Array) -> NDArray[np.intp]:
         """The most probable leaf of each row, (N,)."""
-        return np.argmax(self.leaf_trust(Z), axis=1)
+        return np.argmax(self.leaf_probabilities(Z), axis=1)

@@ -14,8 +14,8 @@ import numpy as np
 from posterity import likelihoods, linalg, optimize
 from posterity.arrays import Array
 from posterity.inference import restarts
-from posterity.inference.local.gated_tree.hard import HardTree, harden
-from posterity.inference.local.gated_tree.problem import Problem
+from posterity.inference.local.gated_tree.hard import HardTree, harden_tree
+from posterity.inference.local.gated_tree.problem import GatedTreeProblem
 from posterity.inference.local.gated_tree.soft import SoftTree
 
 
@@ -52,56 +52,59 @@ class TreeTrainer:
         ConvergenceWarning
             When a search that it comes from did not end by itself.
         """
-        problem = Problem.of(
+        problem = GatedTreeProblem.from_rows(
             Z, y, counts, self.likelihood, depth=depth, prior_variance=self.prior_variance
         )
-        with linalg.threads.limited(len(y)):
+        with linalg.threads.limit_threads(len(y)):
             tree, ends = self._fit_jointly(problem, rng)
             if not self.hard:
                 return _summarize_searches(problem, tree, tree, problem(tree.flat)[0], ends)
-            model, more = harden(problem, tree, max_iter=self.max_iter)
+            model, more = harden_tree(problem, tree, max_iter=self.max_iter)
         loss = -float(counts @ problem.log_prob(model.latents(Z)))
         value = loss + problem.penalty(model.tree.flat)
         return _summarize_searches(problem, model.tree, model, value, [*ends, *more])
 
     def _fit_jointly(
-        self, problem: Problem, rng: np.random.Generator
+        self, problem: GatedTreeProblem, rng: np.random.Generator
     ) -> tuple[SoftTree, Sequence[optimize.Optimum]]:
         if not len(problem.center.gates):
             best = self._search_best(problem, [problem.center.flat])
-            return problem.center.at(best.x), [best]
+            return problem.center.with_weights(best.x), [best]
         if not self.jointly:
             return self._fit_by_growth(problem, rng)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", optimize.ConvergenceWarning)  # it is a start only
             grown, _ = self._fit_by_growth(problem, rng)
-        starts = [grown.flat, *(problem.start(rng) for _ in range(self.n_restarts))]
+        starts = [grown.flat, *(problem.draw_start(rng) for _ in range(self.n_restarts))]
         best = self._search_best(problem, starts)
-        return problem.center.at(best.x), [best]
+        return problem.center.with_weights(best.x), [best]
 
     def _fit_by_growth(
-        self, problem: Problem, rng: np.random.Generator
+        self, problem: GatedTreeProblem, rng: np.random.Generator
     ) -> tuple[SoftTree, list[optimize.Optimum]]:
         tree, ends = problem.center, []
-        for tree, best in self.growth(problem, rng):
+        for tree, best in self.grow_branches(problem, rng):
             ends.append(best)
         return tree, ends
 
-    def growth(
-        self, problem: Problem, rng: np.random.Generator
+    def grow_branches(
+        self, problem: GatedTreeProblem, rng: np.random.Generator
     ) -> Iterator[tuple[SoftTree, optimize.Optimum]]:
         """The tree after each branch, from the top and the left; it never gets worse."""
         tree = problem.center
         for k in range(len(tree.gates)):
-            branch = problem.branch(tree, k)
+            branch = problem.branch_objective(tree, k)
             # The first start adds nothing yet, and no search ends above its start.
-            starts = [branch.center.flat, *(branch.start(rng) for _ in range(1 + self.n_restarts))]
+            starts = [
+                branch.center.flat,
+                *(branch.draw_start(rng) for _ in range(1 + self.n_restarts)),
+            ]
             best = self._search_best(branch, starts)
-            pair = branch.center.at(best.x)
+            pair = branch.center.with_weights(best.x)
             tree = tree.with_branch(k, pair.gates[0], pair.experts)
             yield tree, best
 
-    def _search_best(self, problem: Problem, starts: Sequence[Array]) -> optimize.Optimum:
+    def _search_best(self, problem: GatedTreeProblem, starts: Sequence[Array]) -> optimize.Optimum:
         best, _ = restarts.minimise_with_restarts(
             problem, starts, max_iter=self.max_iter, n_jobs=self.n_jobs
         )
@@ -109,7 +112,7 @@ class TreeTrainer:
 
 
 def _summarize_searches(
-    problem: Problem,
+    problem: GatedTreeProblem,
     tree: SoftTree,
     model: SoftTree | HardTree,
     value: float,

@@ -22,7 +22,7 @@ from posterity.inference.posterior import LatentJoint, LatentMarginals
 from posterity.inference.process.inducing import observed as inducing_observed
 from posterity.inference.process.inducing import rows
 from posterity.inference.process.inducing.observed import ObservedRows
-from posterity.inference.process.inducing.rows import Carrier
+from posterity.inference.process.inducing.rows import InducingNoise
 from posterity.inference.process.prior import ProcessPrior, share_covariance, share_variance
 
 
@@ -58,9 +58,9 @@ def compute_bound(
     >>> round(value, 2), gradient.shape, point_gradient.shape
     (-10.31, (2,), (5, 1))
     """
-    with linalg.threads.limited(len(Z)):
-        summary = rows.Summary.of(Carrier(kernel, noise_variance, Z), observed)
-        theta, points = summary.pulled_back()
+    with linalg.threads.limit_threads(len(Z)):
+        summary = rows.BoundTerms.sum_rows(InducingNoise(kernel, noise_variance, Z), observed)
+        theta, points = summary.compute_gradients()
         return summary.log_bound(), np.append(theta, summary.noise_slope()), points
 
 
@@ -81,8 +81,8 @@ def condition_on_points(
     >>> round(float(f.mean[0, 0]), 2), round(float(f.variance[0, 0]), 3)
     (0.83, 0.005)
     """
-    with linalg.threads.limited(len(Z)):
-        s = rows.Summary.of(Carrier(kernel, noise_variance, Z), observed)
+    with linalg.threads.limit_threads(len(Z)):
+        s = rows.BoundTerms.sum_rows(InducingNoise(kernel, noise_variance, Z), observed)
         return InducingPosterior(kernel, Z, s.L, s.L_B, s.m, s.log_bound(), s.gap())
 
 
@@ -105,7 +105,7 @@ class InducingPosterior:
 
     def latent(self, X: Any) -> LatentMarginals:
         """Return the distributions of the K noise-free functions."""
-        places = inducing_observed.slices(len(X), self.n_inducing, self.m)
+        places = inducing_observed.cut_rows(len(X), self.n_inducing, self.m)
         means, variances = zip(*(self._latent(X[i]) for i in places), strict=True)
         xp = namespace(self.m)
         return share_variance(xp.concat(means), xp.concat(variances))
@@ -113,7 +113,7 @@ class InducingPosterior:
     def mean(self, X: Any) -> DeviceArray:
         """Mean (n, K) of the noise-free function."""
         w = linalg.solve_lower_transposed(self.L, self.m)  # (M, K)
-        places = inducing_observed.slices(len(X), self.n_inducing, self.m)
+        places = inducing_observed.cut_rows(len(X), self.n_inducing, self.m)
         return namespace(w).concat([self.kernel(X[i], self.Z) @ w for i in places])
 
     def leave_one_out(self) -> LatentMarginals:

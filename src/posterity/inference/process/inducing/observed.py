@@ -22,7 +22,7 @@ _DEVICE_VALUES = 1 << 25
 _LEAST_ROWS = 64
 
 
-def slices(n_rows: int, n_points: int, like: DeviceArray) -> list[slice]:
+def cut_rows(n_rows: int, n_points: int, like: DeviceArray) -> list[slice]:
     """Blocks of rows whose kernel with the points fits a cache, or fills a device."""
     values = _CPU_VALUES if array_api_compat.is_numpy_array(like) else _DEVICE_VALUES
     size = max(_LEAST_ROWS, values // n_points)
@@ -47,7 +47,7 @@ class ObservedRows(abc.ABC):
         """What repeated rows add to the log evidence, and its slope in log noise_variance."""
 
     @abc.abstractmethod
-    def output(self, k: int) -> ObservedRows:
+    def select_output(self, k: int) -> ObservedRows:
         """The same rows with one output of theirs."""
 
     @abc.abstractmethod
@@ -55,7 +55,7 @@ class ObservedRows(abc.ABC):
         """Rows as precise as their weights say, whose repetitions add nothing to the evidence."""
 
     @abc.abstractmethod
-    def total(self, function: PartFunction, n_points: int) -> list[Any]:
+    def sum_terms(self, function: PartFunction, n_points: int) -> list[Any]:
         """The sums of the terms that ``function`` returns of blocks of rows; lists are joined.
 
         The blocks are of such a size that one value for each of ``n_points`` fits beside a row.
@@ -92,18 +92,18 @@ class HeldRows(ObservedRows):
         """What repeated rows add to the log evidence, and its slope in log noise_variance."""
         return self.observations.log_apart(noise_variance)
 
-    def output(self, k: int) -> HeldRows:
+    def select_output(self, k: int) -> HeldRows:
         """The same rows with one output of theirs."""
-        return HeldRows(self.X, self.observations.output(k))
+        return HeldRows(self.X, self.observations.select_output(k))
 
     def without_repeats(self) -> HeldRows:
         """Rows as precise as their weights say, whose repetitions add nothing to the evidence."""
         return HeldRows(self.X, self.observations.without_repeats())
 
-    def total(self, function: PartFunction, n_points: int) -> list[Any]:
+    def sum_terms(self, function: PartFunction, n_points: int) -> list[Any]:
         """One block after the other."""
         y = self.observations
-        places = slices(y.n_rows, n_points, y.Y)
+        places = cut_rows(y.n_rows, n_points, y.Y)
         return functools.reduce(
             add_in_place, (function(self.X[i], y.Y[i], y.spread[i]) for i in places)
         )

@@ -53,26 +53,26 @@ class PartitionedRows(ObservedRows):
         """What repeated rows add to the log evidence, and its slope in log noise_variance."""
         return self.repeats.log_apart(noise_variance)
 
-    def output(self, k: int) -> PartitionedRows:
+    def select_output(self, k: int) -> PartitionedRows:
         """The same rows with one output of theirs."""
         one = slice(k, k + 1)
         centre, scale = self.centre[one], self.scale[one]
-        repeats = self.repeats.output(k)
+        repeats = self.repeats.select_output(k)
         return replace(self, centre=centre, scale=scale, repeats=repeats, column=k)
 
     def without_repeats(self) -> PartitionedRows:
         """Rows as precise as their weights say, whose repetitions add nothing to the evidence."""
         return replace(self, repeats=self.repeats.without_repeats())
 
-    def total(self, function: PartFunction, n_points: int) -> list[Any]:
+    def sum_terms(self, function: PartFunction, n_points: int) -> list[Any]:
         """On the workers: block by block within a partition, and partitions in a tree."""
         terms = _Terms(function, n_points, self.centre, self.scale, self.column)
-        total = self.partitions.reduce(terms, added, description="Summing over rows")
+        total = self.partitions.reduce(terms, add_terms, description="Summing over rows")
         assert total is not None  # some row counts: it was seen to
         return total
 
 
-def select_present_rows(block: designs.Block) -> tuple[Array, Array, Array]:
+def select_present_rows(block: designs.RowBlock) -> tuple[Array, Array, Array]:
     """The rows of a block that count: inputs, targets (n, K) and weights."""
     if block.y is None:
         raise ValueError("There are no targets: pass y as a Dask collection beside X.")
@@ -95,16 +95,16 @@ class _Terms:
     scale: Array
     column: int | None
 
-    def __call__(self, block: designs.Block) -> list[Any] | None:
+    def __call__(self, block: designs.RowBlock) -> list[Any] | None:
         X, Y, weights = select_present_rows(block)
         Y = Y if self.column is None else Y[:, self.column : self.column + 1]
         if not len(X):
             return None
-        observations = Observations.of((Y - self.centre) / self.scale, weights=weights)
-        return HeldRows(X, observations).total(self.function, self.n_points)
+        observations = Observations.from_targets((Y - self.centre) / self.scale, weights=weights)
+        return HeldRows(X, observations).sum_terms(self.function, self.n_points)
 
 
-def added(a: list[Any] | None, b: list[Any] | None) -> list[Any] | None:
+def add_terms(a: list[Any] | None, b: list[Any] | None) -> list[Any] | None:
     """The terms of both; neither is changed, as a scheduler may ask for it again."""
     if a is None or b is None:
         return b if a is None else a

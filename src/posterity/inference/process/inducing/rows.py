@@ -20,7 +20,7 @@ from posterity.linalg import products
 
 
 @dataclass(frozen=True)
-class Carrier:
+class InducingNoise:
     """A kernel, the noise, and the points that are to stand for observed rows."""
 
     kernel: kernels.Kernel
@@ -32,17 +32,19 @@ class Carrier:
         K = self.kernel(self.Z)
         return linalg.cholesky(K + _jitter(K) * _mean_diagonal(K) * _identity(K), max_jitter=0.0)
 
-    def whitened(self, Y: DeviceArray, spread: DeviceArray) -> tuple[DeviceArray, DeviceArray]:
+    def whiten_targets(
+        self, Y: DeviceArray, spread: DeviceArray
+    ) -> tuple[DeviceArray, DeviceArray]:
         """The diagonal of S, and y, of some rows."""
         root = (self.noise_variance * spread) ** -0.5
         return root, root[:, None] * Y
 
 
 @dataclass(frozen=True)
-class Summary:
+class BoundTerms:
     """The sums over all rows from which the bound, the posterior and the adjoint are made."""
 
-    carrier: Carrier
+    carrier: InducingNoise
     observed: ObservedRows
     L: DeviceArray  # (M, M)
     AAt: DeviceArray  # (M, M)
@@ -52,10 +54,12 @@ class Summary:
     log_noise: float  # sum of log s_n
 
     @classmethod
-    def of(cls, carrier: Carrier, observed: ObservedRows, L: DeviceArray | None = None) -> Summary:
+    def sum_rows(
+        cls, carrier: InducingNoise, observed: ObservedRows, L: DeviceArray | None = None
+    ) -> BoundTerms:
         """The first pass; L where it is known already."""
         factor = carrier.factor() if L is None else L
-        sums = observed.total(_Sums(carrier, factor), len(carrier.Z))
+        sums = observed.sum_terms(_Sums(carrier, factor), len(carrier.Z))
         return cls(carrier, observed, factor, *sums)
 
     @cached_property
@@ -69,12 +73,12 @@ class Summary:
         return linalg.solve_cholesky(self.L_B, self.Ay)
 
     @cached_property
-    def explained(self) -> float:
+    def explained_squares(self) -> float:
         """y^T A^T B^-1 A y, summed over outputs: the part of ``squares`` that u accounts for."""
         return _total(linalg.quadratic_form(self.L_B, self.Ay))
 
     @property
-    def unseen(self) -> float:
+    def residual_trace(self) -> float:
         """The trace t of K - Q, the prior variance that u does not carry, in units of the noise."""
         return self.prior - _trace(self.AAt)
 
@@ -82,9 +86,9 @@ class Summary:
         """log N(Y | 0, Q + s) - t / 2 of each output.  [TI 9]"""
         o = self.observed
         each = o.n_rows * math.log(2.0 * math.pi) + self.log_noise
-        each += linalg.log_determinant(self.L_B) + self.unseen
+        each += linalg.log_determinant(self.L_B) + self.residual_trace
         apart, _ = o.log_apart(self.carrier.noise_variance)
-        return apart - 0.5 * (o.n_outputs * each + self.squares - self.explained)
+        return apart - 0.5 * (o.n_outputs * each + self.squares - self.explained_squares)
 
     def gap(self) -> float:
         """How far an upper bound is above the lower one.  [TI14 3]
@@ -93,32 +97,32 @@ class Summary:
         log |K + I| is no less than log |Q + I|, and y^T (K + I)^-1 y no less than
         y^T (Q + I + t I)^-1 y.
         """
-        t = max(0.0, self.unseen)
+        t = max(0.0, self.residual_trace)
         wide = linalg.cholesky(self.AAt + (1.0 + t) * _identity(self.AAt))
         explained = _total(linalg.quadratic_form(wide, self.Ay))
         quadratic = (self.squares - explained) / (1.0 + t)
         n_outputs = self.observed.n_outputs
-        return max(0.0, 0.5 * (n_outputs * t + self.squares - self.explained - quadratic))
+        return max(0.0, 0.5 * (n_outputs * t + self.squares - self.explained_squares - quadratic))
 
     def noise_slope(self) -> float:
         """The derivative of the bound in log noise_variance."""
         o = self.observed
         decided = self.L.shape[0] - _trace(linalg.inverse_from_cholesky(self.L_B))
-        each = self.unseen + decided - o.n_rows
+        each = self.residual_trace + decided - o.n_rows
         _, apart = o.log_apart(self.carrier.noise_variance)
-        data = self.squares - self.explained - _total(self.m**2)
+        data = self.squares - self.explained_squares - _total(self.m**2)
         return apart + 0.5 * (o.n_outputs * each + data)
 
-    def pulled_back(self) -> tuple[Array, DeviceArray | None]:
+    def compute_gradients(self) -> tuple[Array, DeviceArray | None]:
         """dL/dtheta (P,), and dL/dZ (M, D), of the bound: the second pass."""
-        theta, points = self.observed.total(self._adjoint(), len(self.carrier.Z))
+        theta, points = self.observed.sum_terms(self._adjoint(), len(self.carrier.Z))
         theta_u, points_u = self._through_points()
         return theta + theta_u, points + points_u if self.carrier.kernel.takes_vectors else None
 
     def pulled_back_to_inputs(self) -> tuple[Array, DeviceArray, DeviceArray]:
         """dL/dtheta (P,), dL/dZ (M, D) and dL/dX (N, D) of the bound, of a kernel of vectors."""
         adjoint = _InputAdjoint(self._adjoint())
-        theta, points, inputs = self.observed.total(adjoint, len(self.carrier.Z))
+        theta, points, inputs = self.observed.sum_terms(adjoint, len(self.carrier.Z))
         theta_u, points_u = self._through_points()
         return theta + theta_u, points + points_u, namespace(*inputs).concat(inputs)
 
@@ -145,14 +149,14 @@ class Summary:
 
 @dataclass(frozen=True)
 class _Sums:
-    """A A^T, A y, and the numbers of :class:`Summary`, of some rows."""
+    """A A^T, A y, and the numbers of :class:`BoundTerms`, of some rows."""
 
-    carrier: Carrier
+    carrier: InducingNoise
     L: DeviceArray
 
     def __call__(self, X: Any, Y: DeviceArray, spread: DeviceArray) -> list[Any]:
         kernel, xp = self.carrier.kernel, namespace(self.L)
-        root, y = self.carrier.whitened(Y, spread)
+        root, y = self.carrier.whiten_targets(Y, spread)
         K_fu = kernel(X, self.carrier.Z)
         K_fu *= root[:, None]
         At = linalg.solve_lower(self.L, K_fu.T).T
@@ -168,7 +172,7 @@ class _Adjoint:
     output; g_n = dL/dk_nn = -1 / (2 s_n) for each output.
     """
 
-    carrier: Carrier
+    carrier: InducingNoise
     gain: DeviceArray  # (M, M), the sum of P over outputs
     alpha: DeviceArray  # (M, K)
 
@@ -186,7 +190,7 @@ class _Adjoint:
     ) -> tuple[kernels.Tangent, DeviceArray, DeviceArray]:
         """The tangent of K_uf, G and g."""
         tangent = self.carrier.kernel.tangent(self.carrier.Z, X)
-        root, y = self.carrier.whitened(Y, spread)
+        root, y = self.carrier.whiten_targets(Y, spread)
         C = tangent.value * root
         G = product(C.T, self.gain).T
         G += product(y - product(C.T, self.alpha), self.alpha.T).T

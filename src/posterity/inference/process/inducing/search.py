@@ -82,7 +82,7 @@ def maximise_inducing_bound(
     n = problem.observations.n_rows
     few = np.sort(rng.permutation(n)[:_COARSE_ROWS])
     coarse = maximise_evidence(
-        problem.among(few),
+        problem.select_rows(few),
         starts=starts,
         max_iter=max_iter,
         n_jobs=n_jobs,
@@ -95,7 +95,7 @@ def maximise_inducing_bound(
         theta, Z, best = search.with_choice(coarse.optimum.x, int(points), max_iter)
     else:
         theta, Z, best = search.climb(coarse.optimum.x, points, max_iter)
-    kernel, noise = problem.at(theta)
+    kernel, noise = problem.unpack_parameters(theta)
     return LearnedPoints(kernel, noise, Z, best, coarse.probes)
 
 
@@ -111,12 +111,12 @@ class _Search:
         self, theta: Array, n_points: int, max_iter: int
     ) -> tuple[Array, Any, optimize.Optimum]:
         """Climb in rounds, each from the better of fresh points and those that have moved."""
-        Z = self.chosen(theta, n_points)
+        Z = self.choose_points(theta, n_points)
         left = max_iter
         while left > _ROUND:
             theta, Z, best = self.climb(theta, Z, _ROUND)
             left -= _ROUND
-            fresh = self.chosen(theta, n_points)
+            fresh = self.choose_points(theta, n_points)
             if self.value(theta, fresh) <= -best.value:
                 if best.converged:
                     return theta, Z, best
@@ -124,24 +124,26 @@ class _Search:
             Z = fresh
         return self.climb(theta, Z, left)
 
-    def chosen(self, theta: Array, n_points: int) -> Any:
+    def choose_points(self, theta: Array, n_points: int) -> Any:
         """Rows that the kernel at theta finds hardest to tell from others."""
-        X, (kernel, _) = self.problem.X, self.problem.at(theta)
-        total = self.problem.total(kernel)
+        X, (kernel, _) = self.problem.X, self.problem.unpack_parameters(theta)
+        total = self.problem.add_mean_prior(kernel)
         indices = selection.select_greedily(total, X, n_points)
-        return kernels.rows.chosen(X, indices)
+        return kernels.rows.select_rows(X, indices)
 
     def value(self, theta: Array, Z: Any) -> float:
         """The bound, and the prior of the noise."""
-        kernel, noise = self.problem.at(theta)
-        total = self.problem.total(kernel)
+        kernel, noise = self.problem.unpack_parameters(theta)
+        total = self.problem.add_mean_prior(kernel)
         bound = inducing.condition_on_points(total, noise, self.observed, Z).log_evidence
         return bound + self.problem.log_prior(theta)[0]
 
     def climb(self, theta: Array, Z: Any, max_iter: int) -> tuple[Array, Any, optimize.Optimum]:
         """L-BFGS from there."""
         P, p = len(theta), self.problem
-        reach = _reach(p.total(p.at(theta)[0]), p.X) if self.moving else None
+        reach = (
+            _reach(p.add_mean_prior(p.unpack_parameters(theta)[0]), p.X) if self.moving else None
+        )
         bound = _Bound(p, self.observed, Z, P, reach)
         if not bound.n_variables:
             given = optimize.Optimum(theta, bound(theta)[0], theta, 0, "everything was given", True)
@@ -190,10 +192,10 @@ class _Bound:
     def __call__(self, x: Array) -> tuple[float, Array]:
         """The value and its gradient; infinite where K_uu is not positive definite."""
         p, P = self.problem, self.n_parameters
-        kernel, noise = p.at(x[:P])
+        kernel, noise = p.unpack_parameters(x[:P])
         try:
             value, gradient, slopes = inducing.compute_bound(
-                p.total(kernel), noise, self.observed, self.points(x)
+                p.add_mean_prior(kernel), noise, self.observed, self.points(x)
             )
         except linalg.NotPositiveDefiniteError:
             return np.inf, np.zeros_like(x)
@@ -209,7 +211,7 @@ def _reach(kernel: kernels.Kernel, X: Any) -> Array:
     smooth stationary kernel.
     """
     rows = X[:: max(1, X.shape[0] // _SAMPLE)]
-    h = _STEP * kernels.scales.spreads(X)
+    h = _STEP * kernels.scales.column_deviations(X)
     variance = float(np.mean(to_numpy(kernel.diag(rows))))
     reaches = np.empty(len(h))
     for d, step in enumerate(np.diag(h)):

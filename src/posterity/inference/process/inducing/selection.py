@@ -58,7 +58,7 @@ def select_greedily(
         return _pivots(kernel, X, min(n_points, n), tolerance)
     generator = np.random.default_rng(0) if rng is None else rng
     drawn = np.sort(generator.choice(n, size=max(max_rows, n_points), replace=False))
-    return drawn[_pivots(kernel, kernels.rows.chosen(X, drawn), n_points, tolerance)]
+    return drawn[_pivots(kernel, kernels.rows.select_rows(X, drawn), n_points, tolerance)]
 
 
 def _pivots(kernel: kernels.Kernel, X: Any, n_points: int, tolerance: float) -> NDArray[np.intp]:

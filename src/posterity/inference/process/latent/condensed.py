@@ -20,11 +20,11 @@ from posterity.linalg import eigen
 
 _JITTER = 1e-8  # of the mean diagonal: half the digits
 
-Exact = exact.ProcessPosterior | site_posterior.SitePosterior
+ExactPosterior = exact.ProcessPosterior | site_posterior.SitePosterior
 
 
 @dataclass(frozen=True)
-class Condensed:
+class CondensedPosterior:
     """Mean m.a and variance k(x, x) - |a|^2 + |U a|^2 of the function, with a = L^-1 k(Z, x).
 
     Examples
@@ -47,30 +47,30 @@ class Condensed:
     shift: float
 
     @classmethod
-    def of(cls, posterior: Exact, n_rows: int) -> Condensed:
+    def from_posterior(cls, posterior: ExactPosterior, n_rows: int) -> CondensedPosterior:
         """Approximate by at most this many rows, chosen to explain most of the others."""
         X, kernel = np.asarray(posterior.X), posterior.kernel
         Z = X[np.sort(selection.select_greedily(kernel, X, n_rows))]
-        K = kernel_blocks.between(
+        K = kernel_blocks.fill_between(
             kernel, Z, Z.copy()
         )  # as rows apart: what is theirs alone is left out
         K[np.diag_indices(len(K))] *= 1.0 + _JITTER
         L = linalg.cholesky(K)
-        A = linalg.solve_lower(L, kernel_blocks.between(kernel, Z, X))
+        A = linalg.solve_lower(L, kernel_blocks.fill_between(kernel, Z, X))
         kept = eigen.semidefinite_factors(np.eye(len(L)) - _variance_reduction(posterior, A))
-        U = linalg.HouseholderQR.of(kept.T).R
+        U = linalg.HouseholderQR.factorize(kept.T).R
         weights, shift = _mean_weights(posterior)
         return cls(kernel, Z, L, U, A @ weights, shift)
 
     def latent(self, X: Array) -> LatentMarginals:
         """Return the distributions of the function at each row of X."""
-        a = linalg.solve_lower(self.L, kernel_blocks.between(self.kernel, self.Z, X))
+        a = linalg.solve_lower(self.L, kernel_blocks.fill_between(self.kernel, self.Z, X))
         left = np.maximum(self.kernel.diag(X) - np.sum(a**2, axis=0), 0.0)
         mean, variance = self.shift + a.T @ self.m, left + np.sum((self.U @ a) ** 2, axis=0)
         return LatentMarginals(mean[:, None], variance[:, None])
 
 
-def _variance_reduction(posterior: Exact, A: Array) -> Array:
+def _variance_reduction(posterior: ExactPosterior, A: Array) -> Array:
     """How much of each direction's variance the rows take away, (M, M)."""
     if isinstance(posterior, exact.ProcessPosterior):
         V = linalg.solve_lower(posterior.L, np.ascontiguousarray(A.T))
@@ -78,7 +78,7 @@ def _variance_reduction(posterior: Exact, A: Array) -> Array:
     return posterior.sites.reduction_matrix(np.ascontiguousarray(A.T))
 
 
-def _mean_weights(posterior: Exact) -> tuple[Array, float]:
+def _mean_weights(posterior: ExactPosterior) -> tuple[Array, float]:
     """Of the covariances with the rows, in the mean, and what is added."""
     if isinstance(posterior, exact.ProcessPosterior):
         return np.asarray(posterior.a[:, 0]), 0.0

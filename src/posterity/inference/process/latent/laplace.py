@@ -57,10 +57,12 @@ class LaplaceEvidence:
     ) -> Array:
         """As parameters change, with what the mode does then.  [GPML 5.21]"""
         t = self.targets
-        y, a = t.seen(likelihood, mode.f)
-        in_log_p, in_slope, in_curvature = (t.weights * s for s in likelihood.slopes(y, a))
+        y, a = t.measure_from_shift(likelihood, mode.f)
+        in_log_p, in_slope, in_curvature = (
+            t.weights * s for s in likelihood.parameter_derivatives(y, a)
+        )
         d3 = t.weights * likelihood.d3(y, a)
-        R = mode.sites.inverted(K)
+        R = mode.sites.invert(K)
         slope = 0.5 * R.variances * d3  # d log evidence / d f, through the curvature  [GPML 5.23]
         u = slope - R.apply(K @ slope)
         left = np.column_stack([mode.alpha + u, mode.alpha])
@@ -97,7 +99,7 @@ class LaplacePosterior(SitePosterior):
         ``linalg.NotPositiveDefiniteError`` where there is none.
         """
         memory = sites.allocate(targets.n_rows)
-        with linalg.limited(targets.n_rows):
+        with linalg.limit_threads(targets.n_rows):
             total, mode = _mode(memory, kernel, likelihood, X, targets, None)
         if not mode.converged:
             warnings.warn(mode.stop_reason, optimize.ConvergenceWarning, stacklevel=2)

@@ -183,16 +183,16 @@ class _Climb:
 
     def _point(self, alpha: Array, f: Array) -> _Point:
         t = self.targets
-        log_p = self.likelihood.log_prob(*t.seen(self.likelihood, f))
+        log_p = self.likelihood.log_prob(*t.measure_from_shift(self.likelihood, f))
         return _Point(alpha, f, float(t.weights @ log_p - 0.5 * alpha @ f))
 
     def _slope(self, f: Array) -> Array:
         t = self.targets
-        return t.weights * self.likelihood.d1(*t.seen(self.likelihood, f))
+        return t.weights * self.likelihood.d1(*t.measure_from_shift(self.likelihood, f))
 
     def _curvature(self, f: Array) -> Array:
         t = self.targets
-        return -t.weights * self.likelihood.d2(*t.seen(self.likelihood, f))
+        return -t.weights * self.likelihood.d2(*t.measure_from_shift(self.likelihood, f))
 
     def _positive(self, f: Array) -> Array:
         """The curvature, or where that is negative one whose step climbs nevertheless."""
@@ -200,15 +200,15 @@ class _Climb:
         if self.likelihood.log_concave:
             return self._curvature(f)
         W = self._curvature(f)
-        positive = self.likelihood.step_curvature(*t.seen(self.likelihood, f))
+        positive = self.likelihood.step_curvature(*t.measure_from_shift(self.likelihood, f))
         return np.where(W < 0.0, t.weights * positive, W)
 
     def _few(self, f: Array, W: Array) -> NDArray[np.intp]:
         """Rows of negative curvature, or of too little to divide by."""
         t = self.targets
-        y, a = t.seen(self.likelihood, f)
+        y, a = t.measure_from_shift(self.likelihood, f)
         scale = np.sqrt(np.maximum(np.diagonal(self.K), 0.0))
         moves = np.abs(self.likelihood.d3(y, a)) * scale
-        slopes = self.likelihood.slopes(y, a)[2]
+        slopes = self.likelihood.parameter_derivatives(y, a)[2]
         change = t.weights * (moves + np.sum(np.abs(slopes), axis=0))
         return np.flatnonzero((W < 0.0) | (_TOO_SMALL * change > W))

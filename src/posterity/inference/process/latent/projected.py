@@ -61,7 +61,7 @@ class ProjectedPosterior:
         offset = bool(np.any(targets.offset_variance > 0.0))
         # The prior of the offset is that of the targets, whatever the likelihood has learned since.
         rows = replace(
-            RowTargets.of(targets.y, counts, likelihood, offset=offset),
+            RowTargets.from_observations(targets.y, counts, likelihood, offset=offset),
             shift=targets.shift,
             offset_variance=targets.offset_variance,
         )
@@ -74,12 +74,12 @@ class ProjectedPosterior:
             mixes = isinstance(likelihood, likelihoods.Likelihood) and likelihood.is_scale_mixture
             approximation = "factors" if mixes else "laplace"
         if approximation == "factors":
-            return cls(kernel, points, L, ScaleMixtureFit.of(problem))
-        fit = LaplaceFit.of(problem)
+            return cls(kernel, points, L, ScaleMixtureFit.from_problem(problem))
+        fit = LaplaceFit.from_problem(problem)
         if approximation == "laplace":
             return cls(kernel, points, L, fit)
         left = _residual_variances(kernel, X, Z)
-        return cls(kernel, points, L, variational.nearest(fit, remainder=left))
+        return cls(kernel, points, L, variational.find_nearest_normal(fit, remainder=left))
 
     @property
     def log_evidence(self) -> float:
@@ -126,7 +126,7 @@ class ProjectedPosterior:
 def choose_points(kernel: kernels.Kernel, X: Any, n_points: int, rng: np.random.Generator) -> Any:
     """Rows whose values the others say least about; fewer where these say it all."""
     places = selection.select_greedily(kernel, X, n_points, rng=rng)
-    return kernels.rows.chosen(X, np.sort(places))
+    return kernels.rows.select_rows(X, np.sort(places))
 
 
 def _residual_variances(kernel: kernels.Kernel, X: Any, Z: Array) -> Array:
@@ -137,10 +137,12 @@ def _residual_variances(kernel: kernels.Kernel, X: Any, Z: Array) -> Array:
 
 def _columns(kernel: kernels.Kernel, X: Any, points: Any, L: Array) -> Array:
     """k(X, points) L^-T, (n, M), a few thousand rows at a time."""
-    n = kernels.rows.count(X)
+    n = kernels.rows.count_rows(X)
     Z = np.empty((n, len(L)))
     for start in range(0, n, _BLOCK_ROWS):
         rows = slice(start, min(start + _BLOCK_ROWS, n))
-        k = kernel_blocks.between(kernel, points, kernels.rows.between(X, rows.start, rows.stop))
+        k = kernel_blocks.fill_between(
+            kernel, points, kernels.rows.slice_rows(X, rows.start, rows.stop)
+        )
         Z[rows] = linalg.solve_lower(L, k).T
     return Z

@@ -71,7 +71,7 @@ class PropagationPosterior(SitePosterior):
         """
         _check_weights(targets)
         memory = sites.allocate(targets.n_rows)
-        with linalg.limited(targets.n_rows):
+        with linalg.limit_threads(targets.n_rows):
             total = sites.fill_covariance(memory, kernel, X, targets)
             found = _propagate(memory, likelihood, targets, None)
             factor = _factor(memory, found.sites[0])
@@ -107,7 +107,9 @@ class _TiltedMoments:
         likelihood: likelihoods.Likelihood,
         targets: LatentTargets,
     ) -> _TiltedMoments:
-        log_Z, d1, d2 = likelihood.tilted(*targets.seen(likelihood, mean), variance)
+        log_Z, d1, d2 = likelihood.log_partition(
+            *targets.measure_from_shift(likelihood, mean), variance
+        )
         return cls(mean, variance, log_Z, d1, d2)
 
     @property
@@ -131,11 +133,11 @@ class _TiltedMoments:
 
     def slopes(self, likelihood: likelihoods.Likelihood, targets: LatentTargets) -> Array:
         """Derivatives of the sum of log Z in the parameters of the likelihood, by differences."""
-        (y, a), theta = targets.seen(likelihood, self.mean), likelihood.theta
+        (y, a), theta = targets.measure_from_shift(likelihood, self.mean), likelihood.theta
 
         def total(step: Array) -> float:
-            moved = likelihood.at(theta + step)
-            return float(np.sum(moved.tilted(y, a, self.variance)[0]))
+            moved = likelihood.with_parameters(theta + step)
+            return float(np.sum(moved.log_partition(y, a, self.variance)[0]))
 
         steps = _STEP * np.eye(len(theta))
         return np.array([(total(h) - total(-h)) / (2.0 * _STEP) for h in steps])
@@ -170,7 +172,7 @@ class _Marginals:
         K = memory[0]
         factor = _factor(memory, tau)
         alpha = nu - factor.apply(K @ nu)
-        return cls(alpha, K @ alpha, factor.inverted(K), factor.log_determinant)
+        return cls(alpha, K @ alpha, factor.invert(K), factor.log_determinant)
 
     def cavities(self, tau: Array, nu: Array) -> tuple[Array, Array]:
         """Mean and variance without each value's own site.  [GPML 3.56]"""

@@ -68,7 +68,7 @@ class ScaleMixturePosterior(SitePosterior):
         Warns with ``optimize.ConvergenceWarning`` where it still does.
         """
         memory = sites.allocate(targets.n_rows)
-        with linalg.limited(targets.n_rows):
+        with linalg.limit_threads(targets.n_rows):
             total = sites.fill_covariance(memory, kernel, X, targets)
             found = _converge(_MixtureRows(likelihood, targets), memory, start)
             factor = Sites.factorise(memory[0], found.sites, memory[1])
@@ -89,7 +89,7 @@ class _MixtureRows:
     @property
     def observed(self) -> Array:
         """Targets from the shift on, as latent values are."""
-        return self.targets.seen(self.likelihood, np.zeros(self.targets.n_rows))[0]
+        return self.targets.measure_from_shift(self.likelihood, np.zeros(self.targets.n_rows))[0]
 
     def log_density(self, E: Array) -> float:
         """Their part of the bound."""
@@ -120,14 +120,17 @@ class _Factors:
         nu = W * y
         alpha = nu - factor.apply(K @ nu)
         mean, log_det = K @ alpha, factor.log_determinant
-        R = factor.inverted(K)
+        R = factor.invert(K)
         E = (y - mean) ** 2 + R.variances
         divergence = 0.5 * (log_det - float(W @ R.variances) + float(mean @ alpha))
         return cls(W, alpha, R, E, rows.log_density(E) - divergence)
 
     def slopes(self, likelihood: likelihoods.Likelihood, targets: LatentTargets) -> Array:
         """The factors are the best, and do not count."""
-        return likelihood.slopes(np.sqrt(self.E), np.zeros_like(self.E))[0] @ targets.weights
+        return (
+            likelihood.parameter_derivatives(np.sqrt(self.E), np.zeros_like(self.E))[0]
+            @ targets.weights
+        )
 
 
 def _converge(rows: _MixtureRows, memory: Memory, start: Array | None) -> _Factors:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from posterity import kernels, likelihoods, optimize
 from posterity.arrays import Array
 from posterity.inference.process.latent.targets import LatentTargets
-from posterity.inference.search import Objective, negated
+from posterity.inference.search import Objective, negate_evidence
 
 _FEW_VALUES = 50  # distinct targets up to which every part of the rows holds all of them
 
@@ -66,12 +66,12 @@ class LatentProblem(Generic[L]):
         del theta
         return 0.0
 
-    def at(self, theta: Array) -> tuple[kernels.Kernel, L]:
+    def unpack_parameters(self, theta: Array) -> tuple[kernels.Kernel, L]:
         """Kernel and likelihood at log parameters."""
         P = len(self.kernel.theta)
         own = self.likelihood.theta
         own[self._is_searched] = theta[P:]
-        return self.kernel.at(theta[:P]), self.likelihood.at(own)
+        return self.kernel.with_theta(theta[:P]), self.likelihood.with_parameters(own)
 
     def objective(self) -> Objective:
         """Minus the log evidence and its gradient; infinite where there is none."""
@@ -79,10 +79,10 @@ class LatentProblem(Generic[L]):
         searched = np.append(np.ones(len(self.kernel.theta), dtype=bool), self._is_searched)
 
         def value_and_gradient(theta: Array) -> tuple[float, Array]:
-            value, gradient = evidence(*self.at(theta))
+            value, gradient = evidence(*self.unpack_parameters(theta))
             return value, gradient[searched]
 
-        return negated(value_and_gradient)
+        return negate_evidence(value_and_gradient)
 
     def check_room(self) -> None:
         """Refuse rows for which the engine has not enough memory."""
@@ -90,14 +90,18 @@ class LatentProblem(Generic[L]):
 
     def describe(self, best: optimize.Optimum, probes: Array) -> LearnedLatent[L]:
         """The kernel and the likelihood at an optimum, or as given where nothing is learned."""
-        kernel, likelihood = self.at(best.x) if len(best.x) else (self.kernel, self.likelihood)
+        kernel, likelihood = self.kernel, self.likelihood
+        if len(best.x):
+            kernel, likelihood = self.unpack_parameters(best.x)
         return LearnedLatent(kernel, likelihood, best, probes)
 
-    def among(self, rows: NDArray[np.intp]) -> LatentProblem[L]:
+    def select_rows(self, rows: NDArray[np.intp]) -> LatentProblem[L]:
         """The same problem on these rows."""
-        return replace(self, X=kernels.rows.chosen(self.X, rows), targets=self.targets.rows(rows))
+        return replace(
+            self, X=kernels.rows.select_rows(self.X, rows), targets=self.targets.select_rows(rows)
+        )
 
-    def order(self, rng: np.random.Generator) -> NDArray[np.intp]:
+    def draw_order(self, rng: np.random.Generator) -> NDArray[np.intp]:
         """All rows at random; where targets have few values, any first few hold them in proportion.
 
         The very first rows hold every value once.
@@ -114,14 +118,14 @@ class LatentProblem(Generic[L]):
         place = np.where(nth == 0.0, -1.0, (nth + 0.5) / count[value])
         return shuffled[np.argsort(place, kind="stable")]
 
-    def eased(self, theta: Array) -> Array | None:
+    def ease_start(self, theta: Array) -> Array | None:
         """Nowhere: the evidence of a kernel that is one always exists."""
         del theta
         return None
 
-    def no_start(self, theta: Array) -> str:
+    def explain_no_start(self, theta: Array) -> str:
         """That there is no posterior, and what to do."""
-        kernel, likelihood = self.at(theta)
+        kernel, likelihood = self.unpack_parameters(theta)
         return (
             f"the latent values of the {self.n_rows} rows have no posterior under {kernel} and "
             f"{likelihood}. kernels.check_positive_definite tells whether the kernel is one"

@@ -39,7 +39,7 @@ class SitePosterior:
         """Return the distributions of the latent function at the rows of X.  [GPML 3.21, 3.24]"""
         means, variances = [], []
         for x in self._pieces(X):
-            k, prior = kernel_blocks.between(self.kernel, self.X, x), self.kernel.diag(x)
+            k, prior = kernel_blocks.fill_between(self.kernel, self.X, x), self.kernel.diag(x)
             means.append(self.shift + k.T @ self.alpha)
             left = prior - self.sites.reduction(k)
             variances.append(linalg.nonnegative(left, prior * self._loss))
@@ -48,7 +48,7 @@ class SitePosterior:
 
     def joint(self, X: Any) -> LatentJoint:
         """Return the distribution of the latent function over all rows of X."""
-        k = kernel_blocks.between(self.kernel, self.X, X)
+        k = kernel_blocks.fill_between(self.kernel, self.X, X)
         mean = self.shift + k.T @ self.alpha
         covariance = self.kernel(X) - self.sites.reduction_matrix(k)
         return LatentJoint(mean[:, None], covariance[None])
@@ -66,6 +66,6 @@ class SitePosterior:
 
     def _pieces(self, X: Any) -> list[Any]:
         """The queries in parts whose covariances with the rows fit in a small memory."""
-        n = kernels.rows.count(X)
+        n = kernels.rows.count_rows(X)
         size = max(1, _QUERY_VALUES // len(self.alpha)) if self.kernel.takes_vectors else max(1, n)
-        return [kernels.rows.between(X, i, i + size) for i in range(0, n, size)]
+        return [kernels.rows.slice_rows(X, i, i + size) for i in range(0, n, size)]

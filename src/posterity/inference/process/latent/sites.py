@@ -114,7 +114,7 @@ class Sites:
         V, U = linalg.solve_lower(self.L, self.s[:, None] * k), self.T.T @ k
         return V.T @ V - U.T @ U
 
-    def inverted(self, K: Array) -> InvertedSites:
+    def invert(self, K: Array) -> InvertedSites:
         """R itself and the posterior variances; L is overwritten and these sites are spent."""
         P = linalg.inverse_in_place(self.L)
         W = self.s**2

@@ -26,7 +26,7 @@ class LatentTargets:
     offset_variance: Array  # (C,)
 
     @classmethod
-    def of(
+    def with_offset_prior(
         cls,
         y: Array,
         weights: Array,
@@ -38,7 +38,7 @@ class LatentTargets:
         if not offset:
             C = likelihood.n_latents if isinstance(likelihood, likelihoods.Coupled) else 1
             return cls(y, weights, np.zeros(C), np.zeros(C))
-        shift, variance = likelihood.null(y, weights)
+        shift, variance = likelihood.fit_constant(y, weights)
         return cls(y, weights, np.atleast_1d(shift), np.atleast_1d(variance))
 
     @property
@@ -46,7 +46,9 @@ class LatentTargets:
         """N."""
         return len(self.y)
 
-    def seen(self, likelihood: likelihoods.Likelihood, f: Array) -> tuple[Array, Array]:
+    def measure_from_shift(
+        self, likelihood: likelihoods.Likelihood, f: Array
+    ) -> tuple[Array, Array]:
         """Observations and latent values where the one latent function, but for its shift, is f.
 
         Both are measured from the shift if the likelihood sees their difference only: that of two
@@ -56,6 +58,6 @@ class LatentTargets:
             return self.y - self.shift[0], f
         return self.y, self.shift[0] + f
 
-    def rows(self, chosen: NDArray[np.intp]) -> LatentTargets:
+    def select_rows(self, chosen: NDArray[np.intp]) -> LatentTargets:
         """The rows of these numbers alone."""
         return replace(self, y=self.y[chosen], weights=self.weights[chosen])

@@ -55,13 +55,13 @@ class NearestPosterior(SitePosterior):
         Warns with ``optimize.ConvergenceWarning`` where the nearest normal was not found.
         """
         memory = sites.allocate(targets.n_rows)
-        with linalg.limited(targets.n_rows):
+        with linalg.limit_threads(targets.n_rows):
             total = sites.fill_covariance(memory, kernel, X, targets)
             mode = process_mode.find(*memory, likelihood, targets)
             evidence = mode.log_evidence
             W = -targets.weights * likelihood.d2(targets.y, targets.shift[0] + mode.f)
             rows = _RateRows(memory, likelihood, targets)
-            end = rate_climb.climb(_NormalState.of(rows, mode.alpha, mode.f, W))
+            end = rate_climb.climb_rate_bound(_NormalState.of(rows, mode.alpha, mode.f, W))
             factor = rows.factor(end.place.W)
         return cls(
             total,
@@ -92,7 +92,7 @@ class _RateRows:
     def averages(self, f: Array, v: Array) -> tuple[float, Array, Array]:
         """The log-likelihood, its slopes and curvatures, over normal latent values."""
         t = self.targets
-        log_p, d1, h = self.likelihood.expected(t.y, t.shift[0] + f, v)
+        log_p, d1, h = self.likelihood.expected_derivatives(t.y, t.shift[0] + f, v)
         return float(t.weights @ log_p), t.weights * d1, t.weights * h
 
     def drift(self, f: Array, v: Array, change: Array) -> Array:
@@ -132,17 +132,17 @@ class _NormalState:
         return self.log_likelihood - 0.5 * distance
 
     @property
-    def promise(self) -> float:
+    def expected_gain(self) -> float:
         full, excess = self._full, self.curvature - self.W
         in_mean = float((self.slope - self.alpha) @ full.df)
         return 0.5 * in_mean + 0.25 * float(excess @ (self.v - full.v))
 
-    def narrower(self) -> _NormalState:
+    def with_less_variance(self) -> _NormalState:
         """Each site at least as precise as the prior, and then twice as precise."""
         prior = 1.0 / np.diagonal(self.rows.memory[0])
         return _NormalState.of(self.rows, self.alpha, self.f, 2.0 * np.maximum(self.W, prior))
 
-    def moved(self, pace: float) -> _NormalState:
+    def step_towards_best(self, pace: float) -> _NormalState:
         if pace == 1.0:
             full = self._full
             return self._take_step(full.with_drift, self.curvature, full.v, full.log_determinant)
@@ -152,7 +152,7 @@ class _NormalState:
         R = self.rows.factor(self.curvature)
         return self._take_step(slope - R.apply(self._K @ slope), W, v, log_determinant)
 
-    def centred(self, pace: float) -> _NormalState:
+    def step_mean(self, pace: float) -> _NormalState:
         return self._take_step(pace * self._full.dalpha, self.W, self.v, self.log_determinant)
 
     def _take_step(self, dalpha: Array, W: Array, v: Array, log_determinant: float) -> _NormalState:
@@ -163,7 +163,7 @@ class _NormalState:
     def _full(self) -> _FullStep:
         """From one factor of the curvatures that this normal asks for."""
         factor = self.rows.factor(self.curvature)
-        R = factor.inverted(self._K)
+        R = factor.invert(self._K)
         slope = self.slope - self.alpha
         further = slope + self.rows.drift(self.f, self.v, R.variances - self.v)
         dalpha, both = (g - R.apply(self._K @ g) for g in (slope, further))
@@ -188,4 +188,4 @@ class _FullStep:
 def _variances(rows: _RateRows, W: Array) -> tuple[Array, float]:
     """Of the latent values under sites of precision W, and the log determinant of I + K W."""
     factor = rows.factor(W)
-    return factor.inverted(rows.memory[0]).variances, factor.log_determinant
+    return factor.invert(rows.memory[0]).variances, factor.log_determinant

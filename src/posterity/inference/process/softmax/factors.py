@@ -15,7 +15,7 @@ import numpy as np
 from posterity import arrays, linalg
 from posterity.arrays import Array
 from posterity.inference.process.latent.targets import LatentTargets
-from posterity.inference.process.softmax.modes import Latents, Point, Step, step_of
+from posterity.inference.process.softmax.modes import LatentDensity, Point, Step, step_of
 from posterity.linalg import blocked, products
 
 _LEAST = 1e-200  # of a class probability: its square root is still divided by
@@ -23,7 +23,7 @@ _COLUMNS = 64  # of N x N matrices that are worked on at a time
 
 
 @dataclass(frozen=True)
-class Memory:
+class ClassMatrices:
     """Room for the kernel matrix, a matrix for each class, and their sum; used over and over."""
 
     K: Array  # (N, N), Fortran order
@@ -31,7 +31,7 @@ class Memory:
     total: Array  # (N, N), Fortran order
 
     @classmethod
-    def of(cls, targets: LatentTargets) -> Memory:
+    def allocate(cls, targets: LatentTargets) -> ClassMatrices:
         """A sentence where there is not enough; nothing is computed before."""
         check_room(targets)
         n, C = targets.n_rows, len(targets.shift)
@@ -54,10 +54,10 @@ def check_room(targets: LatentTargets) -> None:
         )
 
 
-def fill_class(memory: Memory, c: int, D_c: Array, offset_variance: float) -> Array:
+def fill_class(memory: ClassMatrices, c: int, D_c: Array, offset_variance: float) -> Array:
     """B_c = I + D_c^1/2 K_c D_c^1/2, factorised: L_c below the diagonal.  [GPML Alg3.3]"""
     B, root = memory.of_class(c), np.sqrt(D_c)
-    for j in columns(len(root)):
+    for j in cut_columns(len(root)):
         np.add(memory.K[:, j], offset_variance, out=B[:, j])
         B[:, j] *= root[:, None]
         B[:, j] *= root[j]
@@ -66,16 +66,16 @@ def fill_class(memory: Memory, c: int, D_c: Array, offset_variance: float) -> Ar
 
 
 @dataclass(frozen=True)
-class Factors:
+class ClassFactors:
     """E_c of each class and the Cholesky factor of their sum, at one point."""
 
-    memory: Memory  # E_c in ``classes``; in ``total`` L below, and what it factorises above
+    memory: ClassMatrices  # E_c in ``classes``; in ``total`` L below, and what it factorises above
     D: Array  # (C, N)
     diagonal: Array  # (N,), of the sum
     log_determinant: float  # of I + K W, all classes together
 
     @classmethod
-    def at(cls, latents: Latents, point: Point, memory: Memory) -> Factors:
+    def factorise(cls, latents: LatentDensity, point: Point, memory: ClassMatrices) -> ClassFactors:
         """Factorise, in the memory given."""
         t = latents.targets
         D = np.maximum(point.u.T, _LEAST) * t.weights
@@ -101,7 +101,7 @@ class Factors:
         common = linalg.solve_cholesky(self.L, np.sum(EX, axis=1))
         return EX - each_times(E, np.broadcast_to(common[:, None], X.shape))
 
-    def newton_step(self, latents: Latents, point: Point) -> Step:
+    def newton_step(self, latents: LatentDensity, point: Point) -> Step:
         """(K^-1 + W)^-1 slope."""
         return step_of(self.times, latents, point)
 
@@ -112,7 +112,7 @@ def each_times(matrices: Array, X: Array) -> Array:
     return np.hstack([products.product(A, x[:, None]) for A, x in pairs])
 
 
-def columns(n: int) -> Iterator[slice]:
+def cut_columns(n: int) -> Iterator[slice]:
     """Few columns at a time, so that what is done to them stays in cache."""
     return (slice(i, min(i + _COLUMNS, n)) for i in range(0, n, _COLUMNS))
 
@@ -120,7 +120,7 @@ def columns(n: int) -> Iterator[slice]:
 def _scaled_inverse(L_c: Array, root: Array) -> Array:
     """E_c = D_c^1/2 B_c^-1 D_c^1/2 in place of the factor of B_c, symmetric in full."""
     E = linalg.inverse_in_place(L_c)
-    for j in columns(len(root)):
+    for j in cut_columns(len(root)):
         E[:, j] *= root[:, None]
         E[:, j] *= root[j]
     blocked.restore_lower_triangle(E.T, np.diagonal(E).copy())

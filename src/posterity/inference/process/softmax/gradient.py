@@ -11,13 +11,13 @@ from scipy.linalg import blas
 from posterity import kernels
 from posterity.arrays import Array
 from posterity.inference.process import kernel_blocks
-from posterity.inference.process.softmax.factors import Factors, columns, each_times
-from posterity.inference.process.softmax.modes import Latents, Point
+from posterity.inference.process.softmax.factors import ClassFactors, cut_columns, each_times
+from posterity.inference.process.softmax.modes import LatentDensity, Point
 from posterity.linalg import blocked
 
 
 def gradient(
-    latents: Latents, point: Point, factors: Factors, kernel: kernels.Kernel, X: Any
+    latents: LatentDensity, point: Point, factors: ClassFactors, kernel: kernels.Kernel, X: Any
 ) -> Array:
     """Of the log evidence in ``kernel.theta``; what the factors hold is overwritten.
 
@@ -25,13 +25,13 @@ def gradient(
     matrix.  [GPML Sec5.5.1]
     """
     t = latents.targets
-    variances = variances_alone(factors, np.diagonal(latents.K)[:, None] + t.offset_variance)
-    whitened = Whitened.of(factors)
+    variances = compute_variances(factors, np.diagonal(latents.K)[:, None] + t.offset_variance)
+    whitened = WhitenedFactors.solve_in_place(factors)
     S = whitened.row_covariances(variances)
     pulled = latents.likelihood.curvature_pullback(t.y, t.shift + point.f, S)
     s = -0.5 * t.weights[:, None] * pulled
     z = s - whitened.times(latents.times(s))
-    R = whitened.subtracted()
+    R = whitened.sum_residuals()
     bz = point.b + z
 
     def weights(i: slice, j: slice) -> Array:
@@ -43,13 +43,13 @@ def gradient(
 
 
 @dataclass(frozen=True)
-class Whitened:
+class WhitenedFactors:
     """F_c = L^-1 E_c, so that E_c M^-1 E_d is F_c^T F_d, in the memory of E_c."""
 
-    factors: Factors
+    factors: ClassFactors
 
     @classmethod
-    def of(cls, factors: Factors) -> Whitened:
+    def solve_in_place(cls, factors: ClassFactors) -> WhitenedFactors:
         """Solve in place."""
         for c in range(len(factors.D)):
             E = factors.memory.of_class(c)  # becomes E L^-T, the transpose of F
@@ -70,7 +70,7 @@ class Whitened:
         """
         n, C = variances.shape
         S = np.empty((n, C, C))
-        for j in columns(n):
+        for j in cut_columns(n):
             fill_gram(S[j], [F[:, j] / D[j] for F, D in zip(self.F, self.factors.D, strict=True)])
         S[:, range(C), range(C)] += variances
         return S
@@ -82,7 +82,7 @@ class Whitened:
         common = np.broadcast_to(np.sum(FX, axis=1, keepdims=True), X.shape)
         return EX - each_times(np.swapaxes(self.F, 1, 2), common)
 
-    def subtracted(self) -> Array:
+    def sum_residuals(self) -> Array:
         """The sum over classes of E_c - E_c M^-1 E_c, above the diagonal, in place of L."""
         R, n = self.factors.memory.total, len(self.factors.diagonal)
         blocked.write_diagonal(R, self.factors.diagonal)
@@ -97,7 +97,7 @@ def fill_gram(S: Array, parts: list[Array]) -> None:
             S[:, c, d] = S[:, d, c] = np.einsum("kj,kj->j", A, B)
 
 
-def variances_alone(factors: Factors, prior: Array) -> Array:
+def compute_variances(factors: ClassFactors, prior: Array) -> Array:
     """Diagonals of (K_c^-1 + D_c)^-1, (N, C): exact where D is large, at most the prior's."""
     E = np.stack([np.diagonal(E_c) for E_c in factors.memory.classes])
     D = factors.D

@@ -21,10 +21,15 @@ from posterity.inference.process import kernel_blocks
 from posterity.inference.process.latent.targets import LatentTargets
 from posterity.inference.process.prior import ProcessPrior
 from posterity.inference.process.softmax import modes
-from posterity.inference.process.softmax.factors import Factors, Memory, check_room, fill_class
+from posterity.inference.process.softmax.factors import (
+    ClassFactors,
+    ClassMatrices,
+    check_room,
+    fill_class,
+)
 from posterity.inference.process.softmax.gradient import fill_gram, gradient
-from posterity.inference.process.softmax.modes import Latents, Mode
-from posterity.inference.process.softmax.products import Products
+from posterity.inference.process.softmax.modes import LatentDensity, Mode
+from posterity.inference.process.softmax.products import ProductSteps
 
 _QUERY_VALUES = 1 << 22  # held at a time while predicting: 32 MiB
 _ROUND_OFF = 1e10 * float(np.finfo(np.float64).eps)  # of a variance, in units of its tolerance
@@ -45,7 +50,7 @@ class SoftmaxEvidence:
     --------
     >>> X, y = np.array([[0.0], [1.0], [2.0]]), np.array([0.0, 1.0, 2.0])
     >>> likelihood = likelihoods.Categorical(3)
-    >>> targets = LatentTargets.of(y, np.ones(3), likelihood, offset=False)
+    >>> targets = LatentTargets.with_offset_prior(y, np.ones(3), likelihood, offset=False)
     >>> value, gradient = SoftmaxEvidence(X, targets)(2.0 * kernels.RBF(1.0), likelihood)
     >>> round(value, 3), gradient.shape
     (-3.868, (2,))
@@ -54,7 +59,7 @@ class SoftmaxEvidence:
     def __init__(self, X: Any, targets: LatentTargets) -> None:
         check_room(targets)  # a search begins with few of the rows
         self.X, self.targets = X, targets
-        self._memory: Memory | None = None
+        self._memory: ClassMatrices | None = None
         self._b: Array | None = None
 
     def __call__(
@@ -65,9 +70,9 @@ class SoftmaxEvidence:
         Raises ``linalg.NotPositiveDefiniteError`` where the kernel is not, to rounding.
         """
         if self._memory is None:
-            self._memory = Memory.of(self.targets)
-        latents = filled(kernel, likelihood, self.X, self.targets, self._memory)
-        mode, factors = found(latents, self._memory, self._b)
+            self._memory = ClassMatrices.allocate(self.targets)
+        latents = make_latents(kernel, likelihood, self.X, self.targets, self._memory)
+        mode, factors = find_mode(latents, self._memory, self._b)
         self._b = mode.point.b
         value = mode.point.value - 0.5 * factors.log_determinant  # [GPML 3.44]
         return value, gradient(latents, mode.point, factors, kernel, self.X)
@@ -81,7 +86,7 @@ class SoftmaxPosterior:
     --------
     >>> X, y = np.array([[0.0], [1.0], [2.0]]), np.array([0.0, 1.0, 2.0])
     >>> likelihood = likelihoods.Categorical(3)
-    >>> targets = LatentTargets.of(y, np.ones(3), likelihood, offset=False)
+    >>> targets = LatentTargets.with_offset_prior(y, np.ones(3), likelihood, offset=False)
     >>> posterior = SoftmaxPosterior.condition(2.0 * kernels.RBF(1.0), likelihood, X, targets)
     >>> f = posterior.latent(X)
     >>> f.mean.argmax(axis=1), f.covariance.shape
@@ -108,10 +113,10 @@ class SoftmaxPosterior:
         Warns with ``optimize.ConvergenceWarning`` where the mode was not found, and raises
         ``linalg.NotPositiveDefiniteError`` where the kernel is not positive definite.
         """
-        memory = Memory.of(targets)
-        with linalg.limited(targets.n_rows):
-            latents = filled(kernel, likelihood, X, targets, memory)
-            mode, factors = found(latents, memory, None)
+        memory = ClassMatrices.allocate(targets)
+        with linalg.limit_threads(targets.n_rows):
+            latents = make_latents(kernel, likelihood, X, targets, memory)
+            mode, factors = find_mode(latents, memory, None)
             for c, D_c in enumerate(factors.D):  # solves lose fewer digits than inverses
                 fill_class(memory, c, D_c, float(targets.offset_variance[c]))
         _announce(mode)
@@ -126,7 +131,7 @@ class SoftmaxPosterior:
 
     def joint(self, X: Any) -> LatentJoint:
         """Return the distribution of each function over all rows of X."""
-        k, K = kernel_blocks.between(self.kernel, self.X, X), self.kernel(X)
+        k, K = kernel_blocks.fill_between(self.kernel, self.X, X), self.kernel(X)
         covariances = []
         for c, v in enumerate(self.targets.offset_variance):
             V, Ek = self._solve_class(c, k + v)
@@ -145,7 +150,7 @@ class SoftmaxPosterior:
 
     def _latent_of_few(self, X: Any) -> LatentMarginals:
         """Return the same for so few rows that memory does not matter.  [GPML Alg3.4]"""
-        k, prior = kernel_blocks.between(self.kernel, self.X, X), self.kernel.diag(X)
+        k, prior = kernel_blocks.fill_between(self.kernel, self.X, X), self.kernel.diag(X)
         n, C = k.shape[1], len(self.targets.shift)
         variances, parts = np.empty((n, C)), []
         for c, v in enumerate(self.targets.offset_variance):
@@ -172,30 +177,32 @@ class SoftmaxPosterior:
 
     def _pieces(self, X: Any) -> list[Any]:
         """The queries in parts whose covariances with the rows fit in a small memory."""
-        n, rows, C = kernels.rows.count(X), self.targets.n_rows, len(self.targets.shift)
+        n, rows, C = kernels.rows.count_rows(X), self.targets.n_rows, len(self.targets.shift)
         size = max(1, _QUERY_VALUES // ((C + 4) * rows)) if self.kernel.takes_vectors else n
-        return [kernels.rows.between(X, i, i + size) for i in range(0, n, max(1, size))]
+        return [kernels.rows.slice_rows(X, i, i + size) for i in range(0, n, max(1, size))]
 
 
-def filled(
+def make_latents(
     kernel: kernels.Kernel,
     likelihood: likelihoods.Coupled,
     X: Any,
     targets: LatentTargets,
-    memory: Memory,
-) -> Latents:
+    memory: ClassMatrices,
+) -> LatentDensity:
     """The log posterior density of the functions, its kernel matrix in the memory given."""
     kernel_blocks.fill(memory.K, kernel, X, np.zeros(targets.n_rows), above_too=True)
-    return Latents(memory.K, likelihood, targets)
+    return LatentDensity(memory.K, likelihood, targets)
 
 
-def found(latents: Latents, memory: Memory, b: Array | None) -> tuple[Mode, Factors]:
+def find_mode(
+    latents: LatentDensity, memory: ClassMatrices, b: Array | None
+) -> tuple[Mode, ClassFactors]:
     """The mode, from a guess of it or from nothing, and the factors there."""
     return modes.find(
         latents,
         latents.start(b),
-        Products.of(latents),
-        lambda point: Factors.at(latents, point, memory),
+        ProductSteps.precondition(latents),
+        lambda point: ClassFactors.factorise(latents, point, memory),
     )
 
 

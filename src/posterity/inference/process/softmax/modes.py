@@ -58,7 +58,7 @@ class Step:
         return math.sqrt(abs(self.rise))
 
 
-def step_of(times: Callable[[Array], Array], latents: Latents, point: Point) -> Step:
+def step_of(times: Callable[[Array], Array], latents: LatentDensity, point: Point) -> Step:
     """(K^-1 + W)^-1 slope = K (I - (K + W^-1)^-1 K) slope, (K + W^-1)^-1 given by its products."""
     db = point.slope - times(latents.times(point.slope))
     df = latents.times(db)
@@ -68,7 +68,7 @@ def step_of(times: Callable[[Array], Array], latents: Latents, point: Point) -> 
 class Solver(Protocol):
     """A way to find Newton's steps."""
 
-    def newton_step(self, latents: Latents, point: Point) -> Step:
+    def newton_step(self, latents: LatentDensity, point: Point) -> Step:
         """(K^-1 + W)^-1 slope."""
         ...
 
@@ -87,7 +87,7 @@ class Mode:
 
 
 @dataclass(frozen=True)
-class Latents:
+class LatentDensity:
     """The log posterior density of C latent functions at N rows."""
 
     K: Array  # (N, N), symmetric in full, Fortran order
@@ -100,7 +100,7 @@ class Latents:
         KV += self.targets.offset_variance * np.sum(V, axis=0)
         return KV
 
-    def at(self, b: Array, f: Array) -> Point:
+    def evaluate_at(self, b: Array, f: Array) -> Point:
         """The density, its gradient and its curvature.  [GPML Sec3.5]"""
         t, a = self.targets, self.targets.shift + f
         log_p = np.sum(t.weights * self.likelihood.log_prob(t.y, a))
@@ -111,43 +111,45 @@ class Latents:
     def start(self, b: Array | None) -> Point:
         """The better of a guess and of no function at all."""
         nothing = np.zeros((self.targets.n_rows, self.likelihood.n_latents))
-        origin = self.at(nothing, nothing)
+        origin = self.evaluate_at(nothing, nothing)
         if b is None:
             return origin
-        guess = self.at(b, self.times(b))
+        guess = self.evaluate_at(b, self.times(b))
         return guess if guess.value > origin.value else origin
 
-    def after(self, point: Point, step: Step, fraction: float) -> Point:
+    def take_step(self, point: Point, step: Step, fraction: float) -> Point:
         """Some of a step away."""
-        return self.at(point.b + fraction * step.b, point.f + fraction * step.f)
+        return self.evaluate_at(point.b + fraction * step.b, point.f + fraction * step.f)
 
-    def beyond(self, point: Point, step: Step) -> Point | None:
+    def climb_along(self, point: Point, step: Step) -> Point | None:
         """After the first of 1, 1/2, 1/4, ... steps that climbs enough; None where none does."""
         slack = _ROUND_OFF * (1.0 + abs(point.value))
         for fraction in 0.5 ** np.arange(_HALVINGS if step.rise > 0.0 else 0):
-            there = self.after(point, step, float(fraction))
+            there = self.take_step(point, step, float(fraction))
             if there.value >= point.value + _SUFFICIENT_INCREASE * fraction * step.rise - slack:
                 return there
         return None
 
 
-def approach(latents: Latents, start: Point, solver: Solver) -> tuple[Point, int]:
+def approach(latents: LatentDensity, start: Point, solver: Solver) -> tuple[Point, int]:
     """Near to the mode, and in how many steps; as far as they are exact."""
     point, n_iter, length, is_exact = start, 0, math.inf, True
     while n_iter < _STEPS and is_exact:
         step = solver.newton_step(latents, point)
         is_last = _is_last(step, length, point)
-        there = latents.after(point, step, 1.0) if is_last else latents.beyond(point, step)
+        there = latents.take_step(point, step, 1.0) if is_last else latents.climb_along(point, step)
         if there is None:
             break
         point, length, is_exact, n_iter = there, step.length, step.is_exact, n_iter + 1
         if is_last:
             break
-    return latents.at(point.b, latents.times(point.b)), n_iter  # without what rounding added up
+    return latents.evaluate_at(
+        point.b, latents.times(point.b)
+    ), n_iter  # without what rounding added up
 
 
 def find(
-    latents: Latents, start: Point, first: Solver, factorise: Callable[[Point], S]
+    latents: LatentDensity, start: Point, first: Solver, factorise: Callable[[Point], S]
 ) -> tuple[Mode, S]:
     """The mode, and what ``factorise`` made of it, approached by steps that cost less."""
     point, n_iter = approach(latents, start, first)
@@ -161,7 +163,7 @@ def find(
         if n_iter == most:
             reason = f"{_STEPS} exact Newton steps were not enough"
             return Mode(point, n_iter, reason, converged=False), solver
-        there = latents.beyond(point, step)
+        there = latents.climb_along(point, step)
         if there is None:
             raise linalg.NotPositiveDefiniteError(_breakdown(latents))
         point, length, n_iter = there, step.length, n_iter + 1
@@ -175,7 +177,7 @@ def _is_last(step: Step, before: float, point: Point) -> bool:
     return short and step.length >= 0.5 * before
 
 
-def _breakdown(latents: Latents) -> str:
+def _breakdown(latents: LatentDensity) -> str:
     largest = float(np.max(np.diagonal(latents.K)))
     return (
         "no Newton step leads to the mode of the latent functions, because round-off hides their "

@@ -14,7 +14,7 @@ import numpy as np
 
 from posterity import linalg
 from posterity.arrays import Array
-from posterity.inference.process.softmax.modes import Latents, Point, Step
+from posterity.inference.process.softmax.modes import LatentDensity, Point, Step
 from posterity.linalg import products
 
 _ENOUGH = 4.0  # weighted prior variances that may be left to conjugate gradients, all rows together
@@ -23,27 +23,27 @@ _MOST_PRODUCTS = 300  # in a step, beyond which factorisations are cheaper
 
 
 @dataclass(frozen=True)
-class Products:
+class ProductSteps:
     """Steps from iterations that stop after ``most`` products, for they climb all the same."""
 
     G: Array  # (r, N), G^T G is the kernel matrix but for small eigenvalues
     most: int
 
     @classmethod
-    def of(cls, latents: Latents) -> Products:
+    def precondition(cls, latents: LatentDensity) -> ProductSteps:
         """With a factor of a rank that pays."""
         n, C = latents.targets.n_rows, latents.likelihood.n_latents
         G = _pivoted_cholesky(latents.K, latents.targets.weights, min(n // 8, _MOST_COLUMNS // C))
         return cls(G, min(n // 4, _MOST_PRODUCTS))
 
-    def newton_step(self, latents: Latents, point: Point) -> Step:
+    def newton_step(self, latents: LatentDensity, point: Point) -> Step:
         """(K^-1 + W)^-1 slope = K (slope - Q x), (I + Q^T K Q) x = Q^T K slope, W = Q Q^T.
 
         The residual bounds the error of the step in the metric of the curvature. Broken off after
         any iteration, the step still climbs.  [GVL 11.5]
         """
-        Q = Root.at(latents, point)
-        easy = LowRank.of(self.G, latents, Q)
+        Q = CurvatureRoot.evaluate_at(latents, point)
+        easy = LowRank.factorise(self.G, latents, Q)
         Kr = latents.times(point.slope)
         Qx, KQx = np.zeros_like(Kr), np.zeros_like(Kr)
         residual = Q.transposed_times(Kr)
@@ -64,14 +64,14 @@ class Products:
 
 
 @dataclass(frozen=True)
-class Root:
+class CurvatureRoot:
     """Q of W = Q Q^T: of each row sqrt(w) diag(q) (I - q q^T), q = sqrt(u) of length one."""
 
     q: Array  # (N, C)
     scale: Array  # (N, C), sqrt(w) q
 
     @classmethod
-    def at(cls, latents: Latents, point: Point) -> Root:
+    def evaluate_at(cls, latents: LatentDensity, point: Point) -> CurvatureRoot:
         q = np.sqrt(point.u)
         return cls(q, np.sqrt(latents.targets.weights)[:, None] * q)
 
@@ -94,11 +94,11 @@ class LowRank:
 
     G: Array  # (r, N), with a row of ones for the offsets
     scale: Array  # (r, C), of the rows of G in each class
-    Q: Root
+    Q: CurvatureRoot
     L: Array  # (C r, C r), L L^T = I + Z^T Z
 
     @classmethod
-    def of(cls, G: Array, latents: Latents, Q: Root) -> LowRank:
+    def factorise(cls, G: Array, latents: LatentDensity, Q: CurvatureRoot) -> LowRank:
         offsets = latents.targets.offset_variance
         G_all = np.vstack([G, np.ones(G.shape[1])])
         scale = np.vstack([np.ones((len(G), len(offsets))), np.sqrt(offsets)])

@@ -19,10 +19,10 @@ import numpy as np
 from posterity import kernels, likelihoods, linalg, optimize
 from posterity.arrays import Array
 from posterity.inference.process.latent.targets import LatentTargets
-from posterity.inference.process.softmax.factors import Factors, Memory, fill_class
-from posterity.inference.process.softmax.gradient import Whitened, variances_alone
-from posterity.inference.process.softmax.laplace import SoftmaxPosterior, filled, found
-from posterity.inference.process.softmax.modes import Latents, Point, step_of
+from posterity.inference.process.softmax.factors import ClassFactors, ClassMatrices, fill_class
+from posterity.inference.process.softmax.gradient import WhitenedFactors, compute_variances
+from posterity.inference.process.softmax.laplace import SoftmaxPosterior, find_mode, make_latents
+from posterity.inference.process.softmax.modes import LatentDensity, Point, step_of
 
 _PACE = 0.5  # of the way to what a sweep asks for, at first
 _LONG = 15  # sweeps, after which the pace slows: what has not settled goes to and fro
@@ -40,7 +40,7 @@ class VariationalPosterior(SoftmaxPosterior):
     --------
     >>> X, y = np.array([[0.0], [1.0], [2.0]]), np.array([0.0, 1.0, 2.0])
     >>> likelihood = likelihoods.Categorical(3)
-    >>> targets = LatentTargets.of(y, np.ones(3), likelihood, offset=False)
+    >>> targets = LatentTargets.with_offset_prior(y, np.ones(3), likelihood, offset=False)
     >>> posterior = VariationalPosterior.condition(2.0 * kernels.RBF(1.0), likelihood, X, targets)
     >>> round(posterior.log_evidence, 2)
     -3.75
@@ -54,10 +54,10 @@ class VariationalPosterior(SoftmaxPosterior):
 
         Warns with ``optimize.ConvergenceWarning`` where they do not.
         """
-        memory = Memory.of(targets)
-        with linalg.limited(targets.n_rows):
-            latents = filled(kernel, likelihood, X, targets, memory)
-            laplace, _ = found(latents, memory, None)
+        memory = ClassMatrices.allocate(targets)
+        with linalg.limit_threads(targets.n_rows):
+            latents = make_latents(kernel, likelihood, X, targets, memory)
+            laplace, _ = find_mode(latents, memory, None)
             end = _sweep(_NearestState.at(latents, laplace.point, memory))
             for c, D_c in enumerate(end.factors.D):  # solves lose fewer digits than inverses
                 fill_class(memory, c, D_c, float(targets.offset_variance[c]))
@@ -81,20 +81,20 @@ class VariationalPosterior(SoftmaxPosterior):
 class _NearestState:
     """A normal: its mean f = K b, the curvature w (diag(u) - u u^T), its covariances S of rows."""
 
-    latents: Latents
-    memory: Memory
+    latents: LatentDensity
+    memory: ClassMatrices
     b: Array  # (N, C)
     f: Array  # (N, C)
     w: Array  # (N,)
     u: Array  # (N, C)
     S: Array  # (N, C, C)
-    factors: Factors
+    factors: ClassFactors
     n_iter: int = 0
     change: float = np.inf  # of a probability, that a sweep asked for
     bound: float = np.nan
 
     @classmethod
-    def at(cls, latents: Latents, point: Point, memory: Memory) -> _NearestState:
+    def at(cls, latents: LatentDensity, point: Point, memory: ClassMatrices) -> _NearestState:
         """Laplace's approximation."""
         w = np.ones(latents.targets.n_rows)
         S, factors = _covariances(latents, w, point.u, memory)
@@ -113,7 +113,7 @@ class _NearestState:
     def swept(self) -> _NearestState:
         """Some of the way to the mean and the curvature that this normal asks for."""
         t, L = self.latents.targets, self.latents
-        _, d1, w_new, u_new = L.likelihood.averages(t.y, t.shift + self.f, self.S)
+        _, d1, w_new, u_new = L.likelihood.expected_value_and_slope(t.y, t.shift + self.f, self.S)
         change = float(np.max(np.abs(u_new - self.u)))
         pace = _PACE * min(1.0, _LONG / (1.0 + self.n_iter))
         w = self.w + pace * (w_new - self.w)
@@ -121,7 +121,7 @@ class _NearestState:
         S, factors = _covariances(L, w, u, self.memory)
         slope = t.weights[:, None] * d1 - self.b
         point = Point(self.b, self.f, np.nan, slope, u)
-        step = step_of(Whitened(factors).times, L, point)
+        step = step_of(WhitenedFactors(factors).times, L, point)
         moved = replace(self, b=self.b + pace * step.b, f=self.f + pace * step.f)
         state = replace(moved, w=w, u=u, S=S, factors=factors)
         return replace(state, n_iter=self.n_iter + 1, change=change)
@@ -129,7 +129,9 @@ class _NearestState:
     def bounded(self) -> _NearestState:
         """With the lower bound of the log evidence that this normal gives."""
         t = self.latents.targets
-        log_p, _, _, _ = self.latents.likelihood.averages(t.y, t.shift + self.f, self.S)
+        log_p, _, _, _ = self.latents.likelihood.expected_value_and_slope(
+            t.y, t.shift + self.f, self.S
+        )
         diagonal = np.einsum("ncc->nc", self.S)
         inner = np.einsum("nc,ncd,nd->n", self.u, self.S, self.u)
         trace = (t.weights * self.w) @ (np.sum(self.u * diagonal, axis=1) - inner)
@@ -145,14 +147,16 @@ def _sweep(state: _NearestState) -> _NearestState:
     return state.bounded()
 
 
-def _covariances(latents: Latents, w: Array, u: Array, memory: Memory) -> tuple[Array, Factors]:
+def _covariances(
+    latents: LatentDensity, w: Array, u: Array, memory: ClassMatrices
+) -> tuple[Array, ClassFactors]:
     """Covariances of the latent values of each row, and the factors they come from."""
     t = latents.targets
     shares = np.maximum(u, _LEAST)
     shares = shares / np.sum(shares, axis=1, keepdims=True)
     curved = replace(latents, targets=replace(t, weights=t.weights * np.maximum(w, _LEAST)))
     nowhere = Point(shares, shares, np.nan, shares, shares)
-    factors = Factors.at(curved, nowhere, memory)
+    factors = ClassFactors.factorise(curved, nowhere, memory)
     prior = np.diagonal(latents.K)[:, None] + t.offset_variance
-    variances = variances_alone(factors, prior)
-    return Whitened.of(factors).row_covariances(variances), factors
+    variances = compute_variances(factors, prior)
+    return WhitenedFactors.solve_in_place(factors).row_covariances(variances), factors
