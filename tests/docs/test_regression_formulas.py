@@ -47,7 +47,7 @@ def test_evidence_of_bayesian_linear_regression(rows):
 
 def test_prediction_of_bayesian_linear_regression(rows):
     X, y = rows
-    model = BayesianLinearRegression().fit(X, y)
+    model = BayesianLinearRegression(hyperparameters="maximise").fit(X, y)
     Z, tau2, sigma2 = standardised(X), model.prior_variance_, model.noise_variance_
     z = (np.array([0.3, 1.0]) - X.mean(axis=0)) / X.std(axis=0)
     A = Z.T @ Z / sigma2 + np.eye(2) / tau2
@@ -57,6 +57,19 @@ def test_prediction_of_bayesian_linear_regression(rows):
     assert_allclose(mean, z @ mu + y.mean())
     assert_allclose(std**2, z @ np.linalg.solve(A, z) + offset + sigma2)
     formulas.assert_printed("regression", r"\frac{\sigma^2}{N + \sigma^2/s_y^2} + \sigma^2")
+
+
+def test_prediction_averaged_over_the_noise(rows):
+    X, y = rows
+    model = RidgeRegression(3.0).fit(X, y)
+    Z, rho, centred = standardised(X), 1.0 / 3.0, y - y.mean()
+    z = (np.array([0.3, 1.0]) - X.mean(axis=0)) / X.std(axis=0)
+    Q = centred @ np.linalg.solve(np.eye(N) + rho * Z @ Z.T, centred)
+    leverage = 1.0 + 1.0 / N + z @ np.linalg.solve(Z.T @ Z + np.eye(2) / rho, z)
+    predicted = model.predict_dist([[0.3, 1.0]])
+    assert_allclose(predicted.degrees_of_freedom, N - 1)
+    assert_allclose(predicted.scale**2, Q / (N - 1) * leverage)
+    formulas.assert_printed("regression", r"\frac{Q_\rho}{N - 1}\left(1 + \frac{1}{N}")
 
 
 def test_noise_of_ridge_regression(rows):

@@ -91,7 +91,7 @@ def test_dual_evidence_is_the_dense_one():
 
 def test_ridge_is_the_bayesian_posterior_at_the_tied_variances():
     X, y, X_star = data()
-    ridge = RidgeRegression(3.0).fit(X, y)
+    ridge = RidgeRegression(3.0, hyperparameters="maximise").fit(X, y)
     bayes = BayesianLinearRegression(
         prior_variance=ridge.prior_variance_, noise_variance=ridge.noise_variance_
     ).fit(X, y)
@@ -121,12 +121,10 @@ def test_evidence_is_no_smaller_than_at_the_variances_of_scikit_learn():
     """BayesianRidge maximises nearly the same evidence by another route, and stops early."""
     X, y, _ = data(60, 5)
     theirs = BayesianRidge(fit_intercept=False, tol=1e-10, max_iter=5000).fit(X, y)
-    ours = BayesianLinearRegression(fit_intercept=False, standardize=False).fit(X, y)
+    settings = {"fit_intercept": False, "standardize": False, "hyperparameters": "maximise"}
+    ours = BayesianLinearRegression(**settings).fit(X, y)
     at_theirs = BayesianLinearRegression(
-        fit_intercept=False,
-        standardize=False,
-        prior_variance=1.0 / theirs.lambda_,
-        noise_variance=1.0 / theirs.alpha_,
+        prior_variance=1.0 / theirs.lambda_, noise_variance=1.0 / theirs.alpha_, **settings
     ).fit(X, y)
     assert ours.log_evidence_ >= at_theirs.log_evidence_ - 1e-9
     np.testing.assert_allclose(ours.coef_, theirs.coef_, rtol=1e-4)

@@ -36,6 +36,10 @@ def fitted(model, y, rows=X):
     return model.fit(rows, y).posterior_
 
 
+def at_maximum():
+    return pt.BayesianLinearRegression(hyperparameters="maximise")
+
+
 def likely(likelihood, y, **options):
     return fitted(pt.GaussianProcessRegressor(KERNEL, likelihood=likelihood, **options), y)
 
@@ -80,9 +84,10 @@ def design_rows(posterior, queries):
 # What makes a posterior, the number of its functions, and what makes its queries.
 LOGISTIC, SPARSE = pt.BayesianLogisticRegression, pt.SparseLogisticRegression
 CASES = {
-    "linear": (lambda: fitted(pt.BayesianLinearRegression(), Y), 3, same),
+    "linear": (lambda: fitted(at_maximum(), Y), 3, same),
+    "linear, averaged": (lambda: fitted(pt.BayesianLinearRegression(), Y), 3, same),
     "linear, one output": (lambda: fitted(pt.BayesianLinearRegression(), Y[:, 0]), 1, same),
-    "linear, few rows": (lambda: fitted(pt.BayesianLinearRegression(), Y, WIDE), 3, widened),
+    "linear, few rows": (lambda: fitted(at_maximum(), Y, WIDE), 3, widened),
     "linear, sparse": (lambda: fitted(pt.SparseLinearRegression(), Y[:, 2]), 1, kept),
     "amounts": (lambda: fitted(pt.GammaRegression(), COUNTS + 1.0), 1, same),
     "two classes": (lambda: fitted(LOGISTIC(), TWO), 1, same),

@@ -75,7 +75,9 @@ def test_prior_and_posterior_of_a_normal_model_are_those_of_the_textbook(standar
 
 
 def test_an_offset_with_a_penalty_has_the_prior_of_a_weight():
-    model = RidgeRegression(alpha=0.5, penalize_intercept=True, standardize=False).fit(X, Y)
+    model = RidgeRegression(
+        0.5, penalize_intercept=True, standardize=False, hyperparameters="maximise"
+    ).fit(X, Y)
     sigma2 = model.noise_variance_
     prior = np.zeros(4), sigma2 / 0.5 * np.eye(4)
     assert_is(model.weight_distribution(prior=True), *prior)

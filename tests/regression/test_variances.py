@@ -146,7 +146,8 @@ def test_known_noise_merges_like_everything_else(model):
 def test_known_noise_is_that_of_the_dense_posterior():
     X, y, X_star = data()
     v = np.linspace(0.1, 4.0, len(y))
-    model = BayesianLinearRegression().fit(X, y, noise_variance=v)
+    model = BayesianLinearRegression(hyperparameters="maximise")
+    model.fit(X, y, noise_variance=v)
     mean, cov, evidence = oracles.dense_posterior(
         X, y, v, model.prior_variance_, offset=True, X_star=X_star, standardize=True
     )

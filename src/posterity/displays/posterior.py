@@ -44,8 +44,8 @@ class PosteriorDisplay:
     >>> display.names, display.draws.shape
     (('offset', 'weight of x'), (5, 2))
     >>> display.covariance.round(4)
-    array([[ 0.0111, -0.0048],
-           [-0.0048,  0.0032]])
+    array([[ 0.1926, -0.0808],
+           [-0.0808,  0.0539]])
     """
 
     mean: Array

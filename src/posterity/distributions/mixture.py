@@ -67,7 +67,8 @@ class Mixture(Continuous):
         return self._average_components(self.components.mean())
 
     def variance(self) -> Array:
-        return self.aleatoric_variance() + self.epistemic_variance()
+        within = self.aleatoric_variance()
+        return np.where(np.isinf(within), np.inf, within + self.epistemic_variance())
 
     def aleatoric_variance(self) -> Array:
         """Mean variance of the components: what would remain if they agreed."""

@@ -51,16 +51,17 @@ class Partitioned:
     --------
     >>> import dask.array as da
     >>> import posterity
-    >>> model = posterity.BayesianLinearRegression().fit([[0.0], [1.0], [2.0]], [0.1, 0.9, 2.1])
+    >>> rows, targets = [[0.0], [1.0], [2.0], [3.0]], [0.1, 0.9, 2.1, 2.9]
+    >>> model = posterity.BayesianLinearRegression().fit(rows, targets)
     >>> X = da.arange(6, chunks=2).reshape(6, 1)
     >>> prediction = model.predict_dist(X)
     >>> prediction
     Partitioned(shape=(6,), n_partitions=3)
     >>> mean, std = prediction.mean(), prediction.standard_deviation()
     >>> mean.compute().round(2)
-    array([0.05, 1.03, 2.02, 3.01, 3.99, 4.98])
+    array([0.14, 1.05, 1.95, 2.86, 3.77, 4.68])
     >>> prediction.compute()
-    Normal(shape=(6,))
+    Mixture(shape=(6,))
 
     Predictions of a class also have probabilities:
 

@@ -88,7 +88,8 @@ class StudentT(LocationScale):
             log_outside = np.log(np.minimum(p, 1.0 - p))
         log_r = (self._log_constant() - 0.5 * np.log(nu) - log_outside) / nu
         far = np.sqrt(nu) * np.exp(np.maximum(log_r, _POWER_LAW))
-        return np.where(log_r > _POWER_LAW, np.where(p > 0.5, far, -far), stdtrit(nu, p))
+        near = stdtrit(_shorten(nu), _shorten(p))
+        return np.where(log_r > _POWER_LAW, np.where(p > 0.5, far, -far), near)
 
     def _standard_mean_distance(self, z: Array) -> Array:
         nu = self.degrees_of_freedom
@@ -107,13 +108,18 @@ class StudentT(LocationScale):
 
     def _log_constant(self) -> Array:
         """log of the density at z = 0."""
-        nu = self.degrees_of_freedom
+        nu = _shorten(self.degrees_of_freedom)
         return special.log_gamma_half_step(0.5 * nu) - 0.5 * (np.log(nu) + _LOG_PI)
 
     def _log_growth(self, z: Array) -> Array:
         """log(1 + z^2 / nu), also where z^2 overflows."""
         r = np.abs(z) / np.sqrt(self.degrees_of_freedom)
         return np.log1p(np.minimum(r, _HUGE) ** 2) + 2.0 * np.log(np.maximum(r / _HUGE, 1.0))
+
+
+def _shorten(values: Array) -> Array:
+    """The same, of length one along axes on which it repeats: functions of it are then cheap."""
+    return values[tuple(slice(None, None if step else 1) for step in values.strides)]
 
 
 def _degrees_less_one(nu: Array) -> Array:

@@ -85,3 +85,40 @@ def gauss_rule(off_diagonal: Array) -> tuple[Array, Array]:
     nodes, V = scipy_linalg.eigh_tridiagonal(diagonal, off_diagonal)  # [GVL 10.1.6]
     symmetric_nodes = 0.5 * (nodes - nodes[::-1])
     return symmetric_nodes, 0.5 * (V[0] ** 2 + V[0, ::-1] ** 2)
+
+
+def gauss_rule_of_points(points: Array, weights: Array, n_nodes: int) -> tuple[Array, Array]:
+    """Nodes and weights of Gauss's rule for a measure of many points.
+
+    Sums of polynomials of degree up to 2 n - 1 over n nodes equal those over all points. The
+    weights of the nodes sum to one.
+
+    Parameters
+    ----------
+    points, weights : array (m,)
+        Distinct points, more than ``n_nodes`` of them, and weights that need not sum to one.
+    n_nodes : int
+        n.
+
+    Examples
+    --------
+    >>> nodes, weights = gauss_rule_of_points(np.linspace(-1.0, 1.0, 2001), np.ones(2001), 3)
+    >>> nodes.round(2), weights.round(3)  # Gauss-Legendre
+    (array([-0.77,  0.  ,  0.77]), array([0.278, 0.444, 0.278]))
+    """
+    p = weights / np.sum(weights)
+    mean = p @ points
+    unit = np.sqrt(p @ (points - mean) ** 2)
+    x, Q = (points - mean) / unit, np.empty((n_nodes, len(points)))
+    diagonal, off_diagonal = np.empty(n_nodes), np.empty(n_nodes)
+    q = np.sqrt(p)
+    for k in range(n_nodes):  # Lanczos's iteration, orthogonalised twice  [GVL 10.1.1]
+        Q[k] = q
+        v = x * q
+        diagonal[k] = q @ v
+        for _ in range(2):
+            v -= (Q[: k + 1] @ v) @ Q[: k + 1]
+        off_diagonal[k] = np.sqrt(v @ v)
+        q = v / off_diagonal[k]
+    nodes, V = scipy_linalg.eigh_tridiagonal(diagonal, off_diagonal[:-1])
+    return mean + unit * nodes, V[0] ** 2

@@ -33,6 +33,7 @@ ROOMS = {  # beside the public estimators
     "designs.statistics": "Statistics",
     "classification.count_table": "CountTable",
     "inference.conjugate": "LinearProblem WeightPosterior",
+    "inference.conjugate.averaged": "AveragedPosterior",
     "inference.dirichlet": "Table",
     "inference.inducing": "InducingPosterior",
     "inference.kernel_clusters": "Clusters",

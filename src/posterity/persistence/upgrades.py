@@ -52,6 +52,17 @@ def rename(**names: str) -> Callable[[Parts], Parts]:
     return change
 
 
+def complete(**values: Any) -> Callable[[Parts], Parts]:
+    """The change of a class with parameters that earlier files lack, and their values there.
+
+    Examples
+    --------
+    >>> complete(hyperparameters="maximise")({"n": 3})
+    {'hyperparameters': 'maximise', 'n': 3}
+    """
+    return lambda parts: {**values, **parts}
+
+
 _LATENT, _NORMAL = "models.latent_process.LatentFit", "models.normal_fit.NormalFit"
 _SEARCH = ("stop_reason", "n_iter", "at_bounds", "restarts_log_evidence", "irrelevant_inputs")
 
@@ -163,6 +174,8 @@ _AXES = gather(
     "latent.principal_model.FittedAxes", principal="_principal", statistics="_statistics"
 )
 
+_MAXIMISED = complete(hyperparameters="maximise")
+
 UPGRADES: dict[str, Callable[[Parts], Parts]] = {
     "classification.GaussianProcessClassifier": _gather_classifier,
     "classification.LogitBoostClassifier": rename(
@@ -184,7 +197,9 @@ UPGRADES: dict[str, Callable[[Parts], Parts]] = {
     "regression.RandomFernRegressor": rename(n_estimators="n_ferns", **_FOREST),
     "regression.RandomForestRegressor": rename(n_estimators="n_trees", **_FOREST),
     "regression.RandomTreeRegressor": rename(**_FOREST),
-    "regression.RidgeRegression": rename(alpha="penalty"),
+    "regression.BayesianLinearRegression": _MAXIMISED,
+    "regression.DualLinearRegression": _MAXIMISED,
+    "regression.RidgeRegression": lambda parts: _MAXIMISED(rename(alpha="penalty")(parts)),
     "latent.GPLVM": gather(
         "latent.fitted.FittedGPLVM", frame="_frame", groups="_groups", model="_fitted"
     ),

@@ -27,6 +27,10 @@ class BayesianLinearRegression(PosteriorModel, StreamedLinearModel):
     standardize : bool, default=True
         Let the prior act on the weights of columns scaled to unit variance, so that units do
         not matter. False: on the weights as they are, as in the textbook.
+    hyperparameters : {"average", "maximise"}, default="average"
+        "average": predictions average over variances that are not given, weighted by their
+        posterior. "maximise": they use the variances of the largest evidence, which is too sure
+        where rows are few.
 
     Attributes
     ----------
@@ -35,11 +39,11 @@ class BayesianLinearRegression(PosteriorModel, StreamedLinearModel):
     intercept_ : float or array of shape (K,)
         Posterior mean of the offset.
     noise_variance_, prior_variance_ : float or array of shape (K,)
-        The variances used: learned, or as given.
+        The variances of the largest evidence, or as given.
     log_evidence_ : float
-        Log marginal likelihood of all targets, constants included.
-    posterior_ : WeightPosterior
-        The posterior, as prediction uses it.
+        Log marginal likelihood of all targets at these variances, constants included.
+    posterior_ : AveragedPosterior or WeightPosterior
+        The posterior, as prediction uses it: averaged over the variances, or at the best ones.
     features_ : transformer or None
         The fitted features.
     stop_reason_ : str
@@ -79,12 +83,14 @@ class BayesianLinearRegression(PosteriorModel, StreamedLinearModel):
         noise_variance: float | None = None,
         fit_intercept: bool = True,
         standardize: bool = True,
+        hyperparameters: str = "average",
     ) -> None:
         self.features = features
         self.prior_variance = prior_variance
         self.noise_variance = noise_variance
         self.fit_intercept = fit_intercept
         self.standardize = standardize
+        self.hyperparameters = hyperparameters
 
     def _fit_statistics(self, statistics: designs.Statistics) -> None:
         self._learn(statistics, standardize=self.standardize)

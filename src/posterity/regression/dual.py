@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from posterity import designs, distributions, models
 from posterity.arrays import Array
-from posterity.inference.conjugate import WeightPosterior
+from posterity.inference.conjugate import ConjugatePosterior
 from posterity.models import ModelCard
 from posterity.regression.flat import FlatModel
 from posterity.regression.linear_model import FeatureRows
@@ -43,6 +43,9 @@ class DualLinearRegression(models.DualModel, PosteriorModel, FlatModel):
         do not matter. False: of the columns as they are. Other kernels have units of their own.
     predictive : {"student_t", "plug_in"}, default="student_t"
         The predictive distribution under a flat prior, as in :class:`LinearRegression`.
+    hyperparameters : {"average", "maximise"}, default="average"
+        With the normal prior: average over variances that are not given, or use those of the
+        largest evidence, as in :class:`BayesianLinearRegression`.
 
     Attributes
     ----------
@@ -91,6 +94,7 @@ class DualLinearRegression(models.DualModel, PosteriorModel, FlatModel):
         fit_intercept: bool = True,
         standardize: bool = True,
         predictive: str = "student_t",
+        hyperparameters: str = "average",
     ) -> None:
         self.kernel = kernel
         self.prior = prior
@@ -100,6 +104,7 @@ class DualLinearRegression(models.DualModel, PosteriorModel, FlatModel):
         self.fit_intercept = fit_intercept
         self.standardize = standardize
         self.predictive = predictive
+        self.hyperparameters = hyperparameters
 
     def _start_fit(self, rows: FeatureRows) -> None:
         for name in ("coef_", "posterior_", "log_evidence_", "prior_variance_", "stop_reason_"):
@@ -125,7 +130,7 @@ class DualLinearRegression(models.DualModel, PosteriorModel, FlatModel):
         if isinstance(self.kernel, str):  # only the linear kernel has weights of the features
             self.coef_ = self._column_weights(self.dual_coef_)  # [P8 8.41]
 
-    def _posterior(self) -> WeightPosterior:
+    def _posterior(self) -> ConjugatePosterior:
         if self.prior == "flat":
             raise TypeError("A flat prior has no posterior to draw from: use prior='normal'.")
         return super()._posterior()

@@ -10,60 +10,87 @@ from sklearn.utils.validation import check_is_fitted
 
 from posterity import arrays, designs, distributions, models
 from posterity.arrays import Array
-from posterity.inference.conjugate import WeightPosterior, maximise_evidence, reduce_statistics
+from posterity.inference.conjugate import (
+    AveragedPosterior,
+    ConjugatePosterior,
+    WeightPosterior,
+    average_points,
+    find_variance_points,
+    maximise_evidence,
+    reduce_statistics,
+)
 from posterity.inference.posterior import WeightedPosterior
+from posterity.models.hyperparameters import check_hyperparameters
 from posterity.regression.linear_model import LinearModel
 
 
 class PosteriorModel(models.WeightedModel, LinearModel):
-    """A linear model that predicts by averaging over a :class:`WeightPosterior`."""
+    """A linear model that predicts by averaging over the posterior of its weights."""
 
     prior_variance: float | None
     noise_variance: float | None
-    posterior_: WeightPosterior
+    hyperparameters: str
+    posterior_: ConjugatePosterior
 
     def _learn(self, statistics: designs.Statistics, *, standardize: bool) -> None:
-        """The posterior at the variances given, or at those of the largest evidence."""
+        """The posterior at variances that are given, averaged over those that are not."""
+        averages = check_hyperparameters(self.hyperparameters)
         problem = reduce_statistics(
             statistics, fit_intercept=self.fit_intercept, standardize=standardize
         )
         noise = models.check_variance(self.noise_variance, "noise_variance")
-        learned = maximise_evidence(
-            problem,
-            prior_variance=models.check_variance(self.prior_variance, "prior_variance"),
+        given = {
+            "prior_variance": models.check_variance(self.prior_variance, "prior_variance"),
             # Rows of known noise were divided by its deviation, which leaves a variance of one.
-            noise_variance=1.0 if self._known_noise else noise,
-        )
-        posterior = WeightPosterior(problem, learned.noise_variance, learned.prior_variance)
-        self._adopt(posterior, statistics)
+            "noise_variance": 1.0 if self._known_noise else noise,
+        }
+        learned = maximise_evidence(problem, **given)
+        at_maximum = WeightPosterior(problem, learned.noise_variance, learned.prior_variance)
+        points = find_variance_points(problem, **given) if averages else None
+        self._adopt(average_points(at_maximum, points), statistics)
         self.log_evidence_ = float(learned.log_evidence.sum())
         self.stop_reason_ = learned.stop_reason
         self.at_bounds_ = models.report_weight_bounds(learned)
 
-    def _adopt(self, posterior: WeightPosterior, statistics: designs.Statistics) -> None:
+    def _adopt(self, posterior: ConjugatePosterior, statistics: designs.Statistics) -> None:
         """Set what prediction needs; noise known row by row is reported by its average."""
-        self.posterior_ = posterior
+        self.posterior_, at_maximum = posterior, posterior.at_maximum
         self._publish(posterior.coef, posterior.intercept)
-        noise = posterior.noise_variance
+        noise = at_maximum.noise_variance
         if self._known_noise:
             noise = np.full_like(noise, statistics.noise_sum / statistics.count)
         self.noise_variance_ = self._per_output(noise)
-        self.prior_variance_ = self._per_output(posterior.prior_variance)
+        self.prior_variance_ = self._per_output(at_maximum.prior_variance)
 
     def _predict_from_features(
         self, Z: Array, noise_variance: ArrayLike | None
     ) -> distributions.Univariate:
+        if isinstance(self.posterior_, AveragedPosterior):
+            return self._average_at(self.posterior_, Z, noise_variance)
         f = self.posterior_.latent(Z)
         total = f.variance + self._make_query_noise(noise_variance, len(Z))
         return distributions.Normal(self._per_row(f.mean), np.sqrt(self._per_row(total)))
+
+    def _average_at(
+        self, posterior: AveragedPosterior, Z: Array, noise_variance: ArrayLike | None
+    ) -> distributions.Univariate:
+        """The mixture over variances; noise that was learned is averaged over too."""
+        is_learned = noise_variance is None and not posterior.is_noise_known
+        noise = None if is_learned else self._make_query_noise(noise_variance, len(Z))
+        dist = posterior.predict(Z, noise)
+        return dist[:, 0] if self._single_output else dist
 
     @models.refuse_partitions
     def predict_cov(self, X: ArrayLike) -> Array:
         """Covariance of the targets between rows, noise on the diagonal: (n, n) or (K, n, n)."""
         Z = self._queries(X)
-        C = self._posterior().joint(Z).covariance
+        posterior = self._posterior()
+        C = posterior.joint(Z).covariance
+        noise = np.atleast_1d(self.noise_variance_)
+        if isinstance(posterior, AveragedPosterior) and not posterior.is_noise_known:
+            noise = posterior.mean_noise_variance
         i = np.arange(len(Z))
-        C[:, i, i] += np.atleast_1d(self.noise_variance_)[:, None]
+        C[:, i, i] += noise[:, None]
         return C[0] if self._single_output else C
 
     def sample_weights(self, n_samples: int = 1, random_state: Any = None) -> tuple[Array, Array]:
@@ -100,7 +127,7 @@ class PosteriorModel(models.WeightedModel, LinearModel):
     def _output_names(self) -> range:
         return range(len(self.posterior_.noise_variance))
 
-    def _posterior(self) -> WeightPosterior:
+    def _posterior(self) -> ConjugatePosterior:
         check_is_fitted(self)
         return self.posterior_
 

@@ -10,11 +10,14 @@ from posterity import designs, validation
 from posterity.arrays import Array
 from posterity.inference.conjugate import (
     WeightPosterior,
+    average_points,
     compute_log_evidence,
+    integrate_noise,
     maximise_tied_variances,
     reduce_statistics,
 )
 from posterity.models import ModelCard
+from posterity.models.hyperparameters import check_hyperparameters
 from posterity.regression.posterior import PosteriorModel
 from posterity.regression.streamed import StreamedLinearModel
 
@@ -22,8 +25,8 @@ from posterity.regression.streamed import StreamedLinearModel
 class RidgeRegression(PosteriorModel, StreamedLinearModel):
     """Least squares with a penalty on the squared weights, read as a probability model.
 
-    The penalty ties the variance of the prior to that of the noise, prior = noise / alpha, and
-    both are at their joint maximum. Predictions average over the weights.
+    The penalty ties the variance of the prior to that of the noise, prior = noise / alpha.
+    Predictions average over the weights and over the variance of the noise: they are Student-t.
 
     Parameters
     ----------
@@ -37,19 +40,23 @@ class RidgeRegression(PosteriorModel, StreamedLinearModel):
         Penalise the offset like a weight, instead of leaving it free.
     standardize : bool, default=True
         Penalise the weights of columns scaled to unit variance, so that units do not matter.
+    hyperparameters : {"average", "maximise"}, default="average"
+        "average": predictions average over the variance of the noise. "maximise": they are normal,
+        at ``noise_variance_``, which is too sure where rows are few.
 
     Attributes
     ----------
     coef_, intercept_
         Weights and offset in the units of the data.
     noise_variance_ : float or array of shape (K,)
-        (sum of squared residuals + alpha * sum of squared weights) / (rows + weights).
+        (sum of squared residuals + alpha * sum of squared weights) / (rows + weights): the joint
+        maximum of variance and weights.
     prior_variance_ : float or array of shape (K,)
         Variance of the tied prior, ``noise_variance_ / alpha``.
     log_evidence_ : float
         Log marginal likelihood at these variances, constants included.
-    posterior_ : WeightPosterior
-        Posterior of the weights at these variances.
+    posterior_ : AveragedPosterior or WeightPosterior
+        Posterior of the weights, averaged over the variance of the noise, or at these variances.
 
     Examples
     --------
@@ -76,12 +83,14 @@ class RidgeRegression(PosteriorModel, StreamedLinearModel):
         fit_intercept: bool = True,
         penalize_intercept: bool = False,
         standardize: bool = True,
+        hyperparameters: str = "average",
     ) -> None:
         self.alpha = alpha
         self.features = features
         self.fit_intercept = fit_intercept
         self.penalize_intercept = penalize_intercept
         self.standardize = standardize
+        self.hyperparameters = hyperparameters
 
     @property
     def _is_centred(self) -> bool:
@@ -112,6 +121,9 @@ class RidgeRegression(PosteriorModel, StreamedLinearModel):
         noise, prior = maximise_tied_variances(problem, alpha)
         if self._known_noise:  # the rows were divided by their known deviations
             noise, prior = np.ones_like(noise), prior / noise
-        self._adopt(WeightPosterior(problem, noise, prior), statistics)
+        averages = check_hyperparameters(self.hyperparameters) and not self._known_noise
+        points = integrate_noise(problem, np.full((1, len(noise)), 1.0 / alpha))
+        at_maximum = WeightPosterior(problem, noise, prior)
+        self._adopt(average_points(at_maximum, points if averages else None), statistics)
         evidence = compute_log_evidence(problem, noise, prior)
         self.log_evidence_ = float(evidence.sum())

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from posterity import designs, distributions, likelihoods, linalg, models, priors, validation
 from posterity.arrays import Array
-from posterity.inference.conjugate import WeightPosterior
+from posterity.inference.conjugate import ConjugatePosterior
 from posterity.inference.sparse_bayes import (
     ColumnEngine,
     LatentOutputs,
@@ -290,7 +290,7 @@ class SparseLinearRegression(PosteriorModel, StreamedLinearModel):
             chosen, "column", self.max_iter, calls=4
         )
 
-    def _adopt(self, posterior: WeightPosterior, statistics: designs.Statistics) -> None:
+    def _adopt(self, posterior: ConjugatePosterior, statistics: designs.Statistics) -> None:
         super()._adopt(posterior, statistics)
         del self.prior_variance_  # each weight has its own
 

@@ -1,5 +1,10 @@
 """Posteriors in closed form: linear models, kernel ridge regression, counts of categories."""
 
+from posterity.inference.conjugate.averaged import (
+    AveragedPosterior,
+    ConjugatePosterior,
+    average_points,
+)
 from posterity.inference.conjugate.dirichlet import (
     CategoryCounts,
     apply_rule_of_succession,
@@ -23,10 +28,16 @@ from posterity.inference.conjugate.kernel_ridge import (
 )
 from posterity.inference.conjugate.linear import WeightPosterior, reduce_statistics
 from posterity.inference.conjugate.ridge_path import LeaveOneOutPath, choose_penalty
+from posterity.inference.conjugate.variance_points import (
+    find_variance_points,
+    integrate_noise,
+)
 
 __all__ = [
+    "AveragedPosterior",
     "CategoryCounts",
     "CholeskyFit",
+    "ConjugatePosterior",
     "FlatFit",
     "KernelProblem",
     "KernelRidgeFit",
@@ -34,9 +45,12 @@ __all__ = [
     "LeaveOneOutPath",
     "WeightPosterior",
     "apply_rule_of_succession",
+    "average_points",
     "choose_penalty",
     "compute_log_evidence",
     "compute_log_mean",
+    "find_variance_points",
+    "integrate_noise",
     "learn_concentration",
     "maximise_evidence",
     "maximise_noise",

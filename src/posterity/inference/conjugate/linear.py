@@ -121,6 +121,11 @@ class WeightPosterior:
     noise_variance: Array  # (K,)
     prior_variance: Array  # (K,)  inf: flat
 
+    @property
+    def at_maximum(self) -> WeightPosterior:
+        """The posterior at the variances of the largest evidence: itself."""
+        return self
+
     @cached_property
     def precision(self) -> Array:
         """Posterior precision along each direction, in units of the noise: s^2 + sigma2/tau2."""

@@ -50,20 +50,21 @@ def pack_covariance(posterior: object) -> Json:
 
 @pack_covariance.register
 def _pack_weight_posterior(posterior: WeightPosterior) -> Json:
-    p = posterior.problem
+    p, K = posterior.problem, len(posterior.noise_variance)
     M, r = p.V.shape
     check_room(M * r, f"The covariances of {M:,} weights")
+    unseen = posterior.prior_variance if posterior.has_unseen else np.zeros(K)
     return {
         "center": as_floats(p.center),
         "scale": as_floats(p.scale),
         "directions": pack_array(p.V.T),
         "ones": False,
-        "which": list(range(r)),
-        "whose": [0] * r,
-        "contrasts": [[1.0]],
-        "deviations": as_floats(np.sqrt(posterior.variance[:, 0])),
-        "outside": float(posterior.prior_variance[0]) if posterior.has_unseen else 0.0,
-        "base": float(posterior.offset_variance[0]),
+        "which": list(range(r)) * K,
+        "whose": np.repeat(np.arange(K), r).tolist(),
+        "contrasts": np.eye(K).tolist(),
+        "deviations": as_floats(np.sqrt(posterior.variance.T.ravel())),
+        "outside": as_floats(unseen),
+        "base": as_floats(posterior.offset_variance),
     }
 
 

@@ -8,11 +8,12 @@ import numpy as np
 
 from posterity import regression
 from posterity.arrays import Array
+from posterity.inference.conjugate import AveragedPosterior
 from posterity.regression import flat, forest_model, generalized
 from posterity.regression import posterior as posterior_model
 from posterity.report.what_if import answers, columns, latents, trees
 from posterity.report.what_if.forms import pack_estimator, pack_linear, pack_process
-from posterity.report.what_if.packing import Json, NoFormError
+from posterity.report.what_if.packing import Json, NoFormError, as_floats
 
 
 @pack_estimator.register
@@ -106,10 +107,28 @@ def _pack_forest_regressor(model: forest_model.ForestRegressor) -> Json:
 
 
 def _pack_conjugate(model: Any, space: Json, coef: Array) -> Json:
-    """Pack a normal posterior of the weights with normal noise."""
+    """Pack the posterior of the weights with normal noise."""
+    if isinstance(model.posterior_, AveragedPosterior):
+        return _pack_average(model.posterior_, space, model.noise_variance_)
     posterior = latents.pack_covariance(model.posterior_)
     latent = latents.pack_latent(np.atleast_2d(coef), np.atleast_1d(model.intercept_), posterior)
     return pack_linear(space, latent, answers.pack_normal_noise(model.noise_variance_))
+
+
+def _pack_average(posterior: AveragedPosterior, space: Json, noise_variance: float) -> Json:
+    """Pack the posteriors at all points of the variances, each a latent value of its own."""
+    at = posterior.points
+    latent = latents.pack_latent(at.coef.T, at.intercept, latents.pack_covariance(at))
+    noise = np.full_like(at.noise_variance, noise_variance)
+    answer = {
+        "kind": "average",
+        "freedom": posterior.degrees_of_freedom
+        if np.isfinite(posterior.degrees_of_freedom)
+        else None,
+        "noise": as_floats(noise if posterior.is_noise_known else at.noise_variance),
+        "weights": as_floats(np.exp(posterior.log_weights)),
+    }
+    return pack_linear(space, latent, answer)
 
 
 def _pack_least_squares(model: Any, space: Json, coef: Array) -> Json:

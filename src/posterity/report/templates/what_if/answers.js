@@ -7,6 +7,13 @@ const ANSWERS = {
   student_t: ({ freedom, unit, noise }) => (mean, S) =>
     studentT(mean[0], Math.sqrt(unit * variance(S) + noise), freedom),
 
+  // One latent value for each point of the learned variances.
+  average: ({ freedom, noise, weights }) => (mean, S) =>
+    mixture(
+      mean.map((m, g) => studentTOrNormal(m, Math.sqrt(S[g][g] + noise[g]), freedom)),
+      weights,
+    ),
+
   general_normal: ({ scale, power }) => (mean) => generalNormal(mean[0], scale, power),
 
   scale_mixture: ({ variances, weights }) => (mean, S) =>

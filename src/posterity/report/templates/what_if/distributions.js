@@ -31,6 +31,9 @@ function studentT(location, scale, freedom) {
   };
 }
 
+const studentTOrNormal = (location, scale, freedom) =>
+  freedom === null ? normal(location, scale) : studentT(location, scale, freedom);
+
 function gammaOf(shape, rate) {
   const log = shape * Math.log(rate) - logGamma(shape);
   return {
@@ -63,6 +66,7 @@ function mixture(parts, weights) {
   return {
     mean,
     sd: Math.sqrt(sum((part) => part.sd ** 2 + (part.mean - mean) ** 2)),
+    spread: Math.sqrt(sum((part) => (part.spread ?? part.sd) ** 2 + (part.mean - mean) ** 2)),
     pdf: (y) => sum((part) => part.pdf(y)),
     cdf: (y) => sum((part) => part.cdf(y)),
   };

@@ -85,13 +85,16 @@ function weightCovariance(form) {
       const own = Float64Array.from(which, (m, i) => (whose[i] === j ? entries[m] : 0));
       return L ? solveLower(L, own) : own.map((value, i) => value * deviations[i]);
     });
-    const unseen = outside > 0 ? outside * squaredRest(V, u, p) : 0;
+    const rest = [outside].flat().some((v) => v > 0) ? squaredRest(V, u, p) : 0;
     const S = solved.map((a, i) =>
-      solved.map((b, j) => dot(a, b) + (i === j ? unseen + base : 0)),
+      solved.map((b, j) => dot(a, b) + (i === j ? each(outside, i) * rest + each(base, i) : 0)),
     );
     return contrasts.map((q) => contrasts.map((r) => between(q, S, r)));
   };
 }
+
+// One value for each latent value, or one for all.
+const each = (values, i) => values[i] ?? values;
 
 function between(q, S, r) {
   return S.reduce((sum, row, i) => sum + q[i] * dot(row, r), 0);

@@ -1,0 +1,208 @@
+"""The posterior of a linear model, averaged over points of its variances."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TypeAlias
+
+import numpy as np
+
+from posterity import distributions
+from posterity.arrays import Array
+from posterity.inference.conjugate.linear import LinearProblem, WeightPosterior
+from posterity.inference.conjugate.variance_points import VariancePoints
+from posterity.inference.posterior import LatentJoint, LatentMarginals
+
+_ALIKE = 1e-4  # of the noise variance: by less than that, points do not differ
+
+
+@dataclass(frozen=True)
+class AveragedPosterior:
+    """A mixture of posteriors of weights and offset over G points of the two variances.
+
+    With finite degrees of freedom the noise variance is integrated out at each point: posteriors
+    there are multivariate t, of the scale that is kept, and the offset is flat. Otherwise they are
+    normal, and the offset has the prior of the problem.
+    """
+
+    at_maximum: WeightPosterior  # at the variances of the largest evidence
+    noise_variance: Array  # (K, G)
+    prior_variance: Array  # (K, G)
+    log_weights: Array  # (K, G)
+    degrees_of_freedom: float  # inf: normal
+    is_noise_known: bool
+
+    @classmethod
+    def of_points(cls, at_maximum: WeightPosterior, points: VariancePoints) -> AveragedPosterior:
+        """Return the average over these points, or over their centre where they are alike."""
+        parts = (points.noise_variance.T, points.prior_variance.T, points.log_weights.T)
+        found = cls(at_maximum, *parts, points.degrees_of_freedom, points.is_noise_known)
+        return found if found.n_points == 1 or found._disagreement() > _ALIKE else found._centre()
+
+    @property
+    def n_points(self) -> int:
+        """The number G of points."""
+        return int(self.log_weights.shape[1])
+
+    @property
+    def coef(self) -> Array:
+        """Posterior mean of the weights in the original units, shape (M, K)."""
+        return self._average(self.points.coef)
+
+    @property
+    def intercept(self) -> Array:
+        """Posterior mean of the offset in the original units, shape (K,)."""
+        return self._average(self.points.intercept)
+
+    @property
+    def mean_noise_variance(self) -> Array:
+        """Posterior mean of the noise variance, shape (K,)."""
+        return self._widening * self._average(self.points.noise_variance)
+
+    def latent(self, Z: Array) -> LatentMarginals:
+        """Return means and variances of the K noise-free functions at the queries."""
+        f = self.points.latent(Z)
+        mean = self._average(f.mean)
+        apart = f.mean - np.repeat(mean, self.n_points, axis=1)
+        return LatentMarginals(mean, self._average(self._widening * f.variance + apart**2))
+
+    def predict(self, Z: Array, noise_variance: Array | None) -> distributions.Continuous:
+        """Return the predictive distributions of the targets at the queries, (n, K).
+
+        ``noise_variance`` (n, K) is that of the new targets; None: that of the rows, averaged.
+        """
+        f, shape = self.points.latent(Z), (len(Z), *self.log_weights.shape)
+        mean, variance = f.mean.reshape(shape), f.variance.reshape(shape)
+        if noise_variance is None:
+            parts = self._predict_points(mean, variance + self.noise_variance, np.zeros(()))
+        else:
+            parts = self._predict_points(mean, variance, noise_variance[..., None])
+        return (
+            parts[..., 0] if self.n_points == 1 else distributions.Mixture(parts, self.log_weights)
+        )
+
+    def joint(self, Z: Array) -> LatentJoint:
+        """Return mean and covariance of each noise-free function over all queries."""
+        return self.combine(Z, np.ones(len(Z)))
+
+    def combine(self, A: Array, b: Array) -> LatentJoint:
+        """Return mean and covariance of A (n, M) times the weights plus b (n,) times the offset."""
+        self._require_covariance()
+        w = np.exp(self.log_weights)
+        second = np.zeros((len(w), len(A), len(A)))
+        center = A @ self.coef + np.outer(b, self.intercept)
+        for g in range(self.n_points):
+            f = self._at(g).combine(A, b)
+            apart = (f.mean - center).T  # (K, n)
+            own = self._widening * f.covariance + apart[:, :, None] * apart[:, None, :]
+            second += w[:, g, None, None] * own
+        return LatentJoint(center, second)
+
+    def before_rows(self) -> WeightPosterior:
+        """Return the prior of weights and offset, at the variances of the largest evidence."""
+        return self.at_maximum.before_rows()
+
+    def sample(self, size: int, rng: np.random.Generator) -> tuple[Array, Array]:
+        """Draws of the weights (size, M, K) and of the offset (size, K)."""
+        K, G = self.log_weights.shape
+        chosen = np.argmax(self.log_weights + rng.gumbel(size=(size, K, G)), axis=2)
+        column = chosen + G * np.arange(K)  # (size, K), of the points
+        nu = self.degrees_of_freedom
+        stretch = (
+            np.sqrt(nu / rng.chisquare(nu, (size, K))) if np.isfinite(nu) else np.ones((size, K))
+        )
+        coef, intercept = self.points.sample(size, rng)
+        draw = np.arange(size)[:, None]
+        w, b = self.points.coef.T[column], self.points.intercept[column]
+        w = w + stretch[..., None] * (coef[draw, :, column] - w)  # (size, K, M)
+        return np.moveaxis(w, 1, 2), b + stretch * (intercept[draw, column] - b)
+
+    def _predict_points(
+        self, mean: Array, variance: Array, noise: Array
+    ) -> distributions.Continuous:
+        """The distribution at each point, of a function of this variance and known noise."""
+        nu = self.degrees_of_freedom
+        if not np.isfinite(nu):
+            return distributions.Normal(mean, np.sqrt(variance + noise))
+        if not np.any(noise):
+            return distributions.StudentT(mean, np.sqrt(variance), nu)
+        return distributions.StudentTPlusNormal(mean, np.sqrt(variance), nu, np.sqrt(noise))
+
+    @cached_property
+    def points(self) -> WeightPosterior:
+        """The posteriors at all points as one of K G outputs, those of an output together."""
+        p, G = self._problem, self.n_points
+        repeated = replace(
+            p,
+            T=np.repeat(p.T, G, axis=1),
+            target_center=np.repeat(p.target_center, G),
+            offset_variance=np.repeat(p.offset_variance, G),
+        )
+        return WeightPosterior(repeated, self.noise_variance.ravel(), self.prior_variance.ravel())
+
+    def _at(self, g: int) -> WeightPosterior:
+        """The posterior at one point."""
+        return WeightPosterior(self._problem, self.noise_variance[:, g], self.prior_variance[:, g])
+
+    @property
+    def _problem(self) -> LinearProblem:
+        """The problem, its offset flat where the noise variance is integrated out."""
+        p = self.at_maximum.problem
+        if not np.isfinite(self.degrees_of_freedom):
+            return p
+        return replace(p, offset_variance=np.where(p.offset_variance > 0.0, np.inf, 0.0))
+
+    @property
+    def _widening(self) -> float:
+        """The mean of the noise variance at a point over its scale; infinite where it has none."""
+        nu = self.degrees_of_freedom
+        if not np.isfinite(nu):
+            return 1.0
+        return nu / (nu - 2.0) if nu > 2.0 else np.inf
+
+    def _require_covariance(self) -> None:
+        if self.degrees_of_freedom <= 2.0:
+            raise ValueError(
+                "Predictions from three rows or fewer have no covariance when the noise variance "
+                "is averaged over. Use more rows, or hyperparameters='maximise'."
+            )
+
+    def _average(self, values: Array) -> Array:
+        """The mean over points of values (..., K G), shape (..., K)."""
+        w = np.exp(self.log_weights)
+        return np.einsum("...kg,kg->...k", values.reshape(*values.shape[:-1], *w.shape), w)
+
+    def _disagreement(self) -> float:
+        """Variance between points of predictions at the rows, relative, of the worst output."""
+        p, f = self.at_maximum.problem, self.points
+        s2 = p.s[:, None] ** 2 / p.total
+        log_spread = np.log(f.noise_variance + np.sum(s2 * f.variance, axis=0))
+        shift = np.sum(s2 * self._variance_between(f.mean), axis=0)
+        relative = shift / self._average(f.noise_variance) + self._variance_between(log_spread)
+        return float(relative.max())
+
+    def _variance_between(self, values: Array) -> Array:
+        """The variance over points of values (..., K G), shape (..., K)."""
+        apart = values - np.repeat(self._average(values), self.n_points, axis=-1)
+        return self._average(apart**2)
+
+    def _centre(self) -> AveragedPosterior:
+        """The same at one point, the geometric mean of all."""
+        noise, prior = (
+            np.exp(self._average(np.log(v.ravel())))[:, None]
+            for v in (self.noise_variance, self.prior_variance)
+        )
+        return replace(
+            self, noise_variance=noise, prior_variance=prior, log_weights=np.zeros_like(noise)
+        )
+
+
+ConjugatePosterior: TypeAlias = WeightPosterior | AveragedPosterior
+
+
+def average_points(
+    at_maximum: WeightPosterior, points: VariancePoints | None
+) -> ConjugatePosterior:
+    """Return the average over points, or the posterior itself where there are none."""
+    return at_maximum if points is None else AveragedPosterior.of_points(at_maximum, points)
