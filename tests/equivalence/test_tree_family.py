@@ -71,13 +71,14 @@ def leaf_probabilities(model, leaves, y, weights, concentration):
 @every_family
 def test_a_forest_of_one_tree_is_the_tree(family):
     shared = {"splits": family, "min_samples_leaf": 3.0, "concentration": 0.7, "random_state": 4}
-    alone = {"bootstrap": False, "sharpness": 1.0}
-    for rows, tree, forest in (
-        (classes, RandomTreeClassifier, RandomForestClassifier),
-        (numbers, RandomTreeRegressor, RandomForestRegressor),
+    alone = {"bootstrap": False}
+    for rows, tree, forest, sharpness in (
+        (classes, RandomTreeClassifier, RandomForestClassifier, {"sharpness": 1.0}),
+        (numbers, RandomTreeRegressor, RandomForestRegressor, {}),
     ):
         X, y = rows()
-        one, other = tree(**shared).fit(X, y), forest(1, **shared, **alone).fit(X, y)
+        one = tree(**shared).fit(X, y)
+        other = forest(1, **shared, **alone, **sharpness).fit(X, y)
         assert_same_trees(one, other, 1)
         log_p = [model.predict_dist(X).log_prob(y) for model in (one, other)]
         np.testing.assert_array_equal(*log_p)

@@ -33,7 +33,7 @@ REGRESSORS = [
 WHOLE = [
     posterity.RandomTreeClassifier(random_state=0),
     posterity.RandomForestClassifier(8, bootstrap=False, random_state=0),
-    posterity.RandomTreeRegressor(random_state=0),
+    posterity.RandomTreeRegressor(concentration=1.0, sharpness=1.0, random_state=0),
     posterity.RandomForestRegressor(8, bootstrap=False, random_state=0),
     posterity.RandomForestRegressor(8, splits=trees.Projections(), bootstrap=False, random_state=0),
 ]

@@ -196,7 +196,7 @@ UPGRADES: dict[str, Callable[[Parts], Parts]] = {
     "regression.KernelRidgeRegression": rename(alpha="penalty", alpha_="penalty_"),
     "regression.RandomFernRegressor": rename(n_estimators="n_ferns", **_FOREST),
     "regression.RandomForestRegressor": rename(n_estimators="n_trees", **_FOREST),
-    "regression.RandomTreeRegressor": rename(**_FOREST),
+    "regression.RandomTreeRegressor": lambda parts: {"sharpness": 1.0} | rename(**_FOREST)(parts),
     "regression.BayesianLinearRegression": _MAXIMISED,
     "regression.DualLinearRegression": _MAXIMISED,
     "regression.RidgeRegression": lambda parts: _MAXIMISED(rename(alpha="penalty")(parts)),

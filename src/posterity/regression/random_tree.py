@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from posterity import trees, validation
+from posterity import trees
 from posterity.models import ModelCard
 from posterity.regression.forest_model import ForestRegressor
 from posterity.regression.random_forest import two_thirds_of_columns
@@ -30,15 +30,23 @@ class RandomTreeRegressor(ForestRegressor):
         Maximum number of splits from the root to a leaf. None: no limit.
     min_samples_leaf : float, default=10
         Minimum number of rows, counted by weight, on each side of a split.
-    concentration : float, default=1.0
-        Weight, in rows, of the variance within all leaves in the variance of each.
+    concentration : float, optional
+        Weight, in rows, of the squared error on held-out rows in the variance of each leaf. None:
+        learned from these rows.
+    sharpness : float, optional
+        Divisor of the variances of all leaves. None: learned from held-out rows, which lie further
+        from the means of leaves than the rows by which splits were chosen. Of chunks and on Dask,
+        nothing is held out: None is then one, unless there are more rows than a tree draws.
     random_state : int, Generator, RandomState or None, default=None
         Seed for drawing tests.
 
     Attributes
     ----------
-    forest_, column_gain_, feature_importances_
+    forest_, concentration_, sharpness_, column_gain_, feature_importances_
         As in :class:`RandomForestRegressor`, of one tree.
+    oob_log_score_, oob_rmse_, oob_log_prob_
+        Likewise, of rows held out of trees that grew from nine tenths of the others. Of more than
+        512 rows, about as many are held out.
 
     Examples
     --------
@@ -52,7 +60,7 @@ class RandomTreeRegressor(ForestRegressor):
 
     card = ModelCard(
         likelihood="normal leaves",
-        prior="pooled variance",
+        prior="pooled variance, learned from held-out rows",
         feature_space="random splits",
         inference="greedy, splits by evidence",
         advice="one tree that can be drawn",
@@ -66,7 +74,8 @@ class RandomTreeRegressor(ForestRegressor):
         max_features: int | float | str | None = None,
         max_depth: int | None = None,
         min_samples_leaf: float = 10.0,
-        concentration: float = 1.0,
+        concentration: float | None = None,
+        sharpness: float | None = None,
         random_state: Any = None,
     ) -> None:
         self.splits = splits
@@ -74,6 +83,7 @@ class RandomTreeRegressor(ForestRegressor):
         self.max_depth = max_depth
         self.min_samples_leaf = min_samples_leaf
         self.concentration = concentration
+        self.sharpness = sharpness
         self.random_state = random_state
 
     def _plan_trees(self, family: trees.Family) -> forests.ForestPlan:
@@ -81,6 +91,6 @@ class RandomTreeRegressor(ForestRegressor):
             n_trees=1,
             rules=self._growth_rules(family, two_thirds_of_columns(family)),
             bootstrap=False,
-            concentration=validation.check_positive(self.concentration, "concentration"),
-            sharpness=1.0,
+            concentration=self._check_positive("concentration"),
+            sharpness=self._check_positive("sharpness"),
         )

@@ -48,6 +48,12 @@ class ForestPlan:
     n_jobs: int | None = None
     grow: Callable[..., growing.GrownTree] = growing.grow
 
+    @property
+    def holds_out(self) -> bool:
+        """Whether one tree sees every row, and others that do not have something to teach it."""
+        is_learned = self.concentration is None or self.sharpness is None
+        return self.n_trees == 1 and not self.bootstrap and is_learned
+
     def draw_rows(
         self, weights: Array, rng: np.random.Generator, groups: NDArray[np.int32] | None = None
     ) -> sampling.Bag:

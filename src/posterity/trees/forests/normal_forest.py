@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from posterity import validation
 from posterity.arrays import Array
 from posterity.trees.families.family import Family, Places
-from posterity.trees.forests import forest, normal_surroundings, normal_tuning, out_of_bag
+from posterity.trees.forests import forest, held_out, normal_surroundings, normal_tuning, out_of_bag
 from posterity.trees.forests.forest import Forest, ForestPlan
 from posterity.trees.forests.kinds import NumberTargets
 from posterity.trees.forests.normal_leaves import NormalLeaves
@@ -128,23 +128,27 @@ def fit_normals(
     w = np.ones(len(Y)) if weights is None else weights
     rows = family.prepare_rows(X)
     planted = forest.grow_trees(family, rows, Y, w, NumberTargets(), plan, rng, groups=groups)
-    own = NormalLeaves.join(planted.leaves)
-    leaves, wider, pooled = fill_leaves(own, planted.trees, target_variance(Y, w))
-    left_out = out_of_bag.OutOfBag(Forest(family, planted.trees).router, X, planted.seen)
+    overall = target_variance(Y, w)
+    leaves, *_ = fill_leaves(NormalLeaves.join(planted.leaves), planted.trees, overall)
+    judges, unseen = planted, np.arange(len(Y), dtype=np.int32)
+    if plan.holds_out:
+        judges, unseen = held_out.grow_held_out(family, X, rows, Y, w, plan, rng, groups)
+    known, wider, pooled = fill_leaves(NormalLeaves.join(judges.leaves), judges.trees, overall)
+    left_out = out_of_bag.OutOfBag(Forest(family, judges.trees).router, X, judges.seen)
 
     def members(places: Places) -> TreePredictions:
         found, nothing = left_out.leaves(places), np.zeros(len(places))
         return TreePredictions.from_leaves(
-            leaves, wider, found, Y[places], w[places], nothing, pooled
+            known, wider, found, Y[places], w[places], nothing, pooled
         )
 
-    width = plan.n_trees * Y.shape[1]
-    sample = members(out_of_bag.choose_rows(len(Y), LEARNING * width))
+    width = judges.trees.n_trees * Y.shape[1]
+    sample = members(unseen[out_of_bag.choose_rows(len(unseen), LEARNING * width)])
     learned = normal_tuning.learn_normal_tuning(sample, plan.concentration, plan.sharpness)
     parts = forest.map_blocks(
         lambda places: score_rows(members(places), learned),
         len(Y),
-        out_of_bag.rows_at_once(plan.n_trees, width),
+        out_of_bag.rows_at_once(judges.trees.n_trees, width),
         plan.n_jobs,
     )
     log_prob, square = (np.concatenate(part) for part in zip(*parts, strict=True))

@@ -1,0 +1,100 @@
+"""Rows held out of a single tree, from which it learns what forests learn out of the bag.
+
+Splits are chosen by the rows that they separate, so these lie closer to the means of their leaves
+than further rows do. A tree that has seen every row cannot tell by how much. Trees that grow
+without a part of the rows can, each for the rows that it has not seen.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from posterity.arrays import Array
+from posterity.trees.families.family import Family, Places
+from posterity.trees.forests.forest import ForestPlan, GrownTrees
+from posterity.trees.forests.kinds import NumberTargets
+from posterity.trees.forests.normal_leaves import NormalLeaves
+from posterity.trees.structure import Trees
+
+_PARTS = 10
+_ENOUGH = 512  # rows held out: the sharpness is then known to a twentieth
+
+
+def grow_held_out(
+    family: Family,
+    X: Any,
+    rows: Any,
+    Y: Array,
+    weights: Array,
+    plan: ForestPlan,
+    rng: np.random.Generator,
+    groups: NDArray[np.int32] | None,
+) -> tuple[GrownTrees[NormalLeaves], Places]:
+    """Trees that have each seen nine tenths of the rows, and the rows that one has not seen.
+
+    There are ten of them, or of more than 512 rows as many as hold out 512. Where all rows are
+    equal, nothing is held out.
+    """
+    counts = weights > 0.0
+    part = _assign_parts(X, Y, groups)
+    n_trees = min(_PARTS, -(-_PARTS * _ENOUGH // len(part)))
+    seen = part != np.arange(n_trees)[:, None]
+    seen |= ~np.any(seen & counts, axis=1, keepdims=True)  # no tree grows from nothing
+    trees, leaves = zip(
+        *(
+            _grow_from(np.flatnonzero(one & counts), family, rows, Y, weights, plan, child)
+            for one, child in zip(seen, rng.spawn(n_trees), strict=True)
+        ),
+        strict=True,
+    )
+    is_new = ~seen.all(axis=0)
+    unseen = np.flatnonzero(is_new | ~is_new.any()).astype(np.int32)
+    return GrownTrees(Trees.join(trees), list(leaves), np.packbits(seen, axis=1)), unseen
+
+
+def _grow_from(
+    places: NDArray[np.intp],
+    family: Family,
+    rows: Any,
+    Y: Array,
+    weights: Array,
+    plan: ForestPlan,
+    rng: np.random.Generator,
+) -> tuple[Trees, NormalLeaves]:
+    """A tree of some of the rows."""
+    target, counts = Y[places], weights[places]
+    return plan.grow_tree(
+        family, rows, places.astype(np.int32), target, counts, NumberTargets(), rng
+    )
+
+
+def _assign_parts(X: Any, Y: Array, groups: NDArray[np.int32] | None) -> NDArray[np.intp]:
+    """The part of each row, from 0 to 9: by group, or in turn in the order of the targets.
+
+    Equal rows are in the same part, so that a weight of two and two equal rows are the same.
+
+    Examples
+    --------
+    >>> Y = np.array([[3.0], [1.0], [3.0], [2.0], [4.0]])
+    >>> _assign_parts(np.zeros((5, 1)), Y, None)
+    array([2, 0, 2, 1, 3])
+    """
+    if groups is not None:
+        return groups.astype(np.intp) % _PARTS
+    keys = (*Y.T, _project_rows(X, len(Y)))
+    order = np.lexsort(keys[::-1])
+    is_new = np.any([np.diff(key[order]) != 0.0 for key in keys], axis=0)
+    part = np.empty(len(Y), dtype=np.intp)
+    part[order] = np.concatenate([[0], np.cumsum(is_new)]) % _PARTS
+    return part
+
+
+def _project_rows(X: Any, n: int) -> Array:
+    """One number for each row, equal for equal rows; zero where rows are not numbers."""
+    if not isinstance(X, np.ndarray) or X.ndim != 2:
+        return np.zeros(n)
+    direction = np.random.default_rng(0).standard_normal(X.shape[1])
+    return np.sum(np.nan_to_num(X) * direction, axis=1)
