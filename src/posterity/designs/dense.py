@@ -18,6 +18,8 @@ from posterity.designs import base
 _BLOCK_ELEMENTS = 2**20
 # Elements of a part: 2 MB, so that several questions find it in a cache.
 _PART_ELEMENTS = 2**18
+# Columns from which a product, which reads several rows at a time, waits for memory.
+_LONG_ROW = 32
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,12 +111,20 @@ class Dense(base.Design):
     def matvec(self, w: Array) -> Array:
         """Return Z w."""
         base.check_length(w, self.n_columns, "w", "columns")
+        if w.size > self.n_columns:
+            return (w.T @ self.Z.T).T  # a few long rows are multiplied faster than many short ones
+        if (
+            self.Z.size <= _PART_ELEMENTS
+            and self.n_columns >= _LONG_ROW
+            and self.Z.flags.c_contiguous
+        ):
+            np.vdot(self.Z, self.Z)  # reads rows in order, which fills the cache twice as fast
         return self.Z @ w
 
     def rmatvec(self, r: Array) -> Array:
         """Return Z^T r."""
         base.check_length(r, self.n_rows, "r", "rows")
-        return self.Z.T @ r
+        return (r.T @ self.Z).T if r.size > self.n_rows else self.Z.T @ r
 
     def gram(self, weights: Array | None = None) -> Array:
         """Return Z^T diag(weights) Z, computed in blocks without a copy of Z."""

@@ -47,6 +47,12 @@ class Bernoulli(Likelihood):
             -_latent_in_favour(y, a)
         )  # y - expit(a) would lose what is small
 
+    def value_and_slope(self, y: ArrayLike, a: ArrayLike) -> tuple[Array, Array]:
+        sign, z = _class_sign(y), _latent_in_favour(y, a)
+        odds = np.exp(-np.abs(z))  # of the less probable class, so that nothing overflows
+        against = np.where(z > 0.0, odds, 1.0) / (1.0 + odds)
+        return np.minimum(z, 0.0) - np.log1p(odds), sign * against
+
     def d2(self, y: ArrayLike, a: ArrayLike) -> Array:
         return -expit(_latent_in_favour(y, a)) * expit(-_latent_in_favour(y, a))
 

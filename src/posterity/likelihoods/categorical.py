@@ -64,7 +64,7 @@ class Categorical(Coupled):
             return super().value_and_slope(y, a)
         # One class after the other: sums over a few numbers each would cost more than they hold.
         T = np.ascontiguousarray(A.T)
-        T -= np.max(T, axis=0)
+        T = T - np.max(T, axis=0)  # a new array: A.T may be contiguous itself
         own, rows = np.asarray(y, dtype=np.intp), np.arange(A.shape[0])
         chosen = T[own, rows]
         np.exp(T, out=T)

@@ -10,7 +10,7 @@ from typing import Any
 
 import array_api_compat
 import numpy as np
-from scipy.linalg import lapack, solve_triangular
+from scipy.linalg import lapack
 
 from posterity.arrays import Array, DeviceArray, namespace
 
@@ -100,15 +100,22 @@ def _numpy_factor(A: Array) -> tuple[Array, int]:
 
 
 def _numpy_solve(L: Array, B: Array, *, transposed: bool) -> Array:
-    """Solve by LAPACK, with a message where a pivot is zero."""
-    try:
-        return solve_triangular(L, B, lower=True, trans=int(transposed), check_finite=False)
-    except np.linalg.LinAlgError as error:
+    """Solve by LAPACK, with a message where a pivot is zero.
+
+    A vector takes LAPACK as long as SciPy takes to check its arguments, so it is called directly.
+    """
+    if not B.size:
+        return np.empty_like(B, dtype=np.float64)
+    by_rows = not L.flags.f_contiguous
+    triangle, upside_down = (L.T, not transposed) if by_rows else (L, transposed)
+    X, info = lapack.dtrtrs(triangle, B, lower=not by_rows, trans=upside_down)
+    if info:
         zeros = np.flatnonzero(np.diagonal(L) == 0)
         raise np.linalg.LinAlgError(
             f"the triangular matrix is singular: {zeros.size} of its {len(L)} diagonal entries are "
             f"zero, the first at {zeros[0]}"
-        ) from error
+        )
+    return X
 
 
 def _torch_solve(L: Any, B: Any, *, transposed: bool) -> Any:

@@ -190,6 +190,8 @@ class _SearchPoint:
 
 def _condition_on_free(H: Array, free: NDArray[np.bool_]) -> Array:
     """The inverse Hessian of the free variables while the others stay where they are."""
+    if np.all(free):
+        return H
     for i in np.flatnonzero(~free):
         H = H - np.outer(H[:, i], H[i]) / H[i, i]
     return H[np.ix_(free, free)]
@@ -210,8 +212,10 @@ def _update_inverse_hessian(H: Array | None, s: Array, y: Array, g: Array) -> Ar
     if sy <= _LEAST_CURVATURE * float(np.linalg.norm(s) * np.linalg.norm(y)):
         return None if H is None else _flatten_along(H, s, g)
     before = sy / float(y @ y) * np.eye(len(s)) if H is None else H
-    A = np.eye(len(s)) - np.outer(s, y) / sy
-    return A @ before @ A.T + np.outer(s, s) / sy  # [NW 6.17]
+    Hy = before @ y
+    across = np.outer(s / sy, Hy)
+    along = (1.0 + float(y @ Hy) / sy) / sy * np.outer(s, s)
+    return before - across - across.T + along  # [NW 6.17], multiplied out
 
 
 def _flatten_along(H: Array, s: Array, g: Array) -> Array:

@@ -70,7 +70,12 @@ def check_powers(rows: Array, data: Any = None, power: int = 2) -> None:
     ValueError: Input X: column 1 holds values up to 1.0e+200, whose squares are beyond double
     precision; divide the column by 1e+200.
     """
-    size = np.fmax.reduce(np.abs(rows), axis=0, initial=0.0)
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        norm = np.sqrt(np.einsum("nd,nd->d", rows, rows))
+        least = norm / np.sqrt(max(1, len(rows)))  # the largest entry is between the two
+        doubtful = ~(_is_within(norm, power) & _is_within(least, power))
+    size = np.ones_like(norm)
+    size[doubtful] = np.fmax.reduce(np.abs(rows[:, doubtful]), axis=0, initial=0.0)
     bad = np.flatnonzero(_is_beyond(size, power))
     if bad.size:
         column, value = refusals.format_column(data, bad[0]), float(size[bad[0]])
@@ -105,5 +110,9 @@ def check_total(weights: Array) -> None:
 
 
 def _is_beyond(size: Array, power: int = 2) -> NDArray[np.bool_]:
+    return (size != 0.0) & (size == size) & ~_is_within(size, power)
+
+
+def _is_within(size: Array, power: int) -> NDArray[np.bool_]:
     largest = _LARGEST ** (2.0 / power)
-    return (size > largest) | ((size > 0.0) & (size < 1.0 / largest))
+    return (size <= largest) & (size >= 1.0 / largest)

@@ -41,7 +41,7 @@ def test_the_gradient_vanishes_at_the_end(n_classes, precision):
     found, t = mode.find_mode(problem), problem.targets
     assert found.converged
     assert not found.separable
-    slope = Z.T @ t.slope(t.latents(Z @ found.W)) - problem.prior.times(found.W)
+    slope = Z.T @ t.slope(t.latents(Z @ found.W)) - problem.prior.multiply_precision(found.W)
     assert np.max(np.abs(slope)) < 1e-10
     assert found.largest_slope < 1e-10
     log_p = t.likelihood.log_prob(y, t.latents(Z @ found.W))
@@ -110,7 +110,6 @@ def test_the_approach_of_very_many_weights_ends_at_the_same_weights(n_classes, d
     problem = problem_of(*rows(1500, 4, n_classes), precision=0.0)
     by_hessian = mode.find_mode(problem)
     monkeypatch.setattr(sampled_mode, "_MANY_WEIGHTS", 0)
-    monkeypatch.setattr(sampled_mode, "_MANY", 0)
     monkeypatch.setattr(sampled_mode._HessianPreconditioner, "of", None)
     near = mode.find_mode(problem, exactly=False)
     assert "gradient" in near.stop_reason
@@ -239,6 +238,6 @@ def test_the_hessian_of_a_sample_is_scaled_to_all_rows():
     H = passes.hessian(W.reshape(-1))
     L = sampled_mode._HessianPreconditioner.of(problem, W, total=300.0).L
     np.testing.assert_allclose(L @ L.T, H, rtol=1e-6, atol=1e-6)
-    prior = problem.prior.add_to(np.zeros_like(H))
+    prior = problem.prior.add_precision(np.zeros_like(H))
     ten = sampled_mode._HessianPreconditioner.of(problem, W, total=3000.0).L
     np.testing.assert_allclose(ten @ ten.T, 10.0 * (H - prior) + prior, rtol=1e-6, atol=1e-5)

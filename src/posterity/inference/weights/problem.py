@@ -144,12 +144,12 @@ class _PassRequest:
         self, part: designs.Design, t: RowTargets
     ) -> Sequence[Array | float | designs.Minimum]:
         """Return value, gradient, whether the weights separate every row, and the Hessian."""
-        A = t.latents(part @ self.W)
-        log_p, slope = t.value_and_slope(A)
+        A = t.latents_at(part, self.W)
+        log_p, gradient = t.value_and_gradient(part, A)
         told_apart = self.may_separate and t.are_told_apart(A, log_p)
         sums: list[Array | float | designs.Minimum] = [
             t.sum_over_rows(log_p),
-            part.rmatvec(slope),
+            gradient,
             designs.Minimum(float(told_apart)),
         ]
         if self.hessian:

@@ -7,7 +7,9 @@ a handful of passes.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -25,11 +27,11 @@ from posterity.inference.weights.targets import RowTargets
 
 _SAMPLED_ROWS = 5_000
 _ROWS_A_WEIGHT = 40  # of the sample, at least
-_DEAR = 2e8  # operations of a Hessian from which L-BFGS goes first
+_DEAR = 2e8  # operations of a Hessian from which BFGS goes first
 _MAX_ITER = 100
 _SAMPLE_PRECISION = 1.0
-_MANY_WEIGHTS = 1000  # up to which the Hessian of the sample is worth forming
-_MANY = 300  # variables from which the whole of an inverse Hessian is too much to keep
+_MANY_WEIGHTS = 1000  # up to which the Hessian of the sample, and an inverse, are worth keeping
+_LAST_STEP = 10.0  # times the gradient asked for: so much, or nearly, one more step takes away
 _RIDGE = 1e-9  # of the mean diagonal: a preconditioner need not be exact, but must exist
 
 
@@ -45,14 +47,14 @@ def _sample_size(problem: WeightProblem) -> int:
 
 
 def approach_mode(problem: WeightProblem, tol: float) -> Weights:
-    """The mode from a sample of the rows and then, where passes are cheap, from all by L-BFGS."""
+    """The mode from a sample of the rows and then, where passes are cheap, from all by BFGS."""
     sample = _draw_sample(problem)
     nothing = np.zeros(problem.shape)
     crude = _KroneckerPreconditioner.of(sample, nothing, sample.targets.total_weight)
-    start = _minimise_preconditioned(sample, nothing, crude, tol=1e-3)
+    start = _minimise_preconditioned(sample, nothing, crude, tol=1e-4)
     if not problem.design.in_memory:
         return replace(start, converged=False)  # it is where the sample ends, not all rows
-    likeness = replace(sample, prior=problem.prior)
+    likeness = replace(_thin_sample(sample), prior=problem.prior)
     small = start.W.size <= _MANY_WEIGHTS
     kind = _HessianPreconditioner if small else _KroneckerPreconditioner
     shape = kind.of(likeness, start.W, problem.targets.total_weight)
@@ -68,7 +70,7 @@ def may_grow_without_end(problem: WeightProblem, W: Array) -> bool:
     t = problem.targets
     if not (problem.prior.is_flat and t.are_classes):
         return False
-    sample = _draw_sample(problem)
+    sample = _thin_sample(_draw_sample(problem))
     u = sample.targets.mark_undecided(sample.design @ W)
     return any(find_flat_directions(sample.design.gram(in_doubt)).size for in_doubt in u.T)
 
@@ -86,6 +88,15 @@ def _draw_sample(problem: WeightProblem) -> WeightProblem:
             problem.prior, precision=np.maximum(problem.prior.precision, _SAMPLE_PRECISION)
         ),
     )
+
+
+def _thin_sample(sample: WeightProblem) -> WeightProblem:
+    """Half of a sample where that is enough: a Hessian costs as much as several passes."""
+    n, M = sample.design.n_rows, sample.design.n_columns
+    if n < 2 * _ROWS_A_WEIGHT * M:
+        return sample
+    design, targets = sample.targets.take_rows(sample.design, np.arange(0, n, 2))
+    return replace(sample, design=design, targets=targets)
 
 
 def _minimise_preconditioned(
@@ -106,24 +117,38 @@ def _minimise_preconditioned(
         return value, shape.gradient(g.reshape(problem.shape)).reshape(-1)
 
     size = float(np.sqrt(2.0 * tol * max(1.0, problem.targets.total_weight)))
-    u0 = np.zeros(W0.size)
-    if len(u0) > _MANY:
-        best = optimize.minimise_lbfgs(
-            value_and_gradient, u0, max_iter=_MAX_ITER, tol=size, announce=False
+    best = _minimise_in_coordinates(value_and_gradient, np.zeros(W0.size), size)
+    g = passes.gradient(weights(best.x).reshape(-1))
+    end = _take_last_step(best, _LAST_STEP * size)
+    return weights_from_optimum(problem, replace(end, x=weights(end.x).reshape(-1), gradient=g))
+
+
+def _minimise_in_coordinates(
+    value_and_gradient: Callable[[Array], tuple[float, Array]], u: Array, size: float
+) -> optimize.Optimum:
+    """To a gradient of this size, or near enough for one more step to lead there."""
+    if len(u) > _MANY_WEIGHTS:
+        return optimize.minimise_lbfgs(
+            value_and_gradient, u, max_iter=_MAX_ITER, tol=size, announce=False
         )
-    else:
-        best = optimize.minimise_bfgs(
-            value_and_gradient,
-            u0,
-            inverse_hessian=np.eye(len(u0)),
-            max_iter=_MAX_ITER,
-            tol=size,
-            announce=False,
-        )
-    W = weights(best.x)
-    g = passes.gradient(W.reshape(-1))
-    at = replace(best, x=W.reshape(-1), gradient=g)
-    return weights_from_optimum(problem, at)
+    climb = partial(optimize.minimise_bfgs, value_and_gradient, max_iter=_MAX_ITER, announce=False)
+    near = climb(u, inverse_hessian=np.eye(len(u)), tol=_LAST_STEP * size)
+    if _take_last_step(near, _LAST_STEP * size) is not near:
+        return near
+    return climb(near.x, inverse_hessian=near.inverse_hessian, tol=size)
+
+
+def _take_last_step(best: optimize.Optimum, size: float) -> optimize.Optimum:
+    """One more step without a pass to look where it led, if it is no longer than the gradient.
+
+    It is much longer along directions that hardly curve, in which weights may grow without end.
+    """
+    H = best.inverse_hessian
+    if H is None or not best.converged or np.max(np.abs(H @ best.gradient)) > 2.0 * size:
+        return best
+    step = H @ best.gradient
+    gain = 0.5 * float(step @ best.gradient)
+    return replace(best, x=best.x - step, value=best.value - gain)
 
 
 @dataclass(frozen=True)

@@ -151,6 +151,20 @@ class RowTargets:
             return A
         return A + (self.shift if self._is_coupled else self.shift[0])
 
+    def latents_at(self, part: designs.Design, W: Array) -> Array:
+        """The latent values of the rows of a part at weights W (M, J)."""
+        if not self._is_coupled:
+            return self.latents(part @ W)
+        A = part @ (W @ self.Q.T)
+        A += self.shift
+        return A
+
+    def value_and_gradient(self, part: designs.Design, A: Array) -> tuple[Array, Array]:
+        """log p(y | a) of each row, (n,), and the gradient of their weighted sum in W, (M, J)."""
+        log_p, d1 = self.likelihood.value_and_slope(self.observed, A)
+        g = part.rmatvec(self._apply_weights(d1 if self._is_coupled else d1[:, None]))
+        return log_p, g @ self.Q if self._is_coupled else g
+
     def steps(self, P: Array) -> Array:
         """Q p: by how much latent values change, (n, C) or (n,)."""
         return P @ self.Q.T if self._is_coupled else P[:, 0]
