@@ -131,7 +131,6 @@ def test_a_kernel_that_is_learned_knows_no_units():
     model = RelevanceVectorClassifier().fit(X, y)
     relevance, p = model.relevance_, model.predict_proba(X)
     width = np.asarray(model.kernel_.length_scale)
-    np.testing.assert_allclose(width / X.std(axis=0), (width / X.std(axis=0))[0])
     moved = model.fit((X + origin) * unit, y)
     np.testing.assert_array_equal(moved.relevance_, relevance)
     np.testing.assert_allclose(np.asarray(moved.kernel_.length_scale), width * unit, rtol=1e-4)
@@ -192,8 +191,6 @@ def test_iris_needs_few_vectors(vectors, half):
 def test_the_kernel_is_learned_for_several_classes():
     X, y = load_iris(return_X_y=True)
     model = RelevanceVectorClassifier().fit(X, y)
-    width = np.asarray(model.kernel_.length_scale) / X.std(axis=0)
-    np.testing.assert_allclose(width, width[0])
     assert model.score(X, y) > 0.95
     assert len(model.relevance_) <= 8
 

@@ -92,14 +92,35 @@ def test_units_do_not_matter(kernel):
     )
 
 
+def test_columns_that_do_not_matter_have_long_length_scales():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-2.0, 2.0, (150, 6))
+    f = np.sin(2.0 * X[:, 0]) + 0.5 * X[:, 1] ** 2
+    model = RelevanceVectorRegressor().fit(X, f + 0.1 * rng.normal(size=150))
+    lengths = np.array(model.kernel_.length_scale)
+    assert np.all(lengths[2:] > 4.0 * lengths[0])
+    assert len(model.relevance_) < 20
+    queries = rng.uniform(-2.0, 2.0, (500, 6))
+    truth = np.sin(2.0 * queries[:, 0]) + 0.5 * queries[:, 1] ** 2
+    assert np.std(model.predict(queries) - truth) < 0.1
+
+
+def test_rows_of_which_most_have_one_value_are_not_interpolated():
+    """A kernel so narrow that every other row is a vector leaves no noise at all."""
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(120, 8))
+    y = np.where(rng.uniform(size=120) < 0.3, rng.normal(size=120), 0.0)
+    model = RelevanceVectorRegressor().fit(X, y)
+    assert model.noise_variance_ > 0.1 * np.var(y)
+
+
 def test_without_a_kernel_columns_are_taken_in_units_of_their_spread():
     X, y = plane()
     weights = np.random.default_rng(1).uniform(0.5, 2.0, len(y))
     spread = np.sqrt(np.cov(X.T, aweights=weights, ddof=0).diagonal())
     model = RelevanceVectorRegressor().fit(X, y, sample_weight=weights)
-    width = np.array(model.kernel_.length_scale) / spread
-    assert width[0] == pytest.approx(width[1])
-    given = RelevanceVectorRegressor(kernels.RBF(float(width[0])).fixed())
+    width = tuple(np.array(model.kernel_.length_scale) / spread)
+    given = RelevanceVectorRegressor(kernels.RBF(width).fixed())
     given.fit(X / spread, y, sample_weight=weights)
     np.testing.assert_array_equal(given.relevance_, model.relevance_)
     np.testing.assert_allclose(given.predict(X / spread), model.predict(X), rtol=1e-6, atol=1e-6)

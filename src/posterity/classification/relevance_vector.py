@@ -46,8 +46,9 @@ class RelevanceVectorClassifier(models.RelevanceModel, Classifier):
     kernel : Kernel or callable, optional
         A value of :mod:`posterity.kernels`, in the units of the inputs. Its parameters are learned,
         from where they are set, but for those held by ``kernel.fixed()``. A function of two blocks
-        of rows, which need not be positive definite, has nothing to learn. None: an ``RBF`` of one
-        width in columns of unit variance.
+        of rows, which need not be positive definite, has nothing to learn. None: an ``RBF``
+        with one length scale in columns of unit variance, or with one for each, from those of a
+        Gaussian process on.
     vectors : {"shared", "per_class"}, default="shared"
         For more than two classes. A shared vector has one precision and a weight in every class, so
         that prediction is cheapest and a vector serves all classes or none. With "per_class" each

@@ -1,4 +1,4 @@
-"""The units in which the one width of a default kernel is learned: the spread of each column."""
+"""The units in which the widths of a default kernel are learned: the spread of each column."""
 
 from __future__ import annotations
 
@@ -27,6 +27,11 @@ class KernelFrame:
         spread = compute_column_spreads(rows, weights)
         return cls(rows / arrays.like(rows, spread), kernels.RBF(), spread)
 
+    @property
+    def given_kernel(self) -> kernels.Kernel | None:
+        """The kernel that was given; None: the default."""
+        return self.kernel if self.spread is None else None
+
     def transform_rows(self, rows: Any) -> Any:
         """Other rows in these units."""
         return rows if self.spread is None else rows / arrays.like(rows, self.spread)
@@ -36,8 +41,8 @@ class KernelFrame:
         if self.spread is None:
             return kernel
         assert isinstance(kernel, kernels.RBF)
-        width = float(np.asarray(kernel.length_scale))
-        return kernels.RBF(tuple(float(width * s) for s in self.spread))
+        lengths = np.asarray(kernel.length_scale) * self.spread
+        return kernels.RBF(tuple(map(float, lengths)))
 
 
 def compute_column_spreads(rows: DeviceArray, weights: Array) -> Array:

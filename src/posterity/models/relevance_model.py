@@ -86,7 +86,7 @@ class RelevanceModel(KernelModel):
         """Learn the kernel, and choose vectors among all rows."""
         frame, rng = self._build_frame(training), arrays.generator(self.random_state)
         engine = KernelEngine(frame.rows, outputs, problem, rng)
-        learned = choose_vectors(engine, frame.kernel, rng=rng, **self._limits)
+        learned = choose_vectors(engine, frame.given_kernel, rng=rng, **self._limits)
         places, bounds = learned.chosen.places, report_kernel_bounds(learned, learned.kernel)
         numbers = _number_first_equal(training, places)
         order = np.argsort(numbers, kind="stable")
@@ -110,7 +110,7 @@ class RelevanceModel(KernelModel):
         training = self._arrange_rows(pool.sample)
         frame, outputs = self._build_frame(training), make_outputs(training)
         engine = KernelEngine(frame.rows, outputs, problem, rng, frame.transform_rows(pool.centres))
-        learned = choose_vectors(engine, frame.kernel, rng=rng)
+        learned = choose_vectors(engine, frame.given_kernel, rng=rng)
         kernel = frame.restore_kernel_units(learned.kernel)
         return kernel, report_kernel_bounds(learned, learned.kernel)
 

@@ -38,8 +38,9 @@ class RelevanceVectorRegressor(models.RelevanceModel, KernelRegressor):
     kernel : Kernel or callable, optional
         A value of :mod:`posterity.kernels`, in the units of the inputs. Its parameters are learned,
         from where they are set, but for those held by ``kernel.fixed()``. A function of two blocks
-        of rows, which need not be positive definite, has nothing to learn. None: an ``RBF`` of one
-        width in columns of unit variance.
+        of rows, which need not be positive definite, has nothing to learn. None: an ``RBF``
+        with one length scale in columns of unit variance, or with one for each, from those of a
+        Gaussian process on.
     degrees_of_freedom : float, default=0.0
         Of the Student-t that is the prior of each weight, in units of the noise and for columns of
         unit variance. 0: any precision is as probable as any other, the classical choice.

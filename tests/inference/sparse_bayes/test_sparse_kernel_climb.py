@@ -9,7 +9,7 @@ from support.for_each import for_each
 from posterity import kernels, likelihoods, priors
 from posterity.inference.sparse_bayes import kernel_climb as sparse_kernel_climb
 from posterity.inference.sparse_bayes.kernel_climb import KernelObjective, StandardizedKernelColumns
-from posterity.inference.sparse_bayes.normal import NormalTargets
+from posterity.inference.sparse_bayes.normal_targets import NormalTargets
 from posterity.inference.weights.targets import RowTargets
 
 KERNELS = {

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from posterity import kernels
+from posterity.inference.sparse_bayes.default_kernel import learn_default_kernel
 from posterity.inference.sparse_bayes.engines import ColumnEngine, Engine, Fitted, KernelEngine
 from posterity.inference.sparse_bayes.kernel_search import (
     LearnedVectors,
@@ -26,7 +27,7 @@ def choose_columns(engine: ColumnEngine, *, alternating: bool = False) -> Fitted
 
 def choose_vectors(
     engine: Engine,
-    kernel: kernels.Kernel,
+    kernel: kernels.Kernel | None,
     *,
     rng: np.random.Generator | None = None,
     max_vectors: int | None = None,
@@ -37,7 +38,8 @@ def choose_vectors(
     Parameters
     ----------
     engine : Engine
-    kernel : Kernel
+    kernel : Kernel, optional
+        None: an RBF is learned, of rows whose columns have unit variance.
     rng : Generator, optional
         Draws the rows on which kernels are compared. None: the kernel is as given.
     max_vectors : int, optional
@@ -48,10 +50,15 @@ def choose_vectors(
     if alternating:
         engine.outputs.refuse_alternation(engine.problem)
     if rng is None:
+        assert kernel is not None
         learned = fit_given_kernel(engine, kernel)
     else:
         assert isinstance(engine, KernelEngine)
-        learned = learn_kernel(engine, kernel, rng=rng)
+        learned = (
+            learn_default_kernel(engine, rng=rng)
+            if kernel is None
+            else learn_kernel(engine, kernel, rng=rng)
+        )
     if max_vectors is not None:
         learned = limit_vectors(engine, learned, max_vectors)
     if not alternating:

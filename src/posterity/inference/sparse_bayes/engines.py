@@ -17,7 +17,8 @@ from posterity.inference.sparse_bayes import kernel_climb, vector_prices
 from posterity.inference.sparse_bayes.fixed_point import alternate_laplace, alternate_normal
 from posterity.inference.sparse_bayes.kernel_climb import Evidence, KernelObjective
 from posterity.inference.sparse_bayes.laplace import select_laplace
-from posterity.inference.sparse_bayes.normal import NormalTargets, select_normal
+from posterity.inference.sparse_bayes.normal import select_normal
+from posterity.inference.sparse_bayes.normal_targets import NormalTargets
 from posterity.inference.sparse_bayes.pairs import select_pairs
 from posterity.inference.sparse_bayes.problem import Chosen, Places, SparseProblem
 from posterity.inference.sparse_bayes.softmax import select_softmax

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from posterity import arrays, designs, kernels, linalg, priors
 from posterity.arrays import Array, to_numpy
-from posterity.inference.sparse_bayes.normal import NormalTargets
+from posterity.inference.sparse_bayes.normal_targets import NormalTargets
 from posterity.inference.sparse_bayes.sequential import LEAST_NOISE
 from posterity.inference.weights.laplace import LaplaceFit
 from posterity.inference.weights.prior import WeightPrior

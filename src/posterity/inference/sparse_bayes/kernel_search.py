@@ -14,6 +14,7 @@ scales that part on the way are parameters, too: each but the first costs as muc
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -41,7 +42,8 @@ _LENGTH = "length_scale"
 _AS_GOOD = 1.0  # nats: of kernels that differ by less, the one of the fewest vectors
 _BISECTIONS = 8
 _FEWEST_ROWS = 3.0  # that are left when all are counted less
-_HOPELESS = 10.0  # nats below the best, at two widths in a row, or below no vectors: no further
+HOPELESS = 10.0
+"""Nats below the best, at two widths in a row, or below no vectors: no further."""
 
 
 @dataclass(frozen=True)
@@ -99,7 +101,7 @@ def learn_kernel(
     best, rounds, reason = many.refine_parameters(best)
     if many.engine is not engine:
         best = whole.fit_at(best.kernel.theta)
-    learned, reached = _keep_if_earned(engine, best, reason), many.bounds_reached(best)
+    learned, reached = keep_if_earned(engine, best, reason), many.bounds_reached(best)
     n_fits = few.n_fits + many.n_fits + whole.n_fits
     found = replace(learned, n_iter=n_fits, scanned=scanned, rounds=rounds)
     return replace(found, bounds_reached=reached)
@@ -108,11 +110,11 @@ def learn_kernel(
 def fit_given_kernel(engine: Engine, kernel: kernels.Kernel) -> LearnedVectors:
     """The vectors of a kernel whose parameters are all set."""
     fitted = engine.select(kernel, None, coarse=False)
-    return _keep_if_earned(engine, _score_kernel(kernel, fitted), "every parameter was given")
+    return keep_if_earned(engine, _score_kernel(kernel, fitted), "every parameter was given")
 
 
 @dataclass(frozen=True)
-class _ScoredKernel:
+class ScoredKernel:
     """A kernel with its model."""
 
     kernel: kernels.Kernel
@@ -148,7 +150,7 @@ class _KernelSearch:
         *,
         coarse: bool = False,
         n_untied: int = 0,
-    ) -> _ScoredKernel:
+    ) -> ScoredKernel:
         """The model of the kernel there, of which so many length scales left the others."""
         kernel = self.start_search.with_theta(theta) if len(theta) else self.start_search
         self.n_fits += 1
@@ -175,7 +177,7 @@ class _KernelSearch:
         best = min(good, key=lambda row: (row.n_vectors, -row.criterion, abs(np.log(row.factor))))
         return float(np.log2(best.factor)), tuple(table)
 
-    def refine_octave(self, octave: float) -> _ScoredKernel:
+    def refine_octave(self, octave: float) -> ScoredKernel:
         """The best place, by steps that are halved once neither side is better."""
         known = {octave: self.fit_at(self.shift_octaves(octave))}
         if not np.any(self.is_length) or self.is_hopeless(known[octave]):
@@ -190,7 +192,7 @@ class _KernelSearch:
                 if octave == place:
                     break
                 place = octave
-        return _simplest(list(known.values()))
+        return take_simplest(list(known.values()))
 
     def _is_within(self, octaves: float) -> bool:
         """Whether bounds let any length scale get there; not if it is wider than any of the scan.
@@ -202,20 +204,18 @@ class _KernelSearch:
         free = self.start_search.theta + np.log(2.0) * octaves * self.is_length
         return bool(np.any((self.shift_octaves(octaves) == free)[self.is_length]))
 
-    def is_hopeless(self, found: _ScoredKernel) -> bool:
+    def is_hopeless(self, found: ScoredKernel) -> bool:
         """Whether vectors fall short by far of what they have to earn, so that none will be kept.
 
         Where rows tell nothing of each other, as a few hundred do of a thousand columns, nearly
         every row becomes a vector, at any width, and each width takes as long as it can.
         """
         return (
-            vector_prices.surplus(found.chosen, _fit_nothing(self.engine, found.kernel)[0])
-            < -_HOPELESS
+            vector_prices.surplus(found.chosen, fit_nothing(self.engine, found.kernel)[0])
+            < -HOPELESS
         )
 
-    def refine_parameters(
-        self, best: _ScoredKernel
-    ) -> tuple[_ScoredKernel, tuple[float, ...], str]:
+    def refine_parameters(self, best: ScoredKernel) -> tuple[ScoredKernel, tuple[float, ...], str]:
         """Climbs with fixed vectors, and a new choice of vectors after each.
 
         Where one length scale is all there is, steps have found its place: a climb narrows it, to
@@ -239,7 +239,7 @@ class _KernelSearch:
             rounds.append(best.criterion)
         return best, tuple(rounds), f"{_ROUNDS} rounds of climbs were made"
 
-    def _climb_from(self, best: _ScoredKernel) -> tuple[Array, Chosen] | None:
+    def _climb_from(self, best: ScoredKernel) -> tuple[Array, Chosen] | None:
         """Log parameters and precisions of the largest evidence for the vectors of the best."""
         chosen = best.chosen
         climb = self.engine.climb(best.kernel, self.moving, best.fitted)
@@ -258,7 +258,7 @@ class _KernelSearch:
         h, kernel = climb.decode(top.x)
         return kernel.theta, replace(chosen, precision=h)
 
-    def bounds_reached(self, best: _ScoredKernel) -> tuple[optimize.ReachedBound, ...]:
+    def bounds_reached(self, best: ScoredKernel) -> tuple[optimize.ReachedBound, ...]:
         """Parameters at a bound, and how the evidence of the vectors at hand rises beyond it."""
         theta, bounds, chosen = (best.kernel.theta, self.bounds, best.chosen)
         x = np.append(np.log(chosen.precision), theta[self.moving])
@@ -275,23 +275,25 @@ class _KernelSearch:
         return [*zip(low, high, strict=True), *map(tuple, self.bounds[self.moving])]
 
 
-def _score_kernel(kernel: kernels.Kernel, fitted: Fitted, n_untied: int = 0) -> _ScoredKernel:
+def _score_kernel(kernel: kernels.Kernel, fitted: Fitted, n_untied: int = 0) -> ScoredKernel:
     """A kernel of which so many length scales left the others."""
     cost = COST * (fitted[0].n_precisions + n_untied)
-    return _ScoredKernel(kernel, fitted, fitted[0].value - cost)
+    return ScoredKernel(kernel, fitted, fitted[0].value - cost)
 
 
-def _keep_if_earned(engine: Engine, found: _ScoredKernel, reason: str) -> LearnedVectors:
+def keep_if_earned(
+    engine: Engine, found: ScoredKernel, reason: str, n_fits: int = 1
+) -> LearnedVectors:
     """What was found, as it is told; nothing at all, where vectors do not earn their cost."""
     fitted, criterion, why = found.fitted, found.criterion, reason
-    none = _fit_nothing(engine, found.kernel)
+    none = fit_nothing(engine, found.kernel)
     if vector_prices.surplus(fitted[0], none[0]) < engine.outputs.price(fitted):
         fitted, criterion = none, none[0].value
         why = none[0].stop_reason
-    return LearnedVectors(found.kernel, *fitted, criterion, 1, why)
+    return LearnedVectors(found.kernel, *fitted, criterion, n_fits, why)
 
 
-def _fit_nothing(engine: Engine, kernel: kernels.Kernel) -> Fitted:
+def fit_nothing(engine: Engine, kernel: kernels.Kernel) -> Fitted:
     """The model that has no vectors, because there are none to choose from."""
     no_column = engine.confine(np.empty(0, dtype=np.intp))
     chosen, fit = no_column.select(kernel, None, coarse=True)
@@ -302,10 +304,10 @@ def _fit_nothing(engine: Engine, kernel: kernels.Kernel) -> Fitted:
 def _is_hopeless(row: ScannedWidth, table: list[ScannedWidth]) -> bool:
     """Whether more vectors than the best has do worse by far: a narrower kernel has still more."""
     best = max(table, key=lambda row: row.criterion)
-    return row.n_vectors > best.n_vectors and row.criterion < best.criterion - _HOPELESS
+    return row.n_vectors > best.n_vectors and row.criterion < best.criterion - HOPELESS
 
 
-def _simplest(found: list[_ScoredKernel]) -> _ScoredKernel:
+def take_simplest(found: Sequence[ScoredKernel]) -> ScoredKernel:
     """Of those about as good as the best, the one of the fewest vectors, and then the best."""
     highest = max(one.criterion for one in found)
     good = [one for one in found if one.criterion >= highest - _AS_GOOD]
@@ -347,7 +349,7 @@ def _choose_fewer(engine: Engine, kernel: kernels.Kernel, max_vectors: int) -> F
             low = middle
             if best is None or len(fewer.places) >= len(best.places):
                 best = fewer
-    return _fit_nothing(engine, kernel) if best is None else _fit_in_full(engine, kernel, best)
+    return fit_nothing(engine, kernel) if best is None else _fit_in_full(engine, kernel, best)
 
 
 def _fit_in_full(engine: Engine, kernel: kernels.Kernel, fewer: Chosen) -> Fitted:

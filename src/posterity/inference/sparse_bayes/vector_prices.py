@@ -77,3 +77,21 @@ def price_columns(design: designs.Design, targets: RowTargets, m: int) -> Array:
 
     squares, fourths = targets.sum_over_parts(design, terms)
     return np.asarray(np.log(targets.total_weight * fourths / squares**2))
+
+
+def price_noise(Z: Array, weights: Array | None, precision: Array) -> float:
+    """Nats that noise would earn for the chosen columns Z (N, m), of unit mean square.
+
+    A column that speaks for n of N rows was chosen among about N / n unlike ones, a number that is
+    its fourth moment. The best of so many earns the log of their number in noise, and a nat.
+
+    Examples
+    --------
+    >>> Z = np.column_stack([np.tile([1.0, -1.0], 8), np.r_[4.0, np.zeros(15)]])
+    >>> round(np.exp(price_noise(Z, None, np.ones(2)) - 2.0), 6)
+    np.float64(16.0)
+    """
+    w = np.ones(len(Z)) if weights is None else weights
+    n_unlike = w @ Z**4 / np.sum(w)
+    uses = np.isfinite(precision).T  # (m,), or (C, m) where classes have vectors of their own
+    return float(np.sum(uses * (NOISE_EARNS + np.log(n_unlike))))
