@@ -11,6 +11,7 @@ import pytest
 import posterity as pt
 from posterity import inference, kernels, likelihoods
 from posterity.inference import posterior as protocol
+from posterity.inference.averaging import PosteriorMixture
 from posterity.inference.process import (
     CondensedPosterior,
     HeldRows,
@@ -38,6 +39,12 @@ def fitted(model, y, rows=X):
 
 def at_maximum():
     return pt.BayesianLinearRegression(hyperparameters="maximise")
+
+
+def averaged():
+    noises = (0.05, 0.2)
+    parts = [ProcessPosterior.condition(KERNEL, s, X, Observations.from_targets(Y)) for s in noises]
+    return PosteriorMixture(parts[0], tuple(parts), np.array([0.4, 0.6]))
 
 
 def likely(likelihood, y, **options):
@@ -82,7 +89,8 @@ def design_rows(posterior, queries):
 
 
 # What makes a posterior, the number of its functions, and what makes its queries.
-LOGISTIC, SPARSE = pt.BayesianLogisticRegression, pt.SparseLogisticRegression
+LOGISTIC = functools.partial(pt.BayesianLogisticRegression, hyperparameters="maximise")
+SPARSE = pt.SparseLogisticRegression
 CASES = {
     "linear": (lambda: fitted(at_maximum(), Y), 3, same),
     "linear, averaged": (lambda: fitted(pt.BayesianLinearRegression(), Y), 3, same),
@@ -112,6 +120,7 @@ CASES = {
         same,
     ),
     "separate processes": (separate, 3, same),
+    "averaged process": (averaged, 3, same),
     "counts": (lambda: likely(likelihoods.Poisson(), COUNTS), 1, same),
     "outliers": (lambda: likely(likelihoods.StudentT(4.0, 0.3), Y[:, 0]), 1, same),
     "outliers, points": (

@@ -36,7 +36,7 @@ def test_the_unit_of_the_targets_moves_the_offset_alone(c):
 
 def test_predictions_are_those_of_simulated_weights_and_targets():
     X, y = amounts(25, 2.0)
-    model = GammaRegression().fit(X, y)
+    model = GammaRegression(hyperparameters="maximise").fit(X, y)
     queries = np.array([[0.0, 0.0], [3.0, -3.0]])
     rng = np.random.default_rng(1)
     coef, intercept = model.posterior_.sample(40_000, rng)

@@ -55,7 +55,7 @@ def test_a_standard_deviation_is_no_wider_than_half_of_the_interval(share):
     """It was 2.7e10 beside an interval of 1.0, where the variance did not exist."""
     X, y = line(share=share)
     y[:3] *= 1e4
-    model = RobustRegression().fit(X, y)
+    model = RobustRegression(hyperparameters="maximise").fit(X, y)
     std = model.predict(X, return_std=True)[1]
     lower, upper = model.predict_interval(X, 0.9)
     assert np.all(2.0 * std <= upper - lower)

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import numpy as np
+
 from posterity import distributions, likelihoods
 from posterity.arrays import Array
 from posterity.inference.posterior import LatentMarginals
@@ -47,6 +51,16 @@ def predict_classes(
             softmax_mean.log_mean_softmax(mean, covariance, ranked=False)
         )
     return likelihood.predict(mean, covariance)
+
+
+def average_classes(
+    predicted: Sequence[distributions.Discrete], weights: Array
+) -> distributions.Discrete:
+    """Return the average of predictions of two classes, with weights; one is itself."""
+    if len(predicted) == 1:
+        return predicted[0]
+    log_p = np.stack([one.log_probabilities() for one in predicted], axis=-2)
+    return distributions.Bernoulli(log_p[..., 1], log_p[..., 0]).average(np.log(weights))
 
 
 def predict_at_latents(A: Array) -> distributions.Discrete:

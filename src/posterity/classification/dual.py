@@ -46,6 +46,8 @@ class DualLogisticRegression(models.DualModel, WeightClassifier):
     inference : {"auto", "laplace"}, default="auto"
         End with Laplace's approximation, or with the normal nearest to the posterior, as in
         :class:`BayesianLogisticRegression`.
+    hyperparameters : {"average", "maximise"}, default="average"
+        As in :class:`BayesianLogisticRegression`.
 
     Attributes
     ----------
@@ -97,6 +99,7 @@ class DualLogisticRegression(models.DualModel, WeightClassifier):
         standardize: bool = True,
         averaging: str = "exact",
         inference: str = "auto",
+        hyperparameters: str = "average",
     ) -> None:
         self.kernel = kernel
         self.prior = prior
@@ -106,6 +109,7 @@ class DualLogisticRegression(models.DualModel, WeightClassifier):
         self.standardize = standardize
         self.averaging = averaging
         self.inference = inference
+        self.hyperparameters = hyperparameters
 
     def _conclude(self, design: designs.Design, codes: Array, weights: Array | None) -> None:
         for name in ("coef_", "log_evidence_", "prior_variance_", "log_likelihood_", "separable_"):

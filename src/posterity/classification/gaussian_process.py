@@ -12,9 +12,12 @@ from posterity import distributions, kernels, models
 from posterity.classification import classes
 from posterity.classification.base import CLASS_DISTRIBUTION, LATENT_VALUES, Classifier
 from posterity.classification.weight_model import check_choice
+from posterity.inference.averaging import split_mixture
 from posterity.inference.posterior import LatentMarginals
 from posterity.models import FittedAttribute, ModelCard
-from posterity.models.latent_process import LatentFit, LatentProcess
+from posterity.models.hyperparameters import check_hyperparameters
+from posterity.models.latent_fit import LatentFit, check_host
+from posterity.models.latent_process import LatentProcess
 
 MEANS = ("constant", "zero")
 
@@ -59,6 +62,11 @@ class GaussianProcessClassifier(models.KernelModel, Classifier):
         that is off by up to 0.02 (0.08 for more than two classes), or not at all. Where classes
         hardly overlap, Laplace's approximation makes averages less certain than they should be;
         with ``inference="laplace"`` "none" may then predict better.
+    hyperparameters : {"average", "maximise"}, default="average"
+        What to do about parameters of the kernel that are learned: for two classes, average
+        probabilities over the parameters that the rows leave plausible, under weak priors, or take
+        those of the largest evidence, which is too sure where rows are few. They are averaged up to
+        30 rows for each parameter and 400 in all, without inducing points and ``learning_rows``.
     n_restarts : int, default=2
         Further searches from random starts; the one that does best in its first steps goes on.
     warm_start : bool, default=False
@@ -127,6 +135,7 @@ class GaussianProcessClassifier(models.KernelModel, Classifier):
     restarts_log_evidence_ = FittedAttribute("search.restarts_log_evidence")
 
     _fitted: LatentFit
+    hyperparameters: str = "maximise"  # of a model saved before it could be chosen
 
     def __init__(
         self,
@@ -137,6 +146,7 @@ class GaussianProcessClassifier(models.KernelModel, Classifier):
         inducing_points: Any = None,
         learning_rows: int | None = None,
         averaging: str = "exact",
+        hyperparameters: str = "average",
         n_restarts: int = 2,
         warm_start: bool = False,
         max_iter: int = 200,
@@ -149,6 +159,7 @@ class GaussianProcessClassifier(models.KernelModel, Classifier):
         self.inducing_points = inducing_points
         self.learning_rows = learning_rows
         self.averaging = averaging
+        self.hyperparameters = hyperparameters
         self.n_restarts = n_restarts
         self.warm_start = warm_start
         self.max_iter = max_iter
@@ -187,6 +198,7 @@ class GaussianProcessClassifier(models.KernelModel, Classifier):
             self.max_iter,
             self.n_jobs,
             self.random_state,
+            check_hyperparameters(self.hyperparameters),
             points,
             self.learning_rows,
             self._fitted if warm else None,
@@ -197,9 +209,14 @@ class GaussianProcessClassifier(models.KernelModel, Classifier):
     @models.answer_lazily(CLASS_DISTRIBUTION)
     def predict_dist(self, X: Any) -> distributions.Discrete:
         """The distribution of the class at each row of X, by its place in ``classes_``."""
-        latent = self._latent(X)  # which refuses a model that is not fitted
+        check_is_fitted(self)
         likelihood = classes.likelihood_of_classes(len(self.classes_), self.averaging)
-        return classes.predict_classes(likelihood, latent, ranked=self._ranks_classes)
+        parts, weights = split_mixture(self._fitted.posterior)
+        rows, ranked = self._check_rows(X), self._ranks_classes
+        check_host(rows)
+        latents = (part.latent(rows) for part in parts)
+        predicted = [classes.predict_classes(likelihood, f, ranked=ranked) for f in latents]
+        return classes.average_classes(predicted, weights)
 
     @models.answer_lazily(LATENT_VALUES)
     def predict_latent(self, X: Any) -> distributions.Normal:

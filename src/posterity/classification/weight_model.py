@@ -21,6 +21,7 @@ from posterity.classification.base import (
 )
 from posterity.inference.posterior import LatentMarginals, WeightedPosterior
 from posterity.inference.weights import LatentPosterior, WeightSpace, learn_weights
+from posterity.models.hyperparameters import check_hyperparameters
 
 SHARING = ("shared", "per_class")
 """What classes do with the columns of a sparse model."""
@@ -36,6 +37,7 @@ class WeightClassifier(models.WeightedModel, Classifier):
     coef_: Array
     intercept_: Array
     averaging: str = "exact"
+    hyperparameters: str = "maximise"  # of models in files that were written before a choice
     posterior_: LatentPosterior | None
 
     @abc.abstractmethod
@@ -130,9 +132,10 @@ class WeightClassifier(models.WeightedModel, Classifier):
             self._likelihood(),
             prior_variance=models.check_variance(prior_variance, "prior_variance"),
             nearest=classes.wants_nearest(inference, self.averaging),
+            average=check_hyperparameters(self.hyperparameters),
         )
         self.posterior_ = learned.posterior
-        self.prior_variance_ = learned.posterior.prior_variance
+        self.prior_variance_ = learned.prior_variance
         self.log_evidence_ = learned.log_evidence
         self.n_iter_ = max(1, learned.optimum.n_iter)
         self.stop_reason_ = learned.optimum.stop_reason

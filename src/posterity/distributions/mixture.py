@@ -59,6 +59,28 @@ class Mixture(Continuous):
         object.__setattr__(self, "components", stacked._broadcast_to(shape))
         object.__setattr__(self, "log_weights", np.broadcast_to(log_w, shape))
 
+    @classmethod
+    def average(cls, members: Sequence[Continuous], weights: ArrayLike) -> Mixture:
+        """Return the average of distributions of one family, or of mixtures of it.
+
+        Examples
+        --------
+        >>> from posterity import distributions
+        >>> two = distributions.Mixture(distributions.Normal([0.0, 2.0], 1.0), np.log([0.5, 0.5]))
+        >>> one = distributions.Normal(5.0, 1.0)
+        >>> float(distributions.Mixture.average([two, one], [0.5, 0.5]).mean())
+        3.0
+        """
+        parts = [part if isinstance(part, cls) else cls([part], [0.0]) for part in members]
+        fields = [part.components._parameters() for part in parts]
+        joined = {
+            name: np.concatenate([own[name] for own in fields], axis=-1) for name in fields[0]
+        }
+        log_w = [
+            np.log(w) + part.log_weights for w, part in zip(np.asarray(weights), parts, strict=True)
+        ]
+        return cls(parts[0].components._with(joined), np.concatenate(log_w, axis=-1))
+
     @property
     def shape(self) -> tuple[int, ...]:
         return self.log_weights.shape[:-1]

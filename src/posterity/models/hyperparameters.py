@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from posterity import likelihoods
+
 HYPERPARAMETERS = ("average", "maximise")
 
 
@@ -16,3 +20,12 @@ def check_hyperparameters(hyperparameters: str) -> bool:
     if hyperparameters not in HYPERPARAMETERS:
         raise ValueError(f"hyperparameters={hyperparameters!r} must be 'average' or 'maximise'.")
     return hyperparameters == "average"
+
+
+def can_average(likelihood: Any) -> bool:
+    """Return whether predictions under a likelihood can be averaged over hyperparameters.
+
+    Counts are left out: predictions of a log rate that is normal cannot be joined, and a normal
+    with the moments of several makes rates too large.
+    """
+    return not isinstance(likelihood, likelihoods.Poisson)

@@ -8,16 +8,16 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from posterity import arrays, distributions, kernels, likelihoods, linalg, validation
+from posterity import arrays, kernels, likelihoods, validation
 from posterity.arrays import Array
-from posterity.inference.posterior import LatentMarginals
+from posterity.inference.averaging import average_posteriors
 from posterity.inference.process import (
     LaplaceEvidence,
     LaplacePosterior,
     LatentProblem,
     LatentTargets,
+    LearnedLatent,
     NearestPosterior,
     ProjectedPosterior,
     PropagationEvidence,
@@ -32,7 +32,8 @@ from posterity.inference.process import (
     maximise_evidence,
 )
 from posterity.models import kernel_model
-from posterity.models.fitted import find_center
+from posterity.models.hyperparameters import can_average
+from posterity.models.latent_fit import LatentFit, check_host
 from posterity.models.partitioned_training import Rows
 from posterity.models.search_report import SearchReport
 from posterity.models.training import Training
@@ -41,88 +42,6 @@ INFERENCES = ("auto", "laplace", "propagation", "variational")
 _SWEPT = 1e11  # classes times the cube of the rows
 _LEARNING_ROWS = 1000  # at least, where points carry the function
 _REPEATED_ROWS = 1000  # or twice as many as there are, up to which "auto" repeats rows by weight
-
-
-@dataclass(frozen=True)
-class LatentFit:
-    """A latent process conditioned on rows: what was learned, and what it predicts.
-
-    Predictions take rows that were checked.
-    """
-
-    kernel: kernels.Kernel
-    likelihood: likelihoods.Likelihood | likelihoods.Coupled  # with every parameter set
-    posterior: Any
-    log_evidence: float
-    inducing_points: Any  # None without
-    X_train: Any
-    search: SearchReport
-    single_output: bool  # whether the target was one-dimensional
-    asked: tuple[Any, ...]  # what a later fit must ask for to start from this one
-
-    def latent(self, rows: Any) -> LatentMarginals:
-        """Return the distribution of the latent values at each row."""
-        check_host(rows)
-        return self.posterior.latent(rows)
-
-    def predict_dist(
-        self, rows: Any, noise_variance: ArrayLike | None = None
-    ) -> distributions.Univariate:
-        """The targets at each row; noise is that of the likelihood."""
-        if noise_variance is not None:
-            raise ValueError("The likelihood says how targets scatter: noise_variance has no use.")
-        f = self.latent(rows)
-        predicted: distributions.Univariate = self.likelihood.predict(
-            self._shape(f.mean), self._shape(f.variance)
-        )
-        return predicted
-
-    def predict_latent(self, rows: Any) -> distributions.Normal:
-        """The latent function at each row."""
-        f = self.latent(rows)
-        return distributions.Normal(self._shape(f.mean), self._shape(np.sqrt(f.variance)))
-
-    def predict_joint(
-        self, rows: Any, noise_variance: ArrayLike | None = None
-    ) -> distributions.MultivariateNormal:
-        """The latent function at all rows together; targets are not jointly normal."""
-        if noise_variance is None or np.ndim(noise_variance) > 0 or noise_variance != 0.0:
-            raise TypeError(
-                "Targets of this likelihood are not jointly normal; noise_variance=0.0 asks for "
-                "the latent function."
-            )
-        check_host(rows)
-        f = self.posterior.joint(rows)
-        C = linalg.symmetrize(f.covariance[0])
-        if self.single_output:
-            return distributions.MultivariateNormal(f.mean[:, 0], C)
-        return distributions.MultivariateNormal(f.mean, C[None])
-
-    def predict_mean(self, rows: Any) -> Array:
-        """Return the mean at each row, or the median where the mean does not exist."""
-        return find_center(self.predict_dist(rows))
-
-    def predict_mean_and_std(self, rows: Any) -> tuple[Array, Array]:
-        """Return mean, or median where the mean does not exist, and standard deviation."""
-        dist = self.predict_dist(rows)
-        return find_center(dist), dist.standard_deviation()
-
-    def leave_one_out(self) -> distributions.Normal:
-        """Refuse: a closed form exists for normal noise only."""
-        raise TypeError("Leaving one out has a closed form for normal noise only.")
-
-    def with_rows(self, rows: Any, Y: Array) -> LatentFit:
-        """Refuse: sites of all rows change with every row."""
-        raise TypeError("Rows can be added under normal noise only; fit all rows again.")
-
-    @property
-    def target_shape(self) -> tuple[int, ...]:
-        """Shape of the target of one row: () or (1,)."""
-        return () if self.single_output else (1,)
-
-    def _shape(self, values: Array) -> Array:
-        """(n, 1), or (n,) where the target was one-dimensional."""
-        return values[:, 0] if self.single_output else values
 
 
 @dataclass(frozen=True)
@@ -137,6 +56,7 @@ class LatentProcess:
     max_iter: int
     n_jobs: int | None
     random_state: Any
+    averages: bool = False  # over hyperparameters; else the best of them are taken
     inducing_points: Any = None  # a number, or rows
     learning_rows: int | None = None  # None: all, but for inducing points
     earlier: LatentFit | None = None  # a fit with the same settings, to start from
@@ -169,6 +89,8 @@ class LatentProcess:
             rng=rng,
         )
         posterior = self._condition(learned, training, problem.targets, rng)
+        if self._can_average:
+            posterior = self._average(part, learned, training, posterior, rng)
         variance = 1.0  # of a latent value that tells classes apart
         if not self._is_of_classes:
             variance = float(np.var(posterior.latent(training.rows).mean)) or 1.0
@@ -183,6 +105,34 @@ class LatentProcess:
             report,
             single,
             asked,
+        )
+
+    @property
+    def _can_average(self) -> bool:
+        """Whether posteriors at other hyperparameters cost little, and can be averaged."""
+        if isinstance(self.likelihood, likelihoods.Coupled) or not can_average(self.likelihood):
+            return False
+        return self.averages and self.inducing_points is None and self.learning_rows is None
+
+    def _average(
+        self,
+        problem: LatentProblem[Any],
+        learned: LearnedLatent[Any],
+        training: Training,
+        best: Any,
+        rng: np.random.Generator,
+    ) -> Any:
+        """The posteriors at several hyperparameters; of classes without a likelihood for each."""
+
+        def describe(theta: Array) -> LearnedLatent[Any]:
+            return problem.describe(replace(learned.optimum, x=theta), learned.probes)
+
+        return average_posteriors(
+            problem,
+            learned.optimum,
+            best,
+            lambda theta: self._condition(describe(theta), training, problem.targets, rng),
+            likelihood=None if self._is_of_classes else lambda theta: describe(theta).likelihood,
         )
 
     def _arrange_rows(self, training: Training) -> Training:
@@ -354,9 +304,3 @@ def _is_repeatable(training: Training) -> bool:
 
 def _count_points(points: Any) -> int:
     return int(points) if isinstance(points, numbers.Integral) else kernels.rows.count_rows(points)
-
-
-def check_host(rows: Any) -> None:
-    """Refuse rows on a device: only normal noise is worked on there."""
-    if not isinstance(rows, list | np.ndarray):
-        raise ValueError("Rows on a device are for normal noise only: pass NumPy arrays.")

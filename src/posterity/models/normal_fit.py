@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from posterity import arrays, distributions, kernels, validation
+from posterity import arrays, distributions, kernels, linalg, validation
 from posterity.arrays import Array, DeviceArray, namespace
+from posterity.inference.averaging import PosteriorMixture, split_mixture
+from posterity.inference.posterior import LatentJoint
 from posterity.inference.process import (
     HeldRows,
     InducingPosterior,
@@ -141,12 +144,12 @@ class NormalFit:
 
     def predict_dist(
         self, rows: Any, noise_variance: ArrayLike | None = None
-    ) -> distributions.Normal:
+    ) -> distributions.Normal | distributions.Mixture:
         """The targets at each row, with noise of this variance; None: that of the fit."""
-        mean, variance = self._moments(rows, noise_variance)
-        return self._make_normal(arrays.to_numpy(mean), np.sqrt(arrays.to_numpy(variance)))
+        parts, weights = split_mixture(self.posterior)
+        return self._mix([self._moments(part, rows, noise_variance) for part in parts], weights)
 
-    def predict_latent(self, rows: Any) -> distributions.Normal:
+    def predict_latent(self, rows: Any) -> distributions.Normal | distributions.Mixture:
         """The noise-free function at each row."""
         return self.predict_dist(rows, 0.0)
 
@@ -158,7 +161,7 @@ class NormalFit:
         mean = arrays.to_numpy(self._unscale(f.mean))
         C = arrays.to_numpy(f.covariance) * scale2[:, None, None]
         i = np.arange(len(mean))
-        C[:, i, i] += make_query_noise(self.noise_variance, noise_variance, len(mean)).T
+        C[:, i, i] += self._average_noise(noise_variance, len(mean)).T
         if self.single_output:
             return distributions.MultivariateNormal(mean[:, 0], C[0])
         return distributions.MultivariateNormal(mean, C)
@@ -169,16 +172,30 @@ class NormalFit:
 
     def predict_mean_and_std(self, rows: Any) -> tuple[DeviceArray, DeviceArray]:
         """Mean and standard deviation of the target at each row, where the rows lie."""
-        mean, variance = self._moments(rows, None)
-        return self._shape(mean), self._shape(namespace(variance).sqrt(variance))
+        f = self.posterior.latent(rows)
+        noise = arrays.like(f.mean, self._average_noise(None, f.mean.shape[0]))
+        variance = f.variance * arrays.like(f.mean, self.targets.scale**2) + noise
+        return self._shape(self._unscale(f.mean)), self._shape(namespace(f.mean).sqrt(variance))
 
-    def leave_one_out(self) -> distributions.Normal:
+    def leave_one_out(self) -> distributions.Normal | distributions.Mixture:
         """Each training target given all other rows."""
-        f = self.posterior.leave_one_out()
         assert self.training is not None  # a process that answers this has its rows
-        places = self.training.places
-        mean, variance = arrays.to_numpy(f.mean)[places], arrays.to_numpy(f.variance)[places]
-        return self._make_normal(self._unscale(mean), np.sqrt(variance) * self.targets.scale)
+        places, scale2 = self.training.places, self.targets.scale**2
+        parts, weights = split_mixture(self.posterior)
+        each = [part.leave_one_out() for part in parts]
+        moments = [(self._unscale(f.mean), f.variance * arrays.like(f.mean, scale2)) for f in each]
+        return self._mix([(mean[places], variance[places]) for mean, variance in moments], weights)
+
+    def sample_functions(self, rows: Any, n_samples: int, rng: np.random.Generator) -> Array:
+        """Draw noise-free functions at the rows, (n_samples, n) or (n_samples, n, K)."""
+        parts, weights = split_mixture(self.posterior)
+        if len(parts) == 1:
+            return self.predict_joint(rows, 0.0).sample(n_samples, rng=rng)
+        joints = [part.joint(rows) for part in parts]
+        of_outputs = np.broadcast_to(weights, (len(self.targets.scale), len(parts)))
+        drawn = [_draw_functions(joints, k, w, n_samples, rng) for k, w in enumerate(of_outputs)]
+        values = self._unscale(np.stack(drawn, axis=-1))
+        return values[..., 0] if self.single_output else values
 
     @property
     def target_shape(self) -> tuple[int, ...]:
@@ -186,25 +203,60 @@ class NormalFit:
         return np.shape(self.noise_variance)
 
     def _moments(
-        self, rows: Any, noise_variance: ArrayLike | None
+        self, part: Any, rows: Any, noise_variance: ArrayLike | None
     ) -> tuple[DeviceArray, DeviceArray]:
-        """Mean and variance of the targets, each (n, K), where the process lives."""
-        f = self.posterior.latent(rows)
+        """Mean and variance of the targets, each (n, K), by one part of the posterior."""
+        f = part.latent(rows)
         scale2 = arrays.like(f.mean, self.targets.scale**2)
-        noise = make_query_noise(self.noise_variance, noise_variance, f.mean.shape[0])
+        noise = make_query_noise(self._noise_of(part), noise_variance, f.mean.shape[0])
         return self._unscale(f.mean), f.variance * scale2 + arrays.like(f.mean, noise)
+
+    def _noise_of(self, part: Any) -> Any:
+        """Noise variance of one part of the posterior, in the units of the targets."""
+        if part is self.posterior:
+            return self.noise_variance
+        return self.noise_variance * part.noise_variance / self.posterior.noise_variance
+
+    def _average_noise(self, noise_variance: ArrayLike | None, n: int) -> Array:
+        """Noise variances at n queries, (n, K), averaged over the parts of the posterior."""
+        parts, weights = split_mixture(self.posterior)
+        each = np.stack([np.atleast_1d(self._noise_of(part)) for part in parts], axis=-1)
+        return make_query_noise(np.sum(weights * each, axis=-1), noise_variance, n)
 
     def _unscale(self, mean: DeviceArray) -> DeviceArray:
         """Means (n, K) in the units of the targets."""
         t = self.targets
         return mean * arrays.like(mean, t.scale) + arrays.like(mean, t.center)
 
-    def _make_normal(self, mean: Array, std: Array) -> distributions.Normal:
-        return distributions.Normal(self._shape(mean), self._shape(std))
+    def _mix(
+        self, moments: list[tuple[DeviceArray, DeviceArray]], weights: Array
+    ) -> distributions.Normal | distributions.Mixture:
+        """The normals of the parts of the posterior, with these weights; one is itself."""
+        each = [[self._shape(arrays.to_numpy(a)) for a in pair] for pair in moments]
+        if len(each) == 1:
+            return distributions.Normal(each[0][0], np.sqrt(each[0][1]))
+        mean, variance = (np.stack(values, axis=-1) for values in zip(*each, strict=True))
+        with np.errstate(divide="ignore"):  # an output may have fewer parts than another
+            log_weights = np.log(weights)
+        return distributions.Mixture(distributions.Normal(mean, np.sqrt(variance)), log_weights)
 
     def _shape(self, values: Any) -> Any:
         """(n, K), or (n,) where the target was one-dimensional."""
         return values[:, 0] if self.single_output else values
+
+
+def _draw_functions(
+    joints: Sequence[LatentJoint], k: int, weights: Array, n_samples: int, rng: np.random.Generator
+) -> Array:
+    """Draws (n_samples, n) of function k from a mixture of normals over rows."""
+    counts = rng.multinomial(n_samples, weights)
+    drawn = [
+        distributions.MultivariateNormal(
+            arrays.to_numpy(f.mean[:, k]), linalg.symmetrize(arrays.to_numpy(f.covariance[k]))
+        ).sample(int(count), rng=rng)
+        for f, count in zip(joints, counts, strict=True)
+    ]
+    return rng.permutation(np.concatenate(drawn))
 
 
 def condition_process(
@@ -222,6 +274,8 @@ def condition_process(
 
 def _extend(posterior: Any, noise: float, observed: HeldRows) -> Any:
     """With further rows; all again where points sum them up, or where they may need jitter."""
+    if isinstance(posterior, PosteriorMixture):
+        return posterior.condition_parts(lambda part: _extend(part, noise, observed))
     if isinstance(posterior, InducingPosterior):
         return condition_process(posterior.kernel, noise, observed, posterior.Z)
     if noise == 0.0:

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 
 from posterity import arrays, kernels, validation
+from posterity.arrays import Array
+from posterity.inference.averaging import average_posteriors
 from posterity.inference.process import (
     HeldRows,
     ProcessProblem,
@@ -54,6 +56,7 @@ class NormalProcess:
     max_iter: int | None
     n_jobs: int | None
     random_state: Any
+    averages: bool = False  # over hyperparameters; else the best of them are taken
     earlier: NormalFit | None = None  # a fit with the same settings, to start from
 
     def __post_init__(self) -> None:
@@ -136,10 +139,15 @@ class NormalProcess:
                 points = validation.check_count(points, "inducing_points")
             max_iter = self.max_iter or 100
             learned = maximise_inducing_bound(problem, points, told, max_iter=max_iter, **given)
-        kernel, noise = problem.add_mean_prior(learned.kernel), learned.noise_variance
-        if problem.noise_bounds is not None:
-            noise += jitter_variance(kernel, shown.rows, problem.jitter)
-        posterior = condition_process(kernel, noise, observed, getattr(learned, "Z", None))
+        kernel, noise = _add_parts(problem, learned.kernel, learned.noise_variance)
+        posterior: Any = condition_process(kernel, noise, observed, getattr(learned, "Z", None))
+        if self.averages and self.inducing_points is None:
+
+            def condition(theta: Array) -> Any:
+                at = _add_parts(problem, *problem.unpack_parameters(theta))
+                return condition_process(*at, observed, None)
+
+            posterior = average_posteriors(problem, learned.optimum, posterior, condition)
         return _OutputFit(learned, noise, posterior, variance)
 
     def _pose(
@@ -147,9 +155,8 @@ class NormalProcess:
     ) -> ProcessProblem:
         """What is searched for targets of variance v, from where, and between what."""
         kernel = self.kernel if self.earlier is None else _one_of(self.earlier.kernel, output)
-        started, bounds = kernel.search_start(
-            kernel_model.drop_repeated_rows(training.rows), variance=v
-        )
+        rows = kernel_model.drop_repeated_rows(training.rows)
+        started, bounds = kernel.search_start(rows, variance=v)
         low, high = (v * factor for factor in _NOISE_RANGE)
         noise, limits = _NOISE_START * v, (low, high)  # type: float, tuple[float, float] | None
         if training.known_noise is not None:
@@ -168,6 +175,7 @@ class NormalProcess:
             mean_prior.make_mean_prior(self.mean, training.rows, v, training.importance),
             JITTER if noise == 0.0 or limits is not None else 0.0,
             v,
+            None if self.earlier is None else self.kernel.search_start(rows, variance=v)[0].theta,
         )
 
     def _has_parameters(self, training: Rows) -> bool:
@@ -223,6 +231,16 @@ class _OutputFit:
     noise_variance: float
     posterior: Any
     variance: float  # of the targets
+
+
+def _add_parts(
+    problem: ProcessProblem, kernel: kernels.Kernel, noise: float
+) -> tuple[kernels.Kernel, float]:
+    """The kernel with the prior of the mean, and a learned noise with the jitter of its search."""
+    total = problem.add_mean_prior(kernel)
+    if problem.noise_bounds is None:
+        return total, noise
+    return total, noise + jitter_variance(total, problem.X, problem.jitter)
 
 
 def _join_outputs(fits: Sequence[_OutputFit]) -> tuple[Any, Any]:

@@ -35,6 +35,8 @@ class GammaRegression(LikelihoodRegressor):
         matter. False: on the weights as they are.
     inference : {"auto", "laplace"}, default="auto"
         As in :class:`GeneralizedLinearRegression`.
+    hyperparameters : {"average", "maximise"}, default="average"
+        As in :class:`GeneralizedLinearRegression`.
 
     Attributes
     ----------
@@ -77,6 +79,7 @@ class GammaRegression(LikelihoodRegressor):
         fit_intercept: bool = True,
         standardize: bool = True,
         inference: str = "auto",
+        hyperparameters: str = "average",
     ) -> None:
         self.features = features
         self.shape = shape
@@ -84,6 +87,7 @@ class GammaRegression(LikelihoodRegressor):
         self.fit_intercept = fit_intercept
         self.standardize = standardize
         self.inference = inference
+        self.hyperparameters = hyperparameters
 
     def _likelihood(self) -> likelihoods.Gamma:
         return likelihoods.Gamma(self.shape)

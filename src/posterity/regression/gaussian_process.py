@@ -13,7 +13,9 @@ from sklearn.utils.validation import check_is_fitted
 from posterity import arrays, distributions, kernels, linalg, models
 from posterity.arrays import Array
 from posterity.models import FittedAttribute, ModelCard
-from posterity.models.latent_process import LatentFit, LatentProcess, check_likelihood
+from posterity.models.hyperparameters import check_hyperparameters
+from posterity.models.latent_fit import LatentFit
+from posterity.models.latent_process import LatentProcess, check_likelihood
 from posterity.models.normal_fit import NormalFit
 from posterity.models.normal_process import NormalProcess, count_shown_rows
 from posterity.models.partitioned_training import Rows
@@ -25,8 +27,8 @@ class GaussianProcessRegressor(KernelRegressor):
     """Regression by a Gaussian process: a prior over functions, conditioned on the rows.
 
     The function has a normal prior whose covariance is the kernel; the noise is normal. Kernel
-    parameters and noise variance are those of the largest evidence, unless they are held; a weak
-    prior decides on the noise where rows do not tell it from a rough function.
+    parameters and noise variance are learned by the evidence, unless they are held; a weak prior
+    decides on the noise where rows do not tell it from a rough function.
 
     Parameters
     ----------
@@ -70,6 +72,11 @@ class GaussianProcessRegressor(KernelRegressor):
         Whether several outputs have one kernel and one noise variance, for the cost of one; give
         ``normalize_y=True`` with it where their units differ. False: each is learned by itself, as
         if it were fitted alone. Where nothing is learned this makes no difference.
+    hyperparameters : {"average", "maximise"}, default="average"
+        What to do about kernel parameters and noise that are learned: average predictions over the
+        values that the rows leave plausible (a mixture of a few normals, under weak priors), or
+        take those of the largest evidence, which is too sure where rows are few. They are averaged
+        up to 30 rows for each parameter and 400 in all, without inducing points, not for counts.
     n_restarts : int, default=2
         Number of further searches, of which the best after a few steps continues. The first starts
         with the columns that matter by themselves, the others at random.
@@ -88,7 +95,8 @@ class GaussianProcessRegressor(KernelRegressor):
     Attributes
     ----------
     kernel_ : Kernel, or tuple of K Kernel
-        With every parameter set or learned; one an output where they were learned separately.
+        With every parameter set, or learned by the largest evidence; one an output where they
+        were learned separately.
     noise_variance_ : float or array of shape (K,)
         Of the targets. Not set with a likelihood.
     jitter_ : float or array of shape (K,)
@@ -116,8 +124,8 @@ class GaussianProcessRegressor(KernelRegressor):
         With ``inducing_points``: the log evidence of the exact process lies at most this much above
         ``log_evidence_``. A small gap proves enough points; a large one proves nothing. Without: 0.
         Not set with a likelihood.
-    posterior_ : ProcessPosterior, InducingPosterior or SeparateOutputs
-        The conditioned process.
+    posterior_ : ProcessPosterior, InducingPosterior, PosteriorMixture or SeparateOutputs
+        The conditioned process; where predictions are averaged, at every point of the average.
     target_center_, target_scale_ : array of shape (K,)
         Targets are taken less the centre and divided by the scale before the process sees them. Not
         set with a likelihood.
@@ -163,6 +171,7 @@ class GaussianProcessRegressor(KernelRegressor):
     _fitted: NormalFit | LatentFit
     shared_kernel: bool = False  # of a model saved before it could be chosen
     inference: str = "auto"  # likewise
+    hyperparameters: str = "maximise"  # likewise
 
     def __init__(
         self,
@@ -175,6 +184,7 @@ class GaussianProcessRegressor(KernelRegressor):
         inducing_points: Any = None,
         normalize_y: bool = False,
         shared_kernel: bool = False,
+        hyperparameters: str = "average",
         n_restarts: int = 2,
         warm_start: bool = False,
         max_iter: int | None = None,
@@ -190,6 +200,7 @@ class GaussianProcessRegressor(KernelRegressor):
         self.inducing_points = inducing_points
         self.normalize_y = normalize_y
         self.shared_kernel = shared_kernel
+        self.hyperparameters = hyperparameters
         self.n_restarts = n_restarts
         self.warm_start = warm_start
         self.max_iter = max_iter
@@ -265,7 +276,7 @@ class GaussianProcessRegressor(KernelRegressor):
     predict.__doc__ = KernelRegressor.predict.__doc__
 
     @models.answer_lazily(DISTRIBUTION)
-    def predict_latent(self, X: Any) -> distributions.Normal:
+    def predict_latent(self, X: Any) -> distributions.Univariate:
         """The latent function at each row; without a likelihood, the noise-free one."""
         return self._get_fit().predict_latent(self._check_queries(X))
 
@@ -275,6 +286,7 @@ class GaussianProcessRegressor(KernelRegressor):
     ) -> distributions.MultivariateNormal:
         """The joint predictive distribution of all rows; ``noise_variance`` as in predict_dist.
 
+        Averaged over hyperparameters, a normal with the mean and the covariance of the mixture.
         With a likelihood, only that of the latent function: ``noise_variance=0.0``.
         """
         return self._get_fit().predict_joint(self._check_queries(X), noise_variance)
@@ -284,7 +296,7 @@ class GaussianProcessRegressor(KernelRegressor):
         """Covariance of the targets between rows, noise on the diagonal: (n, n) or (K, n, n)."""
         return self.predict_joint(X).covariance.copy()
 
-    def leave_one_out(self) -> distributions.Normal:
+    def leave_one_out(self) -> distributions.Univariate:
         """Each training target as predicted by all other rows, the parameters kept.
 
         Rows of weight zero are absent; of a row that counts several times, one is left out. Only
@@ -302,7 +314,7 @@ class GaussianProcessRegressor(KernelRegressor):
         """
         rng = arrays.generator(random_state)
         if models.is_fitted(self):
-            return self.predict_joint(X, noise_variance=0.0).sample(n_samples, rng=rng)
+            return self._get_fit().sample_functions(self._check_queries(X), n_samples, rng)
         unfitted = clone(self)  # which may take note of the columns
         rows = unfitted._check_rows(X, reset=True)
         K = arrays.to_numpy(unfitted._bind_kernel().start(rows)(rows))
@@ -322,9 +334,7 @@ class GaussianProcessRegressor(KernelRegressor):
 
     @property
     def _target_shape(self) -> tuple[int, ...]:
-        return np.shape(
-            getattr(self, "noise_variance_", 0.0 if self._fitted.single_output else [0])
-        )
+        return self._fitted.target_shape
 
     def _gather(
         self, X: Any, y: Any, sample_weight: Any, noise_variance: Any
@@ -357,24 +367,13 @@ class GaussianProcessRegressor(KernelRegressor):
         kernel, points = self._bind_kernel(), self.inducing_points
         if points is not None and np.ndim(points):
             points = self._check_rows(points)
-        earlier: Any = None
+        averages, earlier = check_hyperparameters(self.hyperparameters), None  # type: bool, Any
         if self.warm_start and models.is_fitted(self) and self._fitted.asked == asked:
             earlier = self._fitted
         if self.likelihood is None:
-            return NormalProcess(
-                kernel,
-                self.noise_variance,
-                self.mean,
-                self.inference,
-                self.normalize_y,
-                self.shared_kernel,
-                points,
-                self.n_restarts,
-                self.max_iter,
-                self.n_jobs,
-                self.random_state,
-                earlier,
-            )
+            model = self.noise_variance, self.mean, self.inference, self.normalize_y
+            search = self.n_restarts, self.max_iter, self.n_jobs, self.random_state, averages
+            return NormalProcess(kernel, *model, self.shared_kernel, points, *search, earlier)
         return LatentProcess(
             self.likelihood,
             kernel,
@@ -384,6 +383,7 @@ class GaussianProcessRegressor(KernelRegressor):
             self.max_iter or 200,
             self.n_jobs,
             self.random_state,
+            averages,
             points,
             earlier=earlier,
         )

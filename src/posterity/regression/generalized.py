@@ -13,6 +13,7 @@ from posterity import designs, distributions, likelihoods, models, validation
 from posterity.inference.posterior import LatentMarginals, WeightedPosterior
 from posterity.inference.weights import LatentPosterior, WeightSpace, count_targets, learn_weights
 from posterity.models import ModelCard
+from posterity.models.hyperparameters import can_average, check_hyperparameters
 from posterity.regression.base import DISTRIBUTION, Regressor
 
 
@@ -26,6 +27,8 @@ class LikelihoodRegressor(models.WeightedModel, Regressor):
     fit_intercept: bool
     standardize: bool
     inference: str = "auto"  # of models in files that were written before there was a choice
+    hyperparameters: str = "maximise"  # likewise
+    likelihoods_: tuple[tuple[likelihoods.Likelihood, float], ...] = ()  # averaged over, by weight
     posterior_: LatentPosterior
 
     @abc.abstractmethod
@@ -68,11 +71,13 @@ class LikelihoodRegressor(models.WeightedModel, Regressor):
             likelihood,
             prior_variance=models.check_variance(self.prior_variance, "prior_variance"),
             nearest=self._wants_nearest(likelihood),
+            average=check_hyperparameters(self.hyperparameters) and can_average(likelihood),
         )
         self.posterior_, self.likelihood_ = learned.posterior, learned.likelihood
+        self.likelihoods_ = learned.likelihoods
         self.coef_ = learned.coef[:, 0]
         self.intercept_ = float(learned.intercept[0]) if self.fit_intercept else 0.0
-        self.prior_variance_ = learned.posterior.prior_variance
+        self.prior_variance_ = learned.prior_variance
         self.log_evidence_ = learned.log_evidence
         self.n_iter_ = max(1, learned.optimum.n_iter)
         self.stop_reason_ = learned.optimum.stop_reason
@@ -89,7 +94,13 @@ class LikelihoodRegressor(models.WeightedModel, Regressor):
     def predict_dist(self, X: ArrayLike) -> distributions.Univariate:
         """The predictive distribution of the target at each row of X."""
         f = self._latent(X)
-        return self.likelihood_.predict(f.mean[:, 0], f.variance[:, 0])
+        each = self.likelihoods_ or ((self.likelihood_, 1.0),)
+        predicted: list[Any] = [
+            likelihood.predict(f.mean[:, 0], f.variance[:, 0]) for likelihood, _ in each
+        ]
+        if len(predicted) == 1:
+            return predicted[0]
+        return distributions.Mixture.average(predicted, [weight for _, weight in each])
 
     @models.answer_lazily(DISTRIBUTION)
     def predict_latent(self, X: ArrayLike) -> distributions.Normal:
@@ -135,6 +146,11 @@ class GeneralizedLinearRegression(LikelihoodRegressor):
         by Laplace and ends, for counts and positive amounts, with the normal nearest to the
         posterior, under which expected counts add up to those observed. Other likelihoods, and
         rows that are many for each weight, end with Laplace's all the same.
+    hyperparameters : {"average", "maximise"}, default="average"
+        What to do about the prior variance, and parameters of the likelihood, that are learned:
+        average predictions over the values that the rows leave plausible, under weak priors, or
+        take those of the largest evidence, which is too sure where rows are few. They are averaged
+        up to 30 rows for each weight, and 400 in all.
 
     Attributes
     ----------
@@ -144,6 +160,8 @@ class GeneralizedLinearRegression(LikelihoodRegressor):
         Posterior mean of the offset.
     likelihood_ : Likelihood
         With every parameter set or learned.
+    likelihoods_ : tuple of (Likelihood, float)
+        Those over which predictions are averaged, with weights; empty where they are not.
     prior_variance_ : float
         As learned, or as given.
     log_evidence_ : float
@@ -186,6 +204,7 @@ class GeneralizedLinearRegression(LikelihoodRegressor):
         fit_intercept: bool = True,
         standardize: bool = True,
         inference: str = "auto",
+        hyperparameters: str = "average",
     ) -> None:
         self.likelihood = likelihood
         self.features = features
@@ -193,6 +212,7 @@ class GeneralizedLinearRegression(LikelihoodRegressor):
         self.fit_intercept = fit_intercept
         self.standardize = standardize
         self.inference = inference
+        self.hyperparameters = hyperparameters
 
     def _likelihood(self) -> likelihoods.Likelihood:
         if isinstance(self.likelihood, likelihoods.Likelihood):

@@ -38,6 +38,8 @@ class RobustRegression(LikelihoodRegressor):
     standardize : bool, default=True
         Let the prior act on the weights of columns scaled to unit variance, so that units do not
         matter. False: on the weights as they are.
+    hyperparameters : {"average", "maximise"}, default="average"
+        As in :class:`GeneralizedLinearRegression`.
 
     Attributes
     ----------
@@ -80,6 +82,7 @@ class RobustRegression(LikelihoodRegressor):
         prior_variance: float | None = None,
         fit_intercept: bool = True,
         standardize: bool = True,
+        hyperparameters: str = "average",
     ) -> None:
         self.features = features
         self.degrees_of_freedom = degrees_of_freedom
@@ -88,6 +91,7 @@ class RobustRegression(LikelihoodRegressor):
         self.prior_variance = prior_variance
         self.fit_intercept = fit_intercept
         self.standardize = standardize
+        self.hyperparameters = hyperparameters
 
     def _likelihood(self) -> likelihoods.StudentT:
         return likelihoods.StudentT(

@@ -12,6 +12,7 @@ from scipy import special
 
 from posterity import kernels, optimize
 from posterity.arrays import Array
+from posterity.inference.averaging import Hyperprior
 from posterity.inference.process import exact, screening
 from posterity.inference.process.observations import Observations
 from posterity.inference.search import (
@@ -43,6 +44,7 @@ class ProcessProblem:
     extra: kernels.Kernel | None = None
     jitter: float = 0.0
     noise_scale: float | None = None
+    typical: Array | None = None  # (P,), log parameters of the kernel; None: the start
 
     @property
     def start(self) -> Array:
@@ -87,6 +89,18 @@ class ProcessProblem:
         share = float(special.expit(log_ratio))
         gradient[-1] = 0.5 - share
         return 0.5 * log_ratio + math.log1p(-share) - math.log(math.pi), gradient
+
+    @property
+    def n_unknown(self) -> int:
+        """The number of parameters that are searched."""
+        return len(self.start)
+
+    @property
+    def hyperprior(self) -> Hyperprior:
+        """Weak priors of the kernel's parameters; that of the noise is part of the objective."""
+        learns_noise = self.noise_bounds is not None
+        typical = self.kernel.theta if self.typical is None else self.typical
+        return Hyperprior.weak(typical, n_own=int(learns_noise))
 
     def objective(self) -> Objective:
         """Minus the log evidence and prior, and their gradient; infinite where there is none."""

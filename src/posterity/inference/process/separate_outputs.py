@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from posterity.arrays import Array, DeviceArray, namespace
+from posterity.inference.averaging import PosteriorMixture, split_mixture
 from posterity.inference.posterior import LatentJoint, LatentMarginals
 from posterity.inference.process.exact import ProcessPosterior
 from posterity.inference.process.inducing.bound import InducingPosterior
@@ -18,7 +19,7 @@ from posterity.inference.process.prior import ProcessPrior
 class SeparateOutputs:
     """K processes at the same rows, with kernels and noise of their own."""
 
-    parts: tuple[ProcessPosterior | InducingPosterior, ...]  # of one output each
+    parts: tuple[ProcessPosterior | InducingPosterior | PosteriorMixture, ...]  # of one output each
 
     @property
     def log_evidence(self) -> float:
@@ -28,12 +29,23 @@ class SeparateOutputs:
     @property
     def noise_variance(self) -> Array:
         """Of each output, (K,); of exact processes only."""
-        return np.array([p.noise_variance for p in self.parts if isinstance(p, ProcessPosterior)])
+        exact = (p for p in self.parts if not isinstance(p, InducingPosterior))
+        return np.array([part.noise_variance for part in exact])
 
     @property
     def gap(self) -> float:
         """By how much the log evidence may lie above its lower bound."""
         return float(sum(part.gap for part in self.parts if isinstance(part, InducingPosterior)))
+
+    def split(self) -> tuple[tuple[SeparateOutputs, ...], Array]:
+        """Return the parts of mixtures, and their weights (K, number of parts)."""
+        each = [split_mixture(part) for part in self.parts]
+        n = max(len(parts) for parts, _ in each)
+        if n == 1:
+            return (self,), np.ones(1)
+        weights = [np.append(w, np.zeros(n - len(w))) for _, w in each]
+        taken = (tuple(parts[min(i, len(parts) - 1)] for parts, _ in each) for i in range(n))
+        return tuple(map(SeparateOutputs, taken)), np.array(weights)
 
     def mean(self, X: Any) -> DeviceArray:
         """Of the functions at the rows of X, (n, K)."""
@@ -60,7 +72,7 @@ class SeparateOutputs:
 class SeparatePriors:
     """K processes with kernels of their own, before any row."""
 
-    parts: tuple[ProcessPrior, ...]  # of one output each
+    parts: tuple[ProcessPrior | PosteriorMixture, ...]  # of one output each
 
     def latent(self, X: Any) -> LatentMarginals:
         """Return the distributions of the K functions at each row of X."""

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from posterity import designs, optimize
 from posterity.arrays import Array
-from posterity.inference.search import LEAST_GAIN, climb_evidence, negate_evidence
+from posterity.inference.averaging import Hyperprior
+from posterity.inference.search import LEAST_GAIN, Objective, climb_evidence, negate_evidence
 from posterity.inference.weights import quadratic
 from posterity.inference.weights.laplace import LaplaceFit
 from posterity.inference.weights.prior import WeightPrior
@@ -73,6 +74,25 @@ class LaplaceSearch:
         if self.prior_variance is not None:
             return theta
         return np.append(self.prior_range.start, theta)
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows, each as often as it counts."""
+        return int(np.ceil(self.targets.total_weight))
+
+    @property
+    def n_unknown(self) -> int:
+        """The number of weights and of parameters that are searched."""
+        return self.design.n_columns * self.targets.n_outputs + len(self.start)
+
+    @property
+    def hyperprior(self) -> Hyperprior:
+        """Weak priors of all that is searched, about where a search starts."""
+        return Hyperprior.weak(self.start)
+
+    def objective(self) -> Objective:
+        """Minus the log evidence and its gradient."""
+        return negate_evidence(_SuccessiveFits(self).evidence)
 
     def fit_at(self, x: Array, start: Array | None) -> LaplaceFit:
         """Return the approximation at log parameters, its mode searched from ``start``."""

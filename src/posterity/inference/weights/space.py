@@ -15,13 +15,13 @@ import numpy as np
 
 from posterity import designs, likelihoods, linalg, optimize
 from posterity.arrays import Array
+from posterity.inference.averaging import PosteriorMixture, average_posteriors
 from posterity.inference.posterior import LatentJoint, LatentMarginals
 from posterity.inference.weights import laplace_search, mode, variational
-from posterity.inference.weights.laplace import LaplaceFit
+from posterity.inference.weights.normal import WeightNormal
 from posterity.inference.weights.prior import WeightPrior
 from posterity.inference.weights.problem import WeightProblem, Weights
 from posterity.inference.weights.targets import RowTargets, TalliedTargets, count_targets
-from posterity.inference.weights.variational import NearestNormal
 
 _EPS = float(np.finfo(np.float64).eps)
 
@@ -103,18 +103,20 @@ class WeightSpace:
 
 @dataclass(frozen=True)
 class LearnedWeights:
-    """A posterior of the weights at the largest evidence, and how it was found."""
+    """A posterior of the weights, and the hyperparameters of the largest evidence.
+
+    Averaged over hyperparameters, the posterior is a normal with the mean and the covariance of
+    the mixture, and ``likelihoods`` has those of its parts where their parameters were learned.
+    """
 
     posterior: LatentPosterior
     coef: Array  # (M, C)
     intercept: Array  # (C,)
     likelihood: Any
+    prior_variance: float
+    log_evidence: float  # log p(y) to Laplace's approximation, all constants included
     optimum: optimize.Optimum
-
-    @property
-    def log_evidence(self) -> float:
-        """log p(y) to Laplace's approximation, all constants included."""
-        return self.posterior.fit.log_evidence
+    likelihoods: tuple[tuple[Any, float], ...] = ()  # with their weights
 
 
 def learn_weights(
@@ -125,10 +127,12 @@ def learn_weights(
     *,
     prior_variance: float | None,
     nearest: bool = False,
+    average: bool = False,
 ) -> LearnedWeights:
     """Infer weights under a normal prior, by Laplace; what is None is learned by the evidence.
 
-    With ``nearest`` the posterior is then the nearest normal; the likelihood needs averages.
+    With ``nearest`` the posterior is then the nearest normal; the likelihood needs averages. With
+    ``average`` it is averaged over hyperparameters, where rows are few.
     """
     started, bounds = likelihood.search_start(*count_targets(y, weights))
     targets = RowTargets.from_observations(y, weights, started, offset=space.offset)
@@ -137,9 +141,63 @@ def learn_weights(
     )
     found = laplace_search.maximise_laplace_evidence(search)
     fit = variational.find_nearest_normal(found.fit) if nearest else found.fit
-    coef, intercept = space.restore_units(fit.weights.W, fit.problem.targets)
     posterior = LatentPosterior(space, fit, found.prior_variance)
-    return LearnedWeights(posterior, coef, intercept, fit.problem.targets.likelihood, found.optimum)
+    own: tuple[tuple[Any, float], ...] = ()
+    if average and space.design.n_columns:
+        posterior, own = _average_weights(search, found, posterior, nearest=nearest)
+    coef, intercept = space.restore_units(posterior.fit.weights.W, targets)
+    return LearnedWeights(
+        posterior,
+        coef,
+        intercept,
+        found.fit.problem.targets.likelihood,
+        found.prior_variance,
+        found.fit.log_evidence,
+        found.optimum,
+        own,
+    )
+
+
+def _average_weights(
+    search: laplace_search.LaplaceSearch,
+    found: laplace_search.LearnedLaplace,
+    best: LatentPosterior,
+    *,
+    nearest: bool,
+) -> tuple[LatentPosterior, tuple[tuple[Any, float], ...]]:
+    """Return a posterior averaged over hyperparameters, and learned likelihoods by weight."""
+    W = found.fit.weights.W
+
+    def condition(x: Array) -> LatentPosterior:
+        fit = search.fit_at(x, W)
+        variance = 1.0 / float(np.max(fit.problem.prior.precision))
+        finished = variational.find_nearest_normal(fit) if nearest else fit
+        return LatentPosterior(best.space, finished, variance)
+
+    mixture = average_posteriors(search, found.optimum, best, condition)
+    if not isinstance(mixture, PosteriorMixture):
+        return best, ()
+    each = (part.fit.problem.targets.likelihood for part in mixture.parts)
+    own = tuple(zip(each, map(float, mixture.weights), strict=True))
+    return _collapse(mixture), own if np.any(search.free) else ()
+
+
+def _collapse(mixture: PosteriorMixture) -> LatentPosterior:
+    """Return the normal with the mean and the covariance of a mixture of normals of weights.
+
+    Its prior has the mean of the prior variances, which is that of the mixture of priors.
+    """
+    w, fits, best = mixture.weights, [part.fit for part in mixture.parts], mixture.best
+    problem = fits[0].problem
+    means = np.stack([problem.prior.pack(fit.weights.W) for fit in fits])
+    about = (means - w @ means) * np.sqrt(w)[:, None]
+    within = sum(share * fit.packed_covariance for share, fit in zip(w, fits, strict=True))
+    S = linalg.symmetrize(within + about.T @ about)
+    L = linalg.cholesky(linalg.inverse_from_cholesky(linalg.cholesky(S)))
+    variance = float(w @ [part.prior_variance for part in mixture.parts])
+    prior = replace(problem.prior, precision=1.0 / variance)
+    W = replace(fits[0].weights, W=prior.unpack(w @ means, problem.shape))
+    return LatentPosterior(best.space, WeightNormal(replace(problem, prior=prior), W, L), variance)
 
 
 def maximise_likelihood(
@@ -179,8 +237,8 @@ class LatentPosterior:
     """Latent values at any columns, under a normal approximation of the posterior."""
 
     space: WeightSpace
-    fit: LaplaceFit | NearestNormal
-    prior_variance: float
+    fit: WeightNormal
+    prior_variance: float  # its mean, where it is averaged
 
     def latent(self, Z: Array) -> LatentMarginals:
         """Return the distributions of the C latent values at columns Z (n, M)."""

@@ -11,7 +11,7 @@ from posterity.arrays import Array
 from posterity.classification import classes, forest_model, weight_model
 from posterity.inference.local import HardTree
 from posterity.report.what_if import answers, columns, latents, trees
-from posterity.report.what_if.forms import pack_estimator, pack_linear, pack_process
+from posterity.report.what_if.forms import pack_average, pack_estimator, pack_linear, pack_process
 from posterity.report.what_if.packing import Json, NoFormError
 
 
@@ -64,7 +64,8 @@ def _pack_relevance_vector_classifier(model: classification.RelevanceVectorClass
 
 @pack_estimator.register
 def _pack_gaussian_process_classifier(model: classification.GaussianProcessClassifier) -> Json:
-    return pack_process(model.posterior_, _pack_averaging(model), 1.0)
+    answer = _pack_averaging(model)
+    return pack_average(model.posterior_, lambda part: pack_process(part, answer, 1.0))
 
 
 @pack_estimator.register

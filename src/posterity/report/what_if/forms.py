@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from posterity.inference.averaging import split_mixture
 from posterity.report.what_if import processes
-from posterity.report.what_if.packing import Json, NoFormError
+from posterity.report.what_if.packing import LIMIT, Json, NoFormError, count_characters
+
+_BEST = (
+    "The model averages over hyperparameters; this panel uses the best of them, which makes its "
+    "intervals a little too narrow."
+)
 
 
 @functools.singledispatch
@@ -22,6 +29,24 @@ def pack_estimator(estimator: Any) -> Json:
 def pack_linear(columns: Json, latent: Json, answer: Json) -> Json:
     """Pack a model that is linear in columns."""
     return {"columns": columns, "latent": latent, "answer": answer}
+
+
+def pack_mixture(forms: Sequence[Json], weights: Sequence[float]) -> Json:
+    """Pack models that are averaged with these weights; one is itself."""
+    if len(forms) == 1:
+        return forms[0]
+    return {"kind": "mixture", "of": list(forms), "weights": list(weights)}
+
+
+def pack_average(posterior: Any, pack: Callable[[Any], Json]) -> Json:
+    """Pack a posterior by ``pack``, or the average over a mixture where a page has room for it."""
+    parts, weights = split_mixture(posterior)
+    if len(parts) == 1:
+        return pack(posterior)
+    form = pack_mixture([pack(part) for part in parts], weights.tolist())
+    if count_characters(form) <= LIMIT:
+        return form
+    return {**pack(posterior.best), "note": _BEST}
 
 
 def pack_process(posterior: Any, answer: Json, noise_variance: float) -> Json:

@@ -12,7 +12,13 @@ from posterity.inference.conjugate import AveragedPosterior
 from posterity.regression import flat, forest_model, generalized
 from posterity.regression import posterior as posterior_model
 from posterity.report.what_if import answers, columns, latents, trees
-from posterity.report.what_if.forms import pack_estimator, pack_linear, pack_process
+from posterity.report.what_if.forms import (
+    pack_average,
+    pack_estimator,
+    pack_linear,
+    pack_mixture,
+    pack_process,
+)
 from posterity.report.what_if.packing import Json, NoFormError, as_floats
 
 
@@ -65,9 +71,10 @@ def _pack_likelihood_regressor(model: generalized.LikelihoodRegressor) -> Json:
     latent = latents.pack_latent(
         model.coef_[None], np.array([model.intercept_]), latents.pack_covariance(model.posterior_)
     )
-    return pack_linear(
-        columns.pack_features(model.features_), latent, answers.pack_likelihood(model.likelihood_)
-    )
+    space = columns.pack_features(model.features_)
+    each = model.likelihoods_ or ((model.likelihood_, 1.0),)
+    forms = [pack_linear(space, latent, answers.pack_likelihood(one)) for one, _ in each]
+    return pack_mixture(forms, [weight for _, weight in each])
 
 
 @pack_estimator.register
@@ -95,10 +102,29 @@ def _pack_relevance_vector_regressor(model: regression.RelevanceVectorRegressor)
 @pack_estimator.register
 def _pack_gaussian_process_regressor(model: regression.GaussianProcessRegressor) -> Json:
     if hasattr(model, "likelihood_"):
-        return pack_process(model.posterior_, answers.pack_likelihood(model.likelihood_), 1.0)
+        return _pack_likelihood_process(model)
     scale, center = float(model.target_scale_[0]), float(model.target_center_[0])
-    answer = answers.pack_normal_noise(model.noise_variance_, scale=scale, center=center)
-    return pack_process(model.posterior_, answer, float(model.noise_variance_) / scale**2)
+
+    def pack(part: Any) -> Json:
+        noise = float(model.noise_variance_)
+        if part is not model.posterior_:
+            noise *= part.noise_variance / model.posterior_.noise_variance
+        answer = answers.pack_normal_noise(noise, scale=scale, center=center)
+        return pack_process(part, answer, noise / scale**2)
+
+    return pack_average(model.posterior_, pack)
+
+
+def _pack_likelihood_process(model: regression.GaussianProcessRegressor) -> Json:
+    posterior = model.posterior_
+    own = getattr(posterior, "likelihoods", ())
+    of_part = dict(zip(map(id, getattr(posterior, "parts", ())), own, strict=False))
+
+    def pack(part: Any) -> Json:
+        likelihood = of_part.get(id(part), model.likelihood_)
+        return pack_process(part, answers.pack_likelihood(likelihood), 1.0)
+
+    return pack_average(posterior, pack)
 
 
 @pack_estimator.register

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from posterity import kernels, likelihoods, optimize
 from posterity.arrays import Array
+from posterity.inference.averaging import Hyperprior
 from posterity.inference.process.latent.targets import LatentTargets
 from posterity.inference.search import Objective, negate_evidence
 
@@ -39,6 +40,7 @@ class LatentProblem(Generic[L]):
     likelihood: L
     likelihood_bounds: Array  # (Q, 2), log
     engine: Engine[L]
+    typical: Array | None = None  # (P,), log parameters; None: the start
 
     @property
     def start(self) -> Array:
@@ -55,6 +57,16 @@ class LatentProblem(Generic[L]):
         """What the parameters are called."""
         own = [self.likelihood.names[i] for i in np.flatnonzero(self._is_searched)]
         return self.kernel.names + own
+
+    @property
+    def n_unknown(self) -> int:
+        """The number of parameters that are searched."""
+        return len(self.start)
+
+    @property
+    def hyperprior(self) -> Hyperprior:
+        """Weak priors of all that is searched."""
+        return Hyperprior.weak(self.start if self.typical is None else self.typical)
 
     @property
     def n_rows(self) -> int:

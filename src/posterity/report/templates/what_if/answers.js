@@ -91,12 +91,22 @@ function treeAnswer({ columns, gates, experts, first, steepness, hard }) {
 
 const classesAt = (a) => (a.length === 1 ? twoClasses(a[0], 0, "none") : softmax(a));
 
+// Of distributions of a number their mixture, of class probabilities their mean.
+function averaged(said, weights) {
+  if (!Array.isArray(said[0])) return mixture(said, weights);
+  return said[0].map((_, c) => dot(weights, said.map((p) => p[c])));
+}
+
 // The prediction of the model for encoded inputs.
 function saying(model) {
   if (model.kind === "normal_forest") return normalForest(model);
   if (model.kind === "class_forest") return classForest(model);
   if (model.kind === "experts") return expertsAnswer(model);
   if (model.kind === "logistic_tree") return treeAnswer(model);
+  if (model.kind === "mixture") {
+    const parts = model.of.map(saying);
+    return (x) => averaged(parts.map((part) => part(x)), model.weights);
+  }
   if (model.kind === "steps") {
     const latent = steps(model);
     return (x) => classesAt(latent(x));
