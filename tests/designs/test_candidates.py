@@ -130,13 +130,13 @@ def test_chosen_columns_are_those_of_the_blocks(limit_bytes):
     )
     Z, center, scale = gathered(source)
     places = np.array([31, 2, 9])
-    block = source.take_rows(places)
+    block = source.take_columns(places)
     np.testing.assert_array_equal(block.places, places)
     np.testing.assert_allclose(block.copy_to_host(), Z[:, places], atol=1e-13)
     np.testing.assert_allclose(block.center, center[places])
     np.testing.assert_allclose(block.scale, scale[places])
     assert block.varies.tolist() == [True, True, False]
-    assert source.take_rows(np.empty(0, dtype=np.intp)).copy_to_host().shape == (50, 0)
+    assert source.take_columns(np.empty(0, dtype=np.intp)).copy_to_host().shape == (50, 0)
 
 
 @pytest.mark.parametrize("library", ["numpy", "torch", "array_api_strict"])
@@ -155,7 +155,7 @@ def test_products_are_those_of_numpy_and_stay_on_the_host(library):
         (block.project(R), Z.T @ R),
         (block.squares(w), w @ Z**2),
         (block.select_columns(np.array([4, 0])), Z[:, [4, 0]]),
-        (source.take_rows(np.array([7])).copy_to_host(), Z[:, [7]]),
+        (source.take_columns(np.array([7])).copy_to_host(), Z[:, [7]]),
     ]:
         assert type(ours) is np.ndarray
         np.testing.assert_allclose(ours, known, atol=1e-10)
@@ -218,4 +218,4 @@ def test_of_no_columns_there_is_no_block():
         designs.MatrixColumnSource(np.empty((3, 0))), centred=True
     )
     assert list(none.blocks()) == []
-    assert none.take_rows(np.empty(0, dtype=np.intp)).copy_to_host().shape == (3, 0)
+    assert none.take_columns(np.empty(0, dtype=np.intp)).copy_to_host().shape == (3, 0)

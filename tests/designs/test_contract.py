@@ -193,14 +193,14 @@ def test_totals_are_sums_over_all_rows(make, Z, rng):
         r = (part @ w) ** 2
         return [float(np.sum(r)), part.rmatvec(r)]
 
-    value, gradient = design.total(terms)
+    value, gradient = design.sum_over_parts(terms)
     np.testing.assert_allclose(value, np.sum((Z @ w) ** 2), rtol=1e-12)
     np.testing.assert_allclose(gradient, Z.T @ (Z @ w) ** 2, rtol=1e-12, atol=1e-13)
 
 
 def test_chosen_rows_are_a_design_in_memory(make, Z):
     places = np.arange(0, len(Z), 2)
-    chosen, (values,) = make(Z).chosen(places, np.arange(len(Z)))
+    chosen, (values,) = make(Z).take_rows(places, np.arange(len(Z)))
     np.testing.assert_array_equal(values, places)
     assert chosen.in_memory
     np.testing.assert_array_equal(chosen.rows(0, len(places)), Z[places])

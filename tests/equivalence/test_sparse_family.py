@@ -81,7 +81,7 @@ def test_where_columns_are_alike_an_end_of_one_way_is_an_end_of_the_other(seed):
     )
     assert further.value == pytest.approx(alternated.value, rel=1e-6)
     stepped = sparse_support.select_normal(source, Y, **choices, **TIGHT)
-    Z = source.chosen(np.arange(len(K))).copy_to_host()
+    Z = source.take_columns(np.arange(len(K))).copy_to_host()
     model = NormalObjective.from_columns(Z, Y, None, centred=True, noise_variance=None, prior=prior)
     h = np.full(len(K), np.inf)
     h[stepped.places] = stepped.precision

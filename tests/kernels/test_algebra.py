@@ -189,7 +189,7 @@ def test_theta_is_the_logarithm_of_what_names_say():
 
 def test_at_replaces_theta_and_nothing_else():
     theta = np.linspace(-1.0, 1.0, 6)
-    kernel = expression().at(theta)
+    kernel = expression().with_theta(theta)
     np.testing.assert_allclose(kernel.theta, theta, rtol=1e-15, atol=1e-15)
     assert kernel.names == expression().names
     assert expression().at(expression().theta).names == expression().names

@@ -191,7 +191,7 @@ def test_is_hashable_and_equal_to_itself_only(case):
 def test_held_parameters_leave_theta_and_the_values_as_they_are(case):
     held = case.kernel.fixed()
     assert held.names == []
-    assert held.tuned(case.rows())[1].shape == (0, 2)
+    assert held.search_start(case.rows())[1].shape == (0, 2)
     np.testing.assert_array_equal(held(case.rows()), case.kernel(case.rows()))
     assert held.pullback(case.rows(), None, case.kernel(case.rows())).shape == (0,)
 

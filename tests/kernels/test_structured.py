@@ -104,7 +104,7 @@ def test_no_rows_give_an_empty_block(kernel, rows):
 def test_derivative_in_decay_agrees_with_central_differences(kernel, rows, normalize):
     k = kernel.with_params(normalize=normalize)
     h = 1e-5
-    above, below = (k.at(k.theta + step) for step in (h, -h))
+    above, below = (k.with_theta(k.theta + step) for step in (h, -h))
     for Z in (None, rows[4:9]):
         K = k(rows, Z)
         G = RNG.normal(size=K.shape)
@@ -130,7 +130,7 @@ def test_derivative_exists_at_the_largest_decay(kernel, rows):
 @DECAYING
 def test_decay_is_tuned_up_to_one(kernel, rows):
     for each in (kernel, kernel.with_params(decay=1.0), kernel.bounded(decay=(0.2, 5.0))):
-        started, bounds = each.tuned(rows)
+        started, bounds = each.search_start(rows)
         assert started.decay == each.decay
         assert bounds[0, 0] <= started.theta[0] <= bounds[0, 1] == 0.0
         assert each.at(bounds[:, 1])(rows).shape == (len(rows), len(rows))

@@ -102,7 +102,7 @@ def test_derivatives_agree_with_differences(case, value, slope):
 def test_slopes_in_the_parameters_agree_with_differences(case):
     theta, h = case.likelihood.theta, 1e-5
     for order, name in enumerate(("log_prob", "d1", "d2")):
-        slopes = case.likelihood.slopes(case.y, A)[order]
+        slopes = case.likelihood.parameter_derivatives(case.y, A)[order]
         assert slopes.shape == (len(case.likelihood.names), 4)
         for i, slope in enumerate(slopes):
             step = h * (np.arange(theta.size) == i)
@@ -128,7 +128,9 @@ def test_the_curvature_of_a_step_is_positive(case):
 def test_parameters_survive_a_round_trip(case):
     likelihood = case.likelihood
     assert len(likelihood.names) == likelihood.theta.size
-    np.testing.assert_allclose(likelihood.at(likelihood.theta).theta, likelihood.theta, rtol=1e-15)
+    np.testing.assert_allclose(
+        likelihood.with_parameters(likelihood.theta).theta, likelihood.theta, rtol=1e-15
+    )
     tuned, bounds = likelihood.tuned(case.y, W)
     assert tuned == likelihood
     np.testing.assert_allclose(bounds, np.stack([likelihood.theta] * 2, axis=1), rtol=1e-15)
@@ -139,7 +141,7 @@ def test_parameters_survive_a_round_trip(case):
 def test_what_is_not_given_starts_inside_its_bounds(case, y):
     observed = case.y if y == "as given" else np.full(4, case.y[1])
     unknown = type(case.likelihood)(**dict.fromkeys(case.likelihood.names))
-    tuned, bounds = unknown.tuned(observed, W)
+    tuned, bounds = unknown.search_start(observed, W)
     assert np.all(np.isfinite(bounds))
     assert np.all((bounds[:, 0] < tuned.theta) & (tuned.theta < bounds[:, 1]))
     if unknown.names:
@@ -220,11 +222,11 @@ def test_the_moments_of_the_prediction_agree_with_quadrature(case):
 @every_case
 @for_each("variance", [1e-6, 0.04, 1.0, 50.0, 1e4])
 def test_tilted_agrees_with_quadrature_and_differences(case, variance):
-    log_Z, slope, curvature = case.likelihood.tilted(case.y, A, variance)
+    log_Z, slope, curvature = case.likelihood.log_partition(case.y, A, variance)
     expected = log_expect(lambda a: case.likelihood.log_prob(case.y, a), case, A, variance)
     np.testing.assert_allclose(log_Z, expected, rtol=1e-9, atol=1e-9)
     h = 1e-3 * np.sqrt(variance)
-    above, below = (case.likelihood.tilted(case.y, A + s * h, variance) for s in (1.0, -1.0))
+    above, below = (case.likelihood.log_partition(case.y, A + s * h, variance) for s in (1.0, -1.0))
     unit = 1.0 / np.sqrt(variance)
     np.testing.assert_allclose(slope, (above[0] - below[0]) / (2 * h), 1e-4, 1e-5 * unit)
     np.testing.assert_allclose(curvature, (above[1] - below[1]) / (2 * h), 1e-4, 1e-5 * unit**2)
@@ -250,7 +252,7 @@ def test_shapes_broadcast(case):
     y, a = case.y[:, None], A[:3]
     for name in ("log_prob", "d1", "d2", "d3", "step_curvature"):
         assert getattr(case.likelihood, name)(y, a).shape == (4, 3)
-    for slopes in case.likelihood.slopes(y, a):
+    for slopes in case.likelihood.parameter_derivatives(y, a):
         assert slopes.shape == (len(case.likelihood.names), 4, 3)
     assert [t.shape for t in case.likelihood.tilted(y, a, 0.5)] == [(4, 3)] * 3
     assert case.likelihood.predict(a, 0.5).shape == (3,)

@@ -126,7 +126,7 @@ def test_a_sample_is_drawn_among_the_rows_as_they_were_given():
 def test_targets_are_observed_in_units_of_their_scale():
     known = np.array([1.0, 1.0, 2.0, 5.0, 1.0, 4.0])
     given = training(known=known)
-    held = given.observed(np.array([0.5]), np.array([2.0]))
+    held = given.standardise_targets(np.array([0.5]), np.array([2.0]))
     np.testing.assert_allclose(held.observations.Y, (given.Y - 0.5) / 2.0)
     np.testing.assert_allclose(held.observations.spread, known[1:] / 4.0 / given.weights)
     np.testing.assert_array_equal(held.X, given.rows)

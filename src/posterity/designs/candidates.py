@@ -163,7 +163,7 @@ class CandidateColumns:
         for i in range(0, self.n_columns, size):
             yield self._standardise_columns(order[i : i + size])
 
-    def take_rows(self, places: NDArray[np.intp]) -> CandidateBlock:
+    def take_columns(self, places: NDArray[np.intp]) -> CandidateBlock:
         """Return the standardised columns with these numbers."""
         if not self.is_held:
             return self._standardise_columns(places)

@@ -78,7 +78,7 @@ def test_every_slope_is_that_of_differences(kernel, blocked):
     X, Y = data()
     found = ProcessDensity(len(X))(X, Y, kernel, NOISE)
     moved = slopes(lambda x: dense(x, Y, kernel, NOISE), X)
-    tuned = slopes(lambda theta: dense(X, Y, kernel.at(theta), NOISE), kernel.theta)
+    tuned = slopes(lambda theta: dense(X, Y, kernel.with_theta(theta), NOISE), kernel.theta)
     louder = slopes(lambda log_noise: dense(X, Y, kernel, np.exp(log_noise)), np.log(NOISE))
     changed = slopes(lambda y: dense(X, y, kernel, NOISE), Y)
     np.testing.assert_allclose(found.X, moved, rtol=1e-6, atol=1e-6)

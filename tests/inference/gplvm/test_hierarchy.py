@@ -84,7 +84,7 @@ def test_log_posterior_is_the_sum_of_dense_densities(prior):
     expected = 0.0
     pairs = zip(model.leaves, model.leaf_numbers, LEVELS.parts, parts(Y), strict=True)
     for leaf, own, at, Y_part in pairs:
-        kernel, noise = leaf.at(own)
+        kernel, noise = leaf.read_parameters(own)
         expected += normal(Y_part, kernel(X[:, at]), noise)
     kernel = model.node.kernel.at(model.node_numbers)
     expected += normal(X[:, 2:], kernel(X[:, :2]), 1e-2)
@@ -120,7 +120,7 @@ def test_gradients_agree_with_differences(fitted, missing):
 
 def test_the_curvature_of_the_node_is_that_of_moves_of_its_residual(fitted):
     node, X = fitted.node, fitted.found.X
-    kernel, R, J = node.kernel.at(fitted.node_numbers), X[:, :2], X[:, 2:]
+    kernel, R, J = node.kernel.with_theta(fitted.node_numbers), X[:, :2], X[:, 2:]
     C = kernel(R) + 1e-2 * np.eye(N)
     a = np.linalg.solve(C, J)
     rng = np.random.default_rng(0)
@@ -168,7 +168,8 @@ def test_the_noise_of_the_node_is_held(fitted):
 def test_a_given_noise_is_not_learned():
     model = learned(motions(), noise_variance=0.02)
     assert [
-        leaf.at(own)[1] for leaf, own in zip(model.leaves, model.leaf_numbers, strict=True)
+        leaf.read_parameters(own)[1]
+        for leaf, own in zip(model.leaves, model.leaf_numbers, strict=True)
     ] == [
         0.02,
         0.02,

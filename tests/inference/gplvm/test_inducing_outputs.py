@@ -136,7 +136,7 @@ def test_noise_that_is_given_is_none_of_its_numbers(Y, X, Z):
 def test_its_numbers_say_what_they_are(Y, Z):
     bound = term(KERNELS["ard"], Y, Z)
     moved = bound.start + 0.1
-    kernel, noise_variance, points = bound.at(moved)
+    kernel, noise_variance, points = bound.read_parameters(moved)
     assert kernel.theta == pytest.approx(moved[:2])
     assert noise_variance == pytest.approx(NOISE * np.exp(0.1))
     assert points == pytest.approx(Z + 0.1)

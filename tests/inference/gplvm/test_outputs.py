@@ -72,7 +72,7 @@ def test_value_and_slopes_are_those_of_each_column_by_itself(kernel, D, hole):
     term = term_of(Y, kernel)
 
     def brute(x, own):
-        return dense(x, Y, kernel.at(own[:-1]), np.exp(own[-1]))
+        return dense(x, Y, kernel.with_theta(own[:-1]), np.exp(own[-1]))
 
     value, dX, d_own = term(X, term.start)
     assert value == pytest.approx(brute(X, term.start), rel=1e-10)
@@ -108,7 +108,7 @@ def test_noise_that_is_given_is_none_of_its_numbers():
     assert value == value_too
     np.testing.assert_array_equal(dX, dX_too)
     np.testing.assert_array_equal(own, own_too[:-1])
-    assert given.at(given.start)[1] == NOISE
+    assert given.read_parameters(given.start)[1] == NOISE
     other, louder = learned.at(learned.start + 1.0)
     assert louder == pytest.approx(np.e * NOISE)
     assert other.theta == pytest.approx(kernel.theta + 1.0)

@@ -17,7 +17,7 @@ CASES = [placements.FreePlacement(12, 2), placements.MappedPlacement(B, 2)]
 def test_pulling_back_is_the_adjoint_of_placing(placement):
     weights, dX = RNG.normal(size=placement.size), RNG.normal(size=(12, 2))
     X = placement.points(weights)
-    assert np.sum(X * dX) == pytest.approx(weights @ placement.pulled_back(dX))
+    assert np.sum(X * dX) == pytest.approx(weights @ placement.pull_back(dX))
 
 
 @for_each("placement", CASES)

@@ -36,7 +36,7 @@ def _problem(target, placement=None):
 def test_the_objective_is_the_sum_of_the_terms():
     target = np.random.default_rng(0).normal(size=(4, 2))
     problem = _problem(target)
-    x = problem.packed(target + 0.3) + 0.1
+    x = problem.pack(target + 0.3) + 0.1
     value, gradient = problem.objective()(x)
     X, own = problem.unpack(x)
     parts = [term(X, numbers) for term, numbers in zip(problem.terms, own, strict=True)]
@@ -123,6 +123,6 @@ def test_a_mapped_placement_is_searched_as_it_is():
     target = np.array([[2.0], [2.0], [-2.0]])
     tied = placements.MappedPlacement(np.array([[1.0], [1.0], [-1.0]]), 1)
     problem = _problem(target, tied)
-    chart = problem.chart(problem.packed(target))
+    chart = problem.chart(problem.pack(target))
     t = np.array([0.3, -0.2])
-    np.testing.assert_array_equal(chart.place(t), problem.packed(target) + t)
+    np.testing.assert_array_equal(chart.place(t), problem.pack(target) + t)

@@ -185,7 +185,7 @@ def test_variance_is_that_of_the_process_on_average():
 def test_further_times_are_those_of_the_joint_normal():
     p, X = prior(), draws((4, 2))
     seen, new = np.array([0.0, 1.0, 2.0, 3.5]), np.array([4.0, 2.5])
-    mean, covariance = p.given(X, seen, new, p.start)
+    mean, covariance = p.predict_at(X, seen, new, p.start)
     C = dense(KERNEL, np.append(seen, new), np.zeros(6, int))
     A = np.linalg.solve(C[:4, :4], C[:4, 4:])
     np.testing.assert_allclose(mean, A.T @ X, rtol=1e-8)

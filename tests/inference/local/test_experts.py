@@ -30,14 +30,14 @@ LIKELIHOODS = [likelihoods.Bernoulli(), likelihoods.Categorical(3)]
 @for_each("n_experts", [1, 3])
 def test_gradient_is_what_differences_give(likelihood, n_experts):
     p, h = problem(likelihood, n_experts), 1e-6
-    x = p.start(np.random.default_rng(1))
+    x = p.draw_start(np.random.default_rng(1))
     numeric = [(p(x + h * e)[0] - p(x - h * e)[0]) / (2 * h) for e in np.eye(len(x))]
     np.testing.assert_allclose(p(x)[1], numeric, rtol=1e-6, atol=1e-5)
 
 
 def test_value_is_minus_the_log_of_the_mixture_and_the_prior():
     p = problem(n_experts=3)
-    x = p.start(np.random.default_rng(1))
+    x = p.draw_start(np.random.default_rng(1))
     V, W = x[:9].reshape(3, 3), x[9:].reshape(3, 3)
     share = np.average(p.y, weights=p.counts)
     one = expit(p.Z @ W)
@@ -67,7 +67,7 @@ def test_one_expert_is_penalised_logistic_regression():
 
 def test_softmax_experts_of_two_classes_are_logistic_experts_of_the_difference():
     two, one = problem(likelihoods.Categorical(2), 2), problem(likelihoods.Bernoulli(), 2)
-    x = one.start(np.random.default_rng(1))
+    x = one.draw_start(np.random.default_rng(1))
     mixture = one.center.at(x)
     pair = moe.ExpertMixture(mixture.gates, mixture.experts * np.array([-0.5, 0.5]))
     likes = [
@@ -80,7 +80,7 @@ def test_softmax_experts_of_two_classes_are_logistic_experts_of_the_difference()
 @for_each("likelihood", LIKELIHOODS, ids=["two", "three"])
 def test_the_log_posterior_never_falls(likelihood):
     p = problem(likelihood)
-    start = p.start(np.random.default_rng(0))
+    start = p.draw_start(np.random.default_rng(0))
     ends = [
         optimize.minimise_lbfgs(p, start, max_iter=k, announce=False).value for k in range(1, 40)
     ]
@@ -89,7 +89,7 @@ def test_the_log_posterior_never_falls(likelihood):
 
 def expected_loss(p, x, responsibility):
     """What the M-step of EM minimises."""
-    mixture = p.center.at(x)
+    mixture = p.center.with_weights(x)
     log_g, a = mixture.log_gates(p.Z), mixture.latents(p.Z)[:, :, 0]
     log_p = log_g + p.likelihood.log_prob(p.y[:, None], a)
     penalty = 0.5 * np.sum((x - p.center.flat) ** 2 / p.variance.flat)

@@ -87,7 +87,7 @@ def problem_of(units, likelihood, fit_intercept=True, seed=0):
 @for_each("fit_intercept", [True, False])
 def test_gradient_is_what_differences_give(units, likelihood, fit_intercept):
     problem = problem_of(units, likelihood, fit_intercept)
-    x = problem.start(np.random.default_rng(1))
+    x = problem.draw_start(np.random.default_rng(1))
     x += 0.3 * np.random.default_rng(2).normal(size=len(x))
     h = 1e-6
     numeric = [(problem(x + h * e)[0] - problem(x - h * e)[0]) / (2 * h) for e in np.eye(len(x))]
@@ -97,7 +97,7 @@ def test_gradient_is_what_differences_give(units, likelihood, fit_intercept):
 @every_units
 def test_value_is_minus_the_log_posterior(units):
     problem = problem_of(units, likelihoods.Bernoulli())
-    x = problem.start(np.random.default_rng(1))
+    x = problem.draw_start(np.random.default_rng(1))
     x += 0.3 * np.random.default_rng(2).normal(size=len(x))
     theta, (*W, b) = problem.mean[:9] + problem.spread[:9] * x[:9], problem.split(x)[1][:, 0]
     a = problem.units.columns_at(problem.U, theta) @ W + b
@@ -118,7 +118,10 @@ def test_pullback_is_the_adjoint_of_the_derivative(units):
     units = units.fit(X)
     U, theta, h = units.standardise(X), units.theta_, 1e-6
     numeric = [
-        np.sum(G * (units.columns_at(U, theta + h * e) - units.columns_at(U, theta - h * e)))
+        np.sum(
+            G
+            * (units.evaluate_columns(U, theta + h * e) - units.evaluate_columns(U, theta - h * e))
+        )
         for e in np.eye(len(theta))
     ]
     np.testing.assert_allclose(

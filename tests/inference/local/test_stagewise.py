@@ -33,7 +33,7 @@ def observed(likelihood, n=120, seed=0):
     a = 2.0 * np.arctan(3.0 * X[:, 0]) * np.exp(-0.5 * X[:, 1] ** 2)
     if isinstance(likelihood, likelihoods.Coupled):
         return X, likelihood.sample(np.column_stack([a, -a, 0.0 * a]), rng=rng).astype(float)
-    known = likelihood.at(np.log(np.full(len(likelihood.names), 4.0)))
+    known = likelihood.with_parameters(np.log(np.full(len(likelihood.names), 4.0)))
     return X, known.sample(a, rng=rng).astype(float)
 
 
@@ -49,7 +49,7 @@ def fitted(X, y, likelihood, kind=features.LearnedArctan, counts=None, seed=0, *
 def problem_of(likelihood, kind=features.LearnedArctan, seed=0, base=True):
     X, y = observed(likelihood, 40)
     rng, unit = np.random.default_rng(seed), kind(1).fit(X)
-    tuned = likelihood.tuned(y, np.ones(40))[0]
+    tuned = likelihood.search_start(y, np.ones(40))[0]
     C = np.size(tuned.fit_constant(y, np.ones(40))[0])
     return learned_features.LearnedFeatureProblem.from_rows(
         unit,

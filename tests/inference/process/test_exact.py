@@ -97,7 +97,7 @@ def test_the_gradient_is_that_of_differences(kernel, which, blocked):
     theta = np.append(kernel.theta, np.log(NOISE))
 
     def value(point):
-        return evidence(kernel.at(point[:-1]), float(np.exp(point[-1])))[0]
+        return evidence(kernel.with_theta(point[:-1]), float(np.exp(point[-1])))[0]
 
     steps = 1e-5 * np.eye(len(theta))
     expected = [(value(theta + h) - value(theta - h)) / 2e-5 for h in steps]
@@ -116,7 +116,7 @@ def test_jitter_grows_with_the_kernel_in_value_and_gradient(kernel):
     theta = np.append(kernel.theta, np.log(NOISE))
 
     def value(point):
-        return evidence(kernel.at(point[:-1]), float(np.exp(point[-1])))[0]
+        return evidence(kernel.with_theta(point[:-1]), float(np.exp(point[-1])))[0]
 
     steps = 1e-5 * np.eye(len(theta))
     expected = [(value(theta + h) - value(theta - h)) / 2e-5 for h in steps]

@@ -24,7 +24,7 @@ def data(n=60, seed=0):
 
 def problem(n=60, *, kernel=FREE, noise=0.1, learned=True, weights=None, extra=None):
     X, Y = data(n)
-    started, bounds = kernel.tuned(X, variance=1.0)
+    started, bounds = kernel.search_start(X, variance=1.0)
     limits = (1e-8, 10.0) if learned else None
     y = Observations.from_targets(Y, weights=weights)
     return ProcessProblem(X, y, started, bounds, noise, limits, extra)

@@ -53,7 +53,7 @@ def test_places_are_those_among_the_candidates(make):
     K = KERNEL(engine.rows, POOL[found.chosen.places])
     np.testing.assert_allclose(found.chosen.center, K.mean(axis=0))
     np.testing.assert_allclose(found.chosen.scale, K.std(axis=0))
-    half = engine.among(np.arange(60))
+    half = engine.select_rows(np.arange(60))
     assert half.pool is POOL
     assert len(half.rows) == 60
 

@@ -178,7 +178,7 @@ def test_one_column_of_some_use_among_many_of_none_is_found():
 
 
 def normal_model(X, Y, nu=0.0, noise_variance=None):
-    Z = candidates(X).chosen(np.arange(X.shape[1])).copy_to_host()
+    Z = candidates(X).take_columns(np.arange(X.shape[1])).copy_to_host()
     return NormalObjective.from_columns(
         Z, Y, None, centred=True, noise_variance=noise_variance, prior=priors.Sparse(nu)
     )
@@ -187,7 +187,7 @@ def normal_model(X, Y, nu=0.0, noise_variance=None):
 def laplace_model(name):
     X, y, likelihood = rows(name)
     targets = RowTargets.from_observations(y.astype(float), None, likelihood, offset=True)
-    Z = candidates(X).chosen(np.arange(X.shape[1])).copy_to_host()
+    Z = candidates(X).take_columns(np.arange(X.shape[1])).copy_to_host()
     return LaplaceObjective(Z, targets, True, priors.Sparse())
 
 
@@ -277,7 +277,7 @@ def test_it_ends_where_no_single_column_could_add_anything():
     """Some that went have to come back for that."""
     K, Y = sinc()
     found = normal(K, Y, tol=1e-10, max_iter=20_000)
-    Z = candidates(K).chosen(np.arange(len(K))).copy_to_host()
+    Z = candidates(K).take_columns(np.arange(len(K))).copy_to_host()
     R = Y - Y.mean()
     moments = sparse_sequential.Moments.from_products(
         Z.T @ Z, Z.T @ R, kind=sparse_sequential.LEARNED, E=np.sum(R * R, axis=0), n=len(K) - 1.0

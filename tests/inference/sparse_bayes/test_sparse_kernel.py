@@ -44,7 +44,7 @@ class Wells:
     def total_weight(self):
         return float(len(self.rows))
 
-    def among(self, places):
+    def select_rows(self, places):
         return replace(self, rows=self.rows[places])
 
     def select(self, kernel, start, *, coarse):
@@ -73,11 +73,11 @@ class Slope:
     value: object
     m: int
 
-    def at(self, x):
+    def decode(self, x):
         return np.exp(x[: self.m]), self.kernel.with_theta(x[self.m :])
 
     def __call__(self, x):
-        f = [self.value(self.at(x + 1e-6 * e)[1]) for e in np.vstack([np.eye(len(x)), 0.0 * x])]
+        f = [self.value(self.decode(x + 1e-6 * e)[1]) for e in np.vstack([np.eye(len(x)), 0.0 * x])]
         return -f[-1], -(np.array(f[:-1]) - f[-1]) / 1e-6
 
 

@@ -85,7 +85,7 @@ def fitted(X, y, likelihood, places, precision, *, offset, weights=None):
     targets = RowTargets.from_observations(y, weights, likelihood, offset=offset)
     candidates = candidates_of(X, weights, offset=offset)
     Z = np.hstack(
-        [candidates.chosen(np.asarray(places)).copy_to_host(), np.ones((len(y), int(offset)))]
+        [candidates.take_columns(np.asarray(places)).copy_to_host(), np.ones((len(y), int(offset)))]
     )
     prior = WeightPrior(
         np.asarray(precision), Z.shape[1], targets.offset_precision if offset else None
@@ -247,7 +247,9 @@ def test_streamed_candidates_lead_as_high_as_held_ones():
     streamed, fit = select_laplace(few, targets, offset=True, prior=CLASSICAL)
     assert streamed.converged
     assert streamed.value > held.value - 3.0
-    S, Q = sparse_scores.Scorer.from_fit(fit).scores(candidates_of(K).chosen(np.arange(len(K))))
+    S, Q = sparse_scores.Scorer.from_fit(fit).scores(
+        candidates_of(K).take_columns(np.arange(len(K)))
+    )
     S[streamed.places] = 0.0
     offered = sparse_sequential.gains(sparse_sequential.CURVED, S, Q, np.ones(2), 1.0, CLASSICAL)
     assert offered.max() < 0.05
@@ -344,11 +346,11 @@ def test_parameters_of_the_likelihood_are_learned_with_the_columns(likelihood):
     learned = fit.problem.targets.likelihood
     assert chosen.converged
     assert {1, 4} <= set(chosen.places)
-    _, bounds = likelihood.tuned(y, np.ones(len(y)))
+    _, bounds = likelihood.search_start(y, np.ones(len(y)))
     inside = (learned.theta > bounds[:, 0]) & (learned.theta < bounds[:, 1])
     np.testing.assert_allclose(fit.gradient()[1][inside], 0.0, atol=2e-4)
     np.testing.assert_allclose(learned.theta, np.clip(learned.theta, *bounds.T), rtol=1e-12)
-    held, _ = maximised(X, y, likelihood.tuned(y, np.ones(len(y)))[0])
+    held, _ = maximised(X, y, likelihood.search_start(y, np.ones(len(y)))[0])
     assert chosen.value > held.value
 
 
@@ -438,7 +440,7 @@ def test_a_weak_column_whose_loss_is_a_gain_goes():
     idle = next(j for j in range(X.shape[1]) if j not in chosen.places)
     places = np.append(chosen.places, idle)
     design = designs.Dense(
-        np.hstack([candidates.chosen(places).copy_to_host(), np.ones((len(y), 1))])
+        np.hstack([candidates.take_columns(places).copy_to_host(), np.ones((len(y), 1))])
     )
     targets = RowTargets.from_observations(y, None, likelihoods.Bernoulli(), offset=True)
     kept = SparseModel.from_columns(

@@ -89,7 +89,7 @@ def test_the_value_is_no_smaller_beside_any_single_change():
 def _columns(Z, Y, places, h):
     source = designs.CandidateColumns.from_columns(designs.MatrixColumnSource(Z), centred=True)
     targets = sparse_normal.NormalTargets.from_outputs(Y, None, centred=True, noise_variance=None)
-    return sparse_normal.WorkingColumns.from_block(source.take_rows(places), h, targets)
+    return sparse_normal.WorkingColumns.from_block(source.take_columns(places), h, targets)
 
 
 @for_each("weighted", [True, False])
@@ -107,13 +107,13 @@ def test_sparsity_and_quality_are_those_of_the_dense_formulas(weighted):
     view = sparse_normal.BlockProducts(next(source.blocks()), targets)
     Z, Y = standardised(Z_raw, w, True), Y_raw - w @ Y_raw / w.sum()
     empty = sparse_normal.WorkingColumns.from_block(
-        source.take_rows(np.arange(0)), np.ones(0), targets
+        source.take_columns(np.arange(0)), np.ones(0), targets
     )
     view.gains(empty, sparse_normal.NoiseModel.for_learning(3), SparseProblem(CLASSICAL))
     for places in ([3, 20], [20, 31, 3], [5]):  # products that were kept serve in any order
         h = np.arange(1.0, 1.0 + len(places))
         columns = sparse_normal.WorkingColumns.from_block(
-            source.take_rows(np.array(places)), h, targets
+            source.take_columns(np.array(places)), h, targets
         )
         used = Z[:, places]
         C = np.diag(1.0 / w) + used / h @ used.T

@@ -33,7 +33,7 @@ def watching():
     seen: list[set[int]] = []
 
     class Watching(priors.Sparse):
-        def total(self, h):
+        def log_density_of_choice(self, h):
             seen.append(counts())
             return super().log_density_of_choice(h)
 

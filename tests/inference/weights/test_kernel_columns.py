@@ -22,7 +22,7 @@ def search_of(n_classes, *, offset=True, prior_variance=None, weighted=True, n=1
     y = np.arange(n) % n_classes * 1.0
     likelihood = likelihoods.Bernoulli() if n_classes == 2 else likelihoods.Categorical(n_classes)
     weights = rng.uniform(0.5, 2.5, n) if weighted else np.ones(n)
-    started, bounds = kernel.tuned(X)
+    started, bounds = kernel.search_start(X)
     return KernelWeightSearch(X, y, weights, likelihood, started, bounds, prior_variance, offset)
 
 

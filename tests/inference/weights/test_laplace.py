@@ -99,7 +99,7 @@ def test_gradient_in_prior_variance_and_likelihood(likelihood, offset):
     def value(theta):
         moved = replace(
             problem,
-            targets=replace(problem.targets, likelihood=likelihood.at(theta[1:])),
+            targets=replace(problem.targets, likelihood=likelihood.with_parameters(theta[1:])),
             prior=replace(problem.prior, precision=float(np.exp(-theta[0]))),
         )
         return LaplaceFit.from_problem(moved, start).log_evidence

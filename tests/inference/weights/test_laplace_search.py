@@ -12,7 +12,7 @@ from posterity.inference.weights.targets import RowTargets
 
 def search_of(likelihood, y, Z, *, prior_variance=None, weights=None, offset=True):
     w = np.ones(len(y)) if weights is None else weights
-    started, bounds = likelihood.tuned(y, w)
+    started, bounds = likelihood.search_start(y, w)
     targets = RowTargets.from_observations(y, weights, started, offset=offset)
     design = designs.Standardized.from_design(designs.Dense(Z), weights, offset=offset)
     return LaplaceSearch(design, targets, prior_variance, bounds, offset, design.square_length)

@@ -53,7 +53,7 @@ def log_joint(problem, draws):
     log_p = log_softmax(latents(problem, draws), axis=2)
     own = t.y.astype(int)
     w = np.ones(len(own)) if t.weights is None else t.weights
-    P = problem.prior.add_to(np.zeros((M * J, M * J)))
+    P = problem.prior.add_precision(np.zeros((M * J, M * J)))
     log_prior = 0.5 * np.linalg.slogdet(P / (2.0 * np.pi))[1]
     quadratic = 0.5 * np.einsum("si,ij,sj->s", draws, P, draws)
     return log_p[:, np.arange(len(own)), own] @ w + log_prior - quadratic
@@ -104,7 +104,7 @@ def test_at_the_end_no_change_of_mean_or_covariance_raises_the_bound(weighted):
     lower = np.tril_indices(M)
     t, Z = problem.targets, problem.design.rows(0, 12)
     nodes, node_weights = np.polynomial.hermite_e.hermegauss(120)
-    P = problem.prior.add_to(np.zeros((M, M)))
+    P = problem.prior.add_precision(np.zeros((M, M)))
     w = np.ones(12) if weights is None else weights
 
     def bound(x):

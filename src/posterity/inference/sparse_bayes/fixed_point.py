@@ -71,7 +71,7 @@ def _all_columns(candidates: CandidateColumns) -> CandidateBlock:
     """All columns at once."""
     if candidates.is_held:
         return next(candidates.blocks())
-    return candidates.take_rows(np.arange(candidates.n_columns))
+    return candidates.take_columns(np.arange(candidates.n_columns))
 
 
 def _to_chosen(block: CandidateBlock, state: PrecisionState, end: Ending) -> Chosen:

@@ -87,7 +87,7 @@ def select_laplace(
         look = _look_at_candidates(columns, problem)
         with linalg.limit_threads(columns.n_rows):
             model, end = _climb(look, model, problem, bounds)
-        used = columns.take_rows(model.places)
+        used = columns.take_columns(model.places)
         return model.to_chosen(used.center, used.scale, end), model.fit
     every = designs.Standardized.from_design(columns, targets.weights, offset=problem.offset)
     places, h = _start(start, targets)
@@ -114,7 +114,7 @@ def start_model(
     if start is None and own_columns:
         h = np.zeros((0, own_columns))
     ones = np.ones((candidates.n_rows, int(problem.offset)))
-    design = designs.Dense(np.hstack([candidates.take_rows(places).copy_to_host(), ones]))
+    design = designs.Dense(np.hstack([candidates.take_columns(places).copy_to_host(), ones]))
     return SparseModel.from_columns(places, h, design, targets, problem.prior)
 
 

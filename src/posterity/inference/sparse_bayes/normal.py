@@ -109,7 +109,7 @@ class _NormalSearch:
         """Columns chosen before that still vary, or none."""
         places = np.empty(0, dtype=np.intp) if chosen is None else chosen.places
         h = np.empty(0) if chosen is None else chosen.precision
-        block = self.candidates.take_rows(places)
+        block = self.candidates.take_columns(places)
         columns = WorkingColumns.from_block(block, np.where(block.varies, h, np.inf), self.targets)
         return self.evaluate(columns.with_precisions(columns.h), noise, 0)
 

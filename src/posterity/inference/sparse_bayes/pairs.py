@@ -70,7 +70,7 @@ def select_pairs(
 
     with linalg.limit_threads(candidates.n_rows):
         model, end = ascend(begun, candidates, proposals, problem)
-    columns = candidates.take_rows(model.places)
+    columns = candidates.take_columns(model.places)
     return model.to_chosen(columns.center, columns.scale, end), model.fit
 
 

@@ -73,7 +73,7 @@ def select_softmax(
 
         with linalg.limit_threads(columns.n_rows):
             model, end = ascend(model, columns, look, problem)
-        used = columns.take_rows(model.places)
+        used = columns.take_columns(model.places)
         return model.to_chosen(used.center, used.scale, end), model.fit
     every = designs.Standardized.from_design(columns, targets.weights, offset=problem.offset)
     none: Places = np.zeros(0, dtype=np.intp)

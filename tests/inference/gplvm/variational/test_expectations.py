@@ -85,7 +85,7 @@ def assert_slopes_are_those_of_differences(kernel, points, given):
 
             def moved(x, name=name):
                 if name == "theta":
-                    return linear_function(kernel.at(x), points, given)
+                    return linear_function(kernel.with_theta(x), points, given)
                 return linear_function(kernel, replace(points, **{name: x}), given)
 
             differences[at] = (moved(here + step) - moved(here - step)) / 2e-6

@@ -34,7 +34,7 @@ def problem(likelihood=TWO, depth=2, **options):
 
 
 def random_tree(p, seed=1):
-    return p.center.at(p.start(np.random.default_rng(seed)))
+    return p.center.with_weights(p.start(np.random.default_rng(seed)))
 
 
 def differences(f, x, h=1e-6):
@@ -45,7 +45,7 @@ def differences(f, x, h=1e-6):
 @for_each("depth", [0, 1, 2, 3])
 def test_gradient_is_what_differences_give(likelihood, depth):
     p = problem(likelihood, depth)
-    x = p.start(np.random.default_rng(1))
+    x = p.draw_start(np.random.default_rng(1))
     np.testing.assert_allclose(p(x)[1], differences(p, x), rtol=1e-6, atol=1e-5)
 
 
@@ -147,7 +147,7 @@ def test_a_branch_is_the_whole_with_all_else_held(likelihood, k):
     branch, rng = p.branch_objective(tree, k), np.random.default_rng(3)
     gaps = []
     for _ in range(3):
-        part = branch.center.at(branch.start(rng))
+        part = branch.center.with_weights(branch.start(rng))
         whole = tree.with_branch(k, part.gates[0], part.experts)
         gaps.append(p(whole.flat)[0] - branch(part.flat)[0])
     np.testing.assert_allclose(gaps, gaps[0], rtol=1e-10)
@@ -268,7 +268,7 @@ def test_sharp_gates_are_hard_gates(likelihood):
 def test_leaves_of_sharp_gates_are_what_they_were():
     p = problem(THREE, 2)
     steep = replace(p, center=replace(p.center, steepness=1e5))
-    start = steep.center.at(random_tree(p).flat)
+    start = steep.center.with_weights(random_tree(p).flat)
     held = len(start.gates.ravel())
 
     def experts_only(w):

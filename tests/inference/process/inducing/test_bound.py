@@ -90,7 +90,7 @@ def test_bound_is_that_of_the_dense_formula(kernel, X, y, Z):
 
 def test_slope_in_parameters_and_noise_is_that_of_differences(kernel, X, y, Z):
     def value(x):
-        return bound.compute_bound(kernel.at(x[:-1]), np.exp(x[-1]), HeldRows(X, y), Z)[0]
+        return bound.compute_bound(kernel.with_theta(x[:-1]), np.exp(x[-1]), HeldRows(X, y), Z)[0]
 
     _, gradient, _ = bound.compute_bound(kernel, NOISE, HeldRows(X, y), Z)
     expected = slopes(value, np.append(kernel.theta, np.log(NOISE)))
@@ -110,7 +110,7 @@ def test_slopes_know_that_jitter_grows_with_the_kernel(monkeypatch, kernel, X, y
 
     def value(x):
         points = x[P:].reshape(M, D)
-        return bound.compute_bound(kernel.at(x[:P]), NOISE, HeldRows(X, y), points)[0]
+        return bound.compute_bound(kernel.with_theta(x[:P]), NOISE, HeldRows(X, y), points)[0]
 
     P = len(kernel.theta)
     _, gradient, points = bound.compute_bound(kernel, NOISE, HeldRows(X, y), Z)

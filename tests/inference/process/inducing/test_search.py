@@ -20,7 +20,7 @@ def rng():
 
 def problem(X, Y, kernel, noise_bounds=(1e-6, 10.0), noise_variance=0.1):
     y = Observations.from_targets(Y)
-    tuned, bounds = kernel.tuned(X, variance=float(np.var(y.Y)))
+    tuned, bounds = kernel.search_start(X, variance=float(np.var(y.Y)))
     return process_search.ProcessProblem(X, y, tuned, bounds, noise_variance, noise_bounds)
 
 

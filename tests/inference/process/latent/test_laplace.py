@@ -75,9 +75,9 @@ def test_the_gradient_is_that_of_the_evidence(likelihood, offset, blocked):
     P = len(KERNEL.theta)
 
     def value(theta):
-        return LaplaceEvidence(X, targets)(KERNEL.with_theta(theta[:P]), likelihood.at(theta[P:]))[
-            0
-        ]
+        return LaplaceEvidence(X, targets)(
+            KERNEL.with_theta(theta[:P]), likelihood.with_parameters(theta[P:])
+        )[0]
 
     gradient = LaplaceEvidence(X, targets)(KERNEL, likelihood)[1]
     expected = differences(value, np.append(KERNEL.theta, likelihood.theta))

@@ -130,7 +130,7 @@ def test_the_gradient_is_that_of_the_evidence(likelihood, offset, monkeypatch):
 
     def value(theta):
         return PropagationEvidence(X, targets)(
-            KERNEL.with_theta(theta[:P]), likelihood.at(theta[P:])
+            KERNEL.with_theta(theta[:P]), likelihood.with_parameters(theta[P:])
         )[0]
 
     gradient = PropagationEvidence(X, targets)(KERNEL, likelihood)[1]

@@ -31,7 +31,7 @@ def classes(n=60, *, kernel=FREE, engine=LaplaceEvidence, offset=True, weights=N
     w = np.ones(n) if weights is None else weights
     y = CLASSES.sample(3.0 * a - 1.0, rng=np.random.default_rng(1)).astype(float)
     targets = LatentTargets.with_offset_prior(y, w, CLASSES, offset=offset)
-    started, bounds = kernel.tuned(X, variance=1.0)
+    started, bounds = kernel.search_start(X, variance=1.0)
     return LatentProblem(X, targets, started, bounds, CLASSES, np.empty((0, 2)), engine)
 
 

@@ -132,7 +132,7 @@ def test_the_gradient_is_that_of_the_evidence(kernel, offset, route):
     _, gradient = evidence(kernel, likelihood)
 
     def value(theta):
-        return Dense(kernel.at(theta), likelihood, X, targets).log_evidence
+        return Dense(kernel.with_theta(theta), likelihood, X, targets).log_evidence
 
     assert len(gradient) == len(kernel.theta)
     np.testing.assert_allclose(gradient, differences(value, kernel.theta), rtol=1e-6, atol=1e-8)
@@ -272,7 +272,9 @@ def test_wide_and_narrow_priors(variance, length_scale):
     kernel = variance * kernels.RBF(length_scale)
     evidence = SoftmaxEvidence(X, targets)
     value, gradient = evidence(kernel, likelihood)
-    by_differences = differences(lambda t: evidence(kernel.at(t), likelihood)[0], kernel.theta)
+    by_differences = differences(
+        lambda t: evidence(kernel.with_theta(t), likelihood)[0], kernel.theta
+    )
     np.testing.assert_allclose(gradient, by_differences, rtol=1e-3, atol=1e-4)
     posterior = SoftmaxPosterior.condition(kernel, likelihood, X, targets)
     assert posterior.log_evidence == pytest.approx(value, rel=1e-9)
