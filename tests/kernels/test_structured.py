@@ -133,7 +133,7 @@ def test_decay_is_tuned_up_to_one(kernel, rows):
         started, bounds = each.search_start(rows)
         assert started.decay == each.decay
         assert bounds[0, 0] <= started.theta[0] <= bounds[0, 1] == 0.0
-        assert each.at(bounds[:, 1])(rows).shape == (len(rows), len(rows))
+        assert each.with_theta(bounds[:, 1])(rows).shape == (len(rows), len(rows))
 
 
 @DECAYING

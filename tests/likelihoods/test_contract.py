@@ -106,8 +106,8 @@ def test_slopes_in_the_parameters_agree_with_differences(case):
         assert slopes.shape == (len(case.likelihood.names), 4)
         for i, slope in enumerate(slopes):
             step = h * (np.arange(theta.size) == i)
-            above = getattr(case.likelihood.at(theta + step), name)(case.y, A)
-            below = getattr(case.likelihood.at(theta - step), name)(case.y, A)
+            above = getattr(case.likelihood.with_parameters(theta + step), name)(case.y, A)
+            below = getattr(case.likelihood.with_parameters(theta - step), name)(case.y, A)
             np.testing.assert_allclose(slope, (above - below) / (2.0 * h), 1e-5, 1e-5)
 
 
@@ -131,7 +131,7 @@ def test_parameters_survive_a_round_trip(case):
     np.testing.assert_allclose(
         likelihood.with_parameters(likelihood.theta).theta, likelihood.theta, rtol=1e-15
     )
-    tuned, bounds = likelihood.tuned(case.y, W)
+    tuned, bounds = likelihood.search_start(case.y, W)
     assert tuned == likelihood
     np.testing.assert_allclose(bounds, np.stack([likelihood.theta] * 2, axis=1), rtol=1e-15)
 
@@ -254,7 +254,7 @@ def test_shapes_broadcast(case):
         assert getattr(case.likelihood, name)(y, a).shape == (4, 3)
     for slopes in case.likelihood.parameter_derivatives(y, a):
         assert slopes.shape == (len(case.likelihood.names), 4, 3)
-    assert [t.shape for t in case.likelihood.tilted(y, a, 0.5)] == [(4, 3)] * 3
+    assert [t.shape for t in case.likelihood.log_partition(y, a, 0.5)] == [(4, 3)] * 3
     assert case.likelihood.predict(a, 0.5).shape == (3,)
     assert case.likelihood.predict(0.5, [0.1, 0.2]).shape == (2,)
 

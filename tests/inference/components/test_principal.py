@@ -43,7 +43,7 @@ def test_residuals_are_distances_from_the_reconstruction():
     X, fitted = model(shift=1e6)
     Z, distances = fitted.coordinates_and_residuals(X)
     np.testing.assert_allclose(Z, fitted.coordinates(X), rtol=1e-12)
-    np.testing.assert_allclose(distances, np.sum((X - fitted.at(Z)) ** 2, axis=1), rtol=1e-6)
+    np.testing.assert_allclose(distances, np.sum((X - fitted.rows_at(Z)) ** 2, axis=1), rtol=1e-6)
     mean_square = distances.sum() / 59
     np.testing.assert_allclose(mean_square, fitted.spectrum.variances[3:].sum(), rtol=1e-9)
 

@@ -40,4 +40,4 @@ def test_limits_of_the_others_are_moved_with_them(chart):
     low, high = chart.limits(limits).T
     np.testing.assert_array_equal(low[:3], -np.inf)
     np.testing.assert_allclose(chart.to_point(np.r_[np.zeros(3), low[3:]])[3:], -1.0)
-    np.testing.assert_allclose(chart.place(np.r_[np.zeros(3), high[3:]])[3:], 4.0)
+    np.testing.assert_allclose(chart.to_point(np.r_[np.zeros(3), high[3:]])[3:], 4.0)

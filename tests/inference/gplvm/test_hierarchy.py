@@ -86,7 +86,7 @@ def test_log_posterior_is_the_sum_of_dense_densities(prior):
     for leaf, own, at, Y_part in pairs:
         kernel, noise = leaf.read_parameters(own)
         expected += normal(Y_part, kernel(X[:, at]), noise)
-    kernel = model.node.kernel.at(model.node_numbers)
+    kernel = model.node.kernel.with_theta(model.node_numbers)
     expected += normal(X[:, 2:], kernel(X[:, :2]), 1e-2)
     if prior is standard:
         expected += stats.norm.logpdf(X[:, :2]).sum()

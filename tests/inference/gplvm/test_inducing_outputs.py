@@ -141,7 +141,9 @@ def test_its_numbers_say_what_they_are(Y, Z):
     assert noise_variance == pytest.approx(NOISE * np.exp(0.1))
     assert points == pytest.approx(Z + 0.1)
     assert len(bound.names) == len(bound.start) == len(bound.limits)
-    assert term(KERNELS["ard"], Y, Z, None).at(moved[[0, 1, *range(3, 15)]])[1] == NOISE
+    assert (
+        term(KERNELS["ard"], Y, Z, None).read_parameters(moved[[0, 1, *range(3, 15)]])[1] == NOISE
+    )
 
 
 def test_column_without_a_value_is_refused(Y, Z):

@@ -109,7 +109,7 @@ def test_noise_that_is_given_is_none_of_its_numbers():
     np.testing.assert_array_equal(dX, dX_too)
     np.testing.assert_array_equal(own, own_too[:-1])
     assert given.read_parameters(given.start)[1] == NOISE
-    other, louder = learned.at(learned.start + 1.0)
+    other, louder = learned.read_parameters(learned.start + 1.0)
     assert louder == pytest.approx(np.e * NOISE)
     assert other.theta == pytest.approx(kernel.theta + 1.0)
 

@@ -125,4 +125,4 @@ def test_a_mapped_placement_is_searched_as_it_is():
     problem = _problem(target, tied)
     chart = problem.chart(problem.pack(target))
     t = np.array([0.3, -0.2])
-    np.testing.assert_array_equal(chart.place(t), problem.pack(target) + t)
+    np.testing.assert_array_equal(chart.to_point(t), problem.pack(target) + t)

@@ -68,7 +68,7 @@ def test_one_expert_is_penalised_logistic_regression():
 def test_softmax_experts_of_two_classes_are_logistic_experts_of_the_difference():
     two, one = problem(likelihoods.Categorical(2), 2), problem(likelihoods.Bernoulli(), 2)
     x = one.draw_start(np.random.default_rng(1))
-    mixture = one.center.at(x)
+    mixture = one.center.with_weights(x)
     pair = moe.ExpertMixture(mixture.gates, mixture.experts * np.array([-0.5, 0.5]))
     likes = [
         p(m.flat)[0] - 0.5 * np.sum((m.flat - p.center.flat) ** 2 / p.variance.flat)

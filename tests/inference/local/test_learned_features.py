@@ -100,7 +100,7 @@ def test_value_is_minus_the_log_posterior(units):
     x = problem.draw_start(np.random.default_rng(1))
     x += 0.3 * np.random.default_rng(2).normal(size=len(x))
     theta, (*W, b) = problem.mean[:9] + problem.spread[:9] * x[:9], problem.split(x)[1][:, 0]
-    a = problem.units.columns_at(problem.U, theta) @ W + b
+    a = problem.units.evaluate_columns(problem.U, theta) @ W + b
     p = np.average(problem.y, weights=problem.counts)
     sign = 2.0 * problem.y - 1.0
     expected = problem.counts @ np.log1p(np.exp(-sign * a))
@@ -127,7 +127,7 @@ def test_pullback_is_the_adjoint_of_the_derivative(units):
     np.testing.assert_allclose(
         units.pullback(U, theta, G), np.array(numeric) / (2 * h), rtol=1e-7, atol=1e-8
     )
-    np.testing.assert_array_equal(units.transform(X), units.columns_at(U, theta))
+    np.testing.assert_array_equal(units.transform(X), units.evaluate_columns(U, theta))
 
 
 def test_units_are_those_of_the_formulas():

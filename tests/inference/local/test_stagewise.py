@@ -90,7 +90,7 @@ def test_a_given_part_is_added_to_the_latent_values(likelihood):
     a = learned_features.reshape_latents(problem.likelihood, A)
     loss = -problem.counts @ problem.likelihood.log_prob(problem.y, a)
     assert problem(x)[0] == pytest.approx(loss + 0.5 * x @ x)
-    np.testing.assert_allclose(problem.joined(*problem.split(x)), x)
+    np.testing.assert_allclose(problem.join(*problem.split(x)), x)
 
 
 @for_each("likelihood", [likelihoods.Bernoulli(), likelihoods.Poisson()])
@@ -98,7 +98,7 @@ def test_screening_is_a_newton_step_of_weight_and_offset(likelihood):
     problem, theta = problem_of(likelihood), np.array([1.0, -0.5, 0.2])
     screen = screening.CandidateScreen.from_problem(moved(problem, 0.4))
     W, b, gain = screen.take_newton_steps(problem.units, theta)
-    z = problem.units.columns_at(problem.U, theta)
+    z = problem.units.evaluate_columns(problem.U, theta)
     Z, a = np.column_stack([z, np.ones(40)]), problem.base[:, 0] + 0.4
     h = -problem.counts * likelihood.d2(problem.y, a)
     precision = np.diag(problem.spread[3:] ** -2.0)
@@ -185,7 +185,9 @@ def test_the_log_likelihood_rises_with_every_stage(likelihood, kind):
 @for_each("likelihood", [likelihoods.Normal(), likelihoods.Gamma(), likelihoods.StudentT()])
 def test_what_a_likelihood_leaves_open_is_at_its_best_after_every_stage(likelihood):
     X, y = observed(likelihood)
-    for step, A in zip((fit := fitted(X, y, likelihood)).steps, fit.staged(X), strict=True):
+    for step, A in zip(
+        (fit := fitted(X, y, likelihood)).steps, fit.iterate_latents(X), strict=True
+    ):
         slopes = step.likelihood.slopes(y, A[:, 0])[0].sum(axis=1)
         inside = np.abs(step.likelihood.theta - np.log(1e3)) > 1e-6  # the most freedom there is
         assert np.all(np.abs(slopes[inside]) < 0.1), slopes
@@ -262,7 +264,7 @@ def test_a_longer_fit_begins_with_the_shorter_one():
     cut = long.truncate(2)
     assert cut.stop_reason == "cut to 2 of 5 units"
     np.testing.assert_array_equal(cut.latents(X), short.latents(X))
-    np.testing.assert_array_equal(list(long.staged(X))[2], short.latents(X))
+    np.testing.assert_array_equal(list(long.iterate_latents(X))[2], short.latents(X))
     assert long.truncate(5) is long
 
 

@@ -35,7 +35,7 @@ def maximise(asked, seed=0, **options):
 
 
 def log_evidence(asked, learned):
-    kernel = asked.total(learned.kernel)
+    kernel = asked.add_mean_prior(learned.kernel)
     return Evidence(asked.X, asked.observations)(kernel, learned.noise_variance)[0]
 
 

@@ -49,7 +49,7 @@ def log_joint(p, draws):
     A = np.stack([p.latents(x) for x in draws])
     own = p.targets.y.astype(int)
     log_p = log_softmax(A, axis=2)[:, np.arange(len(own)), own] @ p.row_weights[:, 0]
-    h = p.pack(p.precision)
+    h = p.packed(p.precision)
     log_prior = 0.5 * np.sum(np.log(h / (2.0 * np.pi))) - 0.5 * np.sum(h * draws**2, axis=1)
     return log_p + log_prior, A
 
@@ -58,7 +58,7 @@ def bound_by_draws(p, fit, z):
     """E_q[log p(y, w)] + the entropy of q, by points z (s, P) of a standard normal."""
     root = np.linalg.inv(np.tril(fit.L)).T
     entropy = np.linalg.slogdet(root)[1] + 0.5 * len(root) * np.log(2.0 * np.pi * np.e)
-    return np.mean(log_joint(p, p.pack(fit.weights.W) + z @ root.T)[0]) + entropy
+    return np.mean(log_joint(p, p.packed(fit.weights.W) + z @ root.T)[0]) + entropy
 
 
 def importance_sampled(p, fit, n=40_000):
@@ -67,7 +67,7 @@ def importance_sampled(p, fit, n=40_000):
     root = np.linalg.inv(np.tril(fit.L)).T
     z = rng.standard_normal((n, d)) * np.sqrt(nu / rng.chisquare(nu, size=(n, 1)))
     log_q = multivariate_t(np.zeros(d), np.eye(d), df=nu).logpdf(z) - np.linalg.slogdet(root)[1]
-    values, A = log_joint(p, p.pack(fit.weights.W) + z @ root.T)
+    values, A = log_joint(p, p.packed(fit.weights.W) + z @ root.T)
     log_w = values - log_q
     share = np.exp(log_w - logsumexp(log_w))
     assert 1.0 / np.sum(share**2) > 0.02 * n
@@ -120,7 +120,7 @@ def test_at_the_end_mean_and_hessian_are_the_averages_that_define_it():
     problem = problem_of()
     fit = find_nearest_normal(problem.laplace(), tol=1e-10, max_steps=200)
     z = normal_points(10_000, len(fit.L))
-    draws = problem.pack(fit.weights.W) + z @ np.linalg.inv(np.tril(fit.L))
+    draws = problem.packed(fit.weights.W) + z @ np.linalg.inv(np.tril(fit.L))
     n, own = len(problem.Z), problem.targets.y.astype(int)
     slope, H = np.zeros((n, C)), np.zeros((n, C, C))
     for x in draws:
@@ -128,11 +128,13 @@ def test_at_the_end_mean_and_hessian_are_the_averages_that_define_it():
         slope -= p / len(draws)
         H += (p[:, :, None] * np.eye(C) - p[:, :, None] * p[:, None, :]) / len(draws)
     slope[np.arange(n), own] += 1.0
-    h = problem.pack(problem.precision)
-    pull = problem.pack(problem.Z.T @ (problem.row_weights * slope))
+    h = problem.packed(problem.precision)
+    pull = problem.packed(problem.Z.T @ (problem.row_weights * slope))
     # Of the deviations of weights; averages by the points of processes know a thousandth or so.
     deviation = np.sqrt(np.diagonal(fit.packed_covariance))
-    np.testing.assert_allclose(deviation * (h * problem.pack(fit.weights.W) - pull), 0.0, atol=0.03)
+    np.testing.assert_allclose(
+        deviation * (h * problem.packed(fit.weights.W) - pull), 0.0, atol=0.03
+    )
     columns = [np.outer(np.eye(C)[c], np.eye(4)[m]) for m, c in np.argwhere(problem.used)]
     J = np.stack([np.einsum("cm,nm->nc", B, problem.Z) for B in columns], axis=2)
     dense = np.einsum("ncp,n,ncd,ndq->pq", J, problem.row_weights[:, 0], H, J) + np.diag(h)
@@ -179,12 +181,12 @@ def test_the_lean_is_to_where_rows_curve_less_on_average():
         h = p[:, :, None] * np.eye(C) - p[:, :, None] * p[:, None, :]
         return -0.5 * np.sum(problem.row_weights[:, :, None] * S * h)
 
-    at = problem.pack(laplace.weights.W)
+    at = problem.packed(laplace.weights.W)
     steps = 1e-5 * np.eye(len(at))
     slope = np.array([(value(at + h) - value(at - h)) / 2e-5 for h in steps])
     H = np.tril(laplace.L) @ np.tril(laplace.L).T
     np.testing.assert_allclose(
-        problem.pack(laplace.mean_shift()), np.linalg.solve(H, slope), rtol=1e-5, atol=1e-8
+        problem.packed(laplace.mean_shift()), np.linalg.solve(H, slope), rtol=1e-5, atol=1e-8
     )
 
 

@@ -151,7 +151,7 @@ def test_a_step_too_long_is_shortened():
     X, Y, _ = sparse_set()
     model = normal_model(X, Y)
     end = sparse_fixed_point.climb_precisions(model, 1e-10, 5000)[0]
-    state = model.at(1.1 * end.h, None)
+    state = model.evaluate_at(1.1 * end.h, None)
     long = dataclasses.replace(state, step=4.0 * np.sign(state.step))
     assert model.at(state.h * np.exp(long.step), None).value < state.value - 1.0
     moved = sparse_fixed_point._move_precisions(model, long)
@@ -173,7 +173,7 @@ def test_one_column_of_some_use_among_many_of_none_is_found():
     Y = 0.5 * X[:, [7]] + rng.normal(size=(60, 1))
     model = normal_model(X, Y)
     start = sparse_fixed_point._share_precision(model)
-    assert model.at(1e3 * start.h, None).value > start.value
+    assert model.evaluate_at(1e3 * start.h, None).value > start.value
     assert 7 in normal(X, Y).places
 
 
@@ -208,7 +208,7 @@ def test_what_columns_offer_is_the_derivative_of_the_evidence_where_they_are_out
     model = models()[name]()
     M = len(model.even_precisions())
     h = np.where(np.arange(M) < 2, 3.0, np.inf)
-    state = model.at(h, None)
+    state = model.evaluate_at(h, None)
     s, u = model.offers(state)
     np.testing.assert_array_equal(s[:2], 0.0)
     for m in range(2, M):
@@ -225,8 +225,8 @@ def test_what_columns_offer_is_the_derivative_of_the_evidence_where_they_are_out
 def test_a_step_goes_the_way_the_evidence_rises_and_ends_where_it_does_not(name):
     model = models()[name]()
     h = np.exp(np.random.default_rng(1).normal(size=len(model.even_precisions())))
-    state = model.at(h, None)
-    rise = slopes(lambda x: model.at(x, None).value, h)
+    state = model.evaluate_at(h, None)
+    rise = slopes(lambda x: model.evaluate_at(x, None).value, h)
     np.testing.assert_array_equal(np.sign(state.step), np.sign(rise))
 
 
@@ -236,7 +236,7 @@ def test_the_worth_of_a_column_is_what_its_removal_costs(noise, nu):
     X, Y, _ = sparse_set(n_outputs=2)
     model = normal_model(X, Y, nu, NOISE[noise])
     h = np.linspace(0.5, 40.0, X.shape[1])
-    state = model.at(h, None)
+    state = model.evaluate_at(h, None)
     for m in range(len(h)):
         without = model.at(np.where(np.arange(len(h)) == m, np.inf, h), None)
         assert state.worth[m] == pytest.approx(state.value - without.value, abs=1e-9)
@@ -246,7 +246,7 @@ def test_the_worth_of_a_column_of_several_weights():
     """Exact where the curvature is the same everywhere, as it nearly is for tiny weights."""
     model = laplace_model("softmax")
     h = np.full(model.Z.shape[1], 1e6)
-    state = model.at(h, None)
+    state = model.evaluate_at(h, None)
     for m in range(len(h)):
         without = model.at(np.where(np.arange(len(h)) == m, np.inf, h), None)
         assert state.worth[m] == pytest.approx(state.value - without.value, rel=1e-2, abs=1e-8)

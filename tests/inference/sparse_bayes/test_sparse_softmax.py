@@ -262,14 +262,14 @@ def test_scores_of_pairs_are_what_a_dense_posterior_says(offset):
     fit, z, k = problem.laplace(), problem.Z[:, 2], 0
     S, q = Scorer.from_fit(fit).scores(block_of(z[:, None]), k)
     t = problem.targets
-    A = problem.latents(problem.pack(fit.weights.W))
+    A = problem.latents(problem.packed(fit.weights.W))
     u = t.likelihood.curvature(t.y, A)
     h = t.weights[:, None, None] * (u[:, :, None] * np.eye(3) - u[:, :, None] * u[:, None, :])
     pairs = np.argwhere(problem.used)[:, ::-1]  # class, column
     D = np.zeros((30, 3, len(pairs)))
     for i, (c, m) in enumerate(pairs):
         D[:, c, i] = problem.Z[:, m]
-    H = np.einsum("nci,nck,nkj->ij", D, h, D) + np.diag(problem.pack(problem.precision))
+    H = np.einsum("nci,nck,nkj->ij", D, h, D) + np.diag(problem.packed(problem.precision))
     G = np.einsum("n,nk,nkj->j", z, h[:, k], D)
     assert S[0] == pytest.approx(h[:, k, k] @ z**2 - G @ np.linalg.solve(H, G), rel=1e-8)
     assert q[0, 0] == pytest.approx(t.weights * t.likelihood.d1(t.y, A)[:, k] @ z, rel=1e-9)

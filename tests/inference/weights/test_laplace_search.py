@@ -62,7 +62,7 @@ def test_no_place_nearby_has_more_evidence(case):
         for step in (-0.3, 0.3):
             near = x.copy()
             near[i] = np.clip(near[i] + step, low, high)
-            assert search.at(near, found.fit.weights.W).log_evidence <= best + 1e-6
+            assert search.fit_at(near, found.fit.weights.W).log_evidence <= best + 1e-6
     assert found.prior_variance == pytest.approx(np.exp(x[0]))
 
 
@@ -70,7 +70,7 @@ def test_no_place_nearby_has_more_evidence(case):
 def test_the_gradient_of_the_search_is_that_of_its_evidence(case):
     search = search_of(*case, weights=np.random.default_rng(7).uniform(0.5, 2.0, 80))
     x = search.start + 0.1
-    fit = search.at(x, None)
+    fit = search.fit_at(x, None)
     step = 1e-5
     for i, g in enumerate(search.gradient(fit)):
         e = step * (np.arange(len(x)) == i)
@@ -101,7 +101,7 @@ def test_the_best_decade_is_found_wherever_it_is(seed):
         search = search_of(likelihoods.Bernoulli(), y, Z)
         found = laplace_search.maximise_laplace_evidence(search)
         grid = np.linspace(*search.limits[0], 40)
-        evidences = [search.at(np.array([x]), None).log_evidence for x in grid]
+        evidences = [search.fit_at(np.array([x]), None).log_evidence for x in grid]
         # Within a decade there may be two maxima of next to the same height.
         assert found.fit.log_evidence >= np.max(evidences) - 0.01
 
@@ -111,7 +111,7 @@ def test_the_climb_begins_in_the_best_decade(case):
     search = search_of(*case)
 
     def evidence(x):
-        return search.at(x, None).log_evidence
+        return search.fit_at(x, None).log_evidence
 
     start = laplace_search._SuccessiveFits(search).scanned()
     for decade in np.log(10.0) * np.arange(2.0, -4.5, -1.0):

@@ -34,7 +34,7 @@ def problem(likelihood=TWO, depth=2, **options):
 
 
 def random_tree(p, seed=1):
-    return p.center.with_weights(p.start(np.random.default_rng(seed)))
+    return p.center.with_weights(p.draw_start(np.random.default_rng(seed)))
 
 
 def differences(f, x, h=1e-6):
@@ -147,7 +147,7 @@ def test_a_branch_is_the_whole_with_all_else_held(likelihood, k):
     branch, rng = p.branch_objective(tree, k), np.random.default_rng(3)
     gaps = []
     for _ in range(3):
-        part = branch.center.with_weights(branch.start(rng))
+        part = branch.center.with_weights(branch.draw_start(rng))
         whole = tree.with_branch(k, part.gates[0], part.experts)
         gaps.append(p(whole.flat)[0] - branch(part.flat)[0])
     np.testing.assert_allclose(gaps, gaps[0], rtol=1e-10)

@@ -38,7 +38,10 @@ def seeded():
 
 def evidence(p, learned):
     return bound.condition_on_points(
-        p.total(learned.kernel), learned.noise_variance, HeldRows(p.X, p.observations), learned.Z
+        p.add_mean_prior(learned.kernel),
+        learned.noise_variance,
+        HeldRows(p.X, p.observations),
+        learned.Z,
     ).log_evidence
 
 
@@ -159,7 +162,7 @@ def test_reach_is_the_length_scale(rng):
 
 
 def test_a_sample_is_searched_and_the_bound_is_of_all_rows(wave):
-    sample = wave.among(np.arange(0, 150, 3))
+    sample = wave.select_rows(np.arange(0, 150, 3))
     held = HeldRows(wave.X, wave.observations)
     learned = inducing_search.maximise_inducing_bound(sample, 12, held, rng=seeded())
     assert evidence(wave, learned) == pytest.approx(-learned.optimum.value, abs=1e-6)

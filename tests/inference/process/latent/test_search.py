@@ -54,7 +54,7 @@ def test_what_is_learned_is_a_maximum(engine):
     best = engine(asked.X, asked.targets)(learned.kernel, CLASSES)[0]
     assert best == pytest.approx(-learned.optimum.value, abs=1e-6)
     for step in np.vstack([np.eye(2), -np.eye(2)]):
-        kernel, _ = asked.at(learned.optimum.x + 0.3 * step)
+        kernel, _ = asked.unpack_parameters(learned.optimum.x + 0.3 * step)
         assert engine(asked.X, asked.targets)(kernel, CLASSES)[0] < best
 
 
@@ -145,7 +145,7 @@ def test_any_first_few_rows_hold_every_class_in_proportion(n_rare):
     asked = classes(200)
     y = np.zeros(200)
     y[:n_rare], y[100:150] = 1.0, 2.0
-    order = replace(asked, targets=replace(asked.targets, y=y)).order(np.random.default_rng(0))
+    order = replace(asked, targets=replace(asked.targets, y=y)).draw_order(np.random.default_rng(0))
     np.testing.assert_array_equal(np.sort(order), np.arange(200))
     assert set(y[order[:3]]) == {0.0, 1.0, 2.0}
     for n in (10, 33, 100):
@@ -156,7 +156,7 @@ def test_any_first_few_rows_hold_every_class_in_proportion(n_rare):
 
 def test_rows_are_drawn_at_random_within_classes_and_among_numbers():
     for asked in (classes(200), numbers(HeavyTailed(), (0.1, 10.0), n=200)):
-        first, second = (asked.order(np.random.default_rng(seed)) for seed in (0, 1))
+        first, second = (asked.draw_order(np.random.default_rng(seed)) for seed in (0, 1))
         assert sorted(first) == sorted(second) == list(range(200))
         assert len(set(first[:50]) & set(second[:50])) < 30
 
