@@ -193,7 +193,7 @@ def test_at_replaces_theta_and_nothing_else():
     np.testing.assert_allclose(kernel.theta, theta, rtol=1e-15, atol=1e-15)
     assert kernel.names == expression().names
     assert expression().with_theta(expression().theta).names == expression().names
-    held = expression().fixed("length_scale").at(np.zeros(3))
+    held = expression().fixed("length_scale").with_theta(np.zeros(3))
     assert held.left.kernel.length_scale == (0.5, 3.0)
     assert held.right.left.variance == 1.0
 

@@ -91,7 +91,7 @@ def test_log_posterior_is_the_sum_of_dense_densities(prior):
     if prior is standard:
         expected += stats.norm.logpdf(X[:, :2]).sum()
     else:
-        K = model.prior.at(model.prior_numbers)(np.arange(float(N))[:, None])
+        K = model.prior.kernel_at(model.prior_numbers)(np.arange(float(N))[:, None])
         expected += normal(X[:, :2], 0.999 * K, 1e-3)
     R = X[:, :2]
     C = R - R.mean(axis=0)

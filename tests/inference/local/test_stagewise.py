@@ -188,7 +188,7 @@ def test_what_a_likelihood_leaves_open_is_at_its_best_after_every_stage(likeliho
     for step, A in zip(
         (fit := fitted(X, y, likelihood)).steps, fit.iterate_latents(X), strict=True
     ):
-        slopes = step.likelihood.slopes(y, A[:, 0])[0].sum(axis=1)
+        slopes = step.likelihood.parameter_derivatives(y, A[:, 0])[0].sum(axis=1)
         inside = np.abs(step.likelihood.theta - np.log(1e3)) > 1e-6  # the most freedom there is
         assert np.all(np.abs(slopes[inside]) < 0.1), slopes
     assert fit.steps[-1].likelihood != fit.steps[0].likelihood

@@ -48,8 +48,10 @@ def test_what_is_learned_is_a_maximum(extra):
     theta = np.append(learned.kernel.theta, np.log(learned.noise_variance))
     for step in np.vstack([np.eye(3), -np.eye(3)]):
         for size in (0.1, 0.5):
-            kernel, noise = asked.at(theta + size * step)
-            assert Evidence(asked.X, asked.observations)(asked.total(kernel), noise)[0] < best
+            kernel, noise = asked.unpack_parameters(theta + size * step)
+            assert (
+                Evidence(asked.X, asked.observations)(asked.add_mean_prior(kernel), noise)[0] < best
+            )
 
 
 def test_the_start_does_not_matter():

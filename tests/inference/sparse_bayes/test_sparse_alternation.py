@@ -153,7 +153,7 @@ def test_a_step_too_long_is_shortened():
     end = sparse_fixed_point.climb_precisions(model, 1e-10, 5000)[0]
     state = model.evaluate_at(1.1 * end.h, None)
     long = dataclasses.replace(state, step=4.0 * np.sign(state.step))
-    assert model.at(state.h * np.exp(long.step), None).value < state.value - 1.0
+    assert model.evaluate_at(state.h * np.exp(long.step), None).value < state.value - 1.0
     moved = sparse_fixed_point._move_precisions(model, long)
     assert state.value < moved.value <= end.value
 
@@ -209,12 +209,13 @@ def test_what_columns_offer_is_the_derivative_of_the_evidence_where_they_are_out
     M = len(model.even_precisions())
     h = np.where(np.arange(M) < 2, 3.0, np.inf)
     state = model.evaluate_at(h, None)
-    s, u = model.offers(state)
+    s, u = model.offers_of_excluded(state)
     np.testing.assert_array_equal(s[:2], 0.0)
     for m in range(2, M):
         t = 1e-4 / s[m]
         values = [
-            model.at(np.where(np.arange(M) == m, 1.0 / (i * t), h), None).value for i in (1, 2)
+            model.evaluate_at(np.where(np.arange(M) == m, 1.0 / (i * t), h), None).value
+            for i in (1, 2)
         ]
         difference = (4.0 * values[0] - values[1] - 3.0 * state.value) / (2.0 * t)
         expected = 0.5 * (u[m] - model.n_outputs * s[m])
@@ -238,7 +239,7 @@ def test_the_worth_of_a_column_is_what_its_removal_costs(noise, nu):
     h = np.linspace(0.5, 40.0, X.shape[1])
     state = model.evaluate_at(h, None)
     for m in range(len(h)):
-        without = model.at(np.where(np.arange(len(h)) == m, np.inf, h), None)
+        without = model.evaluate_at(np.where(np.arange(len(h)) == m, np.inf, h), None)
         assert state.worth[m] == pytest.approx(state.value - without.value, abs=1e-9)
 
 
@@ -248,7 +249,7 @@ def test_the_worth_of_a_column_of_several_weights():
     h = np.full(model.Z.shape[1], 1e6)
     state = model.evaluate_at(h, None)
     for m in range(len(h)):
-        without = model.at(np.where(np.arange(len(h)) == m, np.inf, h), None)
+        without = model.evaluate_at(np.where(np.arange(len(h)) == m, np.inf, h), None)
         assert state.worth[m] == pytest.approx(state.value - without.value, rel=1e-2, abs=1e-8)
 
 

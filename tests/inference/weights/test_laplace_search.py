@@ -74,7 +74,7 @@ def test_the_gradient_of_the_search_is_that_of_its_evidence(case):
     step = 1e-5
     for i, g in enumerate(search.gradient(fit)):
         e = step * (np.arange(len(x)) == i)
-        up, down = (search.at(x + s * e, fit.weights.W).log_evidence for s in (1, -1))
+        up, down = (search.fit_at(x + s * e, fit.weights.W).log_evidence for s in (1, -1))
         assert g == pytest.approx((up - down) / (2 * step), rel=1e-5, abs=1e-6)
 
 

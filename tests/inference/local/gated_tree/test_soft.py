@@ -54,7 +54,7 @@ def test_gradient_of_steep_gates_and_of_a_branch_is_what_differences_give(likeli
     whole = problem(likelihood, 2)
     steep = replace(whole, center=replace(whole.center, steepness=3.0))
     for p in (steep, whole.branch_objective(random_tree(whole), 2)):
-        x = p.start(np.random.default_rng(2))
+        x = p.draw_start(np.random.default_rng(2))
         np.testing.assert_allclose(p(x)[1], differences(p, x), rtol=1e-5, atol=1e-4)
 
 
@@ -62,14 +62,14 @@ def test_gradient_of_steep_gates_and_of_a_branch_is_what_differences_give(likeli
 def test_rows_in_blocks_are_the_rows(likelihood, monkeypatch):
     whole = problem(likelihood, 2)
     p = whole.branch_objective(random_tree(whole), 1)
-    x = p.start(np.random.default_rng(2))
+    x = p.draw_start(np.random.default_rng(2))
     value, slope = p(x)
-    A = p.center.at(x).latents(p.Z)
+    A = p.center.with_weights(x).latents(p.Z)
     monkeypatch.setattr(logistic_tree, "_AT_A_TIME", 100)
-    assert len(list(p.center.blocks(len(p.y)))) > 1
+    assert len(list(p.center.iterate_blocks(len(p.y)))) > 1
     assert p(x)[0] == pytest.approx(value, rel=1e-12)
     np.testing.assert_allclose(p(x)[1], slope, rtol=1e-10, atol=1e-10)
-    np.testing.assert_allclose(p.center.at(x).latents(p.Z), A, rtol=1e-12)
+    np.testing.assert_allclose(p.center.with_weights(x).latents(p.Z), A, rtol=1e-12)
 
 
 def test_one_gate_weighs_two_linear_functions():
@@ -276,7 +276,7 @@ def test_leaves_of_sharp_gates_are_what_they_were():
         return value, slope[held:]
 
     best = optimize.minimise_lbfgs(experts_only, start.flat[held:], max_iter=2000)
-    tree = start.at(np.concatenate([start.flat[:held], best.x]))
+    tree = start.with_weights(np.concatenate([start.flat[:held], best.x]))
     again, _ = logistic_tree_hard.refit_leaves(p, tree, max_iter=1000)
     np.testing.assert_allclose(again.experts, tree.experts, atol=5e-3)
     np.testing.assert_array_equal(again.experts[:2], tree.experts[:2])
@@ -291,9 +291,9 @@ def test_a_leaf_is_the_whole_with_all_else_held(likelihood):
     for _ in range(3):
         experts, value = tree.experts.copy(), 0.0
         for j in range(4):
-            leaf = p.leaf(tree, j, np.flatnonzero(home == j))
-            w = leaf.start(rng)
-            experts[2 + j] = leaf.center.at(w).experts[0]
+            leaf = p.leaf_objective(tree, j, np.flatnonzero(home == j))
+            w = leaf.draw_start(rng)
+            experts[2 + j] = leaf.center.with_weights(w).experts[0]
             value += leaf(w)[0]
         other = replace(tree, experts=experts)
         hard = p.penalty(other.flat) - p.counts @ p.log_prob(

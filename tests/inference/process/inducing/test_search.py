@@ -171,5 +171,5 @@ def test_a_sample_is_searched_and_the_bound_is_of_all_rows(wave):
     search = inducing_search._Search(sample, held, moving=True)
     theta, Z = learned.optimum.x, search.choose_points(learned.optimum.x, 5)
     assert np.isin(Z, sample.X).all()
-    of_all = bound.compute_bound(*wave.at(theta), held, Z)[0]
+    of_all = bound.compute_bound(*wave.unpack_parameters(theta), held, Z)[0]
     assert search.value(theta, Z) == pytest.approx(of_all)
