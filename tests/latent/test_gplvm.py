@@ -359,8 +359,28 @@ def test_bands_for_further_groups_are_learned_by_leaving_groups_out(options):
         plain = GPLVM(3, max_iter=150, **options).fit(X)
         grouped = GPLVM(3, max_iter=150, **options).fit(X, groups=groups)
     assert np.array_equal(plain.embedding_, grouped.embedding_)
-    assert _inside(plain, new) < 0.75
+    assert _inside(plain, new) < (0.75 if options.get("inference") else 0.9)
     assert 0.8 < _inside(grouped, new) <= 0.98
+
+
+def draw_curve(seed, n=20):
+    """Six columns, smooth functions of one coordinate, with noise of variance one."""
+    rng = np.random.default_rng(seed)
+    z = rng.normal(size=(n + 20, 1))
+    K = 25.0 * np.exp(-0.5 * (z - z.T) ** 2 / 1.5**2) + 1e-8 * np.eye(n + 20)
+    Y = np.linalg.cholesky(K) @ rng.normal(size=(n + 20, 6))
+    return np.split(Y + rng.normal(size=Y.shape), [n])
+
+
+def test_noise_and_hidden_values_are_as_uncertain_as_they_are():
+    covered, noise = [], []
+    for seed in range(20):
+        X, new = draw_curve(seed)
+        model = GPLVM(1).fit(X)
+        covered.append(_inside(model, new))
+        noise.append(model.noise_variance_)
+    assert np.mean(covered) == pytest.approx(0.9, abs=0.03)
+    assert np.exp(np.mean(np.log(noise))) == pytest.approx(1.0, abs=0.12)
 
 
 def test_one_group_says_nothing_of_others(bent):

@@ -75,14 +75,16 @@ class GPLVM(transformer.KernelTransformer):
     dynamics_ : Kernel
         Likewise, with ``dynamics``.
     noise_variance_ : float or array of shape (D,)
-        Of the columns.
+        Of the columns. Learned for "map" with latent points integrated out, by Laplace's
+        approximation, of up to 4,000 coordinates and without back constraints: the most probable
+        points follow the noise, so that the most probable noise is too small.
     relevances_ : array of shape (Q,)
         How much each latent dimension matters to the columns, in units of the largest.
     effective_components_ : array of int
         The dimensions that matter, the most relevant first.
     log_posterior_ : float
         "map": log density of rows and latent points together, which the search maximised, and
-        the term of their spread without which points would shrink.
+        the term of their spread without which points would shrink; at the most probable noise.
     log_evidence_ : float
         "variational": a lower bound of the log density of the rows, all constants included.
     restarts_ : array of shape (1 + n_restarts,)
@@ -247,15 +249,17 @@ class GPLVM(transformer.KernelTransformer):
     ) -> distributions.Normal:
         """Rows with their missing values filled in, and how sure that is, (n, D).
 
-        Averaged over where the latent point of a row may be, given the values that it has. Those
-        stay as they are, with a standard deviation of zero. Where the model was fitted to groups,
-        rows are taken to be of further groups, and variances are widened to what the same values
-        would have needed had they been missing in groups left out.
+        Averaged over where the latent point of a row may be, given the values that it has; for
+        "map" on all hills of its posterior. Those values stay as they are, with a standard
+        deviation of zero. Where the model was fitted to groups, rows are taken to be of further
+        groups, and variances are widened to what the same values would have needed had they been
+        missing in groups left out.
         """
         rows = self._rows(X)
         fitted, missing = self._fitted, np.isnan(rows)
-        where = self._place(rows, times, groups)
-        mean, variance = fitted.model.decode(where)
+        where, Y = self._place(rows, times, groups), fitted.frame.to_model_units(rows)
+        is_free = missing.any(axis=1) & (fitted.seen.find_places(Y) < 0) & (self.dynamics is None)
+        mean, variance = fitted.model.decode_rows(Y, where, is_free)
         total = variance + fitted.model.decoder.noise_variance
         if fitted.groups is not None and missing.any():
             total *= compute_widening(fitted.model, fitted.groups, missing, where.mean)

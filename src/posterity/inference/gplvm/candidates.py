@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import spatial
 
 from posterity.arrays import Array
 from posterity.inference.gplvm.terms import Decoder
@@ -47,6 +49,29 @@ class CandidatePoints:
         first = np.argpartition(known, half - 1, axis=1)[:, :half]
         np.put_along_axis(uncertain, first, -np.inf, axis=1)
         return self.X[np.argpartition(uncertain, k - 1, axis=1)[:, :k]]
+
+    def choose_peaks(self, Y: Array, k: int) -> Array:
+        """Candidates of each row from which the hills of its log posterior are found, (n, k, Q).
+
+        First those that are higher than all candidates next to them; half of them as if the
+        function were known.
+        """
+        seen = ~np.isnan(Y)
+        y = np.where(seen, Y, 0.0)
+        scores = self._score_known_function(y, seen), self._score_uncertain_function(y, seen)
+        return np.concatenate([self.X[self._rank_peaks(s)[:, : k // 2]] for s in scores], axis=1)
+
+    def _rank_peaks(self, score: Array) -> NDArray[np.intp]:
+        """Candidates of each row (n, C), those first that no neighbour is better than."""
+        is_peak = np.all(score[:, :, None] <= score[:, self._neighbours], axis=2)
+        return np.lexsort((score, ~is_peak), axis=1)
+
+    @functools.cached_property
+    def _neighbours(self) -> NDArray[np.intp]:
+        """The candidates next to each, two for each coordinate, (C, 2 Q)."""
+        count = min(2 * self.X.shape[1] + 1, len(self.X))
+        _, near = spatial.cKDTree(self.X).query(self.X, count)
+        return np.asarray(near, dtype=np.intp).reshape(len(self.X), count)
 
     def _score_known_function(self, y: Array, seen: NDArray[np.bool_]) -> Array:
         """-2 log posterior, but for a constant of the row, were f the function; (n, C)."""

@@ -22,6 +22,7 @@ from posterity.inference.gplvm.locating import (
 from posterity.inference.gplvm.outputs import ExactOutputs
 from posterity.inference.gplvm.paths import Path
 from posterity.inference.gplvm.placements import compute_back_features
+from posterity.inference.gplvm.row_outputs import decode_rows
 from posterity.inference.gplvm.terms import Decoder
 from posterity.inference.gplvm.variational.posterior import (
     VariationalPosterior,
@@ -80,6 +81,13 @@ class LatentPointFit(abc.ABC):
     @abc.abstractmethod
     def decode(self, placed: Placed) -> tuple[Array, Array]:
         """Mean and variance of the noise-free outputs of rows, averaged over where they are."""
+
+    def decode_rows(
+        self, Y: Array, placed: Placed, is_free: NDArray[np.bool_]
+    ) -> tuple[Array, Array]:
+        """The same of rows Y (n, D); free ones were placed by their own outputs alone."""
+        del Y, is_free
+        return self.decode(placed)
 
     @abc.abstractmethod
     def condition_on(self, rows: NDArray[np.intp]) -> LatentPointFit:
@@ -149,6 +157,18 @@ class MapFit(LatentPointFit):
     def decode(self, placed: Placed) -> tuple[Array, Array]:
         """Mean and variance of the noise-free outputs of rows, by cubature."""
         return decode_normal_points(self.decoder, placed.mean, placed.covariance)
+
+    def decode_rows(
+        self, Y: Array, placed: Placed, is_free: NDArray[np.bool_]
+    ) -> tuple[Array, Array]:
+        """The points of free rows may be on any hill of their posterior."""
+        if is_free.all():
+            return decode_rows(self.decoder, Y, candidates=self.X)
+        mean, variance = self.decode(placed)
+        if is_free.any():
+            parts = decode_rows(self.decoder, Y[is_free], candidates=self.X)
+            mean[is_free], variance[is_free] = parts
+        return mean, variance
 
     def condition_on(self, rows: NDArray[np.intp]) -> MapFit:
         """The process conditioned on these rows at their places."""

@@ -67,8 +67,10 @@ def _measure_errors(
     Y = fitted.Y[rows]
     hides = np.resize(hidden[hidden.any(axis=1)], Y.shape)
     path = None if fitted.path is None else fitted.path.select_rows(rows)
-    found = rest.locate(np.where(hides, np.nan, Y), path)
-    mean, variance = rest.decode(Placed(found.mean, found.covariance))
+    seen = np.where(hides, np.nan, Y)
+    found = rest.locate(seen, path)
+    is_free = np.full(len(Y), path is None)
+    mean, variance = rest.decode_rows(seen, Placed(found.mean, found.covariance), is_free)
     squares = (Y - mean) ** 2 / (variance + rest.decoder.noise_variance)
     _, which, sizes = np.unique(groups[rows], return_inverse=True, return_counts=True)
     return found.mean, np.where(hides, squares, np.nan), 1.0 / sizes[which]

@@ -80,12 +80,18 @@ def _locate_some(decoder: Decoder, Y: Array, candidates: Array, max_iter: int) -
     unseen = np.all(np.isnan(Y), axis=1)
     starts = np.where(unseen[:, None, None], 0.0, candidates)
 
+    X, converged = summits.find_highest(weigh_by_normal(decoder, Y), starts, max_iter)
+    return approximate_about(decoder, Y, X, -X, np.ones_like(X), converged)
+
+
+def weigh_by_normal(decoder: Decoder, Y: Array) -> summits.RowsAndSlopes:
+    """The log posterior of latent points of rows, up to a constant, under a standard normal."""
+
     def log_posterior(X: Array, rows: NDArray[np.intp]) -> tuple[Array, Array]:
         value, slope = decoder.log_density(X, Y[rows])
         return value - 0.5 * np.sum(X * X, axis=1), slope - X
 
-    X, converged = summits.find_highest(log_posterior, starts, max_iter)
-    return _approximate_about(decoder, Y, X, -X, np.ones_like(X), converged)
+    return log_posterior
 
 
 def locate_along(
@@ -147,7 +153,7 @@ def locate_along_at(
     Covariances are those of Laplace's approximation of each group as a whole.
     """
     precision, known = _own_precision(prior, X, own), np.ones(len(X), dtype=bool)
-    given_others = _approximate_about(decoder, Y, X, prior(X, own)[1], precision, known)
+    given_others = approximate_about(decoder, Y, X, prior(X, own)[1], precision, known)
     covariance = given_others.covariance.copy()
     F = eigen.semidefinite_factors(_curvature(decoder, Y, X))  # what curves up counts as flat
     for rows, P in prior.precisions(own):
@@ -162,7 +168,7 @@ def locate_at(decoder: Decoder, Y: Array, X: Array) -> Located:
 
     The prior is standard normal.
     """
-    return _approximate_about(decoder, Y, X, -X, np.ones_like(X), np.ones(len(X), dtype=bool))
+    return approximate_about(decoder, Y, X, -X, np.ones_like(X), np.ones(len(X), dtype=bool))
 
 
 def decode_normal_points(decoder: Decoder, mean: Array, covariance: Array) -> tuple[Array, Array]:
@@ -197,7 +203,7 @@ def _decode_block(decoder: Decoder, mean: Array, covariance: Array) -> tuple[Arr
     return average, np.tensordot(weights, variance + f * f, axes=1)
 
 
-def _approximate_about(
+def approximate_about(
     decoder: Decoder,
     Y: Array,
     X: Array,

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 import joblib
 import numpy as np
+import scipy.optimize
 
 from posterity import linalg, optimize
 from posterity.arrays import Array
@@ -21,6 +22,7 @@ _CHARTED = 4000  # coordinates, of which the curvature fits memory and is worth 
 _PARAMETER_UNIT = 0.5  # times the deviation of a log variance
 _POINT_UNIT = 7.0  # likewise, of inducing points
 _LARGEST_UNIT = 0.3
+_NOISE_STEP = 0.02  # of the log noise variance
 _NOT_ENOUGH = "{} L-BFGS iterations were not enough"
 _LEAST_GAIN = 1e-6  # nats for each value observed: valleys are long, and their ends say little
 
@@ -71,14 +73,46 @@ class LatentPointProblem:
 
     def chart(self, x: Array) -> Coordinates:
         """Coordinates about x in which a step goes equally far; of too many points, as they are."""
-        if self.placement.size > _CHARTED or not self.placement.by_curvature:
+        if not self._has_curvature:
             return Coordinates(x, np.empty((0, 0)), np.ones_like(x))
+        return Coordinates(x, self._factor_curvature(x), self._units())
+
+    def learn_noise(self, x: Array) -> Array:
+        """The same point x with the noise variance of the largest Laplace evidence, if it is free.
+
+        The most probable points follow the noise: each takes as much of its row's as it has
+        coordinates. Integrated out, they do not: half the log determinant of their curvature is
+        what they take.
+        """
+        if not self._has_curvature or "noise_variance" not in self.names:
+            return x
+        k = self.names.index("noise_variance")
+        objective, low, high = self.objective(), x[k], self.limits[k, 1]
+
+        def loss(log_noise: float) -> float:
+            at = np.concatenate([x[:k], [log_noise], x[k + 1 :]])
+            log_volume = -0.5 * linalg.log_determinant(self._factor_curvature(at))
+            return objective(at)[0] - log_volume  # [PRML 4.137]
+
+        if high - low < _NOISE_STEP:
+            return x
+        best = scipy.optimize.minimize_scalar(
+            loss, bounds=(low, high), method="bounded", options={"xatol": _NOISE_STEP}
+        )
+        return np.concatenate([x[:k], [best.x], x[k + 1 :]])
+
+    @property
+    def _has_curvature(self) -> bool:
+        """Whether the curvature fits memory, and a search may go by it."""
+        return self.placement.size <= _CHARTED and self.placement.by_curvature
+
+    def _factor_curvature(self, x: Array) -> Array:
+        """Lower factor of minus the second derivatives in the points, as far as known."""
         X, own = self.unpack(x)
         H = np.zeros((*X.shape, *X.shape))
         for term, numbers in zip(self.terms, own, strict=True):
             term.add_curvature(H, X, numbers)
-        L = linalg.cholesky(H.reshape(self.placement.size, -1), overwrite=True)
-        return Coordinates(x, L, self._units())
+        return linalg.cholesky(H.reshape(self.placement.size, -1), overwrite=True)
 
     def _units(self) -> Array:
         """Units of the terms' own numbers; those without limits are places of inducing points."""

@@ -26,8 +26,19 @@ def find_highest(
 ) -> tuple[Array, NDArray[np.bool_]]:
     """The highest point (n, Q) found for each row from its own starts (n, k, Q).
 
-    And whether the search for it ended by itself. The function takes points (m, Q) and the row of
-    each; it returns values (m,) and their gradients (m, Q).
+    And whether the search for it ended by itself.
+    """
+    n, k, _ = starts.shape
+    ends = climb(log_posterior, starts, max_iter)
+    best = np.arange(n) * k + np.argmin(ends.value.reshape(n, k), axis=1)
+    return ends.x[best], ends.converged[best]
+
+
+def climb(log_posterior: RowsAndSlopes, starts: Array, max_iter: int) -> optimize.ManyOptima:
+    """The summit next to each start (n, k, Q), n k of them, and minus the function there.
+
+    The function takes points (m, Q) and the row of each; it returns values (m,) and their
+    gradients (m, Q).
     """
     n, k, Q = starts.shape
 
@@ -35,7 +46,7 @@ def find_highest(
         value, slope = log_posterior(X, which // k)
         return -value, -slope
 
-    ends = optimize.minimise_many(
+    return optimize.minimise_many(
         value_and_gradient,
         starts.reshape(n * k, Q),
         first_step=_FIRST_STEP,
@@ -43,8 +54,6 @@ def find_highest(
         max_iter=max_iter,
         least_gain=_LEAST_GAIN,
     )
-    best = np.arange(n) * k + np.argmin(ends.value.reshape(n, k), axis=1)
-    return ends.x[best], ends.converged[best]
 
 
 def difference_curvature(slopes: Callable[[Array], Array], X: Array) -> Array:

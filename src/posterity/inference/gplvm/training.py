@@ -112,7 +112,7 @@ def _fit_map(
     problem = LatentPointProblem((term, prior, Volume()), placement, int(np.sum(~np.isnan(Y))))
     starts = [start.X, *(start.draw_near(plan.rng) for _ in range(plan.n_restarts))]
     learned = maximise_latent_points(problem, starts, max_iter=plan.max_iter, n_jobs=plan.n_jobs)
-    own, own_prior, _ = learned.own
+    _, (own, own_prior, _) = problem.unpack(problem.learn_noise(learned.optimum.x))
     kernel, noise, *points = term.read_parameters(own)
     Z = points[0] if points else None
     return MapFit(
