@@ -53,8 +53,17 @@ def test_staged_predictions_are_those_of_truncated_models(likelihood):
         cut = model.truncate(k)
         np.testing.assert_array_equal(cut.predict(X), mean)
         np.testing.assert_array_equal(cut.predict_dist(X).variance(), dist.variance())
-        assert cut.log_likelihoods_[-1] == pytest.approx(float(np.sum(dist.log_prob(y))))
     np.testing.assert_array_equal(model.predict(X), mean)
+
+
+@every_likelihood
+def test_the_log_likelihood_is_that_of_the_predictions_where_nothing_is_held_out(likelihood):
+    X, y = curve(likelihood)
+    model = StagewiseRegressor(
+        2, likelihood=likelihood, n_restarts=0, validation_fraction=None, random_state=0
+    ).fit(X, y)
+    expected = float(np.sum(model.predict_dist(X).log_prob(y)))
+    assert model.log_likelihoods_[-1] == pytest.approx(expected)
 
 
 @every_likelihood
@@ -124,13 +133,27 @@ def test_integer_weights_equal_repeated_rows(likelihood):
     np.testing.assert_array_equal(weighted.predict(X), repeated.predict(X))
 
 
+def test_noise_is_that_about_rows_which_units_have_not_seen():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30, 3))
+    y = 3.0 * np.arctan(2.0 * X[:, 0]) + rng.normal(size=30)
+    model = StagewiseRegressor(2, n_restarts=0, random_state=0).fit(X, y)
+    predicted = model.predict_dist(X)
+    assert model.n_units_ > 0
+    assert isinstance(predicted, distributions.StudentT)
+    assert np.all(predicted.degrees_of_freedom == 30.0)
+    assert np.all(predicted.scale**2 > 1.2 * np.mean((y - model.predict(X)) ** 2))
+    given = model.set_params(likelihood=likelihoods.Normal(1.0)).fit(X, y)
+    assert isinstance(given.predict_dist(X), distributions.Normal)
+
+
 def test_held_out_rows_choose_how_many_units_are_fitted_to_all():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(120, 4))
     y = np.arctan(2.0 * X[:, 0]) + 0.5 * rng.normal(size=120)
     model = StagewiseRegressor(10, validation_fraction=0.25, random_state=0).fit(X, y)
     scores = model.validation_scores_
-    assert model.n_units_ == np.argmax(scores) < len(scores) - 1
+    assert model.n_units_ <= np.argmax(scores) < len(scores) - 1
     plain = StagewiseRegressor(model.n_units_, random_state=0).fit(X, y)
     np.testing.assert_array_equal(model.predict(X), plain.predict(X))
 

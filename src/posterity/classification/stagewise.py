@@ -38,9 +38,9 @@ class StagewiseClassifier(StagewiseModel, Classifier):
         Number of further searches at each stage. Each starts from the best of 63 random units,
         ranked by one Newton step of their weights.
     validation_fraction : float, optional
-        Fraction of the rows of each class that is held out to choose the number of units, from 0 to
-        ``n_units``, with the best log score; that many are then fitted to all rows. None: all
-        ``n_units``.
+        Fraction of the rows of each class that is held out at a time, at most half, to choose the
+        number of units, from 0 to ``n_units``: the least within one standard error of the best
+        log score. That many are then fitted to all rows. None: all ``n_units``.
     max_iter : int, default=3000
         Maximum number of iterations of a search.
     n_jobs : int, optional

@@ -50,12 +50,37 @@ def draw_held_out_rows(
         own = np.flatnonzero(groups == group)
         n = min(max(round(fraction * len(own)), 1), len(own) - 1)
         held[rng.permutation(own)[:n]] = True
+    _require_held_out(held, fraction)
+    return held
+
+
+def draw_folds(groups: Array, fraction: float, rng: np.random.Generator) -> NDArray[np.int64]:
+    """The fold of each row, from 0; -1 of a row without peers in its group.
+
+    Each fold has that fraction of the rows, at most half, and its share of every group.
+
+    Examples
+    --------
+    >>> draw_folds(np.array([0.0, 0.0, 0.0, 1.0]), 0.5, np.random.default_rng(0))
+    array([ 1,  0,  0, -1])
+    """
+    folds, n_folds = np.full(len(groups), -1), min(max(2, round(1.0 / fraction)), len(groups))
+    taken = 0
+    for group in _number_by_appearance(groups):
+        own = np.flatnonzero(groups == group)
+        if len(own) > 1:
+            folds[rng.permutation(own)] = (taken + np.arange(len(own))) % n_folds
+            taken += len(own)
+    _require_held_out(folds >= 0, fraction)
+    return folds
+
+
+def _require_held_out(held: NDArray[np.bool_], fraction: float) -> None:
     if not held.any():
         raise ValueError(
             f"validation_fraction={fraction:g} holds out rows, but no class has two different rows "
-            f"among the {len(groups)}: set validation_fraction=None."
+            f"among the {len(held)}: set validation_fraction=None."
         )
-    return held
 
 
 def draw_held_out_counts(

@@ -16,7 +16,14 @@ from sklearn.utils.validation import check_is_fitted
 from posterity import arrays, features, validation
 from posterity.arrays import Array
 from posterity.inference import rows as equal_rows
-from posterity.inference.local import AnyLikelihood, Stages, StagewiseStep, fit_stagewise
+from posterity.inference.local import (
+    AnyLikelihood,
+    Stages,
+    StagewiseFitter,
+    StagewiseStep,
+    prepare_stages,
+    validate_stages,
+)
 from posterity.models.search_report import report_weight_bounds
 
 _UNITS = {"arctan": features.LearnedArctan, "radial": features.LearnedRadial}
@@ -79,38 +86,28 @@ class StagewiseModel(BaseEstimator):
         rows, targets, counts = equal_rows.merge_equal_rows(X, y, sample_weight)
         # three, whether used or not: the units are those of a fit that holds nothing out
         of_stages, of_split, of_trial = arrays.generator(self.random_state).spawn(3)
-        n_stages, self.validation_scores_ = self.n_units, None
-        if self.validation_fraction is not None:
-            groups = targets if by_target else np.zeros(len(targets))
-            held = equal_rows.draw_held_out_rows(groups, self.validation_fraction, of_split)
-            trial = self._search(
-                rows[~held], targets[~held], counts[~held], likelihood, self.n_units, of_trial
-            )
-            scores = trial.scores(rows[held], targets[held], counts[held])
-            n_stages, self.validation_scores_ = int(np.argmax(scores)), scores
-        self._adopt(self._search(rows, targets, counts, likelihood, n_stages, of_stages))
+        whole, self.validation_scores_ = self._prepare(rows, targets, counts, likelihood), None
+        if self.validation_fraction is None:
+            self._adopt(whole.fit(self.n_units, of_stages))
+            return self
+        groups = targets if by_target else np.zeros(len(targets))
+        folds = equal_rows.draw_folds(groups, self.validation_fraction, of_split)
+        trials = [
+            self._prepare(rows[kept], targets[kept], counts[kept], likelihood)
+            for kept in (folds != k for k in range(folds.max() + 1))
+        ]
+        found = validate_stages(whole, trials, rows, folds, n_stages=self.n_units, rng=of_trial)
+        self.validation_scores_ = found.scores
+        self._adopt(found.apply(whole.fit(found.n_units, of_stages)))
         return self
 
-    def _search(
-        self,
-        X: Array,
-        y: Array,
-        counts: Array,
-        likelihood: AnyLikelihood,
-        n_stages: int,
-        rng: np.random.Generator,
-    ) -> Stages:
+    def _prepare(
+        self, X: Array, y: Array, counts: Array, likelihood: AnyLikelihood
+    ) -> StagewiseFitter:
         unit = _UNITS[self.units](1, n_restarts=self.n_restarts, random_state=0)
-        return fit_stagewise(
-            unit.fit(X, sample_weight=counts),
-            X,
-            y,
-            counts,
-            likelihood,
-            n_stages=n_stages,
-            max_iter=self.max_iter,
-            n_jobs=self.n_jobs,
-            rng=rng,
+        unit.fit(X, sample_weight=counts)
+        return prepare_stages(
+            unit, X, y, counts, likelihood, max_iter=self.max_iter, n_jobs=self.n_jobs
         )
 
     def _adopt(self, stages: Stages) -> None:

@@ -58,9 +58,9 @@ def complete(**values: Any) -> Callable[[Parts], Parts]:
     Examples
     --------
     >>> complete(hyperparameters="maximise")({"n": 3})
-    {'hyperparameters': 'maximise', 'n': 3}
+    {'n': 3, 'hyperparameters': 'maximise'}
     """
-    return lambda parts: {**values, **parts}
+    return lambda parts: parts | {name: v for name, v in values.items() if name not in parts}
 
 
 _LATENT, _NORMAL = "models.latent_process.LatentFit", "models.normal_fit.NormalFit"
@@ -197,6 +197,7 @@ UPGRADES: dict[str, Callable[[Parts], Parts]] = {
     "regression.RandomFernRegressor": rename(n_estimators="n_ferns", **_FOREST),
     "regression.RandomForestRegressor": rename(n_estimators="n_trees", **_FOREST),
     "regression.RandomTreeRegressor": lambda parts: {"sharpness": 1.0} | rename(**_FOREST)(parts),
+    "inference.stagewise.Stages": complete(n_validated=0.0),
     "regression.BayesianLinearRegression": _MAXIMISED,
     "regression.DualLinearRegression": _MAXIMISED,
     "regression.RidgeRegression": lambda parts: _MAXIMISED(rename(alpha="penalty")(parts)),

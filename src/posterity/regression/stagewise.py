@@ -25,10 +25,11 @@ class StagewiseRegressor(StagewiseModel, Regressor):
     earlier units, which stay fixed. The most informative units come first, so the sum can be cut
     short with ``truncated`` or ``validation_fraction``.
 
-    This is a plug-in model: predictions do not average over the uncertainty of the units.
-    Parameters of the likelihood that are not given, such as the noise variance, are set after each
-    unit to their maximum-likelihood values. With many units and few rows that underestimates the
-    noise, so held-out rows choose the number of units by default.
+    This is a plug-in model: predictions do not average over the uncertainty of the units. Rows are
+    therefore held out in turn. They choose the number of units, and set parameters of the
+    likelihood that are not given, such as the noise variance: about rows that the units have not
+    seen, noise includes the errors of the units. Normal noise is predicted as a Student-t with one
+    degree of freedom for each row that was held out.
 
     Parameters
     ----------
@@ -43,9 +44,10 @@ class StagewiseRegressor(StagewiseModel, Regressor):
         Number of further searches at each stage. Each starts from the best of 63 random units,
         ranked by one Newton step of their weights.
     validation_fraction : float or None, default=0.2
-        Fraction of the rows that is held out to choose the number of units, from 0 to ``n_units``,
-        with the best log score; that many are then fitted to all rows. None: all ``n_units``, which
-        underestimates the noise when rows are few.
+        Fraction of the rows that is held out at a time, at most half, to choose the number of
+        units, from 0 to ``n_units``: the least within one standard error of the best log score.
+        That many are then fitted to all rows. None: all ``n_units``, and noise as the training
+        rows have it, which underestimates it when rows are few.
     max_iter : int, default=3000
         Maximum number of iterations of a search.
     n_jobs : int, optional
@@ -86,7 +88,7 @@ class StagewiseRegressor(StagewiseModel, Regressor):
     >>> model = StagewiseRegressor(5, units="radial", random_state=0).fit(X, y)
     >>> mean, std = model.predict([[1.0], [-2.0]], return_std=True)
     >>> mean.round(2) + 0.0, std.round(2), model.n_units_
-    (array([0.99, 0.  ]), array([0.1, 0.1]), 3)
+    (array([ 1.  , -0.02]), array([0.11, 0.11]), 1)
     """
 
     card = ModelCard(
@@ -143,20 +145,33 @@ class StagewiseRegressor(StagewiseModel, Regressor):
     @models.answer_lazily(DISTRIBUTION)
     def predict_dist(self, X: ArrayLike) -> distributions.Univariate:
         """The predictive distribution of the target at each row of X."""
-        a = self._compute_latents(X)[:, 0]
-        return self.likelihood_.predict(a, 0.0)
+        return self._predict_at(self.likelihood_, self._compute_latents(X)[:, 0])
 
     @models.refuse_partitions
     def staged_predict_dist(self, X: ArrayLike) -> Iterator[distributions.Univariate]:
         """What ``predict_dist`` would be after the first unit, the second, and so on."""
         for step, A in self._iterate_units(X):
-            yield _univariate(step).predict(A[:, 0], 0.0)
+            yield self._predict_at(_univariate(step), A[:, 0])
 
     @models.refuse_partitions
     def staged_predict(self, X: ArrayLike) -> Iterator[Array]:
         """What ``predict`` would be after the first unit, the second, and so on."""
         for dist in self.staged_predict_dist(X):
             yield _mean_or_median(dist)
+
+    @property
+    def noise_degrees_of_freedom(self) -> float:
+        """Held-out rows that told the variance of normal noise; infinite where none did."""
+        given = None if self.likelihood is None else getattr(self.likelihood, "noise_variance", 0.0)
+        n_rows = self._stages.n_validated
+        return n_rows if given is None and n_rows > 0.0 else np.inf
+
+    def _predict_at(self, likelihood: likelihoods.Likelihood, a: Array) -> distributions.Univariate:
+        """The distribution at latent values: Student-t if normal noise is learned."""
+        nu = self.noise_degrees_of_freedom
+        if isinstance(likelihood, likelihoods.Normal) and np.isfinite(nu):
+            return distributions.StudentT(a, float(likelihood.noise_variance) ** 0.5, nu)  # type: ignore[arg-type]
+        return likelihood.predict(a, 0.0)
 
     def _predict_mean(self, X: ArrayLike) -> Array:
         return _mean_or_median(self.predict_dist(X))

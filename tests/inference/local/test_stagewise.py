@@ -5,12 +5,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy import stats
 from scipy.special import expit
 from support.for_each import for_each
 
 from posterity import features, likelihoods, optimize
 from posterity.inference import rows
-from posterity.inference.local import learned_features, screening, stagewise
+from posterity.inference.local import learned_features, screening, stage_validation, stagewise
 
 LIKELIHOODS = [
     likelihoods.Bernoulli(),
@@ -40,10 +41,9 @@ def observed(likelihood, n=120, seed=0):
 def fitted(X, y, likelihood, kind=features.LearnedArctan, counts=None, seed=0, **options):
     counts = np.ones(len(y)) if counts is None else counts
     unit = kind(1, n_restarts=options.pop("n_restarts", 1)).fit(X, sample_weight=counts)
-    options = {"n_stages": 4} | options
-    return stagewise.fit_stagewise(
-        unit, X, y, counts, likelihood, rng=np.random.default_rng(seed), **options
-    )
+    n_stages = options.pop("n_stages", 4)
+    fitter = stagewise.prepare_stages(unit, X, y, counts, likelihood, **options)
+    return fitter.fit(n_stages, np.random.default_rng(seed))
 
 
 def problem_of(likelihood, kind=features.LearnedArctan, seed=0, base=True):
@@ -179,7 +179,6 @@ def test_the_log_likelihood_rises_with_every_stage(likelihood, kind):
     values = [step.log_likelihood for step in fit.steps]
     assert fit.n_units >= 2
     assert np.all(np.diff(values) > 0.0)
-    np.testing.assert_allclose(fit.scores(X, y, np.ones(len(y))), np.array(values) / len(y))
 
 
 @for_each("likelihood", [likelihoods.Normal(), likelihoods.Gamma(), likelihoods.StudentT()])
@@ -232,10 +231,8 @@ def test_the_deepest_of_several_valleys_is_kept(order):
     X = np.linspace(-4.0, 4.0, 81)[:, None]
     y = 2.0 * np.exp(-4.0 * (X[:, 0] - 2.0) ** 2) + np.exp(-4.0 * (X[:, 0] + 2.0) ** 2)
     unit, counts = features.LearnedRadial(1).fit(X), np.ones(81)
-    likelihood, bounds = likelihoods.Normal(0.01).search_start(y, counts)
-    U = unit.standardise(X)
-    fitter = stagewise._StagewiseFitter(unit, U, y, counts, bounds, 1.0, 300, n_jobs=None)
-    problem = fitter.problem(np.zeros((81, 1)), fitter.constant(likelihood))
+    fitter = stagewise.prepare_stages(unit, X, y, counts, likelihoods.Normal(0.01), max_iter=300)
+    problem = fitter.problem(np.zeros((81, 1)), fitter.constant(fitter.likelihood))
     W = np.array([[0.5], [0.0]])
     centers = np.array([2.0, -2.0])[::order] / X.std()
     best = fitter.raced(problem, [problem.join([u, -1.5], W) for u in centers])
@@ -356,9 +353,10 @@ def test_memory_grows_with_the_rows_not_with_the_candidates():
     X = rng.normal(size=(40_000, 2))
     y = (rng.random(len(X)) < expit(3.0 * X[:, 0] * X[:, 1])) * 1.0
     unit = features.LearnedRadial(1, n_restarts=1).fit(X)
-    fitting = dict(n_stages=3, max_iter=300, rng=rng)
+    likelihood = likelihoods.Bernoulli()
     tracemalloc.start()
-    stagewise.fit_stagewise(unit, X, y, np.ones(len(y)), likelihoods.Bernoulli(), **fitting)
+    fitter = stagewise.prepare_stages(unit, X, y, np.ones(len(y)), likelihood, max_iter=300)
+    fitter.fit(3, rng)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     of_candidates = 8 * 63 * len(X)  # bytes: one column for each
@@ -375,7 +373,51 @@ def test_held_out_rows_are_a_fraction_of_each_group_and_never_all_of_one():
     assert [int((~most)[groups == g].sum()) for g in range(3)] == [1, 1, 1]
 
 
+def test_folds_hold_out_each_row_once_with_its_share_of_every_group():
+    groups = np.repeat([0.0, 1.0, 2.0], [50, 20, 1])
+    folds = rows.draw_folds(groups, 0.2, np.random.default_rng(0))
+    assert [np.bincount(folds[groups == g], minlength=5).tolist() for g in (0, 1)] == [
+        [10] * 5,
+        [4] * 5,
+    ]
+    assert folds[-1] == -1  # the only one of its group is never held out
+    assert rows.draw_folds(np.zeros(3), 0.1, np.random.default_rng(0)).max() == 2
+    with pytest.raises(ValueError, match="no class has two different rows among the 3"):
+        rows.draw_folds(np.arange(3.0), 0.5, np.random.default_rng(0))
+
+
 def test_nothing_to_hold_out_is_refused_with_a_sentence():
     assert rows.draw_held_out_rows(np.zeros(3), 0.1, np.random.default_rng(0)).sum() == 1
     with pytest.raises(ValueError, match="no class has two different rows among the 3"):
         rows.draw_held_out_rows(np.arange(3.0), 0.5, np.random.default_rng(0))
+
+
+def test_held_out_rows_choose_the_units_and_tell_the_noise():
+    """Against a loop over the folds, one fit of every length for each."""
+    X, y = observed(likelihoods.Normal(), 60)
+    folds = np.arange(60) % 3
+    units = [features.LearnedArctan(1, n_restarts=0).fit(X[folds != k]) for k in range(3)]
+    counts, normal = np.ones(60), likelihoods.Normal()
+    trials = [
+        stagewise.prepare_stages(unit, X[kept], y[kept], counts[kept], normal)
+        for unit, kept in zip(units, (folds != k for k in range(3)), strict=True)
+    ]
+    whole = stagewise.prepare_stages(features.LearnedArctan(1).fit(X), X, y, counts, normal)
+    rng = np.random.default_rng(0)
+    found = stage_validation.validate_stages(whole, trials, X, folds, n_stages=3, rng=rng)
+    children = np.random.default_rng(0).spawn(3)
+    fits = [trial.fit(3, child) for trial, child in zip(trials, children, strict=True)]
+    for k, likelihood in enumerate(found.likelihoods):
+        errors = [y[folds == f] - fit.truncate(min(k, fit.n_units)).latents(X[folds == f])[:, 0]
+                  for f, fit in enumerate(fits)]  # fmt: skip
+        squares = np.concatenate(errors) ** 2
+        assert likelihood.noise_variance == pytest.approx(squares.mean(), rel=1e-3)
+        density = -0.5 * (np.log(2.0 * np.pi * squares.mean()) + 1.0)
+        assert found.scores[k] == pytest.approx(density, abs=1e-4)
+    best = found.log_probs[np.argmax(found.scores)]
+    behind = [best - row for row in found.log_probs]
+    near = [d.mean() <= stats.sem(d) for d in behind]
+    assert found.n_units == near.index(True)
+    applied = found.apply(whole.fit(2, np.random.default_rng(1)))
+    assert applied.n_validated == 60.0
+    assert [step.likelihood for step in applied.steps] == list(found.likelihoods[:3])

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import collections
 import functools
-from collections.abc import Iterator
+import itertools
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
@@ -48,6 +49,7 @@ class Stages:
     units: features.LearnedFeatures  # a single one, fitted: the scale of the columns
     steps: tuple[StagewiseStep, ...]  # 1 + K
     stop_reason: str
+    n_validated: float = 0.0  # held-out rows that set the parameters of likelihoods; 0: the rows
     # Parameters of the likelihood, after the last unit; no part of model files.
     bounds_reached: tuple[optimize.ReachedBound, ...] = field(
         default=(), metadata={"transient": True}
@@ -83,35 +85,55 @@ class Stages:
 
     def iterate_latents(self, X: Array) -> Iterator[Array]:
         """Latent values (n, C) by the constant, by one unit, by two: each adds one column."""
-        U, total = self.units.standardise(X), np.zeros((len(X), len(self.steps[0].offset)))
-        for step in self.steps:
-            if np.any(step.weights):
-                total += self.units.evaluate_columns(U, step.theta) * step.weights
-            yield total + step.offset  # [P9 9.52]
+        return iterate_latents(self.units, self.units.standardise(X), self.steps)
 
     def latents(self, X: Array) -> Array:
         """Latent values (n, C) by all units."""
         return collections.deque(self.iterate_latents(X), maxlen=1)[0]
 
-    def scores(self, X: Array, y: Array, counts: Array) -> Array:
-        """The mean log-probability of a row after each step, (1 + K,)."""
-        pairs = zip(self.steps, self.iterate_latents(X), strict=True)
-        total = [_log_likelihood(step.likelihood, y, A, counts) for step, A in pairs]
-        return np.array(total) / np.sum(counts)
-
 
 @dataclass(frozen=True)
-class _StagewiseFitter:
+class StagewiseFitter:
     """Rows, and how one more unit is found for them."""
 
     units: features.LearnedFeatures
     U: Array  # (N, D), standardised
     y: Array
     counts: Array
+    likelihood: AnyLikelihood  # its parameters where they start
     bounds: Array  # on the logs of the likelihood's parameters, (P, 2)
     weight_information: float
     max_iter: int
     n_jobs: int | None
+
+    def fit(self, n_stages: int, rng: np.random.Generator) -> Stages:
+        """So many stages, or fewer where no further unit gains enough.
+
+        Each stage has a child of the generator: the first stages are those of any longer fit.
+
+        Warns
+        -----
+        ConvergenceWarning
+            When the best search of a stage did not end by itself.
+        """
+        with linalg.threads.limit_threads(len(self.y)):
+            steps = tuple(itertools.islice(self.grow(rng), 1 + n_stages))
+            *_, A = iterate_latents(self.units, self.U, steps)
+            reached = self.bounds_reached(steps[-1].likelihood, A)
+        reason = f"{n_stages} units were asked for"
+        if len(steps) <= n_stages:
+            reason = f"no further unit gained more than {_LEAST_GAIN:g} nats"
+        return Stages(self.units, steps, reason, bounds_reached=reached)
+
+    def grow(self, rng: np.random.Generator) -> Iterator[StagewiseStep]:
+        """The constant, then one unit after the other while they gain enough."""
+        step = self.constant(self.likelihood)
+        yield step
+        total = np.zeros((len(self.y), len(step.offset)))
+        while (following := self.next_step(total, step, rng.spawn(1)[0])) is not None:
+            step = following
+            total += self.units.evaluate_columns(self.U, step.theta) * step.weights
+            yield step
 
     def constant(self, likelihood: AnyLikelihood) -> StagewiseStep:
         """The constant that fits best, and no unit."""
@@ -123,8 +145,8 @@ class _StagewiseFitter:
     def concluded(self, step: StagewiseStep, A: Array) -> StagewiseStep:
         """The step with the likelihood's parameters where they fit best, and how well that is."""
         tuned = self.tuned(step.likelihood, A)
-        log_likelihood = _log_likelihood(tuned, self.y, A, self.counts)
-        return replace(step, likelihood=tuned, log_likelihood=log_likelihood)
+        value = float(self.counts @ evaluate_log_prob(tuned, self.y, A))
+        return replace(step, likelihood=tuned, log_likelihood=value)
 
     def next_step(
         self, total: Array, last: StagewiseStep, rng: np.random.Generator
@@ -239,23 +261,32 @@ class _StagewiseFitter:
         )
 
 
-def fit_stagewise(
+def iterate_latents(
+    units: features.LearnedFeatures, U: Array, steps: Iterable[StagewiseStep]
+) -> Iterator[Array]:
+    """Latent values (n, C) at standardised rows after each step: each adds one column."""
+    total: Array | float = 0.0
+    for step in steps:
+        if np.any(step.weights):
+            total = total + units.evaluate_columns(U, step.theta) * step.weights
+        yield total + np.broadcast_to(step.offset, (len(U), len(step.offset)))  # [P9 9.52]
+
+
+def prepare_stages(
     units: features.LearnedFeatures,
     X: Array,
     y: Array,
     counts: Array,
     likelihood: AnyLikelihood,
     *,
-    n_stages: int,
     weight_information: float = 1.0,
     max_iter: int = 3000,
     n_jobs: int | None = None,
-    rng: np.random.Generator,
-) -> Stages:
-    """A sum of units, each the best addition to those before it that several searches find.
+) -> StagewiseFitter:
+    """What fits a sum of units, each the best addition to those before it.
 
-    Every stage raises the log-likelihood. They end before ``n_stages`` where no unit raises it by
-    more than what its prior costs and a thousandth of a nat.
+    Every stage raises the log-likelihood. They end where no unit raises it by more than what its
+    prior costs and a thousandth of a nat.
 
     Parameters
     ----------
@@ -268,39 +299,18 @@ def fit_stagewise(
         Observations, and how often each counts.
     likelihood : Likelihood or Coupled
         Its parameters that are None are learned.
-    n_stages : int
-        The most units.
     weight_information : float, default=1
         The precision of each weight before the data, in what one row would tell of an offset.
     max_iter : int, default=3000
         Of each search.
     n_jobs : int, optional
         How many searches at a time.
-    rng : Generator
-        Each stage has a child of it: the first stages are those of any longer fit.
-
-    Warns
-    -----
-    ConvergenceWarning
-        When the best search of a stage did not end by itself.
     """
     start, bounds = likelihood.search_start(y, counts)
     U = units.standardise(X)
-    fitter = _StagewiseFitter(units, U, y, counts, bounds, weight_information, max_iter, n_jobs)
-    reason = f"{n_stages} units were asked for"
-    with linalg.threads.limit_threads(len(y)):
-        steps = [fitter.constant(start)]
-        total = np.zeros((len(y), len(steps[0].offset)))
-        for _ in range(n_stages):
-            step = fitter.next_step(total, steps[-1], rng.spawn(1)[0])
-            if step is None:
-                reason = f"no further unit gained more than {_LEAST_GAIN:g} nats"
-                break
-            total += units.evaluate_columns(U, step.theta) * step.weights
-            steps.append(step)
-        reached = fitter.bounds_reached(steps[-1].likelihood, total + steps[-1].offset)
-    return Stages(units, tuple(steps), reason, reached)
+    return StagewiseFitter(units, U, y, counts, start, bounds, weight_information, max_iter, n_jobs)
 
 
-def _log_likelihood(likelihood: AnyLikelihood, y: Array, A: Array, counts: Array) -> float:
-    return float(counts @ likelihood.log_prob(y, learned_features.reshape_latents(likelihood, A)))
+def evaluate_log_prob(likelihood: AnyLikelihood, y: Array, A: Array) -> Array:
+    """Log probability of each row at latent values A (n, C)."""
+    return likelihood.log_prob(y, learned_features.reshape_latents(likelihood, A))

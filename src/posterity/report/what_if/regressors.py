@@ -80,7 +80,9 @@ def _pack_likelihood_regressor(model: generalized.LikelihoodRegressor) -> Json:
 @pack_estimator.register
 def _pack_stagewise_regressor(model: regression.StagewiseRegressor) -> Json:
     space = {"kind": "none"} if model.units_ is None else columns.pack_features(model.units_)
-    answer = answers.pack_point_likelihood(model.likelihood_)
+    answer, nu = answers.pack_point_likelihood(model.likelihood_), model.noise_degrees_of_freedom
+    if np.isfinite(nu):
+        answer = answers.pack_student_t(nu, 0.0, answer["noise"])
     return pack_linear(space, _pack_mean_only(model.coef_, model.intercept_), answer)
 
 
