@@ -156,15 +156,16 @@ def maximise_evidence(
     n_jobs: int | None = None,
     rng: np.random.Generator,
     announce: bool = True,
+    few_rows: int = _FEW_ROWS,
 ) -> L:
-    """Climb a little from every start, on a part of the rows where there are many.
+    """Climb a little from every start, on ``few_rows`` where there are twice as many or more.
 
     Only the best goes on: which basin is the deepest shows in the first steps.
     """
     if not len(problem.start):
         return problem.describe(NO_SEARCH, np.empty(0))
     problem.check_room()  # the first stages need little of it
-    stages = list(_stages(problem, rng))
+    stages = list(_stages(problem, few_rows, rng))
     best, probes = _make_start(problem.start), []
     if len(starts):
         few, gain = min(_PROBES, max_iter), _COARSE * LEAST_GAIN
@@ -185,9 +186,9 @@ def _make_start(point: Array) -> optimize.Optimum:
     return optimize.Optimum(point, np.inf, 0.0 * point, 0, "not begun", converged=False)
 
 
-def _stages(problem: S, rng: np.random.Generator) -> Iterator[S]:
+def _stages(problem: S, size: int, rng: np.random.Generator) -> Iterator[S]:
     """The problem on more and more of its rows, each part within the next, and on all."""
-    n, size = problem.n_rows, _FEW_ROWS
+    n = problem.n_rows
     order = problem.draw_order(rng) if n >= 2 * size else np.arange(n)
     while n >= 2 * size:
         yield problem.select_rows(np.sort(order[:size]))

@@ -40,6 +40,7 @@ from posterity.models.training import Training
 
 INFERENCES = ("auto", "laplace", "propagation", "variational")
 _SWEPT = 1e11  # classes times the cube of the rows
+_FIRST_ROWS = 250, 500  # on which searches begin: each of their steps finds a mode
 _LEARNING_ROWS = 1000  # at least, where points carry the function
 _REPEATED_ROWS = 1000  # or twice as many as there are, up to which "auto" repeats rows by weight
 
@@ -87,6 +88,7 @@ class LatentProcess:
             max_iter=self.max_iter,
             n_jobs=self.n_jobs,
             rng=rng,
+            few_rows=int(np.clip(part.n_rows // 4, *_FIRST_ROWS)),
         )
         posterior = self._condition(learned, training, problem.targets, rng)
         if self._can_average:

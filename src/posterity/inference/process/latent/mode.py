@@ -7,18 +7,20 @@ the mode a step by the factor of the one before costs N^2 operations, a new fact
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from posterity import likelihoods
 from posterity.arrays import Array
-from posterity.inference.process.latent.sites import NotAMaximumError, Sites
+from posterity.inference.process.latent.sites import InvertedSites, NotAMaximumError, Sites
 from posterity.inference.process.latent.targets import LatentTargets
 
 _CONVERGED = 1e-20  # nats that a further step promises: the error of the evidence is its root
 _ROUNDING = 1e-10  # of the log density: a promise so small that is not kept is rounding
 _SLOW = 0.2  # of the promise before: above, a new factor pays
+_SLOWEST = 0.5  # likewise, where a new factor comes with an inverse
 _FACTORS = 200
 _STEPS = 30  # by one factor
 _HALVINGS = 40
@@ -75,6 +77,23 @@ def find(
     return _Climb(K, memory, likelihood, targets).climb(start)
 
 
+def follow(
+    K: Array,
+    likelihood: Any,
+    targets: LatentTargets,
+    sites: Sites | InvertedSites,
+    start: tuple[Array, Array],
+    share: float,
+) -> tuple[Array, Array]:
+    """Where steps by one factor lead from (alpha, f), until they promise this share of the first.
+
+    The likelihood needs ``log_prob`` and ``d1`` alone.
+    """
+    climb = _Climb(K, K, likelihood, targets)
+    end = climb._follow(sites, climb._point(*start), share, _SLOWEST).point
+    return end.alpha, end.f
+
+
 @dataclass(frozen=True)
 class _Climb:
     K: Array
@@ -127,20 +146,27 @@ class _Climb:
         few = self._few(point.f, W)
         return Sites.factorise(self.K, W, self.memory, few, self._positive(point.f))
 
-    def _follow(self, sites: Sites, point: _Point) -> _Trail:
+    def _follow(
+        self,
+        sites: Sites | InvertedSites,
+        point: _Point,
+        share: float = 0.0,
+        slow: float = _SLOW,
+    ) -> _Trail:
         """Steps by one factor, while each promises much less than the one before."""
         promises, n = [np.inf], 0
         while n < _STEPS:
             dalpha, df, promise = self._step(sites, point)
             promises.append(promise)
-            enough = promise <= _CONVERGED or promise > _SLOW * promises[-2]
+            least = max(_CONVERGED, share * promises[1])
+            enough = promise <= least or promise > slow * promises[-2]
             moved = None if enough else self._line(point, dalpha, df, promise)
             if moved is None:
                 break
             point, n = moved, n + 1
         return _Trail(point, n, promises[1])
 
-    def _step(self, sites: Sites, point: _Point) -> tuple[Array, Array, float]:
+    def _step(self, sites: Sites | InvertedSites, point: _Point) -> tuple[Array, Array, float]:
         """The Newton step in alpha and in f, and what it promises to gain."""
         g = self._slope(point.f) - point.alpha
         dalpha = g - sites.apply(self.K @ g)
