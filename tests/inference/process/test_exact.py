@@ -298,3 +298,16 @@ def test_every_array_library_gives_the_same_numbers(module, name, which, monkeyp
     )
     grown = grown.condition_further(X_there, on_device)
     np.testing.assert_allclose(arrays.to_numpy(grown.L), here.L, atol=1e-11)
+
+
+def test_threads_that_share_queries_predict_what_one_does(monkeypatch):
+    rng = np.random.default_rng(0)
+    X, queries = rng.normal(size=(30, 2)), rng.normal(size=(1100, 2))
+    observations = Observations.from_targets(rng.normal(size=(30, 1)))
+    posterior = ProcessPosterior.condition(kernels.RBF(1.0), 0.1, X, observations)
+    alone, mean = posterior.latent(queries), posterior.mean(queries)
+    monkeypatch.setattr("posterity.linalg.threads.available_threads", lambda: 3)
+    shared = posterior.latent(queries)
+    np.testing.assert_allclose(shared.mean, alone.mean, rtol=1e-12)
+    np.testing.assert_allclose(shared.variance, alone.variance, rtol=1e-10)
+    np.testing.assert_allclose(posterior.mean(queries), mean, rtol=1e-12)

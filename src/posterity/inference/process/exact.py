@@ -206,20 +206,23 @@ class ProcessPosterior:
 
     def mean(self, X: Any) -> DeviceArray:
         """Of the function at the rows of X, (n, K).  [P8 8.24]"""
-        xp = namespace(self.a)
-        parts = [
-            kernel_blocks.fill_between(self.kernel, x, self.X) @ self.a for x in self._pieces(X)
-        ]
-        return xp.concat(parts)
+
+        def predict(x: Any) -> DeviceArray:
+            return kernel_blocks.fill_between(self.kernel, x, self.X) @ self.a
+
+        answers = kernel_blocks.map_pieces(predict, self.kernel, X, self._rows_at_once(X))
+        return namespace(self.a).concat(answers)
 
     def latent(self, X: Any) -> LatentMarginals:
         """Return the distributions of the K functions, without noise.  [P8 8.24]"""
         xp = namespace(self.a)
-        means, variances = [], []
-        for x in self._pieces(X):
+
+        def predict(x: Any) -> tuple[DeviceArray, DeviceArray]:
             k = kernel_blocks.fill_between(self.kernel, self.X, x)  # (N, n)
-            means.append(k.T @ self.a)
-            variances.append(self.variance_given(x, linalg.solve_lower(self.L, k)))
+            return k.T @ self.a, self.variance_given(x, linalg.solve_lower(self.L, k))
+
+        answers = kernel_blocks.map_pieces(predict, self.kernel, X, self._rows_at_once(X))
+        means, variances = zip(*answers, strict=True)
         return share_variance(xp.concat(means), xp.concat(variances))
 
     def variance_given(self, X: Any, V: DeviceArray) -> DeviceArray:
@@ -274,9 +277,8 @@ class ProcessPosterior:
         ratio = float(xp.max(pivots)) / float(xp.min(pivots))
         return max(1.0, _ROUND_OFF * self.observations.n_rows * ratio**2)
 
-    def _pieces(self, X: Any) -> list[Any]:
-        """The queries in parts whose covariances with the rows fit in a small memory."""
-        n, rows = kernels.rows.count_rows(X), self.observations.n_rows
+    def _rows_at_once(self, X: Any) -> int:
+        """How many queries have covariances with the rows that fit in a small memory."""
         values = _QUERY_VALUES if array_api_compat.is_numpy_array(self.L) else _DEVICE_VALUES
-        size = max(1, values // max(1, rows)) if self.kernel.takes_vectors else n
-        return [kernels.rows.slice_rows(X, i, i + size) for i in range(0, n, max(1, size))]
+        few = values // max(1, self.observations.n_rows)
+        return max(1, few if self.kernel.takes_vectors else kernels.rows.count_rows(X))

@@ -7,7 +7,7 @@ through memory once, and no second matrix of the size of K is ever needed.
 import contextlib
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, TypeVar
 
 import array_api_compat
 import numpy as np
@@ -18,7 +18,10 @@ from posterity.arrays import Array, DeviceArray, namespace
 _CPU_ROWS = 192
 _CPU_ROWS_SHARED = 384  # fewer, larger blocks where threads share them
 _SHARED_FROM = 2048  # rows; below, handing out blocks costs more than it saves
+_SHARED_QUERIES = 512  # from which predictions are shared out to threads
 _DEVICE_ROWS = 8192
+
+T = TypeVar("T")
 
 
 def fill(
@@ -82,12 +85,28 @@ def fill_between(kernel: kernels.Kernel, X: Any, Z: Any) -> DeviceArray:
     """k(X, Z), (N, M), block by block where the rows are vectors on a processor."""
     if not (kernel.takes_vectors and array_api_compat.is_numpy_array(X)):
         return kernel(X, Z)
-    K = np.empty((X.shape[0], Z.shape[0]))
+    K = np.empty((X.shape[0], Z.shape[0]), order="F")  # as LAPACK solves with it
     with linalg.threads.limit_threads(0):
         for i in _cut(K.shape[0], _CPU_ROWS):
             for j in _cut(K.shape[1], _CPU_ROWS):
                 K[i, j] = kernel(X[i], Z[j])
     return K
+
+
+def map_pieces(function: Callable[[Any], T], kernel: kernels.Kernel, X: Any, size: int) -> list[T]:
+    """The function of at most ``size`` rows of X at a time, shared out to the threads of BLAS.
+
+    A thread that has a piece of its own waits for no other; threads that share a triangular solve
+    do, and leave the kernel to one of them.
+    """
+    n, on_cpu = kernels.rows.count_rows(X), kernel.takes_vectors and isinstance(X, np.ndarray)
+    workers = linalg.threads.available_threads() if on_cpu and n >= _SHARED_QUERIES else 1
+    step = max(1, min(size // workers, -(-n // workers)))
+    pieces = [kernels.rows.slice_rows(X, i, i + step) for i in range(0, n, step)]
+    if workers == 1:
+        return [function(piece) for piece in pieces]
+    with linalg.threads.limit_threads(0), ThreadPoolExecutor(workers) as pool:
+        return list(pool.map(function, pieces))
 
 
 def with_diagonal(K: DeviceArray, extra: DeviceArray) -> DeviceArray:

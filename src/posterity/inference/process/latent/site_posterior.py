@@ -37,13 +37,17 @@ class SitePosterior:
 
     def latent(self, X: Any) -> LatentMarginals:
         """Return the distributions of the latent function at the rows of X.  [GPML 3.21, 3.24]"""
-        means, variances = [], []
-        for x in self._pieces(X):
+
+        def predict(x: Any) -> tuple[Array, Array]:
             k, prior = kernel_blocks.fill_between(self.kernel, self.X, x), self.kernel.diag(x)
-            means.append(self.shift + k.T @ self.alpha)
             left = prior - self.sites.reduction(k)
-            variances.append(linalg.nonnegative(left, prior * self._loss))
-        mean, variance = np.concatenate(means), np.concatenate(variances)
+            mean = self.shift + k.T @ self.alpha
+            return mean, linalg.nonnegative(left, prior * self._loss)
+
+        n = kernels.rows.count_rows(X)
+        size = _QUERY_VALUES // len(self.alpha) if self.kernel.takes_vectors else n
+        answers = kernel_blocks.map_pieces(predict, self.kernel, X, max(1, size))
+        mean, variance = (np.concatenate(part) for part in zip(*answers, strict=True))
         return LatentMarginals(mean[:, None], variance[:, None])
 
     def joint(self, X: Any) -> LatentJoint:
@@ -63,9 +67,3 @@ class SitePosterior:
         pivots = np.diagonal(self.sites.L)
         ratio = float(np.max(pivots) / np.min(pivots))
         return max(1.0, _ROUND_OFF * len(self.alpha) * ratio**2)
-
-    def _pieces(self, X: Any) -> list[Any]:
-        """The queries in parts whose covariances with the rows fit in a small memory."""
-        n = kernels.rows.count_rows(X)
-        size = max(1, _QUERY_VALUES // len(self.alpha)) if self.kernel.takes_vectors else max(1, n)
-        return [kernels.rows.slice_rows(X, i, i + size) for i in range(0, n, size)]
