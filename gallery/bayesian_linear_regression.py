@@ -17,7 +17,7 @@ INKS = {"orange": ("o", "-"), "green": ("s", "--"), "pink": ("^", "-.")}  # mark
 data = datasets.line(8, noise_variance=1.0, random_state=4)
 model = BayesianLinearRegression().fit(data.X, data.y)
 line = displays.PosteriorDisplay.from_estimator(model, coverage=(0.25, 0.5, 0.75, 0.95))
-slopes, offsets = model.sample_weights(3, random_state=24)
+slopes, offsets = model.sample_weights(3, random_state=0)
 band = displays.PredictiveBandDisplay.from_estimator(model, data.X, data.y, margin=0.4)
 x = np.array([-1.0, 5.0])
 
