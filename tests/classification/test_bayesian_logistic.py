@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy.special import expit
+from sklearn.base import clone
 
 from posterity import BayesianLogisticRegression, designs, features
 
@@ -176,9 +177,10 @@ def test_classes_that_hardly_overlap_are_told_apart_with_more_certainty(n_classe
 def test_where_nothing_is_averaged_the_weights_are_the_most_probable():
     X, y, queries, _ = apart()
     plain = BayesianLogisticRegression(averaging="none").fit(X, y)
-    laplace = BayesianLogisticRegression(inference="laplace").fit(X, y)
+    best = BayesianLogisticRegression(hyperparameters="maximise")
+    laplace = clone(best).set_params(inference="laplace").fit(X, y)
     np.testing.assert_array_equal(plain.coef_, laplace.coef_)
-    nearest = BayesianLogisticRegression().fit(X, y)
+    nearest = clone(best).fit(X, y)
     assert np.linalg.norm(nearest.coef_) > 1.1 * np.linalg.norm(laplace.coef_)
     widths = [m.predict_latent(queries).standard_deviation() for m in (nearest, laplace)]
     assert np.mean(widths[0]) < np.mean(widths[1])
@@ -188,7 +190,8 @@ def test_where_nothing_is_averaged_the_weights_are_the_most_probable():
 def test_rows_in_chunks_have_the_same_nearest_normal(n_classes):
     X, y, queries, _ = apart(n_classes=n_classes, n=90)
     blocks = designs.Chunks.from_arrays(X, y.astype(float), rows=32)
-    one, other = BayesianLogisticRegression().fit(X, y), BayesianLogisticRegression().fit(blocks)
+    model = BayesianLogisticRegression(hyperparameters="maximise")
+    one, other = clone(model).fit(X, y), clone(model).fit(blocks)
     assert type(one.posterior_.fit).__name__ == "NearestNormal"
     np.testing.assert_allclose(other.coef_, one.coef_, rtol=1e-5, atol=1e-7)
     np.testing.assert_allclose(other.predict_proba(queries), one.predict_proba(queries), atol=1e-6)

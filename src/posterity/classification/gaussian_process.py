@@ -198,7 +198,7 @@ class GaussianProcessClassifier(models.KernelModel, Classifier):
             self.max_iter,
             self.n_jobs,
             self.random_state,
-            check_hyperparameters(self.hyperparameters),
+            check_hyperparameters(self.hyperparameters) and self.averaging != "none",
             points,
             self.learning_rows,
             self._fitted if warm else None,

@@ -132,7 +132,7 @@ class WeightClassifier(models.WeightedModel, Classifier):
             self._likelihood(),
             prior_variance=models.check_variance(prior_variance, "prior_variance"),
             nearest=classes.wants_nearest(inference, self.averaging),
-            average=check_hyperparameters(self.hyperparameters),
+            average=check_hyperparameters(self.hyperparameters) and self.averaging != "none",
         )
         self.posterior_ = learned.posterior
         self.prior_variance_ = learned.prior_variance

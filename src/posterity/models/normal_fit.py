@@ -215,7 +215,7 @@ class NormalFit:
         """Noise variance of one part of the posterior, in the units of the targets."""
         if part is self.posterior:
             return self.noise_variance
-        return self.noise_variance * part.noise_variance / self.posterior.noise_variance
+        return self.noise_variance * (part.noise_variance / self.posterior.noise_variance)
 
     def _average_noise(self, noise_variance: ArrayLike | None, n: int) -> Array:
         """Noise variances at n queries, (n, K), averaged over the parts of the posterior."""
