@@ -293,12 +293,45 @@ def test_draws_of_functions_spread_as_predicted():
     np.testing.assert_allclose(np.cov(draws.T) + noise, cov, atol=0.003)
 
 
+def test_predictions_average_over_the_noise_with_three_degrees_of_freedom_less_for_each_vector():
+    X, y = wave()
+    n, query = len(y), np.array([[0.3], [2.0]])
+    model = RelevanceVectorRegressor(KERNEL).fit(X, y)
+    K = model.kernel_(X, model.relevance_vectors_)
+    Z, h = (K - K.mean(axis=0)) / K.std(axis=0), np.diag(model.precision_)
+    z = (model.kernel_(query, model.relevance_vectors_) - K.mean(axis=0)) / K.std(axis=0)
+    centred = y - y.mean()
+    squares = centred @ np.linalg.solve(np.eye(n) + Z @ np.linalg.solve(h, Z.T), centred)
+    nu = n - 1 - 3 * len(model.relevance_)
+    spread = 1.0 + 1.0 / n + np.sum(z * np.linalg.solve(Z.T @ Z + h, z.T).T, axis=1)
+    expected = stats.t(nu, model.predict(query), np.sqrt(squares / nu * spread))
+    np.testing.assert_allclose(
+        model.predict_dist(query).interval(0.9), expected.interval(0.9), rtol=1e-6
+    )
+    latent, std = model.predict_latent(query), model.predict(query, return_std=True)[1]
+    np.testing.assert_allclose(
+        latent.interval(0.9), model.predict_dist(query, noise_variance=0.0).interval(0.9)
+    )
+    np.testing.assert_allclose(np.sqrt(np.diag(model.predict_cov(query))), std)
+    best = RelevanceVectorRegressor(KERNEL, hyperparameters="maximise").fit(X, y)
+    assert np.all(best.predict(query, return_std=True)[1] < std)
+    np.testing.assert_allclose(best.predict(query), model.predict(query))
+
+
+def test_few_rows_and_many_vectors_leave_three_degrees_of_freedom():
+    X = np.linspace(-3.0, 3.0, 12)[:, None]
+    model = RelevanceVectorRegressor(KERNEL).fit(X, np.sin(X[:, 0]))
+    assert len(model.relevance_) > 2
+    assert model.posterior_.degrees_of_freedom == 3.0
+    assert np.all(np.isfinite(model.predict(X, return_std=True)[1]))
+
+
 def test_far_from_all_vectors_it_is_surest():
     """The weakness that query_column is for."""
     X, y = wave()
     model = RelevanceVectorRegressor(KERNEL).fit(X, y)
     far = model.predict_dist([[1e3]], noise_variance=0.0).standard_deviation()[0]
-    offset = np.sqrt(model.posterior_.offset_variance[0])
+    offset = np.sqrt(model.posterior_.at_maximum.offset_variance[0])
     assert far < 3.0 * offset + model.predict_dist(X, noise_variance=0.0).standard_deviation().max()
     assert far < 0.1
 
@@ -309,7 +342,7 @@ def test_a_query_column_doubts_far_from_all_rows():
     model = RelevanceVectorRegressor(KERNEL, query_column=True).fit(X, y)
     np.testing.assert_array_equal(model.relevance_, plain.relevance_)
     far = [[1e3]]
-    prior = model.noise_variance_ * np.sum(1.0 / model.precision_)
+    prior = model.posterior_.mean_noise_variance[0] * np.sum(1.0 / model.precision_)
     variance = plain.predict(far, return_std=True)[1] ** 2 + prior
     np.testing.assert_allclose(model.predict(far, return_std=True)[1] ** 2, variance, rtol=1e-6)
     inner = np.linspace(-4.0, 4.0, 20)[:, None]

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from posterity import arrays, distributions, kernels
 from posterity.arrays import Array
+from posterity.inference.conjugate import AveragedPosterior
 from posterity.inference.posterior import LatentJoint, LatentMarginals
 from posterity.inference.sparse_bayes import (
     Chosen,
@@ -54,7 +55,7 @@ class VectorFit:
     kernel: Any
     relevance: Any  # (m,), numbers of the rows, or of candidates
     relevance_vectors: Any  # (m, D), or m objects
-    posterior: Any  # WeightPosterior in normal noise, else SparsePosterior
+    posterior: Any  # averaged or WeightPosterior in normal noise, else SparsePosterior
     dual_coef: Any
     intercept: Any
     precision: Any
@@ -130,9 +131,9 @@ class VectorFit:
             step, spread = self.query.changes(rows, self.posterior.rows(Z))
             mean = f.mean + step[:, :, 0] @ Q.T
             return LatentMarginals.coupled(mean, f.covariance + Q @ spread @ Q.T)
-        p = self.posterior.problem
+        p = self.posterior.at_maximum.problem
         more, doubt = self.query.changes(rows, (Z - p.center) / p.scale)
-        variance = f.variance + doubt[:, 0, :] * self.posterior.noise_variance
+        variance = f.variance + doubt[:, 0, :] * self._mean_noise_variance
         return LatentMarginals(f.mean + more[:, 0, :], variance)
 
     def joint(self, rows: Any) -> LatentJoint:
@@ -148,10 +149,10 @@ class VectorFit:
         coef, intercept = np.atleast_2d(self.dual_coef), np.atleast_1d(self.intercept)
         return self.columns_at(rows) @ coef.T + intercept
 
-    def predict_latent(self, rows: Any) -> distributions.Normal:
+    def predict_latent(self, rows: Any) -> distributions.Univariate:
         """The latent function at each row."""
         f = self.latent(rows)
-        return distributions.Normal(self.shape_rows(f.mean), np.sqrt(self.shape_rows(f.variance)))
+        return self._predict_values(self.shape_rows(f.mean), self.shape_rows(f.variance))
 
     def predict_dist(
         self, rows: Any, noise_variance: ArrayLike | None = None
@@ -160,8 +161,11 @@ class VectorFit:
         f = self.latent(rows)
         mean, variance = self.shape_rows(f.mean), self.shape_rows(f.variance)
         if self.likelihood is None:
-            noise = make_query_noise(self.noise_variance, noise_variance, len(f.mean))
-            return distributions.Normal(mean, np.sqrt(variance + self.shape_rows(noise)))
+            learned = self._mean_noise_variance if noise_variance is None else self.noise_variance
+            noise = self.shape_rows(make_query_noise(learned, noise_variance, len(f.mean)))
+            if noise_variance is None:
+                return self._predict_values(mean, variance + noise)
+            return self._predict_values(mean, variance, noise)
         if noise_variance is not None:
             raise ValueError("The likelihood says how targets scatter: noise_variance has no use.")
         predicted: distributions.Univariate = self.likelihood.predict(mean, variance)
@@ -176,7 +180,7 @@ class VectorFit:
             )
         C = self.joint(rows).covariance
         i = np.arange(C.shape[1])
-        C[:, i, i] += np.atleast_1d(self.noise_variance)[:, None]
+        C[:, i, i] += self._mean_noise_variance[:, None]
         return C[0] if self.single_output else C
 
     def sample_functions(self, rows: Any, n_samples: int, rng: np.random.Generator) -> Array:
@@ -190,6 +194,25 @@ class VectorFit:
     def shape_rows(self, values: Array) -> Array:
         """(n, K), or (n,) where the target was one-dimensional."""
         return values[:, 0] if self.single_output else values
+
+    @property
+    def _mean_noise_variance(self) -> Array:
+        """The noise variance of predictions, (K,): its mean where it is averaged over."""
+        if isinstance(self.posterior, AveragedPosterior):
+            return self.posterior.mean_noise_variance
+        return np.atleast_1d(self.noise_variance)
+
+    def _predict_values(
+        self, mean: Array, variance: Array, known_noise: Array | float = 0.0
+    ) -> distributions.Univariate:
+        """Values of this variance, normal or Student-t, with known noise beside it."""
+        if not isinstance(self.posterior, AveragedPosterior):
+            return distributions.Normal(mean, np.sqrt(variance + known_noise))
+        nu = self.posterior.degrees_of_freedom
+        scale = np.sqrt(variance * (nu - 2.0) / nu)
+        if not np.any(known_noise):
+            return distributions.StudentT(mean, scale, nu)
+        return distributions.StudentTPlusNormal(mean, scale, nu, np.sqrt(known_noise))
 
     def _refuse_query_column(self) -> None:
         if self.query is not None:

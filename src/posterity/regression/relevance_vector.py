@@ -30,8 +30,8 @@ class RelevanceVectorRegressor(models.RelevanceModel, KernelRegressor):
 
     The mean is ``kernel_(X, relevance_vectors_) @ dual_coef_ + intercept_``. Each weight has a
     normal prior of its own precision; at the precisions of the largest evidence most are infinite,
-    and their rows are forgotten. A prediction costs as much as there are vectors, however many rows
-    there were. Several outputs share their vectors.
+    and their rows are forgotten. A prediction costs as much as there are vectors. Several outputs
+    share their vectors.
 
     Parameters
     ----------
@@ -49,20 +49,19 @@ class RelevanceVectorRegressor(models.RelevanceModel, KernelRegressor):
     fit_intercept : bool, default=True
         Add an offset, with a unit-information prior about the mean of the targets.
     max_vectors : int, optional
-        As many as a prediction may cost. Where the evidence asks for more, rows are counted less
-        until it does not; what is chosen then learns from all rows. None: no limit.
+        Where the evidence asks for more, rows are counted less until it does not; what is chosen
+        then learns from all rows. None: no limit.
     query_column : bool, default=False
-        Give each query a kernel function of its own, by which the model doubts far from all rows.
-        Training rows are then kept, and each query meets all of them. See the notes.
+        Give each query a kernel function of its own, by which the model doubts far from all rows,
+        which are then kept. See the notes.
     algorithm : {"sequential", "alternating"}, default="sequential"
-        "sequential": from no vector on, whichever step raises the evidence most. "alternating":
-        from all rows on, as in the textbook; for some thousand rows at most. A kernel is learned by
-        sequential steps in any case.
+        From no vector on, by the steps that raise the evidence most; or, at the kernel found so,
+        from all rows on, as in the textbook.
     max_iter : int, default=1000
-        Looks at all rows, or alternations, at most, for each kernel.
+        Passes over all rows, or alternations, at most, for each kernel.
     random_state : int, Generator or None, default=None
-        Of the rows on which a kernel is looked for where there are more than a thousand, and of
-        the order in which rows are looked at where their kernel matrix does not fit in memory.
+        Of the rows on which a kernel is learned where there are more than 500, and of the order in
+        which rows are read where their kernel matrix does not fit in memory.
     device : str, optional
         Where to compute kernels, as PyTorch calls it ("cuda"). None: where X lies.
     likelihood : Likelihood, optional
@@ -74,9 +73,12 @@ class RelevanceVectorRegressor(models.RelevanceModel, KernelRegressor):
         amounts, Laplace's normal for others and with "laplace". In normal noise it is exact.
     candidates : int, or array-like of shape (M, D), optional
         Rows that may become vectors. None: all rows. A number: this many, drawn at random. Else
-        these rows, which need not be rows of X. One pass over all rows then suffices, so that rows
-        may be Dask collections, for which candidates must be given. A kernel
-        is learned on 5,000 rows at most, drawn at random; vectors are chosen by all rows.
+        these rows, which need not be rows of X. Dask collections need candidates. A kernel is
+        learned on 5,000 rows at most, drawn at random; vectors are chosen by all rows.
+
+    hyperparameters : {"average", "maximise"}, default="average"
+        In normal noise that is learned: predictions are Student-t, with three degrees of freedom
+        less for each vector; or normal, at ``noise_variance_``, which is too sure.
 
     Attributes
     ----------
@@ -97,12 +99,11 @@ class RelevanceVectorRegressor(models.RelevanceModel, KernelRegressor):
     noise_variance_ : float or array of shape (K,)
         Learned, or as given. Not set with a likelihood.
     likelihood_ : Likelihood
-        With every parameter set or learned, where one was given.
+        The one that was given, with every parameter set or learned.
     log_evidence_ : float
-        Log marginal likelihood of all targets given the precisions, constants included; to
-        Laplace's approximation with a likelihood.
-    posterior_ : WeightPosterior or SparsePosterior
-        Of the weights, as prediction uses it; the second with a likelihood.
+        Log marginal likelihood of all targets at these precisions, constants included.
+    posterior_ : AveragedPosterior, WeightPosterior or SparsePosterior
+        Of the weights, as prediction uses it; the last with a likelihood.
     X_train_ : array of shape (N, D), or list
         The rows, with ``query_column=True`` only.
     n_iter_, stop_reason_
@@ -112,12 +113,10 @@ class RelevanceVectorRegressor(models.RelevanceModel, KernelRegressor):
 
     Notes
     -----
-    Far from all vectors every kernel function that falls off is zero, and the function's variance
-    shrinks to that of the offset: the model is surest where it knows least. With
-    ``query_column=True`` the model has, at each query, one more kernel function centred there,
-    whose weight has the prior variance that functions had on average at the training rows. Far away
-    its variance is then the noise and that average; near the rows, which tell what its weight is,
-    it hardly changes. Queries have a model each, so there is no joint distribution over them.
+    Far from all vectors kernel functions that fall off are zero, and the model is surest where it
+    knows least. With ``query_column=True`` each query has one more kernel function centred there,
+    whose weight has the prior variance that functions had on average at the training rows. Queries
+    have a model each, so there is no joint distribution over them.
 
     Examples
     --------
@@ -128,9 +127,8 @@ class RelevanceVectorRegressor(models.RelevanceModel, KernelRegressor):
     >>> model = RelevanceVectorRegressor().fit(X, y)
     >>> len(model.relevance_) < 15
     True
-    >>> mean, std = model.predict([[0.0]], return_std=True)
-    >>> bool(abs(mean[0] - 1.0) < 0.2), bool(std[0] < 0.2)
-    (True, True)
+    >>> np.round(model.predict_dist([[0.0]]).interval(0.9), 2).ravel()
+    array([0.88, 1.23])
     """
 
     card = ModelCard(
@@ -146,6 +144,7 @@ class RelevanceVectorRegressor(models.RelevanceModel, KernelRegressor):
     likelihood_ = FittedAttribute()
     likelihood: Any = None  # of models in files that were written before there was a choice
     inference: str = "auto"  # likewise
+    hyperparameters: str = "maximise"  # likewise
 
     def __init__(
         self,
@@ -163,6 +162,7 @@ class RelevanceVectorRegressor(models.RelevanceModel, KernelRegressor):
         candidates: Any = None,
         likelihood: Any = None,
         inference: str = "auto",
+        hyperparameters: str = "average",
     ) -> None:
         self.kernel = kernel
         self.degrees_of_freedom = degrees_of_freedom
@@ -177,6 +177,7 @@ class RelevanceVectorRegressor(models.RelevanceModel, KernelRegressor):
         self.candidates = candidates
         self.likelihood = likelihood
         self.inference = inference
+        self.hyperparameters = hyperparameters
 
     def fit(
         self,
@@ -294,6 +295,7 @@ class RelevanceVectorRegressor(models.RelevanceModel, KernelRegressor):
             max_iter=self.max_iter,
             offset=self.fit_intercept,
             single=single,
+            hyperparameters=self.hyperparameters,
             kept=training if self.query_column else None,
         )
 
@@ -343,7 +345,7 @@ class RelevanceVectorRegressor(models.RelevanceModel, KernelRegressor):
         return self._fitted.predict_dist(self._check_queries(X), noise_variance)
 
     @models.answer_lazily(DISTRIBUTION)
-    def predict_latent(self, X: Any) -> distributions.Normal:
+    def predict_latent(self, X: Any) -> distributions.Univariate:
         """The latent function at each row; without a likelihood, the noise-free one."""
         return self._fitted.predict_latent(self._check_queries(X))
 

@@ -10,16 +10,22 @@ import numpy as np
 from posterity import designs, kernels, likelihoods, models
 from posterity.arrays import Array
 from posterity.inference.conjugate import (
+    ConjugatePosterior,
     WeightPosterior,
+    average_points,
     compute_log_evidence,
+    integrate_noise,
     maximise_noise,
     reduce_statistics,
 )
 from posterity.inference.sparse_bayes import Chosen, NormalOutputs, QueryColumn
+from posterity.models.hyperparameters import check_hyperparameters
 
 INFERENCES = ("auto", "laplace")
 TOL = 1e-3
 """Nats of each output that a step must gain."""
+_CHOSEN = 3  # numbers for each column: its weight, its precision, and which it is
+_FEWEST_ROWS = 4  # with which a prediction averaged over the noise has a variance
 _VALUES = 1 << 22  # of a kernel matrix, 32 MiB, that are in memory at a time
 _TALL = 2  # times as many rows as columns, at least, where a factor of them is merged
 
@@ -58,9 +64,18 @@ class SparseNoise:
         return NormalOutputs(Y / units, self.unit * weights, noise)
 
     def posterior(
-        self, statistics: designs.Statistics, chosen: Chosen, *, fit_intercept: bool
-    ) -> tuple[WeightPosterior, float]:
-        """Of the weights of the chosen columns, whose statistics these are; their log evidence."""
+        self,
+        statistics: designs.Statistics,
+        chosen: Chosen,
+        *,
+        fit_intercept: bool,
+        average: bool = False,
+    ) -> tuple[ConjugatePosterior, float]:
+        """Of the weights of the chosen columns, whose statistics these are; their log evidence.
+
+        Averaged over noise that is learned: with each column its weight, its precision and itself
+        were chosen for these rows.
+        """
         problem = reduce_statistics(
             statistics,
             fit_intercept=fit_intercept,
@@ -70,7 +85,10 @@ class SparseNoise:
         one = np.ones(len(problem.residual))
         # Columns are scaled so that every weight has the variance of the noise.
         noise = maximise_noise(problem, one) if self.variance is None else self.variance * one
-        posterior = WeightPosterior(problem, noise, noise)
+        points = None
+        if average and self.variance is None and problem.count >= _FEWEST_ROWS:
+            points = integrate_noise(problem, one[None], n_chosen=_CHOSEN * len(chosen.places))
+        posterior = average_points(WeightPosterior(problem, noise, noise), points)
         return posterior, float(compute_log_evidence(problem, noise, noise).sum())
 
 
@@ -82,6 +100,7 @@ def describe_vectors(
     max_iter: int,
     offset: bool,
     single: bool,
+    hyperparameters: str,
     kept: models.Training | None,
 ) -> models.VectorFit:
     """What a fit of vectors leaves, of columns that have these statistics.
@@ -91,9 +110,13 @@ def describe_vectors(
     """
     chosen = found.chosen
     search = models.report_choice(chosen, "vector", max_iter, calls=4)
-    posterior, log_evidence = noise.posterior(statistics, chosen, fit_intercept=offset)
-    average = np.full(len(posterior.noise_variance), statistics.noise_sum / statistics.count)
-    variance = average if noise.by_row else posterior.noise_variance
+    average = check_hyperparameters(hyperparameters)
+    posterior, log_evidence = noise.posterior(
+        statistics, chosen, fit_intercept=offset, average=average
+    )
+    best = posterior.at_maximum
+    mean = np.full(len(best.noise_variance), statistics.noise_sum / statistics.count)
+    variance = mean if noise.by_row else best.noise_variance
     fit = models.VectorFit(
         found.kernel,
         found.numbers,
@@ -111,7 +134,7 @@ def describe_vectors(
     if kept is None:
         return fit
     K, rows = fit.columns_at(kept.rows), (kept.Y, kept.importance)
-    query = QueryColumn.from_normal(found.kernel, kept.rows, K, *rows, posterior, centred=offset)
+    query = QueryColumn.from_normal(found.kernel, kept.rows, K, *rows, best, centred=offset)
     return replace(fit, query=query, X_train=kept.rows)
 
 

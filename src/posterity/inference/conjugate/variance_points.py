@@ -29,6 +29,7 @@ _NEGLIGIBLE = 30.0  # nats below the largest density
 _N_FINE = 128  # points of a grid between ends that are known
 _N_POINTS = 7  # of Gauss's rule: probabilities are right to 1e-3
 _WIDTH = 4.0  # of a change of u that saturates predictions
+_FEWEST_FREE = 3.0  # degrees of freedom
 _PIECE_VALUES = 1 << 20  # the grid is evaluated 8 MiB at a time
 
 
@@ -68,16 +69,23 @@ def find_variance_points(
 
 
 def integrate_noise(
-    problem: LinearProblem, rho: Array, log_weights: Array | None = None
+    problem: LinearProblem,
+    rho: Array,
+    log_weights: Array | None = None,
+    *,
+    n_chosen: int = 0,
 ) -> VariancePoints | None:
     """Points at ratios rho (G, K), a single one if no weights are given.
 
     The noise variance has an inverse gamma posterior there; None where rows are too few for one.
+    Every further number that was chosen for these rows takes a degree of freedom; at least three
+    are left, with which predictions have a variance.
     """
-    nu = _count_degrees_of_freedom(problem)
-    if nu <= 0.0:
+    given = _count_degrees_of_freedom(problem)
+    if given <= 0.0:
         return None
-    scale = _noise_scale(problem, rho)
+    nu = min(given, max(given - n_chosen, _FEWEST_FREE))
+    scale = _noise_scale(problem, rho) * (given / nu)
     log_w = np.zeros_like(rho) if log_weights is None else log_weights
     return VariancePoints(scale, rho * scale, log_w, nu, is_noise_known=False)
 
