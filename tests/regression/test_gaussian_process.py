@@ -315,7 +315,7 @@ def test_the_optimum_is_a_maximum_and_says_how_it_was_found():
         for step in (-0.3, 0.3):
             moved = theta + step * (np.arange(len(theta)) == d)
             noise = v * np.exp(step * (d == len(theta)))
-            kernel = model.kernel_.at(moved).fixed()
+            kernel = model.kernel_.with_theta(moved).fixed()
             other = GaussianProcessRegressor(kernel, noise, "linear").fit(X, y)
             assert other.log_evidence_ < model.log_evidence_
             assert other.stop_reason_ == "every parameter was given"

@@ -124,7 +124,7 @@ def test_parameters_are_learned_by_the_evidence_of_propagation():
     options = {"likelihood": likelihoods.Poisson(), "n_restarts": 0, "inference": "propagation"}
     best = GaussianProcessRegressor(kernel, **options).fit(rows, y)
     for factor in (0.8, 1.25):
-        moved = best.kernel_.at(best.kernel_.theta + np.log([factor, 1.0])).fixed()
+        moved = best.kernel_.with_theta(best.kernel_.theta + np.log([factor, 1.0])).fixed()
         other = GaussianProcessRegressor(moved, **options).fit(rows, y)
         assert other.log_evidence_ < best.log_evidence_
 

@@ -62,7 +62,7 @@ def test_it_is_the_estimator_on_the_encoded_rows():
     X = tables.TableEncoder(model.schema.inputs).fit(rows).transform(rows)
     y = rows["price"].str.replace_all(r"[$,]", "").cast(float).to_numpy()
     alone = regression.BayesianLinearRegression().fit(X, y)
-    np.testing.assert_array_equal(model.inputs(rows), X)
+    np.testing.assert_array_equal(model.encode_inputs(rows), X)
     np.testing.assert_allclose(model.predict(rows), alone.predict(X))
     np.testing.assert_allclose(
         model.predict_dist(rows).standard_deviation(), alone.predict_dist(X).standard_deviation()
@@ -153,7 +153,7 @@ def test_targets_that_cannot_be_used_are_refused_with_a_sentence():
 
 def test_questions_before_fit_are_refused():
     model = clone(regressor())
-    for ask in (model.predict, model.predict_dist, model.inputs, model.encode_targets):
+    for ask in (model.predict, model.predict_dist, model.encode_inputs, model.encode_targets):
         with pytest.raises(NotFittedError):
             ask(table())
 

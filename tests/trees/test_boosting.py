@@ -32,7 +32,7 @@ def problem(n=300, n_columns=7, n_classes=2, seed=0):
 
 def rows_at(kind, y, weights, shift=None):
     """Rows, some way from where steps begin."""
-    rows = kind.at(kind.offset(y, weights), y, weights, PRIOR_ROWS)
+    rows = kind.start_from_offset(kind.offset(y, weights), y, weights, PRIOR_ROWS)
     if shift is not None:
         rows.move(shift > 0.0, np.linspace(-1.0, 1.0, 2 * rows.latents.shape[1]).reshape(2, -1))
     return rows

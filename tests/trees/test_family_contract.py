@@ -78,7 +78,7 @@ def _asked(family, n_nodes=4, n_tests=6, m=70):
 
 @TABLE
 def test_each_row_answers_the_tests_of_its_node(family, P, J, answer):
-    fitted = family.fitted(X)
+    fitted = family.adapt_to(X)
     places, tests, which = _asked(fitted)
     answers = fitted.respond(X, places, tests, which)
     assert answers.dtype == np.float64
@@ -91,7 +91,7 @@ def test_each_row_answers_the_tests_of_its_node(family, P, J, answer):
 
 @TABLE
 def test_missing_entries_make_missing_answers(family, P, J, answer):
-    fitted = family.fitted(X)
+    fitted = family.adapt_to(X)
     places, tests, which = _asked(fitted)
     answers = fitted.respond(np.full_like(X, np.nan), places, tests, which)
     is_low = tests[which, :, 0].T >= D if isinstance(family, columns.Columns) else False
@@ -100,7 +100,7 @@ def test_missing_entries_make_missing_answers(family, P, J, answer):
 
 @TABLE
 def test_prepared_rows_decide_as_the_rows_themselves(family, P, J, answer):
-    fitted = family.fitted(X)
+    fitted = family.adapt_to(X)
     places, tests, which = _asked(fitted)
     numbers = fitted.respond(X, places, tests, which)
     prepared = fitted.respond(fitted.prepare_rows(X), places, tests, which)
@@ -118,7 +118,7 @@ def test_prepared_rows_decide_as_the_rows_themselves(family, P, J, answer):
 
 @TABLE
 def test_shapes_are_kept_where_there_is_nothing(family, P, J, answer):
-    fitted, none = family.fitted(X), np.empty(0, dtype=np.int32)
+    fitted, none = family.adapt_to(X), np.empty(0, dtype=np.int32)
     assert fitted.draw(0, 3, np.random.default_rng(0)).shape == (0, 3, P)
     tests = fitted.draw(2, 3, np.random.default_rng(0))
     assert fitted.respond(X, none, tests, none).shape == (3, 0)
@@ -126,7 +126,7 @@ def test_shapes_are_kept_where_there_is_nothing(family, P, J, answer):
 
 @TABLE
 def test_tests_are_the_same_for_the_same_seed_alone(family, P, J, answer):
-    fitted = family.fitted(X)
+    fitted = family.adapt_to(X)
     first, again, other = (fitted.draw(9, 4, np.random.default_rng(s)) for s in (3, 3, 4))
     assert first.shape == (9, 4, P)
     np.testing.assert_array_equal(first, again)
@@ -138,21 +138,21 @@ def test_tests_of_one_node_differ_where_they_can(family, P, J, answer):
     if isinstance(family, function.Function):
         pytest.skip("That is for the sampler of the user to see to.")
     n_tests = 12 if J is None else J
-    for node in family.fitted(X).draw(20, n_tests, np.random.default_rng(5)):
+    for node in family.adapt_to(X).draw(20, n_tests, np.random.default_rng(5)):
         assert len(np.unique(node, axis=0)) == n_tests
 
 
 @TABLE
 def test_more_tests_than_there_are_can_be_asked_for(family, P, J, answer):
     n_tests = 30 if J is None else J + 3
-    for node in family.fitted(X).draw(5, n_tests, np.random.default_rng(5)):
+    for node in family.adapt_to(X).draw(5, n_tests, np.random.default_rng(5)):
         assert node.shape == (n_tests, P)
         assert J is None or len(np.unique(node, axis=0)) == J
 
 
 @TABLE
 def test_what_is_drawn_is_in_the_catalogue(family, P, J, answer):
-    fitted = family.fitted(X)
+    fitted = family.adapt_to(X)
     if J is None:
         with pytest.raises(TypeError, match="no end of tests"):
             fitted.catalogue()
@@ -169,11 +169,11 @@ def test_what_is_drawn_is_in_the_catalogue(family, P, J, answer):
 @TABLE
 def test_fitting_leaves_a_family_as_it_was(family, P, J, answer):
     before, text, given = copy.deepcopy(family), repr(family), X.copy()
-    first = family.fitted(X)
+    first = family.adapt_to(X)
     assert family == before
     assert repr(family) == text
     np.testing.assert_array_equal(X, given)
-    assert first == family.fitted(X)
+    assert first == family.adapt_to(X)
     assert first.fitted(X) == first
 
 
@@ -185,14 +185,14 @@ def test_a_weight_teaches_a_family_what_repeated_rows_do(family, P, J, answer, n
     rows[rng.random(rows.shape) < 0.15] = np.nan
     times = rng.integers(0, 7, size=n_rows)
     rows[times == 0] *= 1e200
-    weighted = family.fitted(rows, times.astype(float))
-    assert weighted == family.fitted(np.repeat(rows, times, axis=0))
-    assert family.fitted(rows, np.full(n_rows, 3.0)) == family.fitted(rows)
+    weighted = family.adapt_to(rows, times.astype(float))
+    assert weighted == family.adapt_to(np.repeat(rows, times, axis=0))
+    assert family.adapt_to(rows, np.full(n_rows, 3.0)) == family.adapt_to(rows)
 
 
 @TABLE
 def test_families_are_values(family, P, J, answer):
-    fitted = family.fitted(X)
+    fitted = family.adapt_to(X)
     for one in (family, fitted):
         back = pickle.loads(pickle.dumps(one))
         assert back == one
@@ -214,12 +214,12 @@ def test_families_that_differ_are_not_equal():
 
 @TABLE
 def test_a_node_is_offered_at_least_one_test(family, P, J, answer):
-    assert family.fitted(X).default_tests() >= 1
+    assert family.adapt_to(X).default_tests() >= 1
 
 
 @TABLE
 def test_rows_in_any_order_of_memory_answer_the_same(family, P, J, answer):
-    fitted = family.fitted(X)
+    fitted = family.adapt_to(X)
     places, tests, which = _asked(fitted)
     np.testing.assert_array_equal(
         fitted.respond(np.asfortranarray(X), places, tests, which),

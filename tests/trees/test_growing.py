@@ -163,7 +163,7 @@ def test_nodes_count_weights_like_repeated_rows_however_many_these_are(family):
     X, y = _data(n=70, missing=0.1, decimals=1)
     times = np.random.default_rng(3).integers(1, 6, len(y))
     again = np.repeat(np.arange(len(y)), times)
-    known = family.fitted(X)
+    known = family.adapt_to(X)
     trees = [
         growing.grow(
             known,

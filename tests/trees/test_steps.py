@@ -58,7 +58,7 @@ def test_a_step_at_infinity_parts_missing_answers_from_all_others():
 def test_stages_are_the_latent_values_of_truncated_sums():
     X = np.random.default_rng(1).normal(size=(20, 3))
     steps, family = some_steps(2), columns.Columns().adapt_to(X)
-    stages = list(steps.staged(family, X))
+    stages = list(steps.staged_latents(family, X))
     assert len(stages) == len(steps)
     for k, stage in enumerate(stages):
         np.testing.assert_array_equal(stage, steps.truncate(k + 1).latents(family, X))
@@ -77,7 +77,7 @@ def test_no_steps_leave_the_offset():
     none = some_steps(2).truncate(0)
     latents = none.latents(columns.Columns().adapt_to(X), X)
     np.testing.assert_array_equal(latents, np.tile(none.offset, (4, 1)))
-    assert list(none.staged(columns.Columns().adapt_to(X), X)) == []
+    assert list(none.staged_latents(columns.Columns().adapt_to(X), X)) == []
 
 
 def test_any_family_can_answer():
