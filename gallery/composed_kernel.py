@@ -30,7 +30,10 @@ X, y = series(np.random.default_rng(0), 300)
 trend = Scaled(RBF(20.0), 400.0)
 season = Scaled(RBF(50.0) * Periodic(1.0, length_scale=1.0).fixed("period"), 4.0)
 weather = Scaled(RationalQuadratic(1.0, shape=1.0), 0.2)
-model = GaussianProcessRegressor(trend + season + weather, n_restarts=0).fit(X[:KNOWN], y[:KNOWN])
+# One kernel, not an average over many, has parts that can be drawn.
+model = GaussianProcessRegressor(
+    trend + season + weather, n_restarts=0, hyperparameters="maximise"
+).fit(X[:KNOWN], y[:KNOWN])
 sum_of_two, weather = model.kernel_.left, model.kernel_.right
 parts = {"Trend": sum_of_two.left, "Season": sum_of_two.right, "Weather": weather}
 lower, upper = model.predict_interval(X[KNOWN:])

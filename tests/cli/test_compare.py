@@ -15,10 +15,10 @@ FAST = "--models linear,sparse --folds 3"
 
 def test_numbers_are_ranked_reported_and_the_winner_is_saved(run, houses, at):
     result = run(f"compare houses.csv --target price {FAST}")
-    assert result.exit_code == 0, result.select_output
+    assert result.exit_code == 0, result.output
     for words in ("log score", "RMSE", "coverage 90 %:", "calibration error:", "Use '", "(mean)"):
-        assert words in result.select_output
-    assert "Next: posterity predict model.posterity houses.csv" in result.select_output
+        assert words in result.output
+    assert "Next: posterity predict model.posterity houses.csv" in result.output
     model = posterity.load(at / "model.posterity")
     assert isinstance(model, tables.TableModel)
     assert model.n_rows_ == 60
@@ -30,7 +30,7 @@ def test_numbers_are_ranked_reported_and_the_winner_is_saved(run, houses, at):
 def test_the_columns_of_the_ranking_are_explained_and_what_is_not_in_it(run, at):
     x = [0.3 * n for n in range(-20, 20)]
     pl.DataFrame({"x": x, "y": [value + value**3 % 1.0 for value in x]}).write_csv("one.csv")
-    output = run("compare one.csv -t y --models linear,gamma,poisson --folds 3").select_output
+    output = run("compare one.csv -t y --models linear,gamma,poisson --folds 3").output
     told = " ".join(output.split())
     assert "Predicting y from 1 column: 3-fold cross-validation on 40 rows" in told
     assert "mean log probability of the observed value" in told
@@ -40,9 +40,9 @@ def test_the_columns_of_the_ranking_are_explained_and_what_is_not_in_it(run, at)
 
 def test_classes_are_ranked_too(run, flowers):
     result = run(f"compare flowers.csv -t kind {FAST}")
-    assert result.exit_code == 0, result.select_output
-    assert "accuracy" in result.select_output
-    assert "(frequencies)" in result.select_output
+    assert result.exit_code == 0, result.output
+    assert "accuracy" in result.output
+    assert "(frequencies)" in result.output
 
 
 def test_a_machine_is_given_json_and_nothing_else(run, houses, at):
@@ -68,20 +68,20 @@ def test_what_was_inferred_can_be_overridden(run, houses):
 
 def test_fewer_rows_are_drawn_and_it_is_said(run, houses):
     result = run(f"compare houses.csv --target price {FAST} --rows 30")
-    assert "Using 30 of the 60 rows" in result.select_output
+    assert "Using 30 of the 60 rows" in result.output
 
 
 def test_an_unknown_model_is_a_wrong_use(run, houses, at):
     result = run("compare houses.csv --target price --models linaer")
     assert result.exit_code == 2
-    assert "linear" in result.select_output
+    assert "linear" in result.output
     assert not (at / "report.html").exists()
 
 
 def test_an_unknown_target_is_named_with_its_neighbours(run, houses):
     result = run("compare houses.csv --target prize")
     assert result.exit_code == 3
-    assert "'price'" in result.select_output
+    assert "'price'" in result.output
 
 
 @pytest.mark.parametrize("name", ["report.html", "model.posterity"])
@@ -89,7 +89,7 @@ def test_a_file_that_is_not_ours_is_never_overwritten(run, houses, at, name):
     (at / name).write_text("a poem")
     result = run(f"compare houses.csv --target price {FAST}")
     assert result.exit_code == 2
-    assert "--force" in result.select_output
+    assert "--force" in result.output
     assert (at / name).read_text() == "a poem"
     assert run(f"compare houses.csv --target price {FAST} --force").exit_code == 0
 
@@ -120,7 +120,7 @@ def test_an_interruption_leaves_no_half_written_file(run, houses, at, monkeypatc
 def test_standard_input_is_read(run, flowers):
     text = flowers.read_bytes()
     result = run(f"compare - --target kind {FAST}", input=text)
-    assert result.exit_code == 0, result.select_output
+    assert result.exit_code == 0, result.output
 
 
 @pytest.mark.parametrize("task", ["regression", "classification"])
@@ -128,7 +128,7 @@ def test_the_demonstration_is_a_comparison_on_a_table_of_its_own(run, at, task, 
     frame, target = demo.TABLES[task]()
     monkeypatch.setitem(demo.TABLES, task, lambda: (frame[::5], target))
     result = run(f"demo --task {task} --folds 2 --time 1s --json")
-    assert result.exit_code == 0, result.select_output
+    assert result.exit_code == 0, result.output
     answer = json.loads(result.stdout)
     assert answer["target"] == target
     assert (at / answer["report"]).exists()

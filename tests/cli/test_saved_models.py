@@ -29,21 +29,21 @@ def classes(run, flowers):
 
 def test_fitting_says_what_was_fitted_and_what_to_type_next(run, houses):
     result = run(FIT)
-    assert "Fitted 'linear' to 60 rows" in result.select_output
-    assert "Log evidence: " in result.select_output
-    assert "Next: posterity predict model.posterity houses.csv" in result.select_output
+    assert "Fitted 'linear' to 60 rows" in result.output
+    assert "Log evidence: " in result.output
+    assert "Next: posterity predict model.posterity houses.csv" in result.output
     answer = json.loads(run(f"{FIT} --json").stdout)
     assert answer["n_rows"] == 60
     assert answer["n_bytes"] == (houses.parent / "model.posterity").stat().st_size
 
 
 def test_without_a_name_a_model_is_chosen(run, houses):
-    assert "Fitted 'process'" in run("fit houses.csv --target price").select_output
+    assert "Fitted 'process'" in run("fit houses.csv --target price").output
 
 
 def test_rows_get_the_distribution_that_python_gives(run, houses, model, at):
     result = run("predict model.posterity houses.csv --out out.csv --quantiles 0.1,0.5,0.975")
-    assert result.exit_code == 0, result.select_output
+    assert result.exit_code == 0, result.output
     out = pl.read_csv(at / "out.csv")
     before = pl.read_csv(houses)
     assert out.columns == [
@@ -91,7 +91,7 @@ def test_a_missing_column_is_named(run, houses, model, at):
     pl.read_csv(houses).drop("town").write_csv(at / "new.csv")
     result = run("predict model.posterity new.csv")
     assert result.exit_code == 3
-    assert "'town'" in result.select_output
+    assert "'town'" in result.output
 
 
 def test_a_column_that_would_be_doubled_is_named(run, houses, model, at):
@@ -109,8 +109,8 @@ def test_a_failure_half_way_leaves_what_was_there(run, houses, model, at):
     (at / "bad.csv").write_text("\n".join([*lines, "no number,Bern,2024-01-01,1", ""]))
     result = run("predict model.posterity bad.csv --out out.csv --force")
     assert result.exit_code == 3
-    assert "Row 61, column 'size'" in result.select_output
-    assert "no number" in result.select_output
+    assert "Row 61, column 'size'" in result.output
+    assert "no number" in result.output
     assert (at / "out.csv").read_text() == "precious"
     assert not list(at.glob(".*.part"))
 
@@ -119,10 +119,7 @@ def test_a_bad_cell_far_down_is_told_of_its_own_row(run, houses, model, at):
     header, *rows = houses.read_text().splitlines()
     many = [*rows * 1000, "no number,Bern,2024-01-01,1", ""]
     (at / "bad.csv").write_text("\n".join([header, *many]))
-    assert (
-        "Row 60001, column 'size'"
-        in run("predict model.posterity bad.csv -o out.csv").select_output
-    )
+    assert "Row 60001, column 'size'" in run("predict model.posterity bad.csv -o out.csv").output
 
 
 def test_evaluation_scores_known_targets(run, houses, model):
@@ -135,14 +132,14 @@ def test_evaluation_scores_known_targets(run, houses, model):
     assert answer["log_score"] == pytest.approx(dist.log_prob(y).mean())
     assert answer["fit_seconds"] is None  # not known of a saved model
     assert answer["rmse"] == pytest.approx(np.sqrt(np.mean((y - dist.mean()) ** 2)))
-    told = " ".join(run("evaluate model.posterity houses.csv").select_output.split())
+    told = " ".join(run("evaluate model.posterity houses.csv").output.split())
     assert "valid only for rows that the model was not fitted to" in told
     assert "baselines" not in told
 
 
 def test_a_report_is_written_of_a_saved_model(run, houses, model, at):
     result = run("report model.posterity houses.csv --out page.html")
-    assert result.exit_code == 0, result.select_output
+    assert result.exit_code == 0, result.output
     page = (at / "page.html").read_text()
     assert "posterity report model.posterity houses.csv" in page
 
@@ -150,8 +147,8 @@ def test_a_report_is_written_of_a_saved_model(run, houses, model, at):
 def test_inspection_shows_what_is_inside(run, model):
     result = run("inspect model.posterity")
     for words in ("price (regression)", "BayesianLinearRegression", "log evidence", "numpy"):
-        assert words in result.select_output
-    assert "training rows stored" in result.select_output
+        assert words in result.output
+    assert "training rows stored" in result.output
     assert json.loads(run("inspect model.posterity --json").stdout)["target"] == "price"
 
 
@@ -161,13 +158,13 @@ def test_inspection_says_when_a_file_is_damaged(run, model):
     model.write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
     result = run("inspect model.posterity")
     assert result.exit_code != 0
-    assert "is damaged or was changed" in " ".join(result.select_output.split())
+    assert "is damaged or was changed" in " ".join(result.output.split())
 
 
 def test_the_family_is_listed(run):
     result = run("models")
     for name in ("process", "vectors", "forest", "boosted", "RelevanceVectorClassifier"):
-        assert name in result.select_output
+        assert name in result.output
     listed = json.loads(run("models --json").stdout)["models"]
     assert {"name", "likelihood", "prior", "feature_space", "inference"} <= set(listed[0])
 
@@ -176,7 +173,7 @@ def test_the_family_is_listed(run):
 def test_a_file_that_is_no_model_exits_with_four(run, houses, word):
     result = run(f"{word} houses.csv houses.csv")
     assert result.exit_code == 4
-    assert "Traceback" not in result.select_output
+    assert "Traceback" not in result.output
 
 
 def test_a_model_of_arrays_is_told_apart(run, houses, at):
@@ -184,7 +181,7 @@ def test_a_model_of_arrays_is_told_apart(run, houses, at):
     posterity.save(fitted, at / "line.posterity")
     result = run("predict line.posterity houses.csv")
     assert result.exit_code == 4
-    assert "LinearRegression, which takes arrays" in result.select_output
+    assert "LinearRegression, which takes arrays" in result.output
 
 
 def test_an_error_of_our_own_is_a_sentence_unless_a_traceback_is_asked_for(
@@ -196,15 +193,15 @@ def test_an_error_of_our_own_is_a_sentence_unless_a_traceback_is_asked_for(
     monkeypatch.setattr("posterity.comparison.evaluate", broken)
     result = run("evaluate model.posterity houses.csv")
     assert result.exit_code == 1
-    assert "a gear fell off" in result.select_output
+    assert "a gear fell off" in result.output
     monkeypatch.setenv("POSTERITY_TRACEBACK", "1")
     assert isinstance(run("evaluate model.posterity houses.csv").exception, RuntimeError)
 
 
 def test_where_there_is_little_room_names_and_commands_are_still_whole(run, houses, monkeypatch):
     monkeypatch.setattr(voice, "_UNBOUND", 40)
-    assert "least-squares" in run("models").select_output
-    told = run(FIT).select_output
+    assert "least-squares" in run("models").output
+    told = run(FIT).output
     assert "\nNext: posterity predict model.posterity houses.csv --out predictions.csv\n" in told
     assert "\n1 input is read as a date: 'sold' (--category COL to change).\n" in told
 

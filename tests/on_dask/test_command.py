@@ -83,13 +83,13 @@ def _in_memory(line):
 
 
 def _told(result):
-    return " ".join(result.select_output.replace("\u2502", " ").split())
+    return " ".join(result.output.replace("\u2502", " ").split())
 
 
 def test_a_fit_on_dask_is_the_fit_in_memory(run, at):
     options = "--target price --model linear --drop kind"
     result = run(f"fit sales {options}")
-    assert result.exit_code == 0, result.select_output
+    assert result.exit_code == 0, result.output
     assert "The 4 files have 938 rows; column types were inferred from all" in _told(result)
     assert "predict model.posterity sales --dask tcp://" in _told(result)
     _in_memory(f"fit all.parquet {options} --rows all --save memory.posterity")
@@ -170,7 +170,7 @@ def test_scores_are_of_models_that_learned_from_all_rows_outside_a_part(at, here
 def test_a_comparison_ranks_reports_and_saves(run, at):
     words = "--target price --drop kind --models linear,ridge --folds 2 --rows 400 --json"
     result = run(f"compare sales {words}")
-    assert result.exit_code == 0, result.select_output
+    assert result.exit_code == 0, result.output
     answer = json.loads(result.stdout)
     assert {row["name"] for row in answer["models"]} == {"linear", "ridge", "mean"}
     assert answer["n_rows"] == 882
@@ -211,7 +211,7 @@ def test_a_classifier_on_dask_is_the_one_in_memory(at, here):
 def test_workers_write_the_predictions_of_all_rows(run, at):
     _in_memory("fit all.parquet -t price --model ridge --drop kind")
     result = run("predict model.posterity sales --out answers --quantiles 0.1,0.9")
-    assert result.exit_code == 0, result.select_output
+    assert result.exit_code == 0, result.output
     assert "Wrote 938 rows with predictions to 4 files in answers" in _told(result)
     assert sorted(p.name for p in (at / "answers").iterdir()) == [
         f"part-0000{n}.parquet" for n in range(4)
@@ -274,7 +274,7 @@ def test_a_bad_cell_is_named_by_file_and_row(run, at, looked_at):
     ).write_parquet("sales/3.parquet")
     rows = "all" if looked_at else "12 --seed 4"
     result = run(f"fit sales --target price --model ridge --keep size --rows {rows}")
-    assert result.exit_code == 3, result.select_output
+    assert result.exit_code == 3, result.output
     assert "sales/3.parquet: Row 41, column 'size': " in _told(result)
 
 

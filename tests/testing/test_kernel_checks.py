@@ -87,18 +87,21 @@ def test_a_right_kernel_passes():
             "pullback_inputs differs from finite differences in the in",
         ),
         (broken(_diag_gradient=lambda self, X, g: np.ones(1)), "diag_pullback differs"),
-        (broken(at=lambda self, theta: self), "at.theta. has a different theta"),
-        (broken(at=lambda self, theta: Overlap(1.0)), "at.theta. has a different theta"),
+        (broken(with_theta=lambda self, theta: self), "with_theta.theta. has a different theta"),
+        (
+            broken(with_theta=lambda self, theta: Overlap(1.0)),
+            "with_theta.theta. has a different theta",
+        ),
         (
             broken(_write=lambda self, short: "RBF(1.0)"),
             r"evaluating RBF\(1\.0\) gives a different kernel",
         ),
         (broken(__eq__=lambda self, other: self is other), "a copy is not equal"),
         (
-            broken(tuned=lambda self, X, variance=1.0: (self, np.array([[2.0, 3.0]]))),
+            broken(search_start=lambda self, X, variance=1.0: (self, np.array([[2.0, 3.0]]))),
             "not between the bounds",
         ),
-        (broken(tuned=lambda self, X, variance=1.0: (self, np.ones(2))), "bounds of shape"),
+        (broken(search_start=lambda self, X, variance=1.0: (self, np.ones(2))), "bounds of shape"),
     ],
 )
 def test_what_is_broken_is_said(kernel, match):

@@ -93,21 +93,32 @@ def scaled(name, factor):
         (broken(**scaled("d1", 1.1)), "d1 differs from finite differences of log_prob in a"),
         (broken(**scaled("d2", 1.1)), "d2 differs from finite differences of d1"),
         (broken(d3=lambda self, y, a: 0.1 + Noise.d3(self, y, a)), "d3 differs"),
-        (broken(at=lambda self, theta: self), r"at\(theta\) has a different theta"),
+        (
+            broken(with_parameters=lambda self, theta: self),
+            r"with_parameters\(theta\) has a different theta",
+        ),
         (
             broken(_search_ranges=lambda self, y, w: {"variance": (2.0, 3.0, 4.0)}),
             "starts outside its bounds",
         ),
         (
             broken(
-                slopes=lambda self, y, a: tuple(-s for s in Noise.parameter_derivatives(self, y, a))
+                parameter_derivatives=lambda self, y, a: tuple(
+                    -s for s in Noise.parameter_derivatives(self, y, a)
+                )
             ),
-            "slopes of log_prob differ from finite differences in theta",
+            "parameter_derivatives of log_prob differ from finite differences in theta",
         ),
         (broken(step_curvature=Noise.d2), "step_curvature is not positive"),
         (broken(step_curvature=lambda self, y, a: -2 * self.d2(y, a)), "step_curvature is not -d2"),
-        (broken(null=lambda self, y, w: (0.0, 1.0)), "null gives 0, where the sum of d1"),
-        (broken(null=lambda self, y, w: (np.mean(y), 0.0)), "null gives the variance 0"),
+        (
+            broken(fit_constant=lambda self, y, w: (0.0, 1.0)),
+            "fit_constant gives 0, where the sum of d1",
+        ),
+        (
+            broken(fit_constant=lambda self, y, w: (np.mean(y), 0.0)),
+            "fit_constant gives the variance 0",
+        ),
         (
             broken(predict=lambda self, m, v: Noise.predict(self, np.add(m, 0.1), v)),
             "log_prob of predict at variance 0 differs",

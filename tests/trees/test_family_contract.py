@@ -174,7 +174,7 @@ def test_fitting_leaves_a_family_as_it_was(family, P, J, answer):
     assert repr(family) == text
     np.testing.assert_array_equal(X, given)
     assert first == family.adapt_to(X)
-    assert first.fitted(X) == first
+    assert first.adapt_to(X) == first
 
 
 @TABLE

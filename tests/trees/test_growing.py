@@ -252,10 +252,10 @@ def test_missing_answers_part_from_all_others_at_infinity(codes):
 
 def test_a_family_may_have_fewer_cuts_than_there_are_codes():
     class Halves(Columns):
-        def fitted(self, X, weights=None):
+        def adapt_to(self, X, weights=None):
             return type(self)(np.full((1, 255), np.inf), np.empty(0, dtype=np.int32))
 
-        def prepared(self, X):
+        def prepare_rows(self, X):
             return np.where(np.isnan(X), 255, X > 0.0).astype(np.uint8)
 
         def cuts(self, tests):

@@ -16,6 +16,7 @@ from posterity.distributions import base, inversion, normal, normal_quantiles, p
 from posterity.distributions.continuous import Continuous
 
 _EPS = float(np.finfo(np.float64).eps)
+_MANY = 50_000  # components in all: of fewer, quantiles do not wait for a compiler
 _COMMON = 1e-3  # chances that are found without logarithms
 _Function: TypeAlias = Callable[[Array], Array]
 
@@ -189,7 +190,8 @@ class Mixture(Continuous):
         guess = np.clip(np.where(inner, self._average_components(quantiles), 0.0), start, end)
         # Logarithms find the quantile of any chance; for common ones they cost ten times the rest.
         common = bool(np.all(inner_p >= _COMMON))
-        if common and inner.all() and self._has_spread_normals():
+        many = quantiles.size >= _MANY
+        if common and many and inner.all() and self._has_spread_normals():
             return self._quantiles_of_normals(inner_p, (start, end, guess), sign)
         evaluate = by_value if common else by_logarithm
         rounding = 4.0 * _EPS * (1.0 - np.log(inner_p))

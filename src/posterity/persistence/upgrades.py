@@ -196,7 +196,9 @@ UPGRADES: dict[str, Callable[[Parts], Parts]] = {
     "regression.KernelRidgeRegression": rename(alpha="penalty", alpha_="penalty_"),
     "regression.RandomFernRegressor": rename(n_estimators="n_ferns", **_FOREST),
     "regression.RandomForestRegressor": rename(n_estimators="n_trees", **_FOREST),
-    "regression.RandomTreeRegressor": lambda parts: {"sharpness": 1.0} | rename(**_FOREST)(parts),
+    "regression.RandomTreeRegressor": lambda parts: complete(sharpness=1.0)(
+        rename(**_FOREST)(parts)
+    ),
     "inference.stagewise.Stages": complete(n_validated=0.0),
     "regression.BayesianLinearRegression": _MAXIMISED,
     "regression.DualLinearRegression": _MAXIMISED,

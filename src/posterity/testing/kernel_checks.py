@@ -115,15 +115,21 @@ class _KernelChecks:
         kernel, theta = self.kernel, self.kernel.theta
         self.require(len(kernel.names) == len(theta), "names and theta differ in length.")
         for moved in (theta, theta + 0.1):
-            self.same(kernel.with_theta(moved).theta, moved, "at(theta) has a different theta")
+            self.same(
+                kernel.with_theta(moved).theta, moved, "with_theta(theta) has a different theta"
+            )
         self.same(
-            kernel.with_theta(theta)(self.X), kernel(self.X), "at(theta) is a different kernel"
+            kernel.with_theta(theta)(self.X),
+            kernel(self.X),
+            "with_theta(theta) is a different kernel",
         )
         started, bounds = kernel.search_start(self.X)
         p = started.theta
-        self.require(bounds.shape == (len(p), 2), f"tuned(X) has bounds of shape {bounds.shape}.")
+        self.require(
+            bounds.shape == (len(p), 2), f"search_start(X) has bounds of shape {bounds.shape}."
+        )
         inside = (bounds[:, 0] <= p) & (p <= bounds[:, 1])
-        self.require(bool(inside.all()), "start(X) is not between the bounds of tuned(X).")
+        self.require(bool(inside.all()), "start(X) is not between the bounds of search_start(X).")
 
     def printing(self) -> None:
         """Check that a kernel equals its copy and the evaluation of its repr."""

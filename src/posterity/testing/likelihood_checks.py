@@ -128,7 +128,9 @@ class _LikelihoodChecks:
         likelihood, theta = self.likelihood, self.likelihood.theta
         for moved in (theta, theta + 0.1):
             self.close(
-                likelihood.with_parameters(moved).theta, moved, "at(theta) has a different theta"
+                likelihood.with_parameters(moved).theta,
+                moved,
+                "with_parameters(theta) has a different theta",
             )
         unknown = replace(likelihood, **dict.fromkeys(likelihood.names))
         tuned, bounds = unknown.search_start(self.y, np.ones(len(self.y)))
@@ -149,7 +151,7 @@ class _LikelihoodChecks:
 
         for (name, _), found in zip(_DERIVATIVES, slopes, strict=True):
             expected = [along(u, name) for u in np.eye(len(theta))]
-            sentence = f"slopes of {name} differ from finite differences in theta"
+            sentence = f"parameter_derivatives of {name} differ from finite differences in theta"
             self.close(found, np.reshape(expected, (len(theta), len(self.a))), sentence)
 
     def steps(self) -> None:
@@ -165,8 +167,10 @@ class _LikelihoodChecks:
         value, variance = self.likelihood.fit_constant(self.y, np.ones(len(self.y)))
         d1 = self.likelihood.d1(self.y, value)
         still = abs(float(np.sum(d1))) <= _SLOPE * float(np.sum(np.abs(d1)))
-        self.require(still, f"null gives {value:.6g}, where the sum of d1 is {np.sum(d1):.6g}.")
-        self.require(variance > 0.0, f"null gives the variance {variance:g}.")
+        self.require(
+            still, f"fit_constant gives {value:.6g}, where the sum of d1 is {np.sum(d1):.6g}."
+        )
+        self.require(variance > 0.0, f"fit_constant gives the variance {variance:g}.")
 
     def predictions(self, variances: Sequence[float]) -> None:
         """Check predictions and their moments against quadrature."""
