@@ -101,9 +101,6 @@ class UncertainProblem(Protocol):
     def hyperprior(self) -> Hyperprior:
         """Their priors, beside those that the objective has."""
 
-    def objective(self) -> Objective:
-        """Minus the log evidence and its gradient; infinite where there is none."""
-
 
 @dataclass(frozen=True)
 class WeightedPoints:
@@ -163,6 +160,7 @@ def choose_points(
 
 def average_posteriors(
     problem: UncertainProblem,
+    objective: Objective,
     optimum: optimize.Optimum,
     best: Any,
     condition: Callable[[Array], Any],
@@ -178,7 +176,7 @@ def average_posteriors(
         return best
     with linalg.threads.limit_threads(problem.n_rows):
         points = choose_points(
-            problem.objective(),
+            objective,
             optimum,
             limits=problem.limits,
             names=problem.names,

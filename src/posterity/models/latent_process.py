@@ -131,6 +131,7 @@ class LatentProcess:
 
         return average_posteriors(
             problem,
+            problem.objective(),
             learned.optimum,
             best,
             lambda theta: self._condition(describe(theta), training, problem.targets, rng),

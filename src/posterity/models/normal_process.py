@@ -147,7 +147,9 @@ class NormalProcess:
                 at = _add_parts(problem, *problem.unpack_parameters(theta))
                 return condition_process(*at, observed, None)
 
-            posterior = average_posteriors(problem, learned.optimum, posterior, condition)
+            posterior = average_posteriors(
+                problem, problem.objective(), learned.optimum, posterior, condition
+            )
         return _OutputFit(learned, noise, posterior, variance)
 
     def _pose(

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from posterity import designs, optimize
 from posterity.arrays import Array
 from posterity.inference.averaging import Hyperprior
-from posterity.inference.search import LEAST_GAIN, Objective, climb_evidence, negate_evidence
+from posterity.inference.search import LEAST_GAIN, climb_evidence, negate_evidence
 from posterity.inference.weights import quadratic
 from posterity.inference.weights.laplace import LaplaceFit
 from posterity.inference.weights.prior import WeightPrior
@@ -89,10 +89,6 @@ class LaplaceSearch:
     def hyperprior(self) -> Hyperprior:
         """Weak priors of all that is searched, about where a search starts."""
         return Hyperprior.weak(self.start)
-
-    def objective(self) -> Objective:
-        """Minus the log evidence and its gradient."""
-        return negate_evidence(_SuccessiveFits(self).evidence)
 
     def fit_at(self, x: Array, start: Array | None) -> LaplaceFit:
         """Return the approximation at log parameters, its mode searched from ``start``."""

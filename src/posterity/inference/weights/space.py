@@ -17,7 +17,9 @@ from posterity import designs, likelihoods, linalg, optimize
 from posterity.arrays import Array
 from posterity.inference.averaging import PosteriorMixture, average_posteriors
 from posterity.inference.posterior import LatentJoint, LatentMarginals
+from posterity.inference.search import negate_evidence
 from posterity.inference.weights import laplace_search, mode, variational
+from posterity.inference.weights.laplace import LaplaceFit
 from posterity.inference.weights.normal import WeightNormal
 from posterity.inference.weights.prior import WeightPrior
 from posterity.inference.weights.problem import WeightProblem, Weights
@@ -166,15 +168,20 @@ def _average_weights(
     nearest: bool,
 ) -> tuple[LatentPosterior, tuple[tuple[Any, float], ...]]:
     """Return a posterior averaged over hyperparameters, and learned likelihoods by weight."""
-    W = found.fit.weights.W
+    W, fits = found.fit.weights.W, dict[bytes, LaplaceFit]()
+
+    def evidence(x: Array) -> tuple[float, Array]:
+        fit = fits[x.tobytes()] = search.fit_at(x, W)
+        return fit.log_evidence, search.gradient(fit)
 
     def condition(x: Array) -> LatentPosterior:
-        fit = search.fit_at(x, W)
+        fit = fits[x.tobytes()]
         variance = 1.0 / float(np.max(fit.problem.prior.precision))
         finished = variational.find_nearest_normal(fit) if nearest else fit
         return LatentPosterior(best.space, finished, variance)
 
-    mixture = average_posteriors(search, found.optimum, best, condition)
+    objective = negate_evidence(evidence)
+    mixture = average_posteriors(search, objective, found.optimum, best, condition)
     if not isinstance(mixture, PosteriorMixture):
         return best, ()
     each = (part.fit.problem.targets.likelihood for part in mixture.parts)
