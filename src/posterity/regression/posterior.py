@@ -77,8 +77,8 @@ class PosteriorModel(models.WeightedModel, LinearModel):
         """The mixture over variances; noise that was learned is averaged over too."""
         is_learned = noise_variance is None and not posterior.is_noise_known
         noise = None if is_learned else self._make_query_noise(noise_variance, len(Z))
-        dist = posterior.predict(Z, noise)
-        return dist[:, 0] if self._single_output else dist
+        outputs = () if self._single_output else (len(posterior.log_weights),)
+        return posterior.predict(Z, noise, outputs)
 
     @models.refuse_partitions
     def predict_cov(self, X: ArrayLike) -> Array:

@@ -67,19 +67,24 @@ class AveragedPosterior:
         apart = f.mean - np.repeat(mean, self.n_points, axis=1)
         return LatentMarginals(mean, self._average(self._widening * f.variance + apart**2))
 
-    def predict(self, Z: Array, noise_variance: Array | None) -> distributions.Continuous:
-        """Return the predictive distributions of the targets at the queries, (n, K).
+    def predict(
+        self, Z: Array, noise_variance: Array | None, outputs: tuple[int, ...]
+    ) -> distributions.Continuous:
+        """Return the predictive distributions of the targets at the queries, (n, *outputs).
 
         ``noise_variance`` (n, K) is that of the new targets; None: that of the rows, averaged.
+        ``outputs`` is (K,), or () of a single one.
         """
-        f, shape = self.points.latent(Z), (len(Z), *self.log_weights.shape)
-        mean, variance = f.mean.reshape(shape), f.variance.reshape(shape)
+        G = () if self.n_points == 1 else (self.n_points,)
+        f, shape = self.points.latent(Z), (len(Z), *outputs, *G)
+        mean, variance, own = f.mean.reshape(shape), f.variance.reshape(shape), np.zeros(())
         if noise_variance is None:
-            parts = self._predict_points(mean, variance + self.noise_variance, np.zeros(()))
+            variance = variance + self.noise_variance.reshape((*outputs, *G))
         else:
-            parts = self._predict_points(mean, variance, noise_variance[..., None])
+            own = noise_variance.reshape(len(Z), *outputs, *(1 for _ in G))
+        parts = self._predict_points(mean, variance, own)
         return (
-            parts[..., 0] if self.n_points == 1 else distributions.Mixture(parts, self.log_weights)
+            distributions.Mixture(parts, self.log_weights.reshape((*outputs, *G))) if G else parts
         )
 
     def joint(self, Z: Array) -> LatentJoint:
