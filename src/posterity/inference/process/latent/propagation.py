@@ -2,9 +2,10 @@
 
 Each observation is replaced by a normal site that gives its latent value the mean and the variance
 it has under the observation itself and all other sites [GPML Alg 3.5]. All sites are renewed at
-once, from one factor and one inverse a sweep, until they agree. Where the likelihood is log-concave
-sweeps start from Laplace's sites, and find variances only: between them the means are brought into
-agreement with these, which costs no factor (Seeger and Nickisch 2011 decouple the two likewise).
+once, from one factor and one inverse a sweep, until they agree. Of many rows under a log-concave
+likelihood sweeps start from Laplace's sites, and find variances only: between them the means are
+brought into agreement with these, which costs no factor (Seeger and Nickisch 2011 decouple the two
+likewise).
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ _AGREED = 1e-7  # standard deviations between the two means of a latent value, o
 _SWEEPS = 200
 _LEAST_PACE = 0.05  # of the way to the new sites; less is not progress
 _FASTER = 1.2  # after a sweep that came closer
+_MANY_ROWS = 250  # from which a factor costs more than the moments that save it
 _ROUGHLY = 1e-4  # of the first gain, at which means are good enough for the next sweep
 _FARTHEST = 1.0  # that a log variance is extrapolated
 _TINY = float(np.finfo(np.float64).tiny)
@@ -194,8 +196,11 @@ def _propagate(
     start: Array | None,
 ) -> _FixedPoint:
     """Sweeps from given sites, or from none, slower after those that do not come closer."""
-    climb = _MeanClimb(memory[0], likelihood, targets) if likelihood.log_concave else None
-    current = _find_start(memory, likelihood, targets) if start is None else start
+    means_pay = likelihood.log_concave and targets.n_rows >= _MANY_ROWS
+    climb = _MeanClimb(memory[0], likelihood, targets) if means_pay else None
+    current = np.zeros((2, targets.n_rows)) if start is None else start
+    if means_pay and start is None:
+        current = _find_laplace_sites(memory, likelihood, targets)
     pace, last = 1.0, np.inf
     for n in range(1, _SWEEPS + 1):
         (tau, nu), marginals = _weaken_negative_sites(memory, current)
@@ -219,12 +224,10 @@ def _propagate(
     )
 
 
-def _find_start(
+def _find_laplace_sites(
     memory: Memory, likelihood: likelihoods.Likelihood, targets: LatentTargets
 ) -> Array:
-    """Sites of Laplace's approximation where the likelihood is log-concave, or else none."""
-    if not likelihood.log_concave:
-        return np.zeros((2, targets.n_rows))
+    """Precision and precision times mean of the sites of Laplace's approximation, (2, N)."""
     found = mode.find(*memory, likelihood, targets)
     W = found.sites.s**2
     return np.stack([W, W * found.f + found.alpha])
