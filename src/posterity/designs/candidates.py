@@ -82,7 +82,7 @@ class CandidateBlock:
 class CandidateColumns:
     """The columns that a sparse model selects from.
 
-    Build with :meth:`of`.
+    Build with :meth:`from_columns`.
 
     Examples
     --------

@@ -29,7 +29,7 @@ class Chunks:
     """Rows with optional targets and weights, read in blocks.
 
     Create it with :meth:`from_arrays`, :meth:`from_iterable` or :meth:`from_parquet`, and pass it
-    to ``fit`` instead of X and y. Iterating yields :class:`Block` objects of finite float64
+    to ``fit`` instead of X and y. Iterating yields :class:`RowBlock` objects of finite float64
     numbers; a value that is not finite is reported with its row in the whole source and the name of
     its column.
 

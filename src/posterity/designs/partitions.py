@@ -1,6 +1,6 @@
 """Rows of Dask collections, validated and processed on the workers.
 
-Partitions are never sent to the client. Functions of a :class:`Block` are sent to the workers,
+Partitions are never sent to the client. Functions of a :class:`RowBlock` are sent to the workers,
 their results are merged there, and one result is returned.
 """
 
@@ -54,8 +54,8 @@ class BlockRecipe:
 class Partitions:
     """The rows of Dask arrays or data frames, with optional targets and weights.
 
-    Created by :meth:`of` without reading data. Iteration is not supported on purpose: rows stay on
-    the workers, and :meth:`reduce` returns merged results.
+    Created by :meth:`from_collections` without reading data. Iteration is not supported on purpose:
+    rows stay on the workers, and :meth:`reduce` returns merged results.
 
     Examples
     --------
@@ -171,8 +171,8 @@ class Partitions:
         Parameters
         ----------
         function : callable
-            Function of a :class:`Block` of at least one row. It is sent to the workers, so its data
-            should be small.
+            Function of a :class:`RowBlock` of at least one row. It is sent to the workers, so its
+            data should be small.
         merge : callable
             Function that merges two results, that of earlier rows first.
         description : str

@@ -18,7 +18,8 @@ def concatenate_predictions(parts: Sequence[Distribution]) -> Any:
     --------
     >>> from posterity import distributions
     >>> from posterity.distributions import joining
-    >>> joining.joined([distributions.Normal([0.0, 1.0], 1.0), distributions.Normal([2.0], 3.0)])
+    >>> parts = [distributions.Normal([0.0, 1.0], 1.0), distributions.Normal([2.0], 3.0)]
+    >>> joining.concatenate_predictions(parts)
     Normal(shape=(3,))
     """
     families = {type(part).__name__ for part in parts}

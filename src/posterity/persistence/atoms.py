@@ -46,7 +46,7 @@ def is_atom(value: Any) -> bool:
 
 
 def encode_atom(value: Any) -> Any:
-    """Encode an atomic value that :func:`refusal` accepts as JSON."""
+    """Encode an atomic value that :func:`explain_refusal` accepts as JSON."""
     if value is None or isinstance(value, bool) or type(value) is str:
         return value
     if isinstance(value, np.generic):

@@ -117,7 +117,7 @@ def move_to_nearest(K: Array, w: Array, labels: Labels, *, max_iter: int = 300) 
     Examples
     --------
     >>> X = np.array([[-6.0], [-5.0], [5.0], [6.0]])
-    >>> descend(X @ X.T, np.ones(4), np.array([0, 1, 1, 1])).labels
+    >>> move_to_nearest(X @ X.T, np.ones(4), np.array([0, 1, 1, 1])).labels
     array([0, 0, 1, 1])
     """
     n_clusters, rounding = int(labels.max()) + 1, _ROUNDING * float(np.diagonal(K).max())

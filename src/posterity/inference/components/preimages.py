@@ -43,7 +43,7 @@ def find_preimages(
     T : array (n, k)
         At least one row.
     max_iter, tol
-        As for :func:`nearest`, in units of the features' variance.
+        As for :func:`find_nearest`, in units of the features' variance.
 
     Examples
     --------
@@ -106,7 +106,7 @@ def find_nearest(
     --------
     >>> X = np.array([[0.0], [1.0], [3.5]])
     >>> mean = np.full((1, 3), 1.0 / 3.0)
-    >>> nearest(kernels.Linear(1.0), X, mean, (X[:1],), size=1.0).x.round(6)
+    >>> find_nearest(kernels.Linear(1.0), X, mean, (X[:1],), size=1.0).x.round(6)
     array([[1.5]])
     """
     distance = _Distance(kernel, X, G, size)

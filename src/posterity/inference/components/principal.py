@@ -24,7 +24,7 @@ class Principal:
     >>> from posterity.inference.components.spectrum import Spectrum
     >>> spectrum = Spectrum(np.array([9.0, 1.0]), 0.0, 50.0, 2)
     >>> model = Principal(np.zeros(2), np.array([[0.6, 0.8]]), spectrum)
-    >>> Z, distances = model.residuals(np.array([[3.0, 4.0], [-0.8, 0.6]]))
+    >>> Z, distances = model.coordinates_and_residuals(np.array([[3.0, 4.0], [-0.8, 0.6]]))
     >>> Z.round(12) + 0.0, distances.round(12)
     (array([[5.], [0.]]), array([0., 1.]))
     """

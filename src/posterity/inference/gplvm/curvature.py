@@ -47,7 +47,7 @@ class PointCurvature:
     Examples
     --------
     >>> X = np.array([[0.0], [1.0]])
-    >>> hold = Hold.of(X, X, kernels.Linear(1.0), 0.1)
+    >>> hold = PointCurvature.from_outputs(X, X, kernels.Linear(1.0), 0.1)
     >>> H = np.zeros((2, 1, 2, 1))
     >>> hold.add_to(H, np.arange(2))
     >>> H.reshape(2, 2).round(3)

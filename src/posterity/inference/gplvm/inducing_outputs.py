@@ -45,7 +45,7 @@ class InducingOutputs:
     Examples
     --------
     >>> X = np.linspace(-2.0, 2.0, 20)[:, None]
-    >>> kernel, bounds = kernels.RBF(1.0).tuned(X)
+    >>> kernel, bounds = kernels.RBF(1.0).search_start(X)
     >>> term = InducingOutputs(np.sin(X), kernel, bounds, 0.1, (1e-6, 1e2), X[::4])
     >>> value, dX, own = term(X, term.start)
     >>> round(value, 2), dX.shape, own.shape

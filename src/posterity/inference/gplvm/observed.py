@@ -32,7 +32,7 @@ def group_columns(Y: Array) -> tuple[ObservedGroup, ...]:
 
     Examples
     --------
-    >>> found = groups(np.array([[1.0, 2.0, 3.0], [np.nan, 4.0, 5.0]]))
+    >>> found = group_columns(np.array([[1.0, 2.0, 3.0], [np.nan, 4.0, 5.0]]))
     >>> [(group.rows.tolist(), group.columns.tolist()) for group in found]
     [([0], [0]), ([0, 1], [1, 2])]
     """

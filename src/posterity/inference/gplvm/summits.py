@@ -61,7 +61,7 @@ def difference_curvature(slopes: Callable[[Array], Array], X: Array) -> Array:
 
     Examples
     --------
-    >>> curvature(lambda X: -2.0 * X, np.zeros((1, 2))).round(6) + 0.0
+    >>> difference_curvature(lambda X: -2.0 * X, np.zeros((1, 2))).round(6) + 0.0
     array([[[2., 0.],
             [0., 2.]]])
     """

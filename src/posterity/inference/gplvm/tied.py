@@ -22,7 +22,7 @@ def factor_tied_precision(A: Array, P: Array, columns: slice = ALL) -> Array:
     Examples
     --------
     >>> A = np.array([[[1.0]], [[2.0]]])
-    >>> L = factor(A, np.array([[3.0, -1.0], [-1.0, 3.0]]))
+    >>> L = factor_tied_precision(A, np.array([[3.0, -1.0], [-1.0, 3.0]]))
     >>> (L @ L.T).round(6)
     array([[ 4., -1.],
            [-1.,  5.]])

@@ -112,7 +112,7 @@ def minimise_penalized_squares(
     Examples
     --------
     >>> Z, Y = np.array([[0.0], [1.0], [2.0]]), np.array([[1.0], [3.0], [5.0]])
-    >>> fit, = minimise_penalized_squares(designs.Statistics.of(Z, Y), penalty=2.0)
+    >>> fit, = minimise_penalized_squares(designs.Statistics.from_rows(Z, Y), penalty=2.0)
     >>> fit.weights.round(6), round(fit.intercept, 6)
     (array([1.5]), 1.5)
     """

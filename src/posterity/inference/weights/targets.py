@@ -38,8 +38,8 @@ class TalliedTargets(designs.RowValues):
 class RowTargets:
     """N observations, how often each counts, and how z W becomes the latent values of a row.
 
-    What is asked of rows is asked of targets in memory; :meth:`total` brings each part of a design
-    together with those of its rows, wherever they are.
+    What is asked of rows is asked of targets in memory; :meth:`sum_over_parts` brings each part of
+    a design together with those of its rows, wherever they are.
     """
 
     y: Any  # (N,), or Tallied

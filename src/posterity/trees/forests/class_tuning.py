@@ -76,7 +76,7 @@ class LeafCounts:
 def learn_class_tuning(
     counts: LeafCounts, unseen: UnseenRows, concentration: float | None, sharpness: float | None
 ) -> tuple[float, float]:
-    """Concentration and sharpness by the unseen rows; see :func:`tuning.best`."""
+    """Concentration and sharpness by the unseen rows; see :func:`tuning.tune`."""
     left_out = np.any(unseen.found >= 0, axis=0) & (unseen.weights > 0.0)
     by_row = (unseen.target, unseen.weights, unseen.own)
     some = UnseenRows(unseen.found[:, left_out], *(values[left_out] for values in by_row))

@@ -48,7 +48,7 @@ class OutOfBagRows:
 
 
 def choose_rows(weights: Array, width: int) -> NDArray[np.int32]:
-    """Rows that count, enough to judge by; see :func:`out_of_bag.some`.
+    """Rows that count, enough to judge by; see :func:`out_of_bag.choose_rows`.
 
     Examples
     --------

@@ -121,7 +121,7 @@ class NormalTuning(NamedTuple):
 def learn_normal_tuning(
     members: TreePredictions, concentration: float | None, sharpness: float | None
 ) -> NormalTuning:
-    """From unseen rows; see :func:`posterity.trees.forests.tuning.best`."""
+    """From unseen rows; see :func:`posterity.trees.forests.tuning.tune`."""
     apart = members.pool_errors()
     left_out = members.has_prediction() & (members.weights > 0.0)
     s, beta = tuning.tune(apart.loss, left_out, (concentration, sharpness), _RANGES)

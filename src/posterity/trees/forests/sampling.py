@@ -38,7 +38,7 @@ def sample_size(weights: Array, max_samples: float | None) -> int:
 
 
 def sample_share(total: float, max_samples: float | None) -> int:
-    """Return how many of ``total`` rows to draw; see :func:`size`."""
+    """Return how many of ``total`` rows to draw; see :func:`sample_size`."""
     if isinstance(max_samples, int | np.integer):
         return int(max_samples)
     if total >= _MOST:
@@ -92,7 +92,7 @@ def draw_groups(
     Parameters
     ----------
     weights, size, rng, bootstrap
-        See :func:`draw`; as large a share of the groups is drawn as ``size`` is of the weight.
+        See :func:`draw_rows`; as large a share of the groups is drawn as ``size`` is of the weight.
     groups : array (N,)
         The group of each row, from 0.
 

@@ -31,7 +31,7 @@ class PartitionShares:
 
     @property
     def row_counts(self) -> Array:
-        """How many there are to draw from, (P,); see :func:`sampling.rows`."""
+        """How many there are to draw from, (P,); see :func:`sampling.count_rows`."""
         return self.weights if self.are_whole else self.present.astype(np.float64)
 
     def join(self, other: PartitionShares) -> PartitionShares:

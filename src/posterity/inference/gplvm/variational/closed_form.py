@@ -33,7 +33,7 @@ def compute_statistics(parts: KernelParts, points: NormalPoints) -> KernelStatis
 
 
 def pull_back(parts: KernelParts, points: NormalPoints, given: Weighting) -> PartSlopes:
-    """The adjoint of :func:`statistics`."""
+    """The adjoint of :func:`compute_statistics`."""
     found = _of_diagonal(parts, points, given.psi0 @ points.weights)
     V = given.psi1
     if parts.is_straight:

@@ -37,7 +37,7 @@ def compute_statistics(kernel: kernels.Kernel, points: NormalPoints) -> KernelSt
 
 
 def pull_back(kernel: kernels.Kernel, points: NormalPoints, given: Weighting) -> StatisticSlopes:
-    """The adjoint of :func:`statistics`."""
+    """The adjoint of :func:`compute_statistics`."""
     n, g = _n_places(points), given.psi0 @ points.weights / _n_places(points)
     value, Z, theta = np.zeros(len(points.m)), np.zeros_like(points.Z), np.zeros(len(kernel.theta))
     m, S = np.zeros_like(points.m), np.zeros_like(points.S)

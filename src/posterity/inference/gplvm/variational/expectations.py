@@ -20,8 +20,8 @@ def compute_statistics(kernel: kernels.Kernel, points: NormalPoints) -> KernelSt
     Examples
     --------
     >>> import numpy as np
-    >>> points = Points(np.zeros((1, 1)), np.ones((1, 1)), np.zeros((1, 1)), np.ones((1, 1)))
-    >>> averages = statistics(kernels.RBF(1.0), points)
+    >>> points = NormalPoints(np.zeros((1, 1)), np.ones((1, 1)), np.zeros((1, 1)), np.ones((1, 1)))
+    >>> averages = compute_statistics(kernels.RBF(1.0), points)
     >>> averages.psi1.round(4), averages.psi2.round(4)
     (array([[0.7071]]), array([[[0.5774]]]))
     """
@@ -32,7 +32,7 @@ def compute_statistics(kernel: kernels.Kernel, points: NormalPoints) -> KernelSt
 
 
 def pull_back(kernel: kernels.Kernel, points: NormalPoints, given: Weighting) -> StatisticSlopes:
-    """The adjoint of :func:`statistics`: a linear function of the averages, and its gradients."""
+    """Gradients of a linear function of the averages that :func:`compute_statistics` returns."""
     read = parts.read_kernel(kernel, points.m.shape[1])
     if read is None:
         return cubature.pull_back(kernel, points, given)

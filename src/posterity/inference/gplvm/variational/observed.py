@@ -34,7 +34,7 @@ class ObservedOutputs:
     Examples
     --------
     >>> Y = np.array([[1.0, 2.0, 3.0], [4.0, np.nan, 5.0]])
-    >>> seen = Observed.of(Y)
+    >>> seen = ObservedOutputs.from_outputs(Y)
     >>> seen.weights, [group.columns.tolist() for group in seen.groups]
     (array([[1., 0.], [1., 1.]]), [[1], [0, 2]])
     """

@@ -55,7 +55,7 @@ def condition_variational(
 class VariationalPosterior:
     """Latent points as independent normals, and f given u, averaged over the posterior of u.
 
-    It decodes sure points as any decoder does, and uncertain ones by :meth:`decoded`.
+    It decodes sure points as any decoder does, and uncertain ones by :meth:`decode`.
     """
 
     m: Array  # (N, Q)

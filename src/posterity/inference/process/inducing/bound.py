@@ -53,7 +53,7 @@ def compute_bound(
     --------
     >>> from posterity.inference.process.observations import Observations
     >>> X = np.linspace(0.0, 1.0, 50)[:, None]
-    >>> rows = inducing_observed.HeldRows(X, Observations.of(np.sin(6.0 * X)))
+    >>> rows = inducing_observed.HeldRows(X, Observations.from_targets(np.sin(6.0 * X)))
     >>> value, gradient, point_gradient = compute_bound(kernels.RBF(0.5), 0.1, rows, X[::10])
     >>> round(value, 2), gradient.shape, point_gradient.shape
     (-10.31, (2,), (5, 1))
@@ -75,7 +75,7 @@ def condition_on_points(
     --------
     >>> from posterity.inference.process.observations import Observations
     >>> X = np.linspace(0.0, 1.0, 50)[:, None]
-    >>> rows = inducing_observed.HeldRows(X, Observations.of(np.sin(6.0 * X)))
+    >>> rows = inducing_observed.HeldRows(X, Observations.from_targets(np.sin(6.0 * X)))
     >>> posterior = condition_on_points(kernels.RBF(0.5), 0.1, rows, X[::10])
     >>> f = posterior.latent(np.array([[0.25]]))
     >>> round(float(f.mean[0, 0]), 2), round(float(f.variance[0, 0]), 3)

@@ -33,7 +33,7 @@ class CondensedPosterior:
     >>> from posterity import GaussianProcessRegressor, kernels
     >>> X = np.linspace(0.0, 6.0, 200)[:, None]
     >>> model = GaussianProcessRegressor(kernels.RBF(1.0).fixed(), 0.01).fit(X, np.sin(X[:, 0]))
-    >>> few = Condensed.of(model.posterior_, 12)
+    >>> few = CondensedPosterior.from_posterior(model.posterior_, 12)
     >>> query = np.array([[1.5]])
     >>> [round(float(f.latent(query).mean[0, 0]), 2) for f in (few, model.posterior_)]
     [0.99, 0.99]

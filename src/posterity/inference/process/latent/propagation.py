@@ -58,7 +58,7 @@ class PropagationPosterior(SitePosterior):
     --------
     >>> X, y = np.array([[-1.0], [-0.5], [1.0]]), np.array([0.0, 0.0, 1.0])
     >>> likelihood = likelihoods.Bernoulli()
-    >>> targets = LatentTargets.of(y, np.ones(3), likelihood, offset=False)
+    >>> targets = LatentTargets.with_offset_prior(y, np.ones(3), likelihood, offset=False)
     >>> posterior = PropagationPosterior.condition(4.0 * kernels.RBF(1.0), likelihood, X, targets)
     >>> f = posterior.latent(np.array([[-1.0], [9.0]]))
     >>> f.mean[:, 0].round(3), f.variance[:, 0].round(3)

@@ -47,7 +47,7 @@ class ScaleMixturePosterior(SitePosterior):
     --------
     >>> X, y = np.array([[-1.0], [-0.5], [0.0], [1.0]]), np.array([0.1, -0.1, 9.0, 0.3])
     >>> likelihood = likelihoods.StudentT(scale=0.2, degrees_of_freedom=3.0)
-    >>> targets = LatentTargets.of(y, np.ones(4), likelihood, offset=False)
+    >>> targets = LatentTargets.with_offset_prior(y, np.ones(4), likelihood, offset=False)
     >>> posterior = ScaleMixturePosterior.condition(kernels.RBF(1.0), likelihood, X, targets)
     >>> f = posterior.latent(np.array([[0.0], [9.0]]))
     >>> f.mean[:, 0].round(2), f.variance[:, 0].round(2)

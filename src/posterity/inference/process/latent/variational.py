@@ -35,7 +35,7 @@ class NearestPosterior(SitePosterior):
     --------
     >>> X, y = np.array([[-1.0], [-0.5], [1.0]]), np.array([0.0, 0.0, 3.0])
     >>> likelihood = likelihoods.Poisson()
-    >>> targets = LatentTargets.of(y, np.ones(3), likelihood, offset=False)
+    >>> targets = LatentTargets.with_offset_prior(y, np.ones(3), likelihood, offset=False)
     >>> posterior = NearestPosterior.condition(4.0 * kernels.RBF(1.0), likelihood, X, targets)
     >>> f = posterior.latent(X)
     >>> likelihood.predict(f.mean[:, 0], f.variance[:, 0]).mean().round(2)
