@@ -71,7 +71,7 @@ class HeldRows(ObservedRows):
     >>> import numpy as np
     >>> X = np.arange(6.0).reshape(3, 2)
     >>> rows = HeldRows(X, Observations.from_targets(np.ones((3, 1))))
-    >>> rows.sum_over_parts(lambda X, Y, spread: [X.sum(axis=0), float(Y.sum())], 10)
+    >>> rows.sum_terms(lambda X, Y, spread: [X.sum(axis=0), float(Y.sum())], 10)
     [array([6., 9.]), 3.0]
     """
 
