@@ -156,16 +156,16 @@ def maximise_evidence(
     n_jobs: int | None = None,
     rng: np.random.Generator,
     announce: bool = True,
-    few_rows: int = _FEW_ROWS,
+    few_rows: int | None = None,
 ) -> L:
-    """Climb a little from every start, on ``few_rows`` where there are twice as many or more.
+    """Climb a little from every start, on 500 rows, or ``few_rows``, where there are twice as many.
 
     Only the best goes on: which basin is the deepest shows in the first steps.
     """
     if not len(problem.start):
         return problem.describe(NO_SEARCH, np.empty(0))
     problem.check_room()  # the first stages need little of it
-    stages = list(_stages(problem, few_rows, rng))
+    stages = list(_stages(problem, rng, few_rows))
     best, probes = _make_start(problem.start), []
     if len(starts):
         few, gain = min(_PROBES, max_iter), _COARSE * LEAST_GAIN
@@ -186,9 +186,9 @@ def _make_start(point: Array) -> optimize.Optimum:
     return optimize.Optimum(point, np.inf, 0.0 * point, 0, "not begun", converged=False)
 
 
-def _stages(problem: S, size: int, rng: np.random.Generator) -> Iterator[S]:
+def _stages(problem: S, rng: np.random.Generator, few_rows: int | None = None) -> Iterator[S]:
     """The problem on more and more of its rows, each part within the next, and on all."""
-    n = problem.n_rows
+    n, size = problem.n_rows, few_rows or _FEW_ROWS
     order = problem.draw_order(rng) if n >= 2 * size else np.arange(n)
     while n >= 2 * size:
         yield problem.select_rows(np.sort(order[:size]))
