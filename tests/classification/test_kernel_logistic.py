@@ -38,7 +38,8 @@ def test_at_given_parameters_it_is_the_dual_model(n_classes, fit_intercept):
 def test_the_dual_weights_give_the_latent_mean(n_classes, fit_intercept):
     X, y, queries = rings(40, n_classes)
     weight = np.random.default_rng(1).uniform(0.5, 2.0, len(y))
-    model = KernelLogisticRegression(fit_intercept=fit_intercept, max_iter=20).fit(X, y, weight)
+    given = {"fit_intercept": fit_intercept, "hyperparameters": "maximise"}
+    model = KernelLogisticRegression(**given, max_iter=20).fit(X, y, weight)
     mean, _ = with_covariance(model.posterior_.latent(queries))
     by_hand = model.kernel_(queries, model.X_train_) @ model.dual_coef_.T + model.intercept_
     np.testing.assert_allclose(by_hand, mean, atol=1e-9)
@@ -77,7 +78,7 @@ def test_rows_that_are_alike_are_merged():
 def test_the_default_kernel_has_one_width_in_units_of_each_column():
     X, y, queries = rings(60)
     units = np.array([1e-3, 1e3])
-    model = KernelLogisticRegression().fit(units * X, y)
+    model = KernelLogisticRegression(hyperparameters="maximise").fit(units * X, y)
     first, second = np.array(model.kernel_.length_scale) / (units * np.std(X, axis=0))
     assert first == pytest.approx(second)
     again = KernelLogisticRegression(model.kernel_.fixed(), prior_variance=model.prior_variance_)

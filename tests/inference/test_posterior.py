@@ -103,7 +103,11 @@ CASES = {
     "three classes, few rows": (lambda: fitted(LOGISTIC(), THREE, WIDE), 3, widened),
     "Laplace's weights": (lambda: fitted(LOGISTIC(inference="laplace"), THREE).fit, 3, design_rows),
     "nearest weights": (lambda: fitted(LOGISTIC(), THREE).fit, 3, design_rows),
-    "kernel columns": (lambda: fitted(pt.KernelLogisticRegression(KERNEL), THREE), 3, same),
+    "kernel columns": (
+        lambda: fitted(pt.KernelLogisticRegression(KERNEL, hyperparameters="maximise"), THREE),
+        3,
+        same,
+    ),
     "sparse": (lambda: fitted(SPARSE(), TWO), 1, kept),
     "sparse, by class": (lambda: fitted(SPARSE(columns="per_class"), THREE), 3, kept),
     "Laplace's by class": (

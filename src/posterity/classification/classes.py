@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from posterity import distributions, likelihoods
 from posterity.arrays import Array
+from posterity.inference.averaging import split_mixture
 from posterity.inference.posterior import LatentMarginals
 from posterity.likelihoods import softmax_mean
 
@@ -53,14 +54,22 @@ def predict_classes(
     return likelihood.predict(mean, covariance)
 
 
-def average_classes(
-    predicted: Sequence[distributions.Discrete], weights: Array
+def average_over_parts(
+    likelihood: likelihoods.Bernoulli | likelihoods.Categorical,
+    posterior: Any,
+    rows: Any,
+    *,
+    ranked: bool,
 ) -> distributions.Discrete:
-    """Return the average of predictions of two classes, with weights; one is itself."""
-    if len(predicted) == 1:
-        return predicted[0]
-    log_p = np.stack([one.log_probabilities() for one in predicted], axis=-2)
-    return distributions.Bernoulli(log_p[..., 1], log_p[..., 0]).average(np.log(weights))
+    """Return the distribution of the class at each row, averaged over the parts of a mixture."""
+    parts, weights = split_mixture(posterior)
+    each = [predict_classes(likelihood, part.latent(rows), ranked=ranked) for part in parts]
+    if len(each) == 1:
+        return each[0]
+    log_p, log_w = np.stack([one.log_probabilities() for one in each], axis=-2), np.log(weights)
+    if isinstance(likelihood, likelihoods.Bernoulli):
+        return distributions.Bernoulli(log_p[..., 1], log_p[..., 0]).average(log_w)
+    return distributions.Categorical(log_p).average(log_w)
 
 
 def predict_at_latents(A: Array) -> distributions.Discrete:

@@ -12,7 +12,6 @@ from posterity import distributions, kernels, models
 from posterity.classification import classes
 from posterity.classification.base import CLASS_DISTRIBUTION, LATENT_VALUES, Classifier
 from posterity.classification.weight_model import check_choice
-from posterity.inference.averaging import split_mixture
 from posterity.inference.posterior import LatentMarginals
 from posterity.models import FittedAttribute, ModelCard
 from posterity.models.hyperparameters import check_hyperparameters
@@ -211,12 +210,9 @@ class GaussianProcessClassifier(models.KernelModel, Classifier):
         """The distribution of the class at each row of X, by its place in ``classes_``."""
         check_is_fitted(self)
         likelihood = classes.likelihood_of_classes(len(self.classes_), self.averaging)
-        parts, weights = split_mixture(self._fitted.posterior)
         rows, ranked = self._check_rows(X), self._ranks_classes
         check_host(rows)
-        latents = (part.latent(rows) for part in parts)
-        predicted = [classes.predict_classes(likelihood, f, ranked=ranked) for f in latents]
-        return classes.average_classes(predicted, weights)
+        return classes.average_over_parts(likelihood, self.posterior_, rows, ranked=ranked)
 
     @models.answer_lazily(LATENT_VALUES)
     def predict_latent(self, X: Any) -> distributions.Normal:

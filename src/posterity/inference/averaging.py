@@ -8,7 +8,7 @@ moments; what the density is at each point beside that normal corrects the weigh
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -320,3 +320,11 @@ def split_mixture(posterior: Any) -> tuple[tuple[Any, ...], Array]:
     if hasattr(posterior, "split"):
         return posterior.split()
     return (posterior,), np.ones(1)
+
+
+def transform_parts(posterior: Any, transform: Callable[[Any], Any]) -> Any:
+    """Return a mixture with every part transformed, or another posterior transformed itself."""
+    if not isinstance(posterior, PosteriorMixture):
+        return transform(posterior)
+    parts = tuple(map(transform, posterior.parts))
+    return replace(posterior, best=transform(posterior.best), parts=parts)

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from posterity import arrays, designs, kernels, likelihoods, optimize
 from posterity.arrays import Array
+from posterity.inference.averaging import Hyperprior, PosteriorMixture, average_posteriors
 from posterity.inference.posterior import LatentJoint, LatentMarginals
 from posterity.inference.search import climb_evidence
 from posterity.inference.weights import variational
@@ -78,17 +79,52 @@ class KernelWeightSearch:
         weights = None if np.all(self.weights == 1.0) else self.weights
         return RowTargets.from_observations(self.y, weights, self.likelihood, offset=self.offset)
 
-    def maximise(self, *, max_iter: int = 100) -> tuple[KernelWeights, optimize.Optimum]:
-        """Scan the prior variance and a few widths, then climb in all parameters."""
-        objective = _KernelWeightObjective(self)
-        start, limits = self._choose_start(objective), self.bounds
-        if self.prior_variance is None:
-            limits = np.vstack([objective.prior_range(self.kernel.theta).limits, limits])
-        names = ["prior_variance"] * (self.prior_variance is None) + self.kernel.names
-        best = climb_evidence(
-            objective.value_and_gradient, start, limits=limits, names=names, max_iter=max_iter
-        )
-        return objective.solution(best.x), best
+    def maximise(
+        self, *, max_iter: int = 100, average: bool = False
+    ) -> tuple[KernelWeights | PosteriorMixture, optimize.Optimum]:
+        """Scan the prior variance and a few widths, then climb in all parameters.
+
+        With ``average`` the posterior is a mixture over these, where rows are few.
+        """
+        objective, limits, names = _KernelWeightObjective(self), self.limits, self.names
+        evaluate, start = objective.value_and_gradient, self._choose_start(objective)
+        best = climb_evidence(evaluate, start, limits=limits, names=names, max_iter=max_iter)
+        found = objective.solution(best.x)
+        if average:
+            return average_posteriors(self, evaluate, best, found, objective.solution), best
+        return found, best
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows, each as often as it counts."""
+        return int(np.ceil(np.sum(self.weights)))
+
+    @property
+    def n_unknown(self) -> int:
+        """The number of weights, one for each row, and of parameters that are searched."""
+        return len(self.y) + len(self.names)
+
+    @property
+    def limits(self) -> Array:
+        """Log bounds of all that is searched, (P, 2)."""
+        return np.vstack([*(r.limits for r in self._prior_ranges), self.bounds])
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the parameters that are searched."""
+        return ["prior_variance"] * (self.prior_variance is None) + self.kernel.names
+
+    @property
+    def hyperprior(self) -> Hyperprior:
+        """Weak priors of all that is searched, about where a search starts."""
+        return Hyperprior.weak(np.append([r.start for r in self._prior_ranges], self.kernel.theta))
+
+    @property
+    def _prior_ranges(self) -> list[PriorRange]:
+        """The range of a prior variance that is learned."""
+        if self.prior_variance is not None:
+            return []
+        return [_KernelWeightObjective(self).prior_range(self.kernel.theta)]
 
     def _choose_start(self, objective: _KernelWeightObjective) -> Array:
         """Choose the best decade of the prior variance, and then the best of a few widths."""

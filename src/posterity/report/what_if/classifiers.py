@@ -40,7 +40,10 @@ def _pack_dual_logistic_regression(model: classification.DualLogisticRegression)
 
 @pack_estimator.register
 def _pack_kernel_logistic_regression(model: classification.KernelLogisticRegression) -> Json:
-    found = model.posterior_
+    return pack_average(model.posterior_, lambda part: _pack_kernel_weights(model, part))
+
+
+def _pack_kernel_weights(model: classification.KernelLogisticRegression, found: Any) -> Json:
     t, W, n = found.fit.problem.targets, found.fit.weights.W, len(found.weights)
     has_offset = len(W) > n
     space = columns.center_columns(
