@@ -8,7 +8,13 @@ BENCHMARKS = (
     *("nist", "linear", "bayesian_linear", "out_of_core"),
     *("gaussian_process", "gaussian_process_evaluation", "kernel_ridge", "uci_regression"),
     *("structured_kernels", "logistic", "out_of_core_logistic", "gaussian_process_classification"),
-    *("classification_sets", "posterior_accuracy", "relevance_vectors", "relevance_sets"),
+    *(
+        "classification_sets",
+        "posterior_accuracy",
+        "few_rows",
+        "relevance_vectors",
+        "relevance_sets",
+    ),
     *(
         "pose",
         "streamed_vectors",

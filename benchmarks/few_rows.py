@@ -6,11 +6,13 @@ Estimators that have ``hyperparameters`` are measured with every value of it, on
 
     python -m benchmarks.few_rows                                  # all, into benchmarks/results
     python -m benchmarks.few_rows GammaRegression --simulations 50 --rows 10 --rows 30
+    python -m benchmarks.few_rows GammaRegression --keep           # anew in benchmarks/results
 """
 
 from __future__ import annotations
 
 import itertools
+import json
 import statistics
 import time
 import warnings
@@ -26,8 +28,8 @@ import threadpoolctl
 import typer
 from rich.console import Console
 
+from benchmarks import few_rows_tables, machine, report
 from benchmarks import few_rows_truths as truths
-from benchmarks import machine, report
 from benchmarks.cases import Array
 from benchmarks.few_rows_truths import Drawn
 from benchmarks.options import Options
@@ -44,14 +46,6 @@ NOTE = (
     f"(benchmarks/few_rows_truths.py), with {truths.NEW_ROWS} new targets each. The oracle is told "
     "the true hyperparameters; for latent variables, trees and stages, the true distribution. "
     "Log scores of classes are expected under the true probabilities."
-)
-# A table for each measurement: its key, its title, digits after the point.
-TABLES = (
-    ("coverage_90", "Coverage of 90 % intervals", 3),
-    ("log_score_gain", "Mean log score, less that of the oracle", 3),
-    ("relative_width", "Width of 90 % intervals, relative to the oracle, median", 2),
-    ("slope", "Calibration slope of probabilities: below 1 too sure", 2),
-    ("fit_ms", "Fit, CPU ms, median", 1),
 )
 
 
@@ -282,47 +276,24 @@ def _describe(case: Case) -> str:
 
 
 def run(options: Options, extent: Extent | None = None) -> dict[str, Any]:
-    """Simulate, write and show the tables."""
+    """Simulate, write and show the tables; estimators that are not asked for stay as they were."""
     extent = extent or Extent(simulations=REHEARSAL if options.quick else SIMULATIONS)
+    tasks = {task["name"]: task for task in (*_kept_tasks(options), *measure(extent))}
     result = {
         "benchmark": "few_rows",
         "title": "Coverage and log scores where rows are few",
         **machine.describe(),
         "note": NOTE,
-        "tasks": measure(extent),
+        "tasks": [tasks[name] for name in BY_NAME if name in tasks],
     }
-    report.publish(result, page(result), options)
+    report.publish(result, few_rows_tables.page(result), options)
     return result
 
 
-def tables(result: dict[str, Any]) -> dict[str, dict[str, dict[str, float]]]:
-    """Of each measurement a table: estimators by numbers of rows."""
-    found: dict[str, dict[str, dict[str, float]]] = {}
-    for (key, title, _), task in itertools.product(TABLES, result["tasks"]):
-        for cell in task["cells"]:
-            if key in cell:
-                label = ", ".join(filter(None, (task["name"], cell["hyperparameters"])))
-                rows = found.setdefault(title, {}).setdefault(label, {})
-                rows[f"{cell['rows']} rows"] = cell[key]
-    return found
-
-
-def page(result: dict[str, Any]) -> str:
-    """The tables in Markdown, and the truths in words."""
-    sizes = {cell["simulations"] for task in result["tasks"] for cell in task["cells"]}
-    simulations = f"{min(sizes)} to {max(sizes)}" if len(sizes) > 1 else f"{min(sizes, default=0)}"
-    lines = [f"# {result['title']}", "", *report.provenance(result), ""]
-    lines += [f"{simulations} simulations a cell. {result['note']}", ""]
-    found, digits = tables(result), {title: shown for _, title, shown in TABLES}
-    for title, rows in found.items():
-        heading = list(dict.fromkeys(key for row in rows.values() for key in row))
-        body = [
-            [name, *(f"{row[key]:.{digits[title]}f}" if key in row else "-" for key in heading)]
-            for name, row in rows.items()
-        ]
-        lines += [f"## {title}", "", *report.table(["", *heading], body), ""]
-    lines += ["## Truths", "", *(f"- {task['name']}: {task['truth']}" for task in result["tasks"])]
-    return "\n".join([*lines, ""])
+def _kept_tasks(options: Options) -> list[dict[str, Any]]:
+    """What the file of results has already; a rehearsal begins anew."""
+    file = options.results / "few_rows.json"
+    return [] if options.quick or not file.exists() else json.loads(file.read_text())["tasks"]
 
 
 def _known(names: list[str] | None) -> list[str]:
@@ -340,11 +311,12 @@ def main(
     simulations: Annotated[int, typer.Option(min=1, help="Truths for each cell.")] = SIMULATIONS,
     rows: Annotated[list[int] | None, typer.Option(min=4, help="Rows of a fit.")] = None,
     processes: Annotated[int | None, typer.Option(min=1, help="None: one a core.")] = None,
+    keep: Annotated[bool, typer.Option(help="Write into benchmarks/results.")] = False,
 ) -> None:
-    """Measure some cases; only a run of all of them replaces the results that are kept."""
+    """Measure some cases; a run of all of them, or with --keep, replaces results that are kept."""
     extent = Extent(names or (), rows or ROWS, simulations, processes)
     whole = len(extent.names) == len(CASES) and rows is None
-    run(Options(quick=not whole, console=Console()), extent)
+    run(Options(quick=not (whole or keep), console=Console()), extent)
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks import advice
+from benchmarks import advice, few_rows_tables
 from benchmarks.options import HERE
 
 RESULTS = HERE / "results"
@@ -203,6 +203,13 @@ def _choosing(record: dict[str, Any]) -> Iterable[Table]:
         yield Table(question, {name: dict(cells) for name, cells in sets.items()})
 
 
+def _few_rows(record: dict[str, Any]) -> Iterable[Table]:
+    """The measurements but for times are the tasks, and numbers of rows the columns."""
+    for title, rows in few_rows_tables.arrange(record).items():
+        if not title.startswith("Fit"):
+            yield Table(title, dict(rows))
+
+
 _READERS: dict[str, Callable[[dict[str, Any]], Iterable[Table]]] = {
     "out_of_core": _of_processes,
     "out_of_core_logistic": _of_processes,
@@ -214,6 +221,7 @@ _READERS: dict[str, Callable[[dict[str, Any]], Iterable[Table]]] = {
     "structured_kernels": _structured,
     "uci_regression": _uci,
     "nist": _nist,
+    "few_rows": _few_rows,
     "calibration": _calibration,
     "choosing": _choosing,
     "device_process": _device_process,

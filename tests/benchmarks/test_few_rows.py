@@ -1,8 +1,10 @@
 """Truths have the oracle that their posterior is, and tables say what was simulated."""
 
+import json
+
 import numpy as np
 import pytest
-from benchmarks import few_rows
+from benchmarks import few_rows, few_rows_tables, readings
 from benchmarks.few_rows import CASES, Extent
 from benchmarks.options import Options
 from support.for_each import for_each
@@ -31,13 +33,24 @@ def test_the_slope_undoes_confidence():
 def test_a_run_has_a_cell_for_each_number_of_rows(tmp_path):
     extent = Extent(("LinearRegression", "RandomTreeRegressor"), (6, 10), 10, processes=1)
     result = few_rows.run(Options(folder=tmp_path), extent)
-    rows = few_rows.tables(result)["Coverage of 90 % intervals"]
+    rows = few_rows_tables.arrange(result)["Coverage of 90 % intervals"]
     assert rows.keys() == set(extent.names)
     assert rows["LinearRegression"].keys() == {"6 rows", "10 rows"}
     assert 0.8 < rows["LinearRegression"]["6 rows"] <= 1.0
     assert "| LinearRegression | 0." in (tmp_path / "few_rows.md").read_text()
     again = few_rows.run(Options(folder=tmp_path), extent)
-    assert few_rows.tables(again)["Coverage of 90 % intervals"] == rows  # the seeds are fixed
+    assert (
+        few_rows_tables.arrange(again)["Coverage of 90 % intervals"] == rows
+    )  # the seeds are fixed
+    table = readings.read("few_rows", tmp_path).table("Coverage of 90 % intervals")
+    assert table.rows == rows
+
+
+def test_estimators_that_are_not_measured_again_are_kept(tmp_path):
+    for name in ("RandomTreeRegressor", "LinearRegression"):
+        few_rows.run(Options(folder=tmp_path), Extent((name,), (6,), 10, processes=1))
+    kept = few_rows_tables.arrange(json.loads((tmp_path / "few_rows.json").read_text()))
+    assert list(kept["Fit, CPU ms, median"]) == ["LinearRegression", "RandomTreeRegressor"]
 
 
 def test_an_unknown_estimator_is_refused():
