@@ -120,7 +120,8 @@ def test_weights_offset_and_left_out_rows_of_kernel_ridge_regression(rows):
 
 def test_evidence_prediction_and_left_out_rows_of_a_process(rows):
     X, y = rows
-    model = GaussianProcessRegressor(kernels.Scaled(kernels.RBF())).fit(X, y)
+    kernel = kernels.Scaled(kernels.RBF())
+    model = GaussianProcessRegressor(kernel, hyperparameters="maximise").fit(X, y)
     K, sigma2 = model.kernel_(X) + y.var() * np.outer(ONE, ONE), model.noise_variance_
     P = np.linalg.inv(K + sigma2 * np.eye(N))
     a = P @ (y - y.mean())
