@@ -324,7 +324,8 @@ def test_stages_of_boosting_are_fits_of_that_length(options):
 @for_each("kind", [StagewiseClassifier, StagewiseRegressor])
 def test_stages_of_stagewise_fitting_are_fits_of_that_length(kind, units):
     X, y = classes(80) if kind is StagewiseClassifier else numbers(80)
-    whole = kind(4, units=units, n_restarts=1, random_state=0).fit(X, y)
+    options = {"n_restarts": 1, "validation_fraction": None, "random_state": 0}
+    whole = kind(4, units=units, **options).fit(X, y)
     assert whole.n_units_ == 4
     for k, labels in enumerate(whole.staged_predict(X), start=1):
         short = clone(whole).set_params(n_units=k).fit(X, y)

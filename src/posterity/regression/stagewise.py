@@ -145,7 +145,8 @@ class StagewiseRegressor(StagewiseModel, Regressor):
     @models.answer_lazily(DISTRIBUTION)
     def predict_dist(self, X: ArrayLike) -> distributions.Univariate:
         """The predictive distribution of the target at each row of X."""
-        return self._predict_at(self.likelihood_, self._compute_latents(X)[:, 0])
+        a = self._compute_latents(X)[:, 0]
+        return self._predict_at(self.likelihood_, a)
 
     @models.refuse_partitions
     def staged_predict_dist(self, X: ArrayLike) -> Iterator[distributions.Univariate]:
