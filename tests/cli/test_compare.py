@@ -127,7 +127,7 @@ def test_standard_input_is_read(run, flowers):
 def test_the_demonstration_is_a_comparison_on_a_table_of_its_own(run, at, task, monkeypatch):
     frame, target = demo.TABLES[task]()
     monkeypatch.setitem(demo.TABLES, task, lambda: (frame[::5], target))
-    result = run(f"demo --task {task} --folds 2 --time 1s --json")
+    result = run(f"demo --task {task} --folds 2 --budget 1s --json")
     assert result.exit_code == 0, result.output
     answer = json.loads(result.stdout)
     assert answer["target"] == target

@@ -35,13 +35,13 @@ def test_the_version_is_shown():
         "nonsense",
         "compare",
         "compare data.csv",
-        "compare data.csv --target y --time soon",
+        "compare data.csv --target y --budget soon",
         "compare data.csv --target y --rows -3",
         "compare data.csv --target y --folds 1",
         "compare data.csv --target y --task guess",
         "predict model.posterity data.csv --quantiles 0.5,2",
         "predict model.posterity data.csv --json",
-        "demo --time 0",
+        "demo --budget 0",
     ],
 )
 def test_a_wrong_use_exits_with_two(line):

@@ -50,7 +50,10 @@ def compare(
             metavar="NAMES",
         ),
     ] = None,
+    budget: options.Budget = None,
     time: options.Time = None,
+    group: options.Group = None,
+    blocks: options.Blocks = None,
     folds: options.Folds = 5,
     seed: options.Seed = 0,
     task: options.TaskOption = None,
@@ -59,6 +62,7 @@ def compare(
     date: options.Date = None,
     drop: options.Drop = None,
     keep: options.Keep = None,
+    missing: options.Missing = None,
     rows: options.SampledRows = options.ROWS,
     format: options.FormatOption = None,
     separator: options.Separator = None,
@@ -74,7 +78,7 @@ def compare(
         from posterity.cli import table_input, voice
 
         request = table_input.request_from_parameters(context.params)
-        plan = work.CompareRequest(request, models, time, folds, report, save, force)
+        plan = work.CompareRequest(request, models, budget, folds, report, save, force)
         work.run(plan, voice.OutputPrinter(json))
 
 
@@ -90,6 +94,9 @@ def fit(
             metavar="NAME",
         ),
     ] = None,
+    time: options.Time = None,
+    group: options.Group = None,
+    blocks: options.Blocks = None,
     seed: options.Seed = 0,
     task: options.TaskOption = None,
     number: options.Number = None,
@@ -97,6 +104,7 @@ def fit(
     date: options.Date = None,
     drop: options.Drop = None,
     keep: options.Keep = None,
+    missing: options.Missing = None,
     rows: options.SampledRows = options.ROWS,
     format: options.FormatOption = None,
     separator: options.Separator = None,
@@ -227,7 +235,7 @@ def demo(
     folder: Annotated[
         str, typer.Option(help="Folder for the table, the report and the model.")
     ] = "posterity-demo",
-    time: options.Time = 45.0,
+    budget: options.Budget = 45.0,
     folds: options.Folds = 5,
     seed: options.Seed = 0,
     json: options.Json = False,
@@ -237,4 +245,4 @@ def demo(
         from posterity.cli import demo as work
         from posterity.cli import voice
 
-        work.run(task, folder, voice.OutputPrinter(json), folds=folds, seed=seed, budget=time)
+        work.run(task, folder, voice.OutputPrinter(json), folds=folds, seed=seed, budget=budget)

@@ -37,7 +37,7 @@ class CompareRequest:
         """Return the exact command that repeats this comparison."""
         words = ["posterity", "compare", *self.request.words(), "--folds", str(self.folds)]
         words += ["--models", self.models] if self.models else []
-        words += ["--time", f"{self.budget:g}s"] if self.budget else []
+        words += ["--budget", f"{self.budget:g}s"] if self.budget else []
         return shlex.join(words)
 
 

@@ -25,6 +25,7 @@ class Format(enum.StrEnum):
 _SECONDS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
 _TABLE = "Input table"
 _DASK = "Data larger than memory"
+_DEPENDENCE = "Rows that depend on each other"
 _FILES = "Files"
 
 
@@ -151,13 +152,53 @@ SampledRows = Annotated[
         rich_help_panel=_TABLE,
     ),
 ]
-Time = Annotated[
+Budget = Annotated[
     float | None,
     typer.Option(
-        "--time",
+        "--budget",
         parser=parse_duration,
         metavar="TIME",
         help="Approximate time limit, such as 60s or 2m.",
+    ),
+]
+Time = Annotated[
+    str | None,
+    typer.Option(
+        "--time",
+        metavar="COLUMN",
+        help="Column of dates or numbers that orders the rows: models are fitted to earlier rows "
+        "and scored on later ones.",
+        rich_help_panel=_DEPENDENCE,
+        show_default=False,
+    ),
+]
+Group = Annotated[
+    str | None,
+    typer.Option(
+        "--group",
+        metavar="COLUMN",
+        help="Column with the group of each row, such as a patient: whole groups are held out.",
+        rich_help_panel=_DEPENDENCE,
+        show_default=False,
+    ),
+]
+Blocks = Annotated[
+    str | None,
+    typer.Option(
+        "--blocks",
+        metavar="X,Y",
+        help="Two columns with the coordinates of each row: whole regions are held out.",
+        rich_help_panel=_DEPENDENCE,
+        show_default=False,
+    ),
+]
+Missing = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--missing",
+        metavar="WORD",
+        help="Text or number that stands for a missing value (repeatable).",
+        rich_help_panel=_TABLE,
     ),
 ]
 Quantiles = Annotated[

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from posterity.cli import spread_input
 
 _MOST_ROWS = 2_000  # for which a Gaussian process is the first choice; a forest beyond
-_LISTS = ("number", "category", "date", "drop", "keep")
-_TEXTS = ("task", "format", "separator", "dask")
+_LISTS = ("number", "category", "date", "drop", "keep", "missing")
+_TEXTS = ("task", "format", "separator", "dask", "time", "group", "blocks")
 
 
 @dataclass(frozen=True)
@@ -31,6 +31,10 @@ class TableRequest:
     date: tuple[str, ...] = ()
     drop: tuple[str, ...] = ()
     keep: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+    time: str | None = None
+    group: str | None = None
+    blocks: str | None = None
     rows: int | None = None
     format: str | None = None
     separator: str | None = None
@@ -159,6 +163,10 @@ def infer_schema(frame: pl.DataFrame, request: TableRequest) -> tables.Schema:
         date=request.date,
         drop=request.drop,
         keep=request.keep,
+        time=request.time,
+        groups=request.group,
+        blocks=tuple(request.blocks.split(",")) if request.blocks else (),
+        missing=request.missing,
     )
 
 

@@ -10,6 +10,7 @@ from posterity.comparison.candidates import Candidate, candidates
 from posterity.comparison.comparing import compare
 from posterity.comparison.evaluating import evaluate
 from posterity.comparison.family import family
+from posterity.comparison.holdout import Holdout
 from posterity.comparison.importance import importance
 from posterity.comparison.members import Member
 from posterity.comparison.results import LEVELS, Comparison, HeldOut, Importance, Result, Skipped
@@ -21,6 +22,7 @@ __all__ = [
     "Candidate",
     "Comparison",
     "HeldOut",
+    "Holdout",
     "Importance",
     "Member",
     "Result",

@@ -7,7 +7,7 @@ from typing import Any
 
 from posterity import tables
 from posterity.comparison.family import family
-from posterity.comparison.members import Member, Size, Target
+from posterity.comparison.members import Member, Size, Target, View
 
 ALL = "all"
 
@@ -26,6 +26,9 @@ class Candidate:
         Whether it is a baseline, which can never be the winner.
     target : "any", "positive" or "counts"
         Which targets it can predict.
+    view : "plain" or "groups"
+        The encoded inputs, or these and one last column with the number of the group of each row,
+        -1 for a group without training rows.
 
     Examples
     --------
@@ -38,6 +41,7 @@ class Candidate:
     estimator: Any
     baseline: bool = False
     target: Target = "any"
+    view: View = "plain"
 
     @property
     def code(self) -> str:

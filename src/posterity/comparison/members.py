@@ -13,6 +13,7 @@ _MANY = 100_000
 _WORDS = ("likelihood", "prior", "feature_space", "inference", "advice")  # of a card
 
 Target: TypeAlias = Literal["any", "positive", "counts"]
+View: TypeAlias = Literal["plain", "groups"]
 
 
 @dataclass(frozen=True)

@@ -1,12 +1,13 @@
 """Results of a comparison: scores on held-out rows."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from numpy.typing import NDArray
 
 from posterity import tables
 from posterity.arrays import Array
+from posterity.comparison.holdout import Holdout
 
 LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
 """Levels of the quantiles that are stored for predictions of numbers."""
@@ -33,6 +34,9 @@ class HeldOut:
         Predicted probability of every class.
     classes : tuple of str
         Names of the classes; empty for numbers.
+    clusters : ndarray of shape (n,), or None
+        Equal numbers mark rows that depend on each other: a group, a time window or a block. None:
+        rows are independent.
 
     Examples
     --------
@@ -51,6 +55,7 @@ class HeldOut:
     quantiles: Array | None = None
     probabilities: Array | None = None
     classes: tuple[str, ...] = ()
+    clusters: NDArray[Any] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,6 +193,12 @@ class Comparison:
         Which model to use and why, in two sentences.
     importance : tuple of Importance
         Importance of the inputs of the winner on held-out rows, the most important first.
+    holdout : Holdout
+        Which rows were held out.
+    scope : str
+        For which new rows the scores hold, such as "for the next 30 days".
+    cautions : tuple of str
+        Sentences about rows that seem to depend on each other, with the option to use.
 
     Examples
     --------
@@ -211,6 +222,9 @@ class Comparison:
     winner: tables.TableModel
     verdict: str
     importance: tuple[Importance, ...]
+    holdout: Holdout = field(default_factory=Holdout)
+    scope: str = ""
+    cautions: tuple[str, ...] = ()
 
     @property
     def best(self) -> Result:

@@ -203,6 +203,7 @@ UPGRADES: dict[str, Callable[[Parts], Parts]] = {
     "regression.BayesianLinearRegression": _MAXIMISED,
     "regression.DualLinearRegression": _MAXIMISED,
     "regression.RidgeRegression": lambda parts: _MAXIMISED(rename(alpha="penalty")(parts)),
+    "tables.Schema": complete(time=None, groups=None, blocks=(), missing=()),
     "latent.GPLVM": gather(
         "latent.fitted.FittedGPLVM", frame="_frame", groups="_groups", model="_fitted"
     ),

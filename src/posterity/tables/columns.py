@@ -136,6 +136,14 @@ class Schema:
         How the target is parsed; None for plain numbers and plain class labels.
     classes : tuple of str
         Class labels in order; if empty, the labels of the fitted rows are used.
+    time : str or None
+        Column by which later rows depend on earlier ones; the first of the inputs.
+    groups : str or None
+        Column whose equal values mark rows that depend on each other; not among the inputs.
+    blocks : tuple of str
+        The two columns with the coordinates of rows that depend on their neighbours, or none.
+    missing : tuple of str
+        Texts that stand for a missing value, beside the usual ones.
 
     Examples
     --------
@@ -152,3 +160,7 @@ class Schema:
     notes: tuple[str, ...] = ()
     outcome: Column | None = None
     classes: tuple[str, ...] = ()
+    time: str | None = None
+    groups: str | None = None
+    blocks: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()

@@ -9,6 +9,7 @@ import polars as pl
 from posterity.tables import frames, looking, saying, suspecting, targets
 from posterity.tables.columns import Column, Dropped, Kind, Schema, TableError, Task
 from posterity.tables.looking import ParsedColumn
+from posterity.tables.roles import GROUPS, Roles
 from posterity.tables.table_model import sort_labels
 
 
@@ -19,6 +20,7 @@ class _ColumnOptions:
     kinds: dict[str, Kind]
     drop: frozenset[str]
     keep: frozenset[str]
+    roles: Roles
 
 
 @dataclass
@@ -42,6 +44,10 @@ def infer(
     date: Sequence[str] = (),
     drop: Sequence[str] = (),
     keep: Sequence[str] = (),
+    time: str | None = None,
+    groups: str | None = None,
+    blocks: Sequence[str] = (),
+    missing: Sequence[str] = (),
 ) -> Schema:
     """Infer the schema of a table.
 
@@ -57,6 +63,14 @@ def infer(
         Columns to read as this kind, regardless of their values.
     drop, keep : sequence of str
         Columns to exclude, and columns to keep regardless of their values.
+    time : str, optional
+        Column of dates or numbers that orders the rows: new rows are later ones.
+    groups : str, optional
+        Column with the group of each row, such as a patient: new rows are of other groups.
+    blocks : sequence of two str
+        Columns with the coordinates of the rows: new rows are at other places.
+    missing : sequence of str
+        Texts that stand for a missing value, beside the usual ones.
 
     Returns
     -------
@@ -78,7 +92,8 @@ def infer(
     'it has a different text in every row, like an identifier'
     """
     table = frames.as_frame(frame)
-    wishes = _check_options(table, target, task, (number, category, date), drop, keep)
+    roles = Roles(time, groups, tuple(blocks))
+    wishes = _check_options(table, target, task, (number, category, date), drop, keep, roles)
     chosen, outcome, notes = targets.infer_target(table, target, task)
     found = _InferredColumns(notes=list(notes))
     for name in table.columns:
@@ -87,8 +102,19 @@ def infer(
     _ensure_inputs(found, target)
     _note_duplicates(found, table, target)
     classes = sort_labels(outcome.series()) if chosen == "classification" else ()
-    inputs, dropped = tuple(found.inputs), tuple(found.dropped)
-    return Schema(target, chosen, inputs, dropped, tuple(found.notes), outcome.column, classes)
+    return Schema(
+        target,
+        chosen,
+        roles.order_inputs(found.inputs),
+        tuple(found.dropped),
+        tuple(found.notes),
+        outcome.column,
+        classes,
+        time=time,
+        groups=groups,
+        blocks=roles.blocks,
+        missing=tuple(missing),
+    )
 
 
 def _check_options(
@@ -98,6 +124,7 @@ def _check_options(
     kinds: tuple[Sequence[str], Sequence[str], Sequence[str]],
     drop: Sequence[str],
     keep: Sequence[str],
+    roles: Roles,
 ) -> _ColumnOptions:
     """Check the arguments of the user."""
     if task not in (None, "regression", "classification"):
@@ -112,8 +139,9 @@ def _check_options(
     _refuse_twice([*kinds, drop], [*words, "drop"], target)
     _refuse_twice([drop, keep], ["drop", "keep"], target)
     frames.require_columns(table, [name for names in (*kinds, drop, keep) for name in names])
+    roles.check_columns(table, target, drop)
     said = {name: word for word, names in zip(words, kinds, strict=True) for name in names}
-    return _ColumnOptions(said, frozenset(drop), frozenset(keep))
+    return _ColumnOptions(said, frozenset(drop), frozenset((*keep, *roles.kept())), roles)
 
 
 def _refuse_twice(lists: Iterable[Sequence[str]], words: Iterable[str], target: str) -> None:
@@ -147,7 +175,11 @@ def _classify_column(
     if cells.dtype.is_nested() or isinstance(cells.dtype, pl.Binary | pl.Object):
         found.dropped.append(Dropped(name, f"it contains values of type {cells.dtype}", final=True))
         return
+    if name == wishes.roles.groups:
+        found.dropped.append(Dropped(name, GROUPS, final=True))
+        return
     seen = looking.parse_column(cells, wishes.kinds.get(name))
+    wishes.roles.check_kind(seen.column)
     why = suspecting.find_uninformative(seen)
     if why:
         found.dropped.append(Dropped(name, why, final=True))
