@@ -40,10 +40,12 @@ FLOORS = (
     ("persistence",),
     ("comparison",),
     ("report",),
+    ("analysis",),
     ("cli",),
 )
 FLOOR_OF = {room: level for level, rooms in enumerate(FLOORS) for room in rooms}
 PUBLIC_ROOMS = (
+    "analysis",
     "comparison",
     "datasets",
     "displays",

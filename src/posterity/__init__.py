@@ -13,6 +13,7 @@ from posterity.estimators import BY_ROOM
 # The rooms a user enters, and the names that stand at the front door. They are imported when they
 # are asked for, so that the command answers at once; __init__.pyi tells type checkers the same.
 _ROOMS = (
+    "analysis",
     "comparison",
     "datasets",
     "designs",
@@ -30,7 +31,7 @@ _ROOMS = (
     "trees",
 )
 _HOME = {name: room for room, names in BY_ROOM.items() for name in names}
-_HOME |= dict.fromkeys(("load", "save"), "persistence")
+_HOME |= dict.fromkeys(("load", "save"), "persistence") | {"compare": "analysis"}
 
 __all__ = sorted([*_HOME, *_ROOMS])
 

@@ -1,6 +1,7 @@
 """The names of the front door, as a type checker reads them. Written by ``make family``."""
 
 from posterity import (
+    analysis,
     comparison,
     datasets,
     designs,
@@ -16,6 +17,9 @@ from posterity import (
     tables,
     testing,
     trees,
+)
+from posterity.analysis import (
+    compare,
 )
 from posterity.classification import (
     BayesianLogisticRegression,
@@ -103,6 +107,8 @@ __all__ = [
     "StagewiseClassifier",
     "StagewiseRegressor",
     "Whitening",
+    "analysis",
+    "compare",
     "comparison",
     "datasets",
     "designs",

@@ -5,9 +5,10 @@ import pickle
 import numpy as np
 import polars as pl
 import pytest
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.dummy import DummyClassifier
 from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV, cross_val_score
 from support.for_each import for_each
 
 from posterity import classification, regression, tables
@@ -80,7 +81,7 @@ def test_raw_rows_are_predicted_without_target_with_it_and_whatever_their_order(
 
 def test_classes_are_texts_and_probabilities_are_in_their_order():
     model = classifier()
-    assert model.classes_ == ("cheap", "dear")
+    assert model.labels_ == ("cheap", "dear")
     p = model.predict_proba(labelled())
     labels = model.predict(labelled())
     np.testing.assert_array_equal(labels, np.asarray(model.classes_)[p.argmax(axis=1)])
@@ -95,7 +96,7 @@ def test_whole_numbers_as_classes_are_ordered_by_size_and_read_from_any_type():
     frame = {"x": SIZE, "y": [str(8 + i % 3) for i in range(N)]}
     schema = tables.infer(frame, "y")
     model = tables.TableModel(DummyClassifier(), schema).fit(frame)
-    assert model.classes_ == ("8", "9", "10")
+    assert model.labels_ == ("8", "9", "10")
     y, has_target = model.encode_targets({"y": [10.0, 8.0, None]})
     np.testing.assert_array_equal(y, [2, 0, -1])
     np.testing.assert_array_equal(has_target, [True, True, False])
@@ -116,7 +117,7 @@ def test_a_class_that_no_fitted_row_has_gets_probability_zero():
 def test_a_schema_made_by_hand_takes_the_classes_from_the_rows():
     schema = tables.Schema("kind", "classification", (tables.Column("size", "number"),))
     model = tables.TableModel(DummyClassifier(), schema).fit(labelled())
-    assert model.classes_ == ("cheap", "dear")
+    assert model.labels_ == ("cheap", "dear")
 
 
 @for_each(
@@ -189,3 +190,46 @@ def test_columns_that_sum_to_one_trouble_no_regressor(estimator):
     frame = table()
     model = tables.TableModel(estimator, tables.infer(frame, "price")).fit(frame)
     assert np.isfinite(model.predict(frame)).all()
+
+
+def test_scikit_learn_scores_and_tunes_it_on_frames_with_text():
+    import pandas as pd
+
+    frame = pd.DataFrame({"size": SIZE, "colour": COLOUR})
+    ridge = tables.TableModel(regression.RidgeRegression())
+    assert is_regressor(ridge)
+    scores = cross_val_score(ridge, frame, PRICE, cv=4)
+    assert scores.min() > 0.9
+    search = GridSearchCV(ridge, {"estimator__alpha": [0.1, 1e4]}, cv=3).fit(frame, PRICE)
+    assert search.best_params_ == {"estimator__alpha": 0.1}
+    lower, upper = search.best_estimator_.predict_interval(frame)
+    assert 0.8 <= np.mean((lower <= PRICE) & (upper >= PRICE)) <= 1.0
+
+
+@for_each("kind", ["text", "number", "truth"])
+def test_classes_come_back_in_the_type_of_y(kind):
+    y = {"text": KIND, "number": (KIND == "dear") + 3, "truth": KIND == "dear"}[kind]
+    frame = pl.DataFrame({"size": SIZE, "colour": COLOUR})
+    model = tables.TableModel(classification.BayesianLogisticRegression())
+    assert is_classifier(model)
+    losses = cross_val_score(model, frame, y, cv=3, scoring="neg_log_loss")
+    assert losses.mean() > -0.5
+    model.fit(frame, y)
+    answers = model.predict(frame)
+    assert answers.dtype == (object if kind == "text" else y.dtype)
+    assert model.score(frame, y) == np.mean(answers == y)
+
+
+def test_tables_of_every_library_are_the_same_rows():
+    import pandas as pd
+    import pyarrow as pa
+
+    X = np.column_stack([SIZE, RNG.normal(size=N)])
+    model = tables.TableModel(regression.BayesianLinearRegression()).fit(X, PRICE)
+    names = {"x0": X[:, 0], "x1": X[:, 1]}
+    for other in (names, pl.DataFrame(names), pd.DataFrame(names), pa.table(names)):
+        np.testing.assert_array_equal(model.predict(other), model.predict(X))
+    with pytest.raises(ValueError, match=r"80 rows and y has 79"):
+        model.fit(X, PRICE[1:])
+    with pytest.raises(tables.TableError, match="pass y, or a schema"):
+        model.fit(X)

@@ -37,19 +37,19 @@ def run(plan: EvaluateRequest, voice: OutputPrinter) -> None:
     sample = _read_rows(plan)
     result = comparison.evaluate(model, sample.frame)
     n = len(result.held_out.y)
-    title = f"Predicting {model.schema.target} in {n:,} rows"
-    kept = [c not in ("fit", "size") for c in scores.column_heads(model.schema.task)]
+    title = f"Predicting {model.schema_.target} in {n:,} rows"
+    kept = [c not in ("fit", "size") for c in scores.column_heads(model.schema_.task)]
     heads = [
-        c for c, keep in zip(scores.column_heads(model.schema.task), kept, strict=True) if keep
+        c for c, keep in zip(scores.column_heads(model.schema_.task), kept, strict=True) if keep
     ]
     cells = [c for c, keep in zip(scores.format_cells(result), kept, strict=True) if keep]
     voice.table(title, heads, [cells])
     voice.say(
-        scores.explain_columns(model.schema.task, ranked=False),
+        scores.explain_columns(model.schema_.task, ranked=False),
         "These scores are valid only for rows that the model was not fitted to.",
     )
     voice.next("report", plan.model, plan.path)
-    voice.give({"n_rows": n, "target": model.schema.target, **scores.as_json(result)})
+    voice.give({"n_rows": n, "target": model.schema_.target, **scores.as_json(result)})
 
 
 def write_report(plan: EvaluateRequest, out: str, voice: OutputPrinter, *, force: bool) -> None:
@@ -59,7 +59,7 @@ def write_report(plan: EvaluateRequest, out: str, voice: OutputPrinter, *, force
     sample = _read_rows(plan)
     result = comparison.evaluate(model, sample.frame)
     story = report.Story(
-        title=f"Predicting {model.schema.target}",
+        title=f"Predicting {model.schema_.target}",
         command=shlex.join(["posterity", "report", *plan.words()]),
         model=model,
         frame=sample.frame,
@@ -69,7 +69,7 @@ def write_report(plan: EvaluateRequest, out: str, voice: OutputPrinter, *, force
         source=plan.path,
         n_rows_in_file=sample.n_rows,
         row_numbers=sample.positions,
-        inferred=tuple(tables.describe_schema(model.schema, sample.frame)),
+        inferred=tuple(tables.describe_schema(model.schema_, sample.frame)),
         notes=("These scores are valid only for rows that the model was not fitted to.",),
         seed=plan.seed,
     )

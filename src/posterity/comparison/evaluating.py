@@ -39,7 +39,7 @@ def evaluate(model: tables.TableModel, frame: Any, *, name: str | None = None) -
     rows = np.flatnonzero(has_target)
     if len(rows) < 2:
         raise tables.TableError(
-            f"At least two rows with a value of {model.schema.target!r} are needed to score a "
+            f"At least two rows with a value of {model.schema_.target!r} are needed to score a "
             f"model; this table has {len(rows)}."
         )
     start = time.perf_counter()
@@ -48,7 +48,7 @@ def evaluate(model: tables.TableModel, frame: Any, *, name: str | None = None) -
         model.encode_inputs(table[rows]),
         y[rows],
         rows,
-        classes=model.classes_,
+        classes=model.labels_,
         n_train=model.n_rows_,
     )
     held_out = said.with_quantiles()

@@ -50,12 +50,12 @@ def split_table(frame: pl.DataFrame, schema: tables.Schema, n_folds: int, seed: 
     y_all, has_target = whole.encode_targets(frame)
     present = np.flatnonzero(has_target)
     y = y_all[present]
-    _refuse_too_few(y, schema, whole.classes_)
+    _refuse_too_few(y, schema, whole.labels_)
     folds = tuple(
         _encode_fold(frame, schema, y_all, present[train], present[test])
-        for train, test in split_rows(y, n_folds, seed, stratified=bool(whole.classes_))
+        for train, test in split_rows(y, n_folds, seed, stratified=bool(whole.labels_))
     )
-    return TableFolds(folds, y, whole.classes_, len(y))
+    return TableFolds(folds, y, whole.labels_, len(y))
 
 
 def split_rows(

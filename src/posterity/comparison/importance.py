@@ -87,7 +87,7 @@ def importance(
     rows = np.flatnonzero(has_target)
     if len(rows) < 2:
         raise tables.TableError(
-            f"At least two rows with a value of {model.schema.target!r} are needed to rank the "
+            f"At least two rows with a value of {model.schema_.target!r} are needed to rank the "
             "inputs."
         )
     measured = MeasuredRows(
@@ -95,7 +95,7 @@ def importance(
         model.encode_inputs(table[rows]),
         y[rows],
         model.encoder_.blocks(),
-        len(model.classes_),
+        len(model.labels_),
         model.n_rows_,
     )
     return rank_inputs(

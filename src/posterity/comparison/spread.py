@@ -84,7 +84,7 @@ def _split_sample(rows: tables.SpreadRows, sample: tables.Sample) -> TableFolds:
         Fold(*rows.make_arrays(k), X[test], y[present][test], present[test], blocks)
         for k, test in enumerate(tests)
     )
-    return TableFolds(folds, y[present], rows.model.classes_, rows.n_rows)
+    return TableFolds(folds, y[present], rows.model.labels_, rows.n_rows)
 
 
 def _refuse_too_few(counts: NDArray[np.intp]) -> None:

@@ -124,7 +124,7 @@ def describe(path: str | os.PathLike[str]) -> Description:
 def make_header(model: Any, training_rows: int) -> dict[str, Any]:
     """Return the description of a model for the manifest."""
     inside = _find_inner_estimator(model)
-    schema = model.schema if isinstance(model, tables.TableModel) else None
+    schema = model.schema_ if isinstance(model, tables.TableModel) else None
     evidence = getattr(inside, "log_evidence_", None)
     total = None if evidence is None else float(np.sum(evidence))
     return {

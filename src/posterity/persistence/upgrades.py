@@ -167,6 +167,12 @@ def _gather_vectors(parts: Parts) -> Parts:
     return left | {"_fitted": _build(name, record)}
 
 
+def _name_labels(parts: Parts) -> Parts:
+    """A model of tables whose classes were text, with a schema that was always given."""
+    renamed = rename(labels_="classes_")(parts)
+    return complete(schema_=parts["schema"], label_kind_="text")(renamed)
+
+
 _FOREST = {"splits": "tests", "max_features": "n_tests", "min_samples_leaf": "min_leaf"}
 _CLASS_FOREST = {**_FOREST, "oob_score_": "oob_accuracy_"}
 
@@ -203,6 +209,7 @@ UPGRADES: dict[str, Callable[[Parts], Parts]] = {
     "regression.BayesianLinearRegression": _MAXIMISED,
     "regression.DualLinearRegression": _MAXIMISED,
     "regression.RidgeRegression": lambda parts: _MAXIMISED(rename(alpha="penalty")(parts)),
+    "tables.TableModel": _name_labels,
     "tables.Schema": complete(time=None, groups=None, blocks=(), missing=()),
     "latent.GPLVM": gather(
         "latent.fitted.FittedGPLVM", frame="_frame", groups="_groups", model="_fitted"

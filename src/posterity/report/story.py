@@ -76,7 +76,7 @@ class Story:
     @property
     def schema(self) -> tables.Schema:
         """Inferred schema of the table."""
-        return self.model.schema
+        return self.model.schema_
 
     @property
     def is_regression(self) -> bool:

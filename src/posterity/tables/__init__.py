@@ -4,7 +4,7 @@ from posterity.tables.answers import append_predictions
 from posterity.tables.columns import CellError, Column, Dropped, Kind, Schema, TableError, Task
 from posterity.tables.encoding import TableEncoder
 from posterity.tables.fitting import Profile
-from posterity.tables.frames import as_frame
+from posterity.tables.frames import append_targets, as_frame
 from posterity.tables.inferring import infer
 from posterity.tables.partitioned import PartitionedSource, open_partitions
 from posterity.tables.parts import CategoryPart, DatePart, NumberPart
@@ -36,6 +36,7 @@ __all__ = [
     "TableModel",
     "Task",
     "append_predictions",
+    "append_targets",
     "as_frame",
     "assign_folds",
     "describe_schema",

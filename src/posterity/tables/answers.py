@@ -52,10 +52,10 @@ def append_predictions(
     >>> tables.append_predictions(model, pl.DataFrame({"size": ["2.5"]}), quantiles=[0.9]).columns
     ['size', 'price_mean', 'price_std', 'price_q90']
     """
-    name = model.schema.target if prefix is None else prefix
+    name = model.schema_.target if prefix is None else prefix
     X = model.encode_inputs(frame)
     pieces = [X[start : start + _ROWS] for start in range(0, len(X), _ROWS)]
-    if model.schema.task == "regression":
+    if model.schema_.task == "regression":
         answers = _predict_numbers(model, pieces, name, quantiles)
     else:
         answers = _predict_classes(model, pieces, name)
@@ -82,10 +82,10 @@ def _predict_numbers(
 
 def _predict_classes(model: "TableModel", pieces: Sequence[Array], name: str) -> pl.DataFrame:
     """Return the most probable class and the probability of each class."""
-    labels = [f"{name}_p_{label}" for label in model.classes_]
+    labels = [f"{name}_p_{label}" for label in model.labels_]
     none = np.empty((0, len(labels)))
     p = np.concatenate([none, *(model.predict_proba_encoded(X) for X in pieces)])
-    best = pl.Series(model.classes_, dtype=pl.String).gather(np.argmax(p, axis=1))
+    best = pl.Series(model.labels_, dtype=pl.String).gather(np.argmax(p, axis=1))
     return pl.DataFrame(p, schema=dict.fromkeys(labels, pl.Float64)).insert_column(
         0, best.alias(f"{name}_predicted")
     )

@@ -16,8 +16,9 @@ def as_frame(X: Any) -> pl.DataFrame:
 
     Parameters
     ----------
-    X : polars.DataFrame, polars.LazyFrame, pandas.DataFrame or dict of columns
-        Columns of equal length with string names.
+    X : polars.DataFrame, polars.LazyFrame, pandas.DataFrame, Arrow table, array or dict of columns
+        Columns of equal length. The columns of a two-dimensional array are called x0, x1 and so
+        on, those of a structured array by its fields.
 
     Returns
     -------
@@ -40,9 +41,35 @@ def as_frame(X: Any) -> pl.DataFrame:
         return _assemble_frame(
             [_make_series(name, X.iloc[:, place]) for place, name in enumerate(names)]
         )
+    if isinstance(X, np.ndarray):
+        return _from_array(X)
+    if hasattr(X, "__arrow_c_stream__"):
+        return pl.DataFrame(X)
     raise TypeError(
-        f"A table is a polars or pandas DataFrame or a dict of columns, not {type(X).__name__}."
+        "A table is a polars or pandas DataFrame, an Arrow table, a two-dimensional array or a "
+        f"dict of columns, not {type(X).__name__}."
     )
+
+
+def append_targets(
+    frame: pl.DataFrame, y: Any, name: str | None = None
+) -> tuple[pl.DataFrame, str]:
+    """Append targets to a table as a column; return the table and the name of the column.
+
+    The name is the given one, that of ``y`` if it has one, or "target".
+
+    Examples
+    --------
+    >>> from posterity import tables
+    >>> frame, name = tables.append_targets(tables.as_frame({"x": [1.0, 2.0]}), [3.0, 4.0])
+    >>> name, frame.columns
+    ('target', ['x', 'target'])
+    """
+    chosen = name or str(getattr(y, "name", None) or "target")
+    targets = as_frame({chosen: y})[chosen]
+    if len(targets) != frame.height:
+        raise ValueError(f"The table has {frame.height:,} rows and y has {len(targets):,}.")
+    return frame.with_columns(targets), chosen
 
 
 def require_columns(frame: pl.DataFrame, names: Iterable[str]) -> None:
@@ -55,6 +82,15 @@ def require_columns(frame: pl.DataFrame, names: Iterable[str]) -> None:
         raise TableError(
             f"{columns} {shown}{more} in the table. {_suggest_names(absent[0], frame)}"
         )
+
+
+def _from_array(X: np.ndarray) -> pl.DataFrame:
+    """Convert a structured or a two-dimensional array."""
+    if X.dtype.names:
+        return _assemble_frame([_make_series(name, X[name]) for name in X.dtype.names])
+    if X.ndim != 2:
+        raise ValueError(f"A table has rows and columns, but the array has shape {X.shape}.")
+    return _assemble_frame([_make_series(f"x{k}", column) for k, column in enumerate(X.T)])
 
 
 def _suggest_names(name: str, frame: pl.DataFrame) -> str:

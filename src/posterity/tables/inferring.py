@@ -8,9 +8,9 @@ import polars as pl
 
 from posterity.tables import frames, looking, saying, suspecting, targets
 from posterity.tables.columns import Column, Dropped, Kind, Schema, TableError, Task
+from posterity.tables.labels import sort_labels
 from posterity.tables.looking import ParsedColumn
 from posterity.tables.roles import GROUPS, Roles
-from posterity.tables.table_model import sort_labels
 
 
 @dataclass(frozen=True)

@@ -67,7 +67,7 @@ def write_predictions(
     >>> pl.read_parquet(place / "out" / "part-00000.parquet").columns
     ['x', 'y', 'y_mean', 'y_std', 'y_q50']
     """
-    require_columns(source.make_empty_frame(), (column.name for column in model.schema.inputs))
+    require_columns(source.make_empty_frame(), (column.name for column in model.schema_.inputs))
     encoded = model.encoder_.n_features_out_
     partitions = source.partitions(len(source.columns) + encoded + _NUMBERS)
     with _stage_files(Path(os.path.abspath(folder))) as hidden:

@@ -77,7 +77,7 @@ class SpreadRows:
     @property
     def schema(self) -> Schema:
         """Schema of the table, with the classes of all rows."""
-        return self.model.schema
+        return self.model.schema_
 
     @property
     def n_rows(self) -> int:
@@ -115,8 +115,9 @@ class SpreadRows:
         """Fit an estimator on the workers and return it as a model of raw tables."""
         X, y = self.make_arrays()
         found = TableModel(estimator, self.schema)
+        found.schema_, found.label_kind_ = self.schema, "text"
         prepared = self.model
-        found.classes_, found.encoder_ = prepared.classes_, prepared.encoder_
+        found.labels_, found.encoder_ = prepared.labels_, prepared.encoder_
         found.profile_ = prepared.profile_
         found.n_rows_, found.n_left_out_ = self.n_rows, self.targets.n_left_out
         found.estimator_ = clone(estimator).fit(X, y)
@@ -141,7 +142,7 @@ class _EncodePartition:
     seed: int
 
     def __call__(self, partition: Partition) -> _EncodedRows:
-        schema = self.model.schema
+        schema = self.model.schema_
         names = [*(column.name for column in schema.inputs), schema.target]
         frame = partition.read(list(dict.fromkeys(names)))
         try:
@@ -182,7 +183,8 @@ def _prepare_model(schema: Schema, targets: PartitionedTargets, frame: pl.DataFr
     if not targets.lengths.sum():
         raise TableError(f"No row of the table has a value for the target {schema.target!r}.")
     model = TableModel(None, schema)
-    model.classes_ = schema.classes
+    model.schema_, model.label_kind_ = schema, "text"
+    model.labels_ = schema.classes
     _, has_target = model.encode_targets(frame)
     rows = frame.filter(pl.Series(has_target, dtype=pl.Boolean))
     model.encoder_ = TableEncoder(schema.inputs).fit(rows)

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from posterity.designs import dask_graph
 from posterity.tables import texts
 from posterity.tables.columns import CellError, Column, Schema, TableError
+from posterity.tables.labels import sort_labels
 from posterity.tables.partitioned import Partition
-from posterity.tables.table_model import sort_labels
 from posterity.tables.targets import MOST_CLASSES
 
 _GOLDEN = 0x9E3779B97F4A7C15  # odd, and far from any pattern: successive seeds lie far apart

@@ -1,42 +1,56 @@
 """A model together with the encoder of raw tables."""
 
-from typing import Any
+from typing import Any, Literal, Self, TypeAlias
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator, clone, is_classifier
+from sklearn.metrics import accuracy_score, r2_score
+from sklearn.utils import ClassifierTags, RegressorTags, Tags
 from sklearn.utils.validation import check_is_fitted
 
 from posterity.arrays import Array
-from posterity.tables import frames, texts
-from posterity.tables.columns import CellError, Column, Kind, Schema, TableError
+from posterity.tables import frames, inferring, texts
+from posterity.tables.columns import CellError, Column, Kind, Schema, TableError, Task
 from posterity.tables.encoding import TableEncoder
 from posterity.tables.fitting import Profile
+from posterity.tables.labels import sort_labels
+
+LabelKind: TypeAlias = Literal["text", "bool", "int", "float"]
 
 
 class TableModel(BaseEstimator):
     """A model of raw tables with text, categories, dates and missing values.
 
+    It is a scikit-learn estimator of data frames: ``cross_val_score``, grid search and pipelines
+    take it. The target is a column of the table, or ``y``.
+
     Parameters
     ----------
     estimator : estimator
         A regressor or classifier, according to the task of the schema.
-    schema : Schema
-        Schema returned by ``tables.infer``.
+    schema : Schema, optional
+        Schema returned by ``tables.infer``. None: inferred in ``fit`` from the table and ``y``.
 
     Attributes
     ----------
+    schema_ : Schema
+        The schema that was given, or inferred.
     encoder_ : TableEncoder
         Fitted encoder of the inputs.
     estimator_ : estimator
         Fitted estimator of the encoded inputs.
-    classes_ : tuple of str
-        Class labels in the order of probabilities; empty for regression.
+    labels_ : tuple of str
+        Class labels as text, in the order of probabilities; empty for regression.
+    classes_ : ndarray of shape (C,)
+        Class labels in the type of ``y``; only for classification.
     profile_ : tuple of Profile
         Summary of each input.
     n_rows_, n_left_out_ : int
         Number of training rows, and of rows without a target.
+    label_kind_ : "text", "bool", "int" or "float"
+        Type of the predicted classes: that of ``y`` in ``fit``, text for a column of the table.
 
     Examples
     --------
@@ -49,35 +63,61 @@ class TableModel(BaseEstimator):
     TableModel(BayesianLinearRegression(), 'price' from 1 input)
     >>> model.predict(pl.DataFrame({"size": ["2.5"]})).round(0)
     array([25.])
+
+    Without a schema, as scikit-learn has it:
+
+    >>> rows, y = frame.select("size"), [10.0, 21.0, 29.0, 46.0]
+    >>> model = tables.TableModel(regression.BayesianLinearRegression()).fit(rows, y)
+    >>> round(model.score(rows, y), 3)
+    0.995
     """
 
+    schema_: Schema
     encoder_: TableEncoder
     estimator_: Any
-    classes_: tuple[str, ...]
+    labels_: tuple[str, ...]
     profile_: tuple[Profile, ...]
     n_rows_: int
     n_left_out_: int
+    label_kind_: LabelKind
 
-    def __init__(self, estimator: Any, schema: Schema) -> None:
+    def __init__(self, estimator: Any, schema: Schema | None = None) -> None:
         self.estimator = estimator
         self.schema = schema
 
-    def fit(self, frame: Any, y: Any = None) -> "TableModel":
-        """Fit to the rows of a table that have a target; ``y`` is ignored."""
-        table = frames.as_frame(frame)
-        self.classes_ = self.schema.classes or self._find_labels(table)
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Fit to the rows of a table that have a target.
+
+        Parameters
+        ----------
+        X : polars or pandas DataFrame, Arrow table, array or dict of columns
+            The table, with the target where ``y`` is not given.
+        y : array-like of shape (N,), optional
+            The targets; they replace a target column of X.
+        """
+        table, target = _join_targets(X, y, self.schema)
+        self.schema_ = self.schema or self._infer_schema(table, target)
+        self.labels_ = self.schema_.classes or self._find_labels(table)
+        self.label_kind_ = _find_label_kind(y)
         y_all, has_target = self.encode_targets(table)
         if not has_target.any():
             raise TableError(
-                f"No row of the table has a value for the target {self.schema.target!r}."
+                f"No row of the table has a value for the target {self.schema_.target!r}."
             )
         rows = table.filter(pl.Series(has_target, dtype=pl.Boolean))
         self.n_rows_, self.n_left_out_ = rows.height, table.height - rows.height
-        self.encoder_ = TableEncoder(self.schema.inputs).fit(rows)
+        self.encoder_ = TableEncoder(self.schema_.inputs).fit(rows)
         self.profile_ = self.encoder_.profile_
         X = self.encoder_.transform(rows)
         self.estimator_ = clone(self.estimator).fit(X, y_all[has_target])
         return self
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """Class labels in the type of ``y``, in the order of probabilities."""
+        if not self.__dict__.get("labels_"):
+            raise AttributeError("Only a fitted classifier has classes_.")
+        return _restore_labels(self.labels_, self.label_kind_)
 
     def encode_inputs(self, frame: Any) -> Array:
         """Encode the inputs of a table as an array (N, D)."""
@@ -90,14 +130,14 @@ class TableModel(BaseEstimator):
         Returns
         -------
         y : ndarray of shape (N,)
-            Numbers, nan where missing; or indices into ``classes_``, -1 where missing.
+            Numbers, nan where missing; or indices into ``labels_``, -1 where missing.
         has_target : ndarray of bool of shape (N,)
         """
-        check_is_fitted(self, "classes_")
+        check_is_fitted(self, "labels_")
         table = frames.as_frame(frame)
-        frames.require_columns(table, (self.schema.target,))
-        cells = table[self.schema.target]
-        if self.schema.task == "regression":
+        frames.require_columns(table, (self.schema_.target,))
+        cells = table[self.schema_.target]
+        if self.schema_.task == "regression":
             y = texts.require_numbers(cells, self._outcome())
             return y, ~np.isnan(y)
         places = self._find_places(texts.convert_labels(cells, self._outcome()))
@@ -106,17 +146,58 @@ class TableModel(BaseEstimator):
     def predict(self, frame: Any) -> NDArray[Any]:
         """Predict the mean of each row, or its most probable class."""
         answers = self._require_fitted().predict(self._encode_queries(frame))
-        if self.schema.task == "regression":
+        if self.schema_.task == "regression":
             return np.asarray(answers)
-        return np.asarray(self.classes_, dtype=object)[np.asarray(answers, dtype=np.int64)]
+        return self.classes_[np.asarray(answers, dtype=np.int64)]
 
     def predict_dist(self, frame: Any) -> Any:
         """Return the predictive distribution of each row."""
         return self._require_fitted().predict_dist(self._encode_queries(frame))
 
+    def predict_interval(self, frame: Any, coverage: float = 0.9) -> tuple[Array, Array]:
+        """Return the ends of the central interval that contains the target with this probability.
+
+        Examples
+        --------
+        >>> from posterity import BayesianLinearRegression, tables
+        >>> rows, y = {"size": [1.0, 2.0, 3.0, 4.0, 5.0]}, [10.0, 21.0, 29.0, 41.0, 50.0]
+        >>> model = tables.TableModel(BayesianLinearRegression()).fit(rows, y)
+        >>> lower, upper = model.predict_interval({"size": [2.5]}, coverage=0.8)
+        >>> print(f"{lower[0]:.0f} to {upper[0]:.0f}")
+        23 to 27
+        """
+        if self.schema_.task == "classification":
+            raise TypeError("This model predicts a class, which has no interval.")
+        return self.predict_dist(frame).interval(coverage)
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Return R^2 of the predicted means, or the share of rows whose class is predicted."""
+        check_is_fitted(self, "schema_")
+        table, _ = _join_targets(X, y, self.schema_)
+        observed, has_target = self.encode_targets(table)
+        if not has_target.any():
+            raise TableError(
+                f"No row of the table has a value for the target {self.schema_.target!r}."
+            )
+        rows = table.filter(pl.Series(has_target, dtype=pl.Boolean))
+        answers = self._require_fitted().predict(self._encode_queries(rows))
+        compute = r2_score if self.schema_.task == "regression" else accuracy_score
+        return float(compute(observed[has_target], answers))
+
+    def __sklearn_tags__(self) -> Tags:
+        """Say that tables are taken as they are, and which task this is."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = tags.input_tags.string = tags.input_tags.categorical = True
+        tags.target_tags.required = self.schema is None
+        if self._is_classifier():
+            tags.estimator_type, tags.classifier_tags = "classifier", ClassifierTags()
+        else:
+            tags.estimator_type, tags.regressor_tags = "regressor", RegressorTags()
+        return tags
+
     def predict_proba(self, frame: Any) -> Array:
         """Predict the probabilities of ``classes_``, (N, C)."""
-        if self.schema.task == "regression":
+        if self.schema_.task == "regression":
             raise TypeError("This model predicts a number, not a class; use predict_dist.")
         return self.predict_proba_encoded(self._encode_queries(frame))
 
@@ -124,16 +205,33 @@ class TableModel(BaseEstimator):
         """Predict class probabilities for inputs encoded by ``inputs``."""
         given = np.asarray(self._require_fitted().predict_proba(X), dtype=np.float64)
         known = np.asarray(self.estimator_.classes_, dtype=np.int64)
-        if given.shape[1] == len(self.classes_):
+        if given.shape[1] == len(self.labels_):
             return given
-        probabilities = np.zeros((len(given), len(self.classes_)))
+        probabilities = np.zeros((len(given), len(self.labels_)))
         probabilities[:, known] = given
         return probabilities
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
-        n = len(self.schema.inputs)
+        schema = getattr(self, "schema_", self.schema)
+        if schema is None:
+            return f"TableModel({self.estimator!r})"
+        n = len(schema.inputs)
         inputs = f"{n} input" if n == 1 else f"{n} inputs"
-        return f"TableModel({self.estimator!r}, {self.schema.target!r} from {inputs})"
+        return f"TableModel({self.estimator!r}, {schema.target!r} from {inputs})"
+
+    def _is_classifier(self) -> bool:
+        return (
+            is_classifier(self.estimator) if self.schema is None else self._task() != "regression"
+        )
+
+    def _task(self) -> Task:
+        return self.schema_.task if self.schema is None else self.schema.task
+
+    def _infer_schema(self, table: pl.DataFrame, target: str) -> Schema:
+        """Infer the schema; every column is an input, since the caller chose them."""
+        task: Task = "classification" if is_classifier(self.estimator) else "regression"
+        inputs = [column for column in table.columns if column != target]
+        return inferring.infer(table, target, task=task, keep=inputs)
 
     def _require_fitted(self) -> Any:
         check_is_fitted(self, "estimator_")
@@ -146,37 +244,55 @@ class TableModel(BaseEstimator):
         return X
 
     def _outcome(self) -> Column:
-        kind: Kind = "number" if self.schema.task == "regression" else "category"
-        return self.schema.outcome or Column(self.schema.target, kind)
+        kind: Kind = "number" if self.schema_.task == "regression" else "category"
+        return self.schema_.outcome or Column(self.schema_.target, kind)
 
     def _find_labels(self, table: pl.DataFrame) -> tuple[str, ...]:
         """Return the labels of a table in order; none for regression."""
-        frames.require_columns(table, (self.schema.target,))
-        if self.schema.task == "regression":
+        frames.require_columns(table, (self.schema_.target,))
+        if self.schema_.task == "regression":
             return ()
-        return sort_labels(texts.convert_labels(table[self.schema.target], self._outcome()))
+        return sort_labels(texts.convert_labels(table[self.schema_.target], self._outcome()))
 
     def _find_places(self, labels: pl.Series) -> NDArray[np.int64]:
-        known = pl.Series(self.classes_, dtype=pl.String)
+        known = pl.Series(self.labels_, dtype=pl.String)
         order = pl.Series(range(len(known)), dtype=pl.Int64)
         places = labels.replace_strict(known, order, default=None, return_dtype=pl.Int64)
         strange = (places.is_null() & labels.is_not_null()).to_numpy()
         if strange.any():
             row = int(strange.argmax())
-            shown = ", ".join(self.classes_[:5]) + (", ..." if len(self.classes_) > 5 else "")
+            shown = ", ".join(self.labels_[:5]) + (", ..." if len(self.labels_) > 5 else "")
             raise CellError(
                 row + 1,
-                self.schema.target,
+                self.schema_.target,
                 f"{labels[row]!r} is not a class of this model ({shown}). Correct the cell, "
                 "leave it empty, or fit the model to rows of this class.",
             )
         return places.fill_null(-1).to_numpy()
 
 
-def sort_labels(labels: pl.Series) -> tuple[str, ...]:
-    """Sort distinct labels, numbers by value and text alphabetically."""
-    distinct = labels.drop_nulls().unique().sort()
-    sizes = distinct.cast(pl.Float64, strict=False)
-    by_size = not sizes.is_null().any() and not sizes.is_nan().any()
-    ordered = distinct.gather(sizes.arg_sort()) if by_size else distinct
-    return tuple(ordered.to_list())
+def _join_targets(X: Any, y: Any, schema: Schema | None) -> tuple[pl.DataFrame, str]:
+    """Return the table with the targets as a column, and the name of the column."""
+    name = None if schema is None else schema.target
+    if y is not None:
+        return frames.append_targets(frames.as_frame(X), y, name)
+    if name is None:
+        raise TableError("Say what to predict: pass y, or a schema from tables.infer.")
+    return frames.as_frame(X), name
+
+
+def _find_label_kind(y: Any) -> LabelKind:
+    """Return the type in which predicted classes are returned: that of y, else text."""
+    kind = "O" if y is None else np.asarray(y).dtype.kind
+    kinds: dict[str, LabelKind] = {"b": "bool", "i": "int", "u": "int", "f": "float"}
+    return kinds.get(kind, "text")
+
+
+def _restore_labels(labels: tuple[str, ...], kind: LabelKind) -> NDArray[Any]:
+    """Convert labels back to the type that the targets had."""
+    if kind == "text":
+        return np.asarray(labels, dtype=object)
+    if kind == "bool":
+        return np.asarray([label.lower() in ("true", "1", "1.0") for label in labels])
+    numbers = np.asarray(labels, dtype=np.float64)
+    return numbers.astype(np.int64) if kind == "int" else numbers

@@ -43,8 +43,8 @@ def payload(model: tables.TableModel, *, first: Sequence[str] = ()) -> Json | No
     except NoFormError as error:
         return NoPanel(str(error))
     whole = {
-        "target": model.schema.target,
-        "task": model.schema.task,
+        "target": model.schema_.target,
+        "task": model.schema_.task,
         "classes": _classes(model),
         "inputs": inputs.pack_controls(model),
         "first": [name for name in first if name in {part.name for part in model.encoder_.parts_}],
@@ -58,6 +58,6 @@ def payload(model: tables.TableModel, *, first: Sequence[str] = ()) -> Json | No
 
 def _classes(model: tables.TableModel) -> list[str]:
     """Return the labels in the order of the estimator's classes."""
-    if model.schema.task == "regression":
+    if model.schema_.task == "regression":
         return []
     return [str(model.classes_[int(place)]) for place in model.estimator_.classes_]
