@@ -14,6 +14,8 @@ import polars as pl
 
 from posterity import comparison, persistence, report, tables
 
+__all__ = ["TableComparison", "compare"]
+
 _MOST_ROWS = 100_000
 _SHOWN = ("log_score", "standard_error", "rmse", "coverage", "accuracy", "calibration")
 _COSTS = ("log_evidence", "fit_seconds", "predict_seconds", "n_bytes")
