@@ -55,14 +55,19 @@ def names_module() -> str:
     )
 
 
-_FUNCTIONS = ("compare", "load", "save")
+_FUNCTIONS = ("compare", "load", "predict_dist", "save")
 
 
 def stub() -> str:
     """The text of ``src/posterity/__init__.pyi``, in the order that ruff wants."""
     rooms = [name for name in posterity.__all__ if name.islower() and name not in _FUNCTIONS]
     names = {room: [c.__name__ for r, c in estimators() if r == room] for room in ROOMS}
-    places = {"": rooms, ".analysis": ["compare"], ".persistence": ["load", "save"]}
+    places = {
+        "": rooms,
+        ".analysis": ["compare"],
+        ".models": ["predict_dist"],
+        ".persistence": ["load", "save"],
+    }
     places |= {f".{room}": found for room, found in names.items()}
     listed = _block('"{}"', [name for found in places.values() for name in found])
     imports = "".join(

@@ -31,7 +31,10 @@ _ROOMS = (
     "trees",
 )
 _HOME = {name: room for room, names in BY_ROOM.items() for name in names}
-_HOME |= dict.fromkeys(("load", "save"), "persistence") | {"compare": "analysis"}
+_HOME |= dict.fromkeys(("load", "save"), "persistence") | {
+    "compare": "analysis",
+    "predict_dist": "models",
+}
 
 __all__ = sorted([*_HOME, *_ROOMS])
 

@@ -46,6 +46,9 @@ from posterity.latent import (
     KernelPCA,
     Whitening,
 )
+from posterity.models import (
+    predict_dist,
+)
 from posterity.persistence import (
     load,
     save,
@@ -120,6 +123,7 @@ __all__ = [
     "likelihoods",
     "load",
     "persistence",
+    "predict_dist",
     "priors",
     "save",
     "scoring",

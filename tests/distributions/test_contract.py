@@ -21,12 +21,14 @@ from posterity.distributions import (
     Gamma,
     GeneralNormal,
     Mixture,
+    MonotoneMap,
     MultivariateNormal,
     Normal,
     Poisson,
     PoissonLogNormal,
     StudentT,
     StudentTPlusNormal,
+    Transformed,
     Univariate,
 )
 
@@ -51,6 +53,9 @@ TABLE = {
     ),
     "mixture of student t": Mixture(
         [StudentT([0.0, 1.0], 1.0, 6.0), StudentT(5.0, 2.0, 12.0)], np.log([[0.9, 0.1], [0.4, 0.6]])
+    ),
+    "logarithm is normal": Transformed(
+        Normal([0.0, 1.0, -2.0], [0.5, 0.2, 0.1]), MonotoneMap(np.log, np.exp, np.reciprocal)
     ),
     "joint normal": MultivariateNormal([1.0, -1.0, 0.0], COVARIANCE),
     "joint normal of two outputs": MultivariateNormal(
@@ -106,7 +111,8 @@ def test_a_distribution_is_a_value(dist):
         with pytest.raises(FrozenInstanceError):
             setattr(dist, field.name, 0.0)
         parameter = getattr(dist, field.name)
-        assert isinstance(parameter, Distribution) or not parameter.flags.writeable
+        is_value = isinstance(parameter, Distribution | MonotoneMap)
+        assert is_value or not parameter.flags.writeable
     assert dist == dist[:]
     assert dist != dist[:1]
     assert dist != 3.0

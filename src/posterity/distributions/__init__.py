@@ -16,6 +16,7 @@ from posterity.distributions.partitioned import Partitioned
 from posterity.distributions.poisson import Poisson, PoissonLogNormal
 from posterity.distributions.student_t import StudentT
 from posterity.distributions.student_t_plus_normal import StudentTPlusNormal
+from posterity.distributions.transformed import MonotoneMap, Transformed
 from posterity.distributions.univariate import Univariate
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "Gamma",
     "GeneralNormal",
     "Mixture",
+    "MonotoneMap",
     "MultivariateNormal",
     "Normal",
     "Partitioned",
@@ -36,5 +38,6 @@ __all__ = [
     "PoissonLogNormal",
     "StudentT",
     "StudentTPlusNormal",
+    "Transformed",
     "Univariate",
 ]

@@ -63,6 +63,7 @@ from posterity.models.streamed_rows import (
 from posterity.models.training import Training, check_known_noise, check_noise, make_query_noise
 from posterity.models.vector_fit import FoundVectors, VectorFit, shape_outputs
 from posterity.models.weighed_model import WeightedModel
+from posterity.models.wrapped import predict_dist
 
 __all__ = [
     "ArrayAnswer",
@@ -112,6 +113,7 @@ __all__ = [
     "learn_columns",
     "make_kernel_design",
     "make_query_noise",
+    "predict_dist",
     "read_targets",
     "refuse_beside_chunks",
     "refuse_groups",

@@ -10,6 +10,7 @@ from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import ClassifierTags, RegressorTags, Tags
 from sklearn.utils.validation import check_is_fitted
 
+from posterity import models
 from posterity.arrays import Array
 from posterity.tables import frames, inferring, texts
 from posterity.tables.columns import CellError, Column, Kind, Schema, TableError, Task
@@ -152,7 +153,7 @@ class TableModel(BaseEstimator):
 
     def predict_dist(self, frame: Any) -> Any:
         """Return the predictive distribution of each row."""
-        return self._require_fitted().predict_dist(self._encode_queries(frame))
+        return models.predict_dist(self._require_fitted(), self._encode_queries(frame))
 
     def predict_interval(self, frame: Any, coverage: float = 0.9) -> tuple[Array, Array]:
         """Return the ends of the central interval that contains the target with this probability.
