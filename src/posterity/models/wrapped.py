@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from posterity import distributions
 from posterity.arrays import Array
 
-_SLOPES = {np.log: np.reciprocal, np.log1p: lambda y: 1.0 / (1.0 + y)}
+_SLOPES: dict[Any, Any] = {np.log: np.reciprocal, np.log1p: lambda y: 1.0 / (1.0 + y)}
 _TINY = float(np.finfo(np.float64).tiny)
 
 
