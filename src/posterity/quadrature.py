@@ -89,10 +89,10 @@ def expect_wide(
     m, sd, c, h = _two_scales(mean, variance, centre, width)
     grid = np.concatenate([_repeat_over_batch(_NORMAL_GRID, m), _feature_grid(m, sd, c, h)])
 
-    def weighted(t: Array) -> Array:
+    def weigh_integrand(t: Array) -> Array:
         return g(m + sd * t) * np.exp(-0.5 * t**2 - _LOG_SQRT_2PI)
 
-    return integrate(weighted, np.sort(grid, axis=0))
+    return integrate(weigh_integrand, np.sort(grid, axis=0))
 
 
 def log_expect_wide(

@@ -173,7 +173,7 @@ def test_a_file_that_lacks_a_column_is_named(frame, folder):
 
 def test_paths_without_files_or_rows_are_refused(frame, tmp_path):
     for path in (tmp_path, tmp_path / "x.parquet", str(tmp_path / "*.pq"), []):
-        with pytest.raises(FileNotFoundError, match="no Parquet file at"):
+        with pytest.raises(FileNotFoundError, match="no Parquet file was found at"):
             Chunks.from_parquet(path, target="y")
     frame[:0].write_parquet(tmp_path / "empty.parquet")
     with pytest.raises(ValueError, match=r"empty.parquet .*have no rows"):

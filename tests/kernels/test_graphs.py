@@ -80,7 +80,7 @@ def test_shortest_path_counts_labelled_distances(graphs):
 
 
 def test_shortest_path_of_a_cycle_is_the_shorter_way_round():
-    hexagon = Graph.unlabelled(6, [(i, (i + 1) % 6) for i in range(6)])
+    hexagon = Graph.without_labels(6, [(i, (i + 1) % 6) for i in range(6)])
     assert ShortestPath(normalize=False)([hexagon]) == [[12**2 + 12**2 + 6**2]]
 
 
@@ -132,7 +132,7 @@ def test_graphs_are_made_of_arrays():
     graph = Graph(np.array([6, 7], dtype=np.int8), np.array([[1, 0], [0, 1]], dtype=np.int32))
     assert graph == Graph((6, 7), ((0, 1),))
     assert repr(graph) == "Graph(labels=(6, 7), edges=((0, 1),))"
-    assert Graph.unlabelled(np.int64(2)) == Graph([0, 0])
+    assert Graph.without_labels(np.int64(2)) == Graph([0, 0])
 
 
 @for_each(
@@ -144,7 +144,7 @@ def test_graphs_are_made_of_arrays():
         ("CC", [(0, 1, 2)], r"edge 0 is \(0, 1, 2\); an edge is two node numbers"),
         ("CC", [(0.0, 1.0)], r"edge 0 is \(0.0, 1.0\); an edge is two node numbers"),
         ("CC", [0, 1], "edge 0 is 0; an edge is two node numbers"),
-        (3, [(0, 1)], r"labels=3 is a number; .* write Graph.unlabelled\(3, edges\)"),
+        (3, [(0, 1)], r"labels=3 is a number; .* write Graph.without_labels\(3, edges\)"),
         ([[1], [2]], [], "the label of node 0 is a list, which cannot be compared"),
         ([1, (2, [3])], [], "the label of node 1 is a tuple, which cannot be compared"),
     ],
@@ -157,7 +157,7 @@ def test_malformed_graphs_are_refused(labels, edges, sentence):
 @for_each("n_nodes", [-1, 2.0, "3"])
 def test_a_number_of_nodes_is_whole(n_nodes):
     with pytest.raises(ValueError, match="must be a whole number, zero or more"):
-        Graph.unlabelled(n_nodes)
+        Graph.without_labels(n_nodes)
 
 
 @for_each("iterations", [-1, 2.0, None])

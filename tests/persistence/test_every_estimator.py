@@ -113,5 +113,5 @@ def test_hashes_of_one_process_do_not_go_to_another(through, tmp_path):
     X = latent_cases.data()
     model = posterity.GPLVM(max_iter=2).fit(X)
     model.transform(X[3:6])  # looks for rows that were seen, by hashes that differ by process
-    assert "_numbers" in vars(model._fitted.seen)
-    assert "_numbers" not in vars(through(model, tmp_path)._fitted.seen)
+    assert "_numbers" in vars(model._fitted.rows_seen)
+    assert "_numbers" not in vars(through(model, tmp_path)._fitted.rows_seen)

@@ -25,9 +25,9 @@ def likelihood_of_classes(
 
 
 def wants_nearest(inference: str, averaging: str, *, few: bool = False) -> bool:
-    """Whether a fit ends with the normal nearest to the posterior: at the mode there is none.
+    """Whether a fit ends with the normal nearest to the posterior, which the mode does not need.
 
-    Nor where classes are ``few``, in models that say so.
+    Nor do models that say so where classes are ``few``.
     """
     if inference not in INFERENCES:
         raise ValueError(f"inference={inference!r} must be one of {INFERENCES}.")

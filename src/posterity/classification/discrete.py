@@ -89,7 +89,7 @@ class DiscreteClassifier(base.Classifier):
         self.independent = independent
 
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Count.
+        """Count the categories of each column in each class.
 
         Parameters
         ----------

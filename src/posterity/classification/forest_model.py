@@ -81,7 +81,9 @@ class ForestClassifier(models.ForestModel, Classifier):
         """
         check_is_fitted(self, "forest_")
         rows = self._check_rows(X, reset=False)
-        return distributions.AveragedCategorical.unchecked(*self.forest_.average(rows, self.n_jobs))
+        return distributions.AveragedCategorical.from_valid_arrays(
+            *self.forest_.average(rows, self.n_jobs)
+        )
 
     @models.refuse_partitions
     def apply(self, X: Any) -> NDArray[np.int32]:

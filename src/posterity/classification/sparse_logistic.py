@@ -28,8 +28,8 @@ class SparseLogisticRegression(StreamedClassifier):
 
     Each column has a prior precision of its own, and the evidence is maximised over all of them:
     where it is infinite, the weight is zero. Probabilities are averaged over the posterior of the
-    weights that are left. Units of the columns do not matter, and there is no penalty to
-    cross-validate. Before the data every number of columns is as probable as any other, and so is
+    weights that are left. Units of the columns do not matter, and no penalty has to be
+    cross-validated. Before the data every number of columns is as probable as any other, and so is
     every choice of that many, so that of many columns without effect few are kept, or none; then
     the class frequencies are predicted.
 

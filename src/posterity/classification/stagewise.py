@@ -53,7 +53,7 @@ class StagewiseClassifier(StagewiseModel, Classifier):
     n_units_ : int
         K, the number of units.
     units_ : Learned or None
-        The units as a transformer to ``n_units_`` columns; None if there are none.
+        The units as a transformer to ``n_units_`` columns; None without units.
     coef_ : array of shape (1, K) or (C, K)
         Weights of the units: for the second of two classes, or for each class.
     intercept_ : array of shape (1,) or (C,)

@@ -97,7 +97,7 @@ class WeightClassifier(models.WeightedModel, Classifier):
         return self.posterior_
 
     def _output_names(self) -> list[Any]:
-        """Of two classes, the latent value is that of the second."""
+        """Return the class of each latent value: the second one where there are two classes."""
         names: list[Any] = self.classes_.tolist()
         return names[1:] if len(names) == 2 else names
 
@@ -113,7 +113,7 @@ class WeightClassifier(models.WeightedModel, Classifier):
         return Z
 
     def _likelihood(self) -> likelihoods.Bernoulli | likelihoods.Categorical:
-        """Of as many classes as there are."""
+        """Return the likelihood for the number of classes that were fitted."""
         return classes.likelihood_of_classes(len(self.classes_), self.averaging)
 
     def _learn(

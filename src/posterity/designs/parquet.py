@@ -148,7 +148,7 @@ def _find_files(path: Paths) -> tuple[Path, ...]:
         found = tuple(Path(name) for name in sorted(glob.glob(str(path), recursive=True)))
     if not found:
         raise FileNotFoundError(
-            f"there is no Parquet file at {path}; pass a file, a list of files, a folder with "
+            f"no Parquet file was found at {path}; pass a file, a list of files, a folder with "
             "files named *.parquet, or a pattern such as 'data/**/*.parquet'."
         )
     return found

@@ -66,10 +66,12 @@ class Selected(base.Design):
             yield rows, Z[:, self.places]
 
     def sum_over_parts(self, function: base.PartFunction, *along: base.Values) -> list[Any]:
-        def selected(part: base.Design, *values: Any) -> Sequence[Array | float | base.Minimum]:
+        def apply_to_columns(
+            part: base.Design, *values: Any
+        ) -> Sequence[Array | float | base.Minimum]:
             return function(Dense(part.rows(0, part.n_rows)[:, self.places]), *values)
 
-        return self.design.sum_over_parts(selected, *along)
+        return self.design.sum_over_parts(apply_to_columns, *along)
 
     def rows(self, start: int, stop: int) -> Array:
         """Return rows start, ..., stop - 1 of the selected columns."""

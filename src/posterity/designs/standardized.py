@@ -107,10 +107,12 @@ class Standardized(base.Design):
             yield rows, self._standardise_block(Z)
 
     def sum_over_parts(self, function: base.PartFunction, *along: base.Values) -> list[Any]:
-        def standardised(part: base.Design, *values: Any) -> Sequence[Array | float | base.Minimum]:
+        def apply_standardised(
+            part: base.Design, *values: Any
+        ) -> Sequence[Array | float | base.Minimum]:
             return function(self._standardise_block(part.rows(0, part.n_rows)), *values)
 
-        return self.design.sum_over_parts(standardised, *along)
+        return self.design.sum_over_parts(apply_standardised, *along)
 
     def rows(self, start: int, stop: int) -> Array:
         """Return rows start, ..., stop - 1, standardised."""

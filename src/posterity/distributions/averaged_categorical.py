@@ -27,7 +27,7 @@ class AveragedCategorical(Discrete):
     log_p : array-like of shape (..., C)
         Log-probabilities of the classes.
     epistemic_share : array-like of shape (...,)
-        The part of the entropy, from 0 to 1, that is disagreement. By default there is none.
+        The part of the entropy, from 0 to 1, that is disagreement. Zero by default.
 
     Examples
     --------
@@ -53,7 +53,7 @@ class AveragedCategorical(Discrete):
         self._store(log_p=checked, epistemic_share=share)
 
     @classmethod
-    def unchecked(cls, log_p: Array, epistemic_share: Array) -> Self:
+    def from_valid_arrays(cls, log_p: Array, epistemic_share: Array) -> Self:
         """Build from valid arrays without checks, which take longest for a single row."""
         self = object.__new__(cls)
         self._store(log_p=log_p, epistemic_share=epistemic_share)

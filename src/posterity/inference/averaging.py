@@ -271,7 +271,7 @@ class PosteriorMixture:
         return float(self.best.noise_variance)
 
     def mean(self, X: Any) -> Any:
-        """Of the functions at the rows of X, (n, C)."""
+        """Return the mean of the functions at the rows of X, (n, C)."""
         return self._average([part.mean(X) for part in self.parts])
 
     def latent(self, X: Any) -> LatentMarginals:
@@ -306,7 +306,7 @@ class PosteriorMixture:
             spread = [f.variance + a * a for f, a in zip(found, d, strict=True)]
             return LatentMarginals(mean, self._average(spread))
         S = [f.covariance + a[:, :, None] * a[:, None, :] for f, a in zip(found, d, strict=True)]
-        return LatentMarginals.coupled(mean, self._average(S))
+        return LatentMarginals.from_covariance(mean, self._average(S))
 
     def _average(self, values: Sequence[Any]) -> Any:
         return sum(float(w) * value for w, value in zip(self.weights, values, strict=True))

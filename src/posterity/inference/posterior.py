@@ -28,7 +28,8 @@ class LatentMarginals:
     >>> alone.covariance
     array([[[1., 0.],
             [0., 4.]]])
-    >>> LatentMarginals.coupled(np.zeros((1, 2)), np.array([[[1.0, 0.5], [0.5, 4.0]]])).variance
+    >>> covariance = np.array([[[1.0, 0.5], [0.5, 4.0]]])
+    >>> LatentMarginals.from_covariance(np.zeros((1, 2)), covariance).variance
     array([[1., 4.]])
     """
 
@@ -37,7 +38,7 @@ class LatentMarginals:
     coupling: Array | None = None  # (n, C, C), covariances; None: the values are independent
 
     @classmethod
-    def coupled(cls, mean: Array, covariance: Array) -> LatentMarginals:
+    def from_covariance(cls, mean: Array, covariance: Array) -> LatentMarginals:
         """Return the marginals of values that are correlated, of covariance (n, C, C)."""
         return cls(mean, covariance.diagonal(axis1=1, axis2=2), covariance)
 
@@ -103,5 +104,5 @@ def concatenate_rows(parts: list[LatentMarginals]) -> LatentMarginals:
     mean = xp.concat([part.mean for part in parts])
     couplings = [part.coupling for part in parts if part.coupling is not None]
     if couplings:
-        return LatentMarginals.coupled(mean, xp.concat(couplings))
+        return LatentMarginals.from_covariance(mean, xp.concat(couplings))
     return LatentMarginals(mean, xp.concat([part.variance for part in parts]))

@@ -59,7 +59,7 @@ class EvidenceProblem(Protocol[L_co]):
         """The change of the log evidence below which rounding hides it, about theta."""
 
     def objective(self) -> Objective:
-        """Minus the log evidence and its gradient; infinite where there is none."""
+        """Minus the log evidence and its gradient; infinite where neither exists."""
 
     def check_room(self) -> None:
         """Refuse rows for which there is not enough memory, before anything is computed."""
@@ -218,7 +218,7 @@ def _climb(
     """From where another climb ended, with what it learned of the curvature.
 
     A log evidence curves in proportion to the rows it is of, which have grown by a factor. A probe
-    leads nowhere from a point at which there is no evidence, and is not announced.
+    leads nowhere from a point without evidence, and is not announced.
     """
     H = start.inverse_hessian
     with linalg.threads.limit_threads(problem.n_rows):

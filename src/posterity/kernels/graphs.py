@@ -34,7 +34,7 @@ class Graph:
     >>> ethanol = kernels.Graph("CCO", [(0, 1), (1, 2)])
     >>> ethanol.labels
     ('C', 'C', 'O')
-    >>> kernels.Graph.unlabelled(3, [(1, 0), (0, 1)]).edges
+    >>> kernels.Graph.without_labels(3, [(1, 0), (0, 1)]).edges
     ((0, 1),)
     """
 
@@ -47,7 +47,7 @@ class Graph:
         object.__setattr__(self, "edges", tuple(sorted(joined)))
 
     @classmethod
-    def unlabelled(cls, n_nodes: int, edges: Sequence[tuple[int, int]] = ()) -> Graph:
+    def without_labels(cls, n_nodes: int, edges: Sequence[tuple[int, int]] = ()) -> Graph:
         """A graph whose nodes all bear the same label, 0."""
         if not isinstance(n_nodes, numbers.Integral) or n_nodes < 0:
             raise ValueError(f"n_nodes={n_nodes!r} must be a whole number, zero or more.")
@@ -59,7 +59,7 @@ def _check_labels(labels: Any) -> tuple[Hashable, ...]:
     if isinstance(labels, numbers.Number):
         raise ValueError(
             f"labels={labels!r} is a number; give one label a node, "
-            f"or write Graph.unlabelled({labels!r}, edges)."
+            f"or write Graph.without_labels({labels!r}, edges)."
         )
     values = tuple(labels.tolist() if isinstance(labels, np.ndarray) else labels)
     for i, label in enumerate(values):

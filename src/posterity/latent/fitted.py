@@ -28,7 +28,7 @@ class FittedGPLVM:
     at_bounds: tuple[str, ...]
 
     @functools.cached_property
-    def seen(self) -> RowsSeen:
+    def rows_seen(self) -> RowsSeen:
         """The rows that were fitted, to be found again."""
         return RowsSeen(self.model.Y)
 

@@ -258,7 +258,9 @@ class GPLVM(transformer.KernelTransformer):
         rows = self._rows(X)
         fitted, missing = self._fitted, np.isnan(rows)
         where, Y = self._place(rows, times, groups), fitted.frame.to_model_units(rows)
-        is_free = missing.any(axis=1) & (fitted.seen.find_places(Y) < 0) & (self.dynamics is None)
+        is_free = (
+            missing.any(axis=1) & (fitted.rows_seen.find_places(Y) < 0) & (self.dynamics is None)
+        )
         mean, variance = fitted.model.decode_rows(Y, where, is_free)
         total = variance + fitted.model.decoder.noise_variance
         if fitted.groups is not None and missing.any():
@@ -307,7 +309,7 @@ class GPLVM(transformer.KernelTransformer):
         fitted, Y = self._fitted, self._fitted.frame.to_model_units(rows)
         kernel = getattr(self, "dynamics_", None)
         path = motion.check_path(kernel, times, groups, len(Y))
-        return fitted.model.place(Y, fitted.seen.find_places(Y), path)
+        return fitted.model.place(Y, fitted.rows_seen.find_places(Y), path)
 
     def _plan(self) -> LatentPlan:
         given = self.noise_variance

@@ -54,7 +54,7 @@ class SearchReport:
         variances: Sequence[float],
         columns: Sequence[Any],
     ) -> SearchReport:
-        """Of searches whose functions vary by so much over the rows; warns of bounds reached."""
+        """Report searches whose functions have these variances; warn of bounds reached."""
         found = [report_kernel_bounds(one.optimum, one.kernel) for one in learned]
         probes = [one.probes for one in learned]
         idle = [

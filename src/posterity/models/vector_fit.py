@@ -79,7 +79,7 @@ class VectorFit:
         kept: Any = None,
         single: bool | None = None,
     ) -> VectorFit:
-        """Of a likelihood of latent values; ``single`` says how a regressor's target was shaped.
+        """Describe a fit of latent values; ``single`` says how a regressor's target was shaped.
 
         Rows are kept where each query has a column of its own.
         """
@@ -110,7 +110,7 @@ class VectorFit:
 
     @property
     def target_shape(self) -> tuple[int, ...]:
-        """Of the target of one row: () or (K,)."""
+        """Shape of the target of one row: () or (K,)."""
         return () if self.single_output else (np.shape(self.dual_coef)[0],)
 
     def columns_at(self, rows: Any) -> Array:
@@ -130,7 +130,7 @@ class VectorFit:
             Q = self.posterior.contrasts
             step, spread = self.query.changes(rows, self.posterior.rows(Z))
             mean = f.mean + step[:, :, 0] @ Q.T
-            return LatentMarginals.coupled(mean, f.covariance + Q @ spread @ Q.T)
+            return LatentMarginals.from_covariance(mean, f.covariance + Q @ spread @ Q.T)
         p = self.posterior.at_maximum.problem
         more, doubt = self.query.changes(rows, (Z - p.center) / p.scale)
         variance = f.variance + doubt[:, 0, :] * self._mean_noise_variance

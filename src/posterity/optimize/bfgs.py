@@ -73,11 +73,11 @@ def minimise_bfgs(
     """
     limits = np.tile([-np.inf, np.inf], (len(x0), 1)) if bounds is None else np.asarray(bounds)
     low, high = limits.T
-    state = _SearchPoint.at(
+    state = _SearchPoint.from_start(
         value_and_gradient, np.clip(np.asarray(x0, float), low, high), low, high
     )
     H, gains, n_iter = inverse_hessian, [np.inf, np.inf], 0
-    ending = state.ending(H, gains, tol, least_gain)
+    ending = state.check_convergence(H, gains, tol, least_gain)
     while ending is None and n_iter < max_iter:
         found = state.step(value_and_gradient, H, longest_step)
         if found is not None:
@@ -88,7 +88,7 @@ def minimise_bfgs(
             )
             gains = [gains[-1], state.f - found.f]
             state = found
-            ending = state.ending(H, gains, tol, least_gain)
+            ending = state.check_convergence(H, gains, tol, least_gain)
         elif H is not None and not 0.0 <= state.promise(H) < least_gain:
             H = None  # it misleads: begin again from the gradient alone
         else:
@@ -111,7 +111,7 @@ class _SearchPoint:
     high: Array
 
     @classmethod
-    def at(
+    def from_start(
         cls,
         value_and_gradient: Callable[[Array], tuple[float, Array]],
         x: Array,
@@ -132,7 +132,7 @@ class _SearchPoint:
         """The largest entry of the gradient along which the value can fall."""
         return float(np.max(np.abs(self.g[self.free]), initial=0.0))
 
-    def ending(
+    def check_convergence(
         self, H: Array | None, gains: list[float], tol: float, least_gain: float
     ) -> tuple[str, bool] | None:
         """The reason to stop here, and whether that is convergence; None to continue."""

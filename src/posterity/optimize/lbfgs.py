@@ -103,13 +103,13 @@ def _guard_domain(
     check_start(start, *first)
     outside = first[0] + 1e3 * (1.0 + abs(first[0]))
 
-    def guarded(x: Array) -> tuple[float, Array]:
+    def evaluate_guarded(x: Array) -> tuple[float, Array]:
         value, gradient = first if np.array_equal(x, start) else value_and_gradient(x)
         if np.isfinite(value) and np.all(np.isfinite(gradient)):
             return value, gradient
         return outside, np.zeros_like(x)
 
-    return guarded
+    return evaluate_guarded
 
 
 def _explain_status(

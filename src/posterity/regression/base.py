@@ -72,7 +72,7 @@ class Regressor(RegressorMixin, BaseEstimator, abc.ABC):
         Returns
         -------
         mean : array of shape (n,) or (n, K)
-            The median where there is no mean: Student-t noise of one degree of freedom or fewer.
+            The median where no mean exists: Student-t noise of one degree of freedom or fewer.
         std : array of the shape of ``mean``, if ``return_std``
             Infinite where there is none: Student-t noise of two degrees of freedom or fewer.
         cov : array of shape (n, n) or (K, n, n), if ``return_cov``
@@ -121,7 +121,7 @@ class Regressor(RegressorMixin, BaseEstimator, abc.ABC):
 
     @property
     def _target_shape(self) -> tuple[int, ...]:
-        """Of the target of one row: () or (K,), told by the variances of the noise."""
+        """Shape of the target of one row: () or (K,), as the noise variances have it."""
         if getattr(self, "noise_variance_", None) is not None:
             return np.shape(self.noise_variance_)
         return () if getattr(self, "_single_output", True) else (1,)

@@ -51,7 +51,7 @@ class SparseNoise:
 
     @classmethod
     def from_training(cls, given: float | None, training: models.Training) -> SparseNoise:
-        """Of rows in memory."""
+        """Build from rows in memory."""
         count, total = float(np.sum(training.weights)), float(np.sum(training.importance))
         by_row = training.known_noise is not None
         return cls.from_variance(given, by_row=by_row, count=count, total=total)
@@ -71,7 +71,7 @@ class SparseNoise:
         fit_intercept: bool,
         average: bool = False,
     ) -> tuple[ConjugatePosterior, float]:
-        """Of the weights of the chosen columns, whose statistics these are; their log evidence.
+        """Return the posterior of the chosen columns' weights, and their log evidence.
 
         Averaged over noise that is learned: with each column its weight, its precision and itself
         were chosen for these rows.
@@ -182,17 +182,17 @@ class BlockStatistics:
     shift: bool
 
     def __call__(self, block: designs.RowBlock) -> designs.Statistics:
-        """Of one block, whose targets were asked for before."""
+        """Return the statistics of one block, whose targets were asked for before."""
         assert block.y is not None
         Y = block.y.reshape(len(block), -1)
-        return self.of(block.X, Y, block.sample_weight)
+        return self.of_rows(block.X, Y, block.sample_weight)
 
     def of_training(self, training: models.Training) -> designs.Statistics:
-        """Of rows in memory."""
+        """Return the statistics of rows in memory."""
         t = training
-        return self.of(t.rows, t.Y, t.weights, t.known_noise)
+        return self.of_rows(t.rows, t.Y, t.weights, t.known_noise)
 
-    def of(
+    def of_rows(
         self, rows: Any, Y: Array, weights: Array | None, known_noise: Array | None = None
     ) -> designs.Statistics:
         """A few rows at a time: their kernel matrix is much larger than they are."""

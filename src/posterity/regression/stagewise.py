@@ -60,7 +60,7 @@ class StagewiseRegressor(StagewiseModel, Regressor):
     n_units_ : int
         K, the number of units.
     units_ : Learned or None
-        The units as a transformer to ``n_units_`` columns; None if there are none.
+        The units as a transformer to ``n_units_`` columns; None without units.
     coef_ : array of shape (K,)
         Weights of the units.
     intercept_ : float

@@ -81,7 +81,7 @@ class StreamedLinearModel(LinearModel):
         self._fit_statistics(merged)
 
     def _statistics_of_source(self, source: models.Source) -> designs.Statistics:
-        """Of rows that are not in memory all at once."""
+        """Return the statistics of rows that are not in memory all at once."""
         if isinstance(source, designs.Partitions):
             self._start_source(source, np.empty((0, *(source.form.target_shape or ()))))
             bare = clone(self)  # what travels needs no more than this

@@ -58,7 +58,7 @@ def check_kernel(
     trial.matrices()
     trial.blocks()
     trial.parameters()
-    trial.printing()
+    trial.check_printing()
     trial.parameter_slopes()
     if inputs and kernel.takes_vectors:
         trial.input_slopes()
@@ -131,7 +131,7 @@ class _KernelChecks:
         inside = (bounds[:, 0] <= p) & (p <= bounds[:, 1])
         self.require(bool(inside.all()), "start(X) is not between the bounds of search_start(X).")
 
-    def printing(self) -> None:
+    def check_printing(self) -> None:
         """Check that a kernel equals its copy and the evaluation of its repr."""
         kernel, parts = self.kernel, list(_list_kernels(self.kernel))
         self.require(copy.deepcopy(kernel) == kernel, "a copy is not equal to the kernel.")
@@ -158,7 +158,7 @@ class _KernelChecks:
         like, theta = values(self.kernel), self.kernel.theta
         G = self.rng.standard_normal(tuple(like.shape))
 
-        def along(e: Array) -> float:
+        def differentiate_along(e: Array) -> float:
             return float(
                 np.sum(
                     G
@@ -168,7 +168,7 @@ class _KernelChecks:
                 )
             )
 
-        return arrays.like(like, G), np.array([along(e) for e in np.eye(len(theta))])
+        return arrays.like(like, G), np.array([differentiate_along(e) for e in np.eye(len(theta))])
 
     def input_slopes(self) -> None:
         """Check the gradient in the first argument against differences."""
@@ -176,14 +176,14 @@ class _KernelChecks:
         Z, X = slice_rows(self.X, 0, n // 2), slice_rows(self.X, n // 2, n)
         G = self.rng.standard_normal((count_rows(X), count_rows(Z)))
 
-        def along(u: Array) -> Array:
+        def differentiate_along(u: Array) -> Array:
             dK = difference_derivative(
                 lambda t: kernel(arrays.like(X, to_numpy(X) + t * u), Z), _STEP
             )
             return np.sum(G * dK, axis=1)
 
         found = to_numpy(kernel.pullback_inputs(X, Z, arrays.like(kernel(X, Z), G)))
-        expected = np.stack([along(u) for u in np.diag(units)], axis=1)
+        expected = np.stack([differentiate_along(u) for u in np.diag(units)], axis=1)
         self.close(found * units, expected, "pullback_inputs", "inputs")
 
     def slopes_of_both_sides(self) -> None:

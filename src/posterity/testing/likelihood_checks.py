@@ -113,7 +113,7 @@ class _LikelihoodChecks:
     def slopes(self) -> None:
         """Check the derivatives in the latent value."""
 
-        def along(name: str) -> Array:
+        def differentiate_along(name: str) -> Array:
             return difference_derivative(
                 lambda t: getattr(self.likelihood, name)(self.y, self.a + t), _STEP
             )
@@ -121,7 +121,7 @@ class _LikelihoodChecks:
         for name, derivative in _DERIVATIVES:
             found = getattr(self.likelihood, derivative)(self.y, self.a)
             sentence = f"{derivative} differs from finite differences of {name} in a"
-            self.close(found, along(name), sentence)
+            self.close(found, differentiate_along(name), sentence)
 
     def parameters(self) -> None:
         """Check that parameters round-trip and start between their bounds."""
@@ -141,7 +141,7 @@ class _LikelihoodChecks:
         """Check derivatives in the log parameters."""
         theta, slopes = self.likelihood.theta, self.likelihood.parameter_derivatives(self.y, self.a)
 
-        def along(u: Array, name: str) -> Array:
+        def differentiate_along(u: Array, name: str) -> Array:
             return difference_derivative(
                 lambda t: getattr(self.likelihood.with_parameters(theta + t * u), name)(
                     self.y, self.a
@@ -150,7 +150,7 @@ class _LikelihoodChecks:
             )
 
         for (name, _), found in zip(_DERIVATIVES, slopes, strict=True):
-            expected = [along(u, name) for u in np.eye(len(theta))]
+            expected = [differentiate_along(u, name) for u in np.eye(len(theta))]
             sentence = f"parameter_derivatives of {name} differ from finite differences in theta"
             self.close(found, np.reshape(expected, (len(theta), len(self.a))), sentence)
 

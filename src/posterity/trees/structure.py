@@ -43,7 +43,7 @@ class Trees:
 
     @property
     def n_trees(self) -> int:
-        """T."""
+        """Number of trees, T."""
         return len(self.roots)
 
     def check_consistency(self) -> None:

@@ -235,7 +235,7 @@ def test_the_deepest_of_several_valleys_is_kept(order):
     problem = fitter.problem(np.zeros((81, 1)), fitter.constant(fitter.likelihood))
     W = np.array([[0.5], [0.0]])
     centers = np.array([2.0, -2.0])[::order] / X.std()
-    best = fitter.raced(problem, [problem.join([u, -1.5], W) for u in centers])
+    best = fitter.race_starts(problem, [problem.join([u, -1.5], W) for u in centers])
     assert problem.split(best.x)[0][0] * X.std() == pytest.approx(2.0, abs=0.05)
 
 

@@ -104,7 +104,7 @@ def test_sparsity_and_quality_are_those_of_brute_force(likelihood, offset):
     S, Q = sparse_scores.Scorer.from_fit(fit).scores(block)
 
     Z, t = fit.problem.design.Z, fit.problem.targets
-    y, a = t.observed, t.latents(Z @ fit.weights.W)
+    y, a = t.observed_targets, t.latents(Z @ fit.weights.W)
     precision = np.append(h, t.offset_precision[0] if offset else [])
     B = np.diag(w * likelihood.step_curvature(y, a))
     Sigma = np.linalg.inv(np.diag(precision) + Z.T @ B @ Z)
@@ -302,7 +302,7 @@ def test_without_signal_nothing_is_kept(likelihood, offset):
     n = 64
     y = observed(likelihood, np.zeros(n), np.random.default_rng(0))
     targets = RowTargets.from_observations(y, None, likelihood, offset=offset)
-    d = likelihood.d1(targets.observed, targets.latents(np.zeros((n, 1))))
+    d = likelihood.d1(targets.observed_targets, targets.latents(np.zeros((n, 1))))
     X = np.random.default_rng(1).normal(size=(n, 5))
     U = np.column_stack([np.ones(n), d])
     silent = X - U @ np.linalg.lstsq(U, X, rcond=None)[0]

@@ -113,7 +113,7 @@ def test_the_climb_begins_in_the_best_decade(case):
     def evidence(x):
         return search.fit_at(x, None).log_evidence
 
-    start = laplace_search._SuccessiveFits(search).scanned()
+    start = laplace_search._SuccessiveFits(search).scan_prior_variances()
     for decade in np.log(10.0) * np.arange(2.0, -4.5, -1.0):
         other = search.start.copy()
         other[0] += decade

@@ -58,14 +58,14 @@ class AveragedPosterior:
     @property
     def mean_noise_variance(self) -> Array:
         """Posterior mean of the noise variance, shape (K,)."""
-        return self._widening * self._average(self.points.noise_variance)
+        return self._mean_noise_ratio * self._average(self.points.noise_variance)
 
     def latent(self, Z: Array) -> LatentMarginals:
         """Return means and variances of the K noise-free functions at the queries."""
         f = self.points.latent(Z)
         mean = self._average(f.mean)
         apart = f.mean - np.repeat(mean, self.n_points, axis=1)
-        return LatentMarginals(mean, self._average(self._widening * f.variance + apart**2))
+        return LatentMarginals(mean, self._average(self._mean_noise_ratio * f.variance + apart**2))
 
     def predict(
         self, Z: Array, noise_variance: Array | None, outputs: tuple[int, ...]
@@ -98,9 +98,9 @@ class AveragedPosterior:
         second = np.zeros((len(w), len(A), len(A)))
         center = A @ self.coef + np.outer(b, self.intercept)
         for g in range(self.n_points):
-            f = self._at(g).combine(A, b)
+            f = self._posterior_at(g).combine(A, b)
             apart = (f.mean - center).T  # (K, n)
-            own = self._widening * f.covariance + apart[:, :, None] * apart[:, None, :]
+            own = self._mean_noise_ratio * f.covariance + apart[:, :, None] * apart[:, None, :]
             second += w[:, g, None, None] * own
         return LatentJoint(center, second)
 
@@ -146,7 +146,7 @@ class AveragedPosterior:
         )
         return WeightPosterior(repeated, self.noise_variance.ravel(), self.prior_variance.ravel())
 
-    def _at(self, g: int) -> WeightPosterior:
+    def _posterior_at(self, g: int) -> WeightPosterior:
         """The posterior at one point."""
         return WeightPosterior(self._problem, self.noise_variance[:, g], self.prior_variance[:, g])
 
@@ -159,7 +159,7 @@ class AveragedPosterior:
         return replace(p, offset_variance=np.where(p.offset_variance > 0.0, np.inf, 0.0))
 
     @property
-    def _widening(self) -> float:
+    def _mean_noise_ratio(self) -> float:
         """The mean of the noise variance at a point over its scale; infinite where it has none."""
         nu = self.degrees_of_freedom
         if not np.isfinite(nu):
@@ -209,5 +209,5 @@ ConjugatePosterior: TypeAlias = WeightPosterior | AveragedPosterior
 def average_points(
     at_maximum: WeightPosterior, points: VariancePoints | None
 ) -> ConjugatePosterior:
-    """Return the average over points, or the posterior itself where there are none."""
+    """Return the average over points, or the posterior itself without points."""
     return at_maximum if points is None else AveragedPosterior.of_points(at_maximum, points)

@@ -141,7 +141,7 @@ class Descent:
         A constant is left out, and so are points of parts without any output: in their place
         stands a normal density about zero, in which a search has nothing to find.
         """
-        root, below, unseen = self.levels.root, self.levels.below, self._unseen(Y)
+        root, below, unseen = self.levels.root, self.levels.below, self._find_unseen(Y)
         R, J = X[:, root], X[:, below]
         value, dR = self.node.log_density(R, np.where(unseen, np.nan, J))
         f = self.node.latent(R)
@@ -166,7 +166,7 @@ class Descent:
 
     def _place_unseen_parts(self, Y: Array, X: Array, S: Array) -> tuple[Array, Array]:
         """Points with those of parts without outputs put where the root, unsure, says they are."""
-        root, below, unseen = self.levels.root, self.levels.below, self._unseen(Y)
+        root, below, unseen = self.levels.root, self.levels.below, self._find_unseen(Y)
         some = np.flatnonzero(unseen.any(axis=1))
         if not len(some):
             return X, S
@@ -194,7 +194,7 @@ class Descent:
         cost = np.sum(R * R, axis=1) / self.root_variance
         return CandidatePoints(self.X, mean, 1.0 / (variance + noise), noise, cost)
 
-    def _unseen(self, Y: Array) -> NDArray[np.bool_]:
+    def _find_unseen(self, Y: Array) -> NDArray[np.bool_]:
         """Which coordinates below the root are of parts without any output in a row."""
         gone = (np.isnan(Y[:, columns]).all(axis=1) for columns in self.columns)
         return np.repeat(np.column_stack(list(gone)), self.levels.n_parts, axis=1)

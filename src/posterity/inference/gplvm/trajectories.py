@@ -122,7 +122,7 @@ class TrajectoryPrior:
         """log p(X) and its gradients in X and in the log parameters of the kernel."""
         dX = np.empty_like(X)
 
-        def judged(schedule: _Schedule, L: Array, P: Array) -> tuple[float, Array]:
+        def evaluate_schedule(schedule: _Schedule, L: Array, P: Array) -> tuple[float, Array]:
             columns = schedule.gather(X)
             U = linalg.solve_lower(L, columns)
             a = linalg.solve_lower_transposed(L, U)
@@ -130,7 +130,7 @@ class TrajectoryPrior:
             G = 0.5 * (a @ a.T - columns.shape[1] * P)  # [GPML 5.9]
             return exact.log_density(L, U), G
 
-        value, slopes = self._sum_schedules(judged, own)
+        value, slopes = self._sum_schedules(evaluate_schedule, own)
         return value, dX, slopes
 
     def precisions(self, own: Array) -> Iterator[tuple[NDArray[np.intp], Array]]:
@@ -154,7 +154,7 @@ class TrajectoryPrior:
         """
         dm, dS = np.empty_like(m), np.empty_like(S)
 
-        def judged(schedule: _Schedule, L: Array, P: Array) -> tuple[float, Array]:
+        def evaluate_schedule(schedule: _Schedule, L: Array, P: Array) -> tuple[float, Array]:
             means, s = schedule.gather(m), schedule.gather(S)
             a, p, total = P @ means, np.diagonal(P), np.sum(s, axis=1)
             schedule.scatter(a, dm)
@@ -163,7 +163,7 @@ class TrajectoryPrior:
             value = 0.5 * (quadratic + means.shape[1] * linalg.log_determinant(L))
             return value, 0.5 * (means.shape[1] * P - a @ a.T - (P * total) @ P)
 
-        value, slopes = self._sum_schedules(judged, own)
+        value, slopes = self._sum_schedules(evaluate_schedule, own)
         return value - 0.5 * (float(np.sum(np.log(S))) + m.size), dm, dS, slopes
 
     def predict_at(
@@ -178,11 +178,11 @@ class TrajectoryPrior:
         V = linalg.solve_lower(L, (1.0 - self.white) * kernel(t, t_new))
         return V.T @ linalg.solve_lower(L, X), self._covariance(kernel, t_new) - V.T @ V
 
-    def _sum_schedules(self, judged: _Judge, own: Array) -> tuple[float, Array]:
+    def _sum_schedules(self, evaluate_schedule: _Judge, own: Array) -> tuple[float, Array]:
         """The sum of what each schedule is worth, and dL/dtheta."""
         kernel, value, slopes = self.kernel_at(own), 0.0, np.zeros(len(own))
         for schedule, (L, P) in zip(self._schedules, self._factors(kernel, own), strict=True):
-            worth, G = judged(schedule, L, P)
+            worth, G = evaluate_schedule(schedule, L, P)
             value += worth
             slopes += kernel.pullback(schedule.times, None, _add_white_share(G, self.white))
         return value, slopes

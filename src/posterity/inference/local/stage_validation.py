@@ -94,7 +94,7 @@ def validate_stages(
     likelihood = judge.likelihood
     with linalg.threads.limit_threads(len(X)):
         for A in _predict_held_out(trials, X, folds, 1 + n_stages, rng):
-            likelihood = judge.tuned(likelihood, A[held])
+            likelihood = judge.tune_likelihood(likelihood, A[held])
             found = found.extend(likelihood, evaluate_log_prob(likelihood, judge.y, A[held]))
             if len(found.likelihoods) - 1 - np.argmax(found.scores) >= _PATIENCE:
                 break

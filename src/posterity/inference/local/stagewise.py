@@ -140,11 +140,13 @@ class StagewiseFitter:
         offset = np.atleast_1d(likelihood.fit_constant(self.y, self.counts)[0])
         A = np.broadcast_to(offset, (len(self.y), len(offset)))
         theta = np.zeros_like(self.units.theta_)
-        return self.concluded(StagewiseStep(theta, 0.0 * offset, offset, likelihood, -np.inf, 0), A)
+        return self.finish_step(
+            StagewiseStep(theta, 0.0 * offset, offset, likelihood, -np.inf, 0), A
+        )
 
-    def concluded(self, step: StagewiseStep, A: Array) -> StagewiseStep:
+    def finish_step(self, step: StagewiseStep, A: Array) -> StagewiseStep:
         """The step with the likelihood's parameters where they fit best, and how well that is."""
-        tuned = self.tuned(step.likelihood, A)
+        tuned = self.tune_likelihood(step.likelihood, A)
         value = float(self.counts @ evaluate_log_prob(tuned, self.y, A))
         return replace(step, likelihood=tuned, log_likelihood=value)
 
@@ -155,13 +157,13 @@ class StagewiseFitter:
         problem = self.problem(total, last)
         screen = screening.CandidateScreen.from_problem(problem)
         starts = [screen.choose_start(rng) for _ in range(1 + self.units.n_restarts)]
-        best = self.raced(problem, starts)
+        best = self.race_starts(problem, starts)
         if -last.log_likelihood - best.value <= _LEAST_GAIN:
             return None
-        end, likelihood = self.settled(problem, best)
+        end, likelihood = self.alternate_with_likelihood(problem, best)
         theta, (w, b) = problem.split(end.x)
         step = StagewiseStep(theta, w, b, likelihood, -np.inf, end.n_iter)
-        return self.concluded(step, problem.latents(end.x))
+        return self.finish_step(step, problem.latents(end.x))
 
     def problem(self, total: Array, last: StagewiseStep) -> learned_features.LearnedFeatureProblem:
         """The problem of one more unit; where that has no weight, the value of the last step.
@@ -182,7 +184,7 @@ class StagewiseFitter:
         mean = np.append(problem.mean[: -len(last.offset)], last.offset)
         return replace(problem, mean=mean)
 
-    def raced(
+    def race_starts(
         self, problem: learned_features.LearnedFeatureProblem, starts: list[Array]
     ) -> optimize.Optimum:
         """The end of the search that is ahead after a hundred iterations."""
@@ -197,9 +199,9 @@ class StagewiseFitter:
             joblib.delayed(heat)(start) for start in starts
         )
         ahead = min(heats, key=lambda end: end.value)
-        return self.searched(problem, ahead.x, ahead.n_iter)
+        return self.continue_search(problem, ahead.x, ahead.n_iter)
 
-    def searched(
+    def continue_search(
         self, problem: learned_features.LearnedFeatureProblem, x: Array, n_iter: int
     ) -> optimize.Optimum:
         """A search to its end, after some iterations already made."""
@@ -208,19 +210,19 @@ class StagewiseFitter:
         )
         return optimize.optimum.warn_unless_converged(replace(end, n_iter=n_iter + end.n_iter))
 
-    def settled(
+    def alternate_with_likelihood(
         self, problem: learned_features.LearnedFeatureProblem, best: optimize.Optimum
     ) -> tuple[optimize.Optimum, AnyLikelihood]:
         """Unit and likelihood in turns, until neither moves the other."""
         for _ in range(_TURNS):
-            likelihood = self.tuned(problem.likelihood, problem.latents(best.x))
+            likelihood = self.tune_likelihood(problem.likelihood, problem.latents(best.x))
             problem = replace(problem, likelihood=likelihood)
             if best.value - problem(best.x)[0] <= _LEAST_GAIN:
                 break
-            best = self.searched(problem, best.x, best.n_iter)
+            best = self.continue_search(problem, best.x, best.n_iter)
         return best, problem.likelihood
 
-    def tuned(self, likelihood: AnyLikelihood, A: Array) -> AnyLikelihood:
+    def tune_likelihood(self, likelihood: AnyLikelihood, A: Array) -> AnyLikelihood:
         """The likelihood with its open parameters where they make the rows most likely."""
         closed = np.all(self.bounds[:, 0] == self.bounds[:, 1])
         if isinstance(likelihood, likelihoods.Coupled) or closed:

@@ -64,7 +64,7 @@ def minimise_penalized(
         False: b is zero.
     standardize : bool, default=False
         Penalise the weights of columns divided by their standard deviation (by their root mean
-        square where there is no offset).
+        square without an offset).
     tol : float, default=1e-10
         Relative: of the objective, and of the weights times the norms of their columns.
     max_iter : int, default=1000

@@ -75,7 +75,7 @@ def descend_smoothed(
     r = rows.residual(w, b)
     value = rows.objective(w, r, e)
     for n_iter in range(start.n_iter + 1, start.n_iter + max_iter + 1):
-        model = _QuadraticLoss.of(rows, e, r)
+        model = _QuadraticLoss.from_rows(rows, e, r)
         for k in range(k_first, _MAX_DAMPINGS):
             w_new, b_step, promised = model.step(rows, w, _DAMPING**k)
             r_new = rows.residual(w_new, b + b_step)
@@ -103,7 +103,7 @@ class _QuadraticLoss:
     weight: float
 
     @classmethod
-    def of(cls, rows: PenalizedRows, e: float, r: Array) -> _QuadraticLoss:
+    def from_rows(cls, rows: PenalizedRows, e: float, r: Array) -> _QuadraticLoss:
         curvature, rho = _curvature_and_ratio(rows.p, e, r)
         omega = 0.5 * rows.v * curvature
         weight = float(omega.sum())

@@ -54,7 +54,7 @@ class LinePieces:
 
     @classmethod
     def from_rows(cls, rows: PenalizedRows) -> LinePieces:
-        """The problem of the rows, with x = (w, b), or w where there is no offset."""
+        """The problem of the rows, with x = (w, b), or w without an offset."""
         N, M = rows.Z.shape
         penalised = np.flatnonzero(rows.penalty)
         A = np.zeros((N + penalised.size, M + rows.offset))

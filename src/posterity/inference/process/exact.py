@@ -205,7 +205,7 @@ class ProcessPosterior:
         return log_density(self.L, self.U) + self.observations.log_apart(self.noise_variance)[0]
 
     def mean(self, X: Any) -> DeviceArray:
-        """Of the function at the rows of X, (n, K).  [P8 8.24]"""
+        """Return the mean of the functions at the rows of X, (n, K).  [P8 8.24]"""
 
         def predict(x: Any) -> DeviceArray:
             return kernel_blocks.fill_between(self.kernel, x, self.X) @ self.a
@@ -226,7 +226,7 @@ class ProcessPosterior:
         return share_variance(xp.concat(means), xp.concat(variances))
 
     def variance_given(self, X: Any, V: DeviceArray) -> DeviceArray:
-        """Of the function at the rows of X, (n,), where V = L^-1 k(rows, X) is known already."""
+        """Return the variance of the function at the rows of X, (n,), from V = L^-1 k(rows, X)."""
         prior = self.kernel.diag(X)
         return linalg.nonnegative(prior - namespace(V).sum(V * V, axis=0), prior * self._loss)
 

@@ -46,12 +46,12 @@ class Observations:
 
     @property
     def n_rows(self) -> int:
-        """N."""
+        """Number of rows, N."""
         return int(self.Y.shape[0])
 
     @property
     def n_outputs(self) -> int:
-        """K."""
+        """Number of outputs, K."""
         return int(self.Y.shape[1])
 
     def log_apart(self, noise_variance: float) -> tuple[float, float]:

@@ -103,7 +103,7 @@ class ProcessProblem:
         return Hyperprior.weak(typical, n_own=int(learns_noise))
 
     def objective(self) -> Objective:
-        """Minus the log evidence and prior, and their gradient; infinite where there is none."""
+        """Minus the log evidence and prior, and their gradient; infinite if undefined."""
         evidence = exact.Evidence(self.X, self.observations, self.jitter)
 
         def value_and_gradient(theta: Array) -> tuple[float, Array]:
@@ -116,11 +116,11 @@ class ProcessProblem:
 
     @property
     def n_rows(self) -> int:
-        """N."""
+        """Number of rows, N."""
         return self.observations.n_rows
 
     def resolution(self, theta: Array) -> float:
-        """Of N pivots that may be as small as the noise, each with the rounding of a variance."""
+        """Return the rounding of N pivots as small as the noise, each that of a variance."""
         kernel, noise = self.unpack_parameters(theta)
         total = self.add_mean_prior(kernel)
         variance = exact.jitter_variance(total, self.X, 1.0)

@@ -28,7 +28,7 @@ class SeparateOutputs:
 
     @property
     def noise_variance(self) -> Array:
-        """Of each output, (K,); of exact processes only."""
+        """Noise variance of each output, (K,), for exact processes only."""
         exact = (p for p in self.parts if not isinstance(p, InducingPosterior))
         return np.array([part.noise_variance for part in exact])
 
@@ -48,7 +48,7 @@ class SeparateOutputs:
         return tuple(map(SeparateOutputs, taken)), np.array(weights)
 
     def mean(self, X: Any) -> DeviceArray:
-        """Of the functions at the rows of X, (n, K)."""
+        """Return the mean of the functions at the rows of X, (n, K)."""
         return _stack_columns([part.mean(X) for part in self.parts])
 
     def latent(self, X: Any) -> LatentMarginals:

@@ -117,7 +117,11 @@ def maximise_laplace_evidence(search: LaplaceSearch, *, max_iter: int = 100) -> 
     fits = _SuccessiveFits(search)
     given, x, inverse_hessian = search.prior_variance, search.start, None
     if given is None:
-        x, inverse_hessian = fits.foreseen() if fits.sees_ahead else (fits.scanned(), None)
+        x, inverse_hessian = (
+            fits.predict_prior_variance()
+            if fits.sees_ahead
+            else (fits.scan_prior_variances(), None)
+        )
     best = climb_evidence(
         negate_evidence(fits.evidence),
         x,
@@ -128,7 +132,7 @@ def maximise_laplace_evidence(search: LaplaceSearch, *, max_iter: int = 100) -> 
         inverse_hessian=inverse_hessian,
     )
     variance = float(np.exp(best.x[0])) if given is None else given
-    return LearnedLaplace(fits.at(best.x), variance, best)
+    return LearnedLaplace(fits.fit_at(best.x), variance, best)
 
 
 class _SuccessiveFits:
@@ -144,7 +148,7 @@ class _SuccessiveFits:
             rows, n_weights
         )
 
-    def at(self, x: Array) -> LaplaceFit:
+    def fit_at(self, x: Array) -> LaplaceFit:
         """Return the fit at log parameters; the last fit itself where they are the same."""
         if self._last is not None and np.array_equal(self._last[0], x):
             return self._last[1]
@@ -162,19 +166,19 @@ class _SuccessiveFits:
 
     def evidence(self, x: Array) -> tuple[float, Array]:
         """Return the log evidence and its gradient; a step may be too long for a mode to exist."""
-        fit = self.at(x)
+        fit = self.fit_at(x)
         return fit.log_evidence, self._search.gradient(fit)
 
-    def scanned(self) -> Array:
+    def scan_prior_variances(self) -> Array:
         """Return the start with the prior variance of the decade of the largest evidence."""
         _, *theta = self._search.start
         points = [np.array([variance, *theta]) for variance in self._search.prior_range.scan]
-        evidences = [self.at(point).log_evidence for point in points]
+        evidences = [self.fit_at(point).log_evidence for point in points]
         return points[int(np.argmax(evidences))]
 
-    def foreseen(self) -> tuple[Array, Array]:
+    def predict_prior_variance(self) -> tuple[Array, Array]:
         """Return the prior variance that one fit predicts, and the inverse curvature there."""
-        fit, among = self.at(self._search.start), self._search.prior_range
+        fit, among = self.fit_at(self._search.start), self._search.prior_range
         best, curvature = quadratic.QuadraticApproximation(fit).predict_best_log_variance(
             among.scan, among.limits
         )

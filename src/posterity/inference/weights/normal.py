@@ -44,7 +44,7 @@ class WeightNormal:
         """Return the distributions of the C latent values at rows of the design."""
         Q = self.problem.targets.Q
         covariance = np.matmul(np.matmul(Q, self.spread(Z)), Q.T)
-        return LatentMarginals.coupled(self._mean(Z), covariance)
+        return LatentMarginals.from_covariance(self._mean(Z), covariance)
 
     def spread(self, Z: Array) -> Array:
         """Covariance of z W, (n, J, J).  [P9 9.18]"""

@@ -50,14 +50,14 @@ def approach_mode(problem: WeightProblem, tol: float) -> Weights:
     """The mode from a sample of the rows and then, where passes are cheap, from all by BFGS."""
     sample = _draw_sample(problem)
     nothing = np.zeros(problem.shape)
-    crude = _KroneckerPreconditioner.of(sample, nothing, sample.targets.total_weight)
+    crude = _KroneckerPreconditioner.from_sample(sample, nothing, sample.targets.total_weight)
     start = _minimise_preconditioned(sample, nothing, crude, tol=1e-4)
     if not problem.design.in_memory:
         return replace(start, converged=False)  # it is where the sample ends, not all rows
     likeness = replace(_thin_sample(sample), prior=problem.prior)
     small = start.W.size <= _MANY_WEIGHTS
     kind = _HessianPreconditioner if small else _KroneckerPreconditioner
-    shape = kind.of(likeness, start.W, problem.targets.total_weight)
+    shape = kind.from_sample(likeness, start.W, problem.targets.total_weight)
     return _minimise_preconditioned(problem, start.W, shape, tol=tol)
 
 
@@ -139,7 +139,7 @@ def _minimise_in_coordinates(
 
 
 def _take_last_step(best: optimize.Optimum, size: float) -> optimize.Optimum:
-    """One more step without a pass to look where it led, if it is no longer than the gradient.
+    """One more step without a pass to look where it led, if it is at most as long as the gradient.
 
     It is much longer along directions that hardly curve, in which weights may grow without end.
     """
@@ -158,7 +158,7 @@ class _HessianPreconditioner:
     L: Array  # (M J, M J), its Cholesky factor
 
     @classmethod
-    def of(cls, sample: WeightProblem, W: Array, total: float) -> _HessianPreconditioner:
+    def from_sample(cls, sample: WeightProblem, W: Array, total: float) -> _HessianPreconditioner:
         def terms(part: designs.Design, t: RowTargets) -> list[Array]:
             return [weighted_gram(part, t.curvature(t.latents(part @ W), surely_positive=True))]
 
@@ -183,7 +183,7 @@ class _KroneckerPreconditioner:
     C: Array  # (J, J), of the outputs
 
     @classmethod
-    def of(cls, sample: WeightProblem, W: Array, total: float) -> _KroneckerPreconditioner:
+    def from_sample(cls, sample: WeightProblem, W: Array, total: float) -> _KroneckerPreconditioner:
         J = sample.targets.n_outputs
 
         def terms(part: designs.Design, t: RowTargets) -> list[Array]:

@@ -28,7 +28,7 @@ class ScaleMixtureFit(WeightNormal):
     def from_problem(cls, problem: WeightProblem) -> ScaleMixtureFit:
         """Alternate between weights and precisions, for a design in memory and one latent value."""
         rows = problem.design.rows(0, problem.design.n_rows)
-        likelihood, y = problem.targets.likelihood, problem.targets.observed
+        likelihood, y = problem.targets.likelihood, problem.targets.observed_targets
         assert isinstance(likelihood, likelihoods.Likelihood)  # one latent value
         counts = problem.targets.weights
         w = np.ones(len(y)) if counts is None else counts
@@ -53,7 +53,9 @@ class ScaleMixtureFit(WeightNormal):
     ) -> ScaleMixtureFit:
         """Return the normal where rows have these precisions."""
         L = linalg.cholesky(problem.prior.add_precision((rows.T * precisions) @ rows))
-        W = linalg.solve_cholesky(L, rows.T @ (precisions * problem.targets.observed))[:, None]
+        W = linalg.solve_cholesky(L, rows.T @ (precisions * problem.targets.observed_targets))[
+            :, None
+        ]
         weights = Weights(W, np.nan, 0.0, 0, "", converged=False)
         return cls(problem, weights, L, -np.inf)
 

@@ -254,7 +254,7 @@ class LatentPosterior:
         if outside is None:
             return known
         unseen = self.prior_variance * outside[:, None, None] * self._identity
-        return LatentMarginals.coupled(known.mean, known.covariance + unseen)
+        return LatentMarginals.from_covariance(known.mean, known.covariance + unseen)
 
     def joint(self, Z: Array) -> LatentJoint:
         """Return the distribution of each latent value over all rows of columns Z (n, M)."""

@@ -140,7 +140,7 @@ class RowTargets:
         return few, replace(self, y=y, weights=weights)
 
     @property
-    def observed(self) -> Any:
+    def observed_targets(self) -> Any:
         """The targets as the likelihood sees them beside ``latents``."""
         return self.y - self.shift[0] if self._sees_differences else self.y
 
@@ -161,7 +161,7 @@ class RowTargets:
 
     def value_and_gradient(self, part: designs.Design, A: Array) -> tuple[Array, Array]:
         """log p(y | a) of each row, (n,), and the gradient of their weighted sum in W, (M, J)."""
-        log_p, d1 = self.likelihood.value_and_slope(self.observed, A)
+        log_p, d1 = self.likelihood.value_and_slope(self.observed_targets, A)
         g = part.rmatvec(self._apply_weights(d1 if self._is_coupled else d1[:, None]))
         return log_p, g @ self.Q if self._is_coupled else g
 
@@ -171,7 +171,7 @@ class RowTargets:
 
     def value_and_slope(self, A: Array) -> tuple[Array, Array]:
         """log p(y | a) of each row, (n,), and the gradient in p of their weighted sum, (n, J)."""
-        log_p, d1 = self.likelihood.value_and_slope(self.observed, A)
+        log_p, d1 = self.likelihood.value_and_slope(self.observed_targets, A)
         g = self._apply_weights(d1)
         return log_p, g @ self.Q if self._is_coupled else g[:, None]
 
@@ -185,7 +185,7 @@ class RowTargets:
 
     def curvature(self, A: Array, *, surely_positive: bool = False) -> Array:
         """Minus the Hessian in p, (n, J, J); with weights that are positive in any case."""
-        y = self.observed
+        y = self.observed_targets
         if isinstance(self.likelihood, likelihoods.Coupled):
             u, Q = self.likelihood.curvature(y, A), self.Q
             q = u @ Q
@@ -200,7 +200,7 @@ class RowTargets:
 
         These are normal, of mean (n, C), or (n,) for one, and covariance S (n, J, J) of z W.
         """
-        y, Q, likelihood = self.observed, self.Q, self.likelihood
+        y, Q, likelihood = self.observed_targets, self.Q, self.likelihood
         if isinstance(likelihood, likelihoods.Coupled):
             S_latent = np.matmul(np.matmul(Q, S), Q.T)
             log_p, d1, h = likelihood.expected_derivatives(y, mean, S_latent)
@@ -219,7 +219,7 @@ class RowTargets:
 
     def curvature_pullback(self, A: Array, S: Array) -> Array:
         """The gradient in p, (n, J), of the sum of tr(S h), for S (n, J, J)."""
-        y = self.observed
+        y = self.observed_targets
         if isinstance(self.likelihood, likelihoods.Coupled):
             S_latent = np.matmul(np.matmul(self.Q, S), self.Q.T)
             g = self.likelihood.curvature_pullback(y, A, S_latent)
@@ -232,7 +232,7 @@ class RowTargets:
         if isinstance(self.likelihood, likelihoods.Coupled):
             none = np.empty((0, len(A)))
             return none, none, none
-        value, d1, d2 = self.likelihood.parameter_derivatives(self.observed, A)
+        value, d1, d2 = self.likelihood.parameter_derivatives(self.observed_targets, A)
         w = 1.0 if self.weights is None else self.weights
         return w * value, w * d1, -w * d2
 

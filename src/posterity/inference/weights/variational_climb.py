@@ -89,8 +89,8 @@ def climb_to_nearest(
     tol : float
         Share of what the rows tell that makes no difference. No step is taken where predictions at
         the mode lose no more than that to those at the mean, to first order, and where the bound
-        at Laplace's normal is no further below Laplace's evidence: a normal that is too wide may
-        be where it should be. No further step where steps have changed the bound by less.
+        at Laplace's normal is at most as far below Laplace's evidence: a normal that is too wide
+        may be where it should be. No further step where steps have changed the bound by less.
     max_steps : int
         Warns with ``optimize.ConvergenceWarning`` where these do not suffice.
     """
@@ -98,7 +98,7 @@ def climb_to_nearest(
         return None
     least = tol * start.nats
     with linalg.limit_threads(len(start.L)):
-        first = _ClimbState.of(start, ask)
+        first = _ClimbState.from_start(start, ask)
         if max(start.loss, start.log_evidence - first.answer.bound) < least:
             return None
         return _climb_bound(first, ask, least, max_steps)
@@ -110,7 +110,7 @@ def _climb_bound(
     """At the pace at which the bound rises."""
     at, pace, gain, n_steps, settled = start, 1.0, np.inf, 0, 0
     while settled < _SETTLED and n_steps < max_steps:
-        trial = at.moved(pace, ask)
+        trial = at.step(pace, ask)
         gain = trial.answer.bound - at.answer.bound
         settled = settled + 1 if abs(gain) < least else 0
         at, pace = (trial, min(1.0, _FASTER * pace)) if gain > 0.0 else (at, _SLOWER * pace)
@@ -134,11 +134,11 @@ class _ClimbState:
     answer: PassResult
 
     @classmethod
-    def of(cls, start: ClimbStart, ask: Question) -> _ClimbState:
+    def from_start(cls, start: ClimbStart, ask: Question) -> _ClimbState:
         L = np.tril(start.L)
         return cls(start.mode, L @ L.T, start.L, ask(start.mode, start.L))
 
-    def moved(self, pace: float, ask: Question) -> _ClimbState:
+    def step(self, pace: float, ask: Question) -> _ClimbState:
         """Some of the way to what is asked for: the mean by the Hessian that is reached."""
         H = self.H + pace * (self.answer.hessian - self.H)
         L = linalg.cholesky(H, max_jitter=0.0)

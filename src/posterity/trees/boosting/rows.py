@@ -50,7 +50,7 @@ class BoostedRows(abc.ABC):
 
     @abc.abstractmethod
     def log_likelihood(self) -> float:
-        """Of all rows, each as often as it counts."""
+        """Return the log-likelihood of all rows, weighted."""
 
     @abc.abstractmethod
     def derivatives(self) -> Iterator[tuple[Array, Array]]:

@@ -55,7 +55,7 @@ class SoftmaxRows(BoostedRows):
         return self._own_share() * self.prior_precision
 
     def log_likelihood(self) -> float:
-        """Of all rows, each as often as it counts."""
+        """Return the log-likelihood of all rows, weighted."""
         return float(self.weights @ self.log_p)
 
     def derivatives(self) -> Iterator[tuple[Array, Array]]:
@@ -68,14 +68,16 @@ class SoftmaxRows(BoostedRows):
 
     def optimum(self, left: Sides) -> Array:
         """The most probable values of either side, (2, C)."""
-        return np.stack([_SidePosterior.of(self, left, side).optimum() for side in (True, False)])
+        return np.stack(
+            [_SidePosterior.from_rows(self, left, side).optimum() for side in (True, False)]
+        )
 
     def move(self, left: Sides, values: Array) -> None:
         """Add the values of its side to the latent values of each row."""
         _move_rows(self.y, left, values, self.latents, self.p, self.log_p)
 
     def _own_share(self) -> float:
-        """Of a contrast between one class and all others, what falls to that class."""
+        """Return the share of one class in its contrast with all others."""
         return 1.0 - 1.0 / self.p.shape[1]
 
 
@@ -94,7 +96,7 @@ class _SidePosterior:
     products: Array = field(default_factory=lambda: np.empty((0, 0)))
 
     @classmethod
-    def of(cls, rows: SoftmaxRows, left: Sides, side: bool) -> _SidePosterior:
+    def from_rows(cls, rows: SoftmaxRows, left: Sides, side: bool) -> _SidePosterior:
         own = left == side
         C = rows.p.shape[1]
         y_sums = np.bincount(rows.y[own], rows.weights[own], minlength=C).astype(np.float64)

@@ -78,10 +78,10 @@ def fit_boosted_steps(
     codes = catalogue.encode_rows(rows, places)
     training = _CodedRows(catalogue, codes, y[places], weights[places], options.n_jobs)
     if options.validation_fraction is None:
-        return BoostingFit(catalogue.family, training.boosted(options.rules), None)
+        return BoostingFit(catalogue.family, training.boost(options.rules), None)
     held = equal_rows.draw_held_out_rows(training.y, options.validation_fraction, of_split)
-    trial = training.part(~held).boosted(options.rules, training.part(held))
-    final = training.boosted(replace(options.rules, n_rounds=len(trial.steps)))
+    trial = training.part(~held).boost(options.rules, training.part(held))
+    final = training.boost(replace(options.rules, n_rounds=len(trial.steps)))
     stop_reason = final.stop_reason if len(final.steps) < len(trial.steps) else trial.stop_reason
     return BoostingFit(catalogue.family, replace(final, stop_reason=stop_reason), trial.scores)
 
@@ -100,22 +100,26 @@ class _CodedRows:
         codes = np.ascontiguousarray(self.codes[:, chosen])
         return replace(self, codes=codes, y=self.y[chosen], weights=self.weights[chosen])
 
-    def boosted(
+    def boost(
         self, rules: rounds.BoostingRules, aside: _CodedRows | None = None
     ) -> rounds.BoostedSteps:
         kind = TwoClasses if np.max(self.y) < 2 else SoftmaxRows
         offset = kind.offset(self.y, self.weights)
-        apart = None if aside is None else rounds.HeldOutRows(aside.codes, aside.at(kind, offset))
+        apart = (
+            None
+            if aside is None
+            else rounds.HeldOutRows(aside.codes, aside.start_rows(kind, offset))
+        )
         return rounds.boost(
             self.catalogue,
             self.codes,
-            self.at(kind, offset),
+            self.start_rows(kind, offset),
             rules,
             held_out=apart,
             n_jobs=self.n_jobs,
         )
 
-    def at(self, kind: type[TwoClasses] | type[SoftmaxRows], offset: Array) -> BoostedRows:
+    def start_rows(self, kind: type[TwoClasses] | type[SoftmaxRows], offset: Array) -> BoostedRows:
         return kind.start_from_offset(offset, self.y, self.weights, _PRIOR_ROWS)
 
 

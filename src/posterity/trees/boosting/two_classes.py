@@ -40,7 +40,7 @@ class TwoClasses(BoostedRows):
         return np.array([likelihoods.Bernoulli().fit_constant(y, weights)[0]])
 
     def log_likelihood(self) -> float:
-        """Of all rows, each as often as it counts."""
+        """Return the log-likelihood of all rows, weighted."""
         a = _clip_latents(self.latents[:, 0])
         return float(self.weights @ (self.y * a - np.log1p(self.odds)))
 

@@ -131,7 +131,7 @@ class Columns(family.Family):
 
     @property
     def n_columns(self) -> int:
-        """D."""
+        """Number of columns, D."""
         edges, missing = self._known()
         return len(edges) - len(missing)
 

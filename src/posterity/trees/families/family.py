@@ -81,7 +81,7 @@ class Family(abc.ABC):
         """
 
     def cuts(self, tests: Tests) -> Array | None:
-        """Of a family that answers with codes: the thresholds (n, B) between these, by test.
+        """Return the thresholds (n, B) between codes, by test, of a family that answers with codes.
 
         None: it answers with numbers. Beyond the last code comes +inf, which only missing answers
         exceed.

@@ -25,7 +25,7 @@ class Function(family.Family):
     ----------
     function : callable
         ``function(rows, place, test)`` gives the answer of ``rows[place]`` to one test (P,), a
-        number, or NaN where there is none. It is a plain Python function that numba can compile,
+        number, or NaN for no answer. It is a plain Python function that numba can compile,
         or one that numba has compiled. If ``vectorised``, ``function(rows, places, tests)`` gives
         the answers (m,) of the rows at ``places`` (m,) to ``tests`` (m, P), one each.
     sampler : callable

@@ -67,7 +67,7 @@ class LinearFamily(family.Family):
         validation.require(n_columns == D, f"there are {n_columns} columns, but units of {D}.")
 
     def __post_init__(self) -> None:
-        """Of no parameters, nothing is to be checked."""
+        """Check nothing: there are no parameters."""
 
     def _known(self) -> Array:
         if self.unit is None:
@@ -263,7 +263,7 @@ def _column_spreads(X: Array, weights: Array) -> Array:
 
 @compilation.compile_at_first_call
 def _column_variances(X: Array, weights: Array, size: Array) -> Array:
-    """Of each column in units of its size, NaN left out; NaN where nothing is left."""
+    """Return the variance of each column in units of its size; NaN where all are missing."""
     n, mean, total = np.zeros(len(size)), np.zeros(len(size)), np.zeros(len(size))
     for i in range(len(X)):
         for d in range(len(size)):

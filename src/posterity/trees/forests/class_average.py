@@ -61,7 +61,7 @@ class LeafTables:
 def _entropies(
     entries: NDArray[np.void], owners: NDArray[np.int32], share: Array, base: Array
 ) -> Array:
-    """Of each leaf, in the time that its own classes take: as if it had none, then corrected."""
+    """Return the entropy of each leaf: that of an empty leaf, corrected for its own classes."""
     prior = share[owners] * base[entries["label"]]
     p = entries["value"] + prior
     change = p * np.log(p) - prior * np.log(prior)

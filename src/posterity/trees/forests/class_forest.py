@@ -126,17 +126,17 @@ def fit_classes(
     leaves, base = ClassLeaves.join(planted.leaves), class_frequencies(codes, w, n_classes)
     left_out = out_of_bag.OutOfBag(Forest(family, planted.trees).router, X, planted.seen)
 
-    def unseen(places: Places) -> UnseenRows:
+    def gather_unseen(places: Places) -> UnseenRows:
         own = np.zeros(len(places))
         return UnseenRows(left_out.leaves(places), codes[places], w[places], own)
 
     counts, sample = (
         LeafCounts.from_leaves(leaves, base),
-        unseen(out_of_bag.choose_rows(len(codes), n_classes)),
+        gather_unseen(out_of_bag.choose_rows(len(codes), n_classes)),
     )
     s, beta = class_tuning.learn_class_tuning(counts, sample, plan.concentration, plan.sharpness)
     parts = forest.map_blocks(
-        lambda places: score_rows(counts, unseen(places), s, beta),
+        lambda places: score_rows(counts, gather_unseen(places), s, beta),
         len(codes),
         out_of_bag.rows_at_once(plan.n_trees, n_classes),
         plan.n_jobs,

@@ -59,7 +59,7 @@ class ClassLeaves:
 
     @property
     def n_leaves(self) -> int:
-        """L."""
+        """Number of leaves, L."""
         return len(self.sizes)
 
     def check_consistency(self) -> None:

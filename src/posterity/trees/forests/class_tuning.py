@@ -56,7 +56,7 @@ class LeafCounts:
     def log_probabilities(
         self, unseen: UnseenRows, concentration: float, sharpness: float
     ) -> Array:
-        """Of all classes, (r, C)."""
+        """Return the log-probabilities of all classes, (r, C)."""
         return log_softmax(sharpness * np.log(self.means(unseen, concentration)[0]), axis=1)
 
     def loss(self, unseen: UnseenRows, x: Array) -> tuple[float, Array]:

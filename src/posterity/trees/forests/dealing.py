@@ -48,7 +48,7 @@ class PartitionDraws:
     def from_shares(
         cls, shares: PartitionShares, plan: ForestPlan, rngs: Sequence[np.random.Generator]
     ) -> PartitionDraws:
-        """Of all trees, each by a child of its own generator."""
+        """Draw for all trees, each with a child of its own generator."""
         children = [rng.spawn(1)[0] for rng in rngs]  # growing starts where it does in memory
         sizes = [_draw_sizes(shares, plan, child) for child in children]
         seeds = [child.integers(_ALL) for child in children]

@@ -76,7 +76,7 @@ def build_class_forest(
     """
     found, w = judges.leaves(family, trees), judges.weights
 
-    def judged(leaves: ClassLeaves, of_judges: Array) -> FittedClasses:
+    def fit_leaves(leaves: ClassLeaves, of_judges: Array) -> FittedClasses:
         counts, unseen = (
             LeafCounts.from_leaves(leaves, base),
             UnseenRows(found, judges.target, w, of_judges),
@@ -93,7 +93,7 @@ def build_class_forest(
             out_of_bag.mean_of_known(is_right, w),
         )
 
-    by_all, by_sample = judged(counted, w), judged(own, np.zeros(len(w)))
+    by_all, by_sample = fit_leaves(counted, w), fit_leaves(own, np.zeros(len(w)))
     return by_sample if by_sample.oob_log_score > by_all.oob_log_score else by_all
 
 

@@ -162,7 +162,7 @@ def fit_normals(
 
 
 def target_variance(Y: Array, weights: Array) -> Array:
-    """Of all targets, whatever their leaf, (K,)."""
+    """Return the variance of all targets, whatever their leaf, (K,)."""
     center = np.average(Y, axis=0, weights=weights)
     spread: Array = np.average((Y - center) ** 2, axis=0, weights=weights)
     return spread

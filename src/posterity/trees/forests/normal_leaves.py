@@ -59,7 +59,7 @@ class NormalLeaves:
 
     @property
     def n_leaves(self) -> int:
-        """L."""
+        """Number of leaves, L."""
         return len(self.count)
 
     def check_consistency(self) -> None:

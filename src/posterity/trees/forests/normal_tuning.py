@@ -106,7 +106,7 @@ class TreePredictions:
 
 
 def leaf_variances(leaves: NormalLeaves, pooled: Array, s: float) -> Array:
-    """Of what leaves say, (..., K)."""
+    """Return the variances of the leaves' predictions, (..., K)."""
     return (leaves.square + s * pooled) / (leaves.count[..., None] + s)
 
 
@@ -133,7 +133,7 @@ def _log_normal(apart: Array, v: Array) -> Array:
 
 
 def _log_mean(log_p: Array, used: NDArray[np.bool_]) -> Array:
-    """Log of the mean over the trees in use, (r, K); NaN where there are none."""
+    """Log of the mean over the trees in use, (r, K); NaN where no tree is."""
     n = used.sum(axis=0).astype(np.float64)
     log_n = np.log(np.where(n > 0, n, np.nan))[:, None]
     return logsumexp(np.where(used[..., None], log_p, -np.inf), axis=0) - log_n

@@ -53,7 +53,7 @@ def fit_class_partitions(
     """
     counts = surveyed.targets[1]
     kind = ClassTargets(len(counts))
-    rows = _PartitionedRows.of(family, surveyed, planner, kind)
+    rows = _PartitionedRows.from_survey(family, surveyed, planner, kind)
     judges = judging.choose_rows(rows.weights, len(counts))
     grown, parts = rows.grown(judges, rng)
     fitted = judging.build_class_forest(
@@ -83,7 +83,7 @@ def fit_normal_partitions(
     surveyed : Surveyed
         The rows, and what all targets are together.
     """
-    rows = _PartitionedRows.of(family, surveyed, planner, NumberTargets())
+    rows = _PartitionedRows.from_survey(family, surveyed, planner, NumberTargets())
     of_all = surveyed.targets
     width = normal_forest.LEARNING * rows.plan.n_trees * of_all.mean.shape[1]
     judges = judging.choose_rows(rows.weights, width)
@@ -110,7 +110,7 @@ class _PartitionedRows(NamedTuple, Generic[L]):
     plan: ForestPlan
 
     @classmethod
-    def of(
+    def from_survey(
         cls, family: Family, surveyed: SurveyedRows[Any], planner: Planner, kind: TargetKind[L]
     ) -> _PartitionedRows[L]:
         N, most = surveyed.partitions.n_rows, streamed.FAMILY_ROWS
@@ -150,7 +150,7 @@ class _PartitionedRows(NamedTuple, Generic[L]):
 
     @property
     def weights(self) -> Array:
-        """Of the sample."""
+        """Weights of the rows of the sample."""
         return survey.block_weights(self.sample)
 
 

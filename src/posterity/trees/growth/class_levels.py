@@ -124,7 +124,7 @@ def _best_cut(
 
 @compilation.compile_at_first_call
 def _term_change(left: float, n: float, w: float, line: int, table: Array) -> float:
-    """Of the terms of both sides, where w passes to the left."""
+    """Return the change of the terms of both sides where w passes to the left."""
     r = n - left
     to_left = look_up_term(left + w, line, table) - look_up_term(left, line, table)
     return to_left + look_up_term(r - w, line, table) - look_up_term(r, line, table)

@@ -98,7 +98,7 @@ def _grow_level(
     rules: growing.GrowthRules,
     rng: np.random.Generator,
 ) -> _FernLevel | None:
-    """One more level for rows that lie side by side in their leaves; None where there is none."""
+    """One more level for rows that lie side by side in their leaves; None at the end."""
     rows, places, target, weights = data
     everywhere, ends = np.zeros(len(places), dtype=np.int32), np.array([0, len(places)])
     for _ in range(rules.max_tries):

@@ -166,7 +166,7 @@ def grow(
         splits = search.split_nodes(
             codes, target.take(here, axis=0), w, now.start, rules.min_samples_leaf
         )
-        level = _TreeLevel.of(tests, answers, codes, now.start, splits)
+        level = _TreeLevel.from_splits(tests, answers, codes, now.start, splits)
         counts = (n_nodes, n_leaves, rules.max_depth or _DEEPEST, rules.max_tries)
         now, settled = partition.split_frontier(now, codes, splits, leaf, counts)
         levels.append((level, settled))
@@ -183,7 +183,7 @@ class _TreeLevel(NamedTuple):
     is_coded: bool
 
     @classmethod
-    def of(
+    def from_splits(
         cls,
         tests: Tests,
         answers: NDArray[Any],

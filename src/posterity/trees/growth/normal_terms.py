@@ -38,7 +38,7 @@ def centre_nodes(
 
 @compilation.compile_at_first_call
 def log_likelihood(n: float, SS: float, variance: float, prior: float) -> float:
-    """Of rows of weight n and one output, up to what is the same for any way to part them.
+    """Return the log-likelihood of rows of weight n, up to a constant of any split.
 
     An infinite prior holds variances in common; an infinite variance leaves an output out.
     """

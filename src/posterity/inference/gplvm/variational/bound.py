@@ -73,28 +73,28 @@ class OutputShare:
         return linalg.inverse_from_cholesky(self.L_B)
 
     @property
-    def unseen(self) -> float:
+    def residual_variance(self) -> float:
         """The variance of f that u does not carry, in units of the noise, over all rows."""
         return self.psi0 / self.s2 - float(np.trace(self.A))
 
     @cached_property
-    def explained(self) -> float:
+    def explained_squares(self) -> float:
         """The part of the squares, in units of the noise, that u accounts for."""
         return float(np.sum(self.projected * self.v))
 
     def log_bound(self) -> float:
         """The bound of all columns of the group.  [TL Sec 3.1]"""
         g = self.group
-        each = linalg.log_determinant(self.L_B) + self.unseen
+        each = linalg.log_determinant(self.L_B) + self.residual_variance
         noise = g.n_values * (_LOG_2PI + math.log(self.s2))
-        return -0.5 * (noise + g.n_outputs * each + g.squares / self.s2 - self.explained)
+        return -0.5 * (noise + g.n_outputs * each + g.squares / self.s2 - self.explained_squares)
 
     def noise_slope(self) -> float:
         """The derivative in log s2."""
         g = self.group
         decided = len(self.A) - float(np.trace(self.B_inverse))
-        data = g.squares / self.s2 - self.explained - float(np.sum(self.v**2))
-        return 0.5 * (g.n_outputs * (self.unseen + decided) - g.n_values + data)
+        data = g.squares / self.s2 - self.explained_squares - float(np.sum(self.v**2))
+        return 0.5 * (g.n_outputs * (self.residual_variance + decided) - g.n_values + data)
 
 
 def compute_bound(

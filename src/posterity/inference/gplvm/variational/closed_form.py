@@ -28,7 +28,7 @@ def compute_statistics(parts: KernelParts, points: NormalPoints) -> KernelStatis
         psi1 += straight.first()
         psi2 += straight.second()
         if parts.is_radial:
-            psi2 += straight.crossed()
+            psi2 += straight.cross_products()
     return KernelStatistics(p.weights @ _diagonal(parts, p), psi1, psi2)
 
 

@@ -44,7 +44,7 @@ def pull_back(kernel: kernels.Kernel, points: NormalPoints, given: Weighting) ->
     for X, shift in _places(points):
         tangent = kernel.tangent(X, points.Z)
         K = tangent.value
-        half = _weighted(K, points.weights, given.psi2) / n
+        half = _sum_weighted_products(K, points.weights, given.psi2) / n
         V = given.psi1 / n
         G = V + 2.0 * half
         value += g * kernel.diag(X) + np.sum(K * (V + half), axis=1)
@@ -75,6 +75,6 @@ def _grams(K: Array, weights: Array) -> Array:
     return np.stack([(K * w[:, None]).T @ K for w in weights])
 
 
-def _weighted(K: Array, weights: Array, H: Array) -> Array:
+def _sum_weighted_products(K: Array, weights: Array, H: Array) -> Array:
     """sum_g w_g K H_g, (N, M)."""
     return sum((w[:, None] * (K @ h) for w, h in zip(weights, H, strict=True)), np.zeros_like(K))

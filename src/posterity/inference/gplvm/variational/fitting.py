@@ -127,14 +127,14 @@ def _climb(
     objective = copy.deepcopy(problem).objective(state)
     here, unit = problem.pack(state), problem.units(state)
 
-    def scaled(t: Array) -> tuple[float, Array]:
+    def evaluate_scaled(t: Array) -> tuple[float, Array]:
         value, gradient = objective(here + unit * t)
         return value, unit * gradient
 
     limits = (problem.limits(state) - here[:, None]) / unit[:, None]
     with linalg.limit_threads(len(state.Z)):
         best = optimize.minimise_lbfgs(
-            scaled,
+            evaluate_scaled,
             np.zeros_like(here),
             bounds=[(low, high) for low, high in limits],
             names=problem.names(state),

@@ -61,10 +61,10 @@ def locate(
     fits = (whole @ f.T - 0.5 * seen @ squares.T) / carried.noise_variance - apart
     starts = np.argpartition(-fits, k - 1, axis=1)[:, :k]  # (n, k)
 
-    def located(i: slice) -> tuple[Array, ...]:
-        return _PlacedRows(carried, Y[i]).located(m[starts[i]], S[starts[i]], max_iter)
+    def locate_block(i: slice) -> tuple[Array, ...]:
+        return _PlacedRows(carried, Y[i]).locate(m[starts[i]], S[starts[i]], max_iter)
 
-    mean, variance, value, converged = _concatenate_blocks(located, len(Y))
+    mean, variance, value, converged = _concatenate_blocks(locate_block, len(Y))
     covariance = np.zeros((*mean.shape, mean.shape[1]))
     covariance[:, np.arange(mean.shape[1]), np.arange(mean.shape[1])] = variance
     return locating.Located(mean, covariance, value, converged.astype(bool))
@@ -93,7 +93,7 @@ class _PlacedRows:
         apart = 0.5 * np.sum(S + m * m - 1.0 - np.log(S), axis=1)
         return self.constant[rows] + f.value - apart, f.m - m, f.S - 0.5 + 0.5 / S
 
-    def located(self, m0: Array, S0: Array, max_iter: int) -> tuple[Array, ...]:
+    def locate(self, m0: Array, S0: Array, max_iter: int) -> tuple[Array, ...]:
         """Means, variances, bounds, and whether found, each row from k starts (n, k, Q)."""
         n, k, n_columns = m0.shape
         alone = self.unseen[:, None, None]
@@ -101,21 +101,21 @@ class _PlacedRows:
         S_start = np.where(alone, 1.0, S0).reshape(n * k, n_columns)
         unit = np.sqrt(S_start)
 
-        def at(x: Array, which: NDArray[np.intp]) -> tuple[Array, Array]:
+        def point_at(x: Array, which: NDArray[np.intp]) -> tuple[Array, Array]:
             m = m_start[which] + unit[which] * x[:, :n_columns]
             # Beyond these a variance is absurd, and its exponential may overflow.
             step = np.clip(_LOG_S_UNIT * x[:, n_columns:], -30.0, 30.0)
             return m, S_start[which] * np.exp(step)
 
         def negative(x: Array, which: NDArray[np.intp]) -> tuple[Array, Array]:
-            m, S = at(x, which)
+            m, S = point_at(x, which)
             value, dm, dS = self.bounds(m, S, which // k)
             return -value, -np.hstack([unit[which] * dm, _LOG_S_UNIT * S * dS])
 
         origin = np.zeros((n * k, 2 * n_columns))
         ends = optimize.minimise_many(negative, origin, max_iter=max_iter, least_gain=_LEAST_GAIN)
         best = np.arange(n) * k + np.argmin(ends.value.reshape(n, k), axis=1)
-        mean, variance = at(ends.x[best], best)
+        mean, variance = point_at(ends.x[best], best)
         return mean, variance, -ends.value[best], ends.converged[best]
 
 

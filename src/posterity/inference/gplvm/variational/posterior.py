@@ -110,15 +110,15 @@ class VariationalPosterior:
 
         What is known of the function stays. The log density of a row is its bound.
         """
-        return placing.locate(self._carried, Y, self.m, self.S, n_starts, max_iter)
+        return placing.locate(self._carried_process, Y, self.m, self.S, n_starts, max_iter)
 
     def _decode_block(self, mean: Array, variance: Array) -> tuple[Array, Array]:
         """The same of a few rows."""
-        f, squares, prior = placing.moments(self._carried, mean, variance)
+        f, squares, prior = placing.moments(self._carried_process, mean, variance)
         return f, linalg.nonnegative(squares - f * f, prior + f * f)
 
     @cached_property
-    def _carried(self) -> placing.CarriedProcess:
+    def _carried_process(self) -> placing.CarriedProcess:
         """The distribution of f given u, in terms of the kernel between a point and Z."""
         L_inverse = linalg.solve_lower(self.decoder.L, np.eye(len(self.Z)))
         alpha = np.empty((len(self.Z), self.decoder.n_outputs))

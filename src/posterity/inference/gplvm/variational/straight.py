@@ -60,7 +60,7 @@ class StraightTerms:
         return _with_column(S / (self.parts.lengths**2 + S), 0.0)
 
     @cached_property
-    def tilted(self) -> Array:
+    def radial_moments(self) -> Array:
         """sum_n w_n E k(z_m, x_n) (x_n, 1), k the radial part, (G, M, Q + 1)."""
         w, Pt = self.points.weights, self.radial.T
         stay = (1.0 - self.r) * self.Xa
@@ -75,9 +75,9 @@ class StraightTerms:
         """psi2 of this part alone, (G, M, M)."""
         return self.ZA @ self.E @ self.ZA.T
 
-    def crossed(self) -> Array:
+    def cross_products(self) -> Array:
         """sum_n w_n E (k k'^T + k' k^T), k the radial part and k' this one, (G, M, M)."""
-        half = self.tilted @ self.ZA.T
+        half = self.radial_moments @ self.ZA.T
         return half + half.transpose(0, 2, 1)
 
     def pull_back(self, V: Array, H: Array) -> PartSlopes:
@@ -107,7 +107,7 @@ class StraightTerms:
         S_slope = r_slope[:, :-1] * l2 / (l2 + p.S) ** 2
         m_slope = (stay_slope * (1.0 - self.r))[:, :-1]
         moved = (U * (P.T @ (w[:, None] * self.r)) for U, w in zip(U, p.weights, strict=True))
-        Z_slope, slope = self._through(2.0 * np.sum(H @ self.tilted, axis=0))
+        Z_slope, slope = self._through(2.0 * np.sum(H @ self.radial_moments, axis=0))
         Z_slope += sum(moved)[:, :-1]
         lengths = -2.0 * np.sum(p.S * S_slope, axis=0)
         parts = KernelParts(0.0, lengths, slope.slopes, slope.offset, 0.0)

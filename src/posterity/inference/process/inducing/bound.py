@@ -100,7 +100,7 @@ class InducingPosterior:
 
     @property
     def n_inducing(self) -> int:
-        """M."""
+        """Number of inducing points, M."""
         return int(self.L.shape[0])
 
     def latent(self, X: Any) -> LatentMarginals:
@@ -117,7 +117,7 @@ class InducingPosterior:
         return namespace(w).concat([self.kernel(X[i], self.Z) @ w for i in places])
 
     def leave_one_out(self) -> LatentMarginals:
-        """Refuse: there is no closed form, since the rows are kept only as sums."""
+        """Refuse: no closed form exists, since the rows are kept only as sums."""
         raise TypeError(
             "Leave-one-out predictions need the exact process; fit with inducing_points=None."
         )

@@ -35,12 +35,12 @@ class ObservedRows(abc.ABC):
     @property
     @abc.abstractmethod
     def n_rows(self) -> int:
-        """N."""
+        """Number of rows, N."""
 
     @property
     @abc.abstractmethod
     def n_outputs(self) -> int:
-        """K."""
+        """Number of outputs, K."""
 
     @abc.abstractmethod
     def log_apart(self, noise_variance: float) -> tuple[float, float]:
@@ -80,12 +80,12 @@ class HeldRows(ObservedRows):
 
     @property
     def n_rows(self) -> int:
-        """N."""
+        """Number of rows, N."""
         return self.observations.n_rows
 
     @property
     def n_outputs(self) -> int:
-        """K."""
+        """Number of outputs, K."""
         return self.observations.n_outputs
 
     def log_apart(self, noise_variance: float) -> tuple[float, float]:

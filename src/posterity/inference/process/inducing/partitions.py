@@ -41,12 +41,12 @@ class PartitionedRows(ObservedRows):
 
     @property
     def n_rows(self) -> int:
-        """N."""
+        """Number of rows, N."""
         return self.n_present
 
     @property
     def n_outputs(self) -> int:
-        """K."""
+        """Number of outputs, K."""
         return self.repeats.n_outputs
 
     def log_apart(self, noise_variance: float) -> tuple[float, float]:

@@ -28,7 +28,7 @@ class InducingNoise:
     Z: Any  # (M, D), or a sequence of M objects
 
     def factor(self) -> DeviceArray:
-        """L."""
+        """Return L, the Cholesky factor of the kernel matrix of the inducing points."""
         K = self.kernel(self.Z)
         return linalg.cholesky(K + _jitter(K) * _mean_diagonal(K) * _identity(K), max_jitter=0.0)
 
@@ -94,7 +94,7 @@ class BoundTerms:
         """How far an upper bound is above the lower one.  [TI14 3]
 
         In units of the noise K - Q has no negative eigenvalue, and none above its trace t. So
-        log |K + I| is no less than log |Q + I|, and y^T (K + I)^-1 y no less than
+        log |K + I| is at least log |Q + I|, and y^T (K + I)^-1 y at least
         y^T (Q + I + t I)^-1 y.
         """
         t = max(0.0, self.residual_trace)
@@ -180,7 +180,7 @@ class _Adjoint:
         return self.terms(X, *self.of_kernel(X, Y, spread))
 
     def terms(self, X: Any, tangent: kernels.Tangent, G: DeviceArray, g: DeviceArray) -> list[Any]:
-        """Of parameters and points."""
+        """Return the slopes in the kernel's parameters and in the inducing points."""
         kernel = self.carrier.kernel
         theta = tangent.parameters(G) + kernel.diag_pullback(X, g)
         return [theta, tangent.inputs(G) if kernel.takes_vectors else 0.0]
@@ -213,12 +213,12 @@ class _InputAdjoint:
 
 
 def gram(A: DeviceArray) -> DeviceArray:
-    """A^T A."""
+    """Return A^T A."""
     return products.gram(A) if array_api_compat.is_numpy_array(A) else A.T @ A
 
 
 def product(A: DeviceArray, B: DeviceArray) -> DeviceArray:
-    """A B."""
+    """Return the product A B."""
     return products.product(A, B) if array_api_compat.is_numpy_array(A) else A @ B
 
 

@@ -178,7 +178,7 @@ class _Bound:
 
     @property
     def n_variables(self) -> int:
-        """Of the function."""
+        """Number of variables of the search: parameters, and coordinates of points that move."""
         moves = 0 if self.reach is None else self.Z.shape[0] * self.Z.shape[1]
         return self.n_parameters + moves
 

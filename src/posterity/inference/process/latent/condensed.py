@@ -79,7 +79,7 @@ def _variance_reduction(posterior: ExactPosterior, A: Array) -> Array:
 
 
 def _mean_weights(posterior: ExactPosterior) -> tuple[Array, float]:
-    """Of the covariances with the rows, in the mean, and what is added."""
+    """Return the weights of the rows' covariances in the mean, and the constant added to it."""
     if isinstance(posterior, exact.ProcessPosterior):
         return np.asarray(posterior.a[:, 0]), 0.0
     return posterior.alpha, float(posterior.shift)

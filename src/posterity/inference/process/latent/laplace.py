@@ -96,7 +96,7 @@ class LaplacePosterior(SitePosterior):
         """Find the mode, from the prior mean.
 
         Warns with ``optimize.ConvergenceWarning`` where it was not reached, and raises
-        ``linalg.NotPositiveDefiniteError`` where there is none.
+        ``linalg.NotPositiveDefiniteError`` where it does not exist.
         """
         memory = sites.allocate(targets.n_rows)
         with linalg.limit_threads(targets.n_rows):

@@ -108,7 +108,9 @@ class _Climb:
         for _ in range(_FACTORS):
             sites, obstacle = self._sites(point)
             trail = self._follow(sites, point)
-            stuck = trail.n_steps == 0 or _SLOW * first < trail.first <= self._rounding(point)
+            stuck = trail.n_steps == 0 or _SLOW * first < trail.first <= self._estimate_rounding(
+                point
+            )
             if stuck and obstacle is None:
                 return self._mode(point, sites, n_iter, trail.first)
             if stuck and obstacle is not None:
@@ -132,9 +134,9 @@ class _Climb:
         return self._follow(sites, point)
 
     def _sites(self, point: _Point) -> tuple[Sites, NotAMaximumError | None]:
-        """Of the curvature itself if there is a maximum to it, or else of what is positive of it.
+        """Return sites of the curvature where it has a maximum, or else of its positive part.
 
-        Far from the mode of a likelihood that is not log-concave there may be none.
+        Far from the mode of a likelihood that is not log-concave there may be no maximum.
         """
         try:
             return self._exact_sites(point), None
@@ -193,13 +195,13 @@ class _Climb:
                     return moved
         raise error
 
-    def _rounding(self, point: _Point) -> float:
+    def _estimate_rounding(self, point: _Point) -> float:
         return _ROUNDING * (1.0 + abs(point.value))
 
     def _mode(self, point: _Point, sites: Sites, n_iter: int, promise: float) -> Mode:
         if promise <= _CONVERGED:
             reason, converged = f"a Newton step promises to gain less than {_CONVERGED:.0e}", True
-        elif promise <= self._rounding(point):
+        elif promise <= self._estimate_rounding(point):
             reason, converged = "no Newton step gains more than rounding", True
         else:
             reason = f"{n_iter} Newton steps did not reach the most probable latent values"

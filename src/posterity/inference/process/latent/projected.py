@@ -105,7 +105,7 @@ class ProjectedPosterior:
         left = _residual_variances(self.kernel, X, Z)
         carried = self.fit.latent(self._with_offset(Z))
         covariance = carried.covariance + left[:, None, None] * np.eye(carried.n_latents)
-        return LatentMarginals.coupled(carried.mean, covariance)
+        return LatentMarginals.from_covariance(carried.mean, covariance)
 
     def joint(self, X: Any) -> LatentJoint:
         """Return the distribution of each latent function over all rows of X."""

@@ -108,7 +108,7 @@ class _TiltedMoments:
     d2: Array  # (N,)
 
     @classmethod
-    def of(
+    def from_cavities(
         cls,
         mean: Array,
         variance: Array,
@@ -204,7 +204,7 @@ def _propagate(
     pace, last = 1.0, np.inf
     for n in range(1, _SWEEPS + 1):
         (tau, nu), marginals = _weaken_negative_sites(memory, current)
-        tilted = _TiltedMoments.of(*marginals.cavities(tau, nu), likelihood, targets)
+        tilted = _TiltedMoments.from_cavities(*marginals.cavities(tau, nu), likelihood, targets)
         gap = tilted.gap(marginals.mean, marginals.R.variances)
         if gap <= _AGREED:
             break

@@ -87,7 +87,7 @@ class _MixtureRows:
     targets: LatentTargets
 
     @property
-    def observed(self) -> Array:
+    def shifted_targets(self) -> Array:
         """Targets from the shift on, as latent values are."""
         return self.targets.measure_from_shift(self.likelihood, np.zeros(self.targets.n_rows))[0]
 
@@ -96,7 +96,7 @@ class _MixtureRows:
         return float(self.targets.weights @ self.likelihood.log_prob(np.sqrt(E), 0.0))
 
     def precisions(self, E: Array) -> Array:
-        """Of the best sites."""
+        """Return the precisions of the best sites."""
         return self.targets.weights * self.likelihood.step_curvature(np.sqrt(E), 0.0)
 
 
@@ -115,7 +115,7 @@ class _Factors:
 
     @classmethod
     def under(cls, rows: _MixtureRows, memory: Memory, W: Array) -> _Factors:
-        K, y = memory[0], rows.observed
+        K, y = memory[0], rows.shifted_targets
         factor = Sites.factorise(K, W, memory[1])
         nu = W * y
         alpha = nu - factor.apply(K @ nu)
@@ -135,7 +135,7 @@ class _Factors:
 
 def _converge(rows: _MixtureRows, memory: Memory, start: Array | None) -> _Factors:
     """Alternate, with longer steps while they gain, until the bound rises no more."""
-    y = rows.observed
+    y = rows.shifted_targets
     first = rows.precisions(y * y) if start is None else start
     now, pace, gain = _Factors.under(rows, memory, first), 1.0, np.inf
     for n in range(1, _SWEEPS + 1):

@@ -70,7 +70,7 @@ class LatentProblem(Generic[L]):
 
     @property
     def n_rows(self) -> int:
-        """N."""
+        """Number of rows, N."""
         return self.targets.n_rows
 
     def resolution(self, theta: Array) -> float:
@@ -86,7 +86,7 @@ class LatentProblem(Generic[L]):
         return self.kernel.with_theta(theta[:P]), self.likelihood.with_parameters(own)
 
     def objective(self) -> Objective:
-        """Minus the log evidence and its gradient; infinite where there is none."""
+        """Minus the log evidence and its gradient; infinite where neither exists."""
         evidence = self.engine(self.X, self.targets)
         searched = np.append(np.ones(len(self.kernel.theta), dtype=bool), self._is_searched)
 
@@ -136,7 +136,7 @@ class LatentProblem(Generic[L]):
         return None
 
     def explain_no_start(self, theta: Array) -> str:
-        """That there is no posterior, and what to do."""
+        """Say that no posterior exists there, and what to do."""
         kernel, likelihood = self.unpack_parameters(theta)
         return (
             f"the latent values of the {self.n_rows} rows have no posterior under {kernel} and "

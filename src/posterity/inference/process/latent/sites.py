@@ -100,7 +100,7 @@ class Sites:
         return replace(self, T=T, log_determinant=log_det, few=few, few_variances=np.diagonal(S))
 
     def apply(self, v: Array) -> Array:
-        """R v."""
+        """Return the product R v."""
         through = self.s * linalg.solve_cholesky(self.L, self.s * v)
         return through - self.T @ (self.T.T @ v) if self.few.size else through
 
@@ -142,7 +142,7 @@ class InvertedSites:
         return R - self.T[i] @ self.T[j].T if self.T.shape[1] else R
 
     def apply(self, v: Array) -> Array:
-        """R v."""
+        """Return the product R v."""
         through = self.s * blas.dsymv(1.0, self.P, self.s * v, lower=1)
         return through - self.T @ (self.T.T @ v)
 

@@ -43,7 +43,7 @@ class LatentTargets:
 
     @property
     def n_rows(self) -> int:
-        """N."""
+        """Number of rows, N."""
         return len(self.y)
 
     def measure_from_shift(

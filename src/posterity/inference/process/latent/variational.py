@@ -61,7 +61,7 @@ class NearestPosterior(SitePosterior):
             evidence = mode.log_evidence
             W = -targets.weights * likelihood.d2(targets.y, targets.shift[0] + mode.f)
             rows = _RateRows(memory, likelihood, targets)
-            end = rate_climb.climb_rate_bound(_NormalState.of(rows, mode.alpha, mode.f, W))
+            end = rate_climb.climb_rate_bound(_NormalState.from_sites(rows, mode.alpha, mode.f, W))
             factor = rows.factor(end.place.W)
         return cls(
             total,
@@ -117,7 +117,7 @@ class _NormalState:
     curvature: Array  # (N,)
 
     @classmethod
-    def of(cls, rows: _RateRows, alpha: Array, f: Array, W: Array) -> _NormalState:
+    def from_sites(cls, rows: _RateRows, alpha: Array, f: Array, W: Array) -> _NormalState:
         return cls._with_variances(rows, alpha, f, W, *_variances(rows, W))
 
     @classmethod
@@ -140,7 +140,9 @@ class _NormalState:
     def with_less_variance(self) -> _NormalState:
         """Each site at least as precise as the prior, and then twice as precise."""
         prior = 1.0 / np.diagonal(self.rows.memory[0])
-        return _NormalState.of(self.rows, self.alpha, self.f, 2.0 * np.maximum(self.W, prior))
+        return _NormalState.from_sites(
+            self.rows, self.alpha, self.f, 2.0 * np.maximum(self.W, prior)
+        )
 
     def step_towards_best(self, pace: float) -> _NormalState:
         if pace == 1.0:
@@ -186,6 +188,6 @@ class _FullStep:
 
 
 def _variances(rows: _RateRows, W: Array) -> tuple[Array, float]:
-    """Of the latent values under sites of precision W, and the log determinant of I + K W."""
+    """Return the latent variances under sites of precision W, and log det(I + K W)."""
     factor = rows.factor(W)
     return factor.invert(rows.memory[0]).variances, factor.log_determinant

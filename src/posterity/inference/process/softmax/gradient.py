@@ -19,7 +19,7 @@ from posterity.linalg import blocked
 def gradient(
     latents: LatentDensity, point: Point, factors: ClassFactors, kernel: kernels.Kernel, X: Any
 ) -> Array:
-    """Of the log evidence in ``kernel.theta``; what the factors hold is overwritten.
+    """Return the slope of the log evidence in ``kernel.theta``; the factors are overwritten.
 
     The mode moves too: z is what a change of it does to the evidence, pulled back to the kernel
     matrix.  [GPML Sec5.5.1]

@@ -161,7 +161,7 @@ class SoftmaxPosterior:
         covariance = np.empty((n, C, C))
         fill_gram(covariance, parts)
         covariance[:, range(C), range(C)] += variances
-        return LatentMarginals.coupled(self._mean(k), covariance)
+        return LatentMarginals.from_covariance(self._mean(k), covariance)
 
     def _solve_class(self, c: int, k: Array) -> tuple[Array, Array]:
         """V with V^T V = k^T E_c k, and E_c k."""

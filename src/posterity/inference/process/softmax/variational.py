@@ -58,10 +58,10 @@ class VariationalPosterior(SoftmaxPosterior):
         with linalg.limit_threads(targets.n_rows):
             latents = make_latents(kernel, likelihood, X, targets, memory)
             laplace, _ = find_mode(latents, memory, None)
-            end = _sweep(_NearestState.at(latents, laplace.point, memory))
+            end = _sweep(_NearestState.from_laplace(latents, laplace.point, memory))
             for c, D_c in enumerate(end.factors.D):  # solves lose fewer digits than inverses
                 fill_class(memory, c, D_c, float(targets.offset_variance[c]))
-        if not end.converged:
+        if not end.has_converged:
             warnings.warn(end.reason, optimize.ConvergenceWarning, stacklevel=2)
         return cls(
             kernel,
@@ -94,23 +94,25 @@ class _NearestState:
     bound: float = np.nan
 
     @classmethod
-    def at(cls, latents: LatentDensity, point: Point, memory: ClassMatrices) -> _NearestState:
-        """Laplace's approximation."""
+    def from_laplace(
+        cls, latents: LatentDensity, point: Point, memory: ClassMatrices
+    ) -> _NearestState:
+        """Return the state of Laplace's approximation at a point."""
         w = np.ones(latents.targets.n_rows)
         S, factors = _covariances(latents, w, point.u, memory)
         return cls(latents, memory, point.b, point.f, w, point.u, S, factors)
 
     @property
-    def converged(self) -> bool:
+    def has_converged(self) -> bool:
         return self.change <= _AGREED
 
     @property
     def reason(self) -> str:
-        if self.converged:
+        if self.has_converged:
             return f"a further sweep changes no probability by more than {_AGREED:.0e}"
         return f"after {self.n_iter} sweeps probabilities still change by {self.change:.0e}"
 
-    def swept(self) -> _NearestState:
+    def sweep(self) -> _NearestState:
         """Some of the way to the mean and the curvature that this normal asks for."""
         t, L = self.latents.targets, self.latents
         _, d1, w_new, u_new = L.likelihood.expected_value_and_slope(t.y, t.shift + self.f, self.S)
@@ -126,7 +128,7 @@ class _NearestState:
         state = replace(moved, w=w, u=u, S=S, factors=factors)
         return replace(state, n_iter=self.n_iter + 1, change=change)
 
-    def bounded(self) -> _NearestState:
+    def add_lower_bound(self) -> _NearestState:
         """With the lower bound of the log evidence that this normal gives."""
         t = self.latents.targets
         log_p, _, _, _ = self.latents.likelihood.expected_value_and_slope(
@@ -141,10 +143,10 @@ class _NearestState:
 
 def _sweep(state: _NearestState) -> _NearestState:
     for _ in range(_SWEEPS):
-        state = state.swept()
-        if state.converged:
+        state = state.sweep()
+        if state.has_converged:
             break
-    return state.bounded()
+    return state.add_lower_bound()
 
 
 def _covariances(
