@@ -4,9 +4,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 # Test workers share two cores; one BLAS thread each is faster than two workers of two threads.
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
+# Worksteal gives each worker neighbouring tests, which share fitted models and compiled functions.
 # One more than there are cores: some tests wait for a browser, or for workers of their own.
 WORKERS := $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
-# Python compiles what it imports; compiling all that is installed takes half of the time of installing.
+# Python compiles what it imports, once, even where an environment forbids it: otherwise each process
+# does so again. Compiling all that is installed takes half of the time of installing.
+export PYTHONDONTWRITEBYTECODE :=
 PIP := $(BIN)/pip --disable-pip-version-check install --quiet --no-compile
 
 .DEFAULT_GOAL := help
@@ -40,7 +43,7 @@ run: $(VENV)/.run ## Compare the family on a table that comes with it, and write
 	@$(BIN)/posterity demo
 
 test: $(VENV)/.dev ## Run every test and every example in a docstring
-	$(ONE_THREAD) $(BIN)/pytest -n $(WORKERS)
+	$(ONE_THREAD) $(BIN)/pytest -n $(WORKERS) --dist worksteal
 
 check: lint types docs test ## What a change must pass: ruff, mypy, the documentation, tests
 

@@ -211,7 +211,7 @@ class HierarchicalGPLVM(transformer.KernelTransformer):
         """
         rows = self._rows(X)
         Y = self._fitted.frame.to_model_units(rows)
-        homes = self._fitted.rows_seen.find_places(Y)
+        homes = self._fitted.seen.find_places(Y)
         places = self.embedding_[homes]
         if np.any(homes < 0):
             found, _ = self._locate(Y, times, groups)

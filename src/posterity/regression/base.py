@@ -74,7 +74,7 @@ class Regressor(RegressorMixin, BaseEstimator, abc.ABC):
         mean : array of shape (n,) or (n, K)
             The median where no mean exists: Student-t noise of one degree of freedom or fewer.
         std : array of the shape of ``mean``, if ``return_std``
-            Infinite where there is none: Student-t noise of two degrees of freedom or fewer.
+            Infinite where no variance exists: Student-t noise of two degrees of freedom or fewer.
         cov : array of shape (n, n) or (K, n, n), if ``return_cov``
         """
         if return_std and return_cov:
