@@ -67,8 +67,8 @@ class Standing:
     of_linear: int  # the linear model, by any of the family
 
 
-def standing(record: Mapping[str, Any]) -> Standing:
-    """Of all sets together."""
+def count_standing(record: Mapping[str, Any]) -> Standing:
+    """Count how the advice did on all sets together."""
     tasks = record["tasks"]
     return Standing(
         len(tasks),

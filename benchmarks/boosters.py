@@ -24,13 +24,13 @@ def ours(rate: float = 0.5) -> Contender:
 
 
 def histogram(rate: float) -> Contender:
-    """scikit-learn's histograms."""
+    """Return scikit-learn's boosting on histograms."""
     name = f"scikit-learn HistGradientBoostingClassifier, rate {rate:g}"
     return _contender(name, partial(_histogram, rate))
 
 
 def light(rate: float) -> Contender:
-    """LightGBM's."""
+    """Return LightGBM's classifier."""
     name = f"LightGBM LGBMClassifier, rate {rate:g}"
     return _contender(name, partial(_light, rate), needs="lightgbm")
 

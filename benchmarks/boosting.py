@@ -23,7 +23,7 @@ def generate(rng: np.random.Generator, size: Size) -> Data:
 
 
 def chance(X: Array) -> Array:
-    """Of the second class."""
+    """Return the probability of the second class."""
     return special.expit(SHARPNESS * np.sum(X[:, :USED] ** 2 - 1.0, axis=1))
 
 

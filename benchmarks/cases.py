@@ -74,7 +74,7 @@ class Size:
         return Size(*(max(2, n // 10) for n in (self.rows, self.columns, self.test_rows)))
 
 
-def unjudged(data: Data, prediction: Prediction) -> Scores:
+def score_nothing(data: Data, prediction: Prediction) -> Scores:
     """A task whose measurements are all there is."""
     del data, prediction
     return {}
@@ -87,7 +87,7 @@ class Task:
     name: str  # what the data are; a table adds the size
     size: Size
     generate: Callable[[np.random.Generator, Size], Saved]
-    score: Callable[[Data, Prediction], Scores] = unjudged
+    score: Callable[[Data, Prediction], Scores] = score_nothing
     seed: int = 0
 
     def tenth(self) -> Task:

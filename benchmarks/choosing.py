@@ -1,7 +1,7 @@
 """The decision figure of the documentation, checked: does the model it leads to predict best?
 
 On every set the model of the figure's box, the usual models of a comparison of that size and
-scikit-learn's predict the same held-out rows. There is no limit on time: which models are measured
+scikit-learn's predict the same held-out rows. Time is not limited: which models are measured
 follows from the size of the set alone. Several sets are measured at once, so no seconds are kept.
 """
 
@@ -56,12 +56,12 @@ _SCORES = ("log_score", "ahead", "ahead_error", "rmse", "accuracy", "coverage", 
 
 def run(options: Options) -> None:
     """Measure every set, the large ones first; write and show what was found."""
-    chosen = _chosen(PROBLEMS, quick=options.quick)
+    chosen = _choose_problems(PROBLEMS, quick=options.quick)
     folds = QUICK_FOLDS if options.quick else FOLDS
     found: dict[int, dict[str, Any]] = {}
     described = machine.describe()
     with harness.threads_of_children(options.threads or 1), _pool() as pool:
-        waiting = {pool.submit(measured, place, folds): place for place in chosen}
+        waiting = {pool.submit(measure_problem, place, folds): place for place in chosen}
         done = track(as_completed(waiting), "sets", len(waiting), console=options.console)
         for one in done:
             found[waiting[one]] = one.result()
@@ -75,7 +75,7 @@ def run(options: Options) -> None:
     report.publish(result, page(result), options)
 
 
-def _chosen(problems: Sequence[Problem], *, quick: bool) -> list[int]:
+def _choose_problems(problems: Sequence[Problem], *, quick: bool) -> list[int]:
     """Places of the sets, the largest first; of a rehearsal the small ones only."""
     rows = {place: len(problem.make()[TARGET]) for place, problem in enumerate(problems)}
     kept = [place for place, n in rows.items() if not quick or n <= QUICK_ROWS]
@@ -89,7 +89,7 @@ def _pool() -> ProcessPoolExecutor:
     )
 
 
-def measured(place: int, folds: int) -> dict[str, Any]:
+def measure_problem(place: int, folds: int) -> dict[str, Any]:
     """One set: all models on the same folds, and how far the advised one is ahead of each."""
     problem = PROBLEMS[place]
     columns = problem.make()
@@ -105,7 +105,7 @@ def measured(place: int, folds: int) -> dict[str, Any]:
         "question": " ".join(question(problem).lines),
         "leads_to": leaf(problem).name,
         "member": member,
-        "models": _beside(found.results, member),
+        "models": _compare_results(found.results, member),
         "left_out": {one.name: one.why for one in found.skipped},
     }
 
@@ -124,7 +124,7 @@ def contenders(
     return member, (*comparison.baselines(problem.task), *family, *own)
 
 
-def _beside(results: Iterable[Result], member: str) -> dict[str, dict[str, Any]]:
+def _compare_results(results: Iterable[Result], member: str) -> dict[str, dict[str, Any]]:
     """Scores of every model, the best first, and the differences row by row."""
     by_name = {one.name: one for one in results}
     if member not in by_name:
@@ -134,7 +134,7 @@ def _beside(results: Iterable[Result], member: str) -> dict[str, dict[str, Any]]
 
 
 def _scores(one: Result, advised: Result, best: Result) -> dict[str, Any]:
-    """Of a model, and how far the advised one and the family's best are ahead of it."""
+    """Return a model's scores, and how far the advised and the best one are ahead of it."""
     ahead, ahead_error = _difference(advised, one)
     behind, behind_error = _difference(best, one)
     return {
@@ -161,7 +161,7 @@ def _difference(a: Result, b: Result) -> tuple[float, float]:
 
 @functools.cache
 def figure() -> Any:
-    """The module that draws the figure; the documentation is no package."""
+    """The module that draws the figure; the documentation is not a package."""
     spec = importlib.util.spec_from_file_location("choosing_figure", FIGURE)
     if spec is None or spec.loader is None:
         raise FileNotFoundError(f"The figure's questions are not at {FIGURE}.")
@@ -193,7 +193,7 @@ def _answer(problem: Problem) -> tuple[Any, Any]:
 
 def page(result: dict[str, Any]) -> str:
     """The table of the advice, and below it every model of every set."""
-    standing = advice.standing(result)
+    standing = advice.count_standing(result)
     lines = [f"# {result['title']}", "", *report.provenance(result), "", NOTE, ""]
     lines += [
         f"{result['folds']} folds. Of {standing.sets} sets, no other model of the family is "

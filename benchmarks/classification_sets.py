@@ -61,11 +61,13 @@ def problems(points: int = POINTS) -> tuple[Problem, ...]:
     pixels = set_classifiers.two_classes(pixels=True)
     rvm = "relevance vector machine (Tipping 2001)"
     return (
-        Problem("ripley", "Ripley's synthetic set", partial(real_sets.stored, "ripley_synth"), two),
+        Problem(
+            "ripley", "Ripley's synthetic set", partial(real_sets.read_stored, "ripley_synth"), two
+        ),
         Problem(
             "pima",
             "Pima diabetes",
-            partial(real_sets.stored, "pima_ripley"),
+            partial(real_sets.read_stored, "pima_ripley"),
             two,
             published=((rvm, "19.6"),),
         ),
@@ -105,19 +107,19 @@ def run(
         "benchmark": "classification_sets",
         "title": "Classification of real sets",
         **machine.describe(),
-        "tasks": [measured(problem, splits, options) for problem in some],
+        "tasks": [measure_problem(problem, splits, options) for problem in some],
     }
     report.publish(result, page(result), options)
 
 
-def measured(problem: Problem, splits: int | None, options: Options) -> dict[str, Any]:
+def measure_problem(problem: Problem, splits: int | None, options: Options) -> dict[str, Any]:
     """Every model on every split, in turns, and the means."""
     count = min(problem.splits, splits or (1 if options.quick else SPLITS))
     turns = [(k, model) for k in range(count) for model in problem.models]
     runs = []
     with harness.threads_of_children(options.threads):
         for k, model in track(turns, problem.name, console=options.console):
-            numbers = harness.in_new_process(fitted, problem.read, k, model, options.threads)
+            numbers = harness.in_new_process(fit_split, problem.read, k, model, options.threads)
             runs.append({"contender": model.name, "split": k, **numbers})
     data = problem.read(0)
     return {
@@ -131,13 +133,13 @@ def measured(problem: Problem, splits: int | None, options: Options) -> dict[str
     }
 
 
-def fitted(
+def fit_split(
     read: Callable[[int], Data], k: int, model: set_classifiers.Model, threads: int | None
 ) -> dict[str, Any]:
     """Seconds, scores on the test rows, and what the model says of itself."""
     data = read(k)
     few = np.linspace(0, len(data.y) - 1, min(len(data.y), WARM_UP_ROWS)).astype(np.intp)
-    return worker.watched(
+    return worker.run_after_warm_up(
         lambda: model.build().fit(data.X[few], data.y[few]),
         lambda: _fit_and_predict(model.build(), data),
         threads,
@@ -145,8 +147,8 @@ def fitted(
 
 
 def _fit_and_predict(model: Any, data: Data) -> dict[str, Any]:
-    _, (fit_s, _) = worker.timed(lambda: model.fit(data.X, data.y))
-    prediction, (predict_s, _) = worker.timed(lambda: probabilities.predict(model, data.X_test))
+    _, (fit_s, _) = worker.time_work(lambda: model.fit(data.X, data.y))
+    prediction, (predict_s, _) = worker.time_work(lambda: probabilities.predict(model, data.X_test))
     return {
         "fit_wall_s": fit_s,
         "predict_wall_s": predict_s,

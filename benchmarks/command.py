@@ -98,7 +98,7 @@ def prepare(folder: Path, sizes: dict[str, float]) -> dict[str, dict[str, float]
     told = {}
     for model, megabytes in sizes.items():
         words = ("fit", "train.csv", "--target", mixed_tables.TARGET, "--model", model)
-        timed(_posterity(*words, "--save", f"{model}.posterity"), folder)
+        time_step(_posterity(*words, "--save", f"{model}.posterity"), folder)
         told[f"{model}.csv"] = write(folder / f"{model}.csv", megabytes)
     return told
 
@@ -118,7 +118,7 @@ def write(path: Path, megabytes: float) -> dict[str, float]:
         return {"rows": float(n_rows), "bytes": float(file.tell())}
 
 
-def timed(step: Step, folder: Path) -> dict[str, Any]:
+def time_step(step: Step, folder: Path) -> dict[str, Any]:
     """What a step took; a step that ends otherwise than it should ends the benchmark."""
     watch = [sys.executable, "-S", stopwatch.__file__, *step.words]
     done = subprocess.run(watch, cwd=folder, capture_output=True, text=True, check=True)
@@ -135,10 +135,11 @@ def _turns(
     """Every step once before any runs again; short ones first once more, not on the clock."""
     for step in todo:
         if step.is_short:
-            timed(step, folder)
+            time_step(step, folder)
     turns = [(repeat, step) for repeat in range(options.repeats) for step in todo]
     return [
-        {"contender": step.name, "repeat": repeat} | _with_speed(timed(step, folder), step, tables)
+        {"contender": step.name, "repeat": repeat}
+        | _with_speed(time_step(step, folder), step, tables)
         for repeat, step in track(turns, "The command", console=options.console)
     ]
 
@@ -173,8 +174,9 @@ def page(result: dict[str, Any]) -> str:
             *report.provenance(result),
             "",
             f"Seconds are those of a process from its start to its end. Beside `{FLOOR}`, "
-            f"`{IMPORT}` takes {_beside(summary, IMPORT)}, and the first model "
-            f"{_beside(summary, MODEL)}. Of tables of {COLUMNS} columns, numbers, categories and "
+            f"`{IMPORT}` takes {_format_ratio(summary, IMPORT)}, and the first model "
+            f"{_format_ratio(summary, MODEL)}. "
+            f"Of tables of {COLUMNS} columns, numbers, categories and "
             f"dates, {'; '.join(sizes)}; the models were fitted to {TRAINING_ROWS:,} rows. "
             "Predictions are means, deviations and five quantiles, beside the rows, as CSV.",
             "",
@@ -184,7 +186,7 @@ def page(result: dict[str, Any]) -> str:
     )
 
 
-def _beside(summary: dict[str, Any], name: str) -> str:
+def _format_ratio(summary: dict[str, Any], name: str) -> str:
     """How many seconds more or less than the floor."""
     more = summary[name]["wall_s"]["median"] - summary[FLOOR]["wall_s"]["median"]
     return f"{abs(more):.2f} s {'more' if more > 0.0 else 'less'}"

@@ -106,10 +106,10 @@ def columns(result: Result, show: str) -> list[Column]:
     beside = any(peers(table) for table in result.tables)
     kept = [key for key in SPEED if key in measured]
     spare = [key for key in MEMORY if key in measured][1:]
-    return [column for key in kept if key not in spare for column in _timed(key, beside)]
+    return [column for key in kept if key not in spare for column in _time_columns(key, beside)]
 
 
-def _timed(key: str, beside: bool) -> Iterable[Column]:
+def _time_columns(key: str, beside: bool) -> Iterable[Column]:
     yield Column(key)
     if beside and key in TIMES:
         yield Column(key, ratio=True)
@@ -141,7 +141,7 @@ def cell(table: Table, contender: str, column: Column) -> str:
 
 
 def ratio(table: Table, contender: str, key: str) -> float | None:
-    """How many times posterity's measurement, which stands first; None where there is none."""
+    """How many times posterity's measurement, which stands first; None without it."""
     own = table.rows[contender].get(key)
     name, measured = next(iter(table.rows.items()))
     first = measured.get(key) if is_ours(name) else None

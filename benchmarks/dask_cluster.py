@@ -16,7 +16,7 @@ KIB = 1024.0
 
 
 @contextlib.contextmanager
-def started(n_workers: int, memory_limit: str | float = "auto") -> Iterator[Any]:
+def start_cluster(n_workers: int, memory_limit: str | float = "auto") -> Iterator[Any]:
     """A client of so many processes of one thread; a worker that exceeds its memory is killed."""
     import distributed
 
@@ -34,7 +34,7 @@ def started(n_workers: int, memory_limit: str | float = "auto") -> Iterator[Any]
         yield client
 
 
-def held(*collections: Any) -> tuple[Any, ...]:
+def hold_in_memory(*collections: Any) -> tuple[Any, ...]:
     """The same collections, with every partition in the memory of a worker."""
     import dask
     import distributed
@@ -44,10 +44,10 @@ def held(*collections: Any) -> tuple[Any, ...]:
     return there
 
 
-def measured(client: Any, work: Callable[[], T]) -> tuple[T, dict[str, float]]:
+def measure_work(client: Any, work: Callable[[], T]) -> tuple[T, dict[str, float]]:
     """What the work returns, its seconds, the graphs it handed over, and the client's traffic."""
-    with dask_meter.metered(client) as traffic:
-        result, seconds = timed(work)
+    with dask_meter.meter_traffic(client) as traffic:
+        result, seconds = time_work(work)
     return result, {
         "fit_wall_s": seconds,
         "passes": float(traffic.n_passes),
@@ -56,7 +56,7 @@ def measured(client: Any, work: Callable[[], T]) -> tuple[T, dict[str, float]]:
     }
 
 
-def timed(work: Callable[[], T]) -> tuple[T, float]:
+def time_work(work: Callable[[], T]) -> tuple[T, float]:
     """What the work returns, and its seconds."""
     start = time.perf_counter()
     result = work()

@@ -24,7 +24,7 @@ class Traffic:
 
     @property
     def n_passes(self) -> int:
-        """What comes before the first is no pass."""
+        """Number of passes; bytes before the first one do not count."""
         return len(self.sent) - 1
 
     def begin_pass(self) -> None:
@@ -34,7 +34,7 @@ class Traffic:
 
 
 @contextlib.contextmanager
-def metered(client: Any) -> Iterator[Traffic]:
+def meter_traffic(client: Any) -> Iterator[Traffic]:
     """The traffic of a client with a cluster over TCP, counted while this lasts."""
     from distributed.comm import tcp
 

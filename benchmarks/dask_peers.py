@@ -93,14 +93,14 @@ def measure(problem: Problem, rows: int, columns: int, options: Options) -> dict
     source = Source(rows, columns, -(-rows // PARTITIONS), problem.directions, "float64")
     exact = problem.exact(*source.in_memory(problem.targets))
     present = [contender for contender in problem.contenders if contender.is_here]
-    with dask_cluster.started(WORKERS) as client:
+    with dask_cluster.start_cluster(WORKERS) as client:
         _warm_up(present, source, problem.targets)
-        X, y = dask_cluster.held(*source.collections(problem.targets))
+        X, y = dask_cluster.hold_in_memory(*source.collections(problem.targets))
         label = f"{problem.name}, {rows:,} x {columns}"
         runs: list[dict[str, Any]] = []
         for repeat, one in track(_turns(present, options), label, console=options.console):
             if not _took_too_long(one, runs):
-                found, numbers = dask_cluster.measured(client, partial(one.fit, X, y))
+                found, numbers = dask_cluster.measure_work(client, partial(one.fit, X, y))
                 judged = {"digits": digits(problem.error(found, exact))} if one.exact else {}
                 runs.append({"contender": one.name, "repeat": repeat, **numbers, **judged})
         workers = dask_cluster.blas(client)
@@ -144,7 +144,7 @@ def coefficient_error(found: Array, exact: Array) -> float:
 
 
 def component_error(found: Array, exact: Array) -> float:
-    """Of the worst variance, or of the plane of the axes where that is worse."""
+    """Return the error of the worst variance, or of the plane of the axes if that is worse."""
     beyond = found[:, 1:] - (found[:, 1:] @ exact[:, 1:].T) @ exact[:, 1:]
     of_variances = np.max(np.abs(found[:, 0] / exact[:, 0] - 1.0))
     return float(max(of_variances, np.linalg.norm(beyond, 2)))
@@ -161,7 +161,7 @@ def _took_too_long(one: Contender, runs: Sequence[dict[str, Any]]) -> bool:
 def _warm_up(contenders: Sequence[Contender], source: Source, targets: str) -> None:
     """Imports and compiles, on the workers and here."""
     few = source.of_rows(WARM_UP_ROWS, WARM_UP_ROWS // PARTITIONS)
-    X, y = dask_cluster.held(*few.collections(targets))
+    X, y = dask_cluster.hold_in_memory(*few.collections(targets))
     for one in contenders:
         (one.warm_up or one.fit)(X, y)
 

@@ -97,10 +97,12 @@ Work = Callable[[Any, Any], dict[str, float]]
 
 def _alone(work: Work, source: Source, targets: str) -> dict[str, Any]:
     """What the work says, its cost, and the memory of workers that have done nothing else."""
-    with dask_cluster.started(WORKERS, f"{MEMORY_GIB} GiB") as client:
+    with dask_cluster.start_cluster(WORKERS, f"{MEMORY_GIB} GiB") as client:
         work(*source.of_rows(WARM_UP_ROWS, WARM_UP_ROWS // WORKERS).collections(targets))
         before = dask_cluster.processes(client)
-        told, numbers = dask_cluster.measured(client, lambda: work(*source.collections(targets)))
+        told, numbers = dask_cluster.measure_work(
+            client, lambda: work(*source.collections(targets))
+        )
         if dask_cluster.processes(client) != before:
             raise MemoryError(f"a worker was killed: {MEMORY_GIB} GiB was not enough for it.")
         peaks = sorted(dask_cluster.peaks(client).values())

@@ -62,25 +62,28 @@ def _with_workers(n_workers: int, rows: int) -> list[dict[str, Any]]:
     """One turn: bare processes, then everything with one cluster."""
     source = Source(rows * n_workers, COLUMNS, min(BLOCK_ROWS, -(-rows // 4)))
     runs = [_run(MADE, BARE, n_workers, bare_products(source, n_workers))]
-    with dask_cluster.started(n_workers) as client:
+    with dask_cluster.start_cluster(n_workers) as client:
         small = source.of_rows(WARM_UP_ROWS, WARM_UP_ROWS // (2 * n_workers))
-        made, held = source.collections("classes"), dask_cluster.held(*small.collections("classes"))
+        made, held = (
+            source.collections("classes"),
+            dask_cluster.hold_in_memory(*small.collections("classes")),
+        )
         for work in WORKS.values():
             work(*held)
-        runs += [_timed(MADE, name, n_workers, work, *made) for name, work in WORKS.items()]
-        held = dask_cluster.held(*made)
-        runs += [_timed(HELD, name, n_workers, work, *held) for name, work in WORKS.items()]
+        runs += [_time_run(MADE, name, n_workers, work, *made) for name, work in WORKS.items()]
+        held = dask_cluster.hold_in_memory(*made)
+        runs += [_time_run(HELD, name, n_workers, work, *held) for name, work in WORKS.items()]
         del held
         runs += [_run(EMPTY, _count(p), n_workers, empty_pass(p)) for p in PARTITIONS]
         workers = dask_cluster.blas(client)
     return [run | workers for run in runs]
 
 
-def _timed(
+def _time_run(
     task: str, name: str, n_workers: int, work: Callable[[Any, Any], Any], X: Any, y: Any
 ) -> dict[str, Any]:
     """Seconds of a pass. How many a fit takes depends on its rows, so each counts alone."""
-    passes, seconds = dask_cluster.timed(partial(work, X, y))
+    passes, seconds = dask_cluster.time_work(partial(work, X, y))
     return _run(task, name, n_workers, seconds / passes) | {"passes": passes}
 
 
@@ -106,7 +109,7 @@ def fit(X: Any, y: Any) -> int:
     import distributed
 
     client = distributed.get_client()
-    _, numbers = dask_cluster.measured(client, lambda: BayesianLogisticRegression().fit(X, y))
+    _, numbers = dask_cluster.measure_work(client, lambda: BayesianLogisticRegression().fit(X, y))
     return round(numbers["passes"])
 
 
@@ -141,7 +144,7 @@ def bare_products(source: Source, n_processes: int) -> float:
     ):
         work = partial(products_of_blocks, source)
         list(pool.map(work, [share[:1] for share in shares]))
-        return dask_cluster.timed(lambda: list(pool.map(work, shares)))[1]
+        return dask_cluster.time_work(lambda: list(pool.map(work, shares)))[1]
 
 
 def products_of_blocks(source: Source, numbers: range) -> Array:
@@ -155,11 +158,11 @@ def products_of_blocks(source: Source, numbers: range) -> Array:
 
 def empty_pass(n_partitions: int) -> float:
     """Median seconds of a pass over so many partitions of one row that workers hold."""
-    X, y = dask_cluster.held(*Source(n_partitions, COLUMNS, 1).collections("classes"))
+    X, y = dask_cluster.hold_in_memory(*Source(n_partitions, COLUMNS, 1).collections("classes"))
     rows = Partitions.from_collections(X, y)
     work = partial(rows.reduce, len, operator.add)
     work()
-    return statistics.median(dask_cluster.timed(work)[1] for _ in range(EMPTY_PASSES))
+    return statistics.median(dask_cluster.time_work(work)[1] for _ in range(EMPTY_PASSES))
 
 
 def overhead(runs: list[dict[str, Any]], n_workers: int) -> dict[str, float]:

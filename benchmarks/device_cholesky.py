@@ -85,7 +85,7 @@ def cupy_case() -> dict[str, Any]:
     }
 
 
-def timed(case: dict[str, Any], work: Callable[[Any], Any], n: int) -> float:
+def time_factorisation(case: dict[str, Any], work: Callable[[Any], Any], n: int) -> float:
     """Median seconds on matrices not seen before; the first, which warms up, does not count."""
     seconds = []
     for seed in range(REPEATS + 1):
@@ -110,7 +110,9 @@ def measure(case: dict[str, Any], n: int) -> dict[str, Any]:
     theirs_extra = case["peak"](functools.partial(case["theirs"], kept))[1]
     kept = None
     flops = n**3 / 3
-    ours, theirs = (timed(case, f, n) for f in (linalg.cholesky_in_place, case["theirs"]))
+    ours, theirs = (
+        time_factorisation(case, f, n) for f in (linalg.cholesky_in_place, case["theirs"])
+    )
     return {
         "library": case["name"],
         "n": n,

@@ -40,7 +40,7 @@ def friedman(n: int, seed: int = 0) -> tuple[Any, Any]:
     return torch.asarray(X, device="cuda"), torch.asarray(y, device="cuda")
 
 
-def measured(work: Callable[[], Any], repeats: int) -> dict[str, float]:
+def measure_work(work: Callable[[], Any], repeats: int) -> dict[str, float]:
     """Median seconds and peak memory of all that lies on the device, after a first run."""
     work()
     torch.cuda.reset_peak_memory_stats()
@@ -60,14 +60,14 @@ def measured(work: Callable[[], Any], repeats: int) -> dict[str, float]:
 def product_rate(n: int = 16_384) -> float:
     """Operations a second of a square matrix product in doubles, in 1e12."""
     A = torch.randn(n, n, dtype=torch.float64, device="cuda")
-    return 2.0 * n**3 / measured(lambda: A @ A, 5)["seconds"] / 1e12
+    return 2.0 * n**3 / measure_work(lambda: A @ A, 5)["seconds"] / 1e12
 
 
 def evaluation(n: int) -> dict[str, float]:
     """One evidence and gradient; N^3 operations are factorisation and inverse."""
     X, y = friedman(n)
     evidence = Evidence(X, Observations.from_targets(y[:, None]))
-    found = measured(lambda: evidence(KERNEL, NOISE), 5 if n <= 20_000 else 1)
+    found = measure_work(lambda: evidence(KERNEL, NOISE), 5 if n <= 20_000 else 1)
     return found | {"teraflops": n**3 / found["seconds"] / 1e12}
 
 
@@ -103,7 +103,7 @@ def peer_evaluation(n: int) -> dict[str, float]:
             loss.backward()
         return float(loss)
 
-    found = measured(step, 3)
+    found = measure_work(step, 3)
     return found | {"log_evidence": -step() * n, "teraflops": n**3 / found["seconds"] / 1e12}
 
 
@@ -139,8 +139,8 @@ def whole_fit(n: int) -> dict[str, Any]:
     }
 
 
-def attempted(work: Callable[[int], dict[str, Any]], n: int) -> dict[str, Any]:
-    """The measurement, or why there is none."""
+def attempt_work(work: Callable[[int], dict[str, Any]], n: int) -> dict[str, Any]:
+    """Return the measurement, or why it failed."""
     torch.cuda.empty_cache()
     try:
         return {"rows": n} | work(n)
@@ -163,7 +163,7 @@ def main(folder: Path, sections: tuple[str, ...]) -> None:
         work, sizes = plan[section]
         results[section] = []
         for n in sizes:
-            results[section].append(attempted(work, n))
+            results[section].append(attempt_work(work, n))
             print(section, results[section][-1], flush=True)
             folder.mkdir(parents=True, exist_ok=True)
             (folder / "device_process.json").write_text(json.dumps(results, indent=1) + "\n")

@@ -44,7 +44,7 @@ class Reference:
     facts: dict[str, float]  # how well they are known
 
 
-def integrated(data: Data, prior_variance: float) -> Reference:
+def integrate_posterior(data: Data, prior_variance: float) -> Reference:
     """By the trapezoidal rule, which converges faster than any power for integrands like these."""
     s = np.sqrt(prior_variance)
     axis = np.linspace(-GRID_REACH * s, GRID_REACH * s, GRID)
@@ -62,7 +62,7 @@ def _log_normal(W: Array, variance: float) -> Array:
     return -0.5 * np.sum(W**2, axis=0) / variance - np.log(2.0 * np.pi * variance)
 
 
-def sampled(data: Data, kernel: kernels.Kernel, classes: int, effort: Effort) -> Reference:
+def sample_posterior(data: Data, kernel: kernels.Kernel, classes: int, effort: Effort) -> Reference:
     """By Markov chains over the function at the training rows; others follow from these."""
     rng = np.random.default_rng(SEED)
     L = _factor(kernel, data.X)
@@ -89,7 +89,7 @@ def sampled(data: Data, kernel: kernels.Kernel, classes: int, effort: Effort) ->
 
 
 def _factor(kernel: kernels.Kernel, X: Array) -> Array:
-    """Of the covariance of the function at the rows."""
+    """Return the factor of the covariance of the function at the rows."""
     K = kernel(X)
     return np.linalg.cholesky(K + JITTER * np.trace(K) / len(K) * np.eye(len(K)))
 

@@ -62,15 +62,15 @@ class Completion:
         return self
 
     def predict_dist(self, X: Array) -> Any:
-        """Of every value that is missing."""
+        """Return the distribution of every missing value."""
         return self.model.complete(X)[np.isnan(X)]
 
     def get_params(self) -> dict[str, Any]:
-        """Of the model."""
+        """Return the parameters of the model."""
         return self.model.get_params()
 
     def set_params(self, **given: Any) -> Completion:
-        """Of the model."""
+        """Set parameters of the model."""
         self.model.set_params(**given)
         return self
 
@@ -164,7 +164,7 @@ def _simulate_one(case: Case, n: int, k: int) -> Iterator[dict[str, Any]]:
 
 
 def _score(predicted: Any, drawn: Drawn, share: float) -> dict[str, Any]:
-    """Of one prediction of all new rows; ``share`` is where counts are ranked within a step."""
+    """Score a prediction of all new rows; ``share`` says where in a step counts are ranked."""
     if isinstance(predicted, distributions.Discrete):
         return _score_classes(predicted.log_probabilities(), drawn.y_new)
     y = drawn.y_new

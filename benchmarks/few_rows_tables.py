@@ -17,7 +17,7 @@ TABLES = (
 
 
 def arrange(record: Mapping[str, Any]) -> dict[str, dict[str, dict[str, float]]]:
-    """Of each measurement, by its title: rows of estimators, columns of numbers of rows."""
+    """Arrange each measurement by its title: rows of estimators, columns of row counts."""
     found: dict[str, dict[str, dict[str, float]]] = {}
     for (key, title, _), task in itertools.product(TABLES, record["tasks"]):
         for cell in task["cells"]:

@@ -39,7 +39,7 @@ BENCHMARK = Benchmark(
         Task(
             "vowels of other speakers; 11 classes",
             Size(528, 10, 462),
-            partial(forest_sets.stored, real_sets.vowels_by_speaker),
+            partial(forest_sets.read_stored, real_sets.vowels_by_speaker),
             forest_scores.of_classes,
         ),
     ),

@@ -32,12 +32,12 @@ def threads() -> int:
 
 
 def pickle_size(model: Any) -> Scores:
-    """Of the fitted model, in MB."""
+    """Return the size of the fitted model in MB."""
     return {"pickle_mb": len(pickle.dumps(model, pickle.HIGHEST_PROTOCOL)) / 1e6}
 
 
 def classifiers() -> tuple[Contender, ...]:
-    """Ours first."""
+    """Return the classifiers, ours first."""
     contender = partial(Contender, predict=probabilities.predict, facts=pickle_size)
     forests = (ensemble.RandomForestClassifier, ensemble.ExtraTreesClassifier)
     return (
@@ -51,7 +51,7 @@ def classifiers() -> tuple[Contender, ...]:
 
 
 def regressors() -> tuple[Contender, ...]:
-    """Ours first."""
+    """Return the regressors, ours first."""
     contender = partial(Contender, facts=pickle_size)
     spread = partial(contender, predict=predict_spread)
     mean = partial(contender, predict=predict_mean)

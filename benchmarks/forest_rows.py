@@ -24,19 +24,21 @@ def measure(task: Task, contender: Contender, folder: Path, threads: int | None)
     """Milliseconds of one row and seconds of all, by number of threads."""
     del task
     data = Data.load(folder)
-    return worker.watched(
-        lambda: _predicted(contender, data.small()), lambda: _predicted(contender, data), threads
+    return worker.run_after_warm_up(
+        lambda: _measure_prediction(contender, data.small()),
+        lambda: _measure_prediction(contender, data),
+        threads,
     )
 
 
-def _predicted(contender: Contender, data: Data) -> dict[str, Any]:
+def _measure_prediction(contender: Contender, data: Data) -> dict[str, Any]:
     model = contender.fit(contender.build(), data.X, data.y)
     numbers: dict[str, float] = {}
     for jobs in JOBS:
         with _threads(model, jobs):
             numbers[f"row_{jobs}_ms"] = 1e3 * _seconds_of_a_row(contender, model, data)
             predict = partial(contender.predict, model, data.X_test)
-            numbers[f"rows_{jobs}_s"] = worker.timed(predict)[1][0]
+            numbers[f"rows_{jobs}_s"] = worker.time_work(predict)[1][0]
     return numbers
 
 
@@ -45,7 +47,7 @@ def _seconds_of_a_row(contender: Contender, model: Any, data: Data) -> float:
     rows = [data.X_test[i : i + 1] for i in range(min(SINGLE_ROWS, len(data.X_test)))]
     contender.predict(model, rows[0])
     return statistics.median(
-        worker.timed(partial(contender.predict, model, row))[1][0] for row in rows
+        worker.time_work(partial(contender.predict, model, row))[1][0] for row in rows
     )
 
 

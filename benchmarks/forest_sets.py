@@ -58,7 +58,7 @@ def digits(rng: np.random.Generator, size: Size) -> Data:
     return _corner(Data(X[:DIGITS_ROWS], y[:DIGITS_ROWS], X[DIGITS_ROWS:], y[DIGITS_ROWS:]), size)
 
 
-def stored(read: Callable[[int], Data], rng: np.random.Generator, size: Size) -> Data:
+def read_stored(read: Callable[[int], Data], rng: np.random.Generator, size: Size) -> Data:
     """A set that comes with its split."""
     del rng
     return _corner(read(0), size)
@@ -84,7 +84,7 @@ def real_tasks(score: Score) -> tuple[Task, ...]:
     """The real sets that are here: digits come with scikit-learn."""
     found = [Task("digits of 8 x 8 pixels; 10 classes", Size(DIGITS_ROWS, 64, 597), digits, score)]
     if real_sets.FOLDER.exists():
-        vowels, soils = (partial(stored, read) for read in (real_sets.vowels, real_sets.soils))
+        vowels, soils = (partial(read_stored, read) for read in (real_sets.vowels, real_sets.soils))
         found += [
             Task("vowels of other speakers; 11 classes", Size(528, 9, 462), vowels, score),
             Task("soils seen by satellite; 6 classes", Size(4_435, 36, 2_000), soils, score),

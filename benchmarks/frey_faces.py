@@ -31,7 +31,7 @@ def faces(step: int) -> tuple[Array, tuple[int, int]]:
         return file["X"][::step] / BRIGHTEST, (height, width)
 
 
-def fitted(X: Array, steps: int) -> GPLVM:
+def fit_faces(X: Array, steps: int) -> GPLVM:
     """The most probable latent points, the process carried by few; steps are not to converge."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
@@ -64,7 +64,7 @@ def main(
         console.print(f"frey_faces: skipped, because {message}")
         return
     X, shape = faces(step)
-    draw(fitted(X, steps), shape, target, images)
+    draw(fit_faces(X, steps), shape, target, images)
     console.print(f"{target}", soft_wrap=True)
 
 

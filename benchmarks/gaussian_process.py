@@ -38,7 +38,7 @@ def _task(rows: int) -> Task:
     return Task("Friedman's function", size, friedman.generate, friedman.score)
 
 
-def _given(kind: Callable[..., processes.Process]) -> Callable[[], processes.Process]:
+def _give_parameters(kind: Callable[..., processes.Process]) -> Callable[[], processes.Process]:
     return partial(kind, processes.GIVEN)
 
 
@@ -65,11 +65,15 @@ FIXED = Benchmark(
     title="Gaussian process regression, every parameter given; predictions with deviations",
     tasks=(_task(1_000), _task(2_000), _task(4_000)),
     contenders=(
-        _contender("posterity GaussianProcessRegressor", _given(processes.Posterity)),
-        _contender("scikit-learn GaussianProcessRegressor", _given(processes.ScikitLearn)),
-        _contender("GPy GPRegression", _given(processes.GPy), needs="GPy"),
-        _contender("GPyTorch ExactGP", _given(tensor_processes.GPyTorch), needs="gpytorch"),
-        _contender("tinygp", _given(tensor_processes.TinyGP), needs="tinygp"),
+        _contender("posterity GaussianProcessRegressor", _give_parameters(processes.Posterity)),
+        _contender(
+            "scikit-learn GaussianProcessRegressor", _give_parameters(processes.ScikitLearn)
+        ),
+        _contender("GPy GPRegression", _give_parameters(processes.GPy), needs="GPy"),
+        _contender(
+            "GPyTorch ExactGP", _give_parameters(tensor_processes.GPyTorch), needs="gpytorch"
+        ),
+        _contender("tinygp", _give_parameters(tensor_processes.TinyGP), needs="tinygp"),
     ),
     note="GPyTorch and tinygp factorise when they predict, so that their fit is next to nothing: "
     "compare the sum. tinygp compiles for each number of rows, and that is counted.",

@@ -27,12 +27,14 @@ def measure(task: Task, contender: Contender, folder: Path, threads: int | None)
     """Seconds of an evaluation and of the floor, and the memory it takes, in matrices."""
     del task
     data = Data.load(folder)
-    return worker.watched(
-        lambda: _measured(contender, data.small()), lambda: _measured(contender, data), threads
+    return worker.run_after_warm_up(
+        lambda: _measure_evaluation(contender, data.small()),
+        lambda: _measure_evaluation(contender, data),
+        threads,
     )
 
 
-def _measured(contender: Contender, data: Data) -> dict[str, float]:
+def _measure_evaluation(contender: Contender, data: Data) -> dict[str, float]:
     """The first call is for compilers and buffers; its memory counts, its time does not."""
     y = (data.y - data.y.mean()) / data.y.std()
     worker.forget_peak()
@@ -42,7 +44,7 @@ def _measured(contender: Contender, data: Data) -> dict[str, float]:
     evaluate()
     added = worker.peak_mib() - before
     K = covariance(data.X, processes.GIVEN)
-    turns = [(worker.timed(evaluate)[1], floor(K)) for _ in range(_TURNS)]
+    turns = [(worker.time_work(evaluate)[1], floor(K)) for _ in range(_TURNS)]
     seconds = statistics.median(wall for (wall, _), _ in turns)
     least = statistics.median(wall for _, wall in turns)
     return {
@@ -56,7 +58,7 @@ def _measured(contender: Contender, data: Data) -> dict[str, float]:
 
 
 def covariance(X: Array, parameters: processes.Parameters) -> Array:
-    """Of the targets, in the order that LAPACK works in."""
+    """Return the covariance of the targets, in LAPACK's memory order."""
     Z = X / parameters.lengths(X)
     K = parameters.variance * np.exp(-0.5 * distance.cdist(Z, Z, "sqeuclidean"))
     K[np.diag_indices_from(K)] += parameters.noise_variance

@@ -37,7 +37,7 @@ def _search(folds: int) -> GridSearchCV:
     return GridSearchCV(_scikit_learn(), grid, cv=folds, scoring="neg_mean_squared_error")
 
 
-def chosen(fitted: standardised.Standardised) -> Scores:
+def report_choice(fitted: standardised.Standardised) -> Scores:
     """The penalty that was found, as a power of ten."""
     model = fitted.model
     found = model.best_params_["alpha"] if isinstance(model, GridSearchCV) else model.alpha_
@@ -73,12 +73,12 @@ CHOSEN = Benchmark(
         _contender(
             "posterity KernelRidgeRegression, leave one out",
             partial(_posterity, None),
-            facts=chosen,
+            facts=report_choice,
         ),
         _contender(
             f"scikit-learn GridSearchCV, 5 folds, {len(PENALTIES)} penalties",
             partial(_search, 5),
-            facts=chosen,
+            facts=report_choice,
         ),
     ),
     note="posterity looks through every penalty that can matter; scikit-learn through "

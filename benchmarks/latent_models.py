@@ -32,20 +32,20 @@ class LatentModel(abc.ABC):
         """Find latent points, kernel and noise, of columns about their means."""
         centred = Y - Y.mean(axis=0)
         self.Y = centred / centred.std()
-        self.model = self._fitted()
+        self.model = self._fit_model()
         return self
 
     @property
     @abc.abstractmethod
     def points(self) -> Array:
-        """Of the rows, (N, Q); their means where they have a distribution."""
+        """Return the latent points of the rows, (N, Q), or their means."""
 
     @abc.abstractmethod
     def facts(self) -> Scores:
         """How high it came, and in how many steps."""
 
     @abc.abstractmethod
-    def _fitted(self) -> Any:
+    def _fit_model(self) -> Any:
         """The package's model of ``self.Y``."""
 
 
@@ -71,7 +71,7 @@ def log_density(Y: Array, X: Array, variance: float, length_scale: float, noise:
 
 
 def log_prior(X: Array) -> float:
-    """Of latent points, standard normal with the volume of their spread, at the best stretch.
+    """Return the log prior of latent points, with the volume of their best stretch.
 
     And about the best origin, which is their mean: the process sees no origin either.
 
@@ -90,7 +90,7 @@ def log_prior(X: Array) -> float:
 
 
 def heights(Y: Array, X: Array, variance: float, length_scale: float, noise: float) -> Scores:
-    """Both yardsticks."""
+    """Return the log density and the log prior of latent points."""
     density = log_density(Y, X, variance, length_scale, noise)
     return {"log_density": density, "log_posterior": density + log_prior(X)}
 
@@ -119,7 +119,7 @@ class Posterity(LatentModel):
         )
         return heights(*given, float(np.exp(noise.x))) | {"iterations": float(found.n_iter_)}
 
-    def _fitted(self) -> Any:
+    def _fit_model(self) -> Any:
         from posterity import GPLVM
 
         return GPLVM(self.n_components, max_iter=self.max_iter).fit(self.Y)
@@ -142,7 +142,7 @@ class GPy(LatentModel):
         reached = heights(self.Y, self.points, *(float(p[0]) for p in parameters))
         return reached | {"evaluations": float(self.evaluations)}
 
-    def _fitted(self) -> Any:
+    def _fit_model(self) -> Any:
         import GPy as package
 
         start = principal_points(self.Y, self.n_components)
@@ -173,7 +173,7 @@ class PosterityVariational(LatentModel):
         found = self.model
         return {"log_evidence": float(found.log_evidence_), "iterations": float(found.n_iter_)}
 
-    def _fitted(self) -> Any:
+    def _fit_model(self) -> Any:
         from posterity import GPLVM
 
         model = GPLVM(
@@ -201,7 +201,7 @@ class GPyVariational(PosterityVariational):
         height = float(np.squeeze(self.model.log_likelihood()))
         return {"log_evidence": height, "evaluations": float(self.evaluations)}
 
-    def _fitted(self) -> Any:
+    def _fit_model(self) -> Any:
         import GPy as package
 
         rng = np.random.default_rng(0)

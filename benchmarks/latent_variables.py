@@ -34,13 +34,13 @@ def drawn(rng: np.random.Generator, size: Size) -> Array:
     return waves @ weights + NOISE * rng.standard_normal((size.rows, size.columns))
 
 
-def unjudged(data: Data, prediction: Prediction) -> Scores:
+def score_nothing(data: Data, prediction: Prediction) -> Scores:
     """There is nothing to predict: what a fit has found is among its facts."""
     return {}
 
 
 def fit(model: latent_models.LatentModel, X: Array, y: Array) -> latent_models.LatentModel:
-    """Rows alone."""
+    """Fit the rows alone, without targets."""
     return model.fit(X)
 
 
@@ -49,17 +49,17 @@ def measure(task: Task, contender: Contender, folder: Path, threads: int | None)
     data = Data.load(folder)
     draws = data.X.reshape(DRAWS, -1, data.X.shape[1])
     few = draws[0][:WARM_UP_ROWS]
-    return worker.watched(
+    return worker.run_after_warm_up(
         lambda: contender.fit(contender.build(), few, few[:, 0]),
-        lambda: _fitted(contender, draws),
+        lambda: _fit_draws(contender, draws),
         threads,
     )
 
 
-def _fitted(contender: Contender, draws: Array) -> dict[str, Any]:
+def _fit_draws(contender: Contender, draws: Array) -> dict[str, Any]:
     """Seconds of all draws, what was found in the mean, and in each."""
     before = worker.peak_mib()
-    models, (wall, cpu) = worker.timed(
+    models, (wall, cpu) = worker.time_work(
         lambda: [contender.fit(contender.build(), Y, Y[:, 0]) for Y in draws]
     )
     used = worker.peak_mib() - before
@@ -81,7 +81,7 @@ def _contender(
 
 def _task(rows: int) -> Task:
     name = f"{DRAWS} draws of smooth functions of {LATENT} latent coordinates"
-    return Task(name, Size(rows, COLUMNS, 0), generate, unjudged)
+    return Task(name, Size(rows, COLUMNS, 0), generate, score_nothing)
 
 
 MOST_PROBABLE = Benchmark(

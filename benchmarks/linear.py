@@ -42,7 +42,7 @@ def _predict_lstsq(w: Array, X: Array) -> Prediction:
     return X @ w[1:] + w[0], None
 
 
-def _nothing() -> None:
+def _do_nothing() -> None:
     """NumPy's solver has no object to build."""
 
 
@@ -62,7 +62,7 @@ BENCHMARK = Benchmark(
             sklearn.linear_model.LinearRegression,
             predict=predict_mean,
         ),
-        Contender("NumPy lstsq", _nothing, fit=_fit_lstsq, predict=_predict_lstsq),
+        Contender("NumPy lstsq", _do_nothing, fit=_fit_lstsq, predict=_predict_lstsq),
     ),
 )
 

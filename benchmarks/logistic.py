@@ -53,7 +53,7 @@ def gradient_norm(model: Any, X: Array, y: Array) -> float:
 
 
 def log_probabilities(model: Any, X: Array) -> Array:
-    """Of each class, from weights and offsets in scikit-learn's shapes."""
+    """Return log-probabilities of each class from weights in scikit-learn's shapes."""
     A = X @ model.coef_.T + model.intercept_
     return special.log_softmax(np.hstack([np.zeros_like(A), A]) if A.shape[1] == 1 else A, axis=1)
 
@@ -62,18 +62,20 @@ def measure(task: Task, contender: Contender, folder: Path, threads: int | None)
     """The first of a contender's models that reaches the target, or else the last."""
     data = Data.load(folder)
     corner = data.small()
-    return worker.watched(
+    return worker.run_after_warm_up(
         lambda: contender.build()[0].fit(corner.X, corner.y),
-        lambda: measured(contender.build(), data, task.score),
+        lambda: measure_models(contender.build(), data, task.score),
         threads,
     )
 
 
-def measured(models: Sequence[Any], data: Data, score: Callable[..., Scores]) -> dict[str, Any]:
+def measure_models(
+    models: Sequence[Any], data: Data, score: Callable[..., Scores]
+) -> dict[str, Any]:
     """Seconds of one fit, what it reached, and scores on the test rows."""
     before = worker.peak_mib()
     for model in models:
-        _, (wall, cpu) = worker.timed(partial(model.fit, data.X, data.y))
+        _, (wall, cpu) = worker.time_work(partial(model.fit, data.X, data.y))
         added = worker.peak_mib() - before
         norm = gradient_norm(model, data.X, data.y)
         if norm <= TARGET or np.max(model.n_iter_) >= model.max_iter:

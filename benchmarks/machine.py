@@ -25,7 +25,7 @@ def describe() -> dict[str, Any]:
             "os": f"{platform.system()} {platform.release()}",
             "load_average_before": round(os.getloadavg()[0], 2),
         },
-        "versions": {"python": platform.python_version()} | _installed(),
+        "versions": {"python": platform.python_version()} | _list_versions(),
     }
 
 
@@ -41,6 +41,6 @@ def _cpu_model() -> str:
     return names[0] if names else platform.processor() or platform.machine()
 
 
-def _installed() -> dict[str, str]:
+def _list_versions() -> dict[str, str]:
     present = {distribution.metadata["Name"] for distribution in metadata.distributions()}
     return {name: metadata.version(name) for name in PACKAGES if name in present}

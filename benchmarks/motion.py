@@ -98,12 +98,12 @@ def _columns(recorded: Array) -> Array:
     return np.hstack([recorded[:, POSITION], np.sin(turn), np.cos(turn), recorded[:, ANGLES]])
 
 
-def scored(error: Array, deviation: Array | None) -> Scores:
-    """Of errors and standard deviations in degrees.
+def score_errors(error: Array, deviation: Array | None) -> Scores:
+    """Score errors and standard deviations in degrees.
 
     Examples
     --------
-    >>> scored(np.array([[3.0, -3.0]]), None)
+    >>> score_errors(np.array([[3.0, -3.0]]), None)
     {'rmse': 3.0}
     """
     scores = {"rmse": float(np.sqrt(np.mean(error**2)))}
@@ -126,7 +126,7 @@ def run(options: Options, models: Sequence[Model] = MODELS) -> None:
     with harness.threads_of_children(options.threads):
         for model in models:
             options.console.print(f"motion: {model.name}")
-            numbers = harness.in_new_process(completed, model, step, options.threads)
+            numbers = harness.in_new_process(complete_frames, model, step, options.threads)
             runs.append({"contender": model.name, **numbers})
     result = {
         "benchmark": "motion",
@@ -137,38 +137,38 @@ def run(options: Options, models: Sequence[Model] = MODELS) -> None:
     report.publish(result, page(result), options)
 
 
-def completed(model: Model, step: int, threads: int | None) -> dict[str, Any]:
+def complete_frames(model: Model, step: int, threads: int | None) -> dict[str, Any]:
     """Seconds and scores of one model."""
     data = frames(step)
     few = slice(None, None, -(-len(data.Y) // 100))
-    return worker.watched(
+    return worker.run_after_warm_up(
         lambda: model.build().fit(data.Y[few], data.groups[few]),
-        lambda: _judged(model, data),
+        lambda: _score_model(model, data),
         threads,
     )
 
 
-def _judged(model: Model, data: Frames) -> dict[str, Any]:
+def _score_model(model: Model, data: Frames) -> dict[str, Any]:
     built = model.build()
-    _, (fit_s, _) = worker.timed(lambda: built.fit(data.Y, data.groups))
+    _, (fit_s, _) = worker.time_work(lambda: built.fit(data.Y, data.groups))
     return {
         "fit_wall_s": fit_s,
-        **{name: _filled(built, data, columns) for name, columns in HIDDEN.items()},
+        **{name: _fill_columns(built, data, columns) for name, columns in HIDDEN.items()},
     }
 
 
-def _filled(built: motion_models.Way, data: Frames, columns: list[int]) -> dict[str, Any]:
+def _fill_columns(built: motion_models.Way, data: Frames, columns: list[int]) -> dict[str, Any]:
     """Scores of each motion, the columns hidden in all of its frames."""
     H = data.Y_test.copy()
     H[:, columns] = np.nan
-    (mean, deviation), (seconds, _) = worker.timed(lambda: built.complete(H, data.groups_test))
+    (mean, deviation), (seconds, _) = worker.time_work(lambda: built.complete(H, data.groups_test))
     unit = data.degrees[columns]
     error = (data.Y_test[:, columns] - mean) * unit
     spread = None if deviation is None else deviation * unit
     numbers = {}
     for code, name in enumerate(SEQUENCES):
         rows = data.groups_test == code
-        numbers[name] = scored(error[rows], None if spread is None else spread[rows])
+        numbers[name] = score_errors(error[rows], None if spread is None else spread[rows])
     return {"complete_wall_s": seconds, **numbers}
 
 

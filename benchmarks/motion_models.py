@@ -28,7 +28,7 @@ class Way(Protocol):
         """The hidden joints, (n, hidden)."""
 
 
-def hidden(H: Array) -> NDArray[np.bool_]:
+def find_hidden(H: Array) -> NDArray[np.bool_]:
     """Which columns are not seen."""
     return np.all(np.isnan(H), axis=0)
 
@@ -41,7 +41,7 @@ class MeanPose:
         return self
 
     def complete(self, H: Array, groups: Array) -> Filled:
-        away = hidden(H)
+        away = find_hidden(H)
         shape = (len(H), 1)
         return np.tile(self.mean[away], shape), np.tile(self.deviation[away], shape)
 
@@ -54,7 +54,7 @@ class Neighbour:
         return self
 
     def complete(self, H: Array, groups: Array) -> Filled:
-        away = hidden(H)
+        away = find_hidden(H)
         near = np.argmin(cdist(H[:, ~away], self.Y[:, ~away]), axis=1)
         return self.Y[near][:, away], None
 
@@ -67,7 +67,7 @@ class Ridge:
         return self
 
     def complete(self, H: Array, groups: Array) -> Filled:
-        away = hidden(H)
+        away = find_hidden(H)
         model = BayesianLinearRegression().fit(self.Y[:, ~away], self.Y[:, away])
         mean, deviation = model.predict(H[:, ~away], return_std=True)
         return mean, deviation
@@ -88,7 +88,7 @@ class Components:
         return self
 
     def complete(self, H: Array, groups: Array) -> Filled:
-        away = hidden(H)
+        away = find_hidden(H)
         C, seen = self.covariance, ~away
         gain = np.linalg.solve(C[np.ix_(seen, seen)], C[np.ix_(seen, away)])
         left = np.diag(C)[away] - np.sum(C[np.ix_(seen, away)] * gain, axis=0)
@@ -125,6 +125,6 @@ class Latent:
         return self
 
     def complete(self, H: Array, groups: Array) -> Filled:
-        away = hidden(H)
+        away = find_hidden(H)
         filled = self.model.complete(H, groups=groups if self.moving else None)
         return filled.mean()[:, away], filled.standard_deviation()[:, away]

@@ -57,7 +57,7 @@ class Model:
 
 
 def linear(Y: Array, steps: int) -> Placed:
-    """Principal components."""
+    """Place the rows along two principal components."""
     return Placed(PCA(2).fit_transform(Y))
 
 
@@ -140,7 +140,7 @@ def run(options: Options, models: Sequence[Model] = MODELS) -> None:
         for model in models:
             if model.is_here:
                 options.console.print(f"oil_flow: {model.name}")
-                numbers = harness.in_new_process(placed, model, steps, options.threads)
+                numbers = harness.in_new_process(place_rows, model, steps, options.threads)
                 runs.append({"contender": model.name, **numbers})
     result = {
         "benchmark": "oil_flow",
@@ -152,16 +152,16 @@ def run(options: Options, models: Sequence[Model] = MODELS) -> None:
     report.publish(result, page(result), options)
 
 
-def placed(model: Model, steps: int, threads: int | None) -> dict[str, Any]:
+def place_rows(model: Model, steps: int, threads: int | None) -> dict[str, Any]:
     """Errors, dimensions and seconds of one model."""
     Y, kinds = rows()
-    return worker.watched(
-        lambda: model.place(Y[::2], 2), lambda: _judged(model, Y, kinds, steps), threads
+    return worker.run_after_warm_up(
+        lambda: model.place(Y[::2], 2), lambda: _score_model(model, Y, kinds, steps), threads
     )
 
 
-def _judged(model: Model, Y: Array, kinds: Array, steps: int) -> dict[str, Any]:
-    found, (seconds, _) = worker.timed(lambda: model.place(Y, steps))
+def _score_model(model: Model, Y: Array, kinds: Array, steps: int) -> dict[str, Any]:
+    found, (seconds, _) = worker.time_work(lambda: model.place(Y, steps))
     return {
         "errors": neighbour_errors(found.points, kinds),
         "dimensions": found.dimensions,

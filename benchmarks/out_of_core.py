@@ -77,13 +77,13 @@ def write(folder: Path, rows: int) -> dict[str, float]:
 
 def read(folder: Path, threads: int | None) -> dict[str, float]:
     """One pass that does nothing with the rows but check them; it has no use for BLAS threads."""
-    return measured(lambda: sum(len(block) for block in _chunks(folder)))[1]
+    return measure_work(lambda: sum(len(block) for block in _chunks(folder)))[1]
 
 
 def fit(folder: Path, threads: int | None) -> dict[str, float]:
     """The fit, and how far it is from the weights that made the targets."""
     with threadpool_limits(limits=threads):
-        model, numbers = measured(lambda: BayesianLinearRegression().fit(_chunks(folder)))
+        model, numbers = measure_work(lambda: BayesianLinearRegression().fit(_chunks(folder)))
     weights, _ = truth()
     return numbers | {
         "largest_weight_error": float(np.abs(model.coef_ - weights).max()),
@@ -154,7 +154,7 @@ def _chunks(folder: Path) -> Chunks:
     return Chunks.from_parquet(str(folder / "part-*.parquet"), target="y")
 
 
-def measured(work: Callable[[], Any]) -> tuple[Any, dict[str, float]]:
+def measure_work(work: Callable[[], Any]) -> tuple[Any, dict[str, float]]:
     """The result of the work, its seconds, and its memory: all, and what the work added."""
     before, wall, cpu = peak_mib(), time.perf_counter(), time.process_time()
     result = work()

@@ -76,13 +76,13 @@ def write(folder: Path, rows: int, columns: int) -> dict[str, float]:
 
 def read(folder: Path, columns: int, threads: int | None) -> dict[str, float]:
     """One pass that does nothing with the rows but check them; it has no use for BLAS threads."""
-    return out_of_core.measured(lambda: sum(len(block) for block in _chunks(folder)))[1]
+    return out_of_core.measure_work(lambda: sum(len(block) for block in _chunks(folder)))[1]
 
 
 def fit(folder: Path, columns: int, threads: int | None) -> dict[str, float]:
     """The fit, its steps, and how far it is from the weights that made the classes."""
     with threadpool_limits(limits=threads):
-        model, numbers = out_of_core.measured(lambda: LogisticRegression().fit(_chunks(folder)))
+        model, numbers = out_of_core.measure_work(lambda: LogisticRegression().fit(_chunks(folder)))
     weights, offset = truth(columns)
     return numbers | {
         "largest_weight_error": float(np.abs(model.coef_[0] - weights).max()),

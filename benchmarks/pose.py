@@ -51,17 +51,17 @@ class Model:
 
 
 def vectors(model: Any, frames: int) -> int:
-    """Of a model with relevance vectors."""
+    """Count the relevance vectors of a model."""
     return len(model.relevance_)
 
 
 def none(model: Any, frames: int) -> int:
-    """Of a model with weights for columns."""
+    """Count no frames: the model has weights for columns."""
     return 0
 
 
 def every(model: Any, frames: int) -> int:
-    """Of a model that looks at all frames."""
+    """Count all frames: the model compares with each of them."""
     return frames
 
 
@@ -151,7 +151,7 @@ def run(options: Options, models: Sequence[Model] = MODELS) -> None:
     with harness.threads_of_children(options.threads):
         for model in models:
             options.console.print(f"pose: {model.name}")
-            numbers = harness.in_new_process(fitted, model, step, options.threads)
+            numbers = harness.in_new_process(fit_step, model, step, options.threads)
             runs.append({"contender": model.name, **numbers})
     data = frames(step)
     task = {
@@ -167,11 +167,11 @@ def run(options: Options, models: Sequence[Model] = MODELS) -> None:
     report.publish(result, page(result), options)
 
 
-def fitted(model: Model, step: int, threads: int | None) -> dict[str, Any]:
+def fit_step(model: Model, step: int, threads: int | None) -> dict[str, Any]:
     """Seconds, distance and frames kept of one model."""
     data = frames(step)
     few = slice(None, None, -(-len(data.y) // WARM_UP_ROWS))
-    return worker.watched(
+    return worker.run_after_warm_up(
         lambda: model.build().fit(data.X[few], data.y[few]),
         lambda: _fit_and_predict(model, data),
         threads,
@@ -180,8 +180,8 @@ def fitted(model: Model, step: int, threads: int | None) -> dict[str, Any]:
 
 def _fit_and_predict(model: Model, data: Data) -> dict[str, Any]:
     built = model.build()
-    _, (fit_s, _) = worker.timed(lambda: built.fit(data.X, data.y))
-    predicted, (predict_s, _) = worker.timed(lambda: built.predict(data.X_test))
+    _, (fit_s, _) = worker.time_work(lambda: built.fit(data.X, data.y))
+    predicted, (predict_s, _) = worker.time_work(lambda: built.predict(data.X_test))
     kernel = getattr(built, "kernel_", None)
     return {
         "joint_distance": joint_distance(predicted, data.y_test),

@@ -62,7 +62,7 @@ def process(rows: int, classes: int, variance: float) -> Case:
         f"Gaussian process, {classes} classes, {rows} rows, variance {variance:g}",
         data,
         models,
-        lambda effort: exact_posteriors.sampled(data, kernel, classes, effort),
+        lambda effort: exact_posteriors.sample_posterior(data, kernel, classes, effort),
     )
 
 
@@ -83,7 +83,7 @@ def two_weights(rows: int, prior_variance: float) -> Case:
         f"Logistic regression, 2 weights, {rows} rows, prior variance {prior_variance:g}",
         data,
         {"posterity, Laplace": model},
-        lambda effort: exact_posteriors.integrated(data, prior_variance),
+        lambda effort: exact_posteriors.integrate_posterior(data, prior_variance),
     )
 
 
@@ -95,13 +95,13 @@ def run(options: Options) -> dict[str, Any]:
         "title": "Probabilities and evidences beside the exact ones",
         **machine.describe(),
         "effort": vars(effort),
-        "tasks": [compared(case, effort) for case in cases()],
+        "tasks": [compare_models(case, effort) for case in cases()],
     }
     report.publish(result, page(result), options)
     return result
 
 
-def compared(case: Case, effort: exact_posteriors.Effort) -> dict[str, Any]:
+def compare_models(case: Case, effort: exact_posteriors.Effort) -> dict[str, Any]:
     """The errors of every approximation."""
     start = time.perf_counter()
     exact = case.reference(effort)
@@ -116,7 +116,7 @@ def compared(case: Case, effort: exact_posteriors.Effort) -> dict[str, Any]:
 
 
 def errors(model: Any, data: Data, exact: exact_posteriors.Reference) -> dict[str, float]:
-    """Of the probabilities at the test rows and of the log evidence, and seconds of the fit."""
+    """Return the errors of test probabilities and log evidence, and seconds of the fit."""
     start = time.perf_counter()
     model.fit(data.X, data.y)
     seconds = time.perf_counter() - start

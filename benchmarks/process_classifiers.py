@@ -34,7 +34,9 @@ def scikit_learn() -> Any:
 
 def posterity_facts(model: Any) -> Scores:
     """Its log evidence, and where it found it."""
-    return told(model.log_evidence_, model.kernel_.variance, model.kernel_.kernel.length_scale)
+    return report_parameters(
+        model.log_evidence_, model.kernel_.variance, model.kernel_.kernel.length_scale
+    )
 
 
 def scikit_learn_facts(model: Any) -> Scores:
@@ -42,10 +44,10 @@ def scikit_learn_facts(model: Any) -> Scores:
     if model.n_classes_ > 2:
         return {}
     variance, length_scale = np.exp(model.kernel_.theta)
-    return told(model.log_marginal_likelihood_value_, variance, length_scale)
+    return report_parameters(model.log_marginal_likelihood_value_, variance, length_scale)
 
 
-def told(log_evidence: float, variance: float, length_scale: Any) -> Scores:
+def report_parameters(log_evidence: float, variance: float, length_scale: Any) -> Scores:
     """As the tables name them."""
     return {
         "log_evidence": float(log_evidence),
@@ -81,7 +83,9 @@ class GPy:
     def facts(self) -> Scores:
         """Log evidence and parameters."""
         kernel = self.model.kern
-        return told(self.model.log_likelihood(), kernel.variance[0], kernel.lengthscale[0])
+        return report_parameters(
+            self.model.log_likelihood(), kernel.variance[0], kernel.lengthscale[0]
+        )
 
 
 def gpy_facts(model: GPy) -> Scores:

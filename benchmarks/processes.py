@@ -21,7 +21,7 @@ Evaluation: TypeAlias = Callable[[], tuple[float, Array]]
 
 @dataclass(frozen=True)
 class Parameters:
-    """Of the process, where they are given and not learned: near those of Friedman's function."""
+    """Parameters of a process that are given, not learned: near those of Friedman's function."""
 
     variance: float = 4.0
     length_scales: tuple[float, ...] = (1.0, 1.0, 1.0, 4.0, 4.0, 20.0, 20.0, 20.0)
@@ -70,7 +70,7 @@ def facts(process: Process) -> Scores:
     return process.facts()
 
 
-def told(log_evidence: float, evaluations: int) -> Scores:
+def report_evidence(log_evidence: float, evaluations: int) -> Scores:
     """Both, where the parameters were learned."""
     found = {"log_evidence": log_evidence}
     return found | {"evaluations": float(evaluations)} if evaluations else found
@@ -176,7 +176,7 @@ class GPy(Process):
         return evaluate
 
     def facts(self) -> Scores:
-        return told(float(self.model.log_likelihood()), self.evaluations)
+        return report_evidence(float(self.model.log_likelihood()), self.evaluations)
 
     def _model(self, X: Array, y: Array) -> Any:
         import GPy as package

@@ -68,7 +68,7 @@ def _of_tasks(record: dict[str, Any]) -> Iterable[Table]:
     """What ``harness`` writes, and sets with splits and published figures beside them."""
     for task in record["tasks"]:
         rows = {name: _centres(spreads) for name, spreads in task["summary"].items()}
-        others = dict(_published(figure) for figure in task.get("published", ()))
+        others = dict(_read_published(figure) for figure in task.get("published", ()))
         yield Table(f"{task['name']}, {_size(task)}", rows | others)
 
 
@@ -80,8 +80,8 @@ def _centres(spreads: Mapping[str, Mapping[str, float]]) -> dict[str, Value]:
     return {key: spread.get("median", spread.get("mean", 0.0)) for key, spread in spreads.items()}
 
 
-def _published(figure: Any) -> tuple[str, dict[str, Value]]:
-    """Of classification a name and an error; of relevance vectors a record."""
+def _read_published(figure: Any) -> tuple[str, dict[str, Value]]:
+    """Read a published figure: a name and an error, or a record of relevance vectors."""
     if isinstance(figure, dict):
         shown = {key: value for key, value in figure.items() if key != "who" and value != "-"}
         return figure["who"], shown
@@ -128,7 +128,7 @@ def _posterior(record: dict[str, Any]) -> Iterable[Table]:
         yield Table(task["name"], {who: _numbers(model) for who, model in task["models"].items()})
 
 
-def _structured(record: dict[str, Any]) -> Iterable[Table]:
+def _read_structured(record: dict[str, Any]) -> Iterable[Table]:
     for task in record["tasks"]:
         rows = {who: _correct(kernel) for who, kernel in task["kernels"].items()}
         for who, percent in task["published"].items():
@@ -161,11 +161,11 @@ def _nist(record: dict[str, Any]) -> Iterable[Table]:
 def _calibration(record: dict[str, Any]) -> Iterable[Table]:
     for task in record["tasks"]:
         first = [run for run in task["runs"] if run["repeat"] == 0]
-        rows = {run["contender"]: _numbers(run) | _stated(run["diagram"]) for run in first}
+        rows = {run["contender"]: _numbers(run) | _read_diagram(run["diagram"]) for run in first}
         yield Table(f"{task['name']}, {task['test_rows']:,} test rows", rows)
 
 
-def _stated(diagram: list[dict[str, float]]) -> dict[str, Value]:
+def _read_diagram(diagram: list[dict[str, float]]) -> dict[str, Value]:
     """Mean distance of shares from probabilities, and both where the contender is surest."""
     rows = sum(point["rows"] for point in diagram)
     off = sum(point["rows"] * abs(point["happened"] - point["stated"]) for point in diagram)
@@ -197,7 +197,7 @@ def _device_cholesky(record: dict[str, Any]) -> Iterable[Table]:
         yield Table(f"{run['library']}, {run['n']:,} rows", rows)
 
 
-def _choosing(record: dict[str, Any]) -> Iterable[Table]:
+def _read_choosing(record: dict[str, Any]) -> Iterable[Table]:
     """The questions are the tasks, and the sets that answer them with yes the rows."""
     for question, sets in advice.rows(record).items():
         yield Table(question, {name: dict(cells) for name, cells in sets.items()})
@@ -218,12 +218,12 @@ _READERS: dict[str, Callable[[dict[str, Any]], Iterable[Table]]] = {
     "pose": _of_single_runs,
     "motion": _motion,
     "posterior_accuracy": _posterior,
-    "structured_kernels": _structured,
+    "structured_kernels": _read_structured,
     "uci_regression": _uci,
     "nist": _nist,
     "few_rows": _few_rows,
     "calibration": _calibration,
-    "choosing": _choosing,
+    "choosing": _read_choosing,
     "device_process": _device_process,
     "device_cholesky": _device_cholesky,
 }

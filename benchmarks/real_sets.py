@@ -14,7 +14,7 @@ FOLDER = Path(__file__).parents[2] / FOLDER_NAME
 _PARTS = ("X_train", "y_train", "X_test", "y_test")
 
 
-def stored(name: str, k: int) -> Data:
+def read_stored(name: str, k: int) -> Data:
     """The split that comes with the set."""
     with np.load(FOLDER / "tipping" / f"{name}.npz", allow_pickle=False) as file:
         return Data(*(file[key].astype(np.float64) for key in _PARTS))
@@ -31,7 +31,7 @@ def digits(k: int) -> Data:
     """USPS, pixels between 0 and 1."""
     with np.load(FOLDER / "tipping" / "usps.npz", allow_pickle=False) as file:
         scale = float(file["scale"])
-    raw = stored("usps", k)
+    raw = read_stored("usps", k)
     return replace(raw, X=raw.X / scale, X_test=raw.X_test / scale)
 
 

@@ -25,7 +25,12 @@ def _tasks() -> tuple[Task, ...]:
     found = [Task("Friedman's function", Size(10_000, 10), friedman.generate, score)]
     if uci_regression.FOLDER.exists():
         found += [
-            Task(name, size, partial(forest_sets.stored, uci_regression.Problem(name).split), score)
+            Task(
+                name,
+                size,
+                partial(forest_sets.read_stored, uci_regression.Problem(name).split),
+                score,
+            )
             for name, size in _SETS
         ]
     return tuple(found)

@@ -62,7 +62,7 @@ class Machine(abc.ABC):
         return sparse_evidence.rbf(self.X, self.X[rows], self.width)
 
 
-def told(Z: Array, log_evidence: float) -> Scores:
+def report_evidence(Z: Array, log_evidence: float) -> Scores:
     """As the tables name them."""
     return {"vectors": float(Z.shape[1]), "log_evidence": log_evidence}
 
@@ -79,7 +79,7 @@ class PosterityRegressor(Machine):
         Z, noise = self.columns(self.model.relevance_), float(self.model.noise_variance_)
         slope = (self.y - Z @ self.model.dual_coef_) / noise
         precision = sparse_evidence.precision_at(Z, self.model.dual_coef_, slope)
-        return told(Z, sparse_evidence.normal(Z, self.y, precision, noise))
+        return report_evidence(Z, sparse_evidence.normal(Z, self.y, precision, noise))
 
 
 class PosterityWithOffset(PosterityRegressor):
@@ -104,7 +104,7 @@ class FastRegressor(Machine):
         Z, w = self.columns(self.model.relevance_), self.model.dual_coef_.ravel()
         noise = 1.0 / float(self.model.beta_)
         precision = sparse_evidence.precision_at(Z, w, (self.y - Z @ w) / noise)
-        return told(Z, sparse_evidence.normal(Z, self.y, precision, noise))
+        return report_evidence(Z, sparse_evidence.normal(Z, self.y, precision, noise))
 
 
 class AlternatingRegressor(Machine):
@@ -118,7 +118,7 @@ class AlternatingRegressor(Machine):
     def facts(self) -> Scores:
         Z = self.model.Phi_
         noise = 1.0 / float(self.model.beta_)
-        return told(Z, sparse_evidence.normal(Z, self.y, self.model.alpha_, noise))
+        return report_evidence(Z, sparse_evidence.normal(Z, self.y, self.model.alpha_, noise))
 
 
 class PeerDetermination(Machine):
@@ -141,7 +141,9 @@ class PeerDetermination(Machine):
     def facts(self) -> Scores:
         kept = np.flatnonzero(self.model.lambda_ < self.model.threshold_lambda)
         Z, noise = self.columns(kept), 1.0 / float(self.model.alpha_)
-        return told(Z, sparse_evidence.normal(Z, self.y, self.model.lambda_[kept], noise))
+        return report_evidence(
+            Z, sparse_evidence.normal(Z, self.y, self.model.lambda_[kept], noise)
+        )
 
 
 class PeerRegressor(Machine):
@@ -197,7 +199,7 @@ class AlternatingClassifier(Machine):
 
     def facts(self) -> Scores:
         Z, found = self.model.Phi_, self.model
-        return told(Z, sparse_evidence.bernoulli(Z, self.y, found.alpha_, found.mu_))
+        return report_evidence(Z, sparse_evidence.bernoulli(Z, self.y, found.alpha_, found.mu_))
 
 
 class PeerClassifier(Machine):
@@ -220,4 +222,4 @@ def of_two_classes(machine: Machine, rows: Any, weights: Array) -> Scores:
     """Vectors and evidence, from the mode of the weights."""
     Z, w = machine.columns(rows), np.ravel(weights)
     precision = sparse_evidence.precision_at(Z, w, machine.y - special.expit(Z @ w))
-    return told(Z, sparse_evidence.bernoulli(Z, machine.y, precision, w))
+    return report_evidence(Z, sparse_evidence.bernoulli(Z, machine.y, precision, w))

@@ -26,7 +26,7 @@ _RELEVANCE, _SUPPORT = "relevance vectors, as Tipping reports", "support vectors
 
 @dataclass(frozen=True)
 class Published:
-    """Figures of others, as reported; a dash where there is none to rely on."""
+    """Figures of others, as reported; a dash where no reliable one exists."""
 
     who: str
     error: str
@@ -101,13 +101,13 @@ CLASSES = (
     Problem(
         "ripley",
         "Ripley's synthetic set",
-        partial(real_sets.stored, "ripley_synth"),
+        partial(real_sets.read_stored, "ripley_synth"),
         published=(Published(f"{_RELEVANCE}, 100 of the rows", "9.3", "4"),),
     ),
     Problem(
         "pima",
         "Pima diabetes",
-        partial(real_sets.stored, "pima_ripley"),
+        partial(real_sets.read_stored, "pima_ripley"),
         published=_others(("19.6", "4")),
     ),
     Problem(

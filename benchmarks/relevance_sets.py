@@ -81,18 +81,18 @@ def run(
             "benchmark": name,
             "title": "Relevance vectors on the sets of Tipping (2001)",
             **machine.describe(),
-            "tasks": [measured(problem, count, options) for problem in some],
+            "tasks": [measure_problem(problem, count, options) for problem in some],
         }
         report.publish(result, page(result), options)
 
 
-def measured(problem: sets.Problem, splits: int, options: Options) -> dict[str, Any]:
+def measure_problem(problem: sets.Problem, splits: int, options: Options) -> dict[str, Any]:
     """Both models, each in a process of its own, and the means."""
     count, runs = min(splits, problem.splits), []
     with harness.threads_of_children(options.threads):
         for model in models(problem):
             options.console.print(f"{problem.name}: {model.name}")
-            found = harness.in_new_process(fitted, problem, model, count, options.threads)
+            found = harness.in_new_process(fit_split, problem, model, count, options.threads)
             runs += [{"contender": model.name, **numbers} for numbers in found]
     data = problem.read(0)
     return {
@@ -108,7 +108,7 @@ def measured(problem: sets.Problem, splits: int, options: Options) -> dict[str, 
     }
 
 
-def fitted(
+def fit_split(
     problem: sets.Problem, model: Model, splits: int, threads: int | None
 ) -> list[dict[str, Any]]:
     """Seconds, scores on the test rows and vectors, of each split."""
@@ -120,15 +120,17 @@ def fitted(
         runs.extend(one(problem, model, k) for k in range(splits))
         return {}
 
-    told = worker.watched(lambda: model.build().fit(data.X[few], data.y[few]), work, threads)
+    told = worker.run_after_warm_up(
+        lambda: model.build().fit(data.X[few], data.y[few]), work, threads
+    )
     return [run | told for run in runs]
 
 
 def one(problem: sets.Problem, model: Model, k: int) -> dict[str, Any]:
-    """One split."""
+    """Fit and score one split."""
     data, built = problem.read(k), model.build()
-    _, (fit_s, _) = worker.timed(lambda: built.fit(data.X, data.y))
-    predicted, (predict_s, _) = worker.timed(lambda: built.predict(data.X_test))
+    _, (fit_s, _) = worker.time_work(lambda: built.fit(data.X, data.y))
+    predicted, (predict_s, _) = worker.time_work(lambda: built.predict(data.X_test))
     score = classes_score if problem.classes else partial(function_score, root=problem.root)
     evidence = getattr(built, "log_evidence_", None)
     return {

@@ -143,7 +143,7 @@ def _task_table(summary: dict[str, dict[str, dict[str, float | None]]]) -> list[
 
 
 def cell(spread: dict[str, float | None] | None, style: str) -> str:
-    """What a table shows of a measurement; a dash where there is none."""
+    """What a table shows of a measurement; a dash where it is missing."""
     if spread is None:
         return "-"
     if style == "range":

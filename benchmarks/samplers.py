@@ -56,7 +56,7 @@ class Recentred:
         return Target(self.original.size, self._log_likelihood)
 
     def states(self, E: Array) -> Array:
-        """Of the original target, from those of this one."""
+        """Return states of the original target from those of this one."""
         return self.mean + E @ self.L.T
 
     def _log_likelihood(self, E: Array) -> Array:
@@ -109,7 +109,7 @@ def log_evidence(
     b = np.linspace(0.0, 1.0, temperatures + 1) ** _STEEPNESS
     for before, now in itertools.pairwise(b):
         log_w += (now - before) * value
-        tempered = _tempered(target.log_likelihood, now)
+        tempered = _temper_likelihood(target.log_likelihood, now)
         F, scaled = step(F, now * value, target.draw(rng, chains), tempered, rng)
         value = scaled / now
     log_mean = float(special.logsumexp(log_w) - np.log(chains))
@@ -117,7 +117,7 @@ def log_evidence(
     return log_mean, float(error)
 
 
-def _tempered(log_likelihood: LogLikelihood, b: float) -> LogLikelihood:
+def _temper_likelihood(log_likelihood: LogLikelihood, b: float) -> LogLikelihood:
     return lambda F: b * log_likelihood(F)
 
 

@@ -57,7 +57,9 @@ class Fitted:
         return all(
             np.array_equal(mine, theirs)
             for mine, theirs in zip(
-                _said(self.model, self.queries), _said(other, self.queries), strict=True
+                _predict_all(self.model, self.queries),
+                _predict_all(other, self.queries),
+                strict=True,
             )
         )
 
@@ -154,7 +156,7 @@ def _has_column_like(array: np.ndarray, x: Array) -> bool:
     return bool(np.any(np.abs(b @ a) > np.maximum((1.0 - 1e-9) * lengths, _TINY)))
 
 
-def _said(model: Any, queries: Any) -> tuple[Any, ...]:
+def _predict_all(model: Any, queries: Any) -> tuple[Any, ...]:
     """The distribution that a model has of each query, in numbers."""
     dist = model.predict_dist(queries)
     return dist.mean(), dist.variance()

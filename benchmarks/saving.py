@@ -22,9 +22,9 @@ def measure(task: Task, contender: Contender, folder: Path, threads: int | None)
     fitted, way = Fitted.load(folder), contender.build()
     small = LinearRegression().fit([[0.0], [1.0], [2.0]], [0.0, 1.0, 3.0])
     with tempfile.TemporaryDirectory(dir=folder) as name:
-        return worker.watched(
+        return worker.run_after_warm_up(
             lambda: there_and_back(way, small, Path(name) / "small"),
-            lambda: _judged(way, fitted, Path(name) / "model"),
+            lambda: _measure_way(way, fitted, Path(name) / "model"),
             threads,
         )
 
@@ -45,7 +45,7 @@ def there_and_back(way: Any, model: Any, path: Path) -> tuple[Any, dict[str, flo
     }
 
 
-def _judged(way: Any, fitted: Fitted, path: Path) -> dict[str, Any]:
+def _measure_way(way: Any, fitted: Fitted, path: Path) -> dict[str, Any]:
     """A way that brings back another model has no place in a table."""
     loaded, numbers = there_and_back(way, fitted.model, path)
     if not fitted.is_like(loaded):
@@ -57,7 +57,7 @@ def _with_memory(work: Any) -> tuple[Any, float]:
     """The result of the work with its seconds, and the MiB it added."""
     worker.forget_peak()
     before = worker.peak_mib()
-    done = worker.timed(work)
+    done = worker.time_work(work)
     return done, worker.peak_mib() - before
 
 

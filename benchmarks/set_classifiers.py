@@ -103,18 +103,18 @@ class PeerProcess(gp.GaussianProcessClassifier):
 
 
 def _peer_process(pixels: bool) -> Any:
-    return _standardised(pixels, PeerProcess())
+    return _standardise_inputs(pixels, PeerProcess())
 
 
 def _peer_logistic(pixels: bool) -> Any:
-    return _standardised(pixels, sklearn.linear_model.LogisticRegression(max_iter=10_000))
+    return _standardise_inputs(pixels, sklearn.linear_model.LogisticRegression(max_iter=10_000))
 
 
 def _peer_machine(pixels: bool) -> Any:
-    return CalibratedClassifierCV(_standardised(pixels, SVC()), ensemble=False)
+    return CalibratedClassifierCV(_standardise_inputs(pixels, SVC()), ensemble=False)
 
 
-def _standardised(pixels: bool, model: BaseEstimator) -> Any:
+def _standardise_inputs(pixels: bool, model: BaseEstimator) -> Any:
     return model if pixels else make_pipeline(StandardScaler(), model)
 
 

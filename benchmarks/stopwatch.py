@@ -13,7 +13,7 @@ import time
 _UNIT = 1 if sys.platform == "darwin" else 1024
 
 
-def measured(words: list[str]) -> dict[str, object]:
+def measure_command(words: list[str]) -> dict[str, object]:
     """What the command took, all its threads counted, and the end of what it said of errors."""
     start = time.perf_counter()
     with subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
@@ -31,4 +31,4 @@ def measured(words: list[str]) -> dict[str, object]:
 
 
 if __name__ == "__main__":
-    print(json.dumps(measured(sys.argv[1:])))
+    print(json.dumps(measure_command(sys.argv[1:])))

@@ -63,7 +63,7 @@ def run(options: Options) -> None:
         "benchmark": "structured_kernels",
         "title": "Kernels on graphs and strings: percent correct",
         **machine.describe(),
-        "tasks": [_measured(problem, options) for problem in problems()],
+        "tasks": [_measure_problem(problem, options) for problem in problems()],
     }
     report.publish(result, _page(result), options)
 
@@ -103,7 +103,7 @@ def genes(*, apart: bool) -> Problem:
     """Promoters: 106 pieces of DNA, half of which start a gene; overlapping ones apart or not."""
     data = np.load(FOLDER / "promotergene.npz")
     rows, y = data["sequences"].tolist(), 2.0 * data["y"] - 1.0
-    groups = overlapping(rows) if apart else np.arange(len(y))
+    groups = group_overlapping(rows) if apart else np.arange(len(y))
     left_out = "leave overlapping strings out" if apart else "leave one out"
     decays, lengths = (0.25, 0.5, 0.75, 1.0), (2, 3, 4, 5)
     return Problem(
@@ -139,7 +139,7 @@ KEPT_APART = (
 )
 
 
-def overlapping(rows: Sequence[str]) -> Indices:
+def group_overlapping(rows: Sequence[str]) -> Indices:
     """The group of each string: those that share a long substring, or are linked by such."""
     return csgraph.connected_components(Spectrum(OVERLAP, normalize=False)(rows) > 0.0)[1]
 
@@ -153,13 +153,14 @@ def _graphs(labels: Indices, owner: Indices, edges: Indices) -> list[Graph]:
     ]
 
 
-def _measured(problem: Problem, options: Options) -> dict[str, Any]:
+def _measure_problem(problem: Problem, options: Options) -> dict[str, Any]:
     """Accuracy and time of each kernel; a rehearsal tests on two parts only."""
     splits = problem.splits[: 2 if options.quick else None]
     measured: dict[str, Any] = {}
     for name, settings in problem.kernels.items():
         matrices, seconds = zip(
-            *(_timed(kernel, problem.rows, options.repeats) for kernel in settings), strict=True
+            *(_time_kernel(kernel, problem.rows, options.repeats) for kernel in settings),
+            strict=True,
         )
         scores = {
             classifier: accuracy([classify(problem, matrices, *split) for split in splits])
@@ -175,7 +176,7 @@ def _measured(problem: Problem, options: Options) -> dict[str, Any]:
     }
 
 
-def _timed(kernel: Kernel, rows: Sequence[Any], repeats: int) -> tuple[Array, float]:
+def _time_kernel(kernel: Kernel, rows: Sequence[Any], repeats: int) -> tuple[Array, float]:
     """The whole matrix, and the median of the seconds it takes once compiled."""
     K, seconds = kernel(rows), []
     for _ in range(repeats):

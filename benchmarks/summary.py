@@ -63,7 +63,7 @@ def _words(table: Table, contender: str, measures: Sequence[Measure]) -> str:
 
 
 def _ratio(table: Table, row: Row, contender: str) -> str:
-    """The peer's time over ours; nothing where the first measurement is no time."""
+    """The peer's time over ours; nothing where the first measurement is not a time."""
     key = row.measures[0].key
     own, theirs = table.rows[row.ours].get(key), table.rows[contender].get(key)
     if key not in compact.TIMES or not isinstance(own, float) or not isinstance(theirs, float):
@@ -71,12 +71,12 @@ def _ratio(table: Table, row: Row, contender: str) -> str:
     return report.number(theirs / own, 2)
 
 
-def inserted(text: str, section: str) -> str:
+def insert_section(text: str, section: str) -> str:
     """A page with the section between the marks.
 
     Examples
     --------
-    >>> inserted(f"before {BEGIN} old {END} after", "new").splitlines()
+    >>> insert_section(f"before {BEGIN} old {END} after", "new").splitlines()
     ['before <!-- measured: begin -->', '', 'new', '', '<!-- measured: end --> after']
     """
     before, begin, rest = text.partition(BEGIN)
@@ -87,4 +87,4 @@ def inserted(text: str, section: str) -> str:
 
 
 if __name__ == "__main__":
-    README.write_text(inserted(README.read_text("utf-8"), render()), "utf-8")
+    README.write_text(insert_section(README.read_text("utf-8"), render()), "utf-8")

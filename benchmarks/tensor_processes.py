@@ -10,7 +10,7 @@ import numpy as np
 from scipy import optimize
 
 from benchmarks.cases import Array, Scores
-from benchmarks.processes import Evaluation, Parameters, Process, told
+from benchmarks.processes import Evaluation, Parameters, Process, report_evidence
 
 _STEPS = 200
 
@@ -38,7 +38,7 @@ class GPyTorch(Process):
 
     def facts(self) -> Scores:
         evaluations = self.evaluations
-        return told(self._evaluate()[0], evaluations)
+        return report_evidence(self._evaluate()[0], evaluations)
 
     def _evaluate(self) -> tuple[float, Array]:
         import torch
@@ -153,7 +153,7 @@ class TinyGP(Process):
 
     def facts(self) -> Scores:
         evidence = _process(self.theta, self.X).log_probability(self.y)
-        return told(float(evidence), self.evaluations)
+        return report_evidence(float(evidence), self.evaluations)
 
     def _start(self, X: Array) -> Array:
         """Log variance, length scales and noise: those given, or ones with a noise of a tenth."""

@@ -46,8 +46,8 @@ class TunedClassifier:
     def fit(self, X: Array, y: Array) -> Self:
         """Choose, fit and calibrate."""
         folds = StratifiedKFold(FOLDS, shuffle=True, random_state=0)
-        model = _scaled(SVC(), self.pixels)
-        values = self.grid.values(_seen(X, self.pixels), "machine__")
+        model = _scale_inputs(SVC(), self.pixels)
+        values = self.grid.values(_standardise_columns(X, self.pixels), "machine__")
         self.machine = GridSearchCV(model, values, cv=folds).fit(X, y).best_estimator_
         probable = CalibratedClassifierCV(clone(self.machine), ensemble=False, cv=folds)
         self.probable = probable.fit(X, y)
@@ -76,8 +76,10 @@ class TunedRegressor:
     def fit(self, X: Array, y: Array) -> Self:
         """Choose and fit."""
         folds = KFold(FOLDS, shuffle=True, random_state=0)
-        model = TransformedTargetRegressor(_scaled(SVR(), False), transformer=StandardScaler())
-        values = self.grid.values(_seen(X, False), "regressor__machine__")
+        model = TransformedTargetRegressor(
+            _scale_inputs(SVR(), False), transformer=StandardScaler()
+        )
+        values = self.grid.values(_standardise_columns(X, False), "regressor__machine__")
         values["regressor__machine__epsilon"] = list(EPSILONS)
         search = GridSearchCV(model, values, cv=folds, scoring="neg_mean_squared_error")
         self.machine = search.fit(X, y).best_estimator_
@@ -93,11 +95,11 @@ class TunedRegressor:
         return len(self.machine.regressor_["machine"].support_)
 
 
-def _scaled(machine: BaseEstimator, pixels: bool) -> Pipeline:
+def _scale_inputs(machine: BaseEstimator, pixels: bool) -> Pipeline:
     scaler: Any = "passthrough" if pixels else StandardScaler()
     return Pipeline([("scaler", scaler), ("machine", machine)])
 
 
-def _seen(X: Array, pixels: bool) -> Array:
+def _standardise_columns(X: Array, pixels: bool) -> Array:
     """The columns as the machine sees them."""
     return X if pixels else np.asarray(StandardScaler().fit_transform(X))

@@ -82,15 +82,15 @@ def run(
             "benchmark": "uci_regression",
             "title": "UCI regression: GaussianProcessRegressor, raw columns, default settings",
             **machine.describe(),
-            "tasks": [measured(problem, count, options) for problem in problems],
+            "tasks": [measure_problem(problem, count, options) for problem in problems],
         }
     report.publish(result, page(result), options)
 
 
-def measured(problem: Problem, splits: int, options: Options) -> dict[str, Any]:
+def measure_problem(problem: Problem, splits: int, options: Options) -> dict[str, Any]:
     """The scores of every split, and their means."""
     numbers = range(min(splits, problem.splits))
-    rows = [fitted(problem, k) for k in track(numbers, problem.name, console=options.console)]
+    rows = [fit_split(problem, k) for k in track(numbers, problem.name, console=options.console)]
     keys = [key for key, value in rows[0].items() if isinstance(value, float)]
     return {
         "name": problem.name,
@@ -101,7 +101,7 @@ def measured(problem: Problem, splits: int, options: Options) -> dict[str, Any]:
     }
 
 
-def fitted(problem: Problem, k: int) -> dict[str, Any]:
+def fit_split(problem: Problem, k: int) -> dict[str, Any]:
     """Seconds, scores on the test rows, and warnings, of one split."""
     data = problem.split(k)
     with warnings.catch_warnings(record=True) as caught:

@@ -103,7 +103,7 @@ def function(rng: np.random.Generator, kind: str, X: Array) -> Array:
 KINDS = ("linear", "few columns", "all columns", "rough", "additive", "network", "steps", "noise")
 
 
-def simulated(draw: int) -> Iterator[Data]:
+def simulate_data(draw: int) -> Iterator[Data]:
     """One set of each kind."""
     for place, kind in enumerate(KINDS):
         rng = np.random.default_rng([draw, place])
@@ -205,7 +205,7 @@ def compare(sets: Sequence[Data]) -> dict[str, dict[str, float]]:
 
 def run(options: Options, draws: int = DRAWS) -> None:
     """Measure, write and show the tables."""
-    tasks = {"simulated": [data for draw in range(draws) for data in simulated(draw)]}
+    tasks = {"simulated": [data for draw in range(draws) for data in simulate_data(draw)]}
     if real_sets.FOLDER.exists():
         tasks["parts of real sets"] = [data for draw in range(draws) for data in real(draw)]
     result = {

@@ -33,14 +33,14 @@ def generate(task: Task, folder: Path) -> None:
 def measure(task: Task, contender: Contender, folder: Path, threads: int | None) -> dict[str, Any]:
     """Fit and predict once: seconds, MiB, scores, and the threads and warnings there were."""
     data = Data.load(folder)
-    return watched(
+    return run_after_warm_up(
         lambda: _fit_and_predict(contender, data.small()),
         lambda: _fit_and_predict(contender, data, score=task.score),
         threads,
     )
 
 
-def watched(
+def run_after_warm_up(
     warm_up: Callable[[], Any], work: Callable[[], dict[str, Any]], threads: int | None
 ) -> dict[str, Any]:
     """What the work says after a warm-up, and the threads and warnings there were."""
@@ -63,9 +63,9 @@ def _fit_and_predict(
 ) -> dict[str, Any]:
     """The measured work itself."""
     before = peak_mib()
-    model, fit = timed(lambda: contender.fit(contender.build(), data.X, data.y))
+    model, fit = time_work(lambda: contender.fit(contender.build(), data.X, data.y))
     after_fit = peak_mib()
-    prediction, predict = timed(lambda: contender.predict(model, data.X_test))
+    prediction, predict = time_work(lambda: contender.predict(model, data.X_test))
     after = peak_mib()
     return {
         "fit_wall_s": fit[0],
@@ -79,7 +79,7 @@ def _fit_and_predict(
     }
 
 
-def timed(work: Callable[[], T]) -> tuple[T, tuple[float, float]]:
+def time_work(work: Callable[[], T]) -> tuple[T, tuple[float, float]]:
     """The result of the work, and its wall and CPU seconds over all threads."""
     wall, cpu = time.perf_counter(), time.process_time()
     result = work()

@@ -13,7 +13,7 @@ import sys
 from gallery import _catalogue, _drawing, _pictures
 
 
-def chosen(names: list[str]) -> list[_catalogue.Script]:
+def choose_figures(names: list[str]) -> list[_catalogue.Script]:
     """The scripts of these names, or all of them."""
     known = {script.name: script for script in _catalogue.scripts()}
     unknown = [name for name in names if name not in known]
@@ -28,7 +28,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("names", nargs="*", metavar="NAME", help="a script, without .py")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes")
     asked = parser.parse_args(arguments)
-    scripts = chosen(asked.names)
+    scripts = choose_figures(asked.names)
     done = {script.name for script in _drawing.drawn(scripts, asked.jobs)}
     _pictures.contact_sheet([s for s in _catalogue.scripts() if s.figure.exists()])
     failed = [script.name for script in scripts if script.name not in done]

@@ -76,6 +76,6 @@ def scripts() -> list[Script]:
     return [read(path) for path in sorted(GALLERY.glob("[!_]*.py"))]
 
 
-def listed(text: str) -> list[str]:
+def list_figures(text: str) -> list[str]:
     """Names that the directives ``{gallery}`` of a Markdown page list, in order."""
     return " ".join(LISTED.findall(text)).split()

@@ -19,14 +19,14 @@ y = np.sin(2.0 * X[:, 0]) + 0.5 * np.sin(3.3 * X[:, 0]) + 0.3 * rng.normal(size=
 exact = GaussianProcessRegressor(kernels.Scaled(kernels.RBF())).fit(X, y)
 
 
-def fitted(inducing_points):
+def fit_process(inducing_points):
     """The points are learned; kernel and noise are those of the exact process."""
     kernel, noise = exact.kernel_.fixed(), exact.noise_variance_
     return GaussianProcessRegressor(kernel, noise, inducing_points=inducing_points).fit(X, y)
 
 
 counts = np.arange(9, 31, 3)
-models = {int(m): fitted(int(m)) for m in counts}
+models = {int(m): fit_process(int(m)) for m in counts}
 lower = np.array([model.log_evidence_ for model in models.values()])
 upper = lower + np.array([model.evidence_gap_ for model in models.values()])
 

@@ -76,7 +76,7 @@ def test_every_script_has_a_title_of_its_own():
 
 
 def test_the_page_of_the_gallery_shows_every_script_once():
-    listed = _catalogue.listed((DOCS / "gallery.md").read_text("utf-8"))
+    listed = _catalogue.list_figures((DOCS / "gallery.md").read_text("utf-8"))
     assert sorted(listed) == [script.name for script in SCRIPTS]
 
 

@@ -124,7 +124,7 @@ def neighbours(
     app: Sphinx, docname: str, template: str, context: dict[str, Any], doctree: Any
 ) -> None:
     """Put the scripts before and after this one at the foot of its page."""
-    order = _catalogue.listed((Path(app.srcdir) / "gallery.md").read_text(encoding="utf-8"))
+    order = _catalogue.list_figures((Path(app.srcdir) / "gallery.md").read_text(encoding="utf-8"))
     own = docname.removeprefix(PAGES + "/")
     if own == docname or own not in order:
         return

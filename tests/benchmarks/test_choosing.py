@@ -124,7 +124,7 @@ def toys(monkeypatch):
 
 
 def test_differences_are_of_the_same_rows(toys):
-    found = choosing.measured(0, 3)
+    found = choosing.measure_problem(0, 3)
     schema = tables.infer(bend(), TARGET, task="regression")
     some = (
         *comparison.baselines("regression"),
@@ -160,7 +160,7 @@ def test_a_run_writes_every_set_in_order_and_its_page(toys, monkeypatch, tmp_pat
 
 def test_an_advised_model_that_fails_is_an_error(toys):
     with pytest.raises(RuntimeError, match="'forest' could not"):
-        choosing._beside(
+        choosing._compare_results(
             comparison.compare(
                 bend(),
                 tables.infer(bend(), TARGET, task="regression"),
@@ -206,7 +206,7 @@ def test_standing_counts_sets_where_nothing_is_clearly_ahead():
     )
     beaten = task(linear=model(-0.5, -1.0, 0.1), toy=model(-1.0), **ahead)
     record = {"tasks": [fine, fine, beaten]}
-    assert advice.standing(record) == advice.Standing(3, 2, 2, 1)
+    assert advice.count_standing(record) == advice.Standing(3, 2, 2, 1)
 
 
 def test_the_table_of_the_documentation_has_a_row_a_set_below_its_question(tmp_path):
@@ -232,7 +232,7 @@ def measured(name, rows, model, key="log_score"):
 
 
 def test_the_page_says_how_often_the_figure_was_right():
-    found = advice.standing(readings.read("choosing").record)
+    found = advice.count_standing(readings.read("choosing").record)
     assert f"On {found.of_others} of the {found.sets} sets no other model of the family" in PAGE
     assert f"clearly ahead, and on {found.of_peers} neither of scikit-learn's" in PAGE
     assert f"On {found.of_linear} of the {found.sets} sets [below](#checked) nothing" in PAGE

@@ -27,7 +27,7 @@ def toy(k):
 
 
 def test_scores_are_of_the_test_rows_of_the_split():
-    found = classification_sets.fitted(toy, 1, MODELS[0], 1)
+    found = classification_sets.fit_split(toy, 1, MODELS[0], 1)
     data = toy(1)
     model = BayesianLogisticRegression().fit(data.X, data.y)
     expected = probabilities.score(data, probabilities.predict(model, data.X_test))

@@ -63,13 +63,13 @@ def test_tables_are_as_large_as_asked_and_have_one_header(tmp_path, monkeypatch)
 @pytest.mark.parametrize("word", ["--help", "--colour"])
 def test_answers_at_once_end_as_they_should(word, tmp_path):
     [step] = [step for step in command.steps({}) if word in step.words]
-    assert set(command.timed(step, tmp_path)) == {"wall_s", "cpu_s", "peak_mib"}
+    assert set(command.time_step(step, tmp_path)) == {"wall_s", "cpu_s", "peak_mib"}
 
 
 def test_the_measured_prediction_answers_every_row(folder):
     told = json.loads((folder / "told.json").read_text())
     [step] = [step for step in command.steps({"linear": 0.3}) if step.reads]
-    command.timed(step, folder)
+    command.time_step(step, folder)
     answers = pl.read_csv(folder / "answers.csv")
     assert len(answers) == told["linear.csv"]["rows"]
     assert {"price_mean", "price_std", "price_q05", "price_q95"} <= set(answers.columns)
@@ -78,7 +78,7 @@ def test_the_measured_prediction_answers_every_row(folder):
 def test_a_step_that_ends_otherwise_ends_the_benchmark(tmp_path):
     step = command.Step("broken", (sys.executable, "-c", "raise SystemExit('no such thing')"))
     with pytest.raises(RuntimeError, match=r"'broken' ended with 1, not 0:\nno such thing"):
-        command.timed(step, tmp_path)
+        command.time_step(step, tmp_path)
 
 
 def test_steps_take_turns_and_only_those_that_read_have_a_speed(monkeypatch):
@@ -88,7 +88,7 @@ def test_steps_take_turns_and_only_those_that_read_have_a_speed(monkeypatch):
         order.append(step.name)
         return {"wall_s": 2.0, "cpu_s": 1.0, "peak_mib": 10.0}
 
-    monkeypatch.setattr(command, "timed", pretend)
+    monkeypatch.setattr(command, "time_step", pretend)
     todo = command.steps({"linear": 1.0})
     size = {"linear.csv": {"rows": 100.0, "bytes": 4e6}}
     runs = command._turns(todo, None, size, command.Options(repeats=2))

@@ -94,7 +94,7 @@ def test_a_set_of_full_size_is_the_set_itself():
 
 @pytest.mark.skipif(not real_sets.FOLDER.exists(), reason="the data are not here")
 def test_rows_of_a_stored_set_keep_their_order():
-    found = forest_sets.stored(real_sets.vowels, np.random.default_rng(0), Size(528, 9, 462))
+    found = forest_sets.read_stored(real_sets.vowels, np.random.default_rng(0), Size(528, 9, 462))
     expected = real_sets.vowels(0)
     np.testing.assert_array_equal(found.X, expected.X)
     np.testing.assert_array_equal(found.y_test, expected.y_test)

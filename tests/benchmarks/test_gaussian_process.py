@@ -172,7 +172,7 @@ def test_memory_of_an_evaluation_is_in_matrices(y):
     rng = np.random.default_rng(0)
     data = Data(rng.uniform(size=(1_000, 8)), rng.normal(size=1_000), rng.uniform(size=(1, 8)), y)
     contender = replace(gaussian_process_evaluation.BENCHMARK.contenders[0], fit=hungry)
-    measured = gaussian_process_evaluation._measured(contender, data)
+    measured = gaussian_process_evaluation._measure_evaluation(contender, data)
     assert measured["matrices"] == pytest.approx(5.0, abs=0.3)
 
 

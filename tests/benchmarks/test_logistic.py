@@ -64,7 +64,7 @@ def test_the_first_model_that_reaches_the_target_counts():
             return super().fit(X, y)
 
     models = [Recorded(C=np.inf, tol=tol) for tol in (1e-1, 1e-7, 1e-9)]
-    numbers = logistic.measured(models, data, probabilities.score)
+    numbers = logistic.measure_models(models, data, probabilities.score)
     assert tried == [1e-1, 1e-7]
     assert numbers["tolerance"] == 1e-7
     assert numbers["gradient_norm"] <= logistic.TARGET
@@ -78,7 +78,7 @@ def test_a_solver_that_ran_out_of_steps_is_not_tried_again():
     ]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        numbers = logistic.measured(models, data, probabilities.score)
+        numbers = logistic.measure_models(models, data, probabilities.score)
     assert numbers["tolerance"] == 1e-4
     assert numbers["gradient_norm"] > logistic.TARGET
 

@@ -58,7 +58,7 @@ def test_angles_come_back_in_degrees(folder):
     columns = motion.HIDDEN["right leg"]
     np.testing.assert_allclose(data.Y_test[:, columns] * data.degrees[columns] + 2.0, angles)
     built = motion_models.MeanPose().fit(data.Y, data.groups)
-    found = motion._filled(built, data, columns)
+    found = motion._fill_columns(built, data, columns)
     with np.load(folder / "cmu35_walk_jog.npz") as file:
         error = (angles - file["Y"][:, 13:20].mean(axis=0))[:15]
     assert found["first"]["rmse"] == pytest.approx(np.sqrt(np.mean(error**2)))
@@ -68,7 +68,7 @@ def test_scores_are_those_of_the_normal():
     rng = np.random.default_rng(0)
     deviation = rng.uniform(0.5, 2.0, size=(400, 5))
     error = deviation * rng.normal(size=(400, 5))
-    found = motion.scored(error, deviation)
+    found = motion.score_errors(error, deviation)
     assert found["log_score"] == pytest.approx(stats.norm.logpdf(error, 0.0, deviation).mean())
     assert found["coverage_90"] == pytest.approx(0.9, abs=0.03)
     assert found["coverage_50"] == pytest.approx(0.5, abs=0.04)

@@ -45,7 +45,7 @@ def test_the_nearest_neighbours_distance_is_by_hand(folder):
     near = np.argmin(np.linalg.norm(data.X_test[:, None] - data.X, axis=2), axis=1)
     gaps = (data.y[near] - data.y_test).reshape(20, 4, 3)
     (model,) = [m for m in pose.MODELS if m.name == "1 nearest neighbour"]
-    found = pose.fitted(model, 1, 1)["joint_distance"]
+    found = pose.fit_step(model, 1, 1)["joint_distance"]
     assert found == pytest.approx(np.sqrt((gaps**2).sum(axis=2)).mean())
 
 

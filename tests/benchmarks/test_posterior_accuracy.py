@@ -106,7 +106,7 @@ def test_chains_over_functions_find_what_weighting_the_prior_finds(classes):
     rng, rho, s = np.random.default_rng(0), np.exp(-0.5), 3.0
     data = Data(np.zeros((1, 1)), np.array([1.0]), np.array([[0.0], [1.0], [50.0]]), np.zeros(3))
     kernel = kernels.Scaled(kernels.RBF(1.0), s**2)
-    found = exact_posteriors.sampled(data, kernel, classes, EFFORT)
+    found = exact_posteriors.sample_posterior(data, kernel, classes, EFFORT)
     here = s * rng.standard_normal((400_000, classes))
     there = rho * here + s * np.sqrt(1.0 - rho**2) * rng.standard_normal(here.shape)
     for F in (here, there):

@@ -72,7 +72,7 @@ def test_a_way_that_changes_the_model_is_refused(fitted, tmp_path):
             return BayesianLinearRegression().fit(model.X, model.X[:, 0])
 
     with pytest.raises(RuntimeError, match="Wrong brought back a model that answers otherwise"):
-        saving._judged(Wrong(), fitted["BayesianLinearRegression"], tmp_path / "model")
+        saving._measure_way(Wrong(), fitted["BayesianLinearRegression"], tmp_path / "model")
 
 
 def test_the_fitted_model_is_measured_from_its_file(fitted, tmp_path):

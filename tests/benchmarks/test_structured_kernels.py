@@ -75,7 +75,7 @@ def test_standard_error_of_equal_parts_is_that_of_their_mean():
 def test_strings_that_share_a_long_substring_are_of_one_group():
     left, middle, right = "abcdefghijkl", "mnopqrstuvwx", "ABCDEFGHIJKL"
     rows = [left + "1", "23" + left + middle, right, middle + "4", "short", left[1:]]
-    groups = structured_kernels.overlapping(rows)
+    groups = structured_kernels.group_overlapping(rows)
     assert groups[0] == groups[1] == groups[3]
     assert len(set(groups.tolist())) == 4
 

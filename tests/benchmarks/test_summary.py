@@ -35,7 +35,9 @@ def lines_of(text):
 
 def test_the_readme_has_the_table_of_the_results_in_the_tree():
     text = summary.README.read_text("utf-8")
-    assert summary.inserted(text, summary.render()) == text, "run python -m benchmarks.summary"
+    assert summary.insert_section(text, summary.render()) == text, (
+        "run python -m benchmarks.summary"
+    )
 
 
 def test_every_result_is_on_a_page():
@@ -98,7 +100,7 @@ def test_every_row_names_contenders_and_measurements_that_are_there():
 
 def test_the_section_needs_its_marks():
     with pytest.raises(ValueError, match="put both"):
-        summary.inserted("no marks", "table")
+        summary.insert_section("no marks", "table")
 
 
 def test_an_unknown_task_is_answered_with_those_there_are():

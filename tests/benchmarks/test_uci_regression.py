@@ -26,7 +26,7 @@ def test_a_split_learns_from_its_training_rows_alone(problem):
     data = problem.split(1)
     model = GaussianProcessRegressor().fit(data.X, data.y)
     expected = scores.predictive(data, model.predict(data.X_test, return_std=True))
-    found = uci_regression.fitted(problem, 1)
+    found = uci_regression.fit_split(problem, 1)
     assert len(data.y) == 30
     assert {key: found[key] for key in expected} == pytest.approx(expected)
     stored = np.load(uci_regression.FOLDER / "toy.npz")

@@ -48,7 +48,7 @@ def traffic_of(cluster):
     @functools.cache
     def counted(kind, *size):
         X, y = held(*size)
-        with dask_meter.metered(client) as traffic:
+        with dask_meter.meter_traffic(client) as traffic:
             fit(clone(MODELS[kind]), X, y)
         return traffic
 
@@ -73,7 +73,7 @@ def of_a_pass(n_bytes):
 
 @pytest.mark.parametrize("n", [1000, 1_000_000])
 def test_the_meter_counts_what_comes_back(client, n):
-    with dask_meter.metered(client) as traffic:
+    with dask_meter.meter_traffic(client) as traffic:
         client.submit(noise, n, pure=False).result()
     assert traffic.n_passes == 1
     assert n < sum(traffic.received) < n + 1000
@@ -82,7 +82,7 @@ def test_the_meter_counts_what_comes_back(client, n):
 
 @pytest.mark.parametrize("n", [1000, 1_000_000])
 def test_the_meter_counts_what_is_sent(client, n):
-    with dask_meter.metered(client) as traffic:
+    with dask_meter.meter_traffic(client) as traffic:
         client.submit(len, noise(n), pure=False).result()
     assert n < sum(traffic.sent) < n + 4000
     assert sum(traffic.received) < 1000
@@ -90,7 +90,7 @@ def test_the_meter_counts_what_is_sent(client, n):
 
 def test_the_meter_does_not_count_what_workers_send_each_other(client):
     here, there = list(client.scheduler_info()["workers"])
-    with dask_meter.metered(client) as traffic:
+    with dask_meter.meter_traffic(client) as traffic:
         made = client.submit(noise, 1_000_000, pure=False, workers=[here])
         assert client.submit(len, made, pure=False, workers=[there]).result() == 1_000_000
     assert sum(traffic.sent) + sum(traffic.received) < 10_000
@@ -132,6 +132,6 @@ def test_a_client_without_connections_is_refused():
             processes=False, n_workers=1, threads_per_worker=1, dashboard_address="127.0.0.1:0"
         ) as client,
         pytest.raises(ValueError, match="TCP"),
-        dask_meter.metered(client),
+        dask_meter.meter_traffic(client),
     ):
         pass

@@ -45,6 +45,9 @@ def test_missing_values_of_low_rank_outputs_are_filled_in(rng):
     filled = starting.fill_by_components(holes, 2)
     assert np.array_equal(filled[~np.isnan(holes)], Y[~np.isnan(holes)])
     np.testing.assert_allclose(filled, Y, atol=0.02 * np.abs(Y).max())
+    U, s, Vt = np.linalg.svd(filled, full_matrices=False)
+    again = np.where(np.isnan(holes), (U[:, :2] * s[:2]) @ Vt[:2], Y)
+    np.testing.assert_allclose(again, filled, atol=1e-4 * np.abs(Y).max())  # two components
 
 
 def test_whole_outputs_are_not_copied(rng):
