@@ -196,6 +196,8 @@ def test_columns_of_other_units_do_not_matter_when_standardized():
         atol=1e-3,
     )
     np.testing.assert_allclose(scaled.noise_variance_ / units**2, plain.noise_variance_, rtol=1e-2)
+    own = plain._fitted.model.decoder.noise_variance  # in units of standard deviations
+    np.testing.assert_allclose(plain.noise_variance_, own * X.var(axis=0), rtol=1e-6)
 
 
 def walk(n=60, seed=0, lag=0.0):
