@@ -92,10 +92,15 @@ def room_of(path: str) -> str:
     return path.split("/")[0].removesuffix(".py")
 
 
+@functools.lru_cache(maxsize=1)  # every rule reads a file before the next file is read
+def nodes_of(source: str) -> list[ast.AST]:
+    return list(ast.walk(ast.parse(source)))
+
+
 def imported(source: str, path: str) -> Iterator[tuple[int, str]]:
     """Line number and absolute dotted name of everything the file imports, wherever it does so."""
     package = ["posterity", *path.split("/")[:-1]]
-    for node in ast.walk(ast.parse(source)):
+    for node in nodes_of(source):
         if isinstance(node, ast.Import):
             yield from ((node.lineno, alias.name) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -161,7 +166,7 @@ def unknown_room(source: str, path: str) -> list[str]:
 def silent_or_long(source: str, path: str) -> list[str]:
     """A module that does not say what it is for, or is too long to be read standing."""
     complaints = []
-    if not ast.get_docstring(ast.parse(source)):
+    if not ast.get_docstring(nodes_of(source)[0]):
         complaints.append(f"{path} has no docstring: open it with a sentence saying what it is for")
     if (lines := source.count("\n")) > MAX_LINES:
         complaints.append(f"{path} has {lines} lines, above {MAX_LINES}: it is two modules.")
@@ -173,7 +178,7 @@ def silent_or_long(source: str, path: str) -> list[str]:
 def code_lines(source: str) -> int:
     """Lines that are neither empty nor a comment nor part of a docstring."""
     nodes = (ast.Module, ast.ClassDef, ast.FunctionDef)
-    described = [n for n in ast.walk(ast.parse(source)) if isinstance(n, nodes)]
+    described = [n for n in nodes_of(source) if isinstance(n, nodes)]
     texts = [n.body[0] for n in described if ast.get_docstring(n, clean=False) is not None]
     prose = {i for text in texts for i in range(text.lineno, (text.end_lineno or 0) + 1)}
     lines = enumerate(source.splitlines(), start=1)
@@ -196,7 +201,7 @@ def unknown_sources(source: str, path: str) -> list[str]:
 
 def foreign_linalg(source: str, path: str) -> Iterator[tuple[int, str]]:
     """Each use of another library's linalg: attribute access, import of a name, or an alias."""
-    for node in ast.walk(ast.parse(source)):
+    for node in nodes_of(source):
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Attribute):
             owner = ast.unparse(node.value)
             if owner.split(".")[-1] in ("linalg", "lapack", "blas") and "posterity" not in owner:
@@ -282,9 +287,8 @@ def source_of(path: str) -> str:
     return (SRC / path).read_text(encoding="utf-8")
 
 
-@for_each("rule", RULES, ids=lambda rule: rule.__name__)
-def test_house_rule_holds(rule):
-    complaints = [one for path in FILES for one in rule(source_of(path), path)]
+def test_house_rules_hold():
+    complaints = [one for path in FILES for rule in RULES for one in rule(source_of(path), path)]
     assert not complaints, "\n".join(complaints)
 
 
