@@ -11,6 +11,7 @@ from support.for_each import for_each
 
 from posterity import distributions
 from posterity.distributions import (
+    Assortment,
     AveragedCategorical,
     Bernoulli,
     Categorical,
@@ -56,6 +57,16 @@ TABLE = {
     ),
     "logarithm is normal": Transformed(
         Normal([0.0, 1.0, -2.0], [0.5, 0.2, 0.1]), MonotoneMap(np.log, np.exp, np.reciprocal)
+    ),
+    "several families": Assortment.align(
+        [Normal([0.0, 2.0], 1.0), Gamma([3.0, 1.5], 2.0), StudentT(1.0, [1.0, 0.3], 7.0)]
+    ),
+    "mixture of several families": Mixture(
+        [
+            StudentT([0.0, 1.0], 1.0, 6.0),
+            Mixture(Normal([[3.0, 4.0], [2.0, 2.5]], 0.5), np.log([0.5, 0.5])),
+        ],
+        np.log([0.5, 0.5]),
     ),
     "joint normal": MultivariateNormal([1.0, -1.0, 0.0], COVARIANCE),
     "joint normal of two outputs": MultivariateNormal(
@@ -111,7 +122,7 @@ def test_a_distribution_is_a_value(dist):
         with pytest.raises(FrozenInstanceError):
             setattr(dist, field.name, 0.0)
         parameter = getattr(dist, field.name)
-        is_value = isinstance(parameter, Distribution | MonotoneMap)
+        is_value = isinstance(parameter, Distribution | MonotoneMap | tuple)
         assert is_value or not parameter.flags.writeable
     assert dist == dist[:]
     assert dist != dist[:1]

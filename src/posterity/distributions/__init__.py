@@ -1,5 +1,6 @@
 """Predictive distributions, which every ``predict_dist`` returns."""
 
+from posterity.distributions.assortment import Assortment
 from posterity.distributions.averaged_categorical import AveragedCategorical
 from posterity.distributions.base import Distribution
 from posterity.distributions.bernoulli import Bernoulli
@@ -20,6 +21,7 @@ from posterity.distributions.transformed import MonotoneMap, Transformed
 from posterity.distributions.univariate import Univariate
 
 __all__ = [
+    "Assortment",
     "AveragedCategorical",
     "Bernoulli",
     "Categorical",

@@ -121,6 +121,8 @@ class Distribution(abc.ABC):
 
 def _equal(a: Any, b: Any) -> bool:
     """Whether two fields hold the same numbers."""
+    if isinstance(a, tuple):
+        return len(a) == len(b) and all(map(_equal, a, b))
     return bool(a == b) if isinstance(a, Distribution) else np.array_equal(a, b)
 
 

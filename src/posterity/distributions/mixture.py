@@ -13,6 +13,7 @@ from scipy.special import logsumexp
 from posterity import quadrature
 from posterity.arrays import Array
 from posterity.distributions import base, inversion, normal, normal_quantiles, parameters
+from posterity.distributions.assortment import Assortment
 from posterity.distributions.continuous import Continuous
 
 _EPS = float(np.finfo(np.float64).eps)
@@ -23,7 +24,7 @@ _Function: TypeAlias = Callable[[Array], Array]
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Mixture(Continuous):
-    """Weighted sums of densities of one family.
+    """Weighted sums of densities.
 
     The variance has two parts: what the components are unsure of themselves (aleatoric), and what
     they disagree about (epistemic).
@@ -31,8 +32,8 @@ class Mixture(Continuous):
     Parameters
     ----------
     components : Continuous or sequence of Continuous
-        One distribution whose last batch axis lists the K components, or K distributions of one
-        family, which are stacked so. (For classes see ``Categorical.average``.)
+        One distribution whose last batch axis lists the K components, or K distributions, of one
+        family or of several, which are stacked so. (For classes see ``Categorical.average``.)
     log_weights : array-like of shape (..., K)
         Logs of weights that sum to 1; broadcast against the components.
 
@@ -268,13 +269,15 @@ def _stack_components(components: Continuous | Sequence[Continuous]) -> Continuo
         return components
     members = list(components) if isinstance(components, Sequence) else [components]
     families = {type(member) for member in members}
-    stackable = all(isinstance(m, Continuous) and not isinstance(m, Mixture) for m in members)
-    if len(families) != 1 or not stackable:
+    if not members or not all(isinstance(member, Continuous) for member in members):
         names = ", ".join(sorted(family.__name__ for family in families)) or "nothing"
         raise TypeError(
-            f"A mixture needs continuous components of one family, not mixtures; got {names}. "
+            f"A mixture needs continuous components; got {names}. "
             "For predictions of classes use average()."
         )
+    fields = members[0]._parameters().values()
+    if len(families) > 1 or not all(isinstance(value, np.ndarray) for value in fields):
+        return Assortment.align(members)
     shape = np.broadcast_shapes(*(member.shape for member in members))
     alike = [member._broadcast_to(shape)._parameters() for member in members]
     return members[0]._with(
