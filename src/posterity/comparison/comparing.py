@@ -1,26 +1,26 @@
 """Cross-validate candidates on the same folds of a table and rank them by log score."""
 
 import contextlib
-import math
 import warnings
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from posterity import tables
 from posterity.comparison import budget as budgets
+from posterity.comparison import choosing, racing, trial
 from posterity.comparison import folds as parting
-from posterity.comparison import measuring, trial
 from posterity.comparison.candidates import Candidate
+from posterity.comparison.holdout import Holdout
 from posterity.comparison.importance import MeasuredRows, rank_inputs
-from posterity.comparison.results import Comparison, Importance, Result, Skipped
+from posterity.comparison.racing import Progress
+from posterity.comparison.results import Comparison, Importance, Preference, Result, Skipped
+from posterity.comparison.stack_trial import STACK, stack_models
 from posterity.comparison.trial import Trial
 from posterity.comparison.verdict import verdict
 
 _IMPORTANCE = 10.0  # seconds; only models that predict slowly need them
-_SHARE = 0.5  # of the remaining time, for one model: a slow one leaves some for the others
-
-Progress: TypeAlias = Callable[[int, int, str], None]
+_EVIDENCE, _EVIDENCE_SHARE = 2.0, 0.1  # seconds, or share of the time so far, for all evidences
 
 
 def compare(
@@ -32,11 +32,15 @@ def compare(
     seed: int = 0,
     budget: float | None = None,
     report: Progress | None = None,
+    prefer: Preference = "simple",
 ) -> Comparison:
-    """Score models by cross-validation, rank them, and fit the best one to all rows.
+    """Score models by cross-validation, rank them, and fit the chosen one to all rows.
 
     All models use the same random folds, stratified by class. The encoder of the columns is fitted
-    to the training rows of each fold too. A model that fails is skipped, with its error message. A
+    to the training rows of each fold too. Every model runs the first fold before any runs the
+    second; from then on, models that are clearly behind run no further. Their mixture is compared
+    as "stack", if there are 50 rows or more: its weights maximise the log score, and those in a
+    fold are learned from the other folds. A model that fails is skipped, with its message. A
     class without a training row gets the probability 1 / (rows + classes) from every model; the
     probability of a value that a model called impossible counts as 2e-308.
 
@@ -54,17 +58,21 @@ def compare(
     seed : int, default=0
         Random seed of the folds.
     budget : float, optional
-        Time limit in seconds. A model that cannot finish within half of the remaining time (the
-        last one: all of it) is stopped or skipped. The first baseline, the first model, and the
-        fit of the winner to all rows are never stopped.
+        Time limit in seconds. A first fold that takes more than half of the remaining time (that
+        of the last model: all of it) is stopped, and later folds are run while time remains: what
+        a model has finished counts. The first fold of the first baseline, of the first model and
+        of forests, and the fit of the winner to all rows, are never stopped.
     report : callable, optional
         Called as ``report(done, total, name)`` before each fit, and once at the end.
+    prefer : "simple" or "best", default="simple"
+        Which model to choose among those that do not differ significantly from the best: the
+        simplest, or the one with the highest log score.
 
     Returns
     -------
     Comparison
         ``log_evidence`` comes from a fit to all rows, for models whose evidence is comparable
-        with that of others, as far as the budget allows.
+        with that of others and that are fitted within seconds.
 
     Examples
     --------
@@ -83,16 +91,19 @@ def compare(
         parting.split_table(table, schema, folds, seed),
         lambda estimator: tables.TableModel(estimator, schema).fit(table),
     )
-    return rank_candidates(ground, candidates, clock, seed=seed, report=report)
+    return rank_candidates(ground, candidates, clock, seed=seed, report=report, prefer=prefer)
 
 
 @dataclass(frozen=True, eq=False)
 class ComparisonTask:
-    """The folds of a table, and a function that fits an estimator to all of its rows."""
+    """The folds of a table, a function that fits an estimator to all rows, and what to say."""
 
     schema: tables.Schema
     parts: parting.TableFolds
     fitted: Callable[[Any], tables.TableModel]
+    holdout: Holdout = field(default_factory=Holdout)
+    scope: str = ""
+    cautions: tuple[str, ...] = ()
 
 
 def rank_candidates(
@@ -102,150 +113,131 @@ def rank_candidates(
     *,
     seed: int,
     report: Progress | None,
+    prefer: Preference = "simple",
 ) -> Comparison:
-    """Score every candidate on the same folds, and fit the best one to all rows."""
-    _refuse_repeated([one.name for one in candidates])
+    """Score every candidate on the same folds, choose one and fit it to all rows."""
+    names = [one.name for one in candidates]
+    _refuse_repeated(names)
     parts = ground.parts
     total = len(candidates) * len(parts.folds) + 1
     tell: Progress = report or _ignore_progress
-    trials, skipped = _score_candidates(candidates, parts, clock, seed, tell)
-    if not any(not one.result.baseline for one in trials):
+    trials = [_start_trial(one, parts) for one in candidates]
+    racing.run_folds(trials, parts, clock, seed=seed, tell=tell, total=total)
+    skipped = tuple(Skipped(one.candidate.name, one.failed) for one in trials if one.failed)
+    scored = _add_stack([one for one in trials if not one.failed], len(parts.folds), clock)
+    if all(one.candidate.baseline for one in scored):
         raise tables.TableError(_no_model_message(skipped))
-    winner, results = _fit_to_all_rows(
-        trials, ground, clock, lambda name: tell(total - 1, total, name)
+    order = [*names, STACK]
+    results = choosing.add_probabilities([one.summarise() for one in scored], seed=seed)
+    chosen = choosing.choose_model(choosing.sort_results(results), order=order, prefer=prefer)
+    by_name = {one.candidate.name: one for one in scored}
+    winner, fitted = _fit_to_all_rows(
+        by_name, chosen.name, results, ground, clock, lambda name: tell(total - 1, total, name)
     )
-    ranked = sort_results(results)
+    ranked = choosing.sort_results(fitted)
     tell(total, total, "")
     return Comparison(
         schema=ground.schema,
         results=ranked,
-        skipped=tuple(skipped),
+        skipped=skipped,
         folds=len(parts.folds),
         seed=seed,
         n_rows=parts.n_rows,
         seconds=clock.elapsed(),
         winner=winner,
-        verdict=verdict(ranked, order=[one.name for one in candidates]),
-        importance=_rank_winner_inputs(trials, parts, clock, seed),
+        verdict=verdict(
+            ranked,
+            order=order,
+            scope=ground.scope,
+            prefer=prefer,
+            cautions=ground.cautions,
+            target=ground.schema.target,
+        ),
+        importance=_rank_winner_inputs(by_name[chosen.name], parts, clock, seed),
+        holdout=ground.holdout,
+        scope=ground.scope,
+        cautions=ground.cautions,
+        chosen=chosen.name,
+        prefer=prefer,
     )
 
 
+def _start_trial(candidate: Candidate, parts: parting.TableFolds) -> Trial:
+    """Return a trial without folds, failed if the model cannot predict such targets."""
+    return Trial(
+        candidate, failed=trial.describe_unsuitable_target(candidate.target, parts.y) or ""
+    )
+
+
+def _add_stack(trials: list[Trial], n_folds: int, clock: budgets.Clock) -> list[Trial]:
+    """Add the mixture of the best models, if there is time to fit it to all rows."""
+    stack = stack_models(trials, n_folds)
+    if stack is None or stack.seconds_of_full_fit() > clock.remaining():
+        return trials
+    return [*trials, stack]
+
+
 def _rank_winner_inputs(
-    trials: Sequence[Trial], parts: parting.TableFolds, clock: budgets.Clock, seed: int
+    winner: Trial, parts: parting.TableFolds, clock: budgets.Clock, seed: int
 ) -> tuple[Importance, ...]:
     """Rank the inputs of the winner, with each fold's estimator on its held-out rows."""
-    best = next(one for one in trials if not one.result.baseline)
     measured = [
         MeasuredRows(
-            estimator, fold.X_test, fold.y_test, fold.blocks, len(parts.classes), len(fold.y_train)
+            run.estimator,
+            fold.X_test,
+            fold.y_test,
+            fold.blocks,
+            len(parts.classes),
+            len(fold.y_train),
         )
-        for estimator, fold in zip(best.estimators, parts.folds, strict=True)
+        for run, fold in zip(winner.runs, parts.folds, strict=False)  # it may have been stopped
     ]
     return rank_inputs(measured, seed=seed, max_seconds=min(_IMPORTANCE, clock.remaining()))
 
 
-def sort_results(results: Sequence[Result]) -> tuple[Result, ...]:
-    """Sort results by log score, and compare each with the best one row by row."""
-    ranked = sorted(results, key=lambda one: -one.log_score)
-    best = ranked[0].held_out.log_prob
-    return tuple(
-        replace(
-            one,
-            behind=float((best - one.held_out.log_prob).mean()),
-            behind_error=measuring.standard_error(best - one.held_out.log_prob),
-        )
-        for one in ranked
-    )
-
-
-def _score_candidates(
-    candidates: Sequence[Candidate],
-    parts: parting.TableFolds,
-    clock: budgets.Clock,
-    seed: int,
-    tell: Progress,
-) -> tuple[list[Trial], list[Skipped]]:
-    """Score the candidates in turn; the first baseline and the first model have no time limit."""
-    trials: list[Trial] = []
-    skipped: list[Skipped] = []
-    n_folds = len(parts.folds)
-    for place, one in enumerate(candidates):
-        is_first = all(done.result.baseline != one.baseline for done in trials)
-        share = _SHARE if place < len(candidates) - 1 else 1.0
-        seconds = (
-            math.inf if is_first else share * (clock.remaining() - _seconds_to_reserve(trials))
-        )
-        if seconds <= 0.0:
-            skipped.append(Skipped(one.name, "out of time, not started."))
-            continue
-
-        def step(fold: int, name: str = one.name, begun: int = place * n_folds) -> None:
-            tell(begun + fold, len(candidates) * n_folds + 1, name)
-
-        found = trial.score_candidate(one, parts, seconds=seconds, seed=seed, step=step)
-        if isinstance(found, Skipped):
-            skipped.append(found)
-        else:
-            trials = _sort_trials([*trials, found])
-    return trials, skipped
-
-
-def _sort_trials(trials: Sequence[Trial]) -> list[Trial]:
-    """Sort trials by log score; only the best model keeps its distributions and estimators."""
-    ranked = sorted(trials, key=lambda one: -one.result.log_score)
-    first = next((one for one in ranked if not one.result.baseline), None)
-    return [one if one is first else replace(one, said=None, estimators=()) for one in ranked]
-
-
-def _seconds_to_reserve(trials: Sequence[Trial]) -> float:
-    """Return the seconds to reserve for fitting the best model so far to all rows."""
-    family = (one.result for one in trials if not one.result.baseline)
-    best = next(family, None)
-    return 0.0 if best is None else _seconds_of_full_fit(best)
-
-
-def _seconds_of_full_fit(result: Result) -> float:
-    """Estimate the seconds of a fit to all rows."""
-    return trial.WHOLE * (result.fit_seconds or 0.0)
-
-
 def _fit_to_all_rows(
-    trials: Sequence[Trial],
+    trials: Mapping[str, Trial],
+    chosen: str,
+    results: Sequence[Result],
     ground: ComparisonTask,
     clock: budgets.Clock,
     tell: Callable[[str], None],
 ) -> tuple[tables.TableModel, list[Result]]:
-    """Fit the winner to all rows, and add the evidence of each model that has one."""
-    results = [one.result for one in trials]
-    first = next(place for place, one in enumerate(results) if not one.baseline)
-    tell(results[first].name)
+    """Fit the winner to all rows, and add the evidence of models for which that takes little."""
+    tell(chosen)
+    results = list(results)
+    place = next(k for k, one in enumerate(results) if one.name == chosen)
     try:
-        winner, results[first] = _fit_candidate(trials[first], ground)
+        winner, results[place] = _fit_candidate(trials[chosen], results[place], ground)
     except ValueError as error:
         raise tables.TableError(
-            f"{results[first].name!r} predicts best in cross-validation but cannot be fitted to "
+            f"{chosen!r} is chosen by cross-validation but cannot be fitted to "
             f"the whole table: {trial.first_sentence(error)} Compare without it."
         ) from error
-    for place, one in enumerate(trials):
-        time_will_do = _seconds_of_full_fit(one.result) < clock.remaining()
-        if place != first and one.has_evidence and time_will_do:
-            tell(one.result.name)
+    held_out = trial.combine_quantiles(trials[chosen])
+    results[place] = replace(results[place], held_out=held_out)
+    left = min(clock.remaining(), max(_EVIDENCE, _EVIDENCE_SHARE * clock.elapsed()))
+    for k, one in enumerate(results):
+        seconds = trials[one.name].seconds_of_full_fit()
+        if k != place and not one.stopped and seconds < left and trials[one.name].has_evidence():
+            tell(one.name)
+            left -= seconds
             with contextlib.suppress(ValueError):  # its scores remain valid without an evidence
-                _, results[place] = _fit_candidate(one, ground)
+                _, results[k] = _fit_candidate(trials[one.name], one, ground)
     return winner, results
 
 
-def _fit_candidate(one: Trial, ground: ComparisonTask) -> tuple[tables.TableModel, Result]:
-    """Fit to all rows; return the model, and its result with evidence, size and quantiles."""
+def _fit_candidate(
+    one: Trial, result: Result, ground: ComparisonTask
+) -> tuple[tables.TableModel, Result]:
+    """Fit to all rows; return the model, and its result with evidence and size."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         model = ground.fitted(one.candidate.estimator)
-    said = (*one.result.warnings, *(str(warning.message) for warning in caught))
+    said = (*result.warnings, *(str(warning.message) for warning in caught))
     evidence = trial.comparable_evidence(model.estimator_)
-    held_out = one.result.held_out if one.said is None else one.said.with_quantiles()
     return model, replace(
-        one.result,
-        held_out=held_out,
+        result,
         log_evidence=None if evidence is None else float(evidence),
         n_bytes=trial.saved_size(model),
         warnings=tuple(dict.fromkeys(said)),

@@ -1,5 +1,6 @@
 """Predict held-out rows and score the predictions."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -106,7 +107,10 @@ def combine_held_out(parts: Sequence[HeldOut]) -> HeldOut:
         values = [getattr(part, name) for part in parts]
         return None if values[0] is None else np.concatenate(values)[order]
 
-    names = ("rows", "y", "log_prob", "mean", "pit", "quantiles", "probabilities")
+    names = (
+        *("rows", "y", "log_prob", "mean", "pit", "quantiles", "probabilities"),
+        *("clusters", "folds"),
+    )
     return HeldOut(**{name: joined(name) for name in names}, classes=parts[0].classes)
 
 
@@ -138,9 +142,30 @@ def score_predictions(
     )
 
 
-def standard_error(values: Array) -> float:
-    """Return the standard error of the mean of independent values."""
-    return float(np.std(values, ddof=1) / np.sqrt(len(values)))
+def standard_error(values: Array, clusters: NDArray[Any] | None = None) -> float:
+    """Return the standard error of the mean of values, independent or of dependent clusters."""
+    if clusters is None:
+        return float(np.std(values, ddof=1) / np.sqrt(len(values)))
+    _, places = np.unique(clusters, return_inverse=True)
+    sums = np.bincount(places, values - values.mean())
+    if len(sums) < 2:
+        return math.inf
+    return float(np.sqrt(len(sums) / (len(sums) - 1.0) * np.sum(sums**2)) / len(values))
+
+
+def compare_rows(ahead: HeldOut, behind: HeldOut) -> tuple[Array, NDArray[Any] | None]:
+    """Return the differences of log probabilities on rows that both predicted, and clusters."""
+    if np.array_equal(ahead.rows, behind.rows):
+        return ahead.log_prob - behind.log_prob, ahead.clusters
+    _, own, other = np.intersect1d(ahead.rows, behind.rows, return_indices=True)
+    clusters = None if ahead.clusters is None else ahead.clusters[own]
+    return ahead.log_prob[own] - behind.log_prob[other], clusters
+
+
+def compute_lead(ahead: HeldOut, behind: HeldOut) -> tuple[float, float]:
+    """Return the mean difference of log probabilities on common rows, and its standard error."""
+    rows, clusters = compare_rows(ahead, behind)
+    return float(rows.mean()), standard_error(rows, clusters)
 
 
 def confidence(held_out: HeldOut) -> Array:
@@ -160,7 +185,7 @@ def class_log_probabilities(estimator: Any, X: Array, n_classes: int, n_train: i
     Each of the latter gets 1 / (n_train + C) from every model, and the others share the rest: a
     class that did not occur in n_train rows is rare, but not impossible.
     """
-    log_p = _fitted_class_log_probabilities(estimator, X)
+    log_p = log_probabilities(estimator, X)
     known = np.asarray(estimator.classes_, dtype=np.intp)
     n_unseen = n_classes - len(known)
     if not n_unseen:
@@ -171,7 +196,7 @@ def class_log_probabilities(estimator: Any, X: Array, n_classes: int, n_train: i
     return every
 
 
-def _fitted_class_log_probabilities(estimator: Any, X: Array) -> Array:
+def log_probabilities(estimator: Any, X: Array) -> Array:
     """Return log-probabilities of the fitted classes; a pipeline has no ``predict_dist``."""
     if isinstance(estimator, classification.Classifier):
         return estimator.predict_dist(X).log_probabilities()

@@ -1,13 +1,15 @@
 """Results of a comparison: scores on held-out rows."""
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from numpy.typing import NDArray
 
 from posterity import tables
 from posterity.arrays import Array
 from posterity.comparison.holdout import Holdout
+
+Preference: TypeAlias = Literal["simple", "best"]
 
 LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
 """Levels of the quantiles that are stored for predictions of numbers."""
@@ -37,6 +39,8 @@ class HeldOut:
     clusters : ndarray of shape (n,), or None
         Equal numbers mark rows that depend on each other: a group, a time window or a block. None:
         rows are independent.
+    folds : ndarray of shape (n,), or None
+        Number of the fold in which each row was held out, from 0; None outside a comparison.
 
     Examples
     --------
@@ -56,6 +60,7 @@ class HeldOut:
     probabilities: Array | None = None
     classes: tuple[str, ...] = ()
     clusters: NDArray[Any] | None = None
+    folds: NDArray[Any] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,9 +74,12 @@ class Result:
     baseline : bool
         Whether it is a baseline: the mean, the class frequencies, or a model of scikit-learn.
     log_score, standard_error : float
-        Mean of ``held_out.log_prob``, and its standard error over rows.
+        Mean of ``held_out.log_prob``, and its standard error over rows. For a model with fewer
+        folds than others, the log score that it would have on their rows: that of the best of
+        them less the mean difference over the rows that both predicted.
     behind, behind_error : float
-        Mean difference between the best log score and this one over rows, and its standard error.
+        Mean difference between the best log score and this one over the rows that both predicted,
+        and its standard error.
     rmse : float or None
         Root mean squared error of the predicted mean; None for classes.
     accuracy : float or None
@@ -96,6 +104,13 @@ class Result:
         Predictions row by row.
     warnings : tuple of str
         Distinct warnings of the fits.
+    folds : int or None
+        Number of folds in which it was scored; None outside a comparison.
+    stopped : str
+        Why it was scored in fewer folds than there are; empty if it was scored in all.
+    probability_best : float or None
+        Probability that its log score on more rows of the same kind would be the highest of all
+        models, by a Bayesian bootstrap; None for baselines and for models that were stopped.
 
     Examples
     --------
@@ -126,6 +141,9 @@ class Result:
     n_bytes: int | None
     held_out: HeldOut
     warnings: tuple[str, ...] = ()
+    folds: int | None = None
+    stopped: str = ""
+    probability_best: float | None = None
 
 
 @dataclass(frozen=True)
@@ -188,9 +206,9 @@ class Comparison:
     seconds : float
         Time of the whole comparison.
     winner : tables.TableModel
-        The best model that is not a baseline, fitted to all rows.
+        The chosen model, fitted to all rows.
     verdict : str
-        Which model to use and why, in two sentences.
+        Which model to use and why, for which new rows its uncertainty holds, and cautions.
     importance : tuple of Importance
         Importance of the inputs of the winner on held-out rows, the most important first.
     holdout : Holdout
@@ -199,6 +217,10 @@ class Comparison:
         For which new rows the scores hold, such as "for the next 30 days".
     cautions : tuple of str
         Sentences about rows that seem to depend on each other, with the option to use.
+    chosen : str
+        Name of the winner; empty: the best model that is not a baseline.
+    prefer : "simple" or "best"
+        The rule that chose it among models that do not differ significantly.
 
     Examples
     --------
@@ -225,8 +247,14 @@ class Comparison:
     holdout: Holdout = field(default_factory=Holdout)
     scope: str = ""
     cautions: tuple[str, ...] = ()
+    chosen: str = ""
+    prefer: Preference = "simple"
 
     @property
     def best(self) -> Result:
         """Result of the winner."""
-        return next(result for result in self.results if not result.baseline)
+        return next(
+            result
+            for result in self.results
+            if not result.baseline and self.chosen in ("", result.name)
+        )

@@ -1,11 +1,8 @@
-"""Cross-validate one candidate within a time limit."""
+"""Run one candidate on the folds of a table within a time limit."""
 
 import contextlib
-import math
-import time
 import warnings
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -17,21 +14,10 @@ from posterity.comparison import budget, measuring
 from posterity.comparison.candidates import Candidate
 from posterity.comparison.folds import Fold, TableFolds
 from posterity.comparison.members import Target
-from posterity.comparison.results import Result, Skipped
+from posterity.comparison.results import Result
 
 _FEW = 20  # rows, of each class where there are classes
-WHOLE = 2.0  # estimated time of a fit to all rows, in fits to one fold
-
-
-@dataclass(frozen=True, eq=False)
-class Trial:
-    """A candidate with its cross-validated scores."""
-
-    candidate: Candidate
-    result: Result
-    has_evidence: bool  # comparable with that of other models
-    said: measuring.BatchPredictions | None  # kept for the best only
-    estimators: tuple[Any, ...] = ()  # one per fold; kept for the best only
+_WHOLE = 2.0  # estimated time of a fit to all rows, in fits to one fold
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,38 +27,120 @@ class FoldRun:
     estimator: Any
     said: measuring.BatchPredictions
     fit_seconds: float
-    predict_seconds: float
+    predict_seconds: float  # for 1,000 rows
+
+    @property
+    def seconds(self) -> float:
+        """Time of the fit and the prediction."""
+        return self.fit_seconds + 1e-3 * self.predict_seconds * len(self.said.held_out.rows)
 
 
-def score_candidate(
-    candidate: Candidate,
-    parts: TableFolds,
-    *,
-    seconds: float,
-    seed: int,
-    step: Callable[[int], None],
-) -> Trial | Skipped:
-    """Score a candidate within a time limit, or say why not; an error never ends the comparison."""
-    if why := _unsuitable_target(candidate.target, parts.y):
-        return Skipped(candidate.name, why)
-    clock = budget.Clock(max(seconds, 1e-3))
+@dataclass(eq=False)
+class Trial:
+    """A candidate, the folds that it has run, and why it runs no more."""
+
+    candidate: Candidate
+    runs: list[FoldRun] = field(default_factory=list)
+    warned: list[str] = field(default_factory=list)
+    stopped: str = ""  # why no further folds are run, although some were
+    failed: str = ""  # why it has no scores
+
+    @property
+    def is_running(self) -> bool:
+        """Whether further folds may be run."""
+        return not self.stopped and not self.failed
+
+    @property
+    def held_out(self) -> measuring.HeldOut:
+        """Predictions for the rows of all folds that were run."""
+        return measuring.combine_held_out([run.said.held_out for run in self.runs])
+
+    def mean_of_folds(self, n: int) -> float:
+        """Return the mean log probability of the observed values in the first n folds."""
+        return float(np.mean(np.concatenate([run.said.held_out.log_prob for run in self.runs[:n]])))
+
+    def seconds_of_fold(self) -> float:
+        """Estimate the time of one more fold from the fastest one, as the first may compile."""
+        return min(run.seconds for run in self.runs)
+
+    def seconds_of_full_fit(self) -> float:
+        """Estimate the time of a fit to all rows."""
+        return _WHOLE * float(np.median([run.fit_seconds for run in self.runs]))
+
+    def lead_over(self, other: "Trial") -> tuple[float, float, int]:
+        """Return the mean lead in common folds, its standard error and the number of rows."""
+        n = min(len(self.runs), len(other.runs))
+        own, its = (
+            measuring.combine_held_out([run.said.held_out for run in one.runs[:n]])
+            for one in (self, other)
+        )
+        return *measuring.compute_lead(own, its), len(own.rows)
+
+    def release_memory(self) -> None:
+        """Drop the fitted estimators and distributions of a model that cannot be chosen."""
+        self.runs = [
+            replace(run, estimator=None, said=replace(run.said, pieces=())) for run in self.runs
+        ]
+
+    def summarise(self) -> Result:
+        """Return the scores over all folds that were run; times are medians."""
+        sizes = [saved_size(run.estimator) for run in self.runs[-1:] if run.estimator is not None]
+        costs = measuring.Costs(
+            fit_seconds=float(np.median([run.fit_seconds for run in self.runs])),
+            predict_seconds=float(np.median([run.predict_seconds for run in self.runs])),
+            n_bytes=sizes[0] if sizes else None,
+            warnings=tuple(dict.fromkeys(self.warned)),
+        )
+        one = self.candidate
+        scored = measuring.score_predictions(
+            one.name, one.code, self.held_out, costs, baseline=one.baseline
+        )
+        return replace(scored, folds=len(self.runs), stopped=self.stopped)
+
+    def has_evidence(self) -> bool:
+        """Return whether there is a log evidence that is comparable with that of others."""
+        return comparable_evidence(self.runs[-1].estimator) is not None
+
+
+def run_next_fold(
+    one: Trial, parts: TableFolds, *, seconds: float, seed: int, warm_up: bool = False
+) -> None:
+    """Run the next fold within a time limit; an error never ends the comparison."""
+    number = len(one.runs)
+    fold = parts.folds[number]
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
             with budget.limit_time(seconds):
-                if seconds < math.inf and not arrays.is_collection(parts.folds[0].X_train):
-                    _warm_up(candidate, parts, seed)
-                runs = _run_folds(candidate, parts, clock, seed, step)
+                if warm_up and not arrays.is_collection(fold.X_train):
+                    _warm_up(one.candidate, parts, seed)
+                one.runs.append(_run_fold(one.candidate, fold, number, parts.classes, seed))
         except budget.OutOfTime:
-            return Skipped(
-                candidate.name, f"out of time, stopped after {_format_seconds(seconds)}."
-            )
+            _stop(one, f"out of time, stopped after {_format_seconds(seconds)}", parts)
         except Exception as error:  # any error is reported, and the other models continue
-            return Skipped(candidate.name, first_sentence(error))
-    if isinstance(runs, str):
-        return Skipped(candidate.name, runs)
-    warned = tuple(dict.fromkeys(str(warning.message) for warning in caught))
-    return _combine_runs(candidate, runs, warned)
+            one.failed = first_sentence(error)
+    one.warned += [str(warning.message) for warning in caught]
+
+
+def stop_early(one: Trial, why: str, parts: TableFolds) -> None:
+    """Run no more folds of a model, and keep the scores of those that it has run."""
+    n = len(one.runs)
+    if n:
+        one.stopped = f"{why} after {n} of {len(parts.folds)} folds."
+    else:
+        one.failed = f"{why}, not started."
+
+
+def _stop(one: Trial, why: str, parts: TableFolds) -> None:
+    if one.runs:
+        stop_early(one, "out of time", parts)
+    else:
+        one.failed = f"{why}."
+
+
+def combine_quantiles(one: Trial) -> measuring.HeldOut:
+    """Return all predictions with their quantiles, which can take longer than a fit."""
+    return measuring.combine_folds([run.said for run in one.runs]).with_quantiles()
 
 
 def saved_size(model: Any) -> int | None:
@@ -115,76 +183,26 @@ def _warm_up(candidate: Candidate, parts: TableFolds, seed: int) -> None:
     )
     with warnings.catch_warnings(), contextlib.suppress(Exception):
         warnings.simplefilter("ignore")
-        _run_fold(candidate, small, parts.classes, seed)
+        _run_fold(candidate, small, 0, parts.classes, seed)
 
 
-def _run_folds(
-    candidate: Candidate,
-    parts: TableFolds,
-    clock: budget.Clock,
-    seed: int,
-    step: Callable[[int], None],
-) -> list[FoldRun] | str:
-    """Run every fold, or say why not: after each fold, check whether the time will suffice."""
-    runs: list[FoldRun] = []
-    seconds: list[float] = []
-    for number, fold in enumerate(parts.folds):
-        step(number)
-        start = clock.elapsed()
-        runs.append(_run_fold(candidate, fold, parts.classes, seed))
-        seconds.append(clock.elapsed() - start)
-        if not _has_enough_time(seconds, len(parts.folds), clock.remaining()):
-            ahead = _seconds_remaining(seconds, len(parts.folds))
-            return (
-                f"out of time: it needed about {_format_seconds(ahead)} more, with "
-                f"{_format_seconds(clock.remaining())} "
-                "left."
-            )
-    return runs
-
-
-def _seconds_remaining(seconds: list[float], n_folds: int) -> float:
-    """Estimate the remaining seconds from the fastest fold, as the first one may compile."""
-    return (n_folds - len(seconds) + WHOLE) * min(seconds)
-
-
-def _has_enough_time(seconds: list[float], n_folds: int, left: float) -> bool:
-    """Return whether the remaining time suffices; after the first fold, for two more like it."""
-    if len(seconds) == 1:
-        return 2.0 * seconds[0] <= left
-    return _seconds_remaining(seconds, n_folds) <= left
-
-
-def _run_fold(candidate: Candidate, fold: Fold, classes: tuple[str, ...], seed: int) -> FoldRun:
+def _run_fold(
+    candidate: Candidate, fold: Fold, number: int, classes: tuple[str, ...], seed: int
+) -> FoldRun:
     """Fit to the training rows of a fold and predict its test rows."""
-    n, start = len(fold.y_train), time.perf_counter()
+    n, start = len(fold.y_train), budget.read_clock()
     with linalg.threads.limit_threads(n):
         estimator = clone(candidate.estimator).fit(fold.X_train, fold.y_train)
-        fitted = time.perf_counter()
+        fitted = budget.read_clock()
         said = measuring.predict_rows(
             estimator, fold.X_test, fold.y_test, fold.rows, classes=classes, n_train=n, seed=seed
         )
-    per_row = (time.perf_counter() - fitted) / len(fold.y_test)
-    return FoldRun(estimator, said, fitted - start, 1_000 * per_row)
+    held_out = replace(said.held_out, folds=np.full(len(fold.rows), number))
+    per_row = (budget.read_clock() - fitted) / len(fold.y_test)
+    return FoldRun(estimator, replace(said, held_out=held_out), fitted - start, 1_000 * per_row)
 
 
-def _combine_runs(candidate: Candidate, runs: list[FoldRun], warned: tuple[str, ...]) -> Trial:
-    """Combine the folds; times are medians, as the first fold may compile."""
-    costs = measuring.Costs(
-        fit_seconds=float(np.median([run.fit_seconds for run in runs])),
-        predict_seconds=float(np.median([run.predict_seconds for run in runs])),
-        n_bytes=saved_size(runs[-1].estimator),
-        warnings=warned,
-    )
-    said = measuring.combine_folds([run.said for run in runs])
-    result = measuring.score_predictions(
-        candidate.name, candidate.code, said.held_out, costs, baseline=candidate.baseline
-    )
-    has_evidence = comparable_evidence(runs[-1].estimator) is not None
-    return Trial(candidate, result, has_evidence, said, tuple(run.estimator for run in runs))
-
-
-def _unsuitable_target(target: Target, y: NDArray[Any]) -> str | None:
+def describe_unsuitable_target(target: Target, y: NDArray[Any]) -> str | None:
     """Say why a model does not suit these targets; None if it does."""
     if target == "positive" and np.min(y) <= 0.0:
         return f"needs positive targets, and the smallest is {np.min(y):g}."

@@ -1,22 +1,30 @@
-"""Summarise a comparison in two sentences: which model to use, and how far to trust it."""
+"""Summarise a comparison: which model to use, how certain that is, and how far to trust it."""
 
 import math
 from collections.abc import Sequence
 
 from posterity.arrays import Array
-from posterity.comparison import measuring
-from posterity.comparison.results import Result
+from posterity.comparison import choosing, measuring
+from posterity.comparison.choosing import HARDLY, find_constant, is_better
+from posterity.comparison.results import Preference, Result
 
 _NOMINAL = 0.9
 _SLACK = 0.01  # differences in coverage below this are irrelevant in practice
 _ODD = 1.63  # sqrt(n) times the Kolmogorov-Smirnov distance at the 1 % level
-_SURE = 2.0  # standard errors by which distinguishable models differ
-_HARDLY = 1e-3  # differences of log scores below this are irrelevant in practice
 _SHOWN = 3  # equally good models that are named
+_UNLIKELY = 0.02  # models with a smaller probability of being the best are not named
 
 
-def verdict(results: Sequence[Result], *, order: Sequence[str]) -> str:
-    """Say in two sentences which model to use and whether its uncertainty is reliable.
+def verdict(
+    results: Sequence[Result],
+    *,
+    order: Sequence[str],
+    scope: str = "",
+    prefer: Preference = "simple",
+    cautions: Sequence[str] = (),
+    target: str = "the target",
+) -> str:
+    """Say which model to use, how certain the ranking is, and whether its uncertainty is reliable.
 
     Parameters
     ----------
@@ -24,6 +32,14 @@ def verdict(results: Sequence[Result], *, order: Sequence[str]) -> str:
         The best first; at least one is not a baseline.
     order : sequence of str
         Names of the models, simplest first.
+    scope : str, default=""
+        For which new rows the scores hold, such as "for the next 30 days".
+    prefer : "simple" or "best", default="simple"
+        The rule that chooses among models that do not differ significantly from the best.
+    cautions : sequence of str
+        Sentences about rows that seem to depend on each other.
+    target : str, default="the target"
+        Name of the column that is predicted.
 
     Examples
     --------
@@ -37,127 +53,170 @@ def verdict(results: Sequence[Result], *, order: Sequence[str]) -> str:
     """
     family = [one for one in results if not one.baseline]
     baselines = [one for one in results if one.baseline]
-    return (
-        f"{_recommend_model(family, baselines, order)} {_judge_uncertainty(family[0], baselines)}"
-    )
-
-
-def _recommend_model(
-    family: Sequence[Result], baselines: Sequence[Result], order: Sequence[str]
-) -> str:
-    """Write the first sentence: which model to use."""
-    best, others = family[0], family[1:]
-    if baselines and baselines[0].log_score > best.log_score:
-        return _recommend_despite_baseline(best, baselines[0])
-    equals = [one for one in others if _is_insignificant(best, one)]
-    if equals:
-        return _recommend_among_equals(best, equals, order)
-    if not others:
-        return f"Use {best.name!r}, the only model that was scored."
-    return (
-        f"Use {best.name!r}: it predicts held-out rows better than the second best, "
-        f"{others[0].name!r}, by {_format_lead(best, others[0])} in mean log score."
-    )
-
-
-def _recommend_despite_baseline(best: Result, baseline: Result) -> str:
-    """Write the first sentence if a baseline has the best score."""
-    if _is_insignificant(baseline, best):
-        return (
-            f"Use {best.name!r}, the best model, but its score is not significantly different from "
-            f"that of the baseline {baseline.name!r}, which is better by "
-            f"{_format_lead(baseline, best)} "
-            "in mean log score."
-        )
-    return (
-        f"No model predicts held-out rows as well as the baseline {baseline.name!r}, which is "
-        f"better than the best model, {best.name!r}, by {_format_lead(baseline, best)} in mean "
-        "log score."
-    )
-
-
-def _recommend_among_equals(best: Result, equals: Sequence[Result], order: Sequence[str]) -> str:
-    """Write the first sentence if other models are equally good: name the simplest of them."""
-    simplest = min((best, *equals), key=lambda one: order.index(one.name))
-    shown = [repr(one.name) for one in equals[:_SHOWN]]
-    if len(equals) > _SHOWN:
-        shown.append(f"{len(equals) - _SHOWN} more")
-    if simplest is best:
-        advice = f"{best.name!r} is also the simplest of them"
+    chosen = choosing.choose_model(results, order=order, prefer=prefer)
+    constant = find_constant(results)
+    if constant and not is_better(family[0], constant, least=HARDLY):
+        said = [_say_nothing_helps(family[0], chosen, constant, target)]
+        gained = ""
     else:
-        advice = f"{simplest.name!r} is the simplest of them"
-    verb = "is" if len(equals) == 1 else "are"
+        said = [
+            *_say_choice(chosen, family, order, prefer),
+            *_compare_with_baseline(chosen, family[0], baselines),
+        ]
+        gained = _state_gain(chosen, baselines)
+    trust = _judge_uncertainty(chosen, f" {scope}" if scope else "", bool(cautions))
+    said.append(f"{trust}{gained}.")
+    if cautions:
+        said.append(f"Caution: {' '.join(cautions)}")
+    return " ".join(said)
+
+
+def _say_nothing_helps(best: Result, chosen: Result, constant: Result, target: str) -> str:
+    """Write the sentences for a table on which no model beats a constant prediction."""
+    mean, error = measuring.compute_lead(best.held_out, constant.held_out)
+    where = "ahead of" if mean > 0.0 else "behind"
     return (
-        f"Use {best.name!r}: it predicts held-out rows best, although {_join_words(shown)} {verb} "
-        f"within two standard errors of it; {advice}."
+        f"No input helps to predict {target}: no model predicts held-out rows significantly better "
+        f"than {constant.name!r}, which ignores the inputs; the best model, {best.name!r}, is "
+        f"{abs(mean):.2g} +- {error:.1g} {where} it in mean log score. The saved model is "
+        f"{chosen.name!r}."
     )
 
 
-def _judge_uncertainty(best: Result, baselines: Sequence[Result]) -> str:
-    """Write the second sentence: whether the uncertainty is reliable, and beats the baselines."""
-    trust = _judge_intervals(best) if best.coverage is not None else _judge_probabilities(best)
+def _say_choice(
+    chosen: Result, family: Sequence[Result], order: Sequence[str], prefer: Preference
+) -> list[str]:
+    """Write which model to use and why, and how certain the ranking is."""
+    best, equals = family[0], choosing.find_equals(family)
+    if len(family) == 1:
+        return [f"Use {best.name!r}, the only model that was scored."]
+    if len(equals) == 1:
+        return [
+            f"Use {best.name!r}: it predicts held-out rows better than the second best, "
+            f"{family[1].name!r}, by {_format_lead(best, family[1])} in mean log score."
+        ]
+    return [_say_choice_among_equals(chosen, equals, order, prefer), *_say_ranking(equals)]
+
+
+def _say_choice_among_equals(
+    chosen: Result, equals: Sequence[Result], order: Sequence[str], prefer: Preference
+) -> str:
+    """Write which of several equally good models was chosen, and by which rule."""
+    best = equals[0]
+    if chosen is not best:
+        return (
+            f"Use {chosen.name!r}: it is the simplest of {len(equals)} models that do not differ "
+            f"significantly on held-out rows; the highest mean log score is that of "
+            f"{best.name!r}, by {_format_lead(best, chosen)} (choose it with --prefer best)."
+        )
+    names = _join_words(_limit_names([repr(one.name) for one in equals[1:]]))
+    verb = "is" if len(equals) == 2 else "are"
+    simplest = min(equals, key=lambda one: order.index(one.name))
+    if simplest is best:
+        also = "it is also the simplest of them"
+    else:
+        rule = " (choose it with --prefer simple)" if prefer == "best" else ""
+        also = f"{simplest.name!r} is the simplest of them{rule}"
+    return (
+        f"Use {best.name!r}: it predicts held-out rows best, although {names} {verb} not "
+        f"significantly worse; {also}."
+    )
+
+
+def _say_ranking(equals: Sequence[Result]) -> list[str]:
+    """Write the probability of each of the models to be the best on more rows."""
+    known = [(one.probability_best or 0.0, one.name) for one in equals]
+    likely = sorted((pair for pair in known if pair[0] >= _UNLIKELY), reverse=True)[:_SHOWN]
+    if not likely:
+        return []
+    shares = [f"{name!r} with a probability of {100.0 * p:.0f} %" for p, name in likely]
+    return [f"On more rows of the same kind, the best would be {_join_words(shares, 'or')}."]
+
+
+def _compare_with_baseline(chosen: Result, best: Result, baselines: Sequence[Result]) -> list[str]:
+    """Write a sentence if a baseline has a higher score than the best model."""
+    if not baselines or measuring.compute_lead(baselines[0].held_out, best.held_out)[0] <= 0.0:
+        return []
+    first = baselines[0]
+    if is_better(first, best, least=HARDLY):
+        return [
+            f"No model predicts held-out rows as well as the baseline {first.name!r}, which is "
+            f"better than {chosen.name!r} by {_format_lead(first, chosen)} in mean log score."
+        ]
+    return [
+        f"The baseline {first.name!r} is better than {chosen.name!r} by "
+        f"{_format_lead(first, chosen)} in mean log score, which is not significant."
+        if not is_better(first, chosen, least=HARDLY)
+        else f"The baseline {first.name!r} is better than {chosen.name!r} by "
+        f"{_format_lead(first, chosen)} in mean log score."
+    ]
+
+
+def _judge_uncertainty(chosen: Result, scope: str, cautious: bool) -> str:
+    """Write whether the uncertainty is reliable, and for which rows."""
+    if chosen.coverage is not None:
+        return _judge_intervals(chosen, scope, cautious)
+    return _judge_probabilities(chosen, scope, cautious)
+
+
+def _state_gain(chosen: Result, baselines: Sequence[Result]) -> str:
+    """Write what was gained over the baselines, as ratios of probabilities."""
     if not baselines:
-        return f"{trust}."
+        return ""
     first, *rest = baselines
     shares = [
-        f"{_format_ratio(best, first)} times the probability that {first.name!r} "
-        f"did{_mark_insignificant(best, first)}",
+        f"{_format_ratio(chosen, first)} times the probability that {first.name!r} "
+        f"did{_mark_insignificant(chosen, first)}",
         *(
-            f"{_format_ratio(best, one)} times that of {one.name!r}{_mark_insignificant(best, one)}"
+            f"{_format_ratio(chosen, one)} times that of {one.name!r}"
+            f"{_mark_insignificant(chosen, one)}"
             for one in rest
         ),
     ]
-    return f"{trust}; on average it assigned the observed value {_join_words(shares)}."
+    return f"; on average it assigned the observed value {_join_words(shares)}"
 
 
-def _judge_intervals(best: Result) -> str:
+def _judge_intervals(best: Result, scope: str, cautious: bool) -> str:
     coverage, n = best.coverage or 0.0, len(best.held_out.y)
     allowed = 2.0 * math.sqrt(_NOMINAL * (1.0 - _NOMINAL) / n) + _SLACK
     held = f"Its 90 % intervals contain {100.0 * coverage:.3g} % of the held-out values"
     if coverage < _NOMINAL - allowed:
-        return f"{held}, so they are too narrow to be trusted"
+        return f"{held}, so they are too narrow to be trusted{scope}"
     if coverage > _NOMINAL + allowed:
-        return f"{held}, so they are wider than necessary"
+        return f"{held}, so they are wider than necessary{scope}"
     if best.calibration > _ODD / math.sqrt(n) + _SLACK:
         off = f"{100.0 * best.calibration:.2g} %"
         return f"{held}, as they should, but other quantiles have calibration errors of up to {off}"
-    return f"{held}, so its uncertainty can be trusted"
+    if cautious:
+        return f"{held}, as they should{scope} if rows do not depend on each other"
+    return f"{held}, so its uncertainty can be trusted{scope}"
 
 
-def _judge_probabilities(best: Result) -> str:
+def _judge_probabilities(best: Result, scope: str, cautious: bool) -> str:
     stated, right = measuring.confidence(best.held_out), measuring.is_correct(best.held_out)
     gaps: Array = stated - right
-    allowed = 2.0 * measuring.standard_error(gaps) + _SLACK
+    allowed = 2.0 * measuring.standard_error(gaps, best.held_out.clusters) + _SLACK
     said = (
         f"Its most probable class has a predicted probability of {100.0 * stated.mean():.3g} % on "
         f"average and is correct in {100.0 * right.mean():.3g} % of the held-out rows"
     )
     if gaps.mean() > allowed:
-        return f"{said}, so it is overconfident"
+        return f"{said}, so it is overconfident{scope}"
     if gaps.mean() < -allowed:
-        return f"{said}, so it is underconfident"
-    return f"{said}, so its probabilities can be trusted"
-
-
-def _difference(ahead: Result, behind: Result) -> tuple[float, float]:
-    """Return the mean difference of the log scores over rows, and its standard error."""
-    rows = ahead.held_out.log_prob - behind.held_out.log_prob
-    return float(rows.mean()), measuring.standard_error(rows)
-
-
-def _is_insignificant(ahead: Result, behind: Result) -> bool:
-    mean, error = _difference(ahead, behind)
-    return mean <= max(_SURE * error, _HARDLY)
+        return f"{said}, so it is underconfident{scope}"
+    if cautious:
+        return f"{said}, as it should{scope} if rows do not depend on each other"
+    return f"{said}, so its probabilities can be trusted{scope}"
 
 
 def _format_lead(ahead: Result, behind: Result) -> str:
-    mean, error = _difference(ahead, behind)
+    mean, error = measuring.compute_lead(ahead.held_out, behind.held_out)
     return f"{mean:.2g} +- {error:.1g}"
 
 
 def _format_ratio(best: Result, other: Result) -> str:
     """Format the geometric mean over rows of the ratio of probabilities of the observed value."""
-    log_ratio = _difference(best, other)[0]
+    log_ratio, _ = measuring.compute_lead(best.held_out, other.held_out)
     if log_ratio > math.log(1e6):
         return "over a million"
     return f"{math.exp(log_ratio):#.3g}".rstrip(".")
@@ -165,10 +224,15 @@ def _format_ratio(best: Result, other: Result) -> str:
 
 def _mark_insignificant(best: Result, other: Result) -> str:
     """Return a remark if an advantage is not significant."""
-    ahead = _difference(best, other)[0] > 0.0
-    return " (not significant)" if ahead and _is_insignificant(best, other) else ""
+    ahead = measuring.compute_lead(best.held_out, other.held_out)[0] > 0.0
+    return " (not significant)" if ahead and not is_better(best, other, least=HARDLY) else ""
 
 
-def _join_words(words: Sequence[str]) -> str:
+def _limit_names(names: Sequence[str]) -> list[str]:
+    more = [f"{len(names) - _SHOWN} more"] if len(names) > _SHOWN else []
+    return [*names[:_SHOWN], *more]
+
+
+def _join_words(words: Sequence[str], last: str = "and") -> str:
     """Join words as in 'a, b and c'."""
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} {last} {words[-1]}"

@@ -1,0 +1,113 @@
+"""Choose a model by its scores on held-out rows, and say how certain the ranking is."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from posterity.arrays import Array
+from posterity.comparison import measuring
+from posterity.comparison.results import HeldOut, Preference, Result
+
+_SURE = 2.0  # standard errors by which distinguishable models differ
+_IRRELEVANT = 0.01  # nats per row: probabilities that differ by 1 %
+HARDLY = 1e-3
+"""Leads over a baseline below this are irrelevant in practice, in nats per row."""
+
+_CONSTANTS = ("mean", "frequencies")
+_DRAWS = 1_000
+_MOST_BLOCKS = 2_000  # of rows, each with one weight of the bootstrap
+
+
+def choose_model(
+    results: Sequence[Result], *, order: Sequence[str], prefer: Preference = "simple"
+) -> Result:
+    """Return the model to use: the best one, or the simplest that does not differ from it.
+
+    Parameters
+    ----------
+    results : sequence of Result
+        The best first; at least one is not a baseline.
+    order : sequence of str
+        Names of the models, simplest first.
+    prefer : "simple" or "best", default="simple"
+        "simple": the simplest model that is less than two standard errors of the paired difference,
+        or less than 0.01 nats per row, behind the best one, and significantly better than a
+        constant prediction if the best one is. "best": the highest log score.
+    """
+    family = [one for one in results if not one.baseline]
+    if prefer == "best":
+        return family[0]
+    equals, constant = find_equals(family), find_constant(results)
+    helping = [one for one in equals if constant and is_better(one, constant, least=HARDLY)]
+    return min(helping or equals, key=lambda one: order.index(one.name))
+
+
+def find_constant(results: Sequence[Result]) -> Result | None:
+    """Return the baseline that ignores the inputs, if it was scored."""
+    return next((one for one in results if one.baseline and one.name in _CONSTANTS), None)
+
+
+def find_equals(family: Sequence[Result]) -> list[Result]:
+    """Return the first model, and those that are not significantly behind it."""
+    return [family[0], *(one for one in family[1:] if not is_better(family[0], one))]
+
+
+def is_better(ahead: Result, behind: Result, *, least: float = _IRRELEVANT) -> bool:
+    """Return whether a model is ahead by two standard errors and a relevant amount."""
+    mean, error = measuring.compute_lead(ahead.held_out, behind.held_out)
+    return mean > max(_SURE * error, least)
+
+
+def sort_results(results: Sequence[Result]) -> tuple[Result, ...]:
+    """Sort results by log score, and compare each with the best one row by row.
+
+    A model with fewer folds is compared on the rows that it predicted.
+    """
+    most = max(len(one.held_out.rows) for one in results)
+    complete = [one for one in results if len(one.held_out.rows) == most]
+    standard = max(complete, key=lambda one: float(np.mean(one.held_out.log_prob)))
+    ranked = sorted((_adjust_score(one, standard) for one in results), key=lambda r: -r.log_score)
+    leads = [measuring.compute_lead(ranked[0].held_out, one.held_out) for one in ranked]
+    return tuple(
+        replace(one, behind=mean, behind_error=error)
+        for one, (mean, error) in zip(ranked, leads, strict=True)
+    )
+
+
+def _adjust_score(one: Result, standard: Result) -> Result:
+    """Estimate the log score that a model with fewer folds would have on all rows."""
+    score = float(np.mean(one.held_out.log_prob))
+    if len(one.held_out.rows) < len(standard.held_out.rows):
+        lead, _ = measuring.compute_lead(standard.held_out, one.held_out)
+        score = float(np.mean(standard.held_out.log_prob)) - lead
+    return replace(one, log_score=score)
+
+
+def add_probabilities(results: Sequence[Result], *, seed: int = 0) -> tuple[Result, ...]:
+    """Add the probability that each model is the best of those that were not stopped."""
+    family = [one for one in results if not one.baseline and not one.stopped]
+    if len(family) < 2:
+        return tuple(results)
+    p = compute_probabilities([one.held_out for one in family], seed=seed)
+    of = {one.name: float(chance) for one, chance in zip(family, p, strict=True)}
+    return tuple(replace(one, probability_best=of.get(one.name)) for one in results)
+
+
+def compute_probabilities(held_out: Sequence[HeldOut], *, seed: int = 0) -> Array:
+    """Return the probability that each model has the highest mean log probability.
+
+    The Bayesian bootstrap gives every row, or every cluster of dependent rows, an independent
+    exponential weight, and counts how often each model is the best.
+    """
+    rng = np.random.default_rng(seed)
+    log_prob = np.stack([one.log_prob for one in held_out], axis=1)  # (n, K)
+    clusters = held_out[0].clusters
+    places = np.arange(len(log_prob))
+    if clusters is not None:
+        places = np.unique(clusters, return_inverse=True)[1]
+    elif len(log_prob) > _MOST_BLOCKS:  # blocks of random rows: the same, in less time
+        places = rng.permutation(len(log_prob)) % _MOST_BLOCKS
+    sums = np.stack([np.bincount(places, column) for column in log_prob.T], axis=1)
+    best = np.argmax(rng.exponential(size=(_DRAWS, len(sums))) @ sums, axis=1)
+    return np.bincount(best, minlength=len(held_out)) / _DRAWS

@@ -1,0 +1,121 @@
+"""Run all candidates fold by fold, and stop those without time or clearly behind."""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
+from posterity import classification, regression
+from posterity.comparison import budget as budgets
+from posterity.comparison import trial
+from posterity.comparison.folds import TableFolds
+from posterity.comparison.trial import Trial
+
+Progress: TypeAlias = Callable[[int, int, str], None]
+
+_SHARE = 0.5  # of the remaining time, for the first fold of one model
+_RACE_FOLDS = 2  # a model is stopped after this many at the earliest
+_RACE_ROWS = 100  # common rows without which no model is stopped
+_FAR, _FAR_ERRORS = 0.05, 5.0  # nats and standard errors by which it is then behind
+_FORESTS = (regression.RandomForestRegressor, classification.RandomForestClassifier)
+
+
+def run_folds(
+    trials: Sequence[Trial],
+    parts: TableFolds,
+    clock: budgets.Clock,
+    *,
+    seed: int,
+    tell: Progress,
+    total: int,
+) -> None:
+    """Run every candidate on the first fold, then on the second, and so on.
+
+    Under a time limit, the first fold of the first baseline, the first model and forests is never
+    stopped, so that a slow machine compares more than constants. Later folds are run in the order
+    of the scores. From the second fold on, a model is stopped that is behind the best one by more
+    than 0.05 nats and five standard errors over the rows that both predicted.
+    """
+    essential = _find_essential(trials)
+    n_folds = len(parts.folds)
+    for number in range(n_folds):
+        queue = _sort_by_score(trials) if number else _sort_essential_first(trials, essential)
+        for one in queue:
+            if not one.is_running:
+                continue
+            if number == 0 and one in essential:
+                seconds = math.inf
+            else:
+                seconds = _allow_seconds(one, trials, clock, is_last=one is queue[-1])
+            if seconds <= 0.0:
+                trial.stop_early(one, "out of time", parts)
+                continue
+            tell(sum(_count_done(each, n_folds) for each in trials), total, one.candidate.name)
+            limited = clock.remaining() < math.inf
+            trial.run_next_fold(
+                one, parts, seconds=seconds, seed=seed, warm_up=limited and number == 0
+            )
+        if _RACE_FOLDS <= number + 1 < n_folds:
+            _stop_those_behind(trials, essential[:1], parts)
+
+
+def find_best(trials: Sequence[Trial]) -> Trial | None:
+    """Return the model that is ahead in the rows of the first fold or of more folds."""
+    ranked = [one for one in _sort_by_score(trials) if not one.candidate.baseline and one.runs]
+    return ranked[0] if ranked else None
+
+
+def _find_essential(trials: Sequence[Trial]) -> list[Trial]:
+    """Return the first baseline, the first model and the forests."""
+    firsts = [
+        next((one for one in trials if one.is_running and one.candidate.baseline is baseline), None)
+        for baseline in (True, False)
+    ]
+    forests = [one for one in trials if isinstance(one.candidate.estimator, _FORESTS)]
+    return [one for one in dict.fromkeys([*firsts, *forests]) if one is not None]
+
+
+def _sort_essential_first(trials: Sequence[Trial], essential: Sequence[Trial]) -> list[Trial]:
+    return [*essential, *(one for one in trials if one not in essential)]
+
+
+def _sort_by_score(trials: Sequence[Trial]) -> list[Trial]:
+    """Sort by the log score in the folds that all have run, the best first."""
+    scored = [one for one in trials if one.runs and not one.failed]
+    if not scored:
+        return list(trials)
+    n = min(len(one.runs) for one in scored)
+    rest = [one for one in trials if one not in scored]
+    return [*sorted(scored, key=lambda one: -one.mean_of_folds(n)), *rest]
+
+
+def _allow_seconds(
+    one: Trial, trials: Sequence[Trial], clock: budgets.Clock, *, is_last: bool
+) -> float:
+    """Return the time limit of the next fold; 0 if it cannot finish.
+
+    Time is reserved for fitting the best model to all rows. A first fold may use half of what
+    remains, so that a slow model leaves some for the others.
+    """
+    best = find_best(trials)
+    remaining = clock.remaining() - (best.seconds_of_full_fit() if best else 0.0)
+    if not one.runs:
+        return remaining if is_last else _SHARE * remaining
+    return remaining if one.seconds_of_fold() <= remaining else 0.0
+
+
+def _count_done(one: Trial, n_folds: int) -> int:
+    return len(one.runs) if one.is_running else n_folds
+
+
+def _stop_those_behind(trials: Sequence[Trial], kept: Sequence[Trial], parts: TableFolds) -> None:
+    """Stop models that are clearly behind the best one."""
+    best = find_best(trials)
+    if best is None:
+        return
+    for one in trials:
+        if one is best or one in kept or not one.is_running or len(one.runs) < _RACE_FOLDS:
+            continue
+        lead, error, n = best.lead_over(one)
+        if n >= _RACE_ROWS and lead > max(_FAR, _FAR_ERRORS * error):
+            trial.stop_early(one, "clearly behind the best model", parts)
+            one.release_memory()

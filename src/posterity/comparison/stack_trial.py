@@ -1,0 +1,117 @@
+"""Score the mixture of the best models on the folds that they have run."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from scipy.special import logsumexp
+
+from posterity import distributions
+from posterity.arrays import Array
+from posterity.comparison import measuring, stacking
+from posterity.comparison.candidates import Candidate
+from posterity.comparison.results import HeldOut
+from posterity.comparison.trial import FoldRun, Trial
+from posterity.comparison.weighting import learn_weights
+
+STACK = "stack"
+"""Name of the mixture in a ranking."""
+
+_FEWEST_ROWS = 50  # held out; weights of fewer are mostly noise
+_MOST_MEMBERS = 8
+_ALONE = 0.99  # a mixture with this weight on one model is that model
+
+
+def stack_models(trials: Sequence[Trial], n_folds: int) -> Trial | None:
+    """Return the mixture of the models that ran all folds; None if it is not worthwhile.
+
+    The weights in a fold are learned from the held-out rows of the other folds, so that the score
+    of the mixture can be compared with those of the models.
+    """
+    members = _select_members(trials, n_folds)
+    if len(members) < 2 or any(one.candidate.name == STACK for one in trials):
+        return None
+    log_prob = [
+        np.stack([one.runs[k].said.held_out.log_prob for one in members], axis=1)
+        for k in range(n_folds)
+    ]
+    if sum(map(len, log_prob)) < _FEWEST_ROWS:
+        return None
+    weights = learn_weights(np.concatenate(log_prob))
+    if weights.max() > _ALONE:
+        return None
+    views = [one.candidate.view for one in members]
+    estimator = _stack(members, weights, [one.candidate.estimator for one in members])
+    view: Any = "groups" if "groups" in views else "plain"
+    found = Trial(Candidate(STACK, estimator, view=view))
+    for k in range(n_folds):
+        others = np.concatenate([part for j, part in enumerate(log_prob) if j != k])
+        found.runs.append(_mix_runs(members, k, learn_weights(others), weights))
+    return found
+
+
+def _select_members(trials: Sequence[Trial], n_folds: int) -> list[Trial]:
+    """Return the best models with densities or classes, if they include the best of all."""
+    complete = [
+        one
+        for one in trials
+        if not one.candidate.baseline and one.is_running and len(one.runs) == n_folds
+    ]
+    ranked = sorted(complete, key=lambda one: -one.mean_of_folds(n_folds))
+    if n_folds < 2 or not ranked or not _can_be_mixed(ranked[0]):
+        return []
+    return [one for one in ranked if _can_be_mixed(one)][:_MOST_MEMBERS]
+
+
+def _can_be_mixed(one: Trial) -> bool:
+    return all(isinstance(dist, distributions.Continuous) for _, dist in one.runs[0].said.pieces)
+
+
+def _stack(
+    members: Sequence[Trial], weights: Array, models: Sequence[Any], *, fitted: bool = False
+) -> Any:
+    return stacking.stack_estimators(
+        [one.candidate.name for one in members],
+        models,
+        weights,
+        [one.candidate.view for one in members],
+        fitted=models if fitted else None,
+    )
+
+
+def _mix_runs(members: Sequence[Trial], k: int, weights: Array, final: Array) -> FoldRun:
+    """Mix the predictions of one fold; times are those of the models with a final weight."""
+    runs = [one.runs[k] for one in members]
+    used = np.flatnonzero(weights)
+    held_out = mix_held_out([runs[i].said.held_out for i in used], weights[used])
+    pieces = tuple(
+        (batch[0][0], stacking.mix_distributions([dist for _, dist in batch], weights[used]))
+        for batch in zip(*(runs[i].said.pieces for i in used), strict=True)
+    )
+    timed = [runs[i] for i in np.flatnonzero(final)]
+    return FoldRun(
+        _stack(members, weights, [run.estimator for run in runs], fitted=True),
+        measuring.BatchPredictions(held_out, pieces),
+        sum(run.fit_seconds for run in timed),
+        sum(run.predict_seconds for run in timed),
+    )
+
+
+def mix_held_out(parts: Sequence[HeldOut], weights: Array) -> HeldOut:
+    """Return the predictions of a mixture from those of its models, all but the quantiles."""
+
+    def average(name: str) -> Any:
+        values = [getattr(part, name) for part in parts]
+        if values[0] is None:
+            return None
+        return sum(w * value for w, value in zip(weights, values, strict=True))
+
+    log_prob = np.stack([part.log_prob for part in parts], axis=1)
+    return replace(
+        parts[0],
+        log_prob=logsumexp(log_prob + np.log(weights), axis=1),
+        mean=average("mean"),
+        pit=average("pit"),
+        probabilities=average("probabilities"),
+    )

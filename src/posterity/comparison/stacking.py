@@ -1,0 +1,151 @@
+"""Stacking: average the predictive distributions of several models."""
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
+
+from posterity import classification, distributions, regression
+from posterity.arrays import Array
+from posterity.comparison import measuring
+from posterity.comparison.members import View
+
+Estimators = tuple[tuple[str, Any], ...]
+
+
+class StackedRegressor(regression.Regressor):
+    """Average the predictive distributions of several regressors with given weights.
+
+    Parameters
+    ----------
+    estimators : tuple of (str, regressor)
+        Names and models.
+    weights : tuple of float
+        Weight of each model; they sum to 1.
+    views : tuple of str, optional
+        "plain" for a model that gets all columns but the last, "groups" for one that gets all.
+        None: every model gets all columns.
+
+    Attributes
+    ----------
+    estimators_ : tuple of regressor
+        Fitted models.
+    """
+
+    estimators_: tuple[Any, ...]
+
+    def __init__(
+        self,
+        estimators: Estimators,
+        weights: tuple[float, ...],
+        views: tuple[View, ...] | None = None,
+    ) -> None:
+        self.estimators = estimators
+        self.weights = weights
+        self.views = views
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Fit every model to the rows."""
+        self.estimators_ = _fit_members(self, X, y)
+        self.n_features_in_ = X.shape[1]
+        return self
+
+    def predict_dist(self, X: ArrayLike) -> distributions.Univariate:
+        """Return the mixture of the predictions of the models."""
+        check_is_fitted(self)
+        dists = [one.predict_dist(rows) for one, rows in _members_with_rows(self, X)]
+        return mix_distributions(dists, self.weights)
+
+
+class StackedClassifier(classification.Classifier):
+    """Average the class probabilities of several classifiers with given weights.
+
+    Parameters
+    ----------
+    estimators : tuple of (str, classifier)
+        Names and models.
+    weights : tuple of float
+        Weight of each model; they sum to 1.
+    views : tuple of str, optional
+        "plain" for a model that gets all columns but the last, "groups" for one that gets all.
+        None: every model gets all columns.
+
+    Attributes
+    ----------
+    estimators_ : tuple of classifier
+        Fitted models.
+    """
+
+    estimators_: tuple[Any, ...]
+
+    def __init__(
+        self,
+        estimators: Estimators,
+        weights: tuple[float, ...],
+        views: tuple[View, ...] | None = None,
+    ) -> None:
+        self.estimators = estimators
+        self.weights = weights
+        self.views = views
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Fit every model to the rows."""
+        self.estimators_ = _fit_members(self, X, y)
+        self._set_classes(np.asarray(self.estimators_[0].classes_))
+        self.n_features_in_ = X.shape[1]
+        return self
+
+    def predict_dist(self, X: Any) -> distributions.Discrete:
+        """Return the averaged probabilities, which know how far the models disagree."""
+        check_is_fitted(self)
+        p = [np.exp(measuring.log_probabilities(one, R)) for one, R in _members_with_rows(self, X)]
+        log_weights = np.log(np.asarray(self.weights))
+        return distributions.AveragedCategorical.from_members(np.stack(p, axis=-2), log_weights)
+
+
+def stack_estimators(
+    names: Sequence[str],
+    models: Sequence[Any],
+    weights: Array,
+    views: Sequence[View],
+    *,
+    fitted: Sequence[Any] | None = None,
+) -> Any:
+    """Return the stack of the models with a weight, fitted if fitted models are given."""
+    used = np.flatnonzero(weights)
+    own = tuple(views[k] for k in used) if "groups" in views else None
+    members = tuple((names[k], models[k]) for k in used)
+    is_classifier = hasattr(models[0], "predict_proba")
+    make = StackedClassifier if is_classifier else StackedRegressor
+    stack = make(members, tuple(float(weights[k]) for k in used), own)
+    if fitted is not None:
+        stack.estimators_ = tuple(fitted[k] for k in used)
+        if is_classifier:
+            stack._set_classes(np.asarray(stack.estimators_[0].classes_))
+    return stack
+
+
+def mix_distributions(
+    dists: Sequence[distributions.Continuous], weights: Sequence[float] | NDArray[Any]
+) -> distributions.Mixture:
+    """Return the mixture of one batch of predictions per model."""
+    return distributions.Mixture(dists, np.log(np.asarray(weights)))
+
+
+def _fit_members(stack: Any, X: Any, y: Any) -> tuple[Any, ...]:
+    return tuple(
+        clone(one).fit(_select_columns(stack, k, X), y)
+        for k, (_, one) in enumerate(stack.estimators)
+    )
+
+
+def _members_with_rows(stack: Any, X: Any) -> list[tuple[Any, Any]]:
+    """Return each fitted model with the columns that it gets."""
+    return [(one, _select_columns(stack, k, X)) for k, one in enumerate(stack.estimators_)]
+
+
+def _select_columns(stack: Any, k: int, X: Any) -> Any:
+    return X[:, :-1] if stack.views is not None and stack.views[k] == "plain" else X
