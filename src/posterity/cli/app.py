@@ -51,6 +51,7 @@ def compare(
         ),
     ] = None,
     budget: options.Budget = None,
+    prefer: options.Prefer = options.Preference.SIMPLE,
     time: options.Time = None,
     group: options.Group = None,
     blocks: options.Blocks = None,
@@ -69,16 +70,27 @@ def compare(
     dask: options.Dask = None,
     report: options.ReportOut = "report.html",
     save: options.ModelOut = "model.posterity",
+    predictions: options.PredictionsOut = None,
     force: options.Force = False,
     json: options.Json = False,
 ) -> None:
-    """Rank models by cross-validation, write a report and save the best model."""
+    """Rank models by cross-validation, write a report and save the chosen model."""
     with outcome.report_errors():
         from posterity.cli import compare as work
         from posterity.cli import table_input, voice
 
         request = table_input.request_from_parameters(context.params)
-        plan = work.CompareRequest(request, models, budget, folds, report, save, force)
+        plan = work.CompareRequest(
+            request,
+            models,
+            budget,
+            folds,
+            report,
+            save,
+            force,
+            prefer=prefer.value,
+            predictions=predictions,
+        )
         work.run(plan, voice.OutputPrinter(json))
 
 

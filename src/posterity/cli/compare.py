@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from posterity import comparison, persistence, progress, report
-from posterity.cli import outputs, scores, table_input
+from posterity.cli import held_out, outputs, scores, table_input
 from posterity.cli.voice import OutputPrinter
 
 if TYPE_CHECKING:
@@ -32,18 +32,22 @@ class CompareRequest:
     report: str
     save: str
     force: bool
+    prefer: comparison.Preference = "simple"
+    predictions: str | None = None
 
     def command(self) -> str:
         """Return the exact command that repeats this comparison."""
         words = ["posterity", "compare", *self.request.words(), "--folds", str(self.folds)]
         words += ["--models", self.models] if self.models else []
         words += ["--budget", f"{self.budget:g}s"] if self.budget else []
+        words += ["--prefer", self.prefer] if self.prefer != "simple" else []
         return shlex.join(words)
 
 
 def run(plan: CompareRequest, voice: OutputPrinter) -> None:
     """Read the table, compare models, print the verdict, save the winner and write the report."""
-    for path in (plan.report, plan.save):
+    written = [path for path in (plan.report, plan.save, plan.predictions) if path]
+    for path in written:
         outputs.check_output_file(path, force=plan.force, inputs=(plan.request.path,))
     with table_input.open_table(plan.request, voice, folds=plan.folds) as table:
         found = _compare(plan, table)
@@ -51,6 +55,9 @@ def run(plan: CompareRequest, voice: OutputPrinter) -> None:
     persistence.save(found.winner, plan.save)
     report.write(plan.report, _build_story(plan, table, found))
     voice.say("", f"Report written to {plan.report}, model saved to {plan.save}.")
+    if plan.predictions:
+        held_out.write_predictions(plan.predictions, found, table.sample.positions)
+        voice.say(f"Held-out predictions of {found.best.name!r} written to {plan.predictions}.")
     voice.next("predict", plan.save, plan.request.path, *plan.request.answers())
     voice.give(_build_json(plan, table, found))
 
@@ -61,7 +68,14 @@ def _compare(plan: CompareRequest, table: Table) -> comparison.Comparison:
     chosen = (*table.baselines(seed), *table.candidates(names, seed))
     shown = _show_progress_bar if plan.request.dask is None else _print_model_names
     with shown() as tell:
-        return table.compared(chosen, folds=plan.folds, seed=seed, budget=plan.budget, report=tell)
+        return table.compared(
+            chosen,
+            folds=plan.folds,
+            seed=seed,
+            budget=plan.budget,
+            report=tell,
+            prefer=plan.prefer,
+        )
 
 
 @contextmanager
@@ -109,9 +123,26 @@ def _print_ranking(found: comparison.Comparison, voice: OutputPrinter) -> None:
         f"{found.folds}-fold cross-validation on {found.n_rows:,} rows{part}"
     )
     heads = scores.column_heads(schema.task)
-    voice.table(title, heads, (list(scores.format_cells(result)) for result in found.results))
-    voice.say(scores.explain_columns(schema.task), *_list_skipped_models(found))
+    rows = (list(scores.format_cells(one, chosen=one is found.best)) for one in found.results)
+    voice.table(title, heads, rows)
+    voice.say(
+        scores.explain_columns(schema.task),
+        *_list_stopped_models(found),
+        *_list_skipped_models(found),
+    )
     voice.say("", found.verdict)
+
+
+def _list_stopped_models(found: comparison.Comparison) -> Iterator[str]:
+    """Return sentences that name the models scored in fewer folds, grouped by reason."""
+    names: dict[str, list[str]] = {}
+    for one in found.results:
+        if one.stopped:
+            names.setdefault(one.stopped, []).append(one.name)
+    return (
+        f"* compared on fewer rows: {', '.join(those)} ({why.rstrip('.')})."
+        for why, those in names.items()
+    )
 
 
 def _list_skipped_models(found: comparison.Comparison) -> Iterator[str]:
@@ -154,11 +185,15 @@ def _build_json(plan: CompareRequest, table: Table, found: comparison.Comparison
         "seed": found.seed,
         "seconds": found.seconds,
         "winner": found.best.name,
+        "prefer": found.prefer,
         "verdict": found.verdict,
+        "scope": found.scope,
+        "cautions": list(found.cautions),
         "models": [scores.as_json(result) for result in found.results],
         "importance": [dataclasses.asdict(one) for one in found.importance],
         "skipped": {left.name: left.why for left in found.skipped},
         "report": plan.report,
         "model": plan.save,
+        "predictions": plan.predictions,
         "command": plan.command(),
     }

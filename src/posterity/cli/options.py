@@ -14,6 +14,13 @@ class Task(enum.StrEnum):
     CLASSIFICATION = "classification"
 
 
+class Preference(enum.StrEnum):
+    """Which model is chosen among those that do not differ significantly."""
+
+    SIMPLE = "simple"
+    BEST = "best"
+
+
 class Format(enum.StrEnum):
     """How a table is stored."""
 
@@ -159,6 +166,25 @@ Budget = Annotated[
         parser=parse_duration,
         metavar="TIME",
         help="Approximate time limit, such as 60s or 2m.",
+    ),
+]
+Prefer = Annotated[
+    Preference,
+    typer.Option(
+        "--prefer",
+        help="Model to choose among those that do not differ significantly from the best: the "
+        "simplest, or the one with the highest log score.",
+    ),
+]
+PredictionsOut = Annotated[
+    str | None,
+    typer.Option(
+        "--predictions",
+        metavar="FILE",
+        help="File to write the held-out predictions of the chosen model to; format from its "
+        "extension.",
+        rich_help_panel=_FILES,
+        show_default=False,
     ),
 ]
 Time = Annotated[

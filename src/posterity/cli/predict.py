@@ -8,6 +8,7 @@ from posterity import persistence, progress, tables
 from posterity.cli import outputs
 from posterity.cli.outcome import ModelError
 from posterity.cli.voice import OutputPrinter
+from posterity.tables.answers import UNUSUAL
 
 
 @dataclass(frozen=True)
@@ -35,11 +36,14 @@ def run(plan: PredictRequest, voice: OutputPrinter) -> None:
     model = load_model(plan.model)
     source = tables.open_source(plan.path, format=plan.format, separator=plan.separator)
     voice.say(*source.notes)
-    n_rows = tables.write_batches(plan.out, _predict_batches(plan, model, source))
+    unusual: list[int] = []
+    n_rows = tables.write_batches(plan.out, _predict_batches(plan, model, source, unusual))
     voice.say(_describe_output(n_rows, "standard output" if plan.out == "-" else plan.out))
+    if sum(unusual):
+        voice.say(_describe_unusual(sum(unusual), n_rows, _unusual_column(plan, model)))
     if plan.out != "-":
         voice.next("evaluate", plan.model, plan.path)
-    voice.give({"rows": n_rows, "out": plan.out, "model": plan.model})
+    voice.give({"rows": n_rows, "out": plan.out, "model": plan.model, "unusual_rows": sum(unusual)})
 
 
 def _run_on_workers(plan: PredictRequest, dask: str, voice: OutputPrinter) -> None:
@@ -65,6 +69,18 @@ def _describe_output(n_rows: int, where: str) -> str:
     return f"Wrote {rows} to {where}."
 
 
+def _unusual_column(plan: PredictRequest, model: tables.TableModel) -> str:
+    return f"{plan.prefix or model.schema.target}{UNUSUAL}"
+
+
+def _describe_unusual(n: int, n_rows: int, column: str) -> str:
+    verb = "row is" if n == 1 else "rows are"
+    return (
+        f"{n:,} of {n_rows:,} {verb} far from all rows that the model was fitted to, so its "
+        f"predictions may be wrong there; see the column {column!r}."
+    )
+
+
 def load_model(path: str) -> tables.TableModel:
     """Load a model that takes tables; refuse other models with a message."""
     model = persistence.load(path)
@@ -77,14 +93,18 @@ def load_model(path: str) -> tables.TableModel:
 
 
 def _predict_batches(
-    plan: PredictRequest, model: tables.TableModel, source: tables.Source
+    plan: PredictRequest, model: tables.TableModel, source: tables.Source, unusual: list[int]
 ) -> Iterator[Any]:
-    n_above = 0
+    """Yield batches with predictions, and append the number of unusual rows of each."""
+    n_above, column = 0, _unusual_column(plan, model)
     for batch in progress.track(source.batches(), description="Predicting"):
         try:
-            yield tables.append_predictions(
+            answered = tables.append_predictions(
                 model, batch, quantiles=plan.quantiles, prefix=plan.prefix
             )
         except tables.CellError as error:
             raise error.shift_rows(n_above) from None
+        if column in answered.columns and column not in batch.columns:
+            unusual.append(answered[column].count())
+        yield answered
         n_above += len(batch)

@@ -28,13 +28,14 @@ def explain_columns(task: str, *, ranked: bool = True) -> str:
     return (
         "log score: mean log probability of the observed value, +- standard error, higher is "
         f"better; {shown}; predict: time for 1,000 rows"
-        f"{'; in parentheses: baselines' if ranked else ''}."
+        f"{'; in parentheses: baselines; >: the chosen model' if ranked else ''}."
     )
 
 
-def format_cells(result: comparison.Result) -> Iterator[str]:
+def format_cells(result: comparison.Result, *, chosen: bool = False) -> Iterator[str]:
     """Yield the cells of one row of the ranking, in the order of ``columns``."""
-    yield f"({result.name})" if result.baseline else result.name
+    name = f"({result.name})" if result.baseline else result.name
+    yield f"{'> ' if chosen else ''}{name}{'*' if result.stopped else ''}"
     yield f"{result.log_score:.3f} +- {result.standard_error:.3f}"
     if result.rmse is not None:
         yield f"{result.rmse:.4g}"
@@ -54,5 +55,6 @@ def as_json(result: comparison.Result) -> dict[str, Any]:
         *("name", "code", "baseline", "log_score", "standard_error", "behind", "behind_error"),
         *("rmse", "accuracy", "coverage", "calibration", "log_evidence"),
         *("fit_seconds", "predict_seconds", "n_bytes"),
+        *("folds", "stopped", "probability_best"),
     )
     return {name: getattr(result, name) for name in names}

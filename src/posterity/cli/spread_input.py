@@ -62,10 +62,11 @@ class DaskTable:
         seed: int,
         budget: float | None,
         report: Any,
+        prefer: comparison.Preference = "simple",
     ) -> comparison.Comparison:
         """Fit each candidate to all rows outside a fold and score it on the sample inside."""
         return comparison.compare_on_dask(
-            self.rows, self.sample, candidates, budget=budget, report=report
+            self.rows, self.sample, candidates, budget=budget, report=report, prefer=prefer
         )
 
 

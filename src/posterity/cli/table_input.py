@@ -111,6 +111,7 @@ class TableInMemory:
         seed: int,
         budget: float | None,
         report: Any,
+        prefer: comparison.Preference = "simple",
     ) -> comparison.Comparison:
         """Compare candidates by cross-validation."""
         return comparison.compare(
@@ -121,6 +122,7 @@ class TableInMemory:
             seed=seed,
             budget=budget,
             report=report,
+            prefer=prefer,
         )
 
 

@@ -13,7 +13,15 @@ from posterity.comparison.family import family
 from posterity.comparison.holdout import Holdout
 from posterity.comparison.importance import importance
 from posterity.comparison.members import Member
-from posterity.comparison.results import LEVELS, Comparison, HeldOut, Importance, Result, Skipped
+from posterity.comparison.results import (
+    LEVELS,
+    Comparison,
+    HeldOut,
+    Importance,
+    Preference,
+    Result,
+    Skipped,
+)
 from posterity.comparison.spread import compare_on_dask
 from posterity.comparison.verdict import verdict
 
@@ -25,6 +33,7 @@ __all__ = [
     "Holdout",
     "Importance",
     "Member",
+    "Preference",
     "Result",
     "Skipped",
     "baselines",

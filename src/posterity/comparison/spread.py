@@ -8,9 +8,10 @@ from numpy.typing import NDArray
 from posterity import tables
 from posterity.comparison import budget as budgets
 from posterity.comparison.candidates import Candidate
-from posterity.comparison.comparing import ComparisonTask, Progress, rank_candidates
+from posterity.comparison.comparing import ComparisonTask, rank_candidates
 from posterity.comparison.folds import Fold, TableFolds
-from posterity.comparison.results import Comparison
+from posterity.comparison.racing import Progress
+from posterity.comparison.results import Comparison, Preference
 
 _FEWEST = 2  # rows of the sample in every fold
 
@@ -22,6 +23,7 @@ def compare_on_dask(
     *,
     budget: float | None = None,
     report: Progress | None = None,
+    prefer: Preference = "simple",
 ) -> Comparison:
     """Rank models that the workers of a Dask cluster fit to all rows.
 
@@ -38,7 +40,7 @@ def compare_on_dask(
         Rows drawn from the same source, on which the models are scored.
     candidates : sequence of Candidate
         Made with ``on_dask=True``.
-    budget, report
+    budget, report, prefer
         As for ``compare``.
 
     Returns
@@ -66,7 +68,8 @@ def compare_on_dask(
     """
     clock = budgets.Clock(budget)
     ground = ComparisonTask(rows.schema, _split_sample(rows, sample), rows.fit_estimator)
-    return rank_candidates(ground, candidates, clock, seed=rows.targets.seed, report=report)
+    seed = rows.targets.seed
+    return rank_candidates(ground, candidates, clock, seed=seed, report=report, prefer=prefer)
 
 
 def _split_sample(rows: tables.SpreadRows, sample: tables.Sample) -> TableFolds:

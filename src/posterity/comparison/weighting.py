@@ -31,7 +31,7 @@ def learn_weights(log_prob: Array) -> Array:
     >>> from posterity.comparison.weighting import learn_weights
     >>> p = np.array([[0.9, 0.1], [0.9, 0.1], [0.2, 0.8]])
     >>> learn_weights(np.log(p)).round(3)
-    array([0.744, 0.256])
+    array([0.847, 0.153])
     """
     p = np.exp(log_prob - log_prob.max(axis=1, keepdims=True))
     w = _maximise(p)

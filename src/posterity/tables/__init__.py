@@ -15,6 +15,7 @@ from posterity.tables.spread_answers import write_predictions
 from posterity.tables.spread_rows import SpreadRows
 from posterity.tables.spread_targets import assign_folds
 from posterity.tables.table_model import TableModel
+from posterity.tables.unusual import TrainingRange
 from posterity.tables.writing import write_batches
 
 __all__ = [
@@ -35,6 +36,7 @@ __all__ = [
     "TableError",
     "TableModel",
     "Task",
+    "TrainingRange",
     "append_predictions",
     "append_targets",
     "as_frame",

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from posterity.tables.table_model import TableModel
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+UNUSUAL = "_unusual"
+"""Ending of the name of the column that marks rows far from all training rows."""
+
 _ROWS = 4096  # rows predicted at once; kernel matrices have one entry a row and training row
 
 
@@ -40,7 +43,9 @@ def append_predictions(
     -------
     polars.DataFrame
         For a numeric target ``y``, the columns ``y_mean``, ``y_std``, ``y_q05`` and so on. For
-        classes, ``y_predicted`` and one probability column ``y_p_...`` a class.
+        classes, ``y_predicted`` and one probability column ``y_p_...`` a class. The column
+        ``y_unusual`` names the inputs whose values are far outside those of the training rows, or
+        "combination" where only their combination is; it is empty for all other rows.
 
     Examples
     --------
@@ -50,7 +55,7 @@ def append_predictions(
     >>> schema = tables.infer(frame, "price")
     >>> model = tables.TableModel(regression.BayesianLinearRegression(), schema).fit(frame)
     >>> tables.append_predictions(model, pl.DataFrame({"size": ["2.5"]}), quantiles=[0.9]).columns
-    ['size', 'price_mean', 'price_std', 'price_q90']
+    ['size', 'price_mean', 'price_std', 'price_q90', 'price_unusual']
     """
     name = model.schema_.target if prefix is None else prefix
     X = model.encode_inputs(frame)
@@ -59,6 +64,8 @@ def append_predictions(
         answers = _predict_numbers(model, pieces, name, quantiles)
     else:
         answers = _predict_classes(model, pieces, name)
+    if unusual := _mark_unusual_rows(model, X, name):
+        answers = answers.with_columns(unusual)
     if taken := [column for column in answers.columns if column in frame.columns]:
         raise TableError(
             f"The table already has a column {taken[0]!r}, the name of a prediction column; "
@@ -67,11 +74,19 @@ def append_predictions(
     return pl.concat([frame, answers], how="horizontal")
 
 
+def _mark_unusual_rows(model: "TableModel", X: Array, name: str) -> list[pl.Series]:
+    """Return a column with the inputs that are far from all training rows, if the model can."""
+    if not hasattr(model, "training_range_"):  # saved by an earlier version, or fitted on workers
+        return []
+    reasons = model.training_range_.find_reasons(X, model.encoder_)
+    return [pl.Series(f"{name}{UNUSUAL}", reasons, dtype=pl.String)]
+
+
 def _predict_numbers(
     model: "TableModel", pieces: Sequence[Array], name: str, quantiles: Sequence[float]
 ) -> pl.DataFrame:
     """Return mean, standard deviation and quantiles of a numeric target."""
-    labels = [f"{name}_mean", f"{name}_std", *(f"{name}_q{_format_level(q)}" for q in quantiles)]
+    labels = [f"{name}_mean", f"{name}_std", *(f"{name}_q{format_level(q)}" for q in quantiles)]
     answers = [np.empty((0, len(labels)))]
     for X in pieces:
         dist = model.estimator_.predict_dist(X)
@@ -91,7 +106,7 @@ def _predict_classes(model: "TableModel", pieces: Sequence[Array], name: str) ->
     )
 
 
-def _format_level(quantile: float) -> str:
+def format_level(quantile: float) -> str:
     """Format a quantile level for a column name: 0.05 as 05, 0.975 as 97.5."""
     digits = f"{100.0 * quantile:.6g}"
     return digits.zfill(2) if "." not in digits else digits

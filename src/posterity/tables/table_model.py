@@ -17,6 +17,7 @@ from posterity.tables.columns import CellError, Column, Kind, Schema, TableError
 from posterity.tables.encoding import TableEncoder
 from posterity.tables.fitting import Profile
 from posterity.tables.labels import sort_labels
+from posterity.tables.unusual import TrainingRange
 
 LabelKind: TypeAlias = Literal["text", "bool", "int", "float"]
 
@@ -52,6 +53,9 @@ class TableModel(BaseEstimator):
         Number of training rows, and of rows without a target.
     label_kind_ : "text", "bool", "int" or "float"
         Type of the predicted classes: that of ``y`` in ``fit``, text for a column of the table.
+    training_range_ : TrainingRange
+        Range of the encoded training rows, by which ``append_predictions`` marks rows far from
+        all of them; files of earlier versions have none.
 
     Examples
     --------
@@ -81,6 +85,7 @@ class TableModel(BaseEstimator):
     n_rows_: int
     n_left_out_: int
     label_kind_: LabelKind
+    training_range_: TrainingRange
 
     def __init__(self, estimator: Any, schema: Schema | None = None) -> None:
         self.estimator = estimator
@@ -110,6 +115,7 @@ class TableModel(BaseEstimator):
         self.encoder_ = TableEncoder(self.schema_.inputs).fit(rows)
         self.profile_ = self.encoder_.profile_
         X = self.encoder_.transform(rows)
+        self.training_range_ = TrainingRange.from_rows(X, self.encoder_)
         self.estimator_ = clone(self.estimator).fit(X, y_all[has_target])
         return self
 
